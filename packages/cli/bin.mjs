@@ -1,0 +1,45 @@
+#!/usr/bin/env node
+// Plain syntax and one light import: this file must run on a Node that is too old, and answer --version at once.
+import { readFileSync } from 'node:fs';
+
+const NODE_FLOOR = [20, 18];
+const argv = process.argv.slice(2);
+const refusal = findRefusal();
+
+if (refusal) {
+  if (argv.includes('--json')) process.stdout.write(`${JSON.stringify({ schema_version: 1, error: refusal })}\n`);
+  process.stderr.write(`${refusal.message}\n`);
+  process.exitCode = 1;
+} else if (argv.length === 1 && (argv[0] === '--version' || argv[0] === '-v')) {
+  const { version } = JSON.parse(readFileSync(new URL('./package.json', import.meta.url), 'utf8'));
+  process.stdout.write(`${version}\n`);
+} else {
+  const { main } = await import('./dist/main.mjs');
+  process.exitCode = await main(argv);
+}
+
+// --- internal ---
+
+function findRefusal() {
+  const native = process.platform === 'win32' && !process.env.MSYSTEM && !process.env.WSL_DISTRO_NAME;
+  if (native) {
+    return refuse(
+      'svc does not run in a native Windows shell. Use WSL2 or Git Bash.',
+      'Open WSL2 or Git Bash and run it there.',
+    );
+  }
+  const [major, minor] = process.versions.node.split('.').map(Number);
+  const tooOld = major < NODE_FLOOR[0] || (major === NODE_FLOOR[0] && minor < NODE_FLOOR[1]);
+  if (tooOld) {
+    const floor = NODE_FLOOR.join('.');
+    return refuse(
+      `svc needs Node ${floor} or later; this is Node ${process.versions.node}.`,
+      `Install Node ${floor} or later.`,
+    );
+  }
+  return undefined;
+}
+
+function refuse(message, suggestion) {
+  return { code: 'unsupported_platform', message, suggestion, details: {} };
+}

@@ -1,0 +1,87 @@
+// @ts-check
+/**
+ * Builds the packages with tsdown, each only when something it is made of has changed.
+ *   node scripts/build.mjs [--quiet]     quiet: one line per package that was built, nothing when none was
+ * The talk goes to stderr; a failed build prints what tsdown said and exits 1.
+ */
+import { createHash } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { mkdir, readFile, readdir, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { ROOT, binOf, runScript, secondsSince } from './_tool.mjs';
+
+/** In the order they need each other. */
+const PACKAGES = ['runtime', 'compiler', 'create', 'cli'];
+const HASH_FILE = 'dist/.build-hash';
+/** What shapes every build: the versions of the tools, and the compiler options that end up in the types. */
+const SHARED_INPUTS = ['pnpm-lock.yaml', 'tsconfig.json'];
+
+const quiet = process.argv.includes('--quiet');
+/** @type {Map<string, string>} hash by the package's own name, for those that depend on it */
+const hashes = new Map();
+
+for (const name of PACKAGES) {
+  if (!(await buildPackage(name))) process.exit(1);
+}
+
+// --- internal ---
+
+/**
+ * @param {string} name
+ * @returns {Promise<boolean>} false: the build failed, and what tsdown said is printed
+ */
+async function buildPackage(name) {
+  const folder = join(ROOT, 'packages', name);
+  if (!existsSync(join(folder, 'tsdown.config.ts'))) return true;
+  const hash = await hashInputs(folder);
+  const hashFile = join(folder, HASH_FILE);
+  if ((await readFile(hashFile, 'utf8').catch(() => '')) === hash) {
+    if (!quiet) console.error(`${name} is up to date`);
+    return true;
+  }
+
+  const started = performance.now();
+  // The hash goes first and comes back last: a build that is cut off in between is done again.
+  await rm(hashFile, { force: true });
+  const { ok, output } = await runScript(binOf('tsdown'), [], { cwd: folder, show: !quiet });
+  if (!ok) {
+    console.error(`${output}The build of ${name} failed.`);
+    return false;
+  }
+  await mkdir(join(folder, 'dist'), { recursive: true });
+  await writeFile(hashFile, hash);
+  console.error(`built ${name} in ${secondsSince(started)} s`);
+  return true;
+}
+
+/** @param {string} folder */
+async function hashInputs(folder) {
+  const hash = createHash('sha256');
+  const files = [
+    ...SHARED_INPUTS.map((file) => join(ROOT, file)),
+    join(folder, 'package.json'),
+    join(folder, 'tsdown.config.ts'),
+    ...(await listSources(join(folder, 'src'))),
+  ];
+  const texts = await Promise.all(files.map((file) => readFile(file)));
+  for (const [i, text] of texts.entries()) hash.update(`${files[i]?.slice(ROOT.length)} ${text.length}\n`).update(text);
+
+  const { name, dependencies = {} } = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8'));
+  // What is in the dist of a package it depends on follows from that package's hash.
+  for (const dependency of Object.keys(dependencies)) hash.update(hashes.get(dependency) ?? '');
+  const digest = hash.digest('hex');
+  hashes.set(name, digest);
+  return digest;
+}
+
+/**
+ * Every file under `src` but the tests, sorted.
+ * @param {string} folder
+ */
+async function listSources(folder) {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  return entries
+    .filter((entry) => entry.isFile() && !entry.name.endsWith('.test.ts'))
+    .map((entry) => join(entry.parentPath, entry.name))
+    .sort();
+}

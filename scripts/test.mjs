@@ -1,0 +1,118 @@
+// @ts-check
+/**
+ * Everything that must hold: build, lint, types, tests. Arguments go to vitest.
+ * The last line is `<passed> passed, <failed> failed[, <skipped> skipped]`; a phase that fails without naming a test
+ * counts as one failure. Exit code 1 when anything failed.
+ */
+import { mkdir, readFile, rm } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { ROOT, binOf, runScript, secondsSince } from './_tool.mjs';
+
+/**
+ * @typedef {{ name: string, seconds: string, outcome: 'ok' | 'failed' | 'not run' }} Phase
+ * @typedef {{ passed: number, failed: number, skipped: number, needs: Map<string, string[]> }} Counts
+ */
+
+const vitestArgs = process.argv.slice(2).filter((arg) => arg !== '--');
+
+const checks = await Promise.all([
+  runPhase('build', [['scripts/build.mjs', '--quiet']]),
+  runPhase('lint', [
+    [binOf('oxlint'), '--deny-warnings'],
+    [binOf('oxfmt'), '--check'],
+  ]),
+  runPhase('types', [
+    [binOf('typescript', 'tsc'), '-p', 'tsconfig.json'],
+    [binOf('typescript', 'tsc'), '-p', 'playground'],
+  ]),
+]);
+const tests = await runTests(checks[0].outcome === 'ok');
+report([...checks, tests.phase], tests.counts);
+
+// --- internal ---
+
+/**
+ * Runs scripts one after the other, all of them, and prints what the failing ones said.
+ * @param {string} name
+ * @param {[script: string, ...args: string[]][]} commands
+ * @returns {Promise<Phase>}
+ */
+async function runPhase(name, commands) {
+  const started = performance.now();
+  let failed = false;
+  for (const [script, ...args] of commands) {
+    const { ok, output } = await runScript(script, args);
+    if (ok) continue;
+    failed = true;
+    console.log(`\n--- ${name}: ${[basename(script), ...args].join(' ')} failed ---\n${output.trim()}\n`);
+  }
+  return { name, seconds: secondsSince(started), outcome: failed ? 'failed' : 'ok' };
+}
+
+/**
+ * @param {boolean} built the end-to-end tests run what was built
+ * @returns {Promise<{ phase: Phase, counts: Counts }>}
+ */
+async function runTests(built) {
+  /** @type {Counts} */
+  const counts = { passed: 0, failed: 0, skipped: 0, needs: new Map() };
+  if (!built) return { phase: { name: 'tests', seconds: '', outcome: 'not run' }, counts };
+
+  const started = performance.now();
+  const folder = join(ROOT, 'node_modules/.cache/svc-test');
+  const file = join(folder, `${process.pid}.json`);
+  await mkdir(folder, { recursive: true });
+  const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${file}`];
+  const { ok } = await runScript(binOf('vitest'), ['run', ...reporters, ...vitestArgs], { show: true });
+  const text = await readFile(file, 'utf8').catch(() => '');
+  await rm(file, { force: true });
+  if (text) countTests(JSON.parse(text), counts);
+  return { phase: { name: 'tests', seconds: secondsSince(started), outcome: ok ? 'ok' : 'failed' }, counts };
+}
+
+/**
+ * @param {{ testResults: { status: string, name: string,
+ *   assertionResults: { status: string, ancestorTitles: string[] }[] }[] }} results as vitest's json reporter writes them
+ * @param {Counts} counts
+ */
+function countTests({ testResults }, counts) {
+  for (const file of testResults) {
+    const failedBefore = counts.failed;
+    for (const { status, ancestorTitles } of file.assertionResults) {
+      if (status === 'passed') counts.passed++;
+      else if (status === 'failed') counts.failed++;
+      else {
+        counts.skipped++;
+        noteNeed(ancestorTitles, counts.needs);
+      }
+    }
+    // A file that could not be loaded, or a hook that threw, names no failed test.
+    if (file.status === 'failed' && counts.failed === failedBefore) counts.failed++;
+  }
+}
+
+/**
+ * `describeWhen` puts what a skipped suite lacks in its title.
+ * @param {string[]} titles
+ * @param {Map<string, string[]>} needs suites by what they need
+ */
+function noteNeed(titles, needs) {
+  for (const title of titles) {
+    const [, suite, need] = /^(.*) \[needs (.*)\]$/.exec(title) ?? [];
+    if (suite && need) needs.set(need, [...new Set([...(needs.get(need) ?? []), suite])]);
+  }
+}
+
+/**
+ * @param {Phase[]} phases
+ * @param {Counts} counts
+ */
+function report(phases, { passed, failed, skipped, needs }) {
+  const lost = phases.filter(({ name, outcome }) => outcome === 'failed' && (name !== 'tests' || failed === 0)).length;
+  const failures = failed + lost;
+  console.log('');
+  for (const { name, seconds, outcome } of phases) console.log(`${name.padEnd(7)}${seconds.padStart(7)} s  ${outcome}`);
+  for (const [need, suites] of needs) console.log(`\nSkipped for want of ${need}:\n  ${suites.join('\n  ')}`);
+  console.log(`\n${passed} passed, ${failures} failed${skipped ? `, ${skipped} skipped` : ''}`);
+  process.exitCode = failures ? 1 : 0;
+}
