@@ -1,0 +1,36 @@
+import type { Manifest, Problem } from '@svc/runtime/host';
+import { createManifest } from '../manifest.ts';
+import { createScanner } from '../scan.ts';
+import type { Scan, Scanner } from '../scan.ts';
+import { checkEntries } from './entries.ts';
+import { toProblems } from './frame.ts';
+import type { FoundIn } from './frame.ts';
+import { checkNames } from './names.ts';
+
+export interface CheckOptions {
+  root: string;
+  scanner?: Scanner | undefined;
+}
+
+/** Scans and checks without writing anything. `problems` holds every one, also of modules an entry imports. */
+export async function checkWorkspace(options: CheckOptions): Promise<{ manifest: Manifest; problems: Problem[] }> {
+  const { root, scanner = createScanner({ root }) } = options;
+  const scan = await scanner.scan();
+  const problems = await checkScan(scan, root);
+  return { manifest: createManifest(scan, problems), problems };
+}
+
+/** Every problem of a scan, by file and place. */
+export function checkScan(scan: Scan, root: string): Promise<Problem[]> {
+  const found: FoundIn[] = Object.entries(scan.files).flatMap(([file, { findings }]) =>
+    findings.map((finding) => ({ ...finding, file })),
+  );
+  return toProblems(root, [...checkNames(scan), ...checkEntries(scan), ...found].sort(byPlace));
+}
+
+// --- internal ---
+
+function byPlace(a: FoundIn, b: FoundIn): number {
+  if (a.file !== b.file) return a.file < b.file ? -1 : 1;
+  return a.line - b.line || a.column - b.column;
+}

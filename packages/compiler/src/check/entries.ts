@@ -1,0 +1,62 @@
+import type { FileFacts } from '../analyse.ts';
+import type { Scan, ScannedEntry } from '../scan.ts';
+import type { FoundIn } from './frame.ts';
+
+/** What an agent's or a workflow's file must hold, and what no other file may. */
+export function checkEntries(scan: Scan): FoundIn[] {
+  const workflows = new Set(scan.workflows.map(({ file }) => file));
+  return [
+    ...scan.agents.flatMap((entry) => checkAgent(entry, scan.files[entry.file])),
+    ...scan.workflows.flatMap((entry) => checkWorkflow(entry, scan.files[entry.file])),
+    ...Object.entries(scan.files).flatMap(([file, facts]) => (workflows.has(file) ? [] : checkOther(file, facts))),
+  ];
+}
+
+// --- internal ---
+
+const TOP = { line: 1, column: 1 };
+
+/** Findings that already say why a file seems to hold no workflow. */
+const EXPLAINS_MISSING = new Set(['syntax_error', 'directive_misspelled', 'directive_misplaced']);
+
+function checkAgent({ name, file }: ScannedEntry, facts: FileFacts | undefined): FoundIn[] {
+  if (!facts || facts.findings.some(({ code }) => code === 'syntax_error')) return [];
+  if (!facts.exports.includes('default')) {
+    const message = `The agent "${name}" has no default export. Write "export default defineDeepAgent({ ... })".`;
+    return [{ code: 'agent_default_missing', message, file, ...TOP }];
+  }
+  const { agentName } = facts;
+  if (!agentName || agentName.value === name) return [];
+  const { value, line, column } = agentName;
+  const message = `The agent in the folder "${name}" calls itself "${value}". Write name: '${name}', or rename the folder.`;
+  return [{ code: 'agent_name_mismatch', message, file, line, column }];
+}
+
+function checkWorkflow({ name, file }: ScannedEntry, facts: FileFacts | undefined): FoundIn[] {
+  if (!facts) return [];
+  const [first, ...others] = facts.workflows.filter(({ exportName }) => exportName !== null);
+  const found: FoundIn[] = [];
+  for (const { exportName, line, column } of others) {
+    const message = `"${exportName}" is a second 'use workflow' function; the first is "${first?.exportName}". Keep one per file and move the other to a file of its own.`;
+    found.push({ code: 'workflow_duplicate', message, file, line, column });
+  }
+  for (const { exportName, line, column } of facts.workflows) {
+    if (exportName !== null) continue;
+    const message = `This 'use workflow' function is not exported. Write "export" before it.`;
+    found.push({ code: 'workflow_not_exported', message, file, line, column });
+  }
+  if (facts.workflows.length > 0 || facts.findings.some(({ code }) => EXPLAINS_MISSING.has(code))) return found;
+  const message = `The workflow "${name}" has no function marked 'use workflow'. Export one async function whose body begins with 'use workflow'.`;
+  return [{ code: 'workflow_missing', message, file, ...TOP }];
+}
+
+function checkOther(file: string, facts: FileFacts): FoundIn[] {
+  const outside = facts.workflows.map(({ line, column }): FoundIn => {
+    const message = `'use workflow' stands outside of workflows/*.workflow.ts, so no one can start it. Move the function to a file "workflows/<name>.workflow.ts".`;
+    return { code: 'workflow_outside_folder', message, file, line, column };
+  });
+  const [step] = facts.steps;
+  if (!step || !file.startsWith('../')) return outside;
+  const message = `The step "${step.name}" stands outside of the workspace, where 'use step' has no effect. Move the file into the workspace.`;
+  return [...outside, { code: 'step_outside_workspace', message, file, line: step.line, column: 1 }];
+}

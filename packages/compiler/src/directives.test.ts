@@ -1,0 +1,122 @@
+import { SourceMap } from 'node:module';
+import type { SourceMapPayload } from 'node:module';
+import { describe, expect, it } from 'vitest';
+import { transformDirectives } from './directives.ts';
+import type { TransformResult } from './directives.ts';
+
+async function transform(code: string, file = 'workflows/a.workflow.ts'): Promise<TransformResult> {
+  const result = await transformDirectives({ code, file, id: `/box/${file}` });
+  if (!result) throw new Error('The code was left as it is.');
+  return result;
+}
+
+const at = (name: string) => `"workflows/a.workflow.ts#${name}"`;
+const find = (code: string, file = 'lib/a.ts') => transformDirectives({ code, file, id: `/box/${file}` });
+
+describe('the directive transform', () => {
+  it('keeps a step function hoisted under its own name', async () => {
+    const { code } = await transform(
+      `f.maxRetries = 5;\nexport async function f(a: string): Promise<void> {\n  'use step';\n  a;\n}\n`,
+    );
+    expect(code).toBe(
+      [
+        'import * as __svc from "@svc/runtime/internal";',
+        'f.maxRetries = 5;',
+        'export async function f(...args) {',
+        '  return __svc.callStep("workflows/a.workflow.ts#f", f, f$step, this, args);',
+        '}',
+        'async function f$step(a: string): Promise<void> {',
+        '  a;',
+        '}',
+      ].join('\n'),
+    );
+  });
+
+  it('wraps arrows, expressions and methods where they stand', async () => {
+    const { code } = await transform(
+      [
+        `export const a = async (x: number) => { 'use step'; return x; };`,
+        `const b = async function () { 'use step'; } as Step;`,
+        `const o = { async m() { 'use step'; return this; }, 'k v': async () => { 'use step'; } };`,
+        `class C { static async s() { 'use step'; } async i() { 'use step'; return super.i(); } f = async () => { 'use step'; }; }`,
+        `o.late = async () => { 'use step'; };`,
+      ].join('\n'),
+    );
+    expect(code).toContain(`export const a = __svc.createStep(${at('a')}, async (x: number) => {`);
+    expect(code).toContain(`const b = __svc.createStep(${at('b')}, async function () {}) as Step;`);
+    expect(code).toContain(`m: __svc.createStep(${at('o.m')}, async function () {`);
+    expect(code).toContain(`'k v': __svc.createStep(${at('o.k v')}, async () => {})`);
+    expect(code).toContain(`this.s = __svc.createStep(${at('C.s')}, this.s);`);
+    expect(code).toContain(`this.prototype.i = __svc.createStep(${at('C.i')}, this.prototype.i);`);
+    expect(code).toContain(`f = __svc.createStep(${at('C.f')}, async () => {});`);
+    expect(code).toContain(`o.late = __svc.createStep(${at('o.late')}, async () => {});`);
+  });
+
+  it('gives its import and its implementations names that are free', async () => {
+    const { code } = await transform(
+      `const __svc = 1, args$step = __svc;\nasync function args() {\n  'use step';\n}\n`,
+    );
+    expect(code).toContain('import * as __svc1 from');
+    expect(code).toContain(
+      'args(...args_) {\n  return __svc1.callStep("workflows/a.workflow.ts#args", args, args$step1, this, args_);',
+    );
+  });
+
+  it.each([
+    ['a declaration', `export async function w() {\n  'use workflow';\n}`, 'w', 'w'],
+    ['an arrow', `export const w = async () => {\n  'use workflow';\n};`, 'w', 'w'],
+    ['a renamed export', `async function w() {\n  'use workflow';\n}\nexport { w as start };`, 'start', 'w'],
+    ['a default export', `export default async function () {\n  'use workflow';\n}`, 'default', 'workflow1'],
+    ['a default arrow', `export default async () => {\n  'use workflow';\n};`, 'default', 'workflow1'],
+  ])('marks %s as the workflow of its file', async (_, source, exportName, local) => {
+    const { code, workflow } = await transform(source);
+    expect(workflow).toEqual({ name: 'a', exportName });
+    expect(code).toContain(`__svc.markWorkflow(${local}, "a");`);
+    expect(code).not.toContain('use workflow');
+  });
+
+  it('names the same steps as the scan', async () => {
+    const source = `export async function w() {\n  'use workflow';\n  const inner = async () => {\n    'use step';\n  };\n}\n`;
+    const { steps } = await transform(source);
+    expect(steps).toEqual([{ id: 'workflows/a.workflow.ts#w.inner', name: 'w.inner', line: 3 }]);
+  });
+
+  it('splits steps that stand in a step or in a block', async () => {
+    const { code } = await transform(
+      `async function outer() {\n  'use step';\n  if (outer) {\n    async function inner() {\n      'use step';\n    }\n  }\n}\n`,
+    );
+    expect(code).toMatch(
+      /async function outer\$step\(\) \{\n  if \(outer\) \{\n    async function inner\(\.\.\.args\)/,
+    );
+    expect(code).toContain('async function inner$step() {}');
+  });
+
+  it('leaves code without a directive alone', async () => {
+    expect(await find('export const a = 1;\n')).toBeNull();
+    expect(await find(`export const text = 'use step by step';\n`)).toBeNull();
+    expect(await find(`export async function w() {\n  'use workflow';\n}\n`)).toBeNull();
+  });
+
+  it('reads JSX where the ending allows it', async () => {
+    const source = `export const a = <b>1</b>;\nexport async function f() {\n  'use step';\n}\n`;
+    expect((await transform(source, 'lib/a.tsx')).steps).toHaveLength(1);
+    await expect(find(source, 'lib/a.ts')).rejects.toThrow(SyntaxError);
+  });
+
+  it('maps every place of a body back to its line and column', async () => {
+    const lines = [
+      `type Row = { id: string };`,
+      `export async function save(row: Row): Promise<Row> {`,
+      `  'use step';`,
+      `  const copy: Row = { ...row }; throw new Error(copy.id);`,
+      `}`,
+    ];
+    const { code, map } = await transform(lines.join('\n'));
+    expect(map.sources).toEqual(['/box/workflows/a.workflow.ts']);
+    const output = code.split('\n');
+    const line = output.findIndex((text) => text.includes('throw new Error'));
+    const column = output[line]?.indexOf('new Error') ?? -1;
+    const entry = new SourceMap(map as unknown as SourceMapPayload).findEntry(line, column);
+    expect(entry).toMatchObject({ originalLine: 3, originalColumn: lines[3]?.indexOf('new Error') });
+  });
+});

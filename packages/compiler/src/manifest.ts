@@ -1,0 +1,43 @@
+import type { AgentEntry, Manifest, Problem, StepEntry, WorkflowEntry } from '@svc/runtime/host';
+import type { Scan, ScannedEntry, ScannedWorkflow } from './scan.ts';
+
+/**
+ * The bridge to the runtime. An entry carries its own first problem, else the first one of a module it imports:
+ * a step that does not work there would not work here.
+ */
+export function createManifest(scan: Scan, problems: readonly Problem[] = []): Manifest {
+  const firstOf = new Map<string, Problem>();
+  for (const problem of problems) if (!firstOf.has(problem.file)) firstOf.set(problem.file, problem);
+  return {
+    version: 1,
+    agents: scan.agents.map((entry): AgentEntry => {
+      return { name: entry.name, file: entry.file, ...problemOf(entry, firstOf) };
+    }),
+    workflows: scan.workflows.map((entry) => toWorkflow(entry, scan, firstOf)),
+  };
+}
+
+export function stepId(file: string, name: string): string {
+  return `${file}#${name}`;
+}
+
+// --- internal ---
+
+function toWorkflow(entry: ScannedWorkflow, scan: Scan, firstOf: Map<string, Problem>): WorkflowEntry {
+  const { name, file, hasInputSchema, hasOutputSchema } = entry;
+  const exported = scan.files[file]?.workflows.filter(({ exportName }) => exportName !== null) ?? [];
+  const exportName = exported.length === 1 ? (exported[0]?.exportName ?? null) : null;
+  const steps = [file, ...entry.modules].flatMap((module) => listSteps(module, scan));
+  return { name, file, exportName, steps, hasInputSchema, hasOutputSchema, ...problemOf(entry, firstOf) };
+}
+
+function listSteps(file: string, scan: Scan): StepEntry[] {
+  const steps = scan.files[file]?.steps ?? [];
+  return steps.map(({ name, line }) => ({ id: stepId(file, name), name, line }));
+}
+
+function problemOf({ file, modules }: ScannedEntry, firstOf: Map<string, Problem>): { problem?: Problem } {
+  const owner = [file, ...modules].find((module) => firstOf.has(module));
+  const problem = owner === undefined ? undefined : firstOf.get(owner);
+  return problem ? { problem } : {};
+}

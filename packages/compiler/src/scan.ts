@@ -1,0 +1,161 @@
+import { join, posix } from 'node:path';
+import type { FileFacts } from './analyse.ts';
+import { createFactsCache } from './facts-cache.ts';
+import type { FactsCache } from './facts-cache.ts';
+import { findFile, listFolder } from './files.ts';
+
+/** What a scan of the workspace found, as plain data. Every path is relative to the root, with forward slashes. */
+export interface Scan {
+  agents: ScannedEntry[];
+  workflows: ScannedWorkflow[];
+  /** Other modules under `workflows/`: no one loads them by name, but a directive may have been left there. */
+  strays: string[];
+  /** What every file named here says. */
+  files: Record<string, FileFacts>;
+  hasConfigSchema: boolean;
+}
+
+export interface ScannedEntry {
+  name: string;
+  file: string;
+  /** The modules it imports by relative path, directly or through others, in import order, itself left out. */
+  modules: string[];
+}
+
+export interface ScannedWorkflow extends ScannedEntry {
+  hasInputSchema: boolean;
+  hasOutputSchema: boolean;
+}
+
+export interface ScannerOptions {
+  root: string;
+  /** Where what was read is kept between processes. Left out: nowhere. */
+  cacheFile?: string | undefined;
+}
+
+export interface Scanner {
+  readonly root: string;
+  /** Looks at every file again and reads those that changed. */
+  scan(): Promise<Scan>;
+}
+
+/** Keeps what it read in memory, so a second scan costs one `stat` per file. */
+export function createScanner({ root, cacheFile }: ScannerOptions): Scanner {
+  const cache = createFactsCache({ root, cacheFile });
+  return { root, scan: async () => scanOnce(root, cache) };
+}
+
+export function scanWorkspace(options: ScannerOptions): Promise<Scan> {
+  return createScanner(options).scan();
+}
+
+// --- internal ---
+
+const MODULE = /\.[mc]?[jt]sx?$/;
+const NOT_RUN = /\.d\.[mc]?ts$|\.(?:test|spec)\.[mc]?[jt]sx?$/;
+const WORKFLOW = '.workflow.ts';
+
+/** How a specifier may be written and what it may mean on disk: `./a.js` is `a.ts` in a TypeScript project. */
+const ENDINGS = ['.ts', '.tsx', '.mts', '.js', '.mjs', '/index.ts', '/index.tsx', '/index.js'];
+const SOURCE_OF: Record<string, string[]> = { '.js': ['.ts', '.tsx'], '.mjs': ['.mts'], '.jsx': ['.tsx'] };
+
+interface Walk {
+  root: string;
+  cache: FactsCache;
+  files: Record<string, FileFacts>;
+  resolved: Map<string, string | undefined>;
+}
+
+function scanOnce(root: string, cache: FactsCache): Scan {
+  const walk: Walk = { root, cache, files: {}, resolved: new Map() };
+  const agents: ScannedEntry[] = [];
+  for (const { name, file } of listAgents(root)) {
+    if (readInto(walk, file, 'full')) agents.push({ name, file, modules: listModules(walk, file) });
+  }
+  const workflows: ScannedWorkflow[] = [];
+  const { entries, strays } = listWorkflows(root);
+  for (const { name, file } of entries) {
+    if (!readInto(walk, file, 'full')) continue;
+    const modules = listModules(walk, file);
+    const hasInputSchema = hasExport(walk, file, 'inputSchema');
+    const hasOutputSchema = hasExport(walk, file, 'outputSchema');
+    workflows.push({ name, file, modules, hasInputSchema, hasOutputSchema });
+  }
+  for (const file of strays) readInto(walk, file, 'imports');
+  cache.save();
+  const hasConfigSchema = findFile(join(root, 'config.schema.ts')) !== undefined;
+  return { agents, workflows, strays, files: walk.files, hasConfigSchema };
+}
+
+function listAgents(root: string): { name: string; file: string }[] {
+  return listFolder(join(root, 'deep-agents'))
+    .filter((entry) => entry.isDirectory() || entry.isSymbolicLink())
+    .map(({ name }) => ({ name, file: `deep-agents/${name}/index.ts` }));
+}
+
+function listWorkflows(root: string): { entries: { name: string; file: string }[]; strays: string[] } {
+  const files = listTree(root, 'workflows').filter((file) => MODULE.test(file) && !NOT_RUN.test(file));
+  const entries = files.filter(isWorkflowFile).map((file) => ({ name: posix.basename(file, WORKFLOW), file }));
+  // By name, as the agents are: by file name "a-2" would stand before "a".
+  entries.sort((a, b) => (a.name < b.name ? -1 : 1));
+  return { entries, strays: files.filter((file) => !isWorkflowFile(file)) };
+}
+
+function isWorkflowFile(file: string): boolean {
+  return file.endsWith(WORKFLOW) && file.split('/').length === 2;
+}
+
+function listTree(root: string, folder: string): string[] {
+  return listFolder(join(root, folder)).flatMap((entry) => {
+    const path = `${folder}/${entry.name}`;
+    if (!entry.isDirectory()) return [path];
+    return entry.name === 'node_modules' ? [] : listTree(root, path);
+  });
+}
+
+function readInto(walk: Walk, file: string, depth: 'imports' | 'full'): FileFacts | undefined {
+  const facts = walk.cache.read(file, depth);
+  if (facts) walk.files[file] = facts;
+  return facts;
+}
+
+function listModules(walk: Walk, entry: string): string[] {
+  const seen = new Set([entry]);
+  for (const file of seen) {
+    const facts = walk.files[file] ?? readInto(walk, file, 'imports');
+    for (const specifier of facts?.imports ?? []) {
+      const module = resolveModule(walk, file, specifier);
+      if (module) seen.add(module);
+    }
+  }
+  seen.delete(entry);
+  return [...seen];
+}
+
+function resolveModule({ root, resolved }: Walk, importer: string, specifier: string): string | undefined {
+  const path = posix.join(posix.dirname(importer), specifier.replace(/\?.*$/, ''));
+  if (!resolved.has(path)) {
+    const found = candidatesOf(path).find((file) => findFile(join(root, file)) !== undefined);
+    resolved.set(path, found?.includes('node_modules/') ? undefined : found);
+  }
+  return resolved.get(path);
+}
+
+function candidatesOf(path: string): string[] {
+  const extension = posix.extname(path);
+  const sources = SOURCE_OF[extension]?.map((source) => path.slice(0, -extension.length) + source) ?? [];
+  const exact = MODULE.test(path) ? [path, ...sources] : [];
+  return [...exact, ...ENDINGS.map((ending) => path + ending)];
+}
+
+function hasExport(walk: Walk, file: string, name: string, seen = new Set<string>()): boolean {
+  if (seen.has(file)) return false;
+  seen.add(file);
+  const facts = readInto(walk, file, 'full');
+  if (!facts || facts.exports.includes(name)) return facts !== undefined;
+  for (const specifier of facts.stars) {
+    const module = resolveModule(walk, file, specifier);
+    if (module && hasExport(walk, module, name, seen)) return true;
+  }
+  return false;
+}

@@ -1,0 +1,47 @@
+/** The two directives an author writes. */
+export type Directive = 'use step' | 'use workflow';
+
+export interface DirectiveMatch {
+  directive: Directive;
+  /** False: the author meant this directive and wrote it differently. */
+  exact: boolean;
+}
+
+/** Which directive a string is or was meant to be; undefined for any other string (`use strict`, `use client`). */
+export function matchDirective(text: string): DirectiveMatch | undefined {
+  const exact = DIRECTIVES.find((directive) => directive === text);
+  if (exact) return { directive: exact, exact: true };
+  if (text.length > 20) return undefined;
+  const letters = lettersOf(text);
+  const near = DIRECTIVES.find((directive) => distance(letters, lettersOf(directive)) <= MAX_TYPOS);
+  return near && { directive: near, exact: false };
+}
+
+/** True when the code may hold a directive or something close to one. Cheap, and never false for a real one. */
+export function mayHoldDirective(code: string): boolean {
+  return /['"`]\s*use?[\s_-]*[sw]/i.test(code);
+}
+
+// --- internal ---
+
+const DIRECTIVES: readonly Directive[] = ['use step', 'use workflow'];
+const MAX_TYPOS = 2;
+
+function lettersOf(text: string): string {
+  return text.toLowerCase().replace(/[^a-z]/g, '');
+}
+
+/** Levenshtein distance, one row at a time. */
+function distance(a: string, b: string): number {
+  if (Math.abs(a.length - b.length) > MAX_TYPOS) return MAX_TYPOS + 1;
+  let row = Array.from({ length: b.length + 1 }, (_, i) => i);
+  for (let i = 1; i <= a.length; i++) {
+    const next = [i];
+    for (let j = 1; j <= b.length; j++) {
+      const change = (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
+      next.push(Math.min(change, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return row[b.length] ?? 0;
+}

@@ -1,0 +1,65 @@
+/**
+ * Every code the box answers with, and its HTTP status. A shipped code never changes; a message may.
+ */
+export const ERROR_STATUS = {
+  invalid_request: 400,
+  invalid_json: 400,
+  workflow_input_invalid: 400,
+  invalid_cursor: 400,
+  provider_url_invalid: 400,
+  unauthorized: 401,
+  invalid_signature: 401,
+  forbidden: 403,
+  host_not_allowed: 403,
+  not_found: 404,
+  run_not_found: 404,
+  workflow_not_found: 404,
+  agent_not_found: 404,
+  method_not_allowed: 405,
+  workflow_not_chat: 409,
+  payload_too_large: 413,
+  unsupported_media_type: 415,
+  uri_too_long: 414,
+  workflow_guardrail_blocked: 422,
+  internal: 500,
+  model_provider_failed: 502,
+  agent_load_failed: 503,
+  model_not_selected: 503,
+  model_provider_missing: 503,
+  agent_runtime_not_armed: 503,
+  workflow_compile_failed: 503,
+  workflow_runtime_not_armed: 503,
+  store_unavailable: 503,
+  shutting_down: 503,
+  // Found at boot, before anything can be asked: printed, never answered.
+  already_running: 503,
+  port_busy: 503,
+  database_newer: 503,
+  vector_unavailable: 503,
+  secret_key_missing: 503,
+  secret_key_invalid: 503,
+  secret_key_wrong: 503,
+  secret_unreadable: 500,
+} as const;
+
+export type ErrorCode = keyof typeof ERROR_STATUS;
+
+/**
+ * The one error of the box. Code that finds a problem throws it; code that speaks a protocol turns it into an answer.
+ * Whatever else is thrown is a bug: the caller gets a bare 500, the log gets the whole thing.
+ */
+export class BoxError extends Error {
+  override readonly name = 'BoxError';
+  readonly code: ErrorCode;
+  readonly details: Record<string, unknown> | undefined;
+
+  constructor(code: ErrorCode, message: string, options: { details?: Record<string, unknown>; cause?: unknown } = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.code = code;
+    this.details = options.details;
+  }
+
+  get status(): number {
+    return ERROR_STATUS[this.code];
+  }
+}

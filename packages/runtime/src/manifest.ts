@@ -1,0 +1,70 @@
+/**
+ * The only bridge between compiler and runtime: what a scan of the workspace found, as plain data.
+ * Every `file` is relative to the workspace root with forward slashes.
+ */
+export interface Manifest {
+  version: 1;
+  agents: AgentEntry[];
+  workflows: WorkflowEntry[];
+}
+
+export interface AgentEntry {
+  /** The folder name; also the `model` value of a request. */
+  name: string;
+  file: string;
+  /** Why this agent cannot load. The box answers for the others and names this one. */
+  problem?: Problem;
+}
+
+export interface WorkflowEntry {
+  /** The file's basename without `.workflow.ts`. */
+  name: string;
+  file: string;
+  /** The one exported function marked 'use workflow'; null when a problem hides it. */
+  exportName: string | null;
+  steps: StepEntry[];
+  hasInputSchema: boolean;
+  hasOutputSchema: boolean;
+  problem?: Problem;
+}
+
+export interface StepEntry {
+  /** `<path from the workspace root>#<name or enclosing path>`: the same in dev, in a build and on every machine. */
+  id: string;
+  name: string;
+  line: number;
+}
+
+/** Something wrong in an author's file, with the place and what to do. */
+export interface Problem {
+  /** Stable: `agent_name_mismatch`, `directive_misspelled`, ... */
+  code: string;
+  /** One sentence: what is wrong, the thing in quotes, what to do. */
+  message: string;
+  file: string;
+  /** 1-based. */
+  line: number;
+  /** 1-based. */
+  column: number;
+  /** The source around the place, as a code frame without colour. */
+  frame: string;
+}
+
+/** A loaded module of the workspace. */
+export interface LoadedModule {
+  exports: Record<string, unknown>;
+  /** Hash of the transformed code of this module and every workspace module it imports. */
+  hash: string;
+}
+
+/** A manifest and the way to load what it names: from disk through Vite in dev, from a bundle in a build. */
+export interface Program {
+  manifest: Manifest;
+  load(file: string): Promise<LoadedModule>;
+}
+
+/** The reserved agent name: a folder with it replaces the built-in copilot and never appears in lists. */
+export const COPILOT_AGENT = 'studio-copilot';
+
+/** Workflow names that would collide with a route. */
+export const REFUSED_WORKFLOW_NAMES = ['runs', 'hooks'] as const;

@@ -1,0 +1,59 @@
+/**
+ * Schemas an author brings: zod 3 or zod 4, from whichever copy of zod the workspace has. Told apart by marker,
+ * never by `instanceof`.
+ */
+export interface AnySchema {
+  safeParseAsync(value: unknown): Promise<unknown>;
+}
+
+/** What a schema accepts. */
+export type InputOf<S> = S extends { _zod: { input: infer I } } ? I : S extends { _input: infer I } ? I : unknown;
+/** What a schema gives after parsing. */
+export type OutputOf<S> = S extends { _zod: { output: infer O } } ? O : S extends { _output: infer O } ? O : unknown;
+
+export type JsonSchema = Record<string, unknown>;
+
+/** `path` is an array of segments; `[]` is the whole payload; array indexes stay numbers. */
+export interface Issue {
+  path: (string | number)[];
+  message: string;
+}
+
+export type Parsed = { ok: true; value: unknown } | { ok: false; issues: Issue[] };
+
+export function isSchema(value: unknown): value is AnySchema {
+  return typeof value === 'object' && value !== null && (isZod4(value) || isZod3(value));
+}
+
+export async function parseWith(schema: AnySchema, value: unknown): Promise<Parsed> {
+  const result = (await schema.safeParseAsync(value)) as
+    | { success: true; data: unknown }
+    | { success: false; error: { issues: { path: PropertyKey[]; message: string }[] } };
+  if (result.success) return { ok: true, value: result.data };
+  const issues = result.error.issues.map(({ path, message }) => ({
+    path: path.map((segment) => (typeof segment === 'symbol' ? String(segment) : segment)),
+    message,
+  }));
+  return { ok: false, issues };
+}
+
+/** The JSON Schema (draft 7) of what the schema accepts (`input`) or gives (`output`). */
+export async function toJsonSchema(schema: AnySchema, io: 'input' | 'output'): Promise<JsonSchema> {
+  if (isZod4(schema)) {
+    const { toJSONSchema } = await import('zod');
+    return toJSONSchema(schema as never, { io, target: 'draft-7', unrepresentable: 'any' }) as JsonSchema;
+  }
+  const { zodToJsonSchema } = await import('zod-to-json-schema');
+  return zodToJsonSchema(schema as never, { pipeStrategy: io, $refStrategy: 'root' }) as JsonSchema;
+}
+
+// --- internal ---
+
+function isZod4(value: object): boolean {
+  return '_zod' in value;
+}
+
+function isZod3(value: object): boolean {
+  const def = (value as { _def?: { typeName?: unknown } })._def;
+  return typeof def?.typeName === 'string';
+}
