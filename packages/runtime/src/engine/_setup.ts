@@ -1,0 +1,115 @@
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createLog } from '../log.ts';
+import { createEngine } from './engine.ts';
+import type { Engine, EngineOptions } from './engine.ts';
+import type { Body } from './execution.ts';
+import { installGuard } from './guard.ts';
+import { newRunId } from './ids.ts';
+import type { Journal, RunRow } from './journal.ts';
+import { decode } from './serialize.ts';
+import { callStep } from './step.ts';
+import { openSqliteJournal } from './stores/sqlite.ts';
+
+export type Code = Record<string, (input: never) => Promise<unknown>>;
+
+export interface Bench {
+  engine: Engine;
+  journal: Journal;
+  /** Starts a workflow and waits until it is final. */
+  run(name: string, input?: unknown): Promise<RunRow>;
+  start(name: string, input?: unknown): Promise<RunRow>;
+  /** Like a kill: nothing is released, another engine opens the same journal. */
+  kill(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export function newJournalPath(): string {
+  return join(mkdtempSync(join(tmpdir(), 'svc-engine-')), 'journal.db');
+}
+
+/** An engine over a real SQLite file, running the given bodies. */
+export async function openBench(
+  path: string,
+  code: Code,
+  options: Partial<EngineOptions> & { codeHash?: string } = {},
+): Promise<Bench> {
+  installGuard();
+  const journal = await openSqliteJournal({ path });
+  let dead = false;
+  const bodyOf = (name: string): Body => {
+    const run = code[name];
+    if (!run) throw new Error(`There is no workflow "${name}".`);
+    return { run: run as Body['run'], codeHash: options.codeHash ?? 'hash', durability: 'process' };
+  };
+  const guarded: Journal = {
+    ...journal,
+    append: (entry) => (dead ? new Promise(() => {}) : journal.append(entry)),
+    renew: async (...args) => (dead ? undefined : journal.renew(...args)),
+  };
+  const engine = await createEngine({
+    journal: guarded,
+    log: createLog({ level: 'silent', write: () => {} }),
+    owner: newRunId(),
+    exclusive: true,
+    resolve: async (_kind, name) => bodyOf(name),
+    sweepMs: 50,
+    ...options,
+  });
+  await engine.arm();
+  const start = (name: string, input: unknown = null) =>
+    engine.start({ kind: 'workflow', name, trigger: 'api', input });
+  return {
+    engine,
+    journal,
+    start,
+    async run(name, input) {
+      const { runId } = await start(name, input);
+      const row = await engine.wait(runId, 10_000);
+      if (!row) throw new Error('The run is gone.');
+      return row;
+    },
+    async kill() {
+      dead = true;
+      // The files stay; the handle goes, as it would with the process.
+      await journal.close();
+    },
+    async close() {
+      const closing = engine.close();
+      if (dead) return;
+      await closing;
+      await journal.close();
+    },
+  };
+}
+
+export function outputOf(row: RunRow | undefined): unknown {
+  return row?.output ? decode(row.output) : undefined;
+}
+
+export function errorOf(row: RunRow | undefined): Error | undefined {
+  return row?.error ? (decode(row.error) as Error) : undefined;
+}
+
+/** A step as the compiler would write it. */
+export function step<A extends unknown[], R>(
+  name: string,
+  fn: (...args: A) => Promise<R> | R,
+  options: Record<string, unknown> = {},
+): (...args: A) => Promise<R> {
+  const wrapper = function (...args: A): Promise<R> {
+    return callStep(`test.workflow.ts#${name}`, wrapper as never, fn as never, undefined, args) as Promise<R>;
+  };
+  Object.assign(wrapper, options);
+  return wrapper;
+}
+
+/** Polls until the condition holds. */
+export async function until(condition: () => boolean | Promise<boolean>, timeoutMs = 10_000): Promise<void> {
+  const end = performance.now() + timeoutMs;
+  while (!(await condition())) {
+    if (performance.now() > end) throw new Error('The condition did not come true in time.');
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}

@@ -1,0 +1,78 @@
+import type { JournalRecord, StepKind, Tokens } from './journal.ts';
+
+/** What a primitive asks of the run: who is called, with what, and what to do when it is not in the journal. */
+export interface CallRequest {
+  kind: StepKind;
+  stepId: string;
+  /** Encoded arguments; replay compares their digest. */
+  input: string;
+  action: Action;
+}
+
+/** The two shapes of a primitive: run something and record its result, or wait for a time. */
+export type Action = RunAction | TimerAction;
+
+export interface RunAction {
+  type: 'run';
+  name: string;
+  policy: RetryPolicy;
+  run(attempt: Attempt): Promise<Outcome>;
+}
+
+export interface TimerAction {
+  type: 'timer';
+  /** Absolute store time, computed when the call is first made; replay takes the recorded one. */
+  wakeAt(now: number): number;
+}
+
+export interface Attempt {
+  call: number;
+  attempt: number;
+  startedAt: number;
+  signal: AbortSignal;
+  idempotencyKey: string;
+}
+
+export interface Outcome {
+  value: unknown;
+  tokens?: Tokens;
+}
+
+export interface RetryPolicy {
+  /** Attempts after the first. */
+  maxRetries: number;
+  /** Milliseconds to wait before attempt `attempt + 1`. */
+  delay(attempt: number): number;
+  /** Milliseconds one attempt may take; undefined: no limit. */
+  timeout: number | undefined;
+}
+
+/** One call of the body that has not been answered. */
+export interface Call extends CallRequest {
+  call: number;
+  digest: string;
+  attempt: number;
+  resolve(value: unknown): void;
+  reject(error: unknown): void;
+}
+
+/** What the journal knows of one call. */
+export interface CallHistory {
+  answer?: JournalRecord;
+  /** The record that set a timer. */
+  set?: JournalRecord;
+  retries: JournalRecord[];
+}
+
+/** Groups the records of a run by call. */
+export function historyOf(records: readonly JournalRecord[]): Map<number, CallHistory> {
+  const history = new Map<number, CallHistory>();
+  for (const record of records) {
+    const entry = history.get(record.call) ?? { retries: [] };
+    if (record.event === 'retry') entry.retries.push(record);
+    else if (record.event === 'set') entry.set = record;
+    else entry.answer = record;
+    history.set(record.call, entry);
+  }
+  return history;
+}

@@ -1,0 +1,43 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import type { Execution } from './execution.ts';
+
+/** Code running as the body of a run: time, randomness and effects are the run's own. */
+export interface BodyContext {
+  kind: 'body';
+  execution: Execution;
+}
+
+/** Code running as one attempt of a step: the real world, with what the attempt may know about itself. */
+export interface StepContext {
+  kind: 'step';
+  execution: Execution;
+  stepId: string;
+  stepName: string;
+  call: number;
+  attempt: number;
+  startedAt: number;
+  signal: AbortSignal;
+  /** `<runId>:<call>:<stepName>`, the same across attempts, replicas and restarts. */
+  idempotencyKey: string;
+}
+
+export type EngineContext = BodyContext | StepContext;
+
+const SYMBOL = Symbol.for('svc.engine.context');
+
+/** One storage per process, also when two copies of this module are loaded. */
+const storage: AsyncLocalStorage<EngineContext> = ((globalThis as Record<symbol, unknown>)[SYMBOL] ??=
+  new AsyncLocalStorage<EngineContext>()) as AsyncLocalStorage<EngineContext>;
+
+export function currentContext(): EngineContext | undefined {
+  return storage.getStore();
+}
+
+export function runInContext<T>(context: EngineContext, work: () => T): T {
+  return storage.run(context, work);
+}
+
+/** The one door out: the engine's own calls see the real clock, timers and network. */
+export function runOutside<T>(work: () => T): T {
+  return storage.exit(work);
+}

@@ -1,0 +1,53 @@
+const UNITS: Record<string, number> = {
+  ms: 1,
+  s: 1_000,
+  m: 60_000,
+  h: 3_600_000,
+  d: 86_400_000,
+  w: 604_800_000,
+};
+
+const WORDS: Record<string, string> = {
+  millisecond: 'ms',
+  msec: 'ms',
+  second: 's',
+  sec: 's',
+  minute: 'm',
+  min: 'm',
+  hour: 'h',
+  hr: 'h',
+  day: 'd',
+  week: 'w',
+};
+
+/**
+ * Milliseconds of a duration: a number of milliseconds, or text such as `'10s'`, `'1.5 hours'`, `'2 days'`.
+ * Throws a RangeError that names the value.
+ */
+export function parseDuration(value: number | string): number {
+  const ms = typeof value === 'number' ? value : parseText(value);
+  if (ms === undefined || !Number.isFinite(ms) || ms < 0)
+    throw new RangeError(
+      `"${value}" is not a duration. Use milliseconds, or text such as "10s", "5 minutes", "2 days".`,
+    );
+  return ms;
+}
+
+/** The moment a wait ends: a duration from `now`, or the Date itself. */
+export function parseWakeTime(value: number | string | Date, now: number): number {
+  if (!(value instanceof Date)) return now + parseDuration(value);
+  const time = value.getTime();
+  if (Number.isNaN(time)) throw new RangeError('The Date to wait for is invalid.');
+  return time;
+}
+
+// --- internal ---
+
+function parseText(text: string): number | undefined {
+  const match = /^\s*(\d+(?:\.\d+)?)\s*([a-z]*)\s*$/i.exec(text);
+  if (!match) return undefined;
+  const word = (match[2] ?? '').toLowerCase();
+  const factor = UNITS[word] ?? UNITS[WORDS[word.replace(/s$/, '')] ?? ''];
+  if (word === '' || factor === undefined) return undefined;
+  return Number(match[1]) * factor;
+}

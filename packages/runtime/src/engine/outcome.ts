@@ -1,0 +1,81 @@
+import { parseWakeTime } from './duration.ts';
+import type { RetryableError } from './errors.ts';
+import type { RunPatch, RunRow, Tokens } from './journal.ts';
+import { encode } from './serialize.ts';
+
+/** How a body ended. */
+export type Result = { value: unknown } | { error: unknown };
+
+/** The columns a finished run gets: its output, or the error that ended it. */
+export function endOf(result: Result, maxBytes: number): RunPatch {
+  const rest = { waitingFor: null, wakeAt: null };
+  if ('error' in result) return { status: 'failed', error: encodeError(result.error), ...rest };
+  try {
+    return { status: 'completed', output: encodeResult(result.value, 'output', maxBytes), ...rest };
+  } catch (error) {
+    return { status: 'failed', error: encodeError(error), ...rest };
+  }
+}
+
+/** Throws when the value cannot be recorded or is larger than `maxBytes`. */
+export function encodeResult(value: unknown, root: string, maxBytes: number): string | null {
+  if (value === undefined) return null;
+  const text = encode(value, root);
+  if (text.length <= maxBytes) return text;
+  throw Object.assign(
+    new Error(
+      `The ${root} is ${text.length} bytes; ${maxBytes} may be recorded. Store it elsewhere and return a reference.`,
+    ),
+    { code: 'result_too_large', fatal: true },
+  );
+}
+
+export function encodeError(error: unknown): string {
+  return encode(error instanceof Error ? error : new Error(`Not an Error was thrown: ${describe(error)}`), 'error');
+}
+
+export function isFatal(error: unknown): boolean {
+  return typeof error === 'object' && error !== null && (error as { fatal?: unknown }).fatal === true;
+}
+
+/** When the next attempt is due: the author's `retryAfter`, else `delay` milliseconds from now. */
+export function retryTime(error: unknown, now: number, delay: number): number {
+  const retryable = error as Partial<RetryableError> | null | undefined;
+  if (retryable?.name !== 'RetryableError' || retryable.retryAfter === undefined) return now + delay;
+  try {
+    return parseWakeTime(retryable.retryAfter, now);
+  } catch {
+    return now + delay;
+  }
+}
+
+export function journalFull(max: number): Error {
+  const message = `The run has ${max} records, the most one may have. Split the work into child workflows.`;
+  return Object.assign(new Error(message), { code: 'run_journal_full' });
+}
+
+export function tokensOf(run: RunRow): Tokens {
+  const { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens, totalTokens } = run;
+  return { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens, totalTokens };
+}
+
+export function addTokens(a: Tokens, b: Tokens): Tokens {
+  return {
+    inputTokens: a.inputTokens + b.inputTokens,
+    outputTokens: a.outputTokens + b.outputTokens,
+    cacheReadTokens: a.cacheReadTokens + b.cacheReadTokens,
+    cacheWriteTokens: a.cacheWriteTokens + b.cacheWriteTokens,
+    totalTokens: a.totalTokens + b.totalTokens,
+  };
+}
+
+// --- internal ---
+
+function describe(value: unknown): string {
+  if (typeof value === 'string') return value;
+  try {
+    return JSON.stringify(value) ?? String(value);
+  } catch {
+    return String(value);
+  }
+}

@@ -1,0 +1,85 @@
+import type { SqlClient } from '../../stores/sql.ts';
+import { newerJournal } from './schema-version.ts';
+
+/** Brings the journal's schema to the newest version. Of two processes that boot together one migrates, the other waits. */
+export async function migratePostgres(sql: SqlClient, schema: string): Promise<void> {
+  await sql.transaction(async (tx) => {
+    // Held until the transaction ends. PGlite is one session, where a session lock would exclude nobody.
+    await tx.query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [`journal:${schema}`]);
+    await tx.exec(`
+      create schema if not exists ${schema};
+      create table if not exists ${schema}.schema_version (version int4 not null);
+    `);
+    const [stored] = await tx.query<{ version: number }>(`select version from ${schema}.schema_version`);
+    const version = stored?.version ?? 0;
+    if (version > MIGRATIONS.length) throw newerJournal(`in the schema "${schema}"`, version, MIGRATIONS.length);
+    if (version === MIGRATIONS.length) return;
+    for (const migration of MIGRATIONS.slice(version)) await tx.exec(migration(schema));
+    await tx.exec(`
+      delete from ${schema}.schema_version;
+      insert into ${schema}.schema_version values (${MIGRATIONS.length});
+    `);
+  });
+}
+
+// --- internal ---
+
+// Ids compare byte by byte ("C"), as they do in the code. `fillfactor` leaves room for a run's next version on its own
+// page, and no index names a column that every append or renewal changes: such updates then touch no index at all.
+const MIGRATIONS = [
+  (schema: string): string => `
+  create table if not exists ${schema}.runs (
+    run_id text collate "C" not null primary key,
+    trace_id text not null,
+    kind text not null,
+    name text not null,
+    trigger text not null,
+    status text not null,
+    seq int4 not null,
+    epoch int4 not null,
+    owner text,
+    lease_until int8,
+    wake_at int8,
+    waiting_for text,
+    code_hash text,
+    session_id text,
+    parent_run_id text,
+    retry_of text,
+    input text not null,
+    output text,
+    error text,
+    input_tokens int8 not null,
+    output_tokens int8 not null,
+    cache_read_tokens int8 not null,
+    cache_write_tokens int8 not null,
+    total_tokens int8 not null,
+    created_at int8 not null,
+    started_at int8,
+    ended_at int8
+  ) with (fillfactor = 60);
+  create index if not exists runs_held on ${schema}.runs (owner) where owner is not null;
+  create index if not exists runs_free on ${schema}.runs (status, wake_at, run_id)
+    where owner is null and status in ('queued', 'running', 'waiting');
+  create index if not exists runs_by_name on ${schema}.runs (name, run_id);
+  create index if not exists runs_by_session on ${schema}.runs (session_id, run_id) where session_id is not null;
+
+  create table if not exists ${schema}.run_events (
+    run_id text collate "C" not null,
+    seq int4 not null,
+    call int4 not null,
+    kind text not null,
+    event text not null,
+    step_id text not null,
+    digest text not null,
+    record_id text not null,
+    attempt int4 not null,
+    input text,
+    output text,
+    error text,
+    tokens text,
+    started_at int8 not null,
+    at int8 not null,
+    primary key (run_id, seq)
+  );
+  `,
+];

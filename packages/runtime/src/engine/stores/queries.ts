@@ -1,0 +1,73 @@
+import type { RunFilter } from '../journal.ts';
+import { RUN_COLUMNS, RUN_SELECT, toStored } from './rows.ts';
+import type { StoredValue } from './rows.ts';
+
+// SQL that both databases read alike. Where it says `given`, the caller puts a table of one row before it:
+// the store's time as `now` and, for claims, the claiming `owner`.
+
+const NOW = '(select now from given)';
+const OWNER = '(select owner from given)';
+
+export const FINAL_STATUSES = `('completed', 'failed', 'cancelled')`;
+
+/** The condition of the index `runs_free`, word for word, so that SQLite uses it. */
+const FREE = `owner is null and status in ('queued', 'running', 'waiting')`;
+
+const DUE = `(status in ('queued', 'running') or (status = 'waiting' and wake_at <= ${NOW}))`;
+
+/** The runs to be had, as the parts of a claim: all of the first part go before any of the second. */
+export const CLAIMABLE = [
+  { where: `owner is not null and lease_until <= ${NOW} and ${DUE}`, orderBy: 'lease_until, run_id' },
+  { where: `${FREE} and status = 'running'`, orderBy: 'run_id' },
+  { where: `${FREE} and status = 'waiting' and wake_at <= ${NOW}`, orderBy: 'wake_at, run_id' },
+  { where: `${FREE} and status = 'queued'`, orderBy: 'wake_at, run_id' },
+] as const;
+
+/** Whether one run is to be had, by its owner too: who asks for a run by name knows that it does not run here. */
+export const CLAIMABLE_ONE = `(owner is null or owner = ${OWNER} or lease_until <= ${NOW}) and ${DUE}`;
+
+/** For a takeover: makes every lease of another owner an expired one. */
+export function expireOthersQuery(runs: string): string {
+  return `
+    update ${runs} set lease_until = ${NOW}
+    where owner is not null and owner <> ${OWNER} and lease_until > ${NOW}`;
+}
+
+/** Answers `now`, and the earliest wake of a run that nobody holds as `wake`. */
+export function nextWakeQuery(runs: string): string {
+  return `
+    select min(wake_at) as wake, ${NOW} as now from (
+      select wake_at from (
+        select wake_at from ${runs} where ${FREE} and status = 'waiting' and wake_at is not null
+        order by wake_at limit 1) as free
+      union all
+      select min(wake_at) from ${runs}
+      where owner is not null and lease_until <= ${NOW} and status = 'waiting') as waiting`;
+}
+
+/** The page of runs that match, newest first. `mark` writes the n-th placeholder, from 1. */
+export function listQuery(options: {
+  runs: string;
+  filter: RunFilter;
+  page: { limit: number; before?: string };
+  mark: (n: number) => string;
+}): { sql: string; params: StoredValue[] } {
+  const { runs, filter, page, mark } = options;
+  const params: StoredValue[] = [];
+  const conditions: string[] = [];
+  const add = (condition: string, value: string | undefined): void => {
+    if (value === undefined) return;
+    params.push(toStored(value));
+    conditions.push(`${condition} ${mark(params.length)}`);
+  };
+  for (const key of FILTER_KEYS) add(`${RUN_COLUMNS[key]} =`, filter[key]);
+  add('run_id <', page.before);
+  params.push(page.limit);
+  const where = conditions.length > 0 ? `where ${conditions.join(' and ')}` : '';
+  const limit = mark(params.length);
+  return { sql: `select ${RUN_SELECT} from ${runs} ${where} order by run_id desc limit ${limit}`, params };
+}
+
+// --- internal ---
+
+const FILTER_KEYS = ['name', 'kind', 'status', 'trigger', 'sessionId'] as const satisfies readonly (keyof RunFilter)[];

@@ -1,0 +1,50 @@
+import type { Claim, RunRow } from '../journal.ts';
+import { CLAIMABLE, CLAIMABLE_ONE, expireOthersQuery } from './queries.ts';
+import { RUN_SELECT, toRunRow } from './rows.ts';
+import type { StoredRow } from './rows.ts';
+import type { SqliteDatabase } from './sqlite-open.ts';
+import { toStoredText } from './text.ts';
+
+export interface SqliteClaims {
+  /** To be called in a transaction. */
+  claim(claim: Claim, now: number): RunRow[];
+  /** To be called in a transaction. */
+  claimRun(runId: string, claim: Pick<Claim, 'owner' | 'leaseMs'>, now: number): RunRow | undefined;
+}
+
+export function createSqliteClaims(db: SqliteDatabase): SqliteClaims {
+  const parts = CLAIMABLE.map(({ where, orderBy }) =>
+    db.prepare<StoredRow>(`${GIVEN} select ${RUN_SELECT} from runs where ${where} order by ${orderBy} limit ?`),
+  );
+  const one = db.prepare<StoredRow>(`${GIVEN} select ${RUN_SELECT} from runs where run_id = ? and ${CLAIMABLE_ONE}`);
+  const expireOthers = db.prepare(`${GIVEN} ${expireOthersQuery('runs')}`);
+  const update = db.prepare(
+    `update runs set owner = ?, lease_until = ?, epoch = ?, status = 'running', started_at = ? where run_id = ?`,
+  );
+
+  function take(stored: StoredRow, { owner, leaseMs }: Pick<Claim, 'owner' | 'leaseMs'>, now: number): RunRow {
+    const run = toRunRow(stored);
+    const taken = { owner, leaseUntil: now + leaseMs, epoch: run.epoch + 1, startedAt: run.startedAt ?? now };
+    update.run(toStoredText(owner), taken.leaseUntil, taken.epoch, taken.startedAt, toStoredText(run.runId));
+    return { ...run, ...taken, status: 'running' };
+  }
+
+  return {
+    claim(claim, now) {
+      const owner = toStoredText(claim.owner);
+      if (claim.takeover) expireOthers.run(now, owner);
+      const found: StoredRow[] = [];
+      for (const part of parts)
+        if (found.length < claim.limit) found.push(...part.all(now, owner, claim.limit - found.length));
+      return found.map((stored) => take(stored, claim, now));
+    },
+    claimRun(runId, claim, now) {
+      const stored = one.get(now, toStoredText(claim.owner), toStoredText(runId));
+      return stored && take(stored, claim, now);
+    },
+  };
+}
+
+// --- internal ---
+
+const GIVEN = 'with given(now, owner) as (select ?, ?)';
