@@ -1,0 +1,63 @@
+import { createHash, createSecretKey, randomBytes } from 'node:crypto';
+import { link, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { BoxError } from '../errors.ts';
+import type { MasterKey } from './seal.ts';
+
+export interface MasterKeySource {
+  /** SVC_SECRET_KEY. It wins over the file. */
+  value: string | undefined;
+  /** Where a development box keeps the key it makes for itself. Undefined: the variable is required. */
+  file: string | undefined;
+}
+
+/** The key that seals every secret, or an error that names SVC_SECRET_KEY and the command that makes one. */
+export async function loadMasterKey({ value, file }: MasterKeySource): Promise<MasterKey> {
+  if (value !== undefined && value !== '') return parseMasterKey(value, 'SVC_SECRET_KEY');
+  if (file === undefined) {
+    const message = `SVC_SECRET_KEY is missing. It encrypts every stored secret. Make one: ${COMMAND}`;
+    throw new BoxError('secret_key_missing', message);
+  }
+  const text = (await readKeyFile(file)) ?? (await createKeyFile(file));
+  return parseMasterKey(text.trim(), `The key in "${file}", which stands in for SVC_SECRET_KEY,`);
+}
+
+// --- internal ---
+
+const KEY_BYTES = 32;
+const COMMAND = 'openssl rand -base64 32';
+
+function parseMasterKey(text: string, what: string): MasterKey {
+  const bytes = Buffer.from(text, 'base64');
+  const isBase64 = bytes.toString('base64').replace(/=+$/, '') === text.trim().replace(/=+$/, '');
+  if (!isBase64 || bytes.length !== KEY_BYTES) {
+    const message = `${what} is not 32 bytes in base64. Make one: ${COMMAND}`;
+    throw new BoxError('secret_key_invalid', message);
+  }
+  const kid = createHash('sha256').update(bytes).digest('hex').slice(0, 16);
+  return { key: createSecretKey(bytes), kid };
+}
+
+async function readKeyFile(file: string): Promise<string | undefined> {
+  try {
+    return await readFile(file, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+/** Appears whole, readable by its owner alone. Of two boxes that make one at once, both use the first. */
+async function createKeyFile(file: string): Promise<string> {
+  await mkdir(dirname(file), { recursive: true });
+  const draft = `${file}.${process.pid}.${randomBytes(4).toString('hex')}`;
+  await writeFile(draft, `${randomBytes(KEY_BYTES).toString('base64')}\n`, { mode: 0o600, flag: 'wx' });
+  try {
+    await link(draft, file);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  } finally {
+    await rm(draft, { force: true });
+  }
+  return readFile(file, 'utf8');
+}

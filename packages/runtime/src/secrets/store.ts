@@ -1,0 +1,71 @@
+import { and, eq, sql } from 'drizzle-orm';
+import { BoxError } from '../errors.ts';
+import type { Drizzle } from '../stores/drizzle.ts';
+import { secrets } from '../stores/schema.ts';
+import { seal, unseal } from './seal.ts';
+import type { MasterKey, SealPlace } from './seal.ts';
+
+export interface SecretStore {
+  /** Seals and stores the value; the one before it is gone. */
+  set(name: string, value: string): Promise<void>;
+  /** Undefined: there is no such secret. */
+  get(name: string): Promise<string | undefined>;
+  has(name: string): Promise<boolean>;
+  /** False: there was none. */
+  delete(name: string): Promise<boolean>;
+}
+
+export interface SecretStoreOptions {
+  db: Drizzle;
+  /** May still be on its way; every call waits for it. */
+  key: MasterKey | Promise<MasterKey>;
+  /** The installation's id; likewise. */
+  installation: string | Promise<string>;
+  /** Whose secrets these are. Names of different owners do not meet. */
+  owner?: string;
+}
+
+export function createSecretStore({ db, key, installation, owner = 'system' }: SecretStoreOptions): SecretStore {
+  const at = (name: string) => and(eq(secrets.owner, owner), eq(secrets.name, name));
+  const placeOf = async (name: string, version: number): Promise<SealPlace> => {
+    return { table: 'secrets', installation: await installation, name: `${owner}/${name}`, version };
+  };
+  return {
+    async set(name, value) {
+      const master = await key;
+      // The version is part of what the value is sealed for: a set that lost a race reads it and seals again.
+      for (let attempt = 0; attempt < SET_ATTEMPTS; attempt++) {
+        const [row] = await db.select({ version: secrets.version }).from(secrets).where(at(name));
+        const version = (row?.version ?? 0) + 1;
+        const sealed = seal(master, await placeOf(name, version), value);
+        const stored = await db
+          .insert(secrets)
+          .values({ owner, name, version, sealed })
+          .onConflictDoUpdate({
+            target: [secrets.owner, secrets.name],
+            set: { version, sealed, setAt: sql`now()` },
+            setWhere: eq(secrets.version, version - 1),
+          })
+          .returning({ version: secrets.version });
+        if (stored.length > 0) return;
+      }
+      throw new BoxError('store_unavailable', `The secret "${name}" is being set by many callers at once. Try again.`);
+    },
+    async get(name) {
+      const [row] = await db.select().from(secrets).where(at(name));
+      return row && unseal(await key, await placeOf(name, row.version), row.sealed);
+    },
+    async has(name) {
+      const rows = await db.select({ name: secrets.name }).from(secrets).where(at(name));
+      return rows.length > 0;
+    },
+    async delete(name) {
+      const rows = await db.delete(secrets).where(at(name)).returning({ name: secrets.name });
+      return rows.length > 0;
+    },
+  };
+}
+
+// --- internal ---
+
+const SET_ATTEMPTS = 20;

@@ -1,0 +1,49 @@
+import { BoxError } from '../errors.ts';
+import type { SqlClient } from './sql.ts';
+
+/** One session of a store: what a transaction hands to its work. */
+export interface SqlSession extends Omit<SqlClient, 'transaction' | 'close'> {
+  /** As `query`, with each row as an array in column order: joins repeat column names. */
+  queryArrays(text: string, params?: unknown[]): Promise<unknown[][]>;
+}
+
+/**
+ * What both Postgres homes give: the shared client, rows as arrays for drizzle, and word of when it is open.
+ * Queries made before then wait. A JSON parameter is text (`JSON.stringify`): the homes disagree about arrays.
+ */
+export interface StoreClient extends SqlClient, SqlSession {
+  /** Resolves when the store answers, rejects when it cannot be opened. */
+  readonly ready: Promise<void>;
+  transaction<T>(work: (tx: SqlSession) => Promise<T>): Promise<T>;
+}
+
+/** What Postgres says about a failed statement; both homes keep these names. */
+export interface SqlError extends Error {
+  code: string;
+  severity?: string;
+  detail?: string;
+  hint?: string;
+  constraint?: string;
+  table?: string;
+  column?: string;
+}
+
+/** A statement that cannot run: the store was closed, was restarted, or stopped by itself. */
+export function storeUnavailable(message: string, cause?: unknown): BoxError {
+  return new BoxError('store_unavailable', message, { cause });
+}
+
+/**
+ * Postgres answers `commit` of a failed transaction with a rollback and no error. Whoever swallowed the statement's
+ * error must not believe that it was committed.
+ */
+export function commitRefused(): SqlError {
+  const message = 'The transaction was rolled back: a statement in it failed, and its error was not passed on.';
+  return Object.assign(new Error(message), { code: '25P02', severity: 'ERROR' });
+}
+
+/** int8 as a number; beyond 2^53 as text, since a wrong number is worse than a string. */
+export function parseInt8(text: string): number | string {
+  const value = Number(text);
+  return Number.isSafeInteger(value) ? value : text;
+}

@@ -1,0 +1,128 @@
+import { createHash } from 'node:crypto';
+import type { Pool, PoolClient, QueryArrayResult, QueryResult, types } from 'pg';
+import { commitRefused, parseInt8, storeUnavailable } from './client.ts';
+import type { SqlSession, StoreClient } from './client.ts';
+import type { QueryOptions } from './sql.ts';
+
+/** Postgres over a pool of connections. `pg` is loaded here and not before. */
+export function openPg(url: string): StoreClient {
+  const pool = createPool(url);
+  let closing: Promise<void> | undefined;
+  const ready = pool.then(async (opened) => {
+    await opened.query('select 1');
+  });
+  pool.catch(() => {}); // every use of it rejects with the same error
+  ready.catch(() => {});
+  const open = (): Promise<Pool> => {
+    return closing ? Promise.reject(storeUnavailable('The database is closed.')) : pool;
+  };
+  return {
+    ready,
+    ...createSession(open),
+    async transaction(work) {
+      const client = await (await open()).connect();
+      let broken: Error | undefined;
+      // A connection lost while nothing runs on it would otherwise end the process.
+      const onError = (error: Error): void => void (broken = error);
+      client.on('error', onError);
+      try {
+        return await runTransaction(client, work);
+      } finally {
+        client.off('error', onError);
+        client.release(broken);
+      }
+    },
+    close() {
+      closing ??= pool.then(
+        (opened) => opened.end(),
+        () => {},
+      );
+      return closing;
+    },
+  };
+}
+
+// --- internal ---
+
+const POOL_SIZE = 10;
+const CONNECT_MS = 10_000;
+
+async function createPool(connectionString: string): Promise<Pool> {
+  const { default: pg } = await import('pg');
+  const parsers = createParsers(pg.types);
+  const pool = new pg.Pool({
+    connectionString,
+    max: POOL_SIZE,
+    connectionTimeoutMillis: CONNECT_MS,
+    types: { getTypeParser: (oid, format) => parsers.get(oid) ?? pg.types.getTypeParser(oid, format) },
+  });
+  // An idle connection that the server closes is dropped from the pool; the next query opens another.
+  pool.on('error', () => {});
+  return pool;
+}
+
+type Parser = (text: string) => unknown;
+
+/** The same values PGlite's worker gives: date and time types, their arrays, numeric[] and geometry stay text. */
+function createParsers(defaults: typeof types): Map<number, Parser> {
+  // The package's own list of numbers has no arrays in it.
+  const int8Array = (defaults.getTypeParser as (oid: number) => Parser)(1016);
+  const toNumbers = (value: unknown): unknown => (Array.isArray(value) ? value.map(toNumbers) : toNumber(value));
+  const textTypes = [1082, 1114, 1184, 1186, 1115, 1182, 1185, 1187, 1231, 600, 718, 1017, 719];
+  return new Map<number, Parser>([
+    ...textTypes.map((oid): [number, Parser] => [oid, (text) => text]),
+    [20, parseInt8],
+    [1016, (text) => toNumbers(int8Array(text))],
+  ]);
+}
+
+function toNumber(value: unknown): unknown {
+  return typeof value === 'string' ? parseInt8(value) : value;
+}
+
+interface Queryable {
+  query(config: {
+    name?: string;
+    text: string;
+    values?: unknown[];
+    rowMode?: 'array';
+  }): Promise<QueryResult | QueryArrayResult>;
+}
+
+function createSession(open: () => Promise<Queryable>): SqlSession {
+  return {
+    async query<Row>(text: string, params: unknown[] = [], options: QueryOptions = {}) {
+      const name = options.prepared ? { name: createHash('sha1').update(text).digest('hex') } : {};
+      const { rows } = await (await open()).query({ ...name, text, values: params });
+      return rows as Row[];
+    },
+    async queryArrays(text, params = []) {
+      const { rows } = await (await open()).query({ text, values: params, rowMode: 'array' });
+      return rows as unknown[][];
+    },
+    async exec(text) {
+      await (await open()).query({ text });
+    },
+  };
+}
+
+async function runTransaction<T>(client: PoolClient, work: (tx: SqlSession) => Promise<T>): Promise<T> {
+  let isOver = false;
+  const session = createSession(async () => {
+    if (isOver) throw new Error('The transaction is over. Use its "tx" only inside the function it was handed to.');
+    return client;
+  });
+  await client.query('begin');
+  let result: T;
+  try {
+    result = await work(session);
+  } catch (error) {
+    await client.query('rollback').catch(() => {}); // the first error is the one that tells
+    throw error;
+  } finally {
+    isOver = true;
+  }
+  const { command } = await client.query('commit');
+  if (command === 'ROLLBACK') throw commitRefused();
+  return result;
+}

@@ -1,0 +1,17 @@
+export interface QueryOptions {
+  /** The same text is sent again and again: a client may keep it prepared on its connections. */
+  prepared?: boolean;
+}
+
+/**
+ * The thin client both Postgres homes offer: `pg` against a server, PGlite in a worker. Positional parameters `$1`.
+ * Rows come as objects with text-safe values: int8 as number, json parsed, timestamps as the server's text.
+ */
+export interface SqlClient {
+  query<Row = Record<string, unknown>>(text: string, params?: unknown[], options?: QueryOptions): Promise<Row[]>;
+  /** Several statements without parameters. */
+  exec(text: string): Promise<void>;
+  /** Runs `work` alone on one session: commits when it resolves, rolls back when it rejects. */
+  transaction<T>(work: (tx: Omit<SqlClient, 'transaction' | 'close'>) => Promise<T>): Promise<T>;
+  close(): Promise<void>;
+}
