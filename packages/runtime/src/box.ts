@@ -1,0 +1,136 @@
+import type { H3 } from 'h3';
+import { abandonedTurn, createAgents } from './agents/agents.ts';
+import { createModelClient } from './agents/model.ts';
+import { createCatalog } from './catalog/catalog.ts';
+import { createEngine } from './engine/engine.ts';
+import { installGuard } from './engine/guard.ts';
+import { newRunId } from './engine/ids.ts';
+import type { Journal } from './engine/journal.ts';
+import { createGate } from './gate/gate.ts';
+import type { Gate } from './gate/gate.ts';
+import { createHealth } from './health/health.ts';
+import type { Probe, ServicesInfo } from './health/health.ts';
+import { HEALTH_ROUTES, mountHealth } from './health/routes.ts';
+import { createApp, mountFallback } from './http/app.ts';
+import type { RouteEntry } from './http/app.ts';
+import { mountRoot } from './http/root.ts';
+import type { Log } from './log.ts';
+import type { Problem, Program } from './manifest.ts';
+import { splitRoute } from './operations/define.ts';
+import { mountOperations } from './operations/http.ts';
+import { OPERATIONS } from './operations/index.ts';
+import { checkEgress } from './provider/egress.ts';
+import type { EgressPolicy } from './provider/egress.ts';
+import { createModelProvider } from './provider/provider.ts';
+import type { ProviderSettings, ProviderStore } from './provider/provider.ts';
+import type { Rooms } from './rooms.ts';
+import { createRuns } from './runs/runs.ts';
+import { mountWireA, WIRE_A_ROUTES } from './wires/chat-completions.ts';
+import { createWorkflows, workflowBody } from './workflows/workflows.ts';
+
+export interface BoxOptions {
+  host: 'dev' | 'image';
+  /** The agent's slug, from `svc.json`. */
+  slug: string;
+  log: Log;
+  journal: Journal;
+  /** No other process can hold the journal, so runs of a killed process go on at once. */
+  exclusive: boolean;
+  provider: { environment: ProviderSettings | undefined; store: ProviderStore; egress: EgressPolicy };
+  /** The model of agents that name none. */
+  defaultModel(): string | undefined;
+  /** Loads agents and workflows; called when the gate opens. */
+  loadProgram(): Promise<Program>;
+  probes: Record<string, Probe>;
+  services(): ServicesInfo;
+  /** Dev only: which Host names may call. */
+  isAllowedHost?: (host: string) => boolean;
+}
+
+export interface Box {
+  app: H3;
+  gate: Gate;
+  /** A request without a socket, for tests. */
+  request(path: string, init?: RequestInit): Promise<Response>;
+  /** Swaps in an edited program; does nothing while the gate is closed. */
+  reload(program: Program): Promise<void>;
+  problems(): Problem[];
+  agentNames(): string[];
+  workflowNames(): string[];
+  close(): Promise<void>;
+}
+
+/** Builds every room, mounts every route. Start reading here. */
+export async function createBox(options: BoxOptions): Promise<Box> {
+  installGuard();
+  const { journal, log } = options;
+  const catalog = createCatalog();
+  const engine = await createEngine({
+    journal,
+    log,
+    owner: newRunId(),
+    exclusive: options.exclusive,
+    resolve: async (kind, name) => (kind === 'agent' ? abandonedTurn() : workflowBody(catalog, name)),
+  });
+  const { environment, store, egress } = options.provider;
+  const gate = createGate(
+    {
+      providerInEnvironment: environment !== undefined,
+      isProviderStored: async () => (await store.read()) !== undefined,
+      hasCompletedRun: async () => (await journal.listRuns({ status: 'completed' }, { limit: 1 })).length > 0,
+    },
+    async () => {
+      await catalog.load(await options.loadProgram());
+      await engine.arm();
+    },
+  );
+  const isArmed = () => engine.armed;
+  const provider = createModelProvider({
+    environment,
+    store,
+    checkAddress: (url) => checkEgress(url, egress),
+    onStored: async () => void (await gate.check()),
+  });
+  const agents = createAgents({
+    catalog,
+    engine,
+    isArmed,
+    defaultModel: options.defaultModel,
+    callModel: createModelClient(() => provider.get()),
+  });
+  const rooms: Rooms = {
+    catalog,
+    gate,
+    provider,
+    health: createHealth(options),
+    runs: createRuns(journal, engine),
+    workflows: createWorkflows({ catalog, engine, isArmed }),
+  };
+
+  const app = createApp(options);
+  const routes = [...HEALTH_ROUTES, ...WIRE_A_ROUTES, ...OPERATIONS.map(toRouteEntry)];
+  mountRoot(app, { slug: options.slug, routes });
+  mountHealth(app, rooms.health);
+  mountOperations(app, OPERATIONS, rooms);
+  mountWireA(app, { agents, log, startedAt: engine.clock.now() });
+  mountFallback(app, routes);
+
+  return {
+    app,
+    gate,
+    request: async (path, init) => app.request(path, init),
+    async reload(program) {
+      if (gate.state().open) await catalog.load(program);
+    },
+    problems: () => catalog.problems(),
+    agentNames: () => agents.names(),
+    workflowNames: () => catalog.workflows().map(({ entry }) => entry.name),
+    close: () => engine.close(),
+  };
+}
+
+// --- internal ---
+
+function toRouteEntry({ route, summary }: { route: string; summary: string }): RouteEntry {
+  return { ...splitRoute(route), summary };
+}

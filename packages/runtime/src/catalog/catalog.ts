@@ -1,0 +1,117 @@
+import type { DeepAgentDefinition } from '../agents/definition.ts';
+import { isDeepAgent } from '../agents/definition.ts';
+import type { AgentEntry, LoadedModule, Problem, Program, WorkflowEntry } from '../manifest.ts';
+import { COPILOT_AGENT } from '../manifest.ts';
+import { isSchema } from '../schema/schema.ts';
+import type { AnySchema } from '../schema/schema.ts';
+
+/** An agent or workflow that loaded, or why it did not. After a bad edit both: the last good one and the problem. */
+export interface Loaded<Entry, Definition> {
+  entry: Entry;
+  definition?: Definition;
+  problem?: Problem;
+}
+
+export interface WorkflowDefinition {
+  run: (...args: unknown[]) => unknown;
+  inputSchema?: AnySchema;
+  outputSchema?: AnySchema;
+  durability: 'synced' | 'process';
+  codeHash: string;
+}
+
+export interface AgentDefinition {
+  agent: DeepAgentDefinition;
+  codeHash: string;
+}
+
+export type LoadedAgent = Loaded<AgentEntry, AgentDefinition>;
+export type LoadedWorkflow = Loaded<WorkflowEntry, WorkflowDefinition>;
+
+/** The agents and workflows the box serves. */
+export interface Catalog {
+  /** Loads what the program names and swaps it in at once. A module that fails keeps its last good version. */
+  load(program: Program): Promise<void>;
+  /** Without the reserved copilot. */
+  agents(): LoadedAgent[];
+  workflows(): LoadedWorkflow[];
+  findAgent(name: string): LoadedAgent | undefined;
+  findWorkflow(name: string): LoadedWorkflow | undefined;
+  /** What does not load now. */
+  problems(): Problem[];
+}
+
+export function createCatalog(): Catalog {
+  let agents = new Map<string, LoadedAgent>();
+  let workflows = new Map<string, LoadedWorkflow>();
+  return {
+    async load(program) {
+      const { manifest } = program;
+      const [nextAgents, nextWorkflows] = await Promise.all([
+        Promise.all(manifest.agents.map((entry) => load(entry, program, agents.get(entry.name), toAgent))),
+        Promise.all(manifest.workflows.map((entry) => load(entry, program, workflows.get(entry.name), toWorkflow))),
+      ]);
+      agents = new Map(nextAgents.map((agent) => [agent.entry.name, agent]));
+      workflows = new Map(nextWorkflows.map((workflow) => [workflow.entry.name, workflow]));
+    },
+    agents: () => [...agents.values()].filter(({ entry }) => entry.name !== COPILOT_AGENT),
+    workflows: () => [...workflows.values()],
+    findAgent: (name) => agents.get(name),
+    findWorkflow: (name) => workflows.get(name),
+    problems: () => [...agents.values(), ...workflows.values()].flatMap(({ problem }) => problem ?? []),
+  };
+}
+
+// --- internal ---
+
+async function load<Entry extends AgentEntry | WorkflowEntry, Definition>(
+  entry: Entry,
+  program: Program,
+  last: Loaded<Entry, Definition> | undefined,
+  toDefinition: (entry: Entry, module: LoadedModule) => Definition,
+): Promise<Loaded<Entry, Definition>> {
+  const lastGood = last?.definition && { definition: last.definition };
+  if (entry.problem) return { entry, ...lastGood, problem: entry.problem };
+  try {
+    return { entry, definition: toDefinition(entry, await program.load(entry.file)) };
+  } catch (error) {
+    return { entry, ...lastGood, problem: problemOf(error, entry.file) };
+  }
+}
+
+function toAgent(entry: AgentEntry, module: LoadedModule): AgentDefinition {
+  const agent = module.exports.default;
+  if (!isDeepAgent(agent))
+    throw new Error(
+      `The default export of "${entry.file}" is not an agent. Write: export default defineDeepAgent({ ... }).`,
+    );
+  if (agent.name !== entry.name)
+    throw new Error(
+      `The agent in "${entry.file}" is named "${agent.name}"; its folder is "${entry.name}". Make them equal.`,
+    );
+  return { agent, codeHash: module.hash };
+}
+
+function toWorkflow(entry: WorkflowEntry, module: LoadedModule): WorkflowDefinition {
+  const run = entry.exportName === null ? undefined : module.exports[entry.exportName];
+  if (typeof run !== 'function') throw new Error(`"${entry.file}" exports no workflow function.`);
+  const { inputSchema, outputSchema, durability } = module.exports;
+  for (const [name, schema] of Object.entries({ inputSchema, outputSchema }))
+    if (schema !== undefined && !isSchema(schema))
+      throw new Error(`"${name}" of "${entry.file}" is not a zod schema. Export a zod schema, or remove it.`);
+  return {
+    run: run as WorkflowDefinition['run'],
+    ...(inputSchema === undefined ? {} : { inputSchema: inputSchema as AnySchema }),
+    ...(outputSchema === undefined ? {} : { outputSchema: outputSchema as AnySchema }),
+    durability: durability === 'process' ? 'process' : 'synced',
+    codeHash: module.hash,
+  };
+}
+
+/** A loader may attach the place to the error as `problem`; otherwise the file is all that is known. */
+function problemOf(error: unknown, file: string): Problem {
+  const attached = (error as { problem?: Problem } | null)?.problem;
+  if (attached) return attached;
+  const message = error instanceof Error ? error.message : String(error);
+  return { code: 'module_load_failed', message, file, line: 1, column: 1, frame: '' };
+}

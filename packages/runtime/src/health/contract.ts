@@ -1,0 +1,26 @@
+import { readFileSync } from 'node:fs';
+import { z } from 'zod';
+import { getPackageFile } from '../stores/package-file.ts';
+
+/** The protocol handshake: what this build speaks and what it offers. */
+export const Contract = z.object({
+  version: z.int().describe('Protocol version'),
+  minSupported: z.int().describe('The oldest protocol version this build still serves'),
+  capabilities: z.array(z.string()),
+  build: z.object({ name: z.string(), version: z.string() }),
+});
+export type Contract = z.infer<typeof Contract>;
+
+/** A capability is listed only when its room works. */
+const CAPABILITIES = ['ai.modelgateway'];
+
+export function contractPayload(): Contract {
+  return { version: 15, minSupported: 1, capabilities: [...CAPABILITIES], build: readBuild() };
+}
+
+// --- internal ---
+
+function readBuild(): Contract['build'] {
+  const { name, version } = JSON.parse(readFileSync(getPackageFile('package.json'), 'utf8')) as Contract['build'];
+  return { name, version };
+}

@@ -1,0 +1,36 @@
+import { BoxError } from '../errors.ts';
+
+export function answerJson(status: number, body: unknown, headers: Record<string, string> = {}): Response {
+  return new Response(JSON.stringify(body), {
+    status,
+    headers: { 'content-type': 'application/json; charset=utf-8', ...headers },
+  });
+}
+
+/** The error body of every route that speaks no protocol of someone else. */
+export function answerError(error: BoxError, requestId: string): Response {
+  const body = { code: error.code, message: error.message, details: error.details, requestId };
+  return answerJson(error.status, body, headersOf(error));
+}
+
+/** What the caller is told of a thrown thing: a BoxError as it is, anything else as a bare `internal`. */
+export function toBoxError(thrown: unknown): BoxError {
+  const cause = thrown instanceof BoxError ? thrown : (thrown as { cause?: unknown } | null)?.cause;
+  if (cause instanceof BoxError) return cause;
+  const status = (thrown as { status?: unknown } | null)?.status;
+  if (status === 404) return new BoxError('not_found', 'There is no such route.');
+  if (status === 400) return new BoxError('invalid_request', 'The request is not valid.');
+  return new BoxError('internal', 'Something went wrong inside the box. The log of this request says what.', {
+    cause: thrown,
+  });
+}
+
+// --- internal ---
+
+function headersOf(error: BoxError): Record<string, string> {
+  const { allow, retryAfter } = (error.details ?? {}) as { allow?: string[]; retryAfter?: number };
+  return {
+    ...(error.code === 'method_not_allowed' && allow ? { allow: allow.join(', ') } : {}),
+    ...(retryAfter === undefined ? {} : { 'retry-after': String(retryAfter) }),
+  };
+}

@@ -1,0 +1,86 @@
+import { randomUUID } from 'node:crypto';
+import { H3 } from 'h3';
+import type { H3Event } from 'h3';
+import { BoxError } from '../errors.ts';
+import type { Log } from '../log.ts';
+import { answerError, toBoxError } from './answer.ts';
+import { isJsonType } from './body.ts';
+
+export interface AppOptions {
+  log: Log;
+  /** Dev only: the Host names that may call; anything else is 403 on every route. Undefined: any. */
+  isAllowedHost?: (host: string) => boolean;
+}
+
+/** A route as the fallback and the route list see it. */
+export interface RouteEntry {
+  method: string;
+  path: string;
+  summary: string;
+}
+
+const MAX_URL = 8_192;
+const WRITES = new Set(['POST', 'PUT', 'PATCH', 'DELETE']);
+
+/** The h3 app with what holds for every route: request id, host and content-type checks, one shape of error. */
+export function createApp(options: AppOptions): H3 {
+  const app = new H3({
+    silent: true,
+    onError(thrown, event) {
+      const error = toBoxError(thrown);
+      const requestId = requestIdOf(event);
+      if (error.code === 'internal')
+        options.log.error('A request failed.', { requestId, path: event.url.pathname, error: error.cause });
+      return withRequestId(answerError(error, requestId), requestId);
+    },
+    onResponse(response, event) {
+      if (!response.headers.has('x-request-id')) withRequestId(response, requestIdOf(event));
+    },
+  });
+  app.use((event) => checkRequest(event, options));
+  return app;
+}
+
+/** The last route: 405 with `Allow` when the path exists under another method, else 404. */
+export function mountFallback(app: H3, routes: readonly RouteEntry[]): void {
+  const patterns = routes.map(({ method, path }) => ({ method, pattern: toPattern(path) }));
+  app.all('/**', (event) => {
+    const { pathname } = event.url;
+    const allow = patterns.filter(({ pattern }) => pattern.test(pathname)).map(({ method }) => method);
+    if (allow.length > 0)
+      throw new BoxError(
+        'method_not_allowed',
+        `${event.req.method} is not allowed here. Allowed: ${allow.join(', ')}.`,
+        {
+          details: { allow },
+        },
+      );
+    throw new BoxError('not_found', `There is no route ${event.req.method} ${pathname}.`);
+  });
+}
+
+export function requestIdOf(event: H3Event): string {
+  return ((event.context as { requestId?: string }).requestId ??= `req_${randomUUID()}`);
+}
+
+// --- internal ---
+
+function checkRequest(event: H3Event, { isAllowedHost }: AppOptions): void {
+  const { method, headers, url } = event.req;
+  if (url.length > MAX_URL) throw new BoxError('uri_too_long', `The URL is longer than ${MAX_URL} bytes.`);
+  const host = headers.get('host') ?? event.url.host;
+  if (isAllowedHost && !isAllowedHost(host))
+    throw new BoxError('host_not_allowed', `The Host "${host}" may not call this box. Use 127.0.0.1 or localhost.`);
+  if (WRITES.has(method) && method !== 'DELETE' && !isJsonType(headers.get('content-type')))
+    throw new BoxError('unsupported_media_type', 'Send the body with "content-type: application/json".');
+}
+
+function withRequestId(response: Response, requestId: string): Response {
+  response.headers.set('x-request-id', requestId);
+  return response;
+}
+
+function toPattern(path: string): RegExp {
+  const source = path.replace(/[.*+?^${}()|[\]\\]/g, '\\$&').replace(/:[^/]+/g, '[^/]+');
+  return new RegExp(`^${source}/?$`);
+}

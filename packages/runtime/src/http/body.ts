@@ -1,0 +1,73 @@
+import { BoxError } from '../errors.ts';
+
+export interface BodyOptions {
+  /** Bytes. Default 1 MiB. */
+  limit?: number;
+  /** What an empty body stands for; without it an empty body is refused. */
+  emptyAs?: unknown;
+  /** Refuse the keys `__proto__` and `constructor`. Default true. */
+  refuseProtoKeys?: boolean;
+}
+
+const MIB = 1_048_576;
+const MAX_DEPTH = 64;
+
+/**
+ * Reads a JSON body: 415 without a JSON content type, 413 above the limit, 400 when it is not JSON or nests deeper
+ * than 64.
+ */
+export async function readJson(request: Request, options: BodyOptions = {}): Promise<unknown> {
+  const { limit = MIB, refuseProtoKeys = true } = options;
+  const bytes = await readBytes(request, limit);
+  if (bytes.length === 0 && 'emptyAs' in options) return options.emptyAs;
+  const value = parse(bytes);
+  inspect(value, 0, refuseProtoKeys);
+  return value;
+}
+
+/** True for `application/json` and `application/<x>+json`, with any parameters. */
+export function isJsonType(contentType: string | null): boolean {
+  return /^application\/(?:[\w.-]+\+)?json\s*(?:;|$)/i.test(contentType ?? '');
+}
+
+// --- internal ---
+
+async function readBytes(request: Request, limit: number): Promise<Buffer> {
+  if (Number(request.headers.get('content-length') ?? 0) > limit) throw tooLarge(limit);
+  if (!request.body) return Buffer.alloc(0);
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of request.body as unknown as AsyncIterable<Uint8Array>) {
+    size += chunk.byteLength;
+    if (size > limit) throw tooLarge(limit);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
+
+function parse(bytes: Buffer): unknown {
+  try {
+    return JSON.parse(bytes.toString('utf8'));
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : '';
+    throw new BoxError('invalid_json', `The body is not JSON: ${reason}`);
+  }
+}
+
+function inspect(value: unknown, depth: number, refuseProtoKeys: boolean): void {
+  if (typeof value !== 'object' || value === null) return;
+  if (depth >= MAX_DEPTH) throw new BoxError('invalid_json', `The body nests deeper than ${MAX_DEPTH} levels.`);
+  if (Array.isArray(value)) {
+    for (const item of value) inspect(item, depth + 1, refuseProtoKeys);
+    return;
+  }
+  for (const key of Object.keys(value)) {
+    if (refuseProtoKeys && (key === '__proto__' || key === 'constructor'))
+      throw new BoxError('invalid_json', `The body has a member named "${key}", which is refused.`);
+    inspect((value as Record<string, unknown>)[key], depth + 1, refuseProtoKeys);
+  }
+}
+
+function tooLarge(limit: number): BoxError {
+  return new BoxError('payload_too_large', `The body is larger than ${limit} bytes.`, { details: { limit } });
+}

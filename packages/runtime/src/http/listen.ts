@@ -1,0 +1,46 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { H3 } from 'h3';
+import { toNodeHandler } from 'h3/node';
+
+export interface Listener {
+  url: string;
+  port: number;
+  /** Stops accepting, waits up to `graceMs` for answers under way, then cuts what is left. */
+  close(graceMs?: number): Promise<void>;
+}
+
+/** Serves the app on exactly this port. Rejects with `code: 'port_busy'` when it is taken; never moves to another. */
+export function listen(app: H3, options: { port: number; host: string }): Promise<Listener> {
+  const server = createServer(
+    { keepAliveTimeout: 65_000, headersTimeout: 10_000, requestTimeout: 30_000, connectionsCheckingInterval: 1_000 },
+    toNodeHandler(app) as never,
+  );
+  return new Promise((resolve, reject) => {
+    server.once('error', (error: NodeJS.ErrnoException) =>
+      reject(error.code === 'EADDRINUSE' ? portBusy(options.port) : error),
+    );
+    server.listen(options.port, options.host, () => {
+      const { port } = server.address() as AddressInfo;
+      resolve({
+        port,
+        url: `http://${options.host === '0.0.0.0' ? '127.0.0.1' : options.host}:${port}`,
+        async close(graceMs = 2_000) {
+          const closed = new Promise<void>((done) => server.close(() => done()));
+          server.closeIdleConnections();
+          const cut = setTimeout(() => server.closeAllConnections(), graceMs);
+          await closed;
+          clearTimeout(cut);
+        },
+      });
+    });
+  });
+}
+
+// --- internal ---
+
+function portBusy(port: number): Error {
+  return Object.assign(new Error(`Port ${port} is in use.`), {
+    code: 'port_busy',
+  });
+}

@@ -1,0 +1,19 @@
+/** What authors import. */
+export { defineDeepAgent, defineTool } from './agents/definition.ts';
+export type { DeepAgentDefinition, Tool, ToolContext, ToolDefinition } from './agents/definition.ts';
+export { FatalError, RetryableError } from './engine/errors.ts';
+export type { RetryableOptions } from './engine/errors.ts';
+export { getStepMetadata, getWorkflowMetadata } from './engine/metadata.ts';
+export type { StepMetadata, WorkflowMetadata } from './engine/metadata.ts';
+export { sleep } from './engine/sleep.ts';
+export type { StepOptions } from './engine/step.ts';
+export type {
+  AgentName,
+  AgentRegister,
+  ConfigRegister,
+  ConnectRegister,
+  WorkflowName,
+  WorkflowRegister,
+} from './register.ts';
+export { defineConfig } from './workspace-config.ts';
+export type { WorkspaceConfig } from './workspace-config.ts';

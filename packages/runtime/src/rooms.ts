@@ -1,0 +1,16 @@
+import type { Catalog } from './catalog/catalog.ts';
+import type { Gate } from './gate/gate.ts';
+import type { Health } from './health/health.ts';
+import type { ModelProvider } from './provider/provider.ts';
+import type { Runs } from './runs/runs.ts';
+import type { Workflows } from './workflows/workflows.ts';
+
+/** What every handler is given: one entry per room. */
+export interface Rooms {
+  catalog: Catalog;
+  gate: Gate;
+  health: Health;
+  provider: ModelProvider;
+  runs: Runs;
+  workflows: Workflows;
+}

@@ -1,0 +1,33 @@
+/**
+ * A recorded value as JSON can show it: Date → ISO text, BigInt → digits, Map → entries, Set → array, Error → its
+ * parts, typed array → numbers, a reference back to a parent → null.
+ */
+export function toJsonValue(value: unknown): unknown {
+  return convert(value, new Set());
+}
+
+// --- internal ---
+
+function convert(value: unknown, parents: Set<object>): unknown {
+  if (typeof value === 'bigint') return value.toString();
+  if (value === undefined || typeof value !== 'object' || value === null) return value ?? null;
+  if (parents.has(value)) return null;
+  parents.add(value);
+  const plain = convertObject(value, (inner) => convert(inner, parents));
+  parents.delete(value);
+  return plain;
+}
+
+function convertObject(value: object, inner: (value: unknown) => unknown): unknown {
+  if (value instanceof Date) return Number.isNaN(value.getTime()) ? null : value.toISOString();
+  if (value instanceof URL || value instanceof RegExp) return String(value);
+  if (value instanceof Map) return [...value].map(([key, item]) => [inner(key), inner(item)]);
+  if (value instanceof Set) return [...value].map(inner);
+  if (value instanceof Error) return { name: value.name, message: value.message };
+  if (value instanceof ArrayBuffer) return [...new Uint8Array(value)];
+  if (ArrayBuffer.isView(value)) return Array.from(value as Uint8Array, inner);
+  if (Array.isArray(value)) return value.map(inner);
+  return Object.fromEntries(
+    Object.entries(value).flatMap(([key, item]) => (item === undefined ? [] : [[key, inner(item)]])),
+  );
+}

@@ -1,0 +1,75 @@
+import { z } from 'zod';
+import type { RunRow } from '../engine/journal.ts';
+import { decode } from '../engine/serialize.ts';
+import { toJsonValue } from './json-value.ts';
+
+export const RunStatus = z.enum(['queued', 'running', 'waiting', 'blocked', 'completed', 'failed', 'cancelled']);
+export const RunKind = z.enum(['workflow', 'agent']);
+export const RunTrigger = z.enum(['api', 'chat', 'schedule', 'trigger', 'workflow', 'eval', 'retry', 'copilot']);
+
+/** A run as every surface shows it. Times are ISO 8601 with milliseconds. */
+export const Run = z.object({
+  runId: z.uuid(),
+  traceId: z.string().describe("The engine's own id: 32 hex digits, usable as an OpenTelemetry trace id"),
+  kind: RunKind,
+  name: z.string(),
+  trigger: RunTrigger,
+  status: RunStatus,
+  sessionId: z.string().nullable(),
+  parentRunId: z.string().nullable(),
+  retryOf: z.string().nullable(),
+  input: z.unknown(),
+  output: z.unknown(),
+  error: z.object({ code: z.string(), message: z.string(), stack: z.string().nullable() }).nullable(),
+  inputTokens: z.int(),
+  outputTokens: z.int(),
+  cacheReadTokens: z.int(),
+  cacheWriteTokens: z.int(),
+  totalTokens: z.int(),
+  waitingFor: z.unknown().describe('What a waiting or blocked run waits for; null otherwise'),
+  createdAt: z.iso.datetime(),
+  startedAt: z.iso.datetime().nullable(),
+  endedAt: z.iso.datetime().nullable(),
+});
+export type Run = z.infer<typeof Run>;
+
+export function toRun(row: RunRow): Run {
+  return {
+    runId: row.runId,
+    traceId: row.traceId,
+    kind: row.kind,
+    name: row.name,
+    trigger: row.trigger,
+    status: row.status,
+    sessionId: row.sessionId,
+    parentRunId: row.parentRunId,
+    retryOf: row.retryOf,
+    input: toJsonValue(decode(row.input)),
+    output: row.output === null ? null : toJsonValue(decode(row.output)),
+    error: row.error === null ? null : toRunError(decode(row.error)),
+    inputTokens: row.inputTokens,
+    outputTokens: row.outputTokens,
+    cacheReadTokens: row.cacheReadTokens,
+    cacheWriteTokens: row.cacheWriteTokens,
+    totalTokens: row.totalTokens,
+    waitingFor: row.waitingFor === null ? null : JSON.parse(row.waitingFor),
+    createdAt: toIso(row.createdAt),
+    startedAt: row.startedAt === null ? null : toIso(row.startedAt),
+    endedAt: row.endedAt === null ? null : toIso(row.endedAt),
+  };
+}
+
+// --- internal ---
+
+function toRunError(value: unknown): Run['error'] {
+  const error = value as { code?: unknown; message?: unknown; stack?: unknown };
+  return {
+    code: typeof error.code === 'string' ? error.code : 'run_failed',
+    message: String(error.message),
+    stack: typeof error.stack === 'string' ? error.stack : null,
+  };
+}
+
+function toIso(ms: number): string {
+  return new Date(ms).toISOString();
+}

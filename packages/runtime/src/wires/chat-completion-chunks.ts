@@ -1,0 +1,61 @@
+import type { CompletionView } from './chat-completion.ts';
+import { toWireFinish, toWireUsage } from './chat-completion.ts';
+import type { TurnEvent, Usage } from './events.ts';
+
+/**
+ * The answer as server-sent chunks: the role first, one chunk per delta, exactly one with a finish reason, usage when
+ * asked for, then `[DONE]`. Tool calls are numbered through the whole turn.
+ */
+export async function* toChunks(events: AsyncIterable<TurnEvent>, view: CompletionView): AsyncGenerator<string> {
+  const chunk = (delta: object, finish: string | null = null) =>
+    frame({ ...headOf(view), choices: [{ index: 0, delta, logprobs: null, finish_reason: finish }] });
+  const indexes = new Map<string, number>();
+  let usage: Usage | undefined;
+  let begun = false;
+  for await (const event of events) {
+    if (event.type === 'usage') usage = event;
+    if (event.type === 'error') {
+      const { message, code, status } = event;
+      yield frame({
+        error: { message, type: status >= 500 ? 'server_error' : 'invalid_request_error', param: null, code },
+      });
+      break;
+    }
+    const delta = toDelta(event, indexes, view.showTools);
+    if (!begun && (delta || event.type === 'finish')) {
+      begun = true;
+      yield chunk({ role: 'assistant', content: '' });
+    }
+    if (delta) yield chunk(delta);
+    if (event.type !== 'finish') continue;
+    yield chunk({}, toWireFinish(event.reason));
+    if (view.includeUsage) yield frame({ ...headOf(view), choices: [], usage: toWireUsage(usage) });
+  }
+  yield 'data: [DONE]\n\n';
+}
+
+// --- internal ---
+
+function toDelta(event: TurnEvent, indexes: Map<string, number>, showTools: boolean): object | undefined {
+  if (event.type === 'text.delta') return { content: event.text };
+  if (event.type === 'reasoning.delta') return { reasoning_content: event.text };
+  if (!showTools) return undefined;
+  if (event.type === 'tool.start') {
+    const index = indexes.size;
+    indexes.set(event.callId, index);
+    return {
+      tool_calls: [{ index, id: event.callId, type: 'function', function: { name: event.name, arguments: '' } }],
+    };
+  }
+  if (event.type === 'tool.args')
+    return { tool_calls: [{ index: indexes.get(event.callId), function: { arguments: event.delta } }] };
+  return undefined;
+}
+
+function headOf({ id, created, model }: CompletionView) {
+  return { id, object: 'chat.completion.chunk', created, model };
+}
+
+function frame(data: object): string {
+  return `data: ${JSON.stringify(data)}\n\n`;
+}
