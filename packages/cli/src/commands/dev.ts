@@ -1,0 +1,60 @@
+import { resolve } from 'node:path';
+import type { DevServer } from '../dev/start.ts';
+import { usageError } from '../errors.ts';
+import { defineVerb } from '../verb.ts';
+import type { Answer } from '../verb.ts';
+
+export const dev = defineVerb({
+  examples: ['svc dev', 'svc dev ./playground --port 4300'],
+  args: {
+    dir: { type: 'positional', default: '.', description: 'The workspace folder.' },
+    port: { type: 'string', description: 'The port of the API, 1 to 65535. Default 4242.' },
+    listen: { type: 'boolean', default: false, description: 'Bind 0.0.0.0 instead of 127.0.0.1.' },
+    'print-contract': { type: 'boolean', default: false, description: 'Print the contract of this version and exit.' },
+    'auto-migrate': {
+      type: 'boolean',
+      description: 'Generate and apply a migration when src/schema.ts is edited. Default: dev.autoMigrate of svc.json.',
+      negativeDescription: 'Leave migrations alone.',
+    },
+  },
+  mayBeEmpty: ['port'],
+  async run(args, context) {
+    const port = args.port === undefined ? undefined : parsePort(args.port);
+    if (args['print-contract']) return printContract();
+    const autoMigrate = args['auto-migrate'];
+    const { startDev } = await import('../dev/start.ts');
+    const server = await startDev({
+      root: resolve(context.cwd, args.dir),
+      listen: args.listen,
+      json: context.json,
+      verbose: context.verbose,
+      ...(port === undefined ? {} : { port }),
+      ...(autoMigrate === undefined ? {} : { autoMigrate }),
+    });
+    return { data: server.payload, human: () => server.banner.join('\n'), closed: waitForEnd(server, context.signal) };
+  },
+});
+
+// --- internal ---
+
+function parsePort(text: string): number {
+  const port = /^\d{1,5}$/.test(text) ? Number(text) : 0;
+  if (port >= 1 && port <= 65_535) return port;
+  throw usageError(`The port "${text}" is not a whole number from 1 to 65535.`, 'For example: svc dev --port 4243');
+}
+
+/** Stops the server on Ctrl-C, one pressed while it booted included. A server that cannot stop ends the command too. */
+function waitForEnd(server: DevServer, signal: AbortSignal): Promise<number> {
+  const failed = new Promise<never>((_, reject) => {
+    const stop = () => server.close().catch(reject);
+    if (signal.aborted) void stop();
+    else signal.addEventListener('abort', stop, { once: true });
+  });
+  return Promise.race([server.closed, failed]);
+}
+
+async function printContract(): Promise<Answer> {
+  const { contractPayload } = await import('@svc/runtime/host');
+  const contract = contractPayload();
+  return { data: contract, human: () => JSON.stringify(contract, null, 2) };
+}

@@ -1,0 +1,37 @@
+import { openClient } from '../../client.ts';
+import { formatTable } from '../../table.ts';
+import type { Column } from '../../table.ts';
+import { AGENT_ARG, defineVerb } from '../../verb.ts';
+
+export const listWorkflows = defineVerb({
+  examples: ['svc workflows list', 'svc workflows list --json'],
+  args: { agent: AGENT_ARG },
+  async run({ agent }, context) {
+    const catalog = await openClient(agent, context).get<{ items: Item[] }>('/api/workflows');
+    const items = catalog.items.map(({ name, trigger, hasSchema }): Item => ({ name, trigger, hasSchema }));
+    return {
+      data: { items },
+      human: (style) =>
+        items.length === 0
+          ? 'No workflows are exposed.'
+          : formatTable(
+              [{ title: 'schema', cell: (item: Item) => style.mark(item.hasSchema) }, ...COLUMNS],
+              items,
+              style,
+            ),
+    };
+  },
+});
+
+// --- internal ---
+
+interface Item {
+  name: string;
+  trigger: string;
+  hasSchema: boolean;
+}
+
+const COLUMNS: Column<Item>[] = [
+  { title: 'name', cell: (item) => item.name, shrinks: true, paint: (text, _, style) => style.bold(text) },
+  { title: 'trigger', cell: (item) => item.trigger, shrinks: true },
+];

@@ -1,0 +1,44 @@
+import type { Problem } from '@svc/runtime/host';
+import { contractPayload } from '@svc/runtime/host';
+import type { DevPayload } from './start.ts';
+
+export interface BannerOptions {
+  payload: DevPayload;
+  workflows: string[];
+  /** Where the journal is kept, in words. */
+  adapter: string;
+}
+
+/** What a person wants to see first: addresses, what is served, and where to look. */
+export function formatBanner({ payload, workflows, adapter }: BannerOptions): string[] {
+  const { version, capabilities } = contractPayload();
+  const count = `${capabilities.length} ${capabilities.length === 1 ? 'capability' : 'capabilities'}`;
+  return [
+    '',
+    `  Box        ${payload.agent_url}   (protocol ${version}, ${count})`,
+    `  Agents     ${payload.deep_agents.join(', ') || (payload.gate.open ? 'none' : 'held back')}`,
+    `  Workflows  ${workflows.join(', ') || (payload.gate.open ? 'none' : 'held back')}`,
+    `  Database   ${payload.services.postgres_url}`,
+    `  Objects    ${payload.services.s3_endpoint}/${payload.services.s3_bucket}`,
+    `  Journal    ${adapter}`,
+    `  Gate       ${payload.gate.open ? 'open' : 'closed'} (${payload.gate.reason})`,
+    '',
+  ];
+}
+
+/** The ways to open a closed gate. */
+export function formatGateHelp(url: string): string[] {
+  return [
+    '',
+    'Agents and workflows are held back until a model provider is set. Either start again with',
+    '  MODEL_PROVIDER_BASE_URL=https://provider.example/v1 MODEL_PROVIDER_API_KEY=... svc dev',
+    'or set it now, without a restart:',
+    `  curl -X PUT ${url}/api/model-provider -H 'content-type: application/json' \\`,
+    `    -d '{"baseUrl":"https://provider.example/v1","apiKey":"..."}'`,
+  ];
+}
+
+export function formatProblem(problem: Problem): string {
+  const frame = problem.frame === '' ? '' : `\n${problem.frame}`;
+  return `${problem.file}:${problem.line}:${problem.column} ${problem.code}: ${problem.message}${frame}`;
+}

@@ -1,0 +1,19 @@
+/** Closes what was opened, last first, once. */
+export function createCloser() {
+  const closers: (() => Promise<unknown>)[] = [];
+  let closing: Promise<void> | undefined;
+  const run = async (): Promise<void> => {
+    const errors: unknown[] = [];
+    for (const close of closers.reverse()) await close().catch((error: unknown) => errors.push(error));
+    if (errors.length > 0) throw errors[0];
+  };
+  return {
+    add(close: () => Promise<unknown>): void {
+      closers.push(close);
+    },
+    close(): Promise<void> {
+      closing ??= run();
+      return closing;
+    },
+  };
+}

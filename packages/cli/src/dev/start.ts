@@ -1,0 +1,182 @@
+import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Box, Listener } from '@svc/runtime/host';
+import { CliError, EXIT } from '../errors.ts';
+import { formatBanner, formatGateHelp, formatProblem } from './banner.ts';
+import { createCloser } from './closer.ts';
+import { openHost } from './host.ts';
+import type { Host } from './host.ts';
+import { readPorts } from './ports.ts';
+import { readProject } from './project.ts';
+import { openDevStores } from './stores.ts';
+import type { DevStores } from './stores.ts';
+
+export interface DevOptions {
+  /** The workspace folder. */
+  root: string;
+  /** Default 4242, shifted by SVC_DEV_PORT_OFFSET. */
+  port?: number;
+  /** Bind 0.0.0.0 instead of 127.0.0.1. */
+  listen: boolean;
+  json: boolean;
+  verbose: boolean;
+  /** Migrations of the project's own tables; this version has none to apply. */
+  autoMigrate?: boolean;
+  /** Default: the environment of the process. */
+  env?: NodeJS.ProcessEnv;
+  /** One line of talk for the person at the terminal. Default: stderr. */
+  say?(line: string): void;
+}
+
+export interface DevServer {
+  payload: Record<string, unknown>;
+  banner: string[];
+  /** The exit code. */
+  closed: Promise<number>;
+  close(): Promise<void>;
+}
+
+export interface DevPayload extends Record<string, unknown> {
+  emulator_url: string;
+  agent_url: string;
+  public_url: null;
+  deeplink: null;
+  local_dev_installation_id: string;
+  gate: { open: boolean; reason: string };
+  deep_agents: string[];
+  services: { postgres_url: string; s3_endpoint: string; s3_bucket: string };
+}
+
+/**
+ * Boots the local runtime: embedded stores in `.svc/`, generated types, hot reload, every route. Resolves once it
+ * serves and the database is ready; chat answers earlier.
+ */
+export async function startDev(options: DevOptions): Promise<DevServer> {
+  const { env = process.env, say = (line: string) => void process.stderr.write(`${line}\n`) } = options;
+  checkFolder(options.root);
+  const runtime = await import('@svc/runtime/host');
+  const closer = createCloser();
+  try {
+    const ports = readPorts(env, options.port);
+    const project = readProject(options.root);
+    const lock = await runtime.acquireLock(join(options.root, '.svc/dev.lock'));
+    closer.add(async () => lock.release());
+    const hosting = openHost({ root: options.root, say });
+    closer.add(async () => (await hosting.catch(() => undefined))?.close());
+    const log = runtime.createLog({
+      level: logLevel(options, env),
+      write: (line) => void process.stderr.write(`${line}\n`),
+    });
+    let hosted: Host;
+    const stores = await openDevStores({ root: options.root, env, ports, slug: project.slug, log });
+    closer.add(() => stores.close());
+    const box = await runtime.createBox({
+      host: 'dev',
+      slug: project.slug,
+      log,
+      journal: stores.journal,
+      exclusive: stores.exclusive,
+      provider: stores.provider,
+      defaultModel: () => runtime.readVariable(env, 'SVC_DEFAULT_MODEL') ?? hosted.config().model,
+      loadProgram: async () => (await hosting).program(),
+      probes: stores.probes,
+      services: () => stores.services(listener.url),
+      isAllowedHost: runtime.createHostCheck({ listen: options.listen }),
+    });
+    closer.add(() => box.close());
+    const listener = await runtime.listen(box.app, { port: ports.api, host: options.listen ? '0.0.0.0' : '127.0.0.1' });
+    closer.add(() => listener.close());
+    await stores.startServers();
+    hosted = await hosting;
+    hosted.onChange((program) => box.reload(program).then(() => box.problems()));
+    await box.gate.check();
+    closer.add(writeDevFile(options.root, listener.url));
+    const installation = await stores.ready;
+    return answer({ options, say, box, listener, stores, host: hosted, installation, closer, adapter: stores.adapter });
+  } catch (error) {
+    await closer.close();
+    throw toCliError(error);
+  }
+}
+
+// --- internal ---
+
+interface Answering {
+  options: DevOptions;
+  say(line: string): void;
+  box: Box;
+  listener: Listener;
+  stores: DevStores;
+  host: Host;
+  installation: string;
+  closer: ReturnType<typeof createCloser>;
+  adapter: string;
+}
+
+function answer({ options, say, box, listener, stores, host, installation, closer, adapter }: Answering): DevServer {
+  const gate = box.gate.state();
+  const payload: DevPayload = {
+    emulator_url: listener.url,
+    agent_url: listener.url,
+    public_url: null,
+    deeplink: null,
+    local_dev_installation_id: installation,
+    gate: { ...gate },
+    deep_agents: box.agentNames(),
+    services: stores.endpoints,
+  };
+  if (options.listen)
+    say('Everyone on this network can call this box: --listen binds every address and dev checks no credential.');
+  for (const problem of [...host.problems(), ...box.problems()].filter(isFirst)) say(formatProblem(problem));
+  if (!gate.open) for (const line of formatGateHelp(listener.url)) say(line);
+  let finish = (_code: number): void => {};
+  const closed = new Promise<number>((resolve) => (finish = resolve));
+  return {
+    payload,
+    banner: formatBanner({ payload, workflows: box.workflowNames(), adapter }),
+    closed,
+    async close() {
+      await closer.close();
+      finish(EXIT.ok);
+    },
+  };
+}
+
+function isFirst<T extends { file: string; message: string }>(problem: T, index: number, all: T[]): boolean {
+  return all.findIndex(({ file, message }) => file === problem.file && message === problem.message) === index;
+}
+
+function checkFolder(root: string): void {
+  const markers = ['svc.json', 'svc.config.ts', 'deep-agents', 'workflows'];
+  if (markers.some((name) => existsSync(join(root, name)))) return;
+  throw new CliError('no_project', `"${root}" is not a workspace: it has no svc.json, deep-agents/ or workflows/.`, {
+    suggestion: 'Run svc dev in the folder that holds deep-agents/ and workflows/, or name it: svc dev <folder>.',
+    exitCode: EXIT.noTarget,
+  });
+}
+
+/** Tells other commands where this box answers. */
+function writeDevFile(root: string, url: string): () => Promise<void> {
+  const file = join(root, '.svc/dev.json');
+  mkdirSync(join(root, '.svc'), { recursive: true });
+  writeFileSync(file, JSON.stringify({ pid: process.pid, url, startedAt: new Date().toISOString() }));
+  return async () => rmSync(file, { force: true });
+}
+
+function logLevel(options: DevOptions, env: NodeJS.ProcessEnv) {
+  const level = env.SVC_LOG_LEVEL?.trim();
+  if (level === 'debug' || level === 'info' || level === 'warn' || level === 'error' || level === 'silent')
+    return level;
+  return options.verbose ? 'debug' : 'error';
+}
+
+const PORT_BUSY =
+  'Stop the other process, or move: svc dev --port 4243 for the API, SVC_DEV_PORT_OFFSET=100 for every port of this box.';
+
+/** Errors of the runtime carry a code; the ones a person can act on keep it, a port or a flag is `generic` by contract. */
+function toCliError(error: unknown): unknown {
+  const { code, message } = error as { code?: unknown; message?: string };
+  if (error instanceof CliError || typeof code !== 'string' || !/^[a-z_]+$/.test(code)) return error;
+  if (code === 'port_busy') return new CliError('generic', message ?? '', { suggestion: PORT_BUSY });
+  return new CliError(code, message ?? '', { exitCode: EXIT.generic });
+}

@@ -1,0 +1,75 @@
+import { readFileSync } from 'node:fs';
+import { usageError } from './errors.ts';
+import { createOutput, readFlags } from './output.ts';
+import type { Flags } from './output.ts';
+import { captureTerminal, openTerminal } from './terminal.ts';
+import type { CaptureOptions, Terminal } from './terminal.ts';
+import { findVerb, isGroup } from './tree.ts';
+import type { Answer, Context } from './verb.ts';
+
+export interface CliResult {
+  exitCode: number;
+  stdout: string;
+  stderr: string;
+}
+
+/** The command line of this process. Answers its exit code; the caller sets it, so that pipes are written out. */
+export async function main(argv: string[]): Promise<number> {
+  return runIn(openTerminal(), argv);
+}
+
+/** The same commands in process: nothing is printed, nothing exits. */
+export async function runCli(argv: string[], options: CaptureOptions = {}): Promise<CliResult> {
+  const { terminal, read } = captureTerminal(options);
+  const exitCode = await runIn(terminal, argv);
+  return { exitCode, ...read() };
+}
+
+// --- internal ---
+
+async function runIn(terminal: Terminal, argv: string[]): Promise<number> {
+  const { flags, rest } = readFlags(argv);
+  const output = createOutput(terminal, flags);
+  try {
+    return await output.answer(await dispatch(rest, flags, toContext(terminal, flags)));
+  } catch (error) {
+    return output.fail(error);
+  }
+}
+
+async function dispatch(rest: string[], flags: Flags, context: Context): Promise<Answer> {
+  if (rest.length === 1 && (rest[0] === '--version' || rest[0] === '-v')) return showVersion();
+  const asked = rest[0] === 'help';
+  const found = findVerb(asked ? rest.slice(1) : rest);
+  if (asked || flags.help || found.path === '') {
+    const { describe } = await import('./help.ts');
+    return describe(found);
+  }
+  const { path, node } = found;
+  if (isGroup(node)) {
+    const verbs = Object.keys(node.verbs).join(', ');
+    throw usageError(`"svc ${path}" needs a verb: ${verbs}.`, `Run \`svc ${path} --help\`.`);
+  }
+  const verb = await node.load();
+  return verb.run(found.rest, path, context);
+}
+
+function toContext(terminal: Terminal, flags: Flags): Context {
+  return {
+    cwd: terminal.cwd,
+    env: terminal.env,
+    signal: terminal.signal,
+    json: flags.json,
+    verbose: flags.verbose,
+    trace: (line) => {
+      if (flags.verbose) terminal.stderr.write(`${line}\n`);
+    },
+  };
+}
+
+function showVersion(): Answer {
+  // Both src/ and dist/ lie beside package.json.
+  const text = readFileSync(new URL('../package.json', import.meta.url), 'utf8');
+  const { version } = JSON.parse(text) as { version: string };
+  return { data: { version }, human: () => version };
+}

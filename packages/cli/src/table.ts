@@ -1,0 +1,85 @@
+import { toPlainText } from './style.ts';
+import type { Style } from './style.ts';
+
+export interface Column<T> {
+  title: string;
+  cell(row: T): string;
+  /** May be shortened when the terminal is narrow. An id may not: half of one is no use. */
+  shrinks?: boolean;
+  paint?(text: string, row: T, style: Style): string;
+}
+
+/**
+ * On a terminal: a header and aligned columns, no line wider than the terminal; long cells are shortened, then columns
+ * at the right are left out. On a pipe: one row per line, cells separated by tabs, no header.
+ */
+export function formatTable<T>(columns: readonly Column<T>[], rows: readonly T[], style: Style): string {
+  const cells = rows.map((row) => columns.map((column) => toCell(column.cell(row))));
+  if (style.columns === undefined) return cells.map((line) => line.join('\t')).join('\n');
+
+  const widths = fitWidths(columns, cells, style.columns);
+  const header = widths.map((width, i) => style.dim(fit(columns[i]?.title ?? '', width, style)));
+  const lines = rows.map((row, at) =>
+    widths.map((width, i) => {
+      const text = fit(cells[at]?.[i] ?? '', width, style);
+      return columns[i]?.paint?.(text, row, style) ?? text;
+    }),
+  );
+  return [header, ...lines].map((line) => line.join(GAP).trimEnd()).join('\n');
+}
+
+/** How many terminal cells a text takes. */
+export function textWidth(text: string): number {
+  let width = 0;
+  for (const char of text) width += charWidth(char);
+  return width;
+}
+
+// --- internal ---
+
+const GAP = '  ';
+const SHORTEST = 8;
+const MARK = /\p{M}/u;
+const WIDE =
+  /[\u1100-\u115F\u2E80-\uA4CF\uAC00-\uD7A3\uF900-\uFAFF\uFE30-\uFE6F\uFF00-\uFF60\uFFE0-\uFFE6]|\p{Emoji_Presentation}/u;
+
+function charWidth(char: string): number {
+  if (MARK.test(char)) return 0;
+  return WIDE.test(char) ? 2 : 1;
+}
+
+function toCell(text: string): string {
+  return toPlainText(text).replaceAll(/\s+/g, ' ').trim();
+}
+
+/** The width of each column that is shown; columns that do not fit are missing at the end. */
+function fitWidths<T>(columns: readonly Column<T>[], cells: string[][], total: number): number[] {
+  const widths = columns.map((column, i) =>
+    Math.max(...[column.title, ...cells.map((line) => line[i] ?? '')].map(textWidth)),
+  );
+  const overflow = () => lineWidth(widths) - total;
+  for (const [i, column] of columns.entries()) {
+    const width = widths[i] ?? 0;
+    if (column.shrinks && overflow() > 0) widths[i] = Math.min(width, Math.max(SHORTEST, width - overflow()));
+  }
+  while (widths.length > 1 && overflow() > 0) widths.pop();
+  if (overflow() > 0) widths[0] = total;
+  return widths;
+}
+
+function lineWidth(widths: number[]): number {
+  return widths.reduce((sum, width) => sum + width, 0) + GAP.length * (widths.length - 1);
+}
+
+/** Pads or cuts to exactly `width` cells. */
+function fit(text: string, width: number, style: Style): string {
+  const own = textWidth(text);
+  if (own <= width) return text + ' '.repeat(width - own);
+  const room = width - style.ellipsis.length;
+  let kept = '';
+  for (const char of text) {
+    if (textWidth(kept) + charWidth(char) > room) break;
+    kept += char;
+  }
+  return (kept + style.ellipsis).slice(0, Math.max(width, 1));
+}

@@ -1,0 +1,140 @@
+import { parseArgs } from 'citty';
+import type { ArgDef, ArgsDef, ParsedArgs } from 'citty';
+import { usageError } from './errors.ts';
+import { findNearest } from './nearest.ts';
+import type { Style } from './style.ts';
+
+/** What a verb is handed besides its arguments. */
+export interface Context {
+  cwd: string;
+  env: Record<string, string | undefined>;
+  /** Aborts when the person presses Ctrl-C. */
+  signal: AbortSignal;
+  json: boolean;
+  verbose: boolean;
+  /** One line on stderr, shown with --verbose alone. */
+  trace(line: string): void;
+}
+
+/** What a verb hands back. It never prints. */
+export interface Answer {
+  /** The payload of --json, without `schema_version`. */
+  data: object;
+  /** The same for a person, on stdout. */
+  human(style: Style): string;
+  /** A hint for a person, on stderr. */
+  hint?: string;
+  /** A verb that stays: printed first, then the command ends with this exit code. */
+  closed?: Promise<number>;
+}
+
+export interface Verb {
+  examples: readonly [string, string];
+  args: ArgsDef;
+  run(rawArgs: string[], path: string, context: Context): Promise<Answer>;
+}
+
+export interface VerbOptions<T extends ArgsDef> {
+  /** Two commands that work as written. Help leads with them. */
+  examples: readonly [string, string];
+  args: T;
+  /** Flags for which an empty text means something. Every other one is refused when empty. */
+  mayBeEmpty?: readonly (keyof T)[];
+  run(args: ParsedArgs<T>, context: Context): Promise<Answer>;
+}
+
+/** A verb that refuses unknown flags, missing and surplus arguments and values outside a list before it runs. */
+export function defineVerb<const T extends ArgsDef>(options: VerbOptions<T>): Verb {
+  return {
+    examples: options.examples,
+    args: options.args,
+    async run(rawArgs, path, context) {
+      const args = parseArgs<T>(rawArgs, relax(options.args));
+      checkUsage(args, {
+        path,
+        defs: options.args,
+        mayBeEmpty: options.mayBeEmpty ?? [],
+        example: options.examples[0],
+      });
+      return options.run(args, context);
+    },
+  };
+}
+
+/** The flag every verb has that talks to a box. */
+export const AGENT_ARG = {
+  type: 'string',
+  valueHint: 'installationId',
+  description: 'Target a deployed box instead of the dev runtime.',
+} as const;
+
+/** The other names of a flag; an argument without dashes has none. */
+export function listAliases(def: ArgDef): string[] {
+  return 'alias' in def ? [def.alias ?? []].flat() : [];
+}
+
+// --- internal ---
+
+interface Usage {
+  path: string;
+  defs: ArgsDef;
+  mayBeEmpty: readonly PropertyKey[];
+  example: string;
+}
+
+/** citty reports these cases with colour codes of its own; checkUsage reports them instead. */
+function relax(defs: ArgsDef): ArgsDef {
+  return Object.fromEntries(
+    Object.entries(defs).map(([name, def]): [string, ArgDef] => [
+      name,
+      { ...def, type: def.type === 'enum' ? 'string' : def.type, required: false } as ArgDef,
+    ]),
+  );
+}
+
+function checkUsage(args: Record<string, unknown> & { _: string[] }, usage: Usage): void {
+  checkUnknownFlags(Object.keys(args), usage);
+  const positionals = Object.entries(usage.defs).filter(([, def]) => def.type === 'positional');
+  const surplus = args._[positionals.length];
+  if (surplus !== undefined) throw misuse(`"svc ${usage.path}" does not take the argument "${surplus}".`, usage);
+  for (const [name, def] of positionals) {
+    if (def.required && !args[name]) throw misuse(`"svc ${usage.path}" needs <${name}>.`, usage);
+  }
+  for (const [name, def] of Object.entries(usage.defs)) {
+    if (def.type === 'string' || def.type === 'enum') checkText(name, def, { value: args[name], usage });
+  }
+}
+
+function checkUnknownFlags(keys: string[], usage: Usage): void {
+  const known = Object.entries(usage.defs).flatMap(([name, def]) => [name, toCamelCase(name), ...listAliases(def)]);
+  for (const key of keys) {
+    if (key === '_' || known.includes(key)) continue;
+    const near = findNearest(key, Object.keys(usage.defs));
+    const flag = key.length === 1 ? `-${key}` : `--${key}`;
+    throw usageError(
+      `"svc ${usage.path}" has no flag "${flag}".`,
+      near ? `Did you mean --${near}?` : `Run \`svc ${usage.path} --help\` to see its flags.`,
+    );
+  }
+}
+
+function checkText(name: string, def: ArgDef, { value, usage }: { value: unknown; usage: Usage }): void {
+  if (value === undefined) return;
+  const empty = typeof value !== 'string' || (value === '' && !usage.mayBeEmpty.includes(name));
+  if (empty) throw misuse(`--${name} needs a value.`, usage);
+  if (def.type === 'enum' && !def.options?.includes(value)) {
+    const near = findNearest(value, def.options ?? []);
+    throw usageError(
+      `--${name} does not take "${value}".`,
+      near ? `Did you mean --${name} ${near}?` : `Use one of: ${def.options?.join(', ')}.`,
+    );
+  }
+}
+
+function misuse(message: string, usage: Usage) {
+  return usageError(message, `For example: ${usage.example}`);
+}
+
+function toCamelCase(name: string): string {
+  return name.replaceAll(/-([a-z])/g, (_, letter: string) => letter.toUpperCase());
+}

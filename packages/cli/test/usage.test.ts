@@ -1,0 +1,95 @@
+import { describe, expect, it } from 'vitest';
+import { runCli } from '../src/main.ts';
+import { readDocument, readError } from './_setup.ts';
+
+const VERBS = [
+  'dev',
+  'workflows list',
+  'workflows schema',
+  'workflows start',
+  'runs list',
+  'runs get',
+  'contract show',
+];
+
+describe('a wrong command line is generic, exit 1', () => {
+  it.each([
+    [['wrkflows', 'list'], 'There is no verb "wrkflows". Did you mean "workflows list"?'],
+    [['workflows', 'lst'], 'There is no verb "workflows lst". Did you mean "workflows list"?'],
+    [['start', 'greet'], 'There is no verb "start". Did you mean "workflows start"?'],
+    [['frobnicate'], 'There is no verb "frobnicate".'],
+    [['constructor'], 'There is no verb "constructor".'],
+    [['workflows'], '"svc workflows" needs a verb: list, schema, start.'],
+    [['--agent', 'x', 'runs', 'list'], '"--agent" stands before the verb.'],
+    [['runs', 'list', '--stauts', 'failed'], '"svc runs list" has no flag "--stauts".'],
+    [['runs', 'list', '-x'], '"svc runs list" has no flag "-x".'],
+    [['runs', 'list', '--no-name'], '--name needs a value.'],
+    [['runs', 'list', '--agent'], '--agent needs a value.'],
+    [['runs', 'list', 'extra'], '"svc runs list" does not take the argument "extra".'],
+    [['runs', 'get'], '"svc runs get" needs <id>.'],
+    [['runs', 'get', ''], '"svc runs get" needs <id>.'],
+  ])('%j: %s', async (argv, message) => {
+    const result = await runCli([...argv, '--json']);
+    expect(result.exitCode).toBe(1);
+    expect(readError(result)).toMatchObject({
+      code: 'generic',
+      message,
+      suggestion: expect.stringMatching(/\w/),
+      details: {},
+    });
+    expect(result.stderr).toBe(`${message}\n`);
+  });
+
+  it('suggests the flag that was meant', async () => {
+    expect(readError(await runCli(['runs', 'list', '--stauts', 'failed', '--json'])).suggestion).toBe(
+      'Did you mean --status?',
+    );
+    expect(readError(await runCli(['runs', 'list', '--status', 'fialed', '--json'])).suggestion).toBe(
+      'Did you mean --status failed?',
+    );
+  });
+});
+
+describe('help', () => {
+  it.each(VERBS)('svc %s --help leads with two examples of it', async (verb) => {
+    const { stdout, stderr, exitCode } = await runCli([...verb.split(' '), '--help']);
+    expect({ stderr, exitCode }).toEqual({ stderr: '', exitCode: 0 });
+    const [summary, , heading, first, second, end] = stdout.split('\n');
+    expect([summary, heading, end]).toEqual([expect.stringMatching(/\.$/), 'Examples', '']);
+    for (const example of [first, second]) expect(example).toMatch(new RegExp(`^  svc ${verb}`));
+  });
+
+  it.each(VERBS)('svc %s --help --json is the schema of its arguments', async (verb) => {
+    const document = readDocument(await runCli([...verb.split(' '), '--help', '--json']));
+    expect(document).toMatchObject({
+      schema_version: 1,
+      command: `svc ${verb}`,
+      schema: { type: 'object', properties: { json: { type: 'boolean' } }, additionalProperties: false },
+    });
+  });
+
+  it('names the required argument and the values of a flag', async () => {
+    const get = readDocument(await runCli(['runs', 'get', '--help', '--json']));
+    expect(get).toMatchObject({ positionals: ['id'], schema: { required: ['id'] } });
+    const list = readDocument(await runCli(['runs', 'list', '--help', '--json']));
+    expect(list).toMatchObject({ schema: { required: [], properties: { kind: { enum: ['workflow', 'agent'] } } } });
+  });
+
+  it.each([[[]], [['--help']], [['-h']], [['help']]])('svc %j lists every verb', async (argv) => {
+    const { stdout, exitCode } = await runCli(argv);
+    expect(exitCode).toBe(0);
+    for (const verb of VERBS) expect(stdout).toContain(`  svc ${verb} `);
+  });
+
+  it('svc help <verb> is the help of the verb', async () => {
+    const { stdout } = await runCli(['help', 'runs', 'get']);
+    expect(stdout).toBe((await runCli(['runs', 'get', '--help'])).stdout);
+  });
+
+  it('svc --version --json answers the version', async () => {
+    expect(readDocument(await runCli(['--version', '--json']))).toEqual({
+      schema_version: 1,
+      version: expect.stringMatching(/^\d+\./),
+    });
+  });
+});
