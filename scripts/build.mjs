@@ -7,7 +7,7 @@
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { mkdir, readFile, readdir, rm, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { ROOT, binOf, runScript, secondsSince } from './_tool.mjs';
 
 /** In the order they need each other. */
@@ -15,6 +15,9 @@ const PACKAGES = ['runtime', 'compiler', 'create', 'cli'];
 const HASH_FILE = 'dist/.build-hash';
 /** What shapes every build: the versions of the tools, and the compiler options that end up in the types. */
 const SHARED_INPUTS = ['pnpm-lock.yaml', 'tsconfig.json'];
+/** What a package copies from outside of its own folder. */
+/** @type {Record<string, string[]>} */
+const COPIED = { create: ['templates'] };
 
 const quiet = process.argv.includes('--quiet');
 /** @type {Map<string, string>} hash by the package's own name, for those that depend on it */
@@ -62,6 +65,7 @@ async function hashInputs(folder) {
     join(folder, 'package.json'),
     join(folder, 'tsdown.config.ts'),
     ...(await listSources(join(folder, 'src'))),
+    ...(await Promise.all((COPIED[basename(folder)] ?? []).map((copied) => listSources(join(ROOT, copied))))).flat(),
   ];
   const texts = await Promise.all(files.map((file) => readFile(file)));
   for (const [i, text] of texts.entries()) hash.update(`${files[i]?.slice(ROOT.length)} ${text.length}\n`).update(text);

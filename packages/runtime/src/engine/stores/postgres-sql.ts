@@ -1,7 +1,7 @@
 import type { Append, NewRun, RunPatch, RunRow } from '../journal.ts';
 import { isFinal } from '../journal.ts';
-import { CLAIMABLE, CLAIMABLE_ONE, FINAL_STATUSES } from './queries.ts';
-import { PATCH_KEYS, RECORD_COLUMNS, RUN_COLUMNS, RUN_SELECT, toStored, toStoredRecord } from './rows.ts';
+import { FINAL_STATUSES } from './queries.ts';
+import { PATCH_KEYS, RECORD_COLUMNS, RUN_COLUMNS, toStored, toStoredRecord } from './rows.ts';
 import type { StoredValue } from './rows.ts';
 import { toStoredText } from './text.ts';
 
@@ -103,42 +103,7 @@ export function standingQuery({ runs, events }: Tables): string {
     from wanted join ${runs} on run_id = id`;
 }
 
-/** Takes runs, in the order of `part`, `due` and the run's id. Parameters: owner, lease in milliseconds, limit. */
-export function claimQuery({ runs }: Tables): string {
-  const parts = CLAIMABLE.map(({ where, orderBy }, part) => {
-    const before = CLAIMABLE.slice(0, part).map((_, index) => ` - (select count(*) from part${index})`);
-    return `part${part} as (
-      select run_id as id, ${part} as part, ${orderBy.split(',')[0]} as due from ${runs} where ${where}
-      order by ${orderBy} limit $3::int8${before.join('')} for update skip locked)`;
-  });
-  const union = CLAIMABLE.map((_, part) => `select id, part, due::text as due from part${part}`).join(' union all ');
-  return `with ${GIVEN}, ${parts.join(', ')}, picked as (${union}) ${takeQuery(runs)}, part, due`;
-}
-
-/** Takes one run. Parameters: owner, lease in milliseconds, run id. */
-export function claimRunQuery({ runs }: Tables): string {
-  const picked = `select run_id as id from ${runs} where run_id = $3 and ${CLAIMABLE_ONE} for update skip locked`;
-  return `with ${GIVEN}, picked as (${picked}) ${takeQuery(runs)}`;
-}
-
-/**
- * Extends the owner's leases that end before `until` (null: before the new end). Parameters: owner, lease in
- * milliseconds, `until`. Answers the new end as `until`, and how many runs it passed over because they were locked.
- */
-export function renewQuery({ runs }: Tables): string {
-  const ending = `owner = $1 and lease_until < coalesce($3::int8, (select now from given) + $2::int8)`;
-  return `
-    with given as (select ${NOW} as now),
-    mine as (select run_id as id from ${runs} where ${ending} for update skip locked),
-    renewed as (
-      update ${runs} set lease_until = (select now from given) + $2::int8 from mine where run_id = id returning id)
-    select (select now from given) + $2::int8 as until,
-      ((select count(*) from ${runs} where ${ending}) - (select count(*) from renewed))::int4 as locked`;
-}
-
 // --- internal ---
-
-const GIVEN = `given as (select ${NOW} as now, $1::text as owner)`;
 
 const CREATE_KEYS = [
   'runId',
@@ -300,12 +265,4 @@ function appendParts({ runs, events }: Tables, offset: number): string[] {
       select ${columns} from ${unnest(EVENT_COLUMNS, offset + MOVE_COLUMNS.length)}
       where run_id in (select run_id from moved))`,
   ];
-}
-
-function takeQuery(runs: string): string {
-  const now = '(select now from given)';
-  return `
-    update ${runs} set owner = $1, lease_until = ${now} + $2::int8, epoch = epoch + 1, status = 'running',
-      started_at = coalesce(started_at, ${now})
-    from picked where run_id = id returning ${RUN_SELECT}`;
 }

@@ -1,0 +1,2 @@
+export { CreateError, createWorkspace } from './create.ts';
+export type { CreateOptions } from './create.ts';
