@@ -22,27 +22,27 @@ interface ProviderToolCall {
 const ROLES = new Set(['system', 'developer', 'user', 'assistant', 'tool', 'function']);
 
 /**
- * The client's messages as the provider can take them. Unknown roles are refused. A tool call without its result is
- * dropped: a provider refuses it, and calls the box ran come back from clients exactly so.
+ * The client's messages as the provider can take them. Unknown roles are refused. A tool call without its result, and
+ * a result without its call, are dropped: a provider refuses them, and calls the box ran come back from clients
+ * exactly so. Results stand directly after their calls, whatever the client put between.
  */
 export function toMessages(value: unknown): ChatMessage[] {
   if (!Array.isArray(value) || value.length === 0)
-    throw new BoxError('invalid_request', '"messages" must be an array with at least one message.', {
-      details: { param: 'messages' },
-    });
-  const messages = value.map((message, index) => checkMessage(message, index));
-  const answered = new Set(messages.flatMap((message) => (message.role === 'tool' ? message.tool_call_id : [])));
-  const called = new Set<string>();
-  return messages.flatMap((message): ChatMessage[] => {
-    if (message.role === 'assistant') {
-      const calls = message.tool_calls?.filter(({ id }) => answered.has(id)) ?? [];
-      for (const { id } of calls) called.add(id);
-      const { tool_calls: _dropped, ...rest } = message;
-      if (calls.length === 0) return rest.content === null || rest.content === '' ? [] : [rest];
-      return [{ ...rest, tool_calls: calls }];
-    }
-    return message.role === 'tool' && !called.has(message.tool_call_id) ? [] : [message];
+    throw invalid('messages', '"messages" must be an array with at least one message.');
+  const given = value.map((message, index) => checkMessage(message, index));
+  const messages = given.flatMap((message, index): ChatMessage[] => {
+    if (message.role === 'tool') return [];
+    if (message.role !== 'assistant') return [message];
+    const results = resultsAfter(given, index);
+    const calls = (message.tool_calls ?? []).filter(isFirst).filter(({ id }) => results.has(id));
+    if (calls.length > 0)
+      return [{ ...message, tool_calls: calls }, ...calls.map(({ id }) => results.get(id) as ChatMessage)];
+    const { tool_calls: _dropped, ...rest } = message;
+    return isEmpty(rest.content) ? [] : [rest];
   });
+  if (messages.length === 0)
+    throw invalid('messages', '"messages" holds nothing to answer: no message is left without its missing tool results.');
+  return messages;
 }
 
 /** The assistant message of a finished model call, for the next one. */
@@ -65,19 +65,47 @@ export function toAssistantMessage(content: string, toolCalls: readonly ToolCall
 // --- internal ---
 
 function checkMessage(value: unknown, index: number): ChatMessage {
-  const message = value as { role?: unknown; content?: unknown; tool_calls?: unknown; tool_call_id?: unknown } | null;
-  const role = typeof message === 'object' ? message?.role : undefined;
+  const message = typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
+  const { role, content = null, name, tool_calls: calls, tool_call_id: callId } = message;
   if (typeof role !== 'string' || !ROLES.has(role))
-    throw new BoxError(
-      'invalid_request',
+    throw invalid(
+      `messages[${index}].role`,
       `"messages[${index}].role" is ${JSON.stringify(role)}; it must be one of ${[...ROLES].join(', ')}.`,
-      {
-        details: { param: `messages[${index}].role` },
-      },
     );
-  const { content = null, tool_calls: calls, tool_call_id: callId } = message ?? {};
   if (role === 'tool' || role === 'function') return { role: 'tool', content, tool_call_id: String(callId) };
   if (role === 'assistant')
-    return { role, content, ...(Array.isArray(calls) ? { tool_calls: calls as ProviderToolCall[] } : {}) };
-  return { role: role as 'user', content };
+    return { role, content, ...(Array.isArray(calls) ? { tool_calls: calls.map((call) => checkCall(call, index)) } : {}) };
+  return { role: role as 'user', content, ...(typeof name === 'string' ? { name } : {}) };
+}
+
+function checkCall(value: unknown, index: number): ProviderToolCall {
+  const { id, function: called } = (value ?? {}) as { id?: unknown; function?: { name?: unknown; arguments?: unknown } };
+  const { name, arguments: args = '{}' } = called ?? {};
+  if (typeof id !== 'string' || typeof name !== 'string' || typeof args !== 'string')
+    throw invalid(
+      `messages[${index}].tool_calls`,
+      `"messages[${index}].tool_calls" must hold {id, type: "function", function: {name, arguments}} with texts.`,
+    );
+  return { id, type: 'function', function: { name, arguments: args } };
+}
+
+/** The tool messages up to the next assistant message, by call id; the first one counts. */
+function resultsAfter(messages: readonly ChatMessage[], index: number): Map<string, ChatMessage> {
+  const next = messages.findIndex(({ role }, at) => at > index && role === 'assistant');
+  const results = new Map<string, ChatMessage>();
+  for (const message of messages.slice(index + 1, next === -1 ? undefined : next))
+    if (message.role === 'tool' && !results.has(message.tool_call_id)) results.set(message.tool_call_id, message);
+  return results;
+}
+
+function isFirst({ id }: ProviderToolCall, index: number, all: readonly ProviderToolCall[]): boolean {
+  return all.findIndex((call) => call.id === id) === index;
+}
+
+function isEmpty(content: unknown): boolean {
+  return content === null || content === '' || (Array.isArray(content) && content.length === 0);
+}
+
+function invalid(param: string, message: string): BoxError {
+  return new BoxError('invalid_request', message, { details: { param } });
 }

@@ -3,6 +3,7 @@ import { BoxError } from '../errors.ts';
 import type { ProviderSettings } from '../provider/provider.ts';
 import type { Emit, Usage } from '../wires/events.ts';
 import type { ChatMessage, ToolCall } from './messages.ts';
+import { createReplyParts } from './reply.ts';
 
 export interface ModelTool {
   name: string;
@@ -37,8 +38,9 @@ export class ProviderError extends Error {
   readonly status: number;
   readonly fatal = true;
 
-  constructor(status: number, code: string, message: string, cause: unknown) {
-    super(message, { cause });
+  /** @param retryAfter seconds the provider asks to wait; kept in `cause`, the member of an error the journal keeps */
+  constructor(status: number, code: string, message: string, retryAfter?: number) {
+    super(message, retryAfter === undefined ? undefined : { cause: { retryAfter } });
     this.status = status;
     this.code = code;
   }
@@ -89,78 +91,28 @@ function toBody(request: ModelRequest): OpenAI.Chat.Completions.ChatCompletionCr
   };
 }
 
-/** Collects a streamed reply; opens and closes parts so that none overlap. */
+/** Collects a streamed reply. An answer that breaks off is a failure, never a short answer. */
 async function readReply(stream: AsyncIterable<Chunk>, emit: Emit): Promise<ModelReply> {
-  const parts = createParts(emit);
-  let finishReason = 'stop';
+  const parts = createReplyParts(emit);
+  let finishReason: string | undefined;
   let usage = NO_USAGE;
-  for await (const chunk of stream) {
-    if (chunk.usage) usage = toUsage(chunk.usage);
-    const choice = chunk.choices?.[0];
-    if (!choice) continue;
-    const delta = (choice.delta ?? {}) as Delta;
-    const reasoning = delta.reasoning_content ?? delta.reasoning;
-    if (typeof reasoning === 'string' && reasoning !== '') parts.reasoning(reasoning);
-    if (typeof delta.content === 'string' && delta.content !== '') parts.text(delta.content);
-    for (const call of delta.tool_calls ?? []) parts.tool(call);
-    if (choice.finish_reason) finishReason = choice.finish_reason;
+  try {
+    for await (const chunk of stream) {
+      if (chunk.usage) usage = toUsage(chunk.usage);
+      const choice = chunk.choices?.[0];
+      if (!choice) continue;
+      const delta = (choice.delta ?? {}) as Delta;
+      const reasoning = delta.reasoning_content ?? delta.reasoning;
+      if (typeof reasoning === 'string' && reasoning !== '') parts.reasoning(reasoning);
+      if (typeof delta.content === 'string' && delta.content !== '') parts.text(delta.content);
+      for (const call of delta.tool_calls ?? []) parts.tool(call);
+      if (choice.finish_reason) finishReason = choice.finish_reason;
+    }
+    if (finishReason === undefined) throw new Error('The answer broke off without a finish reason.');
+  } finally {
+    parts.close();
   }
   return { ...parts.close(), finishReason, usage };
-}
-
-type Open = { kind: 'text' | 'reasoning'; id: string } | { kind: 'tool'; index: number };
-
-/** The reply so far: which part is open, and what each holds. */
-function createParts(emit: Emit) {
-  let open: Open | undefined;
-  let content = '';
-  let reasoning = '';
-  const calls = new Map<number, ToolCall>();
-
-  const closeOpen = () => {
-    if (open?.kind === 'tool') {
-      const call = calls.get(open.index);
-      if (call) emit({ type: 'tool.end', callId: call.id, args: call.arguments });
-    } else if (open) emit({ type: `${open.kind}.end`, id: open.id });
-    open = undefined;
-  };
-  const append = (kind: 'text' | 'reasoning', text: string) => {
-    if (open?.kind !== kind) {
-      closeOpen();
-      open = { kind, id: newId(kind === 'text' ? 'msg' : 'rsn') };
-      emit({ type: `${kind}.start`, id: open.id });
-    }
-    emit({ type: `${kind}.delta`, id: open.id, text });
-  };
-  return {
-    text(text: string) {
-      content += text;
-      append('text', text);
-    },
-    reasoning(text: string) {
-      reasoning += text;
-      append('reasoning', text);
-    },
-    tool(delta: OpenAI.Chat.Completions.ChatCompletionChunk.Choice.Delta.ToolCall) {
-      const index = delta.index ?? calls.size;
-      let call = calls.get(index);
-      if (!call) {
-        closeOpen();
-        call = { id: delta.id || newId('call'), name: delta.function?.name ?? '', arguments: '' };
-        calls.set(index, call);
-        open = { kind: 'tool', index };
-        emit({ type: 'tool.start', callId: call.id, name: call.name });
-      }
-      const fragment = delta.function?.arguments;
-      if (!fragment) return;
-      call.arguments += fragment;
-      emit({ type: 'tool.args', callId: call.id, delta: fragment });
-    },
-    close() {
-      closeOpen();
-      return { content, reasoning, toolCalls: [...calls.values()] };
-    },
-  };
 }
 
 const NO_USAGE: Usage = {
@@ -181,19 +133,32 @@ function toUsage(usage: OpenAI.CompletionUsage): Usage {
   };
 }
 
+/** What of the provider's status is the caller's to know: its own request, or trouble that passes. The rest is 502. */
+const TOLD_STATUSES = new Set([400, 413, 422, 429]);
+
+/** Tells the message of a provider's error object and nothing else of what the address answered: it may be anyone's. */
 function toProviderError(error: unknown): unknown {
   if (error instanceof BoxError) return error;
-  const { status, message, code } = error as { status?: unknown; message?: unknown; code?: unknown };
-  const text = typeof message === 'string' ? message : String(error);
-  const upstream = typeof status === 'number' ? status : 502;
+  const { status, code, error: body, message, headers } = error as Failure;
+  const told = typeof body?.message === 'string' ? body.message : undefined;
+  if (typeof status !== 'number')
+    return new ProviderError(502, DEFAULT_CODE, `The model provider failed: ${told ?? String(message ?? error)}`);
+  const retryAfter = headers?.get('retry-after') ?? undefined;
   return new ProviderError(
-    upstream,
-    typeof code === 'string' ? code : 'model_provider_failed',
-    `The model provider failed: ${text}`,
-    error,
+    TOLD_STATUSES.has(status) || (status >= 500 && status <= 599) ? status : 502,
+    typeof code === 'string' ? code : DEFAULT_CODE,
+    `The model provider answered ${status}: ${told ?? 'no message.'}`,
+    retryAfter !== undefined && /^\d{1,6}$/.test(retryAfter) ? Number(retryAfter) : undefined,
   );
 }
 
-function newId(prefix: string): string {
-  return `${prefix}_${globalThis.crypto.randomUUID().replaceAll('-', '')}`;
+const DEFAULT_CODE = 'model_provider_failed';
+
+/** An error of the SDK, as far as it is read. */
+interface Failure {
+  status?: unknown;
+  code?: unknown;
+  message?: unknown;
+  error?: { message?: unknown };
+  headers?: Headers;
 }

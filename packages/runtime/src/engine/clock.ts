@@ -1,4 +1,4 @@
-import { real } from './guard.ts';
+import { real } from './real.ts';
 import type { Journal } from './journal.ts';
 
 /** The store's time, read locally: calibrated by `sync`, carried on by the monotonic clock in between. */

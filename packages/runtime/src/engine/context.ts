@@ -1,16 +1,16 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import type { Execution } from './execution.ts';
+import type { RunHandle } from './handle.ts';
 
 /** Code running as the body of a run: time, randomness and effects are the run's own. */
 export interface BodyContext {
   kind: 'body';
-  execution: Execution;
+  execution: RunHandle;
 }
 
 /** Code running as one attempt of a step: the real world, with what the attempt may know about itself. */
 export interface StepContext {
   kind: 'step';
-  execution: Execution;
+  execution: RunHandle;
   stepId: string;
   stepName: string;
   call: number;

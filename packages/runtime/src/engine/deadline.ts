@@ -1,4 +1,4 @@
-import { real } from './guard.ts';
+import { real } from './real.ts';
 
 export interface Deadline {
   signal: AbortSignal;

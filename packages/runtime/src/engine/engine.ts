@@ -4,7 +4,7 @@ import type { StoreClock } from './clock.ts';
 import { runOutside } from './context.ts';
 import { DEFAULT_LIMITS, Execution } from './execution.ts';
 import type { Body, Limits } from './execution.ts';
-import { real } from './guard.ts';
+import { real } from './real.ts';
 import { newRunId, toTraceId } from './ids.ts';
 import type { Append, AppendResult, Journal, JournalRecord, NewRun, RunKind, RunRow, RunTrigger } from './journal.ts';
 import { isFinal } from './journal.ts';

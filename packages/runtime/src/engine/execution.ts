@@ -3,24 +3,16 @@ import { historyOf } from './call.ts';
 import type { StoreClock } from './clock.ts';
 import { runInContext, runOutside } from './context.ts';
 import { createDeadline } from './deadline.ts';
-import { real } from './guard.ts';
-import type { World } from './guard.ts';
-import { newRecordId } from './ids.ts';
-import type {
-  Append,
-  AppendResult,
-  Durability,
-  JournalRecord,
-  RecordEvent,
-  RunPatch,
-  RunRow,
-  Tokens,
-} from './journal.ts';
+import type { RunHandle, World } from './handle.ts';
+import type { Append, AppendResult, Durability, JournalRecord, RunPatch, RunRow } from './journal.ts';
 import { mismatchOf, undelivered } from './mismatch.ts';
 import type { Mismatch } from './mismatch.ts';
 import type { Result } from './outcome.ts';
-import { addTokens, encodeError, encodeResult, endOf, isFatal, journalFull, retryTime, tokensOf } from './outcome.ts';
+import { encodeError, encodeResult, endOf, isFatal, journalFull, retryTime } from './outcome.ts';
 import { createRandom } from './random.ts';
+import { real } from './real.ts';
+import { createRecorder } from './recorder.ts';
+import type { RecordFields, Recorder } from './recorder.ts';
 import { decode, digestOf, encode } from './serialize.ts';
 
 /** What a run executes: an author's workflow function, or the turn of an agent. */
@@ -63,47 +55,43 @@ export const DEFAULT_LIMITS: Limits = { resultBytes: 1_048_576, records: 10_000,
  *   deliver the next answer, in `seq` order · else, once the body can go no further: append what is not recorded,
  *   begin the new calls, or end or park the run, all in one append.
  */
-export class Execution {
+export class Execution implements RunHandle {
   readonly run: RunRow;
   readonly world: World;
   readonly #options: ExecutionOptions;
+  readonly #recorder: Recorder;
   readonly #history: Map<number, CallHistory>;
+  /** Calls the body has made that are not answered. */
   readonly #open = new Map<number, Call>();
+  /** When an open call is due: the end of a sleep, the next attempt of a step. */
   readonly #timers = new Map<number, number>();
   readonly #abort = new AbortController();
   #deliveries: JournalRecord[];
   #begin: Call[] = [];
-  #unrecorded: JournalRecord[] = [];
   #nextCall = 0;
-  #nextSeq: number;
   #running = 0;
   #time: number;
-  #tokens: Tokens;
   #status: RunRow['status'];
+  /** The row still says what the run waited for before it was taken up again. */
+  #isWaitStale: boolean;
   #result: Result | undefined;
   #turnQueued = false;
   #flushing = false;
   #flushAgain = false;
-  #appending: Promise<unknown> = Promise.resolve();
   #left = false;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(options: ExecutionOptions) {
-    const { run, records } = options;
+    const { run, body, records } = options;
     this.run = run;
     this.#options = options;
+    this.#recorder = createRecorder({ ...options, durability: body.durability });
     this.#history = historyOf(records);
     this.#deliveries = records.filter((record) => record.event === 'done' || record.event === 'failed');
-    this.#nextSeq = run.seq;
     this.#time = run.createdAt;
     this.#status = run.status;
-    this.#tokens = tokensOf(run);
-    const random = createRandom(run.traceId);
-    this.world = { now: () => this.#time, random };
-  }
-
-  get signal(): AbortSignal {
-    return this.#abort.signal;
+    this.#isWaitStale = run.wakeAt !== null || run.waitingFor !== null;
+    this.world = { now: () => this.#time, random: createRandom(run.traceId) };
   }
 
   /** Runs the body up to its first call. */
@@ -116,7 +104,6 @@ export class Execution {
     this.#schedule();
   }
 
-  /** The one way in for every primitive. Resolves with the recorded answer. */
   invoke(request: CallRequest): Promise<unknown> {
     const call = this.#nextCall++;
     const digest = digestOf(request.input);
@@ -135,10 +122,10 @@ export class Execution {
   async cancel(error: unknown): Promise<void> {
     if (this.#left) return;
     this.#leave('ended', error);
-    await this.#append({ status: 'cancelled', error: encode(error, 'error'), waitingFor: null, wakeAt: null });
+    await this.#recorder.append({ status: 'cancelled', error: encodeError(error), waitingFor: null, wakeAt: null });
   }
 
-  /** Lets go of the run without writing: another owner has it, or this process stops. */
+  /** Lets go of the run without writing: another owner has it, or the store cannot be reached. */
   drop(reason: unknown): void {
     this.#leave('dropped', reason);
   }
@@ -147,10 +134,10 @@ export class Execution {
   async release(): Promise<void> {
     if (this.#left) return;
     this.#leave('parked', new Error('The box is shutting down.'));
-    await this.#append({ release: true });
+    await this.#recorder.append({ release: true });
   }
 
-  // --- internal ---
+  // --- internal: turns ---
 
   #schedule(): void {
     if (this.#turnQueued || this.#left) return;
@@ -191,14 +178,14 @@ export class Execution {
   }
 
   async #settle(): Promise<void> {
-    if (this.#nextSeq > this.#options.limits.records)
-      this.#result = { error: journalFull(this.#options.limits.records) };
+    const { records } = this.#options.limits;
+    if (this.#recorder.count > records) this.#result = { error: journalFull(records) };
     if (this.#result) return this.#end(this.#result);
     const steps = this.#startWaits();
     const idle = steps.length === 0 && this.#running === 0 && this.#deliveries.length === 0;
     const patch = idle ? this.#park() : this.#wake();
     // A crash before this append repeats the calls it would have recorded; a crash after it finds them answered.
-    if ((this.#unrecorded.length > 0 || patch) && !(await this.#append(patch ?? {}))) return;
+    if ((this.#recorder.isBehind || patch) && !(await this.#append(patch ?? {}))) return;
     if (patch?.release) return this.#leave('parked');
     for (const call of steps) this.#attempt(call);
     this.#armTimer();
@@ -215,6 +202,11 @@ export class Execution {
     });
   }
 
+  #finish(result: Result): void {
+    this.#result = result;
+    this.#schedule();
+  }
+
   async #end(result: Result): Promise<void> {
     const missed = [...this.#history].find(([call]) => call >= this.#nextCall)?.[1];
     const record = missed && (missed.answer ?? missed.set ?? missed.retries[0]);
@@ -222,65 +214,50 @@ export class Execution {
     if (await this.#append(endOf(result, this.#options.limits.resultBytes))) this.#leave('ended');
   }
 
-  #finish(result: Result): void {
-    this.#result = result;
-    this.#schedule();
-  }
-
-  // --- steps ---
+  // --- internal: steps ---
 
   #attempt(call: Call): void {
     const action = call.action as RunAction;
-    const attempt = call.attempt + 1;
-    call.attempt = attempt;
+    call.attempt += 1;
+    this.#running += 1;
     const startedAt = this.#options.clock.now();
     const deadline = createDeadline(this.#abort.signal, action.policy.timeout);
-    const idempotencyKey = `${this.run.runId}:${call.call}:${action.name}`;
-    this.#running++;
-    const context = {
-      kind: 'step' as const,
-      execution: this,
-      stepId: call.stepId,
-      stepName: action.name,
+    const attempt = {
       call: call.call,
-      attempt,
+      attempt: call.attempt,
       startedAt,
       signal: deadline.signal,
-      idempotencyKey,
+      idempotencyKey: `${this.run.runId}:${call.call}:${action.name}`,
     };
+    const context = { kind: 'step' as const, execution: this, stepId: call.stepId, stepName: action.name, ...attempt };
     deadline
-      .race(() =>
-        runInContext(context, async () =>
-          action.run({ call: call.call, attempt, startedAt, signal: deadline.signal, idempotencyKey }),
-        ),
-      )
+      .race(() => runInContext(context, async () => action.run(attempt)))
       .then(
         (outcome) => this.#stepDone(call, startedAt, outcome),
         (error: unknown) => this.#stepFailed(call, startedAt, error),
       );
   }
 
-  #stepDone(call: Call, startedAt: number, outcome: Outcome): void {
+  #stepDone(call: Call, startedAt: number, { value, tokens }: Outcome): void {
     if (this.#left) return;
-    let output: string | null;
+    this.#running -= 1;
     try {
-      output = encodeResult(outcome.value, 'result', this.#options.limits.resultBytes);
+      const output = encodeResult(value, 'result', this.#options.limits.resultBytes);
+      this.#answer(call, { event: 'done', startedAt, output, tokens: tokens ?? null });
     } catch (error) {
-      return this.#answer(call, { event: 'failed', startedAt, error: encodeError(error) });
+      this.#answer(call, { event: 'failed', startedAt, error: encodeError(error) });
     }
-    this.#answer(call, { event: 'done', startedAt, output, tokens: outcome.tokens ?? null });
   }
 
-  #stepFailed(call: Call, startedAt: number, error: unknown): void {
+  #stepFailed(call: Call, startedAt: number, thrown: unknown): void {
     if (this.#left) return;
-    const policy = (call.action as RunAction).policy;
-    const encoded = encodeError(error);
-    if (isFatal(error) || call.attempt > policy.maxRetries)
-      return this.#answer(call, { event: 'failed', startedAt, error: encoded });
-    const now = this.#options.clock.now();
-    const wakeAt = retryTime(error, now, policy.delay(call.attempt));
-    this.#running--;
-    this.#record(call, { event: 'retry', startedAt, error: encoded, output: encode(wakeAt, 'wakeAt') });
+    this.#running -= 1;
+    const { policy } = call.action as RunAction;
+    const error = encodeError(thrown);
+    if (isFatal(thrown) || call.attempt > policy.maxRetries)
+      return this.#answer(call, { event: 'failed', startedAt, error });
+    const wakeAt = retryTime(thrown, this.#options.clock.now(), policy.delay(call.attempt));
+    this.#recorder.record(call, { event: 'retry', startedAt, error, output: encode(wakeAt, 'wakeAt') });
     this.#timers.set(call.call, wakeAt);
     this.#schedule();
   }
@@ -294,77 +271,50 @@ export class Execution {
     return true;
   }
 
+  /** The answer reaches the body before it is on disk; nothing begins and nobody is told until it is. */
   #answer(call: Call, fields: RecordFields): void {
-    this.#running--;
-    this.#deliver(call, fields);
-  }
-
-  #deliver(call: Call, fields: RecordFields): void {
-    this.#deliveries.push(this.#record(call, fields));
+    this.#deliveries.push(this.#recorder.record(call, fields));
     this.#schedule();
   }
 
-  #record(call: Call, fields: RecordFields): JournalRecord {
-    const record: JournalRecord = {
-      seq: this.#nextSeq++,
-      call: call.call,
-      kind: call.kind,
-      stepId: call.stepId,
-      digest: call.digest,
-      recordId: newRecordId(),
-      attempt: Math.max(1, call.attempt),
-      input: fields.event === 'retry' ? null : call.input,
-      output: null,
-      error: null,
-      tokens: null,
-      at: this.#options.clock.now(),
-      ...fields,
-    };
-    if (record.tokens) this.#tokens = addTokens(this.#tokens, record.tokens);
-    this.#unrecorded.push(record);
-    return record;
-  }
-
-  // --- waits ---
+  // --- internal: waits ---
 
   #setTimer(call: Call, action: TimerAction): void {
     const known = this.#history.get(call.call)?.set?.output;
-    if (known) {
-      this.#timers.set(call.call, decode(known) as number);
-      return;
-    }
     const now = this.#options.clock.now();
-    const wakeAt = action.wakeAt(now);
-    this.#record(call, { event: 'set', startedAt: now, output: encode(wakeAt, 'wakeAt') });
+    const wakeAt = known ? (decode(known) as number) : action.wakeAt(now);
+    if (!known) this.#recorder.record(call, { event: 'set', startedAt: now, output: encode(wakeAt, 'wakeAt') });
     this.#timers.set(call.call, wakeAt);
   }
 
-  /** Nothing runs and nothing is due: say what the run waits for. Undefined: nothing changed. */
+  /** Nothing runs and nothing is due: say what the run waits for. Undefined: nothing changes. */
   #park(): RunPatch | undefined {
-    const [first] = [...this.#timers].sort((a, b) => a[1] - b[1]);
+    const first = [...this.#timers].sort((a, b) => a[1] - b[1])[0];
     if (!first) return undefined;
     const [index, wakeAt] = first;
-    const call = this.#open.get(index);
     const left = wakeAt - this.#options.clock.now();
     const release = left >= this.#options.limits.parkAfter;
     if (left <= 0 || (this.#status === 'waiting' && !release)) return undefined;
-    this.#status = 'waiting';
+    const call = this.#open.get(index);
     const type = call?.action.type === 'run' ? 'retry' : 'sleep';
     const waitingFor = JSON.stringify({ type, until: new Date(wakeAt).toISOString(), step: call?.stepId });
+    this.#status = 'waiting';
+    this.#isWaitStale = false;
     return { status: 'waiting', wakeAt, waitingFor, ...(release ? { release } : {}) };
   }
 
   #wake(): RunPatch | undefined {
-    if (this.#status !== 'waiting') return undefined;
+    if (this.#status !== 'waiting' && !this.#isWaitStale) return undefined;
     this.#status = 'running';
+    this.#isWaitStale = false;
     return { status: 'running', wakeAt: null, waitingFor: null };
   }
 
   #armTimer(): void {
-    if (this.#timer) real.clearTimeout(this.#timer);
+    real.clearTimeout(this.#timer);
     if (this.#timers.size === 0 || this.#left) return;
     const due = Math.min(...this.#timers.values()) - this.#options.clock.now();
-    this.#timer = real.setTimeout(() => this.#fire(), Math.min(Math.max(0, due), 60_000));
+    this.#timer = real.setTimeout(() => this.#fire(), Math.min(Math.max(0, due), LONGEST_TIMER_MS));
   }
 
   #fire(): void {
@@ -374,59 +324,41 @@ export class Execution {
     for (const [index, wakeAt] of due) {
       this.#timers.delete(index);
       const call = this.#open.get(index);
-      if (!call) continue;
-      if (call.action.type === 'timer') this.#deliver(call, { event: 'done', startedAt: wakeAt });
-      else this.#begin.push(call);
+      if (call?.action.type === 'timer') this.#answer(call, { event: 'done', startedAt: wakeAt });
+      else if (call) this.#begin.push(call);
     }
     if (due.length > 0) this.#schedule();
     this.#armTimer();
   }
 
-  // --- leaving ---
+  // --- internal: leaving ---
 
-  /** Appends what is unrecorded, with the patch, after any append under way. False: the run is not ours, and is dropped. */
-  #append(patch: RunPatch): Promise<boolean> {
-    const records = this.#unrecorded;
-    this.#unrecorded = [];
-    const entry: Append = {
-      runId: this.run.runId,
-      epoch: this.run.epoch,
-      seq: this.#nextSeq - records.length,
-      records,
-      patch: records.some((record) => record.tokens) ? { ...patch, ...this.#tokens } : patch,
-      durability: this.#options.body.durability,
-    };
-    const appended = this.#appending.then(() => this.#options.append(entry));
-    this.#appending = appended.catch(() => {});
-    return appended.then(({ outcome }) => {
-      if (outcome === 'appended') return true;
-      this.drop(new Error(`The run is not ours any more (${outcome}).`));
-      return false;
-    });
+  /** False: the run is not ours any more, and is dropped. */
+  async #append(patch: RunPatch): Promise<boolean> {
+    const { outcome } = await this.#recorder.append(patch);
+    if (outcome === 'appended') return true;
+    this.drop(new Error(`The run is not ours any more (${outcome}).`));
+    return false;
   }
 
   #block(mismatch: Mismatch): void {
     if (this.#left) return;
-    const same = this.run.codeHash === this.#options.body.codeHash;
-    const code = same ? 'nondeterministic_workflow' : 'code_changed';
+    const isSameCode = this.run.codeHash === this.#options.body.codeHash;
+    const code = isSameCode ? 'nondeterministic_workflow' : 'code_changed';
     this.#leave('blocked', new Error(mismatch.message));
     const waitingFor = JSON.stringify({ type: 'decision', code, ...mismatch });
-    this.#append({ status: 'blocked', waitingFor, wakeAt: null, release: true }).catch(() => {});
+    // A crash before this append finds the same mismatch again.
+    this.#recorder.append({ status: 'blocked', waitingFor, wakeAt: null, release: true }).catch(() => {});
   }
 
   #leave(how: Leave, reason?: unknown): void {
     if (this.#left) return;
     this.#left = true;
-    if (this.#timer) real.clearTimeout(this.#timer);
-    this.#abort.abort(reason);
+    real.clearTimeout(this.#timer);
+    if (this.#running > 0) this.#abort.abort(reason);
     this.#options.onLeave(how);
   }
 }
 
-interface RecordFields {
-  event: RecordEvent;
-  startedAt: number;
-  output?: string | null;
-  error?: string | null;
-  tokens?: Tokens | null;
-}
+/** Longer waits are looked at again in between; Node's own timers end at 2^31 ms. */
+const LONGEST_TIMER_MS = 60_000;

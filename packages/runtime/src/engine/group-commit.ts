@@ -1,4 +1,4 @@
-import { real } from './guard.ts';
+import { real } from './real.ts';
 
 export interface GroupCommit<E, R> {
   /** Settles with the entry's own answer once the commit it rode with is done. */

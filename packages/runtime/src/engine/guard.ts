@@ -3,24 +3,11 @@ import { syncBuiltinESMExports } from 'node:module';
 import nodeTimers from 'node:timers';
 import { currentContext } from './context.ts';
 import { DeterminismError } from './errors.ts';
+import type { World } from './handle.ts';
 import { fillRandom, randomUuid } from './random.ts';
-
-/** What a body sees instead of the machine's own clock and dice. */
-export interface World {
-  now(): number;
-  random(): number;
-}
+import { real } from './real.ts';
 
 const INSTALLED = Symbol.for('svc.engine.guard');
-
-/** The real ones, for the engine itself. */
-export const real = {
-  now: Date.now.bind(Date),
-  setImmediate: globalThis.setImmediate,
-  setTimeout: globalThis.setTimeout,
-  clearTimeout: globalThis.clearTimeout,
-  performanceNow: performance.now.bind(performance),
-} as const;
 
 /**
  * Makes time, randomness, timers and the network of a workflow body the run's own, or refuses them with a sentence

@@ -1,5 +1,5 @@
 import nodeCrypto from 'node:crypto';
-import { real } from './guard.ts';
+import { real } from './real.ts';
 
 /** Makes UUIDv7 texts: time-ordered, and each greater than the one before it whatever the clock does. */
 export function createRunIds(options: { now?: () => number } = {}): () => string {

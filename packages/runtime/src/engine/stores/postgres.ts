@@ -1,6 +1,6 @@
 import type { SqlClient } from '../../stores/sql.ts';
 import { createGroupCommit } from '../group-commit.ts';
-import { real } from '../guard.ts';
+import { real } from '../real.ts';
 import type { AppendResult, Journal, RunRow } from '../journal.ts';
 import { claimQuery, claimRunQuery, renewQuery } from './postgres-claim.ts';
 import { migratePostgres } from './postgres-schema.ts';

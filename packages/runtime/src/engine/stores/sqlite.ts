@@ -1,5 +1,5 @@
 import { createGroupCommit } from '../group-commit.ts';
-import { real } from '../guard.ts';
+import { real } from '../real.ts';
 import type { AppendResult, Journal, RunRow } from '../journal.ts';
 import { listQuery, nextWakeQuery } from './queries.ts';
 import { RECORD_SELECT, RUN_SELECT, toRecord, toRunRow } from './rows.ts';

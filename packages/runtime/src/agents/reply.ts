@@ -1,0 +1,120 @@
+import type OpenAI from 'openai';
+import type { Emit } from '../wires/events.ts';
+import type { ToolCall } from './messages.ts';
+
+type ToolDelta = OpenAI.Chat.Completions.ChatCompletionChunk.Choice.Delta.ToolCall;
+
+/** Collects one streamed model reply and tells its parts in order, none overlapping another. */
+export interface ReplyParts {
+  text(text: string): void;
+  reasoning(text: string): void;
+  tool(delta: ToolDelta): void;
+  /** Ends what is open and answers the whole. */
+  close(): { content: string; reasoning: string; toolCalls: ToolCall[] };
+}
+
+/**
+ * The first part of the queue is told as it comes. A provider may mix the fragments of several calls: then the later
+ * ones are held until the arguments of the first are whole.
+ */
+export function createReplyParts(emit: Emit): ReplyParts {
+  const parts: Part[] = [];
+  const byIndex = new Map<number, Part>();
+  let telling = 0;
+
+  const advance = (all: boolean) => {
+    for (let part = parts[telling]; part; part = parts[telling]) {
+      if (part.kind === 'tool' && part.name === '' && !all) return;
+      tell(part, emit);
+      const isLast = telling === parts.length - 1;
+      if (!all && (isLast || !isWhole(part))) return;
+      emitEnd(part, emit);
+      telling++;
+    }
+  };
+  const add = (kind: Part['kind'], id: string): Part => {
+    const part = { kind, id, name: '', value: '', told: -1 };
+    parts.push(part);
+    return part;
+  };
+  const append = (part: Part, text: string) => {
+    part.value += text;
+    advance(false);
+  };
+  const open = (kind: 'text' | 'reasoning', prefix: string) => {
+    const last = parts.at(-1);
+    return last?.kind === kind ? last : add(kind, newId(prefix));
+  };
+  return {
+    text: (text) => append(open('text', 'msg'), text),
+    reasoning: (text) => append(open('reasoning', 'rsn'), text),
+    tool(delta) {
+      const known = findCall(delta, parts, byIndex);
+      const part = known ?? add('tool', delta.id || newId('call'));
+      if (!known && typeof delta.index === 'number') byIndex.set(delta.index, part);
+      part.name ||= delta.function?.name ?? '';
+      append(part, delta.function?.arguments ?? '');
+    },
+    close() {
+      advance(true);
+      const textOf = (kind: Part['kind']) => parts.map((part) => (part.kind === kind ? part.value : '')).join('');
+      const toolCalls = parts
+        .filter(({ kind }) => kind === 'tool')
+        .map(({ id, name, value }) => ({ id, name, arguments: value }));
+      return { content: textOf('text'), reasoning: textOf('reasoning'), toolCalls };
+    },
+  };
+}
+
+// --- internal ---
+
+interface Part {
+  kind: 'text' | 'reasoning' | 'tool';
+  id: string;
+  name: string;
+  value: string;
+  /** Characters of `value` that were emitted; -1: not begun. */
+  told: number;
+}
+
+/** The call a fragment belongs to. Some providers number every call 0, others number none: a new id with a name is a new call. */
+function findCall(delta: ToolDelta, parts: readonly Part[], byIndex: Map<number, Part>): Part | undefined {
+  const numbered = typeof delta.index === 'number';
+  const known = numbered ? byIndex.get(delta.index) : parts.findLast(({ kind }) => kind === 'tool');
+  const begins = Boolean(delta.id) && Boolean(delta.function?.name) && delta.id !== known?.id;
+  return begins ? undefined : known;
+}
+
+function tell(part: Part, emit: Emit): void {
+  if (part.told < 0) {
+    if (part.kind === 'tool') emit({ type: 'tool.start', callId: part.id, name: part.name });
+    else emit({ type: `${part.kind}.start`, id: part.id });
+    part.told = 0;
+  }
+  const text = part.value.slice(part.told);
+  part.told = part.value.length;
+  if (text === '') return;
+  if (part.kind === 'tool') emit({ type: 'tool.args', callId: part.id, delta: text });
+  else emit({ type: `${part.kind}.delta`, id: part.id, text });
+}
+
+function emitEnd(part: Part, emit: Emit): void {
+  if (part.kind === 'tool') emit({ type: 'tool.end', callId: part.id, args: part.value });
+  else emit({ type: `${part.kind}.end`, id: part.id });
+}
+
+/** Nothing more can come for this part once another has begun. Arguments are an object, so they are whole when they parse. */
+function isWhole({ kind, value }: Part): boolean {
+  if (kind !== 'tool') return true;
+  if (!value.trimEnd().endsWith('}')) return false;
+  try {
+    JSON.parse(value);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function newId(prefix: string): string {
+  return `${prefix}_${globalThis.crypto.randomUUID().replaceAll('-', '')}`;
+}

@@ -1,0 +1,8 @@
+/** The machine's own clock and timers, taken before the guard patches anything: for the engine itself. */
+export const real = {
+  now: Date.now.bind(Date),
+  setImmediate: globalThis.setImmediate,
+  setTimeout: globalThis.setTimeout,
+  clearTimeout: globalThis.clearTimeout,
+  performanceNow: performance.now.bind(performance),
+} as const;
