@@ -13,7 +13,7 @@ import type { Probe, ServicesInfo } from './health/health.ts';
 import { HEALTH_ROUTES, mountHealth } from './health/routes.ts';
 import { createApp, mountFallback } from './http/app.ts';
 import type { RouteEntry } from './http/app.ts';
-import { mountRoot } from './http/root.ts';
+import { mountRoot, ROOT_ROUTE } from './http/root.ts';
 import type { Log } from './log.ts';
 import type { Problem, Program } from './manifest.ts';
 import { splitRoute } from './operations/define.ts';
@@ -25,6 +25,7 @@ import { createModelProvider } from './provider/provider.ts';
 import type { ProviderSettings, ProviderStore } from './provider/provider.ts';
 import type { Rooms } from './rooms.ts';
 import { createRuns } from './runs/runs.ts';
+import { WIRE_A_ERRORS } from './wires/chat-completion-error.ts';
 import { mountWireA, WIRE_A_ROUTES } from './wires/chat-completions.ts';
 import { createWorkflows, workflowBody } from './workflows/workflows.ts';
 
@@ -59,6 +60,9 @@ export interface Box {
   workflowNames(): string[];
   close(): Promise<void>;
 }
+
+/** Routes that are no operations: their status code or their protocol is someone else's. */
+export const PLAIN_ROUTES: readonly RouteEntry[] = [ROOT_ROUTE, ...HEALTH_ROUTES, ...WIRE_A_ROUTES];
 
 /** Builds every room, mounts every route. Start reading here. */
 export async function createBox(options: BoxOptions): Promise<Box> {
@@ -107,12 +111,12 @@ export async function createBox(options: BoxOptions): Promise<Box> {
     workflows: createWorkflows({ catalog, engine, isArmed }),
   };
 
-  const app = createApp(options);
-  const routes = [...HEALTH_ROUTES, ...WIRE_A_ROUTES, ...OPERATIONS.map(toRouteEntry)];
+  const app = createApp({ ...options, errorShapes: [WIRE_A_ERRORS] });
+  const routes = [...PLAIN_ROUTES, ...OPERATIONS.map(toRouteEntry)];
   mountRoot(app, { slug: options.slug, routes });
   mountHealth(app, rooms.health);
   mountOperations(app, OPERATIONS, rooms);
-  mountWireA(app, { agents, log, startedAt: engine.clock.now() });
+  mountWireA(app, { agents, startedAt: engine.clock.now() });
   mountFallback(app, routes);
 
   return {

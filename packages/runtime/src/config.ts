@@ -22,10 +22,14 @@ const VARIABLES = {
   SVC_ALLOW_PRIVATE_EGRESS: {
     purpose: 'Comma-separated hosts or addresses that may be set over the API although they are private.',
   },
+  SVC_CONTROL_PLANE_URL: {
+    purpose: 'CLI only: the control plane that knows deployed boxes, for --agent. Everything local works without one.',
+  },
   SVC_DEV_PORT_OFFSET: { purpose: 'Dev only: shifts the API, database and object-store ports together.' },
   SVC_LOG_LEVEL: { purpose: 'debug, info, warn, error or silent: what is logged as JSON on stderr. Default: error.' },
   SVC_SQLITE_DRIVER: {
-    purpose: 'Forces the SQLite driver of the journal: better-sqlite3, node:sqlite or @photostructure/sqlite.',
+    purpose:
+      'Forces the SQLite driver of the journal: better-sqlite3, node:sqlite or @photostructure/sqlite; none keeps a new journal in the embedded database.',
   },
 } as const satisfies Record<string, Variable>;
 

@@ -71,7 +71,10 @@ export function createAgents(options: AgentsOptions): Agents {
         runId: run.runId,
         startedAt: run.createdAt,
         events,
-        cancel: () => void engine.cancel(run.runId, clientGone()).catch(() => {}),
+        cancel() {
+          push({ type: 'finish', reason: 'cancelled' });
+          engine.cancel(run.runId, clientGone()).catch(() => {});
+        },
       };
     },
   };
@@ -80,6 +83,11 @@ export function createAgents(options: AgentsOptions): Agents {
 /** A stateless turn found in the journal after a restart: its client is gone, so it ends as the client's leaving would end it. */
 export function abandonedTurn(): Body {
   return { codeHash: '', durability: 'process', abandoned: clientGone(), run: () => Promise.reject(clientGone()) };
+}
+
+export function agentNotFound(name: string, names: readonly string[]): BoxError {
+  const real = names.map((known) => `"${known}"`).join(', ') || 'none';
+  return new BoxError('agent_not_found', `There is no agent "${name}". This box has ${real}.`);
 }
 
 // --- internal ---
@@ -91,10 +99,11 @@ function findAgent({ catalog, isArmed }: AgentsOptions, name: string) {
       'Agents are held back until a model provider is set. Set MODEL_PROVIDER_BASE_URL, or send PUT /api/model-provider.',
     );
   const found = catalog.findAgent(name);
-  if (!found) {
-    const names = catalog.agents().map(({ entry }) => `"${entry.name}"`);
-    throw new BoxError('agent_not_found', `There is no agent "${name}". This box has ${names.join(', ') || 'none'}.`);
-  }
+  if (!found)
+    throw agentNotFound(
+      name,
+      catalog.agents().map(({ entry }) => entry.name),
+    );
   if (found.definition) return found.definition;
   const { problem } = found;
   throw new BoxError(
@@ -108,10 +117,13 @@ function findAgent({ catalog, isArmed }: AgentsOptions, name: string) {
 
 /** Told by name: an error that went through the journal is a plain Error with the name, code and status it had. */
 function toErrorEvent(thrown: unknown): TurnEvent {
-  const error = thrown as { name?: unknown; status?: number; code?: string; message?: string };
+  const error = thrown as { name?: unknown; status?: number; code?: string; message?: string; cause?: unknown };
   const { status = 502, code = 'model_provider_failed', message = '' } = error;
-  if (error.name === 'ProviderError')
-    return { type: 'error', status, code, message, retryable: status === 429 || status >= 500 };
+  if (error.name === 'ProviderError') {
+    const { retryAfter } = (error.cause ?? {}) as { retryAfter?: number };
+    const retryable = status === 429 || status >= 500;
+    return { type: 'error', status, code, message, retryable, ...(retryAfter === undefined ? {} : { retryAfter }) };
+  }
   if (error.name === 'BoxError') {
     const known = toBoxError(error);
     return { type: 'error', status: known.status, code: known.code, message, retryable: false };

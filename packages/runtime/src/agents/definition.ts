@@ -1,3 +1,4 @@
+import { isSchema } from '../schema/schema.ts';
 import type { AnySchema, OutputOf } from '../schema/schema.ts';
 
 /** What a tool may know about the call it answers. */
@@ -46,21 +47,36 @@ const TOOL_NAME = /^[a-zA-Z0-9_-]{1,64}$/;
 export function defineTool<S extends AnySchema>(tool: ToolDefinition<S>): Tool {
   if (typeof tool.description !== 'string' || tool.description === '')
     throw new TypeError('A tool needs a description: one sentence the model reads.');
+  if (!isSchema(tool.inputSchema))
+    throw new TypeError('A tool needs an inputSchema made with zod; z.object({}) for none.');
   if (typeof tool.execute !== 'function') throw new TypeError('A tool needs an execute function.');
   return tool as unknown as Tool;
 }
 
 /** Declares an agent. Throws a sentence when a part is wrong, so the file that holds it is named. */
 export function defineDeepAgent(agent: DeepAgentDefinition): DeepAgentDefinition {
-  for (const name of Object.keys(agent.tools ?? {}))
-    if (!TOOL_NAME.test(name))
-      throw new TypeError(`The tool name "${name}" is not usable. Use 1 to 64 letters, digits, "_" and "-".`);
-  for (const name of Object.keys(agent.interruptOn ?? {}))
-    if (!agent.tools || !(name in agent.tools))
+  const { tools = {}, interruptOn = {}, maxSteps } = agent;
+  for (const [name, tool] of Object.entries(tools)) checkTool(name, tool);
+  for (const name of Object.keys(interruptOn))
+    if (!Object.hasOwn(tools, name))
       throw new TypeError(`interruptOn names "${name}", which is not a tool of this agent.`);
+  if (maxSteps !== undefined && !(Number.isInteger(maxSteps) && maxSteps > 0))
+    throw new TypeError(`maxSteps is ${String(maxSteps)}; it must be a whole number from 1.`);
   return Object.freeze({ ...agent, [AGENT]: true });
 }
 
 export function isDeepAgent(value: unknown): value is DeepAgentDefinition {
   return typeof value === 'object' && value !== null && (value as Record<symbol, unknown>)[AGENT] === true;
+}
+
+// --- internal ---
+
+function checkTool(name: string, tool: Tool): void {
+  if (!TOOL_NAME.test(name))
+    throw new TypeError(`The tool name "${name}" is not usable. Use 1 to 64 letters, digits, "_" and "-".`);
+  try {
+    defineTool(tool);
+  } catch (error) {
+    throw new TypeError(`The tool "${name}": ${(error as Error).message}`, { cause: error });
+  }
 }

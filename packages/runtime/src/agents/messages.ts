@@ -34,14 +34,17 @@ export function toMessages(value: unknown): ChatMessage[] {
     if (message.role === 'tool') return [];
     if (message.role !== 'assistant') return [message];
     const results = resultsAfter(given, index);
-    const calls = (message.tool_calls ?? []).filter(isFirst).filter(({ id }) => results.has(id));
+    const calls = (message.tool_calls ?? []).filter(({ id }) => results.has(id)).filter(isFirst);
     if (calls.length > 0)
       return [{ ...message, tool_calls: calls }, ...calls.map(({ id }) => results.get(id) as ChatMessage)];
     const { tool_calls: _dropped, ...rest } = message;
     return isEmpty(rest.content) ? [] : [rest];
   });
   if (messages.length === 0)
-    throw invalid('messages', '"messages" holds nothing to answer: no message is left without its missing tool results.');
+    throw invalid(
+      'messages',
+      '"messages" holds nothing to answer: no message is left without its missing tool results.',
+    );
   return messages;
 }
 
@@ -74,12 +77,19 @@ function checkMessage(value: unknown, index: number): ChatMessage {
     );
   if (role === 'tool' || role === 'function') return { role: 'tool', content, tool_call_id: String(callId) };
   if (role === 'assistant')
-    return { role, content, ...(Array.isArray(calls) ? { tool_calls: calls.map((call) => checkCall(call, index)) } : {}) };
+    return {
+      role,
+      content,
+      ...(Array.isArray(calls) ? { tool_calls: calls.map((call) => checkCall(call, index)) } : {}),
+    };
   return { role: role as 'user', content, ...(typeof name === 'string' ? { name } : {}) };
 }
 
 function checkCall(value: unknown, index: number): ProviderToolCall {
-  const { id, function: called } = (value ?? {}) as { id?: unknown; function?: { name?: unknown; arguments?: unknown } };
+  const { id, function: called } = (value ?? {}) as {
+    id?: unknown;
+    function?: { name?: unknown; arguments?: unknown };
+  };
   const { name, arguments: args = '{}' } = called ?? {};
   if (typeof id !== 'string' || typeof name !== 'string' || typeof args !== 'string')
     throw invalid(
@@ -91,10 +101,12 @@ function checkCall(value: unknown, index: number): ProviderToolCall {
 
 /** The tool messages up to the next assistant message, by call id; the first one counts. */
 function resultsAfter(messages: readonly ChatMessage[], index: number): Map<string, ChatMessage> {
-  const next = messages.findIndex(({ role }, at) => at > index && role === 'assistant');
   const results = new Map<string, ChatMessage>();
-  for (const message of messages.slice(index + 1, next === -1 ? undefined : next))
-    if (message.role === 'tool' && !results.has(message.tool_call_id)) results.set(message.tool_call_id, message);
+  for (let at = index + 1; at < messages.length; at++) {
+    const message = messages[at];
+    if (message?.role === 'assistant') break;
+    if (message?.role === 'tool' && !results.has(message.tool_call_id)) results.set(message.tool_call_id, message);
+  }
   return results;
 }
 

@@ -33,12 +33,13 @@ export function createReplyParts(emit: Emit): ReplyParts {
     }
   };
   const add = (kind: Part['kind'], id: string): Part => {
-    const part = { kind, id, name: '', value: '', told: -1 };
+    const part = { kind, id, name: '', value: '', untold: '', begun: false };
     parts.push(part);
     return part;
   };
   const append = (part: Part, text: string) => {
     part.value += text;
+    part.untold += text;
     advance(false);
   };
   const open = (kind: 'text' | 'reasoning', prefix: string) => {
@@ -73,8 +74,9 @@ interface Part {
   id: string;
   name: string;
   value: string;
-  /** Characters of `value` that were emitted; -1: not begun. */
-  told: number;
+  /** What of `value` is not told yet. */
+  untold: string;
+  begun: boolean;
 }
 
 /** The call a fragment belongs to. Some providers number every call 0, others number none: a new id with a name is a new call. */
@@ -86,21 +88,17 @@ function findCall(delta: ToolDelta, parts: readonly Part[], byIndex: Map<number,
 }
 
 function tell(part: Part, emit: Emit): void {
-  if (part.told < 0) {
-    if (part.kind === 'tool') emit({ type: 'tool.start', callId: part.id, name: part.name });
-    else emit({ type: `${part.kind}.start`, id: part.id });
-    part.told = 0;
-  }
-  const text = part.value.slice(part.told);
-  part.told = part.value.length;
+  const { kind, id, untold: text } = part;
+  if (!part.begun)
+    emit(kind === 'tool' ? { type: 'tool.start', callId: id, name: part.name } : { type: `${kind}.start`, id });
+  part.begun = true;
+  part.untold = '';
   if (text === '') return;
-  if (part.kind === 'tool') emit({ type: 'tool.args', callId: part.id, delta: text });
-  else emit({ type: `${part.kind}.delta`, id: part.id, text });
+  emit(kind === 'tool' ? { type: 'tool.args', callId: id, delta: text } : { type: `${kind}.delta`, id, text });
 }
 
-function emitEnd(part: Part, emit: Emit): void {
-  if (part.kind === 'tool') emit({ type: 'tool.end', callId: part.id, args: part.value });
-  else emit({ type: `${part.kind}.end`, id: part.id });
+function emitEnd({ kind, id, value }: Part, emit: Emit): void {
+  emit(kind === 'tool' ? { type: 'tool.end', callId: id, args: value } : { type: `${kind}.end`, id });
 }
 
 /** Nothing more can come for this part once another has begun. Arguments are an object, so they are whole when they parse. */

@@ -28,7 +28,13 @@ export async function runTool(
   attempt: Attempt,
   runId: string,
 ): Promise<Outcome> {
-  return { value: await answer(agent, call, attempt, runId) };
+  try {
+    return { value: await answer(agent, call, attempt, runId) };
+  } catch (error) {
+    return {
+      value: failed(`The tool "${call.name}" failed: ${error instanceof Error ? error.message : String(error)}`),
+    };
+  }
 }
 
 // --- internal ---
@@ -39,9 +45,9 @@ async function answer(
   attempt: Attempt,
   runId: string,
 ): Promise<ToolAnswer> {
-  const tool = agent.tools?.[call.name];
-  if (!tool)
-    return failed(`There is no tool "${call.name}". Tools: ${Object.keys(agent.tools ?? {}).join(', ') || 'none'}.`);
+  const tools = agent.tools ?? {};
+  const tool = Object.hasOwn(tools, call.name) ? tools[call.name] : undefined;
+  if (!tool) return failed(`There is no tool "${call.name}". Tools: ${Object.keys(tools).join(', ') || 'none'}.`);
   if (agent.interruptOn?.[call.name])
     return failed(`The tool "${call.name}" needs a person's approval, which this box cannot ask for. It was not run.`);
   const args = parseArguments(call.arguments);
@@ -51,13 +57,9 @@ async function answer(
     const issues = parsed.issues.map(({ path, message }) => `${path.join('.') || 'arguments'}: ${message}`);
     return failed(`The arguments of "${call.name}" are not valid. ${issues.join('; ')}`);
   }
-  try {
-    const { signal, idempotencyKey } = attempt;
-    const value = await tool.execute(parsed.value, { signal, idempotencyKey, run: { id: runId }, session: null });
-    return { content: toContent(value), isError: false };
-  } catch (error) {
-    return failed(`The tool "${call.name}" failed: ${error instanceof Error ? error.message : String(error)}`);
-  }
+  const { signal, idempotencyKey } = attempt;
+  const value = await tool.execute(parsed.value, { signal, idempotencyKey, run: { id: runId }, session: null });
+  return { content: toContent(value), isError: false };
 }
 
 function failed(content: string): ToolAnswer {

@@ -3,7 +3,7 @@ import { currentContext } from '../engine/context.ts';
 import type { StepKind, Tokens } from '../engine/journal.ts';
 import { encode } from '../engine/serialize.ts';
 import { ONCE } from '../engine/step.ts';
-import type { Emit, FinishReason, Usage } from '../wires/events.ts';
+import type { Emit, FinishReason, TurnEvent, Usage } from '../wires/events.ts';
 import type { DeepAgentDefinition } from './definition.ts';
 import type { ChatMessage, ToolCall } from './messages.ts';
 import { toAssistantMessage } from './messages.ts';
@@ -36,6 +36,14 @@ const NO_USAGE: Usage = {
   reasoningTokens: 0,
 };
 
+const LET_GO: TurnEvent = {
+  type: 'error',
+  status: 503,
+  code: 'shutting_down',
+  message: 'The box let go of this turn before it was finished. Ask again.',
+  retryable: true,
+};
+
 /**
  * One turn: call the model, run the tools it asks for, again until it answers or the step budget is used up.
  * Runs as the body of a run: each model call and each tool call is a recorded step.
@@ -62,6 +70,8 @@ export async function runTurn(options: TurnOptions): Promise<TurnOutput> {
       {
         name: 'model',
         run: async ({ signal }) => {
+          // The signal is the run's own, and a body that is let go is never answered: its reader is told from here.
+          if (step === 1) signal.addEventListener('abort', () => emit(LET_GO), { once: true });
           const value = await options.callModel(request, emit, signal);
           return { value, tokens: toTokens(value.usage) };
         },

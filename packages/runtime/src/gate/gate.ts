@@ -21,7 +21,7 @@ export interface Gate {
 /** @param onOpen runs once, before `check` answers an open gate */
 export function createGate(sources: GateSources, onOpen: () => Promise<void>): Gate {
   let state: GateState = { open: false, reason: 'no-model-provider' };
-  let checking: Promise<GateState> | undefined;
+  let checking: Promise<unknown> = Promise.resolve();
   const check = async (): Promise<GateState> => {
     if (state.open) return state;
     const reason = await findReason(sources);
@@ -32,7 +32,12 @@ export function createGate(sources: GateSources, onOpen: () => Promise<void>): G
   };
   return {
     state: () => state,
-    check: () => (checking ??= check().finally(() => (checking = undefined))),
+    check() {
+      // One after the other: a check under way may have looked before the reason came.
+      const checked = checking.then(check);
+      checking = checked.catch(() => {});
+      return checked;
+    },
   };
 }
 

@@ -10,7 +10,7 @@ export function answerJson(status: number, body: unknown, headers: Record<string
 /** The error body of every route that speaks no protocol of someone else. */
 export function answerError(error: BoxError, requestId: string): Response {
   const body = { code: error.code, message: error.message, details: error.details, requestId };
-  return answerJson(error.status, body, headersOf(error));
+  return answerJson(error.status, body, toErrorHeaders(error));
 }
 
 /** What the caller is told of a thrown thing: a BoxError as it is, anything else as a bare `internal`. */
@@ -19,15 +19,18 @@ export function toBoxError(thrown: unknown): BoxError {
   if (cause instanceof BoxError) return cause;
   const status = (thrown as { status?: unknown } | null)?.status;
   if (status === 404) return new BoxError('not_found', 'There is no such route.');
-  if (status === 400) return new BoxError('invalid_request', 'The request is not valid.');
+  if (status === 400)
+    return new BoxError(
+      'invalid_request',
+      'The request cannot be read: a "%" of its URL begins no escape, or a header is broken.',
+    );
   return new BoxError('internal', 'Something went wrong inside the box. The log of this request says what.', {
     cause: thrown,
   });
 }
 
-// --- internal ---
-
-function headersOf(error: BoxError): Record<string, string> {
+/** What an error says in headers: the methods that are allowed, how long to wait. */
+export function toErrorHeaders(error: BoxError): Record<string, string> {
   const { allow, retryAfter } = (error.details ?? {}) as { allow?: string[]; retryAfter?: number };
   return {
     ...(error.code === 'method_not_allowed' && allow ? { allow: allow.join(', ') } : {}),

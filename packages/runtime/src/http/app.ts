@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { H3 } from 'h3';
-import type { H3Event } from 'h3';
+import type { EventHandler, H3Event, HTTPMethod } from 'h3';
 import { BoxError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import { answerError, toBoxError } from './answer.ts';
@@ -10,11 +10,19 @@ export interface AppOptions {
   log: Log;
   /** Dev only: the Host names that may call; anything else is 403 on every route. Undefined: any. */
   isAllowedHost?: (host: string) => boolean;
+  /** Rooms that speak someone else's protocol, with its shape of error. */
+  errorShapes?: readonly ErrorShape[];
+}
+
+export interface ErrorShape {
+  /** Of the path: `/wire-a/`. */
+  prefix: string;
+  answer(error: BoxError): Response;
 }
 
 /** A route as the fallback and the route list see it. */
 export interface RouteEntry {
-  method: string;
+  method: HTTPMethod;
   path: string;
   summary: string;
 }
@@ -29,9 +37,10 @@ export function createApp(options: AppOptions): H3 {
     onError(thrown, event) {
       const error = toBoxError(thrown);
       const requestId = requestIdOf(event);
-      if (error.code === 'internal')
-        options.log.error('A request failed.', { requestId, path: event.url.pathname, error: error.cause });
-      return withRequestId(answerError(error, requestId), requestId);
+      const path = event.url.pathname;
+      if (error.code === 'internal') options.log.error('A request failed.', { requestId, path, error: error.cause });
+      const shape = options.errorShapes?.find(({ prefix }) => path.startsWith(prefix));
+      return withRequestId(shape ? shape.answer(error) : answerError(error, requestId), requestId);
     },
     onResponse(response, event) {
       if (!response.headers.has('x-request-id')) withRequestId(response, requestIdOf(event));
@@ -41,12 +50,20 @@ export function createApp(options: AppOptions): H3 {
   return app;
 }
 
+/** One route. What answers GET answers HEAD, without the body. */
+export function mountRoute(app: H3, { method, path }: Omit<RouteEntry, 'summary'>, handler: EventHandler): void {
+  app.on(method, path, handler);
+  // The fallback matches every method, so HEAD must be named to come before it.
+  if (method === 'GET') app.on('HEAD', path, handler);
+}
+
 /** The last route: 405 with `Allow` when the path exists under another method, else 404. */
 export function mountFallback(app: H3, routes: readonly RouteEntry[]): void {
   const patterns = routes.map(({ method, path }) => ({ method, pattern: toPattern(path) }));
   app.all('/**', (event) => {
     const { pathname } = event.url;
-    const allow = patterns.filter(({ pattern }) => pattern.test(pathname)).map(({ method }) => method);
+    const methods = patterns.filter(({ pattern }) => pattern.test(pathname)).map(({ method }) => method);
+    const allow = methods.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : method));
     if (allow.length > 0)
       throw new BoxError(
         'method_not_allowed',

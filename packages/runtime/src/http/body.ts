@@ -37,10 +37,15 @@ async function readBytes(request: Request, limit: number): Promise<Buffer> {
   if (!request.body) return Buffer.alloc(0);
   const chunks: Uint8Array[] = [];
   let size = 0;
-  for await (const chunk of request.body as unknown as AsyncIterable<Uint8Array>) {
-    size += chunk.byteLength;
-    if (size > limit) throw tooLarge(limit);
-    chunks.push(chunk);
+  try {
+    for await (const chunk of request.body as unknown as AsyncIterable<Uint8Array>) {
+      size += chunk.byteLength;
+      if (size > limit) throw tooLarge(limit);
+      chunks.push(chunk);
+    }
+  } catch (error) {
+    if (error instanceof BoxError) throw error;
+    throw new BoxError('invalid_request', 'The body broke off before its end.', { cause: error });
   }
   return Buffer.concat(chunks);
 }
@@ -50,7 +55,7 @@ function parse(bytes: Buffer): unknown {
     return JSON.parse(bytes.toString('utf8'));
   } catch (error) {
     const reason = error instanceof Error ? error.message : '';
-    throw new BoxError('invalid_json', `The body is not JSON: ${reason}`);
+    throw new BoxError('invalid_json', `The body is not JSON: ${reason}.`);
   }
 }
 

@@ -1,11 +1,14 @@
 import type { H3 } from 'h3';
+import { mountRoute } from './app.ts';
 import type { RouteEntry } from './app.ts';
 import { answerJson } from './answer.ts';
+
+export const ROOT_ROUTE: RouteEntry = { method: 'GET', path: '/', summary: 'List the routes' };
 
 /** The root address: the box's own route list, as a page for a browser and as JSON otherwise. */
 export function mountRoot(app: H3, options: { slug: string; routes: readonly RouteEntry[] }): void {
   const { slug, routes } = options;
-  app.get('/', (event) => {
+  mountRoute(app, ROOT_ROUTE, (event) => {
     if (!event.req.headers.get('accept')?.includes('text/html')) return answerJson(200, { slug, routes });
     return new Response(toPage(slug, routes), { headers: { 'content-type': 'text/html; charset=utf-8' } });
   });

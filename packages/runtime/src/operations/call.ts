@@ -14,9 +14,13 @@ export async function callOperation(
   if (!parsed.ok) {
     const [first] = parsed.issues;
     const place = first && first.path.length > 0 ? `"${first.path.join('.')}": ` : '';
-    throw new BoxError('invalid_request', `The request is not valid. ${place}${first?.message ?? ''}`, {
-      details: { issues: parsed.issues },
-    });
+    throw new BoxError(
+      'invalid_request',
+      `The request is not valid. ${place}${first?.message ?? 'It does not match'}.`,
+      {
+        details: { issues: parsed.issues },
+      },
+    );
   }
   return op.handle(rooms, parsed.value, context);
 }

@@ -1,6 +1,7 @@
 import type { H3, H3Event } from 'h3';
-import { readJson } from '../http/body.ts';
 import { answerJson } from '../http/answer.ts';
+import { mountRoute } from '../http/app.ts';
+import { readJson } from '../http/body.ts';
 import type { Rooms } from '../rooms.ts';
 import { callOperation } from './call.ts';
 import type { Operation } from './define.ts';
@@ -9,8 +10,7 @@ import { splitRoute } from './define.ts';
 /** Mounts every operation as a route. */
 export function mountOperations(app: H3, operations: readonly Operation[], rooms: Rooms): void {
   for (const op of operations) {
-    const { method, path } = splitRoute(op.route);
-    app.on(method, path, async (event: H3Event) => {
+    mountRoute(app, splitRoute(op.route), async (event: H3Event) => {
       const input = await readInput(event, op);
       const output = await callOperation(op, rooms, input, { signal: event.req.signal });
       return answerJson(op.status ?? 200, output);
@@ -23,7 +23,7 @@ export function mountOperations(app: H3, operations: readonly Operation[], rooms
 /** Path parameters win over the body or the query: a body cannot rename the thing in the path. */
 async function readInput(event: H3Event, op: Operation): Promise<unknown> {
   const params = decodeParams(event.context.params);
-  if (event.req.method === 'GET' || event.req.method === 'DELETE')
+  if (op.route.startsWith('GET ') || op.route.startsWith('DELETE '))
     return { ...Object.fromEntries(event.url.searchParams), ...params };
   const body = await readJson(event.req, { emptyAs: {} });
   if (op.body !== undefined) return { ...params, [op.body]: body };

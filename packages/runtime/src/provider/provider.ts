@@ -40,7 +40,12 @@ export interface ModelProviderOptions {
 export function createModelProvider(options: ModelProviderOptions): ModelProvider {
   const { environment, store } = options;
   let stored: Promise<ProviderSettings | undefined> | undefined;
-  const read = () => (stored ??= store.read());
+  const read = () =>
+    (stored ??= store.read().catch((error: unknown) => {
+      // A store that fails once is asked again.
+      stored = undefined;
+      throw error;
+    }));
   const info = async (): Promise<ProviderInfo> => {
     const settings = environment ?? (await read());
     return {
@@ -73,9 +78,10 @@ export function createModelProvider(options: ModelProviderOptions): ModelProvide
 /** An absolute http or https address without credentials. */
 export function parseBaseUrl(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined;
+  // First of all, because the other refusal repeats the address.
+  if (url && (url.username !== '' || url.password !== ''))
+    throw new BoxError('provider_url_invalid', 'The provider address carries credentials. Send the key as apiKey.');
   if (!url || (url.protocol !== 'http:' && url.protocol !== 'https:'))
     throw new BoxError('provider_url_invalid', `"${text}" is not an http or https address.`);
-  if (url.username !== '' || url.password !== '')
-    throw new BoxError('provider_url_invalid', 'The provider address carries credentials. Send the key as apiKey.');
   return url;
 }

@@ -1,6 +1,6 @@
 /**
  * A recorded value as JSON can show it: Date → ISO text, BigInt → digits, Map → entries, Set → array, Error → its
- * parts, typed array → numbers, a reference back to a parent → null.
+ * parts, typed array → numbers, a reference back to a parent, a function or a symbol → null.
  */
 export function toJsonValue(value: unknown): unknown {
   return convert(value, new Set());
@@ -10,7 +10,8 @@ export function toJsonValue(value: unknown): unknown {
 
 function convert(value: unknown, parents: Set<object>): unknown {
   if (typeof value === 'bigint') return value.toString();
-  if (value === undefined || typeof value !== 'object' || value === null) return value ?? null;
+  if (value === undefined || typeof value === 'function' || typeof value === 'symbol') return null;
+  if (typeof value !== 'object' || value === null) return value;
   if (parents.has(value)) return null;
   parents.add(value);
   const plain = convertObject(value, (inner) => convert(inner, parents));

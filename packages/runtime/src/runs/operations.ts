@@ -5,6 +5,7 @@ import { operation } from '../operations/define.ts';
 import { Run, RunKind, RunStatus, RunTrigger } from './run.ts';
 
 const MAX_WAIT_MS = 60_000;
+const RUN_ID = /^[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}$/;
 
 export const listRuns = operation({
   id: 'runs.list',
@@ -22,11 +23,14 @@ export const listRuns = operation({
     trigger: RunTrigger.optional(),
     session: z.string().optional().describe('Session id'),
     limit: z.coerce.number().int().min(1).max(200).default(50),
-    cursor: z.uuid().optional().describe('`nextCursor` of the page before'),
+    cursor: z.string().optional().describe('`nextCursor` of the page before'),
   }),
   output: z.object({ items: z.array(Run), nextCursor: z.string().nullable() }),
-  handle: ({ runs }, { limit, cursor, session, ...filter }) =>
-    runs.list(withoutUndefined({ ...filter, sessionId: session }), withoutUndefined({ limit, cursor })),
+  handle({ runs }, { limit, cursor, session, ...filter }) {
+    if (cursor !== undefined && !RUN_ID.test(cursor))
+      throw new BoxError('invalid_cursor', `"${cursor}" is not a cursor. Pass the "nextCursor" of the page before.`);
+    return runs.list(withoutUndefined({ ...filter, sessionId: session }), withoutUndefined({ limit, cursor }));
+  },
 });
 
 export const getRun = operation({

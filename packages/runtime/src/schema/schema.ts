@@ -37,17 +37,40 @@ export async function parseWith(schema: AnySchema, value: unknown): Promise<Pars
   return { ok: false, issues };
 }
 
-/** The JSON Schema (draft 7) of what the schema accepts (`input`) or gives (`output`). */
+/** The JSON Schema (draft 7) of what the schema accepts (`input`) or gives (`output`). A date is a `date-time` text. */
 export async function toJsonSchema(schema: AnySchema, io: 'input' | 'output'): Promise<JsonSchema> {
-  if (isZod4(schema)) {
-    const { toJSONSchema } = await import('zod');
-    return toJSONSchema(schema as never, { io, target: 'draft-7', unrepresentable: 'any' }) as JsonSchema;
-  }
-  const { zodToJsonSchema } = await import('zod-to-json-schema');
-  return zodToJsonSchema(schema as never, { pipeStrategy: io, $refStrategy: 'root' }) as JsonSchema;
+  return isZod4(schema) ? fromZod4(schema, io) : fromZod3(schema, io);
 }
 
 // --- internal ---
+
+async function fromZod4(schema: AnySchema, io: 'input' | 'output'): Promise<JsonSchema> {
+  const { toJSONSchema } = await import('zod');
+  return toJSONSchema(schema as never, {
+    io,
+    target: 'draft-7',
+    unrepresentable: 'any',
+    override: ({ zodSchema, jsonSchema }) => {
+      if (zodSchema._zod.def.type === 'date') Object.assign(jsonSchema, { type: 'string', format: 'date-time' });
+    },
+  }) as JsonSchema;
+}
+
+async function fromZod3(schema: AnySchema, io: 'input' | 'output'): Promise<JsonSchema> {
+  const { ignoreOverride, zodToJsonSchema } = await import('zod-to-json-schema');
+  return zodToJsonSchema(schema as never, {
+    pipeStrategy: io,
+    $refStrategy: 'root',
+    // An object that only drops unknown members accepts them.
+    removeAdditionalStrategy: io === 'input' ? 'strict' : 'passthrough',
+    // What a transform gives is not known.
+    override: (def) => (io === 'output' && isTransform(def) ? {} : ignoreOverride),
+  }) as JsonSchema;
+}
+
+function isTransform(def: object): boolean {
+  return (def as { effect?: { type?: unknown } }).effect?.type === 'transform';
+}
 
 function isZod4(value: object): boolean {
   return '_zod' in value;

@@ -1,5 +1,6 @@
 import type { CompletionView } from './chat-completion.ts';
 import { toWireFinish, toWireUsage } from './chat-completion.ts';
+import { toWireError } from './chat-completion-error.ts';
 import type { TurnEvent, Usage } from './events.ts';
 
 /**
@@ -9,19 +10,16 @@ import type { TurnEvent, Usage } from './events.ts';
 export async function* toChunks(events: AsyncIterable<TurnEvent>, view: CompletionView): AsyncGenerator<string> {
   const chunk = (delta: object, finish: string | null = null) =>
     frame({ ...headOf(view), choices: [{ index: 0, delta, logprobs: null, finish_reason: finish }] });
-  const indexes = new Map<string, number>();
+  const calls = { index: -1 };
   let usage: Usage | undefined;
   let begun = false;
   for await (const event of events) {
     if (event.type === 'usage') usage = event;
     if (event.type === 'error') {
-      const { message, code, status } = event;
-      yield frame({
-        error: { message, type: status >= 500 ? 'server_error' : 'invalid_request_error', param: null, code },
-      });
+      yield frame(toWireError(event));
       break;
     }
-    const delta = toDelta(event, indexes, view.showTools);
+    const delta = toDelta(event, calls, view.showTools);
     if (!begun && (delta || event.type === 'finish')) {
       begun = true;
       yield chunk({ role: 'assistant', content: '' });
@@ -36,19 +34,18 @@ export async function* toChunks(events: AsyncIterable<TurnEvent>, view: Completi
 
 // --- internal ---
 
-function toDelta(event: TurnEvent, indexes: Map<string, number>, showTools: boolean): object | undefined {
+/** Calls are told one after the other, so fragments belong to the last one begun: an id may come twice in a turn. */
+function toDelta(event: TurnEvent, calls: { index: number }, showTools: boolean): object | undefined {
   if (event.type === 'text.delta') return { content: event.text };
   if (event.type === 'reasoning.delta') return { reasoning_content: event.text };
   if (!showTools) return undefined;
   if (event.type === 'tool.start') {
-    const index = indexes.size;
-    indexes.set(event.callId, index);
+    const index = ++calls.index;
     return {
       tool_calls: [{ index, id: event.callId, type: 'function', function: { name: event.name, arguments: '' } }],
     };
   }
-  if (event.type === 'tool.args')
-    return { tool_calls: [{ index: indexes.get(event.callId), function: { arguments: event.delta } }] };
+  if (event.type === 'tool.args') return { tool_calls: [{ index: calls.index, function: { arguments: event.delta } }] };
   return undefined;
 }
 

@@ -1,80 +1,74 @@
 import type { H3, H3Event } from 'h3';
 import { toMessages } from '../agents/messages.ts';
+import { agentNotFound } from '../agents/agents.ts';
 import type { Agents, RunningTurn } from '../agents/agents.ts';
 import { BoxError } from '../errors.ts';
-import { answerJson, toBoxError } from '../http/answer.ts';
+import { answerJson } from '../http/answer.ts';
+import { mountRoute } from '../http/app.ts';
 import type { RouteEntry } from '../http/app.ts';
-import { requestIdOf } from '../http/app.ts';
 import { readJson } from '../http/body.ts';
 import { answerSse } from '../http/sse.ts';
-import type { Log } from '../log.ts';
 import { isTerminal } from './events.ts';
 import type { TurnEvent } from './events.ts';
 import { toCompletion } from './chat-completion.ts';
 import { toChunks } from './chat-completion-chunks.ts';
+import { answerFailure } from './chat-completion-error.ts';
 import { readApiKey } from './key.ts';
 
 const BASE = '/wire-a/v1';
 const BODY_LIMIT = 32 * 1_048_576;
-/** Members of a request that are about this wire, not about the model call. */
-const OWN_MEMBERS = new Set([
-  'model',
-  'messages',
-  'stream',
-  'stream_options',
-  'tools',
-  'tool_choice',
-  'parallel_tool_calls',
-  'n',
-  'user',
-  'store',
-  'metadata',
-]);
 
-export const WIRE_A_ROUTES: RouteEntry[] = [
-  { method: 'POST', path: `${BASE}/chat/completions`, summary: 'Chat with an agent; `model` is the agent name' },
-  { method: 'GET', path: `${BASE}/models`, summary: 'List the agents as models' },
-  { method: 'GET', path: `${BASE}/models/:id`, summary: 'Get one agent as a model' },
+/** Members of a request that are handed to the provider; those of the wire itself and unknown ones are not. */
+const MODEL_PARAMETERS = [
+  'temperature',
+  'top_p',
+  'top_k',
+  'min_p',
+  'seed',
+  'stop',
+  'max_tokens',
+  'max_completion_tokens',
+  'presence_penalty',
+  'frequency_penalty',
+  'repetition_penalty',
+  'logit_bias',
+  'logprobs',
+  'top_logprobs',
+  'response_format',
+  'service_tier',
+  'reasoning_effort',
+  'reasoning',
+  'verbosity',
+  'prompt_cache_key',
+  'safety_identifier',
 ];
 
-/** The chat-completions wire: translation only. */
-export function mountWireA(app: H3, options: { agents: Agents; log: Log; startedAt: number }): void {
-  const { agents } = options;
-  const wire = (handler: (event: H3Event) => Promise<Response>) => async (event: H3Event) => {
-    try {
+const COMPLETIONS: RouteEntry = {
+  method: 'POST',
+  path: `${BASE}/chat/completions`,
+  summary: 'Chat with an agent; `model` is the agent name',
+};
+const MODELS: RouteEntry = { method: 'GET', path: `${BASE}/models`, summary: 'List the agents as models' };
+const MODEL: RouteEntry = { method: 'GET', path: `${BASE}/models/:id`, summary: 'Get one agent as a model' };
+
+export const WIRE_A_ROUTES: RouteEntry[] = [COMPLETIONS, MODELS, MODEL];
+
+/** The chat-completions wire: translation only. Its errors are thrown; the app answers them as `WIRE_A_ERRORS` (`chat-completion-error.ts`) says. */
+export function mountWireA(app: H3, { agents, startedAt }: { agents: Agents; startedAt: number }): void {
+  const wire = (route: RouteEntry, handler: (event: H3Event) => Promise<Response>) =>
+    mountRoute(app, route, (event) => {
       readApiKey(event.req.headers);
-      return await handler(event);
-    } catch (thrown) {
-      const error = toBoxError(thrown);
-      if (error.code === 'internal')
-        options.log.error('A chat request failed.', { requestId: requestIdOf(event), error: error.cause });
-      return answerWireError(error.status, error.code, error.message, error.details?.param);
-    }
-  };
-  app.get(
-    `${BASE}/models`,
-    wire(async () =>
-      answerJson(200, { object: 'list', data: agents.names().map((id) => toModel(id, options.startedAt)) }),
-    ),
+      return handler(event);
+    });
+  wire(MODELS, async () =>
+    answerJson(200, { object: 'list', data: agents.names().map((id) => toModel(id, startedAt)) }),
   );
-  app.get(
-    `${BASE}/models/:id`,
-    wire(async (event) => {
-      const id = decodeURIComponent(event.context.params?.id ?? '');
-      if (!agents.names().includes(id)) throw new BoxError('agent_not_found', `There is no agent "${id}".`);
-      return answerJson(200, toModel(id, options.startedAt));
-    }),
-  );
-  app.post(
-    `${BASE}/chat/completions`,
-    wire((event) => complete(event, agents)),
-  );
-  app.all(
-    '/wire-a/**',
-    wire(async (event) => {
-      throw new BoxError('not_found', `There is no route ${event.req.method} ${event.url.pathname}.`);
-    }),
-  );
+  wire(MODEL, async (event) => {
+    const id = decodeURIComponent(event.context.params?.id ?? '');
+    if (!agents.names().includes(id)) throw agentNotFound(id, agents.names());
+    return answerJson(200, toModel(id, startedAt));
+  });
+  wire(COMPLETIONS, (event) => complete(event, agents));
 }
 
 // --- internal ---
@@ -89,14 +83,16 @@ interface ChatRequest {
 }
 
 async function complete(event: H3Event, agents: Agents): Promise<Response> {
+  const { signal } = event.req;
   const request = checkRequest(await readJson(event.req, { limit: BODY_LIMIT, refuseProtoKeys: false }));
   const turn = await agents.startTurn({
     agent: request.model,
     messages: toMessages(request.messages),
-    parameters: Object.fromEntries(Object.entries(request).filter(([key]) => !OWN_MEMBERS.has(key))),
+    parameters: Object.fromEntries(Object.entries(request).filter(([key]) => MODEL_PARAMETERS.includes(key))),
   });
   const onGone = () => turn.cancel();
-  event.req.signal.addEventListener('abort', onGone, { once: true });
+  if (signal.aborted) onGone();
+  else signal.addEventListener('abort', onGone, { once: true });
   const view = {
     id: `chatcmpl-${turn.runId.replaceAll('-', '')}`,
     created: Math.floor(turn.startedAt / 1_000),
@@ -105,13 +101,10 @@ async function complete(event: H3Event, agents: Agents): Promise<Response> {
     includeUsage: request.stream_options?.include_usage === true,
   };
   const events = await holdUntilOutput(turn);
-  if (events.failed) {
-    const { status, code, message, retryable } = events.failed;
-    return answerWireError(status, code, message, undefined, retryable);
-  }
+  if (events.failed) return answerFailure(events.failed);
   if (request.stream === true) return answerSse(toChunks(events.all, view), { onGone });
   const { completion, error } = await toCompletion(events.all, view);
-  return error ? answerWireError(error.status, error.code, error.message) : answerJson(200, completion);
+  return error ? answerFailure({ ...error, retryAfter: undefined }) : answerJson(200, completion);
 }
 
 /** Keeps the HTTP status open until there is output, so that a provider's failure becomes a real status. At most 10 s. */
@@ -152,38 +145,6 @@ function checkRequest(body: unknown): ChatRequest {
   if (typeof request.n === 'number' && request.n > 1)
     throw new BoxError('invalid_request', '"n" must be 1: a turn has one answer.', { details: { param: 'n' } });
   return request as ChatRequest;
-}
-
-const ERROR_TYPES: Record<number, string> = {
-  400: 'invalid_request_error',
-  401: 'authentication_error',
-  403: 'permission_error',
-  404: 'invalid_request_error',
-  413: 'invalid_request_error',
-  415: 'invalid_request_error',
-  429: 'rate_limit_error',
-};
-
-const WIRE_CODES: Record<string, string> = {
-  unauthorized: 'invalid_api_key',
-  agent_not_found: 'model_not_found',
-};
-
-/** The error shape of this wire. Errors made on purpose say so, because the clients of this wire repeat 409 and 5xx. */
-function answerWireError(
-  status: number,
-  code: string,
-  message: string,
-  param: unknown = null,
-  retryable = false,
-): Response {
-  const error = {
-    message,
-    type: ERROR_TYPES[status] ?? 'server_error',
-    param: param ?? null,
-    code: WIRE_CODES[code] ?? code,
-  };
-  return answerJson(status, { error }, retryable ? {} : { 'x-should-retry': 'false' });
 }
 
 function toModel(id: string, startedAt: number) {

@@ -20,7 +20,8 @@ export type TurnEvent =
   | { type: 'tool.result'; callId: string; content: string; isError: boolean; durationMs: number }
   | ({ type: 'usage' } & Usage)
   | { type: 'finish'; reason: FinishReason }
-  | { type: 'error'; status: number; code: string; message: string; retryable: boolean };
+  /** `retryAfter`: seconds, where whoever failed asked for a wait. */
+  | { type: 'error'; status: number; code: string; message: string; retryable: boolean; retryAfter?: number };
 
 /** Cumulative over the turn; `inputTokens` includes what was read from a cache. */
 export interface Usage {

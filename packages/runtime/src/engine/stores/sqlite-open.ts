@@ -33,10 +33,11 @@ export interface SqliteSearch {
 
 /**
  * The first driver that opens a database on this machine, in the order of `SQLITE_DRIVERS`, or the one that `driver`
- * or `SVC_SQLITE_DRIVER` names. Throws when the name is unknown.
+ * or `SVC_SQLITE_DRIVER` names; "none" is as if no driver opened. Throws when the name is unknown.
  */
 export async function findSqlite(driver?: string): Promise<SqliteSearch> {
   const forced = driver ?? process.env.SVC_SQLITE_DRIVER;
+  if (forced === NO_DRIVER) return { opener: undefined, reasons: ['SVC_SQLITE_DRIVER is "none".'] };
   const reasons: string[] = [];
   for (const name of forced ? [toDriver(forced)] : SQLITE_DRIVERS) {
     try {
@@ -52,6 +53,9 @@ export async function findSqlite(driver?: string): Promise<SqliteSearch> {
 }
 
 // --- internal ---
+
+/** A machine where no SQLite opens, for a test or for whoever wants everything in one database. */
+const NO_DRIVER = 'none';
 
 type Open = SqliteOpener['open'];
 

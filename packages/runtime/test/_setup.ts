@@ -1,0 +1,247 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, onTestFinished } from 'vitest';
+import { startModelServer } from '../../../playground/model-server.mjs';
+import { createBox } from '../src/box.ts';
+import type { Box, BoxOptions } from '../src/box.ts';
+import type { Journal } from '../src/engine/journal.ts';
+import { openSqliteJournal } from '../src/engine/stores/sqlite.ts';
+import { listen } from '../src/http/listen.ts';
+import { callStep } from '../src/internal.ts';
+import { createLog } from '../src/log.ts';
+import type { Problem, Program } from '../src/manifest.ts';
+import type { ProviderSettings, ProviderStore } from '../src/provider/provider.ts';
+
+export type ModelServer = Awaited<ReturnType<typeof startModelServer>>;
+
+export interface TestWorkflow {
+  run: (...args: never[]) => unknown;
+  inputSchema?: unknown;
+  outputSchema?: unknown;
+}
+
+/** A workspace in memory. An Error stands for a module that throws it; a Problem for what a scan found. */
+export interface TestProgram {
+  /** The default export of each agent's module. */
+  agents?: Record<string, unknown>;
+  workflows?: Record<string, TestWorkflow | Error | Problem>;
+  /** Hash of every module. Default `hash`. */
+  hash?: string;
+}
+
+export interface TestBoxOptions extends TestProgram {
+  /** Where the model is. Default: the scripted server, in the environment. `none` closes the gate. */
+  provider?: 'environment' | 'stored' | 'none' | ProviderSettings;
+  defaultModel?: string;
+  /** An earlier box's journal file, for a restart. */
+  journalPath?: string;
+  options?: Partial<BoxOptions>;
+}
+
+export interface TestBox extends Box {
+  journal: Journal;
+  journalPath: string;
+  /** The scripted model of this file; `requests` holds what it was asked. */
+  model: ModelServer;
+  /** What the box logged at `warn` and above. */
+  logs: Record<string, unknown>[];
+  stored: { value: ProviderSettings | undefined };
+  /** Serves the box on a free port; answers its address. */
+  listen(): Promise<string>;
+}
+
+export interface TestBoxes {
+  open(options?: TestBoxOptions): Promise<TestBox>;
+  readonly model: ModelServer;
+}
+
+/** Boxes on a SQLite journal in a temp folder, each closed after its test, and one scripted model for the file. */
+export function setupBoxes(): TestBoxes {
+  let model: ModelServer;
+  beforeAll(async () => {
+    model = await startModelServer();
+  });
+  afterAll(() => model.close());
+  return {
+    get model() {
+      return model;
+    },
+    open: (options = {}) => openTestBox(options, model),
+  };
+}
+
+export function toProgram({ agents = {}, workflows = {}, hash = 'hash' }: TestProgram): Program {
+  const modules = new Map<string, unknown>();
+  const agentEntries = Object.entries(agents).map(([name, source]) => {
+    const file = `deep-agents/${name}/index.ts`;
+    modules.set(file, source instanceof Error ? source : { default: source });
+    return { name, file };
+  });
+  const workflowEntries = Object.entries(workflows).map(([name, source]) => {
+    const file = `workflows/${name}.workflow.ts`;
+    modules.set(file, source);
+    const { inputSchema, outputSchema } = source as TestWorkflow;
+    return {
+      name,
+      file,
+      exportName: 'run',
+      steps: [],
+      hasInputSchema: inputSchema !== undefined,
+      hasOutputSchema: outputSchema !== undefined,
+      ...(isProblem(source) ? { problem: source, exportName: null } : {}),
+    };
+  });
+  return {
+    manifest: { version: 1, agents: agentEntries, workflows: workflowEntries },
+    async load(file) {
+      const module = modules.get(file);
+      if (module instanceof Error) throw module;
+      return { exports: module as Record<string, unknown>, hash };
+    },
+  };
+}
+
+/** A step as the compiler writes it. */
+export function toStep<A extends unknown[], R>(
+  name: string,
+  fn: (...args: A) => R | Promise<R>,
+): (...args: A) => Promise<R> {
+  const step = (...args: A): Promise<R> =>
+    callStep(`workflows/test.workflow.ts#${name}`, step as never, fn as never, undefined, args) as Promise<R>;
+  return step;
+}
+
+/** The init of a JSON request. */
+export function json(body: unknown, init: RequestInit & { method?: string } = {}): RequestInit {
+  return {
+    method: 'POST',
+    ...init,
+    headers: { 'content-type': 'application/json', ...init.headers },
+    body: typeof body === 'string' ? body : JSON.stringify(body),
+  };
+}
+
+/** Starts a workflow and answers its run once it is final. */
+export async function runWorkflow(box: Box, name: string, input: unknown = {}): Promise<Record<string, unknown>> {
+  const started = await box.request(`/api/workflows/${name}/start`, json(input));
+  const { runId } = (await started.json()) as { runId: string };
+  return (await box.request(`/api/runs/${runId}?wait=10s`)).json() as Promise<Record<string, unknown>>;
+}
+
+export interface RawProvider {
+  url: string;
+  /** Requests that came. */
+  served(): number;
+  /** Requests whose answer is not finished and whose caller is still there. */
+  open(): number;
+}
+
+/** A provider that answers exactly what the test writes; closed after the test. */
+export async function startProvider(
+  serve: (response: ServerResponse, request: Record<string, unknown>) => unknown,
+): Promise<RawProvider> {
+  let served = 0;
+  let open = 0;
+  const server = createServer(async (request, response) => {
+    served++;
+    open++;
+    response.on('close', () => open--);
+    let body = '';
+    for await (const part of request) body += String(part);
+    await serve(response, JSON.parse(body) as Record<string, unknown>);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const { port } = server.address() as AddressInfo;
+  return { url: `http://127.0.0.1:${port}/v1`, served: () => served, open: () => open };
+}
+
+/** A streamed model answer of these deltas, as a provider writes it. */
+export function toModelStream(deltas: object[], finish = 'stop'): string {
+  const choices = [...deltas.map((delta) => [delta, null] as const), [{}, finish] as const];
+  const frames = choices.map(([delta, reason]) =>
+    JSON.stringify({ choices: [{ index: 0, delta, finish_reason: reason }] }),
+  );
+  return [...frames, '[DONE]'].map((data) => `data: ${data}\n\n`).join('');
+}
+
+/** Polls until the condition holds. */
+export async function until(condition: () => boolean | Promise<boolean>, timeoutMs = 10_000): Promise<void> {
+  const end = performance.now() + timeoutMs;
+  while (!(await condition())) {
+    if (performance.now() > end) throw new Error('The condition did not come true in time.');
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}
+
+// --- internal ---
+
+async function openTestBox(setup: TestBoxOptions, model: ModelServer): Promise<TestBox> {
+  const closers: (() => unknown)[] = [];
+  onTestFinished(async () => {
+    for (const close of closers.reverse()) await close();
+  });
+  const journalPath = setup.journalPath ?? (await newJournalPath((close) => closers.push(close)));
+  const journal = await openSqliteJournal({ path: journalPath });
+  const logs: Record<string, unknown>[] = [];
+  const scripted: ProviderSettings = { baseUrl: model.url, apiKey: 'provider-key' };
+  const { provider = 'environment', defaultModel = 'test/scripted' } = setup;
+  const stored = { value: provider === 'stored' ? scripted : undefined };
+  const environment = provider === 'environment' ? scripted : typeof provider === 'object' ? provider : undefined;
+  const box = await createBox({
+    host: 'dev',
+    slug: 'test-box',
+    log: createLog({ level: 'warn', write: (line) => logs.push(JSON.parse(line)) }),
+    journal,
+    exclusive: true,
+    provider: {
+      environment,
+      store: toProviderStore(stored),
+      egress: { allowLoopback: true, allowed: [] },
+    },
+    defaultModel: () => (defaultModel === '' ? undefined : defaultModel),
+    loadProgram: async () => toProgram(setup),
+    probes: {},
+    services: () => ({ database: { url: null }, storage: null, agent: { url: 'http://127.0.0.1:4242' } }),
+    ...setup.options,
+  });
+  closers.push(() => box.close().then(() => journal.close()));
+  await box.gate.check();
+  return {
+    ...box,
+    journal,
+    journalPath,
+    model,
+    logs,
+    stored,
+    async listen() {
+      const listener = await listen(box.app, { port: 0, host: '127.0.0.1' });
+      closers.push(() => listener.close(0));
+      return listener.url;
+    },
+  };
+}
+
+async function newJournalPath(onClose: (close: () => unknown) => void): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'svc-box-'));
+  onClose(() => rm(folder, { recursive: true, force: true }));
+  return join(folder, 'journal.db');
+}
+
+function toProviderStore(stored: { value: ProviderSettings | undefined }): ProviderStore {
+  return {
+    read: async () => stored.value,
+    write: async (settings) => void (stored.value = settings),
+  };
+}
+
+function isProblem(source: unknown): source is Problem {
+  return !(source instanceof Error) && typeof (source as Problem).frame === 'string';
+}

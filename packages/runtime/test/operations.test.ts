@@ -1,0 +1,58 @@
+import { expect, test } from 'vitest';
+import { z } from 'zod';
+import { createApp, mountFallback } from '../src/http/app.ts';
+import { createLog } from '../src/log.ts';
+import { operation } from '../src/operations/define.ts';
+import { mountOperations } from '../src/operations/http.ts';
+import { OPERATIONS } from '../src/operations/index.ts';
+import type { Rooms } from '../src/rooms.ts';
+import { json } from './_setup.ts';
+
+const rename = operation({
+  id: 'things.rename',
+  summary: 'Rename a thing',
+  route: 'PUT /api/things/:id',
+  tag: 'things',
+  kind: 'write',
+  permission: 'none',
+  copilot: 'yes',
+  status: 201,
+  input: z.strictObject({ id: z.string(), name: z.string() }),
+  output: z.unknown(),
+  handle: (_rooms, input) => input,
+});
+
+function open() {
+  const app = createApp({ log: createLog({ level: 'silent', write: () => {} }) });
+  mountOperations(app, [rename], {} as Rooms);
+  mountFallback(app, []);
+  return async (path: string, body: unknown) => app.request(path, json(body, { method: 'PUT' }));
+}
+
+test('path, body and status make one call', async () => {
+  const answer = await open()('/api/things/a%20b', { name: 'new' });
+  expect([answer.status, await answer.json()]).toEqual([201, { id: 'a b', name: 'new' }]);
+});
+
+test('a body cannot rename the thing in the path', async () => {
+  const answer = await open()('/api/things/mine', { id: 'yours', name: 'new' });
+  expect(await answer.json()).toEqual({ id: 'mine', name: 'new' });
+});
+
+test.each([[[]], ['"text"'], [null], [7], [{ name: 'new', extra: 1 }], [{}]])(
+  'the body %j is refused',
+  async (body) => {
+    const answer = await open()('/api/things/mine', body);
+    expect([answer.status, await answer.json()]).toMatchObject([400, { code: 'invalid_request' }]);
+  },
+);
+
+test('every operation has an id, a route and a verb of its own, and a sentence that says what it does', () => {
+  for (const key of ['id', 'route', 'cli'] as const) {
+    const values = OPERATIONS.flatMap((op) => op[key] ?? []);
+    expect(new Set(values).size).toBe(values.length);
+  }
+  expect(OPERATIONS.filter(({ id }) => !/^[a-z]+\.[a-z]+$/.test(id))).toEqual([]);
+  expect(OPERATIONS.filter(({ summary }) => !/^[A-Z][a-z]+ [^.]+$/.test(summary.replaceAll('. ', '')))).toEqual([]);
+  expect(OPERATIONS.filter(({ kind, route }) => (kind === 'read') !== route.startsWith('GET '))).toEqual([]);
+});

@@ -1,0 +1,184 @@
+import { streamText } from 'ai';
+import OpenAI from 'openai';
+import { describe, expect, test } from 'vitest';
+import { defineDeepAgent } from '../src/agents/definition.ts';
+import { json, startProvider } from './_setup.ts';
+import { ask, KEY, runsOf, streamed, user, whenRunsAre, setupWires } from './_wire-a.ts';
+
+const { open } = setupWires();
+
+describe('an error', () => {
+  const REFUSED: [situation: string, body: unknown, status: number, code: string, param: string | null][] = [
+    ['an unknown agent', { model: 'nope', messages: user('x') }, 404, 'model_not_found', null],
+    ['no model', { messages: user('x') }, 400, 'invalid_request', 'model'],
+    ['no messages', { model: 'helper' }, 400, 'invalid_request', 'messages'],
+    ['an empty list of messages', { model: 'helper', messages: [] }, 400, 'invalid_request', 'messages'],
+    [
+      'an unknown role',
+      { model: 'helper', messages: [...user('x'), { role: 'robot', content: 'x' }] },
+      400,
+      'invalid_request',
+      'messages[1].role',
+    ],
+    ['a message that is none', { model: 'helper', messages: [null] }, 400, 'invalid_request', 'messages[0].role'],
+    [
+      'a tool call that is none',
+      { model: 'helper', messages: [{ role: 'assistant', content: null, tool_calls: [null] }] },
+      400,
+      'invalid_request',
+      'messages[0].tool_calls',
+    ],
+    [
+      'messages that cancel each other out',
+      { model: 'helper', messages: [{ role: 'tool', tool_call_id: 'x', content: '' }] },
+      400,
+      'invalid_request',
+      'messages',
+    ],
+    ['two answers at once', { model: 'helper', messages: user('x'), n: 2 }, 400, 'invalid_request', 'n'],
+    ['a body that is a list', [], 400, 'invalid_request', null],
+  ];
+  test.each(REFUSED)('%s is told in the shape of the wire', async (_situation, body, status, code, param) => {
+    const wire = await open();
+    const answer = await fetch(`${wire.url}/chat/completions`, json(body, { headers: KEY }));
+    expect({ status: answer.status, retry: answer.headers.get('x-should-retry') }).toEqual({ status, retry: 'false' });
+    expect(await answer.json()).toEqual({
+      error: { message: expect.stringMatching(/\.$/), type: 'invalid_request_error', param, code },
+    });
+    expect(await runsOf(wire)).toEqual([]);
+  });
+
+  test.each([
+    ['/chat/completions', 'POST'],
+    ['/models', 'GET'],
+    ['/models/helper', 'GET'],
+  ])('%s without a key is 401', async (path, method) => {
+    const { url } = await open();
+    for (const headers of [{}, { authorization: 'Bearer ' }, { authorization: 'Basic eA==' }, { 'x-api-key': ' ' }]) {
+      const init = method === 'POST' ? json({}, { headers: headers as Record<string, string> }) : { headers };
+      const answer = await fetch(url + path, init as RequestInit);
+      expect(answer.status).toBe(401);
+      expect(await answer.json()).toMatchObject({
+        error: { type: 'authentication_error', code: 'invalid_api_key', param: null },
+      });
+    }
+  });
+
+  test('openai raises its own kinds of error', async () => {
+    const wire = await open();
+    await expect(ask(wire, 'x', { model: 'nope' })).rejects.toBeInstanceOf(OpenAI.NotFoundError);
+    await expect(ask(wire, 'x', { n: 2 })).rejects.toBeInstanceOf(OpenAI.BadRequestError);
+  });
+
+  test.each([
+    [500, 500, 3],
+    [503, 503, 3],
+    [400, 400, 1],
+    [401, 502, 1],
+    [403, 502, 1],
+    [404, 502, 1],
+  ])(
+    'the provider answers %i: the caller gets %i, and the provider is asked %i times and no more',
+    async (status, told, requests) => {
+      for (const stream of [false, true]) {
+        const provider = await startProvider((response) => {
+          response.writeHead(status, { 'content-type': 'application/json', 'retry-after-ms': '1' });
+          response.end('{"error":{"message":"The model is tired.","code":"tired"}}');
+        });
+        const wire = await open({ provider: { baseUrl: provider.url } });
+        const error = await ask(wire, 'hi', { stream }).catch((thrown: unknown) => thrown);
+        expect(error).toBeInstanceOf(OpenAI.APIError);
+        expect(error).toMatchObject({ status: told, code: 'tired' });
+        expect((error as Error).message).toContain('The model is tired.');
+        expect(provider.served()).toBe(requests);
+        await whenRunsAre(wire, 'failed');
+      }
+    },
+  );
+
+  test.each([
+    [429, { 'retry-after': '7' }, '7', null],
+    [503, { 'retry-after': '7' }, '7', null],
+    [429, {}, null, 'false'],
+    [500, { 'retry-after': '7' }, '7', 'false'],
+  ])('%i of the provider with %o may be repeated only when it says when', async (status, headers, after, retry) => {
+    const provider = await startProvider((response) => {
+      response.writeHead(status, { 'content-type': 'application/json', 'retry-after-ms': '1', ...headers });
+      response.end('{"error":{"message":"Busy."}}');
+    });
+    const wire = await open({ provider: { baseUrl: provider.url } });
+    const answer = await fetch(
+      `${wire.url}/chat/completions`,
+      json({ model: 'helper', messages: user('hi') }, { headers: KEY }),
+    );
+    expect([answer.status, answer.headers.get('retry-after'), answer.headers.get('x-should-retry')]).toEqual([
+      status,
+      after,
+      retry,
+    ]);
+  });
+
+  test('of an address that is no provider tells nothing of what it answered', async () => {
+    const provider = await startProvider((response) => {
+      response.writeHead(404, { 'content-type': 'text/plain' }).end('internal host list: 10.0.0.7');
+    });
+    const wire = await open({ provider: { baseUrl: provider.url } });
+    const error = await ask(wire, 'hi').catch((thrown: Error) => thrown);
+    expect(error).toMatchObject({ status: 502, message: '502 The model provider answered 404: no message.' });
+  });
+
+  test('of a provider that is not there is a 502', async () => {
+    const wire = await open({ provider: { baseUrl: 'http://127.0.0.1:9/v1' } });
+    await expect(ask(wire, 'hi')).rejects.toMatchObject({ status: 502, code: 'model_provider_failed' });
+  });
+
+  test('is what an answer that just ends becomes', async () => {
+    const provider = await startProvider((response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      response.end(`data: ${JSON.stringify({ choices: [{ index: 0, delta: { content: 'half an ans' } }] })}\n\n`);
+    });
+    const wire = await open({ provider: { baseUrl: provider.url } });
+    await expect(ask(wire, 'hi')).rejects.toMatchObject({ status: 502 });
+  });
+
+  test('after output is told in the stream, which still ends as it should', async () => {
+    const wire = await open();
+    const { url } = wire;
+    const answer = await fetch(
+      `${url}/chat/completions`,
+      json({ model: 'helper', messages: user('cut; say:one two'), stream: true }, { headers: KEY }),
+    );
+    expect(answer.status).toBe(200);
+    const frames = (await answer.text()).trim().split('\n\n');
+    expect(frames.at(-1)).toBe('data: [DONE]');
+    expect(JSON.parse(frames.at(-2)?.slice(6) ?? '')).toEqual({
+      error: {
+        message: expect.stringContaining('The model provider failed'),
+        type: 'server_error',
+        param: null,
+        code: 'model_provider_failed',
+      },
+    });
+    await expect(streamed(wire, 'cut; say:one two')).rejects.toBeInstanceOf(OpenAI.APIError);
+    const { fullStream } = streamText({ model: wire.ai, prompt: 'cut; say:one two', onError: () => {} });
+    const types: string[] = [];
+    for await (const part of fullStream) types.push(part.type);
+    expect(types).toContain('error');
+  });
+
+  test('after output of an answer that is not streamed is a 5xx nobody repeats', async () => {
+    const wire = await open();
+    await expect(ask(wire, 'tool:add {"a":1,"b":2}; error:500')).rejects.toMatchObject({ status: 500 });
+    expect((await runsOf(wire)).length).toBe(1);
+  });
+
+  test('of the box itself says nothing of its inside', async () => {
+    const instructions = () => {
+      throw new Error('A secret path: /home/me.');
+    };
+    const wire = await open({ agents: { helper: defineDeepAgent({ name: 'helper', instructions }) } });
+    await expect(ask(wire, 'x')).rejects.toMatchObject({ status: 500, code: 'internal' });
+    await expect(ask(wire, 'x')).rejects.not.toThrow(/secret/);
+    await whenRunsAre(wire, 'failed', 'failed');
+  });
+});

@@ -1,0 +1,289 @@
+import { describe, expect, test } from 'vitest';
+import { z as z4 } from 'zod';
+import { z as z3 } from 'zod3';
+import type { Problem } from '../src/manifest.ts';
+import { json, runWorkflow, setupBoxes, toStep } from './_setup.ts';
+import type { TestBox } from './_setup.ts';
+
+const boxes = setupBoxes();
+
+const PROBLEM: Problem = {
+  code: 'directive_misspelled',
+  message: 'Write "use workflow".',
+  file: 'workflows/typo.workflow.ts',
+  line: 3,
+  column: 5,
+  frame: '> 3 | ...',
+};
+
+const VERSIONS = [
+  ['zod 4', z4],
+  ['zod 3', z3 as unknown as typeof z4],
+] as const;
+
+const inputOf = (z: typeof z4) =>
+  z.object({
+    email: z.string(),
+    age: z.number().int().optional(),
+    address: z.object({ city: z.string() }).optional(),
+    lines: z.array(z.object({ sku: z.string() })).optional(),
+    plan: z.string().default('free'),
+  });
+
+const echo = { run: async (input: unknown) => input };
+const open = (provider: 'environment' | 'none' = 'environment') =>
+  boxes.open({
+    provider,
+    workflows: {
+      plain: echo,
+      spread: { run: async (...args: unknown[]) => args },
+      four: { ...echo, inputSchema: inputOf(z4) },
+      three: { ...echo, inputSchema: inputOf(z3 as unknown as typeof z4) },
+      typo: PROBLEM,
+      broken: new Error('The module threw.'),
+    },
+  });
+
+const start = (box: TestBox, name: string, input: unknown = {}) =>
+  box.request(`/api/workflows/${name}/start`, json(input));
+const countRuns = async (box: TestBox) => (await box.journal.listRuns({}, { limit: 100 })).length;
+const bodyOf = async (response: Response) => (await response.json()) as Record<string, unknown>;
+
+describe('a start that is refused', () => {
+  const rows: [
+    situation: string,
+    gate: 'environment' | 'none',
+    name: string,
+    status: number,
+    code: string,
+    details: unknown,
+  ][] = [
+    [
+      'there is no workflow by that name',
+      'environment',
+      'refnd',
+      404,
+      'workflow_not_found',
+      { workflows: ['plain', 'spread', 'four', 'three', 'typo', 'broken'] },
+    ],
+    ['the workflow failed to compile', 'environment', 'typo', 503, 'workflow_compile_failed', { problem: PROBLEM }],
+    [
+      'the module of the workflow throws',
+      'environment',
+      'broken',
+      503,
+      'workflow_compile_failed',
+      { problem: expect.objectContaining({ code: 'module_load_failed', file: 'workflows/broken.workflow.ts' }) },
+    ],
+    ['no workflow runtime is armed', 'none', 'plain', 503, 'workflow_runtime_not_armed', undefined],
+    [
+      'a name of the prototype is no workflow',
+      'environment',
+      'constructor',
+      404,
+      'workflow_not_found',
+      expect.anything(),
+    ],
+  ];
+  test.each(rows)('because %s', async (_situation, gate, name, status, code, details) => {
+    const box = await open(gate);
+    const answer = await start(box, name);
+    const { requestId, ...body } = await bodyOf(answer);
+    expect({ status: answer.status, body }).toEqual({
+      status,
+      body: { code, message: expect.stringMatching(/\.$/), ...(details === undefined ? {} : { details }) },
+    });
+    expect(answer.headers.get('x-request-id')).toBe(requestId);
+    expect(await countRuns(box)).toBe(0);
+  });
+
+  test('the message of an unknown name lists the real ones', async () => {
+    const { message } = await bodyOf(await start(await open(), 'refnd'));
+    expect(message).toContain('There is no workflow "refnd". This box has "plain", "spread"');
+  });
+});
+
+describe.each([
+  ['zod 4', 'four'],
+  ['zod 3', 'three'],
+])('input that does not match a %s schema', (_version, name) => {
+  test.each([
+    ['the whole payload', [1, 2], [[]]],
+    ['null', null, [[]]],
+    ['a member', { email: 7 }, [['email']]],
+    ['a nested member', { email: 'a', address: { city: 1 } }, [['address', 'city']]],
+    ['an item of a list', { email: 'a', lines: [{ sku: 'x' }, { sku: 2 }] }, [['lines', 1, 'sku']]],
+    ['two members', { age: 1.5 }, [['email'], ['age']]],
+  ])('is refused with the path of %s, and no run is created', async (_place, input, paths) => {
+    const box = await open();
+    const answer = await start(box, name, input);
+    const body = await bodyOf(answer);
+    expect({ status: answer.status, ...body, requestId: undefined }).toEqual({
+      status: 400,
+      code: 'workflow_input_invalid',
+      message: `The input does not match the schema of workflow "${name}".`,
+      details: { issues: paths.map((path) => ({ path, message: expect.any(String) })) },
+    });
+    expect(await countRuns(box)).toBe(0);
+  });
+
+  test('input that matches reaches the workflow with its defaults', async () => {
+    const run = await runWorkflow(await open(), name, { email: 'a@b.c', extra: true });
+    expect(run).toMatchObject({ status: 'completed', output: { email: 'a@b.c', plan: 'free' } });
+    expect(run.output).not.toHaveProperty('extra');
+  });
+});
+
+describe('a start that is accepted', () => {
+  test('answers 202 with the receipt and nothing else', async () => {
+    const box = await open();
+    const answer = await start(box, 'plain', { a: 1 });
+    const receipt = await bodyOf(answer);
+    expect(answer.status).toBe(202);
+    expect(receipt).toEqual({
+      workflowName: 'plain',
+      status: 'started',
+      runId: expect.stringMatching(/^[\da-f]{8}-[\da-f]{4}-7[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/),
+      worldRunId: expect.stringMatching(/^[\da-f]{32}$/),
+      trigger: 'POST /api/workflows/plain/start',
+    });
+    const run = await bodyOf(await box.request(`/api/runs/${String(receipt.runId)}?wait=10s`));
+    expect(run).toMatchObject({
+      runId: receipt.runId,
+      traceId: receipt.worldRunId,
+      trigger: 'api',
+      kind: 'workflow',
+      status: 'completed',
+      input: { a: 1 },
+    });
+  });
+
+  test.each([
+    ['an object with args alone is spread', { args: [1, 'b', null] }, [1, 'b', null]],
+    ['no args at all', { args: [] }, []],
+    ['args beside something else is one argument', { args: [1], more: 2 }, [{ args: [1], more: 2 }]],
+    ['args that are no list are one argument', { args: 'a' }, [{ args: 'a' }]],
+    ['any JSON value is one argument', 'text', ['text']],
+    ['an empty body is an empty object', '', [{}]],
+  ])('without a schema, %s', async (_title, input, output) => {
+    const box = await open();
+    const init = input === '' ? { ...json(''), body: '' } : json(JSON.stringify(input));
+    const { runId } = await bodyOf(await box.request('/api/workflows/spread/start', init));
+    const run = await bodyOf(await box.request(`/api/runs/${String(runId)}?wait=10s`));
+    expect(run.output).toEqual(output);
+  });
+
+  test('with a schema, args are input like any other', async () => {
+    const box = await boxes.open({
+      workflows: { checked: { ...echo, inputSchema: z4.object({ args: z4.array(z4.int()) }) } },
+    });
+    expect((await runWorkflow(box, 'checked', { args: [1, 2] })).output).toEqual({ args: [1, 2] });
+  });
+
+  test('runs its steps once and in order', async () => {
+    const seen: string[] = [];
+    const note = toStep('note', (word: string) => seen.push(word));
+    const box = await boxes.open({ workflows: { steps: { run: async () => [await note('a'), await note('b')] } } });
+    expect((await runWorkflow(box, 'steps')).output).toEqual([1, 2]);
+    expect(seen).toEqual(['a', 'b']);
+  });
+
+  test('a value that JSON has no word for reaches the workflow as the schema made it', async () => {
+    const inputSchema = z4.object({ at: z4.coerce.date() });
+    const isDate = { inputSchema, run: async ({ at }: { at: Date }) => at.getTime() };
+    const box = await boxes.open({ workflows: { isDate } });
+    expect((await runWorkflow(box, 'isDate', { at: '2020-01-01T00:00:00Z' })).output).toBe(1_577_836_800_000);
+  });
+});
+
+describe('the schema route', () => {
+  const schemaOf = async (definition: { inputSchema?: unknown; outputSchema?: unknown }) => {
+    const box = await boxes.open({ workflows: { w: { ...echo, ...definition } } });
+    const answer = await box.request('/api/workflows/w/schema');
+    expect(answer.status).toBe(200);
+    return (await answer.json()) as { input: JsonObject | null; output: JsonObject | null };
+  };
+
+  test('reads null and null when nothing is declared', async () => {
+    expect(await schemaOf({})).toEqual({ input: null, output: null });
+  });
+
+  test.each(VERSIONS)('describes a %s schema', async (_version, z) => {
+    const schema = z.object({
+      id: z.string().uuid(),
+      at: z.coerce.date(),
+      count: z.number().int(),
+      note: z.string().optional(),
+      plan: z.string().default('free'),
+      tags: z.array(z.string()),
+    });
+    const { input, output } = await schemaOf({ inputSchema: schema, outputSchema: schema });
+    expect(input).toMatchObject({
+      $schema: 'http://json-schema.org/draft-07/schema#',
+      type: 'object',
+      properties: {
+        id: { type: 'string', format: 'uuid' },
+        at: { type: 'string', format: 'date-time' },
+        count: { type: 'integer' },
+        note: { type: 'string' },
+        plan: { type: 'string', default: 'free' },
+        tags: { type: 'array', items: { type: 'string' } },
+      },
+      required: ['id', 'at', 'count', 'tags'],
+    });
+    expect(output?.properties).toMatchObject({ id: { format: 'uuid' }, count: { type: 'integer' } });
+  });
+
+  test.each(VERSIONS)('says of a %s object whether it takes unknown members', async (_version, z) => {
+    const loose = await schemaOf({ inputSchema: z.object({ a: z.string() }) });
+    const strict = await schemaOf({ inputSchema: z.object({ a: z.string() }).strict() });
+    expect(loose.input?.additionalProperties ?? true).toBe(true);
+    expect(strict.input?.additionalProperties).toBe(false);
+  });
+
+  test.each(VERSIONS)('tells what goes into a %s transform, and nothing of what comes out', async (_version, z) => {
+    const schema = z.object({ size: z.string().transform((text) => text.length) });
+    const { input, output } = await schemaOf({ inputSchema: schema, outputSchema: schema });
+    expect([input?.properties, output?.properties]).toEqual([{ size: { type: 'string' } }, { size: {} }]);
+  });
+
+  test('of an unknown workflow is 404, of one that does not compile 503', async () => {
+    const box = await open();
+    expect((await box.request('/api/workflows/refnd/schema')).status).toBe(404);
+    expect((await box.request('/api/workflows/typo/schema')).status).toBe(503);
+  });
+});
+
+describe('the catalog', () => {
+  test('lists every workflow with its start route, schema presence and state', async () => {
+    const { items } = (await (await (await open()).request('/api/workflows')).json()) as { items: JsonObject[] };
+    expect(items.map(({ name, trigger, hasSchema, state }) => ({ name, trigger, hasSchema, state }))).toEqual(
+      [
+        ['plain', false, 'ready'],
+        ['spread', false, 'ready'],
+        ['four', true, 'ready'],
+        ['three', true, 'ready'],
+        ['typo', false, 'failed'],
+        ['broken', false, 'failed'],
+      ].map(([name, hasSchema, state]) => ({
+        name,
+        trigger: `POST /api/workflows/${String(name)}/start`,
+        hasSchema,
+        state,
+      })),
+    );
+  });
+
+  test('describes one workflow, and the discovery names them all', async () => {
+    const box = await open();
+    const detail = await bodyOf(await box.request('/api/workflows/typo'));
+    expect(detail).toMatchObject({ name: 'typo', state: 'failed', problem: PROBLEM });
+    expect((await box.request('/api/workflows/refnd')).status).toBe(404);
+    expect(await bodyOf(await box.request('/api/discovery'))).toEqual({
+      agents: [],
+      workflows: ['plain', 'spread', 'four', 'three', 'typo', 'broken'],
+    });
+  });
+});
+
+type JsonObject = Record<string, unknown>;
