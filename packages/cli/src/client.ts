@@ -31,8 +31,7 @@ export function createClient(target: Target, context: Pick<Context, 'signal' | '
 /** A name or id as one segment of a path. */
 export function toSegment(text: string): string {
   // A URL resolves these two away, which would reach another route.
-  if (text === '.' || text === '..')
-    throw new CliError('not_found', `There is nothing named "${text}".`, { exitCode: EXIT.notFound });
+  if (text === '.' || text === '..') throw new CliError('not_found', `There is nothing named "${text}".`);
   return encodeURIComponent(text);
 }
 
@@ -146,7 +145,6 @@ const INTERRUPTED: CliErrorOptions = { exitCode: EXIT.interrupted, suggestion: '
 
 function devNotRunning({ url }: Target): CliError {
   return new CliError('dev_not_running', `No dev runtime answers on ${url}.`, {
-    exitCode: EXIT.noTarget,
     suggestion: 'Run `svc dev` in another terminal, or pass --agent <installationId>.',
   });
 }

@@ -8,11 +8,30 @@ export const EXIT = {
   interrupted: 130,
 } as const;
 
+/** The codes of the command line itself, and what it ends with. A box's own codes pass through it unchanged. */
+export const CLI_CODES = {
+  generic: {
+    exitCode: EXIT.generic,
+    meaning: 'A wrong flag, argument or verb, a busy port, or a bug; the message says which.',
+  },
+  invalid_json: { exitCode: EXIT.generic, meaning: 'What --input or --input-file holds is not JSON.' },
+  file_unreadable: { exitCode: EXIT.generic, meaning: 'The file of --input-file cannot be read.' },
+  unsupported_platform: { exitCode: EXIT.generic, meaning: 'Node is too old, or this is a native Windows shell.' },
+  no_project: { exitCode: EXIT.noTarget, meaning: 'The folder is not a workspace.' },
+  manifest_invalid: { exitCode: EXIT.generic, meaning: 'svc.json is not usable.' },
+  journal_unavailable: { exitCode: EXIT.generic, meaning: 'The runs are in a SQLite file and no SQLite opens here.' },
+  dev_not_running: { exitCode: EXIT.noTarget, meaning: 'No dev runtime answers on its address.' },
+  no_deployment: { exitCode: EXIT.noTarget, meaning: '--agent names no registered deployment.' },
+  not_signed_in: { exitCode: EXIT.auth, meaning: 'Something other than a box answered 401.' },
+  forbidden: { exitCode: EXIT.generic, meaning: 'Something other than a box answered 403.' },
+  not_found: { exitCode: EXIT.notFound, meaning: 'Something other than a box answered 404, or no name can be meant.' },
+} as const satisfies Record<string, { exitCode: number; meaning: string }>;
+
 export interface CliErrorOptions {
   /** What to do next, one sentence. Absent: the sentence of the code. */
   suggestion?: string;
   details?: Record<string, unknown>;
-  /** Absent: 1. */
+  /** Absent: the one of the code in `CLI_CODES`, else 1. */
   exitCode?: number;
   /** The box's name for the request that failed. */
   requestId?: string;
@@ -30,9 +49,9 @@ export class CliError extends Error {
   constructor(code: string, message: string, options: CliErrorOptions = {}) {
     super(message);
     this.code = code;
-    this.suggestion = options.suggestion ?? SUGGESTIONS[code] ?? FALLBACK_SUGGESTION;
+    this.suggestion = options.suggestion ?? findSuggestion(code) ?? FALLBACK_SUGGESTION;
     this.details = options.details ?? {};
-    this.exitCode = options.exitCode ?? EXIT.generic;
+    this.exitCode = options.exitCode ?? findOwn(code)?.exitCode ?? EXIT.generic;
     this.requestId = options.requestId;
   }
 }
@@ -61,7 +80,16 @@ export function usageError(message: string, suggestion: string): CliError {
   return new CliError('generic', message, { suggestion });
 }
 
+/** What to do about a code, where one sentence fits every case of it. */
+export function findSuggestion(code: string): string | undefined {
+  return SUGGESTIONS[code];
+}
+
 // --- internal ---
+
+function findOwn(code: string): { exitCode: number } | undefined {
+  return Object.hasOwn(CLI_CODES, code) ? CLI_CODES[code as keyof typeof CLI_CODES] : undefined;
+}
 
 const FALLBACK_SUGGESTION = 'Run the command again with --verbose to see the request.';
 const BUG_SUGGESTION = 'Run the command again with --verbose to see where it failed.';

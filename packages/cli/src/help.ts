@@ -1,14 +1,58 @@
 import type { ArgDef, ArgsDef } from 'citty';
 import type { Style } from './style.ts';
-import { isGroup } from './tree.ts';
-import type { Found, Group } from './tree.ts';
+import { isGroup, TREE } from './tree.ts';
+import type { Found, Group, Leaf } from './tree.ts';
 import { listAliases } from './verb.ts';
 import type { Answer, Verb } from './verb.ts';
+
+/** Help of a verb as `--help --json` prints it. */
+export interface VerbHelp {
+  /** With its `svc`. */
+  command: string;
+  description: string;
+  usage: string;
+  examples: readonly string[];
+  positionals: string[];
+  schema: ArgumentSchema;
+  /** The members of the --json document, each with its meaning. */
+  payload: Record<string, string>;
+}
+
+/** JSON Schema of one object: a property per positional and per flag. */
+export interface ArgumentSchema {
+  type: 'object';
+  properties: Record<
+    string,
+    { type: 'boolean' | 'string'; description?: string; enum?: readonly string[]; default?: unknown }
+  >;
+  required: string[];
+  additionalProperties: false;
+}
 
 /** Help of a verb or a group: text for people, the argument schema for programs. */
 export async function describe({ path, node }: Found): Promise<Answer> {
   if (isGroup(node)) return describeGroup(path, node);
   return describeVerb({ path, summary: node.summary, verb: await node.load() });
+}
+
+/** A verb as the reference shows it: flags as they are typed, those of every verb left out. */
+export interface VerbReference extends VerbHelp {
+  flags: [flag: string, description: string][];
+}
+
+/** Every verb, in the order of `svc --help`. */
+export function listVerbs(): Promise<VerbReference[]> {
+  return Promise.all(
+    listLeaves(TREE, []).map(async ({ path, leaf }) => {
+      const verb = await leaf.load();
+      return { ...toVerbHelp({ path, summary: leaf.summary, verb }), flags: flagPairs(pickFlags(verb.args)) };
+    }),
+  );
+}
+
+/** The flags every verb takes. */
+export function listGlobalFlags(): [flag: string, description: string][] {
+  return flagPairs(GLOBAL_FLAGS);
 }
 
 // --- internal ---
@@ -27,7 +71,7 @@ const GROUP_EXAMPLES: Record<string, readonly [string, string] | undefined> = {
   contract: ['svc contract show', 'svc contract show --json'],
 };
 
-const DOCS = 'Every route of a running box: http://127.0.0.1:4242/api/docs';
+const DOCS = 'Every route of a running box: http://127.0.0.1:4242';
 
 interface Described {
   path: string;
@@ -36,7 +80,10 @@ interface Described {
 }
 
 function describeGroup(path: string, group: Group): Answer {
-  const verbs = listLeaves(group, path ? [path] : []);
+  const verbs = listLeaves(group, path ? [path] : []).map((found) => ({
+    command: `svc ${found.path}`,
+    description: found.leaf.summary,
+  }));
   const name = ['svc', path].filter(Boolean).join(' ');
   return {
     data: { command: name, description: group.summary, verbs },
@@ -52,38 +99,46 @@ function describeGroup(path: string, group: Group): Answer {
   };
 }
 
-function describeVerb({ path, summary, verb }: Described): Answer {
-  const entries = Object.entries(verb.args);
-  const positionals = entries.filter(([, def]) => def.type === 'positional');
-  const flags = Object.fromEntries(entries.filter(([, def]) => def.type !== 'positional'));
-  const usage = [
-    'svc',
-    path,
-    ...positionals.map(([name, def]) => (def.required ? `<${name}>` : `[${name}]`)),
-    '[flags]',
-  ];
+function describeVerb(described: Described): Answer {
+  const help = toVerbHelp(described);
+  const { args } = described.verb;
   return {
-    data: {
-      command: `svc ${path}`,
-      description: summary,
-      examples: verb.examples,
-      positionals: positionals.map(([name]) => name),
-      schema: toArgumentSchema({ ...verb.args, ...GLOBAL_FLAGS }),
-    },
+    data: help,
     human: (style) =>
       joinSections([
-        summary,
-        section('Examples', verb.examples.map(indent), style),
-        section('Usage', [indent(usage.join(' '))], style),
-        section('Arguments', alignPairs(positionals.map(([name, def]) => [name, describeArg(def)])), style),
-        section('Flags', flagLines({ ...flags, ...GLOBAL_FLAGS }), style),
+        help.description,
+        section('Examples', help.examples.map(indent), style),
+        section('Usage', [indent(help.usage)], style),
+        section('Arguments', alignPairs(listPositionals(args).map(([name, def]) => [name, describeArg(def)])), style),
+        section('Flags', flagLines({ ...pickFlags(args), ...GLOBAL_FLAGS }), style),
         DOCS,
       ]),
   };
 }
 
-/** JSON Schema of one object: a property per positional and per flag. */
-function toArgumentSchema(args: ArgsDef): object {
+function toVerbHelp({ path, summary, verb }: Described): VerbHelp {
+  const positionals = listPositionals(verb.args);
+  const words = positionals.map(([name, def]) => (def.required ? `<${name}>` : `[${name}]`));
+  return {
+    command: `svc ${path}`,
+    description: summary,
+    usage: ['svc', path, ...words, '[flags]'].join(' '),
+    examples: verb.examples,
+    positionals: positionals.map(([name]) => name),
+    schema: toArgumentSchema({ ...verb.args, ...GLOBAL_FLAGS }),
+    payload: verb.payload,
+  };
+}
+
+function listPositionals(args: ArgsDef): [string, ArgDef][] {
+  return Object.entries(args).filter(([, def]) => def.type === 'positional');
+}
+
+function pickFlags(args: ArgsDef): ArgsDef {
+  return Object.fromEntries(Object.entries(args).filter(([, def]) => def.type !== 'positional'));
+}
+
+function toArgumentSchema(args: ArgsDef): ArgumentSchema {
   const entries = Object.entries(args);
   return {
     type: 'object',
@@ -92,8 +147,8 @@ function toArgumentSchema(args: ArgsDef): object {
         name,
         {
           type: def.type === 'boolean' ? 'boolean' : 'string',
-          description: def.description,
-          ...(def.type === 'enum' ? { enum: def.options } : {}),
+          ...(def.description === undefined ? {} : { description: def.description }),
+          ...(def.type === 'enum' ? { enum: def.options ?? [] } : {}),
           ...(def.default === undefined ? {} : { default: def.default }),
         },
       ]),
@@ -103,16 +158,18 @@ function toArgumentSchema(args: ArgsDef): object {
   };
 }
 
-function listLeaves(group: Group, words: string[]): { command: string; description: string }[] {
+function listLeaves(group: Group, words: string[]): { path: string; leaf: Leaf }[] {
   return Object.entries(group.verbs).flatMap(([word, node]) =>
-    isGroup(node)
-      ? listLeaves(node, [...words, word])
-      : [{ command: ['svc', ...words, word].join(' '), description: node.summary }],
+    isGroup(node) ? listLeaves(node, [...words, word]) : [{ path: [...words, word].join(' '), leaf: node }],
   );
 }
 
 function flagLines(flags: ArgsDef): string[] {
-  return alignPairs(Object.entries(flags).map(([name, def]) => [formatFlag(name, def), describeArg(def)]));
+  return alignPairs(flagPairs(flags));
+}
+
+function flagPairs(flags: ArgsDef): [string, string][] {
+  return Object.entries(flags).map(([name, def]) => [formatFlag(name, def), describeArg(def)]);
 }
 
 function formatFlag(name: string, def: ArgDef): string {

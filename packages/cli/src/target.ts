@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { CliError, EXIT } from './errors.ts';
+import { CliError } from './errors.ts';
 import type { Context } from './verb.ts';
 
 /** The box a command talks to. */
@@ -57,7 +57,6 @@ function defaultPort(env: Context['env']): number {
 function noDeployment(agent: string, plane: string | undefined): CliError {
   const reason = plane ? `this version of svc cannot ask ${plane} for it` : 'no control plane is configured';
   return new CliError('no_deployment', `There is no registered deployment "${agent}": ${reason}.`, {
-    exitCode: EXIT.noTarget,
     suggestion: plane
       ? 'Leave --agent out to use the dev runtime.'
       : 'Set SVC_CONTROL_PLANE_URL to your control plane, or leave --agent out to use the dev runtime.',

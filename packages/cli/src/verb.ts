@@ -31,6 +31,7 @@ export interface Answer {
 export interface Verb {
   examples: readonly [string, string];
   args: ArgsDef;
+  payload: Record<string, string>;
   run(rawArgs: string[], path: string, context: Context): Promise<Answer>;
 }
 
@@ -38,6 +39,8 @@ export interface VerbOptions<T extends ArgsDef> {
   /** Two commands that work as written. Help leads with them. */
   examples: readonly [string, string];
   args: T;
+  /** The members of the --json document besides `schema_version`, each with its meaning. */
+  payload: Record<string, string>;
   /** Flags for which an empty text means something. Every other one is refused when empty. */
   mayBeEmpty?: readonly (keyof T)[];
   run(args: ParsedArgs<T>, context: Context): Promise<Answer>;
@@ -48,6 +51,7 @@ export function defineVerb<const T extends ArgsDef>(options: VerbOptions<T>): Ve
   return {
     examples: options.examples,
     args: options.args,
+    payload: options.payload,
     async run(rawArgs, path, context) {
       const args = parseArgs<T>(rawArgs, relax(options.args));
       checkUsage(args, {

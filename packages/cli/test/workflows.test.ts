@@ -45,7 +45,9 @@ describe('svc workflows list', () => {
 
   it('says so when no workflows are exposed', async () => {
     const box = await startBox({ 'GET /api/workflows': { body: { items: [] } } });
-    expect((await runAgainst(box, ['workflows', 'list'])).stdout).toBe('No workflows are exposed.\n');
+    const { stdout, stderr } = await runAgainst(box, ['workflows', 'list']);
+    expect(stdout).toBe('No workflows are exposed.\n');
+    expect(stderr).toContain('without a model provider');
     expect(readDocument(await runAgainst(box, ['workflows', 'list', '--json']))).toEqual({
       schema_version: 1,
       items: [],

@@ -1,8 +1,8 @@
 import type { Position } from './ast.ts';
+import type { ProblemCode } from './problem-codes.ts';
 
 /** A problem without its file and frame: what the reading of one file can say. */
 export interface Finding extends Position {
-  /** Stable; a message may change. */
-  code: string;
+  code: ProblemCode;
   message: string;
 }

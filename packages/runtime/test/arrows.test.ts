@@ -19,7 +19,7 @@ function listImports(folder: string): Import[] {
   return files
     .filter(
       (file) =>
-        file.isFile() && /\.ts$/.test(file.name) && !/\.test\.ts$|^_|contract\.ts$|^records\.ts$/.test(file.name),
+        file.isFile() && file.name.endsWith('.ts') && !/\.test\.ts$|^_|contract\.ts$|^records\.ts$/.test(file.name),
     )
     .flatMap((file) => readImports(join(file.parentPath, file.name)));
 }

@@ -17,6 +17,16 @@ export const dev = defineVerb({
       negativeDescription: 'Leave migrations alone.',
     },
   },
+  payload: {
+    emulator_url: 'The base address of the embedded services.',
+    agent_url: 'The address of the API.',
+    public_url: 'null without a control plane.',
+    deeplink: 'null without a control plane.',
+    local_dev_installation_id: 'The id of this installation, kept in the database.',
+    gate: 'open (true or false) and reason.',
+    deep_agents: 'The names of the agents served.',
+    services: 'postgres_url, s3_endpoint and s3_bucket.',
+  },
   mayBeEmpty: ['port'],
   async run(args, context) {
     const port = args.port === undefined ? undefined : parsePort(args.port);

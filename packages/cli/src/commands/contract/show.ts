@@ -4,6 +4,12 @@ import { AGENT_ARG, defineVerb } from '../../verb.ts';
 export const showContract = defineVerb({
   examples: ['svc contract show', 'svc contract show --json'],
   args: { agent: AGENT_ARG },
+  payload: {
+    version: 'The protocol version.',
+    minSupported: 'The oldest protocol version this build still serves.',
+    capabilities: 'What this build offers.',
+    build: 'name and version of the runtime.',
+  },
   async run({ agent }, context) {
     const contract = await openClient(agent, context).get<Contract>('/api/contract');
     return {

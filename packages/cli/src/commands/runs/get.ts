@@ -15,6 +15,7 @@ export const getRun = defineVerb({
     id: { type: 'positional', required: true, description: 'The run id.' },
     agent: AGENT_ARG,
   },
+  payload: { run: 'The run as `GET /api/runs/:id` answers it.' },
   async run({ id, agent }, context) {
     const run = await openClient(agent, context).get<Run>(`/api/runs/${toSegment(id)}`);
     return { data: { run }, human: (style) => formatCard(run, style) };

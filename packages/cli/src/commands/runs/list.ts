@@ -22,6 +22,10 @@ export const listRuns = defineVerb({
     cursor: { type: 'string', description: 'The nextCursor of the page before.' },
     agent: AGENT_ARG,
   },
+  payload: {
+    items: 'The runs, each as `GET /api/runs/:id` answers it.',
+    nextCursor: 'The value of --cursor for the page after, or null.',
+  },
   async run({ name, status, kind, limit, cursor, agent }, context) {
     if (limit !== undefined) checkLimit(limit);
     const query = { name, status, kind, limit, cursor };

@@ -6,6 +6,7 @@ import { AGENT_ARG, defineVerb } from '../../verb.ts';
 export const listWorkflows = defineVerb({
   examples: ['svc workflows list', 'svc workflows list --json'],
   args: { agent: AGENT_ARG },
+  payload: { items: 'The workflows, each with name, trigger (the start route) and hasSchema.' },
   async run({ agent }, context) {
     const catalog = await openClient(agent, context).get<{ items: Item[] }>('/api/workflows');
     const items = catalog.items.map(({ name, trigger, hasSchema }): Item => ({ name, trigger, hasSchema }));
@@ -19,11 +20,14 @@ export const listWorkflows = defineVerb({
               items,
               style,
             ),
+      ...(items.length === 0 ? { hint: EMPTY_HINT } : {}),
     };
   },
 });
 
 // --- internal ---
+
+const EMPTY_HINT = 'A box without a model provider holds its workflows back; `svc dev` prints how to set one.';
 
 interface Item {
   name: string;

@@ -7,6 +7,7 @@ export const showSchema = defineVerb({
     name: { type: 'positional', required: true, description: 'The workflow.' },
     agent: AGENT_ARG,
   },
+  payload: { schema: 'input and output, each a JSON Schema, or null where none is declared.' },
   async run({ name, agent }, context) {
     const { input, output } = await openClient(agent, context).get<Schema>(`/api/workflows/${toSegment(name)}/schema`);
     return {

@@ -19,6 +19,13 @@ export const startWorkflow = defineVerb({
     'input-file': { type: 'string', valueHint: 'path', description: 'A file that holds the input as JSON.' },
     agent: AGENT_ARG,
   },
+  payload: {
+    workflowName: 'The workflow.',
+    status: 'started, or queued behind the active run.',
+    runId: 'The run; absent when queued.',
+    worldRunId: "The engine's own id of the run, which is its trace id; absent when queued.",
+    trigger: 'The start route.',
+  },
   // An empty --input is reported as what it is: not JSON.
   mayBeEmpty: ['input'],
   async run({ name, agent, ...args }, context) {

@@ -1,0 +1,229 @@
+import { existsSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { listVerbs } from '../src/help.ts';
+import { runCli } from '../src/main.ts';
+import {
+  isFile,
+  listPages,
+  makePageWorkspace,
+  readBlocks,
+  readDocuments,
+  readText,
+  REPOSITORY,
+  runBlock,
+  typecheck,
+} from './_docs.ts';
+import type { Ran } from './_docs.ts';
+import { readDocument } from './_setup.ts';
+import { useRig } from './e2e/_setup.ts';
+import type { Box, Run, Workspace } from './e2e/_setup.ts';
+
+interface Page {
+  workspace: Workspace;
+  box: Box;
+}
+
+interface Guide {
+  file: string;
+  /** False: the page opens the gate by itself. */
+  model: boolean;
+  /** What must hold after each block that is run, in the order of the page. */
+  facts: Record<string, (ran: Ran, page: Page) => void | Promise<void>>;
+}
+
+/** Blocks that are not run, and why. */
+const NOT_RUN: Record<string, string> = {
+  'README.md#demo': 'the pipeline runs it on a fresh clone',
+  'README.md#provider': 'needs a provider and its key',
+  'README.md#test': 'runs this test',
+  'first-workspace.md#prepare': 'needs a registry; the workspace of this test is linked in the same way',
+  'first-workspace.md#model': 'stays; the same server runs in this process',
+};
+
+const GUIDES: Guide[] = [
+  {
+    file: 'docs/guide/first-workspace.md',
+    model: false,
+    facts: {
+      gate(ran) {
+        expect(readDocuments(ran)).toEqual([expect.objectContaining({ source: 'stored', hasKey: false })]);
+      },
+      chat(ran) {
+        const [answer] = readDocuments(ran);
+        expect(answer).toMatchObject({
+          model: 'greeter',
+          choices: [{ message: { content: expect.stringMatching(/^The tool answered: \d+:\d+:\d+/) } }],
+        });
+      },
+      start(ran) {
+        const [receipt, list] = readDocuments(ran);
+        expect(receipt).toMatchObject({ workflowName: 'remind', status: 'started' });
+        expect(list).toMatchObject({ items: [{ runId: receipt?.runId, name: 'remind', status: 'waiting' }] });
+      },
+      refused(ran) {
+        expect(readDocuments(ran)).toMatchObject([
+          { code: 'workflow_input_invalid', details: { issues: [{ path: ['who'] }] } },
+        ]);
+      },
+      async cli({ stdout }, { box }) {
+        expect(stdout).toContain('POST /api/workflows/remind/start');
+        expect(stdout).toContain('"exclusiveMinimum": 0');
+        const runId = /Started remind: run (\S+)/.exec(stdout)?.[1] ?? '';
+        expect(stdout).toMatch(new RegExp(`^${runId}\\s+workflow\\s+remind\\s`, 'm'));
+        expect(await box.finish(runId)).toMatchObject({ output: { note: 'Do not forget to greet Grace.' } });
+      },
+    },
+  },
+  {
+    file: 'docs/guide/agents.md',
+    model: true,
+    facts: {
+      async stream({ stdout }, { box }) {
+        expect(stdout).toContain('"name":"pay"');
+        expect(stdout).toMatch(/data: \[DONE\]\n+$/);
+        const said = Array.from(stdout.matchAll(/"content":"([^"]*)"/g), ([, text]) => text).join('');
+        expect(said).toBe('It is paid.');
+        const { items } = await box.get<{ items: Run[] }>('/api/runs?kind=agent');
+        expect(items).toMatchObject([{ name: 'clerk', status: 'completed' }]);
+      },
+    },
+  },
+  {
+    file: 'docs/guide/workflows.md',
+    model: true,
+    facts: {
+      async run({ stdout }, { box }) {
+        const runId = /Started order: run (\S+)/.exec(stdout)?.[1] ?? '';
+        expect(stdout).toMatch(new RegExp(`^${runId}\\s+workflow\\s+order\\s`, 'm'));
+        expect(await box.finish(runId)).toMatchObject({
+          status: 'completed',
+          output: { receipt: { amount: 800, key: expect.stringMatching(/\w/) }, shipped: 'A parcel with "lamp".' },
+        });
+        const refused = await box.start('order', { item: 'lamp', count: 9 });
+        expect(await box.finish(refused.runId)).toMatchObject({
+          status: 'failed',
+          error: { message: 'Only 4 of "lamp" are left.' },
+        });
+      },
+    },
+  },
+];
+
+const rig = useRig();
+
+describe.each(GUIDES)('$file', ({ file, model, facts }) => {
+  const blocks = readBlocks(file);
+  const run = blocks.filter(({ name }) => Object.hasOwn(facts, name));
+  const page = {} as Page;
+
+  beforeAll(async () => {
+    page.workspace = await makePageWorkspace(rig, file);
+    page.box = await page.workspace.boot({ model });
+    return async () => void (await page.box.stop());
+  });
+
+  it.each(run.map((block) => [block.id, block] as const))('%s does what the page says', async (_, block) => {
+    const ran = await runBlock(block, page.workspace, rig.model().port);
+    expect(ran).toMatchObject({ code: 0 });
+    await facts[block.name]?.(ran, page);
+  });
+
+  it('has no problem in its files', async () => {
+    const { items } = await page.box.get<{ items: { name: string; problem: unknown }[] }>('/api/workflows');
+    const { agents } = await page.box.get<{ agents: string[] }>('/api/discovery');
+    const shown = [...items.map(({ name }) => `workflows/${name}.workflow.ts`), ...agents.map(toAgentFile)];
+    const written = blocks.filter(isFile).map(({ name }) => name);
+    expect(shown.sort()).toEqual(written.filter((name) => name.includes('/')).sort());
+    expect(items.filter(({ problem }) => problem !== null)).toEqual([]);
+    // A box whose gate is closed says how to open it.
+    expect(model ? page.box.stderr() : '').toBe('');
+  });
+
+  it('has types that fit, and in which a wrong name does not', async () => {
+    const [, folder, right] =
+      blocks.map(({ name }) => /^(workflows|deep-agents)\/([\w-]+)/.exec(name)).find(Boolean) ?? [];
+    const type = folder === 'workflows' ? 'WorkflowName' : 'AgentName';
+    const lines = [
+      `import type { ${type} } from '@svc/runtime';`,
+      `export const right: ${type} = '${right}';`,
+      `// @ts-expect-error`,
+      `export const wrong: ${type} = 'nowhere';`,
+    ];
+    page.workspace.write('deep-agents/names.ts', lines.join('\n'));
+    expect(await typecheck(page.workspace)).toBe('');
+  });
+});
+
+describe('a code block', () => {
+  const facts = GUIDES.flatMap(({ file, facts: own }) =>
+    Object.keys(own).map((name) => `${file.split('/').at(-1)}#${name}`),
+  );
+  const pages = ['README.md', ...listPages().filter((page) => page.startsWith('docs/guide/'))];
+  const blocks = pages.flatMap(readBlocks);
+
+  it('has a name and is a file, or run, or on the list of those that are not', () => {
+    const known = [...facts, ...Object.keys(NOT_RUN)];
+    const lost = blocks.filter((block) => block.name === '' || !(isFile(block) || known.includes(block.id)));
+    expect(lost.map(({ id, text }) => `${id}: ${text}`)).toEqual([]);
+    const shown = pages.filter((page) => readBlocks(page).length > 0);
+    expect(shown.sort()).toEqual(['README.md', ...GUIDES.map(({ file }) => file)].sort());
+  });
+
+  it('is there for every fact and every reason', () => {
+    const ids = blocks.map(({ id }) => id);
+    expect([...facts, ...Object.keys(NOT_RUN)].filter((id) => !ids.includes(id))).toEqual([]);
+    expect(ids.filter((id, index) => ids.indexOf(id) !== index)).toEqual([]);
+  });
+});
+
+describe('the pages', () => {
+  it('name scripts that exist, with the pnpm that the pipeline uses', () => {
+    const { scripts } = JSON.parse(readText('package.json')) as { scripts: Record<string, string> };
+    const [, version = ''] = /pnpm@(\S+)/.exec(readText('.ci/run')) ?? [];
+    const calls = listPages().flatMap((page) => Array.from(readText(page).matchAll(/pnpm(?:@([\d.]+))? ([a-z:]+)/g)));
+    expect(calls.length).toBeGreaterThan(5);
+    expect(calls.filter(([, used]) => used !== undefined && used !== version).map(([text]) => text)).toEqual([]);
+    expect(calls.filter(([, , script = '']) => !Object.hasOwn(scripts, script)).map(([text]) => text)).toEqual([]);
+  });
+
+  it('link to files that are there', () => {
+    const broken = listPages().flatMap((page) =>
+      Array.from(readText(page).matchAll(/\]\(([^):#]+)(?:#[^)]*)?\)/g), ([, target = '']) => target)
+        .filter((target) => !existsSync(join(REPOSITORY, dirname(page), target)))
+        .map((target) => `${page}: ${target}`),
+    );
+    expect(broken).toEqual([]);
+  });
+});
+
+describe('the --json document', () => {
+  it('has the members the reference names, for every verb', async () => {
+    const workspace = await makePageWorkspace(rig, 'docs/guide/first-workspace.md');
+    const box = await workspace.boot();
+    const { runId } = await box.start('remind', { who: 'Ada', seconds: 0.01 });
+    const typed: Record<string, string[]> = {
+      'svc workflows schema': ['remind'],
+      'svc workflows start': ['remind', '--input', '{"who":"Ada"}'],
+      'svc runs get': [runId],
+    };
+    const verbs = await listVerbs();
+    const printed = verbs.map(async ({ command }): Promise<[string, string[]]> => {
+      const argv = [...command.split(' ').slice(1), ...(typed[command] ?? []), '--json'];
+      const document = command === 'svc dev' ? box.payload : readDocument(await runCli(argv, { cwd: workspace.root }));
+      return [command, Object.keys(document).sort()];
+    });
+    expect(Object.fromEntries(await Promise.all(printed))).toEqual(
+      Object.fromEntries(
+        verbs.map(({ command, payload }) => [command, ['schema_version', ...Object.keys(payload)].sort()]),
+      ),
+    );
+    await box.stop();
+  });
+});
+
+// --- internal ---
+
+function toAgentFile(name: string): string {
+  return `deep-agents/${name}/index.ts`;
+}

@@ -1,0 +1,29 @@
+/** Every code of a problem in an author's file, and what it means. A shipped code never changes; its meaning's words may. */
+export const PROBLEM_CODES = {
+  syntax_error: 'The file does not parse.',
+  // Found by whoever loads the module; shown among the others.
+  module_load_failed: 'The module throws while it loads, or what it exports is not usable.',
+  name_invalid: 'The name of an agent folder or a workflow file cannot stand in a route.',
+  name_refused: 'The name of a workflow is a route of the box.',
+  name_clash: 'Two names differ only in case.',
+  agent_default_missing: 'An agent has no default export.',
+  agent_name_mismatch: 'An agent calls itself something other than its folder.',
+  workflow_missing: "A workflow file has no function marked 'use workflow'.",
+  workflow_duplicate: "A workflow file has more than one exported function marked 'use workflow'.",
+  workflow_not_exported: "The function marked 'use workflow' is not exported.",
+  workflow_outside_folder: "'use workflow' stands in a file that is no workflow file.",
+  workflow_module_state: 'A workflow body assigns a variable of the module, which a replay would do again.',
+  directive_misspelled: 'A text is nearly a directive.',
+  directive_misplaced: "A directive is not the first statement of a function's body.",
+  directive_conflict: "A function is marked 'use workflow' and 'use step'.",
+  directive_not_async: 'A marked function is not async.',
+  directive_on_generator: 'A marked function is a generator.',
+  step_unnamed: 'A step has no name to be found again by.',
+  step_name_clash: 'Two steps of one file have the same name.',
+  step_private_method: 'A step is a private method.',
+  step_uses_super: 'A step of an object uses "super".',
+  step_captures_scope: 'A step uses a variable of the function around it.',
+  step_outside_workspace: 'A step stands outside of the workspace.',
+} as const satisfies Record<string, string>;
+
+export type ProblemCode = keyof typeof PROBLEM_CODES;

@@ -1,0 +1,216 @@
+// @ts-check
+/**
+ * The pages of docs/reference as text, from the tables of the code.
+ *
+ * @typedef {Pick<typeof import('../packages/runtime/src/host.ts'), 'OPERATIONS' | 'PLAIN_ROUTES' | 'ERROR_STATUS' |
+ *   'listVariables' | 'splitRoute' | 'toJsonSchema'>} Runtime
+ * @typedef {Pick<typeof import('../packages/cli/src/index.ts'), 'CLI_CODES' | 'EXIT' | 'findSuggestion' |
+ *   'listGlobalFlags' | 'listVerbs'>} Cli
+ * @typedef {Pick<typeof import('../packages/compiler/src/index.ts'), 'PROBLEM_CODES'>} Compiler
+ * @typedef {import('../packages/runtime/src/host.ts').Operation} Operation
+ * @typedef {import('./_json-schema.mjs').JsonSchema} JsonSchema
+ */
+import { formatAnswer, formatType } from './_json-schema.mjs';
+
+/**
+ * @param {{ runtime: Runtime, cli: Cli, compiler: Compiler }} parts
+ * @returns {Promise<Record<string, string>>} text by file name
+ */
+export async function renderReference({ runtime, cli, compiler }) {
+  return {
+    'routes.md': await renderRoutes(runtime),
+    'commands.md': await renderCommands(cli),
+    'environment.md': renderEnvironment(runtime),
+    'errors.md': renderErrors({ runtime, cli, compiler }),
+  };
+}
+
+// --- internal ---
+
+const WRITTEN = '<!-- Written by scripts/make-reference.mjs from the code. Do not edit: run `pnpm reference`. -->';
+
+/** @param {Runtime} runtime */
+async function renderRoutes(runtime) {
+  const { OPERATIONS, PLAIN_ROUTES } = runtime;
+  const tags = [...new Set(OPERATIONS.map(({ tag }) => tag))];
+  const rooms = tags.map(async (tag) => {
+    const operations = OPERATIONS.filter((op) => op.tag === tag).map((op) => renderOperation(op, runtime));
+    return [`## ${tag}`, ...(await Promise.all(operations))].join('\n\n');
+  });
+  return joinPage([
+    '# Routes',
+    'A body needs `content-type: application/json`. A refusal is `{ code, message, details?, requestId }` with a code of ' +
+      '[errors](errors.md). Every answer carries `x-request-id`. `svc dev` checks no credential; the permission says who ' +
+      'may call a box that does. A running box lists its routes at `GET /`.',
+    '## Chat and probes',
+    'The chat wire takes its key as `Authorization: Bearer <key>` or `x-api-key`; under `svc dev` any key will do. Its ' +
+      'refusals have the shape its clients know: `{ error: { message, type, param, code } }`.',
+    table(
+      ['Route', 'What it does'],
+      PLAIN_ROUTES.map(({ method, path, summary }) => [code(`${method} ${path}`), summary]),
+    ),
+    ...(await Promise.all(rooms)),
+  ]);
+}
+
+/**
+ * @param {Operation} op
+ * @param {Runtime} runtime
+ */
+async function renderOperation(op, { splitRoute, toJsonSchema }) {
+  const { method, path } = splitRoute(op.route);
+  const answer = /** @type {JsonSchema} */ (await toJsonSchema(op.output, 'output'));
+  const facts = [
+    `answers ${op.status ?? 200}`,
+    op.permission === 'none' ? 'no permission needed' : `permission ${code(op.permission)}`,
+    ...(op.cli ? [code(`svc ${op.cli}`)] : []),
+  ];
+  const rows = listParameters(op, { method, path, schema: await toJsonSchema(op.input, 'input') });
+  return [
+    `### ${code(op.route)}`,
+    `${op.summary}.`,
+    `${facts.join(' · ').replace(/^a/, 'A')}`,
+    ...(rows.length > 0 ? [table(['Parameter', 'In', 'Type', 'Default', 'Meaning'], rows)] : []),
+    `\`\`\`ts\n${formatAnswer(answer)}\n\`\`\``,
+  ].join('\n\n');
+}
+
+/**
+ * @param {Operation} op
+ * @param {{ method: string, path: string, schema: JsonSchema }} input
+ */
+function listParameters(op, { method, path, schema }) {
+  const required = schema.required ?? [];
+  return Object.entries(schema.properties ?? {}).map(([name, property]) => {
+    const isPath = path.split('/').includes(`:${name}`);
+    const elsewhere = method === 'GET' || method === 'DELETE' ? 'query' : op.body === name ? 'the whole body' : 'body';
+    const isOptional = !isPath && name !== op.body && !required.includes(name);
+    return [
+      code(isOptional ? `${name}?` : name),
+      isPath ? 'path' : elsewhere,
+      code(formatType(property)),
+      property.default === undefined ? '' : code(JSON.stringify(property.default)),
+      property.description ?? '',
+    ];
+  });
+}
+
+/** @param {Cli} cli */
+async function renderCommands({ listVerbs, listGlobalFlags, EXIT }) {
+  const verbs = (await listVerbs()).map(
+    ({ command, description, usage, examples, positionals, flags, schema, payload }) =>
+      [
+        `## ${code(command)}`,
+        description,
+        `\`\`\`sh\n${[usage, ...examples.map((example) => `# ${example}`)].join('\n')}\n\`\`\``,
+        ...sectionTable(
+          ['Argument or flag', 'Meaning'],
+          [
+            ...positionals.map((name) => [code(name), schema.properties[name]?.description ?? '']),
+            ...flags.map(([flag, meaning]) => [code(flag), meaning]),
+          ],
+        ),
+        ...sectionTable(
+          ['Payload', 'Meaning'],
+          Object.entries(payload).map(([name, meaning]) => [code(name), meaning]),
+        ),
+      ].join('\n\n'),
+  );
+  return joinPage([
+    '# Commands',
+    'stdout is the payload, stderr the talk. `--json` prints one document, `{ "schema_version": 1, ...payload }`, or ' +
+      '`{ "schema_version": 1, "error": { code, message, suggestion, details } }`.',
+    `Exit codes: ${Object.entries(EXIT)
+      .map(([name, exit]) => `${exit} ${EXIT_WORDS[/** @type {keyof typeof EXIT} */ (name)]}`)
+      .join(', ')}. The codes of an error are in [errors](errors.md).`,
+    'Every verb takes:',
+    table(
+      ['Flag', 'Meaning'],
+      listGlobalFlags().map(([flag, meaning]) => [code(flag), meaning]),
+    ),
+    ...verbs,
+  ]);
+}
+
+/** @type {Record<keyof Cli['EXIT'], string>} */
+const EXIT_WORDS = {
+  ok: 'done',
+  generic: 'failed',
+  auth: 'not signed in',
+  noTarget: 'no box or workspace to talk to',
+  notFound: 'not found',
+  interrupted: 'interrupted',
+};
+
+/** @param {Runtime} runtime */
+function renderEnvironment({ listVariables }) {
+  return joinPage([
+    '# Environment',
+    'An empty value counts as unset.',
+    table(
+      ['Variable', 'Purpose', 'Make a value'],
+      listVariables().map(({ name, purpose, make }) => [code(name), purpose, make ? code(make) : '']),
+    ),
+  ]);
+}
+
+/** @param {{ runtime: Runtime, cli: Cli, compiler: Compiler }} parts */
+function renderErrors({ runtime, cli, compiler }) {
+  const { CLI_CODES, findSuggestion } = cli;
+  const byStatus = Object.entries(runtime.ERROR_STATUS).sort(([, a], [, b]) => a - b);
+  return joinPage([
+    '# Errors',
+    'A code never changes once it has shipped; a message may.',
+    '## The box',
+    'Answered as `{ code, message, details?, requestId }`. `svc` keeps the code and ends with 2 for 401, 4 for 404 and 1 ' +
+      'for the rest. Some are printed by `svc dev` while it boots and never answered.',
+    table(
+      ['Status', 'Code', 'What to do, where the message does not say it'],
+      byStatus.map(([name, status]) => [String(status), code(name), findSuggestion(name) ?? '']),
+    ),
+    '## The command line',
+    table(
+      ['Code', 'Exit', 'Meaning'],
+      Object.entries(CLI_CODES).map(([name, { exitCode, meaning }]) => [code(name), String(exitCode), meaning]),
+    ),
+    '## Problems of your code',
+    '`svc dev` prints them with file, line and frame; `GET /api/workflows/:name` answers them as `problem`.',
+    table(
+      ['Code', 'Meaning'],
+      Object.entries(compiler.PROBLEM_CODES).map(([name, meaning]) => [code(name), meaning]),
+    ),
+  ]);
+}
+
+/** @param {string[]} parts */
+function joinPage(parts) {
+  return `${[WRITTEN, ...parts].join('\n\n')}\n`;
+}
+
+/**
+ * @param {string[]} head
+ * @param {string[][]} rows
+ */
+function table(head, rows) {
+  const lines = [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.map(escapeCell).join(' | ')} |`);
+  return lines.join('\n');
+}
+
+/**
+ * A table, or nothing where there is nothing to show.
+ * @param {string[]} head
+ * @param {string[][]} rows
+ */
+function sectionTable(head, rows) {
+  return rows.length === 0 ? [] : [table(head, rows)];
+}
+
+/** @param {string} text */
+function escapeCell(text) {
+  return text.replaceAll('|', '\\|');
+}
+
+/** @param {string} text */
+function code(text) {
+  return `\`${text}\``;
+}
