@@ -16,6 +16,8 @@ if (refusal) {
 } else {
   const { main } = await import('./dist/main.mjs');
   process.exitCode = await main(argv);
+  // A timer of the workspace's own code, or a step under way, must not keep a stopped box alive.
+  setTimeout(() => process.exit(), 200).unref();
 }
 
 // --- internal ---

@@ -1,12 +1,15 @@
 import { existsSync } from 'node:fs';
 import { join, relative, sep } from 'node:path';
 import { createScanner, svcPlugin, syncWorkspace } from '@svc/compiler';
-import type { Manifest, Problem, Program, WorkspaceConfig } from '@svc/runtime/host';
+import type { LoadedModule, Problem, Program, WorkspaceConfig } from '@svc/runtime/host';
 import { createRunnableDevEnvironment, createServer } from 'vite';
 import type { Plugin, RunnableDevEnvironment, ViteDevServer } from 'vite';
-import { formatProblem } from './banner.ts';
+import { formatProblem, isFirst } from './banner.ts';
 import { createHasher } from './closure.ts';
 import { toProblem } from './load-problem.ts';
+import { createRunner } from './runner.ts';
+import { createWatch, forgetFailed, forgetModules } from './watch.ts';
+import type { Edit } from './watch.ts';
 
 /** The workspace's code, loaded and kept in step with the files. */
 export interface Host {
@@ -32,43 +35,42 @@ export async function openHost({ root, say }: HostOptions): Promise<Host> {
   await shareRuntime();
   const scanner = createScanner({ root, cacheFile: join(root, '.svc/cache/scan.json') });
   let apply: ((program: Program) => Promise<Problem[]>) | undefined;
-  let changes: Promise<void> = Promise.resolve();
-  const onEdit = (file: string) => {
-    changes = changes.then(() => update(file)).catch((error: unknown) => say(`Reload failed: ${String(error)}`));
-  };
-  const [server, first] = await Promise.all([startVite(root, onEdit), syncWorkspace({ root, scanner })]);
+  const watch = createWatch({ environment: ENVIRONMENT, say });
+  const [server, first] = await Promise.all([startVite(root, watch.plugin), syncWorkspace({ root, scanner })]);
   const environment = server.environments[ENVIRONMENT] as RunnableDevEnvironment;
-  const hashOf = createHasher(environment, root);
+  const modules: Modules = { environment, root, hashOf: createHasher(environment, root) };
   let { manifest, problems } = first;
-  let config = await loadConfig(environment, root);
+  let config = await loadConfig(modules, {});
   let shown = '';
 
-  const program = (): Program => createProgram({ manifest, environment, root, hashOf });
+  const program = (): Program => ({ manifest, load: (file) => loadModule(modules, file) });
 
-  const update = async (file: string): Promise<void> => {
+  const update = async (edits: Edit[]): Promise<void> => {
     const started = performance.now();
+    forgetModules(
+      environment,
+      edits.flatMap((edit) => edit.modules),
+    );
     ({ manifest, problems } = await syncWorkspace({ root, scanner }));
-    if (file === join(root, CONFIG_FILE)) config = await loadConfig(environment, root).catch(() => config);
+    config = await loadConfig(modules, config.value);
     const failed = (await apply?.(program())) ?? [];
-    const found = [
-      ...problems,
-      ...failed.filter((problem) => !problems.some((known) => known.message === problem.message)),
-    ];
+    const found = [...problems, ...config.problems, ...failed].filter(isFirst);
     const text = found.map(formatProblem).join('\n');
     if (text !== '' && text !== shown) say(text);
-    else if (text === '') say(`reloaded ${relative(root, file)} in ${Math.round(performance.now() - started)} ms`);
+    else if (text === '') say(formatReloaded(edits, { root, ms: performance.now() - started }));
     shown = text;
   };
+  watch.start((edits) => update(edits).catch((error: unknown) => say(`Reload failed: ${String(error)}`)));
 
   return {
     program,
-    config: () => config,
-    problems: () => problems,
+    config: () => config.value,
+    problems: () => [...problems, ...config.problems],
     onChange(next) {
       apply = next;
     },
     async close() {
-      await changes;
+      await watch.close();
       await server.close();
     },
   };
@@ -82,7 +84,7 @@ async function shareRuntime(): Promise<void> {
   (globalThis as Record<symbol, unknown>)[Symbol.for('svc.runtime')] = { index, internal };
 }
 
-function startVite(root: string, onEdit: (file: string) => void): Promise<ViteDevServer> {
+function startVite(root: string, watch: Plugin): Promise<ViteDevServer> {
   return createServer({
     root,
     configFile: false,
@@ -91,79 +93,53 @@ function startVite(root: string, onEdit: (file: string) => void): Promise<ViteDe
     logLevel: 'silent',
     clearScreen: false,
     cacheDir: join(root, '.svc/cache/vite'),
-    server: { middlewareMode: true, ws: false, watch: { ignored: ['**/.svc/**', '**/dist/**'] } },
+    server: { middlewareMode: true, ws: false, watch: null },
     optimizeDeps: { noDiscovery: true },
     environments: {
       [ENVIRONMENT]: {
         dev: {
-          createEnvironment: (name, config) =>
-            createRunnableDevEnvironment(name, config, { runnerOptions: { hmr: false } }),
+          createEnvironment: (name, config) => createRunnableDevEnvironment(name, config, { runner: createRunner }),
         },
       },
     },
-    plugins: [
-      svcPlugin({ root, cacheDir: join(root, '.svc/cache/modules'), runtimeGlobal: true }),
-      reloadPlugin(onEdit),
-    ],
+    plugins: [svcPlugin({ root, cacheDir: join(root, '.svc/cache/modules'), runtimeGlobal: true }), watch],
   });
 }
 
-/** Answers Vite's own edit event, after its graph is invalidated; a watcher of our own would race it. */
-function reloadPlugin(onEdit: (file: string) => void): Plugin {
-  return {
-    name: 'svc:reload',
-    hotUpdate({ file, modules }) {
-      if (this.environment.name !== ENVIRONMENT) return [];
-      const environment = this.environment as RunnableDevEnvironment;
-      invalidate(
-        environment,
-        modules.map(({ id }) => id).filter((id) => id !== null),
-      );
-      if (/\.(?:[mc]?[jt]sx?|json|md)$/.test(file)) onEdit(file);
-      return [];
-    },
-  };
-}
-
-/** Forgets the evaluated modules and whatever evaluated module imports them, so that they run again. */
-function invalidate(environment: RunnableDevEnvironment, ids: string[]): void {
-  const { evaluatedModules } = environment.runner;
-  const pending = [...ids];
-  const seen = new Set<string>();
-  for (let id = pending.pop(); id !== undefined; id = pending.pop()) {
-    const module = evaluatedModules.getModuleById(id);
-    if (!module || seen.has(id)) continue;
-    seen.add(id);
-    pending.push(...module.importers);
-    evaluatedModules.invalidateModule(module);
-  }
-}
-
-interface ProgramOptions {
-  manifest: Manifest;
+interface Modules {
   environment: RunnableDevEnvironment;
   root: string;
   hashOf(file: string): string;
 }
 
-function createProgram({ manifest, environment, root, hashOf }: ProgramOptions): Program {
-  return {
-    manifest,
-    async load(file) {
-      const path = join(root, file).split(sep).join('/');
-      try {
-        const exports = (await environment.runner.import(path)) as Record<string, unknown>;
-        return { exports, hash: hashOf(path) };
-      } catch (error) {
-        throw Object.assign(new Error((error as Error).message), { problem: toProblem(error, { root, file }) });
-      }
-    },
-  };
+async function loadModule({ environment, root, hashOf }: Modules, file: string): Promise<LoadedModule> {
+  const path = join(root, file).split(sep).join('/');
+  try {
+    const exports = (await environment.runner.import(path)) as Record<string, unknown>;
+    return { exports, hash: hashOf(path) };
+  } catch (error) {
+    await forgetFailed(environment, path);
+    throw Object.assign(new Error((error as Error).message), { problem: toProblem(error, { root, file }) });
+  }
 }
 
-async function loadConfig(environment: RunnableDevEnvironment, root: string): Promise<WorkspaceConfig> {
-  const file = join(root, CONFIG_FILE);
-  if (!existsSync(file)) return {};
-  const module = (await environment.runner.import(file)) as { default?: WorkspaceConfig };
-  return module.default ?? {};
+interface LoadedConfig {
+  value: WorkspaceConfig;
+  problems: Problem[];
+}
+
+/** A config that does not load leaves the last good one in force. */
+async function loadConfig(modules: Modules, last: WorkspaceConfig): Promise<LoadedConfig> {
+  if (!existsSync(join(modules.root, CONFIG_FILE))) return { value: {}, problems: [] };
+  try {
+    const { exports } = await loadModule(modules, CONFIG_FILE);
+    return { value: (exports.default as WorkspaceConfig | undefined) ?? {}, problems: [] };
+  } catch (error) {
+    return { value: last, problems: [(error as { problem: Problem }).problem] };
+  }
+}
+
+function formatReloaded(edits: Edit[], { root, ms }: { root: string; ms: number }): string {
+  const files = [...new Set(edits.map(({ file }) => relative(root, file)))];
+  return `reloaded ${files.join(', ')} in ${Math.round(ms)} ms`;
 }

@@ -1,45 +1,81 @@
 import { readFileSync } from 'node:fs';
 import { join, relative, sep } from 'node:path';
+import { stripVTControlCharacters } from 'node:util';
 import type { Problem } from '@svc/runtime/host';
-
-/** What a parser or Vite adds to an error. */
-interface LoadError extends Error {
-  id?: string;
-  loc?: { file?: string; line: number; column: number };
-  frame?: string;
-}
 
 /** Where in the workspace a module failed to load: a syntax error by its place, a thrown one by its stack. */
 export function toProblem(thrown: unknown, { root, file }: { root: string; file: string }): Problem {
-  const error = (thrown instanceof Error ? thrown : new Error(String(thrown))) as LoadError;
-  const place = placeOfSyntax(error, root, file) ?? placeOfStack(error, root) ?? { file, line: 1, column: 1 };
-  return {
-    code: error.loc ? 'syntax_error' : 'module_load_failed',
-    message: firstLine(error.message) || 'The module does not load.',
-    ...place,
-    frame: frameOf(root, place),
-  };
+  const error: LoadError = thrown instanceof Error ? thrown : new Error(String(thrown));
+  const found = findSyntaxError(error, root, file) ?? findMissingModule(error, root) ?? findThrow(error, root, file);
+  return { ...found, frame: frameOf(root, found) };
 }
 
 // --- internal ---
 
-interface Place {
-  file: string;
+/** What a parser or Vite adds to an error. */
+interface LoadError extends Error {
+  id?: unknown;
+  loc?: Location;
+  /** Vite's own parser reports several at once. */
+  errors?: { message: string; loc?: Location }[];
+}
+
+interface Location {
+  file?: string;
   line: number;
+  /** 0-based. */
   column: number;
 }
 
-function placeOfSyntax(error: LoadError, root: string, file: string): Place | undefined {
-  if (!error.loc) return undefined;
-  const path = error.loc.file ?? error.id;
+type Found = Omit<Problem, 'frame'>;
+
+function findSyntaxError(error: LoadError, root: string, file: string): Found | undefined {
+  const first = error.errors?.[0];
+  const loc = first?.loc ?? error.loc;
+  if (!loc) return undefined;
+  const path = loc.file ?? (typeof error.id === 'string' ? error.id.split('?')[0] : undefined);
+  const reason = firstLine(first?.message ?? error.message).replace(/^\[\w+\]\s*/, '');
   return {
-    file: path ? toPosix(relative(root, path.split('?')[0] ?? path)) : file,
-    line: error.loc.line,
-    column: error.loc.column + 1,
+    code: 'syntax_error',
+    message: first ? `This file does not parse: ${reason}.` : reason,
+    file: path ? toPosix(relative(root, path)) : file,
+    line: loc.line,
+    column: loc.column + 1,
   };
 }
 
-function placeOfStack(error: Error, root: string): Place | undefined {
+/** The two sentences in which Vite says that an import leads nowhere: to no file, to no package. */
+const MISSING = [
+  /^Failed to load url (?<name>\S+) \(resolved id: .*\) in (?<importer>.+)\. Does the file exist\?$/,
+  /^Cannot find module '(?<name>.+)' imported from '(?<importer>.+)'$/,
+];
+
+function findMissingModule(error: Error, root: string): Found | undefined {
+  const { name, importer } =
+    MISSING.map((pattern) => pattern.exec(firstLine(error.message))?.groups).find(Boolean) ?? {};
+  if (!name || !importer?.startsWith(root + sep)) return undefined;
+  const file = toPosix(relative(root, importer));
+  const lines = readLines(root, file);
+  const index = lines.findIndex((line) => line.includes(`'${name}'`) || line.includes(`"${name}"`));
+  const what = /^[./]/.test(name) ? 'Correct the path, or write the file' : 'Install the package, or correct its name';
+  return {
+    code: 'module_not_found',
+    message: `The module "${name}" cannot be found. ${what}.`,
+    file,
+    line: Math.max(0, index) + 1,
+    column: Math.max(0, lines[index]?.indexOf(name) ?? 0) + 1,
+  };
+}
+
+function findThrow(error: Error, root: string, file: string): Found {
+  return {
+    code: 'module_load_failed',
+    message: firstLine(error.message) || 'The module does not load.',
+    ...(placeOfStack(error, root) ?? { file, line: 1, column: 1 }),
+  };
+}
+
+function placeOfStack(error: Error, root: string): Pick<Found, 'file' | 'line' | 'column'> | undefined {
   for (const line of error.stack?.split('\n') ?? []) {
     const match = /(?:\(|at )(?:file:\/\/)?([^():]+):(\d+):(\d+)\)?$/.exec(line.trim());
     if (!match?.[1]?.startsWith(root + sep) || match[1].includes(`${sep}node_modules${sep}`)) continue;
@@ -48,15 +84,9 @@ function placeOfStack(error: Error, root: string): Place | undefined {
   return undefined;
 }
 
-function frameOf(root: string, { file, line, column }: Place): string {
-  let lines: string[];
-  try {
-    lines = readFileSync(join(root, file), 'utf8').split('\n');
-  } catch {
-    return '';
-  }
+function frameOf(root: string, { file, line, column }: Found): string {
   const first = Math.max(1, line - 2);
-  const shown = lines.slice(first - 1, line + 2);
+  const shown = readLines(root, file).slice(first - 1, line + 2);
   const width = String(first + shown.length).length;
   return shown
     .flatMap((text, index) => {
@@ -67,8 +97,17 @@ function frameOf(root: string, { file, line, column }: Place): string {
     .join('\n');
 }
 
+function readLines(root: string, file: string): string[] {
+  try {
+    return readFileSync(join(root, file), 'utf8').split('\n');
+  } catch {
+    return [];
+  }
+}
+
+/** The first line that says something; Vite's parser puts a title and colours around it. */
 function firstLine(text: string): string {
-  return text.split('\n')[0]?.trim() ?? '';
+  return stripVTControlCharacters(text).trim().split('\n')[0]?.trim() ?? '';
 }
 
 function toPosix(path: string): string {

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Box, Listener } from '@svc/runtime/host';
 import { CliError, EXIT } from '../errors.ts';
-import { formatBanner, formatGateHelp, formatProblem } from './banner.ts';
+import { formatBanner, formatGateHelp, formatProblem, isFirst } from './banner.ts';
 import { createCloser } from './closer.ts';
 import { openHost } from './host.ts';
 import type { Host } from './host.ts';
@@ -62,12 +62,12 @@ export async function startDev(options: DevOptions): Promise<DevServer> {
     const lock = await runtime.acquireLock(join(options.root, '.svc/dev.lock'));
     closer.add(async () => lock.release());
     const hosting = openHost({ root: options.root, say });
+    hosting.catch(() => {}); // heard of where it is awaited, below
     closer.add(async () => (await hosting.catch(() => undefined))?.close());
     const log = runtime.createLog({
       level: logLevel(options, env),
       write: (line) => void process.stderr.write(`${line}\n`),
     });
-    let hosted: Host;
     const stores = await openDevStores({ root: options.root, env, ports, slug: project.slug, log });
     closer.add(() => stores.close());
     const box = await runtime.createBox({
@@ -77,22 +77,28 @@ export async function startDev(options: DevOptions): Promise<DevServer> {
       journal: stores.journal,
       exclusive: stores.exclusive,
       provider: stores.provider,
-      defaultModel: () => runtime.readVariable(env, 'SVC_DEFAULT_MODEL') ?? hosted.config().model,
-      loadProgram: async () => (await hosting).program(),
+      defaultModel: () => runtime.readVariable(env, 'SVC_DEFAULT_MODEL') ?? host.config().model,
+      loadProgram: async () => host.program(),
       probes: stores.probes,
       services: () => stores.services(listener.url),
       isAllowedHost: runtime.createHostCheck({ listen: options.listen }),
     });
     closer.add(() => box.close());
+    // The types are written before the first answer: an editor that waits for the port finds them.
+    const host = await hosting;
     const listener = await runtime.listen(box.app, { port: ports.api, host: options.listen ? '0.0.0.0' : '127.0.0.1' });
     closer.add(() => listener.close());
     await stores.startServers();
-    hosted = await hosting;
-    hosted.onChange((program) => box.reload(program).then(() => box.problems()));
+    host.onChange(async (program) => {
+      // A gate that is about to open has begun to load the files as they were.
+      await box.gate.check();
+      await box.reload(program);
+      return box.problems();
+    });
     await box.gate.check();
     closer.add(writeDevFile(options.root, listener.url));
     const installation = await stores.ready;
-    return answer({ options, say, box, listener, stores, host: hosted, installation, closer, adapter: stores.adapter });
+    return answer({ options, say, box, listener, stores, host, installation, closer, adapter: stores.adapter });
   } catch (error) {
     await closer.close();
     throw toCliError(error);
@@ -142,10 +148,6 @@ function answer({ options, say, box, listener, stores, host, installation, close
   };
 }
 
-function isFirst<T extends { file: string; message: string }>(problem: T, index: number, all: T[]): boolean {
-  return all.findIndex(({ file, message }) => file === problem.file && message === problem.message) === index;
-}
-
 function checkFolder(root: string): void {
   const markers = ['svc.json', 'svc.config.ts', 'deep-agents', 'workflows'];
   if (markers.some((name) => existsSync(join(root, name)))) return;
@@ -173,10 +175,23 @@ function logLevel(options: DevOptions, env: NodeJS.ProcessEnv) {
 const PORT_BUSY =
   'Stop the other process, or move: svc dev --port 4243 for the API, SVC_DEV_PORT_OFFSET=100 for every port of this box.';
 
+/** What to do about a boot that failed; the message of the runtime says what happened. */
+const SUGGESTIONS: Record<string, (details: Record<string, unknown>) => string> = {
+  port_busy: () => PORT_BUSY,
+  already_running: ({ pid }) =>
+    pid ? `Press Ctrl-C in its terminal, or end it: kill ${String(pid)}` : 'Wait for it to end, then try again.',
+  secret_key_invalid: () => 'Correct SVC_SECRET_KEY, or unset it to use the key in .svc/secret.key.',
+  secret_key_wrong: () => 'Set SVC_SECRET_KEY to the key of the first boot, or unset it if that was .svc/secret.key.',
+};
+
 /** Errors of the runtime carry a code; the ones a person can act on keep it, a port or a flag is `generic` by contract. */
 function toCliError(error: unknown): unknown {
-  const { code, message } = error as { code?: unknown; message?: string };
+  const { code, message = '', details = {} } = error as Partial<CliError>;
   if (error instanceof CliError || typeof code !== 'string' || !/^[a-z_]+$/.test(code)) return error;
-  if (code === 'port_busy') return new CliError('generic', message ?? '', { suggestion: PORT_BUSY });
-  return new CliError(code, message ?? '', { exitCode: EXIT.generic });
+  const suggestion = SUGGESTIONS[code]?.(details);
+  return new CliError(code === 'port_busy' ? 'generic' : code, message, {
+    details,
+    exitCode: EXIT.generic,
+    ...(suggestion ? { suggestion } : {}),
+  });
 }

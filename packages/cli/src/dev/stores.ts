@@ -163,13 +163,14 @@ async function openJournal({
       ? await openSqliteJournal({ path, driver: opener.driver })
       : await openOnPglite(database);
   if (!recorded) writeRecord(dir, choice);
-  return {
-    journal,
-    adapter:
-      choice === 'sqlite'
-        ? `SQLite (${opener?.driver})`
-        : `PGlite (no SQLite opens here: ${reasons.join(' ') || 'recorded so'})`,
-  };
+  return { journal, adapter: formatAdapter(choice, opener?.driver, reasons) };
+}
+
+function formatAdapter(choice: 'sqlite' | 'pglite', driver: string | undefined, reasons: string[]): string {
+  if (choice === 'sqlite') return `SQLite (${driver})`;
+  // SQLite opens here, and did not where this workspace began.
+  if (driver) return 'PGlite (as .svc/stores.json records)';
+  return `PGlite (no SQLite opens here: ${reasons.join(' ')})`;
 }
 
 async function openOnPglite(database: Database): Promise<Journal> {

@@ -1,0 +1,34 @@
+// @ts-check
+/**
+ * Measures and prints one JSON line per figure; nothing here passes or fails a build.
+ *   node bench/main.mjs [compiler] [engine] [dev] [size]     default: all, one after the other
+ * A busy machine shows in `load` of the first and the last line: compare figures of quiet runs.
+ */
+import { availableParallelism, cpus, loadavg } from 'node:os';
+
+const SUITES = ['compiler', 'engine', 'dev', 'size'];
+
+const names = process.argv.slice(2).filter((name) => name !== '--');
+const unknown = names.filter((name) => !SUITES.includes(name));
+if (unknown.length > 0) {
+  console.error(`There is no benchmark "${unknown[0]}". There are: ${SUITES.join(', ')}.`);
+  process.exitCode = 1;
+} else {
+  print({ bench: 'machine', node: process.version, cpus: availableParallelism(), cpu: cpus()[0]?.model, load: load() });
+  for (const name of names.length > 0 ? names : SUITES) {
+    const { run } = await import(`./${name}.mjs`);
+    await run(print);
+  }
+  print({ bench: 'machine', load: load() });
+}
+
+// --- internal ---
+
+/** @param {object} line */
+function print(line) {
+  console.log(JSON.stringify(line));
+}
+
+function load() {
+  return loadavg().map((value) => Number(value.toFixed(2)));
+}
