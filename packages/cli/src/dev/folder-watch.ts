@@ -131,7 +131,7 @@ interface Folder {
 }
 
 /** A save is several events; this is the quiet after the last one. */
-const SETTLE_MS = 4;
+const SETTLE_MS = 2;
 /** Two writes within one tick of the file system's clock leave the same times. */
 const CLOCK_TICK_MS = 50;
 
