@@ -46,19 +46,37 @@ async function benchSqlite(root, durability, print) {
   for (let turn = 0; turn < ROUNDS; turn++) {
     note('bare_a', 100 / (await timed(() => bare.steps(100))));
     note('a', 100 / (await timed(async () => bench.finish(await bench.start('steps', { count: 100 })))));
-    for (let i = 0; i < 40; i++) note('b', (await timed(async () => bench.finish(await bench.start('steps', { count: 1 })))) * 1_000);
+    for (let i = 0; i < 40; i++)
+      note('b', (await timed(async () => bench.finish(await bench.start('steps', { count: 1 })))) * 1_000);
     note('bare_c', 5_000 / (await timed(() => bare.batches(1_000, 5))));
-    note('c', 5_000 / (await timed(async () => {
-      const runs = await Promise.all(Array.from({ length: 1_000 }, () => bench.start('steps', { count: 5 })));
-      await Promise.all(runs.map(bench.finish));
-    })));
+    note(
+      'c',
+      5_000 /
+        (await timed(async () => {
+          const runs = await Promise.all(Array.from({ length: 1_000 }, () => bench.start('steps', { count: 5 })));
+          await Promise.all(runs.map(bench.finish));
+        })),
+    );
     note('d', ((await timed(async () => bench.finish(await bench.start('steps', { count: 3_000 })))) / 3_000) * 1_000);
   }
   const line = (/** @type {string} */ name) => round(median(seen[name] ?? []), name === 'b' || name === 'd' ? 3 : 0);
   const store = { store: 'sqlite', durability };
-  print({ bench: 'engine.a', ...store, steps_per_s: line('a'), bare: line('bare_a'), ratio: round(line('a') / line('bare_a'), 2) });
+  print({
+    bench: 'engine.a',
+    ...store,
+    steps_per_s: line('a'),
+    bare: line('bare_a'),
+    ratio: round(line('a') / line('bare_a'), 2),
+  });
   print({ bench: 'engine.b', ...store, p50_ms: line('b') });
-  print({ bench: 'engine.c', ...store, steps_per_s: line('c'), bare: line('bare_c'), ratio: round(line('c') / line('bare_c'), 2), rss_mib: round(process.memoryUsage().rss / 2 ** 20) });
+  print({
+    bench: 'engine.c',
+    ...store,
+    steps_per_s: line('c'),
+    bare: line('bare_c'),
+    ratio: round(line('c') / line('bare_c'), 2),
+    rss_mib: round(process.memoryUsage().rss / 2 ** 20),
+  });
   print({ bench: 'engine.d', ...store, ms_per_step: line('d') });
   await bench.close();
   bare.close();
@@ -103,7 +121,10 @@ async function add(a: number, b: number) {
       rollupOptions: {
         input: file,
         external: /^@svc\/runtime/,
-        output: { entryFileNames: 'steps.mjs', paths: { '@svc/runtime': runtime('index'), '@svc/runtime/internal': runtime('internal') } },
+        output: {
+          entryFileNames: 'steps.mjs',
+          paths: { '@svc/runtime': runtime('index'), '@svc/runtime/internal': runtime('internal') },
+        },
       },
     },
   });
@@ -167,7 +188,9 @@ function openBare(path, durability) {
       insert.run(id, seq, seq, '1[1]');
     }
   });
-  const createMany = db.transaction((/** @type {number} */ count) => Array.from({ length: count }, () => create.run().lastInsertRowid));
+  const createMany = db.transaction((/** @type {number} */ count) =>
+    Array.from({ length: count }, () => create.run().lastInsertRowid),
+  );
   return {
     async steps(/** @type {number} */ count) {
       const id = create.run().lastInsertRowid;

@@ -10,7 +10,9 @@ test('a new workspace has the shell, its name and its ignore file', () => {
   const dir = newDir('My Shop');
   const { name, files } = createWorkspace({ dir });
   expect(name).toBe('my-shop');
-  expect(files).toEqual(expect.arrayContaining(['.gitignore', 'README.md', 'package.json', 'svc.json', 'tsconfig.json']));
+  expect(files).toEqual(
+    expect.arrayContaining(['.gitignore', 'README.md', 'package.json', 'svc.json', 'tsconfig.json']),
+  );
   expect(JSON.parse(readFileSync(join(dir, 'svc.json'), 'utf8'))).toEqual({ slug: 'my-shop' });
   expect(readFileSync(join(dir, 'package.json'), 'utf8')).not.toContain('{{');
   expect(existsSync(join(dir, 'workflows'))).toBe(true);
