@@ -1,6 +1,6 @@
 import type { Problem } from '@svc/runtime/host';
 import { contractPayload } from '@svc/runtime/host';
-import type { DevPayload } from './start.ts';
+import type { DevPayload } from './payload.ts';
 
 export interface BannerOptions {
   payload: DevPayload;

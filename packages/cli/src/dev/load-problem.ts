@@ -67,12 +67,18 @@ function findMissingModule(error: Error, root: string): Found | undefined {
   };
 }
 
-function findThrow(error: Error, root: string, file: string): Found {
+function findThrow(error: LoadError, root: string, file: string): Found {
   return {
     code: 'module_load_failed',
-    message: firstLine(error.message) || 'The module does not load.',
+    message: sentenceOf(error),
     ...(placeOfStack(error, root) ?? { file, line: 1, column: 1 }),
   };
+}
+
+/** What went wrong; where Vite's parser says only how many errors there are, the first of them. */
+function sentenceOf({ errors, message }: LoadError): string {
+  const text = firstLine(errors?.[0]?.message ?? message).replace(/^\[\w+\]\s*/, '');
+  return text || 'The module does not load.';
 }
 
 function placeOfStack(error: Error, root: string): Pick<Found, 'file' | 'line' | 'column'> | undefined {

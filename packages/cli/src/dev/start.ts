@@ -6,7 +6,9 @@ import { formatBanner, formatGateHelp, formatProblem, isFirst } from './banner.t
 import { createCloser } from './closer.ts';
 import { openHost } from './host.ts';
 import type { Host } from './host.ts';
+import { readLogLevel } from './environment.ts';
 import { readPorts } from './ports.ts';
+import type { DevPayload } from './payload.ts';
 import { readProject } from './project.ts';
 import { openDevStores } from './stores.ts';
 import type { DevStores } from './stores.ts';
@@ -36,17 +38,6 @@ export interface DevServer {
   close(): Promise<void>;
 }
 
-export interface DevPayload extends Record<string, unknown> {
-  emulator_url: string;
-  agent_url: string;
-  public_url: null;
-  deeplink: null;
-  local_dev_installation_id: string;
-  gate: { open: boolean; reason: string };
-  deep_agents: string[];
-  services: { postgres_url: string; s3_endpoint: string; s3_bucket: string };
-}
-
 /**
  * Boots the local runtime: embedded stores in `.svc/`, generated types, hot reload, every route. Resolves once it
  * serves and the database is ready; chat answers earlier.
@@ -65,7 +56,7 @@ export async function startDev(options: DevOptions): Promise<DevServer> {
     hosting.catch(() => {}); // heard of where it is awaited, below
     closer.add(async () => (await hosting.catch(() => undefined))?.close());
     const log = runtime.createLog({
-      level: logLevel(options, env),
+      level: readLogLevel(env, options.verbose),
       write: (line) => void process.stderr.write(`${line}\n`),
     });
     const stores = await openDevStores({ root: options.root, env, ports, slug: project.slug, log });
@@ -131,6 +122,8 @@ function answer({ options, say, box, listener, stores, host, installation, close
     deep_agents: box.agentNames(),
     services: stores.endpoints,
   };
+  if (existsSync(join(options.root, 'src/schema.ts')))
+    say('src/schema.ts is not migrated by this version: apply its migrations yourself.');
   if (options.listen)
     say('Everyone on this network can call this box: --listen binds every address and dev checks no credential.');
   for (const problem of [...host.problems(), ...box.problems()].filter(isFirst)) say(formatProblem(problem));
@@ -163,13 +156,6 @@ function writeDevFile(root: string, url: string): () => Promise<void> {
   mkdirSync(join(root, '.svc'), { recursive: true });
   writeFileSync(file, JSON.stringify({ pid: process.pid, url, startedAt: new Date().toISOString() }));
   return async () => rmSync(file, { force: true });
-}
-
-function logLevel(options: DevOptions, env: NodeJS.ProcessEnv) {
-  const level = env.SVC_LOG_LEVEL?.trim();
-  if (level === 'debug' || level === 'info' || level === 'warn' || level === 'error' || level === 'silent')
-    return level;
-  return options.verbose ? 'debug' : 'error';
 }
 
 const PORT_BUSY =

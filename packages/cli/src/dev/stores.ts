@@ -19,6 +19,7 @@ import {
   startObjectServer,
 } from '@svc/runtime/host';
 import { CliError } from '../errors.ts';
+import { readDatabaseUrl, readProvider } from './environment.ts';
 import type { Ports } from './ports.ts';
 
 export interface DevStores {
@@ -50,7 +51,7 @@ export async function openDevStores(options: DevStoresOptions): Promise<DevStore
   const { root, env, ports, slug } = options;
   const dir = join(root, '.svc');
   mkdirSync(dir, { recursive: true });
-  const databaseUrl = readVariable(env, 'DATABASE_URL');
+  const databaseUrl = readDatabaseUrl(env);
   const pglite = databaseUrl === undefined ? openPglite({ dataDir: join(dir, 'pgdata') }) : undefined;
   const database = openDatabase(pglite ?? openPg(databaseUrl ?? ''));
   const master = await loadMasterKey({ value: readVariable(env, 'SVC_SECRET_KEY'), file: join(dir, 'secret.key') });
@@ -73,7 +74,7 @@ export async function openDevStores(options: DevStoresOptions): Promise<DevStore
     ready,
     endpoints,
     provider: {
-      environment: readProviderEnvironment(env),
+      environment: readProvider(env),
       store: createProviderStore(database.db, secrets),
       egress: {
         allowLoopback: true,
@@ -201,13 +202,6 @@ function journalUnavailable(dir: string, reasons: string[]): CliError {
         'Install the packages again with the Node you run, unset SVC_SQLITE_DRIVER, or move the file and .svc/stores.json away to begin with no runs.',
     },
   );
-}
-
-function readProviderEnvironment(env: NodeJS.ProcessEnv) {
-  const baseUrl = readVariable(env, 'MODEL_PROVIDER_BASE_URL');
-  const apiKey = readVariable(env, 'MODEL_PROVIDER_API_KEY');
-  if (baseUrl === undefined) return undefined;
-  return apiKey === undefined ? { baseUrl } : { baseUrl, apiKey };
 }
 
 /** The object store's secret follows from the secret key, so that it stays the same and is in no second file to lose. */

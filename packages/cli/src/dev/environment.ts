@@ -1,0 +1,43 @@
+import type { BoxOptions, LogLevel } from '@svc/runtime/host';
+import { readVariable } from '@svc/runtime/host';
+import { usageError } from '../errors.ts';
+
+const LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const;
+
+/** What is logged as JSON on stderr: SVC_LOG_LEVEL, else everything under `--verbose`, else errors. */
+export function readLogLevel(env: NodeJS.ProcessEnv, verbose: boolean): LogLevel | 'silent' {
+  const text = readVariable(env, 'SVC_LOG_LEVEL');
+  if (text === undefined) return verbose ? 'debug' : 'error';
+  const level = LEVELS.find((known) => known === text);
+  if (level) return level;
+  throw usageError(
+    `SVC_LOG_LEVEL is "${text}"; it must be one of ${LEVELS.join(', ')}.`,
+    'For example: SVC_LOG_LEVEL=debug svc dev',
+  );
+}
+
+/** The provider the environment names; undefined: none. */
+export function readProvider(env: NodeJS.ProcessEnv): BoxOptions['provider']['environment'] {
+  const baseUrl = readVariable(env, 'MODEL_PROVIDER_BASE_URL');
+  const apiKey = readVariable(env, 'MODEL_PROVIDER_API_KEY');
+  if (baseUrl === undefined) return undefined;
+  checkUrl('MODEL_PROVIDER_BASE_URL', baseUrl, ['http:', 'https:'], 'https://provider.example/v1');
+  return apiKey === undefined ? { baseUrl } : { baseUrl, apiKey };
+}
+
+/** The server to use instead of the embedded database; undefined: none. */
+export function readDatabaseUrl(env: NodeJS.ProcessEnv): string | undefined {
+  const url = readVariable(env, 'DATABASE_URL');
+  if (url !== undefined)
+    checkUrl('DATABASE_URL', url, ['postgres:', 'postgresql:'], 'postgres://user:password@host:5432/name');
+  return url;
+}
+
+// --- internal ---
+
+/** The value is not repeated: it may carry a password. */
+function checkUrl(name: string, text: string, protocols: string[], example: string): void {
+  if (URL.canParse(text) && protocols.includes(new URL(text).protocol)) return;
+  const schemes = protocols.map((protocol) => `${protocol}//`).join(' or ');
+  throw usageError(`${name} is not an address that begins with ${schemes}.`, `For example: ${name}=${example}`);
+}
