@@ -48,8 +48,7 @@ export async function bootBox({ root, modelUrl, nodeArgs = [] }) {
   child.stderr.setEncoding('utf8').on('data', (text) => (said += text));
   const agent = new Agent({ keepAlive: true });
   const call = (/** @type {string} */ path, /** @type {object | undefined} */ body = undefined) => {
-    if (child.exitCode !== null)
-      throw new Error(`svc dev ended with ${child.exitCode}. It said:\n${said}`);
+    if (child.exitCode !== null) throw new Error(`svc dev ended with ${child.exitCode}. It said:\n${said}`);
     return send(`http://127.0.0.1:${port}${path}`, body, agent);
   };
   return {
@@ -66,18 +65,18 @@ export async function bootBox({ root, modelUrl, nodeArgs = [] }) {
 }
 
 /**
- * Asks again until the answer fits; tells when it did, on the clock of `performance.now()`.
+ * Asks again until the answer fits; tells when it did, on the clock of `performance.now()`. The pause in between leaves
+ * the box time for its own work: asked without one, it answers questions instead.
  * @param {() => Promise<Answer>} ask
  * @param {(answer: Answer) => boolean} fits
- * @param {{ pauseMs?: number }} [options]
  */
-export async function askUntil(ask, fits, { pauseMs = 0 } = {}) {
+export async function askUntil(ask, fits) {
   const deadline = performance.now() + TIMEOUT_MS;
   for (;;) {
     const answer = await ask();
     if (fits(answer)) return performance.now();
     if (performance.now() > deadline) throw new Error(`No fitting answer in time. The last: ${JSON.stringify(answer)}`);
-    if (pauseMs > 0) await wait(pauseMs);
+    await wait(PAUSE_MS);
   }
 }
 
@@ -96,6 +95,7 @@ const CLI = fileURLToPath(new URL('../packages/cli/bin.mjs', import.meta.url));
 const PLAYGROUND = fileURLToPath(new URL('../playground', import.meta.url));
 const CHAT = '/wire-a/v1/chat/completions';
 const TIMEOUT_MS = 60_000;
+const PAUSE_MS = 5;
 
 /** A free port for the API, and an offset at which the ports of the stores are free. */
 async function findPorts() {

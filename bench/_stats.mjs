@@ -6,13 +6,13 @@ export function median(values) {
 }
 
 /**
- * The value that the share `q` of the others does not exceed.
+ * The smallest of the values that at least the share `q` of them does not exceed.
  * @param {number[]} values
  * @param {number} q
  */
 export function quantile(values, q) {
   const sorted = values.toSorted((a, b) => a - b);
-  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * q))] ?? Number.NaN;
+  return sorted[Math.max(0, Math.ceil(sorted.length * q) - 1)] ?? Number.NaN;
 }
 
 /**

@@ -1,9 +1,11 @@
 // @ts-check
+import { randomUUID } from 'node:crypto';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { startModelServer } from '../playground/model-server.mjs';
 import { askUntil, bootBox, makeWorkspace, readRss } from './_box.mjs';
+import { startEchoModel } from './_echo.mjs';
 import { median, quantile, round } from './_stats.mjs';
 
 const BOOTS = 7;
@@ -30,7 +32,7 @@ export async function run(print) {
       report(`dev.${kind}_first_chat`, 'ms', boots.ms);
       report(`dev.rss_${kind}`, 'mb', boots.mb);
     }
-    for (const [bench, values] of Object.entries(await measureEdits(options))) report(bench, 'ms', values, 1);
+    for (const [bench, values] of Object.entries(await measureEdits(workspace.root))) report(bench, 'ms', values, 1);
   } finally {
     workspace.remove();
     await model.close();
@@ -40,7 +42,6 @@ export async function run(print) {
 // --- internal ---
 
 /** @typedef {import('./_box.mjs').Box} Box */
-/** @typedef {import('./_box.mjs').Answer} Answer */
 /** @typedef {{ root: string, modelUrl: string }} Options */
 
 /** @param {(line: object) => void} print */
@@ -84,7 +85,6 @@ function firstChat(box) {
   return askUntil(
     () => box.chat('say:hello'),
     ({ status }) => status === 200,
-    { pauseMs: 5 },
   );
 }
 
@@ -95,70 +95,86 @@ async function idleMemory(box) {
   await askUntil(
     () => box.call(`/api/runs/${runId}`),
     ({ text }) => JSON.parse(text).status === 'completed',
-    { pauseMs: 20 },
   );
   await wait(IDLE_MS);
   return readRss(box.pid);
 }
 
 /**
- * Edits that a tool's result shows, and beside them how long a chat with that tool takes when nothing was edited.
- * @param {Options} options
+ * Edits of an agent's instructions and of a module they come from, and beside them how long a chat takes when nothing
+ * was edited.
+ * @param {string} root
  */
-async function measureEdits({ root, ...options }) {
-  const box = await bootBox({ root, ...options });
+async function measureEdits(root) {
+  const agent = join(root, 'deep-agents/support/index.ts');
+  const module = join(root, 'lib/orders.ts');
+  rewrite(agent, 'import { findOrder }', 'import { findOrder, NOTE }');
+  rewrite(agent, "instructions: '", "instructions: NOTE + '");
+  writeFileSync(module, `${readFileSync(module, 'utf8')}\nexport const NOTE = '';\n`);
+  const model = await startEchoModel();
+  const box = await bootBox({ root, modelUrl: model.url });
   try {
     await firstChat(box);
-    const agent = {
-      file: join(root, 'deep-agents/support/index.ts'),
-      replace: 'There is no order',
-      ask: () => box.chat('tool:lookup_order {"orderId": "none"}'),
-    };
-    const module = {
-      file: join(root, 'lib/orders.ts'),
-      replace: 'Desk lamp',
-      ask: () => box.chat('tool:lookup_order {"orderId": "A-101"}'),
-    };
     return {
-      'dev.chat': await repeat(EDITS, () => measureChat(agent.ask)),
-      'dev.edit_agent': await measureEditsOf(agent),
-      'dev.edit_module': await measureEditsOf(module),
+      'dev.chat': await repeat(EDITS, () => measureChat(box)),
+      'dev.edit_agent': await measureEditsOf(box, agent, "NOTE + '"),
+      'dev.edit_module': await measureEditsOf(box, module, "NOTE = '"),
     };
   } finally {
     await box.stop();
+    await model.close();
   }
 }
 
-/** @param {() => Promise<Answer>} ask */
-async function measureChat(ask) {
+/** @param {Box} box */
+async function measureChat(box) {
   const started = performance.now();
-  return (await askUntil(ask, ({ status }) => status === 200)) - started;
+  await box.chat('hello');
+  return performance.now() - started;
 }
 
 /**
- * From just before the file is written to the answer that shows it, asking without a pause.
- * @param {{ file: string, replace: string, ask: () => Promise<Answer> }} edit
+ * From just before the file is written to the answer that shows what was written after `place`.
+ * @param {Box} box
+ * @param {string} file
+ * @param {string} place
  */
-function measureEditsOf({ file, replace, ask }) {
+function measureEditsOf(box, file, place) {
   const source = readFileSync(file, 'utf8');
-  return repeat(EDITS, async (n) => {
-    const mark = `Edit ${n}.`;
+  return repeat(EDITS, async () => {
+    const mark = randomUUID();
     const started = performance.now();
-    writeFileSync(file, source.replace(replace, mark));
-    return (await askUntil(ask, ({ text }) => text.includes(mark))) - started;
+    writeFileSync(file, source.replace(place, `${place}${mark} `));
+    return (
+      (await askUntil(
+        () => box.chat('hello'),
+        ({ text }) => text.includes(mark),
+      )) - started
+    );
   });
 }
 
 /**
+ * @param {string} file
+ * @param {string} before
+ * @param {string} after
+ */
+function rewrite(file, before, after) {
+  const text = readFileSync(file, 'utf8');
+  if (!text.includes(before)) throw new Error(`"${file}" has no "${before}" to measure an edit with.`);
+  writeFileSync(file, text.replace(before, after));
+}
+
+/**
  * @param {number} rounds
- * @param {(round: number) => Promise<number>} measure
+ * @param {() => Promise<number>} measure
  */
 async function repeat(rounds, measure) {
   const values = [];
   for (let i = 0; i < rounds; i++) {
     // Away from the end of the round before, by a different amount each time.
     await wait(100 + Math.random() * 50);
-    values.push(await measure(i));
+    values.push(await measure());
   }
   return values;
 }

@@ -147,7 +147,9 @@ function findOnlyThrough(name, lockfile) {
 function resolveIn(packages, from, name) {
   const path = `${from}${from && '/'}node_modules/${name}`;
   if (path in packages) return path;
-  return from === '' ? undefined : resolveIn(packages, from.replace(/(?:^|\/)node_modules\/(?:@[^/]+\/)?[^/]+$/, ''), name);
+  return from === ''
+    ? undefined
+    : resolveIn(packages, from.replace(/(?:^|\/)node_modules\/(?:@[^/]+\/)?[^/]+$/, ''), name);
 }
 
 /** @param {string} path */

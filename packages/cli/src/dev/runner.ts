@@ -1,19 +1,16 @@
 import { createServerModuleRunnerTransport } from 'vite';
 import type { RunnableDevEnvironment } from 'vite';
-import { createDefaultImportMeta, createNodeImportMeta, ESModulesEvaluator, ModuleRunner } from 'vite/module-runner';
+import { createDefaultImportMeta, createNodeImportMeta, ModuleRunner } from 'vite/module-runner';
 import type { ModuleRunnerImportMeta } from 'vite/module-runner';
 
 /** The module runner of a Vite environment: Vite's own, but for what `import.meta` costs. */
 export function createRunner(environment: RunnableDevEnvironment): ModuleRunner {
-  return new ModuleRunner(
-    {
-      transport: createServerModuleRunnerTransport({ channel: environment.hot }),
-      hmr: false,
-      createImportMeta,
-      sourcemapInterceptor: 'node',
-    },
-    new ESModulesEvaluator(),
-  );
+  return new ModuleRunner({
+    transport: createServerModuleRunnerTransport({ channel: environment.hot }),
+    hmr: false,
+    createImportMeta,
+    sourcemapInterceptor: 'node',
+  });
 }
 
 // --- internal ---
