@@ -3,11 +3,12 @@ import { literalText, patternNames, positionOf, unwrap } from './ast.ts';
 import type { Node, Position } from './ast.ts';
 import { checkCaptures } from './check/captures.ts';
 import { checkDirectives } from './check/directives.ts';
-import { checkModuleState } from './check/module-state.ts';
 import type { Finding } from './finding.ts';
 import { findFunctions, isWorkflow, stepName } from './functions.ts';
 import type { FoundFunctions, MarkedFunction } from './functions.ts';
 import type { Parse } from './parse.ts';
+import { findUnits } from './units.ts';
+import type { ReplayFacts } from './units.ts';
 
 /** What one file says, as plain data: nothing in it depends on another file. */
 export interface FileFacts {
@@ -23,6 +24,8 @@ export interface FileFacts {
   steps: StepFacts[];
   /** The literal `name` of the default export's `defineDeepAgent({ name })`. */
   agentName?: { value: string } & Position;
+  /** What its functions do that a replay minds. Left out: nothing. */
+  replay?: ReplayFacts;
   findings: Finding[];
 }
 
@@ -46,6 +49,7 @@ export function analyseFile(code: string, file: string, parse: Parse): FileFacts
   const found = findFunctions(program);
   const exported = readExports(program);
   const agentName = findAgentName(program, exported);
+  const replay = findUnits({ code, program, marked: found.marked, exported });
   return {
     depth: 'full',
     imports: [...new Set([...readImports(program), ...found.dynamicImports])],
@@ -54,6 +58,7 @@ export function analyseFile(code: string, file: string, parse: Parse): FileFacts
     workflows: found.marked.filter(isWorkflow).map((one) => toWorkflow(one, exported)),
     steps: found.marked.flatMap(toStep),
     ...(agentName && { agentName }),
+    ...(replay && { replay }),
     findings: findAll(program, found),
   };
 }
@@ -105,11 +110,7 @@ const RELATIVE_IMPORT = /\b(?:from|import)\s*\(?\s*(['"])(\.{1,2}\/[^'"\n]+)\1/g
 
 function findAll(program: t.Program, found: FoundFunctions): Finding[] {
   if (found.marked.length === 0 && found.strings.length === 0) return [];
-  const findings = [
-    ...checkDirectives(found),
-    ...checkCaptures(program, found.marked),
-    ...checkModuleState(program, found.marked),
-  ];
+  const findings = [...checkDirectives(found), ...checkCaptures(program, found.marked)];
   return findings.sort((a, b) => a.line - b.line || a.column - b.column);
 }
 

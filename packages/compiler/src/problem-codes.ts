@@ -12,7 +12,10 @@ export const PROBLEM_CODES = {
   workflow_duplicate: "A workflow file has more than one exported function marked 'use workflow'.",
   workflow_not_exported: "The function marked 'use workflow' is not exported.",
   workflow_outside_folder: "'use workflow' stands in a file that is no workflow file.",
-  workflow_module_state: 'A workflow body assigns a variable of the module, which a replay would do again.',
+  workflow_module_state:
+    'A workflow body assigns a variable of a module, or changes an object of one, which a replay would do again.',
+  workflow_not_replayable:
+    'A workflow body calls what a replay could not repeat: a timer, the network, a file, true randomness.',
   directive_misspelled: 'A text is nearly a directive.',
   directive_misplaced: "A directive is not the first statement of a function's body.",
   directive_conflict: "A function is marked 'use workflow' and 'use step'.",

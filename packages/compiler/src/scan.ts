@@ -3,6 +3,7 @@ import type { FileFacts } from './analyse.ts';
 import { createFactsCache } from './facts-cache.ts';
 import type { FactsCache } from './facts-cache.ts';
 import { findFile, listFolder } from './files.ts';
+import { listReached } from './reach.ts';
 
 /** What a scan of the workspace found, as plain data. Every path is relative to the root, with forward slashes. */
 export interface Scan {
@@ -12,6 +13,8 @@ export interface Scan {
   strays: string[];
   /** What every file named here says. */
   files: Record<string, FileFacts>;
+  /** The file every relative import of them means: by importer, then by specifier. */
+  links: Record<string, Record<string, string>>;
   hasConfigSchema: boolean;
 }
 
@@ -63,11 +66,12 @@ interface Walk {
   root: string;
   cache: FactsCache;
   files: Record<string, FileFacts>;
+  links: Record<string, Record<string, string>>;
   resolved: Map<string, string | undefined>;
 }
 
 function scanOnce(root: string, cache: FactsCache): Scan {
-  const walk: Walk = { root, cache, files: {}, resolved: new Map() };
+  const walk: Walk = { root, cache, files: {}, links: {}, resolved: new Map() };
   const agents: ScannedEntry[] = [];
   for (const { name, file } of listAgents(root)) {
     if (readInto(walk, file, 'full')) agents.push({ name, file, modules: listModules(walk, file) });
@@ -79,12 +83,13 @@ function scanOnce(root: string, cache: FactsCache): Scan {
     const modules = listModules(walk, file);
     const hasInputSchema = hasExport(walk, file, 'inputSchema');
     const hasOutputSchema = hasExport(walk, file, 'outputSchema');
+    readReached(walk, file);
     workflows.push({ name, file, modules, hasInputSchema, hasOutputSchema });
   }
   for (const file of strays) readInto(walk, file, 'imports');
   cache.save();
   const hasConfigSchema = findFile(join(root, 'config.schema.ts')) !== undefined;
-  return { agents, workflows, strays, files: walk.files, hasConfigSchema };
+  return { agents, workflows, strays, files: walk.files, links: walk.links, hasConfigSchema };
 }
 
 function listAgents(root: string): { name: string; file: string }[] {
@@ -132,13 +137,23 @@ function listModules(walk: Walk, entry: string): string[] {
   return [...seen];
 }
 
-function resolveModule({ root, resolved }: Walk, importer: string, specifier: string): string | undefined {
+/** A body may call into these modules, so what their functions do has to be known: their imports alone are not enough. */
+function readReached(walk: Walk, file: string): void {
+  listReached(file, {
+    read: (module) => readInto(walk, module, 'full'),
+    resolve: (importer, specifier) => resolveModule(walk, importer, specifier),
+  });
+}
+
+function resolveModule({ root, resolved, links }: Walk, importer: string, specifier: string): string | undefined {
   const path = posix.join(posix.dirname(importer), specifier.replace(/\?.*$/, ''));
   if (!resolved.has(path)) {
     const found = candidatesOf(path).find((file) => findFile(join(root, file)) !== undefined);
     resolved.set(path, found?.includes('node_modules/') ? undefined : found);
   }
-  return resolved.get(path);
+  const file = resolved.get(path);
+  if (file !== undefined) (links[importer] ??= {})[specifier] = file;
+  return file;
 }
 
 function candidatesOf(path: string): string[] {

@@ -16,6 +16,8 @@ export interface Binding {
   scope: Scope;
   /** The declaration: a declarator, a function, a class, an import. */
   node: Node;
+  /** Of an import: the specifier it comes from. */
+  source?: string;
 }
 
 export interface Reference {
@@ -28,12 +30,17 @@ export interface Reference {
 
 /** Every use of a name that can run, with the declaration it means. Types are not uses. */
 export function resolveReferences(program: t.Program): Reference[] {
+  return resolveNames(program).references;
+}
+
+/** The same, with the names the module itself declares. */
+export function resolveNames(program: t.Program): { references: Reference[]; scope: Scope } {
   const references: Reference[] = [];
   const scope = openScope(program, undefined);
   collectVars(program, scope);
   declareStatements(program.body, scope);
   visitChildren(program, { scope, references });
-  return references;
+  return { references, scope };
 }
 
 // --- internal ---
@@ -47,8 +54,9 @@ function openScope(node: Node, parent: Scope | undefined): Scope {
   return { node, parent, inFunction: isFunction(node) || (parent?.inFunction ?? false), bindings: new Map() };
 }
 
-function declare(scope: Scope, name: string, node: Node): void {
-  if (!scope.bindings.has(name)) scope.bindings.set(name, { name, scope, node });
+function declare(scope: Scope, name: string, node: Node, source?: string): void {
+  if (scope.bindings.has(name)) return;
+  scope.bindings.set(name, { name, scope, node, ...(source !== undefined && { source }) });
 }
 
 function visit(node: Node, at: Visit): void {
@@ -175,8 +183,9 @@ function declareStatements(statements: readonly Node[], scope: Scope): void {
     const node = isExport ? statement.declaration : statement;
     if (!node) continue;
     if (node.type === 'VariableDeclaration') declareVariables(node, scope);
-    else if (node.type === 'ImportDeclaration') for (const one of node.specifiers) declare(scope, one.local.name, one);
-    else if (node.type in DECLARATIONS && 'id' in node && node.id?.type === 'Identifier') {
+    else if (node.type === 'ImportDeclaration') {
+      for (const one of node.specifiers) declare(scope, one.local.name, one, node.source.value);
+    } else if (node.type in DECLARATIONS && 'id' in node && node.id?.type === 'Identifier') {
       declare(scope, node.id.name, node);
     }
   }

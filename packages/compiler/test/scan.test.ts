@@ -130,6 +130,7 @@ describe('a scan', () => {
       workflows: [],
       strays: [],
       files: {},
+      links: {},
       hasConfigSchema: false,
     });
   });
@@ -143,7 +144,7 @@ describe('a check', () => {
       entry('other', 'workflows/other.workflow.ts'),
       entry('refund', 'workflows/refund.workflow.ts'),
     ];
-    const scan: Scan = { agents, workflows, strays: [], files: {}, hasConfigSchema: false };
+    const scan: Scan = { agents, workflows, strays: [], files: {}, links: {}, hasConfigSchema: false };
     const clashes = (await checkScan(scan, createWorkspace())).filter(({ code }) => code === 'name_clash');
     expect(clashes.map(({ file, message }) => [file, message])).toEqual([
       ['workflows/Refund.workflow.ts', 'The workflows "Refund" and "refund" differ only in case. Rename one of them.'],

@@ -6,6 +6,7 @@ import { checkEntries } from './entries.ts';
 import { toProblems } from './frame.ts';
 import type { FoundIn } from './frame.ts';
 import { checkNames } from './names.ts';
+import { checkReplay } from './replay.ts';
 
 export interface CheckOptions {
   root: string;
@@ -25,7 +26,7 @@ export function checkScan(scan: Scan, root: string): Promise<Problem[]> {
   const found: FoundIn[] = Object.entries(scan.files).flatMap(([file, { findings }]) =>
     findings.map((finding) => ({ ...finding, file })),
   );
-  return toProblems(root, [...checkNames(scan), ...checkEntries(scan), ...found].sort(byPlace));
+  return toProblems(root, [...checkNames(scan), ...checkEntries(scan), ...checkReplay(scan), ...found].sort(byPlace));
 }
 
 // --- internal ---

@@ -1,0 +1,117 @@
+import type { types as t } from '@babel/core';
+import type { Exported } from './analyse.ts';
+import type { Node, Position } from './ast.ts';
+import { isWorkflow } from './functions.ts';
+import type { MarkedFunction } from './functions.ts';
+import { createOrigins, under } from './origins.ts';
+import type { Origins } from './origins.ts';
+import { mayCallRefused } from './replay-table.ts';
+import type { Target } from './replay-table.ts';
+import { findStates } from './states.ts';
+import type { StateKind } from './states.ts';
+import { readUnit } from './unit-effects.ts';
+import { declarationOf, listUnits } from './unit-nodes.ts';
+
+/** What the functions of one file do that a replay minds, as plain data. */
+export interface ReplayFacts {
+  units: UnitFacts[];
+  /** Exports that stand for something else than the module's own function of that name. */
+  exported: Record<string, Target>;
+  /** Module-level variables whose value is written out here, by path: `state`, `state.list`. */
+  states: Record<string, StateKind>;
+}
+
+/** The code that runs when one function of the module is called. */
+export interface UnitFacts {
+  /** `load`, `api.load`, `Client` (its constructor), `Client.load`. */
+  name: string;
+  isWorkflow?: true;
+  calls: CallFacts[];
+  writes: WriteFacts[];
+}
+
+export interface CallFacts extends Position {
+  target: Target;
+  /** As written: `fs.readFileSync`. */
+  label: string;
+}
+
+export interface WriteFacts extends Position {
+  /** The variable that is assigned, or the object that is changed. */
+  target: Target;
+  label: string;
+  /** `push`, `set`: the method that changes it. Left out: an assignment. */
+  method?: string;
+  /** The variable itself is assigned. */
+  isAssigned?: true;
+}
+
+export interface UnitsOptions {
+  code: string;
+  program: t.Program;
+  marked: MarkedFunction[];
+  exported: Exported[];
+}
+
+/** Undefined: nothing in this file can matter to a replay. */
+export function findUnits({ code, program, marked, exported }: UnitsOptions): ReplayFacts | undefined {
+  const states = findStates(program);
+  if (!mayMatter(code, program, states)) return undefined;
+  const found = listUnits(program, marked);
+  const origins = createOrigins(program);
+  const steps = new Set<Node>(marked.filter((one) => !isWorkflow(one)).map(({ node }) => node));
+  const context = {
+    origins,
+    states,
+    steps,
+    names: new Set(found.map(({ name }) => name)),
+    replaced: new Set<string>(),
+  };
+  const units = found.map((unit) => readUnit(unit, context)).map((unit) => dropReplaced(unit, context.replaced));
+  return {
+    units: units.filter((one) => one.isWorkflow || one.calls.length > 0 || one.writes.length > 0),
+    exported: readTargets(program, exported, origins),
+    states,
+  };
+}
+
+// --- internal ---
+
+const RELATIVE = /['"]\.{1,2}\//;
+
+/** Most files call nothing of the table, import nothing beside them and hold nothing that changes. */
+function mayMatter(code: string, program: t.Program, states: Record<string, StateKind>): boolean {
+  if (Object.keys(states).length > 0 || mayCallRefused(code) || RELATIVE.test(code)) return true;
+  return program.body.some((statement) => {
+    const node = declarationOf(statement);
+    return node?.type === 'VariableDeclaration' && node.kind !== 'const';
+  });
+}
+
+function dropReplaced(unit: UnitFacts, replaced: Set<string>): UnitFacts {
+  if (replaced.size === 0) return unit;
+  const calls = unit.calls.filter(({ target }) => target.from !== 'globalThis' || !replaced.has(target.path));
+  return { ...unit, calls };
+}
+
+/** Where exports lead, unless to the function of the same name in this module. */
+function readTargets(program: t.Program, exported: Exported[], origins: Origins): Record<string, Target> {
+  const targets: Record<string, Target> = {};
+  for (const { name, local, node } of exported) {
+    const target = local === null ? ofExpression(node, origins) : (origins.ofName(local) ?? { path: local });
+    if (target && !(target.from === undefined && target.path === name)) targets[name] = target;
+  }
+  for (const node of program.body) {
+    if (node.type !== 'ExportNamedDeclaration' || !node.source || node.exportKind === 'type') continue;
+    for (const one of node.specifiers) {
+      const path = one.type === 'ExportSpecifier' ? one.local.name : '';
+      const name = one.exported.type === 'Identifier' ? one.exported.name : one.exported.value;
+      targets[name] = under({ from: node.source.value, path: '' }, path);
+    }
+  }
+  return targets;
+}
+
+function ofExpression(node: Node, origins: Origins): Target | undefined {
+  return node.type === 'ExportSpecifier' ? undefined : origins.of(node);
+}
