@@ -1,7 +1,9 @@
 import type { H3 } from 'h3';
 import { abandonedTurn, createAgents } from './agents/agents.ts';
 import { createModelClient } from './agents/model.ts';
+import { createApprovals } from './approvals/approvals.ts';
 import { createCatalog } from './catalog/catalog.ts';
+import type { Catalog } from './catalog/catalog.ts';
 import { createEngine } from './engine/engine.ts';
 import { installGuard } from './engine/guard.ts';
 import { newRunId } from './engine/ids.ts';
@@ -11,9 +13,13 @@ import type { Gate } from './gate/gate.ts';
 import { createHealth } from './health/health.ts';
 import type { Probe, ServicesInfo } from './health/health.ts';
 import { HEALTH_ROUTES, mountHealth } from './health/routes.ts';
+import { createHooks } from './hooks/hooks.ts';
+import { mountWebhooks, WEBHOOK_PREFIX, WEBHOOK_ROUTES } from './hooks/routes.ts';
 import { createApp, mountFallback } from './http/app.ts';
 import type { RouteEntry } from './http/app.ts';
 import { mountRoot, ROOT_ROUTE } from './http/root.ts';
+import { createJobs } from './jobs/jobs.ts';
+import type { DeclaredSchedules } from './jobs/jobs.ts';
 import type { Log } from './log.ts';
 import type { Problem, Program } from './manifest.ts';
 import { splitRoute } from './operations/define.ts';
@@ -27,6 +33,8 @@ import type { Rooms } from './rooms.ts';
 import { createRuns } from './runs/runs.ts';
 import { WIRE_A_ERRORS } from './wires/chat-completion-error.ts';
 import { mountWireA, WIRE_A_ROUTES } from './wires/chat-completions.ts';
+import { createAmbient } from './workflows/ambient.ts';
+import { CHAT_ROUTES, mountWorkflowChat } from './workflows/chat.ts';
 import { createWorkflows, workflowBody } from './workflows/workflows.ts';
 
 export interface BoxOptions {
@@ -62,7 +70,13 @@ export interface Box {
 }
 
 /** Routes that are no operations: their status code or their protocol is someone else's. */
-export const PLAIN_ROUTES: readonly RouteEntry[] = [ROOT_ROUTE, ...HEALTH_ROUTES, ...WIRE_A_ROUTES];
+export const PLAIN_ROUTES: readonly RouteEntry[] = [
+  ROOT_ROUTE,
+  ...HEALTH_ROUTES,
+  ...WIRE_A_ROUTES,
+  ...CHAT_ROUTES,
+  ...WEBHOOK_ROUTES,
+];
 
 /** Builds every room, mounts every route. Start reading here. */
 export async function createBox(options: BoxOptions): Promise<Box> {
@@ -75,7 +89,13 @@ export async function createBox(options: BoxOptions): Promise<Box> {
     owner: newRunId(),
     exclusive: options.exclusive,
     resolve: async (kind, name) => (kind === 'agent' ? abandonedTurn() : workflowBody(catalog, name)),
+    ambient: createAmbient({ workflows: () => rooms.workflows, engine: () => engine, services: options.services }),
+    onSweep: () => rooms.jobs.fireDue(),
   });
+  const load = async (program: Program): Promise<void> => {
+    await catalog.load(program);
+    await rooms.jobs.reconcile(declaredSchedules(catalog));
+  };
   const { environment, store, egress } = options.provider;
   const gate = createGate(
     {
@@ -84,7 +104,7 @@ export async function createBox(options: BoxOptions): Promise<Box> {
       hasCompletedRun: async () => (await journal.listRuns({ status: 'completed' }, { limit: 1 })).length > 0,
     },
     async () => {
-      await catalog.load(await options.loadProgram());
+      await load(await options.loadProgram());
       await engine.arm();
     },
   );
@@ -102,21 +122,36 @@ export async function createBox(options: BoxOptions): Promise<Box> {
     defaultModel: options.defaultModel,
     callModel: createModelClient(() => provider.get()),
   });
+  const workflows = createWorkflows({ catalog, engine, journal, isArmed });
+  const approvals = createApprovals({ journal, engine });
   const rooms: Rooms = {
+    approvals,
     catalog,
     gate,
     provider,
+    workflows,
     health: createHealth(options),
+    hooks: createHooks({ journal, engine, approvals }),
+    jobs: createJobs({
+      journal,
+      engine,
+      log,
+      async start(name, input, idempotencyKey) {
+        const receipt = await workflows.start(name, input, { trigger: 'schedule', idempotencyKey });
+        return receipt.status === 'started' ? receipt.runId : null;
+      },
+    }),
     runs: createRuns(journal, engine),
-    workflows: createWorkflows({ catalog, engine, isArmed }),
   };
 
-  const app = createApp({ ...options, errorShapes: [WIRE_A_ERRORS] });
+  const app = createApp({ ...options, anyBody: [WEBHOOK_PREFIX], errorShapes: [WIRE_A_ERRORS] });
   const routes = [...PLAIN_ROUTES, ...OPERATIONS.map(toRouteEntry)];
   mountRoot(app, { slug: options.slug, routes });
   mountHealth(app, rooms.health);
   mountOperations(app, OPERATIONS, rooms);
   mountWireA(app, { agents, startedAt: engine.clock.now() });
+  mountWorkflowChat(app, { engine, journal, workflows });
+  mountWebhooks(app, rooms.hooks);
   mountFallback(app, routes);
 
   return {
@@ -124,7 +159,7 @@ export async function createBox(options: BoxOptions): Promise<Box> {
     gate,
     request: async (path, init) => app.request(path, init),
     async reload(program) {
-      if (gate.state().open) await catalog.load(program);
+      if (gate.state().open) await load(program);
     },
     problems: () => catalog.problems(),
     agentNames: () => agents.names(),
@@ -134,6 +169,10 @@ export async function createBox(options: BoxOptions): Promise<Box> {
 }
 
 // --- internal ---
+
+function declaredSchedules(catalog: Catalog): DeclaredSchedules[] {
+  return catalog.workflows().map(({ entry, definition }) => ({ name: entry.name, schedules: definition?.schedules }));
+}
 
 function toRouteEntry({ route, summary }: { route: string; summary: string }): RouteEntry {
   return { ...splitRoute(route), summary };

@@ -8,6 +8,7 @@ export type { Variable, VariableName } from './config.ts';
 export type { Journal } from './engine/journal.ts';
 export { createEngine } from './engine/engine.ts';
 export type { Engine, EngineOptions } from './engine/engine.ts';
+export { newRunId } from './engine/ids.ts';
 export { installGuard } from './engine/guard.ts';
 export { openPostgresJournal } from './engine/stores/postgres.ts';
 export { openSqliteJournal } from './engine/stores/sqlite.ts';

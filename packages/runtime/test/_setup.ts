@@ -22,6 +22,9 @@ export interface TestWorkflow {
   run: (...args: never[]) => unknown;
   inputSchema?: unknown;
   outputSchema?: unknown;
+  serial?: unknown;
+  schedules?: unknown;
+  mode?: string;
 }
 
 /** A workspace in memory. An Error stands for a module that throws it; a Problem for what a scan found. */
@@ -52,6 +55,10 @@ export interface TestBox extends Box {
   stored: { value: ProviderSettings | undefined };
   /** Serves the box on a free port; answers its address. */
   listen(): Promise<string>;
+  /** Closes the box and its journal, as the end of the test would. */
+  shut(): Promise<void>;
+  /** Closes this box and opens another on the same journal, with the same program unless another is given. */
+  restart(program?: TestProgram): Promise<TestBox>;
 }
 
 export interface TestBoxes {
@@ -125,11 +132,52 @@ export function json(body: unknown, init: RequestInit & { method?: string } = {}
   };
 }
 
+export interface Answer<T = Record<string, unknown>> {
+  status: number;
+  body: T;
+}
+
+/** One request with a JSON answer. Without a body a POST sends none but its content type. */
+export async function call<T = Record<string, unknown>>(
+  box: Box,
+  route: string,
+  body?: unknown,
+  headers: Record<string, string> = {},
+): Promise<Answer<T>> {
+  const [method = 'GET', path = ''] = route.split(' ');
+  const isRead = method === 'GET' || method === 'DELETE';
+  const text = body === undefined ? '' : JSON.stringify(body);
+  const answer = await box.request(path, isRead ? { method, headers } : json(text, { method, headers }));
+  return { status: answer.status, body: (await answer.json()) as T };
+}
+
+/** Starts a workflow; answers the id of its run. */
+export async function startWorkflow(box: Box, name: string, input: unknown = {}): Promise<string> {
+  const { body } = await call(box, `POST /api/workflows/${name}/start`, input);
+  if (typeof body.runId !== 'string') throw new Error(`The start was not answered with a run: ${JSON.stringify(body)}`);
+  return body.runId;
+}
+
+/** The run as `GET /api/runs/:id` shows it. */
+export async function getRun(box: Box, runId: string, wait?: string): Promise<Record<string, unknown>> {
+  return (await call(box, `GET /api/runs/${runId}${wait === undefined ? '' : `?wait=${wait}`}`)).body;
+}
+
+/** The run once it is final. */
+export async function finish(box: Box, runId: string): Promise<Record<string, unknown>> {
+  const run = await getRun(box, runId, '20s');
+  if (run.endedAt === null) throw new Error(`The run did not end: ${JSON.stringify(run)}`);
+  return run;
+}
+
+/** Polls until the run has the status. */
+export async function untilStatus(box: Box, runId: string, status: string): Promise<void> {
+  await until(async () => (await getRun(box, runId)).status === status);
+}
+
 /** Starts a workflow and answers its run once it is final. */
 export async function runWorkflow(box: Box, name: string, input: unknown = {}): Promise<Record<string, unknown>> {
-  const started = await box.request(`/api/workflows/${name}/start`, json(input));
-  const { runId } = (await started.json()) as { runId: string };
-  return (await box.request(`/api/runs/${runId}?wait=10s`)).json() as Promise<Record<string, unknown>>;
+  return finish(box, await startWorkflow(box, name, input));
 }
 
 export interface RawProvider {
@@ -164,8 +212,8 @@ export async function startProvider(
 }
 
 /** A streamed model answer of these deltas, as a provider writes it. */
-export function toModelStream(deltas: object[], finish = 'stop'): string {
-  const choices = [...deltas.map((delta) => [delta, null] as const), [{}, finish] as const];
+export function toModelStream(deltas: object[], finishReason = 'stop'): string {
+  const choices = [...deltas.map((delta) => [delta, null] as const), [{}, finishReason] as const];
   const frames = choices.map(([delta, reason]) =>
     JSON.stringify({ choices: [{ index: 0, delta, finish_reason: reason }] }),
   );
@@ -212,7 +260,14 @@ async function openTestBox(setup: TestBoxOptions, model: ModelServer): Promise<T
     services: () => ({ database: { url: null }, storage: null, agent: { url: 'http://127.0.0.1:4242' } }),
     ...setup.options,
   });
-  closers.push(() => box.close().then(() => journal.close()));
+  let isOpen = true;
+  const close = async () => {
+    if (!isOpen) return;
+    isOpen = false;
+    await box.close();
+    await journal.close();
+  };
+  closers.push(close);
   await box.gate.check();
   return {
     ...box,
@@ -225,6 +280,11 @@ async function openTestBox(setup: TestBoxOptions, model: ModelServer): Promise<T
       const listener = await listen(box.app, { port: 0, host: '127.0.0.1' });
       closers.push(() => listener.close(0));
       return listener.url;
+    },
+    shut: close,
+    async restart(program) {
+      await close();
+      return openTestBox({ ...setup, ...program, journalPath }, model);
     },
   };
 }

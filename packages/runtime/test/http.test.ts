@@ -25,11 +25,30 @@ const ROUTES: Route[] = [
   ['GET', '/wire-a/v1/models/:id'],
   ['GET', '/api/runs'],
   ['GET', '/api/runs/:id'],
+  ['DELETE', '/api/runs/:id'],
+  ['GET', '/api/runs/:id/steps'],
+  ['GET', '/api/runs/:id/steps/:stepId'],
+  ['GET', '/api/runs/:id/timeline'],
+  ['POST', '/api/runs/:id/retry'],
+  ['POST', '/api/runs/:id/resume'],
+  ['POST', '/api/runs/:id/cancel'],
+  ['GET', '/api/approvals'],
+  ['GET', '/api/approvals/:id'],
+  ['POST', '/api/approvals/:id/decide'],
   ['GET', '/api/discovery'],
   ['GET', '/api/workflows'],
   ['GET', '/api/workflows/:name'],
   ['GET', '/api/workflows/:name/schema'],
   ['POST', '/api/workflows/:name/start'],
+  ['POST', '/api/workflows/:name/chat'],
+  ['GET', '/api/workflows/:name/queue'],
+  ['DELETE', '/api/workflows/:name/queue/:triggerId'],
+  ['POST', '/api/workflows/hooks/:token/resume'],
+  ['POST', '/api/webhooks/:token'],
+  ['GET', '/api/recurring-jobs'],
+  ['GET', '/api/recurring-jobs/:id'],
+  ['PATCH', '/api/recurring-jobs/:id'],
+  ['POST', '/api/recurring-jobs/:id/run'],
   ['GET', '/api/model-provider'],
   ['PUT', '/api/model-provider'],
   ['GET', '/api/health'],
@@ -37,7 +56,10 @@ const ROUTES: Route[] = [
   ['GET', '/api/services'],
 ].map(([method = '', path = '']) => ({ method, path }));
 const READS = ROUTES.filter(({ method }) => method === 'GET');
-const WRITES = ROUTES.filter(({ method }) => method !== 'GET');
+/** Writes that take a JSON body; a webhook takes any. */
+const WRITES = ROUTES.filter(
+  ({ method, path }) => method !== 'GET' && method !== 'DELETE' && !path.startsWith('/api/webhooks/'),
+);
 const UNKNOWN: Route[] = [
   { method: 'GET', path: '/nope' },
   { method: 'GET', path: '/wire-a/v1/nope' },
@@ -47,12 +69,12 @@ const UNKNOWN: Route[] = [
 const title = ({ method, path }: Route) => `${method} ${path}`;
 const titled = (routes: readonly Route[]) => routes.map((route) => [title(route), route] as const);
 /** Names that exist, so that only what is tested is refused. */
-const address = (path: string) => path.replace(/:name/, 'echo').replace(/:id/, 'helper');
+const address = (path: string) => path.replace(/:name/, 'echo').replace(/:\w+/g, 'helper');
 
 const open = (options: { dev?: boolean } = {}) =>
   boxes.open({
     agents: { helper: defineDeepAgent({ name: 'helper' }) },
-    workflows: { echo: { run: async (input: unknown) => input } },
+    workflows: { echo: { run: async (input: unknown) => input, mode: 'chat' } },
     ...(options.dev ? { options: { isAllowedHost: createHostCheck({ listen: false }) } } : {}),
   });
 
@@ -70,7 +92,7 @@ async function refusalOf(answer: Response, path: string) {
 }
 
 function send(box: TestBox, { method, path }: Route, init: RequestInit = {}): Promise<Response> {
-  const write = method === 'POST' || method === 'PUT';
+  const write = method === 'POST' || method === 'PUT' || method === 'PATCH';
   const headers = { ...KEY, ...(write ? { 'content-type': 'application/json' } : {}), ...init.headers };
   return box.request(address(path), { method, ...(write ? { body: '{}' } : {}), ...init, headers });
 }
@@ -333,6 +355,11 @@ describe('an address', () => {
     ['/api/workflows/a%2Fb', 404, 'workflow_not_found'],
     ['/api/workflows/__proto__', 404, 'workflow_not_found'],
     ['/wire-a/v1/models/toString', 404, 'model_not_found'],
+    ['/api/runs/nope/steps', 404, 'run_not_found'],
+    ['/api/approvals/nope', 404, 'approval_not_found'],
+    ['/api/recurring-jobs/nope', 404, 'job_not_found'],
+    ['/api/workflows/nope/queue', 404, 'workflow_not_found'],
+    ['/api/workflows/hooks/nope', 404, 'not_found'],
     ['/api/runs?nope=1', 400, 'invalid_request'],
     ['/api/runs?__proto__=1', 400, 'invalid_request'],
     ['/api/workflows?name=x', 400, 'invalid_request'],

@@ -65,6 +65,8 @@ describe('a run', () => {
       sessionId: null,
       parentRunId: null,
       retryOf: null,
+      triggerId: null,
+      attributes: {},
       input: { a: 1 },
       output: { a: 1 },
       error: null,
@@ -81,8 +83,8 @@ describe('a run', () => {
   });
 
   test.each([
-    ['fail', { code: 'broken', message: 'It broke.' }],
-    ['throwText', { code: 'run_failed', message: 'Not an Error was thrown: just text' }],
+    ['fail', { code: 'broken', message: 'It broke.', stack: expect.stringContaining('runs.test.ts') }],
+    ['throwText', { code: 'run_failed', message: 'Not an Error was thrown: just text', stack: expect.any(String) }],
   ])('that failed says why: %s', async (name, error) => {
     expect(await runWorkflow(await open(), name)).toMatchObject({ status: 'failed', output: null, error });
   });

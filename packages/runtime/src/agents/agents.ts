@@ -50,7 +50,7 @@ export function createAgents(options: AgentsOptions): Agents {
           `No model is selected for agent "${name}". Set "model" in defineDeepAgent, or a default in svc.config.ts.`,
         );
       const { push, events } = createEventQueue();
-      const run = await engine.start({
+      const started = await engine.start({
         kind: 'agent',
         name,
         trigger: 'chat',
@@ -67,6 +67,8 @@ export function createAgents(options: AgentsOptions): Agents {
             ),
         },
       });
+      if (started.outcome !== 'created') throw new Error(`The start of a turn was ${started.outcome}.`);
+      const { run } = started;
       return {
         runId: run.runId,
         startedAt: run.createdAt,

@@ -4,6 +4,8 @@ import type { AgentEntry, LoadedModule, Problem, Program, WorkflowEntry } from '
 import { COPILOT_AGENT } from '../manifest.ts';
 import { isSchema } from '../schema/schema.ts';
 import type { AnySchema } from '../schema/schema.ts';
+import { toSchedules, toSerialPolicy } from './workflow-settings.ts';
+import type { ScheduleDeclaration, SerialPolicy } from './workflow-settings.ts';
 
 /** An agent or workflow that loaded, or why it did not. After a bad edit both: the last good one and the problem. */
 export interface Loaded<Entry, Definition> {
@@ -17,6 +19,10 @@ export interface WorkflowDefinition {
   inputSchema?: AnySchema;
   outputSchema?: AnySchema;
   durability: 'synced' | 'process';
+  mode: 'task' | 'chat';
+  /** One run at a time holds the lock that `key` names for an input. */
+  serial?: SerialPolicy;
+  schedules: ScheduleDeclaration[];
   codeHash: string;
 }
 
@@ -95,7 +101,7 @@ function toAgent(entry: AgentEntry, module: LoadedModule): AgentDefinition {
 function toWorkflow(entry: WorkflowEntry, module: LoadedModule): WorkflowDefinition {
   const run = entry.exportName === null ? undefined : module.exports[entry.exportName];
   if (typeof run !== 'function') throw new Error(`"${entry.file}" exports no workflow function.`);
-  const { inputSchema, outputSchema, durability } = module.exports;
+  const { inputSchema, outputSchema, durability, mode, serial, schedules } = module.exports;
   for (const [name, schema] of Object.entries({ inputSchema, outputSchema }))
     if (schema !== undefined && !isSchema(schema))
       throw new Error(`"${name}" of "${entry.file}" is not a zod schema. Export a zod schema, or remove it.`);
@@ -104,6 +110,9 @@ function toWorkflow(entry: WorkflowEntry, module: LoadedModule): WorkflowDefinit
     ...(inputSchema === undefined ? {} : { inputSchema: inputSchema as AnySchema }),
     ...(outputSchema === undefined ? {} : { outputSchema: outputSchema as AnySchema }),
     durability: durability === 'process' ? 'process' : 'synced',
+    mode: mode === 'chat' ? 'chat' : 'task',
+    ...(serial === undefined ? {} : { serial: toSerialPolicy(entry, serial) }),
+    schedules: toSchedules(entry, schedules),
     codeHash: module.hash,
   };
 }

@@ -3,11 +3,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createLog } from '../log.ts';
 import { createEngine } from './engine.ts';
-import type { Engine, EngineOptions } from './engine.ts';
+import type { Engine, EngineOptions, StartRequest } from './engine.ts';
 import type { Body } from './execution.ts';
 import { installGuard } from './guard.ts';
 import { newRunId } from './ids.ts';
-import type { Journal, RunRow } from './journal.ts';
+import type { Ambient } from './ambient.ts';
+import type { CreateResult, Journal, RunRow } from './journal.ts';
 import { decode } from './serialize.ts';
 import { callStep } from './step.ts';
 import { openSqliteJournal } from './stores/sqlite.ts';
@@ -20,6 +21,7 @@ export interface Bench {
   /** Starts a workflow and waits until it is final. */
   run(name: string, input?: unknown): Promise<RunRow>;
   start(name: string, input?: unknown): Promise<RunRow>;
+  create(name: string, input?: unknown, more?: Partial<StartRequest>): Promise<CreateResult>;
   /** Like a kill: nothing is released, another engine opens the same journal. */
   kill(): Promise<void>;
   close(): Promise<void>;
@@ -48,22 +50,36 @@ export async function openBench(
     append: (entry) => (dead ? new Promise(() => {}) : journal.append(entry)),
     renew: async (...args) => (dead ? undefined : journal.renew(...args)),
   };
-  const engine = await createEngine({
+  const ambient: Ambient = {
+    async startWorkflow(name, input, more) {
+      const result = await engine.start({ kind: 'workflow', name, trigger: 'workflow', input, ...more });
+      const run = runOf(result);
+      return { status: 'started', workflowName: name, runId: run.runId, worldRunId: run.traceId, trigger: '' };
+    },
+    async waitForRun(started) {
+      return started.status === 'started' ? outputOf(await engine.wait(started.runId, 10_000)) : undefined;
+    },
+    webhookUrl: (token) => `/api/webhooks/${token}`,
+  };
+  const engine: Engine = await createEngine({
     journal: guarded,
     log: createLog({ level: 'silent', write: () => {} }),
     owner: newRunId(),
     exclusive: true,
     resolve: async (_kind, name) => bodyOf(name),
+    ambient,
     sweepMs: 50,
     ...options,
   });
   await engine.arm();
-  const start = (name: string, input: unknown = null) =>
-    engine.start({ kind: 'workflow', name, trigger: 'api', input });
+  const create = (name: string, input: unknown = null, more: Partial<StartRequest> = {}) =>
+    engine.start({ kind: 'workflow', name, trigger: 'api', input, ...more });
+  const start = async (name: string, input: unknown = null) => runOf(await create(name, input));
   return {
     engine,
     journal,
     start,
+    create,
     async run(name, input) {
       const { runId } = await start(name, input);
       const row = await engine.wait(runId, 10_000);
@@ -82,6 +98,11 @@ export async function openBench(
       await journal.close();
     },
   };
+}
+
+export function runOf(result: CreateResult): RunRow {
+  if (result.outcome === 'created' || result.outcome === 'repeated') return result.run;
+  throw new Error(`The start was ${result.outcome}.`);
 }
 
 export function outputOf(row: RunRow | undefined): unknown {

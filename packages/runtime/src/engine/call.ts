@@ -1,4 +1,4 @@
-import type { JournalRecord, StepKind, Tokens } from './journal.ts';
+import type { HookKind, JournalRecord, StepKind, Tokens } from './journal.ts';
 
 /** What a primitive asks of the run: who is called, with what, and what to do when it is not in the journal. */
 export interface CallRequest {
@@ -9,8 +9,8 @@ export interface CallRequest {
   action: Action;
 }
 
-/** The two shapes of a primitive: run something and record its result, or wait for a time. */
-export type Action = RunAction | TimerAction;
+/** What a primitive does when its answer is not in the journal: run something, or wait for one of three things. */
+export type Action = RunAction | TimerAction | EventAction | ChildAction;
 
 export interface RunAction {
   type: 'run';
@@ -23,6 +23,39 @@ export interface TimerAction {
   type: 'timer';
   /** Absolute store time, computed when the call is first made; replay takes the recorded one. */
   wakeAt(now: number): number;
+}
+
+/** Waits for one resume of a hook. */
+export interface EventAction {
+  type: 'event';
+  token: string;
+  /** Which resume of the hook, from 0. */
+  n: number;
+  /** At this time the hook is resumed with `payload`, unless somebody was faster. */
+  deadline?: { wakeAt(now: number): number; payload: unknown };
+}
+
+/** Waits until another run is final. */
+export interface ChildAction {
+  type: 'child';
+  child: { runId: string } | { triggerId: string };
+}
+
+/** A hook the body makes. `token` null: an unguessable one is drawn and recorded. */
+export interface HookRequest {
+  kind: HookKind;
+  token: string | null;
+  detail: unknown;
+  /** Counted from when the hook is made by the store's clock: the body's may be as old as its last answer. */
+  timeout?: number | string | Date;
+}
+
+export interface OpenHook {
+  readonly token: string;
+  /** The end of its timeout; null: it has none. */
+  readonly expiresAt: number | null;
+  /** From here on every resume is kept, not only the first. */
+  keepAll(): void;
 }
 
 export interface Attempt {
@@ -52,6 +85,8 @@ export interface Call extends CallRequest {
   call: number;
   digest: string;
   attempt: number;
+  /** The time of the body when it made the call. */
+  madeAt: number;
   resolve(value: unknown): void;
   reject(error: unknown): void;
 }

@@ -19,6 +19,8 @@ export interface StepContext {
   signal: AbortSignal;
   /** `<runId>:<call>:<stepName>`, the same across attempts, replicas and restarts. */
   idempotencyKey: string;
+  /** The workflows this attempt has started, each by what tells it from the others. */
+  starts?: string[];
 }
 
 export type EngineContext = BodyContext | StepContext;
@@ -37,7 +39,10 @@ export function runInContext<T>(context: EngineContext, work: () => T): T {
   return storage.run(context, work);
 }
 
-/** The one door out: the engine's own calls see the real clock, timers and network. */
+/**
+ * The one door out: the engine's own calls see the real clock, timers and network. Not `exit`, which on Node 20
+ * switches the hooks of every promise off and on again.
+ */
 export function runOutside<T>(work: () => T): T {
-  return storage.exit(work);
+  return storage.run(undefined as unknown as EngineContext, work);
 }

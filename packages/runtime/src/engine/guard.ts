@@ -1,8 +1,9 @@
 import nodeCrypto from 'node:crypto';
-import { syncBuiltinESMExports } from 'node:module';
-import nodeTimers from 'node:timers';
-import { currentContext } from './context.ts';
+import Module, { syncBuiltinESMExports } from 'node:module';
+import { currentContext, runOutside } from './context.ts';
 import { DeterminismError } from './errors.ts';
+import { listRefusals } from './guard-table.ts';
+import type { Refusal } from './guard-table.ts';
 import type { World } from './handle.ts';
 import { fillRandom, randomUuid } from './random.ts';
 import { real } from './real.ts';
@@ -10,21 +11,20 @@ import { real } from './real.ts';
 const INSTALLED = Symbol.for('svc.engine.guard');
 
 /**
- * Makes time, randomness, timers and the network of a workflow body the run's own, or refuses them with a sentence
- * that says what to do. Steps and everything else see the real ones. Installed once per process, before any user module.
+ * Makes the time and the randomness of a workflow body the run's own, and refuses it timers, the network, files and
+ * processes with a sentence that says what to do. Steps and everything else see the real ones. Installed once per process, before any user module.
  */
 export function installGuard(): void {
   const marked = globalThis as Record<symbol, unknown>;
   if (marked[INSTALLED]) return;
   marked[INSTALLED] = true;
+  openOutput();
   guardDate();
+  guardIntl();
   guardRandom();
-  for (const name of ['setTimeout', 'setInterval', 'setImmediate'] as const) {
-    refuse(globalThis, name, 'Use sleep() from @svc/runtime, or move this to a step');
-    refuse(nodeTimers, name, 'Use sleep() from @svc/runtime, or move this to a step');
-  }
-  refuse(globalThis, 'fetch', 'Move this to a step');
-  refuse(AbortSignal, 'timeout', 'Use sleep() from @svc/runtime, or move this to a step');
+  const guarded = new Map<object, object>();
+  for (const refusal of listRefusals()) refuse(refusal, guarded);
+  guardLoader();
   syncBuiltinESMExports();
 }
 
@@ -40,6 +40,8 @@ function guardDate(): void {
   const now = () => world()?.now() ?? real.now();
   const GuardedDate = function (this: unknown, ...parts: unknown[]): unknown {
     if (new.target === undefined) return new RealDate(now()).toString();
+    // What nearly every call is, without the cost of a reflective one.
+    if (new.target === GuardedDate && parts.length === 0) return new RealDate(now());
     return Reflect.construct(RealDate, parts.length === 0 ? [now()] : parts, new.target);
   } as unknown as DateConstructor;
   Object.defineProperties(GuardedDate, {
@@ -56,6 +58,39 @@ function guardDate(): void {
   performance.now = () => {
     const current = world();
     return current ? current.now() - origin : real.performanceNow();
+  };
+}
+
+/** Console output is fine in a body, and the stream behind it is made at its first use: of a file, or of a socket. */
+function openOutput(): void {
+  void process.stdout;
+  void process.stderr;
+}
+
+/** A package may load a part of itself while a body runs; its module is not the body. */
+function guardLoader(): void {
+  const loader = Module as unknown as { _load: AnyFunction };
+  const load = loader._load;
+  loader._load = function (this: unknown, ...args) {
+    return world() ? runOutside(() => Reflect.apply(load, this, args)) : Reflect.apply(load, this, args);
+  };
+}
+
+/** Without a date these take the present one: a body's is its own. */
+function guardIntl(): void {
+  const { prototype } = Intl.DateTimeFormat;
+  const { formatToParts } = prototype;
+  const format = Object.getOwnPropertyDescriptor(prototype, 'format')?.get as (this: unknown) => AnyFunction;
+  const known = new WeakMap<object, AnyFunction>();
+  const guardedFormat = function (this: Intl.DateTimeFormat): AnyFunction {
+    const bound = format.call(this);
+    const guarded: AnyFunction = known.get(this) ?? ((date) => bound(date === undefined ? world()?.now() : date));
+    known.set(this, guarded);
+    return guarded;
+  };
+  Object.defineProperty(prototype, 'format', { get: guardedFormat, configurable: true, enumerable: false });
+  prototype.formatToParts = function (date) {
+    return formatToParts.call(this, date === undefined ? world()?.now() : date);
   };
 }
 
@@ -82,28 +117,91 @@ function guardRandom(): void {
   // Node 20 has this one as a getter that cannot be replaced; there it is the engine's only gap.
   if (Object.getOwnPropertyDescriptor(nodeCrypto, 'getRandomValues')?.configurable)
     Object.defineProperty(nodeCrypto, 'getRandomValues', { value: fill, configurable: true, writable: true });
-  for (const name of ['randomBytes', 'randomInt', 'randomFill', 'randomFillSync'] as const)
-    refuse(
-      nodeCrypto,
-      name,
-      'Use crypto.randomUUID() or crypto.getRandomValues(), which replay, or move this to a step',
-    );
 }
 
-function refuse<T extends object>(target: T, name: keyof T & string, advice: string): void {
-  const original = target[name] as (...args: unknown[]) => unknown;
-  const guarded = function (this: unknown, ...args: unknown[]): unknown {
-    if (world())
-      throw new DeterminismError(
-        `${name}() cannot be used in a workflow body, because a replay could not repeat it. ${advice}.`,
-      );
+type AnyFunction = (this: unknown, ...args: unknown[]) => unknown;
+
+interface Guarding {
+  label: string;
+  advice: string;
+  /** A function has one guarded form wherever it is found: `MessageChannel` is a global and of a module. */
+  guarded: Map<object, object>;
+}
+
+function refuse({ holder, key, label, advice }: Refusal, guarded: Guarding['guarded']): void {
+  const property = Object.getOwnPropertyDescriptor(holder, key);
+  if (property && !property.configurable) return;
+  const { enumerable = true, get } = property ?? {};
+  const guardOf = (original: object) => guardFunction(original as AnyFunction, { label, advice, guarded });
+  const set = (value: unknown) =>
+    void Object.defineProperty(holder, key, { value, enumerable, configurable: true, writable: true });
+  // A global behind an accessor is loaded when it is first read: reading it here would load it at every boot.
+  if (get && holder === globalThis) {
+    const read = () => {
+      // The accessor puts what it loaded in its own place, so the guarded form goes there after it.
+      const value = guardOf(get.call(holder) as object);
+      set(value);
+      return value;
+    };
+    Object.defineProperty(holder, key, { get: read, set, enumerable, configurable: true });
+  } else set(guardOf(Reflect.get(holder, key) as object));
+}
+
+/** The function, with everything it carries (`realpath.native`, the form for `util.promisify`), refused in a body. */
+function guardFunction(original: AnyFunction, guarding: Guarding): object {
+  const { label, advice, guarded } = guarding;
+  const known = guarded.get(original);
+  if (known) return known;
+  const check = (caller?: AnyFunction): void => {
+    if (!world() || (caller && isNodeItself(caller))) return;
+    throw new DeterminismError(
+      `${label} cannot be used in a workflow body, because a replay could not repeat it. ${advice}.`,
+    );
+  };
+  const wrapper = label.startsWith('new ') ? guardClass(original, check) : guardCall(original, check);
+  guarded.set(original, wrapper);
+  if (label.startsWith('new ')) return wrapper;
+  for (const key of Reflect.ownKeys(original)) {
+    if (key === 'prototype' || key === 'arguments' || key === 'caller') continue;
+    const property = Object.getOwnPropertyDescriptor(original, key);
+    if (!property) continue;
+    const inner = typeof key === 'string' ? label.replace('()', `.${key}()`) : label;
+    if (typeof property.value === 'function')
+      property.value = guardFunction(property.value as AnyFunction, { ...guarding, label: inner });
+    Object.defineProperty(wrapper, key, property);
+  }
+  return wrapper;
+}
+
+function guardCall(original: AnyFunction, check: (caller: AnyFunction) => void): AnyFunction {
+  return function guarded(this: unknown, ...args) {
+    check(guarded);
     return Reflect.apply(original, this, args);
   };
-  for (const key of Reflect.ownKeys(original)) {
-    if (key === 'length' || key === 'name' || key === 'prototype') continue;
-    const property = Object.getOwnPropertyDescriptor(original, key);
-    if (property) Object.defineProperty(guarded, key, property);
-  }
-  Object.defineProperty(guarded, 'name', { value: name });
-  target[name] = guarded as T[keyof T & string];
+}
+
+/** True when Node calls this to load a module or to map a stack: an `import()` in a body reads files, too. */
+function isNodeItself(called: AnyFunction): boolean {
+  const { prepareStackTrace, stackTraceLimit } = Error;
+  const trace: { stack?: unknown } = {};
+  Error.stackTraceLimit = 1;
+  Error.prepareStackTrace = (_, sites) => sites[0]?.getFileName();
+  Error.captureStackTrace(trace, called);
+  const file = trace.stack;
+  Object.assign(Error, { prepareStackTrace, stackTraceLimit });
+  return typeof file === 'string' && /^node:internal\/(?:modules|source_map)\//.test(file);
+}
+
+/** A class stays what it was to `instanceof` and `extends`. */
+function guardClass(original: AnyFunction, check: () => void): object {
+  return new Proxy(original, {
+    apply(target, self, args: unknown[]) {
+      check();
+      return Reflect.apply(target, self, args);
+    },
+    construct(target, args: unknown[], newTarget) {
+      check();
+      return Reflect.construct(target, args, newTarget) as object;
+    },
+  });
 }

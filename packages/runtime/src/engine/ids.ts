@@ -1,6 +1,9 @@
 import nodeCrypto from 'node:crypto';
 import { real } from './real.ts';
 
+/** Taken before the guard refuses it in bodies: a token is drawn while a body runs. */
+const nodeRandomBytes = nodeCrypto.randomBytes;
+
 /** Makes UUIDv7 texts: time-ordered, and each greater than the one before it whatever the clock does. */
 export function createRunIds(options: { now?: () => number } = {}): () => string {
   const now = options.now ?? real.now;
@@ -42,6 +45,11 @@ export function toTraceId(runId: string): string {
 /** Names one record among all that were ever offered for its position: 96 random bits. */
 export function newRecordId(): string {
   return recordBytes(12).toString('base64url');
+}
+
+/** An unguessable token: 256 random bits. */
+export function newToken(): string {
+  return nodeRandomBytes(32).toString('base64url');
 }
 
 // --- internal ---

@@ -41,6 +41,16 @@ export interface RunRow extends Tokens {
   sessionId: string | null;
   parentRunId: string | null;
   retryOf: string | null;
+  /** What the body's randomness and first time come from when not the run's own: a retry that keeps records keeps it. */
+  seed: string | null;
+  /** How often the run was signalled from outside: a resumed hook, a child run that ended. */
+  signals: number;
+  /** The queued start this run was promoted from. */
+  triggerId: string | null;
+  /** The lock this run holds until it is final: at most one unfinished run has it. */
+  serialKey: string | null;
+  /** Marks the author put on the run, as JSON text of an object of strings, numbers and booleans. */
+  attributes: string | null;
   input: string;
   output: string | null;
   error: string | null;
@@ -89,7 +99,14 @@ export interface NewRun {
   sessionId: string | null;
   parentRunId: string | null;
   retryOf: string | null;
+  seed?: string;
   input: string;
+  /** The same key with the same digest answers the first start again for 24 hours; with another digest it is refused. */
+  idempotency?: { key: string; digest: string };
+  /** The run needs this lock. Taken: it queues under `triggerId`, or is refused. */
+  serial?: { key: string; triggerId: string; whenTaken: 'queue' | 'refuse' };
+  /** Records the run begins with: a retry keeps what its predecessor had. Their `seq` is dense from 0. */
+  records?: JournalRecord[];
   /** The creator takes the run in the same commit (status `running`, epoch 1); null leaves it `queued`, epoch 0. */
   claim: { owner: string; leaseMs: number } | null;
   durability: Durability;
@@ -102,6 +119,7 @@ export interface RunPatch extends Partial<Tokens> {
   waitingFor?: string | null;
   output?: string | null;
   error?: string | null;
+  attributes?: string | null;
   /** True gives the run back: owner and lease become null. A final status does so by itself and sets `endedAt`. */
   release?: boolean;
 }
@@ -115,10 +133,26 @@ export interface Append {
   records: JournalRecord[];
   patch: RunPatch;
   durability: Durability;
+  /**
+   * The signals the writer has taken into account. Where the row has more, `patch.wakeAt` becomes the store's now: a
+   * run never goes to sleep on a signal it has not seen.
+   */
+  signals?: number;
+  /** Hooks that come to be, or whose `many` changes, with this append. Of a hook there is, nothing else changes. */
+  hooks?: NewHook[];
+  /** Chunks and messages ride with records or with the end: an append that brings neither cannot be told from its repeat. */
+  chunks?: NewChunk[];
+  outbox?: NewMessage[];
+  /**
+   * The id of the run the next queued start becomes, should this append end a run that holds a lock. Without it the lock
+   * waits for a claim. To be left out where the run has no `serialKey`: it may cost the append a commit of its own.
+   */
+  nextRunId?: string;
 }
 
 export type AppendResult =
-  | { outcome: 'appended'; at: number }
+  /** `refused`: tokens of `hooks` that another run's open hook has. `promoted`: the start that got the lock, unowned and `queued`. */
+  | { outcome: 'appended'; at: number; refused?: string[]; promoted?: RunRow }
   /** A higher epoch owns the run, or it is gone: drop it at once. */
   | { outcome: 'fenced' }
   /** The run is final; nothing more is recorded. */
@@ -132,7 +166,18 @@ export interface RunFilter {
   status?: RunStatus;
   trigger?: RunTrigger;
   sessionId?: string;
+  parentRunId?: string;
 }
+
+export type CreateResult =
+  | { outcome: 'created'; run: RunRow }
+  /** The idempotency key has been used for the same start: its run, or the start that still waits in the queue. */
+  | { outcome: 'repeated'; run: RunRow }
+  | { outcome: 'queued' | 'repeated_queued'; triggerId: string }
+  /** The lock is held and `whenTaken` is `refuse`. */
+  | { outcome: 'refused'; holder: RunRow }
+  /** The idempotency key has been used for another start. */
+  | { outcome: 'idempotency_conflict' };
 
 export interface Claim {
   owner: string;
@@ -142,28 +187,196 @@ export interface Claim {
   takeover?: boolean;
 }
 
+/*
+ * A signal (a resume, the end of a child) raises `signals` of the run and, when it waits, sets `wakeAt` to now, in the
+ * commit that caused it. The end of a run, by append or cancel: closes its hooks, signals its parent, and gives its
+ * lock to the first queued start, which becomes a `queued` run with the id it is handed.
+ */
+
 /** What the engine needs to write. `stores/contract.ts` says in tests what each method promises. */
 export interface Journal extends RunReader {
   readonly adapter: 'sqlite' | 'postgres';
-  /** One commit. Answers the run as stored. A second call with the same `runId` answers the stored run and changes nothing. */
-  create(run: NewRun): Promise<RunRow>;
-  /** Commits together with whatever else arrives while a commit is under way. A repeat with the same record ids answers `appended` again. */
+  /**
+   * One commit. A second call with the same `runId` answers the stored run as `created` and changes nothing; one with
+   * the `triggerId` of a start that has queued answers `queued` again. A key whose start is gone counts as unused.
+   */
+  create(run: NewRun): Promise<CreateResult>;
+  /**
+   * Commits together with whatever else arrives while a commit is under way: all it carries, or nothing. A repeat with
+   * the same record ids answers `appended` again, with the same `refused` and `promoted`, and repeats none of it.
+   */
   append(entry: Append): Promise<AppendResult>;
   /**
    * Takes up to `limit` runs nobody holds: expired leases first, then due `wakeAt`, then queued ones; oldest first.
    * Each gets the owner, a fresh lease, an epoch one higher, status `running` and, the first time, `startedAt`.
-   * `blocked` and final runs are never taken; a `waiting` run only once `wakeAt` is due.
+   * `blocked` and final runs are never taken; a `waiting` run only once `wakeAt` is due. Before that it gives locks that
+   * nobody has to the first of the starts that wait for them, and forgets old idempotency keys, a bounded number of each.
    */
   claim(claim: Claim): Promise<RunRow[]>;
   /** Takes one run by id if nobody else holds it and it is due, as `claim` does. Undefined: not to be had. */
   claimRun(runId: string, claim: { owner: string; leaseMs: number }): Promise<RunRow | undefined>;
   /** Extends the lease of every run the owner holds. */
   renew(owner: string, leaseMs: number): Promise<void>;
+  /** The runs the owner holds, with the epoch and the signals as stored: what has been lost, or was signalled. */
+  listHeld(owner: string): Promise<{ runId: string; epoch: number; signals: number }[]>;
+  /**
+   * Ends a run that is not final as `cancelled`, whoever holds it, and every unfinished run below it (`parentRunId`),
+   * also behind final ones. Each has a higher epoch then. Queued starts below them are dropped.
+   * `cancelled` names all of them, `promoted` the queued starts that got their locks (ids from `newRunId`).
+   */
+  cancel(runId: string, error: string, newRunId: () => string): Promise<CancelResult | undefined>;
+  /**
+   * Deletes a final run with its records, hooks, chunks and idempotency key; the runs below it and its messages stay.
+   * False: it is not final, or there is none.
+   */
+  deleteRun(runId: string): Promise<boolean>;
+  /** Sets a `blocked` run free for the next claim (`queued`), under another code hash. False: it is not blocked. */
+  unblock(runId: string, codeHash: string): Promise<boolean>;
+  readonly hooks: HookStore;
+  readonly queue: SerialQueue;
+  readonly schedules: ScheduleStore;
+  readonly chunks: ChunkStore;
+  readonly outbox: Outbox;
   /** Milliseconds until the earliest `wakeAt` of an unowned waiting run (0: due), or undefined when none waits. */
   nextWake(): Promise<number | undefined>;
   /** The store's clock. */
   now(): Promise<number>;
   close(): Promise<void>;
+}
+
+export type CancelResult =
+  | { outcome: 'cancelled'; cancelled: string[]; promoted: RunRow[] }
+  | { outcome: 'final'; status: FinalStatus };
+
+export type HookKind = 'hook' | 'webhook' | 'approval';
+
+export interface NewHook {
+  /** Names the hook to the outside; only one open hook has it. */
+  token: string;
+  /** The call of the body that made the hook. */
+  call: number;
+  kind: HookKind;
+  /** False: one resume, any further one is answered with the first. True: each resume is kept, in order. */
+  many: boolean;
+  /** What the maker says about it, as codec text. */
+  detail: string | null;
+}
+
+export interface HookRow extends NewHook {
+  runId: string;
+  /** A hook is open until its run is final. */
+  isOpen: boolean;
+  createdAt: number;
+}
+
+/** One resume of a hook. */
+export interface HookEvent {
+  token: string;
+  /** 0, 1, 2 … per hook. */
+  n: number;
+  payload: string;
+  at: number;
+}
+
+export type ResumeResult =
+  | { outcome: 'resumed'; hook: HookRow; event: HookEvent }
+  /** It has had its one resume: this one. That stays the answer once its run is final. */
+  | { outcome: 'already'; hook: HookRow; event: HookEvent }
+  /** Its run is final. */
+  | { outcome: 'closed'; hook: HookRow };
+
+export interface HookStore {
+  /** Records the resume and signals the run, in one commit. Undefined: no such hook. */
+  resume(token: string, payload: string): Promise<ResumeResult | undefined>;
+  /** The open hook of the token, else the newest closed one. */
+  find(token: string): Promise<HookRow | undefined>;
+  /** Newest first. */
+  list(filter: { runId?: string; kind?: HookKind; isOpen?: boolean }, page: { limit: number }): Promise<HookRow[]>;
+  /** Every resume of the run's hooks, by token and `n`, and the run's `signals` as of no later than they were read. */
+  listEvents(runId: string): Promise<{ signals: number; events: HookEvent[] }>;
+}
+
+/** A start that waits for a lock. It becomes a run, with all its creator gave, when the run before it is final. */
+export interface QueuedStart {
+  triggerId: string;
+  serialKey: string;
+  name: string;
+  trigger: RunTrigger;
+  input: string;
+  parentRunId: string | null;
+  createdAt: number;
+}
+
+export interface SerialQueue {
+  /** In the order they will begin. */
+  list(filter: { name?: string }, page: { limit: number }): Promise<QueuedStart[]>;
+  /** Drops a queued start. False: there is none (any more). */
+  remove(triggerId: string): Promise<boolean>;
+  /** The queued start, the run it has become, or undefined. */
+  find(triggerId: string): Promise<{ queued: QueuedStart } | { run: RunRow } | undefined>;
+}
+
+/** A timer that starts a workflow. */
+export interface Schedule {
+  /** `<workflow>:<index>` */
+  id: string;
+  name: string;
+  cron: string;
+  timeZone: string | null;
+  input: string;
+  nextAt: number;
+  isPaused: boolean;
+  lastAt: number | null;
+  lastRunId: string | null;
+}
+
+export interface ScheduleStore {
+  list(): Promise<Schedule[]>;
+  /**
+   * Makes the stored schedules those given: new ones with their `nextAt`, changed ones (cron, zone or input) with the
+   * new `nextAt`, unchanged ones as they are (pause, last and next kept), others gone.
+   */
+  reconcile(schedules: Pick<Schedule, 'id' | 'name' | 'cron' | 'timeZone' | 'input' | 'nextAt'>[]): Promise<void>;
+  /** Not paused and due, earliest first. */
+  due(limit: number): Promise<Schedule[]>;
+  /** Moves `nextAt` on if it still is `expected`: one of many replicas gets true. */
+  advance(id: string, expected: number, nextAt: number, fired: { at: number; runId: string | null }): Promise<boolean>;
+  setPaused(id: string, isPaused: boolean, nextAt: number): Promise<boolean>;
+}
+
+/** A frame a step wrote to a stream of its run. */
+export interface NewChunk {
+  namespace: string;
+  payload: string;
+}
+
+export interface Chunk extends NewChunk {
+  /** 1, 2, 3 … per run, over all namespaces. */
+  n: number;
+}
+
+export interface ChunkStore {
+  /** For a run this epoch holds; also while a step runs. Answers the last `n`; undefined: fenced or final. */
+  write(runId: string, epoch: number, chunks: NewChunk[]): Promise<number | undefined>;
+  /** In order, after `after`. */
+  read(runId: string, namespace: string, page: { after: number; limit: number }): Promise<Chunk[]>;
+}
+
+/** Something other stores must come to know, written with the commit it is about. */
+export interface NewMessage {
+  topic: string;
+  payload: string;
+}
+
+export interface Message extends NewMessage {
+  /** Ascending in the order of commits, as far as one process reads. */
+  id: number;
+}
+
+export interface Outbox {
+  read(limit: number): Promise<Message[]>;
+  /** Forgets messages that have been handled. */
+  remove(ids: number[]): Promise<void>;
 }
 
 /** What the rooms read; `/api/runs*` stands on it. */

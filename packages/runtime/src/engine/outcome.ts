@@ -1,7 +1,7 @@
 import { parseWakeTime } from './duration.ts';
 import type { RetryableError } from './errors.ts';
 import type { RunPatch, RunRow, Tokens } from './journal.ts';
-import { encode } from './serialize.ts';
+import { decode, encode } from './serialize.ts';
 
 /** How a body ended. */
 export type Result = { value: unknown } | { error: unknown };
@@ -52,6 +52,23 @@ export function retryTime(error: unknown, now: number, delay: number): number {
 export function journalFull(max: number): Error {
   const message = `The run has ${max} records, the most one may have. Split the work into child workflows.`;
   return Object.assign(new Error(message), { code: 'run_journal_full' });
+}
+
+/** What a body gets for a hook whose token another run has. */
+export function hookRefused(token: string): string {
+  const message = `The hook token "${token}" belongs to another run that is not final. Choose another token.`;
+  return encodeError(Object.assign(new Error(message), { code: 'hook_token_taken', fatal: true }));
+}
+
+/** What a body gets for another run that did not complete: its error is the cause. */
+export function childFailed(child: RunRow | undefined): string {
+  if (!child)
+    return encodeError(
+      Object.assign(new Error('The run that was waited for is gone.'), { code: 'child_gone', fatal: true }),
+    );
+  const message = `Run ${child.runId} of "${child.name}" ended as ${child.status}.`;
+  const cause = child.error === null ? undefined : decode(child.error);
+  return encodeError(Object.assign(new Error(message, { cause }), { code: `child_${child.status}`, fatal: true }));
 }
 
 export function tokensOf(run: RunRow): Tokens {

@@ -21,15 +21,18 @@ export interface RecordFields {
   tokens?: Tokens | null;
 }
 
+/** The parts of a call a record names. */
+export type RecordedCall = Pick<Call, 'call' | 'kind' | 'stepId' | 'digest' | 'attempt' | 'input'>;
+
 /** The writing half of a run: gives positions, and appends what has none on disk, one append at a time. */
 export interface Recorder {
   /** Records made so far, appended or not. */
   readonly count: number;
   /** Whether there are records an append has not taken yet. */
   readonly isBehind: boolean;
-  record(call: Call, fields: RecordFields): JournalRecord;
+  record(call: RecordedCall, fields: RecordFields): JournalRecord;
   /** Appends what is new, with the patch, after any append under way. */
-  append(patch: RunPatch): Promise<AppendResult>;
+  append(patch: RunPatch, extras?: AppendExtras): Promise<AppendResult>;
 }
 
 export interface RecorderOptions {
@@ -38,6 +41,9 @@ export interface RecorderOptions {
   clock: StoreClock;
   append(entry: Append): Promise<AppendResult>;
 }
+
+/** What goes with the records and the patch in one append. */
+export type AppendExtras = Pick<Append, 'hooks' | 'signals' | 'nextRunId'>;
 
 export function createRecorder({ run, durability, clock, append }: RecorderOptions): Recorder {
   let nextSeq = run.seq;
@@ -71,7 +77,7 @@ export function createRecorder({ run, durability, clock, append }: RecorderOptio
       fresh.push(record);
       return record;
     },
-    append(patch) {
+    append(patch, extras = {}) {
       const records = fresh;
       fresh = [];
       const entry: Append = {
@@ -81,6 +87,7 @@ export function createRecorder({ run, durability, clock, append }: RecorderOptio
         records,
         patch: records.some((record) => record.tokens) ? { ...patch, ...tokens } : patch,
         durability,
+        ...extras,
       };
       const appended = last.then(() => append(entry));
       last = appended.catch(() => {});

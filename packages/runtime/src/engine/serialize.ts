@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { DevalueError, parse, stringify } from 'devalue';
+import { runStreamName } from './run-stream.ts';
 
 /** The first character of every encoded value. A reader refuses a format it does not know. */
 const FORMAT = '1';
@@ -23,7 +24,7 @@ export class SerializationError extends Error {
  */
 export function encode(value: unknown, root: string): string {
   try {
-    return FORMAT + stringify(value, { Error: reduceError });
+    return FORMAT + stringify(value, REDUCERS);
   } catch (error) {
     if (error instanceof DevalueError) throw new SerializationError(root + error.path, reasonOf(error));
     throw error;
@@ -34,7 +35,7 @@ export function encode(value: unknown, root: string): string {
 export function decode(text: string): unknown {
   if (text[0] !== FORMAT)
     throw new Error(`The journal holds a value of format "${text[0]}"; this build reads "${FORMAT}".`);
-  return parse(text.slice(1), { Error: reviveError });
+  return parse(text.slice(1), REVIVERS);
 }
 
 /** A short digest of encoded arguments; replay compares it with the recorded one. */
@@ -43,6 +44,10 @@ export function digestOf(encoded: string): string {
 }
 
 // --- internal ---
+
+const REDUCERS = { Error: reduceError, RunStream: (value: unknown) => runStreamName(value) ?? false };
+/** A stream of a run comes back as its name: only a step that runs can write to it. */
+const REVIVERS = { Error: reviveError, RunStream: (stream: string) => ({ stream }) };
 
 interface PlainError {
   name: string;
@@ -79,7 +84,7 @@ function reviveError(plain: PlainError): Error {
 /** An error must never fail to be recorded because of what caused it. */
 function isRecordable(value: unknown): boolean {
   try {
-    stringify(value, { Error: reduceError });
+    stringify(value, REDUCERS);
     return true;
   } catch {
     return false;

@@ -1,7 +1,9 @@
 import type { RetryPolicy } from './call.ts';
 import { currentContext } from './context.ts';
 import { parseDuration } from './duration.ts';
+import { runStreamName } from './run-stream.ts';
 import { encode } from './serialize.ts';
+import { createRunStream } from './writable.ts';
 
 /** What an author may set on a step function: `createAccount.maxRetries = 5`. */
 export interface StepOptions {
@@ -40,7 +42,7 @@ export function callStep(
       type: 'run',
       name,
       policy: policyOf(name, fn),
-      run: async () => ({ value: await apply(thisArg, args) }),
+      run: async () => ({ value: await apply(thisArg, args.map(toStepArgument)) }),
     },
   });
 }
@@ -58,6 +60,13 @@ export function createStep<F extends AnyFunction>(id: string, impl: F): F & Step
 export const ONCE: RetryPolicy = { maxRetries: 0, delay: () => 0, timeout: undefined };
 
 // --- internal ---
+
+/** A stream the body made is written to as the step that was handed it. */
+function toStepArgument(value: unknown): unknown {
+  const namespace = runStreamName(value);
+  const context = currentContext();
+  return namespace === undefined || !context ? value : createRunStream(namespace, context);
+}
 
 function policyOf(name: string, options: StepOptions): RetryPolicy {
   const { maxRetries = 3, timeout, backoff = {} } = options;

@@ -10,6 +10,8 @@ export interface AppOptions {
   log: Log;
   /** Dev only: the Host names that may call; anything else is 403 on every route. Undefined: any. */
   isAllowedHost?: (host: string) => boolean;
+  /** Prefixes of paths whose bodies may be of any type: an unguessable path is what lets a caller in. */
+  anyBody?: readonly string[];
   /** Rooms that speak someone else's protocol, with its shape of error. */
   errorShapes?: readonly ErrorShape[];
 }
@@ -82,12 +84,13 @@ export function requestIdOf(event: H3Event): string {
 
 // --- internal ---
 
-function checkRequest(event: H3Event, { isAllowedHost }: AppOptions): void {
+function checkRequest(event: H3Event, { isAllowedHost, anyBody = [] }: AppOptions): void {
   const { method, headers, url } = event.req;
   if (url.length > MAX_URL) throw new BoxError('uri_too_long', `The URL is longer than ${MAX_URL} bytes.`);
   const host = headers.get('host') ?? event.url.host;
   if (isAllowedHost && !isAllowedHost(host))
     throw new BoxError('host_not_allowed', `The Host "${host}" may not call this box. Use 127.0.0.1 or localhost.`);
+  if (anyBody.some((prefix) => event.url.pathname.startsWith(prefix))) return;
   if (WRITES.has(method) && method !== 'DELETE' && !isJsonType(headers.get('content-type')))
     throw new BoxError('unsupported_media_type', 'Send the body with "content-type: application/json".');
 }

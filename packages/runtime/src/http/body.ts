@@ -21,8 +21,18 @@ export async function readJson(request: Request, options: BodyOptions = {}): Pro
   const bytes = await readBytes(request, limit);
   if (bytes.length === 0 && 'emptyAs' in options) return options.emptyAs;
   const value = parse(bytes);
-  inspect(value, 0, refuseProtoKeys);
+  inspectJson(value, refuseProtoKeys);
   return value;
+}
+
+/** Refuses a value that nests deeper than 64, and one with the keys `__proto__` and `constructor`. */
+export function inspectJson(value: unknown, refuseProtoKeys = true): void {
+  inspect(value, 0, refuseProtoKeys);
+}
+
+/** Reads a body as text: 413 above 1 MiB. */
+export async function readText(request: Request): Promise<string> {
+  return (await readBytes(request, MIB)).toString('utf8');
 }
 
 /** True for `application/json` and `application/<x>+json`, with any parameters. */

@@ -33,7 +33,9 @@ export interface OperationDefinition<I extends z.ZodType, O extends z.ZodType> {
   status?: number;
   /** The whole body arrives as this member of the input, whatever its shape. */
   body?: string;
-  /** Path parameters, query and body arrive as one object. */
+  /** Headers that are part of the input: header name, in lower case, to member. */
+  headers?: Record<string, string>;
+  /** Path parameters, query, body and declared headers arrive as one object. */
   input: I;
   output: O;
   handle(rooms: Rooms, input: z.output<I>, context: CallContext): Promise<z.output<O>> | z.output<O>;

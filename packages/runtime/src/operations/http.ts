@@ -22,13 +22,22 @@ export function mountOperations(app: H3, operations: readonly Operation[], rooms
 
 /** Path parameters win over the body or the query: a body cannot rename the thing in the path. */
 async function readInput(event: H3Event, op: Operation): Promise<unknown> {
-  const params = decodeParams(event.context.params);
+  const params = { ...readHeaders(event, op), ...decodeParams(event.context.params) };
   if (op.route.startsWith('GET ') || op.route.startsWith('DELETE '))
     return { ...Object.fromEntries(event.url.searchParams), ...params };
   const body = await readJson(event.req, { emptyAs: {} });
   if (op.body !== undefined) return { ...params, [op.body]: body };
   if (typeof body !== 'object' || body === null || Array.isArray(body)) return body;
   return { ...body, ...params };
+}
+
+function readHeaders(event: H3Event, { headers = {} }: Operation): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(headers).flatMap(([name, member]) => {
+      const value = event.req.headers.get(name);
+      return value === null ? [] : [[member, value]];
+    }),
+  );
 }
 
 function decodeParams(params: Record<string, string> = {}): Record<string, string> {

@@ -1,19 +1,55 @@
+import { decideApproval, getApproval, listApprovals } from '../approvals/operations.ts';
 import { discover } from '../catalog/operations.ts';
 import { getContract, getIdentity, getServices } from '../health/operations.ts';
+import { resumeHook } from '../hooks/operations.ts';
+import { getJob, listJobs, runJob, updateJob } from '../jobs/operations.ts';
 import { getProvider, setProvider } from '../provider/operations.ts';
+import {
+  cancelRun,
+  deleteRun,
+  getRunStep,
+  getRunTimeline,
+  listRunSteps,
+  resumeRun,
+  retryRun,
+} from '../runs/control-operations.ts';
 import { getRun, listRuns } from '../runs/operations.ts';
-import { getWorkflow, getWorkflowSchema, listWorkflows, startWorkflow } from '../workflows/operations.ts';
+import {
+  dropQueued,
+  getWorkflow,
+  getWorkflowSchema,
+  listQueue,
+  listWorkflows,
+  startWorkflow,
+} from '../workflows/operations.ts';
 import type { Operation } from './define.ts';
 
 /** Every action of the box. Each surface walks this list. */
 export const OPERATIONS: readonly Operation[] = [
   listRuns,
   getRun,
+  listRunSteps,
+  getRunStep,
+  getRunTimeline,
+  retryRun,
+  resumeRun,
+  cancelRun,
+  deleteRun,
+  listApprovals,
+  getApproval,
+  decideApproval,
+  resumeHook,
   discover,
   listWorkflows,
   getWorkflow,
   getWorkflowSchema,
   startWorkflow,
+  listQueue,
+  dropQueued,
+  listJobs,
+  getJob,
+  updateJob,
+  runJob,
   getProvider,
   setProvider,
   getIdentity,

@@ -1,7 +1,12 @@
 import type { Engine } from '../engine/engine.ts';
-import type { RunFilter, RunReader } from '../engine/journal.ts';
+import type { Journal, RunFilter, RunRow } from '../engine/journal.ts';
+import { BoxError } from '../errors.ts';
 import { toRun } from './run.ts';
 import type { Run } from './run.ts';
+import { toSteps } from './steps.ts';
+import type { Step } from './steps.ts';
+import { toTimeline } from './timeline.ts';
+import type { Span } from './timeline.ts';
 
 export interface RunPage {
   items: Run[];
@@ -9,19 +14,30 @@ export interface RunPage {
   nextCursor: string | null;
 }
 
+/** Every method but `list` and `find` throws `run_not_found` when there is no such run. */
 export interface Runs {
   list(filter: RunFilter, page: { limit: number; cursor?: string }): Promise<RunPage>;
   /** Undefined: no such run. With `waitMs` the answer is held until the run is final, at most that long. */
   find(runId: string, waitMs?: number): Promise<Run | undefined>;
+  steps(runId: string): Promise<Step[]>;
+  timeline(runId: string): Promise<Span[]>;
+  /** Throws `run_final` when nothing is left to cancel. */
+  cancel(runId: string): Promise<Run>;
+  /** Throws `run_not_blocked`. */
+  resume(runId: string): Promise<Run>;
+  delete(runId: string): Promise<void>;
 }
 
-export function createRuns(reader: RunReader, engine: Pick<Engine, 'wait'>): Runs {
+export function createRuns(journal: Journal, engine: Engine): Runs {
+  const get = async (runId: string): Promise<RunRow> => {
+    const row = await journal.getRun(runId);
+    if (!row) throw new BoxError('run_not_found', `There is no run "${runId}".`);
+    return row;
+  };
   return {
     async list(filter, { limit, cursor }) {
-      const rows = await reader.listRuns(filter, {
-        limit: limit + 1,
-        ...(cursor === undefined ? {} : { before: cursor }),
-      });
+      const before = cursor === undefined ? {} : { before: cursor };
+      const rows = await journal.listRuns(filter, { limit: limit + 1, ...before });
       const items = rows.slice(0, limit).map(toRun);
       return { items, nextCursor: rows.length > limit ? (items.at(-1)?.runId ?? null) : null };
     },
@@ -29,5 +45,41 @@ export function createRuns(reader: RunReader, engine: Pick<Engine, 'wait'>): Run
       const row = await engine.wait(runId, waitMs);
       return row && toRun(row);
     },
+    async steps(runId) {
+      await get(runId);
+      return toSteps(await journal.getRecords(runId));
+    },
+    async timeline(runId) {
+      const run = await get(runId);
+      const [records, children] = await Promise.all([
+        journal.getRecords(runId),
+        journal.listRuns({ parentRunId: runId }, { limit: 200 }),
+      ]);
+      return toTimeline(toRun(run), toSteps(records), children.map(toRun));
+    },
+    async cancel(runId) {
+      const result = await engine.cancel(runId, cancelled());
+      if (!result) await get(runId);
+      if (result?.outcome === 'final')
+        throw new BoxError('run_final', `The run has ended: ${result.status}.`, { details: { status: result.status } });
+      return toRun(await get(runId));
+    },
+    async resume(runId) {
+      const run = await get(runId);
+      if (!(await engine.unblock(runId)))
+        throw new BoxError('run_not_blocked', `The run is ${run.status}; only a blocked one is continued.`);
+      return toRun(await get(runId));
+    },
+    async delete(runId) {
+      const run = await get(runId);
+      if (!(await journal.deleteRun(runId)))
+        throw new BoxError('run_not_final', `The run is ${run.status}. Cancel it before you delete it.`);
+    },
   };
+}
+
+// --- internal ---
+
+function cancelled(): Error {
+  return Object.assign(new Error('The run was cancelled.'), { code: 'run_cancelled' });
 }

@@ -14,7 +14,9 @@ const Workflow = z.object({
   name: z.string(),
   trigger: z.string().describe('The start route'),
   hasSchema: z.boolean(),
-  mode: z.enum(['task']),
+  mode: z.enum(['task', 'chat']),
+  serial: z.boolean().describe('Whether one run at a time is accepted'),
+  schedules: z.int().describe('How many timers it declares'),
   steps: z.array(z.object({ id: z.string(), name: z.string() })),
   state: z.enum(['ready', 'failed']),
   problem: Problem.nullable().describe('Why the workflow does not load, with file, line and code frame'),
@@ -64,9 +66,20 @@ export const getWorkflowSchema = operation({
   handle: ({ workflows }, input) => workflows.schema(input.name),
 });
 
+export const StartReceipt = z.union([
+  z.object({
+    workflowName: z.string(),
+    status: z.literal('started'),
+    runId: z.uuid(),
+    worldRunId: z.string().describe("The engine's own run id; the run record carries it as `traceId`"),
+    trigger: z.string(),
+  }),
+  z.object({ workflowName: z.string(), status: z.literal('queued'), triggerId: z.uuid(), trigger: z.string() }),
+]);
+
 export const startWorkflow = operation({
   id: 'workflows.start',
-  summary: 'Start a run of a workflow; answers the start receipt',
+  summary: 'Start a run of a workflow, or queue it while a serial one runs; answers the start receipt',
   route: 'POST /api/workflows/:name/start',
   tag: 'workflows',
   kind: 'write',
@@ -75,13 +88,59 @@ export const startWorkflow = operation({
   cli: 'workflows start',
   status: 202,
   body: 'input',
-  input: z.strictObject({ name, input: z.unknown() }),
-  output: z.object({
-    workflowName: z.string(),
-    status: z.enum(['started']),
-    runId: z.uuid(),
-    worldRunId: z.string(),
-    trigger: z.string(),
+  headers: { 'idempotency-key': 'idempotencyKey' },
+  input: z.strictObject({
+    name,
+    input: z.unknown(),
+    idempotencyKey: z
+      .string()
+      .min(1)
+      .max(256)
+      .optional()
+      .describe('The same key answers the same receipt for 24 hours'),
   }),
-  handle: ({ workflows }, input) => workflows.start(input.name, input.input, 'api'),
+  output: StartReceipt,
+  handle: ({ workflows }, { name: workflow, input, idempotencyKey }) =>
+    workflows.start(workflow, input, { trigger: 'api', ...(idempotencyKey === undefined ? {} : { idempotencyKey }) }),
+});
+
+export const listQueue = operation({
+  id: 'workflows.queue',
+  summary: 'List the queued starts of a serial workflow, in the order they will begin',
+  route: 'GET /api/workflows/:name/queue',
+  tag: 'workflows',
+  kind: 'read',
+  permission: 'runs:read',
+  copilot: 'yes',
+  input: z.strictObject({ name }),
+  output: z.object({
+    items: z.array(
+      z.object({
+        triggerId: z.uuid(),
+        position: z.int(),
+        input: z.unknown(),
+        trigger: z.string(),
+        createdAt: z.iso.datetime(),
+      }),
+    ),
+    nextCursor: z.null(),
+  }),
+  handle: async ({ workflows }, input) => ({ items: await workflows.queue(input.name), nextCursor: null }),
+});
+
+export const dropQueued = operation({
+  id: 'workflows.dequeue',
+  summary: 'Drop one queued start',
+  route: 'DELETE /api/workflows/:name/queue/:triggerId',
+  tag: 'workflows',
+  kind: 'write',
+  permission: 'runs:cancel',
+  confirm: true,
+  copilot: 'yes',
+  input: z.strictObject({ name, triggerId: z.string() }),
+  output: z.object({ triggerId: z.string(), deleted: z.literal(true) }),
+  async handle({ workflows }, input) {
+    await workflows.dequeue(input.name, input.triggerId);
+    return { triggerId: input.triggerId, deleted: true as const };
+  },
 });

@@ -1,46 +1,86 @@
 import type { Catalog, LoadedWorkflow, WorkflowDefinition } from '../catalog/catalog.ts';
-import type { Engine } from '../engine/engine.ts';
+import type { SerialPolicy } from '../catalog/workflow-settings.ts';
+import type { Engine, StartRequest } from '../engine/engine.ts';
 import type { Body } from '../engine/execution.ts';
-import type { RunTrigger } from '../engine/journal.ts';
+import type { CreateResult, Journal, RunRow, RunTrigger } from '../engine/journal.ts';
+import { isFinal } from '../engine/journal.ts';
+import { decode } from '../engine/serialize.ts';
 import { BoxError } from '../errors.ts';
 import type { Problem } from '../manifest.ts';
+import { toJsonValue } from '../runs/json-value.ts';
 import type { JsonSchema } from '../schema/schema.ts';
 import { parseWith, toJsonSchema } from '../schema/schema.ts';
+import { lockOf, startSerial } from './serial.ts';
 
-export interface StartReceipt {
-  workflowName: string;
-  status: 'started';
-  runId: string;
-  /** The engine's own run id; the run record carries it as `traceId`. */
-  worldRunId: string;
-  trigger: string;
-}
+/** What a start answers. A queued start is no run yet and has no `runId`. */
+export type StartReceipt =
+  | { workflowName: string; status: 'started'; runId: string; worldRunId: string; trigger: string }
+  | { workflowName: string; status: 'queued'; triggerId: string; trigger: string };
 
 export interface WorkflowSummary {
   name: string;
   /** The start route. */
   trigger: string;
   hasSchema: boolean;
-  mode: 'task';
+  mode: 'task' | 'chat';
+  serial: boolean;
+  schedules: number;
   steps: { id: string; name: string }[];
   state: 'ready' | 'failed';
   problem: Problem | null;
+}
+
+export interface QueueEntry {
+  triggerId: string;
+  position: number;
+  input: unknown;
+  trigger: RunTrigger;
+  createdAt: string;
+}
+
+export interface StartOptions {
+  trigger: RunTrigger;
+  idempotencyKey?: string;
+  parentRunId?: string;
 }
 
 export interface Workflows {
   list(): WorkflowSummary[];
   get(name: string): WorkflowSummary;
   schema(name: string): Promise<{ input: JsonSchema | null; output: JsonSchema | null }>;
-  start(name: string, input: unknown, trigger: RunTrigger): Promise<StartReceipt>;
+  start(name: string, input: unknown, options: StartOptions): Promise<StartReceipt>;
+  /** A new run of a finished one. Throws `run_not_found`, and `run_not_final` while it goes on. */
+  retry(runId: string, from: 'failed-step' | 'start'): Promise<StartReceipt>;
+  /** Throws as a start would, and `workflow_not_chat` when the workflow holds no conversation. */
+  requireChat(name: string): void;
+  /** Queued starts of a serial workflow, in the order they will begin. */
+  queue(name: string): Promise<QueueEntry[]>;
+  /** Throws `trigger_not_found` when it waits no more. */
+  dequeue(name: string, triggerId: string): Promise<void>;
 }
 
-export function createWorkflows(options: { catalog: Catalog; engine: Engine; isArmed(): boolean }): Workflows {
-  const { catalog, engine } = options;
+export interface WorkflowsOptions {
+  catalog: Catalog;
+  engine: Engine;
+  journal: Journal;
+  isArmed(): boolean;
+}
+
+const QUEUE_LIMIT = 1_000;
+
+export function createWorkflows({ catalog, engine, journal, isArmed }: WorkflowsOptions): Workflows {
   const find = (name: string): LoadedWorkflow => {
     const workflow = catalog.findWorkflow(name);
     if (!workflow) throw workflowNotFound(name, catalog);
     return workflow;
   };
+  const place = (
+    name: string,
+    policy: SerialPolicy | undefined,
+    input: unknown,
+    begin: (serial?: StartRequest['serial']) => Promise<CreateResult>,
+  ): Promise<CreateResult> =>
+    policy ? startSerial(engine, { key: lockOf(name, input, policy), onConflict: policy.onConflict, begin }) : begin();
   return {
     list: () => catalog.workflows().map(toSummary),
     get: (name) => toSummary(find(name)),
@@ -51,18 +91,63 @@ export function createWorkflows(options: { catalog: Catalog; engine: Engine; isA
         output: outputSchema ? await toJsonSchema(outputSchema, 'output') : null,
       };
     },
-    async start(name, input, trigger) {
-      if (!options.isArmed()) throw notArmed();
+    async start(name, input, options) {
+      if (!isArmed()) throw notArmed();
       const workflow = definitionOf(find(name));
       const value = await checkInput(name, workflow, input);
-      const run = await engine.start({ kind: 'workflow', name, trigger, input: value, body: toBody(workflow) });
-      return {
-        workflowName: name,
-        status: 'started',
-        runId: run.runId,
-        worldRunId: run.traceId,
-        trigger: startRoute(name),
+      const { idempotencyKey: key } = options;
+      // A caller's key can never be one that the box makes for a timer or a child.
+      const keyed = key === undefined ? {} : { idempotencyKey: `${options.trigger} ${key}` };
+      const request: StartRequest = {
+        kind: 'workflow',
+        name,
+        input: value,
+        body: toBody(workflow),
+        ...options,
+        ...keyed,
       };
+      const result = await place(name, withoutQueue(workflow, options), value, (serial) =>
+        engine.start({ ...request, ...(serial ? { serial } : {}) }),
+      );
+      return toAnswer(name, result, options.idempotencyKey);
+    },
+    async retry(runId, from) {
+      if (!isArmed()) throw notArmed();
+      const run = await journal.getRun(runId);
+      if (!run) throw new BoxError('run_not_found', `There is no run "${runId}".`);
+      if (!isFinal(run.status) || run.kind !== 'workflow')
+        throw new BoxError('run_not_final', `The run is ${run.status}; a workflow run that has ended can be retried.`);
+      const { serial } = definitionOf(find(run.name));
+      return toAnswer(
+        run.name,
+        await place(run.name, serial, decode(run.input), (lock) => engine.retry(run, from, lock)),
+      );
+    },
+    requireChat(name) {
+      if (!isArmed()) throw notArmed();
+      if (definitionOf(find(name)).mode !== 'chat')
+        throw new BoxError(
+          'workflow_not_chat',
+          `Workflow "${name}" holds no conversation. Start it with ${startRoute(name)}.`,
+        );
+    },
+    async queue(name) {
+      find(name);
+      const starts = await journal.queue.list({ name }, { limit: QUEUE_LIMIT });
+      return starts.map(({ triggerId, input, trigger, createdAt }, position) => ({
+        triggerId,
+        position,
+        input: toJsonValue(decode(input)),
+        trigger,
+        createdAt: new Date(createdAt).toISOString(),
+      }));
+    },
+    async dequeue(name, triggerId) {
+      find(name);
+      const found = await journal.queue.find(triggerId);
+      const isOwn = found && 'queued' in found && found.queued.name === name;
+      if (!isOwn || !(await engine.dequeue(triggerId)))
+        throw new BoxError('trigger_not_found', `There is no queued start "${triggerId}" of "${name}".`);
     },
   };
 }
@@ -86,12 +171,36 @@ export function workflowBody(catalog: Catalog, name: string): Body {
 
 // --- internal ---
 
-function toSummary({ entry, problem }: LoadedWorkflow): WorkflowSummary {
+/** A conversation streams from its start, so it cannot wait in a queue. */
+function withoutQueue({ serial }: WorkflowDefinition, { trigger }: StartOptions): SerialPolicy | undefined {
+  return serial?.onConflict === 'queue' && trigger === 'chat' ? { ...serial, onConflict: 'reject' } : serial;
+}
+
+function toAnswer(name: string, result: CreateResult, idempotencyKey?: string): StartReceipt {
+  if (result.outcome === 'created' || result.outcome === 'repeated') return toReceipt(result.run);
+  if (result.outcome === 'idempotency_conflict') throw idempotencyConflict(idempotencyKey);
+  if (result.outcome === 'refused') throw busy(name, result.holder);
+  return { workflowName: name, status: 'queued', triggerId: result.triggerId, trigger: startRoute(name) };
+}
+
+function toReceipt(run: Pick<RunRow, 'runId' | 'traceId' | 'name'>): StartReceipt {
+  return {
+    workflowName: run.name,
+    status: 'started',
+    runId: run.runId,
+    worldRunId: run.traceId,
+    trigger: startRoute(run.name),
+  };
+}
+
+function toSummary({ entry, definition, problem }: LoadedWorkflow): WorkflowSummary {
   return {
     name: entry.name,
     trigger: startRoute(entry.name),
     hasSchema: entry.hasInputSchema || entry.hasOutputSchema,
-    mode: 'task',
+    mode: definition?.mode ?? 'task',
+    serial: definition?.serial !== undefined,
+    schedules: definition?.schedules.length ?? 0,
     steps: entry.steps.map(({ id, name }) => ({ id, name })),
     state: problem ? 'failed' : 'ready',
     problem: problem ?? null,
@@ -132,6 +241,20 @@ function notArmed(): BoxError {
   return new BoxError(
     'workflow_runtime_not_armed',
     'Workflows are held back until a model provider is set. Set MODEL_PROVIDER_BASE_URL, or send PUT /api/model-provider.',
+  );
+}
+
+function idempotencyConflict(key = ''): BoxError {
+  return new BoxError('idempotency_conflict', `The Idempotency-Key "${key}" has been used with another input.`);
+}
+
+function busy(name: string, holder: RunRow): BoxError {
+  return new BoxError(
+    'workflow_busy',
+    `Workflow "${name}" runs one at a time, and run ${holder.runId} has not ended.`,
+    {
+      details: { runId: holder.runId },
+    },
   );
 }
 

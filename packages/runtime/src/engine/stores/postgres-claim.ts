@@ -1,7 +1,12 @@
+import type { SqlClient } from '../../stores/sql.ts';
+import { newRunId } from '../ids.ts';
+import { lockKey, promote } from './postgres-serial.ts';
 import { NOW } from './postgres-sql.ts';
-import type { Tables } from './postgres-sql.ts';
-import { CLAIMABLE, CLAIMABLE_ONE } from './queries.ts';
+import { transact } from './postgres-transaction.ts';
+import { CLAIMABLE, CLAIMABLE_ONE, idleKeysQuery } from './queries.ts';
 import { RUN_SELECT } from './rows.ts';
+import type { Tables } from './tables.ts';
+import { fromStoredText } from './text.ts';
 
 /** Takes runs, in the order of `part`, `due` and the run's id. Parameters: owner, lease in milliseconds, limit. */
 export function claimQuery({ runs }: Tables): string {
@@ -34,6 +39,15 @@ export function renewQuery({ runs }: Tables): string {
       update ${runs} set lease_until = (select now from given) + $2::int8 from mine where run_id = id returning id)
     select (select now from given) + $2::int8 as until,
       ((select count(*) from ${runs} where ${ending}) - (select count(*) from renewed))::int4 as locked`;
+}
+
+/** Gives locks that nobody has to the starts that wait for them. */
+export async function promoteIdle(sql: SqlClient, tables: Tables): Promise<void> {
+  for (const { key } of await sql.query<{ key: string }>(idleKeysQuery(tables)))
+    await transact(sql, async (tx) => {
+      await tx.query(`select ${lockKey(tables, '$1::text')}`, [key]);
+      await promote(tx, tables, fromStoredText(key), newRunId);
+    });
 }
 
 // --- internal ---

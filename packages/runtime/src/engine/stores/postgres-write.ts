@@ -1,31 +1,37 @@
-import { BoxError } from '../../errors.ts';
 import type { SqlClient } from '../../stores/sql.ts';
-import type { Append, AppendResult, NewRun, RunRow } from '../journal.ts';
+import type { Append, NewRun } from '../journal.ts';
+import { endInTransaction, isPlainAppend, toAppended, toAppendQuery, toCommitted } from './postgres-append.ts';
+import type { CommitRow } from './postgres-append.ts';
+import { commitQuery } from './postgres-batch.ts';
+import { createInTransaction, findRepeat, isPlainCreate } from './postgres-create.ts';
+import { endsIn } from './postgres-columns.ts';
 import { isInvalidData, isRetryable, isRolledBack } from './postgres-errors.ts';
-import { appendQuery, commitQuery, createQuery, standingQuery } from './postgres-sql.ts';
-import type { Query, Tables } from './postgres-sql.ts';
-import { createdRun, RUN_SELECT, toRunRow } from './rows.ts';
-import type { StoredRow } from './rows.ts';
-import { fromStoredText, toStoredText } from './text.ts';
-import { judgeRefusal, toStanding } from './verdict.ts';
-import type { Standing } from './verdict.ts';
+import { createQuery } from './postgres-one.ts';
+import type { Query } from './postgres-sql.ts';
+import { readRuns, readStandings } from './postgres-standing.ts';
+import type { Standings } from './postgres-standing.ts';
+import { RETRIES, unavailable } from './postgres-transaction.ts';
+import { createdRun } from './rows.ts';
+import type { Tables } from './tables.ts';
 import { runIdOf } from './write.ts';
 import type { Write, Written } from './write.ts';
 
 /**
- * Answers a function that commits writes to different runs in one statement. When the connection is lost and the outcome
- * is unknown, it reads back what the journal holds; a write that is not there rejects, and its caller may repeat it.
+ * Answers a function that commits writes to different runs: those that can in one statement, each of the others in a
+ * transaction of its own. When the connection is lost and the outcome is unknown, it reads back what the journal holds;
+ * a write that is not there rejects, and its caller may repeat it.
  */
 export function createPostgresWriter(
   sql: SqlClient,
   tables: Tables,
 ): (writes: Write[]) => Promise<(Written | Error)[]> {
-  async function commit(writes: Write[], retries = 3): Promise<(Written | Error)[]> {
+  async function commit(batch: Batch, retries: number): Promise<(Written | Error)[]> {
+    const { writes } = batch;
     try {
-      return await send(writes);
+      return await send(batch);
     } catch (error) {
       if (!isRolledBack(error)) return readBack(writes, error);
-      if (isRetryable(error) && retries > 0) return commit(writes, retries - 1);
+      if (isRetryable(error) && retries > 0) return commit(batch, retries - 1);
       // One write the database cannot hold must not take its neighbours along.
       if (isInvalidData(error) && writes.length > 1) return commitEach(writes);
       throw error;
@@ -34,111 +40,134 @@ export function createPostgresWriter(
 
   async function commitEach(writes: Write[]): Promise<(Written | Error)[]> {
     const results: (Written | Error)[] = [];
-    for (const write of writes) {
-      const [result] = await commit([write]).catch((error: unknown) => [toError(error)]);
-      results.push(result as Written | Error);
-    }
+    for (const write of writes) results.push(...(await settle({ writes: [write] })));
     return results;
   }
 
-  async function send(writes: Write[]): Promise<Written[]> {
-    const { text, params, prepared } = toQuery(tables, writes);
-    const rows = await sql.query<{ id: string; now: number }>(text, params, { prepared });
-    const done = new Map(rows.map((row) => [fromStoredText(row.id), row.now]));
-    const refused = writes.filter((write) => !done.has(runIdOf(write)));
-    const found = refused.length > 0 ? await read(refused) : undefined;
+  /** A failure is the answer of each write. */
+  async function settle(batch: Batch): Promise<(Written | Error)[]> {
+    if (batch.writes.length === 0) return [];
+    return commit(batch, RETRIES).catch((error: unknown) => batch.writes.map(() => toError(error)));
+  }
+
+  async function settleAll(batches: Batch[]): Promise<Map<Write, Written | Error>> {
+    const settled = await Promise.all(batches.map(settle));
+    const writes = batches.flatMap((batch) => batch.writes);
+    return new Map(settled.flat().map((result, index) => [writes[index] as Write, result]));
+  }
+
+  function send(batch: Batch): Promise<(Written | Error)[]> {
+    const [first] = batch.writes;
+    return first && !isPlain(first) ? sendAlone(first) : sendTogether(batch);
+  }
+
+  async function sendTogether(batch: Batch): Promise<(Written | Error)[]> {
+    const { writes } = batch;
+    const { text, params, prepared } = toQuery(tables, batch);
+    const done = toCommitted(await sql.query<CommitRow>(text, params, { prepared }));
+    const refused = writes.filter((write) => !done.at.has(runIdOf(write)));
+    const found = await read(refused);
+    const later = await settleAll(isFamily(batch) ? [] : found.families(refused));
     return writes.map((write) => {
-      const now = done.get(runIdOf(write));
-      if (now === undefined) return found?.answer(write) as Written;
-      return write.type === 'create' ? createdRun(write.run, now) : { outcome: 'appended', at: now };
+      const at = done.at.get(runIdOf(write));
+      if (at === undefined) return later.get(write) ?? found.answer(write);
+      if (write.type === 'create') return { outcome: 'created', run: createdRun(write.run, at) };
+      return toAppended(write.entry, { at, tokens: done.tokens.get(write.entry.runId) });
     });
+  }
+
+  async function sendAlone(write: Write): Promise<Written[]> {
+    const written = await sql.transaction<Written | undefined>((tx) =>
+      write.type === 'create' ? createInTransaction(tx, tables, write.run) : endInTransaction(tx, tables, write.entry),
+    );
+    return [written ?? (await read([write])).answer(write)];
   }
 
   async function readBack(writes: Write[], error: unknown): Promise<(Written | Error)[]> {
-    const unavailable = new BoxError(
-      'store_unavailable',
-      'The journal lost its database while it was writing. Try again.',
-      {
-        cause: error,
-      },
-    );
     const found = await read(writes).catch(() => undefined);
-    if (!found) throw unavailable;
-    return writes.map((write) => (found.isOpen(write) ? unavailable : found.answer(write)));
+    if (!found) throw unavailable(error);
+    return writes.map((write) => (found.isOpen(write) ? unavailable(error) : found.answer(write)));
   }
 
-  /** What the journal holds of these runs. */
+  /** What the journal holds of these writes. */
   async function read(writes: Write[]): Promise<Found> {
-    const runs = runsOf(writes).map((run) => run.runId);
-    const entries = entriesOf(writes);
-    const [rows, standings] = await Promise.all([
-      runs.length > 0 ? readRuns(runs) : [],
-      entries.length > 0 ? readStandings(entries) : [],
-    ]);
-    return toFound(new Map(rows.map((row) => [row.runId, row])), new Map(standings));
+    const [created, standings] = await Promise.all([readCreated(runsOf(writes)), readAppended(entriesOf(writes))]);
+    return {
+      isOpen: (write) => (write.type === 'create' ? !created.has(write.run.runId) : standings.isOpen(write.entry)),
+      families: (refused) => groupByParent(refused, standings),
+      answer: (write) =>
+        write.type === 'create' ? (created.get(write.run.runId) as Written) : standings.answer(write.entry),
+    };
   }
 
-  async function readRuns(runIds: string[]): Promise<RunRow[]> {
-    const text = `select ${RUN_SELECT} from ${tables.runs} where run_id = any($1::text[])`;
-    return (await sql.query<StoredRow>(text, [runIds.map(toStoredText)])).map(toRunRow);
+  async function readCreated(runs: NewRun[]): Promise<Map<string, Written>> {
+    const found = new Map<string, Written>();
+    const plain = await readRuns(
+      sql,
+      tables,
+      runs.filter(isPlainCreate).map((run) => run.runId),
+    );
+    for (const [runId, run] of plain) found.set(runId, { outcome: 'created', run });
+    for (const run of runs.filter((each) => !isPlainCreate(each))) {
+      const repeat = await findRepeat(sql, tables, run);
+      if (repeat) found.set(run.runId, repeat);
+    }
+    return found;
   }
 
-  async function readStandings(entries: Append[]): Promise<[string, StandingAt][]> {
-    const rows = await sql.query<StandingRow>(standingQuery(tables), [
-      entries.map((entry) => toStoredText(entry.runId)),
-      entries.map((entry) => entry.seq),
-      entries.map((entry) => entry.records.length),
-    ]);
-    return rows.map(({ recordIds, now, ...run }) => {
-      const standing = toStanding(run, (recordIds ?? []).map(fromStoredText));
-      return [fromStoredText(run.runId as string), { standing, now }];
-    });
-  }
+  const readAppended = (entries: Append[]): ReturnType<typeof readStandings> => readStandings(sql, tables, entries);
 
-  return (writes) => commit(writes);
+  return async (writes) => {
+    if (writes.every(isPlain)) return commit({ writes }, RETRIES);
+    const others = writes.filter((write) => !isPlain(write));
+    // The statement goes first: the transactions may be more than there are connections.
+    const batches = [{ writes: writes.filter(isPlain) }, ...others.map((write) => ({ writes: [write] }))];
+    const settled = await settleAll(batches);
+    return writes.map((write) => settled.get(write) as Written | Error);
+  };
 }
 
 // --- internal ---
 
-const MAX_PLAIN_RECORDS = 16;
-
-type StandingRow = StoredRow & { now: number } & { recordIds: string[] | null };
-
-interface StandingAt {
-  standing: Standing;
-  now: number;
+interface Batch {
+  writes: Write[];
+  /** All of them end children of one parent. */
+  areSiblings?: boolean;
 }
 
 interface Found {
   /** The journal would still take the write: it has not happened. */
   isOpen(write: Write): boolean;
+  /** The ends a statement has left out, those of each parent together. */
+  families(writes: Write[]): Batch[];
   answer(write: Write): Written;
 }
 
-/** A write that is alone in its commit has a statement of its own, unless its records are many. */
-function toQuery(tables: Tables, writes: Write[]): Query {
-  const [first] = writes;
-  if (first && writes.length === 1) {
-    if (first.type === 'create') return createQuery(tables, first.run);
-    if (first.entry.records.length <= MAX_PLAIN_RECORDS) return appendQuery(tables, first.entry);
-  }
-  return commitQuery(tables, runsOf(writes), entriesOf(writes));
+function isPlain(write: Write): boolean {
+  return write.type === 'create' ? isPlainCreate(write.run) : isPlainAppend(write.entry);
 }
 
-function toFound(runs: Map<string, RunRow>, standings: Map<string, StandingAt>): Found {
-  const answer = (write: Write): Written => {
-    if (write.type === 'create') return runs.get(write.run.runId) as RunRow;
-    const found = standings.get(write.entry.runId);
-    return judgeRefusal(write.entry, found?.standing, found?.now ?? 0);
-  };
-  return {
-    answer,
-    isOpen(write) {
-      if (write.type === 'create') return !runs.has(write.run.runId);
-      const result = answer(write) as AppendResult;
-      return result.outcome === 'conflict' && standings.get(write.entry.runId)?.standing.seq === write.entry.seq;
-    },
-  };
+function isFamily({ writes, areSiblings }: Batch): boolean {
+  return areSiblings === true || writes.length === 1;
+}
+
+function groupByParent(writes: Write[], standings: Standings): Batch[] {
+  const families = new Map<string, Write[]>();
+  for (const write of writes) {
+    if (write.type === 'create' || !endsIn(write.entry.patch) || !standings.isOpen(write.entry)) continue;
+    const parent = standings.parentOf(write.entry);
+    if (parent !== null) families.set(parent, [...(families.get(parent) ?? []), write]);
+  }
+  return [...families.values()].map((family) => ({ writes: family, areSiblings: true }));
+}
+
+/** A write that is alone in its commit has a statement of its own, unless it brings much. */
+function toQuery(tables: Tables, { writes, areSiblings }: Batch): Query {
+  const [first] = writes;
+  if (first && writes.length === 1)
+    return first.type === 'create' ? createQuery(tables, first.run) : toAppendQuery(tables, first.entry);
+  const runs = runsOf(writes);
+  return commitQuery(tables, { runs, entries: entriesOf(writes), areSiblings: areSiblings ?? false });
 }
 
 function runsOf(writes: Write[]): NewRun[] {

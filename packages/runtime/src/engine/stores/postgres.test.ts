@@ -1,10 +1,13 @@
 import { PGlite } from '@electric-sql/pglite';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describeWhen, realServers } from '../../../test/require.ts';
 import type { SqlClient } from '../../stores/sql.ts';
-import type { Append, Journal, RunRow } from '../journal.ts';
+import { newRunId } from '../ids.ts';
+import type { Append, Journal, NewHook, NewRun, RunRow } from '../journal.ts';
 import { createDatabase, openPgClient, toPgliteClient } from './_clients.ts';
 import { describeJournal } from './contract.ts';
 import type { JournalPlace } from './contract.ts';
+import { start } from './contract-world.ts';
 import { openPostgresJournal } from './postgres.ts';
 import { newAppend, newRecord, newRun } from './records.ts';
 
@@ -19,13 +22,11 @@ describe('Postgres journal on PGlite', () => {
   describeFaults(() => sql);
 });
 
-const server = process.env.SVC_TEST_DATABASE_URL;
-
-describe.skipIf(!server)(`Postgres journal on a server${server ? '' : ': SVC_TEST_DATABASE_URL is not set'}`, () => {
+describeWhen(realServers.database, 'Postgres journal on a server', (server) => {
   let database: { url: string; drop(): Promise<void> };
   let sql: SqlClient;
   beforeAll(async () => {
-    database = await createDatabase(server ?? '');
+    database = await createDatabase(server);
     sql = openPgClient(database.url);
   });
   afterAll(async () => {
@@ -48,6 +49,7 @@ function createPlace(sql: SqlClient): JournalPlace & { schema: string } {
   return {
     schema,
     open: () => openPostgresJournal({ sql, schema }),
+    change: (statement) => sql.exec(statement(`${schema}.`)),
     remove: () => sql.exec(`drop schema ${schema} cascade`),
   };
 }
@@ -94,7 +96,7 @@ function describeFaults(sql: () => SqlClient): void {
     const faults: (Fault | 'none')[] = [];
     const sent: string[] = [];
     const journal = await openPostgresJournal({ sql: breakClient(sql(), faults, sent), schema: place.schema });
-    const run = await journal.create(newRun());
+    const run = await start(journal, newRun());
     sent.length = 0;
     await work({ journal, run, sent, break: (...next) => void faults.push(...next) });
     await place.remove();
@@ -140,7 +142,7 @@ function describeFaults(sql: () => SqlClient): void {
       withBroken(async ({ journal, ...broken }) => {
         const [one, two] = [newRun(), newRun()];
         broken.break('after');
-        expect(await journal.create(one)).toStrictEqual(await journal.getRun(one.runId));
+        expect(await start(journal, one)).toStrictEqual(await journal.getRun(one.runId));
         broken.break('before');
         await expect(journal.create(two)).rejects.toMatchObject(unavailable);
         expect(await journal.getRun(two.runId)).toBeUndefined();
@@ -148,7 +150,7 @@ function describeFaults(sql: () => SqlClient): void {
 
     test.each(['before', 'after'] as const)('a batch cut %s its commit answers each of its callers truly', (fault) =>
       withBroken(async ({ journal, run, ...broken }) => {
-        const lost = await journal.create(newRun());
+        const lost = await start(journal, newRun());
         broken.break(fault);
         const sent = [oneRecord(run), { ...oneRecord(lost), epoch: 0 }].map((entry) => journal.append(entry));
         const results = await Promise.allSettled([...sent, journal.create(newRun())]);
@@ -159,6 +161,65 @@ function describeFaults(sql: () => SqlClient): void {
       }),
     );
 
+    test('a start with a key that was committed is found, one that was not rejects', () =>
+      withBroken(async ({ journal, ...broken }) => {
+        const keyed = (key: string): NewRun => newRun({ idempotency: { key, digest: 'd' } });
+        broken.break('after');
+        const first = await start(journal, keyed('k'));
+        expect(await journal.create(keyed('k'))).toStrictEqual({ outcome: 'repeated', run: first });
+        const other = keyed('l');
+        broken.break('before');
+        await expect(journal.create(other)).rejects.toMatchObject(unavailable);
+        expect(await journal.create(other)).toMatchObject({ outcome: 'created', run: { runId: other.runId } });
+      }));
+
+    test('a start that queued is found and queues once', () =>
+      withBroken(async ({ journal, ...broken }) => {
+        await journal.create(serialRun('t0'));
+        broken.break('after');
+        expect(await journal.create(serialRun('t1'))).toStrictEqual({ outcome: 'queued', triggerId: 't1' });
+        expect(await journal.queue.list({}, { limit: 9 })).toHaveLength(1);
+      }));
+
+    test('an end that passed its lock on tells to whom, and does so once', () =>
+      withBroken(async ({ journal, ...broken }) => {
+        const holder = await start(journal, serialRun('t0'));
+        for (const id of ['t1', 't2']) await journal.create(serialRun(id));
+        const nextRunId = newRunId();
+        broken.break('after');
+        const entry = newAppend(holder, { records: [newRecord(0)], patch: { status: 'completed' }, nextRunId });
+        const promoted = { runId: nextRunId, triggerId: 't1' };
+        expect(await journal.append(entry)).toMatchObject({ outcome: 'appended', promoted });
+        expect(await journal.queue.list({}, { limit: 9 })).toMatchObject([{ triggerId: 't2' }]);
+        const next = await start(journal, serialRun('', 'other'));
+        const lost = newAppend(next, { patch: { status: 'completed' }, nextRunId: newRunId() });
+        broken.break('before');
+        await expect(journal.append(lost)).rejects.toMatchObject(unavailable);
+        expect(await journal.append(lost)).toMatchObject({ outcome: 'appended' });
+      }));
+
+    test('an append whose answer was lost still tells which hooks were refused', () =>
+      withBroken(async ({ journal, run, ...broken }) => {
+        const hook = (token: string): NewHook => ({ token, call: 0, kind: 'hook', many: false, detail: null });
+        const other = await start(journal, newRun());
+        await journal.append(newAppend(other, { hooks: [hook('t')] }));
+        broken.break('after');
+        const entry = { ...oneRecord(run), hooks: [hook('t'), hook('u')] };
+        expect(await journal.append(entry)).toMatchObject({ outcome: 'appended', refused: ['t'] });
+      }));
+
+    test('a resume or a cancel whose outcome is unknown rejects, and its repeat is told', () =>
+      withBroken(async ({ journal, run, ...broken }) => {
+        const hook: NewHook = { token: 't', call: 0, kind: 'hook', many: false, detail: null };
+        await journal.append(newAppend(run, { hooks: [hook] }));
+        broken.break('after');
+        await expect(journal.hooks.resume('t', '[1]')).rejects.toMatchObject(unavailable);
+        expect(await journal.hooks.resume('t', '[2]')).toMatchObject({ outcome: 'already', event: { payload: '[1]' } });
+        broken.break('after');
+        await expect(journal.cancel(run.runId, '[]', newRunId)).rejects.toMatchObject(unavailable);
+        expect(await journal.cancel(run.runId, '[]', newRunId)).toMatchObject({ outcome: 'final' });
+      }));
+
     test('a server that ends the session leaves the outcome unknown', () =>
       withBroken(async ({ journal, run, ...broken }) => {
         broken.break({ code: '57P01' });
@@ -166,11 +227,34 @@ function describeFaults(sql: () => SqlClient): void {
       }));
   });
 
+  test("replicas that end each other's children while they append to the parents meet no deadlock", async () => {
+    const place = createPlace(sql());
+    const deadlocks: unknown[] = [];
+    const open = (): Promise<Journal> =>
+      openPostgresJournal({ sql: watchClient(sql(), (error) => deadlocks.push(error)), schema: place.schema });
+    const [one, two] = [await open(), await open()];
+    const parents = await Promise.all(Array.from({ length: 60 }, () => start(one, newRun())));
+    const children = await Promise.all(parents.map(({ runId }) => start(one, newRun({ parentRunId: runId }))));
+    const sent = parents.flatMap((parent, index) => {
+      const [mine, other] = index % 2 ? [one, two] : [two, one];
+      const end = newAppend(children[index] as RunRow, { patch: { status: 'completed' } });
+      return [mine.append(oneRecord(parent)), other.append(end), mine.append(oneRecord({ ...parent, seq: 1 }))];
+    });
+    await Promise.all(sent);
+    for (const { runId } of parents) expect(await one.getRun(runId)).toMatchObject({ signals: 1, seq: 2 });
+    expect(deadlocks).toStrictEqual([]);
+    await place.remove();
+  });
+
   describe('when the database refuses a statement', () => {
     test('a deadlock is tried again', () =>
       withBroken(async ({ journal, run, ...broken }) => {
         broken.break({ code: '40P01' }, { code: '40P01' });
         expect(await journal.append(oneRecord(run))).toMatchObject({ outcome: 'appended' });
+        broken.break({ code: '40P01' }, { code: '40001' });
+        expect(await journal.create(serialRun('t'))).toMatchObject({ outcome: 'created' });
+        broken.break({ code: '40P01' });
+        expect(await journal.cancel(run.runId, '[]', newRunId)).toMatchObject({ outcome: 'cancelled' });
       }));
 
     test('another refusal reaches the caller as it is', () =>
@@ -181,7 +265,7 @@ function describeFaults(sql: () => SqlClient): void {
 
     test('a value the database cannot hold rejects its own caller only', () =>
       withBroken(async ({ journal, run }) => {
-        const other = await journal.create(newRun());
+        const other = await start(journal, newRun());
         const bad = newAppend(other, { records: [newRecord(0, { attempt: 2 ** 40 })] });
         const [good, refused] = await Promise.allSettled([journal.append(oneRecord(run)), journal.append(bad)]);
         expect(good).toMatchObject({ value: { outcome: 'appended' } });
@@ -190,21 +274,45 @@ function describeFaults(sql: () => SqlClient): void {
   });
 }
 
+function serialRun(triggerId: string, key = 's'): NewRun {
+  return newRun({ claim: null, serial: { key, triggerId, whenTaken: 'queue' } });
+}
+
 function oneRecord(run: RunRow): Append {
   return newAppend(run, { records: [newRecord(run.seq)], patch: { totalTokens: 7 } });
 }
 
-function breakClient(sql: SqlClient, faults: (Fault | 'none')[], sent: string[]): SqlClient {
+/** Tells of every deadlock the database ends. */
+function watchClient(sql: SqlClient, onDeadlock: (error: unknown) => void): SqlClient {
+  const watch = async <T>(work: Promise<T>): Promise<T> =>
+    work.catch((error: unknown) => {
+      if ((error as { code?: string }).code === '40P01') onDeadlock(error);
+      throw error;
+    });
   return {
     ...sql,
-    async query<Row>(text: string, params?: unknown[]) {
-      const fault = faults.shift() ?? 'none';
-      if (fault === 'before') throw Object.assign(new Error('write EPIPE'), { code: 'EPIPE' });
-      if (typeof fault === 'object') throw Object.assign(new Error('The database says no.'), fault);
-      sent.push(text);
-      const rows = await sql.query<Row>(text, params);
-      if (fault === 'after') throw new Error('Connection terminated unexpectedly');
-      return rows;
-    },
+    query: (text, params, options) => watch(sql.query(text, params, options)),
+    transaction: (work) => watch(sql.transaction(work)),
+  };
+}
+
+/** A transaction is broken as a whole, like a statement. */
+function breakClient(sql: SqlClient, faults: (Fault | 'none')[], sent: string[]): SqlClient {
+  async function suffer<T>(work: () => Promise<T>): Promise<T> {
+    const fault = faults.shift() ?? 'none';
+    if (fault === 'before') throw Object.assign(new Error('write EPIPE'), { code: 'EPIPE' });
+    if (typeof fault === 'object') throw Object.assign(new Error('The database says no.'), fault);
+    const result = await work();
+    if (fault === 'after') throw new Error('Connection terminated unexpectedly');
+    return result;
+  }
+  return {
+    ...sql,
+    query: <Row>(text: string, params?: unknown[]) =>
+      suffer(() => {
+        sent.push(text);
+        return sql.query<Row>(text, params);
+      }),
+    transaction: (work) => suffer(() => sql.transaction(work)),
   };
 }

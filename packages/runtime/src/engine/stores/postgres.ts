@@ -1,14 +1,27 @@
 import type { SqlClient } from '../../stores/sql.ts';
 import { createGroupCommit } from '../group-commit.ts';
 import { real } from '../real.ts';
-import type { AppendResult, Journal, RunRow } from '../journal.ts';
-import { claimQuery, claimRunQuery, renewQuery } from './postgres-claim.ts';
+import type { AppendResult, CreateResult, Journal } from '../journal.ts';
+import { createChunkReader } from './chunks.ts';
+import { listHeld, unblock } from './held.ts';
+import { createHookReader } from './hooks.ts';
+import { createOutbox } from './outbox.ts';
+import { cancelInTransaction } from './postgres-cancel.ts';
+import { writeChunks } from './postgres-chunks.ts';
+import { claimQuery, claimRunQuery, promoteIdle, renewQuery } from './postgres-claim.ts';
+import { deleteFinalRun } from './postgres-delete.ts';
+import { resumeInTransaction } from './postgres-hooks.ts';
 import { migratePostgres } from './postgres-schema.ts';
 import { NOW } from './postgres-sql.ts';
+import { createPostgresStatements } from './postgres-statements.ts';
+import { transact } from './postgres-transaction.ts';
 import { createPostgresWriter } from './postgres-write.ts';
-import { expireOthersQuery, listQuery, nextWakeQuery } from './queries.ts';
+import { expireOthersQuery, listQuery, nextWakeQuery, purgeKeysQuery } from './queries.ts';
+import { createSerialQueue } from './queue.ts';
 import { RECORD_SELECT, RUN_SELECT, toRecord, toRunRow } from './rows.ts';
 import type { StoredRow } from './rows.ts';
+import { createScheduleStore } from './schedules.ts';
+import { namesOfTables } from './tables.ts';
 import { toStoredText } from './text.ts';
 import { runIdOf, sizeOf } from './write.ts';
 import type { Write, Written } from './write.ts';
@@ -36,12 +49,16 @@ const COMMIT_LIMITS = { maxEntries: 1_000, maxBytes: 8 * 1024 * 1024 };
 const RENEW_PASSES = 20;
 const RENEW_PAUSE_MS = 10;
 
+const PURGE_EVERY_MS = 60_000;
+
 function createPostgresJournal(sql: SqlClient, schema: string): Journal {
-  const tables = { runs: `${schema}.runs`, events: `${schema}.run_events` };
+  const tables = namesOfTables(schema);
   const writer = createPostgresWriter(sql, tables);
   const commits = createGroupCommit<Write, Written>(writer, { ...COMMIT_LIMITS, sizeOf, keyOf: runIdOf });
+  const statements = createPostgresStatements(sql, tables);
   const queries = {
     expireOthers: `with given as (select ${NOW} as now, $1::text as owner) ${expireOthersQuery(tables.runs)}`,
+    purgeKeys: `with given as (select ${NOW} as now) ${purgeKeysQuery(tables, 'for update skip locked')}`,
     claim: claimQuery(tables),
     claimRun: claimRunQuery(tables),
     renew: renewQuery(tables),
@@ -49,13 +66,22 @@ function createPostgresJournal(sql: SqlClient, schema: string): Journal {
     run: `select ${RUN_SELECT} from ${tables.runs} where run_id = $1`,
     records: `select ${RECORD_SELECT} from ${tables.events} where run_id = $1 order by seq`,
   };
+  let purgeAt = 0;
+
+  async function purgeKeys(): Promise<void> {
+    if (real.performanceNow() < purgeAt) return;
+    purgeAt = real.performanceNow() + PURGE_EVERY_MS;
+    await sql.query(queries.purgeKeys);
+  }
 
   return {
     adapter: 'postgres',
-    create: (run) => commits.add({ type: 'create', run }) as Promise<RunRow>,
+    create: (run) => commits.add({ type: 'create', run }) as Promise<CreateResult>,
     append: (entry) => commits.add({ type: 'append', entry }) as Promise<AppendResult>,
     async claim(claim) {
       const owner = toStoredText(claim.owner);
+      await purgeKeys();
+      await promoteIdle(sql, tables);
       if (claim.takeover) await sql.query(queries.expireOthers, [owner]);
       const rows = await sql.query<StoredRow>(queries.claim, [owner, claim.leaseMs, claim.limit]);
       return rows.sort(byClaimOrder).map((row) => toRunRow(withoutRank(row)));
@@ -65,15 +91,27 @@ function createPostgresJournal(sql: SqlClient, schema: string): Journal {
       return row && toRunRow(row);
     },
     renew: (owner, leaseMs) => renew(sql, queries.renew, [toStoredText(owner), leaseMs]),
+    listHeld: (owner) => listHeld(statements, owner),
+    cancel: (runId, error, newRunId) =>
+      transact(sql, (tx) => cancelInTransaction(tx, tables, { runId, error, newRunId })),
+    deleteRun: (runId) => deleteFinalRun(sql, tables, runId),
+    unblock: (runId, codeHash) => unblock(statements, runId, codeHash),
+    hooks: {
+      ...createHookReader(statements),
+      resume: (token, payload) => transact(sql, (tx) => resumeInTransaction(tx, tables, token, payload)),
+    },
+    queue: createSerialQueue(statements),
+    schedules: createScheduleStore(statements),
+    chunks: {
+      ...createChunkReader(statements),
+      write: (runId, epoch, chunks) => writeChunks(sql, tables, { runId, epoch }, chunks),
+    },
+    outbox: createOutbox(statements),
     async nextWake() {
       const [row] = await sql.query<{ wake: number | null; now: number }>(queries.nextWake);
       return row?.wake == null ? undefined : Math.max(0, row.wake - row.now);
     },
-    async now() {
-      const [row] = await sql.query<{ now: number }>(`select ${NOW} as now`);
-      if (!row) throw new Error('The database did not tell its time.');
-      return row.now;
-    },
+    now: statements.now,
     async getRun(runId) {
       const [row] = await sql.query<StoredRow>(queries.run, [toStoredText(runId)]);
       return row && toRunRow(row);

@@ -1,6 +1,7 @@
 import type { RunFilter } from '../journal.ts';
 import { RUN_COLUMNS, RUN_SELECT, toStored } from './rows.ts';
 import type { StoredValue } from './rows.ts';
+import type { Tables } from './tables.ts';
 
 // SQL that both databases read alike. Where it says `given`, the caller puts a table of one row before it:
 // the store's time as `now` and, for claims, the claiming `owner`.
@@ -45,6 +46,43 @@ export function nextWakeQuery(runs: string): string {
       where owner is not null and lease_until <= ${NOW} and status = 'waiting') as waiting`;
 }
 
+/** How long an idempotency key answers the first start again. */
+export const KEY_LIFE_MS = 24 * 60 * 60 * 1000;
+
+/** Forgets idempotency keys whose life is over, a bounded number. `lock`: how the database locks what it picks. */
+export function purgeKeysQuery({ keys }: Pick<Tables, 'keys'>, lock = ''): string {
+  const end = `${NOW} - ${KEY_LIFE_MS}`;
+  const old = `select key from ${keys} where created_at <= ${end} order by created_at limit 500 ${lock}`;
+  return `delete from ${keys} where key in (${old})`;
+}
+
+/**
+ * The serial keys of starts that wait for a run which is gone, a bounded number, as `key`. It steps from key to key along the index:
+ * a queue of thousands on one key costs one step.
+ */
+export function idleKeysQuery({ runs, queue }: Pick<Tables, 'runs' | 'queue'>): string {
+  return `
+    with recursive waiting (key) as (
+      select min(serial_key) from ${queue}
+      union all
+      select (select min(serial_key) from ${queue} where serial_key > waiting.key) from waiting
+      where waiting.key is not null)
+    select key from waiting
+    where key is not null and not exists (
+      select 1 from ${runs} where serial_key = waiting.key and serial_key is not null and status not in ${FINAL_STATUSES})
+    limit 100`;
+}
+
+/** A run and all below it, as `id`, from the top down. `mark`: the run's id. */
+export function treeQuery(runs: string, mark: string): string {
+  return `
+    with recursive tree (id) as (
+      select run_id from ${runs} where run_id = ${mark}
+      union
+      select run_id from ${runs}, tree where parent_run_id = tree.id)
+    select id from tree`;
+}
+
 /** The page of runs that match, newest first. `mark` writes the n-th placeholder, from 1. */
 export function listQuery(options: {
   runs: string;
@@ -70,4 +108,11 @@ export function listQuery(options: {
 
 // --- internal ---
 
-const FILTER_KEYS = ['name', 'kind', 'status', 'trigger', 'sessionId'] as const satisfies readonly (keyof RunFilter)[];
+const FILTER_KEYS = [
+  'name',
+  'kind',
+  'status',
+  'trigger',
+  'sessionId',
+  'parentRunId',
+] as const satisfies readonly (keyof RunFilter)[];

@@ -19,6 +19,11 @@ export const RUN_COLUMNS = {
   sessionId: 'session_id',
   parentRunId: 'parent_run_id',
   retryOf: 'retry_of',
+  seed: 'seed',
+  signals: 'signals',
+  triggerId: 'trigger_id',
+  serialKey: 'serial_key',
+  attributes: 'attributes',
   input: 'input',
   output: 'output',
   error: 'error',
@@ -57,6 +62,7 @@ export const PATCH_KEYS = [
   'waitingFor',
   'output',
   'error',
+  'attributes',
   'inputTokens',
   'outputTokens',
   'cacheReadTokens',
@@ -105,8 +111,8 @@ export function toStoredRecord(record: JournalRecord, seq: number): StoredValue[
   ];
 }
 
-/** The run as the commit that creates it leaves it behind. */
-export function createdRun(run: NewRun, now: number): RunRow {
+/** The run as the commit that creates it leaves it behind. `triggerId`: the queued start it was. */
+export function createdRun(run: Omit<NewRun, 'durability'>, now: number, triggerId: string | null = null): RunRow {
   const { claim } = run;
   // Written out: with a spread of `run`, a commit of many starts takes nearly twice as long.
   return {
@@ -116,7 +122,7 @@ export function createdRun(run: NewRun, now: number): RunRow {
     name: run.name,
     trigger: run.trigger,
     status: claim ? 'running' : 'queued',
-    seq: 0,
+    seq: run.records?.length ?? 0,
     epoch: claim ? 1 : 0,
     owner: claim?.owner ?? null,
     leaseUntil: claim ? now + claim.leaseMs : null,
@@ -126,6 +132,11 @@ export function createdRun(run: NewRun, now: number): RunRow {
     sessionId: run.sessionId,
     parentRunId: run.parentRunId,
     retryOf: run.retryOf,
+    seed: run.seed ?? null,
+    signals: 0,
+    triggerId,
+    serialKey: run.serial?.key ?? null,
+    attributes: null,
     input: run.input,
     output: null,
     error: null,
@@ -140,15 +151,15 @@ export function createdRun(run: NewRun, now: number): RunRow {
   };
 }
 
-// --- internal ---
-
-function toSelect(columns: Record<string, string>): string {
+/** A select list that answers columns under the names of the code. */
+export function toSelect(columns: Record<string, string>): string {
   return Object.entries(columns)
     .map(([key, column]) => `${column} as "${key}"`)
     .join(', ');
 }
 
-function decodeText(row: StoredRow): StoredRow {
+/** The row with its texts as they were given. */
+export function decodeText(row: StoredRow): StoredRow {
   const decoded: StoredRow = {};
   for (const key in row) {
     const value = row[key] as StoredValue;

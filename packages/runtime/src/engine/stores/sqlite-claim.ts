@@ -1,8 +1,11 @@
+import { newRunId } from '../ids.ts';
 import type { Claim, RunRow } from '../journal.ts';
-import { CLAIMABLE, CLAIMABLE_ONE, expireOthersQuery } from './queries.ts';
+import { CLAIMABLE, CLAIMABLE_ONE, expireOthersQuery, purgeKeysQuery } from './queries.ts';
 import { RUN_SELECT, toRunRow } from './rows.ts';
 import type { StoredRow } from './rows.ts';
 import type { SqliteDatabase } from './sqlite-open.ts';
+import type { SqliteSerial } from './sqlite-serial.ts';
+import { namesOfTables } from './tables.ts';
 import { toStoredText } from './text.ts';
 
 export interface SqliteClaims {
@@ -12,12 +15,13 @@ export interface SqliteClaims {
   claimRun(runId: string, claim: Pick<Claim, 'owner' | 'leaseMs'>, now: number): RunRow | undefined;
 }
 
-export function createSqliteClaims(db: SqliteDatabase): SqliteClaims {
+export function createSqliteClaims(db: SqliteDatabase, serial: SqliteSerial): SqliteClaims {
   const parts = CLAIMABLE.map(({ where, orderBy }) =>
     db.prepare<StoredRow>(`${GIVEN} select ${RUN_SELECT} from runs where ${where} order by ${orderBy} limit ?`),
   );
   const one = db.prepare<StoredRow>(`${GIVEN} select ${RUN_SELECT} from runs where run_id = ? and ${CLAIMABLE_ONE}`);
   const expireOthers = db.prepare(`${GIVEN} ${expireOthersQuery('runs')}`);
+  const purge = db.prepare(`with given(now) as (select ?) ${purgeKeysQuery(namesOfTables())}`);
   const update = db.prepare(
     `update runs set owner = ?, lease_until = ?, epoch = ?, status = 'running', started_at = ? where run_id = ?`,
   );
@@ -32,6 +36,8 @@ export function createSqliteClaims(db: SqliteDatabase): SqliteClaims {
   return {
     claim(claim, now) {
       const owner = toStoredText(claim.owner);
+      purge.run(now);
+      serial.promoteIdle(newRunId, now);
       if (claim.takeover) expireOthers.run(now, owner);
       const found: StoredRow[] = [];
       for (const part of parts)

@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { describeJournal } from './contract.ts';
 import type { JournalPlace } from './contract.ts';
+import { start } from './contract-world.ts';
 import { newRun } from './records.ts';
 import { findSqlite, SQLITE_DRIVERS } from './sqlite-open.ts';
 import type { SqliteDriver } from './sqlite-open.ts';
@@ -39,7 +40,7 @@ describe('SQLite journal', () => {
     const place = await createPlace();
     let now = 1_000;
     const journal = await openSqliteJournal({ path: place.path, clock: () => now });
-    await journal.create(newRun({ claim: { owner: 'a', leaseMs: 30_000 } }));
+    await start(journal, newRun({ claim: { owner: 'a', leaseMs: 30_000 } }));
     now = 30_999;
     expect(await journal.claim({ owner: 'b', leaseMs: 1, limit: 1 })).toStrictEqual([]);
     now = 31_000;
@@ -96,6 +97,12 @@ async function createPlace(driver?: SqliteDriver): Promise<JournalPlace & { path
   return {
     path,
     open: () => openSqliteJournal({ path, ...(driver ? { driver } : {}) }),
+    async change(statement) {
+      const { opener } = await findSqlite(driver);
+      const db = opener?.open(path);
+      db?.exec(statement(''));
+      db?.close();
+    },
     remove: () => rm(folder, { recursive: true }),
   };
 }

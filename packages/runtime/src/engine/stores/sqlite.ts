@@ -1,17 +1,33 @@
 import { createGroupCommit } from '../group-commit.ts';
 import { real } from '../real.ts';
-import type { AppendResult, Journal, RunRow } from '../journal.ts';
+import type { Durability, Journal } from '../journal.ts';
+import { createChunkReader } from './chunks.ts';
+import { listHeld, unblock } from './held.ts';
+import { createHookReader } from './hooks.ts';
+import { createOutbox } from './outbox.ts';
 import { listQuery, nextWakeQuery } from './queries.ts';
-import { RECORD_SELECT, RUN_SELECT, toRecord, toRunRow } from './rows.ts';
+import { createSerialQueue } from './queue.ts';
+import { RECORD_SELECT, toRecord, toRunRow } from './rows.ts';
 import type { StoredRow } from './rows.ts';
+import { createScheduleStore } from './schedules.ts';
+import { prepareAppend } from './sqlite-append.ts';
+import { prepareCancel } from './sqlite-cancel.ts';
+import { createSqliteChunks } from './sqlite-chunks.ts';
 import { createSqliteClaims } from './sqlite-claim.ts';
+import { prepareCreate } from './sqlite-create.ts';
+import { prepareDelete } from './sqlite-delete.ts';
+import { createSqliteEffects } from './sqlite-effects.ts';
+import { prepareResume } from './sqlite-hooks.ts';
 import { findSqlite } from './sqlite-open.ts';
 import type { SqliteDatabase, SqliteDriver } from './sqlite-open.ts';
 import { migrateSqlite } from './sqlite-schema.ts';
+import { createSqliteRuns } from './sqlite-runs.ts';
+import { createSqliteSerial } from './sqlite-serial.ts';
+import { createSqliteStatements } from './sqlite-statements.ts';
 import { createSqliteWriter } from './sqlite-write.ts';
+import type { SqliteWork } from './sqlite-write.ts';
 import { toStoredText } from './text.ts';
-import { sizeOf } from './write.ts';
-import type { Write, Written } from './write.ts';
+import { sizeOf, sizeOfChunks } from './write.ts';
 
 export interface SqliteJournalOptions {
   path: string;
@@ -52,34 +68,62 @@ const COMMIT_LIMITS = { maxEntries: 500, maxBytes: 8 * 1024 * 1024 };
 
 function createSqliteJournal(db: SqliteDatabase, clock: () => number): Journal {
   const writer = createSqliteWriter(db, clock);
-  const commits = createGroupCommit<Write, Written>(writer.commit, { ...COMMIT_LIMITS, sizeOf });
-  const claims = createSqliteClaims(db);
-  const selectRun = db.prepare<StoredRow>(`select ${RUN_SELECT} from runs where run_id = ?`);
+  const commits = createGroupCommit<SqliteWork, unknown>(writer.commit, {
+    ...COMMIT_LIMITS,
+    sizeOf: (work) => work.size,
+  });
+  const statements = createSqliteStatements(db, writer, clock);
+  const runs = createSqliteRuns(db);
+  const serial = createSqliteSerial(db, runs);
+  const parts = { runs, serial, effects: createSqliteEffects(db), chunks: createSqliteChunks(db) };
+  const claims = createSqliteClaims(db, serial);
+  const create = prepareCreate(db, parts);
+  const append = prepareAppend(db, parts);
+  const cancel = prepareCancel(db, parts);
+  const resume = prepareResume(db, parts.effects);
+  const deleteRun = prepareDelete(db);
   const selectRecords = db.prepare<StoredRow>(`select ${RECORD_SELECT} from run_events where run_id = ? order by seq`);
   const renewals = db.prepare('update runs set lease_until = ? where owner = ? and lease_until < ?');
   const nextWake = db.prepare<{ wake: number | null }>(`with given(now) as (select ?) ${nextWakeQuery('runs')}`);
   let closed: Promise<void> | undefined;
 
+  const commit = <T>(durability: Durability, size: number, run: (now: number) => T): Promise<T> =>
+    commits.add({ durability, size, run }) as Promise<T>;
+
   return {
     adapter: 'sqlite',
-    create: (run) => commits.add({ type: 'create', run }) as Promise<RunRow>,
-    append: (entry) => commits.add({ type: 'append', entry }) as Promise<AppendResult>,
+    create: (run) => commit(run.durability, sizeOf({ type: 'create', run }), (now) => create(run, now)),
+    append: (entry) => commit(entry.durability, sizeOf({ type: 'append', entry }), (now) => append(entry, now)),
     claim: async (claim) => writer.transaction(() => claims.claim(claim, clock())),
     claimRun: async (runId, claim) => writer.transaction(() => claims.claimRun(runId, claim, clock())),
     async renew(owner, leaseMs) {
       const leaseUntil = clock() + leaseMs;
       writer.transaction(() => renewals.run(leaseUntil, toStoredText(owner), leaseUntil));
     },
+    listHeld: (owner) => listHeld(statements, owner),
+    cancel: (runId, error, newRunId) =>
+      commit('synced', error.length, (now) => cancel({ runId, error, newRunId }, now)),
+    deleteRun: (runId) => commit('process', 0, () => deleteRun(runId)),
+    unblock: (runId, codeHash) => unblock(statements, runId, codeHash),
+    hooks: {
+      ...createHookReader(statements),
+      resume: (token, payload) => commit('synced', payload.length, (now) => resume(token, payload, now)),
+    },
+    queue: createSerialQueue(statements),
+    schedules: createScheduleStore(statements),
+    chunks: {
+      ...createChunkReader(statements),
+      write: (runId, epoch, chunks) =>
+        commit('process', sizeOfChunks(chunks), () => parts.chunks.write(runId, epoch, chunks)),
+    },
+    outbox: createOutbox(statements),
     async nextWake() {
       const now = clock();
       const wake = nextWake.get(now)?.wake;
       return wake == null ? undefined : Math.max(0, wake - now);
     },
     now: async () => clock(),
-    async getRun(runId) {
-      const row = selectRun.get(toStoredText(runId));
-      return row && toRunRow(row);
-    },
+    getRun: async (runId) => runs.find(runId),
     getRecords: async (runId) => selectRecords.all(toStoredText(runId)).map(toRecord),
     async listRuns(filter, page) {
       const { sql, params } = listQuery({ runs: 'runs', filter, page, mark: () => '?' });

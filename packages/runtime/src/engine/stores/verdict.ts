@@ -4,7 +4,7 @@ import { toRunRow } from './rows.ts';
 import type { StoredRow } from './rows.ts';
 
 /** What the journal holds of a run whose append was refused. */
-export interface Standing extends Pick<RunRow, 'status' | 'epoch' | 'seq' | 'output' | 'error'> {
+export interface Standing extends Pick<RunRow, 'status' | 'epoch' | 'seq' | 'output' | 'error' | 'parentRunId'> {
   /** The ids of the records at the positions the append is for, in order. */
   recordIds: string[];
 }

@@ -1,0 +1,27 @@
+import { startWorkflow, startWorkflowAndWait } from './engine/ambient.ts';
+import type { StartedWorkflow } from './engine/ambient.ts';
+import type { WorkflowName, WorkflowRegister } from './register.ts';
+
+/** The workspace's own names once its types are generated; any text before. */
+type Name = [WorkflowName] extends [never] ? string : WorkflowName;
+type InputOf<N extends string> = N extends keyof WorkflowRegister
+  ? WorkflowRegister[N] extends { input: infer I }
+    ? I
+    : unknown
+  : unknown;
+type OutputOf<N extends string> = N extends keyof WorkflowRegister
+  ? WorkflowRegister[N] extends { output: infer O }
+    ? O
+    : unknown
+  : unknown;
+
+/** What a workflow, a step or a tool can reach of the box it runs in. */
+export const svc = {
+  workflows: {
+    /** Starts another workflow. Its run is cancelled with this one. In a workflow body it is recorded, so it starts once. */
+    start: <N extends Name>(name: N, input: InputOf<N>): Promise<StartedWorkflow> => startWorkflow(name, input),
+    /** Starts another workflow and answers its output; what ends it otherwise is thrown, with its error as the cause. */
+    startAndWait: <N extends Name>(name: N, input: InputOf<N>): Promise<OutputOf<N>> =>
+      startWorkflowAndWait(name, input) as Promise<OutputOf<N>>,
+  },
+};

@@ -1,0 +1,73 @@
+import type { CallRequest, RunAction } from './call.ts';
+import { currentContext } from './context.ts';
+import type { EngineContext, StepContext } from './context.ts';
+import type { RunHandle } from './handle.ts';
+import { digestOf, encode } from './serialize.ts';
+import { ONCE } from './step.ts';
+
+/** What code in a run can reach of the box that runs it. */
+export interface Ambient {
+  startWorkflow(
+    name: string,
+    input: unknown,
+    options: { parentRunId: string; idempotencyKey?: string },
+  ): Promise<StartedWorkflow>;
+  /** The output of the run, once it is final; throws what ended it otherwise. */
+  waitForRun(started: StartedWorkflow): Promise<unknown>;
+  /** The address an outside service calls to resume a webhook. */
+  webhookUrl(token: string): string;
+}
+
+/** A run, or a start that waits for the lock of a serial workflow. */
+export type StartedWorkflow =
+  | { status: 'started'; workflowName: string; runId: string; worldRunId: string; trigger: string }
+  | { status: 'queued'; workflowName: string; triggerId: string; trigger: string };
+
+/** Starts another workflow; its run ends as cancelled when this one does. Recorded in a body, so it starts once. */
+export function startWorkflow(name: string, input: unknown): Promise<StartedWorkflow> {
+  const context = contextOf('svc.workflows.start');
+  if (context.kind === 'step') return startFrom(context, name, input);
+  return context.execution.invoke(startCall(context.execution, name, input)) as Promise<StartedWorkflow>;
+}
+
+/** Starts another workflow and waits for its output. What ends it otherwise is thrown, with its error as the cause. */
+export async function startWorkflowAndWait(name: string, input: unknown): Promise<unknown> {
+  const context = contextOf('svc.workflows.startAndWait');
+  const { execution } = context;
+  if (context.kind === 'step') return execution.ambient.waitForRun(await startFrom(context, name, input));
+  const started = (await execution.invoke(startCall(execution, name, input))) as StartedWorkflow;
+  const child = started.status === 'started' ? { runId: started.runId } : { triggerId: started.triggerId };
+  return execution.invoke({
+    kind: 'child',
+    stepId: `wait ${name}`,
+    input: encode({ name }, 'input'),
+    action: { type: 'child', child },
+  });
+}
+
+// --- internal ---
+
+function contextOf(caller: string): EngineContext {
+  const context = currentContext();
+  if (!context) throw new Error(`${caller}() works in a workflow, a step or a tool.`);
+  return context;
+}
+
+function startCall(execution: RunHandle, name: string, input: unknown): CallRequest {
+  const run: RunAction['run'] = async ({ idempotencyKey }) => ({
+    value: await execution.ambient.startWorkflow(name, input, { parentRunId: execution.run.runId, idempotencyKey }),
+  });
+  const action: RunAction = { type: 'run', name: `start ${name}`, policy: ONCE, run };
+  return { kind: 'child', stepId: `start ${name}`, input: encode({ name, input }, 'input'), action };
+}
+
+/** A repeated attempt finds what an earlier one started: the same start of the same step has the same key. */
+function startFrom(context: StepContext, name: string, input: unknown): Promise<StartedWorkflow> {
+  const { execution } = context;
+  const starts = (context.starts ??= []);
+  const what = `${name}:${digestOf(encode(input, 'input'))}`;
+  starts.push(what);
+  const nth = starts.filter((other) => other === what).length;
+  const idempotencyKey = `${context.idempotencyKey}:${what}:${nth}`;
+  return execution.ambient.startWorkflow(name, input, { parentRunId: execution.run.runId, idempotencyKey });
+}

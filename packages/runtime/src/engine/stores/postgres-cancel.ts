@@ -1,0 +1,68 @@
+import type { CancelResult, RunRow, RunStatus } from '../journal.ts';
+import { isFinal } from '../journal.ts';
+import { lockKey, promote } from './postgres-serial.ts';
+import { IS_OPEN_OF_RUN, NOW, signalSets } from './postgres-sql.ts';
+import type { Transaction } from './postgres-transaction.ts';
+import { FINAL_STATUSES, treeQuery } from './queries.ts';
+import type { Tables } from './tables.ts';
+import { fromStoredText, toStoredText } from './text.ts';
+
+export interface Cancel {
+  runId: string;
+  error: string;
+  newRunId: () => string;
+}
+
+export async function cancelInTransaction(
+  tx: Transaction,
+  tables: Tables,
+  { runId, error, newRunId }: Cancel,
+): Promise<CancelResult | undefined> {
+  const { runs, hooks, queue } = tables;
+  const root = toStoredText(runId);
+  const tree = (await tx.query<{ id: string }>(treeQuery(runs, '$1'), [root])).map((row) => row.id);
+  await lockKeys(tx, tables, tree);
+  const statuses = await lockRuns(tx, tables, tree);
+  const status = statuses.get(root);
+  if (status === undefined) return undefined;
+  if (isFinal(status)) return { outcome: 'final', status };
+  // Before any lock is passed on: a start below a cancelled run must not get one.
+  await tx.query(`delete from ${queue} where parent_run_id = any($1::text[])`, [tree]);
+  const ended = await tx.query<{ id: string; serial: string | null }>(
+    `update ${runs} set status = 'cancelled', error = $2, epoch = epoch + 1, owner = null, lease_until = null,
+      ended_at = ${NOW}
+    where run_id = any($1::text[]) and status not in ${FINAL_STATUSES} returning run_id as id, serial_key as serial`,
+    [tree, toStoredText(error)],
+  );
+  await tx.query(
+    `with closed as (update ${hooks} set is_open = 0 where run_id = any($1::text[]) and ${IS_OPEN_OF_RUN})
+    update ${runs} set ${signalSets('', '1', NOW)}
+    where run_id = (select parent_run_id from ${runs} where run_id = $2) and status not in ${FINAL_STATUSES}`,
+    [ended.map((row) => row.id), root],
+  );
+  const promoted: RunRow[] = [];
+  for (const { serial } of ended) {
+    const next = serial === null ? undefined : await promote(tx, tables, fromStoredText(serial), newRunId);
+    if (next) promoted.push(next);
+  }
+  return { outcome: 'cancelled', cancelled: ended.map((row) => fromStoredText(row.id)), promoted };
+}
+
+// --- internal ---
+
+/** In one order, as two cancels may meet. */
+async function lockKeys(tx: Transaction, tables: Tables, tree: string[]): Promise<void> {
+  const keys = `
+    select distinct serial_key from ${tables.runs}
+    where run_id = any($1::text[]) and serial_key is not null and status not in ${FINAL_STATUSES} order by serial_key`;
+  await tx.query(`select ${lockKey(tables, 'serial_key')}::text from (${keys} offset 0) as keys`, [tree]);
+}
+
+/** Children before parents, as an end locks first its run and then the parent. */
+async function lockRuns(tx: Transaction, { runs }: Tables, tree: string[]): Promise<Map<string, RunStatus>> {
+  const rows = await tx.query<{ id: string; status: RunStatus }>(
+    `select run_id as id, status from ${runs} where run_id = any($1::text[]) order by run_id desc for update`,
+    [tree],
+  );
+  return new Map(rows.map((row) => [row.id, row.status]));
+}

@@ -1,0 +1,47 @@
+import type { HookEvent, ResumeResult } from '../journal.ts';
+import { findHookQuery, judgeResume, toHookEvent, toHookRow } from './hooks.ts';
+import { NOW, signalSets } from './postgres-sql.ts';
+import { toNumbered } from './postgres-statements.ts';
+import type { Transaction } from './postgres-transaction.ts';
+import { FINAL_STATUSES } from './queries.ts';
+import type { StoredRow } from './rows.ts';
+import type { Tables } from './tables.ts';
+import { toStoredText } from './text.ts';
+
+export async function resumeInTransaction(
+  tx: Transaction,
+  tables: Tables,
+  token: string,
+  payload: string,
+): Promise<ResumeResult | undefined> {
+  const { runs, hooks, hookEvents } = tables;
+  const name = toStoredText(token);
+  // The run's row and not the hook's: the end of the run takes them in this order too. Whoever has it is alone with
+  // the run's hooks, and what it reads afterwards stays true.
+  const [locked] = await tx.query<{ id: string }>(
+    `select run_id as id from ${runs} where run_id = (select run_id from ${hooks} where token = $1 and is_open = 1)
+      and status not in ${FINAL_STATUSES} for update`,
+    [name],
+  );
+  const [stored] = await tx.query<StoredRow>(toNumbered(findHookQuery(tables)), [name]);
+  if (!stored) return undefined;
+  const hook = toHookRow(stored);
+  // Between the two statements the token passed on to another run.
+  if (hook.isOpen && locked?.id !== stored.runId) return resumeInTransaction(tx, tables, token, payload);
+  const key = [toStoredText(hook.runId), name];
+  const [first] = await tx.query<StoredRow>(
+    `select token, n, payload, at from ${hookEvents} where run_id = $1 and token = $2 and n = 0`,
+    key,
+  );
+  const verdict = judgeResume(hook, first && toHookEvent(first));
+  if (verdict) return verdict;
+  const [event] = await tx.query<{ n: number; at: number }>(
+    `with signalled as (
+      update ${runs} set ${signalSets('', '1', NOW)} where run_id = $1 and status not in ${FINAL_STATUSES})
+    insert into ${hookEvents} (run_id, token, n, payload, at)
+    select $1, $2, coalesce(max(n) + 1, 0), $3, ${NOW} from ${hookEvents} where run_id = $1 and token = $2
+    returning n, at`,
+    [...key, toStoredText(payload)],
+  );
+  return { outcome: 'resumed', hook, event: { token, payload, ...event } as HookEvent };
+}

@@ -1,0 +1,15 @@
+import type { StoredRow, StoredValue } from './rows.ts';
+import type { Tables } from './tables.ts';
+
+export type Statement = [text: string, params: StoredValue[]];
+
+/** A database to stores whose SQL both databases read alike. `?` marks a parameter. */
+export interface Statements {
+  readonly tables: Tables;
+  /** One statement that answers rows, in a commit of its own. */
+  query(text: string, params: StoredValue[]): Promise<StoredRow[]>;
+  /** Several statements that answer none, in one commit. */
+  commit(statements: Statement[]): Promise<void>;
+  /** The store's clock. */
+  now(): Promise<number>;
+}

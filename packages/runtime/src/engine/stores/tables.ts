@@ -1,0 +1,28 @@
+/** The names of the journal's tables, as SQL says them. */
+export interface Tables {
+  runs: string;
+  events: string;
+  hooks: string;
+  hookEvents: string;
+  queue: string;
+  keys: string;
+  schedules: string;
+  chunks: string;
+  outbox: string;
+}
+
+/** `schema`: the database schema they are in. */
+export function namesOfTables(schema?: string): Tables {
+  const prefix = schema ? `${schema}.` : '';
+  return {
+    runs: `${prefix}runs`,
+    events: `${prefix}run_events`,
+    hooks: `${prefix}hooks`,
+    hookEvents: `${prefix}hook_events`,
+    queue: `${prefix}serial_queue`,
+    keys: `${prefix}idempotency_keys`,
+    schedules: `${prefix}schedules`,
+    chunks: `${prefix}stream_chunks`,
+    outbox: `${prefix}outbox`,
+  };
+}

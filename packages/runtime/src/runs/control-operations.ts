@@ -1,0 +1,109 @@
+import { z } from 'zod';
+import { BoxError } from '../errors.ts';
+import { operation } from '../operations/define.ts';
+import { Run } from './run.ts';
+import { Step } from './steps.ts';
+import { Span } from './timeline.ts';
+import { StartReceipt } from '../workflows/operations.ts';
+
+const id = z.string().describe('The run id');
+const room = { tag: 'runs', copilot: 'yes' } as const;
+
+export const listRunSteps = operation({
+  ...room,
+  id: 'runs.steps',
+  summary: 'List the steps of a run in order, with attempt, times, status and tokens',
+  route: 'GET /api/runs/:id/steps',
+  kind: 'read',
+  permission: 'runs:read',
+  cli: 'runs steps',
+  input: z.strictObject({ id }),
+  output: z.object({ items: z.array(Step), nextCursor: z.null() }),
+  handle: async ({ runs }, input) => ({ items: await runs.steps(input.id), nextCursor: null }),
+});
+
+export const getRunStep = operation({
+  ...room,
+  id: 'runs.step',
+  summary: 'Get one step with its input, output and error',
+  route: 'GET /api/runs/:id/steps/:stepId',
+  kind: 'read',
+  permission: 'runs:read',
+  input: z.strictObject({ id, stepId: z.string() }),
+  output: Step,
+  async handle({ runs }, input) {
+    const step = (await runs.steps(input.id)).find(({ stepId }) => stepId === input.stepId);
+    if (!step) throw new BoxError('not_found', `The run has no step "${input.stepId}".`);
+    return step;
+  },
+});
+
+export const getRunTimeline = operation({
+  ...room,
+  id: 'runs.timeline',
+  summary: 'Get the spans of a run: its steps, model calls, tools, waits and child runs',
+  route: 'GET /api/runs/:id/timeline',
+  kind: 'read',
+  permission: 'runs:read',
+  input: z.strictObject({ id }),
+  output: z.object({ items: z.array(Span), nextCursor: z.null() }),
+  handle: async ({ runs }, input) => ({ items: await runs.timeline(input.id), nextCursor: null }),
+});
+
+export const cancelRun = operation({
+  ...room,
+  id: 'runs.cancel',
+  summary: 'Cancel a run and the runs it started',
+  route: 'POST /api/runs/:id/cancel',
+  kind: 'write',
+  permission: 'runs:cancel',
+  confirm: true,
+  cli: 'runs cancel',
+  input: z.strictObject({ id }),
+  output: Run,
+  handle: ({ runs }, input) => runs.cancel(input.id),
+});
+
+export const retryRun = operation({
+  ...room,
+  id: 'runs.retry',
+  summary: 'Start a new run that keeps what a finished one recorded, up to the step that failed',
+  route: 'POST /api/runs/:id/retry',
+  kind: 'write',
+  permission: 'runs:retry',
+  cli: 'runs retry',
+  status: 202,
+  input: z.strictObject({ id, from: z.enum(['failed-step', 'start']).default('failed-step') }),
+  output: StartReceipt,
+  handle: ({ workflows }, input) => workflows.retry(input.id, input.from),
+});
+
+export const resumeRun = operation({
+  ...room,
+  id: 'runs.resume',
+  summary: 'Continue a blocked run on the current code',
+  route: 'POST /api/runs/:id/resume',
+  kind: 'write',
+  permission: 'runs:retry',
+  cli: 'runs resume',
+  input: z.strictObject({ id }),
+  output: Run,
+  handle: ({ runs }, input) => runs.resume(input.id),
+});
+
+export const deleteRun = operation({
+  ...room,
+  id: 'runs.delete',
+  summary: 'Delete a finished run with its steps',
+  route: 'DELETE /api/runs/:id',
+  kind: 'write',
+  permission: 'runs:delete',
+  confirm: true,
+  cli: 'runs delete',
+  input: z.strictObject({ id }),
+  output: z.object({ runId: z.string(), deleted: z.literal(true) }),
+  async handle({ runs }, input) {
+    await runs.delete(input.id);
+    return { runId: input.id, deleted: true as const };
+  },
+});

@@ -1,0 +1,90 @@
+import { z } from 'zod';
+import { historyOf } from '../engine/call.ts';
+import type { JournalRecord } from '../engine/journal.ts';
+import { decode } from '../engine/serialize.ts';
+import { toJsonValue } from './json-value.ts';
+
+export const StepStatus = z.enum(['waiting', 'retrying', 'completed', 'failed']);
+
+/** One call of a run, as far as it is recorded. A step that runs for the first time has no record yet. */
+export const Step = z.object({
+  stepId: z.string().describe('The number of the call in the run'),
+  name: z.string(),
+  source: z.string().describe("`<file>#<name>` of an author's step, else what the engine calls it"),
+  kind: z.enum(['step', 'model', 'tool', 'sleep', 'hook', 'approval', 'child']),
+  seq: z.int().describe('Position of its last record'),
+  call: z.int(),
+  status: StepStatus,
+  attempt: z.int(),
+  input: z.unknown(),
+  output: z.unknown(),
+  error: z.object({ name: z.string(), message: z.string() }).nullable(),
+  attempts: z
+    .array(z.object({ attempt: z.int(), error: z.string(), at: z.iso.datetime() }))
+    .describe('Failed attempts'),
+  inputTokens: z.int(),
+  outputTokens: z.int(),
+  totalTokens: z.int(),
+  startedAt: z.iso.datetime(),
+  endedAt: z.iso.datetime().nullable(),
+});
+export type Step = z.infer<typeof Step>;
+
+/** The calls of a run in the order the body made them. */
+export function toSteps(records: readonly JournalRecord[]): Step[] {
+  return [...historyOf(records)]
+    .sort(([a], [b]) => a - b)
+    .flatMap(([, { answer, set, retries }]) => {
+      const last = answer ?? retries.at(-1) ?? set;
+      return last ? [toStep(last, set ?? retries[0] ?? last, retries, answer !== undefined)] : [];
+    });
+}
+
+// --- internal ---
+
+function toStep(last: JournalRecord, first: JournalRecord, retries: JournalRecord[], isAnswered: boolean): Step {
+  const { tokens } = last;
+  const isDone = isAnswered ? last.event === 'done' : isOpening(last);
+  return {
+    stepId: String(last.call),
+    name: last.stepId.slice(last.stepId.lastIndexOf('#') + 1),
+    source: last.stepId,
+    kind: last.kind,
+    seq: last.seq,
+    call: last.call,
+    status: isDone ? 'completed' : isAnswered ? 'failed' : retries.length > 0 ? 'retrying' : 'waiting',
+    attempt: last.attempt,
+    input: valueOf(last.input ?? first.input),
+    output: isAnswered && last.event === 'done' ? valueOf(last.output) : null,
+    error: isAnswered ? toError(last.error) : null,
+    attempts: retries.map(({ attempt, error, at }) => ({
+      attempt,
+      error: toError(error)?.message ?? '',
+      at: toIso(at),
+    })),
+    inputTokens: tokens?.inputTokens ?? 0,
+    outputTokens: tokens?.outputTokens ?? 0,
+    totalTokens: tokens?.totalTokens ?? 0,
+    startedAt: toIso(first.startedAt),
+    endedAt: isAnswered || isDone ? toIso(last.at) : null,
+  };
+}
+
+/** A hook that was made: nothing answers it, what waits for it is a call of its own. */
+function isOpening({ kind, event, stepId }: JournalRecord): boolean {
+  return kind === 'hook' && event === 'set' && !stepId.startsWith('await ');
+}
+
+function valueOf(text: string | null): unknown {
+  return text === null ? null : toJsonValue(decode(text));
+}
+
+function toError(text: string | null): Step['error'] {
+  if (text === null) return null;
+  const { name, message } = decode(text) as Error;
+  return { name, message };
+}
+
+function toIso(ms: number): string {
+  return new Date(ms).toISOString();
+}

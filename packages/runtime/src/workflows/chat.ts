@@ -1,0 +1,122 @@
+import type { H3, H3Event } from 'h3';
+import type { Engine } from '../engine/engine.ts';
+import type { Journal, RunRow } from '../engine/journal.ts';
+import { isFinal } from '../engine/journal.ts';
+import { decode } from '../engine/serialize.ts';
+import { BoxError } from '../errors.ts';
+import type { RouteEntry } from '../http/app.ts';
+import { mountRoute } from '../http/app.ts';
+import { readJson } from '../http/body.ts';
+import { answerSse } from '../http/sse.ts';
+import { toJsonValue } from '../runs/json-value.ts';
+import { toRun } from '../runs/run.ts';
+import type { Workflows } from './workflows.ts';
+
+export interface WorkflowChatOptions {
+  engine: Engine;
+  journal: Journal;
+  workflows: Workflows;
+}
+
+const ROUTE: RouteEntry = {
+  method: 'POST',
+  path: '/api/workflows/:name/chat',
+  summary: 'Open a chat workflow; streams the frames its steps write, and resumes with Last-Event-ID',
+};
+export const CHAT_ROUTES: RouteEntry[] = [ROUTE];
+
+const BATCH = 100;
+/** Another replica may write the frames; then the journal is looked at this often. */
+const POLL_MS = 250;
+
+/**
+ * One event stream per run: `run` names it, `frame` carries what a step wrote to the default stream, `end` carries
+ * status, output and error. Each event has an id `<runId>:<n>`; sent back as Last-Event-ID it goes on after that one.
+ */
+export function mountWorkflowChat(app: H3, options: WorkflowChatOptions): void {
+  mountRoute(app, ROUTE, async (event: H3Event) => {
+    const name = decodeURIComponent(event.context.params?.name ?? '');
+    options.workflows.requireChat(name);
+    const lastEvent = event.req.headers.get('last-event-id');
+    const position = lastEvent
+      ? await resume(lastEvent, name, options.journal)
+      : await begin(event, name, options.workflows);
+    const gone = new AbortController();
+    return answerSse(frames(position, options, gone.signal), { onGone: () => gone.abort() });
+  });
+}
+
+// --- internal ---
+
+interface Position {
+  runId: string;
+  /** The last event the client has: 0 is `run`. Undefined: none. */
+  after: number | undefined;
+}
+
+async function begin(event: H3Event, name: string, workflows: Workflows): Promise<Position> {
+  const input = await readJson(event.req, { emptyAs: {} });
+  const idempotencyKey = event.req.headers.get('idempotency-key');
+  const receipt = await workflows.start(name, input, {
+    trigger: 'chat',
+    ...(idempotencyKey ? { idempotencyKey } : {}),
+  });
+  if (receipt.status === 'started') return { runId: receipt.runId, after: undefined };
+  throw new BoxError('workflow_busy', `Workflow "${name}" runs one at a time, and this start waits in its queue.`, {
+    details: { triggerId: receipt.triggerId },
+  });
+}
+
+async function resume(lastEvent: string, name: string, journal: Journal): Promise<Position> {
+  const [, runId = '', after] = /^([\da-f-]{36}):(\d{1,15})$/.exec(lastEvent) ?? [];
+  if (after === undefined) throw new BoxError('invalid_request', `"${lastEvent}" is no event id of this stream.`);
+  const run = await journal.getRun(runId);
+  if (run?.name === name && run.kind === 'workflow') return { runId, after: Number(after) };
+  throw new BoxError('run_not_found', `There is no run "${runId}" of workflow "${name}".`);
+}
+
+async function* frames(
+  { runId, after }: Position,
+  { engine, journal }: WorkflowChatOptions,
+  signal: AbortSignal,
+): AsyncGenerator<string> {
+  if (after === undefined) yield toEvent('run', `${runId}:0`, { runId });
+  let last = after ?? 0;
+  while (!signal.aborted) {
+    const changed = nextChange(engine, runId, signal);
+    // The run is read before its frames: what it wrote before it ended is among them.
+    const run = await journal.getRun(runId);
+    const chunks = await journal.chunks.read(runId, 'default', { after: last, limit: BATCH });
+    for (const { n, payload } of chunks) {
+      yield toEvent('frame', `${runId}:${n}`, toJsonValue(decode(payload)));
+      last = n;
+    }
+    if (chunks.length > 0) continue;
+    if (!run || isFinal(run.status)) return yield toEvent('end', `${runId}:${last}`, toEnd(run));
+    await changed;
+  }
+}
+
+function nextChange(engine: Engine, runId: string, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const done = () => {
+      clearTimeout(timer);
+      stop();
+      signal.removeEventListener('abort', done);
+      resolve();
+    };
+    const timer = setTimeout(done, POLL_MS);
+    const stop = engine.watch(runId, done);
+    signal.addEventListener('abort', done, { once: true });
+  });
+}
+
+function toEnd(row: RunRow | undefined) {
+  if (!row) return { status: 'deleted', output: null, error: null };
+  const { status, output, error } = toRun(row);
+  return { status, output, error: error && { code: error.code, message: error.message } };
+}
+
+function toEvent(name: string, id: string, data: unknown): string {
+  return `id: ${id}\nevent: ${name}\ndata: ${JSON.stringify(data)}\n\n`;
+}

@@ -1,0 +1,312 @@
+import { describe, expect, test } from 'vitest';
+import { requestApproval } from '../src/engine/approval.ts';
+import type { ApprovalRequest } from '../src/engine/approval.ts';
+import { createHook } from '../src/engine/hook.ts';
+import { call, finish, getRun, setupBoxes, startWorkflow, toStep, until, untilStatus } from './_setup.ts';
+import type { TestBox } from './_setup.ts';
+
+const boxes = setupBoxes();
+
+interface Approval extends Record<string, unknown> {
+  approvalId: string;
+  runId: string;
+  status: string;
+  title: string;
+}
+
+const ask = async (request: Partial<ApprovalRequest> = {}) =>
+  requestApproval({ title: 'Ship it?', payload: { order: 'A-1' }, ...request });
+const WORKFLOWS = {
+  ask: { run: ask },
+  both: { run: async () => Promise.all([ask({ title: 'First?' }), ask({ title: 'Second?' })]) },
+  hook: { run: async () => createHook({ token: 'a-hook' }) },
+};
+
+const open = () => boxes.open({ workflows: WORKFLOWS });
+const list = async (box: TestBox, query = '') =>
+  (await call<{ items: Approval[] }>(box, `GET /api/approvals${query}`)).body.items;
+const get = async (box: TestBox, id: string) => (await call<Approval>(box, `GET /api/approvals/${id}`)).body;
+const decide = (box: TestBox, id: string, body: unknown) => call(box, `POST /api/approvals/${id}/decide`, body);
+
+/** Starts a run and answers its approval once it is asked. */
+async function askOne(box: TestBox, input: Partial<ApprovalRequest> = {}): Promise<Approval> {
+  const runId = await startWorkflow(box, 'ask', input);
+  const own = async () => (await list(box)).find((approval) => approval.runId === runId);
+  await until(async () => (await own()) !== undefined);
+  return (await own()) as Approval;
+}
+
+describe('an approval', () => {
+  const TIME = expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/);
+
+  test('is listed as pending with all a person needs, and its run waits for it', async () => {
+    const box = await open();
+    const approval = await askOne(box, { timeout: '1 hour' });
+    expect(approval).toEqual({
+      approvalId: expect.stringMatching(/^[\w-]{43}$/),
+      source: 'workflow',
+      runId: expect.any(String),
+      title: 'Ship it?',
+      payload: { order: 'A-1' },
+      status: 'pending',
+      decision: null,
+      note: null,
+      decidedBy: null,
+      createdAt: TIME,
+      expiresAt: TIME,
+      audit: [{ at: TIME, action: 'asked', by: null }],
+    });
+    expect(Date.parse(String(approval.expiresAt)) - Date.parse(String(approval.createdAt))).toBeGreaterThan(3_590_000);
+    await untilStatus(box, approval.runId, 'waiting');
+    expect(await getRun(box, approval.runId, '20ms')).toMatchObject({
+      status: 'waiting',
+      waitingFor: { type: 'approval', title: 'Ship it?', until: approval.expiresAt },
+    });
+  });
+
+  test.each([
+    ['approve', { note: 'Fine.', input: { amount: 5 } }, 'approved'],
+    ['reject', { note: 'No.' }, 'rejected'],
+    ['approve', {}, 'approved'],
+  ])('decided with %s and %j tells the run what was said and by whom', async (decision, said, status) => {
+    const box = await open();
+    const { approvalId, runId } = await askOne(box);
+    const { note = null, input = null } = said as { note?: string; input?: unknown };
+    const answer = await decide(box, approvalId, { decision, ...said });
+    expect(answer).toMatchObject({ status: 200, body: { approvalId, status, decision, note, decidedBy: 'owner' } });
+    expect((await finish(box, runId)).output).toEqual({
+      approved: decision === 'approve',
+      decision,
+      by: 'owner',
+      note,
+      input,
+      timedOut: false,
+    });
+    expect(await get(box, approvalId)).toMatchObject({
+      status,
+      audit: [{ action: 'asked' }, { action: decision, by: 'owner', at: TIME }],
+    });
+  });
+
+  test('is decided once: a second decision is 409 with the first, also after the run has ended', async () => {
+    const box = await open();
+    const { approvalId, runId } = await askOne(box);
+    await decide(box, approvalId, { decision: 'approve', note: 'first' });
+    const refused = {
+      status: 409,
+      body: {
+        code: 'already_decided',
+        details: { decision: 'approve', decidedBy: 'owner', note: 'first', status: 'approved' },
+      },
+    };
+    expect(await decide(box, approvalId, { decision: 'reject' })).toMatchObject(refused);
+    await finish(box, runId);
+    expect(await decide(box, approvalId, { decision: 'reject' })).toMatchObject(refused);
+    const resume = await call(box, `POST /api/workflows/hooks/${approvalId}/resume`, { decision: 'reject' });
+    expect(resume).toMatchObject(refused);
+  });
+
+  test('decided by 20 clients at once is decided by one, and its answer is what the run gets', async () => {
+    const box = await open();
+    const { approvalId, runId } = await askOne(box);
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, (_, n) =>
+        decide(box, approvalId, { decision: n % 2 ? 'approve' : 'reject', note: `client ${n}` }),
+      ),
+    );
+    const won = answers.filter(({ status }) => status === 200);
+    expect(won).toHaveLength(1);
+    const { decision, note } = won[0]?.body ?? {};
+    for (const { status, body } of answers.filter((answer) => answer !== won[0]))
+      expect({ status, body }).toMatchObject({ status: 409, body: { details: { decision, note } } });
+    expect((await finish(box, runId)).output).toMatchObject({ decision, note });
+  });
+
+  test.each([
+    ['approve', true],
+    ['reject', false],
+    [undefined, false],
+  ] as const)('expires with its fallback: %s', async (fallback, approved) => {
+    const box = await open();
+    const request = { timeout: '60ms', ...(fallback ? { fallback } : {}) };
+    const { approvalId, runId } = await askOne(box, request);
+    const decision = fallback ?? 'reject';
+    expect((await finish(box, runId)).output).toEqual({
+      approved,
+      decision,
+      by: null,
+      note: null,
+      input: null,
+      timedOut: true,
+    });
+    expect(await get(box, approvalId)).toMatchObject({
+      status: 'expired',
+      decision,
+      decidedBy: null,
+      audit: [{ action: 'asked' }, { action: 'expired', by: null }],
+    });
+    expect(await decide(box, approvalId, { decision: 'approve' })).toMatchObject({
+      status: 409,
+      body: { code: 'already_decided', details: { status: 'expired', decision, decidedBy: null } },
+    });
+  });
+
+  test('is cancelled with its run, and cannot be decided then', async () => {
+    const box = await open();
+    const { approvalId, runId } = await askOne(box);
+    await call(box, `POST /api/runs/${runId}/cancel`);
+    expect(await get(box, approvalId)).toMatchObject({ status: 'cancelled', decision: null });
+    expect(await list(box, '?status=pending')).toEqual([]);
+    expect(await decide(box, approvalId, { decision: 'approve' })).toMatchObject({
+      status: 409,
+      body: { code: 'approval_closed' },
+    });
+  });
+
+  test('asked beside another is decided in any order', async () => {
+    const box = await open();
+    const runId = await startWorkflow(box, 'both');
+    await until(async () => (await list(box, '?status=pending')).length === 2);
+    const items = await list(box);
+    const idOf = (title: string) => items.find((approval) => approval.title === title)?.approvalId ?? '';
+    await decide(box, idOf('Second?'), { decision: 'reject' });
+    expect((await list(box, '?status=pending')).map(({ title }) => title)).toEqual(['First?']);
+    await decide(box, idOf('First?'), { decision: 'approve' });
+    expect((await finish(box, runId)).output).toMatchObject([{ approved: true }, { approved: false }]);
+  });
+
+  test('is still pending after a restart, and decided then', async () => {
+    const first = await open();
+    const { approvalId, runId } = await askOne(first);
+    const box = await first.restart();
+    expect((await list(box, '?status=pending')).map((approval) => approval.approvalId)).toEqual([approvalId]);
+    await decide(box, approvalId, { decision: 'approve' });
+    expect((await finish(box, runId)).output).toMatchObject({ approved: true });
+  });
+
+  test('whose time is up while no box runs expires at the next boot', async () => {
+    const first = await open();
+    const { approvalId, runId } = await askOne(first, { timeout: '150ms', fallback: 'approve' });
+    const box = await first.restart();
+    expect((await finish(box, runId)).output).toMatchObject({ approved: true, timedOut: true });
+    expect(await get(box, approvalId)).toMatchObject({ status: 'expired' });
+  });
+
+  test('has its whole time from when it is asked, however long ago the step before it was', async () => {
+    let broken = true;
+    const step = toStep('step', () => 1);
+    const late = {
+      run: async () => {
+        await step();
+        if (broken) throw new Error('The body failed.');
+        return ask({ timeout: '1 hour' });
+      },
+    };
+    const box = await boxes.open({ workflows: { late } });
+    const failed = await finish(box, await startWorkflow(box, 'late'));
+    const ended = Date.parse(String(failed.endedAt));
+    await until(() => Date.now() > ended + 200);
+    broken = false;
+    await call(box, `POST /api/runs/${String(failed.runId)}/retry`);
+    await until(async () => (await list(box)).length === 1);
+    const [approval] = await list(box);
+    expect(Date.parse(String(approval?.expiresAt))).toBeGreaterThan(ended + 150 + 3_600_000);
+  });
+
+  test('that was decided is not asked again by a retry of its run', async () => {
+    let broken = true;
+    const ship = toStep('ship', () => {
+      if (broken) throw Object.assign(new Error('No ship.'), { fatal: true });
+      return 'shipped';
+    });
+    const first = await boxes.open({ workflows: { ask: { run: async () => [(await ask()).note, await ship()] } } });
+    const { approvalId, runId } = await askOne(first);
+    await decide(first, approvalId, { decision: 'approve', note: 'Go.' });
+    expect((await finish(first, runId)).status).toBe('failed');
+    broken = false;
+    const retry = await call(first, `POST /api/runs/${runId}/retry`);
+    expect((await finish(first, String(retry.body.runId))).output).toEqual(['Go.', 'shipped']);
+    expect(await list(first, '?status=pending')).toEqual([]);
+    expect((await list(first)).map(({ status }) => status)).toEqual(['approved']);
+  });
+});
+
+describe('the list of approvals', () => {
+  test('has the pending first, then the newest, and is filtered and cut as asked', async () => {
+    const box = await open();
+    const ids: string[] = [];
+    for (let n = 0; n < 4; n++) ids.push((await askOne(box, { title: `Number ${n}?` })).approvalId);
+    const [zero = '', one = '', two = '', three = ''] = ids;
+    await decide(box, three, { decision: 'approve' });
+    await decide(box, one, { decision: 'reject' });
+    expect((await list(box)).map(({ approvalId }) => approvalId)).toEqual([two, zero, three, one]);
+    expect((await list(box, '?status=approved')).map(({ approvalId }) => approvalId)).toEqual([three]);
+    expect((await list(box, '?status=rejected')).map(({ approvalId }) => approvalId)).toEqual([one]);
+    expect((await list(box, '?status=pending')).map(({ approvalId }) => approvalId)).toEqual([two, zero]);
+    expect(await list(box, '?status=expired')).toEqual([]);
+    expect((await list(box, '?limit=1')).map(({ approvalId }) => approvalId)).toEqual([two]);
+  });
+
+  test('has no other hooks', async () => {
+    const box = await open();
+    await untilStatus(box, await startWorkflow(box, 'hook'), 'waiting');
+    expect(await list(box)).toEqual([]);
+    expect(await call(box, 'GET /api/approvals/a-hook')).toMatchObject({
+      status: 404,
+      body: { code: 'approval_not_found' },
+    });
+    expect((await decide(box, 'a-hook', { decision: 'approve' })).body.code).toBe('approval_not_found');
+  });
+
+  test.each(['status=done', 'limit=0', 'limit=201', 'page=2'])('refuses %s', async (query) => {
+    expect(await call(await open(), `GET /api/approvals?${query}`)).toMatchObject({
+      status: 400,
+      body: { code: 'invalid_request' },
+    });
+  });
+});
+
+describe('a decision that is none', () => {
+  const rows: unknown[] = [
+    {},
+    { decision: 'maybe' },
+    { decision: true },
+    { decision: 'approve', note: 1 },
+    { decision: 'approve', by: 'me' },
+    { decision: 'approve', note: 'x'.repeat(10_001) },
+    [],
+    null,
+    'approve',
+  ];
+  test.each(rows.map((body) => [JSON.stringify(body).slice(0, 50), body]))(
+    '%s is 400 on both routes',
+    async (_text, body) => {
+      const box = await open();
+      const { approvalId } = await askOne(box);
+      for (const route of [`/api/approvals/${approvalId}/decide`, `/api/workflows/hooks/${approvalId}/resume`])
+        expect(await call(box, `POST ${route}`, body)).toMatchObject({
+          status: 400,
+          body: { code: 'invalid_request' },
+        });
+      expect(await get(box, approvalId)).toMatchObject({ status: 'pending' });
+    },
+  );
+
+  test('of no approval is 404', async () => {
+    expect(await decide(await open(), 'nope', { decision: 'approve' })).toMatchObject({
+      status: 404,
+      body: { code: 'approval_not_found', message: 'There is no approval "nope".' },
+    });
+  });
+});
+
+test('the resume of its hook decides an approval as well', async () => {
+  const box = await open();
+  const { approvalId, runId } = await askOne(box);
+  const body = { decision: 'approve', note: 'By the hook.' };
+  expect(await call(box, `POST /api/workflows/hooks/${approvalId}/resume`, body)).toEqual({
+    status: 200,
+    body: { runId, status: 'resumed' },
+  });
+  expect((await finish(box, runId)).output).toMatchObject({ approved: true, note: 'By the hook.', by: 'owner' });
+});
