@@ -145,12 +145,16 @@ async function openEngine(host, journal, code) {
     owner: `bench-${process.pid}`,
     exclusive: true,
     resolve: async () => body,
+    ambient: /** @type {any} */ ({}),
     maxLive: 100_000,
   });
   await engine.arm();
   return {
-    start: (/** @type {string} */ name, /** @type {object} */ input) =>
-      engine.start({ kind: 'workflow', name, trigger: 'api', input, body }),
+    async start(/** @type {string} */ name, /** @type {object} */ input) {
+      const started = await engine.start({ kind: 'workflow', name, trigger: 'api', input, body });
+      if (started.outcome !== 'created') throw new Error(`The start was ${started.outcome}.`);
+      return started.run;
+    },
     finish: async (/** @type {{ runId: string }} */ { runId }) => {
       const row = await engine.wait(runId, 60_000);
       if (row?.status !== 'completed') throw new Error(`The run ended as ${row?.status}: ${row?.error}`);
