@@ -16,7 +16,7 @@ import {
 } from './_docs.ts';
 import type { Ran } from './_docs.ts';
 import { readDocument } from './_setup.ts';
-import { useRig } from './e2e/_setup.ts';
+import { eventually, useRig } from './e2e/_setup.ts';
 import type { Box, Run, Workspace } from './e2e/_setup.ts';
 
 interface Page {
@@ -106,6 +106,40 @@ const GUIDES: Guide[] = [
           error: { message: 'Only 4 of "lamp" are left.' },
         });
       },
+      async park({ stdout }, { box }) {
+        const runId = /Started deliver: run (\S+)/.exec(stdout)?.[1] ?? '';
+        await eventually(async () => (await box.get<Run>(`/api/runs/${runId}`)).status === 'waiting');
+      },
+      async resume(ran, { box }) {
+        expect(readDocuments(ran)).toEqual([{ runId: expect.any(String), status: 'resumed' }]);
+        await eventually(
+          async () => (await box.get<{ items: unknown[] }>('/api/approvals?status=pending')).items.length === 1,
+        );
+      },
+      async decide(ran, { box }) {
+        const [approval] = readDocuments(ran);
+        expect(approval).toMatchObject({ title: 'Send A-1, 3 kg?', status: 'approved', note: 'Go.' });
+        expect(await box.finish(String(approval?.runId))).toMatchObject({
+          output: { sent: true, shipped: 'A parcel with "lamp".' },
+          attributes: { orderId: 'A-1' },
+        });
+      },
+      stream({ stdout }) {
+        const lines = stdout.split('\n').filter((line) => /^(event|data):/.test(line));
+        expect(lines.slice(2)).toEqual([
+          'event: frame',
+          'data: {"text":"one"}',
+          'event: frame',
+          'data: {"text":"two"}',
+          'event: end',
+          'data: {"status":"completed","output":2,"error":null}',
+        ]);
+      },
+      once(ran) {
+        const [first, second] = readDocuments(ran);
+        expect(first).toMatchObject({ workflowName: 'count-stock', status: 'started' });
+        expect(second).toEqual(first);
+      },
     },
   },
 ];
@@ -150,6 +184,12 @@ describe.each(GUIDES)('$file', ({ file, model, facts }) => {
       `// @ts-expect-error`,
       `export const wrong: ${type} = 'nowhere';`,
     ];
+    if (folder === 'workflows')
+      lines.push(
+        `import { svc } from '@svc/runtime';`,
+        `// @ts-expect-error`,
+        `export const lost = () => svc.workflows.start('nowhere', {});`,
+      );
     page.workspace.write('deep-agents/names.ts', lines.join('\n'));
     expect(await typecheck(page.workspace)).toBe('');
   });
