@@ -8,7 +8,7 @@ import { findFunctions, isWorkflow, stepName } from './functions.ts';
 import type { FoundFunctions, MarkedFunction } from './functions.ts';
 import type { Parse } from './parse.ts';
 import { findUnits } from './units.ts';
-import type { ReplayFacts } from './units.ts';
+import type { Exported, ReplayFacts } from './replay-facts.ts';
 
 /** What one file says, as plain data: nothing in it depends on another file. */
 export interface FileFacts {
@@ -68,13 +68,6 @@ export function analyseImports(code: string): FileFacts {
   const imports = Array.from(code.matchAll(RELATIVE_IMPORT), ([, , specifier]) => specifier ?? '');
   const facts: FileFacts = { ...NO_FACTS, imports: [...new Set(imports)] };
   return facts;
-}
-
-export interface Exported {
-  name: string;
-  /** The name inside the file. Null: it is exported in place without one, or comes from another file. */
-  local: string | null;
-  node: Node;
 }
 
 export function readExports(program: t.Program): Exported[] {

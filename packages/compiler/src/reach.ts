@@ -1,7 +1,7 @@
 import type { FileFacts } from './analyse.ts';
 import { under } from './origins.ts';
 import type { Target } from './replay-table.ts';
-import type { UnitFacts } from './units.ts';
+import type { UnitFacts } from './replay-facts.ts';
 
 /** How the walk gets from one file to another. */
 export interface Modules {

@@ -8,7 +8,7 @@ import type { Target } from './replay-table.ts';
 import { isStateChange, mayChangeState } from './states.ts';
 import type { StateKind } from './states.ts';
 import type { Unit } from './unit-nodes.ts';
-import type { UnitFacts } from './units.ts';
+import type { UnitFacts } from './replay-facts.ts';
 
 /** What is known of the file a unit stands in. */
 export interface UnitContext {

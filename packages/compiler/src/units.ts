@@ -1,50 +1,16 @@
 import type { types as t } from '@babel/core';
-import type { Exported } from './analyse.ts';
-import type { Node, Position } from './ast.ts';
+import type { Node } from './ast.ts';
 import { isWorkflow } from './functions.ts';
 import type { MarkedFunction } from './functions.ts';
 import { createOrigins, under } from './origins.ts';
 import type { Origins } from './origins.ts';
 import { mayCallRefused } from './replay-table.ts';
+import type { Exported, ReplayFacts, UnitFacts } from './replay-facts.ts';
 import type { Target } from './replay-table.ts';
 import { findStates } from './states.ts';
 import type { StateKind } from './states.ts';
 import { readUnit } from './unit-effects.ts';
 import { declarationOf, listUnits } from './unit-nodes.ts';
-
-/** What the functions of one file do that a replay minds, as plain data. */
-export interface ReplayFacts {
-  units: UnitFacts[];
-  /** Exports that stand for something else than the module's own function of that name. */
-  exported: Record<string, Target>;
-  /** Module-level variables whose value is written out here, by path: `state`, `state.list`. */
-  states: Record<string, StateKind>;
-}
-
-/** The code that runs when one function of the module is called. */
-export interface UnitFacts {
-  /** `load`, `api.load`, `Client` (its constructor), `Client.load`. */
-  name: string;
-  isWorkflow?: true;
-  calls: CallFacts[];
-  writes: WriteFacts[];
-}
-
-export interface CallFacts extends Position {
-  target: Target;
-  /** As written: `fs.readFileSync`. */
-  label: string;
-}
-
-export interface WriteFacts extends Position {
-  /** The variable that is assigned, or the object that is changed. */
-  target: Target;
-  label: string;
-  /** `push`, `set`: the method that changes it. Left out: an assignment. */
-  method?: string;
-  /** The variable itself is assigned. */
-  isAssigned?: true;
-}
 
 export interface UnitsOptions {
   code: string;

@@ -1,5 +1,5 @@
 import { startWorkflow, startWorkflowAndWait } from './engine/ambient.ts';
-import type { StartedWorkflow } from './engine/ambient.ts';
+import type { StartedWorkflow } from './engine/handle.ts';
 import type { WorkflowName, WorkflowRegister } from './register.ts';
 
 /** The workspace's own names once its types are generated; any text before. */

@@ -4,7 +4,7 @@ export type { DeepAgentDefinition, Tool, ToolContext, ToolDefinition } from './a
 export { svc } from './client.ts';
 export { requestApproval } from './engine/approval.ts';
 export type { ApprovalAnswer, ApprovalRequest } from './engine/approval.ts';
-export type { StartedWorkflow } from './engine/ambient.ts';
+export type { StartedWorkflow } from './engine/handle.ts';
 export { setAttributes } from './engine/attributes.ts';
 export { FatalError, RetryableError } from './engine/errors.ts';
 export type { RetryableOptions } from './engine/errors.ts';

@@ -4,7 +4,7 @@ import type { Link, Modules, Reached } from '../reach.ts';
 import { findAdvice } from '../replay-table.ts';
 import type { Scan } from '../scan.ts';
 import { isStateChange } from '../states.ts';
-import type { CallFacts, WriteFacts } from '../units.ts';
+import type { CallFacts, WriteFacts } from '../replay-facts.ts';
 import type { FoundIn } from './frame.ts';
 
 /**

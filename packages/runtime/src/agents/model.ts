@@ -2,6 +2,7 @@ import type OpenAI from 'openai';
 import { BoxError } from '../errors.ts';
 import type { ProviderSettings } from '../provider/provider.ts';
 import type { Emit, Usage } from '../wires/events.ts';
+import { NO_USAGE } from '../wires/events.ts';
 import type { ChatMessage, ToolCall } from './messages.ts';
 import { createReplyParts } from './reply.ts';
 
@@ -114,14 +115,6 @@ async function readReply(stream: AsyncIterable<Chunk>, emit: Emit): Promise<Mode
   }
   return { ...parts.close(), finishReason, usage };
 }
-
-const NO_USAGE: Usage = {
-  inputTokens: 0,
-  outputTokens: 0,
-  cacheReadTokens: 0,
-  cacheWriteTokens: 0,
-  reasoningTokens: 0,
-};
 
 function toUsage(usage: OpenAI.CompletionUsage): Usage {
   return {

@@ -4,6 +4,7 @@ import type { StepKind, Tokens } from '../engine/journal.ts';
 import { encode } from '../engine/serialize.ts';
 import { ONCE } from '../engine/step.ts';
 import type { Emit, FinishReason, TurnEvent, Usage } from '../wires/events.ts';
+import { NO_USAGE } from '../wires/events.ts';
 import type { DeepAgentDefinition } from './definition.ts';
 import type { ChatMessage, ToolCall } from './messages.ts';
 import { toAssistantMessage } from './messages.ts';
@@ -28,14 +29,6 @@ export interface TurnOutput {
 }
 
 const DEFAULT_MAX_STEPS = 40;
-const NO_USAGE: Usage = {
-  inputTokens: 0,
-  outputTokens: 0,
-  cacheReadTokens: 0,
-  cacheWriteTokens: 0,
-  reasoningTokens: 0,
-};
-
 const LET_GO: TurnEvent = {
   type: 'error',
   status: 503,

@@ -7,7 +7,7 @@ import type { Engine, EngineOptions, StartRequest } from './engine.ts';
 import type { Body } from './execution.ts';
 import { installGuard } from './guard.ts';
 import { newRunId } from './ids.ts';
-import type { Ambient } from './ambient.ts';
+import type { Ambient } from './handle.ts';
 import type { CreateResult, Journal, RunRow } from './journal.ts';
 import { decode } from './serialize.ts';
 import { callStep } from './step.ts';

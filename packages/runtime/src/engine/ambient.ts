@@ -1,27 +1,9 @@
 import type { CallRequest, RunAction } from './call.ts';
 import { currentContext } from './context.ts';
 import type { EngineContext, StepContext } from './context.ts';
-import type { RunHandle } from './handle.ts';
+import type { RunHandle, StartedWorkflow } from './handle.ts';
 import { digestOf, encode } from './serialize.ts';
 import { ONCE } from './step.ts';
-
-/** What code in a run can reach of the box that runs it. */
-export interface Ambient {
-  startWorkflow(
-    name: string,
-    input: unknown,
-    options: { parentRunId: string; idempotencyKey?: string },
-  ): Promise<StartedWorkflow>;
-  /** The output of the run, once it is final; throws what ended it otherwise. */
-  waitForRun(started: StartedWorkflow): Promise<unknown>;
-  /** The address an outside service calls to resume a webhook. */
-  webhookUrl(token: string): string;
-}
-
-/** A run, or a start that waits for the lock of a serial workflow. */
-export type StartedWorkflow =
-  | { status: 'started'; workflowName: string; runId: string; worldRunId: string; trigger: string }
-  | { status: 'queued'; workflowName: string; triggerId: string; trigger: string };
 
 /** Starts another workflow; its run ends as cancelled when this one does. Recorded in a body, so it starts once. */
 export function startWorkflow(name: string, input: unknown): Promise<StartedWorkflow> {

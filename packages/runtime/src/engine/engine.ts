@@ -1,5 +1,5 @@
 import type { Log } from '../log.ts';
-import type { Ambient } from './ambient.ts';
+import type { Ambient } from './handle.ts';
 import { createStoreClock } from './clock.ts';
 import type { StoreClock } from './clock.ts';
 import { runOutside } from './context.ts';

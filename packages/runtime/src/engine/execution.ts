@@ -1,4 +1,4 @@
-import type { Ambient } from './ambient.ts';
+import type { Ambient } from './handle.ts';
 import type { Call, CallHistory, CallRequest, HookRequest, OpenHook, Outcome, RunAction } from './call.ts';
 import { historyOf } from './call.ts';
 import type { StoreClock } from './clock.ts';

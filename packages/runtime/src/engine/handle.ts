@@ -1,4 +1,3 @@
-import type { Ambient } from './ambient.ts';
 import type { CallRequest, HookRequest, OpenHook } from './call.ts';
 import type { NewChunk, RunRow } from './journal.ts';
 
@@ -7,6 +6,24 @@ export interface World {
   now(): number;
   random(): number;
 }
+
+/** What code in a run can reach of the box that runs it. */
+export interface Ambient {
+  startWorkflow(
+    name: string,
+    input: unknown,
+    options: { parentRunId: string; idempotencyKey?: string },
+  ): Promise<StartedWorkflow>;
+  /** The output of the run, once it is final; throws what ended it otherwise. */
+  waitForRun(started: StartedWorkflow): Promise<unknown>;
+  /** The address an outside service calls to resume a webhook. */
+  webhookUrl(token: string): string;
+}
+
+/** A run, or a start that waits for the lock of a serial workflow. */
+export type StartedWorkflow =
+  | { status: 'started'; workflowName: string; runId: string; worldRunId: string; trigger: string }
+  | { status: 'queued'; workflowName: string; triggerId: string; trigger: string };
 
 /** A running run, as the code in it may know it. */
 export interface RunHandle {

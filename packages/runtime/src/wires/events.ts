@@ -32,6 +32,14 @@ export interface Usage {
   reasoningTokens: number;
 }
 
+export const NO_USAGE: Readonly<Usage> = Object.freeze({
+  inputTokens: 0,
+  outputTokens: 0,
+  cacheReadTokens: 0,
+  cacheWriteTokens: 0,
+  reasoningTokens: 0,
+});
+
 export type FinishReason = 'stop' | 'length' | 'content_filter' | 'cancelled';
 
 export type Emit = (event: TurnEvent) => void;

@@ -1,4 +1,4 @@
-import type { Ambient } from '../engine/ambient.ts';
+import type { Ambient } from '../engine/handle.ts';
 import type { Engine } from '../engine/engine.ts';
 import { childFailed } from '../engine/outcome.ts';
 import { decode } from '../engine/serialize.ts';
