@@ -30,12 +30,16 @@ export function createGroupCommit<E, R>(
   let queue: Waiting<E, R>[] = [];
   let busy = false;
   let idlers: (() => void)[] = [];
+  /** How many commits in a row had one entry. */
+  let lonely = 0;
 
   function schedule(): void {
     busy = queue.length > 0;
     if (busy) {
-      // An immediate and not a microtask: microtasks would run on in the same turn and commit every entry alone.
-      real.setImmediate(flush);
+      // A caller that was alone in the last commits is alone in this one, most likely: it need not wait a turn. Among
+      // many, an immediate: microtasks would run on in the same turn and commit every entry alone.
+      if (lonely >= LONELY) queueMicrotask(flush);
+      else real.setImmediate(flush);
       return;
     }
     const done = idlers;
@@ -46,6 +50,7 @@ export function createGroupCommit<E, R>(
   function flush(): void {
     const { batch, rest } = takeBatch(queue, options);
     queue = rest;
+    lonely = batch.length === 1 && rest.length === 0 ? lonely + 1 : 0;
     const fail = (error: unknown): void => {
       rejectAll(batch, error);
       schedule();
@@ -78,6 +83,9 @@ export function createGroupCommit<E, R>(
 }
 
 // --- internal ---
+
+/** So many commits of one entry in a row, and the next is not held back for company. */
+const LONELY = 3;
 
 interface Waiting<E, R> {
   entry: E;

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { DevalueError, parse, stringify } from 'devalue';
 import { runStreamName } from './run-stream.ts';
 
@@ -40,7 +40,7 @@ export function decode(text: string): unknown {
 
 /** A short digest of encoded arguments; replay compares it with the recorded one. */
 export function digestOf(encoded: string): string {
-  return createHash('sha1').update(encoded).digest('base64url');
+  return hash('sha1', encoded, 'base64url');
 }
 
 // --- internal ---
