@@ -224,6 +224,17 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
     return result;
   };
 
+  /**
+   * A parent cancelled before its child was stored did not reach it; one cancelled after reaches it itself. The answer
+   * stays a start: whoever asked is gone.
+   */
+  const withdrawIfOrphaned = async (parentRunId: string, result: CreateResult): Promise<void> => {
+    const parent = await journal.getRun(parentRunId);
+    if (parent?.status !== 'cancelled') return;
+    if (result.outcome === 'created') await cancel(result.run.runId, parentCancelled());
+    else if (result.outcome === 'queued') await journal.queue.remove(result.triggerId);
+  };
+
   // A turn has a client waiting in this process, so it never queues.
   const claimFor = (kind: RunKind): NewRun['claim'] =>
     kind === 'agent' || live.size < maxLive ? { owner, leaseMs } : null;
@@ -243,7 +254,9 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
     },
     async start(request) {
       const body = request.body ?? (await options.resolve(request.kind, request.name));
-      return create(newRunOf(request, body, claimFor(request.kind)), body);
+      const result = await create(newRunOf(request, body, claimFor(request.kind)), body);
+      if (request.parentRunId !== undefined) await withdrawIfOrphaned(request.parentRunId, result);
+      return result;
     },
     async retry(run, from, serial) {
       const body = await options.resolve(run.kind, run.name);
@@ -312,6 +325,10 @@ function newRunOf(request: StartRequest, body: Body, claim: NewRun['claim']): Ne
     claim,
     durability: body.durability,
   };
+}
+
+function parentCancelled(): Error {
+  return Object.assign(new Error('The run that started this one was cancelled.'), { code: 'parent_cancelled' });
 }
 
 async function findChild(

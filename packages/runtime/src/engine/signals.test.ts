@@ -194,6 +194,19 @@ describe('a child run', () => {
     expect((await opened.engine.wait(runId, 1_000))?.status).toBe('cancelled');
   });
 
+  test('that a cancelled parent had just asked for is cancelled, and one in the queue dropped', async () => {
+    const opened = await bench(newJournalPath(), code);
+    const { runId } = await opened.start('napper');
+    await waiting(opened, runId);
+    await opened.engine.cancel(runId, new Error('enough'));
+    const late = runOf(await opened.create('napper', null, { parentRunId: runId }));
+    expect((await opened.engine.wait(late.runId, 1_000))?.status).toBe('cancelled');
+    const serial = { serial: { key: 'late', whenTaken: 'queue' as const } };
+    await opened.create('napper', null, serial);
+    await opened.create('napper', null, { parentRunId: runId, ...serial });
+    expect(await opened.journal.queue.list({}, { limit: 5 })).toEqual([]);
+  });
+
   test('that ended while its parent was on disk wakes the parent', async () => {
     const opened = await bench(
       newJournalPath(),
