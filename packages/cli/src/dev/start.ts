@@ -89,7 +89,7 @@ export async function startDev(options: DevOptions): Promise<DevServer> {
     await box.gate.check();
     closer.add(writeDevFile(options.root, listener.url));
     const installation = await stores.ready;
-    return answer({ options, say, box, listener, stores, host, installation, closer, adapter: stores.adapter });
+    return answer({ options, say, box, listener, stores, host, installation, closer });
   } catch (error) {
     await closer.close();
     throw toCliError(error);
@@ -107,10 +107,9 @@ interface Answering {
   host: Host;
   installation: string;
   closer: ReturnType<typeof createCloser>;
-  adapter: string;
 }
 
-function answer({ options, say, box, listener, stores, host, installation, closer, adapter }: Answering): DevServer {
+function answer({ options, say, box, listener, stores, host, installation, closer }: Answering): DevServer {
   const gate = box.gate.state();
   const payload: DevPayload = {
     emulator_url: listener.url,
@@ -132,7 +131,7 @@ function answer({ options, say, box, listener, stores, host, installation, close
   const closed = new Promise<number>((resolve) => (finish = resolve));
   return {
     payload,
-    banner: formatBanner({ payload, workflows: box.workflowNames(), adapter }),
+    banner: formatBanner({ payload, workflows: box.workflowNames(), adapter: stores.adapter }),
     closed,
     async close() {
       await closer.close();

@@ -19,6 +19,7 @@ import {
   startObjectServer,
 } from '@svc/runtime/host';
 import { CliError } from '../errors.ts';
+import { createCloser } from './closer.ts';
 import { readDatabaseUrl, readProvider } from './environment.ts';
 import type { Ports } from './ports.ts';
 
@@ -66,7 +67,9 @@ export async function openDevStores(options: DevStoresOptions): Promise<DevStore
     s3_endpoint: `http://127.0.0.1:${ports.objects}`,
     s3_bucket: slug,
   };
-  const closers: (() => Promise<void>)[] = [() => journal.close(), () => database.close()];
+  const closer = createCloser();
+  closer.add(() => database.close());
+  closer.add(() => journal.close());
   return {
     journal,
     adapter,
@@ -109,16 +112,14 @@ export async function openDevStores(options: DevStoresOptions): Promise<DevStore
         region,
         buckets: [slug],
       });
-      closers.unshift(() => server.close());
+      closer.add(() => server.close());
       if (pglite) {
         const socket = await servePostgres({ pglite, port: ports.postgres });
-        closers.unshift(() => socket.close());
+        closer.add(() => socket.close());
       }
       writeServicesFile(dir, { ...endpoints, accessKey, secretKey });
     },
-    async close() {
-      for (const close of closers) await close();
-    },
+    close: () => closer.close(),
   };
 }
 

@@ -1,5 +1,5 @@
 import type { RunAction } from '../engine/call.ts';
-import { currentContext } from '../engine/context.ts';
+import { bodyOf } from '../engine/hook.ts';
 import type { StepKind, Tokens } from '../engine/journal.ts';
 import { encode } from '../engine/serialize.ts';
 import { ONCE } from '../engine/step.ts';
@@ -9,6 +9,7 @@ import type { DeepAgentDefinition } from './definition.ts';
 import type { ChatMessage, ToolCall } from './messages.ts';
 import { toAssistantMessage } from './messages.ts';
 import type { CallModel, ModelReply } from './model.ts';
+import { createReplyParts } from './reply.ts';
 import type { ToolAnswer } from './tools.ts';
 import { runTool, toModelTools } from './tools.ts';
 
@@ -43,7 +44,7 @@ const LET_GO: TurnEvent = {
  */
 export async function runTurn(options: TurnOptions): Promise<TurnOutput> {
   const { agent, emit } = options;
-  const { run } = body().execution;
+  const { run } = bodyOf('runTurn');
   emit({ type: 'turn.start', turnId: run.runId, runId: run.runId, agent: agent.name, startedAt: run.createdAt });
   const instructions = await instructionsOf(agent);
   const tools = await toModelTools(agent);
@@ -82,7 +83,9 @@ export async function runTurn(options: TurnOptions): Promise<TurnOutput> {
     emit({ type: 'step.end', step });
   }
   const content = `The turn stopped after ${maxSteps} steps.`;
-  say(emit, content);
+  const parts = createReplyParts(emit);
+  parts.text(content);
+  parts.close();
   return finish(emit, { content, finishReason: 'stop', steps: maxSteps });
 }
 
@@ -90,7 +93,7 @@ export async function runTurn(options: TurnOptions): Promise<TurnOutput> {
 
 /** All calls of one model answer at once; their results in the order the model asked. */
 async function runTools({ agent, emit }: TurnOptions, calls: readonly ToolCall[]): Promise<ChatMessage[]> {
-  const runId = body().execution.run.runId;
+  const runId = bodyOf('runTurn').run.runId;
   return Promise.all(
     calls.map(async (call): Promise<ChatMessage> => {
       const action = {
@@ -121,18 +124,12 @@ function invoke(
   input: unknown,
   action: Pick<RunAction, 'name' | 'run'>,
 ): Promise<unknown> {
-  return body().execution.invoke({
+  return bodyOf('runTurn').invoke({
     kind,
     stepId,
     input: encode(input, 'input'),
     action: { type: 'run', policy: ONCE, ...action },
   });
-}
-
-function body() {
-  const context = currentContext();
-  if (context?.kind !== 'body') throw new Error('A turn runs as the body of a run.');
-  return context;
 }
 
 async function instructionsOf(agent: DeepAgentDefinition): Promise<string | undefined> {
@@ -143,13 +140,6 @@ async function instructionsOf(agent: DeepAgentDefinition): Promise<string | unde
 function finish(emit: Emit, output: TurnOutput): TurnOutput {
   emit({ type: 'finish', reason: output.finishReason });
   return output;
-}
-
-function say(emit: Emit, text: string): void {
-  const id = `msg_${globalThis.crypto.randomUUID().replaceAll('-', '')}`;
-  emit({ type: 'text.start', id });
-  emit({ type: 'text.delta', id, text });
-  emit({ type: 'text.end', id });
 }
 
 function toFinishReason(reason: string): FinishReason {

@@ -4,7 +4,7 @@ import type { Engine } from '../engine/engine.ts';
 import type { HookEvent, HookRow, Journal } from '../engine/journal.ts';
 import { decode } from '../engine/serialize.ts';
 import { BoxError } from '../errors.ts';
-import { toJsonValue } from '../runs/json-value.ts';
+import { toIso, toJsonValue } from '../runs/json-value.ts';
 
 export const ApprovalStatus = z.enum(['pending', 'approved', 'rejected', 'expired', 'cancelled']);
 export type ApprovalStatus = z.infer<typeof ApprovalStatus>;
@@ -122,8 +122,4 @@ function statusOf(hook: HookRow, answer: ApprovalEvent | undefined): ApprovalSta
   if (answer?.timedOut) return 'expired';
   if (answer) return answer.decision === 'approve' ? 'approved' : 'rejected';
   return hook.isOpen ? 'pending' : 'cancelled';
-}
-
-function toIso(ms: number): string {
-  return new Date(ms).toISOString();
 }

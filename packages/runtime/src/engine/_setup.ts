@@ -1,6 +1,7 @@
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { afterEach } from 'vitest';
 import { createLog } from '../log.ts';
 import { createEngine } from './engine.ts';
 import type { Engine, EngineOptions, StartRequest } from './engine.ts';
@@ -111,6 +112,20 @@ export function outputOf(row: RunRow | undefined): unknown {
 
 export function errorOf(row: RunRow | undefined): Error | undefined {
   return row?.error ? (decode(row.error) as Error) : undefined;
+}
+
+/** Opens benches as `openBench` does and closes them after each test. Called once per file. */
+export function useBenches(): typeof openBench {
+  let open: Bench[] = [];
+  afterEach(async () => {
+    await Promise.all(open.map((opened) => opened.close().catch(() => {})));
+    open = [];
+  });
+  return async (...args) => {
+    const opened = await openBench(...args);
+    open.push(opened);
+    return opened;
+  };
 }
 
 /** A step as the compiler would write it. */

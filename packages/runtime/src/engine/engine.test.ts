@@ -1,20 +1,10 @@
-import { afterEach, describe, expect, test } from 'vitest';
-import { errorOf, newJournalPath, openBench, outputOf, step, until } from './_setup.ts';
-import type { Bench } from './_setup.ts';
+import { describe, expect, test } from 'vitest';
+import { errorOf, newJournalPath, openBench, outputOf, step, until, useBenches } from './_setup.ts';
 import { FatalError, RetryableError } from './errors.ts';
 import { getStepMetadata, getWorkflowMetadata } from './metadata.ts';
 import { sleep } from './sleep.ts';
 
-let open: Bench[] = [];
-const bench = async (...args: Parameters<typeof openBench>): Promise<Bench> => {
-  const opened = await openBench(...args);
-  open.push(opened);
-  return opened;
-};
-afterEach(async () => {
-  await Promise.all(open.map((opened) => opened.close().catch(() => {})));
-  open = [];
-});
+const bench = useBenches();
 
 const quick = { backoff: { initial: 1 } };
 

@@ -1,5 +1,5 @@
-import { afterEach, describe, expect, test } from 'vitest';
-import { errorOf, newJournalPath, openBench, outputOf, runOf, step, until } from './_setup.ts';
+import { describe, expect, test } from 'vitest';
+import { errorOf, newJournalPath, openBench, outputOf, runOf, step, until, useBenches } from './_setup.ts';
 import type { Bench } from './_setup.ts';
 import { startWorkflow, startWorkflowAndWait } from './ambient.ts';
 import { requestApproval } from './approval.ts';
@@ -8,16 +8,7 @@ import { decode } from './serialize.ts';
 import { sleep } from './sleep.ts';
 import { getWritable } from './writable.ts';
 
-let open: Bench[] = [];
-const bench = async (...args: Parameters<typeof openBench>): Promise<Bench> => {
-  const opened = await openBench(...args);
-  open.push(opened);
-  return opened;
-};
-afterEach(async () => {
-  await Promise.all(open.map((opened) => opened.close().catch(() => {})));
-  open = [];
-});
+const bench = useBenches();
 
 const waiting = (opened: Bench, runId: string) =>
   until(async () => (await opened.journal.getRun(runId))?.status === 'waiting');

@@ -4,7 +4,7 @@ import type { Engine } from '../engine/engine.ts';
 import type { HookRow, Journal } from '../engine/journal.ts';
 import { decode } from '../engine/serialize.ts';
 import { BoxError } from '../errors.ts';
-import { toJsonValue } from '../runs/json-value.ts';
+import { toIso, toJsonValue } from '../runs/json-value.ts';
 import { parseWith } from '../schema/schema.ts';
 
 export interface ResumeReceipt {
@@ -77,7 +77,7 @@ async function resumeOnce(engine: Engine, token: string, payload: unknown): Prom
   if (result?.outcome === 'resumed') return;
   if (result?.outcome === 'already')
     throw new BoxError('already_decided', 'This hook has been resumed before.', {
-      details: { at: new Date(result.event.at).toISOString(), payload: toJsonValue(decode(result.event.payload)) },
+      details: { at: toIso(result.event.at), payload: toJsonValue(decode(result.event.payload)) },
     });
   throw new BoxError('hook_closed', 'The run that made this hook has ended.');
 }

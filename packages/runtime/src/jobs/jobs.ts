@@ -5,7 +5,7 @@ import type { Journal, Schedule } from '../engine/journal.ts';
 import { decode, encode } from '../engine/serialize.ts';
 import { BoxError } from '../errors.ts';
 import type { Log } from '../log.ts';
-import { toJsonValue } from '../runs/json-value.ts';
+import { toIso, toJsonValue } from '../runs/json-value.ts';
 import { nextFire } from './cron.ts';
 
 export const Job = z.object({
@@ -125,8 +125,8 @@ function toJob(schedule: Schedule, lastOutcome: string | null): Job {
     timeZone: schedule.timeZone,
     input: toJsonValue(decode(schedule.input)),
     isPaused: schedule.isPaused,
-    nextFireAt: schedule.isPaused ? null : new Date(schedule.nextAt).toISOString(),
-    lastFiredAt: schedule.lastAt === null ? null : new Date(schedule.lastAt).toISOString(),
+    nextFireAt: schedule.isPaused ? null : toIso(schedule.nextAt),
+    lastFiredAt: schedule.lastAt === null ? null : toIso(schedule.lastAt),
     lastRunId: schedule.lastRunId,
     lastOutcome,
   };

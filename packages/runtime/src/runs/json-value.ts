@@ -6,6 +6,11 @@ export function toJsonValue(value: unknown): unknown {
   return convert(value, new Set());
 }
 
+/** Milliseconds since 1970 as ISO 8601 with milliseconds. */
+export function toIso(ms: number): string {
+  return new Date(ms).toISOString();
+}
+
 // --- internal ---
 
 function convert(value: unknown, parents: Set<object>): unknown {

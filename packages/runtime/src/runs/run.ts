@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { RunRow } from '../engine/journal.ts';
 import { decode } from '../engine/serialize.ts';
-import { toJsonValue } from './json-value.ts';
+import { toIso, toJsonValue } from './json-value.ts';
 
 export const RunStatus = z.enum(['queued', 'running', 'waiting', 'blocked', 'completed', 'failed', 'cancelled']);
 export const RunKind = z.enum(['workflow', 'agent']);
@@ -72,8 +72,4 @@ function toRunError(value: unknown): Run['error'] {
     message: String(error.message),
     stack: typeof error.stack === 'string' ? error.stack : null,
   };
-}
-
-function toIso(ms: number): string {
-  return new Date(ms).toISOString();
 }

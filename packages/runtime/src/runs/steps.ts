@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { historyOf } from '../engine/call.ts';
 import type { JournalRecord } from '../engine/journal.ts';
 import { decode } from '../engine/serialize.ts';
-import { toJsonValue } from './json-value.ts';
+import { toIso, toJsonValue } from './json-value.ts';
 
 export const StepStatus = z.enum(['waiting', 'retrying', 'completed', 'failed']);
 
@@ -83,8 +83,4 @@ function toError(text: string | null): Step['error'] {
   if (text === null) return null;
   const { name, message } = decode(text) as Error;
   return { name, message };
-}
-
-function toIso(ms: number): string {
-  return new Date(ms).toISOString();
 }

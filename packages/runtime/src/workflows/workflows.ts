@@ -7,7 +7,7 @@ import { isFinal } from '../engine/journal.ts';
 import { decode } from '../engine/serialize.ts';
 import { BoxError } from '../errors.ts';
 import type { Problem } from '../manifest.ts';
-import { toJsonValue } from '../runs/json-value.ts';
+import { toIso, toJsonValue } from '../runs/json-value.ts';
 import type { JsonSchema } from '../schema/schema.ts';
 import { parseWith, toJsonSchema } from '../schema/schema.ts';
 import { lockOf, startSerial } from './serial.ts';
@@ -139,7 +139,7 @@ export function createWorkflows({ catalog, engine, journal, isArmed }: Workflows
         position,
         input: toJsonValue(decode(input)),
         trigger,
-        createdAt: new Date(createdAt).toISOString(),
+        createdAt: toIso(createdAt),
       }));
     },
     async dequeue(name, triggerId) {
