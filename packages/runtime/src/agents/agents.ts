@@ -5,8 +5,10 @@ import { BoxError, ERROR_STATUS } from '../errors.ts';
 import type { ErrorCode } from '../errors.ts';
 import type { TurnEvent } from '../wires/events.ts';
 import { createEventQueue } from '../wires/events.ts';
+import type { DeepAgentDefinition } from './definition.ts';
 import type { ChatMessage } from './messages.ts';
-import type { CallModel } from './model.ts';
+import type { CallModel, ModelTool } from './model.ts';
+import { toModelTools } from './tools.ts';
 import { runTurn } from './turn.ts';
 
 export interface TurnRequest {
@@ -39,6 +41,13 @@ export interface AgentsOptions {
 
 export function createAgents(options: AgentsOptions): Agents {
   const { catalog, engine } = options;
+  // By definition, so that an agent that was edited is read again.
+  const tools = new WeakMap<DeepAgentDefinition, Promise<ModelTool[]>>();
+  const readTools = (agent: DeepAgentDefinition): Promise<ModelTool[]> => {
+    const known = tools.get(agent) ?? toModelTools(agent);
+    tools.set(agent, known);
+    return known;
+  };
   return {
     names: () => catalog.agents().map(({ entry }) => entry.name),
     async startTurn({ agent: name, messages, parameters }) {
@@ -59,12 +68,18 @@ export function createAgents(options: AgentsOptions): Agents {
           codeHash,
           durability: 'synced',
           run: () =>
-            runTurn({ agent, model, messages, parameters, callModel: options.callModel, emit: push }).catch(
-              (error: unknown) => {
-                push(toErrorEvent(error));
-                throw error;
-              },
-            ),
+            runTurn({
+              agent,
+              model,
+              messages,
+              parameters,
+              readTools: () => readTools(agent),
+              callModel: options.callModel,
+              emit: push,
+            }).catch((error: unknown) => {
+              push(toErrorEvent(error));
+              throw error;
+            }),
         },
       });
       if (started.outcome !== 'created') throw new Error(`The start of a turn was ${started.outcome}.`);

@@ -8,13 +8,15 @@ import { NO_USAGE } from '../wires/events.ts';
 import type { DeepAgentDefinition } from './definition.ts';
 import type { ChatMessage, ToolCall } from './messages.ts';
 import { toAssistantMessage } from './messages.ts';
-import type { CallModel, ModelReply } from './model.ts';
+import type { CallModel, ModelReply, ModelTool } from './model.ts';
 import { createReplyParts } from './reply.ts';
 import type { ToolAnswer } from './tools.ts';
-import { runTool, toModelTools } from './tools.ts';
+import { runTool } from './tools.ts';
 
 export interface TurnOptions {
   agent: DeepAgentDefinition;
+  /** The agent's tools as the model sees them. */
+  readTools(): Promise<ModelTool[]>;
   model: string;
   messages: ChatMessage[];
   parameters: Record<string, unknown>;
@@ -47,7 +49,7 @@ export async function runTurn(options: TurnOptions): Promise<TurnOutput> {
   const { run } = bodyOf('runTurn');
   emit({ type: 'turn.start', turnId: run.runId, runId: run.runId, agent: agent.name, startedAt: run.createdAt });
   const instructions = await instructionsOf(agent);
-  const tools = await toModelTools(agent);
+  const tools = await options.readTools();
   const messages = instructions
     ? [{ role: 'system' as const, content: instructions }, ...options.messages]
     : [...options.messages];
