@@ -27,6 +27,8 @@ export const ERROR_STATUS = {
   run_final: 409,
   run_not_final: 409,
   run_not_blocked: 409,
+  run_not_retryable: 409,
+  job_declared: 409,
   workflow_busy: 409,
   workflow_not_chat: 409,
   payload_too_large: 413,
@@ -42,7 +44,9 @@ export const ERROR_STATUS = {
   workflow_compile_failed: 503,
   workflow_runtime_not_armed: 503,
   store_unavailable: 503,
+  store_full: 503,
   shutting_down: 503,
+  webhook_unanswered: 504,
   // Found at boot, before anything can be asked: printed, never answered.
   already_running: 503,
   port_busy: 503,
@@ -74,4 +78,12 @@ export class BoxError extends Error {
   get status(): number {
     return ERROR_STATUS[this.code];
   }
+}
+
+export function idempotencyConflict(key = ''): BoxError {
+  return new BoxError('idempotency_conflict', `The Idempotency-Key "${key}" has been used with another body.`);
+}
+
+export function invalidCursor(cursor: string): BoxError {
+  return new BoxError('invalid_cursor', `"${cursor}" is not a cursor. Pass the "nextCursor" of the page before.`);
 }

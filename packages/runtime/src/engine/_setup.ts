@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach } from 'vitest';
 import { createLog } from '../log.ts';
+import { installBodies } from './bodies.ts';
 import { createEngine } from './engine.ts';
 import type { Engine, EngineOptions, StartRequest } from './engine.ts';
 import type { Body } from './execution.ts';
@@ -39,6 +40,7 @@ export async function openBench(
   options: Partial<EngineOptions> & { codeHash?: string } = {},
 ): Promise<Bench> {
   installGuard();
+  installBodies();
   const journal = await openSqliteJournal({ path });
   let dead = false;
   const bodyOf = (name: string): Body => {
@@ -60,7 +62,12 @@ export async function openBench(
     async waitForRun(started) {
       return started.status === 'started' ? outputOf(await engine.wait(started.runId, 10_000)) : undefined;
     },
+    schedule: async () => ({ id: '', nextFireAt: null }),
+    unschedule: async () => false,
     webhookUrl: (token) => `/api/webhooks/${token}`,
+    startUrl: (name) => `/api/workflows/${name}/start`,
+    // Other runs are the rooms' business.
+    client: {} as Ambient['client'],
   };
   const engine: Engine = await createEngine({
     journal: guarded,

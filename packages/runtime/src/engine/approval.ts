@@ -35,7 +35,8 @@ export async function requestApproval(request: ApprovalRequest): Promise<Approva
   const hook = execution.openHook({ kind: 'approval', token: null, detail: { title, payload }, ...limit });
   const { token, expiresAt } = hook;
   const expired: ApprovalEvent = { decision: fallback, by: null, note: null, input: null, timedOut: true };
-  const deadline = expiresAt === null ? {} : { deadline: { wakeAt: () => expiresAt, payload: expired } };
+  const deadline =
+    expiresAt === null ? {} : { deadline: { wakeAt: () => expiresAt, payload: expired, verdict: 'expired' } };
   const event = (await awaitEvent(execution, { kind: 'approval', token, n: 0, title, ...deadline })) as ApprovalEvent;
   return { approved: event.decision === 'approve', ...event };
 }

@@ -16,7 +16,12 @@ export interface RunAction {
   type: 'run';
   name: string;
   policy: RetryPolicy;
-  run(attempt: Attempt): Promise<Outcome>;
+  /** May answer a promise or the value itself. */
+  run(attempt: Attempt): unknown;
+  /** What has to be there before the value can be recorded: a body that is still to be read. */
+  settle?(value: unknown): Promise<void> | undefined;
+  /** What the value cost, where it is known. */
+  tokensOf?(value: unknown): Tokens | undefined;
 }
 
 export interface TimerAction {
@@ -32,7 +37,7 @@ export interface EventAction {
   /** Which resume of the hook, from 0. */
   n: number;
   /** At this time the hook is resumed with `payload`, unless somebody was faster. */
-  deadline?: { wakeAt(now: number): number; payload: unknown };
+  deadline?: { wakeAt(now: number): number; payload: unknown; verdict: string };
 }
 
 /** Waits until another run is final. */
@@ -62,13 +67,8 @@ export interface Attempt {
   call: number;
   attempt: number;
   startedAt: number;
-  signal: AbortSignal;
-  idempotencyKey: string;
-}
-
-export interface Outcome {
-  value: unknown;
-  tokens?: Tokens;
+  readonly signal: AbortSignal;
+  readonly idempotencyKey: string;
 }
 
 export interface RetryPolicy {
@@ -91,18 +91,22 @@ export interface Call extends CallRequest {
   reject(error: unknown): void;
 }
 
+/** The record of a call. */
+export type CallRecord = JournalRecord & { kind: StepKind };
+
 /** What the journal knows of one call. */
 export interface CallHistory {
-  answer?: JournalRecord;
+  answer?: CallRecord;
   /** The record that set a timer. */
-  set?: JournalRecord;
-  retries: JournalRecord[];
+  set?: CallRecord;
+  retries: CallRecord[];
 }
 
-/** Groups the records of a run by call. */
+/** Groups the records of a run by call; leaves out those of none. */
 export function historyOf(records: readonly JournalRecord[]): Map<number, CallHistory> {
   const history = new Map<number, CallHistory>();
   for (const record of records) {
+    if (!isCallRecord(record)) continue;
     const entry = history.get(record.call) ?? { retries: [] };
     if (record.event === 'retry') entry.retries.push(record);
     else if (record.event === 'set') entry.set = record;
@@ -110,4 +114,10 @@ export function historyOf(records: readonly JournalRecord[]): Map<number, CallHi
     history.set(record.call, entry);
   }
   return history;
+}
+
+// --- internal ---
+
+function isCallRecord(record: JournalRecord): record is CallRecord {
+  return record.kind !== 'env';
 }

@@ -16,9 +16,9 @@ export interface StepContext {
   call: number;
   attempt: number;
   startedAt: number;
-  signal: AbortSignal;
+  readonly signal: AbortSignal;
   /** `<runId>:<call>:<stepName>`, the same across attempts, replicas and restarts. */
-  idempotencyKey: string;
+  readonly idempotencyKey: string;
   /** The workflows this attempt has started, each by what tells it from the others. */
   starts?: string[];
 }

@@ -1,35 +1,35 @@
 import { real } from './real.ts';
 
 export interface Deadline {
-  signal: AbortSignal;
-  /** Runs `work`; rejects with `step_timeout` when it takes longer than its time. */
-  race<T>(work: () => Promise<T>): Promise<T>;
+  readonly signal: AbortSignal;
+  /** Settles as `work` does; rejects with `step_timeout` when that takes longer than its time. */
+  race(work: unknown): Promise<unknown>;
+  /** The attempt is over before there was anything to wait for. */
+  clear(): void;
 }
 
-/** A signal that aborts with the run, or when one attempt has had its time. */
-export function createDeadline(parent: AbortSignal, timeout: number | undefined): Deadline {
-  if (timeout === undefined) return { signal: parent, race: (work) => work() };
+/** A signal that aborts with the run, or when one attempt has had its time, in milliseconds from now. */
+export function createDeadline(parent: AbortSignal, timeout: number): Deadline {
   const own = new AbortController();
   const follow = () => own.abort(parent.reason);
   parent.addEventListener('abort', follow, { once: true });
+  let expire: (error: Error) => void = () => {};
+  const timer = real.setTimeout(() => {
+    const error = Object.assign(new Error(`The attempt took longer than ${timeout} ms.`), { code: 'step_timeout' });
+    own.abort(error);
+    expire(error);
+  }, timeout);
+  const clear = (): void => {
+    real.clearTimeout(timer);
+    parent.removeEventListener('abort', follow);
+  };
   return {
     signal: own.signal,
-    race(work) {
-      return new Promise((resolve, reject) => {
-        const timer = real.setTimeout(() => {
-          const error = Object.assign(new Error(`The attempt took longer than ${timeout} ms.`), {
-            code: 'step_timeout',
-          });
-          own.abort(error);
-          reject(error);
-        }, timeout);
-        work()
-          .then(resolve, reject)
-          .finally(() => {
-            real.clearTimeout(timer);
-            parent.removeEventListener('abort', follow);
-          });
-      });
-    },
+    race: (work) =>
+      new Promise((resolve, reject) => {
+        expire = reject;
+        Promise.resolve(work).then(resolve, reject).finally(clear);
+      }),
+    clear,
   };
 }

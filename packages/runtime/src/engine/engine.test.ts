@@ -1,8 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { errorOf, newJournalPath, openBench, outputOf, step, until, useBenches } from './_setup.ts';
+import { errorOf, newJournalPath, openBench, outputOf, runOf, step, until, useBenches } from './_setup.ts';
 import { FatalError, RetryableError } from './errors.ts';
+import type { Journal } from './journal.ts';
 import { getStepMetadata, getWorkflowMetadata } from './metadata.ts';
 import { sleep } from './sleep.ts';
+import { openSqliteJournal } from './stores/sqlite.ts';
 
 const bench = useBenches();
 
@@ -402,5 +404,23 @@ describe('the engine', () => {
     hold = false;
     const second = await bench(path, code);
     expect(outputOf(await second.engine.wait(runId, 5_000))).toBe('done');
+  });
+
+  test('gives back a run whose start was under way when it closed', async () => {
+    const path = newJournalPath();
+    const journal = await openSqliteJournal({ path });
+    let answer = (): void => {};
+    const answered = new Promise<void>((resolve) => (answer = resolve));
+    const slow: Journal = { ...journal, create: (run) => journal.create(run).finally(() => answered) };
+    const hang = step('hang', () => new Promise(() => {}));
+    const { engine, create } = await openBench(path, { go: async () => hang() }, { journal: slow });
+    const starting = create('go');
+    await until(async () => (await journal.listRuns({}, { limit: 1 })).length === 1);
+    const closing = engine.close();
+    await expect(create('go')).rejects.toMatchObject({ code: 'shutting_down', details: { retryAfter: 1 } });
+    answer();
+    await closing;
+    expect((await journal.getRun(runOf(await starting).runId))?.owner).toBe(null);
+    await journal.close();
   });
 });

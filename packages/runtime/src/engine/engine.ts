@@ -1,28 +1,36 @@
+import { BoxError } from '../errors.ts';
 import type { Log } from '../log.ts';
+import { boundJournal } from './bounded.ts';
 import type { Ambient } from './handle.ts';
 import { createStoreClock } from './clock.ts';
 import type { StoreClock } from './clock.ts';
-import { runOutside } from './context.ts';
+import type { Doorbell } from './doorbell.ts';
 import { DEFAULT_LIMITS, Execution } from './execution.ts';
-import type { Body, ExecutionStore, Leave, Limits } from './execution.ts';
+import type { Body, ExecutionStore, Leave, Left, Limits } from './execution.ts';
 import { newRunId, toTraceId } from './ids.ts';
 import type {
+  Append,
   CancelResult,
   CreateResult,
   Journal,
   JournalRecord,
   NewRun,
+  ResumeOptions,
   ResumeResult,
   RunKind,
   RunRow,
   RunTrigger,
 } from './journal.ts';
-import { isFinal } from './journal.ts';
-import { encodeError } from './outcome.ts';
+import { encodeError, endOf, runPoisoned } from './outcome.ts';
+import { persist } from './persist.ts';
 import { real } from './real.ts';
 import { keptRecords } from './retry.ts';
 import { encode } from './serialize.ts';
-import { appendWithin, createWatchers } from './watch.ts';
+import { createReplicas, leaveIfFinal } from './replicas.ts';
+import { createStrays } from './strays.ts';
+import { createSuspects, isSuspect, POISON_LIMIT } from './suspects.ts';
+import { createTurns } from './turns.ts';
+import { createAppender, createWatchers } from './watch.ts';
 
 export interface EngineOptions {
   journal: Journal;
@@ -42,6 +50,14 @@ export interface EngineOptions {
   sweepMs?: number;
   /** Runs in memory at once; more wait as `queued`. Default 1,000. */
   maxLive?: number;
+  /** Tells other replicas at once what they would find by their next sweep. Default: nobody is told. */
+  doorbell?: Doorbell;
+  /** Milliseconds between two looks of somebody who waits for a run that another process has. Default 500. */
+  pollMs?: number;
+  /** Milliseconds that steps under way have to end when the engine closes. Default 0. */
+  drainMs?: number;
+  /** Milliseconds a call of the journal may take. Default 10,000 for a database behind a network, no limit for a file. */
+  callMs?: number;
   /** Work to be done with each sweep, such as firing schedules. */
   onSweep?(): Promise<void>;
 }
@@ -61,6 +77,8 @@ export interface StartRequest {
   body?: Body;
 }
 
+export type RetryOptions = Pick<StartRequest, 'serial' | 'idempotencyKey'>;
+
 export interface Engine {
   readonly clock: StoreClock;
   readonly armed: boolean;
@@ -69,103 +87,185 @@ export interface Engine {
   /** Answers once the run, or the queued start, is in the journal. */
   start(request: StartRequest): Promise<CreateResult>;
   /** A new run that keeps what a final one has recorded, up to the step that failed; or nothing of it. */
-  retry(run: RunRow, from: 'failed-step' | 'start', serial?: StartRequest['serial']): Promise<CreateResult>;
+  retry(run: RunRow, from: 'failed-step' | 'start', options?: RetryOptions): Promise<CreateResult>;
   /** Drops a queued start; whoever waits for it is told. False: there is none (any more). */
   dequeue(triggerId: string): Promise<boolean>;
   /** Continues a blocked run on the code there is now. False: it is not blocked. */
   unblock(runId: string): Promise<boolean>;
   /** Ends a run and the runs below it. Undefined: no such run. */
   cancel(runId: string, reason: Error): Promise<CancelResult | undefined>;
-  resumeHook(token: string, payload: unknown): Promise<ResumeResult | undefined>;
-  /** Calls `listener` when this process ends the run or writes to one of its streams. Answers how to stop. */
-  watch(runId: string, listener: () => void): () => void;
-  /** Answers when the run is final, or what it is after `timeoutMs`. Undefined: no such run. */
-  wait(runId: string, timeoutMs: number): Promise<RunRow | undefined>;
-  /** Stops taking runs, lets records in flight finish, gives runs back. */
+  resumeHook(token: string, payload: unknown, options?: ResumeOptions): Promise<ResumeResult | undefined>;
+  /** Resolves when the run may have ended or written to its streams, or the signal aborts. */
+  nextChange(runId: string, signal?: AbortSignal): Promise<void>;
+  /** Answers when the run is final, or what it is once `timeoutMs` are over or the signal aborts. Undefined: no such run. */
+  wait(runId: string, timeoutMs: number, signal?: AbortSignal): Promise<RunRow | undefined>;
+  /** Aborts when `close` begins: who holds an answer open lets go of it. */
+  readonly closing: AbortSignal;
+  /**
+   * Refuses starts and takes no run any more; steps under way have `drainMs` to end. Then records in flight are
+   * written, and the runs given back for others to take. A journal that does not answer adds no more than 8 s.
+   */
   close(): Promise<void>;
 }
 
 /** How long a run whose code cannot be loaded waits before the next try. */
 const UNAVAILABLE_RETRY_MS = 5_000;
 const CLAIM_BATCH = 100;
+const CALL_MS = 10_000;
+/** How long a journal that does not answer holds up the end of the process, twice at most. */
+const STORE_MS = 4_000;
 
 export async function createEngine(options: EngineOptions): Promise<Engine> {
-  const { journal, log, owner } = options;
+  const { log, owner } = options;
+  const callMs = options.callMs ?? (options.journal.adapter === 'postgres' ? CALL_MS : undefined);
+  const journal = callMs === undefined ? options.journal : boundJournal(options.journal, callMs);
   const leaseMs = options.leaseMs ?? 30_000;
   const sweepMs = options.sweepMs ?? 1_000;
   const maxLive = options.maxLive ?? 1_000;
   const limits = { ...DEFAULT_LIMITS, ...options.limits };
   const clock = await createStoreClock(journal);
   const live = new Map<string, Execution>();
-  const watchers = createWatchers(journal);
+  const turns = createTurns();
+  const suspects = createSuspects();
+  const watchers = createWatchers(journal, options.pollMs);
+  const closing = new AbortController();
+  /** Runs on their way into memory: a close waits for them, so that it gives them back too. */
+  const entering = new Set<Promise<unknown>>();
   let armed = false;
+  /** Leases of earlier processes are void. */
+  let isTakeoverDue = options.exclusive;
   let closed = false;
+  let stopping: Promise<void> | undefined;
   let sweepTimer: ReturnType<typeof setTimeout> | undefined;
   let sweeping: Promise<void> | undefined;
   let renewTimer: ReturnType<typeof setInterval> | undefined;
 
+  // An append is safe to repeat: the store knows a record by its id.
+  const append = createAppender(journal, leaseMs);
   const store: ExecutionStore = {
-    append: (entry) => appendWithin(journal, entry, leaseMs),
-    listEvents: (runId) => journal.hooks.listEvents(runId),
-    resumeHook: (token, payload) => journal.hooks.resume(token, payload),
-    findRun: (child) => findChild(journal, child),
+    append(entry, done, failed) {
+      if (suspects.isIdle || (entry.records.length === 0 && entry.patch.status !== 'waiting'))
+        return append(entry, done, failed);
+      const pass = () => suspects.pass(entry.runId);
+      append(
+        entry,
+        (result) => (pass(), done(result)),
+        (error) => (pass(), failed(error)),
+      );
+    },
+    mark: (runId, epoch, steps) => persist(() => journal.mark(runId, epoch, JSON.stringify({ steps })), leaseMs),
+    listEvents: (runId) => persist(() => journal.hooks.listEvents(runId), leaseMs),
+    resumeHook: (...given) => persist(() => journal.hooks.resume(...given), leaseMs),
+    findRun: (child) => persist(() => findChild(journal, child), leaseMs),
     async writeChunks(runId, epoch, chunks) {
-      const last = await journal.chunks.write(runId, epoch, chunks);
+      // Repeated even when the first time may have been stored: a frame twice is what a repeated step gives too.
+      const last = await persist(() => journal.chunks.write(runId, epoch, chunks), leaseMs);
       watchers.notify(runId);
+      replicas.ring('written', runId);
       return last;
     },
   };
 
-  const leave = (run: RunRow, how: Leave, promoted?: RunRow): void => {
-    live.delete(run.runId);
+  /** Runs that a start or a claim is about to bring, by how many of them. */
+  const arriving = new Map<string, number>();
+  const arrive = async <T>(runId: string, work: () => Promise<T>): Promise<T> => {
+    arriving.set(runId, (arriving.get(runId) ?? 0) + 1);
+    try {
+      return await work();
+    } finally {
+      const left = (arriving.get(runId) ?? 1) - 1;
+      if (left > 0) arriving.set(runId, left);
+      else arriving.delete(runId);
+    }
+  };
+  const isHere = (runId: string): boolean => live.has(runId) || suspects.has(runId) || arriving.has(runId);
+  const giveBackStrays = createStrays({ journal, append: (entry) => journal.append(entry), log, owner, isHere });
+
+  const leave = (run: RunRow, how: Leave, { row, promoted }: Left): void => {
+    if (live.get(run.runId)?.run.epoch === run.epoch) live.delete(run.runId);
+    suspects.pass(run.runId);
     if (how === 'dropped') log.warn('The run left this process.', { runId: run.runId, name: run.name });
-    if (how === 'ended') settled(run.runId, run.parentRunId);
-    if (promoted) void take(promoted.runId);
+    if (how === 'ended') settled(run.runId, run.parentRunId, row);
+    else watchers.notify(run.runId);
+    if (promoted) replicas.signal(promoted.runId);
   };
 
-  /** A run is final: whoever waits for it in this process looks again. */
-  const settled = (runId: string, parentRunId: string | null): void => {
-    watchers.notify(runId);
-    if (parentRunId !== null) signal(parentRunId);
-  };
-
-  /** The run was signalled in the journal: by its execution here, or by taking it up. */
-  const signal = (runId: string): void => {
-    const execution = live.get(runId);
-    if (execution) execution.poke();
-    else void take(runId);
+  /** A run is final: whoever waits for it looks again, or is handed the row. */
+  const settled = (runId: string, parentRunId: string | null, row?: RunRow): void => {
+    watchers.notify(runId, row);
+    replicas.ring('ended', runId);
+    if (parentRunId !== null) replicas.signal(parentRunId);
   };
 
   const launch = (run: RunRow, body: Body, records: JournalRecord[]): void => {
-    const onLeave = (how: Leave, promoted?: RunRow) => leave(run, how, promoted);
-    const execution = new Execution({ run, body, records, clock, limits, store, onLeave, ambient: options.ambient });
+    const other = live.get(run.runId);
+    if (other && other.run.epoch >= run.epoch) return;
+    other?.drop(new Error('The run was taken up again.'));
+    const onLeave = (how: Leave, left: Left) => leave(run, how, left);
+    const { ambient } = options;
+    const execution = new Execution({ run, body, records, clock, turns, limits, store, onLeave, ambient });
     live.set(run.runId, execution);
-    runOutside(() => execution.launch());
+    execution.launch();
   };
 
-  /** Continues a run taken from the journal. */
+  const enter = <T>(work: () => Promise<T>): Promise<T> => {
+    const entry = work().finally(() => entering.delete(entry));
+    entering.add(entry);
+    return entry;
+  };
+
+  /** Continues a run taken from the journal; a suspect once it is its turn. */
   const resume = async (run: RunRow): Promise<void> => {
-    if (live.has(run.runId)) return;
+    if ((live.get(run.runId)?.run.epoch ?? 0) >= run.epoch) return;
+    if (!isSuspect(run)) return arrive(run.runId, () => load(run));
+    if (run.crashCount >= POISON_LIMIT) return poison(run);
+    suspects.add(run, async () => {
+      await arrive(run.runId, () => load(run));
+      if (!live.has(run.runId)) suspects.pass(run.runId);
+    });
+  };
+
+  const load = async (run: RunRow): Promise<void> => {
     try {
-      const records = run.seq > 0 ? await journal.getRecords(run.runId) : [];
+      // Marked before its code is loaded: that may be what kills the process.
+      if (isSuspect(run) && !(await store.mark(run.runId, run.epoch, []))) return;
+      const records = run.seq > 0 ? await persist(() => journal.getRecords(run.runId), leaseMs) : [];
       const body = await options.resolve(run.kind, run.name);
       if (body.abandoned) await cancel(run.runId, body.abandoned);
       else launch(run, body, records);
     } catch (error) {
       log.warn('The run waits: its code cannot be loaded.', { runId: run.runId, name: run.name, error });
-      await store.append(unavailable(run, error, clock.now() + UNAVAILABLE_RETRY_MS));
+      await journal.append(unavailable(run, error, clock.now() + UNAVAILABLE_RETRY_MS));
     }
   };
 
-  const take = async (runId: string): Promise<void> => {
-    if (!armed || closed || live.has(runId) || live.size >= maxLive) return;
-    const run = await journal.claimRun(runId, { owner, leaseMs }).catch(() => undefined);
-    if (run) await resume(run);
+  const poison = async (run: RunRow): Promise<void> => {
+    log.error('The run ends as failed: it has killed its process too often.', { runId: run.runId, name: run.name });
+    const { runId, epoch, seq, serialKey } = run;
+    const patch = endOf({ error: runPoisoned(run) }, limits.resultBytes);
+    const next = serialKey === null ? {} : { nextRunId: newRunId() };
+    const entry = { runId, epoch, seq, records: [], patch, durability: 'synced' as const, ...next };
+    const result = await persist(() => journal.append(entry), leaseMs).catch(
+      (error: unknown) => void log.error('The end of a run is not recorded.', { error }),
+    );
+    if (result?.outcome === 'appended') leave(run, 'ended', result.promoted ? { promoted: result.promoted } : {});
+  };
+
+  /** False: this process does not have the run. */
+  const take = async (runId: string): Promise<boolean> => {
+    if (live.has(runId) || suspects.has(runId)) return true;
+    if (!armed || closed || live.size >= maxLive) return false;
+    const claimed = async (): Promise<boolean> => {
+      const run = await journal.claimRun(runId, { owner, leaseMs }).catch(() => undefined);
+      if (run) await resume(run);
+      return run !== undefined;
+    };
+    return enter(() => arrive(runId, claimed)).catch(() => false);
   };
 
   const claim = async (takeover: boolean): Promise<void> => {
     for (;;) {
-      const room = Math.min(CLAIM_BATCH, maxLive - live.size);
+      const room = Math.min(CLAIM_BATCH, maxLive - live.size - suspects.waiting);
       if (room <= 0 || closed) return;
       const runs = await journal.claim({ owner, leaseMs, limit: room, ...(takeover ? { takeover } : {}) });
       await Promise.all(runs.map(resume));
@@ -175,18 +275,19 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
 
   /** What happened to the runs in memory without this process: taken over, ended, signalled. */
   const inspect = async (): Promise<void> => {
-    if (live.size === 0 || options.exclusive) return;
     const checked = [...live];
-    const held = new Map((await journal.listHeld(owner)).map((run) => [run.runId, run]));
+    const rows = await journal.listHeld(owner);
+    const held = new Map(rows.map((run) => [run.runId, run]));
+    await giveBackStrays(rows);
     for (const [runId, execution] of checked) {
       const row = held.get(runId);
       if (row && row.epoch === execution.run.epoch) {
         if (row.signals > execution.signals) execution.poke();
         continue;
       }
-      const run = await journal.getRun(runId);
-      if (run && isFinal(run.status)) execution.abandon(new Error(`The run is ${run.status}.`));
-      else execution.drop(new Error('Another process has the run.'));
+      if (await leaveIfFinal(journal, execution)) continue;
+      // Unless it ended or parked by itself meanwhile.
+      if (live.get(runId) === execution) execution.drop(new Error('Another process has the run.'));
     }
   };
 
@@ -194,7 +295,8 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
     try {
       await clock.sync();
       await inspect();
-      await claim(false);
+      await claim(isTakeoverDue);
+      isTakeoverDue = false;
       await options.onSweep?.();
     } catch (error) {
       log.error('The journal cannot be read; the next sweep tries again.', { error });
@@ -206,9 +308,18 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
   };
 
   const create = async (request: NewRun, body: Body): Promise<CreateResult> => {
-    const result = await journal.create(request);
-    if (result.outcome === 'created' && result.run.owner === owner) launch(result.run, body, request.records ?? []);
-    return result;
+    // What the box itself has begun, it completes: a child of a step under way, a schedule that is due. Others run it.
+    if (closed && request.parentRunId === null && request.trigger !== 'schedule') throw shuttingDown();
+    const created = async (): Promise<CreateResult> => {
+      // Cut off after its commit, it leaves a run that a repeat with the same key, or the sweep, takes up.
+      const result = await journal.create(request);
+      if (result.outcome === 'created' && result.run.owner === owner) launch(result.run, body, request.records ?? []);
+      if (result.outcome === 'created' && result.run.owner === null) replicas.signal(result.run.runId);
+      if (result.outcome === 'repeated' && result.run.owner === owner && !isHere(result.run.runId))
+        void take(result.run.runId);
+      return result;
+    };
+    return enter(() => arrive(request.runId, created));
   };
 
   const cancel = async (runId: string, reason: Error): Promise<CancelResult | undefined> => {
@@ -218,9 +329,9 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
       live.get(cancelled)?.abandon(reason);
       settled(cancelled, null);
     }
-    const parent = (await journal.getRun(runId))?.parentRunId;
-    if (parent) signal(parent);
-    for (const promoted of result.promoted) void take(promoted.runId);
+    const parent = (await journal.getRun(runId).catch(() => undefined))?.parentRunId;
+    if (parent) replicas.signal(parent);
+    for (const promoted of result.promoted) replicas.signal(promoted.runId);
     return result;
   };
 
@@ -237,7 +348,43 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
 
   // A turn has a client waiting in this process, so it never queues.
   const claimFor = (kind: RunKind): NewRun['claim'] =>
-    kind === 'agent' || live.size < maxLive ? { owner, leaseMs } : null;
+    !closed && (kind === 'agent' || live.size < maxLive) ? { owner, leaseMs } : null;
+
+  const replicas = createReplicas({
+    doorbell: options.doorbell,
+    journal,
+    live,
+    watchers,
+    take,
+    claim: async () => (armed ? claim(false) : undefined),
+  });
+
+  const stop = async (): Promise<void> => {
+    closed = true;
+    closing.abort();
+    real.clearTimeout(sweepTimer);
+    await atMost(
+      STORE_MS,
+      Promise.allSettled([sweeping]).then(() => Promise.allSettled(entering)),
+    );
+    real.clearTimeout(sweepTimer);
+    await drain([...live.values()], options.drainMs ?? 0);
+    await atMost(STORE_MS, giveBack());
+    clearInterval(renewTimer);
+    replicas.stop();
+  };
+
+  const giveBack = async (): Promise<void> => {
+    const waiting = (await suspects.close()).map(async (run) => {
+      await persist(() => journal.append(released(run)), leaseMs);
+      replicas.ring('due', run.runId);
+    });
+    const held = [...live].map(async ([runId, execution]) => {
+      await execution.release();
+      replicas.ring('due', runId);
+    });
+    await Promise.allSettled([...waiting, ...held]);
+  };
 
   return {
     clock,
@@ -248,7 +395,6 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
       if (armed || closed) return;
       armed = true;
       renewTimer = setInterval(() => void journal.renew(owner, leaseMs).catch(() => {}), leaseMs / 3);
-      if (options.exclusive) await claim(true);
       sweeping = sweep();
       await sweeping;
     },
@@ -258,9 +404,9 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
       if (request.parentRunId !== undefined) await withdrawIfOrphaned(request.parentRunId, result);
       return result;
     },
-    async retry(run, from, serial) {
+    async retry(run, from, { serial, idempotencyKey } = {}) {
       const body = await options.resolve(run.kind, run.name);
-      const records = from === 'start' ? [] : keptRecords(await journal.getRecords(run.runId));
+      const records = from === 'start' ? [] : keptRecords(await journal.getRecords(run.runId), clock.now());
       const { kind, name } = run;
       const request = newRunOf(
         { kind, name, trigger: 'retry', input: null, ...(serial ? { serial } : {}) },
@@ -268,12 +414,15 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
         claimFor(kind),
       );
       const seed = records.length > 0 ? { seed: run.seed ?? `${run.traceId}:${run.createdAt}`, records } : {};
-      return create({ ...request, input: run.input, retryOf: run.runId, sessionId: run.sessionId, ...seed }, body);
+      const key = `${name}:retry ${run.runId} ${idempotencyKey}`;
+      const keyed = idempotencyKey === undefined ? {} : { idempotency: { key, digest: from } };
+      const rest = { input: run.input, retryOf: run.runId, sessionId: run.sessionId };
+      return create({ ...request, ...rest, ...seed, ...keyed }, body);
     },
     async dequeue(triggerId) {
       const found = await journal.queue.find(triggerId);
       if (!found || !('queued' in found) || !(await journal.queue.remove(triggerId))) return false;
-      if (found.queued.parentRunId !== null) signal(found.queued.parentRunId);
+      if (found.queued.parentRunId !== null) replicas.signal(found.queued.parentRunId);
       return true;
     },
     async unblock(runId) {
@@ -281,25 +430,19 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
       if (!run || run.status !== 'blocked') return false;
       const { codeHash } = await options.resolve(run.kind, run.name);
       if (!(await journal.unblock(runId, codeHash))) return false;
-      await take(runId);
+      replicas.signal(runId);
       return true;
     },
     cancel,
-    async resumeHook(token, payload) {
-      const result = await journal.hooks.resume(token, encode(payload, 'payload'));
-      if (result?.outcome === 'resumed') signal(result.hook.runId);
+    async resumeHook(token, payload, given) {
+      const result = await journal.hooks.resume(token, encode(payload, 'payload'), given);
+      if (result?.outcome === 'resumed') replicas.signal(result.hook.runId);
       return result;
     },
-    watch: (runId, listener) => watchers.add(runId, listener),
-    wait: (runId, timeoutMs) => watchers.wait(runId, timeoutMs),
-    async close() {
-      closed = true;
-      real.clearTimeout(sweepTimer);
-      clearInterval(renewTimer);
-      await sweeping?.catch(() => {});
-      real.clearTimeout(sweepTimer);
-      await Promise.allSettled([...live.values()].map((execution) => execution.release()));
-    },
+    nextChange: (runId, signal) => watchers.nextChange(runId, signal),
+    wait: (runId, timeoutMs, signal) => watchers.wait(runId, timeoutMs, { isHere: live.has(runId), signal }),
+    closing: closing.signal,
+    close: () => (stopping ??= stop()),
   };
 }
 
@@ -327,6 +470,26 @@ function newRunOf(request: StartRequest, body: Body, claim: NewRun['claim']): Ne
   };
 }
 
+/** Lets the steps under way end, and begins no others. */
+async function drain(executions: Execution[], timeoutMs: number): Promise<void> {
+  for (const execution of executions) execution.hold();
+  const end = real.performanceNow() + timeoutMs;
+  while (executions.some((execution) => execution.isBusy) && real.performanceNow() < end)
+    await new Promise((resolve) => real.setTimeout(resolve, 10));
+}
+
+async function atMost(ms: number, work: Promise<unknown>): Promise<void> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  await Promise.race([work, new Promise((resolve) => (timer = real.setTimeout(resolve, ms)))]);
+  real.clearTimeout(timer);
+}
+
+function shuttingDown(): BoxError {
+  const message =
+    'The box is shutting down and takes no more starts. Send it again: to another replica, or in a moment.';
+  return new BoxError('shutting_down', message, { details: { retryAfter: 1 } });
+}
+
 function parentCancelled(): Error {
   return Object.assign(new Error('The run that started this one was cancelled.'), { code: 'parent_cancelled' });
 }
@@ -341,9 +504,13 @@ async function findChild(
   return found && ('run' in found ? found.run : ({ status: 'queued' } as RunRow));
 }
 
-function unavailable(run: RunRow, error: unknown, wakeAt: number) {
+function released({ runId, epoch, seq }: RunRow): Append {
+  return { runId, epoch, seq, records: [], patch: { release: true }, durability: 'process' };
+}
+
+function unavailable(run: RunRow, error: unknown, wakeAt: number): Append {
   const message = error instanceof Error ? error.message : String(error);
   const waitingFor = JSON.stringify({ type: 'code', message });
   const patch = { status: 'waiting' as const, wakeAt, waitingFor, release: true };
-  return { runId: run.runId, epoch: run.epoch, seq: run.seq, records: [], patch, durability: 'process' as const };
+  return { runId: run.runId, epoch: run.epoch, seq: run.seq, records: [], patch, durability: 'process' };
 }

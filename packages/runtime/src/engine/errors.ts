@@ -2,6 +2,11 @@
 export class FatalError extends Error {
   override readonly name = 'FatalError';
   readonly fatal = true;
+
+  /** Also of one that comes from the journal, or from another copy of this module. */
+  static is(value: unknown): value is FatalError {
+    return isNamed(value, 'FatalError');
+  }
 }
 
 export interface RetryableOptions {
@@ -19,6 +24,10 @@ export class RetryableError extends Error {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.retryAfter = options.retryAfter;
   }
+
+  static is(value: unknown): value is RetryableError {
+    return isNamed(value, 'RetryableError');
+  }
 }
 
 /** What a body called that it may not: time, randomness or an effect the run cannot replay. */
@@ -26,4 +35,36 @@ export class DeterminismError extends Error {
   override readonly name = 'DeterminismError';
   readonly code = 'not_deterministic';
   readonly fatal = true;
+}
+
+/** An error as it was before it was recorded, as far as its class is one of the language's or of this file. */
+export function createKnownError({ name, message, errors, ...rest }: KnownError): Error {
+  const options = 'cause' in rest ? { cause: rest.cause } : undefined;
+  if (errors) return new AggregateError(errors, message, options);
+  const type = Object.hasOwn(CLASSES, name) ? CLASSES[name] : undefined;
+  return type ? new type(message, options) : new Error(message, options);
+}
+
+// --- internal ---
+
+interface KnownError {
+  name: string;
+  message: string;
+  cause?: unknown;
+  errors?: unknown[];
+}
+
+const CLASSES: Record<string, new (message: string, options?: ErrorOptions) => Error> = {
+  EvalError,
+  FatalError,
+  RangeError,
+  ReferenceError,
+  RetryableError,
+  SyntaxError,
+  TypeError,
+  URIError,
+};
+
+function isNamed(value: unknown, name: string): boolean {
+  return value instanceof Error && value.name === name;
 }

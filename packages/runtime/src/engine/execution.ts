@@ -1,8 +1,10 @@
 import type { Ambient } from './handle.ts';
-import type { Call, CallHistory, CallRequest, HookRequest, OpenHook, Outcome, RunAction } from './call.ts';
+import type { Call, CallHistory, CallRequest, HookRequest, OpenHook, RunAction } from './call.ts';
+import { checkAttributes } from './attributes.ts';
 import { historyOf } from './call.ts';
 import type { StoreClock } from './clock.ts';
 import { runInContext, runOutside } from './context.ts';
+import { StepAttempt } from './step-attempt.ts';
 import { createDeadline } from './deadline.ts';
 import type { RunHandle, World } from './handle.ts';
 import { createRunHooks } from './hooks.ts';
@@ -15,6 +17,8 @@ import type {
   HookEvent,
   JournalRecord,
   NewChunk,
+  NewHook,
+  ResumeOptions,
   RunPatch,
   RunRow,
 } from './journal.ts';
@@ -35,12 +39,16 @@ import {
 import { createRandom } from './random.ts';
 import { real } from './real.ts';
 import { isKept } from './retry.ts';
-import { createRecorder } from './recorder.ts';
-import type { RecordFields, Recorder } from './recorder.ts';
+import { createRecorder, NO_EXTRAS } from './recorder.ts';
+import type { AppendExtras, RecordedCall, RecordFields, Recorder } from './recorder.ts';
 import { decode, digestOf, encode } from './serialize.ts';
 import { createTimers } from './timers.ts';
 import type { Timers } from './timers.ts';
+import type { Turn, Turns } from './turns.ts';
+import { createVariables } from './variables.ts';
+import type { Variables } from './variables.ts';
 import { describeWait } from './waits.ts';
+import type { Appender } from './watch.ts';
 
 /** What a run executes: an author's workflow function, or the turn of an agent. */
 export interface Body {
@@ -53,11 +61,13 @@ export interface Body {
 
 /** What an execution needs of the store, besides its clock. */
 export interface ExecutionStore {
-  append(entry: Append): Promise<AppendResult>;
+  append: Appender;
   listEvents(runId: string): Promise<{ signals: number; events: HookEvent[] }>;
-  resumeHook(token: string, payload: string): Promise<unknown>;
+  resumeHook(token: string, payload: string, options: ResumeOptions): Promise<unknown>;
   findRun(child: { runId: string } | { triggerId: string }): Promise<RunRow | undefined>;
   writeChunks(runId: string, epoch: number, chunks: NewChunk[]): Promise<number | undefined>;
+  /** False: the run is not ours any more. */
+  mark(runId: string, epoch: number, steps: string[]): Promise<boolean>;
 }
 
 export interface ExecutionOptions {
@@ -67,12 +77,20 @@ export interface ExecutionOptions {
   clock: StoreClock;
   store: ExecutionStore;
   ambient: Ambient;
-  /** Called once: the run has ended, is parked on disk, or is no longer ours. `promoted` got the lock it held. */
-  onLeave(how: Leave, promoted?: RunRow): void;
+  turns: Turns;
+  /** Called once: the run has ended, is parked on disk, or is no longer ours. */
+  onLeave(how: Leave, left: Left): void;
   limits: Limits;
 }
 
 export type Leave = 'ended' | 'parked' | 'blocked' | 'dropped';
+
+export interface Left {
+  /** The run as its own end left it; none when others ended it. */
+  row?: RunRow;
+  /** The run that got the lock this one held. */
+  promoted?: RunRow;
+}
 
 export interface Limits {
   /** Bytes of one encoded result. */
@@ -86,13 +104,13 @@ export const DEFAULT_LIMITS: Limits = { resultBytes: 1_048_576, records: 10_000,
 
 /**
  * One run in memory. The body stays suspended between its calls; nothing is replayed unless the run was loaded from
- * the journal. Work happens in turns of the event loop, one delivery a turn, so that a race has the same winner
- * live and on replay:
+ * the journal. Work happens in turns of the event loop (`turns.ts`), one delivery a turn, so that a race has the same
+ * winner live and on replay:
  *
  *   deliver the next answer, in `seq` order · else, once the body can go no further: append what is not recorded,
  *   begin the new calls, or end or park the run, all in one append.
  */
-export class Execution implements RunHandle {
+export class Execution implements RunHandle, Turn {
   readonly run: RunRow;
   readonly world: World;
   readonly ambient: Ambient;
@@ -101,12 +119,12 @@ export class Execution implements RunHandle {
   readonly #history: Map<number, CallHistory>;
   /** Calls the body has made that are not answered. */
   readonly #open = new Map<number, Call>();
-  /** When an open call is due: the end of a sleep, the next attempt of a step, the deadline of an approval. */
-  readonly #timers: Timers;
-  readonly #hooks: RunHooks;
-  readonly #abort = new AbortController();
+  // What most runs never need is made when they do.
+  #timersMade: Timers | undefined;
+  #hooksMade: RunHooks | undefined;
+  #abortMade: AbortController | undefined;
   #deliveries: JournalRecord[];
-  #begin: Call[] = [];
+  #starting: Call[] = [];
   #nextCall = 0;
   #running = 0;
   #time: number;
@@ -119,39 +137,52 @@ export class Execution implements RunHandle {
   #isSignalled = true;
   #attributes: Record<string, string | number | boolean> | undefined;
   #result: Result | undefined;
-  #turnQueued = false;
-  #flushing = false;
-  #flushAgain = false;
+  #isQueued = false;
+  /** An append or a look around is under way. */
+  #isStoring = false;
+  /** The run came to its turn while it was busy. */
+  #isBehind = false;
+  /** What the append under way carries, and what follows it. */
+  #written = NOTHING;
+  #isSending = false;
+  /** The last append of a run that is let go, while another is under way. */
+  #last: (() => void) | undefined;
   #left = false;
   #idleTimer: ReturnType<typeof setTimeout> | undefined;
   #isIdleOver = false;
+  #isHeld = false;
 
   constructor(options: ExecutionOptions) {
-    const { run, body, records, clock, store } = options;
+    const { run, body, records, clock } = options;
     const [seed = run.traceId, createdAt = run.createdAt] = run.seed?.split(':') ?? [];
     this.run = run;
     this.ambient = options.ambient;
     this.#options = options;
-    this.#recorder = createRecorder({ run, clock, durability: body.durability, append: store.append });
+    this.#recorder = createRecorder({ run, clock, durability: body.durability });
     this.#history = historyOf(records);
     this.#deliveries = records.filter((record) => record.event === 'done' || record.event === 'failed');
-    this.#timers = createTimers(clock, (calls) => this.#due(calls));
-    this.#hooks = createRunHooks({ onChange: () => this.#schedule(), isCopy: run.seed !== null });
     this.#time = Number(createdAt);
     this.#status = run.status;
     this.#isWaitStale = run.wakeAt !== null || run.waitingFor !== null;
     this.#signals = run.signals;
-    this.world = { now: () => this.#time, random: createRandom(seed) };
+    this.world = this.#createWorld(seed, records);
   }
 
   /** Runs the body up to its first call. */
   launch(): void {
-    const { body, run } = this.#options;
-    runInContext({ kind: 'body', execution: this }, async () => body.run(decode(run.input))).then(
+    const { body, run, turns } = this.#options;
+    this.#isQueued = true;
+    turns.after(this);
+    let ending: unknown;
+    try {
+      ending = runInContext({ kind: 'body', execution: this }, () => body.run(decode(run.input)));
+    } catch (error) {
+      return this.#finish({ error });
+    }
+    Promise.resolve(ending).then(
       (value) => this.#finish({ value }),
       (error: unknown) => this.#finish({ error }),
     );
-    this.#schedule();
   }
 
   invoke(request: CallRequest): Promise<unknown> {
@@ -163,10 +194,11 @@ export class Execution implements RunHandle {
       this.#hooks.skip(request.action.token);
     return new Promise((resolve, reject) => {
       const attempt = history?.retries.length ?? 0;
-      const entry: Call = { ...request, call, digest, attempt, madeAt: this.#time, resolve, reject };
+      const { kind, stepId, input, action } = request;
+      const entry: Call = { kind, stepId, input, action, call, digest, attempt, madeAt: this.#time, resolve, reject };
       this.#open.set(call, entry);
       if (mismatch) return this.#block(mismatch);
-      if (!history?.answer) this.#begin.push(entry);
+      if (!history?.answer) this.#starting.push(entry);
       this.#schedule();
     });
   }
@@ -187,7 +219,7 @@ export class Execution implements RunHandle {
 
   setAttributes(attributes: Record<string, string | number | boolean>): void {
     const known = this.#attributes ?? (JSON.parse(this.run.attributes ?? '{}') as typeof attributes);
-    this.#attributes = { ...known, ...attributes };
+    this.#attributes = checkAttributes({ ...known, ...attributes });
     this.#schedule();
   }
 
@@ -201,6 +233,11 @@ export class Execution implements RunHandle {
   poke(): void {
     this.#isSignalled = true;
     this.#schedule();
+  }
+
+  /** Aborts when the run leaves this process before its end. */
+  get signal(): AbortSignal {
+    return this.#abort.signal;
   }
 
   get signals(): number {
@@ -217,74 +254,143 @@ export class Execution implements RunHandle {
     this.#leave('dropped', { reason });
   }
 
+  /** Begins no further step. */
+  hold(): void {
+    this.#isHeld = true;
+  }
+
+  /** A step is under way. */
+  get isBusy(): boolean {
+    return !this.#left && this.#running > 0;
+  }
+
   /** Stops and gives the run back, once what is being recorded is recorded. */
   async release(): Promise<void> {
     if (this.#left) return;
     this.#leave('parked', { reason: new Error('The box is shutting down.') });
-    await this.#recorder.append({ release: true, ...this.#attributePatch() }, { hooks: this.#hooks.take() });
+    const patch = { release: true, ...this.#attributePatch() };
+    await new Promise((resolve, reject) => this.#sendLast(patch, resolve, reject));
+  }
+
+  #createWorld(seed: string, records: JournalRecord[]): World {
+    let variables: Variables | undefined;
+    const record = (named: RecordedCall, output: string | null) =>
+      void this.#recorder.record(named, { event: 'set', startedAt: this.#options.clock.now(), output });
+    let random: (() => number) | undefined;
+    return {
+      now: () => this.#time,
+      random: () => (random ??= createRandom(seed))(),
+      // Made when the body first reads one: most never do.
+      get variables() {
+        return (variables ??= createVariables(records, record));
+      },
+    };
   }
 
   // --- internal: turns ---
 
   #schedule(): void {
-    if (this.#turnQueued || this.#left) return;
-    this.#turnQueued = true;
-    runOutside(() => real.setImmediate(() => this.#turn()));
+    if (this.#isQueued || this.#left) return;
+    this.#isQueued = true;
+    this.#options.turns.next(this);
   }
 
-  #turn(): void {
-    this.#turnQueued = false;
-    if (this.#left) return;
-    const record = this.#deliveries.shift();
-    if (!record) return void this.#flush();
+  deliver(): boolean {
+    const record = this.#left ? undefined : this.#deliveries.shift();
+    if (!record) return false;
     const call = this.#open.get(record.call);
-    if (!call) return this.#block(undelivered(record));
-    this.#open.delete(record.call);
-    this.#timers.delete(record.call);
-    this.#time = Math.max(this.#time, record.at);
-    if (record.event === 'done') call.resolve(record.output === null ? undefined : decode(record.output));
-    else call.reject(record.error === null ? new Error('The step failed.') : decode(record.error));
-    this.#schedule();
-  }
-
-  /** The body can go no further on its own: record, begin, end or park. One flush at a time. */
-  async #flush(): Promise<void> {
-    if (this.#flushing) {
-      this.#flushAgain = true;
-      return;
+    if (!call) {
+      this.#block(undelivered(record));
+      return true;
     }
-    this.#flushing = true;
+    this.#open.delete(record.call);
+    this.#timersMade?.delete(record.call);
+    this.#time = Math.max(this.#time, record.at);
     try {
-      await this.#settle();
+      if (record.event === 'done') call.resolve(record.output === null ? undefined : decode(record.output));
+      else call.reject(record.error === null ? new Error('The step failed.') : decode(record.error));
     } catch (error) {
       this.drop(error);
     }
-    this.#flushing = false;
-    if (!this.#flushAgain) return;
-    this.#flushAgain = false;
-    this.#schedule();
+    return true;
   }
 
-  async #settle(): Promise<void> {
+  /** The body can go no further on its own: record, begin, end or park. One write at a time. */
+  settle(): void {
+    this.#isQueued = false;
+    if (this.#left) return;
+    if (this.#isStoring) this.#isBehind = true;
+    else if (this.#deliveries.length > 0) this.#schedule();
+    else this.#attend(this.#advance);
+  }
+
+  // Properties, not methods: passing a method on takes a new function each time.
+  readonly #advance = (): void => {
     const { records } = this.#options.limits;
     if (this.#recorder.count > records) this.#result = { error: journalFull(records) };
     if (this.#result) return this.#end(this.#result);
     const steps = this.#startWaits();
-    if (this.#isSignalled && this.#waitsForOthers()) await this.#lookAround();
-    const idle = steps.length === 0 && this.#running === 0 && this.#deliveries.length === 0;
-    const patch = { ...(idle ? this.#park() : this.#wake()), ...this.#attributePatch() };
-    const hasPatch = Object.keys(patch).length > 0;
+    if (!this.#isSignalled || !this.#waitsForOthers()) return this.#write(steps);
+    this.#isStoring = true;
+    this.#lookAround().then(
+      () => this.#goOn(() => this.#write(steps)),
+      (error: unknown) => this.drop(error),
+    );
+  };
+
+  /** Appends what is new, if anything is; then the new steps begin. */
+  #write(steps: Call[]): void {
+    const isIdle = steps.length === 0 && this.#running === 0 && this.#deliveries.length === 0;
+    const change = isIdle ? this.#park() : this.#wake();
+    const patch = this.#attributes ? { ...change, ...this.#attributePatch() } : (change ?? NO_PATCH);
+    this.#written = { steps, patch };
     // A crash before this append repeats the calls it would have recorded; a crash after it finds them answered.
-    if ((this.#recorder.isBehind || this.#hooks.hasFresh || hasPatch) && !(await this.#append(patch))) return;
+    if (this.#recorder.isBehind || this.#hooksMade?.hasFresh || patch !== NO_PATCH) this.#append(patch);
+    else this.#begin();
+  }
+
+  /** What has just been written lets the new steps begin. */
+  readonly #begin = (): void => {
+    const { steps, patch } = this.#written;
+    this.#written = NOTHING;
     if (patch.release) return this.#leave('parked');
-    for (const call of steps) this.#attempt(call);
-    if (!this.#left) this.#timers.arm();
+    // Nothing recorded since its owner died here: should a step kill the process, it is known which.
+    if (steps.length === 0 || this.run.crashSeq !== this.#recorder.count) return this.#start(steps);
+    this.#isStoring = true;
+    this.#mark(steps).then(
+      () => this.#goOn(() => this.#start(steps)),
+      (error: unknown) => this.drop(error),
+    );
+  };
+
+  #start(steps: Call[]): void {
+    for (const call of this.#isHeld ? NO_CALLS : steps) this.#attempt(call);
+    if (!this.#left) this.#timersMade?.arm();
+  }
+
+  /** What was waited for is there. */
+  #goOn(work: () => void): void {
+    this.#isStoring = false;
+    if (this.#left) return;
+    this.#attend(work);
+    if (!this.#isBehind || this.#isStoring) return;
+    this.#isBehind = false;
+    this.#schedule();
+  }
+
+  #attend(work: () => void): void {
+    try {
+      work();
+    } catch (error) {
+      this.drop(error);
+    }
   }
 
   /** Sets the timers among the new calls; answers the steps that may begin. */
   #startWaits(): Call[] {
-    const starting = this.#begin;
-    this.#begin = [];
+    if (this.#starting.length === 0) return NO_CALLS;
+    const starting = this.#starting;
+    this.#starting = [];
     return starting.filter((call) => {
       const { action } = call;
       if (action.type === 'run') return !this.#resumeRetry(call);
@@ -302,15 +408,21 @@ export class Execution implements RunHandle {
     this.#schedule();
   }
 
-  async #end(result: Result): Promise<void> {
-    const missed = [...this.#history].find(([call]) => call >= this.#nextCall)?.[1];
-    const record = missed && (missed.answer ?? missed.set ?? missed.retries[0]);
+  #end(result: Result): void {
+    const record = this.#history.size > 0 ? this.#findMissed() : undefined;
     if (record) return this.#block(undelivered(record));
     const nextRunId = this.run.serialKey === null ? {} : { nextRunId: newRunId() };
     const patch = { ...endOf(result, this.#options.limits.resultBytes), ...this.#attributePatch() };
-    const appended = await this.#recorder.append(patch, { hooks: this.#hooks.take(), ...nextRunId });
-    if (appended.outcome === 'appended') this.#leave('ended', appended.promoted && { promoted: appended.promoted });
-    else this.#lose(appended);
+    this.#isStoring = true;
+    this.#written = { steps: NO_CALLS, patch };
+    this.#send(patch, { ...this.#newHooks(), ...nextRunId });
+  }
+
+  /** What an earlier life of the run recorded, and its code does not ask for any more. */
+  #findMissed(): JournalRecord | undefined {
+    for (const [call, { answer, set, retries }] of this.#history)
+      if (call >= this.#nextCall) return answer ?? set ?? retries[0];
+    return undefined;
   }
 
   // --- internal: steps ---
@@ -320,29 +432,43 @@ export class Execution implements RunHandle {
     call.attempt += 1;
     this.#running += 1;
     const startedAt = this.#options.clock.now();
-    const deadline = createDeadline(this.#abort.signal, action.policy.timeout);
-    const attempt = {
-      call: call.call,
-      attempt: call.attempt,
-      startedAt,
-      signal: deadline.signal,
-      idempotencyKey: `${this.run.runId}:${call.call}:${action.name}`,
-    };
-    const context = { kind: 'step' as const, execution: this, stepId: call.stepId, stepName: action.name, ...attempt };
-    deadline
-      .race(() => runInContext(context, async () => action.run(attempt)))
-      .then(
-        (outcome) => this.#stepDone(call, startedAt, outcome),
-        (error: unknown) => this.#stepFailed(call, startedAt, error),
-      );
+    const { timeout } = action.policy;
+    const deadline = timeout === undefined ? undefined : createDeadline(this.#abort.signal, timeout);
+    const context = new StepAttempt({ call, name: action.name, startedAt, execution: this, deadline });
+    let outcome: unknown;
+    try {
+      outcome = runInContext(context, () => action.run(context));
+    } catch (error) {
+      deadline?.clear();
+      return this.#stepFailed(call, startedAt, error);
+    }
+    if (!deadline && !isThenable(outcome)) return this.#stepDone(call, context, outcome);
+    (deadline ? deadline.race(outcome) : Promise.resolve(outcome)).then(
+      (value) => this.#stepDone(call, context, value),
+      (error: unknown) => this.#stepFailed(call, startedAt, error),
+    );
   }
 
-  #stepDone(call: Call, startedAt: number, { value, tokens }: Outcome): void {
+  #stepDone(call: Call, context: StepAttempt, value: unknown): void {
+    if (this.#left) return;
+    const { startedAt } = context;
+    const action = call.action as RunAction;
+    const isPlain = typeof value !== 'object' || value === null;
+    const waiting = isPlain ? undefined : runInContext(context, () => action.settle?.(value));
+    if (!waiting) return this.#stepSettled(call, startedAt, value);
+    waiting.then(
+      () => this.#stepSettled(call, startedAt, value),
+      (error: unknown) => this.#stepFailed(call, startedAt, error),
+    );
+  }
+
+  #stepSettled(call: Call, startedAt: number, value: unknown): void {
     if (this.#left) return;
     this.#running -= 1;
     try {
       const output = encodeResult(value, 'result', this.#options.limits.resultBytes);
-      this.#answer(call, { event: 'done', startedAt, output, tokens: tokens ?? null });
+      const tokens = (call.action as RunAction).tokensOf?.(value) ?? null;
+      this.#answer(call, { event: 'done', startedAt, output, tokens });
     } catch (error) {
       this.#answer(call, { event: 'failed', startedAt, error: encodeError(error) });
     }
@@ -391,7 +517,7 @@ export class Execution implements RunHandle {
       const call = this.#open.get(index);
       if (call?.action.type === 'timer') this.#answer(call, { event: 'done', startedAt: this.#options.clock.now() });
       else if (call?.action.type === 'event') void this.#expire(call);
-      else if (call) this.#begin.push(call);
+      else if (call) this.#starting.push(call);
     }
     this.#schedule();
   }
@@ -400,8 +526,11 @@ export class Execution implements RunHandle {
   async #expire(call: Call): Promise<void> {
     if (call.action.type !== 'event' || !call.action.deadline) return;
     const { token, deadline } = call.action;
-    await this.#options.store.resumeHook(token, encode(deadline.payload, 'payload')).catch(() => {});
-    this.poke();
+    const { payload, verdict } = deadline;
+    await this.#options.store.resumeHook(token, encode(payload, 'payload'), { verdict }).then(
+      () => this.poke(),
+      (error: unknown) => this.drop(error),
+    );
   }
 
   #waitsForOthers(): boolean {
@@ -444,7 +573,7 @@ export class Execution implements RunHandle {
 
   /** Nothing runs and nothing is due: say what the run waits for. Undefined: nothing changes. */
   #park(): RunPatch | undefined {
-    const first = this.#timers.first();
+    const first = this.#timersMade?.first();
     const wakeAt = first?.wakeAt ?? null;
     const call = first
       ? this.#open.get(first.call)
@@ -492,38 +621,114 @@ export class Execution implements RunHandle {
 
   // --- internal: leaving ---
 
-  /** False: the run is not ours any more, and is dropped. */
-  async #append(patch: RunPatch): Promise<boolean> {
-    const hooks = this.#hooks.take();
-    const signals = patch.wakeAt === undefined && !patch.release ? {} : { signals: this.#signals };
-    const result = await this.#recorder.append(patch, { ...signals, ...(hooks.length > 0 ? { hooks } : {}) });
-    if (result.outcome !== 'appended') return this.#lose(result);
-    if (result.refused && result.refused.length > 0) this.#refuseHooks(result.refused);
-    return true;
+  get #timers(): Timers {
+    return (this.#timersMade ??= createTimers(this.#options.clock, (calls) => this.#due(calls)));
   }
 
-  #lose(result: AppendResult): false {
+  async #mark(begin: Call[]): Promise<void> {
+    const { runId, epoch } = this.run;
+    const steps = new Set([...begin, ...this.#open.values()].filter((call) => call.action.type === 'run'));
+    const names = Array.from(steps, (call) => call.stepId);
+    if (!(await this.#options.store.mark(runId, epoch, names))) this.drop(new Error('The run is not ours any more.'));
+  }
+
+  get #hooks(): RunHooks {
+    const isCopy = this.run.seed !== null;
+    return (this.#hooksMade ??= createRunHooks({ onChange: () => this.#schedule(), isCopy }));
+  }
+
+  get #abort(): AbortController {
+    return (this.#abortMade ??= new AbortController());
+  }
+
+  #newHooks(): Pick<Append, 'hooks'> {
+    const hooks = this.#hooksMade?.take() ?? NO_HOOKS;
+    return hooks.length > 0 ? { hooks } : {};
+  }
+
+  #append(patch: RunPatch): void {
+    const signals = patch.wakeAt === undefined && !patch.release ? undefined : { signals: this.#signals };
+    this.#isStoring = true;
+    const hasMore = signals || this.#hooksMade?.hasFresh;
+    this.#send(patch, hasMore ? { ...signals, ...this.#newHooks() } : NO_EXTRAS);
+  }
+
+  #send(patch: RunPatch, extras: AppendExtras): void {
+    this.#isSending = true;
+    this.#options.store.append(this.#recorder.take(patch, extras), this.#sent, this.#failed);
+  }
+
+  // Made once for a run: there is an append for every step.
+  readonly #sent = (result: AppendResult): void => {
+    this.#landed();
+    if (result.outcome !== 'appended') return this.#lose(result);
+    if (result.refused && result.refused.length > 0) this.#refuseHooks(result.refused);
+    const { patch } = this.#written;
+    if (patch.status === undefined || !isFinal(patch.status)) return this.#goOn(this.#begin);
+    const { count: seq, totals } = this.#recorder;
+    const row: RunRow = { ...this.run, ...patch, ...totals, ...ENDED, seq, endedAt: result.at };
+    this.#leave('ended', { row, ...(result.promoted ? { promoted: result.promoted } : {}) });
+  };
+
+  readonly #failed = (error: unknown): void => {
+    this.#landed();
+    this.drop(error);
+  };
+
+  #landed(): void {
+    this.#isSending = false;
+    this.#last?.();
+  }
+
+  /** For a run that is let go: after the append under way, if there is one. */
+  #sendLast(patch: RunPatch, done: (result: AppendResult) => void, failed: (error: unknown) => void): void {
+    this.#last = () => {
+      this.#last = undefined;
+      this.#options.store.append(this.#recorder.take(patch, this.#newHooks()), done, failed);
+    };
+    if (!this.#isSending) this.#last();
+  }
+
+  #lose(result: AppendResult): void {
     if (result.outcome === 'final') this.abandon(new Error(`The run is ${result.status}.`));
     else this.drop(new Error(`The run is not ours any more (${result.outcome}).`));
-    return false;
   }
 
   #block(mismatch: Mismatch): void {
     if (this.#left) return;
     const isSameCode = this.run.codeHash === this.#options.body.codeHash;
     const code = isSameCode ? 'nondeterministic_workflow' : 'code_changed';
-    this.#leave('blocked', { reason: new Error(mismatch.message) });
     const waitingFor = JSON.stringify({ type: 'decision', code, ...mismatch });
-    // A crash before this append finds the same mismatch again.
-    this.#recorder.append({ status: 'blocked', waitingFor, wakeAt: null, release: true }).catch(() => {});
+    const patch = { status: 'blocked' as const, waitingFor, wakeAt: null, release: true };
+    // Outside: the body itself runs into the mismatch, and may use none of the sockets and timers of a store.
+    runOutside(() => {
+      this.#leave('blocked', { reason: new Error(mismatch.message) });
+      // A crash before this append finds the same mismatch again.
+      this.#sendLast(patch, noop, noop);
+    });
   }
 
-  #leave(how: Leave, { reason, promoted }: { reason?: unknown; promoted?: RunRow } = {}): void {
+  #leave(how: Leave, { reason, ...left }: Left & { reason?: unknown } = {}): void {
     if (this.#left) return;
     this.#left = true;
-    this.#timers.stop();
+    this.#timersMade?.stop();
     real.clearTimeout(this.#idleTimer);
-    if (this.#running > 0) this.#abort.abort(reason);
-    this.#options.onLeave(how, promoted);
+    if (this.#running > 0 || this.#isHeld) this.#abort.abort(reason);
+    this.#options.onLeave(how, left);
   }
+}
+
+// --- internal ---
+
+const NO_PATCH: RunPatch = {};
+const NO_CALLS: Call[] = [];
+const NO_HOOKS: NewHook[] = [];
+const NOTHING: { steps: Call[]; patch: RunPatch } = { steps: NO_CALLS, patch: NO_PATCH };
+/** What the end of a run does to its row besides the patch. */
+const ENDED = { owner: null, leaseUntil: null };
+
+function noop(): void {}
+
+function isThenable(value: unknown): value is PromiseLike<unknown> {
+  return typeof (value as PromiseLike<unknown> | null | undefined)?.then === 'function';
 }

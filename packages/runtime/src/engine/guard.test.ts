@@ -7,10 +7,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import timers from 'node:timers/promises';
-import { promisify } from 'node:util';
+import { inspect, promisify } from 'node:util';
 import worker from 'node:worker_threads';
 import { build } from 'vite';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { runInContext } from './context.ts';
 import { DeterminismError } from './errors.ts';
 import { installGuard } from './guard.ts';
@@ -21,7 +21,13 @@ import type { Refusal } from './guard-table.ts';
 const { readFile } = (installGuard(), fs);
 
 const NOON = Date.UTC(2020, 0, 1, 12);
-const execution = { world: { now: () => NOON, random: () => 0.5 } };
+const values = new Map<string, string | undefined>();
+const variables = {
+  has: (name: string) => values.has(name),
+  get: (name: string) => values.get(name),
+  set: (name: string, value: string | undefined) => void values.set(name, value),
+};
+const execution = { world: { now: () => NOON, random: () => 0.5, variables } };
 const inBody = <T>(work: () => T): T => runInContext({ kind: 'body', execution } as never, work);
 const inStep = <T>(work: () => T): T => runInContext({ kind: 'step', execution } as never, work);
 const outside = <T>(work: () => T): T => work();
@@ -126,6 +132,59 @@ describe('a workflow body', () => {
       seen.push(String(net.isIP('::1')), String(structuredClone(new Map([[1, 2]])).get(1)), typeof process.env['PATH']);
     });
     expect(seen.sort()).toEqual(['2', '6', 'microtask', 'string', 'tick']);
+  });
+});
+
+describe('process.env in a body', () => {
+  const NAME = 'SVC_GUARD_TEST';
+  beforeEach(() => {
+    values.clear();
+    process.env[NAME] = 'first';
+  });
+  afterEach(() => void delete process.env[NAME]);
+
+  test('is what it was when the body first looked, by any way of looking', () => {
+    const look = () => [process.env[NAME], NAME in process.env, Object.hasOwn(process.env, NAME)];
+    expect(inBody(look)).toEqual(['first', true, true]);
+    process.env[NAME] = 'second';
+    expect([inBody(look), inStep(look), look()]).toEqual([
+      ['first', true, true],
+      ['second', true, true],
+      ['second', true, true],
+    ]);
+    delete process.env[NAME];
+    expect([inBody(look), look()]).toEqual([
+      ['first', true, true],
+      [undefined, false, false],
+    ]);
+  });
+
+  test('is missing for good when it was missing then', () => {
+    const look = () => [process.env['SVC_GUARD_NONE'], 'SVC_GUARD_NONE' in process.env];
+    expect(inBody(look)).toEqual([undefined, false]);
+    process.env['SVC_GUARD_NONE'] = 'late';
+    expect(inBody(look)).toEqual([undefined, false]);
+    delete process.env['SVC_GUARD_NONE'];
+  });
+
+  test('can be neither listed nor changed', () => {
+    const list = [() => Object.keys(process.env), () => ({ ...process.env })] as (() => unknown)[];
+    for (const work of list)
+      expect(() => inBody(work)).toThrow(/^Listing process\.env cannot be used in a workflow body.*by its name/);
+    const change: (() => unknown)[] = [
+      () => (process.env[NAME] = 'mine'),
+      () => delete process.env[NAME],
+      () => Object.defineProperty(process.env, NAME, { value: 'mine' }),
+    ];
+    for (const work of change) expect(() => inBody(work)).toThrow(DeterminismError);
+    expect(process.env[NAME]).toBe('first');
+  });
+
+  test('is left alone where Node reads it', () => {
+    inBody(() => inspect({ a: 1 }, { colors: true }));
+    inBody(() => process.stdout.getColorDepth?.());
+    expect([...values.keys()]).toEqual([]);
+    expect(execFileSync(process.execPath, ['-p', `process.env.${NAME}`], { encoding: 'utf8' })).toBe('first\n');
   });
 });
 

@@ -22,6 +22,7 @@ export function installGuard(): void {
   guardDate();
   guardIntl();
   guardRandom();
+  guardVariables();
   const guarded = new Map<object, object>();
   for (const refusal of listRefusals()) refuse(refusal, guarded);
   guardLoader();
@@ -119,6 +120,54 @@ function guardRandom(): void {
     Object.defineProperty(nodeCrypto, 'getRandomValues', { value: fill, configurable: true, writable: true });
 }
 
+/** A body reads the value its run has recorded, from the first time it looks; Node's own reading is not the body's. */
+function guardVariables(): void {
+  const variablesFor = (key: string | symbol, called: AnyFunction, target: NodeJS.ProcessEnv) => {
+    const variables = typeof key === 'string' ? world()?.variables : undefined;
+    if (!variables || variables.has(key as string)) return variables;
+    if (isNodeItself(called, /^node:/)) return undefined;
+    variables.set(key as string, target[key as string]);
+    return variables;
+  };
+  const refuseFor = (label: string, advice: string, called: AnyFunction) => {
+    if (world() && !isNodeItself(called, /^node:/)) throw refusedBy(label, advice);
+  };
+  const write = 'A variable belongs to the whole process. Keep the value in a const';
+  const env: NodeJS.ProcessEnv = new Proxy(process.env, {
+    get: function get(target, key) {
+      const variables = variablesFor(key, get as AnyFunction, target);
+      return variables ? variables.get(key as string) : (Reflect.get(target, key) as unknown);
+    },
+    has: function has(target, key) {
+      const variables = variablesFor(key, has as AnyFunction, target);
+      return variables ? variables.get(key as string) !== undefined : Reflect.has(target, key);
+    },
+    getOwnPropertyDescriptor: function own(target, key) {
+      const variables = variablesFor(key, own as AnyFunction, target);
+      if (!variables) return Reflect.getOwnPropertyDescriptor(target, key);
+      const value = variables.get(key as string);
+      return value === undefined ? undefined : { value, enumerable: true, configurable: true, writable: true };
+    },
+    ownKeys: function keys(target) {
+      refuseFor('Listing process.env', 'Read each variable by its name, or move this to a step', keys as AnyFunction);
+      return Reflect.ownKeys(target);
+    },
+    set: function set(target, key, value) {
+      refuseFor('Assigning to process.env', write, set as AnyFunction);
+      return Reflect.set(target, key, value);
+    },
+    defineProperty: function define(target, key, property) {
+      refuseFor('Assigning to process.env', write, define as AnyFunction);
+      return Reflect.defineProperty(target, key, property);
+    },
+    deleteProperty: function remove(target, key) {
+      refuseFor('Deleting from process.env', write, remove as AnyFunction);
+      return Reflect.deleteProperty(target, key);
+    },
+  });
+  Object.defineProperty(process, 'env', { value: env, enumerable: true, configurable: true, writable: true });
+}
+
 type AnyFunction = (this: unknown, ...args: unknown[]) => unknown;
 
 interface Guarding {
@@ -153,10 +202,8 @@ function guardFunction(original: AnyFunction, guarding: Guarding): object {
   const known = guarded.get(original);
   if (known) return known;
   const check = (caller?: AnyFunction): void => {
-    if (!world() || (caller && isNodeItself(caller))) return;
-    throw new DeterminismError(
-      `${label} cannot be used in a workflow body, because a replay could not repeat it. ${advice}.`,
-    );
+    if (!world() || (caller && isNodeItself(caller, LOADER))) return;
+    throw refusedBy(label, advice);
   };
   const wrapper = label.startsWith('new ') ? guardClass(original, check) : guardCall(original, check);
   guarded.set(original, wrapper);
@@ -180,8 +227,16 @@ function guardCall(original: AnyFunction, check: (caller: AnyFunction) => void):
   };
 }
 
-/** True when Node calls this to load a module or to map a stack: an `import()` in a body reads files, too. */
-function isNodeItself(called: AnyFunction): boolean {
+function refusedBy(label: string, advice: string): DeterminismError {
+  const message = `${label} cannot be used in a workflow body, because a replay could not repeat it. ${advice}.`;
+  return new DeterminismError(message);
+}
+
+/** Where Node loads a module or maps a stack: an `import()` in a body reads files, too. */
+const LOADER = /^node:internal\/(?:modules|source_map)\//;
+
+/** True when what calls this is one of these files of Node's own. */
+function isNodeItself(called: AnyFunction, files: RegExp): boolean {
   const { prepareStackTrace, stackTraceLimit } = Error;
   const trace: { stack?: unknown } = {};
   Error.stackTraceLimit = 1;
@@ -189,7 +244,7 @@ function isNodeItself(called: AnyFunction): boolean {
   Error.captureStackTrace(trace, called);
   const file = trace.stack;
   Object.assign(Error, { prepareStackTrace, stackTraceLimit });
-  return typeof file === 'string' && /^node:internal\/(?:modules|source_map)\//.test(file);
+  return typeof file === 'string' && files.test(file);
 }
 
 /** A class stays what it was to `instanceof` and `extends`. */

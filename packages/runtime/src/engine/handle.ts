@@ -1,10 +1,13 @@
 import type { CallRequest, HookRequest, OpenHook } from './call.ts';
-import type { NewChunk, RunRow } from './journal.ts';
+import type { Chunk, HookRow, NewChunk, QueuedStart, RunRow } from './journal.ts';
+import type { Variables } from './variables.ts';
 
 /** What a body sees instead of the machine's own clock and dice. */
 export interface World {
   now(): number;
   random(): number;
+  /** What it has read of `process.env`. */
+  readonly variables: Variables;
 }
 
 /** What code in a run can reach of the box that runs it. */
@@ -12,18 +15,76 @@ export interface Ambient {
   startWorkflow(
     name: string,
     input: unknown,
-    options: { parentRunId: string; idempotencyKey?: string },
+    options: { parentRunId: string; idempotencyKey?: string; isSpread?: boolean },
   ): Promise<StartedWorkflow>;
   /** The output of the run, once it is final; throws what ended it otherwise. */
   waitForRun(started: StartedWorkflow): Promise<unknown>;
+  /** Arms a timer that starts a workflow. Throws what a start with the input would. */
+  schedule(request: ScheduleRequest): Promise<ScheduledWorkflow>;
+  /** False: code made no such timer, or it is gone. */
+  unschedule(id: string): Promise<boolean>;
   /** The address an outside service calls to resume a webhook. */
   webhookUrl(token: string): string;
+  /** The address a workflow is started at. */
+  startUrl(name: string): string;
+  readonly client: BoxClient;
+}
+
+/** What code in a run may ask about other runs, and do to them. */
+export interface BoxClient {
+  /** A start that still waits in its queue is found by its `triggerId`. */
+  findRun(id: string): Promise<RunRow | QueuedStart | undefined>;
+  /** The run once it is final; undefined: there is none. */
+  waitForEnd(id: string, signal: AbortSignal): Promise<RunRow | undefined>;
+  /** False: there is nothing left to cancel. */
+  cancel(id: string): Promise<boolean>;
+  /** The next frames of a stream, as soon as there are some; undefined: the run has ended and there are no more. */
+  readChunks(stream: StreamPosition & { signal: AbortSignal }): Promise<Chunk[] | undefined>;
+  /** The frames there are, at most a page of them. */
+  listChunks(runId: string, name: string, after: number): Promise<Chunk[]>;
+  /** The open hook of the token, else the newest closed one. */
+  findHook(token: string): Promise<HookRow | undefined>;
+  /** Throws as the route does. */
+  resumeHook(token: string, payload: unknown): Promise<void>;
+  /** Throws as the route does. */
+  callWebhook(token: string, request: Request): Promise<Response>;
+  /** Takes no more resumes; another run may have the token. */
+  closeHook(runId: string, token: string): Promise<void>;
+}
+
+export interface StreamPosition {
+  runId: string;
+  name: string;
+  /** The `n` of the last frame that is known. */
+  after: number;
 }
 
 /** A run, or a start that waits for the lock of a serial workflow. */
 export type StartedWorkflow =
   | { status: 'started'; workflowName: string; runId: string; worldRunId: string; trigger: string }
   | { status: 'queued'; workflowName: string; triggerId: string; trigger: string };
+
+/** When a timer fires: at the times of a cron expression of five fields, or once. */
+export type ScheduleTime =
+  | { cron: string; timeZone?: string; at?: undefined; in?: undefined }
+  | { at: Date | string | number; cron?: undefined; timeZone?: undefined; in?: undefined }
+  | { in: number | string; cron?: undefined; timeZone?: undefined; at?: undefined };
+
+export interface ScheduleRequest {
+  name: string;
+  input: unknown;
+  when: ScheduleTime;
+  /** Names the timer among those of the workflow. */
+  id: string;
+}
+
+/** A timer that was armed. */
+export interface ScheduledWorkflow {
+  /** Names it under `/api/recurring-jobs`, and to `unschedule`. */
+  id: string;
+  /** Null: it has fired before, its one time. */
+  nextFireAt: Date | null;
+}
 
 /** A running run, as the code in it may know it. */
 export interface RunHandle {

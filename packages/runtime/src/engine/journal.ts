@@ -8,6 +8,8 @@ export type RunStatus = 'queued' | 'running' | 'waiting' | 'blocked' | 'complete
 export type FinalStatus = 'completed' | 'failed' | 'cancelled';
 export type RunTrigger = 'api' | 'chat' | 'schedule' | 'trigger' | 'workflow' | 'eval' | 'retry' | 'copilot';
 export type StepKind = 'step' | 'model' | 'tool' | 'sleep' | 'hook' | 'approval' | 'child';
+/** `env`: an environment variable the body has read, which is no call of it. */
+export type RecordKind = StepKind | 'env';
 /** `synced` survives power loss, `process` survives a crash of the process. */
 export type Durability = 'synced' | 'process';
 
@@ -45,6 +47,13 @@ export interface RunRow extends Tokens {
   seed: string | null;
   /** How often the run was signalled from outside: a resumed hook, a child run that ended. */
   signals: number;
+  /** How often an owner died at this position with a start mark set. */
+  crashCount: number;
+  /** The position at which an owner last died. A run that still stands there is suspect: it may be what killed it. */
+  crashSeq: number | null;
+  /** The start mark: what a suspect was about to run, as JSON text. Counts for the owner of `markEpoch` alone. */
+  mark: string | null;
+  markEpoch: number | null;
   /** The queued start this run was promoted from. */
   triggerId: string | null;
   /** The lock this run holds until it is final: at most one unfinished run has it. */
@@ -70,9 +79,9 @@ export interface JournalRecord {
   seq: number;
   /** Index in the body's call order. Replay matches by `call` and delivers by `seq`. */
   call: number;
-  kind: StepKind;
+  kind: RecordKind;
   event: RecordEvent;
-  /** `<file>#<name>` of a step; `sleep`, `model`, `tool:<name>` otherwise. */
+  /** `<file>#<name>` of a step; `sleep`, `model`, `tool:<name>` otherwise; the name of a variable. */
   stepId: string;
   /** Digest of the arguments; replay compares it. */
   digest: string;
@@ -167,6 +176,24 @@ export interface RunFilter {
   trigger?: RunTrigger;
   sessionId?: string;
   parentRunId?: string;
+  retryOf?: string;
+  /** A mark the author put on the run. The text of a number or a boolean finds it too. */
+  attribute?: { name: string; value: string };
+  /** Created then or later, and before then, by the store's clock. */
+  from?: number;
+  to?: number;
+}
+
+/** Runs of one status that were created within one stretch of time. */
+export interface RunTally extends Tokens {
+  /** Which stretch: the time of creation, divided by its length. */
+  bucket: number;
+  status: RunStatus;
+  count: number;
+  /** Of those that have ended: how many, and the sum and the greatest of their times from start to end. */
+  timed: number;
+  durationSum: number;
+  durationMax: number;
 }
 
 export type CreateResult =
@@ -211,10 +238,14 @@ export interface Journal extends RunReader {
    * Each gets the owner, a fresh lease, an epoch one higher, status `running` and, the first time, `startedAt`.
    * `blocked` and final runs are never taken; a `waiting` run only once `wakeAt` is due. Before that it gives locks that
    * nobody has to the first of the starts that wait for them, and forgets old idempotency keys, a bounded number of each.
+   * A run taken from another owner that did not release it becomes suspect at its position (`crashSeq`). Was it that
+   * already, and had that owner marked it, `crashCount` goes up by one; at a new position it starts from 0.
    */
   claim(claim: Claim): Promise<RunRow[]>;
   /** Takes one run by id if nobody else holds it and it is due, as `claim` does. Undefined: not to be had. */
   claimRun(runId: string, claim: { owner: string; leaseMs: number }): Promise<RunRow | undefined>;
+  /** Sets the start mark of an unfinished run for this epoch. False: the epoch has passed, or the run is final. */
+  mark(runId: string, epoch: number, mark: string): Promise<boolean>;
   /** Extends the lease of every run the owner holds. */
   renew(owner: string, leaseMs: number): Promise<void>;
   /** The runs the owner holds, with the epoch and the signals as stored: what has been lost, or was signalled. */
@@ -266,7 +297,37 @@ export interface HookRow extends NewHook {
   runId: string;
   /** A hook is open until its run is final. */
   isOpen: boolean;
+  /** What its first resume amounts to, in the words of who resumed it: `approved`. Lists find hooks by it. */
+  verdict: string | null;
   createdAt: number;
+}
+
+/** A hook with all that tells how it stands. */
+export interface HookEntry {
+  hook: HookRow;
+  first: HookEvent | undefined;
+  /** Of its run. */
+  sessionId: string | null;
+}
+
+export interface HookFilter {
+  kind: HookKind;
+  token?: string;
+  runId?: string;
+  /** Open and not resumed, or all others. */
+  isPending?: boolean;
+  verdict?: string;
+  /** Closed without a resume. */
+  isCancelled?: boolean;
+}
+
+/** A place in a list of hooks. */
+export type HookPlace = Pick<HookRow, 'createdAt' | 'runId' | 'token'>;
+
+export interface ResumeOptions {
+  verdict?: string;
+  /** The same key with the same digest answers the resume it made again for 24 hours; with another digest it is refused. */
+  idempotency?: { key: string; digest: string };
 }
 
 /** One resume of a hook. */
@@ -280,6 +341,10 @@ export interface HookEvent {
 
 export type ResumeResult =
   | { outcome: 'resumed'; hook: HookRow; event: HookEvent }
+  /** The idempotency key has made this resume before. */
+  | { outcome: 'repeated'; hook: HookRow; event: HookEvent }
+  /** The idempotency key has resumed this hook with another digest. */
+  | { outcome: 'idempotency_conflict' }
   /** It has had its one resume: this one. That stays the answer once its run is final. */
   | { outcome: 'already'; hook: HookRow; event: HookEvent }
   /** Its run is final. */
@@ -287,11 +352,15 @@ export type ResumeResult =
 
 export interface HookStore {
   /** Records the resume and signals the run, in one commit. Undefined: no such hook. */
-  resume(token: string, payload: string): Promise<ResumeResult | undefined>;
+  resume(token: string, payload: string, options?: ResumeOptions): Promise<ResumeResult | undefined>;
+  /** It takes no more resumes, and its token is free. */
+  close(runId: string, token: string): Promise<void>;
   /** The open hook of the token, else the newest closed one. */
   find(token: string): Promise<HookRow | undefined>;
   /** Newest first. */
   list(filter: { runId?: string; kind?: HookKind; isOpen?: boolean }, page: { limit: number }): Promise<HookRow[]>;
+  /** Newest first, each with its first resume; `after` is the last of the page before. */
+  listEntries(filter: HookFilter, page: { limit: number; after?: HookPlace }): Promise<HookEntry[]>;
   /** Every resume of the run's hooks, by token and `n`, and the run's `signals` as of no later than they were read. */
   listEvents(runId: string): Promise<{ signals: number; events: HookEvent[] }>;
 }
@@ -318,30 +387,72 @@ export interface SerialQueue {
 
 /** A timer that starts a workflow. */
 export interface Schedule {
-  /** `<workflow>:<index>` */
+  /** `<workflow>:<index>` of a declared one, `<workflow>@<name>` of one that code made. */
   id: string;
   name: string;
-  cron: string;
+  /** Null: it fires once. */
+  cron: string | null;
   timeZone: string | null;
   input: string;
-  nextAt: number;
+  /** Null: it has fired its one time. */
+  nextAt: number | null;
   isPaused: boolean;
+  origin: 'declared' | 'made';
+  /** What it was made from: the same again changes nothing. */
+  digest: string;
+  createdAt: number;
   lastAt: number | null;
+  /** What it last started, and how that run stands now; null: nothing, or it is gone. */
   lastRunId: string | null;
+  lastStatus: RunStatus | null;
+  /** Why it last started nothing, as codec text. */
+  lastError: string | null;
+}
+
+export type DeclaredSchedule = Pick<Schedule, 'id' | 'name' | 'timeZone' | 'input'> & { cron: string; nextAt: number };
+export type MadeSchedule = Pick<Schedule, 'id' | 'name' | 'cron' | 'timeZone' | 'input' | 'digest'> & {
+  nextAt: number;
+};
+
+/** What came of a firing: a run, a start that waits in a queue, or an error. */
+export interface NewFiring {
+  at: number;
+  runId: string | null;
+  triggerId?: string | null;
+  error?: string | null;
+}
+
+export interface Firing {
+  at: number;
+  runId: string | null;
+  status: RunStatus | null;
+  error: string | null;
 }
 
 export interface ScheduleStore {
-  list(): Promise<Schedule[]>;
+  /** By id; `after` is the last id of the page before. */
+  list(filter?: { name?: string }, page?: { limit: number; after?: string }): Promise<Schedule[]>;
+  find(id: string): Promise<Schedule | undefined>;
   /**
-   * Makes the stored schedules those given: new ones with their `nextAt`, changed ones (cron, zone or input) with the
-   * new `nextAt`, unchanged ones as they are (pause, last and next kept), others gone.
+   * Makes the declared schedules those given: new ones with their `nextAt`, changed ones (cron, zone or input) with the
+   * new `nextAt`, unchanged ones as they are (pause, last and next kept), others gone. Those that code made stay.
    */
-  reconcile(schedules: Pick<Schedule, 'id' | 'name' | 'cron' | 'timeZone' | 'input' | 'nextAt'>[]): Promise<void>;
+  reconcile(schedules: DeclaredSchedule[]): Promise<void>;
+  /** Arms a timer. One of the same id and digest stays as it is, also when it has fired; of another digest is replaced. */
+  make(schedule: MadeSchedule): Promise<Schedule>;
+  remove(id: string): Promise<boolean>;
   /** Not paused and due, earliest first. */
   due(limit: number): Promise<Schedule[]>;
   /** Moves `nextAt` on if it still is `expected`: one of many replicas gets true. */
-  advance(id: string, expected: number, nextAt: number, fired: { at: number; runId: string | null }): Promise<boolean>;
+  advance(id: string, expected: number, nextAt: number | null, fired: NewFiring): Promise<boolean>;
+  /** A firing outside of the schedule. */
+  noteFiring(id: string, fired: NewFiring): Promise<void>;
+  /** Newest first; the last 20 are kept. */
+  listFirings(id: string): Promise<Firing[]>;
+  /** False: there is none, or it is that already. */
   setPaused(id: string, isPaused: boolean, nextAt: number): Promise<boolean>;
+  /** Removes made ones that fired their one time before then. */
+  forgetSpent(before: number): Promise<void>;
 }
 
 /** A frame a step wrote to a stream of its run. */
@@ -386,6 +497,8 @@ export interface RunReader {
   getRecords(runId: string): Promise<JournalRecord[]>;
   /** Newest first (`runId` is time-ordered); `before` is the last run id of the page before. */
   listRuns(filter: RunFilter, page: { limit: number; before?: string }): Promise<RunRow[]>;
+  /** The matching runs, counted by status and by stretches of `bucketMs` in which they were created. */
+  tallyRuns(filter: RunFilter, bucketMs: number): Promise<RunTally[]>;
 }
 
 export const NO_TOKENS: Readonly<Tokens> = Object.freeze({

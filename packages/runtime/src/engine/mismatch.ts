@@ -1,4 +1,7 @@
+import { relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import type { CallHistory } from './call.ts';
+import { runOutside } from './context.ts';
 import type { JournalRecord, StepKind } from './journal.ts';
 
 /** Why a replay cannot go on: what the journal holds and what the code asked for instead. */
@@ -7,6 +10,8 @@ export interface Mismatch {
   recorded: string;
   called: string | null;
   call: number;
+  /** The author's line that calls: `workflows/refund.workflow.ts:12`. Null: no line does, or it is not known. */
+  at: string | null;
 }
 
 /** Compares a call with the journal; undefined: it is the same call, or a new one. */
@@ -17,21 +22,14 @@ export function mismatchOf(
   const record = history?.answer ?? history?.set ?? history?.retries[0];
   if (!record) return undefined;
   const { call, stepId } = record;
-  if (stepId !== request.stepId || record.kind !== request.kind)
-    return {
-      message: `Call ${call} of this run was recorded as "${stepId}"; the code now calls "${request.stepId}".`,
-      recorded: stepId,
-      called: request.stepId,
-      call,
-    };
-  if (record.digest !== request.digest)
-    return {
-      message: `Call ${call}, "${stepId}", was recorded with other arguments than the code passes now.`,
-      recorded: stepId,
-      called: request.stepId,
-      call,
-    };
-  return undefined;
+  const isSameStep = stepId === request.stepId && record.kind === request.kind;
+  if (isSameStep && record.digest === request.digest) return undefined;
+  const at = findCaller();
+  const where = at === null ? '' : ` at ${at}`;
+  const message = isSameStep
+    ? `Call ${call}, "${stepId}", was recorded with other arguments than the code passes now${where}.`
+    : `Call ${call} of this run was recorded as "${stepId}"; the code now calls "${request.stepId}"${where}.`;
+  return { message, recorded: stepId, called: request.stepId, call, at };
 }
 
 /** The journal answers a call the code did not make. */
@@ -41,5 +39,25 @@ export function undelivered(record: JournalRecord): Mismatch {
     recorded: record.stepId,
     called: null,
     call: record.call,
+    at: null,
   };
+}
+
+// --- internal ---
+
+/** The runtime's own files: in a bundle all of them lie in its folder. */
+const OWN = fileURLToPath(new URL('.', import.meta.url));
+
+/** The first line on the stack that is not the runtime's: a body calls its steps itself. */
+function findCaller(): string | null {
+  // Outside, because the stack may be mapped by source maps that are read from files.
+  const stack = runOutside(() => new Error('here').stack ?? '');
+  for (const line of stack.split('\n').slice(1)) {
+    const [, place = '', row = ''] = /\(?([^()\s]+):(\d+):\d+\)?$/.exec(line) ?? [];
+    const file = place.startsWith('file:') ? fileURLToPath(place) : place;
+    if (row === '' || file.startsWith(OWN) || file.startsWith('node:')) continue;
+    const path = relative(process.cwd(), file);
+    return `${path.startsWith('..') ? file : path}:${row}`;
+  }
+  return null;
 }

@@ -21,11 +21,10 @@ export function endOf(result: Result, maxBytes: number): RunPatch {
 export function encodeResult(value: unknown, root: string, maxBytes: number): string | null {
   if (value === undefined) return null;
   const text = encode(value, root);
-  if (text.length <= maxBytes) return text;
+  const bytes = text.length * 3 <= maxBytes ? text.length : Buffer.byteLength(text);
+  if (bytes <= maxBytes) return text;
   throw Object.assign(
-    new Error(
-      `The ${root} is ${text.length} bytes; ${maxBytes} may be recorded. Store it elsewhere and return a reference.`,
-    ),
+    new Error(`The ${root} is ${bytes} bytes; ${maxBytes} may be recorded. Store it elsewhere and return a reference.`),
     { code: 'result_too_large', fatal: true },
   );
 }
@@ -54,10 +53,22 @@ export function journalFull(max: number): Error {
   return Object.assign(new Error(message), { code: 'run_journal_full' });
 }
 
+/** What ends a run whose attempts kill their process. `mark`: what it was about to run each time. */
+export function runPoisoned({ crashCount, mark }: RunRow): Error {
+  const { steps = [] } = JSON.parse(mark ?? '{}') as { steps?: string[] };
+  const names = steps.map((stepId) => `"${stepId}"`).join(' and ');
+  const what =
+    steps.length === 0 ? 'the body, before its next step' : `the step${steps.length > 1 ? 's' : ''} ${names}`;
+  const message = `The process died ${crashCount} times while this run ran ${what}. Correct the code, then retry the run.`;
+  return Object.assign(new Error(message), { code: 'run_poisoned' });
+}
+
 /** What a body gets for a hook whose token another run has. */
 export function hookRefused(token: string): string {
   const message = `The hook token "${token}" belongs to another run that is not final. Choose another token.`;
-  return encodeError(Object.assign(new Error(message), { code: 'hook_token_taken', fatal: true }));
+  const name = { value: 'HookConflictError' };
+  const error = Object.defineProperty(new Error(message), 'name', name);
+  return encodeError(Object.assign(error, { code: 'hook_token_taken', fatal: true }));
 }
 
 /** What a body gets for another run that did not complete: its error is the cause. */

@@ -1,16 +1,7 @@
 import type { Call } from './call.ts';
 import type { StoreClock } from './clock.ts';
 import { newRecordId } from './ids.ts';
-import type {
-  Append,
-  AppendResult,
-  Durability,
-  JournalRecord,
-  RecordEvent,
-  RunPatch,
-  RunRow,
-  Tokens,
-} from './journal.ts';
+import type { Append, Durability, JournalRecord, RecordEvent, RunPatch, RunRow, Tokens } from './journal.ts';
 import { addTokens, tokensOf } from './outcome.ts';
 
 export interface RecordFields {
@@ -22,34 +13,41 @@ export interface RecordFields {
 }
 
 /** The parts of a call a record names. */
-export type RecordedCall = Pick<Call, 'call' | 'kind' | 'stepId' | 'digest' | 'attempt' | 'input'>;
+export type RecordedCall = Pick<Call, 'call' | 'stepId' | 'digest' | 'attempt' | 'input'> & Pick<JournalRecord, 'kind'>;
 
-/** The writing half of a run: gives positions, and appends what has none on disk, one append at a time. */
+/** The writing half of a run: gives records their positions, and makes appends of those that have none on disk. */
 export interface Recorder {
   /** Records made so far, appended or not. */
   readonly count: number;
   /** Whether there are records an append has not taken yet. */
   readonly isBehind: boolean;
   record(call: RecordedCall, fields: RecordFields): JournalRecord;
-  /** Appends what is new, with the patch, after any append under way. */
-  append(patch: RunPatch, extras?: AppendExtras): Promise<AppendResult>;
+  /** The tokens of the run so far. */
+  readonly totals: RunTokens;
+  /** An append of what is new, with the patch. To be sent after the one before has landed. */
+  take(patch: RunPatch, extras: AppendExtras): Append;
 }
 
 export interface RecorderOptions {
   run: RunRow;
   durability: Durability;
   clock: StoreClock;
-  append(entry: Append): Promise<AppendResult>;
 }
+
+type RunTokens = ReturnType<typeof tokensOf>;
 
 /** What goes with the records and the patch in one append. */
 export type AppendExtras = Pick<Append, 'hooks' | 'signals' | 'nextRunId'>;
 
-export function createRecorder({ run, durability, clock, append }: RecorderOptions): Recorder {
+export const NO_EXTRAS: AppendExtras = {};
+
+export function createRecorder({ run, durability, clock }: RecorderOptions): Recorder {
   let nextSeq = run.seq;
   let tokens = tokensOf(run);
   let fresh: JournalRecord[] = [];
-  let last: Promise<unknown> = Promise.resolve();
+  /** The totals have changed since the last append. */
+  let spent = false;
+
   return {
     get count() {
       return nextSeq;
@@ -57,27 +55,34 @@ export function createRecorder({ run, durability, clock, append }: RecorderOptio
     get isBehind() {
       return fresh.length > 0;
     },
-    record(call, fields) {
+    get totals() {
+      return tokens;
+    },
+    record(call, { event, startedAt, output = null, error = null, tokens: used = null }) {
       const record: JournalRecord = {
         seq: nextSeq++,
         call: call.call,
         kind: call.kind,
+        event,
         stepId: call.stepId,
         digest: call.digest,
         recordId: newRecordId(),
         attempt: Math.max(1, call.attempt),
-        input: fields.event === 'retry' ? null : call.input,
-        output: null,
-        error: null,
-        tokens: null,
+        input: event === 'retry' ? null : call.input,
+        output,
+        error,
+        tokens: used,
+        startedAt,
         at: clock.now(),
-        ...fields,
       };
-      if (record.tokens) tokens = addTokens(tokens, record.tokens);
+      if (used) {
+        tokens = addTokens(tokens, used);
+        spent = true;
+      }
       fresh.push(record);
       return record;
     },
-    append(patch, extras = {}) {
+    take(patch, extras) {
       const records = fresh;
       fresh = [];
       const entry: Append = {
@@ -85,13 +90,12 @@ export function createRecorder({ run, durability, clock, append }: RecorderOptio
         epoch: run.epoch,
         seq: nextSeq - records.length,
         records,
-        patch: records.some((record) => record.tokens) ? { ...patch, ...tokens } : patch,
+        patch: spent ? { ...patch, ...tokens } : patch,
         durability,
-        ...extras,
       };
-      const appended = last.then(() => append(entry));
-      last = appended.catch(() => {});
-      return appended;
+      spent = false;
+      // Nearly always there is nothing, and a spread of nothing still takes its time.
+      return extras === NO_EXTRAS ? entry : { ...entry, ...extras };
     },
   };
 }

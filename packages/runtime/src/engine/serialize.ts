@@ -1,9 +1,13 @@
 import { hash } from 'node:crypto';
 import { DevalueError, parse, stringify } from 'devalue';
-import { runStreamName } from './run-stream.ts';
+import { createErrorCodec } from './error-codec.ts';
+import { reasonOfInstance, reduceInstance, reviveInstance } from './values.ts';
+import type { RecordedValue } from './values.ts';
 
 /** The first character of every encoded value. A reader refuses a format it does not know. */
 const FORMAT = '1';
+/** What JSON keeps as it is goes as JSON: most values, and in a fraction of the time. */
+const JSON_FORMAT = '2';
 
 /** A value that cannot cross the journal. `path` names the place, as in `input.user.socket`. */
 export class SerializationError extends Error {
@@ -19,22 +23,28 @@ export class SerializationError extends Error {
 
 /**
  * Turns a value into the text the journal keeps: Date, Map, Set, BigInt, RegExp, typed arrays, URL, undefined and
- * Error (name, message, stack, cause, code, status) survive; functions, symbols and class instances are refused by path.
- * @param root what the value is called in an error: `input`, `result`
+ * Error (`error-codec.ts`) survive, and so does what `values.ts` lists; functions, symbols and other class instances
+ * are refused by path.
+ * @param root what the value is called in an error: `input`, `result`; empty: its properties speak for themselves
  */
 export function encode(value: unknown, root: string): string {
+  if (isPlain(value)) return JSON_FORMAT + JSON.stringify(value);
   try {
     return FORMAT + stringify(value, REDUCERS);
   } catch (error) {
-    if (error instanceof DevalueError) throw new SerializationError(root + error.path, reasonOf(error));
+    if (error instanceof DevalueError)
+      throw new SerializationError((root + error.path).replace(/^\./, ''), reasonOf(error));
     throw error;
   }
 }
 
 /** The inverse of `encode`. */
 export function decode(text: string): unknown {
+  if (text[0] === JSON_FORMAT) return JSON.parse(text.slice(1));
   if (text[0] !== FORMAT)
-    throw new Error(`The journal holds a value of format "${text[0]}"; this build reads "${FORMAT}".`);
+    throw new Error(
+      `The journal holds a value of format "${text[0]}"; this build reads "${FORMAT}" and "${JSON_FORMAT}".`,
+    );
   return parse(text.slice(1), REVIVERS);
 }
 
@@ -45,43 +55,13 @@ export function digestOf(encoded: string): string {
 
 // --- internal ---
 
-const REDUCERS = { Error: reduceError, RunStream: (value: unknown) => runStreamName(value) ?? false };
-/** A stream of a run comes back as its name: only a step that runs can write to it. */
-const REVIVERS = { Error: reviveError, RunStream: (stream: string) => ({ stream }) };
+const ERRORS = createErrorCodec(isRecordable);
+const REDUCERS = { Instance: reduceInstance, Error: ERRORS.reduce };
+const REVIVERS = {
+  Error: ERRORS.revive,
+  Instance: (plain: RecordedValue) => reviveInstance(plain, { encode, decode }),
+};
 
-interface PlainError {
-  name: string;
-  message: string;
-  stack?: string;
-  code?: string;
-  status?: number;
-  fatal?: true;
-  cause?: unknown;
-}
-
-function reduceError(value: unknown): PlainError | false {
-  if (!(value instanceof Error)) return false;
-  const { code, status, fatal } = value as { code?: unknown; status?: unknown; fatal?: unknown };
-  const plain: PlainError = { name: value.name, message: value.message };
-  if (value.stack !== undefined) plain.stack = value.stack;
-  if (typeof code === 'string') plain.code = code;
-  if (typeof status === 'number') plain.status = status;
-  if (fatal === true) plain.fatal = true;
-  if (value.cause !== undefined) plain.cause = isRecordable(value.cause) ? value.cause : String(value.cause);
-  return plain;
-}
-
-function reviveError(plain: PlainError): Error {
-  const error = new Error(plain.message, 'cause' in plain ? { cause: plain.cause } : undefined);
-  Object.defineProperty(error, 'name', { value: plain.name, configurable: true, writable: true });
-  if (plain.stack !== undefined) error.stack = plain.stack;
-  if (plain.code !== undefined) Object.assign(error, { code: plain.code });
-  if (plain.status !== undefined) Object.assign(error, { status: plain.status });
-  if (plain.fatal) Object.assign(error, { fatal: true });
-  return error;
-}
-
-/** An error must never fail to be recorded because of what caused it. */
 function isRecordable(value: unknown): boolean {
   try {
     stringify(value, REDUCERS);
@@ -91,10 +71,31 @@ function isRecordable(value: unknown): boolean {
   }
 }
 
+/** Whether JSON brings the value back as it is: nothing but plain data, and no object twice. */
+function isPlain(value: unknown, seen: object[] = []): boolean {
+  if (typeof value === 'string' || typeof value === 'boolean' || value === null) return true;
+  if (typeof value === 'number') return Number.isFinite(value) && !Object.is(value, -0);
+  // Above some size the other codec, which has a map of what it has seen, is the faster one.
+  if (typeof value !== 'object' || seen.length >= MAX_PLAIN_OBJECTS || seen.includes(value)) return false;
+  seen.push(value);
+  if (Array.isArray(value)) {
+    // A hole and a key of its own are not in what JSON writes.
+    if (Object.keys(value).length !== value.length) return false;
+    for (const item of value) if (!isPlain(item, seen)) return false;
+    return true;
+  }
+  if (Object.getPrototypeOf(value) !== Object.prototype || Object.getOwnPropertySymbols(value).length > 0) return false;
+  for (const key of Object.keys(value))
+    if (key === '__proto__' || !isPlain((value as Record<string, unknown>)[key], seen)) return false;
+  return true;
+}
+
+const MAX_PLAIN_OBJECTS = 64;
+
 function reasonOf(error: DevalueError): string {
   const text = error.message.toLowerCase();
   if (text.includes('function')) return 'it is a function';
   if (text.includes('symbol')) return 'it is a symbol or carries a symbol key';
-  if (text.includes('non-poj')) return 'it is an instance of a class';
+  if (text.includes('non-poj')) return reasonOfInstance(error.value);
   return error.message;
 }

@@ -1,9 +1,8 @@
 import type { RetryPolicy } from './call.ts';
 import { currentContext } from './context.ts';
 import { parseDuration } from './duration.ts';
-import { runStreamName } from './run-stream.ts';
-import { encode } from './serialize.ts';
-import { createRunStream } from './writable.ts';
+import { decode, encode } from './serialize.ts';
+import { listUnread, readAll } from './settle.ts';
 
 /** What an author may set on a step function: `createAccount.maxRetries = 5`. */
 export interface StepOptions {
@@ -30,19 +29,29 @@ export function callStep(
   args: unknown[],
 ): unknown {
   const context = currentContext();
-  const apply = (self: unknown, values: unknown[]) => Reflect.apply(impl, self, values) as unknown;
-  if (context?.kind !== 'body') return apply(thisArg, args);
+  if (context?.kind !== 'body') return Reflect.apply(impl, thisArg, args) as unknown;
   const name = id.slice(id.lastIndexOf('#') + 1);
-  const self = isStateless(thisArg) ? undefined : thisArg;
+  const self = isStateless(thisArg) ? undefined : stateOf(thisArg);
+  const input = encode(self === undefined ? { args } : { args, this: self }, name);
   return context.execution.invoke({
     kind: 'step',
     stepId: id,
-    input: encode(self === undefined ? { args } : { args, this: self }, name),
+    input,
     action: {
       type: 'run',
       name,
       policy: policyOf(name, fn),
-      run: async () => ({ value: await apply(thisArg, args.map(toStepArgument)) }),
+      run() {
+        // A step has what was recorded, not the body's own objects: on a replay these would not have changed.
+        const isPlain = self === undefined && args.every(isPrimitive);
+        if (isPlain) return Reflect.apply(impl, thisArg, args) as unknown;
+        const given = decode(input) as { args: unknown[]; this?: object };
+        return Reflect.apply(impl, 'this' in given ? withMethods(given.this, thisArg) : thisArg, given.args) as unknown;
+      },
+      settle(value) {
+        const unread = listUnread(value);
+        return unread.length > 0 ? readAll(unread) : undefined;
+      },
     },
   });
 }
@@ -61,15 +70,41 @@ export const ONCE: RetryPolicy = { maxRetries: 0, delay: () => 0, timeout: undef
 
 // --- internal ---
 
-/** A stream the body made is written to as the step that was handed it. */
-function toStepArgument(value: unknown): unknown {
-  const namespace = runStreamName(value);
-  const context = currentContext();
-  return namespace === undefined || !context ? value : createRunStream(namespace, context);
+function isPrimitive(value: unknown): boolean {
+  return typeof value !== 'object' || value === null;
+}
+
+/** Of an object that is no instance: what it holds besides functions, which the object in the code brings along. */
+function stateOf(value: unknown): unknown {
+  if (!isPlainObject(value)) return value;
+  const state = Object.entries(value).filter(([, item]) => !holdsFunction(item));
+  return state.length === 0 ? undefined : Object.fromEntries(state);
+}
+
+function withMethods(state: object | undefined, original: unknown): unknown {
+  return isPlainObject(original) ? { ...original, ...state } : state;
+}
+
+/** A function, or an object such as one of an author's own with more methods. */
+function holdsFunction(value: unknown): boolean {
+  if (!isPlainObject(value)) return typeof value === 'function';
+  return Object.values(value).some(holdsFunction);
+}
+
+function isPlainObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === Object.prototype;
 }
 
 function policyOf(name: string, options: StepOptions): RetryPolicy {
-  const { maxRetries = 3, timeout, backoff = {} } = options;
+  const { maxRetries = 3, timeout, backoff } = options;
+  if (maxRetries === 3 && timeout === undefined && backoff === undefined) return DEFAULT_POLICY;
+  return toPolicy(name, { maxRetries, backoff: backoff ?? {}, ...(timeout === undefined ? {} : { timeout }) });
+}
+
+function toPolicy(
+  name: string,
+  { maxRetries, timeout, backoff }: StepOptions & Required<Pick<StepOptions, 'maxRetries' | 'backoff'>>,
+): RetryPolicy {
   if (!Number.isInteger(maxRetries) || maxRetries < 0)
     throw new RangeError(`"${name}.maxRetries" is ${maxRetries}; it must be a whole number from 0.`);
   const initial = parseDuration(backoff.initial ?? 1_000);
@@ -87,3 +122,5 @@ function isStateless(value: unknown): boolean {
   if (value === undefined || value === globalThis || typeof value === 'function') return true;
   return Object.prototype.toString.call(value) === '[object Module]';
 }
+
+const DEFAULT_POLICY = toPolicy('step', { maxRetries: 3, backoff: {} });

@@ -25,7 +25,7 @@ export function createTimers(clock: StoreClock, onDue: (calls: number[]) => void
     arm();
   };
   const arm = () => {
-    real.clearTimeout(timer);
+    if (timer !== undefined) real.clearTimeout(timer);
     timer = undefined;
     if (due.size === 0) return;
     const left = Math.min(...due.values()) - clock.now();

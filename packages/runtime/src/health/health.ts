@@ -48,8 +48,15 @@ async function runProbe(probe: Probe): Promise<CheckResult> {
     await Promise.race([probe(), late]);
     return { status: 'ok' };
   } catch (error) {
-    return { status: 'failed', reason: error instanceof Error ? error.message : String(error) };
+    return { status: 'failed', reason: reasonOf(error) };
   } finally {
     clearTimeout(timer);
   }
+}
+
+/** The sentence for callers, and what is behind it: which connection, refused how. */
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const { cause, message } = error;
+  return cause instanceof Error && cause.message !== '' ? `${message} (${cause.message})` : message;
 }

@@ -1,4 +1,5 @@
 import { BoxError } from '../errors.ts';
+import type { ErrorCode } from '../errors.ts';
 
 export function answerJson(status: number, body: unknown, headers: Record<string, string> = {}): Response {
   return new Response(JSON.stringify(body), {
@@ -31,9 +32,17 @@ export function toBoxError(thrown: unknown): BoxError {
 
 /** What an error says in headers: the methods that are allowed, how long to wait. */
 export function toErrorHeaders(error: BoxError): Record<string, string> {
-  const { allow, retryAfter } = (error.details ?? {}) as { allow?: string[]; retryAfter?: number };
+  const { allow, retryAfter = RETRY_AFTER[error.code] } = (error.details ?? {}) as {
+    allow?: string[];
+    retryAfter?: number;
+  };
   return {
     ...(error.code === 'method_not_allowed' && allow ? { allow: allow.join(', ') } : {}),
     ...(retryAfter === undefined ? {} : { 'retry-after': String(retryAfter) }),
   };
 }
+
+// --- internal ---
+
+/** Seconds after which it makes sense to ask again, where the error says none of its own. */
+const RETRY_AFTER: Partial<Record<ErrorCode, number>> = { store_unavailable: 1, store_full: 10 };

@@ -65,7 +65,8 @@ export function mountFallback(app: H3, routes: readonly RouteEntry[]): void {
   app.all('/**', (event) => {
     const { pathname } = event.url;
     const methods = patterns.filter(({ pattern }) => pattern.test(pathname)).map(({ method }) => method);
-    const allow = methods.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : method));
+    // An address may fit two routes, as one with a name does and one with a parameter there.
+    const allow = [...new Set(methods.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : method)))];
     if (allow.length > 0)
       throw new BoxError(
         'method_not_allowed',

@@ -30,9 +30,9 @@ export function inspectJson(value: unknown, refuseProtoKeys = true): void {
   inspect(value, 0, refuseProtoKeys);
 }
 
-/** Reads a body as text: 413 above 1 MiB. */
-export async function readText(request: Request): Promise<string> {
-  return (await readBytes(request, MIB)).toString('utf8');
+/** Reads a body as it is: 413 above 1 MiB. */
+export function readBody(request: Request): Promise<Buffer> {
+  return readBytes(request, MIB);
 }
 
 /** True for `application/json` and `application/<x>+json`, with any parameters. */

@@ -30,7 +30,19 @@ export interface SqlError extends Error {
 
 /** A statement that cannot run: the store was closed, was restarted, or stopped by itself. */
 export function storeUnavailable(message: string, cause?: unknown): BoxError {
-  return new BoxError('store_unavailable', message, { cause });
+  return new BoxError('store_unavailable', message, { cause, details: { retryAfter: 1 } });
+}
+
+/**
+ * What a failed statement means to whoever asked: `store_unavailable` when the server cannot be reached, is going down
+ * or takes no more connections, `store_full` when its disk is full. Anything else is the statement's own error, as it is.
+ */
+export function toStoreError(error: unknown): unknown {
+  if (!(error instanceof Error) || error instanceof BoxError) return error;
+  const { code = '', severity } = error as Partial<SqlError>;
+  if (code === '53100') return new BoxError('store_full', DISK_FULL, { cause: error });
+  const isDown = severity === undefined ? isConnectionLost(error, code) : GOING_DOWN.test(code);
+  return isDown ? storeUnavailable(UNREACHABLE, error) : error;
 }
 
 /**
@@ -46,4 +58,17 @@ export function commitRefused(): SqlError {
 export function parseInt8(text: string): number | string {
   const value = Number(text);
   return Number.isSafeInteger(value) ? value : text;
+}
+
+// --- internal ---
+
+const UNREACHABLE = 'The database cannot be reached. Try again in a moment; GET /health says how it is.';
+const DISK_FULL = 'The disk of the database is full, so nothing new can be stored. Free some space on it.';
+
+// Lost connections, a server that shuts down or starts up, and one that has no connection or memory left.
+const GOING_DOWN = /^(08|57P0|53[23]00)/;
+
+/** Of an error that did not come from the server: a socket's, or the client's own words for a lost connection. */
+function isConnectionLost(error: Error, code: string): boolean {
+  return /^(E[A-Z]+|EAI_[A-Z]+)$/.test(code) || /connection|connect|not queryable|read timeout/i.test(error.message);
 }

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
-import type { Pool, PoolClient, QueryArrayResult, QueryResult, types } from 'pg';
-import { commitRefused, parseInt8, storeUnavailable } from './client.ts';
+import type { Pool, PoolClient, QueryArrayResult, QueryConfig, QueryResult, types } from 'pg';
+import { BoxError } from '../errors.ts';
+import { commitRefused, parseInt8, storeUnavailable, toStoreError } from './client.ts';
 import type { SqlSession, StoreClient } from './client.ts';
 import type { QueryOptions } from './sql.ts';
 
@@ -20,13 +21,17 @@ export function openPg(url: string): StoreClient {
     ready,
     ...createSession(open),
     async transaction(work) {
-      const client = await (await open()).connect();
+      const client = await (await open()).connect().catch(rethrow);
       let broken: Error | undefined;
       // A connection lost while nothing runs on it would otherwise end the process.
       const onError = (error: Error): void => void (broken = error);
       client.on('error', onError);
       try {
         return await runTransaction(client, work);
+      } catch (error) {
+        // A connection that is lost, or does not answer, must not go back to the pool.
+        if (error instanceof BoxError && error.code === 'store_unavailable') broken ??= error;
+        throw error;
       } finally {
         client.off('error', onError);
         client.release(broken);
@@ -46,6 +51,8 @@ export function openPg(url: string): StoreClient {
 
 const POOL_SIZE = 10;
 const CONNECT_MS = 10_000;
+/** `begin`, `commit` and `rollback` wait for nobody. */
+const BOUNDARY_MS = 10_000;
 
 async function createPool(connectionString: string): Promise<Pool> {
   const { default: pg } = await import('pg');
@@ -86,6 +93,7 @@ interface Queryable {
     text: string;
     values?: unknown[];
     rowMode?: 'array';
+    query_timeout?: number;
   }): Promise<QueryResult | QueryArrayResult>;
 }
 
@@ -93,15 +101,16 @@ function createSession(open: () => Promise<Queryable>): SqlSession {
   return {
     async query<Row>(text: string, params: unknown[] = [], options: QueryOptions = {}) {
       const name = options.prepared ? { name: createHash('sha1').update(text).digest('hex') } : {};
-      const { rows } = await (await open()).query({ ...name, text, values: params });
+      const limit = options.timeoutMs === undefined ? {} : { query_timeout: options.timeoutMs };
+      const { rows } = await (await open()).query({ ...name, ...limit, text, values: params }).catch(rethrow);
       return rows as Row[];
     },
     async queryArrays(text, params = []) {
-      const { rows } = await (await open()).query({ text, values: params, rowMode: 'array' });
+      const { rows } = await (await open()).query({ text, values: params, rowMode: 'array' }).catch(rethrow);
       return rows as unknown[][];
     },
     async exec(text) {
-      await (await open()).query({ text });
+      await (await open()).query({ text }).catch(rethrow);
     },
   };
 }
@@ -112,17 +121,22 @@ async function runTransaction<T>(client: PoolClient, work: (tx: SqlSession) => P
     if (isOver) throw new Error('The transaction is over. Use its "tx" only inside the function it was handed to.');
     return client;
   });
-  await client.query('begin');
+  const say = (text: string) => client.query({ text, query_timeout: BOUNDARY_MS } as QueryConfig).catch(rethrow);
+  await say('begin');
   let result: T;
   try {
     result = await work(session);
   } catch (error) {
-    await client.query('rollback').catch(() => {}); // the first error is the one that tells
+    await say('rollback').catch(() => {}); // the first error is the one that tells
     throw error;
   } finally {
     isOver = true;
   }
-  const { command } = await client.query('commit');
+  const { command } = await say('commit');
   if (command === 'ROLLBACK') throw commitRefused();
   return result;
+}
+
+function rethrow(error: unknown): never {
+  throw toStoreError(error);
 }

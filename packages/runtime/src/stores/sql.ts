@@ -1,6 +1,8 @@
 export interface QueryOptions {
   /** The same text is sent again and again: a client may keep it prepared on its connections. */
   prepared?: boolean;
+  /** Milliseconds after which a client behind a network gives the statement, and the connection, up. Default: none. */
+  timeoutMs?: number;
 }
 
 /**

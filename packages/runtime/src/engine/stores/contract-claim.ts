@@ -171,3 +171,71 @@ export function describeTakeover(world: World): void {
     });
   });
 }
+
+export function describeSuspects(world: World): void {
+  const lapsed = { claim: { owner: 'a', leaseMs: 0 } };
+  const crashes = ({ crashCount, crashSeq }: RunRow) => ({ crashCount, crashSeq });
+  const taken = async (run: RunRow, owner: string, leaseMs = 0): Promise<RunRow> => {
+    const again = await world.journal.claimRun(run.runId, { owner, leaseMs });
+    if (!again) throw new Error('The run is not to be had.');
+    return again;
+  };
+
+  describe('suspects', () => {
+    test('a run taken from an owner that did not release it is suspect where it stands', async () => {
+      const run = await start(world.journal, newRun(lapsed));
+      expect(crashes(run)).toStrictEqual({ crashCount: 0, crashSeq: null });
+      await write(world.journal, run, 2);
+      const [again] = await claim(world.journal);
+      expect(crashes(again as RunRow)).toStrictEqual({ crashCount: 0, crashSeq: 2 });
+      expect(await world.journal.getRun(run.runId)).toStrictEqual(again);
+    });
+
+    test('a run that was given back, or that its own owner takes again, is not', async () => {
+      const released = await start(world.journal, newRun(lapsed));
+      await write(world.journal, released, 1, { release: true });
+      const kept = await start(world.journal, newRun(lapsed));
+      expect(crashes(await taken(released, 'b'))).toStrictEqual({ crashCount: 0, crashSeq: null });
+      expect(crashes(await taken(kept, 'a'))).toStrictEqual({ crashCount: 0, crashSeq: null });
+    });
+
+    test('an owner that dies with the mark set is counted; one that had not marked the run is not', async () => {
+      const run = await start(world.journal, newRun(lapsed));
+      expect(await world.journal.mark(run.runId, run.epoch, '{"steps":[]}')).toBe(true);
+      const first = await taken(run, 'b');
+      expect(first).toMatchObject({ crashCount: 0, crashSeq: 0 });
+      expect(await world.journal.mark(run.runId, first.epoch, '{"steps":["a"]}')).toBe(true);
+      const second = await taken(run, 'c');
+      expect(second).toMatchObject({ crashCount: 1, crashSeq: 0, mark: '{"steps":["a"]}', markEpoch: first.epoch });
+      expect(await taken(run, 'd')).toMatchObject({ crashCount: 1, crashSeq: 0 });
+      expect(await world.journal.mark(run.runId, second.epoch, '{}')).toBe(false);
+    });
+
+    test('a takeover at boot counts like an expired lease', async () => {
+      const run = await start(world.journal, newRun());
+      await claim(world.journal, { takeover: true });
+      await world.journal.mark(run.runId, 2, '{"steps":["a"]}');
+      const [again] = await claim(world.journal, { owner: 'c', takeover: true });
+      expect(again).toMatchObject({ crashCount: 1, crashSeq: 0 });
+    });
+
+    test('a count survives a release, and begins anew at the next position', async () => {
+      let run = await taken(await start(world.journal, newRun(lapsed)), 'b');
+      await world.journal.mark(run.runId, run.epoch, '{}');
+      run = await taken(run, 'c');
+      await write(world.journal, run, 0, { release: true });
+      run = await taken(run, 'd');
+      expect(crashes(run)).toStrictEqual({ crashCount: 1, crashSeq: 0 });
+      await world.journal.mark(run.runId, run.epoch, '{}');
+      await write(world.journal, run, 1);
+      expect(crashes(await taken(run, 'e'))).toStrictEqual({ crashCount: 0, crashSeq: 1 });
+    });
+
+    test('a final run takes no mark', async () => {
+      const run = await start(world.journal, newRun());
+      await write(world.journal, run, 0, { status: 'completed' });
+      expect(await world.journal.mark(run.runId, run.epoch, '{}')).toBe(false);
+      expect(await world.journal.mark(newRunId(), 1, '{}')).toBe(false);
+    });
+  });
+}

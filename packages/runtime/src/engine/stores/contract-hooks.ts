@@ -20,6 +20,7 @@ export function describeHooks(world: World): void {
         many: true,
         detail: '[1]',
         isOpen: true,
+        verdict: null,
         createdAt: expect.any(Number) as number,
       });
       expect(hook?.createdAt).toBeGreaterThanOrEqual(before);
@@ -56,6 +57,22 @@ export function describeHooks(world: World): void {
       expect(await world.journal.hooks.find('t')).toMatchObject({ runId: run.runId, isOpen: true });
       await write(world.journal, run, 0, { status: 'failed' });
       expect(await world.journal.hooks.find('t')).toMatchObject({ runId: run.runId, isOpen: false });
+    });
+
+    test('a hook that is closed takes no resume, and its token is free while its run goes on', async () => {
+      const [holder, run] = [await start(world.journal, newRun()), await start(world.journal, newRun())];
+      await addHooks(world.journal, holder, [newHook('t'), newHook('u')]);
+      await world.journal.hooks.close(run.runId, 't');
+      expect(await world.journal.hooks.find('t')).toMatchObject({ runId: holder.runId, isOpen: true });
+      await world.journal.hooks.close(holder.runId, 't');
+      await world.journal.hooks.close(holder.runId, 't');
+      expect(await world.journal.hooks.resume('t', '1')).toMatchObject({ outcome: 'closed' });
+      expect(await addHooks(world.journal, run, [newHook('t')])).toStrictEqual(APPENDED);
+      expect(await world.journal.hooks.resume('t', '1')).toMatchObject({
+        outcome: 'resumed',
+        hook: { runId: run.runId },
+      });
+      expect(await world.journal.hooks.find('u')).toMatchObject({ isOpen: true });
     });
 
     test('of two runs that ask for one token at once, one has it', async () => {

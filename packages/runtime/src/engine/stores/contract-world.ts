@@ -11,6 +11,8 @@ export interface World {
   open(): Promise<Journal>;
   /** Makes every idempotency key so much older. */
   ageKeys(ms: number): Promise<void>;
+  /** Makes every resume so much older. */
+  ageResumes(ms: number): Promise<void>;
 }
 
 export const QUEUED = { claim: null };

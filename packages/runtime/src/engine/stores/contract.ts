@@ -2,12 +2,14 @@ import { afterEach, beforeEach, describe } from 'vitest';
 import type { Journal } from '../journal.ts';
 import { describeAppend, describePatch } from './contract-append.ts';
 import { describeCancel, describeKeeping } from './contract-cancel.ts';
-import { describeClaim, describeTakeover } from './contract-claim.ts';
+import { describeClaim, describeSuspects, describeTakeover } from './contract-claim.ts';
 import { describeCreate } from './contract-create.ts';
 import { describeHooks, describeResume } from './contract-hooks.ts';
 import { describeKeys } from './contract-keys.ts';
 import { describeLeases, describeReading, describeValues } from './contract-reading.ts';
-import { describeSchedules } from './contract-schedules.ts';
+import { describeEntries } from './contract-entries.ts';
+import { describeLists } from './contract-lists.ts';
+import { describeMadeSchedules, describeSchedules } from './contract-schedules.ts';
 import { describeSerial } from './contract-serial.ts';
 import { describeSignals } from './contract-signals.ts';
 import { describeStreams } from './contract-streams.ts';
@@ -48,6 +50,7 @@ export function describeJournal(name: string, createPlace: () => Promise<Journal
     const world: World = {
       open,
       ageKeys: (ms) => place.change((prefix) => `update ${prefix}idempotency_keys set created_at = created_at - ${ms}`),
+      ageResumes: (ms) => place.change((prefix) => `update ${prefix}hook_events set at = at - ${ms}`),
       get journal() {
         return journal;
       },
@@ -58,6 +61,7 @@ export function describeJournal(name: string, createPlace: () => Promise<Journal
     describePatch(world);
     describeClaim(world);
     describeTakeover(world);
+    describeSuspects(world);
     describeLeases(world);
     describeReading(world);
     describeValues(world);
@@ -69,5 +73,8 @@ export function describeJournal(name: string, createPlace: () => Promise<Journal
     describeKeeping(world);
     describeStreams(world);
     describeSchedules(world);
+    describeMadeSchedules(world);
+    describeEntries(world);
+    describeLists(world);
   });
 }

@@ -1,4 +1,5 @@
 import type { Journal } from '../journal.ts';
+import { FINAL_STATUSES } from './queries.ts';
 import { decodeText } from './rows.ts';
 import type { Statements } from './statements.ts';
 import { toStoredText } from './text.ts';
@@ -16,6 +17,16 @@ export async function unblock({ tables, query }: Statements, runId: string, code
       owner = null, lease_until = null
     where run_id = ? and status = 'blocked' returning run_id`,
     [toStoredText(codeHash), toStoredText(runId)],
+  );
+  return rows.length > 0;
+}
+
+export async function mark({ tables, query }: Statements, given: Parameters<Journal['mark']>): Promise<boolean> {
+  const [runId, epoch, text] = given;
+  const rows = await query(
+    `update ${tables.runs} set mark = ?, mark_epoch = epoch
+    where run_id = ? and epoch = ? and status not in ${FINAL_STATUSES} returning run_id`,
+    [toStoredText(text), toStoredText(runId), epoch],
   );
   return rows.length > 0;
 }

@@ -1,7 +1,10 @@
+import type { SqlClient } from '../../stores/sql.ts';
 import type { CancelResult, RunRow, RunStatus } from '../journal.ts';
 import { isFinal } from '../journal.ts';
+import { isLockTimeout } from './postgres-errors.ts';
 import { lockKey, promote } from './postgres-serial.ts';
 import { IS_OPEN_OF_RUN, NOW, signalSets } from './postgres-sql.ts';
+import { transact } from './postgres-transaction.ts';
 import type { Transaction } from './postgres-transaction.ts';
 import { FINAL_STATUSES, treeQuery } from './queries.ts';
 import type { Tables } from './tables.ts';
@@ -13,7 +16,31 @@ export interface Cancel {
   newRunId: () => string;
 }
 
-export async function cancelInTransaction(
+/**
+ * Cancels in one transaction. It locks run after run, and a commit of many runs may meanwhile hold what it needs and need
+ * what it holds. The database would find that out after a second, and end either; so it is the cancel that lets go, early,
+ * and begins again.
+ */
+export async function cancelTree(sql: SqlClient, tables: Tables, cancel: Cancel): Promise<CancelResult | undefined> {
+  for (const waitMs of LOCK_WAITS_MS) {
+    try {
+      return await transact(sql, async (tx) => {
+        await tx.query(`set local lock_timeout = ${waitMs}`);
+        return cancelInTransaction(tx, tables, cancel);
+      });
+    } catch (error) {
+      if (!isLockTimeout(error)) throw error;
+    }
+  }
+  return transact(sql, (tx) => cancelInTransaction(tx, tables, cancel));
+}
+
+// --- internal ---
+
+/** How long each try waits for a lock; the one after them waits as long as it takes. */
+const LOCK_WAITS_MS = [25, 50, 50, 100, 100, 200, 200, 400];
+
+async function cancelInTransaction(
   tx: Transaction,
   tables: Tables,
   { runId, error, newRunId }: Cancel,
@@ -47,8 +74,6 @@ export async function cancelInTransaction(
   }
   return { outcome: 'cancelled', cancelled: ended.map((row) => fromStoredText(row.id)), promoted };
 }
-
-// --- internal ---
 
 /** In one order, as two cancels may meet. */
 async function lockKeys(tx: Transaction, tables: Tables, tree: string[]): Promise<void> {

@@ -54,10 +54,19 @@ export async function promoteIdle(sql: SqlClient, tables: Tables): Promise<void>
 
 const GIVEN = `given as (select ${NOW} as now, $1::text as owner)`;
 
+/** Nobody died with the run: it was given back, or its own owner asks again. */
+const IS_RELEASED = '(owner is null or owner = $1)';
+
 function takeQuery(runs: string): string {
   const now = '(select now from given)';
   return `
-    update ${runs} set owner = $1, lease_until = ${now} + $2::int8, epoch = epoch + 1, status = 'running',
+    update ${runs} set
+      crash_count = case
+        when ${IS_RELEASED} then crash_count
+        when crash_seq = seq then crash_count + case when mark_epoch = epoch then 1 else 0 end
+        else 0 end,
+      crash_seq = case when ${IS_RELEASED} then crash_seq else seq end,
+      owner = $1, lease_until = ${now} + $2::int8, epoch = epoch + 1, status = 'running',
       started_at = coalesce(started_at, ${now})
     from picked where run_id = id returning ${RUN_SELECT}`;
 }

@@ -9,6 +9,11 @@ export function isRetryable(error: unknown): boolean {
   return ['40001', '40P01'].includes(sqlStateOf(error) ?? '');
 }
 
+/** It waited for a lock for as long as it was told to. */
+export function isLockTimeout(error: unknown): boolean {
+  return sqlStateOf(error) === '55P03';
+}
+
 /** A value in the statement was the cause: bad data, a broken constraint, a limit of the database. */
 export function isInvalidData(error: unknown): boolean {
   return /^(22|23|54)/.test(sqlStateOf(error) ?? '');

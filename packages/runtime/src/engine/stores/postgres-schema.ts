@@ -174,4 +174,66 @@ const MIGRATIONS = [
     payload text not null
   );
   `,
+  (schema: string): string => `
+  alter table ${schema}.runs
+    add column if not exists crash_count int4 not null default 0,
+    add column if not exists crash_seq int4,
+    add column if not exists mark text,
+    add column if not exists mark_epoch int4;
+  `,
+  (schema: string): string => `
+  alter table ${schema}.hooks add column if not exists verdict text collate "C";
+  alter table ${schema}.hook_events
+    add column if not exists idempotency_key text collate "C",
+    add column if not exists idempotency_digest text;
+
+  -- What an approval was decided is in its payload; from here on its hook says so too.
+  update ${schema}.hooks set verdict = (
+    select case
+        when e.payload like '1[{"decision":1,"by":2,"note":2,"input":2,"timedOut":3},%,null,true]' then 'expired'
+        when e.payload like '1[{"decision":1,%"timedOut":_},"approve",%'
+          or e.payload like '1[{"decision":1,%"timedOut":__},"approve",%'
+          or e.payload like '1[{"decision":1,%"timedOut":___},"approve",%' then 'approved'
+        else 'rejected' end
+    from ${schema}.hook_events e where e.run_id = hooks.run_id and e.token = hooks.token and e.n = 0)
+  where kind = 'approval';
+
+  create index if not exists hooks_by_verdict on ${schema}.hooks (kind, verdict, created_at, run_id, token) where verdict is not null;
+  create index if not exists approvals_by_time on ${schema}.hooks (created_at, run_id, token) where kind = 'approval';
+  create index if not exists approvals_pending on ${schema}.hooks (created_at, run_id, token)
+    where kind = 'approval' and is_open = 1 and verdict is null;
+  create index if not exists approvals_closed on ${schema}.hooks (created_at, run_id, token)
+    where kind = 'approval' and is_open = 0 and verdict is null;
+  create index if not exists hook_events_by_key on ${schema}.hook_events (run_id, token, idempotency_key)
+    where idempotency_key is not null;
+
+  -- Lists of runs. What most runs are (begun over the API, completed, without marks) is in none of them, so that a run costs
+  -- no more to write.
+  create index if not exists runs_by_state on ${schema}.runs (status, run_id)
+    where status in ('waiting', 'blocked', 'failed', 'cancelled');
+  create index if not exists runs_by_cause on ${schema}.runs (trigger, run_id) where trigger <> 'api';
+  create index if not exists runs_of_agents on ${schema}.runs (run_id) where kind = 'agent';
+  create index if not exists runs_by_retry on ${schema}.runs (retry_of, run_id) where retry_of is not null;
+  create index if not exists runs_marked on ${schema}.runs (run_id) where attributes is not null;
+
+  alter table ${schema}.schedules
+    alter column cron drop not null,
+    alter column next_at drop not null,
+    add column if not exists origin text not null default 'declared',
+    add column if not exists digest text not null default '',
+    add column if not exists created_at int8 not null default 0,
+    add column if not exists last_trigger_id text collate "C",
+    add column if not exists last_error text;
+  create index if not exists schedules_due on ${schema}.schedules (next_at) where is_paused = 0;
+
+  create table if not exists ${schema}.schedule_firings (
+    firing_no int8 generated always as identity primary key,
+    id text collate "C" not null,
+    at int8 not null,
+    run_id text collate "C",
+    trigger_id text collate "C",
+    error text
+  );
+  create index if not exists schedule_firings_by_id on ${schema}.schedule_firings (id, firing_no);
+  `,
 ];

@@ -28,5 +28,5 @@ export async function transact<T>(
 export function unavailable(cause: unknown): BoxError {
   if (cause instanceof BoxError) return cause;
   const message = 'The journal lost its database while it was writing. Try again.';
-  return new BoxError('store_unavailable', message, { cause });
+  return new BoxError('store_unavailable', message, { cause, details: { retryAfter: 1 } });
 }

@@ -101,7 +101,7 @@ function describeFaults(sql: () => SqlClient): void {
     await work({ journal, run, sent, break: (...next) => void faults.push(...next) });
     await place.remove();
   };
-  const unavailable = { code: 'store_unavailable' };
+  const unavailable = { code: 'store_unavailable', details: { retryAfter: 1 } };
 
   describe('when the connection breaks', () => {
     test('an append that was committed is found by its record id and not sent again', () =>
@@ -245,6 +245,32 @@ function describeFaults(sql: () => SqlClient): void {
     expect(deadlocks).toStrictEqual([]);
     await place.remove();
   });
+
+  test('a tree that is cancelled while all of it appends meets no deadlock', async () => {
+    const place = createPlace(sql());
+    const deadlocks: unknown[] = [];
+    const open = (): Promise<Journal> =>
+      openPostgresJournal({ sql: watchClient(sql(), (error) => deadlocks.push(error)), schema: place.schema });
+    const [one, two] = [await open(), await open()];
+    for (let round = 0; round < 4; round++) {
+      const root = await start(one, newRun());
+      const runs = await Promise.all(
+        Array.from({ length: 300 }, () => start(one, newRun({ parentRunId: root.runId }))),
+      );
+      const progress = { appended: 0 };
+      const busy = runs.map(async (run, index) => {
+        for (let seq = 0; ; seq++, progress.appended++) {
+          const result = await (index % 2 ? one : two).append(oneRecord({ ...run, seq }));
+          if (result.outcome !== 'appended') return;
+        }
+      });
+      while (progress.appended < 600) await new Promise((resolve) => setImmediate(resolve));
+      expect(await one.cancel(root.runId, '[]', newRunId)).toMatchObject({ cancelled: { length: 301 } });
+      await Promise.all(busy);
+    }
+    expect(deadlocks).toStrictEqual([]);
+    await place.remove();
+  }, 60_000);
 
   describe('when the database refuses a statement', () => {
     test('a deadlock is tried again', () =>

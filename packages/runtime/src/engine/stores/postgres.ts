@@ -3,20 +3,22 @@ import { createGroupCommit } from '../group-commit.ts';
 import { real } from '../real.ts';
 import type { AppendResult, CreateResult, Journal } from '../journal.ts';
 import { createChunkReader } from './chunks.ts';
-import { listHeld, unblock } from './held.ts';
+import { listHeld, mark, unblock } from './held.ts';
 import { createHookReader } from './hooks.ts';
 import { createOutbox } from './outbox.ts';
-import { cancelInTransaction } from './postgres-cancel.ts';
+import { cancelTree } from './postgres-cancel.ts';
 import { writeChunks } from './postgres-chunks.ts';
 import { claimQuery, claimRunQuery, promoteIdle, renewQuery } from './postgres-claim.ts';
 import { deleteFinalRun } from './postgres-delete.ts';
 import { resumeInTransaction } from './postgres-hooks.ts';
+import { limitClient } from './postgres-limit.ts';
 import { migratePostgres } from './postgres-schema.ts';
 import { NOW } from './postgres-sql.ts';
 import { createPostgresStatements } from './postgres-statements.ts';
 import { transact } from './postgres-transaction.ts';
 import { createPostgresWriter } from './postgres-write.ts';
-import { expireOthersQuery, listQuery, nextWakeQuery, purgeKeysQuery } from './queries.ts';
+import { listQuery, tallyQuery, toTally } from './lists.ts';
+import { expireOthersQuery, nextWakeQuery, purgeKeysQuery } from './queries.ts';
 import { createSerialQueue } from './queue.ts';
 import { RECORD_SELECT, RUN_SELECT, toRecord, toRunRow } from './rows.ts';
 import type { StoredRow } from './rows.ts';
@@ -39,12 +41,15 @@ export async function openPostgresJournal(options: PostgresJournalOptions): Prom
   if (!/^[a-z_][a-z0-9_]{0,62}$/.test(schema))
     throw new Error(`"${schema}" cannot be the journal's schema. Use small letters, digits and underscores.`);
   await migratePostgres(options.sql, schema);
-  return createPostgresJournal(options.sql, schema);
+  return createPostgresJournal(limitClient(options.sql, STATEMENT_MS), schema);
 }
 
 // --- internal ---
 
 const COMMIT_LIMITS = { maxEntries: 1_000, maxBytes: 8 * 1024 * 1024 };
+
+/** Less than the engine waits for an answer: a commit that hangs is told from one that is not there. */
+const STATEMENT_MS = 8_000;
 
 const RENEW_PASSES = 20;
 const RENEW_PAUSE_MS = 10;
@@ -90,15 +95,16 @@ function createPostgresJournal(sql: SqlClient, schema: string): Journal {
       const [row] = await sql.query<StoredRow>(queries.claimRun, [toStoredText(owner), leaseMs, toStoredText(runId)]);
       return row && toRunRow(row);
     },
+    mark: (...given) => mark(statements, given),
     renew: (owner, leaseMs) => renew(sql, queries.renew, [toStoredText(owner), leaseMs]),
     listHeld: (owner) => listHeld(statements, owner),
-    cancel: (runId, error, newRunId) =>
-      transact(sql, (tx) => cancelInTransaction(tx, tables, { runId, error, newRunId })),
+    cancel: (runId, error, newRunId) => cancelTree(sql, tables, { runId, error, newRunId }),
     deleteRun: (runId) => deleteFinalRun(sql, tables, runId),
     unblock: (runId, codeHash) => unblock(statements, runId, codeHash),
     hooks: {
       ...createHookReader(statements),
-      resume: (token, payload) => transact(sql, (tx) => resumeInTransaction(tx, tables, token, payload)),
+      resume: (token, payload, options = {}) =>
+        transact(sql, (tx) => resumeInTransaction(tx, tables, { token, payload, options })),
     },
     queue: createSerialQueue(statements),
     schedules: createScheduleStore(statements),
@@ -120,8 +126,12 @@ function createPostgresJournal(sql: SqlClient, schema: string): Journal {
       return (await sql.query<StoredRow>(queries.records, [toStoredText(runId)])).map(toRecord);
     },
     async listRuns(filter, page) {
-      const { sql: text, params } = listQuery({ runs: tables.runs, filter, page, mark: (n) => `$${n}` });
-      return (await sql.query<StoredRow>(text, params)).map(toRunRow);
+      const { sql: text, params } = listQuery(tables.runs, filter, page);
+      return (await statements.query(text, params)).map(toRunRow);
+    },
+    async tallyRuns(filter, bucketMs) {
+      const { sql: text, params } = tallyQuery(tables.runs, filter, bucketMs);
+      return (await statements.query(text, params)).map(toTally);
     },
     close: () => commits.idle(),
   };

@@ -1,6 +1,3 @@
-import type { RunFilter } from '../journal.ts';
-import { RUN_COLUMNS, RUN_SELECT, toStored } from './rows.ts';
-import type { StoredValue } from './rows.ts';
 import type { Tables } from './tables.ts';
 
 // SQL that both databases read alike. Where it says `given`, the caller puts a table of one row before it:
@@ -12,7 +9,7 @@ const OWNER = '(select owner from given)';
 export const FINAL_STATUSES = `('completed', 'failed', 'cancelled')`;
 
 /** The condition of the index `runs_free`, word for word, so that SQLite uses it. */
-const FREE = `owner is null and status in ('queued', 'running', 'waiting')`;
+export const FREE = `owner is null and status in ('queued', 'running', 'waiting')`;
 
 const DUE = `(status in ('queued', 'running') or (status = 'waiting' and wake_at <= ${NOW}))`;
 
@@ -82,37 +79,3 @@ export function treeQuery(runs: string, mark: string): string {
       select run_id from ${runs}, tree where parent_run_id = tree.id)
     select id from tree`;
 }
-
-/** The page of runs that match, newest first. `mark` writes the n-th placeholder, from 1. */
-export function listQuery(options: {
-  runs: string;
-  filter: RunFilter;
-  page: { limit: number; before?: string };
-  mark: (n: number) => string;
-}): { sql: string; params: StoredValue[] } {
-  const { runs, filter, page, mark } = options;
-  const params: StoredValue[] = [];
-  const conditions: string[] = [];
-  const add = (condition: string, value: string | undefined): void => {
-    if (value === undefined) return;
-    params.push(toStored(value));
-    conditions.push(`${condition} ${mark(params.length)}`);
-  };
-  for (const key of FILTER_KEYS) add(`${RUN_COLUMNS[key]} =`, filter[key]);
-  add('run_id <', page.before);
-  params.push(page.limit);
-  const where = conditions.length > 0 ? `where ${conditions.join(' and ')}` : '';
-  const limit = mark(params.length);
-  return { sql: `select ${RUN_SELECT} from ${runs} ${where} order by run_id desc limit ${limit}`, params };
-}
-
-// --- internal ---
-
-const FILTER_KEYS = [
-  'name',
-  'kind',
-  'status',
-  'trigger',
-  'sessionId',
-  'parentRunId',
-] as const satisfies readonly (keyof RunFilter)[];

@@ -73,7 +73,14 @@ function answer(at: number, refused: string[] = [], promoted?: RunRow): AppendRe
 /** The conditional half of an append. A statement per set of patched columns: a column not named is an index not touched. */
 function prepareAdvance(db: SqliteDatabase): (entry: Append, now: number) => Moved | undefined {
   const statements = new Map<string, SqliteStatement<Moved>>();
+  const plain = db.prepare(`
+    update runs set seq = ? where run_id = ? and seq = ? and epoch = ? and status not in ${FINAL_STATUSES}`);
   return ({ runId, epoch, seq, records, patch, signals }, now) => {
+    // What nearly every append is: records, and nothing else that changes.
+    if (isEmpty(patch)) {
+      const { changes } = plain.run(seq + records.length, toStoredText(runId), seq, epoch);
+      return Number(changes) === 1 ? NOT_ENDED : undefined;
+    }
     const { sets, values } = toAssignments(patch, signals, now);
     const ends = endsIn(patch);
     const key = sets.join();
@@ -89,6 +96,11 @@ function prepareAdvance(db: SqliteDatabase): (entry: Append, now: number) => Mov
     if (ends) return statement.get(...params);
     return Number(statement.run(...params).changes) === 1 ? NOT_ENDED : undefined;
   };
+}
+
+function isEmpty(patch: RunPatch): boolean {
+  for (const _ in patch) return false;
+  return true;
 }
 
 function toAssignments(
@@ -154,7 +166,7 @@ function prepareHooks(db: SqliteDatabase): Hooks {
       for (const { token, call, kind, many, detail } of hooks) {
         const stored = toStoredText(token);
         if (taken.get(stored, id)) refused.push(token);
-        else upsert.run(stored, id, call, kind, Number(many), toStored(detail), 1, now);
+        else upsert.run(stored, id, call, kind, Number(many), toStored(detail), 1, null, now);
       }
       return refused;
     },

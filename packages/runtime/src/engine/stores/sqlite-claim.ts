@@ -23,13 +23,21 @@ export function createSqliteClaims(db: SqliteDatabase, serial: SqliteSerial): Sq
   const expireOthers = db.prepare(`${GIVEN} ${expireOthersQuery('runs')}`);
   const purge = db.prepare(`with given(now) as (select ?) ${purgeKeysQuery(namesOfTables())}`);
   const update = db.prepare(
-    `update runs set owner = ?, lease_until = ?, epoch = ?, status = 'running', started_at = ? where run_id = ?`,
+    `update runs set owner = ?, lease_until = ?, epoch = ?, status = 'running', started_at = ?, crash_count = ?,
+      crash_seq = ? where run_id = ?`,
   );
 
   function take(stored: StoredRow, { owner, leaseMs }: Pick<Claim, 'owner' | 'leaseMs'>, now: number): RunRow {
     const run = toRunRow(stored);
-    const taken = { owner, leaseUntil: now + leaseMs, epoch: run.epoch + 1, startedAt: run.startedAt ?? now };
-    update.run(toStoredText(owner), taken.leaseUntil, taken.epoch, taken.startedAt, toStoredText(run.runId));
+    const taken = {
+      owner,
+      leaseUntil: now + leaseMs,
+      epoch: run.epoch + 1,
+      startedAt: run.startedAt ?? now,
+      ...crashesOf(run, owner),
+    };
+    const { leaseUntil, epoch, startedAt, crashCount, crashSeq } = taken;
+    update.run(toStoredText(owner), leaseUntil, epoch, startedAt, crashCount, crashSeq, toStoredText(run.runId));
     return { ...run, ...taken, status: 'running' };
   }
 
@@ -54,3 +62,11 @@ export function createSqliteClaims(db: SqliteDatabase, serial: SqliteSerial): Sq
 // --- internal ---
 
 const GIVEN = 'with given(now, owner) as (select ?, ?)';
+
+/** What the claim knows of the owner before: whether it died, and whether the run may have been what killed it. */
+function crashesOf(run: RunRow, owner: string): Pick<RunRow, 'crashCount' | 'crashSeq'> {
+  const { crashCount, crashSeq, seq } = run;
+  if (run.owner === null || run.owner === owner) return { crashCount, crashSeq };
+  if (crashSeq !== seq) return { crashCount: 0, crashSeq: seq };
+  return { crashCount: crashCount + (run.markEpoch === run.epoch ? 1 : 0), crashSeq };
+}

@@ -1,4 +1,5 @@
 import type { DatabaseSync } from '@photostructure/sqlite';
+import { toStoreError } from './sqlite-errors.ts';
 
 export const SQLITE_DRIVERS = ['better-sqlite3', 'node:sqlite', '@photostructure/sqlite'] as const;
 export type SqliteDriver = (typeof SQLITE_DRIVERS)[number];
@@ -90,8 +91,8 @@ function toFacade(native: NativeDatabase): SqliteDatabase {
     exec: (sql) => void native.exec(sql),
     prepare,
     transaction(work) {
-      begin.run();
       try {
+        begin.run();
         const result = work();
         commit.run();
         return result;
@@ -101,7 +102,7 @@ function toFacade(native: NativeDatabase): SqliteDatabase {
         } catch {
           // SQLite has rolled back by itself, as it does when the disk is full.
         }
-        throw error;
+        throw toStoreError(error);
       }
     },
     close: () => native.close(),

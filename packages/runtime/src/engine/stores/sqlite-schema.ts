@@ -51,7 +51,7 @@ const MIGRATIONS = [
     created_at integer not null,
     started_at integer,
     ended_at integer
-  );
+  ) without rowid;
   -- A run that can be taken is in one of these two; a finished one is in neither, so they stay as small as the work.
   create index runs_held on runs (lease_until) where owner is not null;
   create index runs_free on runs (status, wake_at, run_id)
@@ -161,6 +161,78 @@ const MIGRATIONS = [
     topic text not null,
     payload text not null
   );
+  `,
+  `
+  alter table runs add column crash_count integer not null default 0;
+  alter table runs add column crash_seq integer;
+  alter table runs add column mark text;
+  alter table runs add column mark_epoch integer;
+  `,
+  `
+  alter table hooks add column verdict text;
+  alter table hook_events add column idempotency_key text;
+  alter table hook_events add column idempotency_digest text;
+
+  -- What an approval was decided is in its payload; from here on its hook says so too.
+  update hooks set verdict = (
+    select case
+        when e.payload like '1[{"decision":1,"by":2,"note":2,"input":2,"timedOut":3},%,null,true]' then 'expired'
+        when e.payload like '1[{"decision":1,%"timedOut":_},"approve",%'
+          or e.payload like '1[{"decision":1,%"timedOut":__},"approve",%'
+          or e.payload like '1[{"decision":1,%"timedOut":___},"approve",%' then 'approved'
+        else 'rejected' end
+    from hook_events e where e.run_id = hooks.run_id and e.token = hooks.token and e.n = 0)
+  where kind = 'approval';
+
+  create index hooks_by_verdict on hooks (kind, verdict, created_at, run_id, token) where verdict is not null;
+  create index approvals_by_time on hooks (created_at, run_id, token) where kind = 'approval';
+  create index approvals_pending on hooks (created_at, run_id, token)
+    where kind = 'approval' and is_open = 1 and verdict is null;
+  create index approvals_closed on hooks (created_at, run_id, token)
+    where kind = 'approval' and is_open = 0 and verdict is null;
+  create index hook_events_by_key on hook_events (run_id, token, idempotency_key)
+    where idempotency_key is not null;
+
+  -- Lists of runs. What most runs are (begun over the API, completed, without marks) is in none of them, so that a run costs
+  -- no more to write.
+  create index runs_by_state on runs (status, run_id)
+    where status in ('waiting', 'blocked', 'failed', 'cancelled');
+  create index runs_by_cause on runs (trigger, run_id) where trigger <> 'api';
+  create index runs_of_agents on runs (run_id) where kind = 'agent';
+  create index runs_by_retry on runs (retry_of, run_id) where retry_of is not null;
+  create index runs_marked on runs (run_id) where attributes is not null;
+
+  create table timers (
+    id text not null primary key,
+    name text not null,
+    cron text,
+    time_zone text,
+    input text not null,
+    next_at integer,
+    is_paused integer not null,
+    origin text not null,
+    digest text not null,
+    created_at integer not null,
+    last_at integer,
+    last_run_id text,
+    last_trigger_id text,
+    last_error text
+  ) without rowid;
+  insert into timers (id, name, cron, time_zone, input, next_at, is_paused, origin, digest, created_at, last_at, last_run_id)
+    select id, name, cron, time_zone, input, next_at, is_paused, 'declared', '', 0, last_at, last_run_id from schedules;
+  drop table schedules;
+  alter table timers rename to schedules;
+  create index schedules_due on schedules (next_at) where is_paused = 0;
+
+  create table schedule_firings (
+    firing_no integer primary key autoincrement,
+    id text not null,
+    at integer not null,
+    run_id text,
+    trigger_id text,
+    error text
+  );
+  create index schedule_firings_by_id on schedule_firings (id, firing_no);
   `,
 ];
 

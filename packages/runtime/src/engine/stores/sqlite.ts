@@ -2,10 +2,11 @@ import { createGroupCommit } from '../group-commit.ts';
 import { real } from '../real.ts';
 import type { Durability, Journal } from '../journal.ts';
 import { createChunkReader } from './chunks.ts';
-import { listHeld, unblock } from './held.ts';
+import { listHeld, mark, unblock } from './held.ts';
 import { createHookReader } from './hooks.ts';
 import { createOutbox } from './outbox.ts';
-import { listQuery, nextWakeQuery } from './queries.ts';
+import { listQuery, tallyQuery, toTally } from './lists.ts';
+import { nextWakeQuery } from './queries.ts';
 import { createSerialQueue } from './queue.ts';
 import { RECORD_SELECT, toRecord, toRunRow } from './rows.ts';
 import type { StoredRow } from './rows.ts';
@@ -96,6 +97,7 @@ function createSqliteJournal(db: SqliteDatabase, clock: () => number): Journal {
     append: (entry) => commit(entry.durability, sizeOf({ type: 'append', entry }), (now) => append(entry, now)),
     claim: async (claim) => writer.transaction(() => claims.claim(claim, clock())),
     claimRun: async (runId, claim) => writer.transaction(() => claims.claimRun(runId, claim, clock())),
+    mark: (...given) => mark(statements, given),
     async renew(owner, leaseMs) {
       const leaseUntil = clock() + leaseMs;
       writer.transaction(() => renewals.run(leaseUntil, toStoredText(owner), leaseUntil));
@@ -107,7 +109,8 @@ function createSqliteJournal(db: SqliteDatabase, clock: () => number): Journal {
     unblock: (runId, codeHash) => unblock(statements, runId, codeHash),
     hooks: {
       ...createHookReader(statements),
-      resume: (token, payload) => commit('synced', payload.length, (now) => resume(token, payload, now)),
+      resume: (token, payload, options = {}) =>
+        commit('synced', payload.length, (now) => resume({ token, payload, options }, now)),
     },
     queue: createSerialQueue(statements),
     schedules: createScheduleStore(statements),
@@ -126,11 +129,12 @@ function createSqliteJournal(db: SqliteDatabase, clock: () => number): Journal {
     getRun: async (runId) => runs.find(runId),
     getRecords: async (runId) => selectRecords.all(toStoredText(runId)).map(toRecord),
     async listRuns(filter, page) {
-      const { sql, params } = listQuery({ runs: 'runs', filter, page, mark: () => '?' });
-      return db
-        .prepare<StoredRow>(sql)
-        .all(...params)
-        .map(toRunRow);
+      const { sql, params } = listQuery('runs', filter, page);
+      return (await statements.query(sql, params)).map(toRunRow);
+    },
+    async tallyRuns(filter, bucketMs) {
+      const { sql, params } = tallyQuery('runs', filter, bucketMs);
+      return (await statements.query(sql, params)).map(toTally);
     },
     close: () => (closed ??= commits.idle().then(() => db.close())),
   };

@@ -7,6 +7,7 @@ export interface Tables {
   queue: string;
   keys: string;
   schedules: string;
+  firings: string;
   chunks: string;
   outbox: string;
 }
@@ -22,6 +23,7 @@ export function namesOfTables(schema?: string): Tables {
     queue: `${prefix}serial_queue`,
     keys: `${prefix}idempotency_keys`,
     schedules: `${prefix}schedules`,
+    firings: `${prefix}schedule_firings`,
     chunks: `${prefix}stream_chunks`,
     outbox: `${prefix}outbox`,
   };

@@ -1,0 +1,165 @@
+import type { Redis } from 'ioredis';
+import type { Log } from '../log.ts';
+import { storeUnavailable } from './client.ts';
+import type { KeyValueStore } from './kv.ts';
+
+export interface RedisKvOptions {
+  /** `redis://` or `rediss://` */
+  url: string;
+  /** Before every key and channel: boxes of one name on one server are replicas of each other, and no others are. */
+  prefix: string;
+  log: Log;
+}
+
+/**
+ * Redis over two connections, since one that listens takes no other command. Answers at once, also while the server
+ * cannot be reached; connects again by itself. `ioredis` is loaded here and not before.
+ */
+export function openRedisKv({ url, prefix, log }: RedisKvOptions): KeyValueStore {
+  const listeners = new Map<string, Set<(message: string) => void>>();
+  const toName = (name: string): string => `${prefix}:${name}`;
+  const opening = open(url, log);
+  opening.catch(() => {}); // every use of it rejects with the same error
+  let heartbeat: ReturnType<typeof setInterval> | undefined;
+  let closed = false;
+
+  const listening = opening.then(async ({ receiver, first }) => {
+    receiver.on('message', (channel: string, message: string) => {
+      for (const listener of Array.from(listeners.get(channel) ?? [])) listener(message);
+    });
+    // A new connection knows of no channel.
+    receiver.on('ready', () => {
+      if (listeners.size > 0) receiver.subscribe(...listeners.keys()).catch(() => {});
+    });
+    await first;
+  });
+  listening.catch(() => {});
+  void opening.then(
+    (connections) => {
+      if (closed) return;
+      heartbeat = setInterval(() => void dropDead(connections), HEARTBEAT_MS);
+      heartbeat.unref();
+    },
+    () => {},
+  );
+
+  const use = async <T>(work: (connections: Connections) => Promise<T>): Promise<T> => {
+    if (closed) throw storeUnavailable('The key-value store is closed.');
+    const connections = await opening;
+    await connections.first;
+    try {
+      return await work(connections);
+    } catch (error) {
+      throw storeUnavailable(`The key-value store does not answer: ${reasonOf(error, connections)}`, error);
+    }
+  };
+
+  return {
+    publish: (topic, message) => use(async ({ sender }) => void (await sender.publish(toName(topic), message))),
+    async subscribe(topic, listener) {
+      const channel = toName(topic);
+      const own = (message: string) => listener(message);
+      const known = listeners.get(channel);
+      const set = known ?? new Set();
+      listeners.set(channel, set.add(own));
+      await listening.catch(() => {});
+      const { receiver } = (await opening.catch(() => undefined)) ?? {};
+      if (!known && receiver?.status === 'ready') await receiver.subscribe(channel).catch(() => {});
+      return () => {
+        set.delete(own);
+        if (set.size > 0 || listeners.get(channel) !== set) return;
+        listeners.delete(channel);
+        if (receiver?.status === 'ready') receiver.unsubscribe(channel).catch(() => {});
+      };
+    },
+    get: (key) => use(async ({ sender }) => (await sender.get(toName(key))) ?? undefined),
+    set: (key, value, ttlMs) => use(async ({ sender }) => void (await sender.set(toName(key), value, 'PX', ttlMs))),
+    increment: (key, ttlMs) =>
+      use(async ({ sender }) => {
+        const name = toName(key);
+        // Both or neither: a count without an end would stay for ever.
+        const answers = await sender.multi().set(name, 0, 'PX', ttlMs, 'NX').incr(name).exec();
+        const [error, count] = answers?.[1] ?? [new Error('The transaction was dropped.')];
+        if (error) throw error;
+        return Number(count);
+      }),
+    ping: () => use(async ({ sender, receiver }) => void (await Promise.all([sender.ping(), receiver.ping()]))),
+    async close() {
+      closed = true;
+      clearInterval(heartbeat);
+      const { sender, receiver } = (await opening.catch(() => undefined)) ?? {};
+      sender?.disconnect();
+      receiver?.disconnect();
+      listeners.clear();
+    },
+  };
+}
+
+// --- internal ---
+
+const CONNECT_MS = 2_000;
+const COMMAND_MS = 1_000;
+const HEARTBEAT_MS = 5_000;
+const LONGEST_RETRY_MS = 2_000;
+
+interface Connections {
+  /** Takes commands. */
+  sender: Redis;
+  /** Listens. */
+  receiver: Redis;
+  /** Resolves once the first attempt to connect is over, however it went. */
+  first: Promise<unknown>;
+  /** Why the last connection was lost. */
+  lastError(): string | undefined;
+}
+
+async function open(url: string, log: Log): Promise<Connections> {
+  const { Redis } = await import('ioredis');
+  let isDown = false;
+  let lastError: string | undefined;
+  const connect = (): Redis => {
+    const redis = new Redis(url, {
+      protocol: 2,
+      lazyConnect: true,
+      connectTimeout: CONNECT_MS,
+      commandTimeout: COMMAND_MS,
+      // Fail at once while the server is away: whoever asks has another way.
+      enableOfflineQueue: false,
+      maxRetriesPerRequest: 0,
+      autoResendUnfulfilledCommands: false,
+      autoResubscribe: false,
+      retryStrategy: (times) => Math.min(50 * 2 ** Math.min(times, 10), LONGEST_RETRY_MS),
+    });
+    redis.on('error', (error: Error) => {
+      lastError = messageOf(error);
+      if (!isDown) log.warn('The key-value store is gone. Replicas poll until it is back.', { error: lastError });
+      isDown = true;
+    });
+    return redis;
+  };
+  const sender = connect();
+  const receiver = connect();
+  sender.on('ready', () => {
+    if (isDown) log.info('The key-value store is back.');
+    isDown = false;
+  });
+  const first = Promise.allSettled([sender.connect(), receiver.connect()]);
+  return { sender, receiver, first, lastError: () => lastError };
+}
+
+/** A connection whose other end vanished without a word looks open for minutes: one that answers no ping is replaced. */
+async function dropDead({ sender, receiver }: Connections): Promise<void> {
+  for (const redis of [sender, receiver])
+    if (redis.status === 'ready') redis.ping().catch(() => redis.status === 'ready' && redis.disconnect(true));
+}
+
+function reasonOf(error: unknown, { sender, receiver, lastError }: Connections): string {
+  const isOpen = sender.status === 'ready' && receiver.status === 'ready';
+  return (isOpen ? undefined : lastError()) ?? messageOf(error);
+}
+
+/** Where a name has several addresses, the error of a connection has no message of its own. */
+function messageOf(error: unknown): string {
+  const { message, code } = error as { message?: string; code?: string };
+  return message || code || String(error);
+}

@@ -1,0 +1,111 @@
+import { randomUUID } from 'node:crypto';
+import { expect, onTestFinished, test } from 'vitest';
+import { startProxy } from '../../test/_proxy.ts';
+import { until } from '../../test/_setup.ts';
+import { describeWhen, realServers } from '../../test/require.ts';
+import { createLog } from '../log.ts';
+import { describeKeyValueStore } from './kv-contract.ts';
+import { createMemoryKv } from './kv-memory.ts';
+import { openRedisKv } from './kv-redis.ts';
+
+const log = createLog({ level: 'silent', write() {} });
+
+describeKeyValueStore('in memory', () => {
+  const kv = createMemoryKv();
+  // One memory, as many doors as are opened.
+  return { open: () => kv };
+});
+
+test('the memory of a process does not grow without end', async () => {
+  let now = 0;
+  const kv = createMemoryKv(() => now);
+  for (let n = 0; n < 25_000; n++) await kv.set(`key ${n}`, 'x', 1_000);
+  expect(await kv.get('key 0')).toBeUndefined();
+  expect(await kv.get('key 24999')).toBe('x');
+  now = 2_000;
+  expect(await kv.get('key 24999')).toBeUndefined();
+});
+
+describeWhen(realServers.kv, 'Redis', (url) => {
+  const open = (address: string, prefix: string = randomUUID()) => {
+    const kv = openRedisKv({ url: address, prefix, log });
+    onTestFinished(() => kv.close());
+    return kv;
+  };
+
+  describeKeyValueStore('Redis', () => {
+    const prefix = `test:${randomUUID()}`;
+    return { open: () => openRedisKv({ url, prefix, log }) };
+  });
+
+  test('boxes of different names neither hear nor count for each other', async () => {
+    const [one, other] = [open(url), open(url)];
+    const heard: string[] = [];
+    await one.subscribe('a', (message) => heard.push(message));
+    await one.increment('n', 60_000);
+    expect(await other.increment('n', 60_000)).toBe(1);
+    await other.publish('a', 'from the other');
+    await one.publish('a', 'from the one');
+    await until(() => heard.length > 0);
+    expect(heard).toEqual(['from the one']);
+  });
+
+  test.each(['cut', 'swallow'] as const)(
+    'a server that is gone (%s) fails calls within seconds, and serves again',
+    async (how) => {
+      const proxy = await startProxy(url);
+      onTestFinished(() => proxy.close());
+      const prefix = randomUUID();
+      const [kv, witness] = [open(proxy.url, prefix), open(url, prefix)];
+      const heard: string[] = [];
+      await kv.subscribe('a', (message) => heard.push(message));
+      await kv.ping();
+      proxy[how]();
+      await until(() =>
+        kv.ping().then(
+          () => false,
+          () => true,
+        ),
+      );
+      const begun = performance.now();
+      await expect(kv.increment('n', 1_000)).rejects.toMatchObject({ code: 'store_unavailable' });
+      await expect(kv.publish('a', 'lost')).rejects.toMatchObject({ code: 'store_unavailable' });
+      expect(performance.now() - begun).toBeLessThan(10_000);
+      // Listening may begin while the server is away.
+      const late: string[] = [];
+      await kv.subscribe('b', (message) => late.push(message));
+      proxy.restore();
+      await until(
+        () =>
+          kv.ping().then(
+            () => true,
+            () => false,
+          ),
+        20_000,
+      );
+      await until(async () => {
+        await witness.publish('a', 'back');
+        await witness.publish('b', 'back');
+        return heard.includes('back') && late.includes('back');
+      });
+      expect(heard).not.toContain('lost');
+    },
+  );
+
+  test('a server that was never there is named in the reason, and served once it comes', async () => {
+    const proxy = await startProxy(url);
+    onTestFinished(() => proxy.close());
+    proxy.cut();
+    const kv = open(proxy.url);
+    await expect(kv.ping()).rejects.toThrow(/key-value store does not answer: .+/);
+    proxy.restore();
+    await until(
+      () =>
+        kv.ping().then(
+          () => true,
+          () => false,
+        ),
+      20_000,
+    );
+  });
+});

@@ -1,0 +1,57 @@
+import { randomUUID } from 'node:crypto';
+import { onTestFinished } from 'vitest';
+import type { BoxOptions } from '../src/box.ts';
+import { openPostgresJournal } from '../src/engine/stores/postgres.ts';
+import { createLog } from '../src/log.ts';
+import { openRedisKv } from '../src/stores/kv-redis.ts';
+import { openPg } from '../src/stores/pg.ts';
+import { realServers } from './require.ts';
+import type { Requirement } from './require.ts';
+import type { TestBox, TestBoxOptions, TestBoxes } from './_setup.ts';
+
+export interface Servers {
+  database: string;
+  kv: string;
+}
+
+/** Both servers of `.ci/services.sh`. */
+export const bothServers: Requirement<Servers> = {
+  value:
+    realServers.database.value && realServers.kv.value
+      ? { database: realServers.database.value, kv: realServers.kv.value }
+      : undefined,
+  missing: `${realServers.database.missing} and ${realServers.kv.missing}`,
+};
+
+export interface ReplicaOptions extends TestBoxOptions {
+  engine?: BoxOptions['engine'];
+  /** Where this replica's Redis is. `null`: it has none. Default: the server's. */
+  kv?: string | null;
+}
+
+/** Times at which nothing is found by looking within a test: what happens was told. */
+export const TOLD = { sweepMs: 120_000, pollMs: 120_000 };
+
+/** Replicas of one box, on a schema and a prefix of their own that go with the test. */
+export function createCluster(boxes: TestBoxes, servers: Servers): (options: ReplicaOptions) => Promise<TestBox> {
+  const id = randomUUID().replaceAll('-', '');
+  const schema = `cluster_${id}`;
+  onTestFinished(async () => {
+    const sql = openPg(servers.database);
+    await sql.exec(`drop schema if exists ${schema} cascade`).finally(() => sql.close());
+  });
+  return async ({ engine, kv: kvUrl = servers.kv, ...setup }) => {
+    const sql = openPg(servers.database);
+    onTestFinished(() => sql.close());
+    const journal = await openPostgresJournal({ sql, schema });
+    const log = createLog({ level: 'silent', write() {} });
+    const kv = kvUrl === null ? undefined : openRedisKv({ url: kvUrl, prefix: `test:${id}`, log });
+    onTestFinished(() => kv?.close());
+    return boxes.open({
+      ...setup,
+      journal,
+      // No test ends later for a step that it still holds.
+      options: { exclusive: false, ...(kv ? { kv } : {}), engine: { drainMs: 0, ...engine }, ...setup.options },
+    });
+  };
+}

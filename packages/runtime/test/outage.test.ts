@@ -1,0 +1,119 @@
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { createDatabase } from '../src/engine/stores/_clients.ts';
+import { openPostgresJournal } from '../src/engine/stores/postgres.ts';
+import type * as SqliteOpen from '../src/engine/stores/sqlite-open.ts';
+import type { SqliteDatabase } from '../src/engine/stores/sqlite-open.ts';
+import { openPg } from '../src/stores/pg.ts';
+import { startProxy } from './_proxy.ts';
+import { call, finish, json, setupBoxes, startWorkflow, toStep, until } from './_setup.ts';
+import type { TestBox, TestWorkflow } from './_setup.ts';
+import { describeWhen, realServers } from './require.ts';
+
+const boxes = setupBoxes();
+
+// The connection of the journal, for what only it can be told: how large its file may be.
+const databases = vi.hoisted(() => [] as SqliteDatabase[]);
+vi.mock('../src/engine/stores/sqlite-open.ts', async (load) => {
+  const real = await load<typeof SqliteOpen>();
+  const findSqlite: typeof SqliteOpen.findSqlite = async (driver) => {
+    const { opener, reasons } = await real.findSqlite(driver);
+    const open = (path: string): SqliteDatabase => {
+      const db = (opener as SqliteOpen.SqliteOpener).open(path);
+      databases.push(db);
+      return db;
+    };
+    return { opener: opener && { ...opener, open }, reasons };
+  };
+  return { ...real, findSqlite };
+});
+
+/** Two steps; the first ends when it is let go. */
+function createGated(result = 'one'): { workflow: TestWorkflow; isWaiting(): boolean; letGo(): void } {
+  let go: (() => void) | undefined;
+  const first = toStep('first', async () => {
+    await new Promise<void>((resolve) => (go = resolve));
+    return result;
+  });
+  const second = toStep('second', async (value: string) => value.length);
+  return {
+    workflow: { run: async () => second(await first()) },
+    isWaiting: () => go !== undefined,
+    letGo: () => go?.(),
+  };
+}
+
+async function start(box: TestBox, key: string, input: unknown = {}): Promise<Response> {
+  return box.request('/api/workflows/gated/start', json(input, { headers: { 'idempotency-key': key } }));
+}
+
+describeWhen(realServers.database, 'when Postgres cannot be reached', (server) => {
+  const openOn = async () => {
+    const database = await createDatabase(server);
+    const proxy = await startProxy(database.url);
+    const sql = openPg(proxy.url);
+    onTestFinished(async () => {
+      await sql.close();
+      await proxy.close();
+      await database.drop();
+    });
+    const journal = await openPostgresJournal({ sql });
+    const gated = createGated();
+    const box = await boxes.open({
+      workflows: { gated: gated.workflow },
+      options: { journal, exclusive: false, probes: { journal: async () => void (await journal.now()) } },
+    });
+    const runId = await startWorkflow(box, 'gated');
+    await until(gated.isWaiting);
+    return { box, proxy, gated, runId };
+  };
+
+  test('the box lives, says so, refuses writes, and goes on by itself when it is back', async () => {
+    const { box, proxy, gated, runId } = await openOn();
+    proxy.cut();
+    expect((await box.request('/live')).status).toBe(200);
+    const health = await call(box, 'GET /health');
+    expect(health).toMatchObject({ status: 503, body: { checks: { journal: { status: 'failed' } } } });
+    const refused = await start(box, 'k');
+    expect(refused.status).toBe(503);
+    expect(await refused.json()).toMatchObject({ code: 'store_unavailable' });
+    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
+    for (const route of [`POST /api/runs/${runId}/cancel`, `GET /api/runs/${runId}`])
+      expect(await call(box, route)).toMatchObject({ status: 503, body: { code: 'store_unavailable' } });
+    gated.letGo();
+    proxy.restore();
+    expect(await finish(box, runId)).toMatchObject({ status: 'completed', output: 3 });
+    expect((await box.request('/health')).status).toBe(200);
+    const first = (await (await start(box, 'k')).json()) as Record<string, unknown>;
+    expect(await (await start(box, 'k')).json()).toEqual(first);
+  }, 60_000);
+
+  test('connections that are swallowed are given up, and the run goes on', async () => {
+    const { box, proxy, gated, runId } = await openOn();
+    proxy.swallow();
+    expect((await start(box, 'k')).status).toBe(503);
+    gated.letGo();
+    proxy.restore();
+    expect(await finish(box, runId)).toMatchObject({ status: 'completed', output: 3 });
+  }, 90_000);
+});
+
+describe('when the disk is full', () => {
+  test('starts are refused, and runs go on by themselves once there is room', async () => {
+    const gated = createGated('x'.repeat(200_000));
+    const box = await boxes.open({ workflows: { gated: gated.workflow } });
+    const db = databases.at(-1) as SqliteDatabase;
+    const runId = await startWorkflow(box, 'gated');
+    await until(gated.isWaiting);
+    const { page_count: pages } = db.prepare<{ page_count: number }>('pragma page_count').get() ?? { page_count: 0 };
+    db.exec(`pragma max_page_count = ${pages}`);
+    const refused = await start(box, 'k', { text: 'x'.repeat(100_000) });
+    expect(refused.status).toBe(503);
+    expect(await refused.json()).toMatchObject({ code: 'store_full' });
+    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
+    gated.letGo();
+    expect((await start(box, 'k', { text: 'x'.repeat(100_000) })).status).toBe(503);
+    expect(await call(box, `GET /api/runs/${runId}`)).toMatchObject({ status: 200, body: { endedAt: null } });
+    db.exec('pragma max_page_count = 1000000');
+    expect(await finish(box, runId)).toMatchObject({ status: 'completed', output: 200_000 });
+  });
+});
