@@ -52,6 +52,43 @@ describe('the directive transform', () => {
     expect(code).toContain(`o.late = __svc.createStep(${at('o.late')}, async () => {});`);
   });
 
+  it('makes a class known that says how it is recorded, under a name of its own', async () => {
+    const { code, steps } = await transform(
+      [
+        `import { WORKFLOW_SERIALIZE as S } from '@workflow/serde';`,
+        `export class A { static [S](a: A) { return {}; } async save() { 'use step'; } }`,
+        `const B = class { static [Symbol.for('workflow-serialize')] = (b: unknown) => b; };`,
+        `class C { static other() { class A { static [S]() {} } return A; } }`,
+      ].join('\n'),
+      'lib/a.ts',
+    );
+    expect(code.match(/registerClass\(this, "[^"]*"\)/g)).toEqual([
+      'registerClass(this, "lib/a.ts#A")',
+      'registerClass(this, "lib/a.ts#B")',
+      'registerClass(this, "lib/a.ts#A2")',
+    ]);
+    expect(steps.map(({ name }) => name)).toEqual(['A.save']);
+  });
+
+  it('writes `using` as try and finally, also in blocks and one after the other', async () => {
+    const { code } = await transform(
+      [
+        `export async function w() {`,
+        `  'use workflow';`,
+        `  before();`,
+        `  using a = make(), b = make();`,
+        `  { await using c = later; }`,
+        `  return help();`,
+        `  function help() { return a; }`,
+        `}`,
+      ].join('\n'),
+    );
+    expect(code).not.toMatch(/\busing\b/);
+    expect(code.replace(/\s+/g, ' ')).toContain(
+      'before(); function help() { return a; } const a = make(); try { const b = make(); try { { const c = later; try {} finally { await c?.[Symbol.asyncDispose](); } } return help(); } finally { b?.[Symbol.dispose](); } } finally { a?.[Symbol.dispose](); }',
+    );
+  });
+
   it('gives its import and its implementations names that are free', async () => {
     const { code } = await transform(
       `const __svc = 1, args$step = __svc;\nasync function args() {\n  'use step';\n}\n`,

@@ -2,10 +2,13 @@ import type { types as t } from '@babel/core';
 import { exportNameOf, readExports } from './analyse.ts';
 import { isFunction, positionOf } from './ast.ts';
 import type { Node, Slot } from './ast.ts';
+import { findClasses, mayHoldClass } from './classes.ts';
+import type { RecordableClass } from './classes.ts';
 import { findFunctions, isWorkflow, stepName } from './functions.ts';
 import type { MarkedFunction } from './functions.ts';
 import { stepId } from './manifest.ts';
 import { loadBabel, parserOptions } from './parse.ts';
+import { lowerUsing, mayHoldUsing } from './using.ts';
 import { mayHoldDirective } from './words.ts';
 
 export interface TransformOptions {
@@ -34,11 +37,12 @@ export interface SourceMap {
 }
 
 /**
- * Turns marked functions into calls of the runtime. Null: the file holds no directive. Throws what the parser throws
+ * Turns marked functions into calls of the runtime, and makes classes known that say how they are recorded. Null: the
+ * file holds neither. Throws what the parser throws
  * on a syntax error. A function whose directive is a problem (`check/`) is left as it is.
  */
 export async function transformDirectives({ code, file, id }: TransformOptions): Promise<TransformResult | null> {
-  if (!mayHoldDirective(code)) return null;
+  if (!mayHoldDirective(code) && !mayHoldClass(code)) return null;
   const babel = loadBabel();
   const ast = babel.parseSync(code, { ...BARE, filename: id, parserOpts: parserOptions(file) });
   if (!ast) return null;
@@ -50,10 +54,13 @@ export async function transformDirectives({ code, file, id }: TransformOptions):
   const result = steps.map((one) => ({ id: idOf(rewrite, one), name: stepName(one), line: positionOf(one.node).line }));
   const workflows = valid.filter((one) => isWorkflow(one) && exportNameOf(one, exported) !== null);
   const workflow = findWorkflow(file, workflows, exported);
-  if (steps.length === 0 && !workflow) return null;
+  const classes = mayHoldClass(code) ? findClasses(ast.program) : [];
+  if (steps.length === 0 && !workflow && classes.length === 0) return null;
   for (const one of valid) dropDirective(one);
+  for (const one of classes) registerClass(rewrite, one);
   for (const one of steps) rewriteStep(rewrite, one);
   if (workflow) for (const one of workflows) markWorkflow(rewrite, one, workflow.name);
+  if (mayHoldUsing(code)) lowerUsing(babel.types, ast.program);
   ast.program.body.unshift(importRuntime(rewrite));
   const output = babel.transformFromAstSync(ast, code, { ...BARE, ...OUTPUT, filename: id, sourceFileName: id });
   if (!output?.code || !output.map) return null;
@@ -154,6 +161,16 @@ function wrapMethod(rewrite: Rewrite, marked: MarkedFunction, node: t.ClassMetho
   const place = () => t.memberExpression(t.cloneNode(owner), t.cloneNode(node.key as t.Expression), !isName);
   const assignment = t.assignmentExpression('=', place(), createStep(rewrite, marked, place()));
   body.body.unshift(t.staticBlock([t.expressionStatement(assignment)]));
+}
+
+/** In the class itself, so that it is known as soon as there can be an instance. */
+function registerClass(rewrite: Rewrite, { node, name }: RecordableClass): void {
+  const { t, file } = rewrite;
+  const call = t.callExpression(member(rewrite, 'registerClass'), [
+    t.thisExpression(),
+    t.stringLiteral(stepId(file, name)),
+  ]);
+  node.body.body.unshift(t.staticBlock([t.expressionStatement(call)]));
 }
 
 function createStep(rewrite: Rewrite, marked: MarkedFunction, implementation: t.Expression): t.Expression {

@@ -45,6 +45,9 @@ const HOST_MODULES: Record<string, HostModule> = {
   '@svc/runtime/internal': 'internal',
   workflow: 'index',
   'workflow/api': 'index',
+  'workflow/errors': 'index',
+  '@workflow/errors': 'index',
+  '@workflow/serde': 'index',
 };
 
 const EXTERNAL = { index: '@svc/runtime', internal: '@svc/runtime/internal' } as const;

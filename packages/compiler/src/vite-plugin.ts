@@ -24,7 +24,7 @@ export function svcPlugin({ root, cacheDir, runtimeGlobal = false }: SvcPluginOp
     name: 'svc',
     enforce: 'pre',
     resolveId: {
-      filter: { id: /^(?:@svc\/runtime(?:\/internal)?|workflow(?:\/api)?)$/ },
+      filter: { id: /^(?:@svc\/runtime(?:\/internal)?|workflow(?:\/api|\/errors)?|@workflow\/(?:serde|errors))$/ },
       handler: (source) => resolveHostModule(source, runtimeGlobal),
     },
     load: {
@@ -36,8 +36,11 @@ export function svcPlugin({ root, cacheDir, runtimeGlobal = false }: SvcPluginOp
       },
     },
     transform: {
-      // The parser decides; this only keeps the modules without a directive from crossing into JavaScript.
-      filter: { id: { include: /\.[mc]?[jt]sx?(?:\?|$)/, exclude: /\/node_modules\// }, code: /use (?:step|workflow)/ },
+      // The parser decides; this only keeps the modules without a directive or a class of ours from crossing into JavaScript.
+      filter: {
+        id: { include: /\.[mc]?[jt]sx?(?:\?|$)/, exclude: /\/node_modules\// },
+        code: /use (?:step|workflow)|WORKFLOW_SERIALIZE|workflow-serialize/,
+      },
       async handler(code, id) {
         const [path = id] = id.split('?');
         const file = relative(base, path).split(sep).join('/');

@@ -37,7 +37,7 @@ function checkWorkflow({ name, file }: ScannedEntry, facts: FileFacts | undefine
   const [first, ...others] = facts.workflows.filter(({ exportName }) => exportName !== null);
   const found: FoundIn[] = [];
   for (const { exportName, line, column } of others) {
-    const message = `"${exportName}" is a second 'use workflow' function; the first is "${first?.exportName}". Keep one per file and move the other to a file of its own.`;
+    const message = `"${exportName}" is a second 'use workflow' function; the first is "${first?.exportName}". Keep one per file: move "${exportName}" to "workflows/${fileNameOf(exportName)}.workflow.ts", and steps that both use to a module both import.`;
     found.push({ code: 'workflow_duplicate', message, file, line, column });
   }
   for (const { exportName, line, column } of facts.workflows) {
@@ -48,6 +48,12 @@ function checkWorkflow({ name, file }: ScannedEntry, facts: FileFacts | undefine
   if (facts.workflows.length > 0 || facts.findings.some(({ code }) => EXPLAINS_MISSING.has(code))) return found;
   const message = `The workflow "${name}" has no function marked 'use workflow'. Export one async function whose body begins with 'use workflow'.`;
   return [{ code: 'workflow_missing', message, file, ...TOP }];
+}
+
+/** `sendInvoiceWorkflow` → `send-invoice`. */
+function fileNameOf(exportName: string | null): string {
+  const words = (exportName ?? '').replace(/Workflow$/, '').replace(/([a-z\d])([A-Z])/g, '$1-$2');
+  return words === '' || words === 'default' ? '<name>' : words.toLowerCase();
 }
 
 function checkOther(file: string, facts: FileFacts): FoundIn[] {

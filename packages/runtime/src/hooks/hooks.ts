@@ -1,11 +1,17 @@
 import { Decision } from '../approvals/approvals.ts';
-import type { Approvals } from '../approvals/approvals.ts';
+import type { Approvals, Decider } from '../approvals/approvals.ts';
+import { readBytes } from '../engine/bodies.ts';
 import type { Engine } from '../engine/engine.ts';
+import { newToken } from '../engine/ids.ts';
 import type { HookRow, Journal } from '../engine/journal.ts';
-import { decode } from '../engine/serialize.ts';
-import { BoxError } from '../errors.ts';
+import { decode, digestOf, encode } from '../engine/serialize.ts';
+import { askAnswer } from '../engine/values.ts';
+import { fromAnswer } from '../engine/webhook-answer.ts';
+import type { StoredAnswer } from '../engine/webhook-answer.ts';
+import { BoxError, idempotencyConflict } from '../errors.ts';
 import { toIso, toJsonValue } from '../runs/json-value.ts';
 import { parseWith } from '../schema/schema.ts';
+import { waitForAnswer } from './answer.ts';
 
 export interface ResumeReceipt {
   runId: string;
@@ -14,40 +20,36 @@ export interface ResumeReceipt {
 
 export interface Hooks {
   /** Resumes the hook of the token. A hook takes any JSON; an approval takes a decision. */
-  resume(token: string, payload: unknown, by: string): Promise<ResumeReceipt>;
-  /** Resumes a webhook: here the token is the credential, and no other kind of hook is found. */
-  call(token: string, request: WebhookRequest): Promise<WebhookAnswer>;
-}
-
-/** What a webhook's await gives. */
-export interface WebhookRequest {
-  method: string;
-  url: string;
-  headers: Record<string, string>;
-  /** Parsed when it was JSON, else text. */
-  body: unknown;
-}
-
-export interface WebhookAnswer {
-  status: number;
-  headers: Record<string, string>;
-  body: string;
+  resume(token: string, payload: unknown, decider: Decider): Promise<ResumeReceipt>;
+  /** Throws unless there is a webhook with this token. Resumes nothing. */
+  checkWebhook(token: string): Promise<void>;
+  /** As an author's code does it: only a hook, with a value of any kind. */
+  resumeFromCode(token: string, payload: unknown): Promise<void>;
+  /**
+   * Resumes a webhook: here the token is the credential, and no other kind of hook is found. Answers what its workflow
+   * says; a manual answer is waited for, and `webhook_unanswered` where none comes.
+   */
+  call(token: string, request: Request): Promise<Response>;
 }
 
 export interface HooksOptions {
   journal: Journal;
   engine: Engine;
   approvals: Approvals;
+  /** Milliseconds a manual answer is waited for. Default 30,000. */
+  answerMs?: number;
 }
 
-export function createHooks({ journal, engine, approvals }: HooksOptions): Hooks {
+const BODY_BYTES = 1_048_576;
+
+export function createHooks({ journal, engine, approvals, answerMs = 30_000 }: HooksOptions): Hooks {
   const find = async (token: string, isWanted: (hook: HookRow) => boolean): Promise<HookRow> => {
     const hook = await journal.hooks.find(token);
     if (!hook || !isWanted(hook)) throw new BoxError('hook_not_found', 'There is no hook with this token.');
     return hook;
   };
   return {
-    async resume(token, payload, by) {
+    async resume(token, payload, decider) {
       const hook = await find(token, ({ kind }) => kind !== 'webhook');
       if (hook.kind === 'approval') {
         const parsed = await parseWith(Decision, payload);
@@ -55,29 +57,45 @@ export function createHooks({ journal, engine, approvals }: HooksOptions): Hooks
           throw new BoxError('invalid_request', 'An approval is resumed with { "decision": "approve" | "reject" }.', {
             details: { issues: parsed.issues },
           });
-        const { runId } = await approvals.decide(token, parsed.value as Decision, by);
+        const { runId } = await approvals.decide(token, parsed.value as Decision, decider);
         return { runId, status: 'resumed' };
       }
-      await resumeOnce(engine, token, payload);
+      await resumeOnce(engine, token, payload, decider.idempotencyKey);
       return { runId: hook.runId, status: 'resumed' };
+    },
+    async checkWebhook(token) {
+      await find(token, ({ kind }) => kind === 'webhook');
+    },
+    async resumeFromCode(token, payload) {
+      await find(token, ({ kind }) => kind === 'hook');
+      await resumeOnce(engine, token, payload);
     },
     async call(token, request) {
       const hook = await find(token, ({ kind }) => kind === 'webhook');
-      await resumeOnce(engine, token, request);
-      const { respondWith } = (hook.detail ? decode(hook.detail) : {}) as { respondWith?: Partial<WebhookAnswer> };
-      return { status: 202, headers: {}, body: '', ...respondWith };
+      const { respondWith } = decode(hook.detail ?? encode({}, 'detail')) as { respondWith: StoredAnswer | 'manual' };
+      await readBytes(request, BODY_BYTES);
+      if (respondWith !== 'manual') {
+        await resumeOnce(engine, token, request);
+        return fromAnswer(respondWith);
+      }
+      const answer = { runId: hook.runId, stream: `webhook:${newToken()}` };
+      await resumeOnce(engine, token, askAnswer(request, answer.stream));
+      return waitForAnswer(answer, { engine, journal, waitMs: answerMs });
     },
   };
 }
 
 // --- internal ---
 
-async function resumeOnce(engine: Engine, token: string, payload: unknown): Promise<void> {
-  const result = await engine.resumeHook(token, payload);
-  if (result?.outcome === 'resumed') return;
+async function resumeOnce(engine: Engine, token: string, payload: unknown, key?: string): Promise<void> {
+  const digest = () => digestOf(encode(payload, 'body'));
+  const options = key === undefined ? {} : { idempotency: { key, digest: digest() } };
+  const result = await engine.resumeHook(token, payload, options);
+  if (result?.outcome === 'resumed' || result?.outcome === 'repeated') return;
+  if (result?.outcome === 'idempotency_conflict') throw idempotencyConflict(key);
   if (result?.outcome === 'already')
     throw new BoxError('already_decided', 'This hook has been resumed before.', {
       details: { at: toIso(result.event.at), payload: toJsonValue(decode(result.event.payload)) },
     });
-  throw new BoxError('hook_closed', 'The run that made this hook has ended.');
+  throw new BoxError('hook_closed', 'This hook is closed: its run has ended, or has let go of it.');
 }

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { operation } from '../operations/define.ts';
+import { IDEMPOTENCY_HEADER, IdempotencyKey, withoutUndefined } from '../operations/inputs.ts';
 
 export const resumeHook = operation({
   id: 'hooks.resume',
@@ -10,7 +11,9 @@ export const resumeHook = operation({
   permission: 'hitl:decide',
   copilot: 'no: token in the path',
   body: 'payload',
-  input: z.strictObject({ token: z.string(), payload: z.unknown() }),
+  headers: IDEMPOTENCY_HEADER,
+  input: z.strictObject({ token: z.string(), payload: z.unknown(), idempotencyKey: IdempotencyKey }),
   output: z.object({ runId: z.uuid(), status: z.literal('resumed') }),
-  handle: ({ hooks }, { token, payload }) => hooks.resume(token, payload, 'owner'),
+  handle: ({ hooks }, { token, payload, idempotencyKey }) =>
+    hooks.resume(token, payload, withoutUndefined({ by: 'owner', idempotencyKey })),
 });

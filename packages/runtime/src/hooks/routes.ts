@@ -1,42 +1,44 @@
 import type { H3, H3Event } from 'h3';
+import { keepBytes } from '../engine/bodies.ts';
 import { mountRoute } from '../http/app.ts';
 import type { RouteEntry } from '../http/app.ts';
-import { inspectJson, isJsonType, readText } from '../http/body.ts';
+import { inspectJson, isJsonType, readBody } from '../http/body.ts';
 import type { Hooks } from './hooks.ts';
 
 export const WEBHOOK_PREFIX = '/api/webhooks/';
 
-const ROUTE: RouteEntry = {
-  method: 'POST',
+const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
+
+export const WEBHOOK_ROUTES: RouteEntry[] = METHODS.map((method) => ({
+  method,
   path: `${WEBHOOK_PREFIX}:token`,
   summary: 'Resume a webhook; the token is the credential',
-};
-export const WEBHOOK_ROUTES: RouteEntry[] = [ROUTE];
+}));
 
-/** The address an outside service calls: any body, and the token in the path is what lets it in. */
+/** The address an outside service calls: any method and any body, and the token in the path is what lets it in. */
 export function mountWebhooks(app: H3, hooks: Hooks): void {
-  mountRoute(app, ROUTE, async (event: H3Event) => {
-    const { req } = event;
-    const text = await readText(req);
-    const answer = await hooks.call(event.context.params?.token ?? '', {
-      method: req.method,
-      url: req.url,
-      headers: Object.fromEntries(req.headers),
-      body: isJsonType(req.headers.get('content-type')) ? parseOrText(text) : text,
+  for (const route of WEBHOOK_ROUTES)
+    mountRoute(app, route, async (event: H3Event) => {
+      const token = event.context.params?.token ?? '';
+      if (event.req.method !== 'HEAD') return hooks.call(token, await takeRequest(event.req));
+      // Whoever asks whether the address is there is no caller.
+      await hooks.checkWebhook(token);
+      return new Response(null, { status: 204 });
     });
-    return new Response(answer.body === '' ? null : answer.body, { status: answer.status, headers: answer.headers });
-  });
 }
 
 // --- internal ---
 
-function parseOrText(text: string): unknown {
-  const value = tryParse(text);
-  inspectJson(value);
-  return value;
+/** The request without its connection, and with all of its body. JSON is refused here where reading it would do harm. */
+async function takeRequest(req: Request): Promise<Request> {
+  const bytes = await readBody(req);
+  const { method, url, headers } = req;
+  if (isJsonType(headers.get('content-type'))) inspectJson(parseOrText(bytes.toString('utf8')));
+  const body = bytes.length === 0 || method === 'GET' ? null : new Uint8Array(bytes);
+  return keepBytes(new Request(url, { method, headers: [...headers], body }), body);
 }
 
-function tryParse(text: string): unknown {
+function parseOrText(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

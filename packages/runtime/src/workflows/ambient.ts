@@ -1,23 +1,26 @@
 import type { Ambient } from '../engine/handle.ts';
-import type { Engine } from '../engine/engine.ts';
 import { childFailed } from '../engine/outcome.ts';
 import { decode } from '../engine/serialize.ts';
 import type { ServicesInfo } from '../health/health.ts';
+import type { Jobs } from '../jobs/jobs.ts';
+import { createBoxClient } from './box-client.ts';
+import type { BoxClientOptions } from './box-client.ts';
 import type { Workflows } from './workflows.ts';
 
 /** Rooms are handed as functions: the engine they stand on is made before them. */
-export interface AmbientOptions {
+export interface AmbientOptions extends BoxClientOptions {
   workflows(): Workflows;
-  engine(): Engine;
   services(): ServicesInfo;
+  jobs(): Pick<Jobs, 'schedule' | 'unschedule'>;
 }
 
 const WAIT_MS = 60_000;
 
 /** What workflows, steps and tools reach of this box. */
-export function createAmbient({ workflows, engine, services }: AmbientOptions): Ambient {
+export function createAmbient(options: AmbientOptions): Ambient {
+  const { workflows, engine, services, jobs } = options;
   return {
-    startWorkflow: (name, input, options) => workflows().start(name, input, { trigger: 'workflow', ...options }),
+    startWorkflow: (name, input, how) => workflows().start(name, input, { trigger: 'workflow', ...how }),
     async waitForRun(started) {
       if (started.status === 'queued')
         throw new Error('The start is queued; wait for it in a workflow body, which can be suspended.');
@@ -27,6 +30,10 @@ export function createAmbient({ workflows, engine, services }: AmbientOptions): 
         if (run.status === 'completed') return run.output === null ? undefined : decode(run.output);
       }
     },
+    schedule: (request) => jobs().schedule(request),
+    unschedule: (id) => jobs().unschedule(id),
     webhookUrl: (token) => `${services().agent.url}/api/webhooks/${token}`,
+    startUrl: (name) => `${services().agent.url}/api/workflows/${name}/start`,
+    client: createBoxClient(options),
   };
 }

@@ -2,12 +2,14 @@ import type { H3, H3Event } from 'h3';
 import type { Engine } from '../engine/engine.ts';
 import type { Journal, RunRow } from '../engine/journal.ts';
 import { isFinal } from '../engine/journal.ts';
+import { STREAM_END } from '../engine/run-stream.ts';
 import { decode } from '../engine/serialize.ts';
 import { BoxError } from '../errors.ts';
 import type { RouteEntry } from '../http/app.ts';
 import { mountRoute } from '../http/app.ts';
 import { readJson } from '../http/body.ts';
 import { answerSse } from '../http/sse.ts';
+import { IdempotencyKey, withoutUndefined } from '../operations/inputs.ts';
 import { toJsonValue } from '../runs/json-value.ts';
 import { toRun } from '../runs/run.ts';
 import type { Workflows } from './workflows.ts';
@@ -26,18 +28,21 @@ const ROUTE: RouteEntry = {
 export const CHAT_ROUTES: RouteEntry[] = [ROUTE];
 
 const BATCH = 100;
-/** Another replica may write the frames; then the journal is looked at this often. */
-const POLL_MS = 250;
+const RECONNECT = 'retry: 2000\n\n';
+/** Tells the client of a box that goes away when to come back. */
+const RETRY_HINT = 'retry: 1000\n\n';
 
 /**
  * One event stream per run: `run` names it, `frame` carries what a step wrote to the default stream, `end` carries
- * status, output and error. Each event has an id `<runId>:<n>`; sent back as Last-Event-ID it goes on after that one.
+ * status, output and error. Each event has an id `<runId>:<n>`; sent back as Last-Event-ID (or `?lastEventId=`) it goes
+ * on after that one. An id the journal has nothing to go on from is answered with `reset`, and then with what there is.
+ * This holds on any replica: a box that shuts down ends the stream with a `retry` hint and no `end`.
  */
 export function mountWorkflowChat(app: H3, options: WorkflowChatOptions): void {
   mountRoute(app, ROUTE, async (event: H3Event) => {
     const name = decodeURIComponent(event.context.params?.name ?? '');
     options.workflows.requireChat(name);
-    const lastEvent = event.req.headers.get('last-event-id');
+    const lastEvent = event.req.headers.get('last-event-id') ?? event.url.searchParams.get('lastEventId');
     const position = lastEvent
       ? await resume(lastEvent, name, options.journal)
       : await begin(event, name, options.workflows);
@@ -52,63 +57,69 @@ interface Position {
   runId: string;
   /** The last event the client has: 0 is `run`. Undefined: none. */
   after: number | undefined;
+  /** The client is to forget what it has. */
+  isReset?: boolean;
 }
 
 async function begin(event: H3Event, name: string, workflows: Workflows): Promise<Position> {
   const input = await readJson(event.req, { emptyAs: {} });
-  const idempotencyKey = event.req.headers.get('idempotency-key');
-  const receipt = await workflows.start(name, input, {
-    trigger: 'chat',
-    ...(idempotencyKey ? { idempotencyKey } : {}),
-  });
+  const idempotencyKey = readKey(event);
+  const receipt = await workflows.start(name, input, withoutUndefined({ trigger: 'chat' as const, idempotencyKey }));
   if (receipt.status === 'started') return { runId: receipt.runId, after: undefined };
   throw new BoxError('workflow_busy', `Workflow "${name}" runs one at a time, and this start waits in its queue.`, {
     details: { triggerId: receipt.triggerId },
   });
 }
 
+function readKey(event: H3Event): string | undefined {
+  const key = IdempotencyKey.safeParse(event.req.headers.get('idempotency-key') ?? undefined);
+  if (key.success) return key.data;
+  throw new BoxError('invalid_request', 'An Idempotency-Key has 1 to 256 characters.');
+}
+
 async function resume(lastEvent: string, name: string, journal: Journal): Promise<Position> {
   const [, runId = '', after] = /^([\da-f-]{36}):(\d{1,15})$/.exec(lastEvent) ?? [];
   if (after === undefined) throw new BoxError('invalid_request', `"${lastEvent}" is no event id of this stream.`);
   const run = await journal.getRun(runId);
-  if (run?.name === name && run.kind === 'workflow') return { runId, after: Number(after) };
+  // The run was deleted, or the journal is an older copy that has not come as far.
+  if (!run) return { runId, after: 0, isReset: true };
+  if (run.name === name && run.kind === 'workflow') {
+    const isKnown = await hasChunk(journal, runId, Number(after));
+    return { runId, after: isKnown ? Number(after) : 0, isReset: !isKnown };
+  }
   throw new BoxError('run_not_found', `There is no run "${runId}" of workflow "${name}".`);
 }
 
+async function hasChunk(journal: Journal, runId: string, n: number): Promise<boolean> {
+  if (n === 0) return true;
+  const [chunk] = await journal.chunks.read(runId, 'default', { after: n - 1, limit: 1 });
+  return chunk?.n === n;
+}
+
 async function* frames(
-  { runId, after }: Position,
+  { runId, after, isReset }: Position,
   { engine, journal }: WorkflowChatOptions,
   signal: AbortSignal,
 ): AsyncGenerator<string> {
+  const stop = AbortSignal.any([signal, engine.closing]);
+  yield RECONNECT;
+  if (isReset) yield toEvent('reset', `${runId}:0`, { runId });
   if (after === undefined) yield toEvent('run', `${runId}:0`, { runId });
   let last = after ?? 0;
   while (!signal.aborted) {
-    const changed = nextChange(engine, runId, signal);
+    const changed = engine.nextChange(runId, stop);
     // The run is read before its frames: what it wrote before it ended is among them.
     const run = await journal.getRun(runId);
     const chunks = await journal.chunks.read(runId, 'default', { after: last, limit: BATCH });
     for (const { n, payload } of chunks) {
-      yield toEvent('frame', `${runId}:${n}`, toJsonValue(decode(payload)));
+      if (payload !== STREAM_END) yield toEvent('frame', `${runId}:${n}`, toJsonValue(decode(payload)));
       last = n;
     }
     if (chunks.length > 0) continue;
     if (!run || isFinal(run.status)) return yield toEvent('end', `${runId}:${last}`, toEnd(run));
+    if (engine.closing.aborted) return yield RETRY_HINT;
     await changed;
   }
-}
-
-function nextChange(engine: Engine, runId: string, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const done = () => {
-      clearTimeout(timer);
-      stop();
-      signal.removeEventListener('abort', done);
-      resolve();
-    };
-    const timer = setTimeout(done, POLL_MS);
-    const stop = engine.watch(runId, done);
-    signal.addEventListener('abort', done, { once: true });
-  });
 }
 
 function toEnd(row: RunRow | undefined) {

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { operation } from '../operations/define.ts';
+import { IDEMPOTENCY_HEADER, IdempotencyKey, withoutUndefined } from '../operations/inputs.ts';
 
 const Problem = z.object({
   code: z.string(),
@@ -88,20 +89,15 @@ export const startWorkflow = operation({
   cli: 'workflows start',
   status: 202,
   body: 'input',
-  headers: { 'idempotency-key': 'idempotencyKey' },
+  headers: IDEMPOTENCY_HEADER,
   input: z.strictObject({
     name,
     input: z.unknown(),
-    idempotencyKey: z
-      .string()
-      .min(1)
-      .max(256)
-      .optional()
-      .describe('The same key answers the same receipt for 24 hours'),
+    idempotencyKey: IdempotencyKey,
   }),
   output: StartReceipt,
   handle: ({ workflows }, { name: workflow, input, idempotencyKey }) =>
-    workflows.start(workflow, input, { trigger: 'api', ...(idempotencyKey === undefined ? {} : { idempotencyKey }) }),
+    workflows.start(workflow, input, withoutUndefined({ trigger: 'api' as const, idempotencyKey })),
 });
 
 export const listQueue = operation({

@@ -5,7 +5,7 @@ import type { Body } from '../engine/execution.ts';
 import type { CreateResult, Journal, RunRow, RunTrigger } from '../engine/journal.ts';
 import { isFinal } from '../engine/journal.ts';
 import { decode } from '../engine/serialize.ts';
-import { BoxError } from '../errors.ts';
+import { BoxError, idempotencyConflict } from '../errors.ts';
 import type { Problem } from '../manifest.ts';
 import { toIso, toJsonValue } from '../runs/json-value.ts';
 import type { JsonSchema } from '../schema/schema.ts';
@@ -42,6 +42,8 @@ export interface StartOptions {
   trigger: RunTrigger;
   idempotencyKey?: string;
   parentRunId?: string;
+  /** The input is `{ args }`; a workflow with a schema takes the first of them. */
+  isSpread?: boolean;
 }
 
 export interface Workflows {
@@ -49,8 +51,14 @@ export interface Workflows {
   get(name: string): WorkflowSummary;
   schema(name: string): Promise<{ input: JsonSchema | null; output: JsonSchema | null }>;
   start(name: string, input: unknown, options: StartOptions): Promise<StartReceipt>;
-  /** A new run of a finished one. Throws `run_not_found`, and `run_not_final` while it goes on. */
-  retry(runId: string, from: 'failed-step' | 'start'): Promise<StartReceipt>;
+  /**
+   * A new run of a finished one; or, from the start, of a blocked one, which ends as cancelled then. Throws
+   * `run_not_found`, `run_not_final` while it goes on, and `run_not_retryable` for an
+   * agent's turn.
+   */
+  retry(runId: string, from: 'failed-step' | 'start', idempotencyKey?: string): Promise<StartReceipt>;
+  /** The input as the workflow will get it. Throws what a start with it would. */
+  check(name: string, input: unknown): Promise<unknown>;
   /** Throws as a start would, and `workflow_not_chat` when the workflow holds no conversation. */
   requireChat(name: string): void;
   /** Queued starts of a serial workflow, in the order they will begin. */
@@ -69,6 +77,15 @@ export interface WorkflowsOptions {
 const QUEUE_LIMIT = 1_000;
 
 export function createWorkflows({ catalog, engine, journal, isArmed }: WorkflowsOptions): Workflows {
+  /** A blocked run that is begun anew ends as cancelled: its lock is free for the new one. */
+  const giveUp = async (run: RunRow, from: 'failed-step' | 'start'): Promise<void> => {
+    if (from !== 'start')
+      throw new BoxError(
+        'run_not_final',
+        `The run is blocked: no step of it has failed. Retry it with "from": "start", or resume it on the current code.`,
+      );
+    await engine.cancel(run.runId, Object.assign(new Error('The run was begun anew.'), { code: 'run_restarted' }));
+  };
   const find = (name: string): LoadedWorkflow => {
     const workflow = catalog.findWorkflow(name);
     if (!workflow) throw workflowNotFound(name, catalog);
@@ -91,10 +108,11 @@ export function createWorkflows({ catalog, engine, journal, isArmed }: Workflows
         output: outputSchema ? await toJsonSchema(outputSchema, 'output') : null,
       };
     },
-    async start(name, input, options) {
+    async start(name, input, given) {
       if (!isArmed()) throw notArmed();
       const workflow = definitionOf(find(name));
-      const value = await checkInput(name, workflow, input);
+      const { isSpread, ...options } = given;
+      const value = await checkInput(name, workflow, isSpread ? firstOf(workflow, input) : input);
       const { idempotencyKey: key } = options;
       // A caller's key can never be one that the box makes for a timer or a child.
       const keyed = key === undefined ? {} : { idempotencyKey: `${options.trigger} ${key}` };
@@ -111,17 +129,22 @@ export function createWorkflows({ catalog, engine, journal, isArmed }: Workflows
       );
       return toAnswer(name, result, options.idempotencyKey);
     },
-    async retry(runId, from) {
+    async check(name, input) {
+      return checkInput(name, definitionOf(find(name)), input);
+    },
+    async retry(runId, from, idempotencyKey) {
       if (!isArmed()) throw notArmed();
       const run = await journal.getRun(runId);
       if (!run) throw new BoxError('run_not_found', `There is no run "${runId}".`);
-      if (!isFinal(run.status) || run.kind !== 'workflow')
-        throw new BoxError('run_not_final', `The run is ${run.status}; a workflow run that has ended can be retried.`);
-      const { serial } = definitionOf(find(run.name));
-      return toAnswer(
-        run.name,
-        await place(run.name, serial, decode(run.input), (lock) => engine.retry(run, from, lock)),
-      );
+      if (run.kind !== 'workflow') throw notRetryable();
+      if (run.status === 'blocked') await giveUp(run, from);
+      else if (!isFinal(run.status))
+        throw new BoxError('run_not_final', `The run is ${run.status}; a run that has ended can be retried.`);
+      const { serial: policy } = definitionOf(find(run.name));
+      const keyed = idempotencyKey === undefined ? {} : { idempotencyKey };
+      const begin = (serial?: StartRequest['serial']) =>
+        engine.retry(run, from, { ...keyed, ...(serial && { serial }) });
+      return toAnswer(run.name, await place(run.name, policy, decode(run.input), begin), idempotencyKey);
     },
     requireChat(name) {
       if (!isArmed()) throw notArmed();
@@ -220,6 +243,10 @@ async function checkInput(name: string, workflow: WorkflowDefinition, input: unk
   });
 }
 
+function firstOf({ inputSchema }: WorkflowDefinition, input: unknown): unknown {
+  return inputSchema && isArgs(input) ? input.args[0] : input;
+}
+
 function definitionOf({ entry, definition, problem }: LoadedWorkflow): WorkflowDefinition {
   if (definition) return definition;
   const place = problem ? `${problem.file}:${problem.line}: ${problem.message}` : 'It did not load.';
@@ -244,8 +271,10 @@ function notArmed(): BoxError {
   );
 }
 
-function idempotencyConflict(key = ''): BoxError {
-  return new BoxError('idempotency_conflict', `The Idempotency-Key "${key}" has been used with another input.`);
+function notRetryable(): BoxError {
+  const message =
+    'The run is a turn of an agent: its client was answered, and asks again by sending its messages again.';
+  return new BoxError('run_not_retryable', message);
 }
 
 function busy(name: string, holder: RunRow): BoxError {

@@ -1,0 +1,33 @@
+import { currentContext } from '../engine/context.ts';
+import type { BoxClient } from '../engine/handle.ts';
+import { encode } from '../engine/serialize.ts';
+import { listUnread, readAll } from '../engine/settle.ts';
+import { ONCE } from '../engine/step.ts';
+
+export interface BoxCall<T> {
+  /** What the author called: `run.status`. */
+  caller: string;
+  /** What tells the call from another of the same name. */
+  input: unknown;
+  work(client: BoxClient, signal: AbortSignal): Promise<T>;
+}
+
+/** Asks the box that runs this code. In a workflow body the answer is recorded, like a step's. */
+export function inBox<T>({ caller, input, work }: BoxCall<T>): Promise<T> {
+  const context = currentContext();
+  if (!context) throw new Error(`${caller} works in a workflow, a step or a tool.`);
+  const { execution } = context;
+  const { client } = execution.ambient;
+  if (context.kind === 'step') return readAll(listUnread(input)).then(() => work(client, context.signal));
+  return execution.invoke({
+    kind: 'step',
+    stepId: caller,
+    input: encode({ args: input }, caller),
+    action: {
+      type: 'run',
+      name: caller,
+      policy: ONCE,
+      run: ({ signal }) => work(client, signal),
+    },
+  }) as Promise<T>;
+}

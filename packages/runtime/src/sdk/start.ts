@@ -1,0 +1,31 @@
+import { startWorkflow } from '../engine/ambient.ts';
+import { holdsWritable } from '../engine/settle.ts';
+import { workflowNameOf } from '../workflows/mark.ts';
+import { Run } from './run.ts';
+
+/** Of the Workflow SDK's options none means anything here: a box runs the code it was built with. */
+export type StartOptions = Record<string, unknown>;
+
+/**
+ * Starts a workflow by its function, with positional arguments; where it has an `inputSchema` the first one is its
+ * input. Works in workflows, steps and tools. In a body the start is recorded; in a step it has the step's idempotency
+ * key: either way it happens once.
+ */
+export function start<A extends unknown[], R>(
+  workflow: (...args: A) => Promise<R>,
+  args: A,
+  options?: StartOptions,
+): Promise<Run<R>>;
+export function start<R>(workflow: () => Promise<R>, options?: StartOptions): Promise<Run<R>>;
+export async function start<R>(workflow: unknown, given?: unknown): Promise<Run<R>> {
+  const name = workflowNameOf(workflow);
+  if (name === undefined)
+    throw new TypeError(
+      `start() takes a workflow: the function marked 'use workflow' of a file "workflows/<name>.workflow.ts".`,
+    );
+  const args: unknown[] = Array.isArray(given) ? given : [];
+  if (holdsWritable(args))
+    throw new TypeError(`A stream of this run cannot be written to by "${name}". Let it use getWritable() of its own.`);
+  const started = await startWorkflow(name, { args }, { isSpread: true });
+  return new Run<R>(started.status === 'started' ? started.runId : started.triggerId);
+}
