@@ -42,6 +42,8 @@ export interface TestBoxOptions extends TestProgram {
   defaultModel?: string;
   /** An earlier box's journal file, for a restart. */
   journalPath?: string;
+  /** Instead of a SQLite file; closed with the box. */
+  journal?: Journal;
   options?: Partial<BoxOptions>;
 }
 
@@ -236,8 +238,8 @@ async function openTestBox(setup: TestBoxOptions, model: ModelServer): Promise<T
   onTestFinished(async () => {
     for (const close of closers.reverse()) await close();
   });
-  const journalPath = setup.journalPath ?? (await newJournalPath((close) => closers.push(close)));
-  const journal = await openSqliteJournal({ path: journalPath });
+  const journalPath = setup.journalPath ?? (setup.journal ? '' : await newJournalPath((close) => closers.push(close)));
+  const journal = setup.journal ?? (await openSqliteJournal({ path: journalPath }));
   const logs: Record<string, unknown>[] = [];
   const scripted: ProviderSettings = { baseUrl: model.url, apiKey: 'provider-key' };
   const { provider = 'environment', defaultModel = 'test/scripted' } = setup;

@@ -46,6 +46,7 @@ describe('an approval', () => {
       approvalId: expect.stringMatching(/^[\w-]{43}$/),
       source: 'workflow',
       runId: expect.any(String),
+      sessionId: null,
       title: 'Ship it?',
       payload: { order: 'A-1' },
       status: 'pending',
@@ -231,6 +232,36 @@ describe('an approval', () => {
   });
 });
 
+describe('a retry of a run that was waiting for a person', () => {
+  test('asks again under the same id, with the whole time, over a restart', async () => {
+    let broken = true;
+    const fail = toStep('fail', () => {
+      if (broken) throw Object.assign(new Error('No.'), { fatal: true });
+      return 'went well';
+    });
+    const workflows = { ask: { run: async () => Promise.all([ask({ timeout: '1 hour' }), fail()]) } };
+    const first = await boxes.open({ workflows });
+    const failed = await finish(first, await startWorkflow(first, 'ask'));
+    const [before] = await list(first);
+    expect(before).toMatchObject({ status: 'cancelled', runId: failed.runId });
+    await until(() => Date.now() > Date.parse(String(failed.endedAt)) + 100);
+    broken = false;
+    const retry = await call(first, `POST /api/runs/${String(failed.runId)}/retry`);
+    const runId = String(retry.body.runId);
+    await until(async () => (await list(first, '?status=pending')).length === 1);
+    const [again] = await list(first, '?status=pending');
+    expect(again).toMatchObject({ approvalId: before?.approvalId, runId });
+    const whole = Date.parse(String(again?.expiresAt)) - Date.parse(String(again?.createdAt));
+    expect(Math.abs(whole - 3_600_000)).toBeLessThan(50);
+    await untilStatus(first, runId, 'waiting');
+    expect(await getRun(first, runId)).toMatchObject({ waitingFor: { until: again?.expiresAt } });
+    const box = await first.restart();
+    expect((await list(box, '?status=pending'))[0]?.expiresAt).toBe(again?.expiresAt);
+    await decide(box, String(again?.approvalId), { decision: 'approve' });
+    expect((await finish(box, runId)).output).toMatchObject([{ approved: true }, 'went well']);
+  });
+});
+
 describe('the list of approvals', () => {
   test('has the pending first, then the newest, and is filtered and cut as asked', async () => {
     const box = await open();
@@ -245,6 +276,43 @@ describe('the list of approvals', () => {
     expect((await list(box, '?status=pending')).map(({ approvalId }) => approvalId)).toEqual([two, zero]);
     expect(await list(box, '?status=expired')).toEqual([]);
     expect((await list(box, '?limit=1')).map(({ approvalId }) => approvalId)).toEqual([two]);
+  });
+
+  test('is read page by page: none is left out, and one that comes meanwhile moves none', async () => {
+    const box = await open();
+    const ids: string[] = [];
+    for (let n = 0; n < 5; n++) ids.unshift((await askOne(box, { title: `Number ${n}?` })).approvalId);
+    const [newest = ''] = ids;
+    await decide(box, newest, { decision: 'approve' });
+    const seen: string[] = [];
+    let cursor = '';
+    for (let page = 0; page < 3; page++) {
+      const { body } = await call<{ items: Approval[]; nextCursor: string | null }>(
+        box,
+        `GET /api/approvals?limit=2${cursor && `&cursor=${cursor}`}`,
+      );
+      seen.push(...body.items.map(({ approvalId }) => approvalId));
+      cursor = body.nextCursor ?? '';
+      expect(cursor === '').toBe(page === 2);
+      await askOne(box, { title: `Later ${page}?` });
+    }
+    expect(seen).toEqual([...ids.slice(1), newest]);
+  });
+
+  test('is narrowed to a run and to who asks', async () => {
+    const box = await open();
+    const [one, two] = [await askOne(box), await askOne(box)];
+    const of = async (query: string) => (await list(box, query)).map(({ approvalId }) => approvalId);
+    expect(await of(`?run=${one.runId}`)).toEqual([one.approvalId]);
+    expect(await of(`?source=workflow&limit=1`)).toEqual([two.approvalId]);
+    expect(await of('?source=tool')).toEqual([]);
+  });
+
+  test.each(['x', 'W10', 'WzEsMiwzLDRd', '%00'])('refuses the cursor "%s"', async (cursor) => {
+    expect(await call(await open(), `GET /api/approvals?cursor=${cursor}`)).toMatchObject({
+      status: 400,
+      body: { code: 'invalid_cursor' },
+    });
   });
 
   test('has no other hooks', async () => {

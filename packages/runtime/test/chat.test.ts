@@ -217,13 +217,42 @@ describe('a stream that was cut', () => {
     },
   );
 
-  test('does not go on for a run that there is not, or that is of another workflow', async () => {
+  test('does not go on for a run of another workflow', async () => {
     const box = await open();
     const other = await startWorkflow(box, 'silent');
-    for (const runId of [other, '0190a000-0000-7000-8000-000000000000']) {
-      const answer = await resume(box, 'talk', `${runId}:0`);
-      expect([answer.status, await answer.json()]).toMatchObject([404, { code: 'run_not_found' }]);
-    }
+    const answer = await resume(box, 'talk', `${other}:0`);
+    expect([answer.status, await answer.json()]).toMatchObject([404, { code: 'run_not_found' }]);
+  });
+
+  test('whose run is gone is told to forget what it has', async () => {
+    const box = await open();
+    const all = await eventsOf(await chat(box, 'talk'));
+    const runId = String(all[0]?.data.runId);
+    await call(box, `DELETE /api/runs/${runId}`);
+    expect(await eventsOf(await resume(box, 'talk', `${runId}:2`))).toEqual([
+      { id: `${runId}:0`, event: 'reset', data: { runId } },
+      { id: `${runId}:0`, event: 'end', data: { status: 'deleted', output: null, error: null } },
+    ]);
+  });
+
+  test('of which the journal does not know the last event begins anew', async () => {
+    const box = await open();
+    const all = await eventsOf(await chat(box, 'talk'));
+    const runId = String(all[0]?.data.runId);
+    const again = await eventsOf(await resume(box, 'talk', `${runId}:99`));
+    expect(again).toEqual([{ id: `${runId}:0`, event: 'reset', data: { runId } }, ...all.slice(1)]);
+  });
+
+  test('goes on by the query too, for clients that cannot send the header', async () => {
+    const box = await open();
+    const all = await eventsOf(await chat(box, 'talk'));
+    const path = `/api/workflows/talk/chat?lastEventId=${String(all[1]?.id)}`;
+    expect(await eventsOf(await box.request(path, json({})))).toEqual(all.slice(2));
+  });
+
+  test('is told when to come back, before anything else', async () => {
+    const text = await (await chat(await open(), 'silent')).text();
+    expect(text.startsWith('retry: 2000\n\nid: ')).toBe(true);
   });
 });
 
@@ -253,6 +282,13 @@ describe('a chat that is refused', () => {
     ]);
     expect((await call<{ items: unknown[] }>(box, 'GET /api/workflows/one/queue')).body.items).toEqual([]);
     await cut();
+  });
+
+  test('because of a key of more than 256 characters begins nothing', async () => {
+    const box = await open();
+    const answer = await chat(box, 'talk', {}, { 'idempotency-key': 'k'.repeat(257) });
+    expect([answer.status, await answer.json()]).toMatchObject([400, { code: 'invalid_request' }]);
+    expect((await call<{ items: unknown[] }>(box, 'GET /api/runs')).body.items).toEqual([]);
   });
 
   test('with an Idempotency-Key is the same run as the start before it', async () => {

@@ -469,7 +469,7 @@ describe('attributes', () => {
     const box = await boxes.open({ workflows: { bad: { run: async () => setAttributes({ a: [] as never }) } } });
     expect(await runWorkflow(box, 'bad')).toMatchObject({
       status: 'failed',
-      error: { message: 'The attribute "a" must be a string, a number or a boolean.' },
+      error: { message: 'The attribute "a" must be a string, a finite number or a boolean.' },
     });
   });
 });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { encode } from '../src/engine/serialize.ts';
 import { openSqliteJournal } from '../src/engine/stores/sqlite.ts';
-import type { Job } from '../src/jobs/jobs.ts';
+import type { Job } from '../src/jobs/job.ts';
 import { call, finish, setupBoxes, toProgram, until } from './_setup.ts';
 import type { TestBox, TestWorkflow } from './_setup.ts';
 
@@ -41,6 +41,7 @@ describe('the recurring jobs', () => {
     expect(daily).toEqual({
       id: 'report:0',
       workflow: 'report',
+      origin: 'declared',
       cron: '0 9 29 2 *',
       timeZone: 'Europe/Madrid',
       input: { to: 'ops' },
@@ -49,12 +50,13 @@ describe('the recurring jobs', () => {
       lastFiredAt: null,
       lastRunId: null,
       lastOutcome: null,
+      lastError: null,
     });
     expect(yearly).toMatchObject({ id: 'report:1', timeZone: null, input: {} });
     const local = new Intl.DateTimeFormat('en-GB', { timeZone: 'Europe/Madrid', timeStyle: 'short' });
     expect(local.format(new Date(daily?.nextFireAt ?? 0))).toBe('09:00');
     expect(Date.parse(daily?.nextFireAt ?? '')).toBeGreaterThan(Date.now());
-    expect((await get(box, 'report:0')).body).toEqual(daily);
+    expect((await get(box, 'report:0')).body).toEqual({ ...daily, firings: [] });
     expect((await call(box, 'GET /api/workflows/report')).body).toMatchObject({ schedules: 2 });
   });
 
@@ -167,6 +169,45 @@ describe('a timer', () => {
     });
     await until(async () => Date.parse((await list(box))[0]?.nextFireAt ?? '') > Date.now());
     expect(await runsOf(box)).toEqual([]);
+    const refused = { code: 'workflow_input_invalid', message: expect.stringContaining('serial.key') };
+    await until(async () => (await list(box))[0]?.lastOutcome !== null);
+    expect(await list(box)).toMatchObject([{ lastRunId: null, lastOutcome: 'refused', lastError: refused }]);
+    expect((await get(box, 'report:0')).body).toMatchObject({
+      firings: [{ outcome: 'refused', error: refused }, { outcome: null }],
+    });
+  });
+});
+
+describe('a declared timer', () => {
+  test('cannot be removed, only paused', async () => {
+    expect(await call(await open(), 'DELETE /api/recurring-jobs/report:0')).toMatchObject({
+      status: 409,
+      body: { code: 'job_declared' },
+    });
+  });
+
+  test('is listed page by page, and by its workflow', async () => {
+    const box = await boxes.open({
+      workflows: { a: { ...echo, schedules: [LEAP, LEAP] }, b: { ...echo, schedules: [LEAP] } },
+    });
+    const page = async (query: string) => {
+      const { body } = await call<{ items: Job[]; nextCursor: string | null }>(box, `GET /api/recurring-jobs?${query}`);
+      return { ids: body.items.map(({ id }) => id), next: body.nextCursor };
+    };
+    const first = await page('limit=2');
+    expect(first.ids).toEqual(['a:0', 'a:1']);
+    expect(await page(`limit=2&cursor=${first.next}`)).toEqual({ ids: ['b:0'], next: null });
+    expect(await page('workflow=b')).toEqual({ ids: ['b:0'], next: null });
+    expect((await call(box, 'GET /api/recurring-jobs?cursor=x')).body).toMatchObject({ code: 'invalid_cursor' });
+  });
+
+  test('fired by hand says why nothing began', async () => {
+    const box = await open([LEAP], { serial: { key: () => undefined } });
+    expect(await call(box, 'POST /api/recurring-jobs/report:0/run')).toMatchObject({
+      status: 400,
+      body: { code: 'workflow_input_invalid' },
+    });
+    expect(await list(box)).toMatchObject([{ lastOutcome: 'refused' }]);
   });
 });
 

@@ -1,16 +1,70 @@
 import { expect, test } from 'vitest';
-import { runKills } from '../../../torture/kill.mjs';
+import { findServers } from '../../../torture/_servers.mjs';
+import * as deploy from '../../../torture/deploy.mjs';
+import * as flushRedis from '../../../torture/flush-redis.mjs';
+import * as kill from '../../../torture/kill.mjs';
+import * as parked from '../../../torture/parked.mjs';
+import * as pause from '../../../torture/pause.mjs';
+import * as races from '../../../torture/races.mjs';
+import * as restartPostgres from '../../../torture/restart-postgres.mjs';
+import * as serial from '../../../torture/serial.mjs';
 import { describeWhen, realServers } from './require.ts';
 
 const KEPT = { problems: [] };
+const LIMIT = { timeout: 180_000 };
 
-test('runs survive a process that is killed five times', { timeout: 60_000 }, async () => {
-  expect(await runKills({ loops: 5, runs: 10, steps: 10, workers: 1 })).toMatchObject({ ...KEPT, kills: 5 });
+test('runs survive a process that is killed five times', LIMIT, async () => {
+  expect(await kill.run(kill.QUICK)).toMatchObject({ ...KEPT, kills: 5, runs: 10 });
+});
+
+test('queued starts of a serial workflow begin in order, whatever is killed', LIMIT, async () => {
+  expect(await serial.run(serial.QUICK)).toMatchObject({ ...KEPT, runs: 100, kills: 4 });
+});
+
+test('parked runs are in no process, and a boot reads none of them', LIMIT, async () => {
+  const nothing = { inMemory: 0, claimed: 0, replayed: 0 };
+  expect(await parked.run(parked.QUICK)).toMatchObject({ ...KEPT, ...nothing, runs: 200, resumed: 20 });
 });
 
 describeWhen(realServers.database, 'two processes on one Postgres', (url) => {
-  test('finish what either of them began, however often both are killed', { timeout: 60_000 }, async () => {
-    const store = { store: 'postgres' as const, url, schema: `torture_${process.pid}` };
-    expect(await runKills({ loops: 4, runs: 8, steps: 10, workers: 2, store })).toMatchObject({ ...KEPT, kills: 8 });
+  test('finish what either of them began, however often both are killed', LIMIT, async () => {
+    expect(await kill.run({ ...kill.QUICK, url })).toMatchObject({ ...KEPT, kills: 10, runs: 10 });
+  });
+
+  test(
+    'what a paused process wants to record once others have its runs is refused, and its steps stop',
+    LIMIT,
+    async () => {
+      expect(await pause.run({ ...pause.QUICK, url })).toMatchObject({ ...KEPT, fenced: 5, aborted: 5 });
+    },
+  );
+
+  test('queued starts of a serial workflow begin in order, whatever is killed', LIMIT, async () => {
+    expect(await serial.run({ ...serial.QUICK, url })).toMatchObject({ ...KEPT, runs: 100, kills: 4 });
+  });
+
+  test('a rolling restart refuses starts with 503 and Retry-After at most, and loses none', LIMIT, async () => {
+    expect(await deploy.run({ ...deploy.QUICK, url })).toMatchObject({ ...KEPT, refused: { unanswered: 0 } });
+  });
+
+  test('of fifty resumes one wins, and fifty starts with one key are one run', LIMIT, async () => {
+    expect(await races.run({ ...races.QUICK, url })).toMatchObject({ ...KEPT, runs: 4 });
+  });
+});
+
+// Servers that are stopped: each test starts its own, from what .ci/services.sh has unpacked.
+const servers = { value: findServers(), missing: 'root and the servers of .ci/services.sh (run it)' };
+
+describeWhen(servers, 'two processes and a server that goes away', () => {
+  test('a Postgres that is cut off and comes back loses nothing', LIMIT, async () => {
+    expect(await restartPostgres.run(restartPostgres.QUICK)).toMatchObject({ ...KEPT, cuts: 2 });
+  });
+
+  test('a Redis that is flushed and killed refuses nothing and loses nothing', LIMIT, async () => {
+    const url = realServers.database.value;
+    expect(await flushRedis.run({ ...flushRedis.QUICK, ...(url ? { url } : {}) })).toMatchObject({
+      ...KEPT,
+      losses: 2,
+    });
   });
 });

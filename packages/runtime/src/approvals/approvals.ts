@@ -1,13 +1,17 @@
 import { z } from 'zod';
 import type { ApprovalEvent } from '../engine/approval.ts';
 import type { Engine } from '../engine/engine.ts';
-import type { HookEvent, HookRow, Journal } from '../engine/journal.ts';
-import { decode } from '../engine/serialize.ts';
-import { BoxError } from '../errors.ts';
+import type { HookEntry, HookFilter, HookRow, Journal, ResumeOptions } from '../engine/journal.ts';
+import { decode, digestOf, encode } from '../engine/serialize.ts';
+import { BoxError, idempotencyConflict } from '../errors.ts';
 import { toIso, toJsonValue } from '../runs/json-value.ts';
+import { parseCursor, toCursor } from './cursor.ts';
 
 export const ApprovalStatus = z.enum(['pending', 'approved', 'rejected', 'expired', 'cancelled']);
 export type ApprovalStatus = z.infer<typeof ApprovalStatus>;
+
+export const ApprovalSource = z.enum(['workflow', 'tool', 'guardrail']);
+export type ApprovalSource = z.infer<typeof ApprovalSource>;
 
 export const Decision = z.strictObject({
   decision: z.enum(['approve', 'reject']),
@@ -18,8 +22,9 @@ export type Decision = z.infer<typeof Decision>;
 
 export const Approval = z.object({
   approvalId: z.string(),
-  source: z.enum(['workflow']),
+  source: ApprovalSource,
   runId: z.uuid(),
+  sessionId: z.string().nullable(),
   title: z.string(),
   payload: z.unknown(),
   status: ApprovalStatus,
@@ -32,51 +37,78 @@ export const Approval = z.object({
 });
 export type Approval = z.infer<typeof Approval>;
 
-/** The approvals of the journal: a hook of a run, and the one resume it gets. */
-export interface Approvals {
-  /** Pending first, then the newest. */
-  list(filter: { status?: ApprovalStatus }, limit: number): Promise<Approval[]>;
-  find(approvalId: string): Promise<Approval | undefined>;
-  /** Throws `already_decided` with the first decision. */
-  decide(approvalId: string, decision: Decision, by: string): Promise<Approval>;
+export interface ApprovalFilter {
+  status?: ApprovalStatus;
+  source?: ApprovalSource;
+  runId?: string;
 }
 
-const SCAN_LIMIT = 1_000;
+export interface ApprovalPage {
+  items: Approval[];
+  /** Pass it as `cursor` for the next page; null: there is none. */
+  nextCursor: string | null;
+}
+
+/** Who decides, and the key under which they may send the same decision again. */
+export interface Decider {
+  by: string;
+  idempotencyKey?: string;
+}
+
+/** The approvals of the journal: a hook of a run, and the one resume it gets. */
+export interface Approvals {
+  /** Pending first, then the newest. Throws `invalid_cursor`. */
+  list(filter: ApprovalFilter, page: { limit: number; cursor?: string }): Promise<ApprovalPage>;
+  find(approvalId: string): Promise<Approval | undefined>;
+  /** Throws `already_decided` with the first decision, and `idempotency_conflict`. */
+  decide(approvalId: string, decision: Decision, decider: Decider): Promise<Approval>;
+}
 
 export function createApprovals({ journal, engine }: { journal: Journal; engine: Engine }): Approvals {
-  const read = async (hook: HookRow): Promise<Approval> => {
-    const { events } = await journal.hooks.listEvents(hook.runId);
-    return toApproval(
-      hook,
-      events.find(({ token }) => token === hook.token),
-    );
-  };
-  const find = async (approvalId: string): Promise<HookRow | undefined> => {
-    const hook = await journal.hooks.find(approvalId);
-    return hook?.kind === 'approval' ? hook : undefined;
+  const { hooks } = journal;
+  const find = async (approvalId: string): Promise<HookEntry | undefined> => {
+    // An open hook first: a retry asks again under the id its run before had.
+    const hook = await hooks.find(approvalId);
+    if (hook?.kind !== 'approval') return undefined;
+    const { token, runId } = hook;
+    return (await hooks.listEntries({ kind: 'approval', token, runId }, { limit: 1 }))[0];
   };
   return {
-    async list({ status }, limit) {
-      const isOpen = status === 'pending' ? { isOpen: true } : {};
-      const hooks = await journal.hooks.list({ kind: 'approval', ...isOpen }, { limit: SCAN_LIMIT });
-      const approvals = await Promise.all(hooks.map(read));
-      const rank = ({ status: is }: Approval) => (is === 'pending' ? 0 : 1);
-      return approvals
-        .filter((approval) => status === undefined || approval.status === status)
-        .sort((a, b) => rank(a) - rank(b) || b.createdAt.localeCompare(a.createdAt))
-        .slice(0, limit);
+    async list({ status, source = 'workflow', runId }, { limit, cursor }) {
+      const start = cursor === undefined ? { part: 0 } : parseCursor(cursor);
+      if (source !== 'workflow') return { items: [], nextCursor: null };
+      const parts = partsOf(status);
+      const found: { part: number; entry: HookEntry }[] = [];
+      for (let part = start.part; part < parts.length && found.length <= limit; part++) {
+        const filter = { kind: 'approval', ...(runId === undefined ? {} : { runId }), ...parts[part] } as const;
+        const after = part === start.part && start.after ? { after: start.after } : {};
+        const entries = await hooks.listEntries(filter, { limit: limit + 1 - found.length, ...after });
+        found.push(...entries.map((entry) => ({ part, entry })));
+      }
+      const shown = found.slice(0, limit);
+      const last = found.length > limit ? shown.at(-1) : undefined;
+      return {
+        items: shown.map(({ entry }) => toApproval(entry)),
+        nextCursor: last ? toCursor(last.part, last.entry.hook) : null,
+      };
     },
     async find(approvalId) {
-      const hook = await find(approvalId);
-      return hook && read(hook);
+      const entry = await find(approvalId);
+      return entry && toApproval(entry);
     },
-    async decide(approvalId, { decision, note = null, input = null }, by) {
-      if (!(await find(approvalId))) throw new BoxError('approval_not_found', `There is no approval "${approvalId}".`);
+    async decide(approvalId, { decision, note = null, input = null }, { by, idempotencyKey: key }) {
+      const entry = await find(approvalId);
+      if (!entry) throw new BoxError('approval_not_found', `There is no approval "${approvalId}".`);
       const event: ApprovalEvent = { decision, by, note, input, timedOut: false };
-      const result = await engine.resumeHook(approvalId, event);
-      if (result?.outcome === 'resumed') return toApproval(result.hook, result.event);
-      if (result?.outcome === 'already') throw alreadyDecided(toApproval(result.hook, result.event));
-      throw new BoxError('approval_closed', 'The run that asked has ended; nothing is left to decide.');
+      const options: ResumeOptions = { verdict: VERDICTS[decision] };
+      if (key !== undefined) options.idempotency = { key, digest: digestOf(encode({ decision, note, input }, 'body')) };
+      const result = await engine.resumeHook(approvalId, event, options);
+      if (result?.outcome === 'idempotency_conflict') throw idempotencyConflict(key);
+      if (!result || result.outcome === 'closed')
+        throw new BoxError('approval_closed', 'The run that asked has ended; nothing is left to decide.');
+      const approval = toApproval({ ...entry, hook: result.hook, first: result.event });
+      if (result.outcome === 'already') throw alreadyDecided(approval);
+      return approval;
     },
   };
 }
@@ -91,21 +123,31 @@ export function alreadyDecided(approval: Approval): BoxError {
 
 // --- internal ---
 
-function toApproval(hook: HookRow, event: HookEvent | undefined): Approval {
+const VERDICTS = { approve: 'approved', reject: 'rejected' } as const;
+
+/** What is read one after the other: the pending ones, then the rest. */
+function partsOf(status: ApprovalStatus | undefined): Omit<HookFilter, 'kind'>[] {
+  if (status === undefined) return [{ isPending: true }, { isPending: false }];
+  if (status === 'pending') return [{ isPending: true }];
+  return [status === 'cancelled' ? { isCancelled: true } : { verdict: status }];
+}
+
+function toApproval({ hook, first, sessionId }: HookEntry): Approval {
   const { title, payload, expiresAt } = decode(hook.detail ?? '1[{}]') as {
     title: string;
     payload?: unknown;
     expiresAt?: number | null;
   };
-  const answer = event && (decode(event.payload) as ApprovalEvent);
+  const answer = first && (decode(first.payload) as ApprovalEvent);
   const decided =
-    event && answer
-      ? [{ at: toIso(event.at), action: answer.timedOut ? 'expired' : answer.decision, by: answer.by }]
+    first && answer
+      ? [{ at: toIso(first.at), action: answer.timedOut ? 'expired' : answer.decision, by: answer.by }]
       : [];
   return {
     approvalId: hook.token,
     source: 'workflow',
     runId: hook.runId,
+    sessionId,
     title,
     payload: toJsonValue(payload),
     status: statusOf(hook, answer),

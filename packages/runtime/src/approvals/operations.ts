@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { BoxError } from '../errors.ts';
 import { operation } from '../operations/define.ts';
-import { Approval, ApprovalStatus, Decision } from './approvals.ts';
+import { IDEMPOTENCY_HEADER, IdempotencyKey, Page, withoutUndefined } from '../operations/inputs.ts';
+import { Approval, ApprovalSource, ApprovalStatus, Decision } from './approvals.ts';
 
 export const listApprovals = operation({
   id: 'approvals.list',
@@ -14,13 +15,13 @@ export const listApprovals = operation({
   cli: 'hitl list',
   input: z.strictObject({
     status: ApprovalStatus.optional(),
-    limit: z.coerce.number().int().min(1).max(200).default(50),
+    source: ApprovalSource.optional().describe('Who asks'),
+    run: z.string().optional().describe('Run id'),
+    ...Page,
   }),
-  output: z.object({ items: z.array(Approval), nextCursor: z.null() }),
-  handle: async ({ approvals }, { status, limit }) => ({
-    items: await approvals.list(status === undefined ? {} : { status }, limit),
-    nextCursor: null,
-  }),
+  output: z.object({ items: z.array(Approval), nextCursor: z.string().nullable() }),
+  handle: ({ approvals }, { status, source, run, limit, cursor }) =>
+    approvals.list(withoutUndefined({ status, source, runId: run }), withoutUndefined({ limit, cursor })),
 });
 
 export const getApproval = operation({
@@ -50,9 +51,11 @@ export const decideApproval = operation({
   permission: 'hitl:decide',
   copilot: 'yes',
   cli: 'hitl approve',
-  input: z.strictObject({ id: z.string(), ...Decision.shape }),
+  headers: IDEMPOTENCY_HEADER,
+  input: z.strictObject({ id: z.string(), ...Decision.shape, idempotencyKey: IdempotencyKey }),
   output: Approval,
-  handle: ({ approvals }, { id, ...decision }) => approvals.decide(id, decision, DEV_CALLER),
+  handle: ({ approvals }, { id, idempotencyKey, ...decision }) =>
+    approvals.decide(id, decision, withoutUndefined({ by: DEV_CALLER, idempotencyKey })),
 });
 
 /** Dev has no identities: whoever calls is the owner. */

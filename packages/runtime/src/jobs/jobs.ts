@@ -1,34 +1,38 @@
-import { z } from 'zod';
 import type { ScheduleDeclaration } from '../catalog/workflow-settings.ts';
 import type { Engine } from '../engine/engine.ts';
-import type { Journal, Schedule } from '../engine/journal.ts';
-import { decode, encode } from '../engine/serialize.ts';
+import type { ScheduleRequest, ScheduledWorkflow } from '../engine/handle.ts';
+import type { DeclaredSchedule, Journal, Schedule } from '../engine/journal.ts';
+import { encode } from '../engine/serialize.ts';
 import { BoxError } from '../errors.ts';
 import type { Log } from '../log.ts';
-import { toIso, toJsonValue } from '../runs/json-value.ts';
+import { parseIdCursor, toIdCursor } from '../operations/id-cursor.ts';
 import { nextFire } from './cron.ts';
+import { createFiring } from './fire.ts';
+import type { StartJob } from './fire.ts';
+import { toJob, toJobDetail } from './job.ts';
+import type { Job, JobDetail } from './job.ts';
+import { toMadeSchedule } from './make.ts';
 
-export const Job = z.object({
-  id: z.string().describe('`<workflow>:<index>`'),
-  workflow: z.string(),
-  cron: z.string(),
-  timeZone: z.string().nullable(),
-  input: z.unknown(),
-  isPaused: z.boolean(),
-  nextFireAt: z.iso.datetime().nullable().describe('Null while paused'),
-  lastFiredAt: z.iso.datetime().nullable(),
-  lastRunId: z.string().nullable(),
-  lastOutcome: z.string().nullable().describe('Status of the run it last started'),
-});
-export type Job = z.infer<typeof Job>;
+export interface JobPage {
+  items: Job[];
+  nextCursor: string | null;
+}
 
+/** Methods that take an id throw `job_not_found`, but for `find`. */
 export interface Jobs {
-  list(): Promise<Job[]>;
-  find(id: string): Promise<Job | undefined>;
+  list(filter: { name?: string }, page: { limit: number; cursor?: string }): Promise<JobPage>;
+  find(id: string): Promise<JobDetail | undefined>;
+  /** Going on after a pause makes up for nothing; what was to fire once still fires. */
   setPaused(id: string, isPaused: boolean): Promise<Job>;
   /** Fires the timer now, outside its schedule. */
   run(id: string): Promise<Job>;
-  /** Makes the armed timers those the workflows declare. A workflow that does not load keeps the timers it had. */
+  /** Throws `job_declared`: a declared timer would come back. */
+  delete(id: string): Promise<void>;
+  /** Arms a timer for code that runs. The same again changes nothing; throws what a start with the input would. */
+  schedule(request: ScheduleRequest): Promise<ScheduledWorkflow>;
+  /** False: code made no such timer, or it is gone. */
+  unschedule(id: string): Promise<boolean>;
+  /** Makes the declared timers those the workflows declare. A workflow that does not load keeps the timers it had. */
   reconcile(declared: DeclaredSchedules[]): Promise<void>;
   /** Starts what is due. A time that was missed while no box ran is made up for once, not once for each miss. */
   fireDue(): Promise<void>;
@@ -44,52 +48,64 @@ export interface JobsOptions {
   journal: Journal;
   engine: Pick<Engine, 'clock'>;
   log: Log;
-  start(name: string, input: unknown, idempotencyKey: string): Promise<string | null>;
+  start: StartJob;
+  /** Throws what a start of the workflow with the input would. */
+  check(name: string, input: unknown): Promise<unknown>;
 }
 
-const FIRE_BATCH = 50;
-
-export function createJobs({ journal, engine, log, start }: JobsOptions): Jobs {
+export function createJobs({ journal, engine, log, start, check }: JobsOptions): Jobs {
   const { schedules } = journal;
+  const { clock } = engine;
+  const { fire, fireDue } = createFiring({ schedules, clock, log, start });
   const get = async (id: string): Promise<Schedule> => {
-    const schedule = (await schedules.list()).find((known) => known.id === id);
+    const schedule = await schedules.find(id);
     if (!schedule) throw new BoxError('job_not_found', `There is no recurring job "${id}".`);
     return schedule;
   };
-  const read = async (schedule: Schedule): Promise<Job> => {
-    const last = schedule.lastRunId === null ? undefined : await journal.getRun(schedule.lastRunId);
-    return toJob(schedule, last?.status ?? null);
-  };
-  const fire = async (schedule: Schedule, key: string): Promise<string | null> => {
-    try {
-      return await start(schedule.name, decode(schedule.input), key);
-    } catch (error) {
-      log.error('A recurring job could not start its workflow.', { job: schedule.id, error });
-      return null;
-    }
-  };
   return {
-    list: async () => Promise.all((await schedules.list()).map(read)),
+    async list(filter, { limit, cursor }) {
+      const after = cursor === undefined ? {} : { after: parseIdCursor(cursor) };
+      const found = await schedules.list(filter, { limit: limit + 1, ...after });
+      const last = found.length > limit ? found[limit - 1] : undefined;
+      return { items: found.slice(0, limit).map(toJob), nextCursor: last ? toIdCursor(last.id) : null };
+    },
     async find(id) {
-      const schedule = (await schedules.list()).find((known) => known.id === id);
-      return schedule && read(schedule);
+      const schedule = await schedules.find(id);
+      return schedule && toJobDetail(schedule, await schedules.listFirings(id));
     },
     async setPaused(id, isPaused) {
-      const { cron, timeZone } = await get(id);
-      await schedules.setPaused(id, isPaused, nextFire(cron, timeZone, engine.clock.now()));
-      return read(await get(id));
+      const { cron, timeZone, nextAt } = await get(id);
+      const now = clock.now();
+      await schedules.setPaused(id, isPaused, cron === null ? (nextAt ?? now) : nextFire(cron, timeZone, now));
+      return toJob(await get(id));
     },
     async run(id) {
       const schedule = await get(id);
-      const at = engine.clock.now();
-      const runId = await fire(schedule, `job:${id}:by-hand:${at}`);
-      await schedules.advance(id, schedule.nextAt, schedule.nextAt, { at, runId });
-      return read(await get(id));
+      const fired = await fire(schedule, `job:${id}:by-hand:${clock.now()}:${crypto.randomUUID()}`);
+      await schedules.noteFiring(id, fired.note);
+      if (fired.error) throw fired.error;
+      return toJob(await get(id));
+    },
+    async delete(id) {
+      const { origin, name } = await get(id);
+      if (origin === 'declared')
+        throw new BoxError('job_declared', `Workflow "${name}" declares "${id}". Remove it there, or pause it here.`);
+      await schedules.remove(id);
+    },
+    async schedule(request) {
+      await check(request.name, request.input);
+      const { id, nextAt } = await schedules.make(toMadeSchedule(request, clock.now()));
+      return { id, nextFireAt: nextAt === null ? null : new Date(nextAt) };
+    },
+    async unschedule(id) {
+      const schedule = await schedules.find(id);
+      return schedule?.origin === 'made' && schedules.remove(id);
     },
     async reconcile(declared) {
-      const now = engine.clock.now();
+      const now = clock.now();
       const broken = new Set(declared.flatMap(({ name, schedules: list }) => (list ? [] : name)));
-      const kept = broken.size > 0 ? (await schedules.list()).filter(({ name }) => broken.has(name)) : [];
+      const known = broken.size > 0 ? await schedules.list() : [];
+      const kept = known.filter(({ name, origin }) => origin === 'declared' && broken.has(name)) as DeclaredSchedule[];
       const wanted = declared.flatMap(({ name, schedules: list = [] }) =>
         list.map(({ cron, timeZone = null, input = {} }, index) => ({
           id: `${name}:${index}`,
@@ -102,32 +118,6 @@ export function createJobs({ journal, engine, log, start }: JobsOptions): Jobs {
       );
       await schedules.reconcile([...wanted, ...kept]);
     },
-    async fireDue() {
-      for (const schedule of await schedules.due(FIRE_BATCH)) {
-        const now = engine.clock.now();
-        // The start comes first and carries the fire time as its key: a crash in between, or another replica that
-        // fires the same time, starts nothing twice.
-        const runId = await fire(schedule, `job:${schedule.id}:${schedule.nextAt}`);
-        const nextAt = nextFire(schedule.cron, schedule.timeZone, now);
-        await schedules.advance(schedule.id, schedule.nextAt, nextAt, { at: now, runId });
-      }
-    },
-  };
-}
-
-// --- internal ---
-
-function toJob(schedule: Schedule, lastOutcome: string | null): Job {
-  return {
-    id: schedule.id,
-    workflow: schedule.name,
-    cron: schedule.cron,
-    timeZone: schedule.timeZone,
-    input: toJsonValue(decode(schedule.input)),
-    isPaused: schedule.isPaused,
-    nextFireAt: schedule.isPaused ? null : toIso(schedule.nextAt),
-    lastFiredAt: schedule.lastAt === null ? null : toIso(schedule.lastAt),
-    lastRunId: schedule.lastRunId,
-    lastOutcome,
+    fireDue,
   };
 }

@@ -1,9 +1,10 @@
 import { z } from 'zod';
 import { BoxError } from '../errors.ts';
 import { operation } from '../operations/define.ts';
-import { Job } from './jobs.ts';
+import { Page, withoutUndefined } from '../operations/inputs.ts';
+import { Job, JobDetail } from './job.ts';
 
-const id = z.string().describe('The job id, `<workflow>:<index>`');
+const id = z.string().describe('The job id: `<workflow>:<index>`, or `<workflow>@<name>` of one that code made');
 const room = { tag: 'jobs', copilot: 'yes' } as const;
 
 export const listJobs = operation({
@@ -14,20 +15,21 @@ export const listJobs = operation({
   kind: 'read',
   permission: 'catalog:read',
   cli: 'jobs list',
-  input: z.strictObject({}),
-  output: z.object({ items: z.array(Job), nextCursor: z.null() }),
-  handle: async ({ jobs }) => ({ items: await jobs.list(), nextCursor: null }),
+  input: z.strictObject({ workflow: z.string().optional().describe('Workflow name'), ...Page }),
+  output: z.object({ items: z.array(Job), nextCursor: z.string().nullable() }),
+  handle: ({ jobs }, { workflow, limit, cursor }) =>
+    jobs.list(withoutUndefined({ name: workflow }), withoutUndefined({ limit, cursor })),
 });
 
 export const getJob = operation({
   ...room,
   id: 'jobs.get',
-  summary: 'Get one timer',
+  summary: 'Get one timer with its recent firings',
   route: 'GET /api/recurring-jobs/:id',
   kind: 'read',
   permission: 'catalog:read',
   input: z.strictObject({ id }),
-  output: Job,
+  output: JobDetail,
   async handle({ jobs }, input) {
     const job = await jobs.find(input.id);
     if (!job) throw new BoxError('job_not_found', `There is no recurring job "${input.id}".`);
@@ -60,4 +62,20 @@ export const runJob = operation({
   input: z.strictObject({ id }),
   output: Job,
   handle: ({ jobs }, input) => jobs.run(input.id),
+});
+
+export const deleteJob = operation({
+  ...room,
+  id: 'jobs.delete',
+  summary: 'Remove a timer that code made; a declared one can be paused',
+  route: 'DELETE /api/recurring-jobs/:id',
+  kind: 'write',
+  permission: 'jobs:write',
+  confirm: true,
+  input: z.strictObject({ id }),
+  output: z.object({ id: z.string(), deleted: z.literal(true) }),
+  async handle({ jobs }, input) {
+    await jobs.delete(input.id);
+    return { id: input.id, deleted: true as const };
+  },
 });

@@ -2,7 +2,7 @@ import { decideApproval, getApproval, listApprovals } from '../approvals/operati
 import { discover } from '../catalog/operations.ts';
 import { getContract, getIdentity, getServices } from '../health/operations.ts';
 import { resumeHook } from '../hooks/operations.ts';
-import { getJob, listJobs, runJob, updateJob } from '../jobs/operations.ts';
+import { deleteJob, getJob, listJobs, runJob, updateJob } from '../jobs/operations.ts';
 import { getProvider, setProvider } from '../provider/operations.ts';
 import {
   cancelRun,
@@ -13,7 +13,7 @@ import {
   resumeRun,
   retryRun,
 } from '../runs/control-operations.ts';
-import { getRun, listRuns } from '../runs/operations.ts';
+import { getRun, getRunStats, getWorkflowRun, listRuns } from '../runs/operations.ts';
 import {
   dropQueued,
   getWorkflow,
@@ -27,6 +27,7 @@ import type { Operation } from './define.ts';
 /** Every action of the box. Each surface walks this list. */
 export const OPERATIONS: readonly Operation[] = [
   listRuns,
+  getRunStats,
   getRun,
   listRunSteps,
   getRunStep,
@@ -43,6 +44,7 @@ export const OPERATIONS: readonly Operation[] = [
   listWorkflows,
   getWorkflow,
   getWorkflowSchema,
+  getWorkflowRun,
   startWorkflow,
   listQueue,
   dropQueued,
@@ -50,6 +52,7 @@ export const OPERATIONS: readonly Operation[] = [
   getJob,
   updateJob,
   runJob,
+  deleteJob,
   getProvider,
   setProvider,
   getIdentity,

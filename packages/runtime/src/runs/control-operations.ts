@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { BoxError } from '../errors.ts';
 import { operation } from '../operations/define.ts';
+import { IDEMPOTENCY_HEADER, IdempotencyKey } from '../operations/inputs.ts';
 import { Run } from './run.ts';
 import { Step } from './steps.ts';
 import { Span } from './timeline.ts';
@@ -73,9 +74,14 @@ export const retryRun = operation({
   permission: 'runs:retry',
   cli: 'runs retry',
   status: 202,
-  input: z.strictObject({ id, from: z.enum(['failed-step', 'start']).default('failed-step') }),
+  headers: IDEMPOTENCY_HEADER,
+  input: z.strictObject({
+    id,
+    from: z.enum(['failed-step', 'start']).default('failed-step'),
+    idempotencyKey: IdempotencyKey,
+  }),
   output: StartReceipt,
-  handle: ({ workflows }, input) => workflows.retry(input.id, input.from),
+  handle: ({ workflows }, input) => workflows.retry(input.id, input.from, input.idempotencyKey),
 });
 
 export const resumeRun = operation({

@@ -1,6 +1,11 @@
+import { isUtf8 } from 'node:buffer';
+import { bytesOf } from '../engine/bodies.ts';
+import { runStreamOf } from '../engine/run-stream.ts';
+import { isJsonType } from '../http/body.ts';
+
 /**
  * A recorded value as JSON can show it: Date → ISO text, BigInt → digits, Map → entries, Set → array, Error → its
- * parts, typed array → numbers, a reference back to a parent, a function or a symbol → null.
+ * parts, typed array → numbers, Request and Response → their parts with the body as JSON, text or numbers, stream → name, a reference back to a parent, a function or a symbol → null.
  */
 export function toJsonValue(value: unknown): unknown {
   return convert(value, new Set());
@@ -27,6 +32,12 @@ function convert(value: unknown, parents: Set<object>): unknown {
 function convertObject(value: object, inner: (value: unknown) => unknown): unknown {
   if (value instanceof Date) return Number.isNaN(value.getTime()) ? null : value.toISOString();
   if (value instanceof URL || value instanceof RegExp) return String(value);
+  if (value instanceof Request) return { method: value.method, url: value.url, ...toParts(value) };
+  if (value instanceof Response) return { status: value.status, ...toParts(value) };
+  if (value instanceof Headers || value instanceof URLSearchParams || value instanceof FormData)
+    return Object.fromEntries(value);
+  const stream = runStreamOf(value);
+  if (stream) return { stream: stream.name };
   if (value instanceof Map) return [...value].map(([key, item]) => [inner(key), inner(item)]);
   if (value instanceof Set) return [...value].map(inner);
   if (value instanceof Error) return { name: value.name, message: value.message };
@@ -36,4 +47,21 @@ function convertObject(value: object, inner: (value: unknown) => unknown): unkno
   return Object.fromEntries(
     Object.entries(value).flatMap(([key, item]) => (item === undefined ? [] : [[key, inner(item)]])),
   );
+}
+
+function toParts(message: Request | Response): { headers: Record<string, string>; body: unknown } {
+  const bytes = bytesOf(message);
+  const headers = Object.fromEntries(message.headers);
+  if (!bytes) return { headers, body: '' };
+  if (!isUtf8(bytes)) return { headers, body: [...bytes] };
+  const text = Buffer.from(bytes).toString();
+  return { headers, body: isJsonType(message.headers.get('content-type')) ? parseOrText(text) : text };
+}
+
+function parseOrText(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
 }

@@ -1,11 +1,35 @@
 import { z } from 'zod';
+import type { RunFilter } from '../engine/journal.ts';
 import { parseDuration } from '../engine/duration.ts';
-import { BoxError } from '../errors.ts';
+import { BoxError, invalidCursor } from '../errors.ts';
 import { operation } from '../operations/define.ts';
+import { Page, withoutUndefined } from '../operations/inputs.ts';
 import { Run, RunKind, RunStatus, RunTrigger } from './run.ts';
+import { RunStats } from './stats.ts';
 
 const MAX_WAIT_MS = 60_000;
 const RUN_ID = /^[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}$/;
+const BUCKETS = { minute: 60_000, hour: 3_600_000, day: 86_400_000 } as const;
+
+const time = z.iso.datetime({ offset: true });
+
+const Filter = {
+  name: z.string().optional().describe('Agent or workflow name'),
+  kind: RunKind.optional(),
+  status: RunStatus.optional(),
+  trigger: RunTrigger.optional(),
+  session: z.string().optional().describe('Session id'),
+  parent: z.string().optional().describe('Id of the run that started them'),
+  retryOf: z.string().optional().describe('Id of the run they repeat'),
+  attribute: z
+    .string()
+    .regex(/^[^:]+:/, 'Write <name>:<value>')
+    .optional()
+    .describe('`<name>:<value>` of a mark the workflow put on its run'),
+  from: time.optional().describe('Created then or later'),
+  to: time.optional().describe('Created before then'),
+};
+type FilterInput = z.infer<z.ZodObject<typeof Filter>>;
 
 export const listRuns = operation({
   id: 'runs.list',
@@ -16,21 +40,38 @@ export const listRuns = operation({
   permission: 'runs:read',
   copilot: 'yes',
   cli: 'runs list',
-  input: z.strictObject({
-    name: z.string().optional().describe('Agent or workflow name'),
-    kind: RunKind.optional(),
-    status: RunStatus.optional(),
-    trigger: RunTrigger.optional(),
-    session: z.string().optional().describe('Session id'),
-    limit: z.coerce.number().int().min(1).max(200).default(50),
-    cursor: z.string().optional().describe('`nextCursor` of the page before'),
-  }),
+  input: z.strictObject({ ...Filter, ...Page }),
   output: z.object({ items: z.array(Run), nextCursor: z.string().nullable() }),
-  handle({ runs }, { limit, cursor, session, ...filter }) {
-    if (cursor !== undefined && !RUN_ID.test(cursor))
-      throw new BoxError('invalid_cursor', `"${cursor}" is not a cursor. Pass the "nextCursor" of the page before.`);
-    return runs.list(withoutUndefined({ ...filter, sessionId: session }), withoutUndefined({ limit, cursor }));
+  handle({ runs }, { limit, cursor, ...filter }) {
+    if (cursor !== undefined && !RUN_ID.test(cursor)) throw invalidCursor(cursor);
+    return runs.list(toFilter(filter), withoutUndefined({ limit, cursor }));
   },
+});
+
+export const getRunStats = operation({
+  id: 'runs.stats',
+  summary: 'Count runs, their durations and tokens by the time they were created',
+  route: 'GET /api/runs/stats',
+  tag: 'runs',
+  kind: 'read',
+  permission: 'runs:read',
+  copilot: 'yes',
+  input: z.strictObject({
+    ...Filter,
+    bucket: z.enum(['minute', 'hour', 'day']).default('hour').describe('A day is one of UTC'),
+    from: time.optional().describe('Default: a day ago'),
+    to: time.optional().describe('Default: now'),
+  }),
+  output: z.object({ items: z.array(RunStats), nextCursor: z.null() }),
+  handle: async ({ runs }, { bucket, ...filter }) => ({
+    items: await runs.stats(toFilter(filter), BUCKETS[bucket]),
+    nextCursor: null,
+  }),
+});
+
+const WaitInput = z.strictObject({
+  id: z.string().describe('The run id'),
+  wait: z.string().optional().describe('Hold the answer until the run is final, at most this long: `30s`, up to 60 s'),
 });
 
 export const getRun = operation({
@@ -42,32 +83,55 @@ export const getRun = operation({
   permission: 'runs:read',
   copilot: 'yes',
   cli: 'runs get',
-  input: z.strictObject({
-    id: z.string().describe('The run id'),
-    wait: z
-      .string()
-      .optional()
-      .describe('Hold the answer until the run is final, at most this long: `30s`, up to 60 s'),
-  }),
+  input: WaitInput,
   output: Run,
-  async handle({ runs }, { id, wait }) {
-    const run = await runs.find(id, wait === undefined ? 0 : parseWait(wait));
-    if (!run) throw new BoxError('run_not_found', `There is no run "${id}".`);
+  async handle({ runs }, { id, wait }, { signal }) {
+    const run = await runs.find(id, toWait(wait, signal));
+    if (!run) throw runNotFound(id);
+    return run;
+  },
+});
+
+export const getWorkflowRun = operation({
+  id: 'workflows.run',
+  summary: 'Get one run of a workflow, for whoever started it: the same as the run itself',
+  route: 'GET /api/workflows/runs/:id',
+  tag: 'workflows',
+  kind: 'read',
+  permission: 'runs:read',
+  copilot: 'no: runs.get is the same',
+  input: WaitInput,
+  output: Run,
+  async handle({ runs }, { id, wait }, { signal }) {
+    const run = await runs.find(id, toWait(wait, signal));
+    if (run?.kind !== 'workflow') throw runNotFound(id);
     return run;
   },
 });
 
 // --- internal ---
 
-function parseWait(text: string): number {
+function toFilter({ session, parent, attribute, from, to, ...same }: FilterInput): RunFilter {
+  const colon = attribute?.indexOf(':') ?? -1;
+  return withoutUndefined({
+    ...same,
+    sessionId: session,
+    parentRunId: parent,
+    attribute: attribute && { name: attribute.slice(0, colon), value: attribute.slice(colon + 1) },
+    from: from && Date.parse(from),
+    to: to && Date.parse(to),
+  }) as RunFilter;
+}
+
+function toWait(text: string | undefined, signal: AbortSignal): { ms: number; signal: AbortSignal } | undefined {
+  if (text === undefined) return undefined;
   try {
-    return Math.min(MAX_WAIT_MS, parseDuration(/^\d+$/.test(text) ? Number(text) : text));
+    return { ms: Math.min(MAX_WAIT_MS, parseDuration(/^\d+$/.test(text) ? Number(text) : text)), signal };
   } catch (error) {
     throw new BoxError('invalid_request', `"wait": ${(error as Error).message}`);
   }
 }
 
-/** Drops members that are undefined, for targets whose optional members must be absent. */
-function withoutUndefined<T extends object>(value: T): { [K in keyof T]: Exclude<T[K], undefined> } {
-  return Object.fromEntries(Object.entries(value).filter(([, item]) => item !== undefined)) as never;
+function runNotFound(id: string): BoxError {
+  return new BoxError('run_not_found', `There is no run "${id}".`);
 }

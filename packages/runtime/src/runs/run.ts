@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { RunRow } from '../engine/journal.ts';
 import { decode } from '../engine/serialize.ts';
 import { toIso, toJsonValue } from './json-value.ts';
+import { RunError, toRunError } from './run-error.ts';
 
 export const RunStatus = z.enum(['queued', 'running', 'waiting', 'blocked', 'completed', 'failed', 'cancelled']);
 export const RunKind = z.enum(['workflow', 'agent']);
@@ -22,7 +23,7 @@ export const Run = z.object({
   attributes: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])),
   input: z.unknown(),
   output: z.unknown(),
-  error: z.object({ code: z.string(), message: z.string(), stack: z.string().nullable() }).nullable(),
+  error: RunError.nullable(),
   inputTokens: z.int(),
   outputTokens: z.int(),
   cacheReadTokens: z.int(),
@@ -50,7 +51,7 @@ export function toRun(row: RunRow): Run {
     attributes: row.attributes === null ? {} : (JSON.parse(row.attributes) as Run['attributes']),
     input: toJsonValue(decode(row.input)),
     output: row.output === null ? null : toJsonValue(decode(row.output)),
-    error: row.error === null ? null : toRunError(decode(row.error)),
+    error: toRunError(row.error),
     inputTokens: row.inputTokens,
     outputTokens: row.outputTokens,
     cacheReadTokens: row.cacheReadTokens,
@@ -60,16 +61,5 @@ export function toRun(row: RunRow): Run {
     createdAt: toIso(row.createdAt),
     startedAt: row.startedAt === null ? null : toIso(row.startedAt),
     endedAt: row.endedAt === null ? null : toIso(row.endedAt),
-  };
-}
-
-// --- internal ---
-
-function toRunError(value: unknown): Run['error'] {
-  const error = value as { code?: unknown; message?: unknown; stack?: unknown };
-  return {
-    code: typeof error.code === 'string' ? error.code : 'run_failed',
-    message: String(error.message),
-    stack: typeof error.stack === 'string' ? error.stack : null,
   };
 }

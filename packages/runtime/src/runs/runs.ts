@@ -3,6 +3,8 @@ import type { Journal, RunFilter, RunRow } from '../engine/journal.ts';
 import { BoxError } from '../errors.ts';
 import { toRun } from './run.ts';
 import type { Run } from './run.ts';
+import { toStats } from './stats.ts';
+import type { RunStats } from './stats.ts';
 import { toSteps } from './steps.ts';
 import type { Step } from './steps.ts';
 import { toTimeline } from './timeline.ts';
@@ -17,8 +19,10 @@ export interface RunPage {
 /** Every method but `list` and `find` throws `run_not_found` when there is no such run. */
 export interface Runs {
   list(filter: RunFilter, page: { limit: number; cursor?: string }): Promise<RunPage>;
-  /** Undefined: no such run. With `waitMs` the answer is held until the run is final, at most that long. */
-  find(runId: string, waitMs?: number): Promise<Run | undefined>;
+  /** Undefined: no such run. The answer is held until the run is final, for as long as `wait` says. */
+  find(runId: string, wait?: { ms: number; signal: AbortSignal }): Promise<Run | undefined>;
+  /** The matching runs of the last day, or of the time the filter names, counted in stretches of it. */
+  stats(filter: RunFilter, bucketMs: number): Promise<RunStats[]>;
   steps(runId: string): Promise<Step[]>;
   timeline(runId: string): Promise<Span[]>;
   /** Throws `run_final` when nothing is left to cancel. */
@@ -27,6 +31,9 @@ export interface Runs {
   resume(runId: string): Promise<Run>;
   delete(runId: string): Promise<void>;
 }
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+const MAX_BUCKETS = 1_000;
 
 export function createRuns(journal: Journal, engine: Engine): Runs {
   const get = async (runId: string): Promise<RunRow> => {
@@ -41,9 +48,17 @@ export function createRuns(journal: Journal, engine: Engine): Runs {
       const items = rows.slice(0, limit).map(toRun);
       return { items, nextCursor: rows.length > limit ? (items.at(-1)?.runId ?? null) : null };
     },
-    async find(runId, waitMs = 0) {
-      const row = await engine.wait(runId, waitMs);
+    async find(runId, wait) {
+      const signal = wait ? AbortSignal.any([wait.signal, engine.closing]) : engine.closing;
+      const row = await engine.wait(runId, wait?.ms ?? 0, signal);
       return row && toRun(row);
+    },
+    async stats(filter, bucketMs) {
+      const { to = engine.clock.now() + 1 } = filter;
+      const { from = to - DAY_MS } = filter;
+      if ((to - from) / bucketMs > MAX_BUCKETS)
+        throw new BoxError('invalid_request', `The time has more than ${MAX_BUCKETS} stretches. Ask for less of it.`);
+      return toStats(await journal.tallyRuns({ ...filter, from, to }, bucketMs), bucketMs);
     },
     async steps(runId) {
       await get(runId);

@@ -1,8 +1,10 @@
 import { z } from 'zod';
 import { historyOf } from '../engine/call.ts';
+import type { CallRecord } from '../engine/call.ts';
 import type { JournalRecord } from '../engine/journal.ts';
 import { decode } from '../engine/serialize.ts';
 import { toIso, toJsonValue } from './json-value.ts';
+import { RunError, toRunError } from './run-error.ts';
 
 export const StepStatus = z.enum(['waiting', 'retrying', 'completed', 'failed']);
 
@@ -18,7 +20,7 @@ export const Step = z.object({
   attempt: z.int(),
   input: z.unknown(),
   output: z.unknown(),
-  error: z.object({ name: z.string(), message: z.string() }).nullable(),
+  error: RunError.nullable(),
   attempts: z
     .array(z.object({ attempt: z.int(), error: z.string(), at: z.iso.datetime() }))
     .describe('Failed attempts'),
@@ -42,7 +44,7 @@ export function toSteps(records: readonly JournalRecord[]): Step[] {
 
 // --- internal ---
 
-function toStep(last: JournalRecord, first: JournalRecord, retries: JournalRecord[], isAnswered: boolean): Step {
+function toStep(last: CallRecord, first: CallRecord, retries: CallRecord[], isAnswered: boolean): Step {
   const { tokens } = last;
   const isDone = isAnswered ? last.event === 'done' : isOpening(last);
   return {
@@ -56,10 +58,10 @@ function toStep(last: JournalRecord, first: JournalRecord, retries: JournalRecor
     attempt: last.attempt,
     input: valueOf(last.input ?? first.input),
     output: isAnswered && last.event === 'done' ? valueOf(last.output) : null,
-    error: isAnswered ? toError(last.error) : null,
+    error: isAnswered ? toRunError(last.error) : null,
     attempts: retries.map(({ attempt, error, at }) => ({
       attempt,
-      error: toError(error)?.message ?? '',
+      error: toRunError(error)?.message ?? '',
       at: toIso(at),
     })),
     inputTokens: tokens?.inputTokens ?? 0,
@@ -77,10 +79,4 @@ function isOpening({ kind, event, stepId }: JournalRecord): boolean {
 
 function valueOf(text: string | null): unknown {
   return text === null ? null : toJsonValue(decode(text));
-}
-
-function toError(text: string | null): Step['error'] {
-  if (text === null) return null;
-  const { name, message } = decode(text) as Error;
-  return { name, message };
 }

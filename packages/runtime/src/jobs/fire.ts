@@ -1,0 +1,83 @@
+import type { StoreClock } from '../engine/clock.ts';
+import type { NewFiring, Schedule, ScheduleStore } from '../engine/journal.ts';
+import { encodeError } from '../engine/outcome.ts';
+import { decode } from '../engine/serialize.ts';
+import { BoxError } from '../errors.ts';
+import type { Log } from '../log.ts';
+import { nextFire } from './cron.ts';
+
+/** Starts a workflow; the same key starts nothing twice. Answers the run, or the start that waits in its queue. */
+export type StartJob = (
+  name: string,
+  input: unknown,
+  idempotencyKey: string,
+) => Promise<{ runId: string } | { triggerId: string }>;
+
+export interface FiringOptions {
+  schedules: ScheduleStore;
+  clock: StoreClock;
+  log: Log;
+  start: StartJob;
+}
+
+export interface Fired {
+  note: NewFiring;
+  /** Why nothing was started. */
+  error?: unknown;
+}
+
+const FIRE_BATCH = 50;
+/** A timer that fires once and finds its workflow unable to begin comes back after this time. */
+const AGAIN_MS = 30_000;
+/** How long a timer that has fired its one time stays to be seen, and keeps the same from being armed again. */
+const SPENT_MS = 24 * 60 * 60 * 1000;
+const FORGET_EVERY_MS = 60 * 60 * 1000;
+
+export function createFiring({ schedules, clock, log, start }: FiringOptions) {
+  let forgetAt = 0;
+
+  const fire = async ({ id, name, input }: Schedule, key: string): Promise<Fired> => {
+    const at = clock.now();
+    try {
+      const started = await start(name, decode(input), key);
+      const runId = 'runId' in started ? started.runId : null;
+      return { note: { at, runId, triggerId: 'triggerId' in started ? started.triggerId : null } };
+    } catch (error) {
+      log.error('A recurring job could not start its workflow.', { job: id, error });
+      return { note: { at, runId: null, error: encodeError(error) }, error };
+    }
+  };
+
+  /** Undefined: never again. */
+  const nextOf = ({ cron, timeZone }: Schedule, { error }: Fired): number | null => {
+    const now = clock.now();
+    if (cron !== null) return nextFire(cron, timeZone, now);
+    return error !== undefined && isPassing(error) ? now + AGAIN_MS : null;
+  };
+
+  const fireOne = async (schedule: Schedule): Promise<void> => {
+    const { id, cron, nextAt, createdAt } = schedule;
+    if (nextAt === null) return;
+    // The start comes first and carries what fires as its key: a crash in between, or another replica that fires the
+    // same time, starts nothing twice.
+    const fired = await fire(schedule, `job:${id}:${cron === null ? `once:${createdAt}` : nextAt}`);
+    await schedules.advance(id, nextAt, nextOf(schedule, fired), fired.note);
+  };
+
+  return {
+    fire,
+    async fireDue(): Promise<void> {
+      await Promise.all((await schedules.due(FIRE_BATCH)).map(fireOne));
+      if (clock.now() < forgetAt) return;
+      forgetAt = clock.now() + FORGET_EVERY_MS;
+      await schedules.forgetSpent(clock.now() - SPENT_MS);
+    },
+  };
+}
+
+// --- internal ---
+
+/** Something that may well be over the next time: the workflow does not load, the store is away. */
+function isPassing(error: unknown): boolean {
+  return !(error instanceof BoxError) || error.status >= 500;
+}

@@ -1,0 +1,23 @@
+import { z } from 'zod';
+
+// Members that inputs of many operations have.
+
+export const IdempotencyKey = z
+  .string()
+  .min(1)
+  .max(256)
+  .optional()
+  .describe('The same key answers the same for 24 hours; with another body it is refused');
+
+/** For an operation's `headers`. */
+export const IDEMPOTENCY_HEADER = { 'idempotency-key': 'idempotencyKey' } as const;
+
+export const Page = {
+  limit: z.coerce.number().int().min(1).max(200).default(50),
+  cursor: z.string().optional().describe('`nextCursor` of the page before'),
+};
+
+/** Drops members that are undefined, for targets whose optional members must be absent. */
+export function withoutUndefined<T extends object>(value: T): { [K in keyof T]: Exclude<T[K], undefined> } {
+  return Object.fromEntries(Object.entries(value).filter(([, item]) => item !== undefined)) as never;
+}
