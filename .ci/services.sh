@@ -2,6 +2,9 @@
 # Real servers for the tests, on private loopback ports: PostgreSQL 17 with pgvector, and Redis.
 #
 #   .ci/services.sh [up|down|status|env]     up is the default and safe to repeat; needs root on a Debian-like host
+#   .ci/services.sh up|down|crash|remove postgres|redis
+#     one server alone; crash stops it without a word to its clients, remove stops it and deletes its data.
+#     CI_INSTANCE=<suffix> with a port of its own makes it another server, beside the usual one
 #
 # stdout carries only NAME=value lines (SVC_TEST_DATABASE_URL, SVC_TEST_KV_URL, CHROMIUM_PATH), so that
 #   eval "$(.ci/services.sh | sed 's/^/export /')"
@@ -16,20 +19,44 @@ suite=${CI_SUITE:-trixie}
 pg_port=${CI_PG_PORT:-54327}
 pg_fsync=${CI_PG_FSYNC:-on}
 kv_port=${CI_KV_PORT:-63797}
+instance=${CI_INSTANCE:-}
 chromium=${CI_CHROMIUM:-0}
 
 root=$dir/root
 uid=26127
 pg_bin=/usr/lib/postgresql/17/bin
+pg_data=/pg$instance
+kv_data=/redis$instance
 keyring=/usr/share/keyrings/debian-archive-keyring.gpg
 
 main() {
+  case "${1:-up} ${2:-}" in
+    *' postgres' | *' redis') need_root; lock; one_server "$@"; return ;;
+  esac
   case ${1:-up} in
     up) up ;;
     down) need_root; lock; stop_redis; stop_postgres ;;
     status) need_root; report PostgreSQL postgres_answers; report Redis redis_answers ;;
     env) print_env ;;
     *) fail "\"$1\" is no command. Use up, down, status or env." ;;
+  esac
+}
+
+one_server() {
+  case $1 in
+    up) unpack_servers; "start_$2" ;;
+    down | crash) "$([ "$1" = down ] && echo stop || echo crash)_$2" ;;
+    remove) remove_server "$2" ;;
+    *) fail "\"$1\" is no command for one server. Use up, down, crash or remove." ;;
+  esac
+}
+
+remove_server() {
+  [ -n "$instance" ] || fail 'Only a server with a CI_INSTANCE of its own is removed.'
+  "crash_$1"
+  case $1 in
+    postgres) rm -rf "${root:?}$pg_data" "$dir/initdb$instance.log" ;;
+    redis) rm -rf "${root:?}$kv_data" ;;
   esac
 }
 
@@ -124,7 +151,7 @@ in_root() {
 # --- PostgreSQL ---
 
 start_postgres() {
-  [ -f "$root/pg/PG_VERSION" ] || create_cluster
+  [ -f "$root$pg_data/PG_VERSION" ] || create_cluster
   postgres_answers || launch_postgres
   [ "$(sql "select 1 from pg_roles where rolname = 'svc'")" = 1 ] || sql "create role svc superuser login password 'svc'"
   [ "$(sql "select 1 from pg_database where datname = 'svc'")" = 1 ] || sql 'create database svc owner svc'
@@ -134,15 +161,15 @@ start_postgres() {
 }
 
 create_cluster() {
-  rm -rf "$root/pg"
-  mkdir -m 700 "$root/pg"
-  chown "$uid:$uid" "$root/pg"
-  in_root $pg_bin/initdb -D /pg -U postgres -A trust -E UTF8 --locale=C.UTF-8 --no-sync >"$dir/initdb.log" 2>&1 || {
-    cat "$dir/initdb.log" >&2
-    rm -rf "$root/pg"
+  rm -rf "$root$pg_data"
+  mkdir -m 700 "$root$pg_data"
+  chown "$uid:$uid" "$root$pg_data"
+  in_root $pg_bin/initdb -D "$pg_data" -U postgres -A trust -E UTF8 --locale=C.UTF-8 --no-sync >"$dir/initdb$instance.log" 2>&1 || {
+    cat "$dir/initdb$instance.log" >&2
+    rm -rf "$root$pg_data"
     fail 'initdb failed.'
   }
-  cat >>"$root/pg/postgresql.conf" <<CONF
+  cat >>"$root$pg_data/postgresql.conf" <<CONF
 listen_addresses = '127.0.0.1'
 unix_socket_directories = '/tmp'
 dynamic_shared_memory_type = mmap
@@ -155,19 +182,19 @@ CONF
 launch_postgres() {
   for attempt in 1 2 3 4 5 6 7 8 9 10; do
     clear_stale_pid
-    in_root $pg_bin/pg_ctl -D /pg -w -t 60 -l /pg/server.log -o "-p $pg_port -c fsync=$pg_fsync" start >/dev/null 2>&1 && return
-    if tail -n 8 "$root/pg/server.log" | grep -q 'Address already in use'; then
+    in_root $pg_bin/pg_ctl -D "$pg_data" -w -t 60 -l "$pg_data/server.log" -o "-p $pg_port -c fsync=$pg_fsync" start >/dev/null 2>&1 && return
+    if tail -n 8 "$root$pg_data/server.log" | grep -q 'Address already in use'; then
       fail "Port $pg_port is in use. Stop the other process, or set CI_PG_PORT."
     fi
     sleep 1
   done
-  tail -n 20 "$root/pg/server.log" >&2
+  tail -n 20 "$root$pg_data/server.log" >&2
   fail "PostgreSQL did not start after $attempt attempts."
 }
 
 # A pid file outlives a kill -9, and pg_ctl takes a zombie or a stranger with that pid for the server.
 clear_stale_pid() {
-  file=$root/pg/postmaster.pid
+  file=$root$pg_data/postmaster.pid
   [ -f "$file" ] || return 0
   pid=$(head -n 1 "$file")
   name=$(cat "/proc/$pid/comm" 2>/dev/null) || name=
@@ -175,10 +202,13 @@ clear_stale_pid() {
   [ "$name" = postgres ] && [ "$state" != Z ] || rm -f "$file"
 }
 
-stop_postgres() {
-  [ -d "$root/pg" ] || return 0
+stop_postgres() { end_postgres fast; }
+crash_postgres() { end_postgres immediate; }
+
+end_postgres() {
+  [ -d "$root$pg_data" ] || return 0
   clear_stale_pid
-  [ ! -f "$root/pg/postmaster.pid" ] || in_root $pg_bin/pg_ctl -D /pg -m fast -w stop >/dev/null
+  [ ! -f "$root$pg_data/postmaster.pid" ] || in_root $pg_bin/pg_ctl -D "$pg_data" -m "$1" -w stop >/dev/null
 }
 
 postgres_answers() { in_root $pg_bin/pg_isready -q -h 127.0.0.1 -p "$pg_port" 2>/dev/null; }
@@ -193,22 +223,28 @@ start_redis() {
 
 # `--daemonize` returns before the port is bound: only the log says that it could not be.
 launch_redis() {
-  rm -f "$root/redis/server.log"
-  in_root /usr/bin/redis-server --bind 127.0.0.1 --port "$kv_port" --dir /redis --appendonly yes --save '' \
-    --daemonize yes --logfile /redis/server.log >/dev/null
+  [ -d "$root$kv_data" ] || install -d -o "$uid" -g "$uid" "$root$kv_data"
+  rm -f "$root$kv_data/server.log"
+  in_root /usr/bin/redis-server --bind 127.0.0.1 --port "$kv_port" --dir "$kv_data" --appendonly yes --save '' \
+    --daemonize yes --logfile "$kv_data/server.log" >/dev/null
   for _ in $(seq 50); do
-    if grep -q 'Address already in use' "$root/redis/server.log" 2>/dev/null; then
+    if grep -q 'Address already in use' "$root$kv_data/server.log" 2>/dev/null; then
       fail "Port $kv_port is in use. Stop the other process, or set CI_KV_PORT."
     fi
     if redis_answers; then return; fi
     sleep 0.1
   done
-  tail -n 20 "$root/redis/server.log" >&2
+  tail -n 20 "$root$kv_data/server.log" >&2
   fail 'Redis did not start.'
 }
 
 stop_redis() {
   ! redis_answers || redis shutdown nosave
+}
+
+crash_redis() {
+  pid=$(redis info server 2>/dev/null | sed -n 's/^process_id:\([0-9]*\).*/\1/p')
+  [ -z "$pid" ] || kill -9 "$pid"
 }
 
 redis_answers() { redis ping 2>/dev/null | grep -q PONG; }

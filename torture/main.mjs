@@ -1,29 +1,55 @@
 // @ts-check
 /**
- * The full size of what `test` runs small: processes are killed while they work, on SQLite and, where
- * SVC_TEST_DATABASE_URL names one, on a PostgreSQL server with two processes at once. Takes a few minutes.
- *   node torture/main.mjs
+ * The full size of what the tests run small: boxes that are killed, paused and cut off while they work. Prints one JSON
+ * line each and, at the end, the time it took. Exits 1 when a promise was broken.
+ *   node torture/main.mjs [--quick] [name …]     default: all, one after the other, 10 to 20 minutes
+ * Those on PostgreSQL need SVC_TEST_DATABASE_URL, those that stop a server root and what .ci/services.sh unpacks.
  */
-import { runKills } from './kill.mjs';
+import { parseArgs } from 'node:util';
+import { findServers } from './_servers.mjs';
 
-const url = process.env.SVC_TEST_DATABASE_URL;
-let failed = false;
+/** By what they need. */
+const NAMES = {
+  nothing: ['kill', 'serial', 'parked'],
+  postgres: ['kill', 'serial', 'parked', 'pause', 'deploy', 'races'],
+  servers: ['restart-postgres', 'flush-redis'],
+};
 
-await report({ store: 'sqlite', workers: 1 }, runKills({ loops: 50, runs: 20, steps: 10, workers: 1 }));
-if (url) {
-  const store = /** @type {const} */ ({ store: 'postgres', url, schema: `torture_${process.pid}` });
-  await report({ store: 'postgres', workers: 2 }, runKills({ loops: 50, runs: 20, steps: 10, workers: 2, store }));
-} else console.error('Postgres is left out: SVC_TEST_DATABASE_URL is not set.');
-process.exitCode = failed ? 1 : 0;
+const { values, positionals } = parseArgs({ options: { quick: { type: 'boolean' } }, allowPositionals: true });
+const known = new Set(Object.values(NAMES).flat());
+const unknown = positionals.find((name) => !known.has(name));
+if (unknown !== undefined) {
+  console.error(`There is no torture "${unknown}". There are: ${[...known].join(', ')}.`);
+  process.exitCode = 1;
+} else await runAll(positionals.length > 0 ? positionals : [...known]);
 
 // --- internal ---
 
+/** @param {string[]} names */
+async function runAll(names) {
+  const begun = performance.now();
+  const url = process.env.SVC_TEST_DATABASE_URL;
+  for (const name of names) {
+    if (NAMES.nothing.includes(name)) await runOne(name, 'sqlite', {});
+    if (NAMES.postgres.includes(name))
+      if (url) await runOne(name, 'postgres', { url });
+      else console.error(`"${name}" on Postgres is left out: SVC_TEST_DATABASE_URL is not set.`);
+    if (NAMES.servers.includes(name))
+      if (findServers()) await runOne(name, 'postgres', { url });
+      else console.error(`"${name}" is left out: it needs root and the servers of .ci/services.sh.`);
+  }
+  console.log(JSON.stringify({ torture: 'all', seconds: Math.round((performance.now() - begun) / 1_000) }));
+}
+
 /**
- * @param {object} what
- * @param {ReturnType<typeof runKills>} running
+ * @param {string} name
+ * @param {string} store
+ * @param {{ url?: string | undefined }} server
  */
-async function report(what, running) {
-  const result = await running;
-  failed ||= result.problems.length > 0;
-  console.log(JSON.stringify({ torture: 'kill', ...what, ...result }));
+async function runOne(name, store, server) {
+  const { run, QUICK, FULL } = await import(`./${name}.mjs`);
+  const result = await run({ ...(values.quick ? QUICK : FULL), ...server });
+  if (result.problems.length > 0) process.exitCode = 1;
+  const problems = result.problems.slice(0, 10);
+  console.log(JSON.stringify({ torture: name, store, ...result, problems, broken: result.problems.length }));
 }

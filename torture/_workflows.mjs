@@ -1,0 +1,59 @@
+// @ts-check
+/** What the boxes of a torture run. Every step calls the receiver with the key it was handed. */
+import { createHook, getStepMetadata, sleep } from '../packages/runtime/dist/index.mjs';
+import { createStep } from '../packages/runtime/dist/internal.mjs';
+
+/**
+ * @param {{ receiver: string, onAbort(key: string, reason: string): void }} options
+ * @returns {Record<string, { run: (input: any) => Promise<unknown>, serial?: boolean }>}
+ */
+export function createWorkflows({ receiver, onAbort }) {
+  const effect = Object.assign(
+    createStep('torture#effect', async (/** @type {{ hold?: string, fails?: boolean, what?: string }} */ body) => {
+      const { idempotencyKey, attempt, signal } = getStepMetadata();
+      const headers = { 'content-type': 'application/json', 'idempotency-key': idempotencyKey };
+      const stopped = () => onAbort(idempotencyKey, String(signal.reason?.message ?? signal.reason));
+      signal.addEventListener('abort', stopped);
+      const answer = await fetch(receiver, { method: 'POST', headers, body: JSON.stringify(body), signal });
+      const { n } = /** @type {{ n: number }} */ (await answer.json());
+      signal.removeEventListener('abort', stopped);
+      if (body.fails && attempt === 1) throw new Error('Once more.');
+      return n;
+    }),
+    { backoff: { initial: 1 } },
+  );
+  return {
+    /** Steps in pairs, some of which fail once, and short sleeps. */
+    work: {
+      async run({ steps }) {
+        for (let index = 0; index < steps; index += 2) {
+          await Promise.all([effect({ fails: index % 6 === 2 }), effect({})]);
+          if (index % 6 === 4) await sleep(5);
+        }
+        return steps;
+      },
+    },
+    /** One step that the receiver answers when `first` is released, beside one that goes on until `second` is. */
+    pair: {
+      run: ({ first, second }) => Promise.all([effect({ hold: first }), effect({ hold: second })]),
+    },
+    /** One at a time: comes in, goes out. The first may be held inside. */
+    line: {
+      serial: true,
+      async run({ place, hold }) {
+        await effect({ what: `in ${place}`, ...(hold ? { hold } : {}) });
+        await effect({ what: `out ${place}` });
+      },
+    },
+    nap: {
+      run: () => sleep('1 hour'),
+    },
+    ask: {
+      async run({ token }) {
+        const answer = await createHook({ token });
+        await effect({});
+        return answer;
+      },
+    },
+  };
+}
