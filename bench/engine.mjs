@@ -1,25 +1,35 @@
 // @ts-check
 /**
- * The durable engine, through compiled workflow files and real stores, beside the bare store's own rate in the same run:
- *   a  one run of 100 sequential steps, steps/s            b  a run of one step, start to done, p50 ms
- *   c  1,000 runs of 5 steps at once, steps/s, peak RSS    d  ms per step of one run of 3,000 steps
- * `bare` is the same UPDATE + INSERT as one prepared transaction in a plain loop. Medians of alternated rounds.
+ * The durable engine, through compiled workflow files and real stores, one process per store with nothing else in it:
+ *   a  one run of 100 sequential steps, steps/s            b  a run of one step, start to done, ms
+ *   c  1,000 runs of 5 steps at once, steps/s, peak RSS    d  ms per step of one run of 3,000 steps, and of one of 300
+ *   e  500 parked runs whose time has come, after kill -9: seconds from opening the store until all are done
+ * `bare`: the same UPDATE + INSERT as one prepared transaction in a plain loop, of one run or of all runs at once.
+ * `floor`: an engine of 60 lines (`_floor.mjs`) with group commit over the same statements. Medians of alternated rounds.
  */
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { pathToFileURL } from 'node:url';
-import { median, round } from './_stats.mjs';
+import { setTimeout as wait } from 'node:timers/promises';
+import { startChild } from './_child.mjs';
+import { findObstacle, listStores } from './_engine-stores.mjs';
+import { median, quantile, round } from './_stats.mjs';
+import { compileWorkflows } from './_workflows.mjs';
 
-const ROOT = new URL('..', import.meta.url).pathname;
-const ROUNDS = 5;
-
-/** @param {(line: object) => void} print */
-export async function run(print) {
+/**
+ * @param {(line: object) => void} print
+ * @param {{ only?: string }} [options]  `only`: the stores with that in their name
+ */
+export async function run(print, { only = '' } = {}) {
+  const stores = listStores(only);
   const root = mkdtempSync(join(process.env.BENCH_DIR ?? tmpdir(), 'svc-bench-engine-'));
   try {
-    for (const durability of ['synced', 'process']) await benchSqlite(root, durability, print);
+    const files = await compileWorkflows(join(root, 'workspace'));
+    for (const store of stores) {
+      const skipped = findObstacle(store);
+      if (skipped) print({ bench: 'engine', store: store.name, skipped });
+      else await benchStore(store, files[store.durability], join(root, store.name.replace(' ', '-')), print);
+    }
   } finally {
     rmSync(root, { recursive: true, force: true });
   }
@@ -27,190 +37,142 @@ export async function run(print) {
 
 // --- internal ---
 
+const ROUNDS = 5;
+const MANY = { runs: 1_000, count: 5 };
+const STEPS = MANY.runs * MANY.count;
+/** Longer than the engine keeps a sleeping run in memory; the first still sleeps when the last begins. */
+const NAPS = { runs: 500, ms: 10_000 };
+
+/** @typedef {{ place: import('./_engine-stores.mjs').Place, file: string }} Config */
+
 /**
- * @param {string} root
- * @param {string} durability
+ * @param {import('./_engine-stores.mjs').Store} store
+ * @param {string} file  the compiled workflows
+ * @param {string} dir
  * @param {(line: object) => void} print
  */
-async function benchSqlite(root, durability, print) {
-  const host = await import('../packages/runtime/dist/host.mjs');
-  const dir = join(root, durability);
-  const code = await loadWorkflows(dir, durability);
-  const journal = await host.openSqliteJournal({ path: join(dir, 'journal.db') });
-  const bench = await openEngine(host, journal, code);
-  const bare = openBare(join(dir, 'bare.db'), durability);
-  await bench.finish(await bench.start('steps', { count: 20 }));
-  /** @type {Record<string, number[]>} */
-  const seen = {};
-  const note = (/** @type {string} */ name, /** @type {number} */ value) => (seen[name] ??= []).push(value);
-  for (let turn = 0; turn < ROUNDS; turn++) {
-    note('bare_a', 100 / (await timed(() => bare.steps(100))));
-    note('a', 100 / (await timed(async () => bench.finish(await bench.start('steps', { count: 100 })))));
-    for (let i = 0; i < 40; i++)
-      note('b', (await timed(async () => bench.finish(await bench.start('steps', { count: 1 })))) * 1_000);
-    note('bare_c', 5_000 / (await timed(() => bare.batches(1_000, 5))));
-    note(
-      'c',
-      5_000 /
-        (await timed(async () => {
-          const runs = await Promise.all(Array.from({ length: 1_000 }, () => bench.start('steps', { count: 5 })));
-          await Promise.all(runs.map(bench.finish));
-        })),
-    );
-    note('d', ((await timed(async () => bench.finish(await bench.start('steps', { count: 3_000 })))) / 3_000) * 1_000);
+async function benchStore(store, file, dir, print) {
+  mkdirSync(dir, { recursive: true });
+  const { settings, place, close } = await store.open(dir);
+  const say = (/** @type {string} */ bench, /** @type {object} */ figures) =>
+    print({ bench: `engine.${bench}`, store: store.name, ...settings, ...figures });
+  const config = (/** @type {string} */ name) => ({ place: place(name), file });
+  try {
+    // They sleep while the rest is measured.
+    const parked = await parkRuns(config);
+    const { a, b, c, d } = await measureRates(config('engine'), config('bare'));
+    say('a', a);
+    say('b', b);
+    say('c', { ...c, ...(await measureMemory(config('memory'))) });
+    say('d', d);
+    say('e', await measureResume(parked));
+  } finally {
+    await close();
   }
-  const line = (/** @type {string} */ name) => round(median(seen[name] ?? []), name === 'b' || name === 'd' ? 3 : 0);
-  const store = { store: 'sqlite', durability };
-  print({
-    bench: 'engine.a',
-    ...store,
-    steps_per_s: line('a'),
-    bare: line('bare_a'),
-    ratio: round(line('a') / line('bare_a'), 2),
-  });
-  print({ bench: 'engine.b', ...store, p50_ms: line('b') });
-  print({
-    bench: 'engine.c',
-    ...store,
-    steps_per_s: line('c'),
-    bare: line('bare_c'),
-    ratio: round(line('c') / line('bare_c'), 2),
-    rss_mib: round(process.memoryUsage().rss / 2 ** 20),
-  });
-  print({ bench: 'engine.d', ...store, ms_per_step: line('d') });
-  await bench.close();
-  bare.close();
 }
 
 /**
- * Writes the workflow and compiles it as a build would.
- * @param {string} dir
- * @param {string} durability
- * @returns {Promise<Record<string, unknown>>}
+ * @param {Config} engineConfig
+ * @param {Config} bareConfig
  */
-async function loadWorkflows(dir, durability) {
-  mkdirSync(join(dir, 'workflows'), { recursive: true });
-  const file = join(dir, 'workflows/steps.workflow.ts');
-  writeFileSync(
-    file,
-    `export const durability = '${durability}';
-export async function steps({ count }: { count: number }) {
-  'use workflow';
-  let sum = 0;
-  for (let i = 0; i < count; i++) sum = await add(sum, 1);
-  return sum;
-}
-async function add(a: number, b: number) {
-  'use step';
-  return a + b;
-}
-`,
-  );
-  const { svcPlugin } = await import('../packages/compiler/dist/index.mjs');
-  const require = createRequire(join(ROOT, 'packages/compiler/package.json'));
-  const { build } = await import(pathToFileURL(require.resolve('vite')).href);
-  const runtime = (/** @type {string} */ name) => pathToFileURL(join(ROOT, `packages/runtime/dist/${name}.mjs`)).href;
-  await build({
-    root: dir,
-    configFile: false,
-    logLevel: 'silent',
-    plugins: [svcPlugin({ root: dir })],
-    build: {
-      ssr: true,
-      outDir: join(dir, 'out'),
-      rollupOptions: {
-        input: file,
-        external: /^@svc\/runtime/,
-        output: {
-          entryFileNames: 'steps.mjs',
-          paths: { '@svc/runtime': runtime('index'), '@svc/runtime/internal': runtime('internal') },
-        },
-      },
-    },
-  });
-  return import(pathToFileURL(join(dir, 'out/steps.mjs')).href);
-}
-
-/**
- * @param {typeof import('../packages/runtime/dist/host.mjs')} host
- * @param {import('../packages/runtime/dist/host.mjs').Journal} journal
- * @param {Record<string, any>} code
- */
-async function openEngine(host, journal, code) {
-  host.installGuard();
-  const body = { run: code.steps, codeHash: 'bench', durability: code.durability };
-  const engine = await host.createEngine({
-    journal,
-    log: host.createLog({ level: 'silent', write() {} }),
-    owner: `bench-${process.pid}`,
-    exclusive: true,
-    resolve: async () => body,
-    ambient: /** @type {any} */ ({}),
-    maxLive: 100_000,
-  });
-  await engine.arm();
-  return {
-    async start(/** @type {string} */ name, /** @type {object} */ input) {
-      const started = await engine.start({ kind: 'workflow', name, trigger: 'api', input, body });
-      if (started.outcome !== 'created') throw new Error(`The start was ${started.outcome}.`);
-      return started.run;
-    },
-    finish: async (/** @type {{ runId: string }} */ { runId }) => {
-      const row = await engine.wait(runId, 60_000);
-      if (row?.status !== 'completed') throw new Error(`The run ended as ${row?.status}: ${row?.error}`);
-    },
-    async close() {
-      await engine.close();
-      await journal.close();
-    },
-  };
-}
-
-/**
- * The store without an engine: what a commit of one step costs, and of many at once.
- * @param {string} path
- * @param {string} durability
- */
-function openBare(path, durability) {
-  const require = createRequire(join(ROOT, 'packages/runtime/package.json'));
-  // An optional dependency of the runtime: there is no type to import here.
-  const Database = /** @type {any} */ (require(['better-sqlite3'].join('')));
-  const db = new Database(path);
-  db.exec(`pragma journal_mode = wal; pragma synchronous = ${durability === 'synced' ? 'full' : 'normal'};
-    create table runs(id integer primary key, seq integer, status text) strict;
-    create table events(run_id integer, seq integer, call integer, payload text, primary key (run_id, seq)) without rowid, strict;`);
-  const create = db.prepare("insert into runs(seq, status) values (0, 'running')");
-  const advance = db.prepare("update runs set seq = ? where id = ? and seq = ? and status = 'running'");
-  const insert = db.prepare('insert into events values (?, ?, ?, ?)');
-  const one = db.transaction((/** @type {number | bigint} */ id, /** @type {number} */ seq) => {
-    advance.run(seq + 1, id, seq);
-    insert.run(id, seq, seq, '1[1]');
-  });
-  const many = db.transaction((/** @type {(number | bigint)[]} */ ids, /** @type {number} */ seq) => {
-    for (const id of ids) {
-      advance.run(seq + 1, id, seq);
-      insert.run(id, seq, seq, '1[1]');
+async function measureRates(engineConfig, bareConfig) {
+  const engine = startChild('_engine-child.mjs', engineConfig);
+  const bare = startChild('_bare-child.mjs', bareConfig);
+  try {
+    await engine.ask('open');
+    await bare.ask('floorOne', 20);
+    /** @type {Record<'a' | 'bareA' | 'floorA' | 'b' | 'c' | 'bareC' | 'floorC' | 'd' | 'd300', number[]>} */
+    const seen = { a: [], bareA: [], floorA: [], b: [], c: [], bareC: [], floorC: [], d: [], d300: [] };
+    for (let turn = 0; turn < ROUNDS; turn++) {
+      seen.a.push(100 / (await engine.ask('one', 100)));
+      seen.bareA.push(100 / (await bare.ask('bareOne', 100)));
+      seen.floorA.push(100 / (await bare.ask('floorOne', 100)));
+      for (const seconds of await engine.ask('each', 40)) seen.b.push(seconds * 1_000);
+      seen.c.push(STEPS / (await engine.ask('many', MANY)));
+      seen.bareC.push(STEPS / (await bare.ask('bareMany', MANY)));
+      seen.floorC.push(STEPS / (await bare.ask('floorMany', MANY)));
+      seen.d300.push(((await engine.ask('one', 300)) / 300) * 1_000);
+      seen.d.push(((await engine.ask('one', 3_000)) / 3_000) * 1_000);
     }
-  });
-  const createMany = db.transaction((/** @type {number} */ count) =>
-    Array.from({ length: count }, () => create.run().lastInsertRowid),
-  );
+    await Promise.all([engine.ask('close'), bare.ask('close')]);
+    const { b, d, d300 } = seen;
+    return {
+      a: toRates(seen.a, seen.bareA, seen.floorA),
+      b: { p50_ms: round(median(b), 3), p95_ms: round(quantile(b, 0.95), 3) },
+      c: toRates(seen.c, seen.bareC, seen.floorC),
+      d: { ms_per_step: round(median(d), 3), ms_per_step_of_300: round(median(d300), 3) },
+    };
+  } finally {
+    await Promise.all([engine.kill(), bare.kill()]);
+  }
+}
+
+/**
+ * @param {number[]} engine
+ * @param {number[]} bare
+ * @param {number[]} floor
+ */
+function toRates(engine, bare, floor) {
+  const [ours, alone, least] = [median(engine), median(bare), median(floor)];
   return {
-    async steps(/** @type {number} */ count) {
-      const id = create.run().lastInsertRowid;
-      for (let seq = 0; seq < count; seq++) one(id, seq);
-    },
-    async batches(/** @type {number} */ runs, /** @type {number} */ count) {
-      const ids = createMany(runs);
-      for (let seq = 0; seq < count; seq++) many(ids, seq);
-    },
-    close: () => db.close(),
+    steps_per_s: round(ours),
+    bare: round(alone),
+    ratio_to_bare: round(ours / alone, 2),
+    floor: round(least),
+    ratio_to_floor: round(ours / least, 2),
   };
 }
 
-/** @param {() => Promise<unknown>} work */
-async function timed(work) {
-  const started = performance.now();
-  await work();
-  return (performance.now() - started) / 1_000;
+/**
+ * Of a process that does nothing else.
+ * @param {Config} config
+ */
+async function measureMemory(config) {
+  const child = startChild('_engine-child.mjs', config);
+  try {
+    await child.ask('open');
+    const idle = await child.ask('memory');
+    await child.ask('many', MANY);
+    const after = await child.ask('memory');
+    return { idle_rss_mib: round(idle.rss), peak_rss_mib: round(after.peak) };
+  } finally {
+    await child.kill();
+  }
+}
+
+/**
+ * A database per round, each with its parked runs and no process that has it.
+ * @param {(name: string) => Config} config
+ */
+async function parkRuns(config) {
+  const parked = [];
+  for (let turn = 0; turn < ROUNDS; turn++) {
+    const at = config(`parked_${turn}`);
+    const child = startChild('_engine-child.mjs', at);
+    try {
+      const runIds = await child.ask('park', NAPS);
+      parked.push({ config: at, runIds, dueAt: performance.now() + NAPS.ms });
+    } finally {
+      await child.kill();
+    }
+  }
+  return parked;
+}
+
+/** @param {Awaited<ReturnType<typeof parkRuns>>} parked */
+async function measureResume(parked) {
+  const seconds = [];
+  const opening = [];
+  for (const { config, runIds, dueAt } of parked) {
+    await wait(Math.max(0, dueAt - performance.now()));
+    const child = startChild('_engine-child.mjs', config);
+    try {
+      const answer = await child.ask('resume', runIds);
+      seconds.push(answer.seconds);
+      opening.push(answer.opening);
+    } finally {
+      await child.kill();
+    }
+  }
+  return { seconds: round(median(seconds), 3), opening: round(median(opening), 3) };
 }

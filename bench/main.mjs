@@ -2,13 +2,19 @@
 /**
  * Measures and prints one JSON line per figure; nothing here passes or fails a build.
  *   node bench/main.mjs [compiler] [engine] [dev] [size]     default: all, one after the other
+ *   node bench/main.mjs engine --only sqlite                 the stores of the engine with that in their name
  * A busy machine shows in `load` of the first and the last line: compare figures of quiet runs.
  */
 import { availableParallelism, cpus, loadavg } from 'node:os';
+import { parseArgs } from 'node:util';
 
 const SUITES = ['compiler', 'engine', 'dev', 'size'];
 
-const names = process.argv.slice(2).filter((name) => name !== '--');
+const { values: options, positionals: names } = parseArgs({
+  args: process.argv.slice(2).filter((name) => name !== '--'),
+  options: { only: { type: 'string' } },
+  allowPositionals: true,
+});
 const unknown = names.filter((name) => !SUITES.includes(name));
 if (unknown.length > 0) {
   console.error(`There is no benchmark "${unknown[0]}". There are: ${SUITES.join(', ')}.`);
@@ -17,7 +23,7 @@ if (unknown.length > 0) {
   print({ bench: 'machine', node: process.version, cpus: availableParallelism(), cpu: cpus()[0]?.model, load: load() });
   for (const name of names.length > 0 ? names : SUITES) {
     const { run } = await import(`./${name}.mjs`);
-    await run(print);
+    await run(print, options);
   }
   print({ bench: 'machine', load: load() });
 }
