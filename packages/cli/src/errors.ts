@@ -108,6 +108,7 @@ const SUGGESTIONS: Record<string, string | undefined> = {
   invalid_cursor: 'Leave --cursor out to start from the first page.',
   model_provider_missing: 'Configure a model provider; `svc dev` prints how when it starts.',
   store_unavailable: 'Look at GET /health of the box; it names the store and why.',
+  store_full: 'Free some space on the disk of the store; runs go on by themselves then.',
   shutting_down: 'Start the box again, then repeat the command.',
   internal: 'Look for the request id in the log of the box.',
 };

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { readDatabaseUrl, readLogLevel, readProvider } from '../src/dev/environment.ts';
+import { readDatabaseUrl, readKeyPrefix, readKvUrl, readLogLevel, readProvider } from '../src/dev/environment.ts';
 
 describe('the environment of svc dev', () => {
   test('names the provider, with or without a key', () => {
@@ -17,9 +17,20 @@ describe('the environment of svc dev', () => {
     ['MODEL_PROVIDER_BASE_URL', '127.0.0.1:9111/v1', readProvider],
     ['DATABASE_URL', 'foo', readDatabaseUrl],
     ['DATABASE_URL', 'mysql://u:secret@h/d', readDatabaseUrl],
+    ['WORKFLOW_KV_URL', '127.0.0.1:6379', readKvUrl],
+    ['WORKFLOW_KV_URL', 'http://:secret@h:6379', readKvUrl],
   ])('refuses a %s that is no address, without repeating it', (name, value, read) => {
     expect(() => read({ [name]: value })).toThrow(new RegExp(`^${name} is not an address`));
     expect(() => read({ [name]: value })).not.toThrow(value);
+  });
+
+  test('names the Redis of the replicas, and what their keys begin with', () => {
+    expect(readKvUrl({})).toBeUndefined();
+    for (const url of ['redis://h', 'rediss://u:p@h:6380/3']) expect(readKvUrl({ WORKFLOW_KV_URL: url })).toBe(url);
+    for (const url of ['redis://h/first', 'redis:///0'])
+      expect(() => readKvUrl({ WORKFLOW_KV_URL: url })).toThrow(/^WORKFLOW_KV_URL names no host/);
+    expect(readKeyPrefix({}, 'small')).toBe('default:small');
+    expect(readKeyPrefix({ SVC_ORG_SLUG: 'acme', AGENT_ID: 'support' }, 'small')).toBe('acme:support');
   });
 
   test('refuses a log level it does not know and lists those it does', () => {

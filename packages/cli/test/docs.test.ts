@@ -90,6 +90,18 @@ const GUIDES: Guide[] = [
     },
   },
   {
+    file: 'docs/guide/workflow-sdk.md',
+    model: true,
+    facts: {
+      async greet({ stdout }, { box }) {
+        const runId = /Started greet-team: run (\S+)/.exec(stdout)?.[1] ?? '';
+        const resume = { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{"ok":true}' };
+        await eventually(async () => (await box.fetch('/api/workflows/hooks/team:blue/resume', resume)).status === 200);
+        expect(await box.finish(runId)).toMatchObject({ output: { text: 'HELLO ADA', status: 200 } });
+      },
+    },
+  },
+  {
     file: 'docs/guide/workflows.md',
     model: true,
     facts: {
@@ -168,7 +180,7 @@ describe.each(GUIDES)('$file', ({ file, model, facts }) => {
     const { agents } = await page.box.get<{ agents: string[] }>('/api/discovery');
     const shown = [...items.map(({ name }) => `workflows/${name}.workflow.ts`), ...agents.map(toAgentFile)];
     const written = blocks.filter(isFile).map(({ name }) => name);
-    expect(shown.sort()).toEqual(written.filter((name) => name.includes('/')).sort());
+    expect(shown.sort()).toEqual(written.filter((name) => /^(?:workflows|deep-agents)\//.test(name)).sort());
     expect(items.filter(({ problem }) => problem !== null)).toEqual([]);
     // A box whose gate is closed says how to open it.
     expect(model ? page.box.stderr() : '').toBe('');

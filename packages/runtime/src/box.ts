@@ -4,7 +4,9 @@ import { createModelClient } from './agents/model.ts';
 import { createApprovals } from './approvals/approvals.ts';
 import { createCatalog } from './catalog/catalog.ts';
 import type { Catalog } from './catalog/catalog.ts';
+import { installBodies } from './engine/bodies.ts';
 import { createEngine } from './engine/engine.ts';
+import type { EngineOptions } from './engine/engine.ts';
 import { installGuard } from './engine/guard.ts';
 import { newRunId } from './engine/ids.ts';
 import type { Journal } from './engine/journal.ts';
@@ -33,6 +35,8 @@ import type { Rooms } from './rooms.ts';
 import { createRuns } from './runs/runs.ts';
 import { WIRE_A_ERRORS } from './wires/chat-completion-error.ts';
 import { mountWireA, WIRE_A_ROUTES } from './wires/chat-completions.ts';
+import type { KeyValueStore } from './stores/kv.ts';
+import { createKvDoorbell } from './stores/kv-doorbell.ts';
 import { createAmbient } from './workflows/ambient.ts';
 import { CHAT_ROUTES, mountWorkflowChat } from './workflows/chat.ts';
 import { createWorkflows, workflowBody } from './workflows/workflows.ts';
@@ -45,6 +49,10 @@ export interface BoxOptions {
   journal: Journal;
   /** No other process can hold the journal, so runs of a killed process go on at once. */
   exclusive: boolean;
+  /** Shorter leases and the like, for tests. Default: the engine's own. */
+  engine?: Pick<EngineOptions, 'leaseMs' | 'sweepMs' | 'pollMs' | 'drainMs' | 'maxLive' | 'limits'>;
+  /** What replicas tell each other. Undefined: they find out by looking in the journal. */
+  kv?: KeyValueStore;
   provider: { environment: ProviderSettings | undefined; store: ProviderStore; egress: EgressPolicy };
   /** The model of agents that name none. */
   defaultModel(): string | undefined;
@@ -66,6 +74,10 @@ export interface Box {
   problems(): Problem[];
   agentNames(): string[];
   workflowNames(): string[];
+  /**
+   * Refuses starts, ends streams and held answers, and gives runs back to other replicas, after steps under way had 8 s
+   * to end. Reads are still answered, so this comes before the listener is closed.
+   */
   close(): Promise<void>;
 }
 
@@ -78,18 +90,36 @@ export const PLAIN_ROUTES: readonly RouteEntry[] = [
   ...WEBHOOK_ROUTES,
 ];
 
+/** With what comes after it, well below the 20 s after which a platform kills. */
+const DRAIN_MS = 8_000;
+
 /** Builds every room, mounts every route. Start reading here. */
 export async function createBox(options: BoxOptions): Promise<Box> {
   installGuard();
+  installBodies();
   const { journal, log } = options;
   const catalog = createCatalog();
+  const owner = newRunId();
+  const { kv } = options;
+  const doorbell = kv && !options.exclusive ? createKvDoorbell(kv, owner) : undefined;
   const engine = await createEngine({
+    // A run that nobody else can take is continued at the next boot: there is nothing to hurry for, nor to wait for.
+    drainMs: options.exclusive ? 0 : DRAIN_MS,
+    ...(doorbell ? { doorbell } : {}),
+    ...options.engine,
     journal,
     log,
-    owner: newRunId(),
+    owner,
     exclusive: options.exclusive,
     resolve: async (kind, name) => (kind === 'agent' ? abandonedTurn() : workflowBody(catalog, name)),
-    ambient: createAmbient({ workflows: () => rooms.workflows, engine: () => engine, services: options.services }),
+    ambient: createAmbient({
+      journal,
+      engine: () => engine,
+      hooks: () => rooms.hooks,
+      jobs: () => rooms.jobs,
+      services: options.services,
+      workflows: () => rooms.workflows,
+    }),
     onSweep: () => rooms.jobs.fireDue(),
   });
   const load = async (program: Program): Promise<void> => {
@@ -130,16 +160,16 @@ export async function createBox(options: BoxOptions): Promise<Box> {
     gate,
     provider,
     workflows,
-    health: createHealth(options),
+    health: createHealth(kv ? { ...options, probes: { ...options.probes, kv: () => kv.ping() } } : options),
     hooks: createHooks({ journal, engine, approvals }),
     jobs: createJobs({
       journal,
       engine,
       log,
       async start(name, input, idempotencyKey) {
-        const receipt = await workflows.start(name, input, { trigger: 'schedule', idempotencyKey });
-        return receipt.status === 'started' ? receipt.runId : null;
+        return workflows.start(name, input, { trigger: 'schedule', idempotencyKey });
       },
+      check: workflows.check,
     }),
     runs: createRuns(journal, engine),
   };
@@ -164,7 +194,10 @@ export async function createBox(options: BoxOptions): Promise<Box> {
     problems: () => catalog.problems(),
     agentNames: () => agents.names(),
     workflowNames: () => catalog.workflows().map(({ entry }) => entry.name),
-    close: () => engine.close(),
+    async close() {
+      await engine.close();
+      await doorbell?.close();
+    },
   };
 }
 

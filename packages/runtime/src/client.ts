@@ -1,5 +1,7 @@
 import { startWorkflow, startWorkflowAndWait } from './engine/ambient.ts';
-import type { StartedWorkflow } from './engine/handle.ts';
+import type { ScheduledWorkflow, StartedWorkflow } from './engine/handle.ts';
+import { scheduleWorkflow, unscheduleWorkflow } from './engine/schedule.ts';
+import type { ScheduleOptions } from './engine/schedule.ts';
 import type { WorkflowName, WorkflowRegister } from './register.ts';
 
 /** The workspace's own names once its types are generated; any text before. */
@@ -23,5 +25,13 @@ export const svc = {
     /** Starts another workflow and answers its output; what ends it otherwise is thrown, with its error as the cause. */
     startAndWait: <N extends Name>(name: N, input: InputOf<N>): Promise<OutputOf<N>> =>
       startWorkflowAndWait(name, input) as Promise<OutputOf<N>>,
+    /**
+     * Arms a timer that starts a workflow, again and again (`cron`) or once (`at`, `in`). It outlives this run, is among the
+     * recurring jobs, and is armed once however often the code is repeated.
+     */
+    schedule: <N extends Name>(name: N, input: InputOf<N>, options: ScheduleOptions): Promise<ScheduledWorkflow> =>
+      scheduleWorkflow(name, input, options),
+    /** Removes a timer that `schedule` made, by its id. False: there is none (any more). */
+    unschedule: (id: string): Promise<boolean> => unscheduleWorkflow(id),
   },
 };

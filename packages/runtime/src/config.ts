@@ -10,6 +10,11 @@ const VARIABLES = {
   DATABASE_URL: {
     purpose: 'Use this PostgreSQL server instead of the embedded database. It needs the vector extension.',
   },
+  WORKFLOW_KV_URL: {
+    purpose: 'The Redis over which replicas tell each other what happens to runs. Nothing in it has to be kept.',
+  },
+  SVC_ORG_SLUG: { purpose: 'With AGENT_ID, the prefix of every key in shared stores. Default: default.' },
+  AGENT_ID: { purpose: 'The id of this agent; the same for all of its replicas. Default: the slug of svc.json.' },
   MODEL_PROVIDER_BASE_URL: {
     purpose: 'The model provider: any chat-completions endpoint, up to and including /v1.',
   },

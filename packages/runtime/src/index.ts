@@ -4,18 +4,20 @@ export type { DeepAgentDefinition, Tool, ToolContext, ToolDefinition } from './a
 export { svc } from './client.ts';
 export { requestApproval } from './engine/approval.ts';
 export type { ApprovalAnswer, ApprovalRequest } from './engine/approval.ts';
-export type { StartedWorkflow } from './engine/handle.ts';
+export type { ScheduledWorkflow, StartedWorkflow } from './engine/handle.ts';
+export type { ScheduleOptions } from './engine/schedule.ts';
 export { setAttributes } from './engine/attributes.ts';
 export { FatalError, RetryableError } from './engine/errors.ts';
-export type { RetryableOptions } from './engine/errors.ts';
+export type { RetryableOptions, RetryableOptions as RetryableErrorOptions } from './engine/errors.ts';
+export { WORKFLOW_DESERIALIZE, WORKFLOW_SERIALIZE } from './engine/classes.ts';
 export { createHook, createWebhook } from './engine/hook.ts';
-export type { Hook, HookOptions, WebhookCall, WebhookOptions } from './engine/hook.ts';
+export type { Hook, HookOptions, RequestWithResponse, Webhook, WebhookOptions } from './engine/hook.ts';
 export { getStepMetadata, getWorkflowMetadata } from './engine/metadata.ts';
 export type { StepMetadata, WorkflowMetadata } from './engine/metadata.ts';
 export { sleep } from './engine/sleep.ts';
 export type { StepOptions } from './engine/step.ts';
 export { getWritable } from './engine/writable.ts';
-export type { WritableOptions } from './engine/writable.ts';
+export type { WritableOptions, WritableOptions as WorkflowWritableStreamOptions } from './engine/writable.ts';
 export type {
   AgentName,
   AgentRegister,
@@ -24,5 +26,20 @@ export type {
   WorkflowName,
   WorkflowRegister,
 } from './register.ts';
+export {
+  HookConflictError,
+  HookNotFoundError,
+  WorkflowError,
+  WorkflowRunCancelledError,
+  WorkflowRunFailedError,
+  WorkflowRunNotFoundError,
+} from './sdk/errors.ts';
+export { fetch } from './sdk/fetch.ts';
+export { defineHook, getHookByToken, resumeHook, resumeWebhook } from './sdk/hooks.ts';
+export type { HookInfo, StandardSchema, TypedHook } from './sdk/hooks.ts';
+export { getRun, Run } from './sdk/run.ts';
+export type { WorkflowReadableStream, WorkflowReadableStreamOptions, WorkflowRunStatus } from './sdk/run.ts';
+export { start } from './sdk/start.ts';
+export type { StartOptions } from './sdk/start.ts';
 export { defineConfig } from './workspace-config.ts';
 export type { WorkspaceConfig } from './workspace-config.ts';

@@ -33,6 +33,25 @@ export function readDatabaseUrl(env: NodeJS.ProcessEnv): string | undefined {
   return url;
 }
 
+/** The Redis that replicas share; undefined: this process is alone. */
+export function readKvUrl(env: NodeJS.ProcessEnv): string | undefined {
+  const url = readVariable(env, 'WORKFLOW_KV_URL');
+  if (url === undefined) return undefined;
+  const example = 'redis://:password@host:6379/0';
+  checkUrl('WORKFLOW_KV_URL', url, ['redis:', 'rediss:'], example);
+  const { hostname, pathname } = new URL(url);
+  if (hostname !== '' && /^\/?\d*$/.test(pathname)) return url;
+  throw usageError(
+    'WORKFLOW_KV_URL names no host, or a database that is no number.',
+    `For example: WORKFLOW_KV_URL=${example}`,
+  );
+}
+
+/** What every key of this agent begins with in a store that others use too. */
+export function readKeyPrefix(env: NodeJS.ProcessEnv, slug: string): string {
+  return `${readVariable(env, 'SVC_ORG_SLUG') ?? 'default'}:${readVariable(env, 'AGENT_ID') ?? slug}`;
+}
+
 // --- internal ---
 
 /** The value is not repeated: it may carry a password. */

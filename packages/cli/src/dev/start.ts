@@ -67,6 +67,7 @@ export async function startDev(options: DevOptions): Promise<DevServer> {
       log,
       journal: stores.journal,
       exclusive: stores.exclusive,
+      kv: stores.kv,
       provider: stores.provider,
       defaultModel: () => runtime.readVariable(env, 'SVC_DEFAULT_MODEL') ?? host.config().model,
       loadProgram: async () => host.program(),
@@ -79,6 +80,8 @@ export async function startDev(options: DevOptions): Promise<DevServer> {
     const host = await hosting;
     const listener = await runtime.listen(box.app, { port: ports.api, host: options.listen ? '0.0.0.0' : '127.0.0.1' });
     closer.add(() => listener.close());
+    // Before the listener: what comes while the box gives back its runs is told so.
+    closer.add(() => box.close());
     await stores.startServers();
     host.onChange(async (program) => {
       // A gate that is about to open has begun to load the files as they were.

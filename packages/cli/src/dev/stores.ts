@@ -1,9 +1,10 @@
 import { createHmac } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { BoxOptions, Database, Journal, Log } from '@svc/runtime/host';
+import type { BoxOptions, Database, Journal, KeyValueStore, Log } from '@svc/runtime/host';
 import {
   checkCanary,
+  createMemoryKv,
   createProviderStore,
   createSecretStore,
   ensureInstallation,
@@ -13,6 +14,7 @@ import {
   openPg,
   openPglite,
   openPostgresJournal,
+  openRedisKv,
   openSqliteJournal,
   readVariable,
   servePostgres,
@@ -20,7 +22,7 @@ import {
 } from '@svc/runtime/host';
 import { CliError } from '../errors.ts';
 import { createCloser } from './closer.ts';
-import { readDatabaseUrl, readProvider } from './environment.ts';
+import { readDatabaseUrl, readKeyPrefix, readKvUrl, readProvider } from './environment.ts';
 import type { Ports } from './ports.ts';
 
 export interface DevStores {
@@ -28,6 +30,7 @@ export interface DevStores {
   /** Where the journal is kept, in words. */
   adapter: string;
   exclusive: boolean;
+  kv: KeyValueStore;
   provider: BoxOptions['provider'];
   probes: BoxOptions['probes'];
   services(agentUrl: string): ReturnType<BoxOptions['services']>;
@@ -53,6 +56,7 @@ export async function openDevStores(options: DevStoresOptions): Promise<DevStore
   const dir = join(root, '.svc');
   mkdirSync(dir, { recursive: true });
   const databaseUrl = readDatabaseUrl(env);
+  const kvUrl = readKvUrl(env);
   const pglite = databaseUrl === undefined ? openPglite({ dataDir: join(dir, 'pgdata') }) : undefined;
   const database = openDatabase(pglite ?? openPg(databaseUrl ?? ''));
   const master = await loadMasterKey({ value: readVariable(env, 'SVC_SECRET_KEY'), file: join(dir, 'secret.key') });
@@ -67,13 +71,19 @@ export async function openDevStores(options: DevStoresOptions): Promise<DevStore
     s3_endpoint: `http://127.0.0.1:${ports.objects}`,
     s3_bucket: slug,
   };
+  const kv =
+    kvUrl === undefined
+      ? createMemoryKv()
+      : openRedisKv({ url: kvUrl, prefix: readKeyPrefix(env, slug), log: options.log });
   const closer = createCloser();
+  closer.add(() => kv.close());
   closer.add(() => database.close());
   closer.add(() => journal.close());
   return {
     journal,
     adapter,
     exclusive: databaseUrl === undefined,
+    kv,
     ready,
     endpoints,
     provider: {

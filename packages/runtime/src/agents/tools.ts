@@ -1,4 +1,4 @@
-import type { Attempt, Outcome } from '../engine/call.ts';
+import type { Attempt } from '../engine/call.ts';
 import { parseWith, toJsonSchema } from '../schema/schema.ts';
 import { toJsonValue } from '../runs/json-value.ts';
 import type { DeepAgentDefinition } from './definition.ts';
@@ -27,13 +27,11 @@ export async function runTool(
   call: ToolCall,
   attempt: Attempt,
   runId: string,
-): Promise<Outcome> {
+): Promise<ToolAnswer> {
   try {
-    return { value: await answer(agent, call, attempt, runId) };
+    return await answer(agent, call, attempt, runId);
   } catch (error) {
-    return {
-      value: failed(`The tool "${call.name}" failed: ${error instanceof Error ? error.message : String(error)}`),
-    };
+    return failed(`The tool "${call.name}" failed: ${error instanceof Error ? error.message : String(error)}`);
   }
 }
 

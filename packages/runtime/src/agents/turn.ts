@@ -68,9 +68,9 @@ export async function runTurn(options: TurnOptions): Promise<TurnOutput> {
         run: async ({ signal }) => {
           // The signal is the run's own, and a body that is let go is never answered: its reader is told from here.
           if (step === 1) signal.addEventListener('abort', () => emit(LET_GO), { once: true });
-          const value = await options.callModel(request, emit, signal);
-          return { value, tokens: toTokens(value.usage) };
+          return options.callModel(request, emit, signal);
         },
+        tokensOf: (answer) => toTokens((answer as ModelReply).usage),
       },
     )) as ModelReply;
     told = messages.length;
@@ -102,8 +102,8 @@ async function runTools({ agent, emit }: TurnOptions, calls: readonly ToolCall[]
         name: call.name,
         run: async (attempt: Parameters<RunAction['run']>[0]) => {
           const started = performance.now();
-          const outcome = await runTool(agent, call, attempt, runId);
-          const { content, isError } = outcome.value as ToolAnswer;
+          const told = await runTool(agent, call, attempt, runId);
+          const { content, isError } = told;
           emit({
             type: 'tool.result',
             callId: call.id,
@@ -111,7 +111,7 @@ async function runTools({ agent, emit }: TurnOptions, calls: readonly ToolCall[]
             isError,
             durationMs: Math.round(performance.now() - started),
           });
-          return outcome;
+          return told;
         },
       };
       const { content } = (await invoke('tool', `tool:${call.name}`, call, action)) as ToolAnswer;
@@ -124,7 +124,7 @@ function invoke(
   kind: StepKind,
   stepId: string,
   input: unknown,
-  action: Pick<RunAction, 'name' | 'run'>,
+  action: Pick<RunAction, 'name' | 'run' | 'tokensOf'>,
 ): Promise<unknown> {
   return bodyOf('runTurn').invoke({
     kind,
