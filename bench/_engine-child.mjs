@@ -94,7 +94,7 @@ async function openEngine() {
     log: host.createLog({ level: 'silent', write() {} }),
     owner: `bench-${process.pid}`,
     exclusive: place.type !== 'postgres',
-    resolve: async (_kind, name) => ({ run: code[name], codeHash: 'bench', durability: code.durability }),
+    resolve: async ({ name }) => ({ run: code[name], codeHash: 'bench', durability: code.durability }),
     ambient: /** @type {any} */ ({}),
   });
   return { engine, journal, close };

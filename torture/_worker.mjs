@@ -48,6 +48,7 @@ const box = await createBox({
   log,
   journal: observe(opened.journal),
   exclusive: opened.exclusive,
+  db: /** @type {any} */ (undefined),
   provider: {
     environment: { baseUrl: settings.receiver, apiKey: 'none' },
     store: { read: async () => undefined, write: async () => {} },

@@ -62,6 +62,7 @@ async function openBox(host: Host, journal: Journal): Promise<Box> {
     log: createLog({ level: 'silent', write: () => {} }),
     journal,
     exclusive: true,
+    db: undefined as never,
     provider: {
       environment: provider as never,
       store: { read: async () => undefined, write: async () => {} } as never,

@@ -1,5 +1,5 @@
 import type { H3 } from 'h3';
-import { abandonedTurn, createAgents } from './agents/agents.ts';
+import { createAgents } from './agents/agents.ts';
 import { createModelClient } from './agents/model.ts';
 import { createApprovals } from './approvals/approvals.ts';
 import { createCatalog } from './catalog/catalog.ts';
@@ -9,7 +9,7 @@ import { createEngine } from './engine/engine.ts';
 import type { EngineOptions } from './engine/engine.ts';
 import { installGuard } from './engine/guard.ts';
 import { newRunId } from './engine/ids.ts';
-import type { Journal } from './engine/journal.ts';
+import type { Journal, RunRow } from './engine/journal.ts';
 import { createGate } from './gate/gate.ts';
 import type { Gate } from './gate/gate.ts';
 import { createHealth } from './health/health.ts';
@@ -33,6 +33,8 @@ import { createModelProvider } from './provider/provider.ts';
 import type { ProviderSettings, ProviderStore } from './provider/provider.ts';
 import type { Rooms } from './rooms.ts';
 import { createRuns } from './runs/runs.ts';
+import { createSessions } from './sessions/sessions.ts';
+import type { Drizzle } from './stores/drizzle.ts';
 import { WIRE_A_ERRORS } from './wires/chat-completion-error.ts';
 import { mountWireA, WIRE_A_ROUTES } from './wires/chat-completions.ts';
 import type { KeyValueStore } from './stores/kv.ts';
@@ -54,6 +56,8 @@ export interface BoxOptions {
   /** What replicas tell each other. Undefined: they find out by looking in the journal. */
   kv?: KeyValueStore;
   provider: { environment: ProviderSettings | undefined; store: ProviderStore; egress: EgressPolicy };
+  /** The relational store: sessions, keys. */
+  db: Drizzle;
   /** The model of agents that name none. */
   defaultModel(): string | undefined;
   /** Loads agents and workflows; called when the gate opens. */
@@ -111,7 +115,7 @@ export async function createBox(options: BoxOptions): Promise<Box> {
     log,
     owner,
     exclusive: options.exclusive,
-    resolve: async (kind, name) => (kind === 'agent' ? abandonedTurn() : workflowBody(catalog, name)),
+    resolve: async (run) => (run.kind === 'agent' ? agents.body(run as RunRow) : workflowBody(catalog, run.name)),
     ambient: createAmbient({
       journal,
       engine: () => engine,
@@ -149,6 +153,8 @@ export async function createBox(options: BoxOptions): Promise<Box> {
     catalog,
     engine,
     isArmed,
+    sessions: createSessions(options.db),
+    listRuns: (sessionId) => journal.listRuns({ sessionId }, { limit: 20 }),
     defaultModel: options.defaultModel,
     callModel: createModelClient(() => provider.get()),
   });

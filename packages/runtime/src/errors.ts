@@ -21,6 +21,8 @@ export const ERROR_STATUS = {
   job_not_found: 404,
   trigger_not_found: 404,
   already_decided: 409,
+  approval_pending: 409,
+  turn_in_progress: 409,
   approval_closed: 409,
   hook_closed: 409,
   idempotency_conflict: 409,

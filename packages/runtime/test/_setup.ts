@@ -15,6 +15,12 @@ import { callStep } from '../src/internal.ts';
 import { createLog } from '../src/log.ts';
 import type { Problem, Program } from '../src/manifest.ts';
 import type { ProviderSettings, ProviderStore } from '../src/provider/provider.ts';
+import type { StoreClient } from '../src/stores/client.ts';
+import { openDatabase } from '../src/stores/database.ts';
+import type { Database } from '../src/stores/database.ts';
+import { createDrizzle } from '../src/stores/drizzle.ts';
+import type { Drizzle } from '../src/stores/drizzle.ts';
+import { openPglite } from '../src/stores/pglite.ts';
 
 export type ModelServer = Awaited<ReturnType<typeof startModelServer>>;
 
@@ -68,18 +74,25 @@ export interface TestBoxes {
   readonly model: ModelServer;
 }
 
-/** Boxes on a SQLite journal in a temp folder, each closed after its test, and one scripted model for the file. */
+/**
+ * Boxes on a SQLite journal in a temp folder, each closed after its test; one scripted model for the file, and one
+ * PGlite, opened when a test first asks it something.
+ */
 export function setupBoxes(): TestBoxes {
   let model: ModelServer;
+  const database = openLazyDatabase();
   beforeAll(async () => {
     model = await startModelServer();
   });
-  afterAll(() => model.close());
+  afterAll(async () => {
+    await model.close();
+    await database.close();
+  });
   return {
     get model() {
       return model;
     },
-    open: (options = {}) => openTestBox(options, model),
+    open: (options = {}) => openTestBox(options, { model, db: database.db }),
   };
 }
 
@@ -233,7 +246,8 @@ export async function until(condition: () => boolean | Promise<boolean>, timeout
 
 // --- internal ---
 
-async function openTestBox(setup: TestBoxOptions, model: ModelServer): Promise<TestBox> {
+async function openTestBox(setup: TestBoxOptions, shared: { model: ModelServer; db: Drizzle }): Promise<TestBox> {
+  const { model, db } = shared;
   const closers: (() => unknown)[] = [];
   onTestFinished(async () => {
     for (const close of closers.reverse()) await close();
@@ -256,6 +270,7 @@ async function openTestBox(setup: TestBoxOptions, model: ModelServer): Promise<T
       store: toProviderStore(stored),
       egress: { allowLoopback: true, allowed: [] },
     },
+    db,
     defaultModel: () => (defaultModel === '' ? undefined : defaultModel),
     loadProgram: async () => toProgram(setup),
     probes: {},
@@ -286,7 +301,36 @@ async function openTestBox(setup: TestBoxOptions, model: ModelServer): Promise<T
     shut: close,
     async restart(program) {
       await close();
-      return openTestBox({ ...setup, ...program, journalPath }, model);
+      return openTestBox({ ...setup, ...program, journalPath }, shared);
+    },
+  };
+}
+
+function openLazyDatabase(): { db: Drizzle; close(): Promise<void> } {
+  let opened: Promise<{ database: Database; folder: string }> | undefined;
+  const open = () =>
+    (opened ??= (async () => {
+      const folder = await mkdtemp(join(tmpdir(), 'svc-data-'));
+      const database = openDatabase(openPglite({ dataDir: join(folder, 'pg') }));
+      await database.ready;
+      return { database, folder };
+    })());
+  const client = async () => (await open()).database.client;
+  const lazy: StoreClient = {
+    ready: Promise.resolve(),
+    query: async (...args) => (await client()).query(...args),
+    queryArrays: async (...args) => (await client()).queryArrays(...args),
+    exec: async (...args) => (await client()).exec(...args),
+    transaction: async (work) => (await client()).transaction(work),
+    close: async () => {},
+  };
+  return {
+    db: createDrizzle(lazy, lazy.ready),
+    async close() {
+      if (!opened) return;
+      const { database, folder } = await opened;
+      await database.close();
+      await rm(folder, { recursive: true, force: true });
     },
   };
 }

@@ -99,7 +99,6 @@ describe('tools the box runs', () => {
     ['gets arguments that are no JSON', 'add nope', 'The arguments of "add" are not JSON: '],
     ['gets arguments that do not fit', 'add {"a":1}', 'The arguments of "add" are not valid. b: '],
     ['has a schema that throws', 'strict {"x":1}', 'The tool "strict" failed: The check broke.'],
-    ['waits for a person', 'refund {}', `The tool "refund" needs a person's approval`],
     ['answers a function', 'odd {}', 'null'],
     ['answers a bigint', 'big {}', '{"n":"100000000000000000000"}'],
   ])('that %s: the model gets a result and goes on', async (_title, call, result) => {

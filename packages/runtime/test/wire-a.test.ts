@@ -194,8 +194,7 @@ describe('what the model is told', () => {
       ],
     });
     expect(wire.asked()[0]?.messages).toEqual([
-      { role: 'system', content: 'You are helper.' },
-      { role: 'system', content: 'Be brief.' },
+      { role: 'system', content: 'You are helper.\n\nBe brief.' },
       { role: 'user', name: 'ada', content: [{ type: 'text', text: 'say:hi' }] },
     ]);
   });

@@ -67,6 +67,7 @@ export async function startDev(options: DevOptions): Promise<DevServer> {
       log,
       journal: stores.journal,
       exclusive: stores.exclusive,
+      db: stores.db,
       kv: stores.kv,
       provider: stores.provider,
       defaultModel: () => runtime.readVariable(env, 'SVC_DEFAULT_MODEL') ?? host.config().model,

@@ -30,6 +30,7 @@ export interface DevStores {
   /** Where the journal is kept, in words. */
   adapter: string;
   exclusive: boolean;
+  db: BoxOptions['db'];
   kv: KeyValueStore;
   provider: BoxOptions['provider'];
   probes: BoxOptions['probes'];
@@ -81,6 +82,7 @@ export async function openDevStores(options: DevStoresOptions): Promise<DevStore
   closer.add(() => journal.close());
   return {
     journal,
+    db: database.db,
     adapter,
     exclusive: databaseUrl === undefined,
     kv,

@@ -34,10 +34,20 @@ export interface DeepAgentDefinition {
   instructions?: string | ((turn: { agent: string; now: Date }) => string | Promise<string>);
   /** Key = the name the model calls it by. */
   tools?: Record<string, Tool>;
-  /** Tools that wait for a person before they run. */
-  interruptOn?: Record<string, boolean | { allow: ('approve' | 'edit' | 'reject')[] }>;
+  /** Tools that wait for a person before they run. True: may be approved, edited and rejected, and waits for ever. */
+  interruptOn?: Record<string, boolean | Partial<InterruptPolicy>>;
   /** Model calls in one turn. Default 40. */
   maxSteps?: number;
+}
+
+/** How a person decides about a tool. */
+export interface InterruptPolicy {
+  /** What the person may do. Default: all three. */
+  allow: readonly ('approve' | 'edit' | 'reject')[];
+  /** After this time `fallback` decides. Default: it waits for ever. */
+  timeout?: number | string;
+  /** Default `reject`. */
+  fallback?: 'approve' | 'reject';
 }
 
 const AGENT = Symbol.for('svc.deepAgent');
@@ -67,6 +77,11 @@ export function defineDeepAgent(agent: DeepAgentDefinition): DeepAgentDefinition
 
 export function isDeepAgent(value: unknown): value is DeepAgentDefinition {
   return typeof value === 'object' && value !== null && (value as Record<symbol, unknown>)[AGENT] === true;
+}
+
+export function toInterruptPolicy(policy: boolean | Partial<InterruptPolicy> = false): InterruptPolicy | undefined {
+  if (policy === false) return undefined;
+  return { allow: ['approve', 'edit', 'reject'], ...(policy === true ? {} : policy) };
 }
 
 // --- internal ---

@@ -21,26 +21,12 @@ interface ProviderToolCall {
 
 const ROLES = new Set(['system', 'developer', 'user', 'assistant', 'tool', 'function']);
 
-/**
- * The client's messages as the provider can take them. Unknown roles are refused. A tool call without its result, and
- * a result without its call, are dropped: a provider refuses them, and calls the box ran come back from clients
- * exactly so. Results stand directly after their calls, whatever the client put between.
- */
+/** The client's messages, checked. Unknown roles are refused. */
 export function toMessages(value: unknown): ChatMessage[] {
   if (!Array.isArray(value) || value.length === 0)
     throw invalid('messages', '"messages" must be an array with at least one message.');
-  const given = value.map((message, index) => checkMessage(message, index));
-  const messages = given.flatMap((message, index): ChatMessage[] => {
-    if (message.role === 'tool') return [];
-    if (message.role !== 'assistant') return [message];
-    const results = resultsAfter(given, index);
-    const calls = (message.tool_calls ?? []).filter(({ id }) => results.has(id)).filter(isFirst);
-    if (calls.length > 0)
-      return [{ ...message, tool_calls: calls }, ...calls.map(({ id }) => results.get(id) as ChatMessage)];
-    const { tool_calls: _dropped, ...rest } = message;
-    return isEmpty(rest.content) ? [] : [rest];
-  });
-  if (messages.length === 0)
+  const messages = value.map((message, index) => checkMessage(message, index));
+  if (pairToolCalls(messages).length === 0)
     throw invalid(
       'messages',
       '"messages" holds nothing to answer: no message is left without its missing tool results.',
@@ -48,15 +34,38 @@ export function toMessages(value: unknown): ChatMessage[] {
   return messages;
 }
 
-/** The assistant message of a finished model call, for the next one. */
-export function toAssistantMessage(content: string, toolCalls: readonly ToolCall[]): ChatMessage {
+/**
+ * The messages as the provider can take them. A tool call without its result, and a result without its call, are
+ * dropped: a provider refuses them, and calls the box ran come back from clients exactly so. Results stand directly
+ * after their calls, whatever was put between.
+ */
+export function pairToolCalls(given: readonly (ChatMessage & { id?: string })[]): ChatMessage[] {
+  const plain = given.map(({ id: _id, ...message }) => message as ChatMessage);
+  return plain.flatMap((message, index): ChatMessage[] => {
+    if (message.role === 'tool') return [];
+    if (message.role !== 'assistant') return [message];
+    const results = resultsAfter(plain, index);
+    const calls = (message.tool_calls ?? []).filter(({ id }) => results.has(id)).filter(isFirst);
+    if (calls.length > 0)
+      return [{ ...message, tool_calls: calls }, ...calls.map(({ id }) => results.get(id) as ChatMessage)];
+    const { tool_calls: _dropped, ...rest } = message;
+    return isEmpty(rest.content) ? [] : [rest];
+  });
+}
+
+/** The assistant message of a finished model call. */
+export function toAssistantMessage(
+  { content, toolCalls }: { content: string; toolCalls: readonly ToolCall[] },
+  id: string,
+): ChatMessage & { id: string } {
   return {
+    id,
     role: 'assistant',
     content: content === '' ? null : content,
     ...(toolCalls.length > 0
       ? {
-          tool_calls: toolCalls.map(({ id, name, arguments: args }) => ({
-            id,
+          tool_calls: toolCalls.map(({ id: callId, name, arguments: args }) => ({
+            id: callId,
             type: 'function',
             function: { name, arguments: args },
           })),

@@ -1,10 +1,11 @@
 import type OpenAI from 'openai';
 import { BoxError } from '../errors.ts';
 import type { ProviderSettings } from '../provider/provider.ts';
-import type { Emit, Usage } from '../wires/events.ts';
+import type { Usage } from '../wires/events.ts';
 import { NO_USAGE } from '../wires/events.ts';
 import type { ChatMessage, ToolCall } from './messages.ts';
 import { createReplyParts } from './reply.ts';
+import type { ReplyOptions } from './reply.ts';
 
 export interface ModelTool {
   name: string;
@@ -29,8 +30,8 @@ export interface ModelReply {
   usage: Usage;
 }
 
-/** Calls the provider, streaming every part to `emit` as it comes. Throws a ProviderError with the provider's status. */
-export type CallModel = (request: ModelRequest, emit: Emit, signal: AbortSignal) => Promise<ModelReply>;
+/** Calls the provider, telling every part of its reply as it comes. Throws a ProviderError with the provider's status. */
+export type CallModel = (request: ModelRequest, reply: ReplyOptions, signal: AbortSignal) => Promise<ModelReply>;
 
 /** The provider answered with an error, or did not answer. */
 export class ProviderError extends Error {
@@ -61,11 +62,11 @@ export function createModelClient(getProvider: () => Promise<ProviderSettings>):
     clients.set(key, created);
     return created;
   };
-  return async (request, emit, signal) => {
+  return async (request, reply, signal) => {
     const client = await clientFor(await getProvider());
     try {
       const stream = await client.chat.completions.create(toBody(request), { signal });
-      return await readReply(stream, emit);
+      return await readReply(stream, reply);
     } catch (error) {
       throw signal.aborted ? signal.reason : toProviderError(error);
     }
@@ -93,8 +94,8 @@ function toBody(request: ModelRequest): OpenAI.Chat.Completions.ChatCompletionCr
 }
 
 /** Collects a streamed reply. An answer that breaks off is a failure, never a short answer. */
-async function readReply(stream: AsyncIterable<Chunk>, emit: Emit): Promise<ModelReply> {
-  const parts = createReplyParts(emit);
+async function readReply(stream: AsyncIterable<Chunk>, options: ReplyOptions): Promise<ModelReply> {
+  const parts = createReplyParts(options);
   let finishReason: string | undefined;
   let usage = NO_USAGE;
   try {

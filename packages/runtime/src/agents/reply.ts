@@ -1,8 +1,17 @@
 import type OpenAI from 'openai';
-import type { Emit } from '../wires/events.ts';
+import type { Emit, Executor } from '../wires/events.ts';
 import type { ToolCall } from './messages.ts';
 
 type ToolDelta = OpenAI.Chat.Completions.ChatCompletionChunk.Choice.Delta.ToolCall;
+
+export interface ReplyOptions {
+  emit: Emit;
+  /** The id of the assistant message; further texts of the same reply get a number behind it. */
+  messageId: string;
+  executorOf(name: string): Executor;
+  /** A call id that no other call of the conversation has: providers count theirs from the start in every reply. */
+  uniqueId(id: string): string;
+}
 
 /** Collects one streamed model reply and tells its parts in order, none overlapping another. */
 export interface ReplyParts {
@@ -17,7 +26,8 @@ export interface ReplyParts {
  * The first part of the queue is told as it comes. A provider may mix the fragments of several calls: then the later
  * ones are held until the arguments of the first are whole.
  */
-export function createReplyParts(emit: Emit): ReplyParts {
+export function createReplyParts(options: ReplyOptions): ReplyParts {
+  const { emit, messageId } = options;
   const parts: Part[] = [];
   const byIndex = new Map<number, Part>();
   let telling = 0;
@@ -25,15 +35,15 @@ export function createReplyParts(emit: Emit): ReplyParts {
   const advance = (all: boolean) => {
     for (let part = parts[telling]; part; part = parts[telling]) {
       if (part.kind === 'tool' && part.name === '' && !all) return;
-      tell(part, emit);
+      tell(part, options);
       const isLast = telling === parts.length - 1;
       if (!all && (isLast || !isWhole(part))) return;
       emitEnd(part, emit);
       telling++;
     }
   };
-  const add = (kind: Part['kind'], id: string): Part => {
-    const part = { kind, id, name: '', value: '', untold: '', begun: false };
+  const add = (kind: Part['kind'], id: string, givenId?: string): Part => {
+    const part = { kind, id, givenId, name: '', value: '', untold: '', begun: false };
     parts.push(part);
     return part;
   };
@@ -42,16 +52,19 @@ export function createReplyParts(emit: Emit): ReplyParts {
     part.untold += text;
     advance(false);
   };
-  const open = (kind: 'text' | 'reasoning', prefix: string) => {
+  const open = (kind: 'text' | 'reasoning') => {
     const last = parts.at(-1);
-    return last?.kind === kind ? last : add(kind, newId(prefix));
+    if (last?.kind === kind) return last;
+    const before = parts.filter((part) => part.kind === kind).length;
+    const id = kind === 'text' ? messageId : `${messageId}-reasoning`;
+    return add(kind, before === 0 ? id : `${id}-${before + 1}`);
   };
   return {
-    text: (text) => append(open('text', 'msg'), text),
-    reasoning: (text) => append(open('reasoning', 'rsn'), text),
+    text: (text) => append(open('text'), text),
+    reasoning: (text) => append(open('reasoning'), text),
     tool(delta) {
       const known = findCall(delta, parts, byIndex);
-      const part = known ?? add('tool', delta.id || newId('call'));
+      const part = known ?? add('tool', options.uniqueId(delta.id || `call_${messageId}`), delta.id);
       if (!known && typeof delta.index === 'number') byIndex.set(delta.index, part);
       part.name ||= delta.function?.name ?? '';
       append(part, delta.function?.arguments ?? '');
@@ -72,6 +85,8 @@ export function createReplyParts(emit: Emit): ReplyParts {
 interface Part {
   kind: 'text' | 'reasoning' | 'tool';
   id: string;
+  /** The provider's own id of a call. */
+  givenId: string | undefined;
   name: string;
   value: string;
   /** What of `value` is not told yet. */
@@ -83,14 +98,18 @@ interface Part {
 function findCall(delta: ToolDelta, parts: readonly Part[], byIndex: Map<number, Part>): Part | undefined {
   const numbered = typeof delta.index === 'number';
   const known = numbered ? byIndex.get(delta.index) : parts.findLast(({ kind }) => kind === 'tool');
-  const begins = Boolean(delta.id) && Boolean(delta.function?.name) && delta.id !== known?.id;
+  const begins = Boolean(delta.id) && Boolean(delta.function?.name) && delta.id !== known?.givenId;
   return begins ? undefined : known;
 }
 
-function tell(part: Part, emit: Emit): void {
-  const { kind, id, untold: text } = part;
+function tell(part: Part, { emit, messageId, executorOf }: ReplyOptions): void {
+  const { kind, id, name, untold: text } = part;
   if (!part.begun)
-    emit(kind === 'tool' ? { type: 'tool.start', callId: id, name: part.name } : { type: `${kind}.start`, id });
+    emit(
+      kind === 'tool'
+        ? { type: 'tool.start', callId: id, name, messageId, executor: executorOf(name) }
+        : { type: `${kind}.start`, id },
+    );
   part.begun = true;
   part.untold = '';
   if (text === '') return;
@@ -111,8 +130,4 @@ function isWhole({ kind, value }: Part): boolean {
   } catch {
     return false;
   }
-}
-
-function newId(prefix: string): string {
-  return `${prefix}_${globalThis.crypto.randomUUID().replaceAll('-', '')}`;
 }

@@ -1,27 +1,40 @@
 import type { RunAction } from '../engine/call.ts';
+import type { RunHandle } from '../engine/handle.ts';
 import { bodyOf } from '../engine/hook.ts';
 import type { StepKind, Tokens } from '../engine/journal.ts';
 import { encode } from '../engine/serialize.ts';
 import { ONCE } from '../engine/step.ts';
-import type { Emit, FinishReason, TurnEvent, Usage } from '../wires/events.ts';
+import type { Emit, FinishReason, Interrupt, TurnEvent, Usage } from '../wires/events.ts';
 import { NO_USAGE } from '../wires/events.ts';
-import type { DeepAgentDefinition } from './definition.ts';
-import type { ChatMessage, ToolCall } from './messages.ts';
-import { toAssistantMessage } from './messages.ts';
-import type { CallModel, ModelReply, ModelTool } from './model.ts';
+import type { ChatMessage } from './messages.ts';
+import { pairToolCalls, toAssistantMessage } from './messages.ts';
+import type { CallModel, ModelReply } from './model.ts';
+import { askAndRun, needsPerson } from './pauses.ts';
 import { createReplyParts } from './reply.ts';
-import type { ToolAnswer } from './tools.ts';
-import { runTool } from './tools.ts';
+import { runCall } from './run-call.ts';
+import type { Toolset } from './toolset.ts';
+import type { ConversationMessage, TurnInput } from './turn-input.ts';
+import type { TurnState } from './turn-state.ts';
 
 export interface TurnOptions {
-  agent: DeepAgentDefinition;
-  /** The agent's tools as the model sees them. */
-  readTools(): Promise<ModelTool[]>;
-  model: string;
-  messages: ChatMessage[];
-  parameters: Record<string, unknown>;
+  agent: { name: string; maxSteps?: number | undefined };
+  input: TurnInput;
+  /** The agent's own instructions, before the client's. */
+  instructions: string | undefined;
+  /** What the conversation was before this turn. */
+  history: readonly ConversationMessage[];
+  state: TurnState;
+  toolset: Toolset;
   callModel: CallModel;
   emit: Emit;
+  /** Keeps what the turn added. Repeated after a crash: it must do nothing the second time. */
+  save?(added: TurnAdded): Promise<void>;
+}
+
+export interface TurnAdded {
+  messages: ConversationMessage[];
+  state: TurnState;
+  usage: Usage;
 }
 
 /** What the run records as its output. */
@@ -41,116 +54,197 @@ const LET_GO: TurnEvent = {
 };
 
 /**
- * One turn: call the model, run the tools it asks for, again until it answers or the step budget is used up.
- * Runs as the body of a run: each model call and each tool call is a recorded step.
+ * One turn: call the model, run the tools it asks for, again until it answers, asks for a tool of the client, or the
+ * step budget is used up. Runs as the body of a run: each model call and each tool call is a recorded step. A tool
+ * that needs a person waits on a hook, in this process or the next.
  */
 export async function runTurn(options: TurnOptions): Promise<TurnOutput> {
-  const { agent, emit } = options;
-  const { run } = bodyOf('runTurn');
-  emit({ type: 'turn.start', turnId: run.runId, runId: run.runId, agent: agent.name, startedAt: run.createdAt });
-  const instructions = await instructionsOf(agent);
-  const tools = await options.readTools();
-  const messages = instructions
-    ? [{ role: 'system' as const, content: instructions }, ...options.messages]
-    : [...options.messages];
-  const maxSteps = agent.maxSteps ?? DEFAULT_MAX_STEPS;
-  let total = NO_USAGE;
-  let told = 0;
+  const turn = new Turn(options);
+  turn.begin();
+  const maxSteps = options.agent.maxSteps ?? DEFAULT_MAX_STEPS;
   for (let step = 1; step <= maxSteps; step++) {
-    emit({ type: 'step.start', step });
-    const request = { model: options.model, messages: [...messages], tools, parameters: options.parameters };
-    const reply = (await invoke(
-      'model',
-      options.model,
-      { model: options.model, from: told, messages: messages.slice(told) },
-      {
-        name: 'model',
-        run: async ({ signal }) => {
-          // The signal is the run's own, and a body that is let go is never answered: its reader is told from here.
-          if (step === 1) signal.addEventListener('abort', () => emit(LET_GO), { once: true });
-          return options.callModel(request, emit, signal);
-        },
-        tokensOf: (answer) => toTokens((answer as ModelReply).usage),
-      },
-    )) as ModelReply;
-    told = messages.length;
-    total = addUsage(total, reply.usage);
-    emit({ type: 'usage', ...total });
-    messages.push(toAssistantMessage(reply.content, reply.toolCalls));
-    if (reply.toolCalls.length === 0) {
-      emit({ type: 'step.end', step });
-      return finish(emit, { content: reply.content, finishReason: toFinishReason(reply.finishReason), steps: step });
-    }
-    messages.push(...(await runTools(options, reply.toolCalls)));
-    emit({ type: 'step.end', step });
+    const reply = await turn.callModel(step);
+    if (reply.toolCalls.length === 0) return turn.end(reply.content, toFinishReason(reply.finishReason), step);
+    const isForClient = await turn.runTools(reply);
+    if (isForClient) return turn.end(reply.content, 'tool_calls', step);
+    turn.tell({ type: 'step.end', step });
   }
-  const content = `The turn stopped after ${maxSteps} steps.`;
-  const parts = createReplyParts(emit);
-  parts.text(content);
-  parts.close();
-  return finish(emit, { content, finishReason: 'stop', steps: maxSteps });
+  return turn.stop(maxSteps);
+}
+
+/** One turn while it runs. */
+export class Turn {
+  readonly options: TurnOptions;
+  readonly execution: RunHandle;
+  /** What the model is shown. */
+  readonly #messages: ChatMessage[];
+  /** What the conversation gets. */
+  readonly #added: ConversationMessage[];
+  readonly #callIds: Set<string>;
+  #state: TurnState;
+  #usage = NO_USAGE;
+  #replies = 0;
+  #asked = 0;
+  /** How many of the messages the journal has. */
+  #told: number;
+
+  constructor(options: TurnOptions) {
+    const { input, history, instructions } = options;
+    this.options = options;
+    this.execution = bodyOf('runTurn');
+    const system = [instructions, ...input.system].filter(Boolean).join('\n\n');
+    const conversation = pairToolCalls([...history, ...input.messages]);
+    this.#messages = system === '' ? conversation : [{ role: 'system', content: system }, ...conversation];
+    this.#told = this.#messages.length;
+    this.#added = [...input.messages];
+    this.#callIds = new Set(conversation.flatMap(callIdsOf));
+    this.#state = options.state;
+  }
+
+  /** Says what happened, unless it is a replay of what has been said. */
+  tell(event: TurnEvent): void {
+    if (!this.execution.isReplaying) this.options.emit(event);
+  }
+
+  begin(): void {
+    const { runId, sessionId, createdAt: startedAt } = this.execution.run;
+    this.tell({ type: 'turn.start', turnId: runId, runId, sessionId, agent: this.options.agent.name, startedAt });
+  }
+
+  async callModel(step: number): Promise<ModelReply> {
+    const { input, toolset, emit } = this.options;
+    this.tell({ type: 'step.start', step });
+    const request = {
+      model: input.model,
+      messages: [...this.#messages],
+      tools: toolset.model,
+      parameters: input.parameters,
+      ...(input.outputSchema ? { outputSchema: input.outputSchema } : {}),
+    };
+    const recorded = { model: input.model, from: this.#told, messages: this.#messages.slice(this.#told) };
+    const reply = (await this.invoke('model', input.model, recorded, {
+      name: 'model',
+      run: ({ signal }) => {
+        // The signal is the run's own, and a body that is let go is never answered: its reader is told from here.
+        if (step === 1) signal.addEventListener('abort', () => emit(LET_GO), { once: true });
+        return this.options.callModel(request, this.#replyOptions(), signal);
+      },
+      tokensOf: (answer) => toTokens((answer as ModelReply).usage),
+    })) as ModelReply;
+    this.#told = this.#messages.length;
+    this.#usage = addUsage(this.#usage, reply.usage);
+    this.tell({ type: 'usage', model: input.model, ...this.#usage });
+    this.#add(toAssistantMessage(reply, this.#nextMessageId()));
+    return reply;
+  }
+
+  /** True: the client is to run what is left. */
+  async runTools({ toolCalls }: ModelReply): Promise<boolean> {
+    const { toolset, save } = this.options;
+    const own = toolCalls.filter(({ name }) => toolset.executorOf(name) === 'box');
+    const isForClient = own.length < toolCalls.length;
+    // Without a session the answers of the box's own tools would be lost: the client brings back its own only.
+    const runs = isForClient && !save ? [] : own;
+    const answers = await Promise.all(
+      runs.map((call) => (needsPerson(this, call) ? askAndRun(this, call, runs) : runCall(this, call))),
+    );
+    for (const answer of answers) this.#add(answer);
+    return isForClient;
+  }
+
+  get state(): TurnState {
+    return this.#state;
+  }
+
+  set state(state: TurnState) {
+    this.#state = state;
+    this.tell({ type: 'state', snapshot: { ...state } });
+  }
+
+  /** The step budget is used up. */
+  stop(steps: number): Promise<TurnOutput> {
+    const content = `The turn stopped after ${steps} steps.`;
+    const messageId = this.#nextMessageId();
+    const parts = createReplyParts({ ...this.#replyOptions(), emit: (event) => this.tell(event), messageId });
+    parts.text(content);
+    parts.close();
+    this.#add({ id: messageId, role: 'assistant', content });
+    return this.end(content, 'stop', steps);
+  }
+
+  async end(content: string, finishReason: FinishReason, steps: number): Promise<TurnOutput> {
+    this.tell({ type: 'step.end', step: steps });
+    const { save } = this.options;
+    const added = { messages: this.#added, state: this.#state, usage: this.#usage };
+    if (save)
+      await this.invoke(
+        'step',
+        'session',
+        { messages: added.messages.length },
+        { name: 'session', run: () => save(added) },
+      );
+    return { content, finishReason, steps };
+  }
+
+  invoke(
+    kind: StepKind,
+    stepId: string,
+    input: unknown,
+    action: Pick<RunAction, 'name' | 'run' | 'tokensOf'>,
+  ): Promise<unknown> {
+    return this.execution.invoke({
+      kind,
+      stepId,
+      input: encode(input, 'input'),
+      action: { type: 'run', policy: ONCE, ...action },
+    });
+  }
+
+  /** A call waits for a person. Once `all` of them do, nothing more is told until the first is decided. */
+  interrupt(interrupt: Interrupt, all: number): void {
+    this.tell({ type: 'interrupt', ...interrupt });
+    this.#asked += 1;
+    if (this.#asked % all === 0) this.tell({ type: 'finish', reason: 'interrupt' });
+  }
+
+  #add(message: ConversationMessage): void {
+    for (const id of callIdsOf(message)) this.#callIds.add(id);
+    const { id: _id, ...plain } = message;
+    this.#messages.push(plain);
+    this.#added.push(message);
+  }
+
+  /** The id of the assistant message that is being made. */
+  #messageId(): string {
+    return `msg_${this.execution.run.runId.replaceAll('-', '')}_${this.#replies + 1}`;
+  }
+
+  #nextMessageId(): string {
+    const id = this.#messageId();
+    this.#replies += 1;
+    return id;
+  }
+
+  #replyOptions() {
+    const { emit, toolset } = this.options;
+    const uniqueId = (id: string): string => {
+      let unique = id;
+      for (let n = 2; this.#callIds.has(unique); n++) unique = `${id}_${n}`;
+      this.#callIds.add(unique);
+      return unique;
+    };
+    return { emit, messageId: this.#messageId(), executorOf: toolset.executorOf, uniqueId };
+  }
 }
 
 // --- internal ---
 
-/** All calls of one model answer at once; their results in the order the model asked. */
-async function runTools({ agent, emit }: TurnOptions, calls: readonly ToolCall[]): Promise<ChatMessage[]> {
-  const runId = bodyOf('runTurn').run.runId;
-  return Promise.all(
-    calls.map(async (call): Promise<ChatMessage> => {
-      const action = {
-        name: call.name,
-        run: async (attempt: Parameters<RunAction['run']>[0]) => {
-          const started = performance.now();
-          const told = await runTool(agent, call, attempt, runId);
-          const { content, isError } = told;
-          emit({
-            type: 'tool.result',
-            callId: call.id,
-            content,
-            isError,
-            durationMs: Math.round(performance.now() - started),
-          });
-          return told;
-        },
-      };
-      const { content } = (await invoke('tool', `tool:${call.name}`, call, action)) as ToolAnswer;
-      return { role: 'tool', tool_call_id: call.id, content };
-    }),
-  );
-}
-
-function invoke(
-  kind: StepKind,
-  stepId: string,
-  input: unknown,
-  action: Pick<RunAction, 'name' | 'run' | 'tokensOf'>,
-): Promise<unknown> {
-  return bodyOf('runTurn').invoke({
-    kind,
-    stepId,
-    input: encode(input, 'input'),
-    action: { type: 'run', policy: ONCE, ...action },
-  });
-}
-
-async function instructionsOf(agent: DeepAgentDefinition): Promise<string | undefined> {
-  if (typeof agent.instructions !== 'function') return agent.instructions;
-  return agent.instructions({ agent: agent.name, now: new Date() });
-}
-
-function finish(emit: Emit, output: TurnOutput): TurnOutput {
-  emit({ type: 'finish', reason: output.finishReason });
-  return output;
+function callIdsOf(message: ChatMessage): string[] {
+  return message.role === 'assistant' ? (message.tool_calls ?? []).map(({ id }) => id) : [];
 }
 
 function toFinishReason(reason: string): FinishReason {
   return reason === 'length' || reason === 'content_filter' ? reason : 'stop';
-}
-
-function toTokens(usage: Usage): Tokens {
-  const { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens } = usage;
-  return { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens, totalTokens: inputTokens + outputTokens };
 }
 
 function addUsage(a: Usage, b: Usage): Usage {
@@ -161,4 +255,9 @@ function addUsage(a: Usage, b: Usage): Usage {
     cacheWriteTokens: a.cacheWriteTokens + b.cacheWriteTokens,
     reasoningTokens: a.reasoningTokens + b.reasoningTokens,
   };
+}
+
+function toTokens(usage: Usage): Tokens {
+  const { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens } = usage;
+  return { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens, totalTokens: inputTokens + outputTokens };
 }

@@ -55,7 +55,7 @@ export async function openWorld(
   const runIds = new Set<string>();
   const code = (): Code => toCode(world);
   const bodies = new Map<string, Body>();
-  const resolve = async (_kind: unknown, name: string): Promise<Body> => bodies.get(name) as Body;
+  const resolve = async ({ name }: { name: string }): Promise<Body> => bodies.get(name) as Body;
   const engine: Engine = await createEngine({
     journal: faulty.journal,
     log: createLog({ level: 'silent', write: () => {} }),

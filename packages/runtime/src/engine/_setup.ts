@@ -74,7 +74,7 @@ export async function openBench(
     log: createLog({ level: 'silent', write: () => {} }),
     owner: newRunId(),
     exclusive: true,
-    resolve: async (_kind, name) => bodyOf(name),
+    resolve: async ({ name }) => bodyOf(name),
     ambient,
     sweepMs: 50,
     ...options,

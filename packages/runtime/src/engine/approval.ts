@@ -1,3 +1,4 @@
+import type { RunHandle } from './handle.ts';
 import { awaitEvent, bodyOf } from './hook.ts';
 
 export interface ApprovalRequest {
@@ -28,15 +29,32 @@ export type ApprovalEvent = Omit<ApprovalAnswer, 'approved'>;
 
 /** Parks the run until a person decides, over the API or in the inbox. Works in a workflow body only. */
 export async function requestApproval(request: ApprovalRequest): Promise<ApprovalAnswer> {
-  const { title, payload, timeout, fallback = 'reject' } = request;
+  const { title } = request;
   if (typeof title !== 'string' || title === '') throw new TypeError('requestApproval() needs a title.');
-  const execution = bodyOf('requestApproval');
+  return askPerson(bodyOf('requestApproval'), request).answer;
+}
+
+/** An approval that has been asked for. */
+export interface AskedApproval {
+  /** The id of the approval. */
+  token: string;
+  /** Milliseconds since 1970; null: it waits for ever. */
+  expiresAt: number | null;
+  answer: Promise<ApprovalAnswer>;
+}
+
+/** @param request `detail`: what else is kept with the approval */
+export function askPerson(execution: RunHandle, request: ApprovalRequest & { detail?: object }): AskedApproval {
+  const { title, payload, timeout, fallback = 'reject', detail = {} } = request;
   const limit = timeout === undefined ? {} : { timeout };
-  const hook = execution.openHook({ kind: 'approval', token: null, detail: { title, payload }, ...limit });
+  const hook = execution.openHook({ kind: 'approval', token: null, detail: { title, payload, ...detail }, ...limit });
   const { token, expiresAt } = hook;
   const expired: ApprovalEvent = { decision: fallback, by: null, note: null, input: null, timedOut: true };
   const deadline =
     expiresAt === null ? {} : { deadline: { wakeAt: () => expiresAt, payload: expired, verdict: 'expired' } };
-  const event = (await awaitEvent(execution, { kind: 'approval', token, n: 0, title, ...deadline })) as ApprovalEvent;
-  return { approved: event.decision === 'approve', ...event };
+  const answer = awaitEvent(execution, { kind: 'approval', token, n: 0, title, ...deadline }).then((event) => ({
+    approved: (event as ApprovalEvent).decision === 'approve',
+    ...(event as ApprovalEvent),
+  }));
+  return { token, expiresAt, answer };
 }

@@ -38,7 +38,7 @@ export interface EngineOptions {
   /** Unique per process and boot: the name a lease is held under. */
   owner: string;
   /** The code of a run; throws when it cannot be had (the run then waits and is tried again). */
-  resolve(kind: RunKind, name: string): Promise<Body>;
+  resolve(run: ResolvedRun): Promise<Body>;
   /** What code in a run can reach of the box. */
   ambient: Ambient;
   /** The store can be held by this process alone, so leases of earlier processes are void at boot. */
@@ -62,7 +62,12 @@ export interface EngineOptions {
   onSweep?(): Promise<void>;
 }
 
+/** What is known of a run whose code is looked for; of one that is yet to be, its kind and name. */
+export type ResolvedRun = Pick<RunRow, 'kind' | 'name'> & Partial<RunRow>;
+
 export interface StartRequest {
+  /** Default: a new one. */
+  runId?: string;
   kind: RunKind;
   name: string;
   trigger: RunTrigger;
@@ -230,9 +235,13 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
       // Marked before its code is loaded: that may be what kills the process.
       if (isSuspect(run) && !(await store.mark(run.runId, run.epoch, []))) return;
       const records = run.seq > 0 ? await persist(() => journal.getRecords(run.runId), leaseMs) : [];
-      const body = await options.resolve(run.kind, run.name);
-      if (body.abandoned) await cancel(run.runId, body.abandoned);
-      else launch(run, body, records);
+      const body = await options.resolve(run);
+      const reason = body.whenFound?.(records);
+      if (reason) await cancel(run.runId, reason);
+      else {
+        await body.prepare?.();
+        launch(run, body, records);
+      }
     } catch (error) {
       log.warn('The run waits: its code cannot be loaded.', { runId: run.runId, name: run.name, error });
       await journal.append(unavailable(run, error, clock.now() + UNAVAILABLE_RETRY_MS));
@@ -313,13 +322,26 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
     const created = async (): Promise<CreateResult> => {
       // Cut off after its commit, it leaves a run that a repeat with the same key, or the sweep, takes up.
       const result = await journal.create(request);
-      if (result.outcome === 'created' && result.run.owner === owner) launch(result.run, body, request.records ?? []);
+      // Without a turn in between where there is nothing to prepare.
+      if (result.outcome === 'created' && result.run.owner === owner)
+        if (body.prepare) await begin(result.run, body, request.records ?? []);
+        else launch(result.run, body, request.records ?? []);
       if (result.outcome === 'created' && result.run.owner === null) replicas.signal(result.run.runId);
       if (result.outcome === 'repeated' && result.run.owner === owner && !isHere(result.run.runId))
         void take(result.run.runId);
       return result;
     };
     return enter(() => arrive(request.runId, created));
+  };
+
+  const begin = async (run: RunRow, body: Body, records: JournalRecord[]): Promise<void> => {
+    try {
+      await body.prepare?.();
+      launch(run, body, records);
+    } catch (error) {
+      await cancel(run.runId, error instanceof Error ? error : new Error(String(error)));
+      throw error;
+    }
   };
 
   const cancel = async (runId: string, reason: Error): Promise<CancelResult | undefined> => {
@@ -399,13 +421,13 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
       await sweeping;
     },
     async start(request) {
-      const body = request.body ?? (await options.resolve(request.kind, request.name));
+      const body = request.body ?? (await options.resolve({ kind: request.kind, name: request.name }));
       const result = await create(newRunOf(request, body, claimFor(request.kind)), body);
       if (request.parentRunId !== undefined) await withdrawIfOrphaned(request.parentRunId, result);
       return result;
     },
     async retry(run, from, { serial, idempotencyKey } = {}) {
-      const body = await options.resolve(run.kind, run.name);
+      const body = await options.resolve(run);
       const records = from === 'start' ? [] : keptRecords(await journal.getRecords(run.runId), clock.now());
       const { kind, name } = run;
       const request = newRunOf(
@@ -428,7 +450,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
     async unblock(runId) {
       const run = await journal.getRun(runId);
       if (!run || run.status !== 'blocked') return false;
-      const { codeHash } = await options.resolve(run.kind, run.name);
+      const { codeHash } = await options.resolve(run);
       if (!(await journal.unblock(runId, codeHash))) return false;
       replicas.signal(runId);
       return true;
@@ -449,7 +471,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
 // --- internal ---
 
 function newRunOf(request: StartRequest, body: Body, claim: NewRun['claim']): NewRun {
-  const runId = newRunId();
+  const runId = request.runId ?? newRunId();
   const input = encode(request.input, 'input');
   const { idempotencyKey: key, serial } = request;
   return {

@@ -53,10 +53,12 @@ import type { Appender } from './watch.ts';
 /** What a run executes: an author's workflow function, or the turn of an agent. */
 export interface Body {
   run(input: unknown): Promise<unknown>;
+  /** Called once the run is this process's own, before its body runs. Outside of the body it may take its time. */
+  prepare?(): Promise<void>;
   codeHash: string;
   durability: Durability;
-  /** Whoever waited for the run is gone: instead of continuing after a restart, it ends as cancelled with this error. */
-  abandoned?: Error;
+  /** Asked when the run is found in the journal, not started here: an error ends it as cancelled instead. */
+  whenFound?(records: readonly JournalRecord[]): Error | undefined;
 }
 
 /** What an execution needs of the store, besides its clock. */
@@ -137,6 +139,7 @@ export class Execution implements RunHandle, Turn {
   #isSignalled = true;
   #attributes: Record<string, string | number | boolean> | undefined;
   #result: Result | undefined;
+  #isReplaying: boolean;
   #isQueued = false;
   /** An append or a look around is under way. */
   #isStoring = false;
@@ -165,6 +168,7 @@ export class Execution implements RunHandle, Turn {
     this.#status = run.status;
     this.#isWaitStale = run.wakeAt !== null || run.waitingFor !== null;
     this.#signals = run.signals;
+    this.#isReplaying = records.length > 0;
     this.world = this.#createWorld(seed, records);
   }
 
@@ -233,6 +237,10 @@ export class Execution implements RunHandle, Turn {
   poke(): void {
     this.#isSignalled = true;
     this.#schedule();
+  }
+
+  get isReplaying(): boolean {
+    return this.#isReplaying;
   }
 
   /** Aborts when the run leaves this process before its end. */
@@ -306,6 +314,7 @@ export class Execution implements RunHandle, Turn {
     this.#open.delete(record.call);
     this.#timersMade?.delete(record.call);
     this.#time = Math.max(this.#time, record.at);
+    this.#isReplaying = record.seq < this.run.seq;
     try {
       if (record.event === 'done') call.resolve(record.output === null ? undefined : decode(record.output));
       else call.reject(record.error === null ? new Error('The step failed.') : decode(record.error));

@@ -91,6 +91,8 @@ export interface RunHandle {
   readonly run: RunRow;
   readonly world: World;
   readonly ambient: Ambient;
+  /** What the body does now it has done before: in another process, or before it was parked. */
+  readonly isReplaying: boolean;
   /** The one way in for every primitive. Resolves with the recorded answer. */
   invoke(request: CallRequest): Promise<unknown>;
   /** Makes a hook, with the run's next append. */

@@ -1,32 +1,34 @@
 import type { CompletionView } from './chat-completion.ts';
-import { toWireFinish, toWireUsage } from './chat-completion.ts';
+import { isShown, toPauseText, toWireFinish, toWirePause, toWireUsage } from './chat-completion.ts';
 import { toWireError } from './chat-completion-error.ts';
-import type { TurnEvent, Usage } from './events.ts';
+import type { Interrupt, TurnEvent, Usage } from './events.ts';
 
 /**
  * The answer as server-sent chunks: the role first, one chunk per delta, exactly one with a finish reason, usage when
  * asked for, then `[DONE]`. Tool calls are numbered through the whole turn.
  */
 export async function* toChunks(events: AsyncIterable<TurnEvent>, view: CompletionView): AsyncGenerator<string> {
-  const chunk = (delta: object, finish: string | null = null) =>
-    frame({ ...headOf(view), choices: [{ index: 0, delta, logprobs: null, finish_reason: finish }] });
-  const calls = { index: -1 };
+  const chunk = (delta: object, finish: string | null = null, more: object = {}) =>
+    frame({ ...headOf(view), choices: [{ index: 0, delta, logprobs: null, finish_reason: finish, ...more }] });
+  const calls: Calls = { index: -1, isShown: false };
+  const interrupts: Interrupt[] = [];
   let usage: Usage | undefined;
   let begun = false;
   for await (const event of events) {
     if (event.type === 'usage') usage = event;
+    if (event.type === 'interrupt') interrupts.push(event);
     if (event.type === 'error') {
       yield frame(toWireError(event));
       break;
     }
-    const delta = toDelta(event, calls, view.showTools);
+    const delta = toDelta(event, calls, view);
     if (!begun && (delta || event.type === 'finish')) {
       begun = true;
       yield chunk({ role: 'assistant', content: '' });
     }
     if (delta) yield chunk(delta);
     if (event.type !== 'finish') continue;
-    yield chunk({}, toWireFinish(event.reason));
+    yield chunk({}, toWireFinish(event.reason), interrupts.length > 0 ? { svc: toWirePause(interrupts) } : {});
     if (view.includeUsage) yield frame({ ...headOf(view), choices: [], usage: toWireUsage(usage) });
   }
   yield 'data: [DONE]\n\n';
@@ -34,18 +36,26 @@ export async function* toChunks(events: AsyncIterable<TurnEvent>, view: Completi
 
 // --- internal ---
 
-/** Calls are told one after the other, so fragments belong to the last one begun: an id may come twice in a turn. */
-function toDelta(event: TurnEvent, calls: { index: number }, showTools: boolean): object | undefined {
+/** Calls are told one after the other, so fragments belong to the last one begun. */
+interface Calls {
+  index: number;
+  isShown: boolean;
+}
+
+function toDelta(event: TurnEvent, calls: Calls, view: CompletionView): object | undefined {
   if (event.type === 'text.delta') return { content: event.text };
   if (event.type === 'reasoning.delta') return { reasoning_content: event.text };
-  if (!showTools) return undefined;
+  if (event.type === 'interrupt') return { content: toPauseText(event) };
   if (event.type === 'tool.start') {
+    calls.isShown = isShown(event, view);
+    if (!calls.isShown) return undefined;
     const index = ++calls.index;
     return {
       tool_calls: [{ index, id: event.callId, type: 'function', function: { name: event.name, arguments: '' } }],
     };
   }
-  if (event.type === 'tool.args') return { tool_calls: [{ index: calls.index, function: { arguments: event.delta } }] };
+  if (event.type === 'tool.args' && calls.isShown)
+    return { tool_calls: [{ index: calls.index, function: { arguments: event.delta } }] };
   return undefined;
 }
 

@@ -1,4 +1,4 @@
-import type { FinishReason, TurnEvent, Usage } from './events.ts';
+import type { Executor, FinishReason, Interrupt, TurnEvent, Usage } from './events.ts';
 
 /** What this wire needs to know about one answer, besides the events. */
 export interface CompletionView {
@@ -23,44 +23,64 @@ export async function toCompletion(events: AsyncIterable<TurnEvent>, view: Compl
   let finish: FinishReason = 'stop';
   let usage: Usage | undefined;
   const calls: WireToolCall[] = [];
-  const names = new Map<string, string>();
+  const shown = new Map<string, string>();
+  const interrupts: Interrupt[] = [];
   for await (const event of events) {
     if (event.type === 'text.delta') content += event.text;
     else if (event.type === 'reasoning.delta') reasoning += event.text;
-    else if (event.type === 'tool.start') names.set(event.callId, event.name);
-    else if (event.type === 'tool.end')
+    else if (event.type === 'tool.start' && isShown(event, view)) shown.set(event.callId, event.name);
+    else if (event.type === 'tool.end' && shown.has(event.callId))
       calls.push({
         id: event.callId,
         type: 'function',
-        function: { name: names.get(event.callId) ?? '', arguments: event.args },
+        function: { name: shown.get(event.callId) ?? '', arguments: event.args },
       });
+    else if (event.type === 'interrupt') interrupts.push(event);
     else if (event.type === 'usage') usage = event;
     else if (event.type === 'finish') finish = event.reason;
     else if (event.type === 'error') return { completion: undefined, error: event };
   }
-  const shown = view.showTools ? calls : [];
+  content += interrupts.map(toPauseText).join('');
   const message = {
     role: 'assistant',
-    content: content === '' && shown.length > 0 ? null : content,
+    content: content === '' && calls.length > 0 ? null : content,
     refusal: null,
     ...(reasoning === '' ? {} : { reasoning_content: reasoning }),
-    ...(shown.length > 0 ? { tool_calls: shown } : {}),
+    ...(calls.length > 0 ? { tool_calls: calls } : {}),
   };
+  const pause = interrupts.length > 0 ? { svc: toWirePause(interrupts) } : {};
   return {
     completion: {
       id: view.id,
       object: 'chat.completion',
       created: view.created,
       model: view.model,
-      choices: [{ index: 0, message, logprobs: null, finish_reason: toWireFinish(finish) }],
+      choices: [{ index: 0, message, logprobs: null, finish_reason: toWireFinish(finish), ...pause }],
       usage: toWireUsage(usage),
     },
     error: undefined,
   };
 }
 
+/** A call the client is to run is always its to see; one of the box only where it brought no tools of its own. */
+export function isShown(
+  { executor }: { executor: Executor },
+  { showTools }: Pick<CompletionView, 'showTools'>,
+): boolean {
+  return executor === 'client' || showTools;
+}
+
+/** What a client that knows nothing of pauses shows its user. */
+export function toPauseText({ message }: Interrupt): string {
+  return `Waiting for a decision: ${message}\n`;
+}
+
+export function toWirePause(interrupts: readonly Interrupt[]) {
+  return { interrupts: interrupts.map(({ id, callId, message }) => ({ id, toolCallId: callId, message })) };
+}
+
 export function toWireFinish(reason: FinishReason): string {
-  return reason === 'cancelled' ? 'stop' : reason;
+  return reason === 'cancelled' || reason === 'interrupt' ? 'stop' : reason;
 }
 
 export function toWireUsage(usage: Usage | undefined) {

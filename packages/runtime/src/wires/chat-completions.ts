@@ -1,19 +1,20 @@
 import type { H3, H3Event } from 'h3';
 import { toMessages } from '../agents/messages.ts';
-import { agentNotFound } from '../agents/agents.ts';
-import type { Agents, RunningTurn } from '../agents/agents.ts';
+import { agentNotFound } from '../agents/agent-errors.ts';
+import type { Agents } from '../agents/agents.ts';
 import { BoxError } from '../errors.ts';
 import { answerJson } from '../http/answer.ts';
 import { mountRoute } from '../http/app.ts';
 import type { RouteEntry } from '../http/app.ts';
 import { readJson } from '../http/body.ts';
 import { answerSse } from '../http/sse.ts';
-import { isTerminal } from './events.ts';
-import type { TurnEvent } from './events.ts';
 import { toCompletion } from './chat-completion.ts';
 import { toChunks } from './chat-completion-chunks.ts';
 import { answerFailure } from './chat-completion-error.ts';
+import { toClientTools } from './client-tools.ts';
+import { holdUntilOutput } from './hold.ts';
 import { readApiKey } from './key.ts';
+import { newestOf, readSession } from './session.ts';
 
 const BASE = '/wire-a/v1';
 const BODY_LIMIT = 32 * 1_048_576;
@@ -85,19 +86,24 @@ interface ChatRequest {
 async function complete(event: H3Event, agents: Agents): Promise<Response> {
   const { signal } = event.req;
   const request = checkRequest(await readJson(event.req, { limit: BODY_LIMIT, refuseProtoKeys: false }));
+  const session = readSession(event.req.headers);
+  const messages = toMessages(request.messages);
+  const tools = toClientTools(request.tools);
   const turn = await agents.startTurn({
     agent: request.model,
-    messages: toMessages(request.messages),
+    messages: session?.kind === 'session' ? newestOf(messages) : messages,
+    tools,
+    ...(session ? { session } : {}),
     parameters: Object.fromEntries(Object.entries(request).filter(([key]) => MODEL_PARAMETERS.includes(key))),
   });
-  const onGone = () => turn.cancel();
+  const onGone = () => turn.leave();
   if (signal.aborted) onGone();
   else signal.addEventListener('abort', onGone, { once: true });
   const view = {
     id: `chatcmpl-${turn.runId.replaceAll('-', '')}`,
     created: Math.floor(turn.startedAt / 1_000),
     model: request.model,
-    showTools: !Array.isArray(request.tools) || request.tools.length === 0,
+    showTools: tools.length === 0,
     includeUsage: request.stream_options?.include_usage === true,
   };
   const events = await holdUntilOutput(turn);
@@ -105,35 +111,6 @@ async function complete(event: H3Event, agents: Agents): Promise<Response> {
   if (request.stream === true) return answerSse(toChunks(events.all, view), { onGone });
   const { completion, error } = await toCompletion(events.all, view);
   return error ? answerFailure({ ...error, retryAfter: undefined }) : answerJson(200, completion);
-}
-
-/** Keeps the HTTP status open until there is output, so that a provider's failure becomes a real status. At most 10 s. */
-async function holdUntilOutput(
-  turn: RunningTurn,
-): Promise<{ all: AsyncIterable<TurnEvent>; failed?: Extract<TurnEvent, { type: 'error' }> }> {
-  const iterator = turn.events[Symbol.asyncIterator]();
-  const held: TurnEvent[] = [];
-  let pending = iterator.next();
-  const late = new Promise<'late'>((resolve) => setTimeout(() => resolve('late'), 10_000).unref());
-  for (;;) {
-    const next = await Promise.race([pending, late]);
-    if (next === 'late' || next.done) break;
-    held.push(next.value);
-    if (next.value.type === 'error') return { all: replay(held, iterator, undefined), failed: next.value };
-    if (isTerminal(next.value)) return { all: replay(held, iterator, undefined) };
-    pending = iterator.next();
-    if (/^(text|reasoning|tool)\./.test(next.value.type)) break;
-  }
-  return { all: replay(held, iterator, pending) };
-}
-
-async function* replay(
-  held: TurnEvent[],
-  iterator: AsyncIterator<TurnEvent>,
-  pending: Promise<IteratorResult<TurnEvent>> | undefined,
-): AsyncGenerator<TurnEvent> {
-  yield* held;
-  for (let next = await (pending ?? iterator.next()); !next.done; next = await iterator.next()) yield next.value;
 }
 
 function checkRequest(body: unknown): ChatRequest {

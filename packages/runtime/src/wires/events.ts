@@ -5,7 +5,15 @@
  * not overlap; exactly one terminal event, `finish` or `error`; `usage` comes before `finish`.
  */
 export type TurnEvent =
-  | { type: 'turn.start'; turnId: string; runId: string; agent: string; startedAt: number }
+  | {
+      type: 'turn.start';
+      turnId: string;
+      runId: string;
+      /** Null: a stateless turn. */
+      sessionId: string | null;
+      agent: string;
+      startedAt: number;
+    }
   | { type: 'step.start'; step: number }
   | { type: 'step.end'; step: number }
   | { type: 'reasoning.start'; id: string }
@@ -14,14 +22,37 @@ export type TurnEvent =
   | { type: 'text.start'; id: string }
   | { type: 'text.delta'; id: string; text: string }
   | { type: 'text.end'; id: string }
-  | { type: 'tool.start'; callId: string; name: string }
+  /** `messageId`: the assistant message the call is part of. A `client` call is for the client to run. */
+  | { type: 'tool.start'; callId: string; name: string; messageId: string; executor: Executor }
   | { type: 'tool.args'; callId: string; delta: string }
   | { type: 'tool.end'; callId: string; args: string }
-  | { type: 'tool.result'; callId: string; content: string; isError: boolean; durationMs: number }
-  | ({ type: 'usage' } & Usage)
+  /** Of a call the box ran, also of one that waited for a person. `messageId`: the tool message that carries it. */
+  | { type: 'tool.result'; callId: string; messageId: string; content: string; isError: boolean; durationMs: number }
+  | ({ type: 'interrupt' } & Interrupt)
+  /** What the agent keeps beside its messages: its plan, its files. */
+  | { type: 'state'; snapshot: Record<string, unknown> }
+  | ({ type: 'usage'; model: string } & Usage)
   | { type: 'finish'; reason: FinishReason }
   /** `retryAfter`: seconds, where whoever failed asked for a wait. */
   | { type: 'error'; status: number; code: string; message: string; retryable: boolean; retryAfter?: number };
+
+export type Executor = 'box' | 'client';
+
+/** A tool call that waits for a person. */
+export interface Interrupt {
+  /** The id of the approval that decides it. */
+  id: string;
+  callId: string;
+  name: string;
+  /** The arguments the model wrote, parsed. */
+  args: unknown;
+  message: string;
+  allow: readonly ('approve' | 'edit' | 'reject')[];
+  /** JSON Schema of a decision. */
+  responseSchema: Record<string, unknown>;
+  /** Milliseconds since 1970; absent: it waits for ever. */
+  expiresAt?: number;
+}
 
 /** Cumulative over the turn; `inputTokens` includes what was read from a cache. */
 export interface Usage {
@@ -40,7 +71,8 @@ export const NO_USAGE: Readonly<Usage> = Object.freeze({
   reasoningTokens: 0,
 });
 
-export type FinishReason = 'stop' | 'length' | 'content_filter' | 'cancelled';
+/** `tool_calls`: the client is to run its tools. `interrupt`: a person is to decide. */
+export type FinishReason = 'stop' | 'length' | 'content_filter' | 'tool_calls' | 'interrupt' | 'cancelled';
 
 export type Emit = (event: TurnEvent) => void;
 

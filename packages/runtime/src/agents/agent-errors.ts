@@ -1,0 +1,37 @@
+import { BoxError, ERROR_STATUS } from '../errors.ts';
+import type { ErrorCode } from '../errors.ts';
+import type { TurnEvent } from '../wires/events.ts';
+
+export function agentNotFound(name: string, names: readonly string[]): BoxError {
+  const real = names.map((known) => `"${known}"`).join(', ') || 'none';
+  return new BoxError('agent_not_found', `There is no agent "${name}". This box has ${real}.`);
+}
+
+/** Ends a stateless turn nobody reads any more. */
+export function clientGone(): Error {
+  return Object.assign(new Error('The client of this stateless turn went away.'), { code: 'client_gone' });
+}
+
+/** Told by name: an error that went through the journal is a plain Error with the name, code and status it had. */
+export function toErrorEvent(thrown: unknown): TurnEvent {
+  const error = thrown as { name?: unknown; status?: number; code?: string; message?: string; cause?: unknown };
+  const { status = 502, code = 'model_provider_failed', message = '' } = error;
+  if (error.name === 'ProviderError') {
+    const { retryAfter } = (error.cause ?? {}) as { retryAfter?: number };
+    const retryable = status === 429 || status >= 500;
+    return { type: 'error', status, code, message, retryable, ...(retryAfter === undefined ? {} : { retryAfter }) };
+  }
+  if (error.name === 'BoxError') {
+    const known = toBoxError(error);
+    return { type: 'error', status: known.status, code: known.code, message, retryable: false };
+  }
+  return { type: 'error', status: 500, code: 'internal', message: 'The turn failed inside the box.', retryable: false };
+}
+
+// --- internal ---
+
+/** A BoxError that went through the journal, as it was. */
+function toBoxError(error: { code?: string; message?: string }): BoxError {
+  const code = error.code !== undefined && error.code in ERROR_STATUS ? (error.code as ErrorCode) : 'internal';
+  return new BoxError(code, error.message ?? '');
+}

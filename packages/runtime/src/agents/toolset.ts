@@ -1,0 +1,75 @@
+import { BoxError } from '../errors.ts';
+import { toJsonSchema } from '../schema/schema.ts';
+import type { Executor } from '../wires/events.ts';
+import type { DeepAgentDefinition, InterruptPolicy, Tool, ToolContext } from './definition.ts';
+import { toInterruptPolicy } from './definition.ts';
+import type { ModelTool } from './model.ts';
+import type { ClientTool } from './turn-input.ts';
+import type { TurnState } from './turn-state.ts';
+
+/** A tool of the box, by how it is run. */
+export type BoxTool = AuthorTool | StateTool;
+
+/** Runs as a recorded step. */
+export interface AuthorTool {
+  kind: 'tool';
+  model: ModelTool;
+  inputSchema: Tool['inputSchema'];
+  execute(input: unknown, context: ToolContext): unknown;
+  interrupt?: InterruptPolicy | undefined;
+}
+
+/** Reads and changes what the agent keeps. Runs in the body: the same state and arguments give the same answer. */
+export interface StateTool {
+  kind: 'state';
+  model: ModelTool;
+  apply(args: unknown, state: TurnState): StateAnswer;
+  interrupt?: InterruptPolicy | undefined;
+}
+
+export interface StateAnswer {
+  content: string;
+  isError?: boolean;
+  /** Absent: unchanged. */
+  state?: TurnState;
+}
+
+/** The tools of one turn. */
+export interface Toolset {
+  /** As the model sees them. */
+  model: ModelTool[];
+  find(name: string): BoxTool | undefined;
+  executorOf(name: string): Executor;
+}
+
+/** The tools an agent brings to every turn. */
+export async function toBoxTools(agent: DeepAgentDefinition): Promise<BoxTool[]> {
+  return Promise.all(
+    Object.entries(agent.tools ?? {}).map(async ([name, tool]): Promise<BoxTool> => {
+      const { $schema: _dropped, ...parameters } = await toJsonSchema(tool.inputSchema, 'input');
+      return {
+        kind: 'tool',
+        model: { name, description: tool.description, parameters },
+        inputSchema: tool.inputSchema,
+        execute: tool.execute,
+        interrupt: toInterruptPolicy(agent.interruptOn?.[name]),
+      };
+    }),
+  );
+}
+
+/** Throws `invalid_request` when a tool of the client has the name of one of the box. */
+export function createToolset(own: readonly BoxTool[], client: readonly ClientTool[]): Toolset {
+  const byName = new Map(own.map((tool) => [tool.model.name, tool]));
+  for (const { name } of client)
+    if (byName.has(name))
+      throw new BoxError('invalid_request', `The agent has a tool "${name}" of its own. Give yours another name.`, {
+        details: { param: 'tools', tool: name },
+      });
+  const clientNames = new Set(client.map(({ name }) => name));
+  return {
+    model: [...own.map(({ model }) => model), ...client],
+    find: (name) => byName.get(name),
+    executorOf: (name) => (clientNames.has(name) ? 'client' : 'box'),
+  };
+}

@@ -1,0 +1,28 @@
+import type { ChatMessage } from './messages.ts';
+
+/** A message of a conversation, as the box keeps it. Ids are stable: a client that replays them is recognised. */
+export type ConversationMessage = ChatMessage & { id: string };
+
+/** A tool the client runs itself. */
+export interface ClientTool {
+  name: string;
+  description: string;
+  /** JSON Schema. */
+  parameters: Record<string, unknown>;
+}
+
+/** What the run of a turn is started with: all it needs to go on in another process. */
+export interface TurnInput {
+  model: string;
+  /** The client's own system texts; they stand behind the agent's instructions. */
+  system: string[];
+  /** What is new in this turn; without a session, the whole conversation. */
+  messages: ConversationMessage[];
+  tools: ClientTool[];
+  /** Handed to the provider as they came. */
+  parameters: Record<string, unknown>;
+  /** The box keeps this conversation; `cutAfter` forgets what stands behind that message, null all of it. */
+  session?: { id: string; cutAfter?: string | null };
+  /** The answer is an object of this JSON Schema. */
+  outputSchema?: Record<string, unknown>;
+}

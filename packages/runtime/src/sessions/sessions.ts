@@ -1,0 +1,131 @@
+import { createHash } from 'node:crypto';
+import { and, asc, eq, gt, max, sql } from 'drizzle-orm';
+import type { ConversationMessage } from '../agents/turn-input.ts';
+import type { TurnState } from '../agents/turn-state.ts';
+import type { Drizzle } from '../stores/drizzle.ts';
+import { sessionMessages, sessions, sessionTurns } from '../stores/schema.ts';
+import type { Usage } from '../wires/events.ts';
+
+/** `session`: the box keeps the messages. `conversation`: it only groups the turns. */
+export type SessionKind = 'session' | 'conversation';
+
+export interface SessionName {
+  agent: string;
+  /** What the client calls it: a header, a thread id. */
+  name: string;
+  kind: SessionKind;
+}
+
+/** A conversation as a turn finds it. */
+export interface Conversation {
+  messages: ConversationMessage[];
+  state: TurnState;
+}
+
+/** What one turn adds. */
+export interface SessionTurn {
+  sessionId: string;
+  runId: string;
+  messages: ConversationMessage[];
+  state: TurnState;
+  usage: Usage;
+  /** Forgets what stands behind this message first; null: everything. */
+  cutAfter?: string | null | undefined;
+}
+
+/** The conversations the box keeps. */
+export interface Sessions {
+  /** The id of a session, whether it is there or not. */
+  idOf(agent: string, name: string): string;
+  /** The id of the session, made if there is none: the same for the same agent and name. */
+  open(session: SessionName): Promise<string>;
+  read(sessionId: string, cutAfter?: string | null): Promise<Conversation>;
+  /** Adds a turn, once: a repeat of the same run changes nothing. */
+  add(turn: SessionTurn): Promise<void>;
+}
+
+export function createSessions(db: Drizzle): Sessions {
+  return {
+    idOf: sessionIdOf,
+    async open({ agent, name, kind }) {
+      const id = sessionIdOf(agent, name);
+      await db.insert(sessions).values({ id, agent, name, kind }).onConflictDoNothing();
+      return id;
+    },
+    async read(sessionId, cutAfter) {
+      const [row] = await db.select({ state: sessions.state }).from(sessions).where(eq(sessions.id, sessionId));
+      const rows = await db
+        .select({ message: sessionMessages.message })
+        .from(sessionMessages)
+        .where(eq(sessionMessages.sessionId, sessionId))
+        .orderBy(asc(sessionMessages.n));
+      const messages = rows.map(({ message }) => message);
+      return { messages: cut(messages, cutAfter), state: row?.state ?? {} };
+    },
+    async add({ sessionId, runId, messages, state, usage, cutAfter }) {
+      await db.transaction(async (tx) => {
+        const totalTokens = usage.inputTokens + usage.outputTokens;
+        const [fresh] = await tx
+          .insert(sessionTurns)
+          .values({ runId, sessionId, totalTokens })
+          .onConflictDoNothing()
+          .returning({ runId: sessionTurns.runId });
+        if (!fresh) return;
+        if (cutAfter !== undefined) await forget(tx, sessionId, cutAfter);
+        const [last] = await tx
+          .select({ n: max(sessionMessages.n) })
+          .from(sessionMessages)
+          .where(eq(sessionMessages.sessionId, sessionId));
+        const first = (last?.n ?? -1) + 1;
+        const rows = messages.map((message, index) => ({
+          sessionId,
+          n: first + index,
+          runId,
+          id: message.id,
+          message,
+        }));
+        // A client may send a message again under its id.
+        if (rows.length > 0) await tx.insert(sessionMessages).values(rows).onConflictDoNothing();
+        await tx
+          .update(sessions)
+          .set({
+            state,
+            turns: sql`${sessions.turns} + 1`,
+            inputTokens: sql`${sessions.inputTokens} + ${usage.inputTokens}`,
+            outputTokens: sql`${sessions.outputTokens} + ${usage.outputTokens}`,
+            totalTokens: sql`${sessions.totalTokens} + ${totalTokens}`,
+            lastActiveAt: sql`now()`,
+          })
+          .where(eq(sessions.id, sessionId));
+      });
+    },
+  };
+}
+
+// --- internal ---
+
+function cut(messages: ConversationMessage[], cutAfter: string | null | undefined): ConversationMessage[] {
+  if (cutAfter === undefined) return messages;
+  const last = messages.findIndex(({ id }) => id === cutAfter);
+  return messages.slice(0, last + 1);
+}
+
+async function forget(
+  tx: Pick<Drizzle, 'select' | 'delete'>,
+  sessionId: string,
+  cutAfter: string | null,
+): Promise<void> {
+  const [last] = await tx
+    .select({ n: sessionMessages.n })
+    .from(sessionMessages)
+    .where(and(eq(sessionMessages.sessionId, sessionId), eq(sessionMessages.id, cutAfter ?? '')));
+  const kept = cutAfter === null ? -1 : (last?.n ?? -1);
+  await tx.delete(sessionMessages).where(and(eq(sessionMessages.sessionId, sessionId), gt(sessionMessages.n, kept)));
+}
+
+/** A session of an agent is found again by its name alone, whichever replica and wire asks. */
+function sessionIdOf(agent: string, name: string): string {
+  const hex = createHash('sha256').update(`${agent}\0${name}`).digest('hex');
+  const variant = ((Number.parseInt(hex[16] ?? '0', 16) & 0x3) | 0x8).toString(16);
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-${variant}${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
+}

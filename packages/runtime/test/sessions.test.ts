@@ -1,0 +1,106 @@
+import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { defineDeepAgent, defineTool } from '../src/agents/definition.ts';
+import { call, json, setupBoxes, until } from './_setup.ts';
+import type { TestBox } from './_setup.ts';
+
+const boxes = setupBoxes();
+const KEY = { authorization: 'Bearer dev' };
+
+const refunds: unknown[] = [];
+const refund = defineTool({
+  description: 'Refund an order.',
+  inputSchema: z.object({ order: z.string(), amount: z.number() }),
+  execute(input, { idempotencyKey }) {
+    refunds.push({ ...input, idempotencyKey });
+    return { refunded: input.amount };
+  },
+});
+const agents = {
+  helper: defineDeepAgent({ name: 'helper', instructions: 'Help.', tools: { refund }, interruptOn: { refund: true } }),
+};
+
+interface Completion {
+  choices: { message: { content: string | null }; finish_reason: string; svc?: { interrupts: { id: string }[] } }[];
+  error?: { code: string };
+}
+
+async function ask(box: TestBox, session: string, content: string, more: object = {}) {
+  const answer = await box.request(
+    '/wire-a/v1/chat/completions',
+    json(
+      { model: 'helper', messages: [{ role: 'user', content }], ...more },
+      { headers: { ...KEY, 'x-svc-session': session } },
+    ),
+  );
+  return { status: answer.status, headers: answer.headers, body: (await answer.json()) as Completion };
+}
+
+const toldTo = (box: TestBox) => box.model.requests.at(-1)?.messages as { role: string; content: unknown }[];
+
+describe('a conversation the box keeps', () => {
+  test('shows the model what was said before, and is there after a restart', async () => {
+    const box = await boxes.open({ agents });
+    await ask(box, 'kept', 'say:one');
+    const again = await box.restart();
+    const { body } = await ask(again, 'kept', 'say:two');
+    expect(body.choices[0]?.message.content).toBe('two');
+    expect(toldTo(again).map(({ role, content }) => [role, content])).toEqual([
+      ['system', 'Help.'],
+      ['user', 'say:one'],
+      ['assistant', 'one'],
+      ['user', 'say:two'],
+    ]);
+  });
+
+  test('takes the newest turn of a client that repeats everything', async () => {
+    const box = await boxes.open({ agents });
+    await ask(box, 'repeated', 'say:one');
+    await ask(box, 'repeated', '', {
+      messages: [
+        { role: 'user', content: 'say:one' },
+        { role: 'assistant', content: 'one' },
+        { role: 'user', content: 'say:two' },
+      ],
+    });
+    expect(toldTo(box).map(({ content }) => content)).toEqual(['Help.', 'say:one', 'one', 'say:two']);
+  });
+});
+
+describe('a tool that needs a person', () => {
+  const PAUSE = 'tool:refund {"order":"A-1","amount":5}; say:Done.';
+
+  test('ends the answer, refuses the next turn until decided, runs once when approved', async () => {
+    const box = await boxes.open({ agents });
+    const { body } = await ask(box, 'paused', PAUSE);
+    const [choice] = body.choices;
+    expect(choice).toMatchObject({
+      finish_reason: 'stop',
+      message: { content: expect.stringContaining('Run "refund"?') },
+    });
+    const id = choice?.svc?.interrupts[0]?.id;
+    const refused = await ask(box, 'paused', 'say:hello');
+    expect([refused.status, refused.body.error?.code, refused.headers.get('x-should-retry')]).toEqual([
+      409,
+      'approval_pending',
+      'false',
+    ]);
+    const before = refunds.length;
+    expect((await call(box, `POST /api/approvals/${id}/decide`, { decision: 'approve' })).status).toBe(200);
+    await until(async () => (await ask(box, 'paused', 'say:after')).status === 200);
+    expect(refunds.slice(before)).toEqual([{ order: 'A-1', amount: 5, idempotencyKey: expect.any(String) }]);
+    expect(toldTo(box).map(({ role }) => role)).toEqual(['system', 'user', 'assistant', 'tool', 'assistant', 'user']);
+  });
+
+  test('survives a restart, and is told no', async () => {
+    const box = await boxes.open({ agents });
+    const { body } = await ask(box, 'rejected', PAUSE);
+    const id = body.choices[0]?.svc?.interrupts[0]?.id;
+    const again = await box.restart();
+    const before = refunds.length;
+    await call(again, `POST /api/approvals/${id}/decide`, { decision: 'reject', note: 'Too much.' });
+    await until(async () => (await ask(again, 'rejected', 'say:after')).status === 200);
+    expect(refunds.length).toBe(before);
+    expect(JSON.stringify(toldTo(again))).toContain('Too much.');
+  });
+});
