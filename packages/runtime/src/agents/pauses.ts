@@ -24,7 +24,8 @@ export function needsPerson(turn: Turn, call: ToolCall): boolean {
 /** Asks a person, ends the answer to the client once every call of the reply has asked, and does what was decided. */
 export async function askAndRun(turn: Turn, call: ToolCall, calls: readonly ToolCall[]): Promise<ConversationMessage> {
   const { execution, options } = turn;
-  const { allow, timeout, fallback } = options.toolset.find(call.name)?.interrupt as InterruptPolicy;
+  const policy: Partial<InterruptPolicy> = options.toolset.find(call.name)?.interrupt ?? {};
+  const { allow = [], timeout, fallback } = policy;
   const parsed = parseArguments(call.arguments);
   const args = parsed.ok ? parsed.value : {};
   const title = `Run "${call.name}"?`;
