@@ -62,6 +62,7 @@ export async function openBench(
     async waitForRun(started) {
       return started.status === 'started' ? outputOf(await engine.wait(started.runId, 10_000)) : undefined;
     },
+    startTurn: () => Promise.reject(new Error('There are no agents here.')),
     schedule: async () => ({ id: '', nextFireAt: null }),
     unschedule: async () => false,
     webhookUrl: (token) => `/api/webhooks/${token}`,

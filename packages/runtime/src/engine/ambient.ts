@@ -1,4 +1,4 @@
-import type { CallRequest, RunAction } from './call.ts';
+import type { Attempt, CallRequest, ChildAction, RunAction } from './call.ts';
 import { currentContext } from './context.ts';
 import type { EngineContext, StepContext } from './context.ts';
 import type { RunHandle, StartedWorkflow } from './handle.ts';
@@ -25,12 +25,33 @@ export async function startWorkflowAndWait(name: string, input: unknown): Promis
   if (context.kind === 'step') return execution.ambient.waitForRun(await startFrom(context, { name, input }));
   const started = (await execution.invoke(startCall(execution, { name, input }))) as StartedWorkflow;
   const child = started.status === 'started' ? { runId: started.runId } : { triggerId: started.triggerId };
-  return execution.invoke({
+  return execution.invoke(toWaitCall(name, child));
+}
+
+/** The call that starts a run below this one: once, as its answer is recorded. */
+export function toStartCall(name: string, input: unknown, start: (attempt: Attempt) => Promise<unknown>): CallRequest {
+  // Attempted once, as what a start is refused for stays; but a store that is down is no answer to the body.
+  const run: RunAction['run'] = (attempt) => persist(() => start(attempt), START_MS, isStoreDown);
+  const action: RunAction = { type: 'run', name: `start ${name}`, policy: ONCE, run };
+  return { kind: 'child', stepId: `start ${name}`, input: encode(input, ''), action };
+}
+
+/** The call that answers the output of another run. */
+export function toWaitCall(name: string, child: ChildAction['child']): CallRequest {
+  return {
     kind: 'child',
     stepId: `wait ${name}`,
     input: encode({ name }, 'input'),
     action: { type: 'child', child },
-  });
+  };
+}
+
+/** The key of a start in a step: the same for the same start of the same step, so a repeated attempt finds it. */
+export function toStartKey(context: StepContext, what: string): string {
+  const starts = (context.starts ??= []);
+  starts.push(what);
+  const nth = starts.filter((other) => other === what).length;
+  return `${context.idempotencyKey}:${what}:${nth}`;
 }
 
 // --- internal ---
@@ -52,23 +73,14 @@ interface Start {
 
 function startCall(execution: RunHandle, { name, input, how }: Start): CallRequest {
   const { ambient, run: parent } = execution;
-  const run: RunAction['run'] = ({ idempotencyKey }) => {
-    const start = () => ambient.startWorkflow(name, input, { ...how, parentRunId: parent.runId, idempotencyKey });
-    // Attempted once, as what a start is refused for stays; but a store that is down is no answer to the body.
-    return persist(start, START_MS, isStoreDown);
-  };
-  const action: RunAction = { type: 'run', name: `start ${name}`, policy: ONCE, run };
-  return { kind: 'child', stepId: `start ${name}`, input: encode({ name, input }, ''), action };
+  return toStartCall(name, { name, input }, ({ idempotencyKey }) =>
+    ambient.startWorkflow(name, input, { ...how, parentRunId: parent.runId, idempotencyKey }),
+  );
 }
 
-/** A repeated attempt finds what an earlier one started: the same start of the same step has the same key. */
 function startFrom(context: StepContext, { name, input, how }: Start): Promise<StartedWorkflow> {
   const { execution } = context;
-  const starts = (context.starts ??= []);
-  const what = `${name}:${digestOf(encode(input, 'input'))}`;
-  starts.push(what);
-  const nth = starts.filter((other) => other === what).length;
-  const idempotencyKey = `${context.idempotencyKey}:${what}:${nth}`;
+  const idempotencyKey = toStartKey(context, `${name}:${digestOf(encode(input, 'input'))}`);
   return execution.ambient.startWorkflow(name, input, {
     ...how,
     parentRunId: execution.run.runId,

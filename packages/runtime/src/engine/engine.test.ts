@@ -390,6 +390,29 @@ describe('the engine', () => {
     expect(JSON.parse((await second.journal.getRun(runId))?.waitingFor ?? '')).toMatchObject({ type: 'code' });
   });
 
+  test('that can be neither loaded nor put off ends no process', async () => {
+    const path = newJournalPath();
+    const first = await bench(path, { go: async () => step('hang', () => new Promise(() => {}))() });
+    const { runId } = await first.start('go');
+    await until(async () => (await first.engine.wait(runId, 0))?.status === 'running');
+    await first.kill();
+    const journal = await openSqliteJournal({ path });
+    const unhandled: unknown[] = [];
+    const note = (error: unknown) => void unhandled.push(error);
+    process.on('unhandledRejection', note);
+    let refused = 0;
+    const append = async () => {
+      refused++;
+      throw new Error('The store is gone.');
+    };
+    await bench(path, {}, { journal: { ...journal, append } });
+    // The sweep tries again what the first time could not be stored.
+    await until(() => refused >= 2);
+    process.off('unhandledRejection', note);
+    expect(unhandled).toEqual([]);
+    await journal.close();
+  });
+
   test('gives its runs back when it closes, so that the next one goes on at once', async () => {
     const path = newJournalPath();
     let hold = true;

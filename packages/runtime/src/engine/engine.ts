@@ -6,8 +6,10 @@ import { createStoreClock } from './clock.ts';
 import type { StoreClock } from './clock.ts';
 import type { Doorbell } from './doorbell.ts';
 import { DEFAULT_LIMITS, Execution } from './execution.ts';
-import type { Body, ExecutionStore, Leave, Left, Limits } from './execution.ts';
+import type { AroundStep, Body, ExecutionStore, Leave, Left, Limits } from './execution.ts';
 import { newRunId, toTraceId } from './ids.ts';
+import { UNHEARD } from './lifecycle.ts';
+import type { Lifecycle } from './lifecycle.ts';
 import type {
   Append,
   CancelResult,
@@ -30,6 +32,7 @@ import { createReplicas, leaveIfFinal } from './replicas.ts';
 import { createStrays } from './strays.ts';
 import { createSuspects, isSuspect, POISON_LIMIT } from './suspects.ts';
 import { createTurns } from './turns.ts';
+import { createTeller } from './teller.ts';
 import { createAppender, createWatchers } from './watch.ts';
 
 export interface EngineOptions {
@@ -52,6 +55,8 @@ export interface EngineOptions {
   maxLive?: number;
   /** Tells other replicas at once what they would find by their next sweep. Default: nobody is told. */
   doorbell?: Doorbell;
+  /** Told what happens to runs while it is heard. Default: nobody is told. */
+  lifecycle?: Lifecycle;
   /** Milliseconds between two looks of somebody who waits for a run that another process has. Default 500. */
   pollMs?: number;
   /** Milliseconds that steps under way have to end when the engine closes. Default 0. */
@@ -60,6 +65,10 @@ export interface EngineOptions {
   callMs?: number;
   /** Work to be done with each sweep, such as firing schedules. */
   onSweep?(): Promise<void>;
+  /** Default: the journal's time. One that is moved by hand belongs to the journal too, and to `tick`. */
+  clock?: StoreClock;
+  /** Stands around each attempt of a step, for a test that ends a process there. */
+  around?: AroundStep;
 }
 
 /** What is known of a run whose code is looked for; of one that is yet to be, its kind and name. */
@@ -106,6 +115,12 @@ export interface Engine {
   wait(runId: string, timeoutMs: number, signal?: AbortSignal): Promise<RunRow | undefined>;
   /** Aborts when `close` begins: who holds an answer open lets go of it. */
   readonly closing: AbortSignal;
+  /** The clock was moved by hand: keeps the leases, and does at once what is due. */
+  tick(): Promise<void>;
+  /** When something is due next by the store's clock: in memory, or of a run that nobody has. */
+  nextDue(): Promise<number | undefined>;
+  /** Runs in memory and on their way there. */
+  readonly liveRuns: number;
   /**
    * Refuses starts and takes no run any more; steps under way have `drainMs` to end. Then records in flight are
    * written, and the runs given back for others to take. A journal that does not answer adds no more than 8 s.
@@ -128,7 +143,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
   const sweepMs = options.sweepMs ?? 1_000;
   const maxLive = options.maxLive ?? 1_000;
   const limits = { ...DEFAULT_LIMITS, ...options.limits };
-  const clock = await createStoreClock(journal);
+  const clock = options.clock ?? (await createStoreClock(journal));
   const live = new Map<string, Execution>();
   const turns = createTurns();
   const suspects = createSuspects();
@@ -146,7 +161,8 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
   let renewTimer: ReturnType<typeof setInterval> | undefined;
 
   // An append is safe to repeat: the store knows a record by its id.
-  const append = createAppender(journal, leaseMs);
+  const teller = createTeller({ lifecycle: options.lifecycle ?? UNHEARD, journal, live });
+  const append = teller.appending(createAppender(journal, leaseMs));
   const store: ExecutionStore = {
     append(entry, done, failed) {
       if (suspects.isIdle || (entry.records.length === 0 && entry.patch.status !== 'waiting'))
@@ -160,7 +176,11 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
     },
     mark: (runId, epoch, steps) => persist(() => journal.mark(runId, epoch, JSON.stringify({ steps })), leaseMs),
     listEvents: (runId) => persist(() => journal.hooks.listEvents(runId), leaseMs),
-    resumeHook: (...given) => persist(() => journal.hooks.resume(...given), leaseMs),
+    async resumeHook(...given) {
+      const result = await persist(() => journal.hooks.resume(...given), leaseMs);
+      teller.decided(result, given[2]);
+      return result;
+    },
     findRun: (child) => persist(() => findChild(journal, child), leaseMs),
     async writeChunks(runId, epoch, chunks) {
       // Repeated even when the first time may have been stored: a frame twice is what a repeated step gives too.
@@ -207,9 +227,10 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
     if (other && other.run.epoch >= run.epoch) return;
     other?.drop(new Error('The run was taken up again.'));
     const onLeave = (how: Leave, left: Left) => leave(run, how, left);
-    const { ambient } = options;
-    const execution = new Execution({ run, body, records, clock, turns, limits, store, onLeave, ambient });
+    const { ambient, around } = options;
+    const execution = new Execution({ run, body, records, clock, turns, limits, store, onLeave, ambient, around });
     live.set(run.runId, execution);
+    if (run.epoch === 1) teller.run('run.started', run);
     execution.launch();
   };
 
@@ -244,7 +265,8 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
       }
     } catch (error) {
       log.warn('The run waits: its code cannot be loaded.', { runId: run.runId, name: run.name, error });
-      await journal.append(unavailable(run, error, clock.now() + UNAVAILABLE_RETRY_MS));
+      // Not stored, it is a run we hold and do not have: the sweep gives it back.
+      await journal.append(unavailable(run, error, clock.now() + UNAVAILABLE_RETRY_MS)).catch(() => {});
     }
   };
 
@@ -257,6 +279,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
     const result = await persist(() => journal.append(entry), leaseMs).catch(
       (error: unknown) => void log.error('The end of a run is not recorded.', { error }),
     );
+    if (result?.outcome === 'appended') teller.run('run.ended', run, 'failed');
     if (result?.outcome === 'appended') leave(run, 'ended', result.promoted ? { promoted: result.promoted } : {});
   };
 
@@ -322,6 +345,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
     const created = async (): Promise<CreateResult> => {
       // Cut off after its commit, it leaves a run that a repeat with the same key, or the sweep, takes up.
       const result = await journal.create(request);
+      if (result.outcome === 'created') teller.run('run.created', result.run);
       // Without a turn in between where there is nothing to prepare.
       if (result.outcome === 'created' && result.run.owner === owner)
         if (body.prepare) await begin(result.run, body, request.records ?? []);
@@ -347,6 +371,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
   const cancel = async (runId: string, reason: Error): Promise<CancelResult | undefined> => {
     const result = await journal.cancel(runId, encodeError(reason), newRunId);
     if (result?.outcome !== 'cancelled') return result;
+    teller.cancelled(result);
     for (const cancelled of result.cancelled) {
       live.get(cancelled)?.abandon(reason);
       settled(cancelled, null);
@@ -452,18 +477,38 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
       if (!run || run.status !== 'blocked') return false;
       const { codeHash } = await options.resolve(run);
       if (!(await journal.unblock(runId, codeHash))) return false;
+      teller.run('run.resumed', run, 'queued');
       replicas.signal(runId);
       return true;
     },
     cancel,
     async resumeHook(token, payload, given) {
       const result = await journal.hooks.resume(token, encode(payload, 'payload'), given);
+      teller.decided(result, given);
       if (result?.outcome === 'resumed') replicas.signal(result.hook.runId);
       return result;
     },
     nextChange: (runId, signal) => watchers.nextChange(runId, signal),
     wait: (runId, timeoutMs, signal) => watchers.wait(runId, timeoutMs, { isHere: live.has(runId), signal }),
     closing: closing.signal,
+    async tick() {
+      // Before anything else runs: a sweep that is under way would take the leases for expired.
+      await journal.renew(owner, leaseMs);
+      for (const execution of live.values()) execution.rearm();
+      await sweeping;
+      if (closed || !armed) return;
+      real.clearTimeout(sweepTimer);
+      await (sweeping = sweep());
+    },
+    async nextDue() {
+      const left = await journal.nextWake();
+      const inMemory = [...live.values()].flatMap(({ nextDue }) => nextDue ?? []);
+      const all = left === undefined ? inMemory : [...inMemory, clock.now() + left];
+      return all.length === 0 ? undefined : Math.min(...all);
+    },
+    get liveRuns() {
+      return live.size + entering.size + suspects.waiting;
+    },
     close: () => (stopping ??= stop()),
   };
 }

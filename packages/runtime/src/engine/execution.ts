@@ -4,6 +4,7 @@ import { checkAttributes } from './attributes.ts';
 import { historyOf } from './call.ts';
 import type { StoreClock } from './clock.ts';
 import { runInContext, runOutside } from './context.ts';
+import type { StepContext } from './context.ts';
 import { StepAttempt } from './step-attempt.ts';
 import { createDeadline } from './deadline.ts';
 import type { RunHandle, World } from './handle.ts';
@@ -83,7 +84,11 @@ export interface ExecutionOptions {
   /** Called once: the run has ended, is parked on disk, or is no longer ours. */
   onLeave(how: Leave, left: Left): void;
   limits: Limits;
+  around?: AroundStep | undefined;
 }
+
+/** Does an attempt of a step by calling `run`, or does not. */
+export type AroundStep = (attempt: StepContext, run: () => unknown) => unknown;
 
 export type Leave = 'ended' | 'parked' | 'blocked' | 'dropped';
 
@@ -262,6 +267,16 @@ export class Execution implements RunHandle, Turn {
     this.#leave('dropped', { reason });
   }
 
+  /** When the first of its waits is over, by the store's clock. */
+  get nextDue(): number | undefined {
+    return this.#timersMade?.first()?.wakeAt;
+  }
+
+  /** The clock was moved by hand. */
+  rearm(): void {
+    if (!this.#left) this.#timersMade?.arm();
+  }
+
   /** Begins no further step. */
   hold(): void {
     this.#isHeld = true;
@@ -275,6 +290,9 @@ export class Execution implements RunHandle, Turn {
   /** Stops and gives the run back, once what is being recorded is recorded. */
   async release(): Promise<void> {
     if (this.#left) return;
+    // Its end is on its way to the journal: that is told to whoever waits for it, as any other.
+    const { status } = this.#written.patch;
+    if (this.#isSending && status !== undefined && isFinal(status)) return this.#whenLanded();
     this.#leave('parked', { reason: new Error('The box is shutting down.') });
     const patch = { release: true, ...this.#attributePatch() };
     await new Promise((resolve, reject) => this.#sendLast(patch, resolve, reject));
@@ -440,13 +458,16 @@ export class Execution implements RunHandle, Turn {
     const action = call.action as RunAction;
     call.attempt += 1;
     this.#running += 1;
-    const startedAt = this.#options.clock.now();
+    const { clock, around } = this.#options;
+    const startedAt = clock.now();
     const { timeout } = action.policy;
     const deadline = timeout === undefined ? undefined : createDeadline(this.#abort.signal, timeout);
     const context = new StepAttempt({ call, name: action.name, startedAt, execution: this, deadline });
     let outcome: unknown;
     try {
-      outcome = runInContext(context, () => action.run(context));
+      outcome = runInContext(context, () =>
+        around ? around(context, () => action.run(context)) : action.run(context),
+      );
     } catch (error) {
       deadline?.clear();
       return this.#stepFailed(call, startedAt, error);
@@ -683,6 +704,15 @@ export class Execution implements RunHandle, Turn {
     this.#landed();
     this.drop(error);
   };
+
+  #whenLanded(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#last = () => {
+        this.#last = undefined;
+        resolve();
+      };
+    });
+  }
 
   #landed(): void {
     this.#isSending = false;

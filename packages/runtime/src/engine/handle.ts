@@ -18,7 +18,9 @@ export interface Ambient {
     options: { parentRunId: string; idempotencyKey?: string; isSpread?: boolean },
   ): Promise<StartedWorkflow>;
   /** The output of the run, once it is final; throws what ended it otherwise. */
-  waitForRun(started: StartedWorkflow): Promise<unknown>;
+  waitForRun(started: StartedWorkflow | { status: 'started'; runId: string }): Promise<unknown>;
+  /** Begins a turn of an agent as a run below `parent`. The same key answers the same turn. */
+  startTurn(message: AgentMessage, options: StartTurnOptions): Promise<StartedTurn>;
   /** Arms a timer that starts a workflow. Throws what a start with the input would. */
   schedule(request: ScheduleRequest): Promise<ScheduledWorkflow>;
   /** False: code made no such timer, or it is gone. */
@@ -50,6 +52,29 @@ export interface BoxClient {
   callWebhook(token: string, request: Request): Promise<Response>;
   /** Takes no more resumes; another run may have the token. */
   closeHook(runId: string, token: string): Promise<void>;
+}
+
+/** What code says to an agent. */
+export interface AgentMessage {
+  /** The agent's name. */
+  agent: string;
+  message: string;
+  /** The name of the conversation it goes on with. Absent: it stands alone. */
+  session?: string;
+  /** JSON Schema of the answer. */
+  outputSchema?: Record<string, unknown>;
+}
+
+export interface StartTurnOptions {
+  parent: RunRow;
+  idempotencyKey: string;
+  /** Is told the text of the answer as it comes, of a turn that runs in this process. */
+  onText?(text: string): void;
+}
+
+export interface StartedTurn {
+  runId: string;
+  sessionId: string | null;
 }
 
 export interface StreamPosition {
