@@ -5,9 +5,13 @@ import { BoxError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import { answerError, toBoxError } from './answer.ts';
 import { isJsonType } from './body.ts';
+import { createCors, DEFAULT_CORS_ORIGINS } from './cors.ts';
+import type { RouteDoc } from './route-doc.ts';
 
 export interface AppOptions {
   log: Log;
+  /** Origins whose pages may call, as they are in force at a request. Default: `DEFAULT_CORS_ORIGINS`. */
+  corsOrigins?: () => readonly string[];
   /** Dev only: the Host names that may call; anything else is 403 on every route. Undefined: any. */
   isAllowedHost?: (host: string) => boolean;
   /** Prefixes of paths whose bodies may be of any type: an unguessable path is what lets a caller in. */
@@ -19,7 +23,7 @@ export interface AppOptions {
 export interface ErrorShape {
   /** Of the path: `/wire-a/`. */
   prefix: string;
-  answer(error: BoxError): Response;
+  answer(error: BoxError, requestId: string): Response;
 }
 
 /** A route as the fallback and the route list see it. */
@@ -27,6 +31,8 @@ export interface RouteEntry {
   method: HTTPMethod;
   path: string;
   summary: string;
+  /** Of a route that is no operation. */
+  doc?: RouteDoc;
 }
 
 const MAX_URL = 8_192;
@@ -34,6 +40,7 @@ const WRITES = new Set(['POST', 'PUT', 'PATCH', 'DELETE']);
 
 /** The h3 app with what holds for every route: request id, host and content-type checks, one shape of error. */
 export function createApp(options: AppOptions): H3 {
+  const cors = createCors(options.corsOrigins ?? (() => DEFAULT_CORS_ORIGINS));
   const app = new H3({
     silent: true,
     onError(thrown, event) {
@@ -42,13 +49,17 @@ export function createApp(options: AppOptions): H3 {
       const path = event.url.pathname;
       if (error.code === 'internal') options.log.error('A request failed.', { requestId, path, error: error.cause });
       const shape = options.errorShapes?.find(({ prefix }) => path.startsWith(prefix));
-      return withRequestId(shape ? shape.answer(error) : answerError(error, requestId), requestId);
+      return withRequestId(shape ? shape.answer(error, requestId) : answerError(error, requestId), requestId);
     },
     onResponse(response, event) {
       if (!response.headers.has('x-request-id')) withRequestId(response, requestIdOf(event));
+      cors.markAnswer(response, event.req);
     },
   });
-  app.use((event) => checkRequest(event, options));
+  app.use((event) => {
+    checkRequest(event, options);
+    return cors.answerPreflight(event.req);
+  });
   return app;
 }
 

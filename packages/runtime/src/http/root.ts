@@ -1,13 +1,37 @@
 import type { H3 } from 'h3';
+import { z } from 'zod';
 import { mountRoute } from './app.ts';
 import type { RouteEntry } from './app.ts';
 import { answerJson } from './answer.ts';
+import { escapeHtml } from './html.ts';
 
-export const ROOT_ROUTE: RouteEntry = { method: 'GET', path: '/', summary: 'List the routes' };
+export const ROOT_ROUTE: RouteEntry = {
+  method: 'GET',
+  path: '/',
+  summary: 'List the routes',
+  doc: {
+    id: 'routes.list',
+    tag: 'reference',
+    security: 'none',
+    answers: {
+      200: {
+        description: 'The routes, as a page for a browser and as JSON otherwise',
+        content: {
+          'application/json': z.object({
+            slug: z.string(),
+            routes: z.array(z.object({ method: z.string(), path: z.string(), summary: z.string() })),
+          }),
+          'text/html': undefined,
+        },
+      },
+    },
+  },
+};
 
 /** The root address: the box's own route list, as a page for a browser and as JSON otherwise. */
 export function mountRoot(app: H3, options: { slug: string; routes: readonly RouteEntry[] }): void {
-  const { slug, routes } = options;
+  const { slug } = options;
+  const routes = options.routes.map(({ method, path, summary }) => ({ method, path, summary }));
   mountRoute(app, ROOT_ROUTE, (event) => {
     if (!event.req.headers.get('accept')?.includes('text/html')) return answerJson(200, { slug, routes });
     return new Response(toPage(slug, routes), { headers: { 'content-type': 'text/html; charset=utf-8' } });
@@ -20,18 +44,14 @@ function toPage(slug: string, routes: readonly RouteEntry[]): string {
   const rows = routes
     .map(
       ({ method, path, summary }) =>
-        `<tr><td>${method}</td><td><code>${escape(path)}</code></td><td>${escape(summary)}</td></tr>`,
+        `<tr><td>${method}</td><td><code>${escapeHtml(path)}</code></td><td>${escapeHtml(summary)}</td></tr>`,
     )
     .join('\n');
   return `<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><title>${escape(slug)}</title>
+<html lang="en"><head><meta charset="utf-8"><title>${escapeHtml(slug)}</title>
 <style>body{font:15px/1.5 system-ui,sans-serif;margin:2rem auto;max-width:60rem;padding:0 1rem}td{padding:.2rem .8rem .2rem 0;vertical-align:top}</style>
-</head><body><h1>${escape(slug)}</h1><p>The routes this box serves now.</p><table>
+</head><body><h1>${escapeHtml(slug)}</h1><p>The routes this box serves now.</p><table>
 ${rows}
 </table></body></html>
 `;
-}
-
-function escape(text: string): string {
-  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;');
 }

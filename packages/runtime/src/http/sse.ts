@@ -3,25 +3,46 @@ export type Frames = AsyncIterable<string>;
 
 const KEEP_ALIVE_MS = 15_000;
 const KEEP_ALIVE = ': keep-alive\n\n';
+/** How long a client may take nothing while there is something for it. */
+const STALL_MS = 60_000;
+
+export interface SseOptions {
+  onGone?: () => void;
+  headers?: Record<string, string>;
+  keepAlive?: string;
+  /** Milliseconds, for tests. */
+  keepAliveMs?: number;
+  stallMs?: number;
+}
 
 /**
- * Streams frames as they come, at the reader's pace, with a comment every 15 seconds so that proxies keep the
- * connection. Ends with the frames; `onGone` is called once when the client goes away first.
+ * Streams frames as they come, at the reader's pace, with a comment every 15 seconds, or the frame given for it, so
+ * that proxies keep the connection. Ends with the frames; `onGone` is called once when the client goes away first. One
+ * that takes nothing for a minute is cut, so that what waits for it does not pile up.
  */
-export function answerSse(
-  frames: Frames,
-  options: { onGone?: () => void; headers?: Record<string, string> } = {},
-): Response {
+export function answerSse(frames: Frames, options: SseOptions = {}): Response {
+  const { keepAliveMs = KEEP_ALIVE_MS, stallMs = STALL_MS } = options;
   const iterator = frames[Symbol.asyncIterator]();
   const encoder = new TextEncoder();
+  const keepAlive = encoder.encode(options.keepAlive ?? KEEP_ALIVE);
   let timer: ReturnType<typeof setInterval> | undefined;
+  let takenAt = performance.now();
+  const leave = async () => {
+    clearInterval(timer);
+    options.onGone?.();
+    await iterator.return?.();
+  };
   const body = new ReadableStream<Uint8Array>({
     start(controller) {
       timer = setInterval(() => {
-        if ((controller.desiredSize ?? 0) > 0) controller.enqueue(encoder.encode(KEEP_ALIVE));
-      }, KEEP_ALIVE_MS);
+        if ((controller.desiredSize ?? 0) > 0) return controller.enqueue(keepAlive);
+        if (performance.now() - takenAt < stallMs) return;
+        controller.error(new Error('The client takes nothing.'));
+        void leave();
+      }, keepAliveMs);
     },
     async pull(controller) {
+      takenAt = performance.now();
       const next = await iterator.next().catch((error: unknown) => {
         clearInterval(timer);
         throw error;
@@ -30,11 +51,7 @@ export function answerSse(
       clearInterval(timer);
       controller.close();
     },
-    async cancel() {
-      clearInterval(timer);
-      options.onGone?.();
-      await iterator.return?.();
-    },
+    cancel: leave,
   });
   return new Response(body, {
     headers: {

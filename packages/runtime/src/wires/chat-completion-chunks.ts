@@ -1,40 +1,46 @@
 import type { CompletionView } from './chat-completion.ts';
 import { isShown, toPauseText, toWireFinish, toWirePause, toWireUsage } from './chat-completion.ts';
 import { toWireError } from './chat-completion-error.ts';
-import type { Interrupt, TurnEvent, Usage } from './events.ts';
+import type { EventBatches, FinishReason, Interrupt, TurnEvent, Usage } from './events.ts';
 
 /**
  * The answer as server-sent chunks: the role first, one chunk per delta, exactly one with a finish reason, usage when
  * asked for, then `[DONE]`. Tool calls are numbered through the whole turn.
  */
-export async function* toChunks(events: AsyncIterable<TurnEvent>, view: CompletionView): AsyncGenerator<string> {
-  const chunk = (delta: object, finish: string | null = null, more: object = {}) =>
-    frame({ ...headOf(view), choices: [{ index: 0, delta, logprobs: null, finish_reason: finish, ...more }] });
-  const calls: Calls = { index: -1, isShown: false };
-  const interrupts: Interrupt[] = [];
-  let usage: Usage | undefined;
-  let begun = false;
-  for await (const event of events) {
-    if (event.type === 'usage') usage = event;
-    if (event.type === 'interrupt') interrupts.push(event);
-    if (event.type === 'error') {
-      yield frame(toWireError(event));
-      break;
-    }
-    const delta = toDelta(event, calls, view);
-    if (!begun && (delta || event.type === 'finish')) {
-      begun = true;
-      yield chunk({ role: 'assistant', content: '' });
-    }
-    if (delta) yield chunk(delta);
-    if (event.type !== 'finish') continue;
-    yield chunk({}, toWireFinish(event.reason), interrupts.length > 0 ? { svc: toWirePause(interrupts) } : {});
-    if (view.includeUsage) yield frame({ ...headOf(view), choices: [], usage: toWireUsage(usage) });
+export async function* toChunks(events: EventBatches, view: CompletionView): AsyncGenerator<string> {
+  const translate = createTranslator(view);
+  for await (const batch of events) {
+    const frames = batch.map(translate).join('');
+    if (frames !== '') yield frames;
   }
   yield 'data: [DONE]\n\n';
 }
 
 // --- internal ---
+
+/** The frames of one event after the other; none for most kinds. */
+function createTranslator(view: CompletionView): (event: TurnEvent) => string {
+  const head = headOf(view);
+  const chunk = (delta: object, finish: string | null = null, more: object = {}) =>
+    frame({ ...head, choices: [{ index: 0, delta, logprobs: null, finish_reason: finish, ...more }] });
+  const calls: Calls = { index: -1, isShown: false };
+  const interrupts: Interrupt[] = [];
+  let usage: Usage | undefined;
+  let begun = false;
+  const finish = (reason: FinishReason): string =>
+    chunk({}, toWireFinish(reason), interrupts.length > 0 ? { svc: toWirePause(interrupts) } : {}) +
+    (view.includeUsage ? frame({ ...head, choices: [], usage: toWireUsage(usage) }) : '');
+  return (event) => {
+    if (event.type === 'usage') usage = event;
+    if (event.type === 'interrupt') interrupts.push(event);
+    if (event.type === 'error') return frame(toWireError(event));
+    const delta = toDelta(event, calls, view);
+    if (!delta && event.type !== 'finish') return '';
+    const opening = begun ? '' : chunk({ role: 'assistant', content: '' });
+    begun = true;
+    return opening + (delta ? chunk(delta) : '') + (event.type === 'finish' ? finish(event.reason) : '');
+  };
+}
 
 /** Calls are told one after the other, so fragments belong to the last one begun. */
 interface Calls {

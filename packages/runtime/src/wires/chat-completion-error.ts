@@ -1,22 +1,18 @@
 import type { BoxError } from '../errors.ts';
-import { answerJson, toErrorHeaders } from '../http/answer.ts';
+import { toErrorHeaders } from '../http/answer.ts';
 import type { ErrorShape } from '../http/app.ts';
-import type { TurnEvent } from './events.ts';
+import { answerWireError, toRetryAfter } from './wire-error.ts';
+import type { TurnFailure } from './wire-error.ts';
 
-/** How this wire answers what the box refuses. Its clients repeat 409 and 5xx, so what was decided says: do not. */
+/** How this wire answers what the box refuses. */
 export const WIRE_A_ERRORS: ErrorShape = {
   prefix: '/wire-a/',
   answer: (error) => answerWireError(error.status, toWireError(error), toErrorHeaders(error)),
 };
 
 /** How this wire answers a turn that failed before it had output. */
-export function answerFailure({ status, code, message, retryAfter }: TurnFailure): Response {
-  const headers: Record<string, string> = retryAfter === undefined ? {} : { 'retry-after': String(retryAfter) };
-  return answerWireError(status, toWireError({ status, code, message }), headers);
-}
-
-export interface TurnFailure extends Pick<Extract<TurnEvent, { type: 'error' }>, 'status' | 'code' | 'message'> {
-  retryAfter?: number | undefined;
+export function answerFailure(failure: TurnFailure): Response {
+  return answerWireError(failure.status, toWireError(failure), toRetryAfter(failure));
 }
 
 /** The error object of this wire, the same in an answer and in a stream. */
@@ -49,8 +45,3 @@ const WIRE_CODES: Record<string, string> = {
   unauthorized: 'invalid_api_key',
   agent_not_found: 'model_not_found',
 };
-
-function answerWireError(status: number, body: object, headers: Record<string, string>): Response {
-  const mayRepeat = (status === 429 || status === 503) && 'retry-after' in headers;
-  return answerJson(status, body, mayRepeat ? headers : { ...headers, 'x-should-retry': 'false' });
-}

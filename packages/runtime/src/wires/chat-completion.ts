@@ -1,4 +1,5 @@
-import type { Executor, FinishReason, Interrupt, TurnEvent, Usage } from './events.ts';
+import { flatten } from './events.ts';
+import type { EventBatches, Executor, FinishReason, Interrupt, Usage } from './events.ts';
 
 /** What this wire needs to know about one answer, besides the events. */
 export interface CompletionView {
@@ -17,7 +18,7 @@ export interface WireToolCall {
 }
 
 /** The whole answer in one object, or the error that ended the turn. */
-export async function toCompletion(events: AsyncIterable<TurnEvent>, view: CompletionView) {
+export async function toCompletion(events: EventBatches, view: CompletionView) {
   let content = '';
   let reasoning = '';
   let finish: FinishReason = 'stop';
@@ -25,7 +26,7 @@ export async function toCompletion(events: AsyncIterable<TurnEvent>, view: Compl
   const calls: WireToolCall[] = [];
   const shown = new Map<string, string>();
   const interrupts: Interrupt[] = [];
-  for await (const event of events) {
+  for await (const event of flatten(events)) {
     if (event.type === 'text.delta') content += event.text;
     else if (event.type === 'reasoning.delta') reasoning += event.text;
     else if (event.type === 'tool.start' && isShown(event, view)) shown.set(event.callId, event.name);

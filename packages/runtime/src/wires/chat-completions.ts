@@ -2,6 +2,8 @@ import type { H3, H3Event } from 'h3';
 import { toMessages } from '../agents/messages.ts';
 import { agentNotFound } from '../agents/agent-errors.ts';
 import type { Agents } from '../agents/agents.ts';
+import { requireGrant } from '../auth/caller.ts';
+import type { Caller } from '../auth/caller.ts';
 import { BoxError } from '../errors.ts';
 import { answerJson } from '../http/answer.ts';
 import { mountRoute } from '../http/app.ts';
@@ -11,65 +13,61 @@ import { answerSse } from '../http/sse.ts';
 import { toCompletion } from './chat-completion.ts';
 import { toChunks } from './chat-completion-chunks.ts';
 import { answerFailure } from './chat-completion-error.ts';
+import { startClientTurn } from './client-turn.ts';
 import { toClientTools } from './client-tools.ts';
 import { holdUntilOutput } from './hold.ts';
-import { readApiKey } from './key.ts';
+import { grantedAgents } from './key.ts';
+import type { Authorize } from './key.ts';
+import { toModelParameters } from './model-parameters.ts';
+import { WIRE_A_DOCS } from './route-docs.ts';
 import { newestOf, readSession } from './session.ts';
 
 const BASE = '/wire-a/v1';
 const BODY_LIMIT = 32 * 1_048_576;
 
-/** Members of a request that are handed to the provider; those of the wire itself and unknown ones are not. */
-const MODEL_PARAMETERS = [
-  'temperature',
-  'top_p',
-  'top_k',
-  'min_p',
-  'seed',
-  'stop',
-  'max_tokens',
-  'max_completion_tokens',
-  'presence_penalty',
-  'frequency_penalty',
-  'repetition_penalty',
-  'logit_bias',
-  'logprobs',
-  'top_logprobs',
-  'response_format',
-  'service_tier',
-  'reasoning_effort',
-  'reasoning',
-  'verbosity',
-  'prompt_cache_key',
-  'safety_identifier',
-];
-
 const COMPLETIONS: RouteEntry = {
   method: 'POST',
   path: `${BASE}/chat/completions`,
   summary: 'Chat with an agent; `model` is the agent name',
+  doc: WIRE_A_DOCS.completions,
 };
-const MODELS: RouteEntry = { method: 'GET', path: `${BASE}/models`, summary: 'List the agents as models' };
-const MODEL: RouteEntry = { method: 'GET', path: `${BASE}/models/:id`, summary: 'Get one agent as a model' };
+const MODELS: RouteEntry = {
+  method: 'GET',
+  path: `${BASE}/models`,
+  summary: 'List the agents as models',
+  doc: WIRE_A_DOCS.models,
+};
+const MODEL: RouteEntry = {
+  method: 'GET',
+  path: `${BASE}/models/:id`,
+  summary: 'Get one agent as a model',
+  doc: WIRE_A_DOCS.model,
+};
 
 export const WIRE_A_ROUTES: RouteEntry[] = [COMPLETIONS, MODELS, MODEL];
 
 /** The chat-completions wire: translation only. Its errors are thrown; the app answers them as `WIRE_A_ERRORS` (`chat-completion-error.ts`) says. */
-export function mountWireA(app: H3, { agents, startedAt }: { agents: Agents; startedAt: number }): void {
-  const wire = (route: RouteEntry, handler: (event: H3Event) => Promise<Response>) =>
-    mountRoute(app, route, (event) => {
-      readApiKey(event.req.headers);
-      return handler(event);
-    });
-  wire(MODELS, async () =>
-    answerJson(200, { object: 'list', data: agents.names().map((id) => toModel(id, startedAt)) }),
-  );
-  wire(MODEL, async (event) => {
+export function mountWireA(app: H3, { agents, authorize, startedAt }: WireAOptions): void {
+  mountRoute(app, MODELS, async (event) => {
+    const names = grantedAgents(await authorize(event.req.headers), agents.names());
+    return answerJson(200, { object: 'list', data: names.map((id) => toModel(id, startedAt)) });
+  });
+  mountRoute(app, MODEL, async (event) => {
     const id = decodeURIComponent(event.context.params?.id ?? '');
+    await authorize(event.req.headers, id);
     if (!agents.names().includes(id)) throw agentNotFound(id, agents.names());
     return answerJson(200, toModel(id, startedAt));
   });
-  wire(COMPLETIONS, (event) => complete(event, agents));
+  mountRoute(app, COMPLETIONS, async (event) => {
+    const caller = await authorize(event.req.headers);
+    return complete(event, agents, caller);
+  });
+}
+
+export interface WireAOptions {
+  agents: Agents;
+  authorize: Authorize;
+  startedAt: number;
 }
 
 // --- internal ---
@@ -83,22 +81,21 @@ interface ChatRequest {
   n?: unknown;
 }
 
-async function complete(event: H3Event, agents: Agents): Promise<Response> {
+async function complete(event: H3Event, agents: Agents, caller: Caller): Promise<Response> {
   const { signal } = event.req;
   const request = checkRequest(await readJson(event.req, { limit: BODY_LIMIT, refuseProtoKeys: false }));
+  requireGrant(caller, 'agents', request.model);
   const session = readSession(event.req.headers);
   const messages = toMessages(request.messages);
   const tools = toClientTools(request.tools);
-  const turn = await agents.startTurn({
+  const asked = {
     agent: request.model,
     messages: session?.kind === 'session' ? newestOf(messages) : messages,
     tools,
     ...(session ? { session } : {}),
-    parameters: Object.fromEntries(Object.entries(request).filter(([key]) => MODEL_PARAMETERS.includes(key))),
-  });
-  const onGone = () => turn.leave();
-  if (signal.aborted) onGone();
-  else signal.addEventListener('abort', onGone, { once: true });
+    parameters: toModelParameters(request),
+  };
+  const turn = await startClientTurn(agents, asked, signal);
   const view = {
     id: `chatcmpl-${turn.runId.replaceAll('-', '')}`,
     created: Math.floor(turn.startedAt / 1_000),
@@ -108,7 +105,7 @@ async function complete(event: H3Event, agents: Agents): Promise<Response> {
   };
   const events = await holdUntilOutput(turn);
   if (events.failed) return answerFailure(events.failed);
-  if (request.stream === true) return answerSse(toChunks(events.all, view), { onGone });
+  if (request.stream === true) return answerSse(toChunks(events.all, view), { onGone: turn.onGone });
   const { completion, error } = await toCompletion(events.all, view);
   return error ? answerFailure({ ...error, retryAfter: undefined }) : answerJson(200, completion);
 }

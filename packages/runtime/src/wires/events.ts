@@ -1,3 +1,5 @@
+import { real } from '../engine/real.ts';
+
 /**
  * The one ordered stream of a turn. Wires translate it and decide nothing; so do recording and live views.
  *
@@ -76,15 +78,19 @@ export type FinishReason = 'stop' | 'length' | 'content_filter' | 'tool_calls' |
 
 export type Emit = (event: TurnEvent) => void;
 
+/** The events of a turn, as many at once as there are: a long answer is thousands of them. */
+export type EventBatches = AsyncIterable<readonly TurnEvent[]>;
+
 /** A stream with one producer and one reader; `push` never waits. */
 export interface EventQueue {
   push: Emit;
   /** Ends after the terminal event. */
-  events: AsyncIterable<TurnEvent>;
+  batches: EventBatches;
 }
 
+/** What is pushed in one turn of the event loop is read together in the next. */
 export function createEventQueue(): EventQueue {
-  const buffer: TurnEvent[] = [];
+  let buffer: TurnEvent[] = [];
   let ended = false;
   let wake: (() => void) | undefined;
   return {
@@ -92,22 +98,30 @@ export function createEventQueue(): EventQueue {
       if (ended) return;
       buffer.push(event);
       ended = isTerminal(event);
-      wake?.();
+      if (!wake) return;
+      // Told from the body of a turn, too, which is refused a timer of its own.
+      real.setImmediate(wake);
+      wake = undefined;
     },
-    events: {
+    batches: {
       async *[Symbol.asyncIterator]() {
         for (;;) {
-          const event = buffer.shift();
-          if (event) {
-            yield event;
-            if (isTerminal(event)) return;
-          } else await new Promise<void>((resolve) => (wake = resolve));
+          if (buffer.length === 0) await new Promise<void>((resolve) => (wake = resolve));
+          const batch = buffer;
+          buffer = [];
+          yield batch;
+          if (isTerminal(batch.at(-1))) return;
         }
       },
     },
   };
 }
 
-export function isTerminal(event: TurnEvent): boolean {
-  return event.type === 'finish' || event.type === 'error';
+/** One by one. */
+export async function* flatten(batches: EventBatches): AsyncGenerator<TurnEvent> {
+  for await (const batch of batches) yield* batch;
+}
+
+export function isTerminal(event: TurnEvent | undefined): boolean {
+  return event?.type === 'finish' || event?.type === 'error';
 }

@@ -1,34 +1,45 @@
 import type { RunningTurn } from '../agents/agents.ts';
 import { isTerminal } from './events.ts';
-import type { TurnEvent } from './events.ts';
+import type { EventBatches, TurnEvent } from './events.ts';
+
+const LONGEST_HOLD_MS = 10_000;
 
 /** Keeps the HTTP status open until there is output, so that a provider's failure becomes a real status. At most 10 s. */
 export async function holdUntilOutput(
   turn: Pick<RunningTurn, 'events'>,
-): Promise<{ all: AsyncIterable<TurnEvent>; failed?: Extract<TurnEvent, { type: 'error' }> }> {
+): Promise<{ all: EventBatches; failed?: Extract<TurnEvent, { type: 'error' }> }> {
   const iterator = turn.events[Symbol.asyncIterator]();
   const held: TurnEvent[] = [];
-  let pending = iterator.next();
-  const late = new Promise<'late'>((resolve) => setTimeout(() => resolve('late'), 10_000).unref());
-  for (;;) {
-    const next = await Promise.race([pending, late]);
-    if (next === 'late' || next.done) break;
-    held.push(next.value);
-    if (next.value.type === 'error') return { all: replay(held, iterator, undefined), failed: next.value };
-    if (isTerminal(next.value)) return { all: replay(held, iterator, undefined) };
-    pending = iterator.next();
-    if (/^(?:text|reasoning|tool)\.|^interrupt$/.test(next.value.type)) break;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const late = new Promise<'late'>((resolve) => (timer = setTimeout(() => resolve('late'), LONGEST_HOLD_MS)));
+  try {
+    for (;;) {
+      const pending = iterator.next();
+      const next = await Promise.race([pending, late]);
+      if (next === 'late') return { all: replay(held, iterator, pending) };
+      if (next.done) return { all: replay(held, iterator) };
+      held.push(...next.value);
+      // An error among output is told in the stream; one before it is the answer.
+      const first = next.value.find((event) => event.type === 'error' || isOutput(event));
+      if (first?.type === 'error') return { all: replay(held, iterator), failed: first };
+      if (first || isTerminal(held.at(-1))) return { all: replay(held, iterator) };
+    }
+  } finally {
+    clearTimeout(timer);
   }
-  return { all: replay(held, iterator, pending) };
 }
 
 // --- internal ---
 
+function isOutput({ type }: TurnEvent): boolean {
+  return type === 'interrupt' || /^(?:text|reasoning|tool)\./.test(type);
+}
+
 async function* replay(
   held: TurnEvent[],
-  iterator: AsyncIterator<TurnEvent>,
-  pending: Promise<IteratorResult<TurnEvent>> | undefined,
-): AsyncGenerator<TurnEvent> {
-  yield* held;
+  iterator: AsyncIterator<readonly TurnEvent[]>,
+  pending?: Promise<IteratorResult<readonly TurnEvent[]>>,
+): AsyncGenerator<readonly TurnEvent[]> {
+  yield held;
   for (let next = await (pending ?? iterator.next()); !next.done; next = await iterator.next()) yield next.value;
 }

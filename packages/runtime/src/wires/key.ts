@@ -1,10 +1,20 @@
-import { BoxError } from '../errors.ts';
+import type { Auth } from '../auth/auth.ts';
+import { isGranted } from '../auth/caller.ts';
+import type { Caller } from '../auth/caller.ts';
+import { needCredential } from '../auth/credential.ts';
 
-/** The API key of a chat request, from either header. Dev accepts any that is not empty; none is 401. */
+/**
+ * Who sends a chat request: 401 without a key, or with one that is unknown, expired or revoked; 403 when it is not
+ * granted the agent. Dev takes any key that is not empty.
+ */
+export type Authorize = Auth['authorize'];
+
+/** The API key of a chat request, from either header; none is 401 on any box. */
 export function readApiKey(headers: Headers): string {
-  const bearer = /^bearer\s+(\S.*)$/i.exec(headers.get('authorization') ?? '')?.[1];
-  const key = bearer ?? headers.get('x-api-key') ?? '';
-  if (key.trim() === '')
-    throw new BoxError('unauthorized', 'No API key. Send it as "Authorization: Bearer <key>" or "x-api-key: <key>".');
-  return key.trim();
+  return needCredential(headers);
+}
+
+/** The agents a caller is shown. */
+export function grantedAgents(caller: Caller, names: readonly string[]): string[] {
+  return names.filter((name) => isGranted(caller, 'agents', name));
 }

@@ -1,4 +1,3 @@
-import type { ChatMessage } from '../agents/messages.ts';
 import type { SessionKind } from '../sessions/sessions.ts';
 import { BoxError } from '../errors.ts';
 
@@ -11,7 +10,7 @@ export function readSession(headers: Headers): { name: string; kind: SessionKind
 }
 
 /** What is new in a request on a session: clients repeat what the box has. System texts are of every request. */
-export function newestOf(messages: readonly ChatMessage[]): ChatMessage[] {
+export function newestOf<M extends { role: string }>(messages: readonly M[]): M[] {
   const last = messages.findLastIndex(({ role }) => role === 'assistant');
   return messages.filter(({ role }, index) => index > last || role === 'system' || role === 'developer');
 }

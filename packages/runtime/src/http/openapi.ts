@@ -1,0 +1,24 @@
+import type { H3 } from 'h3';
+import { z } from 'zod';
+import type { OpenApiDocument } from '../operations/openapi-document.ts';
+import { mountRoute } from './app.ts';
+import type { RouteEntry } from './app.ts';
+
+export const OPENAPI_ROUTE: RouteEntry = {
+  method: 'GET',
+  path: '/api/openapi.json',
+  summary: 'Describe the routes this box serves now, as OpenAPI 3.1',
+  doc: {
+    id: 'openapi.get',
+    tag: 'reference',
+    security: 'none',
+    answers: { 200: { description: 'The document', content: { 'application/json': z.looseObject({}) } } },
+  },
+};
+
+export function mountOpenApi(app: H3, document: () => Promise<OpenApiDocument>): void {
+  mountRoute(app, OPENAPI_ROUTE, async () => {
+    const text = JSON.stringify(await document());
+    return new Response(text, { headers: { 'content-type': 'application/json; charset=utf-8' } });
+  });
+}

@@ -1,0 +1,51 @@
+import type { H3, H3Event } from 'h3';
+import { mountRoute } from '../http/app.ts';
+import type { RouteEntry } from '../http/app.ts';
+import { readJson } from '../http/body.ts';
+import { answerSse } from '../http/sse.ts';
+import { toAguiEvents } from './agui-stream.ts';
+import { parseRunInput } from './agui-input.ts';
+import { beginRun } from './agui-run.ts';
+import type { RunOptions } from './agui-run.ts';
+import type { Authorize } from './key.ts';
+import { AGUI_DOC } from './route-docs.ts';
+import type { SignThinking } from './thinking-signature.ts';
+
+const BODY_LIMIT = 32 * 1_048_576;
+
+const RUN: RouteEntry = {
+  method: 'POST',
+  path: '/agui/v1/agents/:name',
+  summary: 'Run an agent over AG-UI; `threadId` is the session',
+  doc: AGUI_DOC,
+};
+
+export const AGUI_ROUTES: RouteEntry[] = [RUN];
+
+export interface AguiOptions extends RunOptions {
+  authorize: Authorize;
+  signThinking: SignThinking;
+}
+
+/** The AG-UI wire, version 1.0: translation only. What it refuses before a stream is answered as `AGUI_ERRORS` (`agui-error.ts`) says. */
+export function mountAgui(app: H3, options: AguiOptions): void {
+  mountRoute(app, RUN, (event) => answerRun(event, options));
+}
+
+// --- internal ---
+
+async function answerRun(event: H3Event, options: AguiOptions): Promise<Response> {
+  const { signal, headers } = event.req;
+  const agent = decodeURIComponent(event.context.params?.name ?? '');
+  const { name: by } = await options.authorize(headers, agent);
+  const input = await parseRunInput(await readJson(event.req, { limit: BODY_LIMIT, refuseProtoKeys: false }));
+  const begun = await beginRun(options, { agent, input, by });
+  const onGone = () => begun.turn?.leave();
+  if (signal.aborted) onGone();
+  else signal.addEventListener('abort', onGone, { once: true });
+  return answerSse(toFrames(toAguiEvents(options, input, begun)), { onGone });
+}
+
+async function* toFrames(events: AsyncIterable<object>): AsyncGenerator<string> {
+  for await (const event of events) yield `data: ${JSON.stringify(event)}\n\n`;
+}

@@ -1,0 +1,15 @@
+import type { Agents, RunningTurn, TurnRequest } from '../agents/agents.ts';
+
+export interface ClientTurn extends RunningTurn {
+  /** To call when the client goes away in a way its request does not tell. */
+  onGone: () => void;
+}
+
+/** A turn that is left when the client of the request goes away. */
+export async function startClientTurn(agents: Agents, request: TurnRequest, signal: AbortSignal): Promise<ClientTurn> {
+  const turn = await agents.startTurn(request);
+  const onGone = () => turn.leave();
+  if (signal.aborted) onGone();
+  else signal.addEventListener('abort', onGone, { once: true });
+  return { ...turn, onGone };
+}

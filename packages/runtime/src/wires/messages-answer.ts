@@ -1,0 +1,66 @@
+import { flatten } from './events.ts';
+import type { EventBatches } from './events.ts';
+import { toMessageError } from './messages-error.ts';
+import { createMessageEvents } from './messages-events.ts';
+import type { BlockDelta, ContentBlock, Message, MessageEvent, MessageView } from './messages-events.ts';
+
+/** Between the parts of a long answer, so that proxies and clients see that it lives. */
+export const PING = toFrame({ type: 'ping' });
+
+/** The answer as server-sent events, each with its name: a client drops one without. */
+export async function* toMessageFrames(
+  events: EventBatches,
+  { requestId, ...view }: MessageView & { requestId: string },
+): AsyncGenerator<string> {
+  const translate = createMessageEvents(view);
+  for await (const batch of events) {
+    const frames = batch.flatMap((event) =>
+      event.type === 'error' ? toFrame(toMessageError(event, requestId)) : translate(event).map(toFrame),
+    );
+    if (frames.length > 0) yield frames.join('');
+  }
+}
+
+/** The whole answer: what a client makes of the streamed one. Or the error that ended the turn. */
+export async function toMessage(events: EventBatches, view: MessageView) {
+  const translate = createMessageEvents(view);
+  let message: Message | undefined;
+  for await (const event of flatten(events)) {
+    if (event.type === 'error') return { error: event };
+    for (const told of translate(event)) message = accumulate(message, told);
+  }
+  return { message };
+}
+
+// --- internal ---
+
+function toFrame(event: { type: string }): string {
+  return `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`;
+}
+
+function accumulate(message: Message | undefined, event: MessageEvent): Message | undefined {
+  if (event.type === 'message_start') return event.message;
+  if (event.type === 'content_block_start') message?.content.push(toOpen(event.content_block));
+  if (event.type === 'content_block_delta') append(message?.content[event.index], event.delta);
+  if (event.type === 'content_block_stop') close(message?.content[event.index]);
+  if (event.type !== 'message_delta' || !message) return message;
+  const { delta, usage, svc } = event;
+  return { ...message, ...delta, usage, ...(svc ? { svc } : {}) };
+}
+
+/** The input of a call is collected as text. */
+function toOpen(block: ContentBlock): ContentBlock {
+  return block.type === 'tool_use' ? { ...block, input: '' } : block;
+}
+
+function append(block: ContentBlock | undefined, delta: BlockDelta): void {
+  if (block?.type === 'text' && delta.type === 'text_delta') block.text += delta.text;
+  else if (block?.type === 'thinking' && delta.type === 'thinking_delta') block.thinking += delta.thinking;
+  else if (block?.type === 'thinking' && delta.type === 'signature_delta') block.signature = delta.signature;
+  else if (block?.type === 'tool_use' && delta.type === 'input_json_delta')
+    block.input = `${String(block.input)}${delta.partial_json}`;
+}
+
+function close(block: ContentBlock | undefined): void {
+  if (block?.type === 'tool_use') block.input = JSON.parse(String(block.input));
+}

@@ -1,0 +1,30 @@
+/** The members of a request that are handed to the provider; those of the wire itself and unknown ones are not. */
+export function toModelParameters(request: object): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(request).filter(([key]) => MODEL_PARAMETERS.includes(key)));
+}
+
+// --- internal ---
+
+const MODEL_PARAMETERS = [
+  'temperature',
+  'top_p',
+  'top_k',
+  'min_p',
+  'seed',
+  'stop',
+  'max_tokens',
+  'max_completion_tokens',
+  'presence_penalty',
+  'frequency_penalty',
+  'repetition_penalty',
+  'logit_bias',
+  'logprobs',
+  'top_logprobs',
+  'response_format',
+  'service_tier',
+  'reasoning_effort',
+  'reasoning',
+  'verbosity',
+  'prompt_cache_key',
+  'safety_identifier',
+];

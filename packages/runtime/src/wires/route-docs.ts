@@ -1,0 +1,135 @@
+import { z } from 'zod';
+import type { ErrorCode } from '../errors.ts';
+import type { RouteDoc } from '../http/route-doc.ts';
+import { RunAgentInput } from './agui-input.ts';
+
+// What the chat wires say in the OpenAPI document: the members they read, of formats that have many more.
+
+const TURN_ERRORS: readonly ErrorCode[] = [
+  'agent_not_found',
+  'approval_pending',
+  'turn_in_progress',
+  'idempotency_conflict',
+  'model_provider_failed',
+  'agent_load_failed',
+  'model_not_selected',
+  'model_provider_missing',
+  'agent_runtime_not_armed',
+  'shutting_down',
+];
+const SESSION_HEADERS = {
+  'x-svc-session': 'Any stable text: the box keeps the conversation, and the client sends only what is new',
+  'x-svc-conversation': 'Groups turns into one session without keeping state: the client sends all messages',
+};
+const Message = z.looseObject({ role: z.string(), content: z.unknown() });
+const Chat = {
+  model: z.string().describe('The name of an agent'),
+  messages: z.array(Message).min(1),
+  stream: z.boolean().optional().describe('Answer as server-sent events'),
+  tools: z.array(z.unknown()).optional().describe('Tools the client runs itself'),
+};
+const Model = z.looseObject({ id: z.string() });
+const Models = z.looseObject({ data: z.array(Model) });
+const wireA = { tag: 'chat-completions', security: 'key', family: 'wire-a' } as const;
+const wireB = { tag: 'messages', security: 'key', family: 'wire-b' } as const;
+
+export const WIRE_A_DOCS = {
+  completions: {
+    ...wireA,
+    id: 'completions.create',
+    errors: TURN_ERRORS,
+    headers: SESSION_HEADERS,
+    body: z.looseObject(Chat),
+    answers: {
+      200: {
+        description: 'The completion, or its chunks where `stream` asks for them',
+        content: {
+          'application/json': z.looseObject({
+            id: z.string(),
+            object: z.literal('chat.completion'),
+            created: z.int(),
+            model: z.string(),
+            choices: z.array(z.looseObject({ index: z.int(), message: Message, finish_reason: z.string() })),
+            usage: z.looseObject({}).optional(),
+          }),
+          'text/event-stream': undefined,
+        },
+      },
+    },
+  },
+  models: {
+    ...wireA,
+    id: 'completions.models',
+    answers: { 200: { description: 'The agents', content: { 'application/json': Models } } },
+  },
+  model: {
+    ...wireA,
+    id: 'completions.model',
+    errors: ['agent_not_found'],
+    answers: { 200: { description: 'The agent', content: { 'application/json': Model } } },
+  },
+} satisfies Record<string, RouteDoc>;
+
+export const WIRE_B_DOCS = {
+  messages: {
+    ...wireB,
+    id: 'messages.create',
+    errors: [...TURN_ERRORS, 'thread_unsupported_request'],
+    headers: {
+      ...SESSION_HEADERS,
+      'x-svc-box-tools': '`mcp` shows the calls of the box to a client that brought tools, as blocks it does not run',
+    },
+    body: z.looseObject({ ...Chat, max_tokens: z.int() }),
+    answers: {
+      200: {
+        description: 'The message, or its events where `stream` asks for them',
+        content: {
+          'application/json': z.looseObject({
+            id: z.string(),
+            type: z.literal('message'),
+            role: z.literal('assistant'),
+            model: z.string(),
+            content: z.array(z.looseObject({ type: z.string() })),
+            stop_reason: z.string().nullable(),
+            usage: z.looseObject({ input_tokens: z.int(), output_tokens: z.int() }),
+          }),
+          'text/event-stream': undefined,
+        },
+      },
+    },
+  },
+  count: {
+    ...wireB,
+    id: 'messages.count',
+    errors: ['agent_not_found'],
+    body: z.looseObject({ model: Chat.model, messages: Chat.messages, tools: Chat.tools }),
+    answers: {
+      200: { description: 'The estimate', content: { 'application/json': z.object({ input_tokens: z.int() }) } },
+    },
+  },
+  models: {
+    ...wireB,
+    id: 'messages.models',
+    query: {
+      limit: 'How many, up to 1,000',
+      after_id: 'The last one of the page before',
+      before_id: 'The first one of the page after',
+    },
+    answers: { 200: { description: 'The agents', content: { 'application/json': Models } } },
+  },
+  model: {
+    ...wireB,
+    id: 'messages.model',
+    errors: ['agent_not_found'],
+    answers: { 200: { description: 'The agent', content: { 'application/json': Model } } },
+  },
+} satisfies Record<string, RouteDoc>;
+
+export const AGUI_DOC: RouteDoc = {
+  id: 'agui.run',
+  tag: 'agui',
+  security: 'key',
+  errors: TURN_ERRORS,
+  body: RunAgentInput,
+  answers: { 200: { description: 'The events of the run', content: { 'text/event-stream': undefined } } },
+};

@@ -1,0 +1,299 @@
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { openSqliteJournal } from '../src/engine/stores/sqlite.ts';
+import { call, until } from './_setup.ts';
+import { createAgent, idsOf, post, say, serveAgui, setupAgui, textOf, toldModel, typesOf } from './_agui.ts';
+import type { Calls, Told } from './_agui.ts';
+
+const boxes = setupAgui();
+
+const REFUND = 'tool:refund {"order":"A-1","amount":5}; say:Done.';
+const approve = { decision: 'approve' };
+const answerAll = ({ interrupts }: Told, payload: unknown) =>
+  interrupts.map(({ id }) => ({ interruptId: id, status: 'resolved' as const, payload }));
+
+/** A client whose last run waits for a person. */
+async function pause(thread: string, script = REFUND) {
+  const open = await boxes.openAgui();
+  const agent = open.client(thread);
+  const told = await say(agent, script);
+  return { ...open, agent, told };
+}
+
+describe('a tool that needs a person', () => {
+  test('ends the run with an interrupt that says how it is answered', async () => {
+    const { told, calls } = await pause('asks');
+    const start = told.events.find(({ type }) => type === 'TOOL_CALL_START');
+    expect(told.interrupts).toEqual([
+      {
+        id: expect.any(String),
+        reason: 'tool_call',
+        message: 'Run "refund"?',
+        toolCallId: start?.toolCallId,
+        responseSchema: expect.objectContaining({ required: ['decision'] }),
+        metadata: {
+          svc: { tool: 'refund', arguments: { order: 'A-1', amount: 5 }, allow: ['approve', 'edit', 'reject'] },
+        },
+      },
+    ]);
+    expect(told.interrupts[0]?.responseSchema).toMatchObject({
+      properties: { decision: { enum: ['approve', 'edit', 'reject'] } },
+    });
+    expect(typesOf(told).slice(-2)).toEqual(['STEP_FINISHED', 'RUN_FINISHED']);
+    expect(calls).toEqual([]);
+  });
+
+  test('is run once when it is approved; the call is not told again, and the usage is of this run', async () => {
+    const { agent, told, calls, box } = await pause('approved');
+    const resumed = await say(agent, undefined, { resume: answerAll(told, approve) });
+    expect(typesOf(resumed)).toEqual([
+      'RUN_STARTED',
+      'TOOL_CALL_RESULT',
+      'STEP_STARTED',
+      'TEXT_MESSAGE_START',
+      'TEXT_MESSAGE_CONTENT',
+      'TEXT_MESSAGE_END',
+      'STEP_FINISHED',
+      'RUN_FINISHED',
+    ]);
+    expect(resumed.end.outcome).toEqual({ type: 'success' });
+    expect(calls).toMatchObject([{ tool: 'refund', input: { order: 'A-1', amount: 5 } }]);
+    const [run] = await box.journal.listRuns({ kind: 'agent' }, { limit: 1 });
+    const used = (key: 'inputTokens' | 'outputTokens') =>
+      (told.end.usage?.[0]?.[key] ?? 0) + (resumed.end.usage?.[0]?.[key] ?? 0);
+    expect([used('inputTokens'), used('outputTokens')]).toEqual([run?.inputTokens, run?.outputTokens]);
+    expect(agent.messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'assistant']);
+    const sent = agent.messages[1] as { toolCalls?: { function: { arguments: string } }[] };
+    expect(sent.toolCalls?.[0]?.function.arguments).toBe('{"order":"A-1","amount":5}');
+    await say(agent, 'say:after');
+    expect(toldModel(box).map(({ role }) => role)).toEqual([
+      'system',
+      'user',
+      'assistant',
+      'tool',
+      'assistant',
+      'user',
+    ]);
+  });
+
+  test('is run with the arguments a person has edited, once the tool takes them', async () => {
+    const { agent, told, calls } = await pause('edited');
+    const edit = (input: unknown) => say(agent, undefined, { resume: answerAll(told, { decision: 'edit', input }) });
+    const refused = (await edit({ order: 'A-1', amount: 500 }).catch((error: unknown) => error)) as {
+      status: number;
+      payload: { details: { issues: unknown } };
+    };
+    expect([refused.status, refused.payload.details.issues]).toMatchObject([400, [{ path: ['amount'] }]]);
+    await edit({ order: 'A-1', amount: 3 });
+    expect(calls).toMatchObject([{ input: { order: 'A-1', amount: 3 } }]);
+  });
+
+  test.each([
+    ['rejected', [{ status: 'resolved' as const, payload: { decision: 'reject', note: 'Too much.' } }], 'Too much.'],
+    ['cancelled', [{ status: 'cancelled' as const }], 'cancelled'],
+  ])('is not run when it is %s, and the model is told', async (name, [answer], why) => {
+    const { agent, told, calls, box } = await pause(name);
+    const resume = told.interrupts.map(({ id }) => ({ interruptId: id, ...answer })) as never;
+    expect(textOf(await say(agent, undefined, { resume }))).toBe('Done.');
+    expect(calls).toEqual([]);
+    expect(toldModel(box).at(-1)).toMatchObject({ role: 'tool', content: expect.stringContaining(why) });
+  });
+
+  test.each([
+    ['no decision', 'refund', undefined],
+    ['a decision of another kind', 'refund', { approved: true }],
+    ['an edit without arguments', 'refund', { decision: 'edit' }],
+    ['an edit that is not allowed', 'charge', { decision: 'edit', input: { order: 'A-1', amount: 1 } }],
+    ['a rejection that is not allowed', 'gift', { decision: 'reject' }],
+  ])('refuses %s, and still waits', async (name, tool, payload) => {
+    const { agent, told, calls } = await pause(name, `tool:${tool} {"order":"A-1","amount":5}; say:Done.`);
+    const error = await say(agent, undefined, { resume: answerAll(told, payload) }).catch((thrown: unknown) => thrown);
+    expect(error).toMatchObject({ status: 400, payload: { code: 'invalid_request' } });
+    await say(agent, undefined, { resume: answerAll(told, approve) });
+    expect(calls).toHaveLength(1);
+  });
+
+  test('refuses a run that does not answer it before there is a stream', async () => {
+    const { agent, told, box } = await pause('uncovered');
+    const input = { threadId: 'uncovered', runId: 'r2', messages: agent.messages };
+    const unknown = [{ interruptId: 'nobody', status: 'cancelled' }];
+    for (const resume of [undefined, unknown]) {
+      const { status, text, type } = await post(box, { ...input, resume });
+      expect([status, JSON.parse(text).code, type]).toEqual([
+        409,
+        'approval_pending',
+        'application/json; charset=utf-8',
+      ]);
+    }
+    const twice = [...answerAll(told, approve), ...answerAll(told, { decision: 'reject' })];
+    expect((await post(box, { ...input, resume: twice })).status).toBe(400);
+  });
+
+  test('ignores an entry that names nothing, with a warning', async () => {
+    const { agent, told, calls, box } = await pause('extra');
+    const resume = [...answerAll(told, approve), { interruptId: 'nobody', status: 'cancelled' as const }];
+    expect((await say(agent, undefined, { resume })).end.outcome).toEqual({ type: 'success' });
+    expect(calls).toHaveLength(1);
+    expect(box.logs).toMatchObject([{ level: 'warn', interruptId: 'nobody' }]);
+  });
+
+  test('cannot decide what a workflow asks, nor what another thread waits for', async () => {
+    const { agent, told, box, client, calls } = await pause('mine');
+    const other = client('other');
+    await say(other, REFUND);
+    const [theirs] = other.pendingInterrupts;
+    await say(agent, undefined, {
+      resume: [...answerAll(told, approve), { interruptId: theirs?.id ?? '', status: 'resolved', payload: approve }],
+    });
+    expect(calls).toHaveLength(1);
+    const { body } = await call(box, `GET /api/approvals/${theirs?.id}`);
+    expect(body.status).toBe('pending');
+  });
+});
+
+describe('several calls of one reply', () => {
+  const TWO =
+    'tools:refund {"order":"A-1","amount":1} | refund {"order":"A-2","amount":2} | add {"a":1,"b":1}; say:Done.';
+
+  test('wait together, after what needs nobody has run, and are answered each in its way', async () => {
+    const { agent, told, calls } = await pause('several', TWO);
+    expect(told.interrupts).toHaveLength(2);
+    expect(told.events.filter(({ type }) => type === 'TOOL_CALL_RESULT')).toMatchObject([{ content: '2' }]);
+    const [one, two] = told.interrupts;
+    const resumed = await say(agent, undefined, {
+      resume: [
+        { interruptId: one?.id ?? '', status: 'resolved', payload: approve },
+        { interruptId: two?.id ?? '', status: 'cancelled' },
+      ],
+    });
+    expect(calls).toMatchObject([{ input: { order: 'A-1' } }]);
+    expect(resumed.events.filter(({ type }) => type === 'TOOL_CALL_RESULT')).toHaveLength(2);
+    expect(new Set(idsOf(agent.messages)).size).toBe(agent.messages.length);
+    expect(typesOf(resumed)).not.toContain('MESSAGES_SNAPSHOT');
+  });
+
+  test('are refused while one is left out', async () => {
+    const { agent, told, box, calls } = await pause('partly', TWO);
+    const resume = answerAll(told, approve).slice(0, 1);
+    const { status, text } = await post(box, { threadId: 'partly', runId: 'r', messages: agent.messages, resume });
+    expect([status, JSON.parse(text).details.interruptIds]).toEqual([409, [told.interrupts[1]?.id]]);
+    expect(calls).toEqual([]);
+  });
+
+  test('of one turn may wait one after the other', async () => {
+    const { agent, told, calls } = await pause(
+      'chain',
+      'tool:refund {"order":"A","amount":1}; tool:refund {"order":"B","amount":2}; say:Done.',
+    );
+    const second = await say(agent, undefined, { resume: answerAll(told, approve) });
+    expect(second.interrupts).toHaveLength(1);
+    const third = await say(agent, undefined, { resume: answerAll(second, approve) });
+    expect([textOf(third), calls.map(({ input }) => (input as { order: string }).order)]).toEqual([
+      'Done.',
+      ['A', 'B'],
+    ]);
+    expect(typesOf(third)).not.toContain('MESSAGES_SNAPSHOT');
+  });
+});
+
+describe('a call that is decided elsewhere', () => {
+  test('is not run again by a late resume, which is told what the thread has since got', async () => {
+    const { agent, told, calls, box } = await pause('late');
+    const [{ id } = { id: '' }] = told.interrupts;
+    expect((await call(box, `POST /api/approvals/${id}/decide`, approve)).status).toBe(200);
+    const [run] = await box.journal.listRuns({ kind: 'agent' }, { limit: 1 });
+    await box.engine.wait(run?.runId ?? '', 20_000);
+    const late = await say(agent, undefined, { resume: answerAll(told, { decision: 'reject' }) });
+    expect(late.end.outcome).toEqual({ type: 'success' });
+    expect(typesOf(late)).toContain('MESSAGES_SNAPSHOT');
+    expect(agent.messages.map(({ content }) => content)).toEqual([REFUND, undefined, '{"paid":5}', 'Done.']);
+    expect(calls).toHaveLength(1);
+    expect(textOf(await say(agent, 'say:after'))).toBe('after');
+  });
+
+  test('while its turn still runs: a late resume reads on in it', async () => {
+    const { agent, told, calls, box } = await pause('running', `delay:30; chunks:10; ${REFUND}`);
+    const [{ id } = { id: '' }] = told.interrupts;
+    await call(box, `POST /api/approvals/${id}/decide`, approve);
+    const late = await say(agent, undefined, { resume: answerAll(told, approve) });
+    expect(late.end.outcome).toEqual({ type: 'success' });
+    expect(agent.messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'assistant']);
+    expect(calls).toHaveLength(1);
+  });
+
+  test('is answered by its fallback when the time is up', async () => {
+    const { agent, told, calls, box } = await pause('hurry', 'tool:hurry {"order":"A-1","amount":5}; say:Done.');
+    expect(Date.parse(told.interrupts[0]?.expiresAt ?? '')).toBeGreaterThan(0);
+    await until(() => calls.length === 1);
+    const [run] = await box.journal.listRuns({ kind: 'agent' }, { limit: 1 });
+    await box.engine.wait(run?.runId ?? '', 20_000);
+    const resume = told.interrupts.map(({ id }) => ({ interruptId: id, status: 'cancelled' as const }));
+    const late = await say(agent, 'say:more', { resume });
+    expect(textOf(late)).toBe('more');
+    expect(calls).toHaveLength(1);
+    expect(agent.messages.map(({ role }) => role)).toEqual([
+      'user',
+      'assistant',
+      'tool',
+      'assistant',
+      'user',
+      'assistant',
+    ]);
+  });
+});
+
+describe('after a restart', () => {
+  test('a call that waits is decided by a client of the new process', async () => {
+    const { agent, told, calls, box } = await pause(
+      'restarted',
+      'tools:refund {"order":"A-1","amount":5} | add {"a":1,"b":1}; say:Done.',
+    );
+    const again = await box.restart({ agents: { helper: createAgent(calls) } });
+    const { client } = await serveAgui(again, calls);
+    const back = client('restarted', { messages: agent.messages });
+    const resumed = await say(back, undefined, { resume: answerAll(told, approve) });
+    expect([textOf(resumed), calls.length]).toEqual(['Done.', 1]);
+    expect(typesOf(resumed).filter((type) => type === 'TOOL_CALL_RESULT')).toHaveLength(1);
+    expect(typesOf(resumed)).not.toContain('TOOL_CALL_START');
+    expect(resumed.end.usage).toHaveLength(1);
+    expect(back.messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'tool', 'assistant']);
+    expect(textOf(await say(back, 'say:after'))).toBe('after');
+  });
+});
+
+/** Two boxes on one journal; the second one begins nothing that the first can do. */
+async function openPair() {
+  const calls: Calls[] = [];
+  const agents = { helper: createAgent(calls) };
+  const box = await boxes.open({ agents, options: { exclusive: false } });
+  const journal = await openSqliteJournal({ path: box.journalPath });
+  onTestFinished(() => journal.close());
+  const other = await boxes.open({ agents, journal, options: { exclusive: false, engine: { pollMs: 50 } } });
+  return { calls, here: await serveAgui(box, calls), there: await serveAgui(other, calls) };
+}
+
+describe('a turn that goes on in another process', () => {
+  test('is told as the journal has it: its next pause, then its end', async () => {
+    const { calls, here, there } = await openPair();
+    const agent = here.client('away');
+    const first = await say(
+      agent,
+      'tool:refund {"order":"A","amount":1}; tool:refund {"order":"B","amount":2}; say:Done.',
+    );
+    const away = there.client('away', { messages: agent.messages });
+    const second = await say(away, undefined, { resume: answerAll(first, approve) });
+    expect(second.interrupts).toMatchObject([{ metadata: { svc: { arguments: { order: 'B' } } } }]);
+    expect(typesOf(second)).toEqual(['RUN_STARTED', 'MESSAGES_SNAPSHOT', 'RUN_FINISHED']);
+    const third = await say(away, undefined, { resume: answerAll(second, approve) });
+    expect(third.end.outcome).toEqual({ type: 'success' });
+    expect(away.messages.map(({ role }) => role)).toEqual([
+      'user',
+      'assistant',
+      'tool',
+      'assistant',
+      'tool',
+      'assistant',
+    ]);
+    expect(new Set(calls.map(({ key }) => key)).size).toBe(2);
+    expect(textOf(await say(away, 'say:after'))).toBe('after');
+  });
+});

@@ -1,0 +1,94 @@
+import { describe, expect, test } from 'vitest';
+import { json } from './_setup.ts';
+import type { TestBox } from './_setup.ts';
+import { idsOf, KEY, say, setupAgui, textOf, toldModel, typesOf } from './_agui.ts';
+
+const boxes = setupAgui();
+const shown = (box: TestBox) => toldModel(box).map(({ content }) => content);
+
+describe('a thread', () => {
+  test('is kept: what the client has is not told twice, nor kept twice', async () => {
+    const { client, box } = await boxes.openAgui();
+    const agent = client('kept');
+    for (const text of ['one', 'two', 'three']) await say(agent, `tool:add {"a":1,"b":1}; say:${text}`);
+    expect(
+      toldModel(box)
+        .map(({ role }) => role)
+        .join(),
+    ).toBe('system,user,assistant,tool,assistant,user,assistant,tool,assistant,user,assistant,tool');
+    expect(new Set(idsOf(agent.messages)).size).toBe(12);
+  });
+
+  test('takes what is new of a client that sends only that, and tells it the rest', async () => {
+    const { client, box } = await boxes.openAgui();
+    await say(client('newest'), 'say:one');
+    const other = client('newest');
+    const told = await say(other, 'say:two');
+    expect(typesOf(told).slice(0, 2)).toEqual(['RUN_STARTED', 'MESSAGES_SNAPSHOT']);
+    expect(shown(box)).toEqual(['Help.', 'say:one', 'one', 'say:two']);
+    expect(other.messages.map(({ content }) => content)).toEqual(['say:one', 'one', 'say:two', 'two']);
+  });
+
+  test('is the session of the same name on the other wires', async () => {
+    const { client, box } = await boxes.openAgui();
+    const agent = client('shared');
+    await say(agent, 'say:one');
+    const headers = { ...KEY, 'x-svc-session': 'shared' };
+    const ask = { model: 'helper', messages: [{ role: 'user', content: 'say:two' }] };
+    expect((await box.request('/wire-a/v1/chat/completions', json(ask, { headers }))).status).toBe(200);
+    await say(client('shared'), 'say:three');
+    expect(shown(box)).toEqual(['Help.', 'say:one', 'one', 'say:two', 'two', 'say:three']);
+  });
+
+  test('is cut where the client answers anew', async () => {
+    const { client, box } = await boxes.openAgui();
+    const agent = client('regenerated');
+    await say(agent, 'say:one');
+    await say(agent, 'say:two');
+    const before = agent.messages.slice(0, 3);
+    agent.setMessages(before);
+    expect(textOf(await say(agent))).toBe('two');
+    expect(shown(box)).toEqual(['Help.', 'say:one', 'one', 'say:two']);
+    await say(agent, 'say:three');
+    expect(shown(box)).toEqual(['Help.', 'say:one', 'one', 'say:two', 'two', 'say:three']);
+    expect(new Set(idsOf(agent.messages)).size).toBe(6);
+  });
+
+  test.each([
+    ['under its id', 'user-edited'],
+    ['under another id', 'user-new'],
+  ])('is cut where the client edits a message %s', async (_how, id) => {
+    const { client, box } = await boxes.openAgui();
+    const agent = client(`edited ${id}`, { messages: [{ id: 'user-first', role: 'user', content: 'say:one' }] });
+    await say(agent);
+    agent.addMessage({ id: 'user-edited', role: 'user', content: 'say:two' });
+    await say(agent);
+    agent.setMessages([...agent.messages.slice(0, 2), { id, role: 'user', content: 'say:changed' }]);
+    expect(textOf(await say(agent))).toBe('changed');
+    await say(agent, 'say:last');
+    expect(shown(box)).toEqual(['Help.', 'say:one', 'one', 'say:changed', 'changed', 'say:last']);
+  });
+
+  test('is told, without a turn, to a client that has nothing to ask', async () => {
+    const { client, box } = await boxes.openAgui();
+    await say(client('opened'), 'say:one');
+    const runs = () => box.journal.listRuns({ kind: 'agent' }, { limit: 9 });
+    const other = client('opened');
+    const told = await say(other);
+    expect(typesOf(told)).toEqual(['RUN_STARTED', 'MESSAGES_SNAPSHOT', 'RUN_FINISHED']);
+    expect(other.messages.map(({ content }) => content)).toEqual(['say:one', 'one']);
+    expect(await runs()).toHaveLength(1);
+  });
+
+  test('has one turn at a time', async () => {
+    const { client, box } = await boxes.openAgui();
+    const first = client('busy');
+    let second: Promise<unknown> | undefined;
+    first.subscribe({
+      onStepStartedEvent: () => void (second ??= say(client('busy'), 'say:two').catch((error: unknown) => error)),
+    });
+    await say(first, 'delay:50; chunks:10; say:');
+    expect(await second).toMatchObject({ status: 409, payload: { code: 'turn_in_progress' } });
+    expect(await box.journal.listRuns({ kind: 'agent' }, { limit: 9 })).toHaveLength(1);
+  });
+});
