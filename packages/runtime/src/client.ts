@@ -1,3 +1,6 @@
+import { openSession } from './agent-client.ts';
+import type { AgentSession, AnswerOf } from './agent-client.ts';
+import type { KnownAgent } from './agents/definition.ts';
 import { startWorkflow, startWorkflowAndWait } from './engine/ambient.ts';
 import type { ScheduledWorkflow, StartedWorkflow } from './engine/handle.ts';
 import { scheduleWorkflow, unscheduleWorkflow } from './engine/schedule.ts';
@@ -19,6 +22,11 @@ type OutputOf<N extends string> = N extends keyof WorkflowRegister
 
 /** What a workflow, a step or a tool can reach of the box it runs in. */
 export const svc = {
+  /** An agent of this box, to talk to: `svc.agent('support').session().send('Hello')`. */
+  agent: <N extends KnownAgent>(name: N) => ({
+    /** @param id names the conversation; the same name goes on with it in any run. Default: a new one */
+    session: (id?: string): AgentSession<AnswerOf<N>> => openSession(name, id),
+  }),
   workflows: {
     /** Starts another workflow. Its run is cancelled with this one. In a workflow body it is recorded, so it starts once. */
     start: <N extends Name>(name: N, input: InputOf<N>): Promise<StartedWorkflow> => startWorkflow(name, input),

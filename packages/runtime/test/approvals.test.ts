@@ -53,6 +53,7 @@ describe('an approval', () => {
       decision: null,
       note: null,
       decidedBy: null,
+      allow: null,
       createdAt: TIME,
       expiresAt: TIME,
       audit: [{ at: TIME, action: 'asked', by: null }],

@@ -1,3 +1,4 @@
+import type { RunRow } from '../engine/journal.ts';
 import { BoxError, ERROR_STATUS } from '../errors.ts';
 import type { ErrorCode } from '../errors.ts';
 import type { TurnEvent } from '../wires/events.ts';
@@ -10,6 +11,21 @@ export function agentNotFound(name: string, names: readonly string[]): BoxError 
 /** Ends a stateless turn nobody reads any more. */
 export function clientGone(): Error {
   return Object.assign(new Error('The client of this stateless turn went away.'), { code: 'client_gone' });
+}
+
+/** Refuses a turn on a session whose last one has not ended. */
+export function turnOpen(holder: RunRow): BoxError {
+  const { runId } = holder;
+  const waitsFor = holder.waitingFor === null ? undefined : (JSON.parse(holder.waitingFor) as { type?: string }).type;
+  if (waitsFor === 'approval')
+    return new BoxError(
+      'approval_pending',
+      'A tool call of this session waits for a person. Decide it with POST /api/approvals/:id/decide, then go on.',
+      { details: { runId } },
+    );
+  return new BoxError('turn_in_progress', 'A turn of this session has not ended. Wait for its answer, then go on.', {
+    details: { runId },
+  });
 }
 
 /** Told by name: an error that went through the journal is a plain Error with the name, code and status it had. */

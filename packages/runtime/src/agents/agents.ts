@@ -1,22 +1,33 @@
-import type { Catalog } from '../catalog/catalog.ts';
+import type { AgentDefinition, Catalog } from '../catalog/catalog.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { Body } from '../engine/execution.ts';
+import type { AgentMessage, StartedTurn, StartTurnOptions } from '../engine/handle.ts';
 import { newRunId } from '../engine/ids.ts';
 import { isFinal } from '../engine/journal.ts';
-import type { JournalRecord, RunRow } from '../engine/journal.ts';
+import type { Journal, JournalRecord, RunRow } from '../engine/journal.ts';
 import { decode } from '../engine/serialize.ts';
 import { BoxError } from '../errors.ts';
+import { parseWith } from '../schema/schema.ts';
+import type { Issue } from '../schema/schema.ts';
+import type { Log } from '../log.ts';
 import type { SessionKind, Sessions } from '../sessions/sessions.ts';
-import type { TurnEvent } from '../wires/events.ts';
+import type { EventBatches, TurnEvent } from '../wires/events.ts';
 import type { DeepAgentDefinition } from './definition.ts';
-import { agentNotFound, clientGone, toErrorEvent } from './agent-errors.ts';
+import { agentNotFound, clientGone, toErrorEvent, turnOpen } from './agent-errors.ts';
+import { withInterrupt } from './builtin/builtins.ts';
+import { nextDepth, toChildRequest, toTextReader } from './child-turn.ts';
 import { createLiveTurns } from './live-turns.ts';
 import type { TurnReader } from './live-turns.ts';
+import { createMcpServers } from './mcp/servers.ts';
 import type { ChatMessage } from './messages.ts';
 import type { CallModel } from './model.ts';
+import { toRecordedMessages } from './recorded-messages.ts';
+import { createRecordedPauses } from './recorded-pauses.ts';
+import { outputRuleOf } from './output.ts';
+import { splitName, toTaskTool } from './subagents.ts';
 import { createToolset, toBoxTools } from './toolset.ts';
 import type { BoxTool } from './toolset.ts';
-import type { ClientTool, ConversationMessage, TurnInput } from './turn-input.ts';
+import type { ClientTool, ConversationMessage, ConversationSummary, TurnInput } from './turn-input.ts';
 import { NO_STATE } from './turn-state.ts';
 import { runTurn } from './turn.ts';
 import type { TurnAdded, TurnOutput } from './turn.ts';
@@ -41,7 +52,7 @@ export interface RunningTurn {
   sessionId: string | null;
   startedAt: number;
   /** Ends with `finish` or `error`, once the run's end, or its pause, is recorded. */
-  events: AsyncIterable<TurnEvent>;
+  events: EventBatches;
   /** The client went away: a stateless turn is cancelled, one on a session runs on. */
   leave(): void;
 }
@@ -50,28 +61,42 @@ export interface Agents {
   names(): string[];
   /** Begins a turn as a run. Throws before anything is recorded when the agent cannot answer. */
   startTurn(request: TurnRequest): Promise<RunningTurn>;
-  /** Reads on where a turn that waited for a person goes on: call it before what it waits for is decided. */
-  follow(run: RunRow): RunningTurn;
-  /** The turn a session has not ended, if there is one. */
+  /** Begins a turn below a run, for code in that run. The same key answers the same turn. */
+  startChild(message: AgentMessage, options: StartTurnOptions): Promise<StartedTurn>;
+  /**
+   * Reads on where a turn that waited for a person goes on: call it before what it waits for is decided. One that goes
+   * on in another process is read as the journal has it: its end, or the calls it waits for next. `known`: the approvals
+   * it is known to wait for.
+   */
+  follow(run: RunRow, known?: readonly string[]): RunningTurn;
+  /** The turn a session has not ended, if there is one. Throws when the agent cannot answer. */
   findOpenTurn(agent: string, sessionName: string): Promise<RunRow | undefined>;
+  /** The conversation of a turn that has not ended, with what it has made so far. */
+  readOpenTurn(run: RunRow): Promise<ConversationMessage[]>;
+  /** What is wrong with arguments for a tool of the box. A tool that is gone has nothing to say. */
+  checkArguments(agent: string, tool: string, args: unknown): Promise<Issue[]>;
   /** The code of a turn that goes on in this process. */
   body(run: RunRow): Promise<Body>;
+  /** Lets go of the servers that agents use. */
+  close(): Promise<void>;
 }
 
 export interface AgentsOptions {
   catalog: Catalog;
   engine: Engine;
   sessions: Sessions;
-  /** The runs of a session, newest first. */
-  listRuns(sessionId: string): Promise<RunRow[]>;
+  journal: Pick<Journal, 'getRun' | 'getRecords' | 'hooks' | 'listRuns'>;
   callModel: CallModel;
+  log: Log;
   isArmed(): boolean;
   defaultModel(): string | undefined;
 }
 
 export function createAgents(options: AgentsOptions): Agents {
-  const { catalog, engine, sessions } = options;
+  const { catalog, engine, journal, sessions } = options;
   const live = createLiveTurns();
+  const servers = createMcpServers(options.log);
+  const pauses = createRecordedPauses({ journal, engine });
   // By definition, so that an agent that was edited is read again.
   const tools = new WeakMap<DeepAgentDefinition, Promise<BoxTool[]>>();
   const readTools = (agent: DeepAgentDefinition): Promise<BoxTool[]> => {
@@ -80,13 +105,29 @@ export function createAgents(options: AgentsOptions): Agents {
     return known;
   };
 
-  const toBody = async (run: Pick<RunRow, 'runId' | 'name' | 'sessionId'>, input: TurnInput): Promise<Body> => {
+  /** Also those that others have a say in: agents that may be edited, servers that may be down. */
+  const listTools = async (agent: DeepAgentDefinition): Promise<{ tools: BoxTool[]; notes: string[] }> => {
+    const own = await readTools(agent);
+    const task = await toTaskTool(agent, (name) => catalog.findAgent(name)?.definition?.agent.description);
+    const offered = task ? [...own, withInterrupt(task, agent)] : own;
+    if (!agent.mcpServers) return { tools: offered, notes: [] };
+    const { tools: remote, notes } = await servers.list(
+      agent.mcpServers,
+      offered.map(({ model }) => model.name),
+    );
+    return { tools: [...offered, ...remote.map((tool) => withInterrupt(tool, agent))], notes };
+  };
+
+  const toBody = async (run: TurnRun, input: TurnInput): Promise<Body> => {
     const { agent, codeHash } = findAgent(options, run.name);
-    const toolset = createToolset(await readTools(agent), input.tools);
+    const { tools: own, notes } = await listTools(agent);
+    const toolset = createToolset(own, input.tools);
     const { runId, sessionId } = run;
     const { session } = input;
+    const output = await outputRuleOf(agent, input);
     let history: ConversationMessage[] = [];
     let state = NO_STATE;
+    let summary: ConversationSummary | undefined;
     const save = async (id: string, added: TurnAdded): Promise<void> =>
       sessions.add({
         sessionId: id,
@@ -100,30 +141,35 @@ export function createAgents(options: AgentsOptions): Agents {
       // The session is this turn's until it ends, so what is read here is what was there when it began.
       async prepare() {
         if (session && sessionId !== null)
-          ({ messages: history, state } = await sessions.read(sessionId, session.cutAfter));
+          ({ messages: history, state, summary } = await sessions.read(sessionId, session.cutAfter, runId));
       },
       run: async () =>
         runTurn({
           agent,
           input,
-          instructions: await instructionsOf(agent),
+          instructions: [await instructionsOf(agent), ...notes].filter(Boolean).join('\n\n'),
           history,
+          summary,
           state,
           toolset,
           callModel: options.callModel,
           emit: live.emitterOf(runId),
+          ...(output ? { output } : {}),
           ...(sessionId === null ? {} : { save: (added) => save(sessionId, added) }),
         }),
-      // Whoever waited for a stateless turn went with the process. One that waits for a person has told its client so.
-      ...(session ? {} : { whenFound: (records) => (records.some(isPause) ? undefined : clientGone()) }),
+      // Whoever waited for a stateless turn went with the process, unless that is another run. One that waits for a person
+      // has told its client so.
+      ...(session || run.parentRunId !== null
+        ? {}
+        : { whenFound: (records) => (records.some(isPause) || live.isRead(runId) ? undefined : clientGone()) }),
     };
   };
 
-  const read = (runId: string, sessionId: string | null, startedAt: number, reader: TurnReader): RunningTurn => {
-    const done = new AbortController();
+  const read = (runId: string, sessionId: string | null, startedAt: number, reader: Reader): RunningTurn => {
+    const { done } = reader;
     const finish = (event: TurnEvent): void => {
       reader.push(event);
-      done.abort();
+      done.abort(OVER);
     };
     void engine
       .wait(runId, LONGEST_TURN_MS, done.signal)
@@ -133,7 +179,7 @@ export function createAgents(options: AgentsOptions): Agents {
       runId,
       sessionId,
       startedAt,
-      events: untilEnd(reader, done),
+      events: untilEnd(reader, (asked) => pauses.whenAsked(runId, asked)),
       leave() {
         finish({ type: 'finish', reason: 'cancelled' });
         if (sessionId === null) engine.cancel(runId, clientGone()).catch(() => {});
@@ -141,22 +187,25 @@ export function createAgents(options: AgentsOptions): Agents {
     };
   };
 
+  const modelOf = (name: string): string => {
+    const model = findAgent(options, name).agent.model ?? options.defaultModel();
+    if (model) return model;
+    throw new BoxError(
+      'model_not_selected',
+      `No model is selected for agent "${name}". Set "model" in defineDeepAgent, or a default in svc.config.ts.`,
+    );
+  };
+
   return {
     names: () => catalog.agents().map(({ entry }) => entry.name),
     async startTurn(request) {
       const { agent: name, session } = request;
-      const { agent } = findAgent(options, name);
-      const model = agent.model ?? options.defaultModel();
-      if (!model)
-        throw new BoxError(
-          'model_not_selected',
-          `No model is selected for agent "${name}". Set "model" in defineDeepAgent, or a default in svc.config.ts.`,
-        );
+      const model = modelOf(name);
       const runId = newRunId();
       const input = toInput(runId, request, model);
       const sessionId = session ? await sessions.open({ agent: name, name: session.name, kind: session.kind }) : null;
-      const body = await toBody({ runId, name, sessionId }, input);
-      const reader = live.read(runId);
+      const body = await toBody({ runId, name, sessionId, parentRunId: null }, input);
+      const reader = { ...live.read(runId), done: new AbortController() };
       try {
         const started = await engine.start({
           runId,
@@ -176,29 +225,120 @@ export function createAgents(options: AgentsOptions): Agents {
         throw error;
       }
     },
-    follow: ({ runId, sessionId, createdAt }) => read(runId, sessionId, createdAt, live.read(runId)),
+    async startChild({ agent: name, message, session, outputSchema }, { parent, idempotencyKey, onText }) {
+      const model = modelOf(name);
+      const depth = nextDepth(name, parent);
+      const runId = newRunId();
+      const input: TurnInput = {
+        ...toInput(runId, toChildRequest({ agent: name, message, session, outputSchema }, idempotencyKey), model),
+        depth,
+      };
+      const sessionId =
+        session === undefined ? null : await sessions.open({ agent: name, name: session, kind: 'session' });
+      const stopTelling = onText && live.tap(runId, toTextReader(onText));
+      try {
+        const started = await engine.start({
+          runId,
+          kind: 'agent',
+          name,
+          trigger: 'workflow',
+          input,
+          parentRunId: parent.runId,
+          idempotencyKey,
+          body: await toBody({ runId, name, sessionId, parentRunId: parent.runId }, input),
+          ...(sessionId === null
+            ? {}
+            : { sessionId, serial: { key: `session ${sessionId}`, whenTaken: 'refuse' as const } }),
+        });
+        if (started.outcome === 'refused') throw turnOpen(started.holder);
+        if (started.outcome !== 'created' && started.outcome !== 'repeated')
+          throw new Error(`The start of a turn was ${started.outcome}.`);
+        const { runId: childId } = started.run;
+        if (stopTelling)
+          void engine
+            .wait(childId, LONGEST_TURN_MS)
+            .finally(stopTelling)
+            .catch(() => {});
+        return { runId: childId, sessionId };
+      } catch (error) {
+        stopTelling?.();
+        throw error;
+      }
+    },
+    follow({ runId, sessionId, createdAt }, known = []) {
+      const reader = { ...live.read(runId), done: new AbortController() };
+      pauses.next(runId, known, reader.done.signal).then(
+        (waits) => {
+          for (const interrupt of waits) reader.push({ type: 'interrupt', ...interrupt });
+          if (waits.length > 0) reader.push({ type: 'finish', reason: 'interrupt' });
+        },
+        (error: unknown) => reader.push(toErrorEvent(error)),
+      );
+      return read(runId, sessionId, createdAt, reader);
+    },
     async findOpenTurn(agent, sessionName) {
+      findAgent(options, agent);
       const sessionId = sessions.idOf(agent, sessionName);
-      return (await options.listRuns(sessionId)).find(({ status }) => !isFinal(status));
+      const runs = await journal.listRuns({ sessionId }, { limit: 20 });
+      // What it has other agents do are runs below it.
+      return runs.find(({ status, parentRunId }) => !isFinal(status) && parentRunId === null);
+    },
+    async readOpenTurn(run) {
+      const input = decode(run.input) as TurnInput;
+      const [before, records] = await Promise.all([
+        sessions.read(run.sessionId ?? '', input.session?.cutAfter),
+        journal.getRecords(run.runId),
+      ]);
+      return [...before.messages, ...toRecordedMessages(run.runId, input, records)];
+    },
+    async checkArguments(agent, tool, args) {
+      const definition = lookUp(catalog, agent);
+      const found = definition && (await readTools(definition)).find(({ model }) => model.name === tool);
+      if (found?.kind !== 'tool' || !found.inputSchema) return [];
+      const parsed = await parseWith(found.inputSchema, args).catch((error: unknown) => toIssue(error));
+      return parsed.ok ? [] : parsed.issues;
     },
     body: (run) => toBody(run, decode(run.input) as TurnInput),
+    close: () => servers.close(),
   };
 }
 
 // --- internal ---
 
 const LONGEST_TURN_MS = 2_147_483_647;
+type TurnRun = Pick<RunRow, 'runId' | 'name' | 'sessionId' | 'parentRunId'>;
+
+/** `done` aborts when nobody reads any more. */
+interface Reader extends TurnReader {
+  done: AbortController;
+}
+
+/** A check that broke off has refused. */
+function toIssue(error: unknown): { ok: false; issues: Issue[] } {
+  return { ok: false, issues: [{ path: [], message: error instanceof Error ? error.message : String(error) }] };
+}
+/** A reason, so that none is made for each turn: an AbortError takes its stack with it. */
+const OVER = 'The turn has been told.';
 
 function isPause({ kind }: JournalRecord): boolean {
   return kind === 'hook';
 }
 
-async function* untilEnd(reader: TurnReader, done: AbortController): AsyncGenerator<TurnEvent> {
+async function* untilEnd(
+  { batches, close, done }: Reader,
+  whenAsked: (approvalIds: string[]) => Promise<void>,
+): AsyncGenerator<readonly TurnEvent[]> {
+  const asked: string[] = [];
   try {
-    yield* reader.events;
+    for await (const batch of batches) {
+      for (const event of batch) if (event.type === 'interrupt') asked.push(event.id);
+      // Whoever is told may decide at once.
+      if (batch.some((event) => event.type === 'finish' && event.reason === 'interrupt')) await whenAsked(asked);
+      yield batch;
+    }
   } finally {
-    reader.close();
-    done.abort();
+    close();
+    done.abort(OVER);
   }
 }
 
@@ -241,26 +381,27 @@ function textOf(content: unknown): string {
     .join('\n');
 }
 
-function turnOpen(holder: RunRow): BoxError {
-  const { runId } = holder;
-  const waitsFor = holder.waitingFor === null ? undefined : (JSON.parse(holder.waitingFor) as { type?: string }).type;
-  if (waitsFor === 'approval')
-    return new BoxError(
-      'approval_pending',
-      'A tool call of this session waits for a person. Decide it with POST /api/approvals/:id/decide, then go on.',
-      { details: { runId } },
-    );
-  return new BoxError('turn_in_progress', 'A turn of this session has not ended. Wait for its answer, then go on.', {
-    details: { runId },
-  });
-}
-
 async function instructionsOf(agent: DeepAgentDefinition): Promise<string | undefined> {
   if (typeof agent.instructions !== 'function') return agent.instructions;
   return agent.instructions({ agent: agent.name, now: new Date() });
 }
 
-function findAgent({ catalog, isArmed }: AgentsOptions, name: string) {
+function lookUp(catalog: Catalog, runName: string): DeepAgentDefinition | undefined {
+  const { agent, subagent } = splitName(runName);
+  const definition = catalog.findAgent(agent)?.definition;
+  return subagent === undefined ? definition?.agent : definition?.subagents.get(subagent);
+}
+
+function findAgent(options: AgentsOptions, runName: string): AgentDefinition {
+  const { agent: name, subagent } = splitName(runName);
+  const found = findOwnAgent(options, name);
+  if (subagent === undefined) return found;
+  const agent = found.subagents.get(subagent);
+  if (agent) return { ...found, agent };
+  throw new BoxError('agent_not_found', `Agent "${name}" has no sub-agent "${subagent}" any more.`);
+}
+
+function findOwnAgent({ catalog, isArmed }: AgentsOptions, name: string): AgentDefinition {
   if (!isArmed())
     throw new BoxError(
       'agent_runtime_not_armed',

@@ -1,5 +1,11 @@
+import type { AgentName } from '../register.ts';
+import { parseDuration } from '../engine/duration.ts';
 import { isSchema } from '../schema/schema.ts';
 import type { AnySchema, OutputOf } from '../schema/schema.ts';
+import { checkContext } from './context-size.ts';
+import type { ContextOptions } from './context-size.ts';
+import { checkDeepParts, toolsOfParts } from './deep-parts.ts';
+import type { McpServer, Skill, SubagentDefinition } from './deep-parts.ts';
 
 /** What a tool may know about the call it answers. */
 export interface ToolContext {
@@ -17,7 +23,9 @@ export interface ToolDefinition<S extends AnySchema = AnySchema> {
   description: string;
   inputSchema: S;
   /** A failure goes to the model as the tool's result; it never ends the turn. */
-  execute(input: OutputOf<S>, context: ToolContext): unknown;
+  // `any`: what it answers is not looked at then, so that agents whose tools ask each other are no circle of types.
+  // oxlint-disable-next-line typescript/no-explicit-any
+  execute(input: OutputOf<S>, context: ToolContext): any;
 }
 
 /** A tool as the box keeps it: input already checked against its schema. */
@@ -25,12 +33,14 @@ export type Tool = Omit<ToolDefinition, 'execute'> & {
   execute(input: unknown, context: ToolContext): unknown;
 };
 
-export interface DeepAgentDefinition {
+export interface DeepAgentDefinition<S extends AnySchema | undefined = AnySchema | undefined> {
   /** Must equal the folder name; also the `model` value of a request. */
   name: string;
+  /** What it is for, one sentence: told to agents that may hand it a task. */
+  description?: string;
   /** A bare model id, `<vendor>/<model>`. Default: the workspace's default model. */
   model?: string;
-  /** What the agent is told first: text, or a function of the turn. */
+  /** What the agent is told first: text, or a function of the turn. It stands behind `instructions.md`, where there is one. */
   instructions?: string | ((turn: { agent: string; now: Date }) => string | Promise<string>);
   /** Key = the name the model calls it by. */
   tools?: Record<string, Tool>;
@@ -38,7 +48,26 @@ export interface DeepAgentDefinition {
   interruptOn?: Record<string, boolean | Partial<InterruptPolicy>>;
   /** Model calls in one turn. Default 40. */
   maxSteps?: number;
+  /** The most one model call may take: milliseconds or a duration. Default 10 minutes. */
+  timeout?: number | string;
+  /** When the older messages of a session are summarised. */
+  context?: ContextOptions;
+  /** True: the model keeps a plan with the session, by `write_todos`. */
+  planning?: boolean;
+  /** True: the model keeps texts with the session, by `ls`, `read_file`, `write_file`, `edit_file`, `glob` and `grep`. */
+  files?: boolean;
+  /** Whom the model may hand a task, by `task`: agents of this workspace by name, or some of its own. */
+  subagents?: readonly (KnownAgent | SubagentDefinition)[];
+  /** What every answer is: the model writes JSON that this schema takes. */
+  output?: S;
+  /** What the model may read when it needs it, by `read_skill`; with those of `skills/*.md`. */
+  skills?: readonly Skill[];
+  /** Servers of the Model Context Protocol whose tools the model may call. Key = the server's name. */
+  mcpServers?: Record<string, McpServer>;
 }
+
+/** A name of this workspace once its types are generated; any text before. */
+export type KnownAgent = [AgentName] extends [never] ? string : AgentName;
 
 /** How a person decides about a tool. */
 export interface InterruptPolicy {
@@ -64,14 +93,21 @@ export function defineTool<S extends AnySchema>(tool: ToolDefinition<S>): Tool {
 }
 
 /** Declares an agent. Throws a sentence when a part is wrong, so the file that holds it is named. */
-export function defineDeepAgent(agent: DeepAgentDefinition): DeepAgentDefinition {
+export function defineDeepAgent<S extends AnySchema | undefined = undefined>(
+  agent: DeepAgentDefinition<S>,
+): DeepAgentDefinition<S> {
   const { tools = {}, interruptOn = {}, maxSteps } = agent;
   for (const [name, tool] of Object.entries(tools)) checkTool(name, tool);
+  checkDeepParts(agent);
+  checkContext(agent.context);
+  const builtIn = toolsOfParts(agent);
   for (const name of Object.keys(interruptOn))
-    if (!Object.hasOwn(tools, name))
+    // What a server offers is known once it is asked.
+    if (!Object.hasOwn(tools, name) && !builtIn.includes(name) && !agent.mcpServers)
       throw new TypeError(`interruptOn names "${name}", which is not a tool of this agent.`);
   if (maxSteps !== undefined && !(Number.isInteger(maxSteps) && maxSteps > 0))
     throw new TypeError(`maxSteps is ${String(maxSteps)}; it must be a whole number from 1.`);
+  if (agent.timeout !== undefined) parseDuration(agent.timeout);
   return Object.freeze({ ...agent, [AGENT]: true });
 }
 

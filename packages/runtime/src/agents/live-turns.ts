@@ -1,16 +1,20 @@
-import type { Emit, TurnEvent } from '../wires/events.ts';
+import type { Emit, EventBatches } from '../wires/events.ts';
 import { createEventQueue } from '../wires/events.ts';
 
 /** Who reads the turns that run in this process. */
 export interface LiveTurns {
   /** Reads what the turn tells from now on; `push` adds to this reader's stream alone. */
   read(runId: string): TurnReader;
+  /** Hands on what the turn tells from now on; answers how to stop. */
+  tap(runId: string, push: Emit): () => void;
+  /** Somebody reads the turn here. */
+  isRead(runId: string): boolean;
   /** How a turn tells its readers. */
   emitterOf(runId: string): Emit;
 }
 
 export interface TurnReader {
-  events: AsyncIterable<TurnEvent>;
+  batches: EventBatches;
   push: Emit;
   /** Nothing more is read. */
   close(): void;
@@ -18,19 +22,20 @@ export interface TurnReader {
 
 export function createLiveTurns(): LiveTurns {
   const readers = new Map<string, Set<Emit>>();
+  const tap: LiveTurns['tap'] = (runId, push) => {
+    const set = readers.get(runId) ?? new Set();
+    readers.set(runId, set.add(push));
+    return () => {
+      set.delete(push);
+      if (set.size === 0 && readers.get(runId) === set) readers.delete(runId);
+    };
+  };
   return {
+    tap,
+    isRead: (runId) => readers.has(runId),
     read(runId) {
-      const { push, events } = createEventQueue();
-      const set = readers.get(runId) ?? new Set();
-      readers.set(runId, set.add(push));
-      return {
-        events,
-        push,
-        close() {
-          set.delete(push);
-          if (set.size === 0 && readers.get(runId) === set) readers.delete(runId);
-        },
-      };
+      const { push, batches } = createEventQueue();
+      return { batches, push, close: tap(runId, push) };
     },
     emitterOf: (runId) => (event) => {
       for (const push of readers.get(runId) ?? []) push(event);

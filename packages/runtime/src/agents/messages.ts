@@ -39,8 +39,8 @@ export function toMessages(value: unknown): ChatMessage[] {
  * dropped: a provider refuses them, and calls the box ran come back from clients exactly so. Results stand directly
  * after their calls, whatever was put between.
  */
-export function pairToolCalls(given: readonly (ChatMessage & { id?: string })[]): ChatMessage[] {
-  const plain = given.map(({ id: _id, ...message }) => message as ChatMessage);
+export function pairToolCalls(given: readonly (ChatMessage & { id?: string; reasoning?: string })[]): ChatMessage[] {
+  const plain = given.map(({ id: _id, reasoning: _kept, ...message }) => message as ChatMessage);
   return plain.flatMap((message, index): ChatMessage[] => {
     if (message.role === 'tool') return [];
     if (message.role !== 'assistant') return [message];

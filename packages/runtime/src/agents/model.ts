@@ -1,11 +1,18 @@
+import { setTimeout as wait } from 'node:timers/promises';
 import type OpenAI from 'openai';
-import { BoxError } from '../errors.ts';
+import type { ClientOptions } from 'openai';
 import type { ProviderSettings } from '../provider/provider.ts';
 import type { Usage } from '../wires/events.ts';
 import { NO_USAGE } from '../wires/events.ts';
 import type { ChatMessage, ToolCall } from './messages.ts';
+import { createBreather } from './breather.ts';
+import { toDelta } from './provider-delta.ts';
+import { brokenOff, retryDelay, timedOut, toProviderError } from './provider-error.ts';
+import { readProvider } from './provider-stream.ts';
+import type { ProviderChunk } from './provider-stream.ts';
 import { createReplyParts } from './reply.ts';
 import type { ReplyOptions } from './reply.ts';
+import { toResponseFormat } from './response-format.ts';
 
 export interface ModelTool {
   name: string;
@@ -19,6 +26,10 @@ export interface ModelRequest {
   tools: ModelTool[];
   /** Passed on to the provider as they came: temperature, top_p, max_tokens, stop, seed, response_format, … */
   parameters: Record<string, unknown>;
+  /** JSON Schema of the answer. */
+  outputSchema?: Record<string, unknown>;
+  /** Milliseconds the whole call may take. Default: 10 minutes. */
+  timeout?: number;
 }
 
 /** One finished model call. */
@@ -33,21 +44,6 @@ export interface ModelReply {
 /** Calls the provider, telling every part of its reply as it comes. Throws a ProviderError with the provider's status. */
 export type CallModel = (request: ModelRequest, reply: ReplyOptions, signal: AbortSignal) => Promise<ModelReply>;
 
-/** The provider answered with an error, or did not answer. */
-export class ProviderError extends Error {
-  override readonly name = 'ProviderError';
-  readonly code: string;
-  readonly status: number;
-  readonly fatal = true;
-
-  /** @param retryAfter seconds the provider asks to wait; kept in `cause`, the member of an error the journal keeps */
-  constructor(status: number, code: string, message: string, retryAfter?: number) {
-    super(message, retryAfter === undefined ? undefined : { cause: { retryAfter } });
-    this.status = status;
-    this.code = code;
-  }
-}
-
 /** The client of one process: connections are reused, the SDK is loaded at the first call. */
 export function createModelClient(getProvider: () => Promise<ProviderSettings>): CallModel {
   const clients = new Map<string, Promise<OpenAI>>();
@@ -55,104 +51,109 @@ export function createModelClient(getProvider: () => Promise<ProviderSettings>):
     const key = `${provider.baseUrl} ${provider.apiKey ?? ''}`;
     const known = clients.get(key);
     if (known) return known;
-    const created = import('openai').then(
-      ({ OpenAI: Client }) =>
-        new Client({ baseURL: provider.baseUrl, apiKey: provider.apiKey ?? 'none', maxRetries: 2 }),
-    );
+    const created = import('openai').then(({ OpenAI: Client }) => new Client(toClientOptions(provider)));
     clients.set(key, created);
     return created;
   };
   return async (request, reply, signal) => {
     const client = await clientFor(await getProvider());
+    const { timeout = DEFAULT_TIMEOUT_MS } = request;
+    const deadline = new AbortController();
+    const timer = setTimeout(() => deadline.abort(timedOut(timeout)), timeout);
+    const either = AbortSignal.any([signal, deadline.signal]);
     try {
-      const stream = await client.chat.completions.create(toBody(request), { signal });
-      return await readReply(stream, reply);
+      return await readReply(await send(client, request, either), reply);
     } catch (error) {
-      throw signal.aborted ? signal.reason : toProviderError(error);
+      throw either.aborted ? either.reason : toProviderError(error);
+    } finally {
+      clearTimeout(timer);
     }
   };
 }
 
 // --- internal ---
 
-type Chunk = OpenAI.Chat.Completions.ChatCompletionChunk;
-type Delta = Chunk['choices'][number]['delta'] & { reasoning_content?: unknown; reasoning?: unknown };
+const DEFAULT_TIMEOUT_MS = 600_000;
 
-function toBody(request: ModelRequest): OpenAI.Chat.Completions.ChatCompletionCreateParamsStreaming {
+/** The environment's variables of the SDK are somebody else's; the retries are ours, and so is the deadline. */
+function toClientOptions({ baseUrl, apiKey }: ProviderSettings): ClientOptions {
+  return {
+    baseURL: baseUrl,
+    apiKey: apiKey ?? 'none',
+    ...(apiKey === undefined ? { defaultHeaders: { authorization: null } } : {}),
+    organization: null,
+    project: null,
+    webhookSecret: null,
+    logLevel: 'off',
+    maxRetries: 0,
+    timeout: LONGEST_TIMER_MS,
+  };
+}
+
+const LONGEST_TIMER_MS = 2_147_483_647;
+
+/** The head of the answer. What comes after it is never asked for again. */
+async function send(client: OpenAI, request: ModelRequest, signal: AbortSignal): Promise<Response> {
+  const body = toBody(request);
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await client.chat.completions.create(body, { signal }).asResponse();
+    } catch (error) {
+      const delay = signal.aborted ? undefined : retryDelay(error, attempt);
+      if (delay === undefined) throw error;
+      await wait(delay, undefined, { signal });
+    }
+  }
+}
+
+type Body = OpenAI.Chat.Completions.ChatCompletionCreateParamsStreaming;
+
+function toBody(request: ModelRequest): Body {
   const tools = request.tools.map(({ name, description, parameters }) => ({
     type: 'function' as const,
     function: { name, description, parameters },
   }));
+  const { tool_choice, parallel_tool_calls, ...parameters } = request.parameters as Partial<Body>;
+  // Without tools a provider refuses what is said about them.
+  const aboutTools = tools.length > 0 ? { tools, tool_choice, parallel_tool_calls } : {};
   return {
-    ...request.parameters,
+    ...(request.outputSchema ? { response_format: toResponseFormat(request.outputSchema) as never } : {}),
+    ...parameters,
     model: request.model,
     messages: request.messages as OpenAI.Chat.Completions.ChatCompletionMessageParam[],
-    ...(tools.length > 0 ? { tools } : {}),
+    ...aboutTools,
     stream: true,
     stream_options: { include_usage: true },
   };
 }
 
-/** Collects a streamed reply. An answer that breaks off is a failure, never a short answer. */
-async function readReply(stream: AsyncIterable<Chunk>, options: ReplyOptions): Promise<ModelReply> {
+/** Collects a reply. An answer that breaks off is a failure, never a short answer. */
+async function readReply(response: Response, options: ReplyOptions): Promise<ModelReply> {
   const parts = createReplyParts(options);
+  const turns = createBreather();
   let finishReason: string | undefined;
-  let usage = NO_USAGE;
+  let usage: Usage = NO_USAGE;
+  const read = (chunk: ProviderChunk): void => {
+    if (chunk.error) throw brokenOff(chunk.error);
+    const delta = toDelta(chunk);
+    if (delta.reasoning !== '') parts.reasoning(delta.reasoning);
+    if (delta.text !== '') parts.text(delta.text);
+    for (const call of delta.tools) parts.tool(call);
+    finishReason = delta.finishReason ?? finishReason;
+    usage = delta.usage ?? usage;
+  };
   try {
-    for await (const chunk of stream) {
-      if (chunk.usage) usage = toUsage(chunk.usage);
-      const choice = chunk.choices?.[0];
-      if (!choice) continue;
-      const delta = (choice.delta ?? {}) as Delta;
-      const reasoning = delta.reasoning_content ?? delta.reasoning;
-      if (typeof reasoning === 'string' && reasoning !== '') parts.reasoning(reasoning);
-      if (typeof delta.content === 'string' && delta.content !== '') parts.text(delta.content);
-      for (const call of delta.tool_calls ?? []) parts.tool(call);
-      if (choice.finish_reason) finishReason = choice.finish_reason;
+    const batches = readProvider(response);
+    let next = await batches.next();
+    for (; !next.done; next = await batches.next()) {
+      for (const chunk of next.value) read(chunk);
+      await turns.breathe();
     }
-    if (finishReason === undefined) throw new Error('The answer broke off without a finish reason.');
+    if (finishReason === undefined && !(next.value.isWhole && parts.hasAny))
+      throw new Error('The answer broke off without a finish reason.');
   } finally {
     parts.close();
   }
-  return { ...parts.close(), finishReason, usage };
-}
-
-function toUsage(usage: OpenAI.CompletionUsage): Usage {
-  return {
-    inputTokens: usage.prompt_tokens ?? 0,
-    outputTokens: usage.completion_tokens ?? 0,
-    cacheReadTokens: usage.prompt_tokens_details?.cached_tokens ?? 0,
-    cacheWriteTokens: 0,
-    reasoningTokens: usage.completion_tokens_details?.reasoning_tokens ?? 0,
-  };
-}
-
-/** What of the provider's status is the caller's to know: its own request, or trouble that passes. The rest is 502. */
-const TOLD_STATUSES = new Set([400, 413, 422, 429]);
-
-/** Tells the message of a provider's error object and nothing else of what the address answered: it may be anyone's. */
-function toProviderError(error: unknown): unknown {
-  if (error instanceof BoxError) return error;
-  const { status, code, error: body, message, headers } = error as Failure;
-  const told = typeof body?.message === 'string' ? body.message : undefined;
-  if (typeof status !== 'number')
-    return new ProviderError(502, DEFAULT_CODE, `The model provider failed: ${told ?? String(message ?? error)}`);
-  const retryAfter = headers?.get('retry-after') ?? undefined;
-  return new ProviderError(
-    TOLD_STATUSES.has(status) || (status >= 500 && status <= 599) ? status : 502,
-    typeof code === 'string' ? code : DEFAULT_CODE,
-    `The model provider answered ${status}: ${told ?? 'no message.'}`,
-    retryAfter !== undefined && /^\d{1,6}$/.test(retryAfter) ? Number(retryAfter) : undefined,
-  );
-}
-
-const DEFAULT_CODE = 'model_provider_failed';
-
-/** An error of the SDK, as far as it is read. */
-interface Failure {
-  status?: unknown;
-  code?: unknown;
-  message?: unknown;
-  error?: { message?: unknown };
-  headers?: Headers;
+  const reply = parts.close();
+  return { ...reply, finishReason: finishReason ?? (reply.toolCalls.length > 0 ? 'tool_calls' : 'stop'), usage };
 }

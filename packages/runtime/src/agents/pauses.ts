@@ -3,7 +3,8 @@ import type { ApprovalAnswer } from '../engine/approval.ts';
 import type { Interrupt } from '../wires/events.ts';
 import type { InterruptPolicy } from './definition.ts';
 import type { ToolCall } from './messages.ts';
-import { answerCall, failed, parseArguments, runCall } from './run-call.ts';
+import { runCall } from './run-call.ts';
+import { answerCall, failed, parseArguments } from './tool-answer.ts';
 import type { ConversationMessage } from './turn-input.ts';
 import type { Turn } from './turn.ts';
 
@@ -21,36 +22,45 @@ export function needsPerson(turn: Turn, call: ToolCall): boolean {
   return turn.options.toolset.find(call.name)?.interrupt !== undefined && parseArguments(call.arguments).ok;
 }
 
-/** Asks a person, ends the answer to the client once every call of the reply has asked, and does what was decided. */
-export async function askAndRun(turn: Turn, call: ToolCall, calls: readonly ToolCall[]): Promise<ConversationMessage> {
+/** Asks a person, and does what was decided. The turn ends the answer to the client in between. */
+export async function askAndRun(turn: Turn, call: ToolCall): Promise<ConversationMessage> {
   const { execution, options } = turn;
   const policy: Partial<InterruptPolicy> = options.toolset.find(call.name)?.interrupt ?? {};
   const { allow = [], timeout, fallback } = policy;
   const parsed = parseArguments(call.arguments);
   const args = parsed.ok ? parsed.value : {};
-  const title = `Run "${call.name}"?`;
   const detail: ToolPause = { source: 'tool', agent: options.agent.name, tool: call.name, callId: call.id, allow };
+  const request = { title: `Run "${call.name}"?`, payload: { tool: call.name, arguments: args }, detail };
   const asked = askPerson(execution, {
-    title,
-    payload: { tool: call.name, arguments: args },
-    detail,
+    ...request,
     ...(timeout === undefined ? {} : { timeout }),
     ...(fallback === undefined ? {} : { fallback }),
   });
-  const interrupt: Interrupt = {
-    id: asked.token,
-    callId: call.id,
-    name: call.name,
-    args,
+  turn.interrupt(toInterrupt(asked.token, { ...request, ...detail, expiresAt: asked.expiresAt }));
+  const answer = await asked.answer;
+  turn.decided();
+  if (!answer.approved) return answerCall(turn, call, failed(toRefusal(call, answer)));
+  return runCall(turn, answer.input === null ? call : { ...call, arguments: JSON.stringify(answer.input) });
+}
+
+/** What an approval keeps of a tool that waits, as the client is told. */
+export function toInterrupt(id: string, { title, payload, callId, tool, allow, expiresAt }: KeptPause): Interrupt {
+  return {
+    id,
+    callId,
+    name: tool,
+    args: payload.arguments,
     message: title,
     allow,
     responseSchema: toResponseSchema(allow),
-    ...(asked.expiresAt === null ? {} : { expiresAt: asked.expiresAt }),
+    ...(expiresAt == null ? {} : { expiresAt }),
   };
-  turn.interrupt(interrupt, calls.filter((other) => needsPerson(turn, other)).length);
-  const answer = await asked.answer;
-  if (!answer.approved) return answerCall(turn, call, failed(toRefusal(call, answer)));
-  return runCall(turn, answer.input === null ? call : { ...call, arguments: JSON.stringify(answer.input) });
+}
+
+export interface KeptPause extends ToolPause {
+  title: string;
+  payload: { tool: string; arguments: unknown };
+  expiresAt?: number | null;
 }
 
 // --- internal ---
@@ -63,14 +73,18 @@ function toRefusal({ name }: ToolCall, { by, note, timedOut }: ApprovalAnswer): 
 
 /** A decision, as the approval takes it. */
 function toResponseSchema(allow: InterruptPolicy['allow']): Record<string, unknown> {
-  const decisions = ['approve', 'reject'].filter((decision) => allow.includes(decision as 'approve'));
   return {
     type: 'object',
     properties: {
-      decision: { type: 'string', enum: decisions },
+      decision: { type: 'string', enum: [...allow] },
       note: { type: 'string' },
       ...(allow.includes('edit')
-        ? { input: { type: 'object', description: 'Arguments to run the tool with instead' } }
+        ? {
+            input: {
+              type: 'object',
+              description: 'Arguments to run the tool with instead, where the decision is "edit"',
+            },
+          }
         : {}),
     },
     required: ['decision'],

@@ -2,7 +2,8 @@ import type OpenAI from 'openai';
 import type { Emit, Executor } from '../wires/events.ts';
 import type { ToolCall } from './messages.ts';
 
-type ToolDelta = OpenAI.Chat.Completions.ChatCompletionChunk.Choice.Delta.ToolCall;
+/** A fragment of a tool call, with as much as the provider says. */
+export type ToolDelta = Partial<OpenAI.Chat.Completions.ChatCompletionChunk.Choice.Delta.ToolCall>;
 
 export interface ReplyOptions {
   emit: Emit;
@@ -18,6 +19,8 @@ export interface ReplyParts {
   text(text: string): void;
   reasoning(text: string): void;
   tool(delta: ToolDelta): void;
+  /** Something was said. */
+  readonly hasAny: boolean;
   /** Ends what is open and answers the whole. */
   close(): { content: string; reasoning: string; toolCalls: ToolCall[] };
 }
@@ -69,6 +72,9 @@ export function createReplyParts(options: ReplyOptions): ReplyParts {
       part.name ||= delta.function?.name ?? '';
       append(part, delta.function?.arguments ?? '');
     },
+    get hasAny() {
+      return parts.length > 0;
+    },
     close() {
       advance(true);
       const textOf = (kind: Part['kind']) => parts.map((part) => (part.kind === kind ? part.value : '')).join('');
@@ -96,9 +102,14 @@ interface Part {
 
 /** The call a fragment belongs to. Some providers number every call 0, others number none: a new id with a name is a new call. */
 function findCall(delta: ToolDelta, parts: readonly Part[], byIndex: Map<number, Part>): Part | undefined {
-  const numbered = typeof delta.index === 'number';
-  const known = numbered ? byIndex.get(delta.index) : parts.findLast(({ kind }) => kind === 'tool');
-  const begins = Boolean(delta.id) && Boolean(delta.function?.name) && delta.id !== known?.givenId;
+  const { index } = delta;
+  const numbered = index !== undefined;
+  const known = numbered ? byIndex.get(index) : parts.findLast(({ kind }) => kind === 'tool');
+  const named = Boolean(delta.function?.name);
+  // Without an id and a number, a name says that another call begins, once the one before is whole.
+  const begins = delta.id
+    ? named && delta.id !== known?.givenId
+    : named && !numbered && known !== undefined && isWhole(known);
   return begins ? undefined : known;
 }
 

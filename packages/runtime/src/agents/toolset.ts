@@ -1,6 +1,7 @@
 import { BoxError } from '../errors.ts';
 import { toJsonSchema } from '../schema/schema.ts';
 import type { Executor } from '../wires/events.ts';
+import { listBuiltins } from './builtin/builtins.ts';
 import type { DeepAgentDefinition, InterruptPolicy, Tool, ToolContext } from './definition.ts';
 import { toInterruptPolicy } from './definition.ts';
 import type { ModelTool } from './model.ts';
@@ -8,13 +9,14 @@ import type { ClientTool } from './turn-input.ts';
 import type { TurnState } from './turn-state.ts';
 
 /** A tool of the box, by how it is run. */
-export type BoxTool = AuthorTool | StateTool;
+export type BoxTool = AuthorTool | StateTool | ReadTool | TaskTool;
 
 /** Runs as a recorded step. */
 export interface AuthorTool {
   kind: 'tool';
   model: ModelTool;
-  inputSchema: Tool['inputSchema'];
+  /** Absent: whoever runs it checks the arguments. */
+  inputSchema?: Tool['inputSchema'];
   execute(input: unknown, context: ToolContext): unknown;
   interrupt?: InterruptPolicy | undefined;
 }
@@ -24,6 +26,22 @@ export interface StateTool {
   kind: 'state';
   model: ModelTool;
   apply(args: unknown, state: TurnState): StateAnswer;
+  interrupt?: InterruptPolicy | undefined;
+}
+
+/** Looks at what the agent keeps. Runs as a recorded step, so it may take its time and need not answer the same again. */
+export interface ReadTool {
+  kind: 'read';
+  model: ModelTool;
+  read(args: unknown, state: TurnState): StateAnswer;
+  interrupt?: InterruptPolicy | undefined;
+}
+
+/** Has another agent do something, as a run below this one. */
+export interface TaskTool {
+  kind: 'task';
+  model: ModelTool;
+  parse(args: unknown): { ok: true; agent: string; message: string } | { ok: false; reason: string };
   interrupt?: InterruptPolicy | undefined;
 }
 
@@ -44,7 +62,7 @@ export interface Toolset {
 
 /** The tools an agent brings to every turn. */
 export async function toBoxTools(agent: DeepAgentDefinition): Promise<BoxTool[]> {
-  return Promise.all(
+  const own = await Promise.all(
     Object.entries(agent.tools ?? {}).map(async ([name, tool]): Promise<BoxTool> => {
       const { $schema: _dropped, ...parameters } = await toJsonSchema(tool.inputSchema, 'input');
       return {
@@ -56,6 +74,7 @@ export async function toBoxTools(agent: DeepAgentDefinition): Promise<BoxTool[]>
       };
     }),
   );
+  return [...own, ...(await listBuiltins(agent))];
 }
 
 /** Throws `invalid_request` when a tool of the client has the name of one of the box. */

@@ -1,7 +1,18 @@
 import type { ChatMessage } from './messages.ts';
 
 /** A message of a conversation, as the box keeps it. Ids are stable: a client that replays them is recognised. */
-export type ConversationMessage = ChatMessage & { id: string };
+export type ConversationMessage = ChatMessage & {
+  id: string;
+  /** What the model thought before it said this. Kept for people to read, and never sent to a provider. */
+  reasoning?: string;
+};
+
+/** What stands for the older messages of a conversation when the model is called. The messages themselves stay. */
+export interface ConversationSummary {
+  text: string;
+  /** The id of the last message it stands for. */
+  upTo: string;
+}
 
 /** A tool the client runs itself. */
 export interface ClientTool {
@@ -25,4 +36,6 @@ export interface TurnInput {
   session?: { id: string; cutAfter?: string | null };
   /** The answer is an object of this JSON Schema. */
   outputSchema?: Record<string, unknown>;
+  /** How many turns stand above this one. Absent: none. */
+  depth?: number;
 }

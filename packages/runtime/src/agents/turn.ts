@@ -1,4 +1,5 @@
 import type { RunAction } from '../engine/call.ts';
+import { parseDuration } from '../engine/duration.ts';
 import type { RunHandle } from '../engine/handle.ts';
 import { bodyOf } from '../engine/hook.ts';
 import type { StepKind, Tokens } from '../engine/journal.ts';
@@ -6,27 +7,42 @@ import { encode } from '../engine/serialize.ts';
 import { ONCE } from '../engine/step.ts';
 import type { Emit, FinishReason, Interrupt, TurnEvent, Usage } from '../wires/events.ts';
 import { NO_USAGE } from '../wires/events.ts';
+import { compact, toNote, toPast } from './compaction.ts';
+import type { Past, SummaryRequest } from './compaction.ts';
+import { compactionLimit, estimateTokens } from './context-size.ts';
+import type { ContextOptions } from './context-size.ts';
 import type { ChatMessage } from './messages.ts';
 import { pairToolCalls, toAssistantMessage } from './messages.ts';
 import type { CallModel, ModelReply } from './model.ts';
 import { askAndRun, needsPerson } from './pauses.ts';
+import { outputInvalid, toRepair } from './output.ts';
+import type { CheckedOutput, OutputRule } from './output.ts';
 import { createReplyParts } from './reply.ts';
 import { runCall } from './run-call.ts';
 import type { Toolset } from './toolset.ts';
-import type { ConversationMessage, TurnInput } from './turn-input.ts';
+import type { ConversationMessage, ConversationSummary, TurnInput } from './turn-input.ts';
 import type { TurnState } from './turn-state.ts';
 
 export interface TurnOptions {
-  agent: { name: string; maxSteps?: number | undefined };
+  agent: {
+    name: string;
+    maxSteps?: number | undefined;
+    timeout?: number | string | undefined;
+    context?: ContextOptions | undefined;
+  };
   input: TurnInput;
   /** The agent's own instructions, before the client's. */
   instructions: string | undefined;
   /** What the conversation was before this turn. */
   history: readonly ConversationMessage[];
+  /** Of the first of them. */
+  summary?: ConversationSummary | undefined;
   state: TurnState;
   toolset: Toolset;
   callModel: CallModel;
   emit: Emit;
+  /** The answer is JSON of this kind. Absent: any text. */
+  output?: OutputRule;
   /** Keeps what the turn added. Repeated after a crash: it must do nothing the second time. */
   save?(added: TurnAdded): Promise<void>;
 }
@@ -35,6 +51,8 @@ export interface TurnAdded {
   messages: ConversationMessage[];
   state: TurnState;
   usage: Usage;
+  /** Where this turn made one. */
+  summary?: ConversationSummary;
 }
 
 /** What the run records as its output. */
@@ -42,6 +60,8 @@ export interface TurnOutput {
   content: string;
   finishReason: FinishReason;
   steps: number;
+  /** The answer by its schema, where it has one. */
+  output?: unknown;
 }
 
 const DEFAULT_MAX_STEPS = 40;
@@ -64,12 +84,23 @@ export async function runTurn(options: TurnOptions): Promise<TurnOutput> {
   const maxSteps = options.agent.maxSteps ?? DEFAULT_MAX_STEPS;
   for (let step = 1; step <= maxSteps; step++) {
     const reply = await turn.callModel(step);
-    if (reply.toolCalls.length === 0) return turn.end(reply.content, toFinishReason(reply.finishReason), step);
-    const isForClient = await turn.runTools(reply);
+    const isAnswer = reply.toolCalls.length === 0;
+    if (isAnswer && !options.output) return turn.end(reply.content, toFinishReason(reply.finishReason), step);
+    if (isAnswer && options.output) {
+      const checked = await turn.checkOutput(reply, options.output);
+      if (checked.ok)
+        return turn.end(checked.text, toFinishReason(reply.finishReason), step, { output: checked.value });
+    }
+    const isForClient = !isAnswer && (await turn.runTools(reply));
     if (isForClient) return turn.end(reply.content, 'tool_calls', step);
     turn.tell({ type: 'step.end', step });
   }
   return turn.stop(maxSteps);
+}
+
+/** The id of the n-th message, from 1, that a turn makes. */
+export function messageIdOf(runId: string, n: number): string {
+  return `msg_${runId.replaceAll('-', '')}_${n}`;
 }
 
 /** One turn while it runs. */
@@ -77,27 +108,32 @@ export class Turn {
   readonly options: TurnOptions;
   readonly execution: RunHandle;
   /** What the model is shown. */
-  readonly #messages: ChatMessage[];
+  #messages: ChatMessage[];
+  #past: Past;
+  #mayCompact = true;
   /** What the conversation gets. */
   readonly #added: ConversationMessage[];
   readonly #callIds: Set<string>;
   #state: TurnState;
   #usage = NO_USAGE;
   #replies = 0;
-  #asked = 0;
+  /** What had been used at the last pause: its answer has told that. */
+  #usageTold = NO_USAGE;
+  /** Calls a person has not decided about. */
+  #undecided = 0;
+  #repairs = 0;
   /** How many of the messages the journal has. */
   #told: number;
 
   constructor(options: TurnOptions) {
-    const { input, history, instructions } = options;
+    const { input, history, summary } = options;
     this.options = options;
     this.execution = bodyOf('runTurn');
-    const system = [instructions, ...input.system].filter(Boolean).join('\n\n');
-    const conversation = pairToolCalls([...history, ...input.messages]);
-    this.#messages = system === '' ? conversation : [{ role: 'system', content: system }, ...conversation];
-    this.#told = this.#messages.length;
     this.#added = [...input.messages];
-    this.#callIds = new Set(conversation.flatMap(callIdsOf));
+    this.#past = toPast(history, summary);
+    this.#messages = this.#toMessages();
+    this.#told = this.#messages.length;
+    this.#callIds = new Set([...history, ...input.messages].flatMap(callIdsOf));
     this.#state = options.state;
   }
 
@@ -112,30 +148,44 @@ export class Turn {
   }
 
   async callModel(step: number): Promise<ModelReply> {
-    const { input, toolset, emit } = this.options;
+    const { input, toolset, output } = this.options;
     this.tell({ type: 'step.start', step });
+    await this.#makeRoom();
+    const { timeout } = this.options.agent;
     const request = {
       model: input.model,
       messages: [...this.#messages],
       tools: toolset.model,
-      parameters: input.parameters,
-      ...(input.outputSchema ? { outputSchema: input.outputSchema } : {}),
+      parameters: step === 1 ? input.parameters : withoutForcedCall(input.parameters),
+      ...(output ? { outputSchema: output.schema } : {}),
+      ...(timeout === undefined ? {} : { timeout: parseDuration(timeout) }),
     };
     const recorded = { model: input.model, from: this.#told, messages: this.#messages.slice(this.#told) };
     const reply = (await this.invoke('model', input.model, recorded, {
       name: 'model',
       run: ({ signal }) => {
-        // The signal is the run's own, and a body that is let go is never answered: its reader is told from here.
-        if (step === 1) signal.addEventListener('abort', () => emit(LET_GO), { once: true });
+        if (step === 1) this.#tellIfLetGo(signal);
         return this.options.callModel(request, this.#replyOptions(), signal);
       },
       tokensOf: (answer) => toTokens((answer as ModelReply).usage),
     })) as ModelReply;
     this.#told = this.#messages.length;
     this.#usage = addUsage(this.#usage, reply.usage);
-    this.tell({ type: 'usage', model: input.model, ...this.#usage });
-    this.#add(toAssistantMessage(reply, this.#nextMessageId()));
+    this.tell({ type: 'usage', model: input.model, ...subtractUsage(this.#usage, this.#usageTold) });
+    this.#add(withReasoning(toAssistantMessage(reply, this.#nextMessageId()), reply));
     return reply;
+  }
+
+  /** Checks an answer, and tells it when it fits. One that does not is asked for again, once. */
+  async checkOutput({ content }: ModelReply, rule: OutputRule): Promise<CheckedOutput> {
+    const run = () => rule.check(content);
+    const checked = (await this.invoke('step', 'output', { content }, { name: 'output', run })) as CheckedOutput;
+    const messageId = this.#added.at(-1)?.id ?? '';
+    if (checked.ok) this.#tellText(messageId, checked.text);
+    else if (this.#repairs > 0) throw outputInvalid(this.options.agent.name, checked.issues);
+    else this.#add({ id: `${messageId}-repair`, role: 'user', content: toRepair(checked.issues) });
+    if (!checked.ok) this.#repairs += 1;
+    return checked;
   }
 
   /** True: the client is to run what is left. */
@@ -145,10 +195,10 @@ export class Turn {
     const isForClient = own.length < toolCalls.length;
     // Without a session the answers of the box's own tools would be lost: the client brings back its own only.
     const runs = isForClient && !save ? [] : own;
-    const answers = await Promise.all(
-      runs.map((call) => (needsPerson(this, call) ? askAndRun(this, call, runs) : runCall(this, call))),
-    );
-    for (const answer of answers) this.#add(answer);
+    const isAsked = runs.map((call) => needsPerson(this, call));
+    const answers = runs.map((call, index) => (isAsked[index] ? askAndRun(this, call) : runCall(this, call)));
+    if (isAsked.includes(true)) this.#pauseAfter(answers.filter((_, index) => !isAsked[index]));
+    for (const answer of await Promise.all(answers)) this.#add(answer);
     return isForClient;
   }
 
@@ -164,18 +214,24 @@ export class Turn {
   /** The step budget is used up. */
   stop(steps: number): Promise<TurnOutput> {
     const content = `The turn stopped after ${steps} steps.`;
+    if (this.options.output) throw outputInvalid(this.options.agent.name, content);
     const messageId = this.#nextMessageId();
-    const parts = createReplyParts({ ...this.#replyOptions(), emit: (event) => this.tell(event), messageId });
-    parts.text(content);
-    parts.close();
+    this.#tellText(messageId, content);
     this.#add({ id: messageId, role: 'assistant', content });
     return this.end(content, 'stop', steps);
   }
 
-  async end(content: string, finishReason: FinishReason, steps: number): Promise<TurnOutput> {
+  async end(
+    content: string,
+    finishReason: FinishReason,
+    steps: number,
+    more: Pick<TurnOutput, 'output'> = {},
+  ): Promise<TurnOutput> {
     this.tell({ type: 'step.end', step: steps });
     const { save } = this.options;
-    const added = { messages: this.#added, state: this.#state, usage: this.#usage };
+    const { summary } = this.#past;
+    const isNew = summary !== undefined && summary !== this.options.summary;
+    const added = { messages: this.#added, state: this.#state, usage: this.#usage, ...(isNew ? { summary } : {}) };
     if (save)
       await this.invoke(
         'step',
@@ -183,7 +239,7 @@ export class Turn {
         { messages: added.messages.length },
         { name: 'session', run: () => save(added) },
       );
-    return { content, finishReason, steps };
+    return { content, finishReason, steps, ...more };
   }
 
   invoke(
@@ -200,23 +256,93 @@ export class Turn {
     });
   }
 
-  /** A call waits for a person. Once `all` of them do, nothing more is told until the first is decided. */
-  interrupt(interrupt: Interrupt, all: number): void {
+  /** A call waits for a person. */
+  interrupt(interrupt: Interrupt): void {
     this.tell({ type: 'interrupt', ...interrupt });
-    this.#asked += 1;
-    if (this.#asked % all === 0) this.tell({ type: 'finish', reason: 'interrupt' });
+    this.#undecided += 1;
+    this.#usageTold = this.#usage;
+  }
+
+  /** A person has decided about a call. */
+  decided(): void {
+    this.#undecided -= 1;
+  }
+
+  /** Ends the answer to the client once the calls that nobody decides about are done. */
+  #pauseAfter(others: readonly Promise<unknown>[]): void {
+    Promise.all(others).then(
+      () => this.#undecided > 0 && this.tell({ type: 'finish', reason: 'interrupt' }),
+      // A call never fails; a run that is let go does.
+      () => {},
+    );
+  }
+
+  #toMessages(): ChatMessage[] {
+    const { input, instructions } = this.options;
+    const system = [instructions, ...input.system, toNote(this.#past)].filter(Boolean).join('\n\n');
+    const conversation = pairToolCalls([...this.#past.messages, ...this.#added]);
+    return system === '' ? conversation : [{ role: 'system', content: system }, ...conversation];
+  }
+
+  /** Summarises older turns where the model would be shown too much. Without a summary it is shown all there is. */
+  async #makeRoom(): Promise<void> {
+    if (!this.#mayCompact || this.#past.messages.length === 0) return;
+    const { agent, toolset } = this.options;
+    const past = await compact(this.#past, {
+      limit: compactionLimit(agent.context),
+      size: estimateTokens([...this.#messages, ...toolset.model]),
+      summarise: (request) => this.#summarise(request),
+    });
+    if (past === this.#past) return;
+    const untold = this.#messages.length - this.#told;
+    this.#past = past;
+    this.#messages = this.#toMessages();
+    this.#told = this.#messages.length - untold;
+  }
+
+  async #summarise({ messages, count, upTo }: SummaryRequest): Promise<string | undefined> {
+    const { model } = this.options.input;
+    const options = { ...this.#replyOptions(), emit: () => {} };
+    const ask = { model, messages, tools: [], parameters: {} };
+    try {
+      const reply = (await this.invoke(
+        'model',
+        'compact',
+        { model, count, upTo },
+        {
+          name: 'compact',
+          run: ({ signal }) => {
+            this.#tellIfLetGo(signal);
+            return this.options.callModel(ask, options, signal);
+          },
+          tokensOf: (answer) => toTokens((answer as ModelReply).usage),
+        },
+      )) as ModelReply;
+      this.#usage = addUsage(this.#usage, reply.usage);
+      this.#mayCompact = reply.content !== '';
+      return reply.content;
+    } catch {
+      // The step says why. The turn itself may still fit.
+      this.#mayCompact = false;
+      return undefined;
+    }
+  }
+
+  /** The signal is the run's own, and a body that is let go is never answered: its reader is told from here. */
+  #tellIfLetGo(signal: AbortSignal): void {
+    signal.addEventListener('abort', () => isEnded(signal.reason) || this.options.emit(LET_GO), { once: true });
   }
 
   #add(message: ConversationMessage): void {
     for (const id of callIdsOf(message)) this.#callIds.add(id);
-    const { id: _id, ...plain } = message;
+    const { id: _id, reasoning: _kept, ...plain } = message;
     this.#messages.push(plain);
     this.#added.push(message);
   }
 
   /** The id of the assistant message that is being made. */
   #messageId(): string {
-    return `msg_${this.execution.run.runId.replaceAll('-', '')}_${this.#replies + 1}`;
+    return messageIdOf(this.execution.run.runId, this.#replies + 1);
   }
 
   #nextMessageId(): string {
@@ -225,8 +351,16 @@ export class Turn {
     return id;
   }
 
+  #tellText(messageId: string, text: string): void {
+    const parts = createReplyParts({ ...this.#replyOptions(), emit: (event) => this.tell(event), messageId });
+    parts.text(text);
+    parts.close();
+  }
+
   #replyOptions() {
-    const { emit, toolset } = this.options;
+    const { toolset, output } = this.options;
+    // What may yet be refused is not told: it could not be taken back.
+    const emit: Emit = output ? (event) => !isText(event) && this.options.emit(event) : this.options.emit;
     const uniqueId = (id: string): string => {
       let unique = id;
       for (let n = 2; this.#callIds.has(unique); n++) unique = `${id}_${n}`;
@@ -243,18 +377,41 @@ function callIdsOf(message: ChatMessage): string[] {
   return message.role === 'assistant' ? (message.tool_calls ?? []).map(({ id }) => id) : [];
 }
 
+/** A call that is asked for is asked for once: forced again after its result, the model would call for ever. */
+function withoutForcedCall({ tool_choice: choice, ...parameters }: TurnInput['parameters']): TurnInput['parameters'] {
+  return choice === 'none' ? { ...parameters, tool_choice: choice } : parameters;
+}
+
+function isText({ type }: TurnEvent): boolean {
+  return type.startsWith('text.');
+}
+
+function withReasoning(message: ConversationMessage, { reasoning }: ModelReply): ConversationMessage {
+  return reasoning === '' ? message : { ...message, reasoning };
+}
+
+/** Of a run that was ended in the journal, whose reader is told that. */
+function isEnded(reason: unknown): boolean {
+  const { code } = (reason ?? {}) as { code?: unknown };
+  return code === 'run_cancelled' || code === 'client_gone';
+}
+
 function toFinishReason(reason: string): FinishReason {
   return reason === 'length' || reason === 'content_filter' ? reason : 'stop';
 }
 
-function addUsage(a: Usage, b: Usage): Usage {
+function addUsage(a: Usage, b: Usage, sign: 1 | -1 = 1): Usage {
   return {
-    inputTokens: a.inputTokens + b.inputTokens,
-    outputTokens: a.outputTokens + b.outputTokens,
-    cacheReadTokens: a.cacheReadTokens + b.cacheReadTokens,
-    cacheWriteTokens: a.cacheWriteTokens + b.cacheWriteTokens,
-    reasoningTokens: a.reasoningTokens + b.reasoningTokens,
+    inputTokens: a.inputTokens + sign * b.inputTokens,
+    outputTokens: a.outputTokens + sign * b.outputTokens,
+    cacheReadTokens: a.cacheReadTokens + sign * b.cacheReadTokens,
+    cacheWriteTokens: a.cacheWriteTokens + sign * b.cacheWriteTokens,
+    reasoningTokens: a.reasoningTokens + sign * b.reasoningTokens,
   };
+}
+
+function subtractUsage(a: Usage, b: Usage): Usage {
+  return addUsage(a, b, -1);
 }
 
 function toTokens(usage: Usage): Tokens {

@@ -1,11 +1,14 @@
 import { z } from 'zod';
+import type { ToolPause } from '../agents/pauses.ts';
 import type { ApprovalEvent } from '../engine/approval.ts';
 import type { Engine } from '../engine/engine.ts';
-import type { HookEntry, HookFilter, HookRow, Journal, ResumeOptions } from '../engine/journal.ts';
+import type { HookEntry, HookFilter, HookPlace, HookRow, Journal, ResumeOptions } from '../engine/journal.ts';
 import { decode, digestOf, encode } from '../engine/serialize.ts';
 import { BoxError, idempotencyConflict } from '../errors.ts';
 import { toIso, toJsonValue } from '../runs/json-value.ts';
+import type { Issue } from '../schema/schema.ts';
 import { parseCursor, toCursor } from './cursor.ts';
+import { checkToolDecision } from './tool-decision.ts';
 
 export const ApprovalStatus = z.enum(['pending', 'approved', 'rejected', 'expired', 'cancelled']);
 export type ApprovalStatus = z.infer<typeof ApprovalStatus>;
@@ -31,6 +34,10 @@ export const Approval = z.object({
   decision: z.enum(['approve', 'reject']).nullable(),
   note: z.string().nullable(),
   decidedBy: z.string().nullable().describe('Null: undecided, or the time was up'),
+  allow: z
+    .array(z.enum(['approve', 'edit', 'reject']))
+    .nullable()
+    .describe('What may be decided about a tool call; null: all, and the input is for the workflow to read'),
   createdAt: z.iso.datetime(),
   expiresAt: z.iso.datetime().nullable(),
   audit: z.array(z.object({ at: z.iso.datetime(), action: z.string(), by: z.string().nullable() })),
@@ -60,11 +67,20 @@ export interface Approvals {
   /** Pending first, then the newest. Throws `invalid_cursor`. */
   list(filter: ApprovalFilter, page: { limit: number; cursor?: string }): Promise<ApprovalPage>;
   find(approvalId: string): Promise<Approval | undefined>;
-  /** Throws `already_decided` with the first decision, and `idempotency_conflict`. */
+  /** Throws `invalid_request` when this may not be decided, whether it has been decided before or not. */
+  check(approvalId: string, decision: Decision): Promise<void>;
+  /** Throws what `check` throws, `already_decided` with the first decision, and `idempotency_conflict`. */
   decide(approvalId: string, decision: Decision, decider: Decider): Promise<Approval>;
 }
 
-export function createApprovals({ journal, engine }: { journal: Journal; engine: Engine }): Approvals {
+export interface ApprovalsOptions {
+  journal: Journal;
+  engine: Engine;
+  /** What is wrong with arguments for a tool. */
+  checkArguments(agent: string, tool: string, args: unknown): Promise<Issue[]>;
+}
+
+export function createApprovals({ journal, engine, checkArguments }: ApprovalsOptions): Approvals {
   const { hooks } = journal;
   const find = async (approvalId: string): Promise<HookEntry | undefined> => {
     // An open hook first: a retry asks again under the id its run before had.
@@ -73,16 +89,39 @@ export function createApprovals({ journal, engine }: { journal: Journal; engine:
     const { token, runId } = hook;
     return (await hooks.listEntries({ kind: 'approval', token, runId }, { limit: 1 }))[0];
   };
+  const get = async (approvalId: string): Promise<HookEntry> => {
+    const entry = await find(approvalId);
+    if (!entry) throw new BoxError('approval_not_found', `There is no approval "${approvalId}".`);
+    return entry;
+  };
+  const check = async ({ hook }: HookEntry, decision: Decision): Promise<void> => {
+    const asked = readDetail(hook);
+    if (asked.source === 'tool') await checkToolDecision(asked, decision, checkArguments);
+  };
+  /** The next entries of these sources, up to `limit`. */
+  const listOf = async (
+    source: ApprovalSource | undefined,
+    filter: HookFilter,
+    page: { limit: number; after?: HookPlace },
+  ): Promise<HookEntry[]> => {
+    const found: HookEntry[] = [];
+    let { after } = page;
+    for (;;) {
+      const entries = await hooks.listEntries(filter, { limit: page.limit, ...(after ? { after } : {}) });
+      found.push(...entries.filter(({ hook }) => source === undefined || sourceOf(readDetail(hook)) === source));
+      if (entries.length < page.limit || found.length >= page.limit) return found.slice(0, page.limit);
+      after = entries.at(-1)?.hook;
+    }
+  };
   return {
-    async list({ status, source = 'workflow', runId }, { limit, cursor }) {
+    async list({ status, source, runId }, { limit, cursor }) {
       const start = cursor === undefined ? { part: 0 } : parseCursor(cursor);
-      if (source !== 'workflow') return { items: [], nextCursor: null };
       const parts = partsOf(status);
       const found: { part: number; entry: HookEntry }[] = [];
       for (let part = start.part; part < parts.length && found.length <= limit; part++) {
         const filter = { kind: 'approval', ...(runId === undefined ? {} : { runId }), ...parts[part] } as const;
         const after = part === start.part && start.after ? { after: start.after } : {};
-        const entries = await hooks.listEntries(filter, { limit: limit + 1 - found.length, ...after });
+        const entries = await listOf(source, filter, { limit: limit + 1 - found.length, ...after });
         found.push(...entries.map((entry) => ({ part, entry })));
       }
       const shown = found.slice(0, limit);
@@ -96,9 +135,12 @@ export function createApprovals({ journal, engine }: { journal: Journal; engine:
       const entry = await find(approvalId);
       return entry && toApproval(entry);
     },
-    async decide(approvalId, { decision, note = null, input = null }, { by, idempotencyKey: key }) {
-      const entry = await find(approvalId);
-      if (!entry) throw new BoxError('approval_not_found', `There is no approval "${approvalId}".`);
+    check: async (approvalId, decision) => check(await get(approvalId), decision),
+    async decide(approvalId, given, { by, idempotencyKey: key }) {
+      const entry = await get(approvalId);
+      // Who comes too late is told so, whatever they send.
+      if (!entry.first) await check(entry, given);
+      const { decision, note = null, input = null } = given;
       const event: ApprovalEvent = { decision, by, note, input, timedOut: false };
       const options: ResumeOptions = { verdict: VERDICTS[decision] };
       if (key !== undefined) options.idempotency = { key, digest: digestOf(encode({ decision, note, input }, 'body')) };
@@ -132,20 +174,33 @@ function partsOf(status: ApprovalStatus | undefined): Omit<HookFilter, 'kind'>[]
   return [status === 'cancelled' ? { isCancelled: true } : { verdict: status }];
 }
 
+/** What is kept with the hook: of a tool, what is asked of it too. */
+type Detail = { title: string; payload?: unknown; expiresAt?: number | null } & (
+  | ToolPause
+  | { source?: Exclude<ApprovalSource, 'tool'> }
+);
+
+function readDetail({ detail }: HookRow): Detail {
+  return decode(detail ?? '1[{}]') as Detail;
+}
+
+function sourceOf({ source = 'workflow' }: Detail): ApprovalSource {
+  return source;
+}
+
+function toAction(asked: Detail, { timedOut, decision, input }: ApprovalEvent): string {
+  if (timedOut) return 'expired';
+  return asked.source === 'tool' && decision === 'approve' && input !== null ? 'edit' : decision;
+}
+
 function toApproval({ hook, first, sessionId }: HookEntry): Approval {
-  const { title, payload, expiresAt } = decode(hook.detail ?? '1[{}]') as {
-    title: string;
-    payload?: unknown;
-    expiresAt?: number | null;
-  };
+  const asked = readDetail(hook);
+  const { title, payload, expiresAt } = asked;
   const answer = first && (decode(first.payload) as ApprovalEvent);
-  const decided =
-    first && answer
-      ? [{ at: toIso(first.at), action: answer.timedOut ? 'expired' : answer.decision, by: answer.by }]
-      : [];
+  const decided = first && answer ? [{ at: toIso(first.at), action: toAction(asked, answer), by: answer.by }] : [];
   return {
     approvalId: hook.token,
-    source: 'workflow',
+    source: sourceOf(asked),
     runId: hook.runId,
     sessionId,
     title,
@@ -154,6 +209,7 @@ function toApproval({ hook, first, sessionId }: HookEntry): Approval {
     decision: answer?.decision ?? null,
     note: answer?.note ?? null,
     decidedBy: answer?.by ?? null,
+    allow: asked.source === 'tool' ? [...asked.allow] : null,
     createdAt: toIso(hook.createdAt),
     expiresAt: expiresAt ? toIso(expiresAt) : null,
     audit: [{ at: toIso(hook.createdAt), action: 'asked', by: null }, ...decided],

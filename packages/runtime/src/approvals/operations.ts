@@ -33,6 +33,7 @@ export const getApproval = operation({
   permission: 'hitl:read',
   copilot: 'yes',
   cli: 'hitl get',
+  errors: ['approval_not_found'],
   input: z.strictObject({ id: z.string() }),
   output: Approval,
   async handle({ approvals }, { id }) {
@@ -52,11 +53,9 @@ export const decideApproval = operation({
   copilot: 'yes',
   cli: 'hitl approve',
   headers: IDEMPOTENCY_HEADER,
+  errors: ['approval_not_found', 'approval_closed', 'already_decided'],
   input: z.strictObject({ id: z.string(), ...Decision.shape, idempotencyKey: IdempotencyKey }),
   output: Approval,
-  handle: ({ approvals }, { id, idempotencyKey, ...decision }) =>
-    approvals.decide(id, decision, withoutUndefined({ by: DEV_CALLER, idempotencyKey })),
+  handle: ({ approvals }, { id, idempotencyKey, ...decision }, { caller }) =>
+    approvals.decide(id, decision, withoutUndefined({ by: caller.name, idempotencyKey })),
 });
-
-/** Dev has no identities: whoever calls is the owner. */
-const DEV_CALLER = 'owner';

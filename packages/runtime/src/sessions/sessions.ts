@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { and, asc, eq, gt, max, sql } from 'drizzle-orm';
-import type { ConversationMessage } from '../agents/turn-input.ts';
+import { and, asc, eq, gt, max, ne, sql } from 'drizzle-orm';
+import type { ConversationMessage, ConversationSummary } from '../agents/turn-input.ts';
 import type { TurnState } from '../agents/turn-state.ts';
 import type { Drizzle } from '../stores/drizzle.ts';
 import { sessionMessages, sessions, sessionTurns } from '../stores/schema.ts';
@@ -20,6 +20,8 @@ export interface SessionName {
 export interface Conversation {
   messages: ConversationMessage[];
   state: TurnState;
+  /** Of the first of the messages. */
+  summary?: ConversationSummary;
 }
 
 /** What one turn adds. */
@@ -29,6 +31,8 @@ export interface SessionTurn {
   messages: ConversationMessage[];
   state: TurnState;
   usage: Usage;
+  /** Replaces the one there is. */
+  summary?: ConversationSummary;
   /** Forgets what stands behind this message first; null: everything. */
   cutAfter?: string | null | undefined;
 }
@@ -39,12 +43,14 @@ export interface Sessions {
   idOf(agent: string, name: string): string;
   /** The id of the session, made if there is none: the same for the same agent and name. */
   open(session: SessionName): Promise<string>;
-  read(sessionId: string, cutAfter?: string | null): Promise<Conversation>;
-  /** Adds a turn, once: a repeat of the same run changes nothing. */
+  /** `beforeRun`: without what that turn has added, should it have been saved already. */
+  read(sessionId: string, cutAfter?: string | null, beforeRun?: string): Promise<Conversation>;
+  /** Adds a turn, once: a repeat of the same run changes nothing, and a session that was deleted gets nothing. */
   add(turn: SessionTurn): Promise<void>;
 }
 
-export function createSessions(db: Drizzle): Sessions {
+/** @param onChange told of a session that has a turn more */
+export function createSessions(db: Drizzle, onChange: (sessionId: string) => void = () => {}): Sessions {
   return {
     idOf: sessionIdOf,
     async open({ agent, name, kind }) {
@@ -52,18 +58,37 @@ export function createSessions(db: Drizzle): Sessions {
       await db.insert(sessions).values({ id, agent, name, kind }).onConflictDoNothing();
       return id;
     },
-    async read(sessionId, cutAfter) {
-      const [row] = await db.select({ state: sessions.state }).from(sessions).where(eq(sessions.id, sessionId));
+    async read(sessionId, cutAfter, beforeRun) {
+      const [row] = await db
+        .select({ state: sessions.state, summary: sessions.summary })
+        .from(sessions)
+        .where(eq(sessions.id, sessionId));
       const rows = await db
         .select({ message: sessionMessages.message })
         .from(sessionMessages)
-        .where(eq(sessionMessages.sessionId, sessionId))
+        .where(
+          and(eq(sessionMessages.sessionId, sessionId), beforeRun ? ne(sessionMessages.runId, beforeRun) : undefined),
+        )
         .orderBy(asc(sessionMessages.n));
-      const messages = rows.map(({ message }) => message);
-      return { messages: cut(messages, cutAfter), state: row?.state ?? {} };
+      const messages = cut(
+        rows.map(({ message }) => message),
+        cutAfter,
+      );
+      const state = row?.state ?? {};
+      const summary = row?.summary;
+      // A summary of what has been cut away stands for nothing.
+      return summary && messages.some(({ id }) => id === summary.upTo)
+        ? { messages, state, summary }
+        : { messages, state };
     },
-    async add({ sessionId, runId, messages, state, usage, cutAfter }) {
+    async add({ sessionId, runId, messages, state, usage, summary, cutAfter }) {
       await db.transaction(async (tx) => {
+        const [there] = await tx
+          .select({ id: sessions.id })
+          .from(sessions)
+          .where(eq(sessions.id, sessionId))
+          .for('update');
+        if (!there) return;
         const totalTokens = usage.inputTokens + usage.outputTokens;
         const [fresh] = await tx
           .insert(sessionTurns)
@@ -90,6 +115,7 @@ export function createSessions(db: Drizzle): Sessions {
           .update(sessions)
           .set({
             state,
+            ...(summary ? { summary } : {}),
             turns: sql`${sessions.turns} + 1`,
             inputTokens: sql`${sessions.inputTokens} + ${usage.inputTokens}`,
             outputTokens: sql`${sessions.outputTokens} + ${usage.outputTokens}`,
@@ -98,8 +124,16 @@ export function createSessions(db: Drizzle): Sessions {
           })
           .where(eq(sessions.id, sessionId));
       });
+      onChange(sessionId);
     },
   };
+}
+
+/** A session of an agent is found again by its name alone, whichever replica and wire asks. */
+export function sessionIdOf(agent: string, name: string): string {
+  const hex = createHash('sha256').update(`${agent}\0${name}`).digest('hex');
+  const variant = ((Number.parseInt(hex[16] ?? '0', 16) & 0x3) | 0x8).toString(16);
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-${variant}${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
 }
 
 // --- internal ---
@@ -121,11 +155,4 @@ async function forget(
     .where(and(eq(sessionMessages.sessionId, sessionId), eq(sessionMessages.id, cutAfter ?? '')));
   const kept = cutAfter === null ? -1 : (last?.n ?? -1);
   await tx.delete(sessionMessages).where(and(eq(sessionMessages.sessionId, sessionId), gt(sessionMessages.n, kept)));
-}
-
-/** A session of an agent is found again by its name alone, whichever replica and wire asks. */
-function sessionIdOf(agent: string, name: string): string {
-  const hex = createHash('sha256').update(`${agent}\0${name}`).digest('hex');
-  const variant = ((Number.parseInt(hex[16] ?? '0', 16) & 0x3) | 0x8).toString(16);
-  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-${variant}${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
 }

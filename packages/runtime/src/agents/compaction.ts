@@ -1,0 +1,126 @@
+import { estimateTokens } from './context-size.ts';
+import type { ChatMessage } from './messages.ts';
+import type { ConversationMessage, ConversationSummary } from './turn-input.ts';
+
+/** What a turn shows the model of the conversation before it. */
+export interface Past {
+  /** Of what is not shown. */
+  summary: ConversationSummary | undefined;
+  /** What came after that. */
+  messages: readonly ConversationMessage[];
+}
+
+export interface CompactionOptions {
+  /** Tokens at which there has to be room. */
+  limit: number;
+  /** Tokens of all the model is shown, the past included. */
+  size: number;
+  /** Undefined: no summary is to be had. */
+  summarise(request: SummaryRequest): Promise<string | undefined>;
+}
+
+/** A model call that answers a summary. */
+export interface SummaryRequest {
+  messages: ChatMessage[];
+  /** How many messages of the conversation it is about, and the last of them. */
+  count: number;
+  upTo: string;
+}
+
+export function toPast(history: readonly ConversationMessage[], summary: ConversationSummary | undefined): Past {
+  const last = summary === undefined ? -1 : history.findIndex(({ id }) => id === summary.upTo);
+  return last < 0 ? { summary: undefined, messages: history } : { summary, messages: history.slice(last + 1) };
+}
+
+/** What stands behind the instructions; undefined: nothing is left out. */
+export function toNote({ summary }: Past): string | undefined {
+  return summary && `What was said before, in short:\n${summary.text}`;
+}
+
+/**
+ * Summarises the older part of the past where the model would be shown more than the limit. Whole turns only, so that
+ * no tool call is parted from its result. Answers the past itself where nothing changes.
+ */
+export async function compact(past: Past, { limit, size, summarise }: CompactionOptions): Promise<Past> {
+  if (size <= limit || past.messages.length === 0) return past;
+  const others = size - estimateTokens(past.messages);
+  const kept = newestTurns(past.messages, limit * KEPT_SHARE - others);
+  const older = past.messages.slice(0, past.messages.length - kept.length);
+  if (older.length === 0) return past;
+  let { summary } = past;
+  for (const part of split(older, limit * PART_SHARE)) {
+    const upTo = part.at(-1)?.id ?? '';
+    const text = await summarise({ messages: toRequest(summary?.text, part), count: part.length, upTo });
+    if (!text) return past;
+    summary = { text, upTo };
+  }
+  return { summary, messages: kept };
+}
+
+// --- internal ---
+
+/** Of the limit: what may be there once room is made, and what one summary is made of. */
+const KEPT_SHARE = 0.5;
+const PART_SHARE = 0.75;
+
+const TASK =
+  'You are given a part of a conversation between a user and an assistant. Write a summary from which the assistant ' +
+  'can go on without having seen it: facts, names, numbers, decisions, what tools answered, what is still to be done. ' +
+  'Answer with the summary alone.';
+
+/** The last turns that fit. A turn begins with a message of the user. */
+function newestTurns(messages: readonly ConversationMessage[], room: number): readonly ConversationMessage[] {
+  let from = messages.length;
+  let used = 0;
+  for (let at = messages.length - 1; at >= 0; at--) {
+    const message = messages[at] as ConversationMessage;
+    used += estimateTokens([message]);
+    if (used > room) break;
+    if (message.role === 'user' && messages[at - 1]?.role !== 'user') from = at;
+  }
+  return messages.slice(from);
+}
+
+function split(messages: readonly ConversationMessage[], room: number): ConversationMessage[][] {
+  const parts: ConversationMessage[][] = [];
+  let left = 0;
+  for (const message of messages) {
+    const size = estimateTokens([message]);
+    if (size > left) {
+      parts.push([]);
+      left = room;
+    }
+    parts.at(-1)?.push(message);
+    left -= size;
+  }
+  return parts;
+}
+
+function toRequest(before: string | undefined, messages: readonly ConversationMessage[]): ChatMessage[] {
+  const said = messages.map(toLine).join('\n\n');
+  const content = before === undefined ? said : `Summary of what came before:\n${before}\n\n${said}`;
+  return [
+    { role: 'system', content: TASK },
+    { role: 'user', content },
+  ];
+}
+
+function toLine(message: ConversationMessage): string {
+  const text = toText(message.content);
+  if (message.role === 'tool') return `[tool result] ${text}`;
+  const calls = message.role === 'assistant' ? (message.tool_calls ?? []) : [];
+  const called = calls.map(({ function: { name, arguments: args } }) => `[calls ${name} ${args}]`);
+  return [`[${message.role}] ${text}`, ...called].join('\n');
+}
+
+/** What is no text is named: a summary cannot show it. */
+function toText(content: unknown): string {
+  if (typeof content === 'string') return content;
+  if (!Array.isArray(content)) return '';
+  return content
+    .map((part: unknown) => {
+      const { text, type } = (part ?? {}) as { text?: unknown; type?: unknown };
+      return typeof text === 'string' ? text : `[${String(type)}]`;
+    })
+    .join('\n');
+}

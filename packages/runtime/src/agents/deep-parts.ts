@@ -1,0 +1,111 @@
+import { isSchema } from '../schema/schema.ts';
+import type { DeepAgentDefinition } from './definition.ts';
+
+/** An agent that only the one which declares it can hand a task to. */
+export interface SubagentDefinition extends Pick<
+  DeepAgentDefinition,
+  | 'name'
+  | 'model'
+  | 'instructions'
+  | 'tools'
+  | 'interruptOn'
+  | 'maxSteps'
+  | 'timeout'
+  | 'planning'
+  | 'files'
+  | 'skills'
+  | 'mcpServers'
+> {
+  /** What it is for, one sentence the model reads. */
+  description: string;
+}
+
+/** What an agent can look up. */
+export interface Skill {
+  name: string;
+  /** When it is of use, one sentence: all the model sees before it reads the skill. */
+  description: string;
+  text: string;
+}
+
+/** Where a server of the Model Context Protocol is: at an address, or a program that is started here. */
+export type McpServer =
+  | { url: string; headers?: Record<string, string>; command?: undefined }
+  | { command: string; args?: string[]; env?: Record<string, string>; cwd?: string; url?: undefined };
+
+/** The built-in tools by the part of an agent that switches them on. */
+export const BUILT_IN_TOOLS = {
+  planning: ['write_todos'],
+  files: ['ls', 'read_file', 'write_file', 'edit_file', 'glob', 'grep'],
+  subagents: ['task'],
+  skills: ['read_skill'],
+} as const;
+
+/** The names of the built-in tools an agent has. */
+export function toolsOfParts(agent: DeepAgentDefinition): string[] {
+  return PARTS.filter((part) => isOn(agent[part])).flatMap((part) => [...BUILT_IN_TOOLS[part]]);
+}
+
+/** Throws a sentence when a part is wrong. */
+export function checkDeepParts(agent: DeepAgentDefinition): void {
+  for (const part of PARTS)
+    for (const name of isOn(agent[part]) ? BUILT_IN_TOOLS[part] : [])
+      if (Object.hasOwn(agent.tools ?? {}, name))
+        throw new TypeError(
+          `The tool "${name}" is a built-in one that "${part}" switches on. Give yours another name.`,
+        );
+  if (agent.output !== undefined && !isSchema(agent.output))
+    throw new TypeError('"output" is not a zod schema. Write: output: z.object({ ... }).');
+  const { subagents = [], skills = [], mcpServers = {} } = agent;
+  checkNames(subagents.map(checkSubagent), 'sub-agent');
+  checkNames(skills.map(checkSkill), 'skill');
+  for (const [name, server] of Object.entries(mcpServers)) checkServer(name, server);
+}
+
+// --- internal ---
+
+const PARTS = ['planning', 'files', 'subagents', 'skills'] as const;
+const NAME = /^[a-zA-Z0-9][a-zA-Z0-9_-]{0,63}$/;
+
+function isOn(part: unknown): boolean {
+  return Array.isArray(part) ? part.length > 0 : part === true;
+}
+
+function checkNames(names: readonly string[], what: string): void {
+  for (const [index, name] of names.entries()) {
+    if (!NAME.test(name))
+      throw new TypeError(`The ${what} name "${name}" is not usable. Use 1 to 64 letters, digits, "_" and "-".`);
+    if (names.indexOf(name) !== index)
+      throw new TypeError(`Two of its ${what}s are named "${name}". Give one of them another name.`);
+  }
+}
+
+function checkSubagent(subagent: string | SubagentDefinition): string {
+  if (typeof subagent === 'string') return subagent;
+  const { name, description } = subagent;
+  if (!isText(description))
+    throw new TypeError(`The sub-agent "${name}" needs a description: one sentence the model reads.`);
+  return name;
+}
+
+function checkSkill({ name, description, text }: Skill): string {
+  if (!isText(description))
+    throw new TypeError(`The skill "${name}" needs a description: one sentence the model reads.`);
+  if (!isText(text)) throw new TypeError(`The skill "${name}" has no text.`);
+  return name;
+}
+
+function checkServer(name: string, server: McpServer): void {
+  if (!NAME.test(name))
+    throw new TypeError(`The MCP server name "${name}" is not usable. Use 1 to 64 letters, digits, "_" and "-".`);
+  if (isText(server.command) === isText(server.url))
+    throw new TypeError(`The MCP server "${name}" needs a "url" or a "command", and not both.`);
+  if (server.url !== undefined && !/^https?:\/\//.test(server.url))
+    throw new TypeError(
+      `The MCP server "${name}" has the url "${server.url}". It must begin with http:// or https://.`,
+    );
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string' && value !== '';
+}

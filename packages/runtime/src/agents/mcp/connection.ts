@@ -1,0 +1,138 @@
+import type { CallToolResult, Client, Tool as McpTool } from '@modelcontextprotocol/client';
+import { runOutside } from '../../engine/context.ts';
+import type { McpServer } from '../deep-parts.ts';
+
+/** One server, connected when it is first asked for something and again when that connection was lost. */
+export interface McpConnection {
+  /** Its tools, asked for once per connection. `problem`: it cannot be reached, and these are what it had before. */
+  list(): Promise<{ tools: readonly McpTool[]; problem?: string }>;
+  /** Throws what is to be told of a call that failed. */
+  call(name: string, args: Record<string, unknown>, signal: AbortSignal): Promise<CallToolResult>;
+  close(): Promise<void>;
+}
+
+export function createMcpConnection(server: McpServer, onDown: (problem: string) => void): McpConnection {
+  let client: Promise<Client> | undefined;
+  let tools: readonly McpTool[] = [];
+  let isListed = false;
+  let down: { problem: string; until: number } | undefined;
+
+  const forget = async (): Promise<void> => {
+    const old = client;
+    client = undefined;
+    isListed = false;
+    await old?.then(
+      (open) => open.close(),
+      () => {},
+    );
+  };
+  const connect = (): Promise<Client> => {
+    const connecting = (client ??= runOutside(() =>
+      openClient(server, { onChange: () => (isListed = false), onClose }),
+    ));
+    connecting.catch(() => client === connecting && (client = undefined));
+    return connecting;
+  };
+  const onClose = (): void => {
+    client = undefined;
+    isListed = false;
+  };
+
+  return {
+    async list() {
+      if (isListed) return { tools };
+      if (down && performance.now() < down.until) return { tools, problem: down.problem };
+      try {
+        const open = await connect();
+        ({ tools } = await open.listTools(undefined, { timeout: CONNECT_MS }));
+        isListed = true;
+        down = undefined;
+        return { tools };
+      } catch (error) {
+        const problem = sentenceOf(error);
+        down = { problem, until: performance.now() + RETRY_MS };
+        onDown(problem);
+        await forget();
+        return { tools, problem };
+      }
+    },
+    async call(name, args, signal) {
+      try {
+        const open = await connect();
+        return await open.callTool({ name, arguments: args }, { signal, timeout: CALL_MS });
+      } catch (error) {
+        // Whatever it was: the next turn finds out anew whether the server is there.
+        if (!signal.aborted && !isAnswer(error)) await forget();
+        throw signal.aborted ? signal.reason : error;
+      }
+    },
+    close: forget,
+  };
+}
+
+// --- internal ---
+
+/** A turn waits so long for a server that does not answer, and the turns of the next seconds not at all. */
+const CONNECT_MS = 5_000;
+const RETRY_MS = 10_000;
+const CALL_MS = 300_000;
+const KEPT_STDERR = 400;
+
+interface Events {
+  onChange(): void;
+  onClose(): void;
+}
+
+async function openClient(server: McpServer, { onChange, onClose }: Events): Promise<Client> {
+  const { Client: McpClient } = await import('@modelcontextprotocol/client');
+  const client = new McpClient(
+    { name: 'svc', version: '1' },
+    {
+      versionNegotiation: { mode: server.url === undefined ? 'legacy' : 'auto' },
+      listChanged: { tools: { autoRefresh: false, onChanged: onChange } },
+    },
+  );
+  const { transport, said } = await toTransport(server);
+  // oxlint-disable-next-line unicorn/prefer-add-event-listener -- the client is no event target
+  client.onclose = onClose;
+  try {
+    await client.connect(transport, { timeout: CONNECT_MS });
+    return client;
+  } catch (error) {
+    await client.close().catch(() => {});
+    const words = said();
+    throw words === '' ? error : new Error(`${sentenceOf(error)} It said: ${words}`, { cause: error });
+  }
+}
+
+async function toTransport(server: McpServer) {
+  if (server.url !== undefined) {
+    const { StreamableHTTPClientTransport } = await import('@modelcontextprotocol/client');
+    const requestInit = { headers: server.headers ?? {} };
+    return { transport: new StreamableHTTPClientTransport(new URL(server.url), { requestInit }), said: () => '' };
+  }
+  const { StdioClientTransport, getDefaultEnvironment } = await import('@modelcontextprotocol/client/stdio');
+  const { command, args = [], cwd } = server;
+  const env = { ...getDefaultEnvironment(), ...server.env };
+  const transport = new StdioClientTransport({
+    command,
+    args,
+    env,
+    stderr: 'pipe',
+    ...(cwd === undefined ? {} : { cwd }),
+  });
+  let words = '';
+  transport.stderr?.on('data', (part: Buffer) => (words = (words + part.toString()).slice(-KEPT_STDERR)));
+  return { transport, said: () => words.trim() };
+}
+
+/** The server has answered, with an error of its own: it is there. */
+function isAnswer(error: unknown): boolean {
+  return typeof (error as { code?: unknown } | null)?.code === 'number';
+}
+
+function sentenceOf(error: unknown): string {
+  const { message, cause } = error as Error;
+  const why = cause instanceof Error && !message.includes(cause.message) ? ` (${cause.message})` : '';
+  return `${message}${why}`;
+}

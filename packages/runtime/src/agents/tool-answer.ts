@@ -1,0 +1,52 @@
+import type { ToolCall } from './messages.ts';
+import type { ConversationMessage } from './turn-input.ts';
+import type { Turn } from './turn.ts';
+
+/** What the model is told a tool answered. */
+export interface ToolAnswer {
+  content: string;
+  isError: boolean;
+}
+
+/** Records an answer that no tool gave, and tells it. */
+export async function answerCall(turn: Turn, call: ToolCall, answer: ToolAnswer): Promise<ConversationMessage> {
+  const recorded = (await turn.invoke('tool', `tool:${call.name}`, call, {
+    name: call.name,
+    run: () => {
+      tellResult(turn, call, { ...answer, durationMs: 0 });
+      return answer;
+    },
+  })) as ToolAnswer;
+  // What was recorded: should the state be another on a replay, what the model was told is not.
+  return toMessage(call, recorded);
+}
+
+export function failed(content: string): ToolAnswer {
+  return { content, isError: true };
+}
+
+/** The arguments as the model wrote them, parsed. */
+export function parseArguments(text: string): { ok: true; value: unknown } | { ok: false; reason: string } {
+  try {
+    return { ok: true, value: text.trim() === '' ? {} : JSON.parse(text) };
+  } catch (error) {
+    return { ok: false, reason: (error as Error).message };
+  }
+}
+
+/** The id of the tool message that carries the result of a call. */
+export function resultIdOf(callId: string): string {
+  return `${callId}-result`;
+}
+
+export function tellResult(turn: Turn, call: ToolCall, told: ToolAnswer & { durationMs: number }): void {
+  turn.options.emit({ type: 'tool.result', callId: call.id, messageId: resultIdOf(call.id), ...told });
+}
+
+export function toMessage(call: ToolCall, { content }: ToolAnswer): ConversationMessage {
+  return { id: resultIdOf(call.id), role: 'tool', content, tool_call_id: call.id };
+}
+
+export function notJson(call: ToolCall, reason: string): ToolAnswer {
+  return failed(`The arguments of "${call.name}" are not JSON: ${reason}`);
+}

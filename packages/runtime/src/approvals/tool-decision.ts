@@ -1,0 +1,27 @@
+import type { ToolPause } from '../agents/pauses.ts';
+import { BoxError } from '../errors.ts';
+import type { Decision } from './approvals.ts';
+
+type CheckArguments = (agent: string, tool: string, args: unknown) => Promise<{ path: unknown[]; message: string }[]>;
+
+/** Throws `invalid_request` when the tool does not allow the decision, or does not take the arguments it is given. */
+export async function checkToolDecision(
+  { agent, tool, allow }: ToolPause,
+  { decision, input }: Decision,
+  checkArguments: CheckArguments,
+): Promise<void> {
+  const isEdit = decision === 'approve' && input !== undefined && input !== null;
+  const wanted = isEdit ? 'edit' : decision;
+  if (!allow.includes(wanted))
+    throw new BoxError(
+      'invalid_request',
+      `A call of "${tool}" may not be decided with "${wanted}". Allowed: ${allow.join(', ') || 'nothing'}.`,
+      { details: { allow } },
+    );
+  if (!isEdit) return;
+  const issues = await checkArguments(agent, tool, input);
+  if (issues.length > 0)
+    throw new BoxError('invalid_request', `"${tool}" does not take these arguments. ${issues[0]?.message ?? ''}`, {
+      details: { issues },
+    });
+}

@@ -1,0 +1,220 @@
+import { and, asc, desc, eq, gt, inArray, lt, sql } from 'drizzle-orm';
+import type { Approvals } from '../approvals/approvals.ts';
+import type { Journal, RunRow } from '../engine/journal.ts';
+import { BoxError, invalidCursor } from '../errors.ts';
+import { parseIdCursor, toIdCursor } from '../operations/id-cursor.ts';
+import type { Drizzle } from '../stores/drizzle.ts';
+import { sessionMessages, sessions, sessionTurns } from '../stores/schema.ts';
+import { messagesOfRun } from './run-messages.ts';
+import { toSessionMessage } from './session.ts';
+import type { Session, SessionDetail, SessionTurn } from './session.ts';
+import { sessionIdOf } from './sessions.ts';
+
+export interface SessionPage<T> {
+  items: T[];
+  /** Pass it as `cursor` for the next page; null: there is none. */
+  nextCursor: string | null;
+}
+
+interface PageOf {
+  limit: number;
+  cursor?: string;
+}
+
+/** The conversations as people look at them. `id` is that of the session, or with `agent` what the client calls it. */
+export interface SessionHistory {
+  /** The last active first. Throws `invalid_cursor`. */
+  list(filter: { agent?: string }, page: PageOf): Promise<SessionPage<Session>>;
+  /** Throws `session_not_found`, as all of them do. */
+  get(id: string, agent?: string): Promise<SessionDetail>;
+  /** The finished turns with their messages, the first one first. */
+  turns(id: string, agent: string | undefined, page: PageOf): Promise<SessionPage<SessionTurn>>;
+  /** Deletes it with its turns, and the runs behind them. Throws `turn_in_progress` while one has not ended. */
+  remove(id: string, agent?: string): Promise<Session>;
+  /** The id of a session that is there. */
+  idOf(id: string, agent?: string): Promise<string>;
+  /** Up to `limit` sessions nothing has happened to for so many days; the longest first. */
+  listIdle(days: number, limit: number): Promise<string[]>;
+}
+
+export interface SessionHistoryOptions {
+  db: Drizzle;
+  journal: Pick<Journal, 'listRuns' | 'getRun' | 'deleteRun'>;
+  approvals: Pick<Approvals, 'list'>;
+  /** Told of a session that is gone. */
+  onRemove?(sessionId: string): void;
+}
+
+export function createSessionHistory(options: SessionHistoryOptions): SessionHistory {
+  const { db, journal, approvals } = options;
+
+  const find = async (id: string, agent?: string): Promise<SessionRow> => {
+    const byName = agent === undefined ? [] : [sessionIdOf(agent, id)];
+    const ids = UUID.test(id) ? [...byName, id.toLowerCase()] : byName;
+    const rows = ids.length === 0 ? [] : await db.select().from(sessions).where(inArray(sessions.id, ids));
+    // A client may call its session by what is the id of another: with an agent, the name counts.
+    const row = ids.map((each) => rows.find((one) => one.id === each)).find((one) => one !== undefined);
+    if (row && (agent === undefined || row.agent === agent)) return row;
+    throw new BoxError(
+      'session_not_found',
+      `There is no session "${id}". Give its id, or what the client calls it with "?agent=".`,
+    );
+  };
+  const findOpen = async (sessionId: string): Promise<RunRow | undefined> => {
+    const found = await Promise.all(
+      OPEN_STATUSES.map((status) => journal.listRuns({ sessionId, status }, { limit: 1 })),
+    );
+    return found.flat()[0];
+  };
+  const removeRuns = async (sessionId: string): Promise<void> => {
+    for (;;) {
+      const runs = await journal.listRuns({ sessionId }, { limit: BATCH });
+      for (const run of runs) if (!(await journal.deleteRun(run.runId))) throw turnOpen(run);
+      if (runs.length < BATCH) return;
+    }
+  };
+
+  return {
+    async list({ agent }, { limit, cursor }) {
+      const rows = await db
+        .select({ row: sessions, at: sql<string>`${sessions.lastActiveAt}::text` })
+        .from(sessions)
+        .where(and(agent === undefined ? undefined : eq(sessions.agent, agent), after(cursor)))
+        .orderBy(desc(sessions.lastActiveAt), desc(sessions.id))
+        .limit(limit + 1);
+      const shown = rows.slice(0, limit);
+      const last = rows.length > limit ? shown.at(-1) : undefined;
+      return {
+        items: shown.map(({ row }) => toSession(row)),
+        nextCursor: last ? toCursor(last.at, last.row.id) : null,
+      };
+    },
+    async get(id, agent) {
+      const row = await find(id, agent);
+      const open = await findOpen(row.id);
+      const { items } = open
+        ? await approvals.list({ status: 'pending', runId: open.runId }, { limit: 1 })
+        : { items: [] };
+      return {
+        ...toSession(row),
+        openTurn: open ? { runId: open.runId, status: open.status } : null,
+        pendingApproval: items[0] ?? null,
+        summary: row.summary,
+      };
+    },
+    async turns(id, agent, { limit, cursor }) {
+      const { id: sessionId, kind } = await find(id, agent);
+      const later = cursor === undefined ? undefined : gt(sessionTurns.runId, parseRunCursor(cursor));
+      const rows = await db
+        .select()
+        .from(sessionTurns)
+        .where(and(eq(sessionTurns.sessionId, sessionId), later))
+        .orderBy(asc(sessionTurns.runId))
+        .limit(limit + 1);
+      const shown = rows.slice(0, limit);
+      const ids = shown.map(({ runId }) => runId);
+      const messages = kind === 'session' ? await keptMessages(db, sessionId, ids) : await runMessages(journal, ids);
+      const items = shown.map(({ runId, totalTokens, endedAt }) => ({
+        runId,
+        totalTokens,
+        endedAt: endedAt.toISOString(),
+        messages: (messages.get(runId) ?? []).map(toSessionMessage),
+      }));
+      return { items, nextCursor: rows.length > limit ? toIdCursor(ids.at(-1) ?? '') : null };
+    },
+    async remove(id, agent) {
+      const row = await find(id, agent);
+      const open = await findOpen(row.id);
+      if (open) throw turnOpen(open);
+      // A crash in between leaves the session, to be deleted again.
+      await removeRuns(row.id);
+      await db.delete(sessions).where(eq(sessions.id, row.id));
+      options.onRemove?.(row.id);
+      return toSession(row);
+    },
+    idOf: async (id, agent) => (await find(id, agent)).id,
+    async listIdle(days, limit) {
+      const rows = await db
+        .select({ id: sessions.id })
+        .from(sessions)
+        .where(lt(sessions.lastActiveAt, sql`now() - ${days}::float8 * interval '1 day'`))
+        .orderBy(asc(sessions.lastActiveAt))
+        .limit(limit);
+      return rows.map((row) => row.id);
+    },
+  };
+}
+
+// --- internal ---
+
+type SessionRow = typeof sessions.$inferSelect;
+type Messages = Awaited<ReturnType<typeof messagesOfRun>>;
+
+const UUID = /^[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}$/i;
+const OPEN_STATUSES = ['queued', 'running', 'waiting', 'blocked'] as const;
+const BATCH = 100;
+
+async function keptMessages(db: Drizzle, sessionId: string, runIds: string[]): Promise<Map<string, Messages>> {
+  if (runIds.length === 0) return new Map();
+  const rows = await db
+    .select({ runId: sessionMessages.runId, message: sessionMessages.message })
+    .from(sessionMessages)
+    .where(and(eq(sessionMessages.sessionId, sessionId), inArray(sessionMessages.runId, runIds)))
+    .orderBy(asc(sessionMessages.n));
+  const byRun = new Map<string, Messages>();
+  for (const { runId, message } of rows) byRun.set(runId, [...(byRun.get(runId) ?? []), message]);
+  return byRun;
+}
+
+async function runMessages(journal: Pick<Journal, 'getRun'>, runIds: string[]): Promise<Map<string, Messages>> {
+  const all = runIds.map(async (runId): Promise<[string, Messages]> => {
+    const run = await journal.getRun(runId);
+    return [runId, run ? messagesOfRun(run) : []];
+  });
+  return new Map(await Promise.all(all));
+}
+
+function turnOpen({ runId, status }: RunRow): BoxError {
+  return new BoxError(
+    'turn_in_progress',
+    `A turn of this session is ${status}. Wait for its end, or cancel its run "${runId}"; then delete the session.`,
+    { details: { runId, status } },
+  );
+}
+
+function toSession({ id, createdAt, lastActiveAt, state: _state, summary: _summary, ...same }: SessionRow): Session {
+  return {
+    sessionId: id,
+    ...same,
+    createdAt: createdAt.toISOString(),
+    lastActiveAt: lastActiveAt.toISOString(),
+  };
+}
+
+/** `at` as the database writes it: a Date has no microseconds, and would skip what happened within one. */
+function toCursor(at: string, id: string): string {
+  return Buffer.from(JSON.stringify([at, id])).toString('base64url');
+}
+
+function after(cursor: string | undefined) {
+  if (cursor === undefined) return undefined;
+  const [at, id] = parseCursor(cursor);
+  return sql`(${sessions.lastActiveAt}, ${sessions.id}) < (${at}::timestamptz, ${id}::uuid)`;
+}
+
+function parseCursor(cursor: string): [at: string, id: string] {
+  try {
+    const [at, id] = JSON.parse(Buffer.from(cursor, 'base64url').toString()) as unknown[];
+    if (typeof at === 'string' && !Number.isNaN(Date.parse(at)) && typeof id === 'string' && UUID.test(id))
+      return [at, id];
+  } catch {
+    // Not JSON: said below.
+  }
+  throw invalidCursor(cursor);
+}
+
+function parseRunCursor(cursor: string): string {
+  const id = parseIdCursor(cursor);
+  if (!UUID.test(id)) throw invalidCursor(cursor);
+  return id;
+}

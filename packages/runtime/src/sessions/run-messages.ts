@@ -1,0 +1,14 @@
+import type { TurnOutput } from '../agents/turn.ts';
+import type { ConversationMessage, TurnInput } from '../agents/turn-input.ts';
+import type { RunRow } from '../engine/journal.ts';
+import { decode } from '../engine/serialize.ts';
+
+/** What was said in a turn whose messages are not kept: what was new in its request, and its answer. */
+export function messagesOfRun(run: RunRow): ConversationMessage[] {
+  const { messages } = decode(run.input) as TurnInput;
+  const last = messages.findLastIndex(({ role }) => role === 'assistant');
+  const asked = messages.slice(last + 1);
+  if (run.output === null) return asked;
+  const { content } = decode(run.output) as TurnOutput;
+  return [...asked, { id: `msg_${run.runId.replaceAll('-', '')}`, role: 'assistant', content }];
+}

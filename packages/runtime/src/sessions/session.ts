@@ -1,0 +1,63 @@
+import { z } from 'zod';
+import type { ConversationMessage } from '../agents/turn-input.ts';
+import { Approval } from '../approvals/approvals.ts';
+import { RunStatus } from '../runs/run.ts';
+
+/** A session as every surface shows it. Tokens are those of its finished turns. */
+export const Session = z.object({
+  sessionId: z.uuid(),
+  agent: z.string(),
+  name: z.string().describe('What the client calls it'),
+  kind: z
+    .enum(['session', 'conversation'])
+    .describe('`session`: the box keeps the messages. `conversation`: it only groups the turns'),
+  turns: z.int(),
+  inputTokens: z.int(),
+  outputTokens: z.int(),
+  totalTokens: z.int(),
+  createdAt: z.iso.datetime(),
+  lastActiveAt: z.iso.datetime(),
+});
+export type Session = z.infer<typeof Session>;
+
+export const SessionDetail = Session.extend({
+  openTurn: z.object({ runId: z.uuid(), status: RunStatus }).nullable().describe('The turn that has not ended'),
+  pendingApproval: Approval.nullable().describe('What its open turn waits for'),
+  summary: z
+    .object({ text: z.string(), upTo: z.string().describe('The id of the last message it stands for') })
+    .nullable()
+    .describe('What the model is shown in place of the older messages'),
+});
+export type SessionDetail = z.infer<typeof SessionDetail>;
+
+export const SessionMessage = z.object({
+  id: z.string(),
+  role: z.enum(['user', 'assistant', 'tool', 'system', 'developer']),
+  content: z.unknown().describe('Text, or the parts the client sent; null where there are only tool calls'),
+  reasoning: z.string().nullable(),
+  toolCalls: z.array(z.object({ callId: z.string(), name: z.string(), arguments: z.string() })),
+  toolCallId: z.string().nullable().describe('Of a tool message: the call it answers'),
+});
+export type SessionMessage = z.infer<typeof SessionMessage>;
+
+/** One finished turn. */
+export const SessionTurn = z.object({
+  runId: z.uuid().describe('The run behind the turn'),
+  totalTokens: z.int(),
+  endedAt: z.iso.datetime(),
+  messages: z.array(SessionMessage),
+});
+export type SessionTurn = z.infer<typeof SessionTurn>;
+
+export function toSessionMessage(message: ConversationMessage): SessionMessage {
+  const { id, role, content, reasoning = null } = message;
+  const calls = message.role === 'assistant' ? (message.tool_calls ?? []) : [];
+  return {
+    id,
+    role,
+    content: content ?? null,
+    reasoning,
+    toolCalls: calls.map(({ id: callId, function: { name, arguments: args } }) => ({ callId, name, arguments: args })),
+    toolCallId: message.role === 'tool' ? message.tool_call_id : null,
+  };
+}

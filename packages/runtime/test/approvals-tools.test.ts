@@ -1,0 +1,72 @@
+import { describe, expect, test } from 'vitest';
+import { call, until } from './_setup.ts';
+import type { TestBox } from './_setup.ts';
+import { say, setupAgui, toldModel } from './_agui.ts';
+
+const boxes = setupAgui();
+
+/** A box with one call that waits, and how to decide it. */
+async function ask(tool: string) {
+  const { box, client, calls } = await boxes.openAgui();
+  const told = await say(client('thread'), `tool:${tool} {"order":"A-1","amount":5}; say:Done.`);
+  const [{ id } = { id: '' }] = told.interrupts;
+  return { box, calls, id, decide: (body: unknown) => call(box, `POST /api/approvals/${id}/decide`, body) };
+}
+const get = async (box: TestBox, id: string) => (await call(box, `GET /api/approvals/${id}`)).body;
+const list = async (box: TestBox, query: string) =>
+  (await call<{ items: { approvalId: string }[] }>(box, `GET /api/approvals?${query}`)).body.items;
+
+describe('the approval of a tool call', () => {
+  test('says what is asked, of which session, and is listed by its source', async () => {
+    const { box, id } = await ask('refund');
+    const [run] = await box.journal.listRuns({ kind: 'agent' }, { limit: 1 });
+    expect(await get(box, id)).toMatchObject({
+      approvalId: id,
+      source: 'tool',
+      runId: run?.runId,
+      sessionId: run?.sessionId,
+      title: 'Run "refund"?',
+      payload: { tool: 'refund', arguments: { order: 'A-1', amount: 5 } },
+      allow: ['approve', 'edit', 'reject'],
+      status: 'pending',
+      audit: [{ action: 'asked', by: null }],
+    });
+    for (const query of ['source=tool', 'status=pending', `run=${run?.runId}&limit=1`])
+      expect(await list(box, query)).toMatchObject([{ approvalId: id }]);
+    expect(await list(box, 'source=workflow')).toEqual([]);
+  });
+
+  test('runs the tool with the arguments a person gives, once they fit its schema', async () => {
+    const { box, calls, id, decide } = await ask('refund');
+    expect(await decide({ decision: 'approve', input: { order: 'A-1', amount: 500 } })).toMatchObject({
+      status: 400,
+      body: { code: 'invalid_request', details: { issues: [{ path: ['amount'], message: expect.any(String) }] } },
+    });
+    expect((await get(box, id)).status).toBe('pending');
+    expect((await decide({ decision: 'approve', input: { order: 'A-1', amount: 7 } })).status).toBe(200);
+    await until(() => calls.length === 1);
+    expect(calls).toMatchObject([{ input: { amount: 7 } }]);
+    expect(await get(box, id)).toMatchObject({ audit: [{ action: 'asked' }, { action: 'edit', by: 'owner' }] });
+    expect(await decide({ decision: 'reject' })).toMatchObject({ status: 409, body: { code: 'already_decided' } });
+  });
+
+  test.each([
+    ['charge', { decision: 'approve', input: { order: 'A-1', amount: 1 } }, ['approve', 'reject']],
+    ['gift', { decision: 'reject' }, ['approve', 'edit']],
+  ])('of %s refuses what its policy does not allow', async (tool, decision, allow) => {
+    const { calls, decide } = await ask(tool);
+    expect(await decide(decision)).toMatchObject({
+      status: 400,
+      body: { code: 'invalid_request', details: { allow } },
+    });
+    expect((await decide({ decision: 'approve' })).status).toBe(200);
+    await until(() => calls.length === 1);
+  });
+
+  test('is decided by its fallback when nobody does in time', async () => {
+    const { box, calls, id } = await ask('hurry');
+    await until(() => calls.length === 1);
+    expect(await get(box, id)).toMatchObject({ status: 'expired', decision: 'approve', decidedBy: null });
+    await until(() => toldModel(box).at(-1)?.role === 'tool');
+  });
+});

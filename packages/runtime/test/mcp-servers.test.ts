@@ -1,0 +1,133 @@
+import { fileURLToPath } from 'node:url';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { z } from 'zod';
+import { defineDeepAgent, defineTool } from '../src/agents/definition.ts';
+import type { McpServer } from '../src/agents/deep-parts.ts';
+import { startMcpServer } from './fixtures/mcp-server.mjs';
+import { call, finish, json, setupBoxes, until } from './_setup.ts';
+import type { TestBox } from './_setup.ts';
+
+const boxes = setupBoxes();
+const FIXTURE = fileURLToPath(new URL('./fixtures/mcp-server.mjs', import.meta.url));
+const own = defineTool({ description: 'Its own.', inputSchema: z.object({}), execute: () => 'own' });
+
+async function startServer(port?: number) {
+  const server = await startMcpServer(port === undefined ? {} : { port });
+  onTestFinished(() => server.close().catch(() => {}));
+  return server;
+}
+
+const openWith = (mcpServers: Record<string, McpServer>, more: object = {}) =>
+  boxes.open({ agents: { clerk: defineDeepAgent({ name: 'clerk', mcpServers, ...more }) } });
+
+async function ask(box: TestBox, content: string, init: RequestInit = {}) {
+  const headers = { authorization: 'Bearer dev' };
+  const body = { model: 'clerk', messages: [{ role: 'user', content }] };
+  const answer = await box.request('/wire-a/v1/chat/completions', json(body, { ...init, headers }));
+  return answer.text();
+}
+
+interface Asked {
+  messages: { role: string; content: string }[];
+  tools?: { function: { name: string; parameters: object } }[];
+}
+const asked = (box: TestBox) => box.model.requests.at(-1) as unknown as Asked;
+const offered = (box: TestBox) => (asked(box).tools ?? []).map(({ function: { name } }) => name);
+const results = (box: TestBox) =>
+  asked(box)
+    .messages.filter(({ role }) => role === 'tool')
+    .map(({ content }) => content);
+
+describe('an MCP server', () => {
+  test('over HTTP gives its tools, with the headers of the agent', async () => {
+    const server = await startServer();
+    const box = await openWith({ math: { url: server.url, headers: { 'x-key': 'k' } } });
+    await ask(box, 'tool:add {"a":1,"b":2}\ntool:fail {}\nsay:Done.');
+    expect(offered(box)).toEqual(['add', 'fail', 'environment', 'hang']);
+    expect(results(box)).toEqual(['3', 'The tool "fail" failed: The disk is full.']);
+    expect(asked(box).tools?.[0]?.function.parameters).toMatchObject({ required: ['a', 'b'] });
+    expect(server.headers.every((headers) => headers['x-key'] === 'k')).toBe(true);
+    const { items } = (await call<{ items: { runId: string }[] }>(box, 'GET /api/runs?kind=agent')).body;
+    const steps = (
+      await call<{ items: { name: string; kind: string }[] }>(box, `GET /api/runs/${items[0]?.runId}/steps`)
+    ).body;
+    expect(steps.items.map(({ kind, name }) => `${kind} ${name}`)).toContainEqual(
+      expect.stringMatching(/^tool .*add$/),
+    );
+  });
+
+  test('as a program gets the environment it is given and nothing of the box', async () => {
+    process.env.SECRET = 'of the box';
+    onTestFinished(() => void delete process.env.SECRET);
+    const box = await openWith({
+      local: { command: process.execPath, args: [FIXTURE], env: { GREETING: 'hello' } },
+    });
+    await ask(box, 'tool:environment {}\nsay:Done.');
+    expect(results(box)).toEqual(['hello nothing']);
+  });
+
+  test('has its name before a tool name that is taken', async () => {
+    const server = await startServer();
+    const box = await openWith(
+      { a: { url: server.url }, b: { url: `${server.url}?b` } },
+      { tools: { own, fail: own } },
+    );
+    await ask(box, 'say:hello');
+    expect(offered(box).slice(0, 6)).toEqual(['own', 'fail', 'a_add', 'a_fail', 'a_environment', 'a_hang']);
+    expect(offered(box)).toContain('b_add');
+  });
+
+  test('that is down is told to the model, and so are its tools when it goes', async () => {
+    const server = await startServer();
+    const box = await openWith({ math: { url: server.url }, gone: { url: 'http://127.0.0.1:9/mcp' } });
+    await ask(box, 'tool:add {"a":1,"b":2}\nsay:Done.');
+    expect(results(box)).toEqual(['3']);
+    expect(asked(box).messages[0]).toEqual({
+      role: 'system',
+      content: expect.stringMatching(/^The tool server "gone" cannot be reached/),
+    });
+    await server.close();
+    await ask(box, 'tool:add {"a":1,"b":2}\nsay:Done.');
+    expect(results(box)).toEqual([expect.stringMatching(/^The tool "add" failed: /)]);
+    expect(box.logs).toContainEqual(
+      expect.objectContaining({ level: 'warn', message: expect.stringContaining('"gone"') }),
+    );
+    await startServer(server.port);
+    await ask(box, 'tool:add {"a":2,"b":2}\nsay:Done.');
+    expect(results(box)).toEqual(['4']);
+  });
+
+  test('that is a program which ends says what it said', async () => {
+    const args = ['-e', 'console.error("No key is set."); process.exit(1)'];
+    const box = await openWith({ local: { command: process.execPath, args }, none: { command: '/nowhere/at/all' } });
+    expect(await ask(box, 'say:hello')).toContain('hello');
+    expect(asked(box).messages[0]?.content).toContain('No key is set.');
+    expect(asked(box).messages[0]?.content).toContain('"none" cannot be reached');
+  });
+
+  test('is let go of when the run is cancelled', async () => {
+    const server = await startServer();
+    const box = await openWith({ math: { url: server.url } });
+    void ask(box, 'tool:hang {}').catch(() => {});
+    await until(() => server.calls.length === 1);
+    const { items } = (await call<{ items: { runId: string }[] }>(box, 'GET /api/runs?kind=agent')).body;
+    const runId = String(items[0]?.runId);
+    await call(box, `POST /api/runs/${runId}/cancel`);
+    expect((await finish(box, runId)).status).toBe('cancelled');
+    await ask(box, 'tool:add {"a":1,"b":1}\nsay:Done.');
+    expect(results(box)).toEqual(['2']);
+  });
+
+  test('can have a tool that waits for a person', async () => {
+    const server = await startServer();
+    const box = await openWith({ math: { url: server.url } }, { interruptOn: { add: true } });
+    await ask(box, 'tool:add {"a":1,"b":2}\nsay:Done.');
+    const { items } = (
+      await call<{ items: { approvalId: string; runId: string }[] }>(box, 'GET /api/approvals?status=pending')
+    ).body;
+    expect(server.calls).toEqual([]);
+    await call(box, `POST /api/approvals/${items[0]?.approvalId}/decide`, { decision: 'approve' });
+    expect((await finish(box, items[0]?.runId ?? '')).status).toBe('completed');
+    expect(server.calls).toEqual([{ name: 'add', a: 1, b: 2 }]);
+  });
+});

@@ -1,0 +1,238 @@
+import type { ServerResponse } from 'node:http';
+import { afterEach, describe, expect, test, vi } from 'vitest';
+import { createModelClient } from '../src/agents/model.ts';
+import type { ModelReply, ModelRequest } from '../src/agents/model.ts';
+import type { TurnEvent } from '../src/wires/events.ts';
+import { startProvider, until } from './_setup.ts';
+
+afterEach(() => vi.unstubAllEnvs());
+
+const REQUEST: ModelRequest = { model: 'm', messages: [{ role: 'user', content: 'hi' }], tools: [], parameters: {} };
+
+interface Called {
+  reply: Promise<ModelReply>;
+  told: TurnEvent[];
+}
+
+function call(url: string, request: Partial<ModelRequest> = {}, signal = new AbortController().signal): Called {
+  const told: TurnEvent[] = [];
+  const options = {
+    emit: (event: TurnEvent) => void told.push(event),
+    messageId: 'msg_1',
+    executorOf: () => 'box' as const,
+    uniqueId: (id: string) => id,
+  };
+  const callModel = createModelClient(async () => ({ baseUrl: url }));
+  return { reply: callModel({ ...REQUEST, ...request }, options, signal), told };
+}
+
+const sse = (response: ServerResponse): ServerResponse =>
+  response.writeHead(200, { 'content-type': 'text/event-stream' });
+const frame = (chunk: unknown): string => `data: ${typeof chunk === 'string' ? chunk : JSON.stringify(chunk)}\n\n`;
+const delta = (value: object, finish_reason: string | null = null) => ({
+  choices: [{ index: 0, delta: value, finish_reason }],
+});
+const STOP = delta({}, 'stop');
+
+/** What comes of these frames. */
+async function replyTo(frames: unknown[]): Promise<ModelReply> {
+  const provider = await startProvider((response) => sse(response).end(frames.map(frame).join('')));
+  return call(provider.url).reply;
+}
+
+const toolCall = (fields: object) => delta({ tool_calls: [fields] });
+
+describe('a stream that is unlike the others', () => {
+  test.each<[string, unknown[], object]>([
+    ['has no usage', [delta({ content: 'a' }), STOP], { content: 'a', usage: { inputTokens: 0, outputTokens: 0 } }],
+    ['has usage that is null', [{ ...delta({ content: 'a' }), usage: null }, STOP], { content: 'a' }],
+    [
+      'has its usage in the last choice',
+      [{ choices: [{ delta: { content: 'a' }, finish_reason: 'stop', usage: { prompt_tokens: 3 } }] }],
+      { usage: { inputTokens: 3 } },
+    ],
+    ['has no [DONE]', [delta({ content: 'a' }), STOP], { content: 'a', finishReason: 'stop' }],
+    ['has [DONE] and no finish reason', [delta({ content: 'a' }), '[DONE]'], { content: 'a', finishReason: 'stop' }],
+    [
+      'has [DONE] and no finish reason after a call',
+      [toolCall({ index: 0, id: 'c', function: { name: 'add', arguments: '{}' } }), '[DONE]'],
+      { finishReason: 'tool_calls' },
+    ],
+    [
+      'has chunks of null, of no choices, of text',
+      ['null', { choices: [] }, { choices: null }, 'wait', delta({ content: 'a' }), STOP],
+      { content: 'a' },
+    ],
+    [
+      'has several choices',
+      [{ choices: [{ index: 1, delta: { content: 'b' } }] }, delta({ content: 'a' }), STOP],
+      { content: 'a' },
+    ],
+    ['has content in parts', [delta({ content: [{ type: 'text', text: 'a' }] }), STOP], { content: 'a' }],
+    ['thinks in reasoning_content', [delta({ reasoning_content: 'r' }), STOP], { reasoning: 'r' }],
+    ['thinks in reasoning', [delta({ reasoning: 'r' }), STOP], { reasoning: 'r' }],
+    ['thinks in thinking', [delta({ thinking: 'r' }), STOP], { reasoning: 'r' }],
+    [
+      'has arguments that are an object',
+      [toolCall({ index: 0, id: 'c', function: { name: 'add', arguments: { a: 1 } } }), STOP],
+      { toolCalls: [{ id: 'c', name: 'add', arguments: '{"a":1}' }] },
+    ],
+    [
+      'has calls without ids and numbers',
+      [
+        toolCall({ function: { name: 'add', arguments: '{"a"' } }),
+        toolCall({ function: { arguments: ':1}' } }),
+        toolCall({ function: { name: 'sub', arguments: '{}' } }),
+        STOP,
+      ],
+      {
+        toolCalls: [
+          { name: 'add', arguments: '{"a":1}' },
+          { name: 'sub', arguments: '{}' },
+        ],
+      },
+    ],
+  ])('%s', async (_, frames, expected) => {
+    expect(await replyTo(frames)).toMatchObject(expected);
+  });
+
+  test('that ends without a reason and without [DONE] is a failure, never a short answer', async () => {
+    await expect(replyTo([delta({ content: 'a' })])).rejects.toMatchObject({
+      status: 502,
+      code: 'model_provider_failed',
+    });
+    await expect(replyTo(['[DONE]'])).rejects.toMatchObject({ status: 502 });
+  });
+
+  test('that turns into an error tells the message', async () => {
+    const frames = [delta({ content: 'a' }), { error: { message: 'Out of memory.', code: 500 } }];
+    await expect(replyTo(frames)).rejects.toThrow('failed in the middle of its answer: Out of memory.');
+  });
+
+  test('has lines that end in CR LF, comments, and no empty line at its end', async () => {
+    const text = `: ping\r\n\r\nevent: x\r\ndata:${JSON.stringify(delta({ content: 'ä' }))}\r\n\r\ndata: ${JSON.stringify(STOP)}`;
+    const bytes = Buffer.from(text);
+    const provider = await startProvider(async (response) => {
+      sse(response);
+      for (const byte of bytes) response.write(Buffer.from([byte]));
+      response.end();
+    });
+    expect(await call(provider.url).reply).toMatchObject({ content: 'ä', finishReason: 'stop' });
+  });
+
+  test('tells what was read from and written to a cache, under each name it goes by', async () => {
+    const usages = [
+      { prompt_tokens: 9, prompt_tokens_details: { cached_tokens: 4, cache_write_tokens: 2 } },
+      { prompt_tokens: 9, prompt_cache_hit_tokens: 4, cache_creation_input_tokens: 2 },
+    ];
+    for (const usage of usages)
+      expect((await replyTo([STOP, { choices: [], usage }])).usage).toMatchObject({
+        inputTokens: 9,
+        cacheReadTokens: 4,
+        cacheWriteTokens: 2,
+      });
+  });
+});
+
+test('a provider that answers JSON to a streamed request is read as one piece', async () => {
+  const provider = await startProvider((response) => {
+    const calls = [{ function: { name: 'add', arguments: { a: 1 } } }, { function: { name: 'sub', arguments: '{}' } }];
+    const message = { role: 'assistant', content: 'a', reasoning_content: 'r', tool_calls: calls };
+    response.writeHead(200, { 'content-type': 'application/json' });
+    response.end(JSON.stringify({ choices: [{ message }], usage: { prompt_tokens: 1, completion_tokens: 2 } }));
+  });
+  expect(await call(provider.url).reply).toMatchObject({
+    content: 'a',
+    reasoning: 'r',
+    finishReason: 'tool_calls',
+    toolCalls: [{ name: 'add', arguments: '{"a":1}' }, { name: 'sub' }],
+    usage: { inputTokens: 1, outputTokens: 2 },
+  });
+});
+
+describe('a call', () => {
+  test('without a key sends none, and nothing of what the environment says to others', async () => {
+    vi.stubEnv('OPENAI_ORG_ID', 'org-x');
+    vi.stubEnv('OPENAI_API_KEY', 'sk-x');
+    let headers: unknown;
+    const provider = await startProvider((response) => {
+      headers = response.req.headers;
+      sse(response).end(frame(delta({ content: 'a' }, 'stop')));
+    });
+    await call(provider.url).reply;
+    expect(headers).not.toHaveProperty('authorization');
+    expect(headers).not.toHaveProperty('openai-organization');
+  });
+
+  test('is repeated when the connection is refused before an answer began, and not once something was told', async () => {
+    let requests = 0;
+    const provider = await startProvider((response) => {
+      requests++;
+      if (requests === 1) return response.destroy();
+      sse(response).write(frame(delta({ content: 'a' })), () => requests === 3 && response.destroy());
+      return requests === 2 && response.end(frame(STOP));
+    });
+    expect(await call(provider.url).reply).toMatchObject({ content: 'a' });
+    expect(requests).toBe(2);
+    const { reply, told } = call(provider.url);
+    await expect(reply).rejects.toMatchObject({ status: 502 });
+    expect(requests).toBe(3);
+    expect(told).toContainEqual({ type: 'text.delta', id: 'msg_1', text: 'a' });
+  });
+
+  test.each([
+    ['429 once, with a wait of 0 s', 429, '0', 2],
+    ['503 once, with a wait of 0 s', 503, '0', 2],
+    ['429 with a wait longer than anybody waits', 429, '3600', 1],
+    ['400', 400, '0', 1],
+  ])('answered %s is sent as often as is safe', async (_, status, after, requests) => {
+    const provider = await startProvider((response) => {
+      if (provider.served() > 1) return sse(response).end(frame(delta({ content: 'a' }, 'stop')));
+      response.writeHead(status, { 'content-type': 'application/json', 'retry-after': after });
+      return response.end('{"error":{"message":"Later."}}');
+    });
+    const answer = await call(provider.url).reply.catch((error: unknown) => error);
+    expect(answer).toMatchObject(
+      requests === 2 ? { content: 'a' } : { status, message: `The model provider answered ${status}: Later.` },
+    );
+    expect(provider.served()).toBe(requests);
+  });
+
+  test('that takes longer than its time is ended at the provider too, before and after the first byte', async () => {
+    for (const first of ['', frame(delta({ content: 'a' }))]) {
+      const provider = await startProvider((response) => first && sse(response).write(first));
+      const { reply } = call(provider.url, { timeout: 300 });
+      await expect(reply).rejects.toMatchObject({ status: 504, code: 'model_timeout' });
+      await until(() => provider.open() === 0);
+      expect(provider.served()).toBe(1);
+    }
+  });
+
+  test('that is cancelled rejects with the reason, and the provider sees the caller go', async () => {
+    const provider = await startProvider((response) => void sse(response).write(frame(delta({ content: 'a' }))));
+    const stop = new AbortController();
+    const { reply, told } = call(provider.url, {}, stop.signal);
+    await until(() => told.length > 0);
+    stop.abort(new Error('Enough.'));
+    await expect(reply).rejects.toThrow('Enough.');
+    await until(() => provider.open() === 0);
+  });
+
+  test('waits for a first byte that is slow', async () => {
+    const provider = await startProvider((response) => {
+      setTimeout(() => sse(response).end(frame(delta({ content: 'a' }, 'stop'))), 300);
+    });
+    expect(await call(provider.url).reply).toMatchObject({ content: 'a' });
+  });
+
+  test('uses the connections of those before', async () => {
+    const ports = new Set<number | undefined>();
+    const provider = await startProvider((response) => {
+      ports.add(response.req.socket.remotePort);
+      sse(response).end(frame(delta({ content: 'a' }, 'stop')));
+    });
+    for (let n = 0; n < 8; n++) await call(provider.url).reply;
+    // A connection comes free a moment after its answer was read, so there may be a second one.
+    expect(ports.size).toBeLessThan(4);
+  });
+});

@@ -1,0 +1,208 @@
+import { randomUUID } from 'node:crypto';
+import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { defineDeepAgent, defineTool } from '../src/agents/definition.ts';
+import { call, json, setupBoxes, until } from './_setup.ts';
+import type { TestBox } from './_setup.ts';
+
+const boxes = setupBoxes();
+
+const nothing = z.object({});
+const add = defineTool({
+  description: 'Add two numbers.',
+  inputSchema: z.object({ a: z.number(), b: z.number() }),
+  execute: ({ a, b }) => ({ sum: a + b }),
+});
+const refund = defineTool({ description: 'Pay back.', inputSchema: nothing, execute: () => 'paid' });
+const tools = { add, refund };
+
+interface Listed {
+  items: { sessionId: string; name: string; turns: number; totalTokens: number; agent: string }[];
+  nextCursor: string | null;
+}
+
+/** A box whose agent no other test has: the database is one for the file. */
+async function open(): Promise<{ box: TestBox; agent: string; say: Say }> {
+  const agent = `agent-${randomUUID().slice(0, 8)}`;
+  const box = await boxes.open({
+    agents: { [agent]: defineDeepAgent({ name: agent, instructions: 'Help.', tools, interruptOn: { refund: true } }) },
+  });
+  return {
+    box,
+    agent,
+    async say(session, content, more = {}) {
+      const { header = 'x-svc-session', messages = [{ role: 'user', content }] } = more;
+      const headers = { 'x-api-key': 'any', [header]: session };
+      const answer = await box.request('/wire-a/v1/chat/completions', json({ model: agent, messages }, { headers }));
+      await answer.text();
+      // The answer is sent once the end is recorded, but not of a turn that waits.
+      return answer.status;
+    },
+  };
+}
+type Say = (session: string, content: string, more?: { header?: string; messages?: object[] }) => Promise<number>;
+
+describe('the sessions of a box', () => {
+  test('are listed by last activity, in pages, with turns and tokens', async () => {
+    const { box, agent, say } = await open();
+    for (const name of ['a', 'b', 'c', 'a']) expect(await say(name, 'say:hello')).toBe(200);
+    const first = (await call<Listed>(box, `GET /api/sessions?agent=${agent}&limit=2`)).body;
+    expect(first.items.map(({ name, turns }) => [name, turns])).toEqual([
+      ['a', 2],
+      ['c', 1],
+    ]);
+    expect(first.items[0]).toMatchObject({ agent, kind: 'session' });
+    expect(first.items[0]?.totalTokens).toBeGreaterThan(0);
+    const next = (await call<Listed>(box, `GET /api/sessions?agent=${agent}&limit=2&cursor=${first.nextCursor}`)).body;
+    expect([next.items.map(({ name }) => name), next.nextCursor]).toEqual([['b'], null]);
+  });
+
+  test('are found by id, and by what the client calls them', async () => {
+    const { box, agent, say } = await open();
+    await say('my chat/1', 'say:hello');
+    const path = `/api/sessions/${encodeURIComponent('my chat/1')}`;
+    const { body } = await call(box, `GET ${path}?agent=${agent}`);
+    expect(body).toMatchObject({ name: 'my chat/1', openTurn: null, pendingApproval: null, summary: null, turns: 1 });
+    expect((await call(box, `GET /api/sessions/${body.sessionId}`)).body).toEqual(body);
+    for (const wrong of [path, `${path}?agent=other`, `/api/sessions/${randomUUID()}`])
+      expect(await call(box, `GET ${wrong}`)).toMatchObject({ status: 404, body: { code: 'session_not_found' } });
+  });
+
+  test('tell their turns with tool calls, results, reasoning and the run behind each', async () => {
+    const { box, agent, say } = await open();
+    await say('told', 'reason:Sum it up.; tool:add {"a":1,"b":2}; say:Three.');
+    await say('told', 'say:Bye.');
+    const { body } = await call<{ items: { runId: string; messages: object[] }[] }>(
+      box,
+      `GET /api/sessions/told/messages?agent=${agent}`,
+    );
+    const [turn, last] = body.items;
+    expect(turn?.messages).toMatchObject([
+      { role: 'user' },
+      {
+        role: 'assistant',
+        content: null,
+        reasoning: 'Sum it up.',
+        toolCalls: [{ name: 'add', arguments: expect.stringContaining('"a":1'), callId: expect.any(String) }],
+      },
+      { role: 'tool', content: '{"sum":3}', toolCallId: expect.any(String) },
+      { role: 'assistant', content: 'Three.', reasoning: null, toolCalls: [] },
+    ]);
+    expect(last?.messages).toMatchObject([{ role: 'user' }, { role: 'assistant', content: 'Bye.' }]);
+    const runs = await call<{ items: { runId: string }[] }>(box, `GET /api/sessions/told/runs?agent=${agent}`);
+    expect(runs.body.items.map(({ runId }) => runId)).toEqual([last?.runId, turn?.runId]);
+  });
+
+  test('page their turns', async () => {
+    const { box, agent, say } = await open();
+    for (const text of ['one', 'two', 'three']) await say('paged', `say:${text}`);
+    interface Turns {
+      items: { messages: { content: string }[] }[];
+      nextCursor: string | null;
+    }
+    const path = `GET /api/sessions/paged/messages?agent=${agent}&limit=2`;
+    const first = (await call<Turns>(box, path)).body;
+    const next = (await call<Turns>(box, `${path}&cursor=${first.nextCursor}`)).body;
+    expect([...first.items, ...next.items].map(({ messages }) => messages.at(-1)?.content)).toEqual([
+      'one',
+      'two',
+      'three',
+    ]);
+    expect(next.nextCursor).toBeNull();
+    expect((await call(box, `${path}&cursor=x`)).body).toMatchObject({ code: 'invalid_cursor' });
+  });
+
+  test('that only group turns tell what was new in each', async () => {
+    const { box, agent, say } = await open();
+    const header = 'x-svc-conversation';
+    await say('grouped', 'say:one', { header });
+    const messages = [
+      { role: 'user', content: 'say:one' },
+      { role: 'assistant', content: 'one' },
+      { role: 'user', content: 'say:two' },
+    ];
+    await say('grouped', '', { header, messages });
+    const { body } = await call<{ items: { messages: object[] }[] }>(
+      box,
+      `GET /api/sessions/grouped/messages?agent=${agent}`,
+    );
+    expect(body.items.map((turn) => turn.messages)).toMatchObject([
+      [{ content: 'say:one' }, { content: 'one' }],
+      [{ content: 'say:two' }, { content: 'two' }],
+    ]);
+  });
+
+  test('show the approval they wait for', async () => {
+    const { box, agent, say } = await open();
+    await say('paused', 'tool:refund {}; say:Done.');
+    const path = `GET /api/sessions/paused?agent=${agent}`;
+    await until(async () => (await call(box, path)).body.pendingApproval !== null);
+    const { body } = await call<{ openTurn: { runId: string }; pendingApproval: { approvalId: string } }>(box, path);
+    expect(body).toMatchObject({
+      openTurn: { status: 'waiting' },
+      pendingApproval: { status: 'pending', runId: body.openTurn.runId },
+    });
+  });
+});
+
+describe('the run of a turn', () => {
+  test('shows its model calls and its tools with tokens and times', async () => {
+    const { box, agent, say } = await open();
+    await say('steps', 'tool:add {"a":1,"b":2}; say:Three.');
+    interface Row {
+      kind: string;
+      name: string;
+      inputTokens: number;
+      outputTokens: number;
+      totalTokens: number;
+      startedAt: string;
+      endedAt: string;
+    }
+    const runs = await call<{ items: { runId: string }[] }>(box, `GET /api/sessions/steps/runs?agent=${agent}`);
+    const path = `GET /api/runs/${runs.body.items[0]?.runId}`;
+    const run = (await call<Row>(box, path)).body;
+    for (const rows of ['steps', 'timeline']) {
+      const { items } = (await call<{ items: Row[] }>(box, `${path}/${rows}`)).body;
+      const calls = items.filter(({ kind }) => kind === 'model' || kind === 'tool');
+      expect(calls.map(({ kind, name }) => [kind, name])).toEqual([
+        ['model', 'test/scripted'],
+        ['tool', 'add'],
+        ['model', 'test/scripted'],
+      ]);
+      expect(calls.filter(({ startedAt, endedAt }) => startedAt > endedAt)).toEqual([]);
+      const sum = (key: 'inputTokens' | 'outputTokens' | 'totalTokens') =>
+        calls.reduce((total, row) => total + row[key], 0);
+      expect([sum('inputTokens'), sum('outputTokens'), sum('totalTokens')]).toEqual([
+        run.inputTokens,
+        run.outputTokens,
+        run.totalTokens,
+      ]);
+    }
+  });
+});
+
+describe('deleting a session', () => {
+  test('deletes its turns and their runs, and frees its name', async () => {
+    const { box, agent, say } = await open();
+    await say('gone', 'say:one');
+    await say('stays', 'say:one');
+    const { body } = await call(box, `DELETE /api/sessions/gone?agent=${agent}`);
+    expect(body).toEqual({ sessionId: expect.any(String), deleted: true });
+    expect((await call(box, `GET /api/sessions/${body.sessionId}`)).status).toBe(404);
+    expect((await call<Listed>(box, `GET /api/runs?session=${body.sessionId}`)).body.items).toEqual([]);
+    expect((await call<Listed>(box, `GET /api/sessions?agent=${agent}`)).body.items).toHaveLength(1);
+    expect(await say('gone', 'say:again')).toBe(200);
+    expect(box.model.requests.at(-1)?.messages).toHaveLength(2);
+  });
+
+  test('is refused while a turn has not ended', async () => {
+    const { box, agent, say } = await open();
+    await say('open', 'tool:refund {}; say:Done.');
+    const path = `/api/sessions/open?agent=${agent}`;
+    await until(async () => (await call(box, `GET ${path}`)).body.openTurn !== null);
+    const refused = await call<{ code: string; details: { runId: string } }>(box, `DELETE ${path}`);
+    expect(refused).toMatchObject({ status: 409, body: { code: 'turn_in_progress', details: { status: 'waiting' } } });
+    await call(box, `POST /api/runs/${refused.body.details.runId}/cancel`);
+    expect((await call(box, `DELETE ${path}`)).status).toBe(200);
+  });
+});

@@ -1,0 +1,152 @@
+import { fork } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { startModelServer } from '../../../playground/model-server.mjs';
+import { until } from './_setup.ts';
+import type { ModelServer } from './_setup.ts';
+
+const WORKER = fileURLToPath(new URL('fixtures/turn-worker.mjs', import.meta.url));
+const folder = mkdtempSync(join(tmpdir(), 'svc-turn-crash-'));
+const PAID = join(folder, 'paid.txt');
+let model: ModelServer;
+let worker: Worker;
+
+beforeAll(async () => {
+  model = await startModelServer();
+  worker = await startWorker();
+});
+afterAll(async () => {
+  await worker?.kill();
+  await model.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** Where the process dies, and how often the tool has run once the turn is over. */
+const PHASES = {
+  'before the first model call': { death: { step: 'model', when: 'before', nth: 1 }, paid: 1 },
+  'while the provider streams': { death: 'stream', paid: 1 },
+  'while a tool runs': { death: { step: 'pay', when: 'during', nth: 1 }, paid: 2 },
+  'between a tool and the next model call': { death: { step: 'model', when: 'before', nth: 2 }, paid: 1 },
+  'before the session is saved': { death: { step: 'session', when: 'before', nth: 1 }, paid: 1 },
+  'between the save of the session and its record': { death: { step: 'session', when: 'after', nth: 1 }, paid: 1 },
+} as const;
+const phases = Object.entries(PHASES);
+
+describe('a turn whose process is killed', () => {
+  test.each(phases.map(([name, phase], n) => [name, { ...phase, n }] as const))(
+    '%s goes on in the next one: recorded tools are not run again, the session answers',
+    async (name, { death, paid, n }) => {
+      const words = death === 'stream' ? 'delay:40; chunks:60' : 'say:done';
+      await killIn(death, () => ask(n, `tool:pay {"n":${n}}; ${words}`, name));
+      worker = await startWorker();
+      const run = await untilEnded();
+      expect(run).toMatchObject({ status: 'completed', sessionId: expect.any(String) });
+      expect(listPaid(n)).toHaveLength(paid);
+      expect(new Set(listPaid(n)).size).toBe(1);
+
+      expect(await (await ask(n, 'say:after', name)).text()).toContain('"after"');
+      const { messages } = model.requests.at(-1) ?? { messages: [] };
+      expect(messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'assistant', 'user']);
+    },
+    60_000,
+  );
+
+  test.each([
+    ['while a tool runs', { step: 'pay', when: 'during', nth: 1 }, 1],
+    ['before a model call', { step: 'model', when: 'before', nth: 1 }, 0],
+  ] as const)(
+    '%s ends as cancelled when nobody can read it any more: it has no session',
+    async (_, death, paid) => {
+      const n = 100 + paid;
+      await killIn(death, () => ask(n, `tool:pay {"n":${n}}; say:done`));
+      worker = await startWorker();
+      expect(await untilEnded()).toMatchObject({ status: 'cancelled', error: { code: 'client_gone' } });
+      expect(listPaid(n)).toHaveLength(paid);
+    },
+    60_000,
+  );
+});
+
+// --- internal ---
+
+interface Worker {
+  url: string;
+  child: ChildProcess;
+  kill(): Promise<void>;
+}
+
+async function startWorker(): Promise<Worker> {
+  const child = fork(WORKER, [folder, model.url], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
+  const ended = once(child, 'exit').then(([code]) => {
+    throw new Error(`The worker ended with ${code} before it was ready.`);
+  });
+  const [{ url }] = (await Promise.race([once(child, 'message'), ended])) as [{ url: string }];
+  ended.catch(() => {});
+  return { url, child, kill: async () => void (child.exitCode ?? child.signalCode ?? (await kill(child))) };
+}
+
+async function kill(child: ChildProcess): Promise<void> {
+  const gone = once(child, 'exit');
+  child.kill('SIGKILL');
+  await gone;
+}
+
+function ask(n: number, content: string, session?: string): Promise<Response> {
+  return fetch(`${worker.url}/wire-a/v1/chat/completions`, {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json',
+      authorization: 'Bearer dev',
+      ...(session === undefined ? {} : { 'x-svc-session': `${n} ${session}` }),
+    },
+    body: JSON.stringify({ model: 'payer', messages: [{ role: 'user', content }], stream: true }),
+  });
+}
+
+type Death = { step: string; when: string; nth: number } | 'stream';
+
+/** Asks, and answers once the process has died of it. */
+async function killIn(death: Death, turn: () => Promise<Response>): Promise<void> {
+  expect(worker.child.connected).toBe(true);
+  const gone = once(worker.child, 'exit');
+  if (death !== 'stream') {
+    worker.child.send(death);
+    await once(worker.child, 'message');
+    await turn()
+      .then((answer) => answer.text())
+      .catch(() => '');
+  } else {
+    for await (const part of (await turn()).body ?? []) if (Buffer.from(part).includes('"content":"3 "')) break;
+    worker.child.kill('SIGKILL');
+  }
+  expect(await gone).toEqual([null, 'SIGKILL']);
+}
+
+interface Run {
+  status: string;
+  sessionId: string | null;
+  endedAt: string | null;
+  error: { code: string } | null;
+}
+
+/** The newest run, once it has ended. */
+async function untilEnded(): Promise<Run> {
+  let run: Run | undefined;
+  await until(async () => {
+    const answer = await fetch(`${worker.url}/api/runs?limit=1`);
+    [run] = ((await answer.json()) as { items: Run[] }).items;
+    return run !== undefined && run.endedAt !== null;
+  }, 30_000);
+  return run as Run;
+}
+
+/** The keys of the payments that were made. */
+function listPaid(n: number): string[] {
+  const lines = existsSync(PAID) ? readFileSync(PAID, 'utf8').split('\n') : [];
+  return lines.flatMap((line) => (line.startsWith(`${n} `) ? line.slice(`${n} `.length) : []));
+}
