@@ -167,6 +167,8 @@ describe('the steps of a run', () => {
       attempts: [],
       inputTokens: 0,
       outputTokens: 0,
+      cacheReadTokens: 0,
+      cacheWriteTokens: 0,
       totalTokens: 0,
       startedAt: time,
       endedAt: time,

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { RunFilter } from '../engine/journal.ts';
 import { parseDuration } from '../engine/duration.ts';
+import { requireGrant } from '../auth/caller.ts';
 import { BoxError, invalidCursor } from '../errors.ts';
 import { operation } from '../operations/define.ts';
 import { Page, withoutUndefined } from '../operations/inputs.ts';
@@ -83,6 +84,7 @@ export const getRun = operation({
   permission: 'runs:read',
   copilot: 'yes',
   cli: 'runs get',
+  errors: ['run_not_found'],
   input: WaitInput,
   output: Run,
   async handle({ runs }, { id, wait }, { signal }) {
@@ -100,11 +102,17 @@ export const getWorkflowRun = operation({
   kind: 'read',
   permission: 'runs:read',
   copilot: 'no: runs.get is the same',
+  errors: ['run_not_found'],
   input: WaitInput,
   output: Run,
-  async handle({ runs }, { id, wait }, { signal }) {
-    const run = await runs.find(id, toWait(wait, signal));
-    if (run?.kind !== 'workflow') throw runNotFound(id);
+  keys: true,
+  async handle({ runs }, { id, wait }, { signal, caller }) {
+    // Looked at first: nobody is kept waiting for a run that is not theirs to see.
+    const found = await runs.find(id);
+    if (found?.kind !== 'workflow') throw runNotFound(id);
+    requireGrant(caller, 'workflows', found.name);
+    const run = wait === undefined ? found : await runs.find(id, toWait(wait, signal));
+    if (!run) throw runNotFound(id);
     return run;
   },
 });

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { historyOf } from '../engine/call.ts';
 import type { CallRecord } from '../engine/call.ts';
 import type { JournalRecord } from '../engine/journal.ts';
+import { nameOfStep } from '../engine/lifecycle.ts';
 import { decode } from '../engine/serialize.ts';
 import { toIso, toJsonValue } from './json-value.ts';
 import { RunError, toRunError } from './run-error.ts';
@@ -26,6 +27,8 @@ export const Step = z.object({
     .describe('Failed attempts'),
   inputTokens: z.int(),
   outputTokens: z.int(),
+  cacheReadTokens: z.int(),
+  cacheWriteTokens: z.int(),
   totalTokens: z.int(),
   startedAt: z.iso.datetime(),
   endedAt: z.iso.datetime().nullable(),
@@ -49,7 +52,7 @@ function toStep(last: CallRecord, first: CallRecord, retries: CallRecord[], isAn
   const isDone = isAnswered ? last.event === 'done' : isOpening(last);
   return {
     stepId: String(last.call),
-    name: last.stepId.slice(last.stepId.lastIndexOf('#') + 1),
+    name: nameOfStep(last),
     source: last.stepId,
     kind: last.kind,
     seq: last.seq,
@@ -66,6 +69,8 @@ function toStep(last: CallRecord, first: CallRecord, retries: CallRecord[], isAn
     })),
     inputTokens: tokens?.inputTokens ?? 0,
     outputTokens: tokens?.outputTokens ?? 0,
+    cacheReadTokens: tokens?.cacheReadTokens ?? 0,
+    cacheWriteTokens: tokens?.cacheWriteTokens ?? 0,
     totalTokens: tokens?.totalTokens ?? 0,
     startedAt: toIso(first.startedAt),
     endedAt: isAnswered || isDone ? toIso(last.at) : null,

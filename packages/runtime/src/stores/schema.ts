@@ -11,7 +11,8 @@ import {
   uniqueIndex,
   uuid,
 } from 'drizzle-orm/pg-core';
-import type { ConversationMessage } from '../agents/turn-input.ts';
+import type { ConversationMessage, ConversationSummary } from '../agents/turn-input.ts';
+import type { Granted } from '../auth/caller.ts';
 import type { Sealed } from '../secrets/seal.ts';
 
 /**
@@ -62,6 +63,8 @@ export const sessions = boxSchema.table(
     kind: text('kind').$type<'session' | 'conversation'>().notNull(),
     /** What the agent keeps beside the messages: its plan, its files. */
     state: jsonb('state').$type<Record<string, unknown>>().notNull().default({}),
+    /** What the model is shown in place of the older messages, which stay. */
+    summary: jsonb('summary').$type<ConversationSummary>(),
     turns: integer('turns').notNull().default(0),
     inputTokens: tokens('input_tokens'),
     outputTokens: tokens('output_tokens'),
@@ -107,3 +110,19 @@ export const sessionMessages = boxSchema.table(
     uniqueIndex('session_messages_by_id').on(table.sessionId, table.id),
   ],
 );
+
+/** Keys of the chat wires and of single workflows. The value itself is never kept. */
+export const apiKeys = boxSchema.table('api_keys', {
+  /** Part of the value, and time-ordered. */
+  id: text('id').primaryKey(),
+  name: text('name').notNull(),
+  /** SHA-256 of the value, in hex. */
+  digest: text('digest').notNull(),
+  agents: jsonb('agents').$type<Granted>().notNull(),
+  workflows: jsonb('workflows').$type<Granted>().notNull(),
+  createdBy: text('created_by').notNull(),
+  createdAt: timestamp('created_at', { withTimezone: true }).notNull().defaultNow(),
+  expiresAt: timestamp('expires_at', { withTimezone: true }),
+  revokedAt: timestamp('revoked_at', { withTimezone: true }),
+  lastUsedAt: timestamp('last_used_at', { withTimezone: true }),
+});

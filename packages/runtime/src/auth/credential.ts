@@ -1,0 +1,41 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { BoxError } from '../errors.ts';
+
+/** What a request carries to be let in, from either header. */
+export function readCredential(headers: Headers): string | undefined {
+  const bearer = /^bearer\s+(\S.*)$/i.exec(headers.get('authorization') ?? '')?.[1];
+  return (bearer ?? headers.get('x-api-key') ?? '').trim() || undefined;
+}
+
+/** The same; throws `unauthorized` where there is none. */
+export function needCredential(headers: Headers): string {
+  const credential = readCredential(headers);
+  if (credential !== undefined) return credential;
+  throw new BoxError('unauthorized', 'No API key. Send it as "Authorization: Bearer <key>" or "x-api-key: <key>".');
+}
+
+/** A new API key: its id, which sorts by time, and the value, which is shown once. */
+export function newKey(): { id: string; value: string } {
+  const id = Date.now().toString(16).padStart(12, '0') + randomBytes(4).toString('hex');
+  return { id, value: `${KEY_PREFIX}${id}_${randomBytes(32).toString('base64url')}` };
+}
+
+export function isApiKey(credential: string): boolean {
+  return credential.startsWith(KEY_PREFIX);
+}
+
+/** The id in the value of a key; undefined: no box has made it. */
+export function keyIdOf(value: string): string | undefined {
+  return KEY.exec(value)?.[1];
+}
+
+/** What is stored of a key, in hex. */
+export function digestOfKey(value: string): string {
+  return createHash('sha256').update(value).digest('hex');
+}
+
+export const KEY_PREFIX = 'svc_';
+
+// --- internal ---
+
+const KEY = /^svc_([\da-f]{20})_[\w-]{43}$/;

@@ -1,0 +1,136 @@
+import { randomBytes } from 'node:crypto';
+import type { Lifecycle, LifecycleEvent } from '../engine/lifecycle.ts';
+import type { Frames } from '../http/sse.ts';
+import type { StreamLimits } from '../http/stream-limits.ts';
+import type { KeyValueStore } from '../stores/kv.ts';
+import { createFanOut } from './fan-out.ts';
+import type { Told } from './fan-out.ts';
+import { createReader } from './reader.ts';
+import type { Reader } from './reader.ts';
+
+/** What is told besides the lifecycle of runs. */
+export type BoxEvent = LifecycleEvent | { type: 'session.updated' | 'session.deleted'; sessionId: string };
+
+/** The one stream of all that happens. */
+export interface Events extends Lifecycle {
+  tell(event: BoxEvent): void;
+  /** Reads from now on, or after the event with that id. Throws `too_many_streams`. */
+  open(callerId: string, lastEventId: string | undefined, signal: AbortSignal): Frames;
+  close(): Promise<void>;
+}
+
+export interface EventsOptions {
+  limits: StreamLimits;
+  owner: string;
+  /** Undefined: no other replica, or none that can be told. */
+  kv?: KeyValueStore | undefined;
+  /** Bytes held for a client that does not read. Default 256 KiB. */
+  maxBytes?: number;
+  /** Milliseconds for which events are kept once the last client has gone, for it to come back. Default 60,000. */
+  lingerMs?: number;
+}
+
+/**
+ * An event is made up only while somebody listens, here or on another replica. The last `RING` of them are kept for
+ * clients that come back; once nobody has listened for a while they are forgotten, and ids begin anew.
+ */
+export function createEvents({ limits, owner, kv, maxBytes = MAX_BYTES, lingerMs = LINGER_MS }: EventsOptions): Events {
+  const readers = new Set<Reader>();
+  let ring: string[] = [];
+  let epoch = newEpoch();
+  /** The number of the newest event. */
+  let last = 0;
+  let isListening = false;
+  let isHeard = false;
+  let linger: ReturnType<typeof setTimeout> | undefined;
+  let closed = false;
+
+  const update = (): void => void (isHeard = isListening || (fanOut?.isHeard ?? false));
+  const deliver = ([type, data]: Told): void => {
+    if (!isListening) return;
+    last += 1;
+    const frame = `id: ${epoch}-${last}\nevent: ${type}\ndata: ${data}\n\n`;
+    ring.push(frame);
+    if (ring.length > 2 * RING) ring = ring.slice(-RING);
+    for (const reader of readers) reader.push(frame);
+  };
+  const fanOut = kv && createFanOut({ kv, owner, onTold: deliver, onHeard: update });
+  const listen = (value: boolean): void => {
+    isListening = value;
+    update();
+    fanOut?.listen(value);
+    if (value) return;
+    ring = [];
+    last = 0;
+    epoch = newEpoch();
+  };
+  const leave = (reader: Reader): void => {
+    readers.delete(reader);
+    if (readers.size > 0 || closed) return;
+    linger = setTimeout(() => listen(false), lingerMs);
+    linger.unref();
+  };
+  /** What a client that comes back has missed; undefined: that is not known any more. */
+  const missedSince = (id: string): string[] | undefined => {
+    const [, itsEpoch, n = ''] = /^([\da-f]{8})-(\d{1,15})$/.exec(id) ?? [];
+    const missed = last - Number(n);
+    if (itsEpoch !== epoch || missed < 0 || missed > ring.length) return undefined;
+    return missed === 0 ? [] : ring.slice(-missed);
+  };
+
+  return {
+    get isHeard() {
+      return isHeard;
+    },
+    tell({ type, ...facts }) {
+      if (!isHeard) return;
+      const told: Told = [type, JSON.stringify({ ...facts, at: new Date().toISOString() })];
+      deliver(told);
+      if (fanOut?.isHeard) fanOut.send(told);
+    },
+    open(callerId, lastEventId, signal) {
+      const release = limits.enter(callerId);
+      clearTimeout(linger);
+      if (!isListening) listen(true);
+      const missed = lastEventId === undefined ? [] : missedSince(lastEventId);
+      const now = `${epoch}-${last}`;
+      // An id without data is no event, but it is where a client comes back to.
+      const first = missed
+        ? [RECONNECT, ...(missed.length > 0 ? missed : [`id: ${now}\n\n`])]
+        : [RECONNECT, `id: ${now}\nevent: reset\ndata: {}\n\n`];
+      const onEnd = () => {
+        signal.removeEventListener('abort', onGone);
+        release();
+        leave(reader);
+      };
+      const reader = createReader({ first, maxBytes, onEnd });
+      const onGone = () => reader.end();
+      readers.add(reader);
+      if (signal.aborted || closed) reader.end(RETRY_HINT);
+      else signal.addEventListener('abort', onGone, { once: true });
+      return reader.frames;
+    },
+    async close() {
+      closed = true;
+      clearTimeout(linger);
+      for (const reader of readers) reader.end(RETRY_HINT);
+      isListening = false;
+      isHeard = false;
+      await fanOut?.close();
+    },
+  };
+}
+
+// --- internal ---
+
+/** Events a client that comes back may have missed. */
+const RING = 4_096;
+const MAX_BYTES = 256 * 1_024;
+const LINGER_MS = 60_000;
+const RECONNECT = 'retry: 2000\n\n';
+/** Tells the client of a box that goes away when to come back. */
+const RETRY_HINT = 'retry: 1000\n\n';
+
+function newEpoch(): string {
+  return randomBytes(4).toString('hex');
+}

@@ -1,0 +1,267 @@
+import { describe, expect, test } from 'vitest';
+import { defineDeepAgent } from '../src/agents/definition.ts';
+import { requestApproval } from '../src/engine/approval.ts';
+import { createMemoryKv } from '../src/stores/kv-memory.ts';
+import { bothServers, createCluster } from './_cluster.ts';
+import { describeWhen } from './require.ts';
+import { call, json, setupBoxes, until, untilStatus } from './_setup.ts';
+import type { TestBox, TestBoxOptions } from './_setup.ts';
+
+const boxes = setupBoxes();
+
+const PROGRAM: TestBoxOptions = {
+  agents: {
+    helper: defineDeepAgent({ name: 'helper', instructions: 'Help.' }),
+    other: defineDeepAgent({ name: 'other', instructions: 'Help.' }),
+  },
+  workflows: {
+    echo: { run: async (input: unknown) => input },
+    ask: { run: async () => requestApproval({ title: 'Go?' }) },
+  },
+};
+
+interface Key {
+  id: string;
+  value: string;
+}
+
+/** A box that makes keys and one that checks them, on the same database. */
+async function openBoth(kv = createMemoryKv()): Promise<{ dev: TestBox; image: TestBox }> {
+  const dev = await boxes.open({ options: { kv } });
+  const image = await boxes.open({ ...PROGRAM, options: { host: 'image', kv } });
+  return { dev, image };
+}
+
+const makeKey = async (box: TestBox, grants: object, more: object = {}): Promise<Key> =>
+  (await call<Key>(box, 'POST /api/keys', { name: 'ci', grants, ...more }, {})).body;
+const as = (value: string) => ({ authorization: `Bearer ${value}` });
+
+interface WireError {
+  error: { type: string; code: string; message: string };
+}
+
+const chat = (box: TestBox, headers: Record<string, string>, model = 'helper') =>
+  call<WireError>(
+    box,
+    'POST /wire-a/v1/chat/completions',
+    { model, messages: [{ role: 'user', content: 'say:hello' }] },
+    headers,
+  );
+
+describe('an API key', () => {
+  test('is shown once, listed by its prefix, and nowhere kept as it is', async () => {
+    const { dev } = await openBoth();
+    const { status, body } = await call<Key & Record<string, unknown>>(dev, 'POST /api/keys', {
+      name: 'ci',
+      grants: { agents: ['helper'] },
+    });
+    expect(status).toBe(201);
+    expect(body.value).toMatch(new RegExp(`^svc_${body.id}_[\\w-]{43}$`));
+    const { body: list } = await call<{ items: object[] }>(dev, 'GET /api/keys?limit=1');
+    expect(list.items).toEqual([
+      {
+        id: body.id,
+        prefix: `svc_${body.id}`,
+        name: 'ci',
+        grants: { agents: ['helper'], workflows: [] },
+        status: 'active',
+        createdBy: 'owner',
+        createdAt: expect.any(String),
+        expiresAt: null,
+        revokedAt: null,
+        lastUsedAt: null,
+      },
+    ]);
+  });
+
+  test('pages, newest first', async () => {
+    const { dev } = await openBoth();
+    const made = [await makeKey(dev, {}), await makeKey(dev, {}), await makeKey(dev, {})].map(({ id }) => id);
+    const first = (await call<{ items: Key[]; nextCursor: string }>(dev, 'GET /api/keys?limit=2')).body;
+    const next = (await call<{ items: Key[] }>(dev, `GET /api/keys?limit=1&cursor=${first.nextCursor}`)).body;
+    expect([...first.items, ...next.items].map(({ id }) => id).toSorted()).toEqual(made.toSorted());
+    expect((await call(dev, 'GET /api/keys?cursor=x')).status).toBe(400);
+  });
+
+  test('of none by that id is 404', async () => {
+    const { dev } = await openBoth();
+    expect((await call(dev, 'POST /api/keys/nope/revoke')).body).toMatchObject({ code: 'key_not_found' });
+    expect((await call(dev, 'PATCH /api/keys/nope', { name: 'new' })).body).toMatchObject({ code: 'key_not_found' });
+  });
+
+  test('that would be over before it begins is refused', async () => {
+    const { dev } = await openBoth();
+    const { status } = await call(dev, 'POST /api/keys', { name: 'old', expiresAt: '2020-01-01T00:00:00Z' });
+    expect(status).toBe(400);
+  });
+});
+
+describe('a box that checks keys', () => {
+  test('lets a granted key chat, from either header, and notes its use', async () => {
+    const { dev, image } = await openBoth();
+    const { id, value } = await makeKey(dev, { agents: ['helper'] });
+    expect((await chat(image, as(value))).status).toBe(200);
+    expect((await chat(image, { 'x-api-key': value })).status).toBe(200);
+    await until(async () => {
+      const { body } = await call<{ items: (Key & { lastUsedAt: string | null })[] }>(dev, 'GET /api/keys');
+      return body.items.find((key) => key.id === id)?.lastUsedAt !== null;
+    });
+  });
+
+  test('refuses a key that is missing, unknown or of another value, in the shape of the wire', async () => {
+    const { dev, image } = await openBoth();
+    const { value } = await makeKey(dev, { agents: 'all' });
+    const wrong = `${value.slice(0, -43)}${'A'.repeat(43)}`;
+    for (const headers of [
+      {},
+      as('anything'),
+      as('svc_nope'),
+      as(`svc_${'0'.repeat(20)}_${'A'.repeat(43)}`),
+      as(wrong),
+    ])
+      expect(await chat(image, headers)).toMatchObject({
+        status: 401,
+        body: { error: { type: 'authentication_error', code: 'invalid_api_key' } },
+      });
+  });
+
+  test('refuses an agent that is not granted with 403, whether there is one or not', async () => {
+    const { dev, image } = await openBoth();
+    const { value } = await makeKey(dev, { agents: ['helper'] });
+    for (const name of ['other', 'nobody'])
+      expect(await chat(image, as(value), name)).toMatchObject({ status: 403, body: { error: { code: 'forbidden' } } });
+    expect((await call(image, 'GET /wire-a/v1/models/other', undefined, as(value))).status).toBe(403);
+  });
+
+  test('lists only the agents that are granted', async () => {
+    const { dev, image } = await openBoth();
+    const list = async (value: string) =>
+      (await call<{ data: { id: string }[] }>(image, 'GET /wire-a/v1/models', undefined, as(value))).body.data;
+    expect((await list((await makeKey(dev, { agents: ['other'] })).value)).map(({ id }) => id)).toEqual(['other']);
+    expect(await list((await makeKey(dev, { agents: 'all' })).value)).toHaveLength(2);
+    expect(await list((await makeKey(dev, { workflows: 'all' })).value)).toHaveLength(0);
+  });
+
+  test('refuses an expired key', async () => {
+    const { dev, image } = await openBoth();
+    const expiresAt = new Date(Date.now() + 2_000).toISOString();
+    const { value } = await makeKey(dev, { agents: 'all' }, { expiresAt });
+    await until(async () => (await chat(image, as(value))).status === 401);
+    expect((await chat(image, as(value))).body.error.message).toContain('expired');
+  });
+
+  test('refuses a revoked key at once where replicas hear of each other', async () => {
+    const { dev, image } = await openBoth();
+    /** Milliseconds from the last look at the key to its refusal. */
+    const revoke = async (): Promise<number> => {
+      const { id, value } = await makeKey(dev, { agents: 'all' });
+      const looked = performance.now();
+      expect((await chat(image, as(value))).status).toBe(200);
+      const { body } = await call(dev, `POST /api/keys/${id}/revoke`);
+      expect(body).toMatchObject({ status: 'revoked' });
+      await until(async () => (await chat(image, as(value))).status === 401);
+      const refused = performance.now();
+      expect((await call(dev, `POST /api/keys/${id}/revoke`)).body).toEqual(body);
+      return refused - looked;
+    };
+    // On a busy machine one of several: without being told it would never be sooner than 3 s.
+    const times = [await revoke(), await revoke(), await revoke(), await revoke()];
+    expect(Math.min(...times)).toBeLessThan(3_000);
+  });
+
+  test('refuses a revoked key within 5 s where they do not', async () => {
+    const dev = await boxes.open();
+    const image = await boxes.open({ ...PROGRAM, options: { host: 'image' } });
+    const { id, value } = await makeKey(dev, { agents: 'all' });
+    expect((await chat(image, as(value))).status).toBe(200);
+    await call(dev, `POST /api/keys/${id}/revoke`);
+    // Three seconds, and what a busy machine takes.
+    await until(async () => (await chat(image, as(value))).status === 401, 8_000);
+  });
+
+  test('follows what a key is granted', async () => {
+    const { dev, image } = await openBoth();
+    const { id, value } = await makeKey(dev, { agents: ['other'] });
+    expect((await chat(image, as(value))).status).toBe(403);
+    const change = { name: 'renamed', grants: { agents: ['helper'] } };
+    expect((await call(dev, `PATCH /api/keys/${id}`, change)).body).toMatchObject(change);
+    await until(async () => (await chat(image, as(value))).status === 200);
+  });
+});
+
+describe('a key that is granted workflows', () => {
+  test('starts them, reads their schemas and their runs', async () => {
+    const { dev, image } = await openBoth();
+    const headers = as((await makeKey(dev, { workflows: ['echo'] })).value);
+    const started = await call(image, 'POST /api/workflows/echo/start', { a: 1 }, headers);
+    expect(started.status).toBe(202);
+    const run = await call(image, `GET /api/workflows/runs/${started.body.runId}?wait=20s`, undefined, headers);
+    expect(run).toMatchObject({ status: 200, body: { status: 'completed', output: { a: 1 } } });
+    expect((await call(image, 'GET /api/workflows/echo/schema', undefined, headers)).status).toBe(200);
+  });
+
+  test('gets 403 for all else', async () => {
+    const { dev, image } = await openBoth();
+    const headers = as((await makeKey(dev, { agents: 'all', workflows: ['echo'] })).value);
+    const all = as((await makeKey(dev, { workflows: 'all' })).value);
+    const { runId } = (await call(image, 'POST /api/workflows/ask/start', {}, all)).body;
+    const refused = [
+      'POST /api/workflows/ask/start',
+      'POST /api/workflows/nope/start',
+      'GET /api/workflows/ask/schema',
+      `GET /api/workflows/runs/${runId}`,
+      `GET /api/runs/${runId}`,
+      'POST /api/workflows/echo/chat',
+      'GET /api/workflows',
+      'GET /api/runs',
+      'GET /api/keys',
+      'POST /api/keys',
+      'GET /api/services',
+      'GET /api/discovery',
+      'GET /api/approvals',
+    ];
+    for (const route of refused)
+      expect([route, await call(image, route, undefined, headers)]).toMatchObject([
+        route,
+        { status: 403, body: { code: 'forbidden' } },
+      ]);
+  });
+
+  test('without agents does not chat', async () => {
+    const { dev, image } = await openBoth();
+    expect((await chat(image, as((await makeKey(dev, { workflows: 'all' })).value))).status).toBe(403);
+  });
+});
+
+describe('without a key', () => {
+  test('an image answers 401 on what needs a credential, and what needs none as ever', async () => {
+    const { image } = await openBoth();
+    for (const route of ['GET /api/runs', 'POST /api/workflows/echo/start', 'GET /api/keys', 'GET /api/services'])
+      expect(await call(image, route)).toMatchObject({ status: 401, body: { code: 'unauthorized' } });
+    for (const path of ['/live', '/health', '/api/health', '/api/contract', '/'])
+      expect((await image.request(path)).status).toBe(200);
+  });
+
+  test('dev answers everything, and takes any key that is not empty on the chat wires', async () => {
+    const dev = await boxes.open(PROGRAM);
+    expect((await chat(dev, as('anything'))).status).toBe(200);
+    expect((await chat(dev, {})).status).toBe(401);
+    const { runId } = (await call(dev, 'POST /api/workflows/ask/start', {})).body;
+    await untilStatus(dev, String(runId), 'waiting');
+    const { items } = (await call<{ items: { approvalId: string }[] }>(dev, `GET /api/approvals?run=${runId}`)).body;
+    const decided = await dev.request(`/api/approvals/${items[0]?.approvalId}/decide`, json({ decision: 'approve' }));
+    expect(await decided.json()).toMatchObject({ decidedBy: 'owner' });
+  });
+});
+
+describeWhen(bothServers, 'replicas over Redis', (servers) => {
+  test('refuse a key that another has revoked', async () => {
+    const open = createCluster(boxes, servers);
+    const dev = await open({});
+    const image = await open({ ...PROGRAM, options: { host: 'image' } });
+    const { id, value } = await makeKey(dev, { agents: 'all' });
+    expect((await chat(image, as(value))).status).toBe(200);
+    await call(dev, `POST /api/keys/${id}/revoke`);
+    await until(async () => (await chat(image, as(value))).status === 401);
+  });
+});

@@ -1,0 +1,265 @@
+import { onTestFinished, describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { defineDeepAgent, defineTool } from '../src/agents/definition.ts';
+import { OWNER } from '../src/auth/caller.ts';
+import type { Strategy } from '../src/auth/strategy.ts';
+import { requestApproval } from '../src/engine/approval.ts';
+import { createHook } from '../src/engine/hook.ts';
+import { bothServers, createCluster, TOLD } from './_cluster.ts';
+import { describeWhen } from './require.ts';
+import { call, json, runWorkflow, setupBoxes, startWorkflow, toStep, until, untilStatus } from './_setup.ts';
+import type { TestBox } from './_setup.ts';
+
+const boxes = setupBoxes();
+
+const one = toStep('one', () => 1);
+const fails = toStep('fails', () => {
+  throw Object.assign(new Error('No.'), { fatal: true });
+});
+const add = defineTool({
+  description: 'Add two numbers.',
+  inputSchema: z.object({ a: z.number(), b: z.number() }),
+  execute: ({ a, b }) => ({ sum: a + b }),
+});
+
+const PROGRAM = {
+  agents: { helper: defineDeepAgent({ name: 'helper', tools: { add } }) },
+  workflows: {
+    echo: { run: async () => one() },
+    bad: { run: async () => fails() },
+    ask: { run: async () => requestApproval({ title: 'Go?' }) },
+    hook: { run: async () => createHook({ token: 'never' }) },
+    many: {
+      async run() {
+        for (let n = 0; n < 1_500; n++) await one();
+      },
+    },
+  },
+};
+
+interface Told {
+  id: string;
+  type: string;
+  data: Record<string, unknown>;
+}
+
+interface Stream {
+  text(): string;
+  events(): Told[];
+  /** Of one run, or all: `type status`. */
+  says(runId?: string): string[];
+  isOver(): boolean;
+  close(): void;
+}
+
+/** Reads the stream from a socket. */
+async function listen(url: string, init: RequestInit & { query?: string } = {}): Promise<Stream> {
+  const gone = new AbortController();
+  onTestFinished(() => gone.abort());
+  const answer = await fetch(`${url}/api/events${init.query ?? ''}`, { ...init, signal: gone.signal });
+  expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'text/event-stream; charset=utf-8']);
+  let text = '';
+  let isOver = false;
+  void (async () => {
+    const decoder = new TextDecoder();
+    for await (const part of answer.body ?? []) text += decoder.decode(part as Uint8Array, { stream: true });
+  })()
+    .catch(() => {})
+    .finally(() => (isOver = true));
+  const events = () => text.split('\n\n').flatMap(parse);
+  return {
+    text: () => text,
+    events,
+    says: (runId) =>
+      events()
+        .filter(({ data }) => runId === undefined || data.runId === runId)
+        .map(({ type, data }) => `${type} ${String(data.status)}`),
+    isOver: () => isOver,
+    close: () => gone.abort(),
+  };
+}
+
+function parse(block: string): Told[] {
+  const [, id = '', type = '', data = ''] = /^id: (.*)\nevent: (.*)\ndata: (.*)$/.exec(block) ?? [];
+  return type === '' ? [] : [{ id, type, data: JSON.parse(data) as Record<string, unknown> }];
+}
+
+async function open(): Promise<{ box: TestBox; url: string }> {
+  const box = await boxes.open(PROGRAM);
+  return { box, url: await box.listen() };
+}
+
+describe('the stream of events', () => {
+  test('tells a run from its start to its end, with ids that count up', async () => {
+    const { box, url } = await open();
+    const stream = await listen(url);
+    const runId = await startWorkflow(box, 'echo');
+    await until(() => stream.says(runId).includes('run.ended completed'));
+    expect(stream.says(runId)).toEqual([
+      'run.created running',
+      'run.started running',
+      'step.completed completed',
+      'run.ended completed',
+    ]);
+    expect(stream.events()[2]).toEqual({
+      id: expect.any(String),
+      type: 'step.completed',
+      data: {
+        runId,
+        kind: 'workflow',
+        name: 'echo',
+        trigger: 'api',
+        sessionId: null,
+        parentRunId: null,
+        stepId: '0',
+        step: 'one',
+        stepKind: 'step',
+        status: 'completed',
+        attempt: 1,
+        at: expect.stringMatching(/Z$/),
+      },
+    });
+    const numbers = stream.events().map(({ id }) => Number(id.split('-')[1]));
+    expect(numbers).toEqual([1, 2, 3, 4]);
+    expect(stream.text()).toMatch(/^retry: 2000\n\nid: [\da-f]{8}-0\n\n/);
+  });
+
+  test('tells what fails, is cancelled, waits and goes on', async () => {
+    const { box, url } = await open();
+    const stream = await listen(url);
+    const { runId: failed } = await runWorkflow(box, 'bad');
+    await until(() => stream.says(String(failed)).includes('run.ended failed'));
+    expect(stream.says(String(failed))).toContain('step.completed failed');
+    const waiting = await startWorkflow(box, 'hook');
+    await until(() => stream.says(waiting).includes('run.waiting waiting'));
+    await call(box, `POST /api/runs/${waiting}/cancel`);
+    await until(() => stream.says(waiting).includes('run.ended cancelled'));
+    const asked = await startWorkflow(box, 'ask');
+    await until(() => stream.says(asked).includes('run.waiting waiting'));
+    const { approvalId } = stream.events().find(({ type }) => type === 'approval.asked')?.data ?? {};
+    await call(box, `POST /api/approvals/${String(approvalId)}/decide`, { decision: 'reject' });
+    await until(() => stream.says(asked).includes('run.ended completed'));
+    expect(stream.says(asked)).toEqual([
+      'run.created running',
+      'run.started running',
+      'approval.asked pending',
+      'run.waiting waiting',
+      'approval.decided rejected',
+      'run.resumed running',
+      'step.completed completed',
+      'run.ended completed',
+    ]);
+  });
+
+  test('tells the steps of a turn and the session it belongs to', async () => {
+    const { box, url } = await open();
+    const stream = await listen(url);
+    const headers = { 'x-api-key': 'any', 'x-svc-session': 'events' };
+    const body = { model: 'helper', messages: [{ role: 'user', content: 'tool:add {"a":1,"b":2}; say:Three.' }] };
+    await (await box.request('/wire-a/v1/chat/completions', json(body, { headers }))).text();
+    await until(() => stream.says().includes('run.ended completed'));
+    const steps = stream.events().filter(({ type }) => type === 'step.completed');
+    expect(steps.map(({ data }) => data.stepKind)).toEqual(['model', 'tool', 'model', 'step']);
+    const { data } = stream.events().find(({ type }) => type === 'session.updated') ?? {};
+    expect(data?.sessionId).toBe(steps[0]?.data.sessionId);
+    await call(box, 'DELETE /api/sessions/events?agent=helper');
+    await until(() => stream.events().some(({ type }) => type === 'session.deleted'));
+  });
+
+  test('goes on after the last event a client has, by header and by query', async () => {
+    const { box, url } = await open();
+    const first = await listen(url);
+    await runWorkflow(box, 'echo');
+    await until(() => first.says().includes('run.ended completed'));
+    first.close();
+    const missed = await startWorkflow(box, 'echo');
+    await untilStatus(box, missed, 'completed');
+    const { id = '' } = first.events()[1] ?? {};
+    for (const init of [{ headers: { 'last-event-id': id } }, { query: `?lastEventId=${id}` }]) {
+      const stream = await listen(url, init);
+      await until(() => stream.says(missed).includes('run.ended completed'));
+      expect(stream.events().map((told) => Number(told.id.split('-')[1]))).toEqual([3, 4, 5, 6, 7, 8]);
+    }
+  });
+
+  test.each(['00000000-3', 'nonsense'])('begins with "reset" after the id %j', async (id) => {
+    const { box, url } = await open();
+    const stream = await listen(url, { headers: { 'last-event-id': id } });
+    await until(() => stream.events().length === 1);
+    expect(stream.events()[0]).toEqual({ id: expect.stringMatching(/-0$/), type: 'reset', data: {} });
+    const runId = await startWorkflow(box, 'echo');
+    await until(() => stream.says(runId).includes('run.ended completed'));
+  });
+
+  test('lets a client go that does not read, which then comes back with its last id', async () => {
+    const { box } = await open();
+    const url = await box.listen();
+    const reading = await listen(url);
+    // Without a socket nothing is buffered on the way.
+    const answer = await box.request('/api/events');
+    const runId = await startWorkflow(box, 'many');
+    await until(() => reading.says(runId).includes('run.ended completed'), 30_000);
+    const text = await answer.text();
+    expect(text.length).toBeLessThan(1_000);
+    expect(text).not.toContain('run.ended');
+  });
+
+  test('ends with a hint when to come back when the box goes away', async () => {
+    const { box, url } = await open();
+    const stream = await listen(url);
+    await box.close();
+    await until(() => stream.isOver());
+    expect(stream.text()).toMatch(/retry: 1000\n\n$/);
+  });
+
+  test('has an answer to HEAD, and keeps no stream for it', async () => {
+    const { box } = await open();
+    expect((await box.request('/api/events', { method: 'HEAD' })).status).toBe(200);
+  });
+});
+
+describe('a box that is not dev', () => {
+  const strategy: Strategy = {
+    name: 'test',
+    checksKeys: true,
+    authenticate: async (credential = 'nobody') => ({ ...OWNER, id: credential }),
+  };
+
+  test('opens 20 streams a caller, and one more once one is closed', async () => {
+    const box = await boxes.open({ options: { host: 'image', strategy } });
+    const url = await box.listen();
+    const as = (who: string) => ({ headers: { authorization: `Bearer ${who}` } });
+    const streams = await Promise.all(Array.from({ length: 20 }, () => listen(url, as('a'))));
+    const refused = await fetch(`${url}/api/events`, as('a'));
+    expect([refused.status, refused.headers.get('retry-after'), await refused.json()]).toEqual([
+      429,
+      '5',
+      expect.objectContaining({ code: 'too_many_streams' }),
+    ]);
+    await listen(url, as('b'));
+    streams[0]?.close();
+    await until(async () => {
+      const gone = new AbortController();
+      const { status } = await fetch(`${url}/api/events`, { ...as('a'), signal: gone.signal });
+      gone.abort();
+      return status === 200;
+    });
+  });
+});
+
+describeWhen(bothServers, 'replicas over Redis', (servers) => {
+  test('tell each other what happens', async () => {
+    const openReplica = createCluster(boxes, servers);
+    const here = await openReplica({ ...PROGRAM, engine: TOLD });
+    const there = await openReplica({ ...PROGRAM, engine: TOLD });
+    const stream = await listen(await here.listen());
+    // Until the other one has heard that somebody listens.
+    await until(async () => {
+      await runWorkflow(there, 'echo');
+      return stream.events().length > 0;
+    });
+    const runId = await startWorkflow(there, 'echo');
+    await until(() => stream.says(runId).length === 4);
+    expect(stream.says(runId)[3]).toBe('run.ended completed');
+  });
+});

@@ -1,0 +1,69 @@
+import { randomUUID } from 'node:crypto';
+import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { defineDeepAgent, defineTool } from '../src/agents/definition.ts';
+import { createHook } from '../src/engine/hook.ts';
+import type { RetentionOptions } from '../src/retention/retention.ts';
+import { defineConfig } from '../src/workspace-config.ts';
+import { call, json, runWorkflow, setupBoxes, startWorkflow, until, untilStatus } from './_setup.ts';
+import type { TestBox } from './_setup.ts';
+
+const boxes = setupBoxes();
+
+/** Two seconds, in days. */
+const SOON = 2 / 86_400;
+
+const refund = defineTool({ description: 'Pay back.', inputSchema: z.object({}), execute: () => 'paid' });
+
+async function open(retention: RetentionOptions): Promise<{ box: TestBox; agent: string }> {
+  const agent = `agent-${randomUUID().slice(0, 8)}`;
+  const helper = defineDeepAgent({ name: agent, tools: { refund }, interruptOn: { refund: true } });
+  const box = await boxes.open({
+    agents: { [agent]: helper },
+    workflows: { echo: { run: async () => 1 }, hook: { run: async () => createHook({ token: agent }) } },
+    options: { retention: () => retention, retentionEveryMs: 20, engine: { sweepMs: 50 } },
+  });
+  return { box, agent };
+}
+
+async function say(box: TestBox, agent: string, session: string, content: string): Promise<void> {
+  const headers = { 'x-api-key': 'any', 'x-svc-session': session };
+  const body = { model: agent, messages: [{ role: 'user', content }] };
+  await (await box.request('/wire-a/v1/chat/completions', json(body, { headers }))).text();
+}
+
+const statusOf = async (box: TestBox, path: string) => (await call(box, `GET ${path}`)).status;
+
+describe('what is over', () => {
+  test('goes with its runs once nothing has happened to a session for long enough', async () => {
+    const { box, agent } = await open({ sessionDays: SOON });
+    await say(box, agent, 'old', 'say:hello');
+    const path = `/api/sessions/old?agent=${agent}`;
+    const { sessionId } = (await call(box, `GET ${path}`)).body;
+    const run = await runWorkflow(box, 'echo');
+    await until(async () => (await statusOf(box, path)) === 404);
+    expect((await call<{ items: object[] }>(box, `GET /api/runs?session=${sessionId}`)).body.items).toEqual([]);
+    expect(await statusOf(box, `/api/runs/${run.runId}`)).toBe(200);
+  });
+
+  test('stays where a turn has not ended', async () => {
+    const { box, agent } = await open({ sessionDays: SOON });
+    await say(box, agent, 'open', 'tool:refund {}; say:Done.');
+    await say(box, agent, 'old', 'say:hello');
+    await until(async () => (await statusOf(box, `/api/sessions/old?agent=${agent}`)) === 404);
+    expect(await statusOf(box, `/api/sessions/open?agent=${agent}`)).toBe(200);
+  });
+
+  test('goes when a run has ended long enough ago; one that waits stays', async () => {
+    const { box } = await open({ runDays: SOON });
+    const waiting = await startWorkflow(box, 'hook');
+    await untilStatus(box, waiting, 'waiting');
+    const run = await runWorkflow(box, 'echo');
+    await until(async () => (await statusOf(box, `/api/runs/${run.runId}`)) === 404);
+    expect(await statusOf(box, `/api/runs/${waiting}`)).toBe(200);
+  });
+});
+
+test.each([0, -1, '30'])('a retention of %j days is refused', (days) => {
+  expect(() => defineConfig({ retention: { sessionDays: days as number } })).toThrow('retention.sessionDays is');
+});
