@@ -18,44 +18,63 @@ interface Route {
 /** Every route the box mounts, as its own list names them. */
 const ROUTES: Route[] = [
   ['GET', '/'],
+  ['GET', '/api/openapi.json'],
+  ['GET', '/api/docs'],
+  ['GET', '/api/docs/assets/:file'],
   ['GET', '/live'],
   ['GET', '/health'],
   ['POST', '/wire-a/v1/chat/completions'],
   ['GET', '/wire-a/v1/models'],
   ['GET', '/wire-a/v1/models/:id'],
+  ['POST', '/wire-b/v1/messages'],
+  ['POST', '/wire-b/v1/messages/count_tokens'],
+  ['GET', '/wire-b/v1/models'],
+  ['GET', '/wire-b/v1/models/:id'],
+  ['POST', '/agui/v1/agents/:name'],
+  ['POST', '/api/workflows/:name/chat'],
+  ['POST', '/mcp'],
+  ['GET', '/api/webhooks/:token'],
+  ['POST', '/api/webhooks/:token'],
+  ['PUT', '/api/webhooks/:token'],
+  ['PATCH', '/api/webhooks/:token'],
+  ['DELETE', '/api/webhooks/:token'],
   ['GET', '/api/runs'],
   ['GET', '/api/runs/stats'],
   ['GET', '/api/runs/:id'],
-  ['DELETE', '/api/runs/:id'],
   ['GET', '/api/runs/:id/steps'],
   ['GET', '/api/runs/:id/steps/:stepId'],
   ['GET', '/api/runs/:id/timeline'],
   ['POST', '/api/runs/:id/retry'],
   ['POST', '/api/runs/:id/resume'],
   ['POST', '/api/runs/:id/cancel'],
+  ['DELETE', '/api/runs/:id'],
+  ['GET', '/api/sessions'],
+  ['GET', '/api/sessions/:id'],
+  ['GET', '/api/sessions/:id/messages'],
+  ['GET', '/api/sessions/:id/runs'],
+  ['DELETE', '/api/sessions/:id'],
   ['GET', '/api/approvals'],
   ['GET', '/api/approvals/:id'],
   ['POST', '/api/approvals/:id/decide'],
+  ['POST', '/api/workflows/hooks/:token/resume'],
+  ['GET', '/api/events'],
   ['GET', '/api/discovery'],
   ['GET', '/api/workflows'],
-  ['GET', '/api/workflows/runs/:id'],
   ['GET', '/api/workflows/:name'],
   ['GET', '/api/workflows/:name/schema'],
+  ['GET', '/api/workflows/runs/:id'],
   ['POST', '/api/workflows/:name/start'],
-  ['POST', '/api/workflows/:name/chat'],
   ['GET', '/api/workflows/:name/queue'],
   ['DELETE', '/api/workflows/:name/queue/:triggerId'],
-  ['POST', '/api/workflows/hooks/:token/resume'],
-  ['GET', '/api/webhooks/:token'],
-  ['POST', '/api/webhooks/:token'],
-  ['PUT', '/api/webhooks/:token'],
-  ['PATCH', '/api/webhooks/:token'],
-  ['DELETE', '/api/webhooks/:token'],
   ['GET', '/api/recurring-jobs'],
   ['GET', '/api/recurring-jobs/:id'],
   ['PATCH', '/api/recurring-jobs/:id'],
-  ['DELETE', '/api/recurring-jobs/:id'],
   ['POST', '/api/recurring-jobs/:id/run'],
+  ['DELETE', '/api/recurring-jobs/:id'],
+  ['GET', '/api/keys'],
+  ['POST', '/api/keys'],
+  ['PATCH', '/api/keys/:id'],
+  ['POST', '/api/keys/:id/revoke'],
   ['GET', '/api/model-provider'],
   ['PUT', '/api/model-provider'],
   ['GET', '/api/health'],
@@ -85,17 +104,36 @@ const open = (options: { dev?: boolean } = {}) =>
     ...(options.dev ? { options: { isAllowedHost: createHostCheck({ listen: false }) } } : {}),
   });
 
+interface Refusal {
+  code: string;
+  message: string;
+}
+
+/** The messages wire has the box's code among the details. */
+function ofMessages({ type, error }: Record<string, unknown>): Refusal {
+  expect(type).toBe('error');
+  const { message, details } = error as { message: string; details: { error_code: string } };
+  return { message, code: details.error_code };
+}
+
 /** What is told of a refusal: in the box's own shape, or the chat wire's on its paths. */
 async function refusalOf(answer: Response, path: string) {
-  const body = (await answer.json()) as Record<string, unknown>;
+  const told = (await answer.json()) as Record<string, unknown>;
+  const body = path === '/mcp' ? ofRpc(told) : told;
   const { requestId = answer.headers.get('x-request-id'), ...own } = body;
   const wire = path.startsWith('/wire-a/');
-  const refusal = (wire ? body.error : own) as { code: string; message: string };
+  const refusal = (wire ? body.error : path.startsWith('/wire-b/') ? ofMessages(body) : own) as Refusal;
   expect('type' in refusal && 'param' in refusal).toBe(wire);
   expect(refusal.message).toMatch(/\.$/);
   expect(answer.headers.get('content-type')).toBe('application/json; charset=utf-8');
   expect(answer.headers.get('x-request-id')).toBe(requestId);
   return { status: answer.status, code: refusal.code };
+}
+
+/** A JSON-RPC error, as the box's own shape has it. */
+function ofRpc({ error }: Record<string, unknown>): Record<string, unknown> {
+  const { message, data } = error as { message: string; data: object };
+  return { message, ...data };
 }
 
 function send(box: TestBox, { method, path }: Route, init: RequestInit = {}): Promise<Response> {
@@ -412,7 +450,7 @@ describe('a method the address has not', () => {
       headers: { ...KEY, 'content-type': 'application/json' },
     });
     expect({ status: answer.status, allow: answer.headers.get('allow') }).toEqual({ status: 405, allow });
-    expect(await answer.text()).toMatch(method === 'HEAD' ? /^$/ : /"code":"method_not_allowed"/);
+    expect(await answer.text()).toMatch(method === 'HEAD' ? /^$/ : /"(?:error_)?code":"method_not_allowed"/);
   });
 });
 

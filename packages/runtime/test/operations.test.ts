@@ -5,6 +5,7 @@ import { createLog } from '../src/log.ts';
 import { operation } from '../src/operations/define.ts';
 import { mountOperations } from '../src/operations/http.ts';
 import { OPERATIONS } from '../src/operations/index.ts';
+import { OWNER } from '../src/auth/caller.ts';
 import type { Rooms } from '../src/rooms.ts';
 import { json } from './_setup.ts';
 
@@ -24,7 +25,7 @@ const rename = operation({
 
 function open() {
   const app = createApp({ log: createLog({ level: 'silent', write: () => {} }) });
-  mountOperations(app, [rename], {} as Rooms);
+  mountOperations(app, [rename], { rooms: {} as Rooms, auth: { authenticate: async () => OWNER } });
   mountFallback(app, []);
   return async (path: string, body: unknown) => app.request(path, json(body, { method: 'PUT' }));
 }

@@ -1,10 +1,13 @@
 import type { z } from 'zod';
+import type { ErrorCode } from '../errors.ts';
+import type { Caller } from '../auth/caller.ts';
 import type { Rooms } from '../rooms.ts';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
 /** What a handler may know about the request besides its input. */
 export interface CallContext {
+  caller: Caller;
   /** Aborts when the caller goes away. */
   signal: AbortSignal;
 }
@@ -23,12 +26,16 @@ export interface OperationDefinition<I extends z.ZodType, O extends z.ZodType> {
   kind: 'read' | 'write';
   /** The permission a caller needs; `none` for routes that take no credential. */
   permission: string;
+  /** An API key may call it too: the handler asks `requireGrant` whether this one may. */
+  keys?: true;
   /** A person is asked first where a model calls. */
   confirm?: boolean;
   /** `yes`, or why neither MCP nor the copilot may call it. */
   copilot: 'yes' | `no: ${string}`;
   /** The CLI verb, where there is one. */
   cli?: string;
+  /** Codes it refuses with, besides those of its permission, its body and its input. */
+  errors?: readonly ErrorCode[];
   /** HTTP status of success. Default 200. */
   status?: number;
   /** The whole body arrives as this member of the input, whatever its shape. */
@@ -38,6 +45,8 @@ export interface OperationDefinition<I extends z.ZodType, O extends z.ZodType> {
   /** Path parameters, query, body and declared headers arrive as one object. */
   input: I;
   output: O;
+  /** `sse`: the handler answers the frames of an event stream. Default `json`. */
+  answer?: 'json' | 'sse';
   handle(rooms: Rooms, input: z.output<I>, context: CallContext): Promise<z.output<O>> | z.output<O>;
 }
 

@@ -1,24 +1,45 @@
 import type { H3, H3Event } from 'h3';
+import type { Auth } from '../auth/auth.ts';
+import { OWNER } from '../auth/caller.ts';
 import { answerJson } from '../http/answer.ts';
 import { mountRoute } from '../http/app.ts';
 import { readJson } from '../http/body.ts';
+import { answerSse } from '../http/sse.ts';
+import type { Frames } from '../http/sse.ts';
 import type { Rooms } from '../rooms.ts';
 import { callOperation } from './call.ts';
 import type { Operation } from './define.ts';
 import { splitRoute } from './define.ts';
 
 /** Mounts every operation as a route. */
-export function mountOperations(app: H3, operations: readonly Operation[], rooms: Rooms): void {
+export function mountOperations(app: H3, operations: readonly Operation[], options: MountOptions): void {
+  const { rooms, auth } = options;
   for (const op of operations) {
     mountRoute(app, splitRoute(op.route), async (event: H3Event) => {
+      // Before the body: who is not let in is not read.
+      const caller = op.permission === 'none' ? OWNER : await auth.authenticate(event.req.headers);
       const input = await readInput(event, op);
-      const output = await callOperation(op, rooms, input, { signal: event.req.signal });
-      return answerJson(op.status ?? 200, output);
+      const call = (signal: AbortSignal) => callOperation(op, rooms, input, { signal, caller });
+      if (op.answer === 'sse') return answerStream(event, call);
+      return answerJson(op.status ?? 200, await call(event.req.signal));
     });
   }
 }
 
+export interface MountOptions {
+  rooms: Rooms;
+  auth: Pick<Auth, 'authenticate'>;
+}
+
 // --- internal ---
+
+async function answerStream({ req }: H3Event, call: (signal: AbortSignal) => Promise<unknown>): Promise<Response> {
+  const gone = new AbortController();
+  // A HEAD has no body that somebody could leave.
+  if (req.method === 'HEAD') gone.abort();
+  const frames = (await call(AbortSignal.any([req.signal, gone.signal]))) as Frames;
+  return answerSse(frames, { onGone: () => gone.abort() });
+}
 
 /** Path parameters win over the body or the query: a body cannot rename the thing in the path. */
 async function readInput(event: H3Event, op: Operation): Promise<unknown> {

@@ -1,5 +1,7 @@
 import { decideApproval, getApproval, listApprovals } from '../approvals/operations.ts';
+import { createKey, listKeys, revokeKey, updateKey } from '../auth/operations.ts';
 import { discover } from '../catalog/operations.ts';
+import { streamEvents } from '../events/operations.ts';
 import { getContract, getIdentity, getServices } from '../health/operations.ts';
 import { resumeHook } from '../hooks/operations.ts';
 import { deleteJob, getJob, listJobs, runJob, updateJob } from '../jobs/operations.ts';
@@ -14,6 +16,7 @@ import {
   retryRun,
 } from '../runs/control-operations.ts';
 import { getRun, getRunStats, getWorkflowRun, listRuns } from '../runs/operations.ts';
+import { deleteSession, getSession, listSessionRuns, listSessions, listSessionTurns } from '../sessions/operations.ts';
 import {
   dropQueued,
   getWorkflow,
@@ -36,10 +39,16 @@ export const OPERATIONS: readonly Operation[] = [
   resumeRun,
   cancelRun,
   deleteRun,
+  listSessions,
+  getSession,
+  listSessionTurns,
+  listSessionRuns,
+  deleteSession,
   listApprovals,
   getApproval,
   decideApproval,
   resumeHook,
+  streamEvents,
   discover,
   listWorkflows,
   getWorkflow,
@@ -53,6 +62,10 @@ export const OPERATIONS: readonly Operation[] = [
   updateJob,
   runJob,
   deleteJob,
+  listKeys,
+  createKey,
+  updateKey,
+  revokeKey,
   getProvider,
   setProvider,
   getIdentity,

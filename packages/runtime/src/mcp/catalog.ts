@@ -1,0 +1,74 @@
+import { BoxError } from '../errors.ts';
+import type { Operation } from '../operations/define.ts';
+import { createSchemaWriter } from '../operations/openapi-schema.ts';
+
+export interface OperationFilter {
+  /** Words, each somewhere in the id, the summary or the tag. */
+  query?: string | undefined;
+  tag?: string | undefined;
+  kind?: 'read' | 'write' | undefined;
+}
+
+/** The operations a model may call, as it reads them. */
+export interface OperationCatalog {
+  list(filter: OperationFilter): object[];
+  /** Also of one that may not be called: says why. Throws `not_found`. */
+  describe(id: string): object;
+  /** Throws `not_found`, `forbidden` for one that no model may call, `invalid_request` for one of the other kind. */
+  get(id: string, kind: Operation['kind']): Operation;
+}
+
+export function createOperationCatalog(operations: readonly Operation[]): OperationCatalog {
+  const writer = createSchemaWriter({});
+  const find = (id: string): Operation => {
+    const op = operations.find((one) => one.id === id);
+    if (op) return op;
+    throw new BoxError('not_found', `There is no operation "${id}". Find its name with list_operations.`);
+  };
+  return {
+    list: (filter) =>
+      operations.filter((op) => refusalOf(op) === undefined && isMatch(op, filter)).map((op) => toSummary(op)),
+    describe(id) {
+      const op = find(id);
+      const refusal = refusalOf(op);
+      return {
+        ...toSummary(op),
+        route: op.route,
+        permission: op.permission,
+        ...(refusal === undefined ? {} : { refused: refusal }),
+        input: writer.toInput(op.input),
+        output: writer.toOutput(op.output),
+      };
+    },
+    get(id, kind) {
+      const op = find(id);
+      const refusal = refusalOf(op);
+      if (refusal !== undefined) throw new BoxError('forbidden', refusal);
+      if (op.kind === kind) return op;
+      const does = op.kind === 'write' ? 'changes something' : 'only reads';
+      throw new BoxError('invalid_request', `"${id}" ${does}: call it with call_${op.kind}_operation.`);
+    },
+  };
+}
+
+// --- internal ---
+
+function toSummary({ id, summary, tag, kind, confirm }: Operation): object {
+  return { id, summary, tag, kind, ...(confirm ? { confirm: true } : {}) };
+}
+
+/** Why no model may call it; undefined: it may. */
+function refusalOf({ id, copilot, answer }: Operation): string | undefined {
+  const reason = copilot === 'yes' ? (answer === 'sse' ? 'stream' : undefined) : copilot.replace(/^no: /, '');
+  return reason === undefined ? undefined : `"${id}" cannot be called here: ${reason}.`;
+}
+
+function isMatch({ id, summary, tag, kind }: Operation, filter: OperationFilter): boolean {
+  if (filter.tag !== undefined && filter.tag !== tag) return false;
+  if (filter.kind !== undefined && filter.kind !== kind) return false;
+  const text = `${id} ${summary} ${tag}`.toLowerCase();
+  return (filter.query ?? '')
+    .toLowerCase()
+    .split(/\s+/)
+    .every((word) => text.includes(word));
+}

@@ -1,0 +1,78 @@
+import { z } from 'zod';
+import { Approval } from '../approvals/approvals.ts';
+import { ApiKey } from '../auth/api-keys.ts';
+import { Contract } from '../health/contract.ts';
+import { Job, JobDetail } from '../jobs/job.ts';
+import { Provider } from '../provider/operations.ts';
+import { RunError } from '../runs/run-error.ts';
+import { Run, RunKind, RunStatus, RunTrigger } from '../runs/run.ts';
+import { RunStats } from '../runs/stats.ts';
+import { Step } from '../runs/steps.ts';
+import { Span } from '../runs/timeline.ts';
+import { Session, SessionDetail, SessionMessage, SessionTurn } from '../sessions/session.ts';
+import { StartReceipt, Workflow, WorkflowProblem } from '../workflows/operations.ts';
+
+const ErrorBody = z
+  .object({
+    code: z.string().describe('What went wrong; never renamed'),
+    message: z.string().describe('A sentence for people; may change'),
+    details: z.record(z.string(), z.unknown()).optional(),
+    requestId: z.string().describe('As in `x-request-id`; the log of the box names it'),
+  })
+  .describe('How the box refuses');
+
+const WireAError = z
+  .object({
+    error: z.object({
+      message: z.string(),
+      type: z.string(),
+      param: z.string().nullable(),
+      code: z.string(),
+    }),
+  })
+  .describe('How the chat-completions wire refuses');
+
+const WireBError = z
+  .object({
+    type: z.literal('error'),
+    error: z.object({ type: z.string(), message: z.string() }),
+    request_id: z.string(),
+  })
+  .describe('How the messages wire refuses');
+
+const JsonRpcError = z
+  .object({
+    jsonrpc: z.literal('2.0'),
+    id: z.union([z.string(), z.number(), z.null()]),
+    error: z.object({ code: z.int(), message: z.string(), data: z.unknown().optional() }),
+  })
+  .describe('How MCP refuses');
+
+/** Schemas that answers of several operations share, by the name they have in the document. */
+export const COMPONENTS: Record<string, z.ZodType> = {
+  ApiKey,
+  Approval,
+  Contract,
+  Error: ErrorBody,
+  Job,
+  JobDetail,
+  JsonRpcError,
+  Provider,
+  Run,
+  RunError,
+  RunKind,
+  RunStats,
+  RunStatus,
+  RunTrigger,
+  Session,
+  SessionDetail,
+  SessionMessage,
+  SessionTurn,
+  Span,
+  StartReceipt,
+  Step,
+  WireAError,
+  WireBError,
+  Workflow,
+  WorkflowProblem,
+};

@@ -1,0 +1,41 @@
+import { expect, test } from 'vitest';
+import { setupBoxes } from './_setup.ts';
+
+const boxes = setupBoxes();
+
+async function read(path: string) {
+  const answer = await (await boxes.open()).request(path);
+  return { answer, text: await answer.text() };
+}
+
+test('the reference page lists every route without a script', async () => {
+  const { answer, text } = await read('/api/docs');
+  expect(answer.headers.get('content-type')).toBe('text/html; charset=utf-8');
+  const document = JSON.parse((await read('/api/openapi.json')).text) as { paths: Record<string, object> };
+  const rows = Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.keys(methods).map((method) => `<b>${method.toUpperCase()}</b> <code>${path}</code>`),
+  );
+  expect(rows.filter((row) => !text.includes(row))).toEqual([]);
+  expect(text).toContain('permission runs:cancel');
+});
+
+test('it asks nothing of another host, and what it asks for is served', async () => {
+  const { answer, text } = await read('/api/docs');
+  expect(answer.headers.get('content-security-policy')).toMatch(/^default-src 'none'; script-src 'self';/);
+  const addresses = [...text.matchAll(/(?:src|href)="([^"]*)"/g)].map(([, address = '']) => address);
+  expect(addresses).toContain('/api/openapi.json');
+  expect(addresses.filter((address) => !address.startsWith('/api/'))).toEqual([]);
+  const statuses = await Promise.all(addresses.map(async (address) => (await read(address)).answer.status));
+  expect(statuses.filter((status) => status !== 200)).toEqual([]);
+});
+
+test('its files are named ones alone', async () => {
+  const others = ['package.json', '..%2Fpackage.json', 'swagger-ui.js', 'nope'];
+  const statuses = await Promise.all(
+    others.map(async (file) => (await read(`/api/docs/assets/${file}`)).answer.status),
+  );
+  expect(statuses).toEqual([404, 404, 404, 404]);
+  const { answer, text } = await read('/api/docs/assets/init.js');
+  expect(answer.headers.get('content-type')).toBe('text/javascript; charset=utf-8');
+  expect(text).toContain('SwaggerUIBundle');
+});
