@@ -1,0 +1,11 @@
+/** What tests of a workspace import: a box in their own process. */
+export { createTestBox } from './testing/box.ts';
+export type { TestBox, TestBoxOptions, TestWorkflow } from './testing/box.ts';
+export type { TestApproval, TestApprovals } from './testing/approvals.ts';
+export type { TestClock } from './testing/clock.ts';
+export { model } from './testing/model.ts';
+export type { Asked, ModelScript, Script, ScriptedReply, TestModel } from './testing/model.ts';
+export type { CrashPoint } from './testing/process.ts';
+export type { WorkflowModule } from './testing/program.ts';
+export type { TestRun } from './testing/runs.ts';
+export type { SendOptions, TestAgent, TestToolCall, TestTurn } from './testing/turns.ts';

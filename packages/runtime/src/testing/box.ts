@@ -1,0 +1,165 @@
+import type { DeepAgentDefinition } from '../agents/definition.ts';
+import type { Journal } from '../engine/journal.ts';
+import { openSqliteJournal } from '../engine/stores/sqlite.ts';
+import type { StartReceipt } from '../workflows/operations.ts';
+import { createTestApprovals } from './approvals.ts';
+import type { TestApprovals } from './approvals.ts';
+import { createTestClock } from './clock.ts';
+import type { TestClock, VirtualClock } from './clock.ts';
+import { createLazyDatabase } from './database.ts';
+import { beginLife } from './life.ts';
+import type { Life } from './life.ts';
+import { createScriptedModel } from './model.ts';
+import type { ModelScript, TestModel } from './model.ts';
+import type { CrashPoint } from './process.ts';
+import type { WorkflowModule } from './program.ts';
+import { toTestRun } from './runs.ts';
+import type { TestRun } from './runs.ts';
+import { createTestTurns } from './turns.ts';
+import type { TestAgent } from './turns.ts';
+
+export interface TestBoxOptions<A extends string = string, W extends string = string> {
+  /** By name: what `export default defineDeepAgent({ ... })` gives. */
+  agents?: Readonly<Record<A, DeepAgentDefinition>>;
+  /** By name: the modules, as `import * as refund from '../workflows/refund.workflow.ts'` gives them. */
+  workflows?: Readonly<Record<W, WorkflowModule>>;
+  /** What the model answers. Default: nothing, so asking it is an error. */
+  model?: ModelScript;
+  /** Where the clock begins. Default: now. */
+  now?: Date | string | number;
+}
+
+export interface TestWorkflow {
+  /** Starts a run as `POST /api/workflows/:name/start` does, and throws what that refuses. */
+  start(input?: unknown): Promise<TestRun>;
+}
+
+/** A box in this process, in memory, with a model that says what it is told and a clock that moves when it is told. */
+export interface TestBox<A extends string = string, W extends string = string> {
+  agent(name: A): TestAgent;
+  workflow(name: W): TestWorkflow;
+  /** A run by its id. */
+  run(id: string): TestRun;
+  /** The newest runs, newest first: also those of schedules and of turns that did not come to their end. */
+  listRuns(): Promise<TestRun[]>;
+  readonly clock: TestClock;
+  readonly model: TestModel;
+  readonly approvals: TestApprovals;
+  /** What the box logged as a warning or an error. */
+  readonly logs: readonly Record<string, unknown>[];
+  /** The box's HTTP API, without a socket. */
+  request(path: string, init?: RequestInit): Promise<Response>;
+  /**
+   * Kills the process the box seems to run in, the next time it comes to that point: what it does from then on is stored
+   * nowhere, and whoever waits for it gets an error with the code `box_crashed`. Resolves when it has happened.
+   */
+  crashAt(point: CrashPoint): Promise<void>;
+  /**
+   * Begins another process on what the one before has stored. One that has not crashed ends in order first. Code that is
+   * given takes the place of the code of the same name: a deploy.
+   */
+  restart(deploy?: Pick<TestBoxOptions<A, W>, 'agents' | 'workflows'>): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Opens a box. Close it at the end of the test. */
+export async function createTestBox<A extends string = string, W extends string = string>(
+  options: TestBoxOptions<A, W> = {},
+): Promise<TestBox<A, W>> {
+  const logs: Record<string, unknown>[] = [];
+  const model = createScriptedModel(options.model ?? []);
+  const database = createLazyDatabase();
+  let program = {
+    agents: { ...options.agents } as Record<string, DeepAgentDefinition>,
+    workflows: { ...options.workflows } as Record<string, WorkflowModule>,
+  };
+  let deploys = 1;
+  let current: Life | undefined;
+  const life = (): Life => {
+    if (!current) throw new Error('The test box is closed.');
+    return current;
+  };
+  const clock: VirtualClock = createTestClock(options.now ?? new Date(), {
+    tick: () => life().alive(life().box.engine.tick()),
+    settle: () => life().settle(),
+    nextDue: () => findNextDue(life(), journal),
+  });
+  const journal = await openSqliteJournal({ path: ':memory:', clock: clock.store.now });
+  const begin = (): Promise<Life> =>
+    beginLife({
+      ...program,
+      hash: `test-${deploys}`,
+      journal,
+      database: database.client,
+      clock: clock.store,
+      callModel: model.call,
+      logs,
+    });
+  const closeStores = async (): Promise<void> => {
+    await journal.close();
+    await database.close();
+  };
+  const toRun = (id: string): TestRun => toTestRun(id, { life, journal });
+  const turns = createTestTurns({ life, journal, model, toRun });
+  current = await begin().catch(async (error: unknown) => {
+    await closeStores();
+    throw error;
+  });
+
+  return {
+    agent: (name) => turns.agent(name),
+    workflow: (name) => ({
+      async start(input = {}) {
+        const receipt = await life().call<Receipt>(`POST /api/workflows/${name}/start`, input);
+        return toRun(receipt.status === 'queued' ? receipt.triggerId : receipt.runId);
+      },
+    }),
+    run: toRun,
+    async listRuns() {
+      const { items } = await life().call<{ items: { runId: string }[] }>('GET /api/runs?limit=100');
+      return items.map(({ runId }) => toRun(runId));
+    },
+    clock,
+    model,
+    approvals: createTestApprovals(life),
+    logs,
+    request: (path, init) => life().alive(life().box.request(path, init)),
+    crashAt: (point) => life().process.crashAt(point),
+    async restart(deploy) {
+      await life().close();
+      if (deploy) {
+        deploys += 1;
+        program = {
+          agents: { ...program.agents, ...deploy.agents },
+          workflows: { ...program.workflows, ...deploy.workflows },
+        };
+      }
+      current = await begin();
+      await turns.followAgain();
+    },
+    async close() {
+      const last = current;
+      if (!last) return;
+      current = undefined;
+      await last.close();
+      await closeStores();
+    },
+  };
+}
+
+// --- internal ---
+
+type Receipt = ReturnType<(typeof StartReceipt)['parse']>;
+
+const MAX_SCHEDULES = 1_000;
+
+/** Of runs and of schedules. */
+async function findNextDue({ box }: Life, journal: Journal): Promise<number | undefined> {
+  const [due, schedules] = await Promise.all([
+    box.engine.nextDue(),
+    journal.schedules.list({}, { limit: MAX_SCHEDULES }),
+  ]);
+  const times = schedules.flatMap(({ isPaused, nextAt }) => (isPaused || nextAt === null ? [] : [nextAt]));
+  if (due !== undefined) times.push(due);
+  return times.length === 0 ? undefined : Math.min(...times);
+}

@@ -1,0 +1,113 @@
+import { createBox } from '../box.ts';
+import type { Box } from '../box.ts';
+import type { CallModel } from '../agents/model.ts';
+import type { StoreClock } from '../engine/clock.ts';
+import type { Journal } from '../engine/journal.ts';
+import { real } from '../engine/real.ts';
+import { createLog } from '../log.ts';
+import type { StoreClient } from '../stores/client.ts';
+import { createDrizzle } from '../stores/drizzle.ts';
+import { createProcess } from './process.ts';
+import type { TestProcess } from './process.ts';
+import { toProgram } from './program.ts';
+import type { TestProgram } from './program.ts';
+
+/** One process's time as the box: from its boot until it is closed or dies. */
+export interface Life {
+  box: Box;
+  process: TestProcess;
+  /** Fails when the process dies first. */
+  alive<T>(work: Promise<T>): Promise<T>;
+  /** A request of the box's HTTP API; throws the error it is answered with. */
+  call<T>(route: string, body?: unknown): Promise<T>;
+  /** Resolves once no run moves any more. Steps that go on for longer than a second are not waited for. */
+  settle(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface LifeOptions extends TestProgram {
+  hash: string;
+  journal: Journal;
+  database: StoreClient;
+  clock: StoreClock;
+  callModel: CallModel;
+  logs: Record<string, unknown>[];
+}
+
+export async function beginLife(options: LifeOptions): Promise<Life> {
+  const process = createProcess();
+  const { journal, database, clock, callModel, logs } = options;
+  const program = toProgram(options, options.hash);
+  const db = process.hold(database);
+  const box = await createBox({
+    host: 'dev',
+    slug: 'test-box',
+    log: createLog({ level: 'warn', write: (line) => logs.push(JSON.parse(line) as Record<string, unknown>) }),
+    journal: process.holdJournal(journal),
+    exclusive: true,
+    // Every wait leaves memory, so that a body is replayed as it would be in another process.
+    engine: { clock, around: process.around, limits: { parkAfter: 0 }, pollMs: 20, sweepMs: 200 },
+    callModel,
+    provider: PROVIDER,
+    db: createDrizzle(db, db.ready),
+    defaultModel: () => 'test/model',
+    loadProgram: async () => program,
+    probes: {},
+    services: () => ({ database: { url: null }, storage: null, agent: { url: 'http://127.0.0.1:4242' } }),
+  });
+  const alive = <T>(work: Promise<T>): Promise<T> => Promise.race([work, process.died]);
+  const life: Life = {
+    box,
+    process,
+    alive,
+    call: (route, body) => alive(call(box, { route, body, logs })),
+    settle: () => alive(settle(box)),
+    async close() {
+      process.bury();
+      await box.close();
+    },
+  };
+  await box.gate.check();
+  const [problem] = box.problems();
+  if (!problem) return life;
+  await life.close();
+  throw new Error(problem.message);
+}
+
+// --- internal ---
+
+/** There is one, so the gate is open; nobody calls it. */
+const PROVIDER = {
+  environment: { baseUrl: 'http://127.0.0.1:9/v1', apiKey: 'none' },
+  store: { read: async () => undefined, write: async () => {} },
+  egress: { allowLoopback: true, allowed: [] },
+};
+
+const PATIENCE_MS = 1_000;
+
+async function settle({ engine }: Box): Promise<void> {
+  const end = real.performanceNow() + PATIENCE_MS;
+  for (let quiet = 0; quiet < 2;) {
+    await new Promise((resolve) => real.setTimeout(resolve, 1));
+    quiet = engine.liveRuns === 0 ? quiet + 1 : 0;
+    if (real.performanceNow() > end) return;
+  }
+}
+
+interface Call {
+  route: string;
+  body: unknown;
+  logs: readonly Record<string, unknown>[];
+}
+
+async function call<T>(box: Box, { route, body, logs }: Call): Promise<T> {
+  const [method = 'GET', path = ''] = route.split(' ');
+  const init = method === 'GET' ? {} : { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) };
+  const answer = await box.request(path, { method, ...init });
+  const told = (await answer.json()) as { code?: string; message?: string; details?: unknown };
+  if (answer.ok) return told as T;
+  const { code, details } = told;
+  // What a caller is not told, a test is: it stands in the log.
+  const cause = code === 'internal' ? logs.at(-1)?.error : undefined;
+  throw Object.assign(new Error(told.message, { cause }), { code, status: answer.status, details });
+}

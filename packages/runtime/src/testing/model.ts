@@ -1,0 +1,135 @@
+import type { ChatMessage } from '../agents/messages.ts';
+import type { CallModel, ModelReply, ModelTool } from '../agents/model.ts';
+import { ProviderError } from '../agents/provider-error.ts';
+import { createReplyParts } from '../agents/reply.ts';
+import type { ReplyOptions } from '../agents/reply.ts';
+import { currentContext } from '../engine/context.ts';
+import type { Usage } from '../wires/events.ts';
+import { NO_USAGE } from '../wires/events.ts';
+
+/** What the model was asked in one call. */
+export interface Asked {
+  agent: string;
+  runId: string;
+  /** Null: a stateless turn. */
+  sessionId: string | null;
+  model: string;
+  messages: ChatMessage[];
+  tools: ModelTool[];
+  parameters: Record<string, unknown>;
+  /** Aborts when the turn is cancelled. */
+  signal: AbortSignal;
+}
+
+export interface ScriptedReply {
+  text?: string;
+  reasoning?: string;
+  /** `args` as an object, or as the text a model wrote. */
+  toolCalls?: { name: string; args?: unknown; id?: string }[];
+  /** Default: none. */
+  usage?: Partial<Usage>;
+  /** Default `tool_calls` with tool calls, else `stop`. */
+  finishReason?: string;
+}
+
+/** A reply, or a function that looks at what was asked and answers one; what it throws fails the test. */
+export type Script = ScriptedReply | ProviderError | ((asked: Asked) => Answer | Promise<Answer>);
+type Answer = ScriptedReply | ProviderError | string;
+
+/** Replies in the order they are asked for, or one function for all calls. */
+export type ModelScript = readonly Script[] | ((asked: Asked) => Answer | Promise<Answer>);
+
+/** What a test writes its model with. */
+export const model = {
+  /** One reply. */
+  reply: (reply: ScriptedReply | string): ScriptedReply => (typeof reply === 'string' ? { text: reply } : reply),
+  /** A provider that answers with an error. */
+  fail: ({
+    status = 500,
+    code = 'model_provider_failed',
+    message = 'The scripted model failed.',
+  } = {}): ProviderError => new ProviderError(status, code, message),
+};
+
+/** The model of a test box. */
+export interface TestModel {
+  /** Every call so far, oldest first. */
+  readonly asked: readonly Asked[];
+  /** Replies that have not been asked for; Infinity where one function answers all. */
+  readonly left: number;
+  /** Adds replies behind those that are left. */
+  add(...replies: Script[]): void;
+}
+
+export interface ScriptedModel extends TestModel {
+  call: CallModel;
+  /** Throws what a script threw, once. */
+  rethrow(): void;
+}
+
+export function createScriptedModel(script: ModelScript): ScriptedModel {
+  const replies = typeof script === 'function' ? [] : [...script];
+  const asked: Asked[] = [];
+  let thrown: { error: unknown } | undefined;
+  const answer = async (call: Asked): Promise<Answer> => {
+    const next = replies.shift() ?? (typeof script === 'function' ? script : undefined);
+    if (next === undefined) throw new Error(noReply(asked.length));
+    return typeof next === 'function' ? next(call) : next;
+  };
+  return {
+    asked,
+    get left() {
+      return typeof script === 'function' ? Infinity : replies.length;
+    },
+    add: (...more) => void replies.push(...more),
+    async call({ model: name, messages, tools, parameters }, options, signal) {
+      const call = { ...whoAsks(), model: name, messages: [...messages], tools, parameters, signal };
+      asked.push(call);
+      const given = await answer(call).catch((error: unknown) => {
+        thrown ??= { error };
+        throw error;
+      });
+      if (given instanceof ProviderError) throw given;
+      return tell(typeof given === 'string' ? { text: given } : given, options, asked.length);
+    },
+    rethrow() {
+      if (!thrown) return;
+      const { error } = thrown;
+      thrown = undefined;
+      throw error;
+    },
+  };
+}
+
+// --- internal ---
+
+/** Every call of a model is a step of the turn's run. */
+function whoAsks(): Pick<Asked, 'agent' | 'runId' | 'sessionId'> {
+  const { name = '', runId = '', sessionId = null } = currentContext()?.execution.run ?? {};
+  return { agent: name, runId, sessionId };
+}
+
+/** Streams a reply as a provider does: word by word. */
+function tell(reply: ScriptedReply, options: ReplyOptions, nth: number): ModelReply {
+  const parts = createReplyParts(options);
+  const { text = '', reasoning = '', toolCalls = [], usage, finishReason } = reply;
+  for (const piece of toWords(reasoning)) parts.reasoning(piece);
+  for (const piece of toWords(text)) parts.text(piece);
+  for (const [index, { id = `call_${nth}_${index + 1}`, name, args = {} }] of toolCalls.entries()) {
+    const json = typeof args === 'string' ? args : JSON.stringify(args);
+    parts.tool({ index, id, function: { name, arguments: json } });
+  }
+  return {
+    ...parts.close(),
+    finishReason: finishReason ?? (toolCalls.length > 0 ? 'tool_calls' : 'stop'),
+    usage: { ...NO_USAGE, ...usage },
+  };
+}
+
+function toWords(text: string): string[] {
+  return text.match(/\s*\S+\s*/g) ?? (text === '' ? [] : [text]);
+}
+
+function noReply(calls: number): string {
+  return `The model was asked ${calls} times and its script has ${calls - 1} replies. Add one: model.reply('...').`;
+}

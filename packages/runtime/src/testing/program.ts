@@ -1,0 +1,57 @@
+import type { DeepAgentDefinition } from '../agents/definition.ts';
+import type { AgentEntry, Program, WorkflowEntry } from '../manifest.ts';
+import { workflowNameOf } from '../workflows/mark.ts';
+
+/** A workflow's module, as `import * as refund from '../workflows/refund.workflow.ts'` gives it. */
+export type WorkflowModule = Readonly<Record<string, unknown>>;
+
+export interface TestProgram {
+  /** By name: what `export default defineDeepAgent({ ... })` gives. */
+  agents: Readonly<Record<string, DeepAgentDefinition>>;
+  /** By name: the modules. */
+  workflows: Readonly<Record<string, WorkflowModule>>;
+}
+
+/** A workspace of what a test has imported. `hash`: of all its code. */
+export function toProgram({ agents, workflows }: TestProgram, hash: string): Program {
+  const modules = new Map<string, Record<string, unknown>>();
+  const agentEntries = Object.entries(agents).map(([name, agent]): AgentEntry => {
+    const file = `deep-agents/${name}/index.ts`;
+    modules.set(file, { default: agent });
+    return { name, file };
+  });
+  const workflowEntries = Object.entries(workflows).map(([name, module]): WorkflowEntry => {
+    const file = `workflows/${name}.workflow.ts`;
+    modules.set(file, module);
+    return {
+      name,
+      file,
+      exportName: findWorkflow(name, module),
+      steps: [],
+      hasInputSchema: module.inputSchema !== undefined,
+      hasOutputSchema: module.outputSchema !== undefined,
+    };
+  });
+  return {
+    manifest: { version: 1, agents: agentEntries, workflows: workflowEntries },
+    load: async (file) => ({ exports: modules.get(file) ?? {}, hash }),
+  };
+}
+
+// --- internal ---
+
+/** The name of the export that is the workflow. */
+function findWorkflow(name: string, module: WorkflowModule): string {
+  const found = Object.entries(module).find(([, value]) => workflowNameOf(value) !== undefined);
+  if (!found)
+    throw new Error(
+      `The module given as workflow "${name}" exports no compiled workflow. Put svcTesting() of "@svc/compiler" among the ` +
+        'plugins of vitest.config.ts, and hand over the whole module: import * as it.',
+    );
+  const real = workflowNameOf(found[1]);
+  if (real !== name)
+    throw new Error(
+      `The module given as workflow "${name}" is the workflow "${real}": its file says so. Use that name.`,
+    );
+  return found[0];
+}

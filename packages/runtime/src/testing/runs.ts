@@ -1,0 +1,80 @@
+import type { Journal, RunRow } from '../engine/journal.ts';
+import { isFinal } from '../engine/journal.ts';
+import { decode } from '../engine/serialize.ts';
+import type { Run } from '../runs/run.ts';
+import type { Step } from '../runs/steps.ts';
+import type { Life } from './life.ts';
+
+/** A run, whichever process of the box has it. What it answers is told once nothing moves any more. */
+export interface TestRun {
+  /** Of a start that waits for a lock, the id of its trigger. */
+  readonly id: string;
+  /** The run as `GET /api/runs/:id` shows it. */
+  get(): Promise<Run>;
+  status(): Promise<Run['status']>;
+  /** What it has recorded, in the order of its calls. */
+  steps(): Promise<Step[]>;
+  /**
+   * What it answered; throws what ended it otherwise. A run that does not end by itself within `timeout` (default 5
+   * seconds of the machine's clock) is an error that says what it waits for.
+   */
+  result(options?: { timeout?: number }): Promise<unknown>;
+  cancel(): Promise<void>;
+}
+
+export interface RunsOptions {
+  life(): Life;
+  journal: Journal;
+}
+
+export function toTestRun(id: string, { life, journal }: RunsOptions): TestRun {
+  const find = async (): Promise<RunRow | undefined> => {
+    const run = await journal.getRun(id);
+    if (run) return run;
+    const queued = await journal.queue.find(id);
+    return queued && 'run' in queued ? queued.run : undefined;
+  };
+  const settledId = async (): Promise<string> => {
+    await life().settle();
+    return (await find())?.runId ?? id;
+  };
+  return {
+    id,
+    get: async () => life().call(`GET /api/runs/${await settledId()}`),
+    async status() {
+      await life().settle();
+      return (await find())?.status ?? 'queued';
+    },
+    async steps() {
+      const { items } = await life().call<{ items: Step[] }>(`GET /api/runs/${await settledId()}/steps`);
+      return items;
+    },
+    async result({ timeout = PATIENCE_MS } = {}) {
+      const { alive, box } = life();
+      const end = performance.now() + timeout;
+      for (;;) {
+        const left = end - performance.now();
+        const known = await alive(find());
+        const run = known && (await alive(box.engine.wait(known.runId, Math.max(0, left))));
+        if (run?.status === 'completed') return run.output === null ? undefined : decode(run.output);
+        if (run && isFinal(run.status)) throw decode(run.error ?? '');
+        if (left <= 0) throw new Error(unfinished(id, run));
+        if (!run) await alive(new Promise((resolve) => setTimeout(resolve, 5)));
+      }
+    },
+    cancel: async () => void (await life().call(`POST /api/runs/${await settledId()}/cancel`, {})),
+  };
+}
+
+// --- internal ---
+
+const PATIENCE_MS = 5_000;
+
+function unfinished(id: string, run: RunRow | undefined): string {
+  if (!run) return `The start "${id}" still waits for the lock of an earlier run.`;
+  const waits = run.waitingFor === null ? '' : ` It waits for ${run.waitingFor}.`;
+  return (
+    `The run "${id}" has not ended: it is ${run.status}.${waits} ` +
+    'Move time with box.clock.advance(), decide with box.approvals.next(), or resume its hook.'
+  );
+}
