@@ -14,6 +14,12 @@ export function resolveHostModule(
   return runtimeGlobal ? PREFIX + name : { id: EXTERNAL[name], external: true };
 }
 
+/** The package a name of the runtime stands for; undefined: it is no such name. */
+export function packageNameOf(source: string): string | undefined {
+  const name = HOST_MODULES[source];
+  return name && EXTERNAL[name];
+}
+
 export function hostModuleOf(id: string): HostModule | undefined {
   if (!id.startsWith(PREFIX)) return undefined;
   return id === `${PREFIX}internal` ? 'internal' : 'index';

@@ -1,5 +1,6 @@
 import type { AgentEntry, Manifest, Problem, StepEntry, WorkflowEntry } from '@svc/runtime/host';
-import type { Scan, ScannedEntry, ScannedWorkflow } from './scan.ts';
+import { parseSkill } from './agent-texts.ts';
+import type { Scan, ScannedAgent, ScannedEntry, ScannedWorkflow } from './scan.ts';
 
 /**
  * The bridge to the runtime. An entry carries its own first problem, else the first one of a module it imports:
@@ -10,9 +11,7 @@ export function createManifest(scan: Scan, problems: readonly Problem[] = []): M
   for (const problem of problems) if (!firstOf.has(problem.file)) firstOf.set(problem.file, problem);
   return {
     version: 1,
-    agents: scan.agents.map((entry): AgentEntry => {
-      return { name: entry.name, file: entry.file, ...problemOf(entry, firstOf) };
-    }),
+    agents: scan.agents.map((entry) => toAgent(entry, firstOf)),
     workflows: scan.workflows.map((entry) => toWorkflow(entry, scan, firstOf)),
   };
 }
@@ -22,6 +21,18 @@ export function stepId(file: string, name: string): string {
 }
 
 // --- internal ---
+
+function toAgent({ name, file, modules, texts }: ScannedAgent, firstOf: Map<string, Problem>): AgentEntry {
+  const { instructions } = texts;
+  const skills = texts.skills.map(parseSkill).flatMap(({ skill }) => skill ?? []);
+  return {
+    name,
+    file,
+    ...(instructions === undefined ? {} : { instructions }),
+    ...(skills.length > 0 ? { skills } : {}),
+    ...problemOf({ file, modules: [...modules, ...texts.skills.map((text) => text.file)] }, firstOf),
+  };
+}
 
 function toWorkflow(entry: ScannedWorkflow, scan: Scan, firstOf: Map<string, Problem>): WorkflowEntry {
   const { name, file, hasInputSchema, hasOutputSchema } = entry;
@@ -36,7 +47,10 @@ function listSteps(file: string, scan: Scan): StepEntry[] {
   return steps.map(({ name, line }) => ({ id: stepId(file, name), name, line }));
 }
 
-function problemOf({ file, modules }: ScannedEntry, firstOf: Map<string, Problem>): { problem?: Problem } {
+function problemOf(
+  { file, modules }: Pick<ScannedEntry, 'file' | 'modules'>,
+  firstOf: Map<string, Problem>,
+): { problem?: Problem } {
   const owner = [file, ...modules].find((module) => firstOf.has(module));
   const problem = owner === undefined ? undefined : firstOf.get(owner);
   return problem ? { problem } : {};

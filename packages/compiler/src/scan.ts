@@ -1,4 +1,6 @@
 import { join, posix } from 'node:path';
+import { readAgentTexts } from './agent-texts.ts';
+import type { AgentTexts } from './agent-texts.ts';
 import type { FileFacts } from './analyse.ts';
 import { createFactsCache } from './facts-cache.ts';
 import type { FactsCache } from './facts-cache.ts';
@@ -7,7 +9,7 @@ import { listReached } from './reach.ts';
 
 /** What a scan of the workspace found, as plain data. Every path is relative to the root, with forward slashes. */
 export interface Scan {
-  agents: ScannedEntry[];
+  agents: ScannedAgent[];
   workflows: ScannedWorkflow[];
   /** Other modules under `workflows/`: no one loads them by name, but a directive may have been left there. */
   strays: string[];
@@ -23,6 +25,10 @@ export interface ScannedEntry {
   file: string;
   /** The modules it imports by relative path, directly or through others, in import order, itself left out. */
   modules: string[];
+}
+
+export interface ScannedAgent extends ScannedEntry {
+  texts: AgentTexts;
 }
 
 export interface ScannedWorkflow extends ScannedEntry {
@@ -72,9 +78,10 @@ interface Walk {
 
 function scanOnce(root: string, cache: FactsCache): Scan {
   const walk: Walk = { root, cache, files: {}, links: {}, resolved: new Map() };
-  const agents: ScannedEntry[] = [];
+  const agents: ScannedAgent[] = [];
   for (const { name, file } of listAgents(root)) {
-    if (readInto(walk, file, 'full')) agents.push({ name, file, modules: listModules(walk, file) });
+    if (!readInto(walk, file, 'full')) continue;
+    agents.push({ name, file, modules: listModules(walk, file), texts: readAgentTexts(root, posix.dirname(file)) });
   }
   const workflows: ScannedWorkflow[] = [];
   const { entries, strays } = listWorkflows(root);

@@ -138,7 +138,7 @@ describe('a scan', () => {
 
 describe('a check', () => {
   it('finds names that differ only in case, whatever the file system makes of them', async () => {
-    const agents = [entry('Refund', 'deep-agents/Refund/index.ts')];
+    const agents = [{ ...entry('Refund', 'deep-agents/Refund/index.ts'), texts: { skills: [] } }];
     const workflows = [
       entry('Refund', 'workflows/Refund.workflow.ts'),
       entry('other', 'workflows/other.workflow.ts'),

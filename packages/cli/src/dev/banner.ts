@@ -38,11 +38,6 @@ export function formatGateHelp(url: string): string[] {
   ];
 }
 
-export function formatProblem(problem: Problem): string {
-  const frame = problem.frame === '' ? '' : `\n${problem.frame}`;
-  return `${problem.file}:${problem.line}:${problem.column} ${problem.code}: ${problem.message}${frame}`;
-}
-
 /** For a filter: drops what has been said. The compiler and the loader may find the same thing. */
 export function isFirst(problem: Problem, index: number, all: Problem[]): boolean {
   return all.findIndex(({ file, message }) => file === problem.file && message === problem.message) === index;

@@ -1,5 +1,5 @@
 import type { BoxOptions, LogLevel } from '@svc/runtime/host';
-import { readVariable } from '@svc/runtime/host';
+import { DEFAULT_CORS_ORIGINS, isOriginEntry, readVariable } from '@svc/runtime/host';
 import { usageError } from '../errors.ts';
 
 const LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const;
@@ -44,6 +44,19 @@ export function readKvUrl(env: NodeJS.ProcessEnv): string | undefined {
   throw usageError(
     'WORKFLOW_KV_URL names no host, or a database that is no number.',
     `For example: WORKFLOW_KV_URL=${example}`,
+  );
+}
+
+/** Origins whose pages may call the box, as far as the environment says: SVC_CORS_ALLOW_ORIGINS replaces the defaults. */
+export function readCorsOrigins(env: NodeJS.ProcessEnv): readonly string[] {
+  const text = readVariable(env, 'SVC_CORS_ALLOW_ORIGINS');
+  if (text === undefined) return DEFAULT_CORS_ORIGINS;
+  const origins = text.split(',').flatMap((entry) => entry.trim() || []);
+  const wrong = origins.find((entry) => !isOriginEntry(entry));
+  if (wrong === undefined) return origins;
+  throw usageError(
+    `SVC_CORS_ALLOW_ORIGINS has the entry "${wrong}", which is no origin: scheme and host, without a path.`,
+    'For example: SVC_CORS_ALLOW_ORIGINS=https://app.example.com,http://localhost:*',
   );
 }
 

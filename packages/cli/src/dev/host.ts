@@ -1,12 +1,19 @@
 import { existsSync } from 'node:fs';
 import { join, relative, sep } from 'node:path';
-import { createScanner, svcPlugin, syncWorkspace } from '@svc/compiler';
+import {
+  createHasher,
+  createScanner,
+  syncWorkspace,
+  toProblem,
+  toServerConfig,
+  WORKSPACE_ENVIRONMENT as ENVIRONMENT,
+} from '@svc/compiler';
 import type { LoadedModule, Problem, Program, WorkspaceConfig } from '@svc/runtime/host';
 import { createRunnableDevEnvironment, createServer } from 'vite';
 import type { Plugin, RunnableDevEnvironment, ViteDevServer } from 'vite';
-import { formatProblem, isFirst } from './banner.ts';
-import { createHasher } from './closure.ts';
-import { toProblem } from './load-problem.ts';
+import { formatProblem } from '../format.ts';
+import { shareRuntime } from '../share-runtime.ts';
+import { isFirst } from './banner.ts';
 import { createRunner } from './runner.ts';
 import { createWatch, forgetFailed, forgetModules } from './watch.ts';
 import type { Edit } from './watch.ts';
@@ -27,7 +34,6 @@ export interface HostOptions {
   say(line: string): void;
 }
 
-const ENVIRONMENT = 'svc';
 const CONFIG_FILE = 'svc.config.ts';
 
 /** Scans, writes the types and starts the module runner. Modules load when the box asks for them. */
@@ -78,23 +84,9 @@ export async function openHost({ root, say }: HostOptions): Promise<Host> {
 
 // --- internal ---
 
-/** One runtime per process: workspace modules get this process's own instance, never a second copy. */
-async function shareRuntime(): Promise<void> {
-  const [index, internal] = await Promise.all([import('@svc/runtime'), import('@svc/runtime/internal')]);
-  (globalThis as Record<symbol, unknown>)[Symbol.for('svc.runtime')] = { index, internal };
-}
-
 function startVite(root: string, watch: Plugin): Promise<ViteDevServer> {
   return createServer({
-    root,
-    configFile: false,
-    envFile: false,
-    appType: 'custom',
-    logLevel: 'silent',
-    clearScreen: false,
-    cacheDir: join(root, '.svc/cache/vite'),
-    server: { middlewareMode: true, ws: false, watch: null },
-    optimizeDeps: { noDiscovery: true },
+    ...toServerConfig({ root, plugins: [watch], cacheDir: join(root, '.svc/cache/modules') }),
     environments: {
       [ENVIRONMENT]: {
         dev: {
@@ -102,21 +94,20 @@ function startVite(root: string, watch: Plugin): Promise<ViteDevServer> {
         },
       },
     },
-    plugins: [svcPlugin({ root, cacheDir: join(root, '.svc/cache/modules'), runtimeGlobal: true }), watch],
   });
 }
 
 interface Modules {
   environment: RunnableDevEnvironment;
   root: string;
-  hashOf(file: string): string;
+  hashOf(file: string): Promise<string>;
 }
 
 async function loadModule({ environment, root, hashOf }: Modules, file: string): Promise<LoadedModule> {
   const path = join(root, file).split(sep).join('/');
   try {
     const exports = (await environment.runner.import(path)) as Record<string, unknown>;
-    return { exports, hash: hashOf(path) };
+    return { exports, hash: await hashOf(path) };
   } catch (error) {
     await forgetFailed(environment, path);
     throw Object.assign(new Error((error as Error).message), { problem: toProblem(error, { root, file }) });

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { CliError } from '../errors.ts';
+import { CliError, EXIT } from '../errors.ts';
 
 /** What `svc.json` says. */
 export interface Project {
@@ -16,6 +16,16 @@ export function readProject(root: string): Project {
   const slug = manifest.slug ?? toSlug(basename(root));
   if (typeof slug === 'string' && SLUG.test(slug)) return { slug };
   throw invalid(file, `"slug" is ${JSON.stringify(slug)}; use lower-case letters, digits and "-"`);
+}
+
+/** Throws `no_project` for a folder without any of the marks of a workspace. */
+export function checkFolder(root: string, command: string): void {
+  const marks = ['svc.json', 'svc.config.ts', 'deep-agents', 'workflows'];
+  if (marks.some((name) => existsSync(join(root, name)))) return;
+  throw new CliError('no_project', `"${root}" is not a workspace: it has no svc.json, deep-agents/ or workflows/.`, {
+    suggestion: `Run ${command} in the folder that holds deep-agents/ and workflows/, or name it: ${command} <folder>.`,
+    exitCode: EXIT.noTarget,
+  });
 }
 
 // --- internal ---

@@ -1,15 +1,15 @@
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Box, Listener } from '@svc/runtime/host';
+import type { Box, Closer, Listener } from '@svc/runtime/host';
 import { CliError, EXIT } from '../errors.ts';
-import { formatBanner, formatGateHelp, formatProblem, isFirst } from './banner.ts';
-import { createCloser } from './closer.ts';
+import { formatProblem } from '../format.ts';
+import { formatBanner, formatGateHelp, isFirst } from './banner.ts';
 import { openHost } from './host.ts';
 import type { Host } from './host.ts';
-import { readLogLevel } from './environment.ts';
+import { readCorsOrigins, readLogLevel } from './environment.ts';
 import { readPorts } from './ports.ts';
 import type { DevPayload } from './payload.ts';
-import { readProject } from './project.ts';
+import { checkFolder, readProject } from './project.ts';
 import { openDevStores } from './stores.ts';
 import type { DevStores } from './stores.ts';
 
@@ -44,12 +44,13 @@ export interface DevServer {
  */
 export async function startDev(options: DevOptions): Promise<DevServer> {
   const { env = process.env, say = (line: string) => void process.stderr.write(`${line}\n`) } = options;
-  checkFolder(options.root);
+  checkFolder(options.root, 'svc dev');
   const runtime = await import('@svc/runtime/host');
-  const closer = createCloser();
+  const closer = runtime.createCloser();
   try {
     const ports = readPorts(env, options.port);
     const project = readProject(options.root);
+    const corsOrigins = readCorsOrigins(env);
     const lock = await runtime.acquireLock(join(options.root, '.svc/dev.lock'));
     closer.add(async () => lock.release());
     const hosting = openHost({ root: options.root, say });
@@ -69,12 +70,16 @@ export async function startDev(options: DevOptions): Promise<DevServer> {
       exclusive: stores.exclusive,
       db: stores.db,
       kv: stores.kv,
+      secretKey: stores.secretKey,
       provider: stores.provider,
       defaultModel: () => runtime.readVariable(env, 'SVC_DEFAULT_MODEL') ?? host.config().model,
+      retention: () => host.config().retention ?? {},
       loadProgram: async () => host.program(),
       probes: stores.probes,
       services: () => stores.services(listener.url),
       isAllowedHost: runtime.createHostCheck({ listen: options.listen }),
+      mcpTools: () => host.config().mcp?.tools === true,
+      corsOrigins: () => [...corsOrigins, ...(host.config().studio?.corsOrigins ?? [])],
     });
     closer.add(() => box.close());
     // The types are written before the first answer: an editor that waits for the port finds them.
@@ -110,7 +115,7 @@ interface Answering {
   stores: DevStores;
   host: Host;
   installation: string;
-  closer: ReturnType<typeof createCloser>;
+  closer: Closer;
 }
 
 function answer({ options, say, box, listener, stores, host, installation, closer }: Answering): DevServer {
@@ -142,15 +147,6 @@ function answer({ options, say, box, listener, stores, host, installation, close
       finish(EXIT.ok);
     },
   };
-}
-
-function checkFolder(root: string): void {
-  const markers = ['svc.json', 'svc.config.ts', 'deep-agents', 'workflows'];
-  if (markers.some((name) => existsSync(join(root, name)))) return;
-  throw new CliError('no_project', `"${root}" is not a workspace: it has no svc.json, deep-agents/ or workflows/.`, {
-    suggestion: 'Run svc dev in the folder that holds deep-agents/ and workflows/, or name it: svc dev <folder>.',
-    exitCode: EXIT.noTarget,
-  });
 }
 
 /** Tells other commands where this box answers. */

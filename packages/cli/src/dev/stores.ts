@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { BoxOptions, Database, Journal, KeyValueStore, Log } from '@svc/runtime/host';
 import {
   checkCanary,
+  createCloser,
   createMemoryKv,
   createProviderStore,
   createSecretStore,
@@ -21,7 +22,6 @@ import {
   startObjectServer,
 } from '@svc/runtime/host';
 import { CliError } from '../errors.ts';
-import { createCloser } from './closer.ts';
 import { readDatabaseUrl, readKeyPrefix, readKvUrl, readProvider } from './environment.ts';
 import type { Ports } from './ports.ts';
 
@@ -32,6 +32,8 @@ export interface DevStores {
   exclusive: boolean;
   db: BoxOptions['db'];
   kv: KeyValueStore;
+  /** SVC_SECRET_KEY, or what stands in for it. */
+  secretKey: MasterKey;
   provider: BoxOptions['provider'];
   probes: BoxOptions['probes'];
   services(agentUrl: string): ReturnType<BoxOptions['services']>;
@@ -86,6 +88,7 @@ export async function openDevStores(options: DevStoresOptions): Promise<DevStore
     adapter,
     exclusive: databaseUrl === undefined,
     kv,
+    secretKey: master,
     ready,
     endpoints,
     provider: {

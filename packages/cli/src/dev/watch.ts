@@ -60,7 +60,8 @@ export function createWatch({ environment, say }: WatchOptions): Watch {
       };
     },
     hotUpdate({ file, modules }) {
-      if (this.environment.name !== environment || !(SOURCE.test(file) || modules.length > 0)) return [];
+      const isRead = SOURCE.test(file) || AGENT_TEXT.test(file);
+      if (this.environment.name !== environment || !(isRead || modules.length > 0)) return [];
       // Vite has done this for a file that was edited, not for one that came, went, or came back.
       for (const module of modules) this.environment.moduleGraph.invalidateModule(module);
       waiting.push({ file, modules: modules.flatMap(({ id }) => id ?? []) });
@@ -121,4 +122,6 @@ export async function forgetFailed({ runner, moduleGraph }: RunnableDevEnvironme
 
 // --- internal ---
 
+/** What the scan reads beside the code of an agent. */
+const AGENT_TEXT = /\/deep-agents\/[^/]+\/(?:instructions|skills\/[^/]+)\.md$/;
 const SOURCE = /\.(?:[mc]?[jt]sx?|json)$/;

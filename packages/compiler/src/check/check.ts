@@ -7,6 +7,7 @@ import { toProblems } from './frame.ts';
 import type { FoundIn } from './frame.ts';
 import { checkNames } from './names.ts';
 import { checkReplay } from './replay.ts';
+import { checkSkills } from './skills.ts';
 
 export interface CheckOptions {
   root: string;
@@ -26,7 +27,8 @@ export function checkScan(scan: Scan, root: string): Promise<Problem[]> {
   const found: FoundIn[] = Object.entries(scan.files).flatMap(([file, { findings }]) =>
     findings.map((finding) => ({ ...finding, file })),
   );
-  return toProblems(root, [...checkNames(scan), ...checkEntries(scan), ...checkReplay(scan), ...found].sort(byPlace));
+  const all = [...checkNames(scan), ...checkEntries(scan), ...checkSkills(scan), ...checkReplay(scan), ...found];
+  return toProblems(root, all.sort(byPlace));
 }
 
 // --- internal ---

@@ -1,5 +1,11 @@
+export interface Closer {
+  add(close: () => Promise<unknown>): void;
+  /** Throws the first error after everything has been closed. */
+  close(): Promise<void>;
+}
+
 /** Closes what was opened, last first, once. */
-export function createCloser() {
+export function createCloser(): Closer {
   const closers: (() => Promise<unknown>)[] = [];
   let closing: Promise<void> | undefined;
   const run = async (): Promise<void> => {
@@ -8,12 +14,7 @@ export function createCloser() {
     if (errors.length > 0) throw errors[0];
   };
   return {
-    add(close: () => Promise<unknown>): void {
-      closers.push(close);
-    },
-    close(): Promise<void> {
-      closing ??= run();
-      return closing;
-    },
+    add: (close) => void closers.push(close),
+    close: () => (closing ??= run()),
   };
 }

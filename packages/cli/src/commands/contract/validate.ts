@@ -1,0 +1,35 @@
+import type { Contract } from '@svc/runtime/host';
+import { openClient } from '../../client.ts';
+import { AGENT_ARG, defineVerb } from '../../verb.ts';
+import { DIR_ARG, problemsError, resolveWorkspace } from '../../workspace.ts';
+import { findContractProblems, readOwnContract } from './_needs.ts';
+
+export const validateContract = defineVerb({
+  examples: ['svc contract validate', 'svc contract validate ./playground --json'],
+  args: {
+    dir: DIR_ARG,
+    agent: { ...AGENT_ARG, description: 'Check against a deployed box instead of the runtime of this version.' },
+  },
+  payload: {
+    valid: 'true. Where it is not, the command ends with 1 and error.details.problems says why.',
+    contract: 'version, minSupported, capabilities and build of what it was checked against.',
+    needs: 'The capabilities the code uses.',
+  },
+  async run({ dir, agent }, context) {
+    const root = resolveWorkspace(dir, context, 'svc contract validate');
+    const contract =
+      agent === undefined ? await readOwnContract() : await openClient(agent, context).get<Contract>('/api/contract');
+    const { needs, problems } = await findContractProblems(root, contract);
+    if (problems.length > 0)
+      throw problemsError('contract_invalid', problems, {
+        what: `The workspace does not fit ${contract.build.name} ${contract.build.version}`,
+        suggestion: 'Run `svc contract show` to see what a box offers.',
+      });
+    const names = [...new Set(needs.map(({ capability }) => capability))].sort();
+    return {
+      data: { valid: true, contract, needs: names },
+      human: () =>
+        `The workspace fits ${contract.build.name} ${contract.build.version} (contract ${contract.version}); it uses ${names.join(', ') || 'no capability of its own'}.`,
+    };
+  },
+});

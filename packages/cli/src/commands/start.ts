@@ -1,0 +1,73 @@
+import { resolve } from 'node:path';
+import type { BrokenVariable, RunningBox } from '@svc/runtime/host';
+import { CliError, EXIT } from '../errors.ts';
+import { defineVerb } from '../verb.ts';
+import { DIR_ARG, resolveWorkspace } from '../workspace.ts';
+import { DEFAULT_OUT } from './build.ts';
+
+export const start = defineVerb({
+  examples: ['svc start', 'svc start ./playground --out ./out'],
+  args: {
+    dir: DIR_ARG,
+    out: { type: 'string', default: DEFAULT_OUT, description: 'The folder of the bundle, from the workspace.' },
+  },
+  payload: {
+    agent_url: 'The address of the API.',
+    installation_id: 'The id of this installation.',
+    gate: 'open (true or false) and reason.',
+    deep_agents: 'The names of the agents served.',
+    workflows: 'The names of the workflows, those that do not run included.',
+  },
+  async run({ dir, out }, context) {
+    const root = resolveWorkspace(dir, context, 'svc start');
+    const { boot } = await import('@svc/runtime/host');
+    process.setSourceMapsEnabled(true);
+    const running = await boot({ env: context.env, bundleDir: resolve(root, out) }).catch((error: unknown) => {
+      throw toCliError(error);
+    });
+    const { box, url, identity } = running;
+    const data = {
+      agent_url: url,
+      installation_id: identity.installationId,
+      gate: box.gate.state(),
+      deep_agents: box.agentNames(),
+      workflows: box.workflowNames(),
+    };
+    return {
+      data,
+      human: () =>
+        `${url}  agents: ${data.deep_agents.join(', ') || 'none'}  workflows: ${data.workflows.join(', ') || 'none'}`,
+      closed: waitForEnd(running, context.signal),
+    };
+  },
+});
+
+// --- internal ---
+
+async function waitForEnd(running: RunningBox, signal: AbortSignal): Promise<number> {
+  if (!signal.aborted) await new Promise((done) => signal.addEventListener('abort', done, { once: true }));
+  await running.close();
+  return EXIT.ok;
+}
+
+const SUGGESTIONS: Record<string, string> = {
+  environment_invalid: 'Set them, then start again; docs/guide/deploy.md has them all.',
+  bundle_invalid: 'Run `svc build`, then start again.',
+  port_busy: 'Stop the other process, or set PORT to another port.',
+  store_unavailable: 'Start the database DATABASE_URL names, or correct the address.',
+};
+
+/** The box says what keeps it from starting in sentences of its own, the environment as one report. */
+function toCliError(error: unknown): unknown {
+  const { code, message, details } = error as {
+    code?: unknown;
+    message: string;
+    details?: { variables?: BrokenVariable[] };
+  };
+  if (typeof code !== 'string' || !/^[a-z_]+$/.test(code)) return error;
+  return new CliError(code === 'port_busy' ? 'generic' : code, message, {
+    exitCode: EXIT.generic,
+    ...(SUGGESTIONS[code] ? { suggestion: SUGGESTIONS[code] } : {}),
+    ...(details ? { details } : {}),
+  });
+}

@@ -1,0 +1,47 @@
+import { createHash } from 'node:crypto';
+import type { DevEnvironment, EnvironmentModuleNode } from 'vite';
+
+/** Answers the hash of the transformed code of a module and of every workspace module it imports, directly or not. */
+export function createHasher(environment: DevEnvironment, root: string): (path: string) => Promise<string> {
+  const base = `${root}/`;
+  const hashes = new WeakMap<object, string>();
+  const hashModule = (module: EnvironmentModuleNode): string => {
+    const result = module.transformResult;
+    if (!result) return '';
+    const known = hashes.get(result);
+    if (known) return known;
+    const hash = createHash('sha256').update(result.code.replace(APPENDED, '')).digest('hex');
+    hashes.set(result, hash);
+    return hash;
+  };
+  return async (path) => {
+    const modules = await listClosure(environment, { path, base });
+    const parts = modules.map((module) => `${module.id?.slice(root.length)} ${hashModule(module)}`).sort();
+    return createHash('sha256').update(parts.join('\n')).digest('hex');
+  };
+}
+
+// --- internal ---
+
+/** What Vite puts behind a module once it is asked for: its map, and its path on this machine. */
+const APPENDED = /(?:\n\/\/# source\w+=[^\n]*)*\s*$/;
+
+/** What is imported only on demand is transformed here, so that the hash is the same before and after the first demand. */
+async function listClosure(
+  environment: DevEnvironment,
+  { path, base }: { path: string; base: string },
+): Promise<EnvironmentModuleNode[]> {
+  const { moduleGraph } = environment;
+  if (!moduleGraph.getModuleById(path)?.transformResult) await environment.transformRequest(path);
+  const entry = moduleGraph.getModuleById(path);
+  const seen = new Set<EnvironmentModuleNode>();
+  const pending = entry ? [entry] : [];
+  for (let module = pending.pop(); module; module = pending.pop()) {
+    if (seen.has(module)) continue;
+    seen.add(module);
+    const isOurs = module.id?.startsWith(base) === true;
+    if (isOurs && !module.transformResult) await environment.transformRequest(module.url).catch(() => null);
+    pending.push(...module.importedModules);
+  }
+  return [...seen].filter(({ id }) => id?.startsWith(base));
+}

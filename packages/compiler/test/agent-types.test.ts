@@ -1,0 +1,111 @@
+import { execFileSync } from 'node:child_process';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect, it } from 'vitest';
+import { syncWorkspace } from '../src/sync.ts';
+import { copyFixture, writeFile } from './_setup.ts';
+
+const TSC = fileURLToPath(new URL('../../../node_modules/typescript/bin/tsc', import.meta.url));
+const RUNTIME = fileURLToPath(new URL('../../runtime/src/index.ts', import.meta.url));
+
+/** The agents ask each other in their tools, which must not make their types a circle. */
+const AGENTS = {
+  'deep-agents/typed/index.ts': `
+    import { defineDeepAgent, defineTool, svc } from '@svc/runtime';
+    import { z } from 'zod';
+
+    const ask = defineTool({
+      description: 'Asks.',
+      inputSchema: z.object({ text: z.string() }),
+      async execute({ text }) {
+        const own = await svc.agent('typed').session().send(text);
+        return (await svc.agent('circle').session().send(own.output.city)).text;
+      },
+    });
+    export default defineDeepAgent({
+      name: 'typed',
+      tools: { ask },
+      output: z.object({ city: z.string() }),
+      subagents: ['support', { name: 'own', description: 'Of its own.', tools: { ask } }],
+    });
+  `,
+  'deep-agents/circle/index.ts': `
+    import { defineDeepAgent, defineTool, svc } from '@svc/runtime';
+    import { z } from 'zod';
+
+    export default defineDeepAgent({
+      name: 'circle',
+      tools: {
+        ask: defineTool({
+          description: 'Asks.',
+          inputSchema: z.object({}),
+          execute: async () => (await svc.agent('typed').session().send('x')).output.city,
+        }),
+      },
+    });
+  `,
+};
+
+const USE = `
+  import { defineDeepAgent, svc } from '@svc/runtime';
+  import { z } from 'zod';
+
+  export async function use(): Promise<void> {
+    const typed = await svc.agent('typed').session('id').send('x');
+    const city: string = typed.output.city;
+    const plain = await svc.agent('support').session().send('x');
+    const none: undefined = plain.output;
+    const asked = await svc.agent('support').session().send('x', { schema: z.object({ n: z.number() }) });
+    const n: number = asked.output.n;
+    // @ts-expect-error
+    svc.agent('suport');
+    // @ts-expect-error
+    typed.output.town;
+    // @ts-expect-error
+    defineDeepAgent({ name: 'x', subagents: ['nobody'] });
+    void [city, none, n];
+  }
+`;
+
+it('a wrong name, or a member an answer does not have, is a compile error', async () => {
+  const root = copyFixture('good');
+  for (const [file, text] of Object.entries({ ...AGENTS, 'use.ts': USE })) writeFile(root, file, text);
+  const paths = { '@svc/runtime': [RUNTIME], zod: ['./node_modules/zod'] };
+  const compilerOptions = {
+    target: 'ES2023',
+    lib: ['ES2024', 'DOM', 'DOM.Iterable', 'DOM.AsyncIterable', 'ESNext.Disposable'],
+    module: 'ESNext',
+    moduleResolution: 'Bundler',
+    allowImportingTsExtensions: true,
+    types: ['node'],
+    typeRoots: [join(RUNTIME, '../../../../node_modules/@types')],
+    strict: true,
+    noEmit: true,
+    skipLibCheck: true,
+    paths,
+  };
+  writeFile(root, 'package.json', '{ "type": "module" }');
+  writeFile(
+    root,
+    'tsconfig.json',
+    JSON.stringify({ compilerOptions, include: ['.svc/*.ts', 'deep-agents/**/*.ts', 'use.ts'] }),
+  );
+  await syncWorkspace({ root });
+  expect(compile(root)).toEqual([]);
+}, 60_000);
+
+// --- internal ---
+
+/** What `tsc` says about the workspace: not about the runtime, whose own rules are others. */
+function compile(root: string): string[] {
+  try {
+    execFileSync(process.execPath, [TSC, '-p', '.', '--pretty', 'false'], {
+      cwd: root,
+      encoding: 'utf8',
+      stdio: 'pipe',
+    });
+    return [];
+  } catch (error) {
+    return (error as { stdout: string }).stdout.split('\n').filter((line) => /^(?:use|deep-agents|\.svc)/.test(line));
+  }
+}

@@ -1,0 +1,160 @@
+import { randomBytes } from 'node:crypto';
+import { describe, expect, it } from 'vitest';
+import { describeVariable } from '../config.ts';
+import { readEnvironment } from './environment.ts';
+import type { BoxEnvironment, BrokenVariable } from './environment.ts';
+import { RULES } from './rules.ts';
+
+const GOOD = {
+  DATABASE_URL: 'postgres://svc:secret-word@db:5432/svc',
+  WORKFLOW_KV_URL: 'redis://:secret-word@kv:6379/0',
+  SVC_SECRET_KEY: randomBytes(32).toString('base64'),
+};
+const REQUIRED = Object.keys(GOOD) as (keyof typeof GOOD)[];
+
+/** Values no box starts with, and the ones that are good, for every variable that has a rule. */
+const VALUES: Record<keyof typeof RULES, { bad: string[]; good: string[] }> = {
+  DATABASE_URL: {
+    bad: ['db:5432', 'mysql://secret-word@db/x', 'postgres://'],
+    good: ['postgres://db/x', 'postgresql://a:b@db:1/x', 'postgres:///x?host=/var/run/postgresql'],
+  },
+  WORKFLOW_KV_URL: {
+    bad: ['kv:6379', 'http://kv:6379', 'redis://kv/first', 'redis://'],
+    good: ['redis://kv', 'rediss://:p@kv:1/3'],
+  },
+  SVC_SECRET_KEY: {
+    bad: ['secret-word', randomBytes(31).toString('base64'), randomBytes(32).toString('hex')],
+    good: [GOOD.SVC_SECRET_KEY],
+  },
+  PORT: { bad: ['0', '65536', '-1', '80.5', '8o8o', '1e3'], good: ['1', '65535', ' 8080 '] },
+  MODEL_PROVIDER_BASE_URL: {
+    bad: ['provider.example', 'ftp://provider.example', 'https://a:secret-word@provider.example/v1'],
+    good: ['http://10.0.0.1:8000/v1', 'https://provider.example/v1'],
+  },
+  SVC_S3_ENDPOINT: { bad: ['s3.example', 'https://s3.example/bucket', 'https://a:b@s3.example'], good: [] },
+  SVC_S3_BUCKET: { bad: ['A', 'UPPER', 'a/b'], good: [] },
+  SVC_S3_FORCE_PATH_STYLE: { bad: ['yes', '1', 'TRUE'], good: [] },
+  SVC_PUBLIC_URL: {
+    bad: [
+      'box.example',
+      'ws://box.example',
+      'https://a:secret-word@box.example',
+      'https://box.example/path',
+      'https://box.example?a=1',
+      'https://box.example#a',
+    ],
+    good: ['https://box.example', 'http://127.0.0.1:8080', 'https://box.example/'],
+  },
+  SVC_CORS_ALLOW_ORIGINS: {
+    bad: ['app.example', 'https://app.example/path', 'https://a.example,nonsense'],
+    good: ['https://*.example.com, http://localhost:*'],
+  },
+  SVC_INSTALLATION_ID: { bad: ['1', 'not-a-uuid'], good: ['0198a3de-7c1c-7f4e-9a42-3f2a6f0b6c11'] },
+  AGENT_ID: { bad: ['a:b', '*', '-a', 'a b'], good: ['support', '0198a3de-7c1c-7f4e-9a42-3f2a6f0b6c11'] },
+  WORKSPACE_ID: { bad: ['a:b'], good: ['w_1'] },
+  SVC_ORG_SLUG: { bad: ['a:b', 'é'], good: ['acme'] },
+  SVC_LOG_LEVEL: { bad: ['loud', 'DEBUG'], good: ['debug', 'silent'] },
+  SVC_INSECURE_LOCAL: { bad: ['true', '0', 'yes'], good: ['1'] },
+};
+
+function read(env: Record<string, string>): { settings?: BoxEnvironment; broken: BrokenVariable[]; message: string } {
+  try {
+    return { settings: readEnvironment(env), broken: [], message: '' };
+  } catch (error) {
+    const { code, details, message } = error as {
+      code: string;
+      details: { variables: BrokenVariable[] };
+      message: string;
+    };
+    if (code !== 'environment_invalid') throw error;
+    return { broken: details.variables, message };
+  }
+}
+
+const rows = Object.entries(VALUES);
+
+describe('the environment of a deployed box', () => {
+  it.each(REQUIRED)('is not enough without %s, empty or absent', (name) => {
+    const { [name]: _, ...rest } = GOOD;
+    for (const env of [rest, { ...rest, [name]: '' }, { ...rest, [name]: '  ' }]) {
+      const { broken, message } = read(env);
+      expect(broken).toEqual([{ name, problem: `${name} is missing.`, ...describeVariable(name) }]);
+      expect(message).toContain(describeVariable(name).make);
+    }
+  });
+
+  it.each(rows.flatMap(([name, { bad }]) => bad.map((value) => [name, value] as const)))(
+    'does not take %s=%s, and names it with its purpose and a command',
+    (name, value) => {
+      const { broken, message } = read({ ...GOOD, ...(name.startsWith('SVC_S3') ? S3 : {}), [name]: value });
+      expect(broken).toEqual([
+        {
+          name,
+          problem: expect.stringMatching(new RegExp(`^${name} .+\\.$`)),
+          ...describeVariable(name as keyof typeof RULES),
+        },
+      ]);
+      expect(broken[0]?.make).toMatch(/\w/);
+      expect(message).not.toContain('secret-word');
+    },
+  );
+
+  it.each(rows.flatMap(([name, { good }]) => good.map((value) => [name, value] as const)))(
+    'takes %s=%s',
+    (name, value) => {
+      expect(read({ ...GOOD, [name]: value }).broken).toEqual([]);
+    },
+  );
+
+  it('is reported whole: every broken variable at once', () => {
+    const bad = Object.fromEntries(rows.map(([name, values]) => [name, values.bad[0] ?? '']));
+    const { broken, message } = read(bad);
+    // The two keys of the object store are missing as well.
+    const names = [...Object.keys(RULES), 'SVC_S3_ACCESS_KEY', 'SVC_S3_SECRET_KEY'];
+    expect(broken.map(({ name }) => name).sort()).toEqual(names.sort());
+    for (const { problem, purpose, make } of broken) {
+      for (const text of [problem, purpose, make]) expect(message).toContain(text);
+    }
+  });
+
+  it.each(['SVC_S3_ENDPOINT', 'SVC_S3_ACCESS_KEY', 'SVC_S3_SECRET_KEY'] as const)(
+    'asks for the rest of the object store when %s alone is set',
+    (name) => {
+      const missing = Object.keys(S3).filter((other) => other !== name);
+      expect(
+        read({ ...GOOD, [name]: S3[name] })
+          .broken.map((one) => one.name)
+          .sort(),
+      ).toEqual(missing.sort());
+    },
+  );
+
+  it('asks for the address of a provider whose key is set', () => {
+    const { broken } = read({ ...GOOD, MODEL_PROVIDER_API_KEY: 'k' });
+    expect(broken).toMatchObject([{ name: 'MODEL_PROVIDER_BASE_URL' }]);
+  });
+
+  it('has a default for everything else', () => {
+    expect(read(GOOD).settings).toMatchObject({
+      port: 8080,
+      logLevel: 'info',
+      provider: undefined,
+      storage: undefined,
+      publicUrl: undefined,
+      orgSlug: 'default',
+      identity: { installationId: undefined, hmacSecret: undefined, agentId: undefined, workspaceId: undefined },
+      insecureLocal: false,
+    });
+    expect(read({ ...GOOD, ...S3 }).settings?.storage).toEqual({
+      endpoint: 'https://s3.example:9000',
+      bucket: undefined,
+      region: 'us-east-1',
+      accessKey: 'a',
+      secretKey: 's',
+      forcePathStyle: true,
+    });
+    expect(read({ ...GOOD, ...S3, SVC_S3_FORCE_PATH_STYLE: 'false' }).settings?.storage?.forcePathStyle).toBe(false);
+  });
+});
+
+const S3 = { SVC_S3_ENDPOINT: 'https://s3.example:9000', SVC_S3_ACCESS_KEY: 'a', SVC_S3_SECRET_KEY: 's' };

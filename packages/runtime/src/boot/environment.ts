@@ -1,0 +1,154 @@
+import type { VariableName } from '../config.ts';
+import { describeVariable, readVariable } from '../config.ts';
+import { BoxError } from '../errors.ts';
+import { DEFAULT_CORS_ORIGINS } from '../http/cors.ts';
+import type { LogLevel } from '../log.ts';
+import type { ProviderSettings } from '../provider/provider.ts';
+import { listEntries, RULES } from './rules.ts';
+import type { Rule } from './rules.ts';
+
+/** What the environment of a deployed box says, checked. */
+export interface BoxEnvironment {
+  databaseUrl: string;
+  kvUrl: string;
+  secretKey: string;
+  port: number;
+  logLevel: LogLevel | 'silent';
+  provider: ProviderSettings | undefined;
+  storage: StorageSettings | undefined;
+  /** Without a slash at the end. */
+  publicUrl: string | undefined;
+  corsOrigins: readonly string[];
+  defaultModel: string | undefined;
+  privateEgress: string[];
+  orgSlug: string;
+  identity: GivenIdentity;
+  /** Nobody is asked for a credential, and only this machine is let in. */
+  insecureLocal: boolean;
+}
+
+/** An S3 backend. */
+export interface StorageSettings {
+  endpoint: string;
+  /** Undefined: the agent's slug. */
+  bucket: string | undefined;
+  region: string;
+  accessKey: string;
+  secretKey: string;
+  forcePathStyle: boolean;
+}
+
+/** The parts of the identity that are not left to the box. */
+export interface GivenIdentity {
+  installationId?: string | undefined;
+  hmacSecret?: string | undefined;
+  agentId?: string | undefined;
+  workspaceId?: string | undefined;
+}
+
+/** One variable that keeps the box from starting. */
+export interface BrokenVariable {
+  name: VariableName;
+  /** A sentence: what is wrong. */
+  problem: string;
+  purpose: string;
+  /** A command that prints a usable value. */
+  make: string;
+}
+
+/** Throws `environment_invalid` with every variable that is missing or broken, never the first alone. */
+export function readEnvironment(env: NodeJS.ProcessEnv): BoxEnvironment {
+  const broken = listBroken(env);
+  if (broken.length > 0) throw environmentInvalid(broken);
+  const read = (name: VariableName) => readVariable(env, name);
+  const origins = read('SVC_CORS_ALLOW_ORIGINS');
+  return {
+    databaseUrl: read('DATABASE_URL') ?? '',
+    kvUrl: read('WORKFLOW_KV_URL') ?? '',
+    secretKey: read('SVC_SECRET_KEY') ?? '',
+    port: Number(read('PORT') ?? DEFAULT_PORT),
+    logLevel: (read('SVC_LOG_LEVEL') ?? 'info') as LogLevel,
+    provider: readProvider(env),
+    storage: readStorage(env),
+    publicUrl: read('SVC_PUBLIC_URL')?.replace(/\/$/, ''),
+    corsOrigins: origins === undefined ? DEFAULT_CORS_ORIGINS : listEntries(origins),
+    defaultModel: read('SVC_DEFAULT_MODEL'),
+    privateEgress: listEntries(read('SVC_ALLOW_PRIVATE_EGRESS') ?? ''),
+    orgSlug: read('SVC_ORG_SLUG') ?? 'default',
+    identity: {
+      installationId: read('SVC_INSTALLATION_ID')?.toLowerCase(),
+      hmacSecret: read('HMAC_SECRET'),
+      agentId: read('AGENT_ID'),
+      workspaceId: read('WORKSPACE_ID'),
+    },
+    insecureLocal: read('SVC_INSECURE_LOCAL') !== undefined,
+  };
+}
+
+/** What a person reads who has to put it right. */
+export function formatBroken(broken: readonly BrokenVariable[]): string {
+  const count = broken.length === 1 ? 'an environment variable is' : `${broken.length} environment variables are`;
+  const entries = broken.map(({ problem, purpose, make }) => `  ${problem}\n    ${purpose}\n    Make one: ${make}`);
+  return [`The box does not start: ${count} missing or broken.`, ...entries].join('\n\n');
+}
+
+// --- internal ---
+
+const DEFAULT_PORT = '8080';
+
+/** One of these asks for the others that make an S3 backend. */
+const STORAGE: VariableName[] = [
+  'SVC_S3_ENDPOINT',
+  'SVC_S3_ACCESS_KEY',
+  'SVC_S3_SECRET_KEY',
+  'SVC_S3_BUCKET',
+  'SVC_S3_REGION',
+  'SVC_S3_FORCE_PATH_STYLE',
+];
+const STORAGE_NEEDS: VariableName[] = ['SVC_S3_ENDPOINT', 'SVC_S3_ACCESS_KEY', 'SVC_S3_SECRET_KEY'];
+
+function listBroken(env: NodeJS.ProcessEnv): BrokenVariable[] {
+  const names = [...new Set([...(Object.keys(RULES) as VariableName[]), ...STORAGE])];
+  return names.flatMap((name) => {
+    const reason = explain(env, name);
+    if (reason === undefined) return [];
+    const { purpose, make = '' } = describeVariable(name);
+    return [{ name, problem: `${name} ${reason}.`, purpose, make }];
+  });
+}
+
+function explain(env: NodeJS.ProcessEnv, name: VariableName): string | undefined {
+  const rule = (RULES as Partial<Record<VariableName, Rule>>)[name];
+  const value = readVariable(env, name);
+  if (value !== undefined) return rule?.explain(value);
+  if (rule?.required) return 'is missing';
+  const isSet = (other: VariableName) => readVariable(env, other) !== undefined;
+  const first = STORAGE.find(isSet);
+  if (first && STORAGE_NEEDS.includes(name)) return `is missing, and ${first} is set`;
+  if (name === 'MODEL_PROVIDER_BASE_URL' && isSet('MODEL_PROVIDER_API_KEY'))
+    return 'is missing, and MODEL_PROVIDER_API_KEY is set';
+  return undefined;
+}
+
+function readProvider(env: NodeJS.ProcessEnv): ProviderSettings | undefined {
+  const baseUrl = readVariable(env, 'MODEL_PROVIDER_BASE_URL');
+  const apiKey = readVariable(env, 'MODEL_PROVIDER_API_KEY');
+  return baseUrl === undefined ? undefined : { baseUrl, ...(apiKey === undefined ? {} : { apiKey }) };
+}
+
+function readStorage(env: NodeJS.ProcessEnv): StorageSettings | undefined {
+  const endpoint = readVariable(env, 'SVC_S3_ENDPOINT');
+  if (endpoint === undefined) return undefined;
+  return {
+    endpoint: endpoint.replace(/\/$/, ''),
+    bucket: readVariable(env, 'SVC_S3_BUCKET'),
+    region: readVariable(env, 'SVC_S3_REGION') ?? 'us-east-1',
+    accessKey: readVariable(env, 'SVC_S3_ACCESS_KEY') ?? '',
+    secretKey: readVariable(env, 'SVC_S3_SECRET_KEY') ?? '',
+    forcePathStyle: readVariable(env, 'SVC_S3_FORCE_PATH_STYLE') !== 'false',
+  };
+}
+
+function environmentInvalid(broken: BrokenVariable[]): BoxError {
+  return new BoxError('environment_invalid', formatBroken(broken), { details: { variables: broken } });
+}

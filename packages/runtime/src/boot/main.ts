@@ -1,0 +1,45 @@
+import { resolve } from 'node:path';
+import { BoxError } from '../errors.ts';
+import { boot } from './boot.ts';
+
+/**
+ * `svc-box [bundle]`: the process of a container. Ends with 1 and the reason on stderr when the box does not start, with
+ * 0 after SIGTERM or SIGINT; a second signal ends it at once.
+ */
+export async function runBox(argv: readonly string[], env: NodeJS.ProcessEnv): Promise<number> {
+  process.setSourceMapsEnabled(true);
+  const stopped = untilStopped();
+  try {
+    const running = await Promise.race([boot({ env, bundleDir: resolve(argv[0] ?? '.') }), stopped]);
+    // Stopped while it started: what it has done so far is undone or done again by the next boot.
+    if (!running) return 0;
+    await stopped;
+    await running.close();
+    return 0;
+  } catch (error) {
+    process.stderr.write(`${formatFailure(error)}\n`);
+    return 1;
+  }
+}
+
+// --- internal ---
+
+/** Node as pid 1 gets no signal it does not ask for. */
+function untilStopped(): Promise<undefined> {
+  return new Promise((done) => {
+    let asked = false;
+    for (const name of ['SIGTERM', 'SIGINT'] as const) {
+      process.on(name, () => {
+        if (asked) process.exit(1);
+        asked = true;
+        done(undefined);
+      });
+    }
+  });
+}
+
+/** What a person can act on is a sentence; anything else is a bug and comes with its stack. */
+function formatFailure(error: unknown): string {
+  if (error instanceof BoxError || (error as { code?: unknown }).code === 'port_busy') return (error as Error).message;
+  return error instanceof Error ? (error.stack ?? error.message) : String(error);
+}

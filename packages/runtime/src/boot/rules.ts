@@ -1,0 +1,91 @@
+import type { VariableName } from '../config.ts';
+import { isOriginEntry } from '../http/cors.ts';
+import { isMasterKey } from '../secrets/master-key.ts';
+
+/** What a deployed box asks of a variable. */
+export interface Rule {
+  /** It does not start without. */
+  required?: true;
+  /** What is wrong with a value, as the end of a sentence that begins with the name; undefined: nothing. */
+  explain(value: string): string | undefined;
+}
+
+const WEB = ['http:', 'https:'];
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+const BUCKET = /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/;
+/** Part of keys in shared stores, where ":" and "*" mean something. */
+const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/;
+const NAME_REASON = 'is not 1 to 128 letters, digits, ".", "_" or "-", beginning with a letter or digit';
+
+/**
+ * The rules of a deployed box, in the order they are reported. A value is repeated only where it is no secret and holds
+ * none: an address may carry a password.
+ */
+export const RULES = {
+  DATABASE_URL: { required: true, explain: (value) => explainAddress(value, ['postgres:', 'postgresql:']) },
+  WORKFLOW_KV_URL: { required: true, explain: explainRedis },
+  SVC_SECRET_KEY: { required: true, explain: (value) => unless(isMasterKey(value), 'is not 32 bytes in base64') },
+  PORT: { explain: (value) => unless(isPort(value), `is "${value}", which is no whole number from 1 to 65535`) },
+  MODEL_PROVIDER_BASE_URL: { explain: (value) => explainAddress(value, WEB) ?? explainCredentials(value) },
+  SVC_S3_ENDPOINT: { explain: explainOrigin },
+  SVC_S3_BUCKET: { explain: (value) => unless(BUCKET.test(value), `is "${value}", which is no name of a bucket`) },
+  SVC_S3_FORCE_PATH_STYLE: { explain: (value) => explainChoice(value, ['true', 'false']) },
+  SVC_PUBLIC_URL: { explain: explainOrigin },
+  SVC_CORS_ALLOW_ORIGINS: { explain: explainOrigins },
+  SVC_INSTALLATION_ID: { explain: (value) => unless(UUID.test(value), `is "${value}", which is no UUID`) },
+  AGENT_ID: { explain: (value) => unless(NAME.test(value), NAME_REASON) },
+  WORKSPACE_ID: { explain: (value) => unless(NAME.test(value), NAME_REASON) },
+  SVC_ORG_SLUG: { explain: (value) => unless(NAME.test(value), NAME_REASON) },
+  SVC_LOG_LEVEL: { explain: (value) => explainChoice(value, ['debug', 'info', 'warn', 'error', 'silent']) },
+  SVC_INSECURE_LOCAL: { explain: (value) => explainChoice(value, ['1']) },
+} as const satisfies Partial<Record<VariableName, Rule>>;
+
+// --- internal ---
+
+function unless(isGood: boolean, reason: string): string | undefined {
+  return isGood ? undefined : reason;
+}
+
+function isPort(text: string): boolean {
+  return /^\d{1,5}$/.test(text) && Number(text) >= 1 && Number(text) <= 65_535;
+}
+
+function explainChoice(value: string, choices: string[]): string | undefined {
+  const words = choices.map((choice) => `"${choice}"`).join(', ');
+  return unless(choices.includes(value), `is "${value}"; it must be ${choices.length > 1 ? 'one of ' : ''}${words}`);
+}
+
+function explainAddress(value: string, protocols: string[]): string | undefined {
+  const url = URL.canParse(value) ? new URL(value) : undefined;
+  const schemes = protocols.map((protocol) => `${protocol}//`).join(' or ');
+  if (!url || !protocols.includes(url.protocol)) return `is not an address that begins with ${schemes}`;
+  return unless(url.hostname !== '' || url.searchParams.has('host'), 'names no host');
+}
+
+function explainRedis(value: string): string | undefined {
+  const reason = explainAddress(value, ['redis:', 'rediss:']);
+  return reason ?? unless(/^\/?\d*$/.test(new URL(value).pathname), 'names a database that is no number');
+}
+
+function explainCredentials(value: string): string | undefined {
+  const { username, password } = new URL(value);
+  return unless(username === '' && password === '', 'carries credentials');
+}
+
+/** An origin and nothing more: what is behind it is added by whoever uses it. */
+function explainOrigin(value: string): string | undefined {
+  const reason = explainAddress(value, WEB) ?? explainCredentials(value);
+  if (reason) return reason;
+  const { pathname, search, hash } = new URL(value);
+  return unless(pathname === '/' && search === '' && hash === '', 'has a path, a query or a fragment');
+}
+
+function explainOrigins(value: string): string | undefined {
+  const wrong = listEntries(value).find((entry) => !isOriginEntry(entry));
+  return unless(wrong === undefined, `has the entry "${wrong}", which is no origin: scheme and host, without a path`);
+}
+
+/** The entries of a comma-separated list. */
+export function listEntries(value: string): string[] {
+  return value.split(',').flatMap((entry) => entry.trim() || []);
+}
