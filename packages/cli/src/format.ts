@@ -1,3 +1,4 @@
+import type { Problem } from '@svc/runtime/host';
 /** `12s ago`, `5m ago`, `3h ago`, `2d ago`; `-` when there is no time. */
 export function formatAgo(time: string | null | undefined, now: number): string {
   if (!time) return '-';
@@ -33,4 +34,10 @@ export function formatPath(path: readonly unknown[]): string {
 export function formatValue(value: unknown): string {
   if (typeof value === 'string' && value.includes('\n')) return value;
   return JSON.stringify(value, null, 2) ?? 'none';
+}
+
+/** Where it is, its code, what to do, and the source around it. */
+export function formatProblem(problem: Problem): string {
+  const frame = problem.frame === '' ? '' : `\n${problem.frame}`;
+  return `${problem.file}:${problem.line}:${problem.column} ${problem.code}: ${problem.message}${frame}`;
 }

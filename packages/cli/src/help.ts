@@ -66,6 +66,7 @@ const GLOBAL_FLAGS = {
 
 const GROUP_EXAMPLES: Record<string, readonly [string, string] | undefined> = {
   '': ['svc dev', 'svc workflows start greet --input \'{"name":"Ada"}\''],
+  add: ['svc add agent support', 'svc add workflow triage --calls support'],
   workflows: ['svc workflows list', 'svc workflows start greet --input \'{"name":"Ada"}\''],
   runs: ['svc runs list --status failed', 'svc runs get <id>'],
   contract: ['svc contract show', 'svc contract show --json'],

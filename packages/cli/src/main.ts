@@ -61,6 +61,9 @@ function toContext(terminal: Terminal, flags: Flags): Context {
     signal: terminal.signal,
     json: flags.json,
     verbose: flags.verbose,
+    say: (line) => {
+      if (!flags.json) terminal.stderr.write(`${line}\n`);
+    },
     trace: (line) => {
       if (flags.verbose) terminal.stderr.write(`${line}\n`);
     },

@@ -1,6 +1,7 @@
+import type { Problem } from '@svc/runtime/host';
 import { EXIT, toCliError } from './errors.ts';
 import type { CliError } from './errors.ts';
-import { formatPath } from './format.ts';
+import { formatPath, formatProblem } from './format.ts';
 import { createStyle, toPlainText } from './style.ts';
 import type { Style } from './style.ts';
 import type { Terminal } from './terminal.ts';
@@ -86,6 +87,7 @@ function formatFailure(error: CliError, style: Style): string {
   const lines = [
     `${style.red('error:')} ${toPlainText(error.message)}`,
     ...listIssues(error.details).map((issue) => `  ${toPlainText(issue)}`),
+    ...listProblems(error.details).map((problem) => `\n${toPlainText(formatProblem(problem))}\n`),
     `${style.bold('help:')} ${toPlainText(error.suggestion)}`,
   ];
   if (error.requestId) lines.push(style.dim(`request id: ${toPlainText(error.requestId)}`));
@@ -99,6 +101,11 @@ function listIssues(details: Record<string, unknown>): string[] {
     const path = Array.isArray(issue?.path) ? issue.path : [];
     return `${formatPath(path)}: ${String(issue?.message ?? 'is not valid')}`;
   });
+}
+
+/** `details.problems`: what is wrong in an author's files. */
+function listProblems(details: Record<string, unknown>): Problem[] {
+  return Array.isArray(details.problems) ? (details.problems as Problem[]) : [];
 }
 
 function endLine(text: string): string {

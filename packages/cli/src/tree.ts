@@ -24,9 +24,46 @@ export interface Found {
 export const TREE: Group = {
   summary: 'Run a workspace of agents and durable workflows, and operate it.',
   verbs: {
+    init: {
+      summary: 'Make a workspace.',
+      load: async () => (await import('./commands/init.ts')).init,
+    },
+    add: {
+      summary: 'Add an agent or a workflow to the workspace.',
+      verbs: {
+        agent: {
+          summary: 'Add an agent.',
+          load: async () => (await import('./commands/add/agent.ts')).addAgent,
+        },
+        'deep-agent': {
+          summary: 'Another name of `svc add agent`.',
+          load: async () => (await import('./commands/add/agent.ts')).addDeepAgent,
+        },
+        workflow: {
+          summary: 'Add a workflow.',
+          load: async () => (await import('./commands/add/workflow.ts')).addWorkflow,
+        },
+        'workflow-agent': {
+          summary: 'Add an agent, and a workflow that holds a conversation with it.',
+          load: async () => (await import('./commands/add/workflow-agent.ts')).addWorkflowAgent,
+        },
+      },
+    },
     dev: {
       summary: 'Run the workspace on this machine with hot reload.',
       load: async () => (await import('./commands/dev.ts')).dev,
+    },
+    build: {
+      summary: 'Build the workspace into a folder that a deployed box runs.',
+      load: async () => (await import('./commands/build.ts')).build,
+    },
+    start: {
+      summary: 'Run the built workspace on this machine as a container would.',
+      load: async () => (await import('./commands/start.ts')).start,
+    },
+    check: {
+      summary: 'Find what is wrong in the code of the workspace before anything runs.',
+      load: async () => (await import('./commands/check.ts')).check,
     },
     workflows: {
       summary: 'See and start the workflows of a box.',
@@ -64,6 +101,10 @@ export const TREE: Group = {
         show: {
           summary: 'Show the protocol version and capabilities of a box.',
           load: async () => (await import('./commands/contract/show.ts')).showContract,
+        },
+        validate: {
+          summary: 'Check that a box offers what the workspace needs.',
+          load: async () => (await import('./commands/contract/validate.ts')).validateContract,
         },
       },
     },

@@ -1,6 +1,6 @@
 import { parseArgs } from 'citty';
 import type { ArgDef, ArgsDef, ParsedArgs } from 'citty';
-import { usageError } from './errors.ts';
+import { CliError, usageError } from './errors.ts';
 import { findNearest } from './nearest.ts';
 import type { Style } from './style.ts';
 
@@ -12,6 +12,8 @@ export interface Context {
   signal: AbortSignal;
   json: boolean;
   verbose: boolean;
+  /** One line of talk on stderr, before something that takes long. Not with --json. */
+  say(line: string): void;
   /** One line on stderr, shown with --verbose alone. */
   trace(line: string): void;
 }
@@ -43,6 +45,8 @@ export interface VerbOptions<T extends ArgsDef> {
   payload: Record<string, string>;
   /** Flags for which an empty text means something. Every other one is refused when empty. */
   mayBeEmpty?: readonly (keyof T)[];
+  /** Flags of earlier versions, each with the message that says what took its place. */
+  retired?: { flags: Record<string, string>; suggestion: string };
   run(args: ParsedArgs<T>, context: Context): Promise<Answer>;
 }
 
@@ -53,6 +57,8 @@ export function defineVerb<const T extends ArgsDef>(options: VerbOptions<T>): Ve
     args: options.args,
     payload: options.payload,
     async run(rawArgs, path, context) {
+      checkRetired(rawArgs, options.retired);
+      checkSwitches(rawArgs, { path, defs: options.args, example: options.examples[0], mayBeEmpty: [] });
       const args = parseArgs<T>(rawArgs, relax(options.args));
       checkUsage(args, {
         path,
@@ -94,6 +100,26 @@ function relax(defs: ArgsDef): ArgsDef {
       { ...def, type: def.type === 'enum' ? 'string' : def.type, required: false } as ArgDef,
     ]),
   );
+}
+
+function checkRetired(rawArgs: readonly string[], retired: VerbOptions<ArgsDef>['retired']): void {
+  for (const [flag, message] of Object.entries(retired?.flags ?? {}))
+    if (listFlags(rawArgs).some((arg) => arg === `--${flag}` || arg.startsWith(`--${flag}=`)))
+      throw new CliError('flag_removed', message, { suggestion: retired?.suggestion ?? '' });
+}
+
+/** A switch that is given a value would be read as one that is not. */
+function checkSwitches(rawArgs: readonly string[], usage: Usage): void {
+  for (const [name, def] of Object.entries(usage.defs)) {
+    const given = listFlags(rawArgs).find((arg) => new RegExp(`^--(?:no-)?${name}=`).test(arg));
+    if (def.type === 'boolean' && given) throw misuse(`${given.split('=')[0]} takes no value.`, usage);
+  }
+}
+
+/** What stands behind `--` is no flag. */
+function listFlags(rawArgs: readonly string[]): readonly string[] {
+  const end = rawArgs.indexOf('--');
+  return end === -1 ? rawArgs : rawArgs.slice(0, end);
 }
 
 function checkUsage(args: Record<string, unknown> & { _: string[] }, usage: Usage): void {

@@ -22,7 +22,7 @@ export interface Block {
   /** `<page>#<name>`, the page without its folder. */
   id: string;
   language: string;
-  /** A path for `ts` and `json`, a word for `sh`; empty when the block has none. */
+  /** A path for `ts`, `json` and `md`, a word for `sh`; empty when the block has none. */
   name: string;
   text: string;
 }
@@ -52,7 +52,7 @@ export function readBlocks(file: string): Block[] {
 }
 
 export function isFile({ language }: Block): boolean {
-  return language === 'ts' || language === 'json';
+  return language === 'ts' || language === 'json' || language === 'md';
 }
 
 /** A workspace of the files a page shows, as a reader has it who did what the page says. */
@@ -60,7 +60,13 @@ export async function makePageWorkspace(rig: Rig, file: string): Promise<Workspa
   const workspace = await rig.workspace();
   for (const entry of readdirSync(workspace.root)) if (entry !== 'node_modules') workspace.remove(entry);
   mkdirSync(workspace.path('node_modules/@svc'));
-  symlinkSync(join(REPOSITORY, 'packages/runtime'), workspace.path('node_modules/@svc/runtime'));
+  for (const name of ['runtime', 'compiler'])
+    symlinkSync(join(REPOSITORY, 'packages', name), workspace.path(`node_modules/@svc/${name}`));
+  mkdirSync(workspace.path('node_modules/@types'));
+  symlinkSync(join(REPOSITORY, 'node_modules/@types/node'), workspace.path('node_modules/@types/node'));
+  mkdirSync(workspace.path('node_modules/.bin'));
+  symlinkSync(join(REPOSITORY, 'node_modules/vitest'), workspace.path('node_modules/vitest'));
+  symlinkSync('../vitest/vitest.mjs', workspace.path('node_modules/.bin/vitest'));
   workspace.write('svc.json', '{ "slug": "page" }\n');
   workspace.write('package.json', '{ "private": true, "type": "module" }\n');
   workspace.write('tsconfig.json', readText('templates/empty/tsconfig.json'));

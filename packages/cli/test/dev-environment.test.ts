@@ -1,5 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { readDatabaseUrl, readKeyPrefix, readKvUrl, readLogLevel, readProvider } from '../src/dev/environment.ts';
+import {
+  readCorsOrigins,
+  readDatabaseUrl,
+  readKeyPrefix,
+  readKvUrl,
+  readLogLevel,
+  readProvider,
+} from '../src/dev/environment.ts';
 
 describe('the environment of svc dev', () => {
   test('names the provider, with or without a key', () => {
@@ -31,6 +38,14 @@ describe('the environment of svc dev', () => {
       expect(() => readKvUrl({ WORKFLOW_KV_URL: url })).toThrow(/^WORKFLOW_KV_URL names no host/);
     expect(readKeyPrefix({}, 'small')).toBe('default:small');
     expect(readKeyPrefix({ SVC_ORG_SLUG: 'acme', AGENT_ID: 'support' }, 'small')).toBe('acme:support');
+  });
+
+  test('names the origins whose pages may call, instead of the built-in ones', () => {
+    expect(readCorsOrigins({})).toContain('http://localhost:*');
+    const SVC_CORS_ALLOW_ORIGINS = 'https://a.example, https://*.b.example:*,';
+    expect(readCorsOrigins({ SVC_CORS_ALLOW_ORIGINS })).toEqual(['https://a.example', 'https://*.b.example:*']);
+    for (const wrong of ['*', 'a.example', 'https://a.example/path'])
+      expect(() => readCorsOrigins({ SVC_CORS_ALLOW_ORIGINS: wrong })).toThrow(`has the entry "${wrong}"`);
   });
 
   test('refuses a log level it does not know and lists those it does', () => {

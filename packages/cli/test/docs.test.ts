@@ -37,6 +37,16 @@ const NOT_RUN: Record<string, string> = {
   'README.md#demo': 'the pipeline runs it on a fresh clone',
   'README.md#provider': 'needs a provider and its key',
   'README.md#test': 'runs this test',
+  'start.md#prepare': 'an alias of the shell; runBlock puts the same command into the path',
+  'start.md#install': 'needs a registry, and stays',
+  'start.md#model': 'stays; the same server runs in this process',
+  ...Object.fromEntries(
+    ['create', 'gate', 'chat', 'talk', 'add', 'start'].map((name) => [
+      `start.md#${name}`,
+      'e2e/scaffold.test.ts runs it',
+    ]),
+  ),
+  'deploy.md#start': 'needs servers, and stays; e2e/deployed.test.ts runs it',
   'first-workspace.md#prepare': 'needs a registry; the workspace of this test is linked in the same way',
   'first-workspace.md#model': 'stays; the same server runs in this process',
 };
@@ -86,6 +96,134 @@ const GUIDES: Guide[] = [
         expect(said).toBe('It is paid.');
         const { items } = await box.get<{ items: Run[] }>('/api/runs?kind=agent');
         expect(items).toMatchObject([{ name: 'clerk', status: 'completed' }]);
+      },
+    },
+  },
+  {
+    file: 'docs/guide/clients.md',
+    model: true,
+    facts: {
+      messages({ stdout }) {
+        const told = Array.from(stdout.matchAll(/^event: (.+)$/gm), ([, name]) => name);
+        expect([told[0], told.at(-1)]).toEqual(['message_start', 'message_stop']);
+        for (const piece of ['"type":"thinking"', '"name":"add"', '"stop_reason":"end_turn"'])
+          expect(stdout).toContain(piece);
+      },
+      tools(ran) {
+        expect(readDocuments(ran)).toMatchObject([
+          { content: [{ type: 'mcp_tool_use' }, { type: 'mcp_tool_result' }, { text: 'It is 3.' }] },
+        ]);
+      },
+      agui({ stdout }) {
+        const events = Array.from(stdout.matchAll(/^data: (.*)$/gm), ([, data = '']) => JSON.parse(data));
+        expect([events[0], events.at(-1)]).toMatchObject([
+          { type: 'RUN_STARTED', threadId: 't1', runId: 'r1' },
+          { type: 'RUN_FINISHED', outcome: { type: 'success' } },
+        ]);
+        const types = events.map(({ type }) => type);
+        expect(types).toEqual(
+          expect.arrayContaining(['REASONING_ENCRYPTED_VALUE', 'TOOL_CALL_RESULT', 'TEXT_MESSAGE_END']),
+        );
+      },
+    },
+  },
+  {
+    file: 'docs/guide/deep-agents.md',
+    model: true,
+    facts: {
+      async chat(ran, { box }) {
+        expect(readDocuments(ran)).toMatchObject([
+          { choices: [{ message: { content: expect.stringContaining('The draft is written.') } }] },
+        ]);
+        const { items } = await box.get<{ items: (Run & { parentRunId: string })[] }>('/api/runs?kind=agent');
+        expect(items.map(({ name }) => name)).toEqual(['editor/critic', 'editor']);
+        expect(items[0]?.parentRunId).toBe(items[1]?.runId);
+      },
+      digest({ stdout }) {
+        const frames = Array.from(stdout.matchAll(/^event: frame\ndata: (.*)$/gm), ([, data = '']) => JSON.parse(data));
+        const text = 'Snow is cold and rain is wet, said in a text.';
+        expect(frames.join('')).toBe(text);
+        const [, end = ''] = /^event: end\ndata: (.*)$/m.exec(stdout) ?? [];
+        expect(JSON.parse(end)).toMatchObject({ status: 'completed', output: { text, certain: true } });
+      },
+    },
+  },
+  {
+    file: 'docs/guide/deploy.md',
+    model: true,
+    facts: {
+      check({ stdout }) {
+        expect(stdout).toContain('No problems in 0 agents and 1 workflow.');
+        expect(stdout).toContain('The workspace fits @svc/runtime');
+      },
+      build({ stdout }, { workspace }) {
+        expect(stdout).toContain('0 agents, 1 workflow, ');
+        expect(existsSync(workspace.path('dist/workspace/manifest.json'))).toBe(true);
+      },
+    },
+  },
+  {
+    file: 'docs/guide/testing.md',
+    model: true,
+    facts: {
+      run({ stdout }) {
+        expect(stdout).toMatch(/Tests .*5 passed/);
+      },
+    },
+  },
+  {
+    file: 'docs/guide/sessions.md',
+    model: true,
+    facts: {
+      talk(ran) {
+        expect(readDocuments(ran)).toMatchObject([{ choices: [{ message: { content: 'Hello Ada.' } }] }]);
+      },
+      look(ran) {
+        expect(readDocuments(ran)).toMatchObject([
+          { items: [{ name: 'ada-1', agent: 'keeper', turns: 1 }] },
+          { name: 'ada-1', openTurn: null, summary: null },
+          { items: [{ messages: [{ role: 'user' }, { role: 'assistant', reasoning: 'Easy.' }] }] },
+        ]);
+      },
+      delete(ran) {
+        expect(readDocuments(ran)).toMatchObject([{ deleted: true }]);
+      },
+    },
+  },
+  {
+    file: 'docs/guide/operating.md',
+    model: true,
+    facts: {
+      key(ran) {
+        expect(readDocuments(ran)).toMatchObject([{ name: 'web shop', value: expect.stringMatching(/^svc_/) }]);
+      },
+      events({ stdout }) {
+        expect(stdout).toMatch(/^retry: 2000\n/);
+      },
+    },
+  },
+  {
+    file: 'docs/guide/api.md',
+    model: true,
+    facts: {
+      document(ran) {
+        const [document] = readDocuments(ran);
+        expect(document).toMatchObject({
+          openapi: '3.1.0',
+          paths: { '/api/runs/{id}/cancel': { post: { 'x-svc-permission': 'runs:cancel', 'x-svc-confirm': true } } },
+        });
+      },
+      preflight({ stdout }) {
+        expect(stdout).toMatch(/^HTTP\/1\.1 204 /);
+        expect(stdout).toContain('access-control-allow-origin: https://app.example.com\r\n');
+        expect(stdout).toContain('access-control-allow-headers: authorization, content-type, x-stainless-os\r\n');
+      },
+      tools({ stdout }) {
+        for (const name of ['list_operations', 'call_write_operation', 'workflow_greet'])
+          expect(stdout).toContain(`"name":"${name}"`);
+      },
+      workflow({ stdout }) {
+        expect(stdout).toContain('"output":{"text":"Hello, Ada."}');
       },
     },
   },
@@ -179,8 +317,11 @@ describe.each(GUIDES)('$file', ({ file, model, facts }) => {
     const { items } = await page.box.get<{ items: { name: string; problem: unknown }[] }>('/api/workflows');
     const { agents } = await page.box.get<{ agents: string[] }>('/api/discovery');
     const shown = [...items.map(({ name }) => `workflows/${name}.workflow.ts`), ...agents.map(toAgentFile)];
-    const written = blocks.filter(isFile).map(({ name }) => name);
-    expect(shown.sort()).toEqual(written.filter((name) => name.includes('/')).sort());
+    const written = blocks
+      .filter(isFile)
+      .map(({ name }) => name)
+      .filter((name) => !name.endsWith('.md'));
+    expect(shown.sort()).toEqual(written.filter((name) => /^(?:workflows|deep-agents)\//.test(name)).sort());
     expect(items.filter(({ problem }) => problem !== null)).toEqual([]);
     // A box whose gate is closed says how to open it.
     expect(model ? page.box.stderr() : '').toBe('');
@@ -219,7 +360,7 @@ describe('a code block', () => {
     const lost = blocks.filter((block) => block.name === '' || !(isFile(block) || known.includes(block.id)));
     expect(lost.map(({ id, text }) => `${id}: ${text}`)).toEqual([]);
     const shown = pages.filter((page) => readBlocks(page).length > 0);
-    expect(shown.sort()).toEqual(['README.md', ...GUIDES.map(({ file }) => file)].sort());
+    expect(shown.sort()).toEqual(['README.md', 'docs/guide/start.md', ...GUIDES.map(({ file }) => file)].sort());
   });
 
   it('is there for every fact and every reason', () => {
@@ -255,11 +396,17 @@ describe('the --json document', () => {
     const box = await workspace.boot();
     const { runId } = await box.start('remind', { who: 'Ada', seconds: 0.01 });
     const typed: Record<string, string[]> = {
+      'svc init': ['made', '--no-install'],
+      'svc add agent': ['added'],
+      'svc add deep-agent': ['added-too'],
+      'svc add workflow': ['added'],
+      'svc add workflow-agent': ['added-both'],
       'svc workflows schema': ['remind'],
       'svc workflows start': ['remind', '--input', '{"who":"Ada"}'],
       'svc runs get': [runId],
     };
-    const verbs = await listVerbs();
+    // `svc start` needs servers; its suite checks what it prints.
+    const verbs = (await listVerbs()).filter(({ command }) => command !== 'svc start');
     const printed = verbs.map(async ({ command }): Promise<[string, string[]]> => {
       const argv = [...command.split(' ').slice(1), ...(typed[command] ?? []), '--json'];
       const document = command === 'svc dev' ? box.payload : readDocument(await runCli(argv, { cwd: workspace.root }));

@@ -3,20 +3,29 @@ import { runCli } from '../src/main.ts';
 import { readDocument, readError } from './_setup.ts';
 
 const VERBS = [
+  'init',
+  'add agent',
+  'add deep-agent',
+  'add workflow',
+  'add workflow-agent',
   'dev',
+  'build',
+  'start',
+  'check',
   'workflows list',
   'workflows schema',
   'workflows start',
   'runs list',
   'runs get',
   'contract show',
+  'contract validate',
 ];
 
 describe('a wrong command line is generic, exit 1', () => {
   it.each([
     [['wrkflows', 'list'], 'There is no verb "wrkflows". Did you mean "workflows list"?'],
     [['workflows', 'lst'], 'There is no verb "workflows lst". Did you mean "workflows list"?'],
-    [['start', 'greet'], 'There is no verb "start". Did you mean "workflows start"?'],
+    [['schema', 'greet'], 'There is no verb "schema". Did you mean "workflows schema"?'],
     [['frobnicate'], 'There is no verb "frobnicate".'],
     [['constructor'], 'There is no verb "constructor".'],
     [['workflows'], '"svc workflows" needs a verb: list, schema, start.'],

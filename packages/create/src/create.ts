@@ -1,79 +1,123 @@
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { readdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { CreateError } from './errors.ts';
+import { linkTo } from './manager.ts';
+import type { PackageManager } from './manager.ts';
+import { checkWorkspaceName, toWorkspaceName } from './names.ts';
+import { exists, makeFolder, placeFiles, toWriteError } from './place.ts';
+import type { NewFile } from './place.ts';
+import { findCheckout, readTemplate, readVersion } from './source.ts';
+import type { TemplateName } from './source.ts';
 
 export interface CreateOptions {
   /** The folder to make; it may exist if it is empty. */
   dir: string;
   /** Lower-case letters, digits and "-". Default: from the folder's name. */
-  name?: string;
+  name?: string | undefined;
+  /** Default: empty. */
+  with?: TemplateName | undefined;
+  /** Write into a folder that holds something, and replace files of the same name. */
+  force?: boolean | undefined;
+  /** Decides how a checkout is linked. Default: npm. */
+  manager?: PackageManager | undefined;
 }
 
-/** A request that cannot be carried out; nothing was written. */
-export class CreateError extends Error {
-  override readonly name = 'CreateError';
-  readonly code: string;
-
-  constructor(code: string, message: string) {
-    super(message);
-    this.code = code;
-  }
+export interface Created {
+  dir: string;
+  name: string;
+  with: TemplateName;
+  /** Relative to `dir`, sorted. */
+  files: string[];
+  /** The checkout whose packages the workspace uses; null: those of the registry. */
+  linked: string | null;
 }
 
-const NAME = /^[a-z0-9][a-z0-9-]{0,62}$/;
-/** Files in which `{{name}}` and `{{version}}` stand for the workspace's own. */
-const FILLED = ['package.json', 'svc.json', 'README.md'];
-
-/** Copies the empty template into a new folder. Answers the files it wrote, relative to it. */
-export function createWorkspace(options: CreateOptions): { dir: string; name: string; files: string[] } {
+/** Makes a workspace, whole or not at all. */
+export function createWorkspace(options: CreateOptions): Created {
   const dir = resolve(options.dir);
-  const name = options.name ?? toName(basename(dir));
-  if (!NAME.test(name))
-    throw new CreateError('name_invalid', `"${name}" is not a usable name. Use lower-case letters, digits and "-".`);
-  if (existsSync(dir) && readdirSync(dir).length > 0)
-    throw new CreateError('already_exists', `"${dir}" is not empty. Choose another folder.`);
-  // Made beside its place and moved in whole: a copy that is cut off leaves no half workspace.
-  const draft = `${dir}.${process.pid}.new`;
-  try {
-    fill(draft, name);
-    rmSync(dir, { recursive: true, force: true });
-    renameSync(draft, dir);
-  } finally {
-    rmSync(draft, { recursive: true, force: true });
-  }
-  const files = readdirSync(dir, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
-  return { dir, name, files: files.map((entry) => join(entry.parentPath, entry.name).slice(dir.length + 1)).sort() };
+  const name = options.name ?? toWorkspaceName(basename(dir));
+  checkWorkspaceName(name);
+  const force = options.force ?? false;
+  const isThere = checkFolder(dir, force);
+  const template = options.with ?? 'empty';
+  const linked = findCheckout();
+  const files = listFiles(template, { name, dependency: toDependency(linked, options.manager ?? 'npm') });
+  // A folder that is there keeps its place: somebody may stand in it.
+  if (isThere) placeFiles(dir, files, { force });
+  else placeFolder(dir, files);
+  return { dir, name, with: template, files: files.map(({ path }) => path), linked: linked ?? null };
 }
 
 // --- internal ---
 
-function fill(draft: string, name: string): void {
-  mkdirSync(dirname(draft), { recursive: true });
-  cpSync(join(findTemplates(), 'empty'), draft, { recursive: true });
-  renameSync(join(draft, '_gitignore'), join(draft, '.gitignore'));
-  const { version } = JSON.parse(readFileSync(join(packageRoot(), 'package.json'), 'utf8')) as { version: string };
-  for (const file of FILLED) {
-    const path = join(draft, file);
-    writeFileSync(path, readFileSync(path, 'utf8').replaceAll('{{name}}', name).replaceAll('{{version}}', version));
+/** What may lie in a folder that counts as empty. */
+const IGNORED = ['.git', '.DS_Store'];
+const SHOWN = 3;
+
+/** Whether the folder exists. Throws when it cannot become a workspace. */
+function checkFolder(dir: string, force: boolean): boolean {
+  if (!exists(dir)) return false;
+  const suggestion = 'Choose another folder.';
+  if (!statSync(dir, { throwIfNoEntry: false })?.isDirectory())
+    throw new CreateError('already_exists', `"${dir}" exists and is not a folder.`, { suggestion });
+  const found = readFolder(dir).filter((entry) => !IGNORED.includes(entry));
+  if (found.length === 0 || force) return true;
+  const more = found.length > SHOWN ? ' …' : '';
+  throw new CreateError('already_exists', `"${dir}" is not empty: it has ${found.slice(0, SHOWN).join(', ')}${more}.`, {
+    suggestion: 'Choose another folder, or add --force to write into this one: files of the same name are replaced.',
+    details: { files: found },
+  });
+}
+
+function readFolder(dir: string): string[] {
+  try {
+    return readdirSync(dir).sort();
+  } catch (error) {
+    throw toWriteError(error, dir);
   }
 }
 
-const HERE = dirname(fileURLToPath(import.meta.url));
-
-/** Beside the built code, or at the root of a checkout. */
-function findTemplates(): string {
-  const shipped = join(HERE, 'templates');
-  return existsSync(shipped) ? shipped : join(packageRoot(), '../../templates');
+interface Filling {
+  name: string;
+  dependency(name: string): string;
 }
 
-function packageRoot(): string {
-  return join(HERE, '..');
+function listFiles(template: TemplateName, { name, dependency }: Filling): NewFile[] {
+  const shell = readTemplate('empty').filter(({ path }) => !path.endsWith('.gitkeep') || !isFilled(template, path));
+  const own = template === 'empty' ? [] : readTemplate(template);
+  return [...shell, ...own]
+    .map(({ path, text }) => ({
+      path,
+      text: text
+        .replaceAll('{{name}}', name)
+        .replaceAll(/\{\{(@svc\/\w+)\}\}/g, (_, of: string) => JSON.stringify(dependency(of)).slice(1, -1)),
+    }))
+    .sort((a, b) => (a.path < b.path ? -1 : 1));
 }
 
-function toName(text: string): string {
-  return text
-    .toLowerCase()
-    .replace(/[^a-z0-9]+/g, '-')
-    .replace(/^-+|-+$/g, '')
-    .slice(0, 63);
+/** Whether a template puts something beside this `.gitkeep`. */
+function isFilled(template: TemplateName, path: string): boolean {
+  const folder = dirname(path);
+  return template !== 'empty' && readTemplate(template).some((file) => file.path.startsWith(`${folder}/`));
+}
+
+function toDependency(checkout: string | undefined, manager: PackageManager): Filling['dependency'] {
+  const version = readVersion();
+  return (name) =>
+    checkout === undefined ? version : linkTo(manager, join(checkout, 'packages', name.slice('@svc/'.length)));
+}
+
+/** Made beside its place and moved in whole: a copy that is cut off leaves no half workspace. */
+function placeFolder(dir: string, files: NewFile[]): void {
+  const draft = `${dir}.${process.pid}.new`;
+  let made: string | undefined;
+  try {
+    made = makeFolder(draft);
+    placeFiles(draft, files, { force: false });
+    renameSync(draft, dir);
+  } catch (error) {
+    // The first folder that was made: the draft, or one above it.
+    if (made !== undefined) rmSync(made, { recursive: true, force: true });
+    throw toWriteError(error, dir);
+  }
 }

@@ -1,23 +1,83 @@
-import { parseArgs } from 'node:util';
-import { CreateError, createWorkspace } from './create.ts';
+import { basename } from 'node:path';
+import { createInterface } from 'node:readline/promises';
+import { styleText } from 'node:util';
+import { readArguments, USAGE } from './arguments.ts';
+import type { Arguments } from './arguments.ts';
+import { CreateError } from './errors.ts';
+import { init } from './init.ts';
+import { toWorkspaceName } from './names.ts';
+import { formatInit } from './report.ts';
+import type { Look } from './report.ts';
+import { TEMPLATES } from './source.ts';
+import type { TemplateName } from './source.ts';
 
-/** `npm create svc <dir> [-- --name <name>]` */
-function main(): number {
-  const { values, positionals } = parseArgs({ allowPositionals: true, options: { name: { type: 'string' } } });
-  const [dir] = positionals;
-  if (dir === undefined) {
-    console.error('Name the folder to make: npm create svc my-workspace');
-    return 1;
-  }
+/** `npm create svc [dir] [-- --name <name> --with <template> --no-install --force --json]` */
+async function main(argv: string[]): Promise<number> {
+  const json = argv.includes('--json');
   try {
-    const made = createWorkspace({ dir, ...(values.name === undefined ? {} : { name: values.name }) });
-    console.log(`Made "${made.name}" in ${made.dir}.\n\n  cd ${dir}\n  npm install\n  npm run dev`);
-    return 0;
+    const asked = readArguments(argv);
+    if (asked.help) return print(USAGE);
+    const { dir, with: template, ...rest } = await complete(asked);
+    const report = await init({ ...rest, dir, with: template, cwd: process.cwd(), env: process.env, say });
+    return print(json ? JSON.stringify({ schema_version: 1, ...report }) : formatInit(report, createLook()));
   } catch (error) {
-    if (!(error instanceof CreateError)) throw error;
-    console.error(error.message);
-    return 1;
+    return fail(error, json);
   }
 }
 
-process.exitCode = main();
+// --- internal ---
+
+function print(text: string): number {
+  process.stdout.write(`${text}\n`);
+  return 0;
+}
+
+function say(line: string): void {
+  if (!process.argv.includes('--json')) process.stderr.write(`${line}\n`);
+}
+
+function fail(error: unknown, json: boolean): number {
+  if (!(error instanceof CreateError)) throw error;
+  const { code, message, suggestion, details, exitCode } = error;
+  const document = { schema_version: 1, error: { code, message, suggestion, details } };
+  if (json) process.stdout.write(`${JSON.stringify(document)}\n`);
+  process.stderr.write(json ? `${message}\n` : `error: ${message}\nhelp: ${suggestion}\n`);
+  return exitCode;
+}
+
+/** Asks for what is missing, where somebody can answer; elsewhere the folder has to be named. */
+async function complete(asked: Arguments): Promise<Arguments & { dir: string; with: TemplateName }> {
+  const { dir, json } = asked;
+  if (dir !== undefined) return { ...asked, dir, with: asked.with ?? 'empty' };
+  if (json || !process.stdin.isTTY || !process.stderr.isTTY)
+    throw new CreateError('generic', 'The folder to make is not named.', {
+      suggestion: 'For example: npm create svc my-workspace',
+    });
+  const terminal = createInterface({ input: process.stdin, output: process.stderr });
+  try {
+    const folder = (await terminal.question('Folder to make (my-workspace): ')).trim() || 'my-workspace';
+    if (asked.with) return { ...asked, dir: folder, with: asked.with };
+    const typed = (await terminal.question(`Begin with ${TEMPLATES.join(', ')} (empty): `)).trim() || 'empty';
+    const chosen = TEMPLATES.find((name) => name === typed);
+    if (!chosen)
+      throw new CreateError('generic', `There is no template "${typed}".`, {
+        suggestion: `Use one of: ${TEMPLATES.join(', ')}, for ${toWorkspaceName(basename(folder))}.`,
+      });
+    return { ...asked, dir: folder, with: chosen };
+  } finally {
+    terminal.close();
+  }
+}
+
+function createLook(): Look {
+  const colour = process.stdout.isTTY && !process.env.NO_COLOR && process.env.TERM !== 'dumb';
+  const paint = (format: 'bold' | 'green' | 'yellow') => (text: string) => (colour ? styleText(format, text) : text);
+  return {
+    bold: paint('bold'),
+    green: paint('green'),
+    yellow: paint('yellow'),
+    columns: process.stdout.isTTY ? process.stdout.columns || 80 : undefined,
+  };
+}
+
+process.exitCode = await main(process.argv.slice(2));

@@ -43,6 +43,8 @@ export interface Start {
   env?: Record<string, string>;
   /** The path of a Node binary. Default: this one. */
   node?: string;
+  /** The program. Default: `svc`. */
+  bin?: string;
 }
 
 /** A program that was started, whatever becomes of it. */
@@ -84,6 +86,10 @@ export interface Workspace {
   boot(options?: BootOptions): Promise<Box>;
   /** Runs another command to its end. */
   svc(...argv: string[]): Promise<Ended>;
+  /** Starts any command here and does not wait for it. Its environment holds nothing of the workspace's. */
+  command(argv: string[], options?: Omit<Start, 'cwd'>): Command;
+  /** Requests to what a command serves. */
+  talkTo(command: Command, options: { port: number; key?: string }): Box;
 }
 
 export interface Box extends Command {
@@ -148,9 +154,9 @@ export function useRig(): Rig {
 }
 
 /** Starts `svc`. Its environment holds nothing of the test runner's. */
-export function startSvc(argv: string[], { cwd, env = {}, node = process.execPath }: Start): Command {
+export function startSvc(argv: string[], { cwd, env = {}, node = process.execPath, bin = BIN }: Start): Command {
   const began = performance.now();
-  const child = spawn(node, [BIN, ...argv], {
+  const child = spawn(node, [bin, ...argv], {
     cwd,
     env: { ...INHERITED, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -238,7 +244,7 @@ function createWorkspace({ root, offset, model, started }: Making): Workspace {
     });
   const attach = async (command: Command, { json = true }: { json?: boolean } = {}) => {
     await untilReady(command, json ? /"agent_url".*\n/ : /^ {2}Gate .*\n/m);
-    return createBox(command, ports.api);
+    return createBox(command, { port: ports.api });
   };
   return {
     root,
@@ -258,6 +264,8 @@ function createWorkspace({ root, offset, model, started }: Making): Workspace {
     attach,
     boot: (options = {}) => attach(dev(options), options),
     svc: (...argv) => start(argv, { env }).ended,
+    command: (argv, options = {}) => start(argv, options),
+    talkTo: createBox,
   };
 }
 
@@ -271,7 +279,10 @@ async function untilReady(command: Command, sign: RegExp): Promise<void> {
   await Promise.race([ready, over]);
 }
 
-function createBox(command: Command, port: number): Box {
+function createBox(command: Command, { port, key }: { port: number; key?: string }): Box {
+  const credential = { authorization: `Bearer ${key ?? 'any'}` };
+  // Where a caller with a key may look.
+  const runs = key === undefined ? '/api/runs' : '/api/workflows/runs';
   const text = command.stdout();
   const payload = (text.startsWith('{') ? JSON.parse(text) : {}) as Payload;
   const url = payload.agent_url ?? `http://127.0.0.1:${port}`;
@@ -282,7 +293,7 @@ function createBox(command: Command, port: number): Box {
     return body;
   };
   const send = <T>(path: string, body: unknown) =>
-    ask<T>(path, { method: 'POST', headers: { ...JSON_BODY, ...KEY }, body: JSON.stringify(body) });
+    ask<T>(path, { method: 'POST', headers: { ...JSON_BODY, ...credential }, body: JSON.stringify(body) });
   return {
     ...command,
     url,
@@ -293,7 +304,7 @@ function createBox(command: Command, port: number): Box {
       return { ...(await command.ended), ms: performance.now() - began };
     },
     fetch: (path, init) => fetch(url + path, init),
-    get: (path) => ask(path, { headers: KEY }),
+    get: (path) => ask(path, { headers: credential }),
     async chat(model, content) {
       const body = { model, messages: [{ role: 'user', content }] };
       try {
@@ -304,11 +315,11 @@ function createBox(command: Command, port: number): Box {
       }
     },
     start: (workflow, input) => send(`/api/workflows/${workflow}/start`, input),
-    run: (runId) => ask(`/api/runs/${runId}`),
+    run: (runId) => ask(`${runs}/${runId}`, { headers: credential }),
     finish: (runId) =>
       eventually(
         async () => {
-          const run = await ask<Run>(`/api/runs/${runId}?wait=5s`);
+          const run = await ask<Run>(`${runs}/${runId}?wait=5s`, { headers: credential });
           return ['completed', 'failed', 'cancelled'].includes(run.status) && run;
         },
         { within: 30_000 },
@@ -321,7 +332,6 @@ interface Completion {
 }
 
 const JSON_BODY = { 'content-type': 'application/json' };
-const KEY = { authorization: 'Bearer any' };
 
 function isRunning(child: ChildProcess): boolean {
   return child.exitCode === null && child.signalCode === null;

@@ -64,6 +64,24 @@ describe('an edit arrives without a restart', () => {
     await answers('agent-2 word-2');
   });
 
+  it('of the Markdown files beside an agent: added, changed and removed', async () => {
+    const isTold = (text: string, expected = true) =>
+      eventually(async () => {
+        await box.chat('echo', 'say:hi');
+        return JSON.stringify(rig.model().requests.at(-1)).includes(text) === expected;
+      });
+    workspace.write('deep-agents/echo/instructions.md', 'Text one.\n');
+    await isTold('Text one.');
+    workspace.edit('deep-agents/echo/instructions.md', 'one', 'two');
+    await isTold('Text two.');
+    workspace.write('deep-agents/echo/skills/pay.md', '---\ndescription: How to pay.\n---\nPay.\n');
+    await isTold('- pay: How to pay.');
+    workspace.remove('deep-agents/echo/skills');
+    workspace.remove('deep-agents/echo/instructions.md');
+    await isTold('How to pay.', false);
+    await isTold('Text two.', false);
+  });
+
   it('of a workflow', async () => {
     await greets('workflow-1 hello-1 Ada');
     workspace.edit('workflows/greet.workflow.ts', 'workflow-1', 'workflow-2');

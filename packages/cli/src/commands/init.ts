@@ -1,0 +1,48 @@
+import { init as initWorkspace } from '../../../create/src/init.ts';
+import { formatInit } from '../../../create/src/report.ts';
+import { RETIRED_INIT_FLAGS, RETIRED_SUGGESTION } from '../../../create/src/retired.ts';
+import { TEMPLATES } from '../../../create/src/source.ts';
+import { usageError } from '../errors.ts';
+import { defineVerb } from '../verb.ts';
+
+export const init = defineVerb({
+  examples: ['svc init shop', 'svc init shop --with workflow-agent --no-install --json'],
+  args: {
+    dir: { type: 'positional', default: '.', description: 'The folder to make, or an empty one. Default: this one.' },
+    name: { type: 'string', description: "The workspace's name. Default: from the folder's." },
+    with: {
+      type: 'enum',
+      options: [...TEMPLATES],
+      default: 'empty',
+      valueHint: 'template',
+      description: 'What it begins with.',
+    },
+    install: {
+      type: 'boolean',
+      default: true,
+      description: 'Install its packages.',
+      negativeDescription: 'Leave its packages to be installed later.',
+    },
+    force: {
+      type: 'boolean',
+      default: false,
+      description: 'Write into a folder that holds something; files of the same name are replaced.',
+    },
+  },
+  retired: { flags: RETIRED_INIT_FLAGS, suggestion: RETIRED_SUGGESTION },
+  payload: {
+    dir: 'The folder.',
+    name: "The workspace's name, which is the slug in svc.json.",
+    with: 'What it begins with.',
+    files: 'The files written, relative to the folder.',
+    linked: 'The checkout whose packages it uses; null: those of the registry.',
+    packageManager: 'npm, pnpm, yarn or bun: the one the command was started with, else npm.',
+    installed: 'Whether its packages are installed.',
+    next: 'Three commands, in the order to run them.',
+  },
+  async run({ dir, name, with: template, install, force }, { cwd, env, signal, say }) {
+    if (dir === '') throw usageError('The folder to make is an empty text.', 'For example: svc init shop');
+    const report = await initWorkspace({ dir, name, with: template, install, force, cwd, env, signal, say });
+    return { data: report, human: (style) => formatInit(report, style) };
+  },
+});

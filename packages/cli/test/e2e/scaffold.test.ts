@@ -1,0 +1,197 @@
+import { mkdirSync, readdirSync, symlinkSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { describe, expect, it, vi } from 'vitest';
+import { listCompletions } from '../_language.ts';
+import { readBlocks, REPOSITORY, runBlock, typecheck } from '../_docs.ts';
+import { eventually, useRig } from './_setup.ts';
+import type { Box, Run, Workspace } from './_setup.ts';
+
+const rig = useRig();
+
+// A boot, a type check and a few runs each, beside everything else the machine does.
+vi.setConfig({ testTimeout: 120_000 });
+
+/** A workspace as `svc init` and `svc add` leave it, with what an install would link. */
+async function scaffold(template: string, ...added: string[][]): Promise<Workspace> {
+  const workspace = await rig.workspace();
+  for (const entry of readdirSync(workspace.root)) workspace.remove(entry);
+  expect(await workspace.svc('init', '.', '--with', template, '--no-install')).toMatchObject({ code: 0, stderr: '' });
+  for (const argv of added) expect(await workspace.svc('add', ...argv)).toMatchObject({ code: 0, stderr: '' });
+  link(workspace, 'zod', 'playground/node_modules/zod');
+  link(workspace, '@svc/runtime', 'packages/runtime');
+  link(workspace, '@svc/cli', 'packages/cli');
+  link(workspace, '@types/node', 'node_modules/@types/node');
+  return workspace;
+}
+
+function link(workspace: Workspace, name: string, target: string): void {
+  const path = workspace.path(`node_modules/${name}`);
+  mkdirSync(dirname(path), { recursive: true });
+  symlinkSync(join(REPOSITORY, target), path);
+}
+
+async function finish(box: Box, workflow: string, input: unknown): Promise<Run> {
+  const { runId } = await box.start(workflow, input);
+  return box.finish(runId);
+}
+
+describe('a new workspace', () => {
+  it('that is empty boots, has types that fit, and is given an agent while it runs', async () => {
+    const workspace = await scaffold('empty');
+    const box = await workspace.boot();
+    expect(box.payload.deep_agents).toEqual([]);
+    expect(await typecheck(workspace)).toBe('');
+    await workspace.svc('add', 'agent', 'support');
+    await eventually(async () => (await box.chat('support', 'say:Here I am.')) === 'Here I am.', { within: 30_000 });
+    await box.stop();
+  });
+
+  it('with an agent holds a chat in which a tool runs', async () => {
+    const workspace = await scaffold('agent');
+    const box = await workspace.boot();
+    expect(await box.chat('assistant', 'tool:current_time {"timeZone":"UTC"}')).toMatch(
+      /^The tool answered: .*\d:\d\d/,
+    );
+    expect(await typecheck(workspace)).toBe('');
+    expect(box.stderr()).toBe('');
+    await box.stop();
+  });
+
+  it('with a workflow runs it to its end', async () => {
+    const workspace = await scaffold('workflow');
+    const box = await workspace.boot();
+    expect(await finish(box, 'welcome', { name: 'Ada' })).toMatchObject({
+      status: 'completed',
+      output: { greeting: 'Welcome, Ada.', sentAt: expect.stringMatching(/^\d{4}-/) },
+    });
+    expect(await typecheck(workspace)).toBe('');
+    expect(box.stderr()).toBe('');
+    await box.stop();
+  });
+
+  it('with a workflow and its agent streams a conversation', async () => {
+    const workspace = await scaffold('workflow-agent');
+    const box = await workspace.boot();
+    expect(await box.chat('guide', 'say:Hello.')).toBe('Hello.');
+    const response = await box.fetch('/api/workflows/guide/chat', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ message: 'say:One two three.', session: 'a' }),
+    });
+    const text = await response.text();
+    const frames = Array.from(
+      text.matchAll(/^event: frame\ndata: (.*)$/gm),
+      ([, data = '']) => JSON.parse(data) as string,
+    );
+    expect(frames.join('')).toBe('One two three.');
+    expect(text).toContain('"output":{"text":"One two three.","words":3}');
+    expect(await typecheck(workspace)).toBe('');
+    expect(box.stderr()).toBe('');
+    await box.stop();
+  });
+});
+
+it('everything `svc add` can add compiles, fits its types, and runs', async () => {
+  const workspace = await scaffold(
+    'empty',
+    ['deep-agent', 'desk'],
+    ['workflow', '2-steps', '--template', 'steps'],
+    ['workflow', 'buy', '--template', 'approval'],
+    ['workflow', 'weekly', '--template', 'schedule'],
+    ['workflow', 'greet', '--template', 'chat'],
+    ['workflow', 'ask-desk', '--calls', 'desk'],
+    ['workflow', 'twice', '--calls', 'weekly'],
+    ['workflow-agent', 'guide'],
+  );
+  const box = await workspace.boot();
+  expect(await typecheck(workspace)).toBe('');
+  expect(box.stderr()).toBe('');
+  const { runId } = await box.start('buy', { item: 'desk', price: 10 });
+  const [asked] = await eventually(async () => {
+    const { items } = await box.get<{ items: { approvalId: string }[] }>('/api/approvals?status=pending');
+    return items.length > 0 && items;
+  }).then((items) => items || []);
+  await box.fetch(`/api/approvals/${asked?.approvalId}/decide`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: '{"decision":"approve"}',
+  });
+  expect(await box.finish(runId)).toMatchObject({ output: { bought: true, order: 'order of desk' } });
+  expect(await finish(box, 'twice', { topic: 'abc' })).toMatchObject({
+    output: { output: { topic: 'abc', total: 6 } },
+  });
+  expect(await finish(box, 'ask-desk', { question: 'say:It is open.' })).toMatchObject({
+    output: { answer: 'It is open.' },
+  });
+  expect(await finish(box, 'greet', { name: 'Ada' })).toMatchObject({ output: { said: 2 } });
+  expect(await finish(box, '2-steps', { name: 'Ada' })).toMatchObject({ output: { greeting: 'Welcome, Ada.' } });
+  await box.stop();
+});
+
+describe('the types of a workspace', () => {
+  const WRONG = [
+    `svc.workflows.start('welcom', { name: 'Ada' })`,
+    `svc.workflows.start('welcome', { nam: 'Ada' })`,
+    `svc.workflows.start('welcome', { name: 7 })`,
+    `svc.workflows.start('welcome', {})`,
+    `svc.workflows.startAndWait('nowhere', {})`,
+    `svc.workflows.schedule('nowhere', {}, { id: 'a', cron: '0 9 * * 1' })`,
+    `svc.agent('desc')`,
+  ];
+
+  it('make a wrong name or input an error, and nothing else', async () => {
+    const workspace = await scaffold('workflow', ['agent', 'desk']);
+    const box = await workspace.boot();
+    await box.stop();
+    const lines = [
+      `import { svc } from '@svc/runtime';`,
+      `export const right = () => [svc.workflows.start('welcome', { name: 'Ada' }), svc.agent('desk').session()];`,
+      ...WRONG.map((call, i) => `export const wrong${i} = () => ${call};`),
+    ];
+    workspace.write('use.ts', lines.join('\n'));
+    const errors = Array.from((await typecheck(workspace)).matchAll(/^use\.ts\((\d+),/gm), ([, line]) => Number(line));
+    expect([...new Set(errors)]).toEqual(WRONG.map((_, i) => i + 3));
+  });
+
+  it('let an editor complete the names and the members of the input', async () => {
+    const workspace = await scaffold('workflow', ['agent', 'desk'], ['workflow', 'onboard', '--template', 'approval']);
+    const box = await workspace.boot();
+    await box.stop();
+    const asked = {
+      "void svc.workflows.start('|', { name: 'Ada' });": ['onboard', 'welcome'],
+      "void svc.workflows.startAndWait('|');": ['onboard', 'welcome'],
+      "void svc.agent('|');": ['desk'],
+      "void svc.workflows.start('onboard', { | });": ['item', 'price'],
+    };
+    const texts = Object.keys(asked).map((text) => `import { svc } from '@svc/runtime';\n${text}`);
+    expect(listCompletions(workspace.root, texts)).toEqual(Object.values(asked));
+  });
+});
+
+describe('docs/guide/start.md', () => {
+  const blocks = readBlocks('docs/guide/start.md');
+  const run = async (name: string, workspace: Workspace): Promise<string> => {
+    const block = blocks.find((one) => one.name === name);
+    if (!block) throw new Error(`The page has no block "${name}".`);
+    const ran = await runBlock(block, workspace, rig.model().port);
+    expect(ran).toMatchObject({ code: 0 });
+    return ran.stdout;
+  };
+
+  it('leads from an empty folder to an agent, a conversation and a run', async () => {
+    const empty = await rig.workspace();
+    for (const entry of readdirSync(empty.root)) empty.remove(entry);
+    expect(await run('create', empty)).toMatch(/^Created shop in /);
+    const workspace = await scaffold('workflow-agent');
+    expect(workspace.read('AGENTS.md').split('\n').slice(1)).toEqual(empty.read('shop/AGENTS.md').split('\n').slice(1));
+    const box = await workspace.boot({ model: false });
+    await run('gate', workspace);
+    expect(await run('chat', workspace)).toContain('Hello from the guide.');
+    expect(await run('talk', workspace)).toContain('"output":{"text":"One two three.","words":3}');
+    await run('add', workspace);
+    await eventually(async () => (await box.fetch('/api/workflows/welcome')).status === 200, { within: 30_000 });
+    const [, runId = ''] = /Started welcome: run (\S+)/.exec(await run('start', workspace)) ?? [];
+    expect(await box.finish(runId)).toMatchObject({ status: 'completed', output: { greeting: 'Welcome, Ada.' } });
+    await box.stop();
+  });
+});

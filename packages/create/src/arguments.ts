@@ -1,0 +1,75 @@
+import { parseArgs } from 'node:util';
+import { CreateError } from './errors.ts';
+import { RETIRED_INIT_FLAGS, RETIRED_SUGGESTION } from './retired.ts';
+import { TEMPLATES } from './source.ts';
+import type { TemplateName } from './source.ts';
+
+/** What `npm create svc` was asked. */
+export interface Arguments {
+  dir: string | undefined;
+  name: string | undefined;
+  with: TemplateName | undefined;
+  install: boolean;
+  force: boolean;
+  json: boolean;
+  help: boolean;
+}
+
+export const USAGE = `Make a workspace of agents and durable workflows.
+
+Usage
+  npm create svc [dir] -- [flags]
+
+Flags
+  --name <name>      Its name. Default: from the folder's.
+  --with <template>  One of ${TEMPLATES.join(', ')}. Default empty.
+  --no-install       Leave the packages to be installed later.
+  --force            Write into a folder that holds something.
+  --json             Print one JSON document.`;
+
+/** Throws one sentence about the first flag or value that cannot be meant. */
+export function readArguments(argv: string[]): Arguments {
+  for (const [flag, message] of Object.entries(RETIRED_INIT_FLAGS))
+    if (argv.some((arg) => arg === `--${flag}` || arg.startsWith(`--${flag}=`)))
+      throw new CreateError('flag_removed', message, { suggestion: RETIRED_SUGGESTION });
+  const { values, positionals } = parse(argv);
+  const [dir, surplus] = positionals;
+  if (surplus !== undefined) throw misuse(`npm create svc does not take the argument "${surplus}".`);
+  if (dir === '') throw misuse('The folder to make is an empty text.');
+  for (const flag of ['name', 'with'] as const) if (values[flag] === '') throw misuse(`--${flag} needs a value.`);
+  const template = TEMPLATES.find((name) => name === values.with);
+  if (values.with !== undefined && !template)
+    throw new CreateError('generic', `--with does not take "${values.with}".`, {
+      suggestion: `Use one of: ${TEMPLATES.join(', ')}.`,
+    });
+  const { name, force, json, help } = values;
+  return { dir, name, with: template, install: !values['no-install'], force, json, help };
+}
+
+// --- internal ---
+
+function parse(argv: string[]) {
+  try {
+    return parseArgs({
+      args: argv,
+      allowPositionals: true,
+      options: {
+        name: { type: 'string' },
+        with: { type: 'string' },
+        'no-install': { type: 'boolean', default: false },
+        force: { type: 'boolean', default: false },
+        json: { type: 'boolean', default: false },
+        help: { type: 'boolean', short: 'h', default: false },
+      },
+    });
+  } catch (error) {
+    // Node's own sentences name the flag; what follows the first is advice about "--".
+    throw misuse(`${(error as Error).message.split('. ')[0]?.split('\n')[0]?.replace(/\.$/, '')}.`);
+  }
+}
+
+function misuse(message: string): CreateError {
+  return new CreateError('generic', message, {
+    suggestion: 'For example: npm create svc my-workspace -- --with agent',
+  });
+}

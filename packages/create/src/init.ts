@@ -1,0 +1,33 @@
+import { resolve } from 'node:path';
+import { createWorkspace } from './create.ts';
+import { detectManager, installPackages } from './manager.ts';
+import { reportCreated } from './report.ts';
+import type { InitReport } from './report.ts';
+import type { TemplateName } from './source.ts';
+
+export interface InitOptions {
+  /** Relative to `cwd`. */
+  dir: string;
+  name?: string | undefined;
+  with?: TemplateName | undefined;
+  install: boolean;
+  force: boolean;
+  cwd: string;
+  env: Record<string, string | undefined>;
+  signal?: AbortSignal | undefined;
+  /** One line of talk, before what takes long. */
+  say(line: string): void;
+}
+
+/** What `svc init` and `npm create svc` do: the workspace, then its packages. */
+export async function init(options: InitOptions): Promise<InitReport> {
+  const { cwd, env, install, signal, say } = options;
+  const manager = detectManager(env);
+  const { name, force, with: template } = options;
+  const created = createWorkspace({ dir: resolve(cwd, options.dir), name, with: template, force, manager });
+  if (install) {
+    say(`Installing its packages with ${manager} …`);
+    await installPackages({ dir: created.dir, manager, env, signal });
+  }
+  return reportCreated(created, { manager, installed: install, cwd });
+}

@@ -1,0 +1,137 @@
+import { relative } from 'node:path';
+import type { Added } from './add.ts';
+import type { Created } from './create.ts';
+import { commandsOf } from './manager.ts';
+import type { PackageManager } from './manager.ts';
+import { TEMPLATE_ENTRIES } from './parts.ts';
+
+/** What `--json` prints about a new workspace. */
+export interface InitReport extends Created {
+  packageManager: PackageManager;
+  installed: boolean;
+  /** Three commands, in the order to run them. */
+  next: string[];
+}
+
+/** What `--json` prints about something added. */
+export interface AddReport extends Added {
+  next: string[];
+}
+
+/** How text is shown: `columns` undefined is a pipe. */
+export interface Look {
+  bold(text: string): string;
+  green(text: string): string;
+  yellow(text: string): string;
+  columns: number | undefined;
+}
+
+export interface ReportOptions {
+  manager: PackageManager;
+  installed: boolean;
+  /** The folder the person stands in. */
+  cwd: string;
+}
+
+export function reportCreated(created: Created, { manager, installed, cwd }: ReportOptions): InitReport {
+  const { install, run, exec } = commandsOf(manager);
+  const dir = relative(cwd, created.dir);
+  const next = [
+    ...(dir === '' ? [] : [`cd ${quote(dir)}`]),
+    ...(installed ? [] : [install]),
+    `${run} dev`,
+    ...tryCommands(created.with).map((command) => `${exec} ${command}`),
+  ];
+  return { ...created, packageManager: manager, installed, next: next.slice(0, 3) };
+}
+
+export function reportAdded(added: Added, manager: PackageManager): AddReport {
+  const { exec } = commandsOf(manager);
+  return { ...added, next: ['svc dev', ...addedCommands(added)].map((command) => `${exec} ${command}`) };
+}
+
+export function formatInit(report: InitReport, look: Look): string {
+  const { name, dir, files, linked, next } = report;
+  const notes = linked ? [`Its packages are linked to a checkout: nothing has to be published. ${STAYS}`] : [];
+  return formatReport(
+    { title: `${look.green('Created')} ${look.bold(name)} in ${dir}`, files, notes, place: linked, next },
+    look,
+  );
+}
+
+export function formatAdd({ kind, name, files, warnings, next }: AddReport, look: Look): string {
+  return formatReport(
+    { title: `${look.green('Added')} the ${kind} ${look.bold(name)}`, files, notes: warnings, place: null, next },
+    look,
+  );
+}
+
+// --- internal ---
+
+const STAYS = 'It has to stay where it is:';
+
+interface Shown {
+  title: string;
+  files: string[];
+  notes: string[];
+  /** A path the last note ends with, on a line of its own. */
+  place: string | null;
+  next: string[];
+}
+
+function formatReport({ title, files, notes, place, next }: Shown, look: Look): string {
+  const parts = [
+    title,
+    wrap(files, look.columns, '  '),
+    ...notes.map((note) => look.yellow(wrap([`Note: ${note}`], look.columns))),
+    ...(place === null ? [] : [`  ${place}`]),
+    ['Next:', ...next.map((command) => `  ${command}`)].join('\n'),
+  ];
+  return parts.join('\n\n');
+}
+
+/** Words never broken: a path that is longer than the line stands in it alone. */
+function wrap(texts: string[], columns: number | undefined, indent = ''): string {
+  const words = indent === '' ? texts.flatMap((text) => text.split(' ')) : texts;
+  if (columns === undefined) return indent === '' ? words.join(' ') : words.map((word) => indent + word).join('\n');
+  const gap = indent === '' ? ' ' : indent;
+  const lines: string[] = [];
+  for (const word of words) {
+    const line = lines.at(-1);
+    if (line !== undefined && line.length + gap.length + word.length <= columns)
+      lines[lines.length - 1] = line + gap + word;
+    else lines.push(indent + word);
+  }
+  return lines.join('\n');
+}
+
+function tryCommands(template: Created['with']): string[] {
+  if (template === 'workflow')
+    return [`svc workflows start ${TEMPLATE_ENTRIES.workflow} --input '{"name":"Ada"}'`, 'svc runs list'];
+  if (template === 'empty') return ['svc add agent support', 'svc add workflow onboard'];
+  return ['svc workflows list', 'svc runs list'];
+}
+
+function addedCommands({ kind, name, calls, template }: Added): string[] {
+  if (kind === 'agent') {
+    const caller = name.length <= 60 ? `ask-${name}` : 'ask';
+    return [`svc add workflow ${caller} --calls ${name}`, 'svc runs list --kind agent'];
+  }
+  const input = calls?.kind === 'workflow' ? undefined : SAMPLES[calls ? 'calls' : (template ?? 'workflow-agent')];
+  const start = input === undefined ? `svc workflows schema ${name}` : `svc workflows start ${name} --input '${input}'`;
+  return [start, `svc runs list --name ${name}`];
+}
+
+/** An input each template takes. */
+const SAMPLES: Record<string, string> = {
+  steps: '{"name":"Ada"}',
+  approval: '{"item":"desk","price":1200}',
+  schedule: '{"topic":"sales"}',
+  chat: '{"name":"Ada"}',
+  calls: '{"question":"What time is it?"}',
+  'workflow-agent': '{"message":"Hello"}',
+};
+
+function quote(text: string): string {
+  return /^[\w./@+-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
+}
