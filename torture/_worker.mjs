@@ -43,7 +43,7 @@ const log = createLog({
 const kv = settings.kv ? openRedisKv({ url: settings.kv, prefix: 'torture', log }) : undefined;
 const facts = { refused: /** @type {Record<string, number>} */ ({}), claimed: 0, replayed: 0 };
 const box = await createBox({
-  host: 'image',
+  host: 'dev',
   slug: 'torture',
   log,
   journal: observe(opened.journal),

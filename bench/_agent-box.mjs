@@ -1,0 +1,58 @@
+// @ts-check
+/** A box with one agent, as it is deployed (Postgres) or in dev (SQLite, and PGlite that nothing of a stateless turn asks). */
+import { readFileSync } from 'node:fs';
+import {
+  createBox,
+  createLog,
+  listen,
+  openDatabase,
+  openPg,
+  openPostgresJournal,
+  openSqliteJournal,
+} from '../packages/runtime/dist/host.mjs';
+import { defineDeepAgent, defineTool } from '../packages/runtime/dist/index.mjs';
+import { createRequire } from 'node:module';
+import { pathToFileURL } from 'node:url';
+import { readConfig, serve } from './_child.mjs';
+
+/** @typedef {{ provider: string, place: import('./_engine-stores.mjs').Place }} BoxConfig */
+const { provider, place } = /** @type {BoxConfig} */ (readConfig());
+const require = createRequire(new URL('../packages/runtime/package.json', import.meta.url));
+const { z } = await import(pathToFileURL(require.resolve('zod')).href);
+
+const look = defineTool({
+  description: 'Looks at something.',
+  inputSchema: z.object({ at: z.string() }),
+  execute: () => 'seen',
+});
+const agent = defineDeepAgent({ name: 'helper', model: 'm', instructions: 'Help.', tools: { look } });
+const manifest = { version: 1, agents: [{ name: 'helper', file: 'a.ts' }], workflows: [] };
+
+const database = place.type === 'postgres' ? openDatabase(openPg(place.url)) : undefined;
+const journal = await (place.type === 'postgres'
+  ? openPostgresJournal({ sql: /** @type {any} */ (database).client, schema: place.schema })
+  : openSqliteJournal({ path: /** @type {any} */ (place).path }));
+const box = await createBox({
+  host: 'dev',
+  slug: 'bench',
+  log: createLog({ level: 'silent', write() {} }),
+  journal,
+  exclusive: place.type !== 'postgres',
+  db: /** @type {any} */ (database?.db),
+  provider: {
+    environment: { baseUrl: provider, apiKey: 'none' },
+    store: { read: async () => undefined, write: async () => {} },
+    egress: { allowLoopback: true, allowed: [] },
+  },
+  defaultModel: () => undefined,
+  loadProgram: async () =>
+    /** @type {any} */ ({ manifest, load: async () => ({ exports: { default: agent }, hash: 'h' }) }),
+  probes: {},
+  services: () => ({ database: { url: null }, storage: null, agent: { url: '' } }),
+});
+await box.gate.check();
+
+serve({
+  open: async () => (await listen(box.app, { port: 0, host: '127.0.0.1' })).url,
+  rss: () => Number(/VmRSS:\s+(\d+)/.exec(readFileSync('/proc/self/status', 'utf8'))?.[1]) / 1024,
+});

@@ -1,0 +1,205 @@
+// @ts-check
+/**
+ * A recorded turn beside a bare h3 proxy and the provider itself, all in the same run, each in a process of its own:
+ * what the box adds at concurrency 1, turns/s at 32, a stream of 1,000 chunks, a turn with a tool, memory, disk.
+ */
+import { mkdtempSync, rmSync, statSync, readdirSync } from 'node:fs';
+import { Agent, request } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { startChild, timed } from './_child.mjs';
+import { findObstacle, listStores } from './_engine-stores.mjs';
+import { median, quantile, round } from './_stats.mjs';
+
+const ROUNDS = 5;
+const STORES = ['sqlite synced', 'postgres'];
+
+/**
+ * @param {(line: object) => void} print
+ * @param {{ only?: string | undefined }} options
+ */
+export async function run(print, { only = '' }) {
+  const root = mkdtempSync(join(process.env.BENCH_DIR ?? tmpdir(), 'svc-bench-agents-'));
+  try {
+    for (const store of listStores(only).filter(({ name }) => STORES.includes(name))) {
+      const skipped = findObstacle(store);
+      if (skipped) print({ bench: 'agents', store: store.name, skipped });
+      else await measure(store, root, print);
+    }
+  } finally {
+    rmSync(root, { recursive: true, force: true });
+  }
+}
+
+// --- internal ---
+
+/**
+ * @param {import('./_engine-stores.mjs').Store} store
+ * @param {string} root
+ * @param {(line: object) => void} print
+ */
+async function measure(store, root, print) {
+  const { place, close } = await store.open(root);
+  const provider = startChild('_agent-provider.mjs', {});
+  const children = [provider];
+  try {
+    const providerUrl = await provider.ask('open');
+    const box = startChild('_agent-box.mjs', { provider: providerUrl, place: place('agents') });
+    const proxy = startChild('_agent-proxy.mjs', { provider: providerUrl });
+    children.push(box, proxy);
+    const boxUrl = await box.ask('open');
+    const proxyUrl = await proxy.ask('open');
+    const idle = await box.ask('rss');
+    const targets = {
+      provider: `${providerUrl}/chat/completions`,
+      proxy: `${proxyUrl}/wire-a/v1/chat/completions`,
+      box: `${boxUrl}/wire-a/v1/chat/completions`,
+    };
+    const name = { store: store.name };
+    await rate(targets.box, 8, 2_000);
+    print({
+      bench: 'agents.memory',
+      ...name,
+      idle_rss_mib: round(idle),
+      after_2000_turns_rss_mib: round(await box.ask('rss')),
+    });
+    for (const url of Object.values(targets)) for (let n = 0; n < 200; n++) await send(url, 'please short');
+    const one = await rounds(targets, async (url) => each(100, () => send(url, 'please short')));
+    print({
+      bench: 'agents.turn',
+      ...name,
+      ...spread(one, (a) => median(a), 'p50_ms'),
+      ...spread(one, (a) => quantile(a, 0.95), 'p95_ms'),
+    });
+    const many = await rounds(targets, async (url) => [await rate(url, 32, 1_600)]);
+    const rates = { proxy: median(many.proxy), box: median(many.box) };
+    print({
+      bench: 'agents.rate',
+      ...name,
+      turns_per_s: round(rates.box),
+      proxy: round(rates.proxy),
+      ratio_to_proxy: round(rates.box / rates.proxy, 2),
+    });
+    const first = await rounds(targets, async (url) => each(10, async () => (await send(url, 'please long')).firstMs));
+    const whole = await rounds(targets, async (url) => each(10, async () => (await send(url, 'please long')).ms));
+    const chunks = (/** @type {number[]} */ values) => round(1_000 / (median(values) / 1_000));
+    print({
+      bench: 'agents.stream',
+      ...name,
+      ...spread(first, (a) => median(a), 'first_text_ms'),
+      chunks_per_s: { box: chunks(whole.box), proxy: chunks(whole.proxy), provider: chunks(whole.provider) },
+    });
+    const tool = await rounds({ box: targets.box, provider: targets.provider }, async (url) =>
+      each(50, () => send(url, 'please tool')),
+    );
+    print({
+      bench: 'agents.tool',
+      ...name,
+      p50_ms: { box: round(median(tool.box), 2), provider_once: round(median(tool.provider), 2) },
+    });
+    if (store.name.startsWith('sqlite')) print({ bench: 'agents.disk', ...name, ...(await disk(root, targets.box)) });
+  } finally {
+    await Promise.all(children.map((child) => child.kill()));
+    await close();
+  }
+}
+
+/**
+ * @template {string} K
+ * @param {Record<K, string>} targets
+ * @param {(url: string) => Promise<number[]>} measureOne
+ * @returns {Promise<Record<K, number[]>>}
+ */
+async function rounds(targets, measureOne) {
+  const seen = /** @type {Record<K, number[]>} */ ({});
+  for (let turn = 0; turn < ROUNDS; turn++)
+    for (const name of /** @type {K[]} */ (Object.keys(targets)))
+      (seen[name] ??= []).push(...(await measureOne(targets[name])));
+  return seen;
+}
+
+/**
+ * What each takes, and what the box and the proxy add to the provider.
+ * @param {Record<'provider' | 'proxy' | 'box', number[]>} seen
+ * @param {(values: number[]) => number} pick
+ * @param {string} unit
+ */
+function spread(seen, pick, unit) {
+  const [box, proxy, provider] = [pick(seen.box), pick(seen.proxy), pick(seen.provider)];
+  return {
+    [unit]: { box: round(box, 2), proxy: round(proxy, 2), provider: round(provider, 2) },
+    [`added_${unit}`]: { box: round(box - provider, 2), proxy: round(proxy - provider, 2) },
+  };
+}
+
+/**
+ * @param {number} count
+ * @param {() => Promise<number | { ms: number }>} work
+ */
+async function each(count, work) {
+  /** @type {number[]} */
+  const values = [];
+  for (let n = 0; n < count; n++) {
+    const value = await work();
+    values.push(typeof value === 'number' ? value : value.ms);
+  }
+  return values;
+}
+
+/**
+ * @param {string} url
+ * @param {number} clients
+ * @param {number} turns
+ */
+async function rate(url, clients, turns) {
+  let left = turns;
+  const client = async () => {
+    while (left-- > 0) await send(url, 'please short');
+  };
+  return turns / (await timed(() => Promise.all(Array.from({ length: clients }, client))));
+}
+
+/**
+ * @param {string} root
+ * @param {string} url
+ */
+async function disk(root, url) {
+  const files = () => readdirSync(root).filter((name) => name.startsWith('agents'));
+  const size = () => files().reduce((sum, name) => sum + statSync(join(root, name)).size, 0);
+  const before = { bytes: size(), files: files().length };
+  const turns = 4_000;
+  await rate(url, 8, turns);
+  return { bytes_per_turn: round((size() - before.bytes) / turns), files_more: files().length - before.files };
+}
+
+const agent = new Agent({ keepAlive: true, maxSockets: 64 });
+
+/**
+ * One streamed turn: how long until its first text, and until its end.
+ * @param {string} url
+ * @param {string} content
+ * @returns {Promise<{ ms: number, firstMs: number }>}
+ */
+function send(url, content) {
+  const body = JSON.stringify({ model: 'helper', stream: true, messages: [{ role: 'user', content }] });
+  const headers = { 'content-type': 'application/json', authorization: 'Bearer dev', 'content-length': body.length };
+  const started = performance.now();
+  return new Promise((resolve, reject) => {
+    const outgoing = request(url, { agent, method: 'POST', headers }, (incoming) => {
+      let firstMs = Number.NaN;
+      let tail = '';
+      incoming.setEncoding('utf8').on('data', (part) => {
+        if (Number.isNaN(firstMs) && /"content":"[^"]/.test(part)) firstMs = performance.now() - started;
+        tail = (tail + part).slice(-20);
+      });
+      incoming.on('end', () => {
+        if (!tail.includes('[DONE]'))
+          return reject(new Error(`The answer did not end: ${incoming.statusCode} ${tail}`));
+        resolve({ ms: performance.now() - started, firstMs });
+      });
+      incoming.on('error', reject);
+    });
+    outgoing.on('error', reject);
+    outgoing.end(body);
+  });
+}
