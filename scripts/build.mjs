@@ -15,9 +15,12 @@ const PACKAGES = ['runtime', 'compiler', 'create', 'cli'];
 const HASH_FILE = 'dist/.build-hash';
 /** What shapes every build: the versions of the tools, and the compiler options that end up in the types. */
 const SHARED_INPUTS = ['pnpm-lock.yaml', 'tsconfig.json'];
-/** What a package copies from outside of its own folder. */
+/** What a package copies or bundles from outside of its own folder. */
 /** @type {Record<string, string[]>} */
-const COPIED = { create: ['templates'] };
+const COPIED = {
+  create: ['templates'],
+  cli: ['templates', 'packages/create/src', 'docs/guide', 'docs/reference'],
+};
 
 const quiet = process.argv.includes('--quiet');
 /** @type {Map<string, string>} hash by the package's own name, for those that depend on it */

@@ -1,7 +1,7 @@
 import { defineConfig } from 'tsdown';
 
 export default defineConfig({
-  entry: ['src/index.ts', 'src/host.ts', 'src/internal.ts'],
+  entry: ['src/index.ts', 'src/host.ts', 'src/internal.ts', 'src/testing.ts'],
   format: 'esm',
   platform: 'node',
   target: 'node20.18',

@@ -1,6 +1,13 @@
 /** What hosts a box is built from: the CLI's dev server, a container, a test. */
 export { createBox, PLAIN_ROUTES } from './box.ts';
 export type { Box, BoxOptions } from './box.ts';
+export { boot } from './boot/boot.ts';
+export type { BootOptions, RunningBox } from './boot/boot.ts';
+export { createCloser } from './boot/closer.ts';
+export type { Closer } from './boot/closer.ts';
+export { formatBroken } from './boot/environment.ts';
+export type { BrokenVariable } from './boot/environment.ts';
+export { runBox } from './boot/main.ts';
 export { BoxError, ERROR_STATUS } from './errors.ts';
 export type { ErrorCode } from './errors.ts';
 export { listVariables, readVariable } from './config.ts';
@@ -17,6 +24,7 @@ export { openSqliteJournal } from './engine/stores/sqlite.ts';
 export { findSqlite } from './engine/stores/sqlite-open.ts';
 export { contractPayload } from './health/contract.ts';
 export type { Contract } from './health/contract.ts';
+export { DEFAULT_CORS_ORIGINS, isOriginEntry } from './http/cors.ts';
 export { createHostCheck } from './http/hosts.ts';
 export { listen } from './http/listen.ts';
 export type { Listener } from './http/listen.ts';
@@ -24,7 +32,17 @@ export type { RouteEntry } from './http/app.ts';
 export { createLog } from './log.ts';
 export type { Log, LogLevel } from './log.ts';
 export { COPILOT_AGENT, REFUSED_WORKFLOW_NAMES } from './manifest.ts';
-export type { AgentEntry, LoadedModule, Manifest, Problem, Program, StepEntry, WorkflowEntry } from './manifest.ts';
+export type {
+  AgentEntry,
+  BundleManifest,
+  LoadedModule,
+  Manifest,
+  Problem,
+  Program,
+  SkillEntry,
+  StepEntry,
+  WorkflowEntry,
+} from './manifest.ts';
 export { startObjectServer } from './objects/server.ts';
 export type { ObjectServer } from './objects/server.ts';
 export type { Operation } from './operations/define.ts';

@@ -1,6 +1,8 @@
 /** What authors import. */
 export { defineDeepAgent, defineTool } from './agents/definition.ts';
 export type { DeepAgentDefinition, Tool, ToolContext, ToolDefinition } from './agents/definition.ts';
+export type { McpServer, Skill, SubagentDefinition } from './agents/deep-parts.ts';
+export type { AgentAnswer, AgentSession, SendOptions } from './agent-client.ts';
 export { svc } from './client.ts';
 export { requestApproval } from './engine/approval.ts';
 export type { ApprovalAnswer, ApprovalRequest } from './engine/approval.ts';

@@ -23,6 +23,12 @@ export function createLog(options: { level: LogLevel | 'silent'; write(line: str
   return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') };
 }
 
+/** The same log with these fields in every record, before its own. */
+export function withFields(log: Log, fixed: LogFields): Log {
+  const at = (level: LogLevel) => (message: string, fields?: LogFields) => log[level](message, { ...fixed, ...fields });
+  return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') };
+}
+
 // --- internal ---
 
 function plain(fields: LogFields): LogFields {

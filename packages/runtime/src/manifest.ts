@@ -12,8 +12,19 @@ export interface AgentEntry {
   /** The folder name; also the `model` value of a request. */
   name: string;
   file: string;
+  /** The text of `instructions.md` beside the code. */
+  instructions?: string;
+  /** What `skills/*.md` beside the code hold, by file name. */
+  skills?: SkillEntry[];
   /** Why this agent cannot load. The box answers for the others and names this one. */
   problem?: Problem;
+}
+
+/** A Markdown file an agent can look up: its front matter names and describes it. */
+export interface SkillEntry {
+  name: string;
+  description: string;
+  text: string;
 }
 
 export interface WorkflowEntry {
@@ -48,6 +59,17 @@ export interface Problem {
   column: number;
   /** The source around the place, as a code frame without colour. */
   frame: string;
+}
+
+/** `manifest.json` of a built workspace: the manifest, what it was built for, and where its modules are. */
+export interface BundleManifest extends Manifest {
+  slug: string;
+  /** The runtime of the build: the protocol it speaks, and its package. */
+  runtime: { contract: number; name: string; version: string };
+  /** The file of `modules` that holds the workspace's settings. Absent: there are none. */
+  config?: string;
+  /** By the file in the workspace: its module's path in the bundle, and the hash `svc dev` gives it too. */
+  modules: Record<string, { path: string; hash: string }>;
 }
 
 /** A loaded module of the workspace. */

@@ -1,9 +1,32 @@
+import { isOriginEntry } from './http/cors.ts';
+import { checkRetention } from './retention/retention.ts';
+import type { RetentionOptions } from './retention/retention.ts';
+
 export interface WorkspaceConfig {
   /** The model of every agent that names none, as `<vendor>/<model>`. */
   model?: string;
+  /** How long sessions and runs that are over are kept. Default: for ever. */
+  retention?: RetentionOptions;
+  studio?: {
+    /**
+     * Origins whose pages may call the box, besides the built-in ones: `https://app.example.com`, with `*` for one label
+     * of the host, or for the port.
+     */
+    corsOrigins?: string[];
+  };
+  mcp?: {
+    /** Offers each agent and each workflow as a tool of its own at `/mcp`. Default: false. */
+    tools?: boolean;
+  };
 }
 
-/** Types `svc.config.ts`, the workspace's settings in code. */
+/** Types `svc.config.ts`, the workspace's settings in code. Throws on an origin that is none, and on a time that is none. */
 export function defineConfig(config: WorkspaceConfig): WorkspaceConfig {
+  for (const origin of config.studio?.corsOrigins ?? [])
+    if (!isOriginEntry(origin))
+      throw new TypeError(
+        `"studio.corsOrigins" has the entry "${String(origin)}", which is no origin. Write scheme and host, as in https://app.example.com, without a path.`,
+      );
+  checkRetention(config.retention);
   return config;
 }

@@ -1,5 +1,6 @@
 import type { DeepAgentDefinition } from '../agents/definition.ts';
-import { isDeepAgent } from '../agents/definition.ts';
+import { defineDeepAgent, isDeepAgent } from '../agents/definition.ts';
+import { listUnknown, toSubagents } from '../agents/subagents.ts';
 import type { AgentEntry, LoadedModule, Problem, Program, WorkflowEntry } from '../manifest.ts';
 import { COPILOT_AGENT } from '../manifest.ts';
 import { isSchema } from '../schema/schema.ts';
@@ -28,6 +29,8 @@ export interface WorkflowDefinition {
 
 export interface AgentDefinition {
   agent: DeepAgentDefinition;
+  /** Those it declares itself, by name. */
+  subagents: Map<string, DeepAgentDefinition>;
   codeHash: string;
 }
 
@@ -57,7 +60,7 @@ export function createCatalog(): Catalog {
         Promise.all(manifest.agents.map((entry) => load(entry, program, agents.get(entry.name), toAgent))),
         Promise.all(manifest.workflows.map((entry) => load(entry, program, workflows.get(entry.name), toWorkflow))),
       ]);
-      agents = new Map(nextAgents.map((agent) => [agent.entry.name, agent]));
+      agents = new Map(checkSubagents(nextAgents, agents).map((agent) => [agent.entry.name, agent]));
       workflows = new Map(nextWorkflows.map((workflow) => [workflow.entry.name, workflow]));
     },
     agents: () => [...agents.values()].filter(({ entry }) => entry.name !== COPILOT_AGENT),
@@ -95,7 +98,26 @@ function toAgent(entry: AgentEntry, module: LoadedModule): AgentDefinition {
     throw new Error(
       `The agent in "${entry.file}" is named "${agent.name}"; its folder is "${entry.name}". Make them equal.`,
     );
-  return { agent, codeHash: module.hash };
+  const whole = withTexts(agent, entry);
+  return { agent: whole, subagents: toSubagents(whole), codeHash: module.hash };
+}
+
+/** The agent with the Markdown files beside its code. */
+function withTexts(agent: DeepAgentDefinition, { instructions, skills = [] }: AgentEntry): DeepAgentDefinition {
+  if (instructions === undefined && skills.length === 0) return agent;
+  return defineDeepAgent({
+    ...agent,
+    ...(instructions === undefined ? {} : { instructions: joinInstructions(instructions, agent.instructions) }),
+    skills: [...(agent.skills ?? []), ...skills],
+  });
+}
+
+function joinInstructions(
+  file: string,
+  code: DeepAgentDefinition['instructions'],
+): NonNullable<DeepAgentDefinition['instructions']> {
+  if (typeof code !== 'function') return [file, code].filter(Boolean).join('\n\n');
+  return async (turn) => [file, await code(turn)].filter(Boolean).join('\n\n');
 }
 
 function toWorkflow(entry: WorkflowEntry, module: LoadedModule): WorkflowDefinition {
@@ -115,6 +137,21 @@ function toWorkflow(entry: WorkflowEntry, module: LoadedModule): WorkflowDefinit
     schedules: toSchedules(entry, schedules),
     codeHash: module.hash,
   };
+}
+
+/** An agent that names one which is not there does not load. */
+function checkSubagents(loaded: LoadedAgent[], last: Map<string, LoadedAgent>): LoadedAgent[] {
+  const names = loaded.map(({ entry }) => entry.name);
+  return loaded.map((one) => {
+    const [unknown] = one.definition ? listUnknown(one.definition.agent, names) : [];
+    if (unknown === undefined) return one;
+    const { entry } = one;
+    const known = names.map((name) => `"${name}"`).join(', ');
+    const message = `"subagents" names "${unknown}", which is no agent of this workspace. It has ${known}.`;
+    const lastGood = last.get(entry.name)?.definition;
+    const problem = { code: 'module_load_failed', message, file: entry.file, line: 1, column: 1, frame: '' };
+    return { entry, ...(lastGood ? { definition: lastGood } : {}), problem };
+  });
 }
 
 /** A loader may attach the place to the error as `problem`; otherwise the file is all that is known. */

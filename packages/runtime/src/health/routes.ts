@@ -1,14 +1,42 @@
 import type { H3 } from 'h3';
+import { z } from 'zod';
 import { answerJson } from '../http/answer.ts';
 import { mountRoute } from '../http/app.ts';
 import type { RouteEntry } from '../http/app.ts';
 import type { Health } from './health.ts';
 
-const LIVE: RouteEntry = { method: 'GET', path: '/live', summary: 'Answer at once that the process serves' };
+const Check = z.object({ status: z.enum(['ok', 'failed']), reason: z.string().optional() });
+const Report = z.object({ status: z.enum(['ok', 'degraded']), checks: z.record(z.string(), Check) });
+
+const LIVE: RouteEntry = {
+  method: 'GET',
+  path: '/live',
+  summary: 'Answer at once that the process serves',
+  doc: {
+    id: 'health.live',
+    tag: 'health',
+    security: 'none',
+    answers: {
+      200: {
+        description: 'It serves',
+        content: { 'application/json': z.object({ status: z.literal('ok') }) },
+      },
+    },
+  },
+};
 const HEALTH: RouteEntry = {
   method: 'GET',
   path: '/health',
   summary: 'Probe every subsystem; 503 names the one that fails',
+  doc: {
+    id: 'health.check',
+    tag: 'health',
+    security: 'none',
+    answers: {
+      200: { description: 'Every subsystem answers', content: { 'application/json': Report } },
+      503: { description: 'The failed subsystem, and why', content: { 'application/json': Report } },
+    },
+  },
 };
 
 /** The probes of a platform: plain routes, because their status code carries the answer. */

@@ -12,8 +12,9 @@ export const resumeHook = operation({
   copilot: 'no: token in the path',
   body: 'payload',
   headers: IDEMPOTENCY_HEADER,
+  errors: ['hook_not_found', 'hook_closed', 'already_decided'],
   input: z.strictObject({ token: z.string(), payload: z.unknown(), idempotencyKey: IdempotencyKey }),
   output: z.object({ runId: z.uuid(), status: z.literal('resumed') }),
-  handle: ({ hooks }, { token, payload, idempotencyKey }) =>
-    hooks.resume(token, payload, withoutUndefined({ by: 'owner', idempotencyKey })),
+  handle: ({ hooks }, { token, payload, idempotencyKey }, { caller }) =>
+    hooks.resume(token, payload, withoutUndefined({ by: caller.name, idempotencyKey })),
 });

@@ -13,6 +13,14 @@ export const WEBHOOK_ROUTES: RouteEntry[] = METHODS.map((method) => ({
   method,
   path: `${WEBHOOK_PREFIX}:token`,
   summary: 'Resume a webhook; the token is the credential',
+  doc: {
+    id: `webhooks.${method.toLowerCase()}`,
+    tag: 'webhooks',
+    security: 'none',
+    errors: ['hook_not_found', 'hook_closed', 'payload_too_large', 'invalid_json', 'webhook_unanswered'],
+    ...(method === 'GET' || method === 'DELETE' ? {} : { body: 'any' as const }),
+    answers: { 200: { description: 'What the workflow answers', content: { '*/*': undefined } } },
+  },
 }));
 
 /** The address an outside service calls: any method and any body, and the token in the path is what lets it in. */

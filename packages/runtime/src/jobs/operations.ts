@@ -28,6 +28,7 @@ export const getJob = operation({
   route: 'GET /api/recurring-jobs/:id',
   kind: 'read',
   permission: 'catalog:read',
+  errors: ['job_not_found'],
   input: z.strictObject({ id }),
   output: JobDetail,
   async handle({ jobs }, input) {
@@ -45,6 +46,7 @@ export const updateJob = operation({
   kind: 'write',
   permission: 'jobs:write',
   cli: 'jobs pause',
+  errors: ['job_not_found'],
   input: z.strictObject({ id, isPaused: z.boolean() }),
   output: Job,
   handle: ({ jobs }, input) => jobs.setPaused(input.id, input.isPaused),
@@ -59,6 +61,13 @@ export const runJob = operation({
   permission: 'workflows:start',
   cli: 'jobs run',
   status: 202,
+  errors: [
+    'job_not_found',
+    'workflow_not_found',
+    'workflow_compile_failed',
+    'workflow_runtime_not_armed',
+    'shutting_down',
+  ],
   input: z.strictObject({ id }),
   output: Job,
   handle: ({ jobs }, input) => jobs.run(input.id),
@@ -72,6 +81,7 @@ export const deleteJob = operation({
   kind: 'write',
   permission: 'jobs:write',
   confirm: true,
+  errors: ['job_not_found', 'job_declared'],
   input: z.strictObject({ id }),
   output: z.object({ id: z.string(), deleted: z.literal(true) }),
   async handle({ jobs }, input) {

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { operation } from '../operations/define.ts';
 
-const Provider = z.object({
+export const Provider = z.object({
   baseUrl: z.string().nullable(),
   source: z.enum(['environment', 'stored']).nullable(),
   hasKey: z.boolean().describe('Whether a key is present; the key is never told'),
@@ -29,6 +29,7 @@ export const setProvider = operation({
   permission: 'provider:write',
   confirm: true,
   copilot: 'yes',
+  errors: ['provider_url_invalid'],
   input: z.strictObject({
     baseUrl: z.string().min(1).describe('A chat-completions endpoint, up to and including /v1'),
     apiKey: z.string().min(1).optional().describe('Absent for a keyless gateway; stored sealed, never shown again'),

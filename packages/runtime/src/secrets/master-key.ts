@@ -22,18 +22,23 @@ export async function loadMasterKey({ value, file }: MasterKeySource): Promise<M
   return parseMasterKey(text.trim(), `The key in "${file}", which stands in for SVC_SECRET_KEY,`);
 }
 
+export function isMasterKey(text: string): boolean {
+  const bytes = Buffer.from(text, 'base64');
+  const isBase64 = bytes.toString('base64').replace(/=+$/, '') === text.trim().replace(/=+$/, '');
+  return isBase64 && bytes.length === KEY_BYTES;
+}
+
 // --- internal ---
 
 const KEY_BYTES = 32;
 const COMMAND = 'openssl rand -base64 32';
 
 function parseMasterKey(text: string, what: string): MasterKey {
-  const bytes = Buffer.from(text, 'base64');
-  const isBase64 = bytes.toString('base64').replace(/=+$/, '') === text.trim().replace(/=+$/, '');
-  if (!isBase64 || bytes.length !== KEY_BYTES) {
+  if (!isMasterKey(text)) {
     const message = `${what} is not 32 bytes in base64. Make one: ${COMMAND}`;
     throw new BoxError('secret_key_invalid', message);
   }
+  const bytes = Buffer.from(text, 'base64');
   const kid = createHash('sha256').update(bytes).digest('hex').slice(0, 16);
   return { key: createSecretKey(bytes), kid };
 }

@@ -1,3 +1,4 @@
+import type { Agents } from '../agents/agents.ts';
 import type { Ambient } from '../engine/handle.ts';
 import { childFailed } from '../engine/outcome.ts';
 import { decode } from '../engine/serialize.ts';
@@ -11,6 +12,7 @@ import type { Workflows } from './workflows.ts';
 export interface AmbientOptions extends BoxClientOptions {
   workflows(): Workflows;
   services(): ServicesInfo;
+  agents(): Pick<Agents, 'startChild'>;
   jobs(): Pick<Jobs, 'schedule' | 'unschedule'>;
 }
 
@@ -18,7 +20,7 @@ const WAIT_MS = 60_000;
 
 /** What workflows, steps and tools reach of this box. */
 export function createAmbient(options: AmbientOptions): Ambient {
-  const { workflows, engine, services, jobs } = options;
+  const { workflows, engine, services, jobs, agents } = options;
   return {
     startWorkflow: (name, input, how) => workflows().start(name, input, { trigger: 'workflow', ...how }),
     async waitForRun(started) {
@@ -30,6 +32,7 @@ export function createAmbient(options: AmbientOptions): Ambient {
         if (run.status === 'completed') return run.output === null ? undefined : decode(run.output);
       }
     },
+    startTurn: (message, how) => agents().startChild(message, how),
     schedule: (request) => jobs().schedule(request),
     unschedule: (id) => jobs().unschedule(id),
     webhookUrl: (token) => `${services().agent.url}/api/webhooks/${token}`,

@@ -1,4 +1,6 @@
 import type { H3, H3Event } from 'h3';
+import { z } from 'zod';
+import type { Auth } from '../auth/auth.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { Journal, RunRow } from '../engine/journal.ts';
 import { isFinal } from '../engine/journal.ts';
@@ -15,6 +17,7 @@ import { toRun } from '../runs/run.ts';
 import type { Workflows } from './workflows.ts';
 
 export interface WorkflowChatOptions {
+  auth: Pick<Auth, 'authenticate'>;
   engine: Engine;
   journal: Journal;
   workflows: Workflows;
@@ -24,6 +27,29 @@ const ROUTE: RouteEntry = {
   method: 'POST',
   path: '/api/workflows/:name/chat',
   summary: 'Open a chat workflow; streams the frames its steps write, and resumes with Last-Event-ID',
+  doc: {
+    id: 'workflows.chat',
+    tag: 'workflows',
+    security: 'caller',
+    errors: [
+      'workflow_not_found',
+      'workflow_not_chat',
+      'workflow_input_invalid',
+      'workflow_busy',
+      'workflow_compile_failed',
+      'workflow_runtime_not_armed',
+      'idempotency_conflict',
+      'run_not_found',
+      'shutting_down',
+    ],
+    headers: {
+      'last-event-id': 'The last event the client has: the stream goes on after it',
+      'idempotency-key': 'The same key answers with the stream of the same run for 24 hours',
+    },
+    query: { lastEventId: 'The same as the header' },
+    body: z.unknown(),
+    answers: { 200: { description: 'The frames', content: { 'text/event-stream': undefined } } },
+  },
 };
 export const CHAT_ROUTES: RouteEntry[] = [ROUTE];
 
@@ -41,6 +67,9 @@ const RETRY_HINT = 'retry: 1000\n\n';
 export function mountWorkflowChat(app: H3, options: WorkflowChatOptions): void {
   mountRoute(app, ROUTE, async (event: H3Event) => {
     const name = decodeURIComponent(event.context.params?.name ?? '');
+    const caller = await options.auth.authenticate(event.req.headers);
+    if (caller.kind === 'key')
+      throw new BoxError('forbidden', 'An API key may start this workflow, but not chat with it.');
     options.workflows.requireChat(name);
     const lastEvent = event.req.headers.get('last-event-id') ?? event.url.searchParams.get('lastEventId');
     const position = lastEvent

@@ -1,8 +1,9 @@
 import { z } from 'zod';
+import { requireGrant } from '../auth/caller.ts';
 import { operation } from '../operations/define.ts';
 import { IDEMPOTENCY_HEADER, IdempotencyKey, withoutUndefined } from '../operations/inputs.ts';
 
-const Problem = z.object({
+export const WorkflowProblem = z.object({
   code: z.string(),
   message: z.string(),
   file: z.string(),
@@ -11,7 +12,7 @@ const Problem = z.object({
   frame: z.string(),
 });
 
-const Workflow = z.object({
+export const Workflow = z.object({
   name: z.string(),
   trigger: z.string().describe('The start route'),
   hasSchema: z.boolean(),
@@ -20,7 +21,7 @@ const Workflow = z.object({
   schedules: z.int().describe('How many timers it declares'),
   steps: z.array(z.object({ id: z.string(), name: z.string() })),
   state: z.enum(['ready', 'failed']),
-  problem: Problem.nullable().describe('Why the workflow does not load, with file, line and code frame'),
+  problem: WorkflowProblem.nullable().describe('Why the workflow does not load, with file, line and code frame'),
 });
 
 const name = z.string().describe('The workflow name');
@@ -48,6 +49,7 @@ export const getWorkflow = operation({
   kind: 'read',
   permission: 'catalog:read',
   copilot: 'yes',
+  errors: ['workflow_not_found'],
   input: z.strictObject({ name }),
   output: Workflow,
   handle: ({ workflows }, input) => workflows.get(input.name),
@@ -62,9 +64,14 @@ export const getWorkflowSchema = operation({
   permission: 'catalog:read',
   copilot: 'yes',
   cli: 'workflows schema',
+  errors: ['workflow_not_found'],
   input: z.strictObject({ name }),
   output: z.object({ input: JsonSchema, output: JsonSchema }),
-  handle: ({ workflows }, input) => workflows.schema(input.name),
+  keys: true,
+  handle({ workflows }, input, { caller }) {
+    requireGrant(caller, 'workflows', input.name);
+    return workflows.schema(input.name);
+  },
 });
 
 export const StartReceipt = z.union([
@@ -90,14 +97,26 @@ export const startWorkflow = operation({
   status: 202,
   body: 'input',
   headers: IDEMPOTENCY_HEADER,
+  errors: [
+    'workflow_not_found',
+    'workflow_input_invalid',
+    'workflow_busy',
+    'workflow_guardrail_blocked',
+    'workflow_compile_failed',
+    'workflow_runtime_not_armed',
+    'shutting_down',
+  ],
   input: z.strictObject({
     name,
     input: z.unknown(),
     idempotencyKey: IdempotencyKey,
   }),
   output: StartReceipt,
-  handle: ({ workflows }, { name: workflow, input, idempotencyKey }) =>
-    workflows.start(workflow, input, withoutUndefined({ trigger: 'api' as const, idempotencyKey })),
+  keys: true,
+  handle({ workflows }, { name: workflow, input, idempotencyKey }, { caller }) {
+    requireGrant(caller, 'workflows', workflow);
+    return workflows.start(workflow, input, withoutUndefined({ trigger: 'api' as const, idempotencyKey }));
+  },
 });
 
 export const listQueue = operation({
@@ -108,6 +127,7 @@ export const listQueue = operation({
   kind: 'read',
   permission: 'runs:read',
   copilot: 'yes',
+  errors: ['workflow_not_found'],
   input: z.strictObject({ name }),
   output: z.object({
     items: z.array(
@@ -133,6 +153,7 @@ export const dropQueued = operation({
   permission: 'runs:cancel',
   confirm: true,
   copilot: 'yes',
+  errors: ['workflow_not_found', 'trigger_not_found'],
   input: z.strictObject({ name, triggerId: z.string() }),
   output: z.object({ triggerId: z.string(), deleted: z.literal(true) }),
   async handle({ workflows }, input) {
