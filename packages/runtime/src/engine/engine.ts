@@ -160,7 +160,6 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
   let sweeping: Promise<void> | undefined;
   let renewTimer: ReturnType<typeof setInterval> | undefined;
 
-  // An append is safe to repeat: the store knows a record by its id.
   const teller = createTeller({ lifecycle: options.lifecycle ?? UNHEARD, journal, live });
   const append = teller.appending(createAppender(journal, leaseMs));
   const store: ExecutionStore = {

@@ -8,12 +8,27 @@ export async function persist<T>(
   mayPass: (error: unknown) => boolean = () => true,
 ): Promise<T> {
   const giveUp = real.performanceNow() + limitMs;
+  try {
+    return await call();
+  } catch (error) {
+    return persistAfter(error, call, { giveUp, mayPass });
+  }
+}
+
+/** What `persist` does once the call has failed, for whoever made the first one. `giveUp`: on the monotonic clock. */
+export async function persistAfter<T>(
+  failed: unknown,
+  call: () => Promise<T>,
+  { giveUp, mayPass = () => true }: { giveUp: number; mayPass?: (error: unknown) => boolean },
+): Promise<T> {
+  let last = failed;
   for (let delay = FIRST_PAUSE_MS; ; delay = Math.min(delay * 2, LONGEST_PAUSE_MS)) {
+    if (!mayPass(last) || real.performanceNow() + delay > giveUp) throw last;
+    await new Promise((resolve) => real.setTimeout(resolve, delay));
     try {
       return await call();
     } catch (error) {
-      if (!mayPass(error) || real.performanceNow() + delay > giveUp) throw error;
-      await new Promise((resolve) => real.setTimeout(resolve, delay));
+      last = error;
     }
   }
 }

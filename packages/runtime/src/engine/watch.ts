@@ -1,5 +1,6 @@
 import type { Append, AppendResult, Journal, RunRow } from './journal.ts';
 import { isFinal } from './journal.ts';
+import { persistAfter } from './persist.ts';
 import { real } from './real.ts';
 
 /** Those in this process who want to know when a run ends or writes to its streams. */
@@ -87,13 +88,7 @@ export function createAppender(journal: Pick<Journal, 'append'>, leaseMs: number
   return (entry, done, failed) => {
     journal.append(entry).then(done, (error: unknown) => {
       const giveUp = real.performanceNow() + leaseMs;
-      const again = (delay: number, last: unknown): void => {
-        if (real.performanceNow() + delay > giveUp) return failed(last);
-        real.setTimeout(() => {
-          journal.append(entry).then(done, (next: unknown) => again(Math.min(delay * 2, 2_000), next));
-        }, delay);
-      };
-      again(50, error);
+      void persistAfter(error, () => journal.append(entry), { giveUp }).then(done, failed);
     });
   };
 }
