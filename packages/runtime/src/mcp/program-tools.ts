@@ -1,3 +1,4 @@
+import { leaveWhenGone } from '../wires/client-turn.ts';
 import { flatten } from '../wires/events.ts';
 import type { CallToolResult, McpServer, StandardSchemaWithJSON } from '@modelcontextprotocol/server';
 import { z } from 'zod';
@@ -82,8 +83,7 @@ async function sendMessage(
     parameters: {},
     ...(session === undefined ? {} : { session: { name: session, kind: 'session' as const } }),
   });
-  if (signal.aborted) turn.leave();
-  signal.addEventListener('abort', turn.leave, { once: true });
+  leaveWhenGone(turn, signal);
   let text = '';
   const approvals: string[] = [];
   for await (const event of flatten(turn.events)) {

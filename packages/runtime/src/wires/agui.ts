@@ -1,17 +1,16 @@
 import type { H3, H3Event } from 'h3';
 import { mountRoute } from '../http/app.ts';
 import type { RouteEntry } from '../http/app.ts';
-import { readJson } from '../http/body.ts';
 import { answerSse } from '../http/sse.ts';
 import { toAguiEvents } from './agui-stream.ts';
 import { parseRunInput } from './agui-input.ts';
 import { beginRun } from './agui-run.ts';
 import type { RunOptions } from './agui-run.ts';
+import { leaveWhenGone } from './client-turn.ts';
 import type { Authorize } from './key.ts';
+import { readChatBody } from './request.ts';
 import { AGUI_DOC } from './route-docs.ts';
 import type { SignThinking } from './thinking-signature.ts';
-
-const BODY_LIMIT = 32 * 1_048_576;
 
 const RUN: RouteEntry = {
   method: 'POST',
@@ -38,11 +37,9 @@ async function answerRun(event: H3Event, options: AguiOptions): Promise<Response
   const { signal, headers } = event.req;
   const agent = decodeURIComponent(event.context.params?.name ?? '');
   const { name: by } = await options.authorize(headers, agent);
-  const input = await parseRunInput(await readJson(event.req, { limit: BODY_LIMIT, refuseProtoKeys: false }));
+  const input = await parseRunInput(await readChatBody(event.req));
   const begun = await beginRun(options, { agent, input, by });
-  const onGone = () => begun.turn?.leave();
-  if (signal.aborted) onGone();
-  else signal.addEventListener('abort', onGone, { once: true });
+  const onGone = leaveWhenGone(begun.turn, signal);
   return answerSse(toFrames(toAguiEvents(options, input, begun)), { onGone });
 }
 

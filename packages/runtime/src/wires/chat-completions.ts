@@ -1,6 +1,5 @@
 import type { H3, H3Event } from 'h3';
 import { toMessages } from '../agents/messages.ts';
-import { agentNotFound } from '../agents/agent-errors.ts';
 import type { Agents } from '../agents/agents.ts';
 import { requireGrant } from '../auth/caller.ts';
 import type { Caller } from '../auth/caller.ts';
@@ -8,7 +7,6 @@ import { BoxError } from '../errors.ts';
 import { answerJson } from '../http/answer.ts';
 import { mountRoute } from '../http/app.ts';
 import type { RouteEntry } from '../http/app.ts';
-import { readJson } from '../http/body.ts';
 import { answerSse } from '../http/sse.ts';
 import { toCompletion } from './chat-completion.ts';
 import { toChunks } from './chat-completion-chunks.ts';
@@ -19,11 +17,11 @@ import { holdUntilOutput } from './hold.ts';
 import { grantedAgents } from './key.ts';
 import type { Authorize } from './key.ts';
 import { toModelParameters } from './model-parameters.ts';
+import { readChatBody, requireAgent } from './request.ts';
 import { WIRE_A_DOCS } from './route-docs.ts';
 import { newestOf, readSession } from './session.ts';
 
 const BASE = '/wire-a/v1';
-const BODY_LIMIT = 32 * 1_048_576;
 
 const COMPLETIONS: RouteEntry = {
   method: 'POST',
@@ -55,7 +53,7 @@ export function mountWireA(app: H3, { agents, authorize, startedAt }: WireAOptio
   mountRoute(app, MODEL, async (event) => {
     const id = decodeURIComponent(event.context.params?.id ?? '');
     await authorize(event.req.headers, id);
-    if (!agents.names().includes(id)) throw agentNotFound(id, agents.names());
+    requireAgent(agents, id);
     return answerJson(200, toModel(id, startedAt));
   });
   mountRoute(app, COMPLETIONS, async (event) => {
@@ -83,7 +81,7 @@ interface ChatRequest {
 
 async function complete(event: H3Event, agents: Agents, caller: Caller): Promise<Response> {
   const { signal } = event.req;
-  const request = checkRequest(await readJson(event.req, { limit: BODY_LIMIT, refuseProtoKeys: false }));
+  const request = checkRequest(await readChatBody(event.req));
   requireGrant(caller, 'agents', request.model);
   const session = readSession(event.req.headers);
   const messages = toMessages(request.messages);

@@ -8,8 +8,13 @@ export interface ClientTurn extends RunningTurn {
 /** A turn that is left when the client of the request goes away. */
 export async function startClientTurn(agents: Agents, request: TurnRequest, signal: AbortSignal): Promise<ClientTurn> {
   const turn = await agents.startTurn(request);
-  const onGone = () => turn.leave();
+  return { ...turn, onGone: leaveWhenGone(turn, signal) };
+}
+
+/** Leaves the turn once the signal aborts; answers what does so before. */
+export function leaveWhenGone(turn: Pick<RunningTurn, 'leave'> | undefined, signal: AbortSignal): () => void {
+  const onGone = () => turn?.leave();
   if (signal.aborted) onGone();
   else signal.addEventListener('abort', onGone, { once: true });
-  return { ...turn, onGone };
+  return onGone;
 }

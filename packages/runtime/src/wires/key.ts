@@ -1,18 +1,12 @@
 import type { Auth } from '../auth/auth.ts';
 import { isGranted } from '../auth/caller.ts';
 import type { Caller } from '../auth/caller.ts';
-import { needCredential } from '../auth/credential.ts';
 
 /**
  * Who sends a chat request: 401 without a key, or with one that is unknown, expired or revoked; 403 when it is not
  * granted the agent. Dev takes any key that is not empty.
  */
 export type Authorize = Auth['authorize'];
-
-/** The API key of a chat request, from either header; none is 401 on any box. */
-export function readApiKey(headers: Headers): string {
-  return needCredential(headers);
-}
 
 /** The agents a caller is shown. */
 export function grantedAgents(caller: Caller, names: readonly string[]): string[] {

@@ -1,12 +1,10 @@
 import type { H3, H3Event } from 'h3';
-import { agentNotFound } from '../agents/agent-errors.ts';
 import type { Agents } from '../agents/agents.ts';
 import { requireGrant } from '../auth/caller.ts';
 import { BoxError } from '../errors.ts';
 import { answerJson } from '../http/answer.ts';
 import { mountRoute, requestIdOf } from '../http/app.ts';
 import type { RouteEntry } from '../http/app.ts';
-import { readJson } from '../http/body.ts';
 import { answerSse } from '../http/sse.ts';
 import { startClientTurn } from './client-turn.ts';
 import { holdUntilOutput } from './hold.ts';
@@ -18,12 +16,12 @@ import type { MessageView } from './messages-events.ts';
 import { toMessageModel, toModelPage } from './messages-models.ts';
 import { toMessagesRequest } from './messages-request.ts';
 import type { MessagesRequest, ReadOptions } from './messages-request.ts';
+import { readChatBody, requireAgent } from './request.ts';
 import { WIRE_B_DOCS } from './route-docs.ts';
 import { readSession } from './session.ts';
 import type { SignThinking } from './thinking-signature.ts';
 
 const BASE = '/wire-b/v1';
-const BODY_LIMIT = 32 * 1_048_576;
 
 const MESSAGES: RouteEntry = {
   method: 'POST',
@@ -108,7 +106,7 @@ async function answerTurn(event: H3Event, { agents, authorize, signThinking }: W
 async function readRequest(event: H3Event, authorize: Authorize, options: ReadOptions): Promise<MessagesRequest> {
   // Before the body: who may not ask is told so whatever it sends.
   const caller = await authorize(event.req.headers);
-  const body = await readJson(event.req, { limit: BODY_LIMIT, refuseProtoKeys: false });
+  const body = await readChatBody(event.req);
   const request = toMessagesRequest(body, options);
   requireGrant(caller, 'agents', request.model);
   return request;
@@ -120,10 +118,6 @@ function readBoxTools(headers: Headers, { hasTools }: MessagesRequest): MessageV
   if (asked === 'mcp') return 'mcp';
   if (asked === '') return hasTools ? 'hidden' : 'tool_use';
   throw new BoxError('invalid_request', `The header "x-svc-box-tools" is "${asked}"; leave it out, or send "mcp".`);
-}
-
-function requireAgent(agents: Agents, name: string): void {
-  if (!agents.names().includes(name)) throw agentNotFound(name, agents.names());
 }
 
 function withRequestId(response: Response, event: H3Event): Response {

@@ -1,0 +1,17 @@
+import { agentNotFound } from '../agents/agent-errors.ts';
+import type { Agents } from '../agents/agents.ts';
+import { readJson } from '../http/body.ts';
+
+/** Conversations are long, and carry images. */
+const BODY_LIMIT = 32 * 1_048_576;
+
+/** The JSON body of a chat request. Keys such as `__proto__` may stand in it: it holds what people and models wrote. */
+export function readChatBody(request: Request): Promise<unknown> {
+  return readJson(request, { limit: BODY_LIMIT, refuseProtoKeys: false });
+}
+
+/** Throws `agent_not_found` with the names there are. */
+export function requireAgent(agents: Pick<Agents, 'names'>, name: string): void {
+  const names = agents.names();
+  if (!names.includes(name)) throw agentNotFound(name, names);
+}
