@@ -1,5 +1,5 @@
 import type { AgentDefinition, Catalog } from '../catalog/catalog.ts';
-import type { Engine } from '../engine/engine.ts';
+import type { Engine, StartRequest } from '../engine/engine.ts';
 import type { Body } from '../engine/execution.ts';
 import type { AgentMessage, StartedTurn, StartTurnOptions } from '../engine/handle.ts';
 import { newRunId } from '../engine/ids.ts';
@@ -196,6 +196,25 @@ export function createAgents(options: AgentsOptions): Agents {
     );
   };
 
+  /** Starts the run of a turn, or finds the one that the same key has started. One turn of a session at a time. */
+  const startRun = async (run: TurnRun, input: TurnInput, how: TurnStart): Promise<RunRow> => {
+    const { runId, name, sessionId } = run;
+    const started = await engine.start({
+      runId,
+      kind: 'agent',
+      name,
+      input,
+      body: await toBody(run, input),
+      ...(sessionId === null ? {} : { sessionId }),
+      ...(input.session ? { serial: { key: `session ${sessionId}`, whenTaken: 'refuse' as const } } : {}),
+      ...how,
+    });
+    if (started.outcome === 'refused') throw turnOpen(started.holder);
+    if (started.outcome === 'created') return started.run;
+    if (started.outcome === 'repeated' && how.idempotencyKey !== undefined) return started.run;
+    throw new Error(`The start of a turn was ${started.outcome}.`);
+  };
+
   return {
     names: () => catalog.agents().map(({ entry }) => entry.name),
     async startTurn(request) {
@@ -204,22 +223,11 @@ export function createAgents(options: AgentsOptions): Agents {
       const runId = newRunId();
       const input = toInput(runId, request, model);
       const sessionId = session ? await sessions.open({ agent: name, name: session.name, kind: session.kind }) : null;
-      const body = await toBody({ runId, name, sessionId, parentRunId: null }, input);
       const reader = { ...live.read(runId), done: new AbortController() };
       try {
-        const started = await engine.start({
-          runId,
-          kind: 'agent',
-          name,
-          trigger: 'chat',
-          input,
-          body,
-          ...(sessionId === null ? {} : { sessionId }),
-          ...(input.session ? { serial: { key: `session ${sessionId}`, whenTaken: 'refuse' as const } } : {}),
-        });
-        if (started.outcome === 'refused') throw turnOpen(started.holder);
-        if (started.outcome !== 'created') throw new Error(`The start of a turn was ${started.outcome}.`);
-        return read(runId, input.session ? sessionId : null, started.run.createdAt, reader);
+        const run = { runId, name, sessionId, parentRunId: null };
+        const { createdAt } = await startRun(run, input, { trigger: 'chat' });
+        return read(runId, input.session ? sessionId : null, createdAt, reader);
       } catch (error) {
         reader.close();
         throw error;
@@ -237,23 +245,9 @@ export function createAgents(options: AgentsOptions): Agents {
         session === undefined ? null : await sessions.open({ agent: name, name: session, kind: 'session' });
       const stopTelling = onText && live.tap(runId, toTextReader(onText));
       try {
-        const started = await engine.start({
-          runId,
-          kind: 'agent',
-          name,
-          trigger: 'workflow',
-          input,
-          parentRunId: parent.runId,
-          idempotencyKey,
-          body: await toBody({ runId, name, sessionId, parentRunId: parent.runId }, input),
-          ...(sessionId === null
-            ? {}
-            : { sessionId, serial: { key: `session ${sessionId}`, whenTaken: 'refuse' as const } }),
-        });
-        if (started.outcome === 'refused') throw turnOpen(started.holder);
-        if (started.outcome !== 'created' && started.outcome !== 'repeated')
-          throw new Error(`The start of a turn was ${started.outcome}.`);
-        const { runId: childId } = started.run;
+        const { runId: parentRunId } = parent;
+        const run = { runId, name, sessionId, parentRunId };
+        const { runId: childId } = await startRun(run, input, { trigger: 'workflow', parentRunId, idempotencyKey });
         if (stopTelling)
           void engine
             .wait(childId, LONGEST_TURN_MS)
@@ -307,6 +301,7 @@ export function createAgents(options: AgentsOptions): Agents {
 
 const LONGEST_TURN_MS = 2_147_483_647;
 type TurnRun = Pick<RunRow, 'runId' | 'name' | 'sessionId' | 'parentRunId'>;
+type TurnStart = Pick<StartRequest, 'trigger' | 'parentRunId' | 'idempotencyKey'>;
 
 /** `done` aborts when nobody reads any more. */
 interface Reader extends TurnReader {
