@@ -15,12 +15,9 @@ import { callStep } from '../src/internal.ts';
 import { createLog } from '../src/log.ts';
 import type { Problem, Program } from '../src/manifest.ts';
 import type { ProviderSettings, ProviderStore } from '../src/provider/provider.ts';
-import type { StoreClient } from '../src/stores/client.ts';
-import { openDatabase } from '../src/stores/database.ts';
-import type { Database } from '../src/stores/database.ts';
 import { createDrizzle } from '../src/stores/drizzle.ts';
 import type { Drizzle } from '../src/stores/drizzle.ts';
-import { openPglite } from '../src/stores/pglite.ts';
+import { createLazyDatabase } from '../src/testing/database.ts';
 
 export type ModelServer = Awaited<ReturnType<typeof startModelServer>>;
 
@@ -80,7 +77,8 @@ export interface TestBoxes {
  */
 export function setupBoxes(): TestBoxes {
   let model: ModelServer;
-  const database = openLazyDatabase();
+  const database = createLazyDatabase();
+  const db = createDrizzle(database.client, database.client.ready);
   beforeAll(async () => {
     model = await startModelServer();
   });
@@ -92,7 +90,7 @@ export function setupBoxes(): TestBoxes {
     get model() {
       return model;
     },
-    open: (options = {}) => openTestBox(options, { model, db: database.db }),
+    open: (options = {}) => openTestBox(options, { model, db }),
   };
 }
 
@@ -302,35 +300,6 @@ async function openTestBox(setup: TestBoxOptions, shared: { model: ModelServer; 
     async restart(program) {
       await close();
       return openTestBox({ ...setup, ...program, journalPath }, shared);
-    },
-  };
-}
-
-function openLazyDatabase(): { db: Drizzle; close(): Promise<void> } {
-  let opened: Promise<{ database: Database; folder: string }> | undefined;
-  const open = () =>
-    (opened ??= (async () => {
-      const folder = await mkdtemp(join(tmpdir(), 'svc-data-'));
-      const database = openDatabase(openPglite({ dataDir: join(folder, 'pg') }));
-      await database.ready;
-      return { database, folder };
-    })());
-  const client = async () => (await open()).database.client;
-  const lazy: StoreClient = {
-    ready: Promise.resolve(),
-    query: async (...args) => (await client()).query(...args),
-    queryArrays: async (...args) => (await client()).queryArrays(...args),
-    exec: async (...args) => (await client()).exec(...args),
-    transaction: async (work) => (await client()).transaction(work),
-    close: async () => {},
-  };
-  return {
-    db: createDrizzle(lazy, lazy.ready),
-    async close() {
-      if (!opened) return;
-      const { database, folder } = await opened;
-      await database.close();
-      await rm(folder, { recursive: true, force: true });
     },
   };
 }
