@@ -65,10 +65,16 @@ export async function openBench(
     startTurn: () => Promise.reject(new Error('There are no agents here.')),
     schedule: async () => ({ id: '', nextFireAt: null }),
     unschedule: async () => false,
+    readSecret: () => Promise.reject(new Error('There are no secrets here.')),
     webhookUrl: (token) => `/api/webhooks/${token}`,
     startUrl: (name) => `/api/workflows/${name}/start`,
+    readPrompt: () => Promise.reject(new Error('There are no prompts here.')),
+    readConfig: () => Promise.reject(new Error('There is no configuration here.')),
     // Other runs are the rooms' business.
     client: {} as Ambient['client'],
+    database: undefined,
+    storage: undefined,
+    log: () => {},
   };
   const engine: Engine = await createEngine({
     journal: guarded,

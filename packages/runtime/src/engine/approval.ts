@@ -1,3 +1,4 @@
+import { askedByOf } from './attributes.ts';
 import type { RunHandle } from './handle.ts';
 import { awaitEvent, bodyOf } from './hook.ts';
 
@@ -47,7 +48,14 @@ export interface AskedApproval {
 export function askPerson(execution: RunHandle, request: ApprovalRequest & { detail?: object }): AskedApproval {
   const { title, payload, timeout, fallback = 'reject', detail = {} } = request;
   const limit = timeout === undefined ? {} : { timeout };
-  const hook = execution.openHook({ kind: 'approval', token: null, detail: { title, payload, ...detail }, ...limit });
+  const askedBy = askedByOf(execution.run);
+  const marks = askedBy === undefined ? {} : { askedBy };
+  const hook = execution.openHook({
+    kind: 'approval',
+    token: null,
+    detail: { title, payload, ...detail, ...marks },
+    ...limit,
+  });
   const { token, expiresAt } = hook;
   const expired: ApprovalEvent = { decision: fallback, by: null, note: null, input: null, timedOut: true };
   const deadline =

@@ -1,5 +1,8 @@
 import { currentContext } from './context.ts';
 
+/** The mark of a run that only the person who asked for it may see, and owners and admins: its value is the caller's id. */
+export const ASKED_BY = 'svc.asked_by';
+
 export type Attributes = Record<string, string | number | boolean>;
 
 /**
@@ -20,6 +23,12 @@ export function checkAttributes(attributes: Attributes): Attributes {
   throw new RangeError(`The run would have ${count} attributes; it may have ${MAX_NAMES}. Put the rest in its output.`);
 }
 
+/** Who asked for a run that not everybody may see. Undefined: a run like any other. */
+export function askedByOf({ attributes }: { attributes: string | null }): string | undefined {
+  if (!attributes?.includes(ASKED_BY)) return undefined;
+  return (JSON.parse(attributes) as Record<string, string | undefined>)[ASKED_BY];
+}
+
 // --- internal ---
 
 const MAX_NAMES = 50;
@@ -27,6 +36,8 @@ const MAX_NAME = 100;
 const MAX_TEXT = 1_000;
 
 function checkAttribute(name: string, value: unknown): void {
+  if (name.startsWith('svc.'))
+    throw new RangeError(`The attribute name "${name}" begins with "svc.": those are the box's own. Take another.`);
   if (name.length > MAX_NAME)
     throw new RangeError(`The attribute name "${name.slice(0, 30)}…" is longer than ${MAX_NAME} characters.`);
   if (typeof value === 'string' && value.length > MAX_TEXT)

@@ -87,6 +87,8 @@ export interface Call extends CallRequest {
   attempt: number;
   /** The time of the body when it made the call. */
   madeAt: number;
+  /** When the attempt that is under way began; undefined: none is. */
+  runningSince: number | undefined;
   resolve(value: unknown): void;
   reject(error: unknown): void;
 }

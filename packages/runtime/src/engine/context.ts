@@ -25,17 +25,38 @@ export interface StepContext {
 
 export type EngineContext = BodyContext | StepContext;
 
+/** Code that answers a request, outside of any run. */
+export interface RequestContext {
+  kind: 'request';
+  requestId: string;
+  /** The runs it has started. */
+  runs?: string[];
+  /** Where its trace is: what it was given, or what somebody has drawn for it. */
+  traceparent: string | null;
+  span?: { traceId: string; spanId: string };
+}
+
+/** One storage for both: a second one would cost every promise of every run. */
+type Context = EngineContext | RequestContext;
+
 const SYMBOL = Symbol.for('svc.engine.context');
 
 /** One storage per process, also when two copies of this module are loaded. */
-const storage: AsyncLocalStorage<EngineContext> = ((globalThis as Record<symbol, unknown>)[SYMBOL] ??=
-  new AsyncLocalStorage<EngineContext>()) as AsyncLocalStorage<EngineContext>;
+const storage: AsyncLocalStorage<Context> = ((globalThis as Record<symbol, unknown>)[SYMBOL] ??=
+  new AsyncLocalStorage<Context>()) as AsyncLocalStorage<Context>;
 
 export function currentContext(): EngineContext | undefined {
-  return storage.getStore();
+  const context = storage.getStore();
+  return context?.kind === 'request' ? undefined : context;
 }
 
-export function runInContext<T>(context: EngineContext, work: () => T): T {
+/** The request that is being answered. Undefined in a run: that goes on without whoever started it. */
+export function currentRequest(): RequestContext | undefined {
+  const context = storage.getStore();
+  return context?.kind === 'request' ? context : undefined;
+}
+
+export function runInContext<T>(context: Context, work: () => T): T {
   return storage.run(context, work);
 }
 

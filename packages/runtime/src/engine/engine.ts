@@ -6,10 +6,12 @@ import { createStoreClock } from './clock.ts';
 import type { StoreClock } from './clock.ts';
 import type { Doorbell } from './doorbell.ts';
 import { DEFAULT_LIMITS, Execution } from './execution.ts';
-import type { AroundStep, Body, ExecutionStore, Leave, Left, Limits } from './execution.ts';
+import type { AroundStep, Body, ExecutionStore, Leave, Left, Limits, RunningStep } from './execution.ts';
+import { ASKED_BY, askedByOf } from './attributes.ts';
 import { newRunId, toTraceId } from './ids.ts';
 import { UNHEARD } from './lifecycle.ts';
 import type { Lifecycle } from './lifecycle.ts';
+import type { Observer } from './observer.ts';
 import type {
   Append,
   CancelResult,
@@ -57,6 +59,8 @@ export interface EngineOptions {
   doorbell?: Doorbell;
   /** Told what happens to runs while it is heard. Default: nobody is told. */
   lifecycle?: Lifecycle;
+  /** Told, with its values, what this process has written. Default: nobody. */
+  observer?: Observer;
   /** Milliseconds between two looks of somebody who waits for a run that another process has. Default 500. */
   pollMs?: number;
   /** Milliseconds that steps under way have to end when the engine closes. Default 0. */
@@ -83,13 +87,26 @@ export interface StartRequest {
   input: unknown;
   sessionId?: string;
   parentRunId?: string;
+  /** Marks of the box on the run, beside those its code sets. Their names begin with `svc.`. */
+  attributes?: Record<string, string>;
   /** The same key with the same input answers the first start again for 24 hours. */
   idempotencyKey?: string;
+  /** What the key stands for, where that is not the input. */
+  digest?: string;
   /** At most one unfinished run has this lock. Taken: the start queues, or is refused. */
   serial?: { key: string; whenTaken: 'queue' | 'refuse' };
   /** Code to run instead of what `resolve` answers: an agent's turn that streams to a client in this process. */
   body?: Body;
 }
+
+/** A start that may have been made before. */
+export interface KeyedStart {
+  name: string;
+  idempotencyKey: string;
+  digest: string;
+}
+
+export type Repeat = Extract<CreateResult, { outcome: 'repeated' | 'idempotency_conflict' }>;
 
 export type RetryOptions = Pick<StartRequest, 'serial' | 'idempotencyKey'>;
 
@@ -100,6 +117,8 @@ export interface Engine {
   arm(): Promise<void>;
   /** Answers once the run, or the queued start, is in the journal. */
   start(request: StartRequest): Promise<CreateResult>;
+  /** What a start with this key would be answered without starting anything. Undefined: it would be the first. */
+  findRepeat(start: KeyedStart): Promise<Repeat | undefined>;
   /** A new run that keeps what a final one has recorded, up to the step that failed; or nothing of it. */
   retry(run: RunRow, from: 'failed-step' | 'start', options?: RetryOptions): Promise<CreateResult>;
   /** Drops a queued start; whoever waits for it is told. False: there is none (any more). */
@@ -119,6 +138,8 @@ export interface Engine {
   tick(): Promise<void>;
   /** When something is due next by the store's clock: in memory, or of a run that nobody has. */
   nextDue(): Promise<number | undefined>;
+  /** The attempts of steps under way in a run that this process has. Undefined: it does not have it. */
+  runningSteps(runId: string): RunningStep[] | undefined;
   /** Runs in memory and on their way there. */
   readonly liveRuns: number;
   /**
@@ -160,7 +181,12 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
   let sweeping: Promise<void> | undefined;
   let renewTimer: ReturnType<typeof setInterval> | undefined;
 
-  const teller = createTeller({ lifecycle: options.lifecycle ?? UNHEARD, journal, live });
+  const teller = createTeller({
+    lifecycle: options.lifecycle ?? UNHEARD,
+    observer: options.observer,
+    journal,
+    live,
+  });
   const append = teller.appending(createAppender(journal, leaseMs));
   const store: ExecutionStore = {
     append(entry, done, failed) {
@@ -209,6 +235,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
     if (live.get(run.runId)?.run.epoch === run.epoch) live.delete(run.runId);
     suspects.pass(run.runId);
     if (how === 'dropped') log.warn('The run left this process.', { runId: run.runId, name: run.name });
+    if (row) teller.ended(row);
     if (how === 'ended') settled(run.runId, run.parentRunId, row);
     else watchers.notify(run.runId);
     if (promoted) replicas.signal(promoted.runId);
@@ -229,7 +256,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
     const { ambient, around } = options;
     const execution = new Execution({ run, body, records, clock, turns, limits, store, onLeave, ambient, around });
     live.set(run.runId, execution);
-    if (run.epoch === 1) teller.run('run.started', run);
+    if (run.epoch === 1) teller.started(run);
     execution.launch();
   };
 
@@ -279,6 +306,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
       (error: unknown) => void log.error('The end of a run is not recorded.', { error }),
     );
     if (result?.outcome === 'appended') teller.run('run.ended', run, 'failed');
+    if (result?.outcome === 'appended') teller.ended({ ...run, ...patch, endedAt: result.at });
     if (result?.outcome === 'appended') leave(run, 'ended', result.promoted ? { promoted: result.promoted } : {});
   };
 
@@ -344,7 +372,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
     const created = async (): Promise<CreateResult> => {
       // Cut off after its commit, it leaves a run that a repeat with the same key, or the sweep, takes up.
       const result = await journal.create(request);
-      if (result.outcome === 'created') teller.run('run.created', result.run);
+      if (result.outcome === 'created') teller.created(result.run);
       // Without a turn in between where there is nothing to prepare.
       if (result.outcome === 'created' && result.run.owner === owner)
         if (body.prepare) await begin(result.run, body, request.records ?? []);
@@ -446,9 +474,16 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
     },
     async start(request) {
       const body = request.body ?? (await options.resolve({ kind: request.kind, name: request.name }));
-      const result = await create(newRunOf(request, body, claimFor(request.kind)), body);
+      const parent = request.parentRunId === undefined ? undefined : live.get(request.parentRunId)?.run;
+      const attributes = { ...inheritedMarks(parent), ...request.attributes };
+      const result = await create(newRunOf({ ...request, attributes }, body, claimFor(request.kind)), body);
       if (request.parentRunId !== undefined) await withdrawIfOrphaned(request.parentRunId, result);
       return result;
+    },
+    async findRepeat({ name, idempotencyKey, digest }) {
+      const used = await journal.findByKey(keyOfStart(name, idempotencyKey));
+      if (!used) return undefined;
+      return used.digest === digest ? { outcome: 'repeated', run: used.run } : { outcome: 'idempotency_conflict' };
     },
     async retry(run, from, { serial, idempotencyKey } = {}) {
       const body = await options.resolve(run);
@@ -462,7 +497,12 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
       const seed = records.length > 0 ? { seed: run.seed ?? `${run.traceId}:${run.createdAt}`, records } : {};
       const key = `${name}:retry ${run.runId} ${idempotencyKey}`;
       const keyed = idempotencyKey === undefined ? {} : { idempotency: { key, digest: from } };
-      const rest = { input: run.input, retryOf: run.runId, sessionId: run.sessionId };
+      const rest = {
+        input: run.input,
+        retryOf: run.runId,
+        sessionId: run.sessionId,
+        attributes: ownAttributes(run),
+      };
       return create({ ...request, ...rest, ...seed, ...keyed }, body);
     },
     async dequeue(triggerId) {
@@ -505,6 +545,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
       const all = left === undefined ? inMemory : [...inMemory, clock.now() + left];
       return all.length === 0 ? undefined : Math.min(...all);
     },
+    runningSteps: (runId) => live.get(runId)?.runningSteps,
     get liveRuns() {
       return live.size + entering.size + suspects.waiting;
     },
@@ -529,11 +570,31 @@ function newRunOf(request: StartRequest, body: Body, claim: NewRun['claim']): Ne
     parentRunId: request.parentRunId ?? null,
     retryOf: null,
     input,
-    ...(key === undefined ? {} : { idempotency: { key: `${request.name}:${key}`, digest: input } }),
+    ...(key === undefined
+      ? {}
+      : { idempotency: { key: keyOfStart(request.name, key), digest: request.digest ?? input } }),
     ...(serial ? { serial: { ...serial, triggerId: newRunId() } } : {}),
+    ...(Object.keys(request.attributes ?? {}).length > 0 ? { attributes: JSON.stringify(request.attributes) } : {}),
     claim,
     durability: body.durability,
   };
+}
+
+/** What is hidden is hidden with all that it starts. */
+function inheritedMarks(parent: RunRow | undefined): Record<string, string> {
+  const askedBy = parent && askedByOf(parent);
+  return askedBy === undefined ? {} : { [ASKED_BY]: askedBy };
+}
+
+/** The marks of the box: a retry has them from its first moment, those of the code when it sets them. */
+function ownAttributes({ attributes }: RunRow): string | null {
+  if (attributes === null) return null;
+  const own = Object.entries(JSON.parse(attributes) as object).filter(([name]) => name.startsWith('svc.'));
+  return own.length > 0 ? JSON.stringify(Object.fromEntries(own)) : null;
+}
+
+function keyOfStart(name: string, key: string): string {
+  return `${name}:${key}`;
 }
 
 /** Lets the steps under way end, and begins no others. */

@@ -22,6 +22,7 @@ import type {
   ResumeOptions,
   RunPatch,
   RunRow,
+  StepKind,
 } from './journal.ts';
 import { isFinal } from './journal.ts';
 import { mismatchOf, undelivered } from './mismatch.ts';
@@ -89,6 +90,18 @@ export interface ExecutionOptions {
 
 /** Does an attempt of a step by calling `run`, or does not. */
 export type AroundStep = (attempt: StepContext, run: () => unknown) => unknown;
+
+/** An attempt of a step that is under way. */
+export interface RunningStep {
+  call: number;
+  kind: StepKind;
+  stepId: string;
+  name: string;
+  attempt: number;
+  startedAt: number;
+  /** Milliseconds it may take; null: no limit. */
+  timeout: number | null;
+}
 
 export type Leave = 'ended' | 'parked' | 'blocked' | 'dropped';
 
@@ -204,7 +217,8 @@ export class Execution implements RunHandle, Turn {
     return new Promise((resolve, reject) => {
       const attempt = history?.retries.length ?? 0;
       const { kind, stepId, input, action } = request;
-      const entry: Call = { kind, stepId, input, action, call, digest, attempt, madeAt: this.#time, resolve, reject };
+      const made = { madeAt: this.#time, runningSince: undefined };
+      const entry: Call = { kind, stepId, input, action, call, digest, attempt, ...made, resolve, reject };
       this.#open.set(call, entry);
       if (mismatch) return this.#block(mismatch);
       if (!history?.answer) this.#starting.push(entry);
@@ -248,6 +262,10 @@ export class Execution implements RunHandle, Turn {
     return this.#isReplaying;
   }
 
+  get isRepeating(): boolean {
+    return this.#isReplaying || (this.run.epoch > 1 && this.#recorder.count === this.run.seq);
+  }
+
   /** Aborts when the run leaves this process before its end. */
   get signal(): AbortSignal {
     return this.#abort.signal;
@@ -285,6 +303,15 @@ export class Execution implements RunHandle, Turn {
   /** A step is under way. */
   get isBusy(): boolean {
     return !this.#left && this.#running > 0;
+  }
+
+  /** The attempts that are under way. */
+  get runningSteps(): RunningStep[] {
+    return [...this.#open.values()].flatMap(({ call, kind, stepId, attempt, runningSince, action }) => {
+      if (runningSince === undefined || action.type !== 'run') return [];
+      const { name, policy } = action;
+      return [{ call, kind, stepId, name, attempt, startedAt: runningSince, timeout: policy.timeout ?? null }];
+    });
   }
 
   /** Stops and gives the run back, once what is being recorded is recorded. */
@@ -460,6 +487,7 @@ export class Execution implements RunHandle, Turn {
     this.#running += 1;
     const { clock, around } = this.#options;
     const startedAt = clock.now();
+    call.runningSince = startedAt;
     const { timeout } = action.policy;
     const deadline = timeout === undefined ? undefined : createDeadline(this.#abort.signal, timeout);
     const context = new StepAttempt({ call, name: action.name, startedAt, execution: this, deadline });
@@ -495,6 +523,7 @@ export class Execution implements RunHandle, Turn {
   #stepSettled(call: Call, startedAt: number, value: unknown): void {
     if (this.#left) return;
     this.#running -= 1;
+    call.runningSince = undefined;
     try {
       const output = encodeResult(value, 'result', this.#options.limits.resultBytes);
       const tokens = (call.action as RunAction).tokensOf?.(value) ?? null;
@@ -507,6 +536,7 @@ export class Execution implements RunHandle, Turn {
   #stepFailed(call: Call, startedAt: number, thrown: unknown): void {
     if (this.#left) return;
     this.#running -= 1;
+    call.runningSince = undefined;
     const { policy } = call.action as RunAction;
     const error = encodeError(thrown);
     if (isFatal(thrown) || call.attempt > policy.maxRetries)

@@ -29,7 +29,29 @@ export interface Ambient {
   webhookUrl(token: string): string;
   /** The address a workflow is started at. */
   startUrl(name: string): string;
+  /** The published prompt of the key; the run is marked by it. Throws `prompt_not_found`. */
+  readPrompt(execution: RunHandle, request: PromptRequest): Promise<PromptAnswer>;
+  /** A value of the dynamic configuration. Throws `config_key_not_found`. */
+  readConfig(key: string): Promise<unknown>;
   readonly client: BoxClient;
+  /** The value of a secret of the workspace. Throws `secret_not_found`. */
+  readSecret(name: string): Promise<string>;
+  /** The relational store, through drizzle. The engine hands it on and knows nothing of it. */
+  readonly database: unknown;
+  /** The objects of the box, or undefined where it has none. Handed on likewise. */
+  readonly storage: unknown;
+  /** Never throws. */
+  log(line: CodeLine): void;
+}
+
+/** What the code of a run logs. */
+export interface CodeLine {
+  level: 'debug' | 'info' | 'warn' | 'error';
+  message: string;
+  fields?: Record<string, unknown>;
+  run: RunRow;
+  /** Undefined: the body. */
+  step?: string;
 }
 
 /** What code in a run may ask about other runs, and do to them. */
@@ -52,6 +74,22 @@ export interface BoxClient {
   callWebhook(token: string, request: Request): Promise<Response>;
   /** Takes no more resumes; another run may have the token. */
   closeHook(runId: string, token: string): Promise<void>;
+}
+
+/** Whose prompt it is. */
+export type PromptOwner = 'workspace' | { agent: string } | { workflow: string };
+
+export interface PromptRequest {
+  key: string;
+  /** Default: the agent or workflow of the run; where that has none, the workspace. */
+  owner?: PromptOwner | undefined;
+}
+
+/** A published prompt, as code is given it. */
+export interface PromptAnswer {
+  promptId: string;
+  version: number;
+  text: string;
 }
 
 /** What code says to an agent. */
@@ -118,6 +156,8 @@ export interface RunHandle {
   readonly ambient: Ambient;
   /** What the body does now it has done before: in another process, or before it was parked. */
   readonly isReplaying: boolean;
+  /** The same, or what an earlier life of the run may have done before it recorded anything. */
+  readonly isRepeating: boolean;
   /** The one way in for every primitive. Resolves with the recorded answer. */
   invoke(request: CallRequest): Promise<unknown>;
   /** Makes a hook, with the run's next append. */

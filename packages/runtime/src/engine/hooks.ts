@@ -1,7 +1,7 @@
 import type { CallHistory, HookRequest, OpenHook } from './call.ts';
 import { parseWakeTime } from './duration.ts';
 import type { HookEvent, NewHook } from './journal.ts';
-import { newToken } from './ids.ts';
+import { newToken, newWebhookToken } from './ids.ts';
 import { decode, encode } from './serialize.ts';
 
 /** The hooks of one run in memory: those to be stored, those refused, and what has come in. */
@@ -47,7 +47,7 @@ export function createRunHooks({ onChange, isCopy }: RunHooksOptions): RunHooks 
     open({ call, request, history, now }) {
       const known = history?.set?.output;
       const recorded = known ? (decode(known) as { token: string; expiresAt: number | null }) : undefined;
-      const token = recorded?.token ?? request.token ?? newToken();
+      const token = recorded?.token ?? request.token ?? makeToken(request);
       const expiresAt = recorded ? recorded.expiresAt : expiryOf(request, now);
       const detail = detailOf(request, expiresAt);
       const hook: NewHook = { token, call, kind: request.kind, many: false, detail };
@@ -87,6 +87,10 @@ export function createRunHooks({ onChange, isCopy }: RunHooksOptions): RunHooks 
 }
 
 // --- internal ---
+
+function makeToken({ kind }: HookRequest): string {
+  return kind === 'webhook' ? newWebhookToken() : newToken();
+}
 
 function expiryOf({ timeout }: HookRequest, now: number): number | null {
   return timeout === undefined ? null : parseWakeTime(timeout, now);

@@ -52,6 +52,11 @@ export function newToken(): string {
   return nodeRandomBytes(32).toString('base64url');
 }
 
+/** The same for a webhook, where it lets its holder in: by what it begins with it is found wherever it is written. */
+export function newWebhookToken(): string {
+  return `whk_${newToken()}`;
+}
+
 // --- internal ---
 
 const POOL_BYTES = 12 * 1024;

@@ -109,6 +109,8 @@ export interface NewRun {
   parentRunId: string | null;
   retryOf: string | null;
   seed?: string;
+  /** Marks the run begins with, as JSON text. */
+  attributes?: string | null;
   input: string;
   /** The same key with the same digest answers the first start again for 24 hours; with another digest it is refused. */
   idempotency?: { key: string; digest: string };
@@ -179,6 +181,8 @@ export interface RunFilter {
   retryOf?: string;
   /** A mark the author put on the run. The text of a number or a boolean finds it too. */
   attribute?: { name: string; value: string };
+  /** Leaves out runs that carry this mark, unless its value is this text. */
+  hidden?: { mark: string; unless: string };
   /** Created then or later, and before then, by the store's clock. */
   from?: number;
   to?: number;
@@ -228,6 +232,8 @@ export interface Journal extends RunReader {
    * the `triggerId` of a start that has queued answers `queued` again. A key whose start is gone counts as unused.
    */
   create(run: NewRun): Promise<CreateResult>;
+  /** The run that a start with this idempotency key has made, with what the key stands for. Undefined: there is none. */
+  findByKey(key: string): Promise<{ run: RunRow; digest: string } | undefined>;
   /**
    * Commits together with whatever else arrives while a commit is under way: all it carries, or nothing. A repeat with
    * the same record ids answers `appended` again, with the same `refused` and `promoted`, and repeats none of it.
@@ -373,6 +379,8 @@ export interface QueuedStart {
   trigger: RunTrigger;
   input: string;
   parentRunId: string | null;
+  /** The marks its run begins with, as JSON text. */
+  attributes: string | null;
   createdAt: number;
 }
 
@@ -383,6 +391,8 @@ export interface SerialQueue {
   remove(triggerId: string): Promise<boolean>;
   /** The queued start, the run it has become, or undefined. */
   find(triggerId: string): Promise<{ queued: QueuedStart } | { run: RunRow } | undefined>;
+  /** The unfinished run that has the lock. */
+  findHolder(serialKey: string): Promise<RunRow | undefined>;
 }
 
 /** A timer that starts a workflow. */

@@ -1,3 +1,4 @@
+import { askedByOf } from './attributes.ts';
 import type { Append, AppendResult, JournalRecord, RunRow, RunStatus, StepKind } from './journal.ts';
 import { isFinal } from './journal.ts';
 
@@ -6,11 +7,14 @@ export type LifecycleEvent =
   | ({ type: RunEventType } & RunFacts & { status: RunStatus })
   | ({ type: 'step.completed' } & RunFacts & StepFacts)
   | ({ type: 'approval.asked' } & RunFacts & { approvalId: string; status: 'pending' })
-  | { type: 'approval.decided'; runId: string; approvalId: string; status: string };
+  | { type: 'approval.decided'; runId: string; approvalId: string; status: string; askedBy?: string };
 
 export type RunEventType = `run.${'created' | 'started' | 'waiting' | 'resumed' | 'blocked' | 'ended'}`;
 
-export type RunFacts = Pick<RunRow, 'runId' | 'kind' | 'name' | 'trigger' | 'sessionId' | 'parentRunId'>;
+export type RunFacts = Pick<RunRow, 'runId' | 'kind' | 'name' | 'trigger' | 'sessionId' | 'parentRunId'> & {
+  /** Of a run that not everybody may see. */
+  askedBy?: string;
+};
 
 export interface StepFacts {
   /** The number of the call in the run. */
@@ -58,8 +62,11 @@ export function nameOfStep({ kind, stepId }: Pick<JournalRecord, 'kind' | 'stepI
 
 const STEP_STATUS = { done: 'completed', failed: 'failed', retry: 'retrying' } as const;
 
-function factsOf({ runId, kind, name, trigger, sessionId, parentRunId }: RunRow): RunFacts {
-  return { runId, kind, name, trigger, sessionId, parentRunId };
+function factsOf(run: RunRow): RunFacts {
+  const { runId, kind, name, trigger, sessionId, parentRunId } = run;
+  const facts = { runId, kind, name, trigger, sessionId, parentRunId };
+  const askedBy = askedByOf(run);
+  return askedBy === undefined ? facts : { ...facts, askedBy };
 }
 
 function typeOf(status: RunStatus): RunEventType | undefined {

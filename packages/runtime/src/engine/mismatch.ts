@@ -24,7 +24,7 @@ export function mismatchOf(
   const { call, stepId } = record;
   const isSameStep = stepId === request.stepId && record.kind === request.kind;
   if (isSameStep && record.digest === request.digest) return undefined;
-  const at = findCaller();
+  const at = findCaller(request.stepId);
   const where = at === null ? '' : ` at ${at}`;
   const message = isSameStep
     ? `Call ${call}, "${stepId}", was recorded with other arguments than the code passes now${where}.`
@@ -43,21 +43,25 @@ export function undelivered(record: JournalRecord): Mismatch {
   };
 }
 
-// --- internal ---
-
-/** The runtime's own files: in a bundle all of them lie in its folder. */
-const OWN = fileURLToPath(new URL('.', import.meta.url));
-
-/** The first line on the stack that is not the runtime's: a body calls its steps itself. */
-function findCaller(): string | null {
+/** The first line on the stack that is neither the runtime's nor the step's own: a body calls its steps itself. */
+export function findCaller(stepId: string): string | null {
   // Outside, because the stack may be mapped by source maps that are read from files.
   const stack = runOutside(() => new Error('here').stack ?? '');
+  const step = stepId.slice(stepId.lastIndexOf('#') + 1);
+  let own: string | null = null;
   for (const line of stack.split('\n').slice(1)) {
     const [, place = '', row = ''] = /\(?([^()\s]+):(\d+):\d+\)?$/.exec(line) ?? [];
     const file = place.startsWith('file:') ? fileURLToPath(place) : place;
     if (row === '' || file.startsWith(OWN) || file.startsWith('node:')) continue;
     const path = relative(process.cwd(), file);
-    return `${path.startsWith('..') ? file : path}:${row}`;
+    const found = `${path.startsWith('..') ? file : path}:${row}`;
+    if (own !== null || !line.trim().startsWith(`at ${step} (`)) return found;
+    own = found;
   }
-  return null;
+  return own;
 }
+
+// --- internal ---
+
+/** The runtime's own files: in a bundle all of them lie in its folder. */
+const OWN = fileURLToPath(new URL('.', import.meta.url));

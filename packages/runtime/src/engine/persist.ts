@@ -35,7 +35,9 @@ export async function persistAfter<T>(
 
 /** The store cannot be reached or has no room: an answer that changes by itself. */
 export function isStoreDown(error: unknown): boolean {
-  return error instanceof BoxError && (error.code === 'store_unavailable' || error.code === 'store_full');
+  // Drizzle wraps what its query is refused with.
+  const reason = error instanceof Error && !(error instanceof BoxError) ? error.cause : error;
+  return reason instanceof BoxError && (reason.code === 'store_unavailable' || reason.code === 'store_full');
 }
 
 // --- internal ---

@@ -9,6 +9,8 @@ export interface WaitingFor {
   step: string;
   title?: string;
   runId?: string;
+  /** Of a child that still waits for its lock. */
+  triggerId?: string;
 }
 
 /** @param wakeAt when the first timer is due; undefined: no timer is set */
@@ -17,8 +19,7 @@ export function describeWait(call: Call, wakeAt: number | undefined): WaitingFor
   const { action } = call;
   if (action.type === 'run') return { type: 'retry', step: call.stepId, ...until };
   if (action.type === 'timer') return { type: 'sleep', step: call.stepId, ...until };
-  if (action.type === 'child')
-    return { type: 'child', step: call.stepId, ...('runId' in action.child ? action.child : {}) };
+  if (action.type === 'child') return { type: 'child', step: call.stepId, ...action.child };
   const { kind, title } = decode(call.input) as { kind: 'hook' | 'webhook' | 'approval'; title?: string };
   return { type: kind, step: call.stepId, ...(title === undefined ? {} : { title }), ...until };
 }

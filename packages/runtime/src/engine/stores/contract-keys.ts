@@ -22,6 +22,25 @@ export function describeKeys(world: World): void {
       expect(await world.journal.listRuns({}, { limit: 10 })).toHaveLength(1);
     });
 
+    test('finds its run, with what it stands for, until its life is over', async () => {
+      expect(await world.journal.findByKey('k')).toBeUndefined();
+      const run = await start(world.journal, keyed());
+      expect(await world.journal.findByKey('k')).toStrictEqual({ run, digest: 'd' });
+      await write(world.journal, run, 0, { status: 'failed' });
+      expect(await world.journal.findByKey('k')).toMatchObject({ run: { runId: run.runId, status: 'failed' } });
+      await world.ageKeys(DAY_MS + 1);
+      expect(await world.journal.findByKey('k')).toBeUndefined();
+    });
+
+    test('finds no run while its start queues, and then the run that became of it', async () => {
+      const holder = await start(world.journal, newRun(serial('t0')));
+      await world.journal.create(keyed(serial('t1')));
+      expect(await world.journal.findByKey('k')).toBeUndefined();
+      const nextRunId = newRunId();
+      await world.journal.append(newAppend(holder, { patch: { status: 'completed' }, nextRunId }));
+      expect(await world.journal.findByKey('k')).toMatchObject({ run: { runId: nextRunId }, digest: 'd' });
+    });
+
     test('does not reach another key', async () => {
       await start(world.journal, keyed());
       await start(world.journal, keyed({ idempotency: { key: 'K', digest: 'd' } }));

@@ -62,6 +62,18 @@ export function describeLists(world: World): void {
       expect(await list({ attribute: { name, value } })).toEqual(isFound ? [run.runId] : []);
     });
 
+    test('without those that carry a mark of somebody else', async () => {
+      const marked = (by: string, more = {}) => newRun({ attributes: JSON.stringify({ ...more, 'svc.by': by }) });
+      const plain = await start(world.journal, newRun());
+      const mine = await start(world.journal, marked('me "1"', { note: '"svc.by":"you"' }));
+      const yours = await start(world.journal, marked('me "11"'));
+      const hidden = { mark: 'svc.by', unless: 'me "1"' };
+      expect(await list({ hidden })).toEqual([mine.runId, plain.runId]);
+      expect(await list({})).toEqual([yours.runId, mine.runId, plain.runId]);
+      const [tally] = await world.journal.tallyRuns({ hidden }, 24 * 60 * 60 * 1000 * 365);
+      expect(tally?.count).toBe(2);
+    });
+
     test('are counted by status and time', async () => {
       const { journal } = world;
       const tokens = { inputTokens: 3, outputTokens: 4, totalTokens: 7 };

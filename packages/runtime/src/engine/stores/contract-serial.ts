@@ -19,6 +19,7 @@ export function describeSerial(world: World): void {
           trigger: 'api',
           input: '[1]',
           parentRunId: null,
+          attributes: null,
           createdAt: expect.any(Number) as number,
         },
       ]);
@@ -30,7 +31,9 @@ export function describeSerial(world: World): void {
       const given = serial('t1', { serial: { key: 's', triggerId: 't1', whenTaken: 'refuse' } });
       expect(await world.journal.create(given)).toStrictEqual({ outcome: 'refused', holder });
       expect(await world.journal.queue.find('t1')).toBeUndefined();
+      expect(await world.journal.queue.findHolder('s')).toStrictEqual(holder);
       await end(world.journal, holder);
+      expect(await world.journal.queue.findHolder('s')).toBeUndefined();
       expect(await world.journal.create(given)).toMatchObject({ outcome: 'created' });
     });
 
@@ -52,6 +55,7 @@ export function describeSerial(world: World): void {
           sessionId: 'x',
           retryOf: 'r',
           seed: 'seed',
+          attributes: '{"svc.a":"b"}',
           codeHash: 'h',
         };
         await world.journal.create(serial('t1', fields));

@@ -67,6 +67,7 @@ function conditionsOf(runs: string, filter: RunFilter, before?: string): { where
   if (filter.trigger !== undefined && filter.trigger !== 'api') add(`trigger <> 'api'`);
   if (filter.status !== undefined) add(STATUS_CONDITIONS[filter.status](runs));
   if (filter.attribute) addAttribute(add, filter.attribute);
+  if (filter.hidden) addHidden(add, filter.hidden);
   if (filter.from !== undefined)
     add('created_at >= ? and run_id >= ?', filter.from, idAt(filter.from - CLOCK_SLACK_MS));
   if (filter.to !== undefined) add('created_at < ? and run_id < ?', filter.to, idAt(filter.to + CLOCK_SLACK_MS));
@@ -103,6 +104,18 @@ function addAttribute(
   const members = forms.flatMap((form) => [',', '}'].map((end) => `${JSON.stringify(name)}:${form}${end}`));
   const any = members.map(() => `replace(attributes, ?, '') <> attributes`).join(' or ');
   add(`attributes is not null and (${any})`, ...members);
+}
+
+/** A mark of the box, whose value is a text. */
+function addHidden(
+  add: (condition: string, ...values: string[]) => void,
+  { mark, unless }: { mark: string; unless: string },
+): void {
+  const name = JSON.stringify(mark);
+  const own = [',', '}'].map((end) => `${name}:${JSON.stringify(unless)}${end}`);
+  const lacks = `replace(attributes, ?, '') = attributes`;
+  const has = `replace(attributes, ?, '') <> attributes`;
+  add(`(attributes is null or ${lacks} or ${has} or ${has})`, `${name}:`, ...own);
 }
 
 /** How JSON writes a number or a boolean. */

@@ -19,6 +19,7 @@ export const CREATE_KEYS = [
   'parentRunId',
   'retryOf',
   'seed',
+  'attributes',
   'input',
 ] as const satisfies readonly (keyof NewRun & keyof RunRow)[];
 

@@ -236,4 +236,7 @@ const MIGRATIONS = [
   );
   create index if not exists schedule_firings_by_id on ${schema}.schedule_firings (id, firing_no);
   `,
+  (schema: string): string => `
+  alter table ${schema}.serial_queue add column if not exists attributes text;
+  `,
 ];

@@ -19,6 +19,7 @@ import { transact } from './postgres-transaction.ts';
 import { createPostgresWriter } from './postgres-write.ts';
 import { listQuery, tallyQuery, toTally } from './lists.ts';
 import { expireOthersQuery, nextWakeQuery, purgeKeysQuery } from './queries.ts';
+import { createKeyReader } from './keys.ts';
 import { createSerialQueue } from './queue.ts';
 import { RECORD_SELECT, RUN_SELECT, toRecord, toRunRow } from './rows.ts';
 import type { StoredRow } from './rows.ts';
@@ -106,6 +107,7 @@ function createPostgresJournal(sql: SqlClient, schema: string): Journal {
       resume: (token, payload, options = {}) =>
         transact(sql, (tx) => resumeInTransaction(tx, tables, { token, payload, options })),
     },
+    ...createKeyReader(statements),
     queue: createSerialQueue(statements),
     schedules: createScheduleStore(statements),
     chunks: {

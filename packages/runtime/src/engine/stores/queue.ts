@@ -1,5 +1,6 @@
 import { toTraceId } from '../ids.ts';
 import type { JournalRecord, NewRun, QueuedStart, RunRow, SerialQueue } from '../journal.ts';
+import { FINAL_STATUSES } from './queries.ts';
 import { createdRun, decodeText, RUN_SELECT, toRunRow, toSelect, toStored } from './rows.ts';
 import type { StoredRow, StoredValue } from './rows.ts';
 import type { Statements } from './statements.ts';
@@ -41,6 +42,11 @@ export function createSerialQueue({ tables, query, commit, now }: Statements): S
       const [run] = await query(`select ${RUN_SELECT} from ${runs} where trigger_id = ?`, [id]);
       return run && { run: toRunRow(run) };
     },
+    async findHolder(serialKey) {
+      const text = `select ${RUN_SELECT} from ${runs} where serial_key = ? and status not in ${FINAL_STATUSES}`;
+      const [run] = await query(text, [toStoredText(serialKey)]);
+      return run && toRunRow(run);
+    },
   };
 }
 
@@ -56,6 +62,7 @@ export const QUEUE_COLUMNS = {
   parentRunId: 'parent_run_id',
   retryOf: 'retry_of',
   seed: 'seed',
+  attributes: 'attributes',
   input: 'input',
   records: 'records',
   createdAt: 'created_at',
@@ -77,6 +84,7 @@ export function toQueueValues(run: NewRun, now: number): StoredValue[] {
     run.parentRunId,
     run.retryOf,
     run.seed,
+    run.attributes,
     run.input,
     records && JSON.stringify(records),
     now,
@@ -106,6 +114,7 @@ const START_SELECT = toSelect({
   trigger: 'trigger',
   input: 'input',
   parentRunId: 'parent_run_id',
+  attributes: 'attributes',
   createdAt: 'created_at',
 } satisfies Record<keyof QueuedStart, string>);
 

@@ -144,7 +144,7 @@ export function createdRun(run: Omit<NewRun, 'durability'>, now: number, trigger
     markEpoch: null,
     triggerId,
     serialKey: run.serial?.key ?? null,
-    attributes: null,
+    attributes: run.attributes ?? null,
     input: run.input,
     output: null,
     error: null,

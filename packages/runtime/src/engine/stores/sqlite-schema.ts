@@ -234,6 +234,9 @@ const MIGRATIONS = [
   );
   create index schedule_firings_by_id on schedule_firings (id, firing_no);
   `,
+  `
+  alter table serial_queue add column attributes text;
+  `,
 ];
 
 function readVersion(db: SqliteDatabase): number {

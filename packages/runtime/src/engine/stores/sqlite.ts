@@ -7,6 +7,7 @@ import { createHookReader } from './hooks.ts';
 import { createOutbox } from './outbox.ts';
 import { listQuery, tallyQuery, toTally } from './lists.ts';
 import { nextWakeQuery } from './queries.ts';
+import { createKeyReader } from './keys.ts';
 import { createSerialQueue } from './queue.ts';
 import { RECORD_SELECT, toRecord, toRunRow } from './rows.ts';
 import type { StoredRow } from './rows.ts';
@@ -112,6 +113,7 @@ function createSqliteJournal(db: SqliteDatabase, clock: () => number): Journal {
       resume: (token, payload, options = {}) =>
         commit('synced', payload.length, (now) => resume({ token, payload, options }, now)),
     },
+    ...createKeyReader(statements),
     queue: createSerialQueue(statements),
     schedules: createScheduleStore(statements),
     chunks: {

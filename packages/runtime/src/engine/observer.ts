@@ -1,0 +1,26 @@
+import type { JournalRecord, RunRow } from './journal.ts';
+
+/**
+ * Told what the journal has taken, with its values, by the one process that wrote it: for traces and figures. Called in
+ * whatever context there is, in the hot path of every run: it must return at once and never throw.
+ */
+export interface Observer {
+  /** In the context of whoever started it. */
+  created(run: RunRow): void;
+  /** It begins, for the first time. */
+  started(run: RunRow): void;
+  /** Records of the run, as they were appended. */
+  appended(run: RunRow, records: readonly JournalRecord[]): void;
+  /** It is final: the row as its end left it. */
+  ended(run: RunRow): void;
+}
+
+/** Tells all of them. */
+export function joinObservers(observers: readonly Observer[]): Observer {
+  return {
+    created: (run) => observers.forEach((one) => one.created(run)),
+    started: (run) => observers.forEach((one) => one.started(run)),
+    appended: (run, records) => observers.forEach((one) => one.appended(run, records)),
+    ended: (run) => observers.forEach((one) => one.ended(run)),
+  };
+}
