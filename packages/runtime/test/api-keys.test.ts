@@ -4,7 +4,7 @@ import { requestApproval } from '../src/engine/approval.ts';
 import { createMemoryKv } from '../src/stores/kv-memory.ts';
 import { bothServers, createCluster } from './_cluster.ts';
 import { describeWhen } from './require.ts';
-import { call, json, setupBoxes, until, untilStatus } from './_setup.ts';
+import { call, json, runWorkflow, setupBoxes, until, untilStatus } from './_setup.ts';
 import type { TestBox, TestBoxOptions } from './_setup.ts';
 
 const boxes = setupBoxes();
@@ -16,6 +16,11 @@ const PROGRAM: TestBoxOptions = {
   },
   workflows: {
     echo: { run: async (input: unknown) => input },
+    fails: {
+      run: async () => {
+        throw new Error('No.', { cause: new Error('Inner.') });
+      },
+    },
     ask: { run: async () => requestApproval({ title: 'Go?' }) },
   },
 };
@@ -123,6 +128,24 @@ describe('a box that checks keys', () => {
         status: 401,
         body: { error: { type: 'authentication_error', code: 'invalid_api_key' } },
       });
+  });
+
+  test('shows the error of a run without where in the code it was thrown; people see the place in the project', async () => {
+    const { dev, image } = await openBoth();
+    const { value } = await makeKey(dev, { workflows: 'all' });
+    const { runId } = (await call(image, 'POST /api/workflows/fails/start', {}, as(value))).body;
+    const { body } = await call<{ error: { message: string; stack: null; cause: { stack: null } } }>(
+      image,
+      `GET /api/workflows/runs/${String(runId)}?wait=20s`,
+      undefined,
+      as(value),
+    );
+    expect(body.error).toMatchObject({ message: 'No.', stack: null, cause: { message: 'Inner.', stack: null } });
+    expect(JSON.stringify(body)).not.toMatch(/api-keys\.test|file:/);
+    const run = await runWorkflow(await boxes.open(PROGRAM), 'fails');
+    const { stack } = run.error as { stack: string };
+    expect(stack).toMatch(/at .*packages\/runtime\/test\/api-keys\.test\.ts:\d+/);
+    expect(JSON.stringify(run)).not.toContain(process.cwd());
   });
 
   test('refuses an agent that is not granted with 403, whether there is one or not', async () => {

@@ -1,5 +1,5 @@
 import { timingSafeEqual } from 'node:crypto';
-import { and, desc, eq, isNull, lt } from 'drizzle-orm';
+import { and, desc, eq, inArray, isNull, lt } from 'drizzle-orm';
 import { z } from 'zod';
 import { BoxError } from '../errors.ts';
 import { parseIdCursor, toIdCursor } from '../operations/id-cursor.ts';
@@ -8,6 +8,7 @@ import type { KeyValueStore } from '../stores/kv.ts';
 import { apiKeys } from '../stores/schema.ts';
 import type { Caller } from './caller.ts';
 import { digestOfKey, KEY_PREFIX, keyIdOf, newKey } from './credential.ts';
+import { createKeyLookup } from './key-lookup.ts';
 
 const Granted = z
   .union([z.literal('all'), z.array(z.string().min(1).max(256)).max(1_000)])
@@ -53,24 +54,13 @@ export interface ApiKeys {
   close(): Promise<void>;
 }
 
-/** A change is seen at once where a key-value store tells of it, and by any replica within `CACHE_MS`. */
+/** A change is seen at once where a key-value store tells of it, and by any replica within 3 s. */
 export function createApiKeys({ db, kv }: { db: Drizzle; kv?: KeyValueStore | undefined }): ApiKeys {
-  const known = new Map<string, { row: Row; readAt: number }>();
+  const keys = createKeyLookup<Row>((ids) => db.select().from(apiKeys).where(inArray(apiKeys.id, ids)));
   const noted = new Map<string, number>();
   const noting = new Set<Promise<unknown>>();
-  const listening = kv?.subscribe(TOPIC, (id) => known.delete(id));
+  const listening = kv?.subscribe(TOPIC, (id) => keys.forget(id));
 
-  const find = async (id: string): Promise<Row | undefined> => {
-    const kept = known.get(id);
-    // Counted from before the read: what changes while it is under way is seen as late as anything else.
-    const readAt = performance.now();
-    if (kept && readAt - kept.readAt < CACHE_MS) return kept.row;
-    const [row] = await db.select().from(apiKeys).where(eq(apiKeys.id, id));
-    if (known.size >= MAX_KNOWN) known.clear();
-    if (row) known.set(id, { row, readAt });
-    else known.delete(id);
-    return row;
-  };
   const noteUse = (id: string): void => {
     const now = performance.now();
     if (now - (noted.get(id) ?? -Infinity) < NOTE_MS) return;
@@ -86,7 +76,7 @@ export function createApiKeys({ db, kv }: { db: Drizzle; kv?: KeyValueStore | un
   };
   const changed = async (id: string, row: Row | undefined): Promise<ApiKey> => {
     if (!row) throw new BoxError('key_not_found', `There is no API key "${id}".`);
-    known.delete(id);
+    keys.forget(id);
     // Unheard, the others find out by themselves.
     await kv?.publish(TOPIC, id).catch(() => {});
     return toApiKey(row);
@@ -116,7 +106,7 @@ export function createApiKeys({ db, kv }: { db: Drizzle; kv?: KeyValueStore | un
     },
     async update(id, { name, grants }) {
       const change = { ...(name === undefined ? {} : { name }), ...grants };
-      if (Object.keys(change).length === 0) return changed(id, await find(id));
+      if (Object.keys(change).length === 0) return changed(id, await keys.find(id));
       const [row] = await db.update(apiKeys).set(change).where(eq(apiKeys.id, id)).returning();
       return changed(id, row);
     },
@@ -130,13 +120,13 @@ export function createApiKeys({ db, kv }: { db: Drizzle; kv?: KeyValueStore | un
     },
     async verify(value) {
       const id = keyIdOf(value);
-      const row = id === undefined ? undefined : await find(id);
+      const row = id === undefined ? undefined : await keys.find(id);
       if (!row || !isSame(row.digest, digestOfKey(value))) throw unknownKey();
       const status = statusOf(row);
       if (status !== 'active') throw new BoxError('unauthorized', `The API key "${row.name}" is ${status}.`);
       noteUse(row.id);
       const { agents, workflows } = row;
-      return { kind: 'key', id: `key ${row.id}`, name: nameOf(row), grants: { agents, workflows } };
+      return { kind: 'key', role: null, id: `key ${row.id}`, name: nameOf(row), grants: { agents, workflows } };
     },
     async close() {
       (await listening)?.();
@@ -149,8 +139,6 @@ export function createApiKeys({ db, kv }: { db: Drizzle; kv?: KeyValueStore | un
 
 type Row = typeof apiKeys.$inferSelect;
 
-/** A revoked key is refused everywhere within 5 s, whatever is heard of it. */
-const CACHE_MS = 3_000;
 const NOTE_MS = 60_000;
 const MAX_KNOWN = 10_000;
 const TOPIC = 'api-keys';

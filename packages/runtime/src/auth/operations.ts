@@ -31,6 +31,7 @@ export const createKey = operation({
   copilot: 'no: secret in the answer',
   cli: 'keys create',
   status: 201,
+  secret: ['value'],
   input: z.strictObject({
     name,
     grants: Grants.default({ agents: [], workflows: [] }),

@@ -1,6 +1,11 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
 import { BoxError } from '../errors.ts';
-import { OWNER } from './caller.ts';
+import { OPERATOR, OWNER } from './caller.ts';
 import type { Caller } from './caller.ts';
+import type { IdentityTokens } from './identity-tokens.ts';
+
+/** Which part of the box a credential is presented to: an identity token is good for one of them. */
+export type Audience = 'box' | 'mcp';
 
 /** How a box finds out who calls it, apart from API keys. Exactly one is armed. */
 export interface Strategy {
@@ -9,22 +14,64 @@ export interface Strategy {
   /** False: keys are not looked at either. */
   checksKeys: boolean;
   /** `credential`: what the request carries, never an API key that is to be checked. Throws `unauthorized`. */
-  authenticate(credential: string | undefined): Promise<Caller>;
+  authenticate(credential: string | undefined, audience: Audience): Promise<Caller>;
 }
 
 /** Dev: whoever calls is the owner. */
-export const OPEN: Strategy = { name: 'none', checksKeys: false, authenticate: async () => OWNER };
+export const OPEN: Strategy = {
+  name: 'none: everybody is the owner',
+  checksKeys: false,
+  authenticate: async () => OWNER,
+};
 
 /** API keys alone let anybody in. */
 export const KEYS_ONLY: Strategy = {
   name: 'API keys only',
   checksKeys: true,
   async authenticate(credential) {
-    throw new BoxError(
-      'unauthorized',
-      credential === undefined
-        ? 'This route needs a credential. Send it as "Authorization: Bearer <credential>".'
-        : 'The credential is not one this box knows.',
-    );
+    throw credential === undefined ? noCredential() : unknownCredential();
   },
 };
+
+/** One token, and whoever presents it is the operator; identity tokens are refused like any other text. */
+export function operatorToken(token: string): Strategy {
+  const digest = sha256(token);
+  return {
+    name: 'operator token (STUDIO_STANDALONE_TOKEN)',
+    checksKeys: true,
+    async authenticate(credential) {
+      if (credential === undefined) throw noCredential();
+      if (timingSafeEqual(sha256(credential), digest)) return OPERATOR;
+      throw unknownCredential();
+    },
+  };
+}
+
+/** Tokens the control plane signs, each for one person, one box and five minutes. */
+export function identityTokens(tokens: IdentityTokens): Strategy {
+  return {
+    name: `identity tokens of ${tokens.issuer}`,
+    checksKeys: true,
+    async authenticate(credential, audience) {
+      if (credential === undefined) throw noCredential();
+      return tokens.verify(credential, audience);
+    },
+  };
+}
+
+// --- internal ---
+
+function sha256(text: string): Buffer {
+  return createHash('sha256').update(text).digest();
+}
+
+function noCredential(): BoxError {
+  return new BoxError(
+    'unauthorized',
+    'This route needs a credential. Send it as "Authorization: Bearer <credential>".',
+  );
+}
+
+function unknownCredential(): BoxError {
+  return new BoxError('unauthorized', 'The credential is not one this box knows.');
+}

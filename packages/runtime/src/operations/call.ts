@@ -1,22 +1,58 @@
+import { may, requirePermission } from '../auth/caller.ts';
 import type { Caller } from '../auth/caller.ts';
 import { BoxError } from '../errors.ts';
+import { hideWebhookTokens } from '../hooks/hide-tokens.ts';
 import type { Rooms } from '../rooms.ts';
 import { parseWith } from '../schema/schema.ts';
 import type { CallContext, Operation } from './define.ts';
+import { roomsSeenBy } from './seen.ts';
 
-/** The one door every surface goes through: permission, then schema, then handler. */
+/**
+ * The one door every surface goes through: permission, then schema, then handler; what was changed is written down. Who
+ * may not decide what runs wait for gets no token of a webhook either.
+ */
 export async function callOperation(
   op: Operation,
-  rooms: Rooms,
+  allRooms: Rooms,
   input: unknown,
   context: CallContext,
 ): Promise<unknown> {
   checkPermission(op, context.caller);
-  return op.handle(rooms, await parseInput(op, input), context);
+  const rooms = roomsSeenBy(allRooms, context.caller);
+  const parsed = await parseInput(op, input);
+  const show = (value: unknown) => (may(context.caller, 'hitl:decide') ? value : hideWebhookTokens(value));
+  if (op.kind === 'read' || op.activity === false) return show(await op.handle(rooms, parsed, context));
+  const before = await op.before?.(rooms, parsed);
+  const target = readTarget(op, parsed);
+  const { activity } = allRooms;
+  const isPrivate = PRIVATE.has(op.tag);
+  // Before: what is deleted cannot be asked afterwards.
+  const asker = isPrivate ? await activity.findAsker(Object.values(target)[0]) : undefined;
+  const after = await op.handle(rooms, parsed, context);
+  const { caller, source, requestId } = context;
+  const hide = (value: unknown) => withoutMembers(value, op.secret ?? []);
+  await activity.record({
+    askedBy: asker ?? (isPrivate ? await activity.findAsker(runIdOf(after)) : undefined),
+    operation: op.id,
+    caller,
+    source,
+    requestId,
+    target,
+    before: hide(before),
+    after: hide(after),
+  });
+  return show(after);
+}
+
+/** Whether the role of the caller lets it in; of a key, the handler has the last word. Throws `forbidden`. */
+export function checkPermission({ keys, permission }: Operation, caller: Caller): void {
+  if (permission === 'none' || (keys && caller.role === null)) return;
+  requirePermission(caller, permission);
 }
 
 /** The input as the handler takes it. Throws `invalid_request`. */
 export async function parseInput(op: Operation, input: unknown): Promise<unknown> {
+  checkTexts(op, input);
   const parsed = await parseWith(op.input, input);
   if (parsed.ok) return parsed.value;
   const [first] = parsed.issues;
@@ -27,7 +63,34 @@ export async function parseInput(op: Operation, input: unknown): Promise<unknown
 
 // --- internal ---
 
-function checkPermission({ id, keys, permission }: Operation, caller: Caller): void {
-  if (permission === 'none' || keys || caller.kind !== 'key') return;
-  throw new BoxError('forbidden', `An API key may not call "${id}". It needs a person with "${permission}".`);
+/** Tags of what may belong to one person alone. */
+const PRIVATE = new Set(['runs', 'approvals', 'sessions', 'workflows']);
+
+function runIdOf(value: unknown): unknown {
+  return (Object(value) as { runId?: unknown }).runId;
+}
+
+/** No store finds or keeps a text with this character; what is sealed or a document of its own is not looked into. */
+function checkTexts({ body, secret = [] }: Operation, input: unknown): void {
+  for (const [name, value] of Object.entries(Object(input) as object)) {
+    if (typeof value !== 'string' || !value.includes('\0')) continue;
+    // A cursor is no text of anybody: who reads it says that it is none.
+    if (name === body || name === 'cursor' || secret.includes(name)) continue;
+    const message = 'It must not hold the character U+0000';
+    throw new BoxError('invalid_request', `The request is not valid. "${name}": ${message}.`, {
+      details: { issues: [{ path: [name], message }] },
+    });
+  }
+}
+
+/** What the path names. */
+function readTarget({ route }: Operation, input: unknown): Record<string, string> {
+  const names = [...route.matchAll(/:(\w+)/g)].map(([, name = '']) => name);
+  const members = Object(input) as Record<string, unknown>;
+  return Object.fromEntries(names.map((name) => [name, String(members[name] ?? '')]));
+}
+
+function withoutMembers(value: unknown, names: readonly string[]): unknown {
+  if (names.length === 0 || typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).filter(([name]) => !names.includes(name)));
 }

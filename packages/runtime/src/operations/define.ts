@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import type { ErrorCode } from '../errors.ts';
 import type { Caller } from '../auth/caller.ts';
+import type { Permission } from '../auth/permissions.ts';
 import type { Rooms } from '../rooms.ts';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
@@ -10,6 +11,9 @@ export interface CallContext {
   caller: Caller;
   /** Aborts when the caller goes away. */
   signal: AbortSignal;
+  /** The surface it came through. */
+  source: 'http' | 'mcp';
+  requestId?: string;
 }
 
 /**
@@ -25,9 +29,16 @@ export interface OperationDefinition<I extends z.ZodType, O extends z.ZodType> {
   tag: string;
   kind: 'read' | 'write';
   /** The permission a caller needs; `none` for routes that take no credential. */
-  permission: string;
+  permission: Permission | 'none';
   /** An API key may call it too: the handler asks `requireGrant` whether this one may. */
   keys?: true;
+  /** False: a write that the activity log leaves out, because what it makes is a record of itself. */
+  activity?: false;
+  /**
+   * Members of the input, the answer and what `before` answers that nobody but the caller may see: the activity log and the
+   * question to a person leave them out.
+   */
+  secret?: readonly string[];
   /** A person is asked first where a model calls. */
   confirm?: boolean;
   /** `yes`, or why neither MCP nor the copilot may call it. */
@@ -47,16 +58,33 @@ export interface OperationDefinition<I extends z.ZodType, O extends z.ZodType> {
   output: O;
   /** `sse`: the handler answers the frames of an event stream. Default `json`. */
   answer?: 'json' | 'sse';
+  /** What a write is about to change, for the activity log. Undefined: there is nothing yet. */
+  before?(rooms: Rooms, input: z.output<I>): Promise<unknown> | unknown;
   handle(rooms: Rooms, input: z.output<I>, context: CallContext): Promise<z.output<O>> | z.output<O>;
 }
 
 /** An operation as the surfaces see it. */
-export type Operation = Omit<OperationDefinition<z.ZodType, z.ZodType>, 'handle'> & {
+export type Operation = Omit<OperationDefinition<z.ZodType, z.ZodType>, 'handle' | 'before'> & {
+  before?(rooms: Rooms, input: unknown): unknown;
   handle(rooms: Rooms, input: unknown, context: CallContext): unknown;
 };
 
-export function operation<I extends z.ZodType, O extends z.ZodType>(definition: OperationDefinition<I, O>): Operation {
-  return definition as unknown as Operation;
+/** The same, with what its callers see in types. */
+export interface TypedOperation<Id extends string, In, Out, Answer extends 'json' | 'sse'> extends Operation {
+  id: Id;
+  /** Of types alone: no value has it. */
+  '~types'?: { input: In; output: Out; answer: Answer };
+}
+
+export function operation<
+  const Id extends string,
+  I extends z.ZodType,
+  O extends z.ZodType,
+  const Answer extends 'json' | 'sse' = 'json',
+>(
+  definition: OperationDefinition<I, O> & { id: Id; answer?: Answer },
+): TypedOperation<Id, z.input<I>, z.output<O>, Answer> {
+  return definition as unknown as TypedOperation<Id, z.input<I>, z.output<O>, Answer>;
 }
 
 /** The two halves of a route. */

@@ -2,12 +2,12 @@ import type { H3, H3Event } from 'h3';
 import type { Auth } from '../auth/auth.ts';
 import { OWNER } from '../auth/caller.ts';
 import { answerJson } from '../http/answer.ts';
-import { mountRoute } from '../http/app.ts';
+import { mountRoute, requestIdOf } from '../http/app.ts';
 import { readJson } from '../http/body.ts';
 import { answerSse } from '../http/sse.ts';
 import type { Frames } from '../http/sse.ts';
 import type { Rooms } from '../rooms.ts';
-import { callOperation } from './call.ts';
+import { callOperation, checkPermission } from './call.ts';
 import type { Operation } from './define.ts';
 import { splitRoute } from './define.ts';
 
@@ -18,9 +18,13 @@ export function mountOperations(app: H3, operations: readonly Operation[], optio
     mountRoute(app, splitRoute(op.route), async (event: H3Event) => {
       // Before the body: who is not let in is not read.
       const caller = op.permission === 'none' ? OWNER : await auth.authenticate(event.req.headers);
+      // Again in the door: there it holds for every surface.
+      checkPermission(op, caller);
       const input = await readInput(event, op);
-      const call = (signal: AbortSignal) => callOperation(op, rooms, input, { signal, caller });
-      if (op.answer === 'sse') return answerStream(event, call);
+      const requestId = requestIdOf(event);
+      const call = (signal: AbortSignal) =>
+        callOperation(op, rooms, input, { signal, caller, requestId, source: 'http' });
+      if (op.answer === 'sse') return answerStream(event, call, caller.expiresAt);
       return answerJson(op.status ?? 200, await call(event.req.signal));
     });
   }
@@ -33,12 +37,42 @@ export interface MountOptions {
 
 // --- internal ---
 
-async function answerStream({ req }: H3Event, call: (signal: AbortSignal) => Promise<unknown>): Promise<Response> {
+async function answerStream(
+  { req }: H3Event,
+  call: (signal: AbortSignal) => Promise<unknown>,
+  expiresAt: number | undefined,
+): Promise<Response> {
   const gone = new AbortController();
   // A HEAD has no body that somebody could leave.
   if (req.method === 'HEAD') gone.abort();
   const frames = (await call(AbortSignal.any([req.signal, gone.signal]))) as Frames;
-  return answerSse(frames, { onGone: () => gone.abort() });
+  const letGo = () => gone.abort();
+  return answerSse(untilExpired(frames, expiresAt, letGo), { onGone: letGo });
+}
+
+const AUTH_EXPIRED = 'event: auth_expired\ndata: {}\n\n';
+
+/** A stream is open for as long as the credential it was opened with is good. `onEnd`: however it came to that. */
+async function* untilExpired(frames: Frames, expiresAt: number | undefined, onEnd: () => void): Frames {
+  if (expiresAt === undefined) return yield* frames;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const over = new Promise<undefined>((resolve) => {
+    timer = setTimeout(resolve, Math.max(0, expiresAt - Date.now()), undefined);
+  });
+  const iterator = frames[Symbol.asyncIterator]();
+  try {
+    for (;;) {
+      const next = await Promise.race([iterator.next(), over]);
+      if (next === undefined) return yield AUTH_EXPIRED;
+      if (next.done) return;
+      yield next.value;
+    }
+  } finally {
+    clearTimeout(timer);
+    // First: a reader that waits for a frame hears of its return only once it has one.
+    onEnd();
+    void iterator.return?.().catch(() => {});
+  }
 }
 
 /** Path parameters win over the body or the query: a body cannot rename the thing in the path. */

@@ -50,6 +50,7 @@ export function createMemoryKv(now: () => number = Date.now): KeyValueStore {
     async ping() {
       checkOpen();
     },
+    findWarning: async () => undefined,
     async close() {
       closed = true;
       listeners.clear();

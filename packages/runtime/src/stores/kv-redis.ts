@@ -84,6 +84,8 @@ export function openRedisKv({ url, prefix, log }: RedisKvOptions): KeyValueStore
         return Number(count);
       }),
     ping: () => use(async ({ sender, receiver }) => void (await Promise.all([sender.ping(), receiver.ping()]))),
+    // A server may keep its settings to itself.
+    findWarning: () => use(({ sender }) => readWarning(sender)).catch(() => undefined),
     async close() {
       closed = true;
       clearInterval(heartbeat);
@@ -151,6 +153,25 @@ async function open(url: string, log: Log): Promise<Connections> {
 async function dropDead({ sender, receiver }: Connections): Promise<void> {
   for (const redis of [sender, receiver])
     if (redis.status === 'ready') redis.ping().catch(() => redis.status === 'ready' && redis.disconnect(true));
+}
+
+/** What the settings of the server do to what is in it. */
+const WARNINGS = [
+  [
+    'maxmemory-policy',
+    'noeviction',
+    'so Redis drops keys of this box when its memory is full. Set maxmemory-policy to noeviction.',
+  ],
+  ['appendonly', 'yes', 'so what replicas count together begins anew when Redis restarts. Set appendonly to yes.'],
+] as const;
+
+async function readWarning(redis: Redis): Promise<string | undefined> {
+  const answers = await Promise.all(WARNINGS.map(([name]) => redis.config('GET', name) as Promise<string[]>));
+  const warnings = WARNINGS.flatMap(([name, good, effect], index) => {
+    const value = answers[index]?.[1];
+    return value === undefined || value === good ? [] : [`${name} is "${value}", ${effect}`];
+  });
+  return warnings.length > 0 ? warnings.join(' ') : undefined;
 }
 
 function reasonOf(error: unknown, { sender, receiver, lastError }: Connections): string {

@@ -21,5 +21,7 @@ export interface KeyValueStore {
   increment(key: string, ttlMs: number): Promise<number>;
   /** Rejects with the reason while the store does not answer, or does not pass on messages. */
   ping(): Promise<void>;
+  /** What to change about how the server is set up; undefined: nothing, or it does not tell. */
+  findWarning(): Promise<string | undefined>;
   close(): Promise<void>;
 }

@@ -1,6 +1,7 @@
 import { sql } from 'drizzle-orm';
 import {
   bigint,
+  boolean,
   index,
   integer,
   jsonb,
@@ -46,6 +47,9 @@ export const secrets = boxSchema.table(
     version: integer('version').notNull(),
     sealed: jsonb('sealed').$type<Sealed>().notNull(),
     setAt: timestamp('set_at', { withTimezone: true }).notNull().defaultNow(),
+    /** Null: the box itself. */
+    setBy: text('set_by'),
+    lastUsedAt: timestamp('last_used_at', { withTimezone: true }),
   },
   (table) => [primaryKey({ columns: [table.owner, table.name] })],
 );
@@ -61,6 +65,8 @@ export const sessions = boxSchema.table(
     /** What the client calls it. */
     name: text('name').notNull(),
     kind: text('kind').$type<'session' | 'conversation'>().notNull(),
+    /** The person who began it; null: whoever needs no name, such as a key. */
+    askedBy: text('asked_by'),
     /** What the agent keeps beside the messages: its plan, its files. */
     state: jsonb('state').$type<Record<string, unknown>>().notNull().default({}),
     /** What the model is shown in place of the older messages, which stay. */
@@ -126,3 +132,140 @@ export const apiKeys = boxSchema.table('api_keys', {
   revokedAt: timestamp('revoked_at', { withTimezone: true }),
   lastUsedAt: timestamp('last_used_at', { withTimezone: true }),
 });
+
+/** Texts an agent or a workflow is given without a new build. */
+export const prompts = boxSchema.table(
+  'prompts',
+  {
+    id: uuid('id').primaryKey(),
+    ownerKind: text('owner_kind').$type<'agent' | 'workflow' | 'workspace'>().notNull(),
+    /** Empty for the workspace. */
+    ownerName: text('owner_name').notNull(),
+    key: text('key').notNull(),
+    name: text('name').notNull(),
+    note: text('note'),
+    latestVersion: integer('latest_version').notNull(),
+    /** Null: nothing of it is in force. */
+    publishedVersion: integer('published_version'),
+    createdBy: text('created_by').notNull(),
+    createdAt: timestamp('created_at', { withTimezone: true }).notNull().defaultNow(),
+    updatedAt: timestamp('updated_at', { withTimezone: true }).notNull().defaultNow(),
+  },
+  (table) => [uniqueIndex('prompts_by_owner').on(table.ownerKind, table.ownerName, table.key)],
+);
+
+/** Never changed once written. */
+export const promptVersions = boxSchema.table(
+  'prompt_versions',
+  {
+    promptId: uuid('prompt_id')
+      .notNull()
+      .references(() => prompts.id, { onDelete: 'cascade' }),
+    version: integer('version').notNull(),
+    text: text('text').notNull(),
+    note: text('note'),
+    createdBy: text('created_by').notNull(),
+    createdAt: timestamp('created_at', { withTimezone: true }).notNull().defaultNow(),
+  },
+  (table) => [primaryKey({ columns: [table.promptId, table.version] })],
+);
+
+/** Every time the pointer to the version in force was moved. */
+export const promptPublications = boxSchema.table(
+  'prompt_publications',
+  {
+    promptId: uuid('prompt_id')
+      .notNull()
+      .references(() => prompts.id, { onDelete: 'cascade' }),
+    n: integer('n').notNull(),
+    version: integer('version').notNull(),
+    publishedBy: text('published_by').notNull(),
+    publishedAt: timestamp('published_at', { withTimezone: true }).notNull().defaultNow(),
+  },
+  (table) => [primaryKey({ columns: [table.promptId, table.n] })],
+);
+
+/** What every key of the dynamic configuration was set to; the newest revision is in force. */
+export const configRevisions = boxSchema.table(
+  'config_revisions',
+  {
+    key: text('key').notNull(),
+    revision: integer('revision').notNull(),
+    /** The override was dropped: the declared default is in force. */
+    isUnset: boolean('is_unset').notNull().default(false),
+    value: jsonb('value'),
+    changedBy: text('changed_by').notNull(),
+    changedAt: timestamp('changed_at', { withTimezone: true }).notNull().defaultNow(),
+  },
+  (table) => [primaryKey({ columns: [table.key, table.revision] })],
+);
+
+/** What an operator chose for an agent or a workflow, beside its code. */
+export const catalogOverrides = boxSchema.table(
+  'catalog_overrides',
+  {
+    kind: text('kind').$type<'agent' | 'workflow'>().notNull(),
+    name: text('name').notNull(),
+    model: text('model'),
+    isHidden: boolean('is_hidden').notNull().default(false),
+    updatedBy: text('updated_by').notNull(),
+    updatedAt: timestamp('updated_at', { withTimezone: true }).notNull().defaultNow(),
+  },
+  (table) => [primaryKey({ columns: [table.kind, table.name] })],
+);
+
+/** Who changed what. Values that are secret are left out before a row is made. */
+export const activity = boxSchema.table(
+  'activity',
+  {
+    /** Time-ordered. */
+    id: uuid('id').primaryKey(),
+    at: timestamp('at', { withTimezone: true }).notNull().defaultNow(),
+    operation: text('operation').notNull(),
+    actorId: text('actor_id').notNull(),
+    actorName: text('actor_name').notNull(),
+    /** Null: an API key. */
+    role: text('role'),
+    /** The surface it came through. */
+    source: text('source').$type<'http' | 'mcp' | 'chat'>().notNull(),
+    /** What the path names. */
+    target: jsonb('target').$type<Record<string, string>>().notNull(),
+    requestId: text('request_id'),
+    /** Of what not everybody may see: the one who may, besides those who see all. */
+    askedBy: text('asked_by'),
+    before: jsonb('before'),
+    after: jsonb('after'),
+  },
+  (table) => [index('activity_by_operation').on(table.operation, table.id)],
+);
+
+/** Records of the log that are kept. */
+export const logs = boxSchema.table(
+  'logs',
+  {
+    id: bigint('id', { mode: 'number' }).primaryKey().generatedAlwaysAsIdentity(),
+    at: timestamp('at', { withTimezone: true }).notNull(),
+    /** 10 debug, 20 info, 30 warn, 40 error. */
+    level: integer('level').notNull(),
+    message: text('message').notNull(),
+    runId: uuid('run_id'),
+    sessionId: uuid('session_id'),
+    /** The agent or workflow. */
+    name: text('name'),
+    step: text('step'),
+    requestId: text('request_id'),
+    fields: jsonb('fields').$type<Record<string, unknown>>(),
+  },
+  (table) => [index('logs_by_run').on(table.runId, table.id), index('logs_by_time').on(table.at)],
+);
+
+/** What may be used once: nonces of signed calls, confirmations. Kept until it would be refused for its age anyway. */
+export const usedOnce = boxSchema.table(
+  'used_once',
+  {
+    purpose: text('purpose').$type<'signature' | 'confirmation'>().notNull(),
+    value: text('value').notNull(),
+    expiresAt: timestamp('expires_at', { withTimezone: true }).notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.purpose, table.value] }), index('used_once_by_expiry').on(table.expiresAt)],
+);

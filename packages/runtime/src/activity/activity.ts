@@ -1,0 +1,164 @@
+import { and, desc, eq, gte, isNull, lt, or, sql } from 'drizzle-orm';
+import { z } from 'zod';
+import type { Caller } from '../auth/caller.ts';
+import { hiddenFrom } from '../auth/visibility.ts';
+import { newRunId } from '../engine/ids.ts';
+import { BoxError, invalidCursor } from '../errors.ts';
+import type { Log } from '../log.ts';
+import type { Drizzle } from '../stores/drizzle.ts';
+import { activity } from '../stores/schema.ts';
+
+export const ActivitySource = z.enum(['http', 'mcp', 'chat']);
+
+/** One change, as lists show it. */
+export const ActivityEntry = z.object({
+  id: z.uuid(),
+  at: z.iso.datetime(),
+  operation: z.string().describe('The id of the operation: `config.set`'),
+  actor: z.object({ id: z.string(), name: z.string(), role: z.string().nullable() }),
+  source: ActivitySource.describe('The surface it came through'),
+  target: z.record(z.string(), z.string()).describe('What the path of the operation names'),
+  requestId: z.string().nullable(),
+});
+export type ActivityEntry = z.infer<typeof ActivityEntry>;
+
+export const ActivityDetail = ActivityEntry.extend({
+  before: z
+    .unknown()
+    .describe('The thing as it was; null where there was none, it is not kept, or the caller may not read it'),
+  after: z.unknown().describe('What the operation answered; values that are secret are left out'),
+});
+export type ActivityDetail = z.infer<typeof ActivityDetail>;
+
+export interface NewActivity {
+  operation: string;
+  caller: Caller;
+  source: z.infer<typeof ActivitySource>;
+  target: Record<string, string>;
+  requestId?: string | undefined;
+  /** Of what not everybody may see. */
+  askedBy?: string | undefined;
+  before?: unknown;
+  after?: unknown;
+}
+
+export interface ActivityFilter {
+  operation?: string;
+  actor?: string;
+  from?: Date;
+  to?: Date;
+  /** What the path of the operation named: any of its parameters. */
+  target?: string;
+}
+
+export interface Activity {
+  /** Never fails: the change has been made, and its record must not undo the answer. */
+  record(entry: NewActivity): Promise<void>;
+  /** Newest first. Throws `invalid_cursor`. */
+  list(
+    filter: ActivityFilter,
+    page: { limit: number; cursor?: string },
+  ): Promise<{ items: ActivityEntry[]; nextCursor: string | null }>;
+  /** Throws `activity_not_found`. */
+  get(id: string): Promise<ActivityDetail>;
+  /** Who asked for the run, the approval or the session of this id, where not everybody may see it. */
+  findAsker(id: unknown): Promise<string | undefined>;
+  /** The same as this caller sees it. */
+  seenBy(caller: Caller): Activity;
+}
+
+export interface ActivityOptions {
+  db: Drizzle;
+  log: Log;
+  findAsker(id: string): Promise<string | undefined>;
+  /** Whether a caller may read what this operation changes; without that, what was before and after is not shown. */
+  mayRead(caller: Caller, operation: string): boolean;
+  caller?: Caller;
+}
+
+export function createActivity(options: ActivityOptions): Activity {
+  const { db, log, caller: reader } = options;
+  const hidden = reader && hiddenFrom(reader);
+  const isShown = hidden && or(isNull(activity.askedBy), eq(activity.askedBy, hidden.unless));
+  return {
+    async record({ operation, caller, source, target, requestId, askedBy, before, after }) {
+      const actor = { actorId: caller.id, actorName: caller.name, role: caller.role };
+      const row = {
+        id: newRunId(),
+        operation,
+        ...actor,
+        source,
+        target,
+        requestId: requestId ?? null,
+        askedBy: askedBy ?? null,
+      };
+      await db
+        .insert(activity)
+        .values({ ...row, before: toKept(before), after: toKept(after) })
+        .catch((error: unknown) => log.error('A change was not written to the activity log.', { ...row, error }));
+    },
+    async list({ operation, actor, from, to, target }, { limit, cursor }) {
+      if (cursor !== undefined && !z.uuid().safeParse(cursor).success) throw invalidCursor(cursor);
+      const rows = await db
+        .select()
+        .from(activity)
+        .where(
+          and(
+            operation === undefined ? undefined : eq(activity.operation, operation),
+            actor === undefined ? undefined : eq(activity.actorId, actor),
+            from && gte(activity.at, from),
+            to && lt(activity.at, to),
+            target === undefined
+              ? undefined
+              : sql`exists (select 1 from jsonb_each_text(${activity.target}) where value = ${target})`,
+            isShown,
+            cursor === undefined ? undefined : lt(activity.id, cursor),
+          ),
+        )
+        .orderBy(desc(activity.id))
+        .limit(limit + 1);
+      const items = rows.slice(0, limit).map(toEntry);
+      return { items, nextCursor: rows.length > limit ? (items.at(-1)?.id ?? null) : null };
+    },
+    async get(id) {
+      const known = z.uuid().safeParse(id).success;
+      const [row] = known
+        ? await db
+            .select()
+            .from(activity)
+            .where(and(eq(activity.id, id), isShown))
+        : [];
+      if (!row) throw new BoxError('activity_not_found', `There is no record "${id}" in the activity log.`);
+      const isReadable = !reader || options.mayRead(reader, row.operation);
+      return { ...toEntry(row), before: isReadable ? row.before : null, after: isReadable ? row.after : null };
+    },
+    findAsker: async (id) => (typeof id === 'string' && UUID_OR_TOKEN.test(id) ? options.findAsker(id) : undefined),
+    seenBy: (caller) => createActivity({ ...options, caller }),
+  };
+}
+
+// --- internal ---
+
+type Row = typeof activity.$inferSelect;
+
+const MAX_KEPT = 64 * 1_024;
+const UUID_OR_TOKEN = /^[\w-]{20,100}$/;
+
+/** Plain data of a size that lists can bear. */
+function toKept(value: unknown): unknown {
+  const text = JSON.stringify(value ?? null) ?? 'null';
+  return text.length > MAX_KEPT ? { truncated: true, bytes: text.length } : (JSON.parse(text) as unknown);
+}
+
+function toEntry(row: Row): ActivityEntry {
+  const { id, at, operation, actorId, actorName, role, source, target, requestId } = row;
+  return {
+    id,
+    at: at.toISOString(),
+    operation,
+    actor: { id: actorId, name: actorName, role },
+    source,
+    target,
+    requestId,
+  };
+}

@@ -1,0 +1,40 @@
+import { z } from 'zod';
+import { operation } from '../operations/define.ts';
+import { Page, withoutUndefined } from '../operations/inputs.ts';
+import { ActivityDetail, ActivityEntry } from './activity.ts';
+
+const room = { tag: 'activity', permission: 'activity:read', kind: 'read', copilot: 'yes' } as const;
+const time = z.iso.datetime({ offset: true });
+
+export const listActivity = operation({
+  ...room,
+  id: 'activity.list',
+  summary: 'List who changed or decided what, newest first',
+  route: 'GET /api/activity',
+  cli: 'activity list',
+  input: z.strictObject({
+    operation: z.string().optional().describe('Id of the operation: `config.set`'),
+    actor: z.string().optional().describe('Id of who did it'),
+    target: z.string().optional().describe('Id or name of what was changed'),
+    from: time.optional().describe('Then or later'),
+    to: time.optional().describe('Before then'),
+    ...Page,
+  }),
+  output: z.object({ items: z.array(ActivityEntry), nextCursor: z.string().nullable() }),
+  handle({ activity }, { limit, cursor, from, to, ...filter }) {
+    const times = { from: from ? new Date(from) : undefined, to: to ? new Date(to) : undefined };
+    return activity.list(withoutUndefined({ ...filter, ...times }), withoutUndefined({ limit, cursor }));
+  },
+});
+
+export const getActivity = operation({
+  ...room,
+  id: 'activity.get',
+  summary: 'Get one change with what was before and after it; secret values never',
+  route: 'GET /api/activity/:id',
+  cli: 'activity get',
+  errors: ['activity_not_found'],
+  input: z.strictObject({ id: z.string() }),
+  output: ActivityDetail,
+  handle: ({ activity }, { id }) => activity.get(id),
+});

@@ -1,0 +1,100 @@
+/** Finds rows by their id, each read once for all who ask at the same time. */
+export interface KeyLookup<R> {
+  /** As it was at most 3 s ago; undefined: there was none 1 s ago. */
+  find(id: string): Promise<R | undefined>;
+  /** It has changed, or is new: whoever asks from here on is told what is there. */
+  forget(id: string): void;
+}
+
+/**
+ * While a query is under way, ids gather for the next one: a flood of keys that are none is a few queries, not one each,
+ * and holds no connection that others need.
+ */
+export function createKeyLookup<R extends { id: string }>(read: (ids: string[]) => Promise<R[]>): KeyLookup<R> {
+  const known = createMemory<R>(KNOWN_MS);
+  const missing = createMemory<undefined>(MISSING_MS);
+  const asked = new Map<string, Asked<R>>();
+  let queue: Asked<R>[] = [];
+  let isReading = false;
+
+  const readBatch = async (batch: Asked<R>[]): Promise<void> => {
+    // Counted from before the read: what changes while it is under way is seen as late as anything else.
+    const readAt = performance.now();
+    const found = await read(batch.map(({ id }) => id));
+    const rows = new Map(found.map((row) => [row.id, row]));
+    for (const one of batch) {
+      const row = rows.get(one.id);
+      // Forgotten meanwhile, it may have been read too early to be kept.
+      if (asked.get(one.id) === one && row) known.set(one.id, row, readAt);
+      else if (asked.get(one.id) === one) missing.set(one.id, undefined, readAt);
+      one.resolve(row);
+    }
+  };
+  const readQueue = async (): Promise<void> => {
+    isReading = true;
+    while (queue.length > 0) {
+      const batch = queue.slice(0, BATCH);
+      queue = queue.slice(BATCH);
+      await readBatch(batch).catch((error: unknown) => batch.forEach(({ reject }) => reject(error)));
+      for (const one of batch) if (asked.get(one.id) === one) asked.delete(one.id);
+    }
+    isReading = false;
+  };
+  const ask = (id: string): Asked<R> => {
+    const one = createAsked<R>(id);
+    asked.set(id, one);
+    queue.push(one);
+    if (!isReading) void readQueue();
+    return one;
+  };
+  return {
+    async find(id) {
+      const row = known.get(id);
+      if (row || missing.has(id)) return row;
+      return (asked.get(id) ?? ask(id)).promise;
+    },
+    forget(id) {
+      known.delete(id);
+      missing.delete(id);
+      asked.delete(id);
+    },
+  };
+}
+
+// --- internal ---
+
+/** A revoked key is refused everywhere within 5 s, whatever is heard of it. */
+const KNOWN_MS = 3_000;
+const MISSING_MS = 1_000;
+const MAX_KEPT = 10_000;
+const BATCH = 500;
+
+interface Asked<R> {
+  id: string;
+  promise: Promise<R | undefined>;
+  resolve(row: R | undefined): void;
+  reject(error: unknown): void;
+}
+
+function createAsked<R>(id: string): Asked<R> {
+  const asked = { id } as Asked<R>;
+  asked.promise = new Promise((resolve, reject) => Object.assign(asked, { resolve, reject }));
+  return asked;
+}
+
+function createMemory<V>(ms: number) {
+  const kept = new Map<string, { value: V; readAt: number }>();
+  const find = (id: string) => {
+    const entry = kept.get(id);
+    return entry && performance.now() - entry.readAt < ms ? entry : undefined;
+  };
+  return {
+    get: (id: string): V | undefined => find(id)?.value,
+    has: (id: string): boolean => find(id) !== undefined,
+    set(id: string, value: V, readAt: number): void {
+      if (kept.size >= MAX_KEPT) kept.clear();
+      kept.set(id, { value, readAt });
+    },
+    delete: (id: string): void => void kept.delete(id),
+  };
+}

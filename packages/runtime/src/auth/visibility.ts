@@ -1,0 +1,16 @@
+import { ASKED_BY, askedByOf } from '../engine/attributes.ts';
+import type { RunFilter, RunRow } from '../engine/journal.ts';
+import { may } from './caller.ts';
+import type { Caller } from './caller.ts';
+
+/** What a caller is not shown: runs of the copilot that somebody else has asked for. Undefined: nothing is kept from it. */
+export type Hidden = RunFilter['hidden'];
+
+export function hiddenFrom(caller: Caller): Hidden {
+  return may(caller, 'copilot:read_all') ? undefined : { mark: ASKED_BY, unless: caller.id };
+}
+
+export function isHidden(run: Pick<RunRow, 'attributes'>, hidden: Hidden): boolean {
+  const askedBy = hidden && askedByOf(run);
+  return hidden !== undefined && askedBy !== undefined && askedBy !== hidden.unless;
+}

@@ -1,0 +1,31 @@
+import type { Caller } from '../auth/caller.ts';
+import { hiddenFrom } from '../auth/visibility.ts';
+import type { Rooms } from '../rooms.ts';
+import { runNotFound } from '../runs/runs.ts';
+
+/** The rooms as a caller sees them: what is hidden from it is answered like what there is not. */
+export function roomsSeenBy(rooms: Rooms, caller: Caller): Rooms {
+  const activity = rooms.activity.seenBy(caller);
+  const hidden = hiddenFrom(caller);
+  if (!hidden) return { ...rooms, activity };
+  const runs = rooms.runs.without(hidden);
+  const { workflows } = rooms;
+  const approvals = rooms.approvals.without(hidden);
+  return {
+    ...rooms,
+    activity,
+    approvals,
+    hooks: rooms.hooks.with(approvals),
+    runs,
+    sessions: rooms.sessions.without(hidden),
+    workflows: {
+      ...workflows,
+      queue: (name) => workflows.queue(name, hidden),
+      dequeue: (name, triggerId) => workflows.dequeue(name, triggerId, hidden),
+      async retry(runId, ...rest) {
+        if (!(await runs.find(runId))) throw runNotFound(runId);
+        return workflows.retry(runId, ...rest);
+      },
+    },
+  };
+}

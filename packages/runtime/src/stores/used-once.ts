@@ -1,0 +1,32 @@
+import { lt } from 'drizzle-orm';
+import type { Drizzle } from './drizzle.ts';
+import { usedOnce } from './schema.ts';
+
+export interface UsedOnce {
+  /** Uses the value up, for every replica. False: somebody was first. It is forgotten after `ttlMs`. */
+  use(value: string, ttlMs: number): Promise<boolean>;
+}
+
+/** In the database rather than in the key-value store: losing what was used would let it be used again. */
+export function createUsedOnce(db: Drizzle, purpose: 'signature' | 'confirmation'): UsedOnce {
+  let sweptAt = 0;
+  return {
+    async use(value, ttlMs) {
+      const now = Date.now();
+      if (now - sweptAt > SWEEP_MS) {
+        sweptAt = now;
+        await db.delete(usedOnce).where(lt(usedOnce.expiresAt, new Date(now)));
+      }
+      const rows = await db
+        .insert(usedOnce)
+        .values({ purpose, value, expiresAt: new Date(now + ttlMs) })
+        .onConflictDoNothing()
+        .returning({ value: usedOnce.value });
+      return rows.length > 0;
+    },
+  };
+}
+
+// --- internal ---
+
+const SWEEP_MS = 60_000;
