@@ -1,8 +1,11 @@
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
 import { streamText } from 'ai';
 import OpenAI from 'openai';
 import { describe, expect, test } from 'vitest';
 import { defineDeepAgent } from '../src/agents/definition.ts';
-import { json, startProvider } from './_setup.ts';
+import { call, json, startProvider } from './_setup.ts';
 import { ask, KEY, runsOf, streamed, user, whenRunsAre, setupWires } from './_wire-a.ts';
 
 const { open } = setupWires();
@@ -74,8 +77,6 @@ describe('an error', () => {
     [500, 500, 3],
     [503, 503, 3],
     [400, 400, 1],
-    [401, 502, 1],
-    [403, 502, 1],
     [404, 502, 1],
   ])(
     'the provider answers %i: the caller gets %i, and the provider is asked %i times and no more',
@@ -127,9 +128,66 @@ describe('an error', () => {
     expect(error).toMatchObject({ status: 502, message: '502 The model provider answered 404: no message.' });
   });
 
-  test('of a provider that is not there is a 502', async () => {
-    const wire = await open({ provider: { baseUrl: 'http://127.0.0.1:9/v1' } });
-    await expect(ask(wire, 'hi')).rejects.toMatchObject({ status: 502, code: 'model_provider_failed' });
+  test.each([401, 403])('the provider answers %i: our own words, once, and none of the provider', async (status) => {
+    const provider = await startProvider((response) => {
+      response.writeHead(status, { 'content-type': 'application/json' });
+      response.end('{"error":{"message":"Incorrect key: box-own-key-123.","code":"invalid_api_key"}}');
+    });
+    const wire = await open({ provider: { baseUrl: provider.url, apiKey: 'box-own-key-123' } });
+    await expect(ask(wire, 'hi')).rejects.toMatchObject({
+      status: 502,
+      code: 'model_provider_failed',
+      message: `502 The model provider answered ${status}. It refuses the key.`,
+    });
+    expect(provider.served()).toBe(1);
+  });
+
+  test.each([400, 401, 403, 404, 429, 500])(
+    'with %i that repeats the key of the box: it is in no answer, run, log or event',
+    async (status) => {
+      const apiKey = 'box+own/key-"123';
+      const inner = { message: `No: ${apiKey}, or ${encodeURIComponent(apiKey)}.`, code: `bad ${apiKey}` };
+      const provider = await startProvider((response) => {
+        response.writeHead(status, { 'content-type': 'application/json', 'retry-after-ms': '1' });
+        response.end(JSON.stringify({ error: inner }));
+      });
+      const wire = await open({ provider: { baseUrl: provider.url, apiKey } });
+      const told: string[] = [];
+      for (const stream of [false, true]) {
+        const body = { model: 'helper', messages: user('hi'), stream };
+        told.push(await (await fetch(`${wire.url}/chat/completions`, json(body, { headers: KEY }))).text());
+      }
+      await whenRunsAre(wire, 'failed', 'failed');
+      for (const { runId } of await runsOf(wire))
+        for (const route of ['', '/steps', '/timeline', '/logs', '/why', '/export'])
+          told.push(JSON.stringify((await call(wire.box, `GET /api/runs/${runId}${route}`)).body));
+      told.push(JSON.stringify(wire.box.logs));
+      expect(told[0]).toContain(`answered ${status}`);
+      for (const text of told) expect(text).not.toMatch(/key-|own%2F|own\/key/);
+    },
+  );
+
+  test('of a provider that is not there is a 502 in our own words', async () => {
+    const listener = createServer().listen(0, '127.0.0.1');
+    await once(listener, 'listening');
+    const { port } = listener.address() as AddressInfo;
+    await new Promise((resolve) => listener.close(resolve));
+    const wire = await open({ provider: { baseUrl: `http://127.0.0.1:${port}/v1` } });
+    await expect(ask(wire, 'hi')).rejects.toMatchObject({
+      status: 502,
+      code: 'model_provider_failed',
+      message: '502 The model provider failed: Nothing listens at the address.',
+    });
+  });
+
+  test('of a provider that says very much is cut', async () => {
+    const provider = await startProvider((response) => {
+      response.writeHead(400, { 'content-type': 'application/json' });
+      response.end(JSON.stringify({ error: { message: 'a'.repeat(5_000) } }));
+    });
+    const wire = await open({ provider: { baseUrl: provider.url } });
+    const error = (await ask(wire, 'hi').catch((thrown: unknown) => thrown)) as Error;
+    expect(error.message).toMatch(/answered 400: a{1000}…$/);
   });
 
   test('is what an answer that just ends becomes', async () => {

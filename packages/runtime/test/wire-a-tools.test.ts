@@ -14,8 +14,76 @@ import {
   whenRunsAre,
   setupWires,
 } from './_wire-a.ts';
+import type { Wire } from './_wire-a.ts';
 
 const { open, scripted } = setupWires();
+
+describe('tools the client chooses', () => {
+  const named = (name: string) => ({ type: 'function' as const, function: { name } });
+
+  test.each(['auto', 'none', 'required', named('client_tool'), named('add')] as const)(
+    'reach the model: %j',
+    async (tool_choice) => {
+      const wire = await open();
+      await ask(wire, 'say:hi', { tools: [CLIENT_TOOL], tool_choice, parallel_tool_calls: false });
+      expect(wire.asked()[0]).toMatchObject({ tool_choice, parallel_tool_calls: false });
+    },
+  );
+
+  test('are forced on the first call of the model alone, and allowed on every one', async () => {
+    const wire = await open();
+    await ask(wire, 'tool:add {"a":1,"b":2}; say:Three.', { tool_choice: named('add') });
+    const allowed_tools = { mode: 'required', tools: [named('add')] };
+    await ask(wire, 'tool:add {"a":1,"b":2}; say:Three.', { tool_choice: { type: 'allowed_tools', allowed_tools } });
+    expect(wire.asked().map(({ tool_choice }) => tool_choice)).toEqual([
+      named('add'),
+      undefined,
+      { type: 'allowed_tools', allowed_tools },
+      { type: 'allowed_tools', allowed_tools: { ...allowed_tools, mode: 'auto' } },
+    ]);
+  });
+
+  test.each([
+    ['a name that no tool has', named('nope'), '"nope"'],
+    ['a word that is none', 'always', '"auto"'],
+    ['an object without a name', { type: 'function' }, '"auto"'],
+  ])('are refused with %s', async (_title, tool_choice, told) => {
+    const wire = await open();
+    await expect(ask(wire, 'say:hi', { tools: [CLIENT_TOOL], tool_choice })).rejects.toMatchObject({
+      status: 400,
+      param: 'tool_choice',
+      message: expect.stringContaining(told),
+    });
+    expect([wire.asked(), await runsOf(wire)]).toEqual([[], []]);
+  });
+});
+
+describe('a session', () => {
+  const say = ({ openai }: Wire, messages: object[], session: string) =>
+    openai.chat.completions.create(
+      { model: 'helper', messages: messages as never, tools: [CLIENT_TOOL] },
+      { headers: { 'x-svc-session': session } },
+    );
+
+  test('goes on with the result of a tool of the client alone', async () => {
+    const wire = await open();
+    const first = await say(wire, user('tools:add {"a":1,"b":2} | client_tool {}; say:Done.'), 'alone');
+    const [called] = first.choices[0]?.message.tool_calls ?? [];
+    const second = await say(wire, [{ role: 'tool', tool_call_id: called?.id, content: 'It is.' }], 'alone');
+    expect(second.choices[0]?.message.content).toBe('Done.');
+    expect(resultsOf(wire)).toEqual(['{"sum":3}', 'It is.']);
+  });
+
+  test.each([
+    ['results of calls it has not made', [{ role: 'tool', tool_call_id: 'nope', content: 'x' }]],
+    ['nothing after the last answer', [...user('say:one'), { role: 'assistant', content: 'one' }]],
+  ])('refuses %s', async (title, messages) => {
+    const wire = await open();
+    await say(wire, user('say:one'), title);
+    await expect(say(wire, messages, title)).rejects.toMatchObject({ status: 400, param: 'messages' });
+    expect(await runsOf(wire)).toHaveLength(1);
+  });
+});
 
 describe('tools the box runs', () => {
   test('are shown to a client without tools, and the turn ends with stop', async () => {

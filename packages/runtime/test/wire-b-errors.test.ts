@@ -168,7 +168,6 @@ describe('a provider that fails', () => {
     [503, 503, 'api_error', 3],
     [529, 529, 'overloaded_error', 3],
     [400, 400, 'invalid_request_error', 1],
-    [401, 502, 'api_error', 1],
     [404, 502, 'api_error', 1],
   ])('with %i is %i for the caller, who does not ask again', async (status, told, type, requests) => {
     for (const isStream of [false, true]) {
@@ -183,6 +182,19 @@ describe('a provider that fails', () => {
       expect(provider.served()).toBe(requests);
       await whenRunsAre(wire, 'failed');
     }
+  });
+
+  test('with 401 is a 502 that repeats nothing of what it says', async () => {
+    const provider = await startProvider((response) => {
+      response.writeHead(401, { 'content-type': 'application/json' });
+      response.end('{"error":{"message":"Incorrect key: box-own-key.","code":"invalid_api_key"}}');
+    });
+    const wire = await open({ provider: { baseUrl: provider.url, apiKey: 'box-own-key' } });
+    const error = (await ask(wire, 'hi').catch((thrown: unknown) => thrown)) as Error;
+    expect(error).toMatchObject({ status: 502, errorCode: 'model_provider_failed' });
+    expect(error.message).toContain('The model provider answered 401. It refuses the key.');
+    expect(error.message).not.toMatch(/Incorrect|box-own/);
+    expect(provider.served()).toBe(1);
   });
 
   test.each([

@@ -45,6 +45,18 @@ test('a session goes on with the result of a tool of the client alone', async ()
   ]);
 });
 
+test('a session refuses results of calls that it has not made', async () => {
+  const wire = await open();
+  const say = inSession(wire);
+  await say('say:one');
+  const content = [{ type: 'tool_result', tool_use_id: 'nope', content: 'x' }];
+  await expect(say('', { messages: [{ role: 'user', content }] })).rejects.toMatchObject({
+    status: 400,
+    error: { error: { details: { param: 'messages', error_code: 'invalid_request' } } },
+  });
+  expect(await runsOf(wire)).toHaveLength(1);
+});
+
 test('a session that is told nothing new is refused', async () => {
   const say = inSession(await open());
   await say('say:one');

@@ -187,6 +187,15 @@ describe('tools of the client', () => {
     expect(wire.asked()[1]).toMatchObject({ tool_choice: 'required', parallel_tool_calls: false });
   });
 
+  test('are refused when the one that is chosen is not there', async () => {
+    const wire = await open();
+    const choice = { tool_choice: { type: 'tool', name: 'nope' } };
+    await expect(ask(wire, 'say:hi', { tools: [CLIENT_TOOL], ...choice })).rejects.toMatchObject({
+      status: 400,
+      error: { error: { message: expect.stringContaining('"nope"'), details: { param: 'tool_choice' } } },
+    });
+  });
+
   test('are forced on the first call of the model alone', async () => {
     const wire = await open();
     await ask(wire, ADD, { tools: [CLIENT_TOOL], tool_choice: { type: 'any' } });

@@ -13,6 +13,21 @@ export function clientGone(): Error {
   return Object.assign(new Error('The client of this stateless turn went away.'), { code: 'client_gone' });
 }
 
+/** Whether a run that was cancelled was so because somebody wanted it, or nobody any more. */
+export function isWithdrawn(error: unknown): boolean {
+  const { code } = (error ?? {}) as { code?: unknown };
+  return code === 'run_cancelled' || code === 'client_gone' || code === 'parent_cancelled';
+}
+
+/** What readers of a turn are told when its process ends. */
+export const LET_GO: TurnEvent = {
+  type: 'error',
+  status: 503,
+  code: 'shutting_down',
+  message: 'The box let go of this turn before it was finished. Ask again.',
+  retryable: true,
+};
+
 /** Refuses a turn on a session whose last one has not ended. */
 export function turnOpen(holder: RunRow): BoxError {
   const { runId } = holder;

@@ -1,49 +1,39 @@
-import type { AgentDefinition, Catalog } from '../catalog/catalog.ts';
+import type { Catalog } from '../catalog/catalog.ts';
+import type { CatalogOverrides } from '../catalog/overrides.ts';
 import type { Engine, StartRequest } from '../engine/engine.ts';
 import type { Body } from '../engine/execution.ts';
 import type { AgentMessage, StartedTurn, StartTurnOptions } from '../engine/handle.ts';
+import { ASKED_BY, askedByOf } from '../engine/attributes.ts';
 import { newRunId } from '../engine/ids.ts';
 import { isFinal } from '../engine/journal.ts';
-import type { Journal, JournalRecord, RunRow } from '../engine/journal.ts';
+import type { Journal, RunRow } from '../engine/journal.ts';
 import { decode } from '../engine/serialize.ts';
-import { BoxError } from '../errors.ts';
-import { parseWith } from '../schema/schema.ts';
-import type { Issue } from '../schema/schema.ts';
+import { BoxError, idempotencyConflict } from '../errors.ts';
 import type { Log } from '../log.ts';
-import type { SessionKind, Sessions } from '../sessions/sessions.ts';
-import type { EventBatches, TurnEvent } from '../wires/events.ts';
-import type { DeepAgentDefinition } from './definition.ts';
-import { agentNotFound, clientGone, toErrorEvent, turnOpen } from './agent-errors.ts';
-import { withInterrupt } from './builtin/builtins.ts';
+import { COPILOT_AGENT } from '../manifest.ts';
+import type { PublishedInstructions } from '../prompts/instructions.ts';
+import type { Issue } from '../schema/schema.ts';
+import type { Sessions } from '../sessions/sessions.ts';
+import type { EventBatches } from '../wires/events.ts';
+import { toErrorEvent, turnOpen } from './agent-errors.ts';
+import { createAgentTools } from './agent-tools.ts';
 import { nextDepth, toChildRequest, toTextReader } from './child-turn.ts';
+import { createAgentFinder } from './find-agent.ts';
 import { createLiveTurns } from './live-turns.ts';
-import type { TurnReader } from './live-turns.ts';
-import { createMcpServers } from './mcp/servers.ts';
-import type { ChatMessage } from './messages.ts';
+import { pairToolCalls } from './messages.ts';
 import type { CallModel } from './model.ts';
+import { hasOutputRule } from './output.ts';
 import { toRecordedMessages } from './recorded-messages.ts';
 import { createRecordedPauses } from './recorded-pauses.ts';
-import { outputRuleOf } from './output.ts';
-import { splitName, toTaskTool } from './subagents.ts';
-import { createToolset, toBoxTools } from './toolset.ts';
-import type { BoxTool } from './toolset.ts';
-import type { ClientTool, ConversationMessage, ConversationSummary, TurnInput } from './turn-input.ts';
-import { NO_STATE } from './turn-state.ts';
-import { runTurn } from './turn.ts';
-import type { TurnAdded, TurnOutput } from './turn.ts';
-
-/** What a wire asks for. */
-export interface TurnRequest {
-  agent: string;
-  /** The conversation, or what is new of it where the box keeps it. Messages without an id get one. */
-  messages: (ChatMessage & { id?: string })[];
-  parameters: Record<string, unknown>;
-  /** Tools the client runs itself. */
-  tools?: ClientTool[];
-  /** `name`: what the client calls it. */
-  session?: { name: string; kind: SessionKind; cutAfter?: string | null };
-  outputSchema?: Record<string, unknown>;
-}
+import { createRepeats, toStartKey } from './repeats.ts';
+import { namesInChoice, requireChosenTools } from './tool-choice.ts';
+import { createToolset } from './toolset.ts';
+import { createTurnBody } from './turn-body.ts';
+import type { TurnRun } from './turn-body.ts';
+import type { ConversationMessage, TurnInput, TurnKey } from './turn-input.ts';
+import { createTurnReaders, LONGEST_TURN_MS } from './turn-readers.ts';
+import { toTurnInput } from './turn-request.ts';
+import type { TurnRequest } from './turn-request.ts';
 
 /** A turn that is being told. */
 export interface RunningTurn {
@@ -53,14 +43,19 @@ export interface RunningTurn {
   startedAt: number;
   /** Ends with `finish` or `error`, once the run's end, or its pause, is recorded. */
   events: EventBatches;
-  /** The client went away: a stateless turn is cancelled, one on a session runs on. */
+  /** The client went away: a stateless turn is cancelled. One on a session, or with a key, runs on. */
   leave(): void;
 }
 
 export interface Agents {
-  names(): string[];
+  /** Those that are offered: without the reserved copilot, and without those an operator hid. */
+  names(): Promise<string[]>;
+  /** Also one that an operator hid: it answers whoever knows its name. */
+  has(name: string): boolean;
   /** Begins a turn as a run. Throws before anything is recorded when the agent cannot answer. */
   startTurn(request: TurnRequest): Promise<RunningTurn>;
+  /** The turn a client has begun under that key, told again. Throws `idempotency_conflict` when it was another one. */
+  findRepeat(agent: string, key: TurnKey): Promise<RunningTurn | undefined>;
   /** Begins a turn below a run, for code in that run. The same key answers the same turn. */
   startChild(message: AgentMessage, options: StartTurnOptions): Promise<StartedTurn>;
   /**
@@ -71,6 +66,8 @@ export interface Agents {
   follow(run: RunRow, known?: readonly string[]): RunningTurn;
   /** The turn a session has not ended, if there is one. Throws when the agent cannot answer. */
   findOpenTurn(agent: string, sessionName: string): Promise<RunRow | undefined>;
+  /** A turn of a session, ended or not. */
+  findTurn(agent: string, sessionName: string, runId: string): Promise<RunRow | undefined>;
   /** The conversation of a turn that has not ended, with what it has made so far. */
   readOpenTurn(run: RunRow): Promise<ConversationMessage[]>;
   /** What is wrong with arguments for a tool of the box. A tool that is gone has nothing to say. */
@@ -83,171 +80,147 @@ export interface Agents {
 
 export interface AgentsOptions {
   catalog: Catalog;
+  /** They take the place of those in an agent's code. Undefined: there are none. */
+  instructions?: PublishedInstructions;
   engine: Engine;
   sessions: Sessions;
   journal: Pick<Journal, 'getRun' | 'getRecords' | 'hooks' | 'listRuns'>;
   callModel: CallModel;
   log: Log;
   isArmed(): boolean;
-  defaultModel(): string | undefined;
+  defaultModel(): Promise<string | undefined> | string | undefined;
+  /** What an operator chose beside the code. Undefined: nobody does. */
+  overrides?: Pick<CatalogOverrides, 'find' | 'listShown'>;
 }
 
 export function createAgents(options: AgentsOptions): Agents {
   const { catalog, engine, journal, sessions } = options;
   const live = createLiveTurns();
-  const servers = createMcpServers(options.log);
+  const finder = createAgentFinder(options);
+  const tools = createAgentTools(options);
   const pauses = createRecordedPauses({ journal, engine });
-  // By definition, so that an agent that was edited is read again.
-  const tools = new WeakMap<DeepAgentDefinition, Promise<BoxTool[]>>();
-  const readTools = (agent: DeepAgentDefinition): Promise<BoxTool[]> => {
-    const known = tools.get(agent) ?? toBoxTools(agent);
-    tools.set(agent, known);
-    return known;
+  const repeats = createRepeats({
+    engine,
+    journal,
+    sessions,
+    pauses,
+    isChecked: (name, input) => hasOutputRule(finder.find(name), input),
+  });
+  const readers = createTurnReaders({ live, engine, pauses });
+  const toBody = createTurnBody({ finder, tools, sessions, live, callModel: options.callModel });
+
+  const listNames = async (name: string, input: TurnInput): Promise<string[]> => {
+    const { tools: own } = await tools.list(finder.get(name).agent);
+    return createToolset(own, input.tools).model.map((tool) => tool.name);
   };
 
-  /** Also those that others have a say in: agents that may be edited, servers that may be down. */
-  const listTools = async (agent: DeepAgentDefinition): Promise<{ tools: BoxTool[]; notes: string[] }> => {
-    const own = await readTools(agent);
-    const task = await toTaskTool(agent, (name) => catalog.findAgent(name)?.definition?.agent.description);
-    const offered = task ? [...own, withInterrupt(task, agent)] : own;
-    if (!agent.mcpServers) return { tools: offered, notes: [] };
-    const { tools: remote, notes } = await servers.list(
-      agent.mcpServers,
-      offered.map(({ model }) => model.name),
-    );
-    return { tools: [...offered, ...remote.map((tool) => withInterrupt(tool, agent))], notes };
-  };
-
-  const toBody = async (run: TurnRun, input: TurnInput): Promise<Body> => {
-    const { agent, codeHash } = findAgent(options, run.name);
-    const { tools: own, notes } = await listTools(agent);
-    const toolset = createToolset(own, input.tools);
-    const { runId, sessionId } = run;
-    const { session } = input;
-    const output = await outputRuleOf(agent, input);
-    let history: ConversationMessage[] = [];
-    let state = NO_STATE;
-    let summary: ConversationSummary | undefined;
-    const save = async (id: string, added: TurnAdded): Promise<void> =>
-      sessions.add({
-        sessionId: id,
-        runId,
-        ...added,
-        ...(session ? { cutAfter: session.cutAfter } : { messages: [], state: NO_STATE }),
-      });
-    return {
-      codeHash,
-      durability: 'synced',
-      // The session is this turn's until it ends, so what is read here is what was there when it began.
-      async prepare() {
-        if (session && sessionId !== null)
-          ({ messages: history, state, summary } = await sessions.read(sessionId, session.cutAfter, runId));
-      },
-      run: async () =>
-        runTurn({
-          agent,
-          input,
-          instructions: [await instructionsOf(agent), ...notes].filter(Boolean).join('\n\n'),
-          history,
-          summary,
-          state,
-          toolset,
-          callModel: options.callModel,
-          emit: live.emitterOf(runId),
-          ...(output ? { output } : {}),
-          ...(sessionId === null ? {} : { save: (added) => save(sessionId, added) }),
-        }),
-      // Whoever waited for a stateless turn went with the process, unless that is another run. One that waits for a person
-      // has told its client so.
-      ...(session || run.parentRunId !== null
-        ? {}
-        : { whenFound: (records) => (records.some(isPause) || live.isRead(runId) ? undefined : clientGone()) }),
-    };
-  };
-
-  const read = (runId: string, sessionId: string | null, startedAt: number, reader: Reader): RunningTurn => {
-    const { done } = reader;
-    const finish = (event: TurnEvent): void => {
-      reader.push(event);
-      done.abort(OVER);
-    };
-    void engine
-      .wait(runId, LONGEST_TURN_MS, done.signal)
-      .then((row) => !done.signal.aborted && finish(toEnd(row)))
-      .catch((error: unknown) => finish(toErrorEvent(error)));
-    return {
-      runId,
-      sessionId,
-      startedAt,
-      events: untilEnd(reader, (asked) => pauses.whenAsked(runId, asked)),
-      leave() {
-        finish({ type: 'finish', reason: 'cancelled' });
-        if (sessionId === null) engine.cancel(runId, clientGone()).catch(() => {});
-      },
-    };
-  };
-
-  const modelOf = (name: string): string => {
-    const model = findAgent(options, name).agent.model ?? options.defaultModel();
-    if (model) return model;
+  /** Throws `invalid_request` where a turn on a session brings results alone, and of no call of the session. */
+  const requireAsked = async (name: string, { session, messages }: TurnInput): Promise<void> => {
+    if (!session || messages.length === 0 || messages.some(({ role }) => role !== 'tool')) return;
+    const before = await sessions.read(sessions.idOf(name, session.id), session.cutAfter);
+    const length = (all: ConversationMessage[]) => pairToolCalls(all).length;
+    if (length([...before.messages, ...messages]) > length(before.messages)) return;
     throw new BoxError(
-      'model_not_selected',
-      `No model is selected for agent "${name}". Set "model" in defineDeepAgent, or a default in svc.config.ts.`,
+      'invalid_request',
+      '"messages" holds results of tool calls that this session does not wait for.',
+      {
+        details: { param: 'messages' },
+      },
     );
   };
 
   /** Starts the run of a turn, or finds the one that the same key has started. One turn of a session at a time. */
   const startRun = async (run: TurnRun, input: TurnInput, how: TurnStart): Promise<RunRow> => {
     const { runId, name, sessionId } = run;
+    const { key: shownKey, askedBy, ...engineStart } = how;
+    const published = await options.instructions?.begin(name);
     const started = await engine.start({
       runId,
       kind: 'agent',
       name,
       input,
-      body: await toBody(run, input),
+      body: await toBody(run, input, async () => published?.text),
+      ...marksOf({ ...published?.attributes, ...(askedBy === undefined ? {} : { [ASKED_BY]: askedBy }) }),
       ...(sessionId === null ? {} : { sessionId }),
       ...(input.session ? { serial: { key: `session ${sessionId}`, whenTaken: 'refuse' as const } } : {}),
-      ...how,
+      ...engineStart,
     });
     if (started.outcome === 'refused') throw turnOpen(started.holder);
+    if (started.outcome === 'idempotency_conflict') throw idempotencyConflict(shownKey);
     if (started.outcome === 'created') return started.run;
     if (started.outcome === 'repeated' && how.idempotencyKey !== undefined) return started.run;
     throw new Error(`The start of a turn was ${started.outcome}.`);
   };
 
   return {
-    names: () => catalog.agents().map(({ entry }) => entry.name),
+    has: (name) => catalog.agents().some(({ entry }) => entry.name === name),
+    async names() {
+      const names = catalog.agents().map(({ entry }) => entry.name);
+      return options.overrides?.listShown('agent', names) ?? names;
+    },
     async startTurn(request) {
-      const { agent: name, session } = request;
-      const model = modelOf(name);
+      const { agent: name, session, key } = request;
+      const first = key && (await repeats.find(name, key));
+      if (first) return repeats.tell(first);
+      const model = await finder.modelOf(name);
       const runId = newRunId();
-      const input = toInput(runId, request, model);
-      const sessionId = session ? await sessions.open({ agent: name, name: session.name, kind: session.kind }) : null;
-      const reader = { ...live.read(runId), done: new AbortController() };
+      const input = toTurnInput(runId, request, model);
+      const chosen = namesInChoice(input.parameters);
+      if (chosen.length > 0) requireChosenTools(chosen, await listNames(name, input));
+      await requireAsked(name, input);
+      const asker = askerOf(request);
+      const sessionId = session
+        ? await sessions.open({ agent: name, name: session.name, kind: session.kind, ...asker })
+        : null;
+      const reader = readers.open(runId);
       try {
         const run = { runId, name, sessionId, parentRunId: null };
-        const { createdAt } = await startRun(run, input, { trigger: 'chat' });
-        return read(runId, input.session ? sessionId : null, createdAt, reader);
+        const keyed = key ? { key: key.key, ...toStartKey(key) } : {};
+        const started = await startRun(run, input, { trigger: 'chat', ...asker, ...keyed });
+        if (started.runId !== runId) {
+          reader.close();
+          return repeats.tell(started);
+        }
+        const keptIn = input.session ? sessionId : null;
+        const endsAlone = keptIn === null && key === undefined;
+        return readers.read({ runId, sessionId: keptIn, startedAt: started.createdAt, endsAlone }, reader);
       } catch (error) {
         reader.close();
         throw error;
       }
     },
+    async findRepeat(agent, key) {
+      const first = await repeats.find(agent, key);
+      return first && repeats.tell(first);
+    },
     async startChild({ agent: name, message, session, outputSchema }, { parent, idempotencyKey, onText }) {
-      const model = modelOf(name);
+      const model = await finder.modelOf(name);
       const depth = nextDepth(name, parent);
+      const askedBy = askedByOf(parent);
       const runId = newRunId();
       const input: TurnInput = {
-        ...toInput(runId, toChildRequest({ agent: name, message, session, outputSchema }, idempotencyKey), model),
+        ...toTurnInput(runId, toChildRequest({ agent: name, message, session, outputSchema }, idempotencyKey), model),
         depth,
       };
       const sessionId =
-        session === undefined ? null : await sessions.open({ agent: name, name: session, kind: 'session' });
+        session === undefined
+          ? null
+          : await sessions.open({
+              agent: name,
+              name: session,
+              kind: 'session',
+              ...(askedBy === undefined ? {} : { askedBy }),
+            });
       const stopTelling = onText && live.tap(runId, toTextReader(onText));
       try {
         const { runId: parentRunId } = parent;
         const run = { runId, name, sessionId, parentRunId };
-        const { runId: childId } = await startRun(run, input, { trigger: 'workflow', parentRunId, idempotencyKey });
+        const { runId: childId } = await startRun(run, input, {
+          trigger: 'workflow',
+          parentRunId,
+          idempotencyKey,
+          ...(askedBy === undefined ? {} : { askedBy }),
+        });
         if (stopTelling)
           void engine
             .wait(childId, LONGEST_TURN_MS)
@@ -260,7 +233,7 @@ export function createAgents(options: AgentsOptions): Agents {
       }
     },
     follow({ runId, sessionId, createdAt }, known = []) {
-      const reader = { ...live.read(runId), done: new AbortController() };
+      const reader = readers.open(runId);
       pauses.next(runId, known, reader.done.signal).then(
         (waits) => {
           for (const interrupt of waits) reader.push({ type: 'interrupt', ...interrupt });
@@ -268,14 +241,18 @@ export function createAgents(options: AgentsOptions): Agents {
         },
         (error: unknown) => reader.push(toErrorEvent(error)),
       );
-      return read(runId, sessionId, createdAt, reader);
+      return readers.read({ runId, sessionId, startedAt: createdAt, endsAlone: sessionId === null }, reader);
     },
     async findOpenTurn(agent, sessionName) {
-      findAgent(options, agent);
+      finder.get(agent);
       const sessionId = sessions.idOf(agent, sessionName);
       const runs = await journal.listRuns({ sessionId }, { limit: 20 });
       // What it has other agents do are runs below it.
       return runs.find(({ status, parentRunId }) => !isFinal(status) && parentRunId === null);
+    },
+    async findTurn(agent, sessionName, runId) {
+      const run = await journal.getRun(runId);
+      return run?.sessionId === sessions.idOf(agent, sessionName) ? run : undefined;
     },
     async readOpenTurn(run) {
       const input = decode(run.input) as TurnInput;
@@ -285,136 +262,24 @@ export function createAgents(options: AgentsOptions): Agents {
       ]);
       return [...before.messages, ...toRecordedMessages(run.runId, input, records)];
     },
-    async checkArguments(agent, tool, args) {
-      const definition = lookUp(catalog, agent);
-      const found = definition && (await readTools(definition)).find(({ model }) => model.name === tool);
-      if (found?.kind !== 'tool' || !found.inputSchema) return [];
-      const parsed = await parseWith(found.inputSchema, args).catch((error: unknown) => toIssue(error));
-      return parsed.ok ? [] : parsed.issues;
-    },
-    body: (run) => toBody(run, decode(run.input) as TurnInput),
-    close: () => servers.close(),
+    checkArguments: (agent, tool, args) => tools.checkArguments(finder.find(agent), tool, args),
+    body: (run) => toBody(run, decode(run.input) as TurnInput, async () => options.instructions?.resume(run)),
+    close: () => tools.close(),
   };
 }
 
 // --- internal ---
 
-const LONGEST_TURN_MS = 2_147_483_647;
-type TurnRun = Pick<RunRow, 'runId' | 'name' | 'sessionId' | 'parentRunId'>;
-type TurnStart = Pick<StartRequest, 'trigger' | 'parentRunId' | 'idempotencyKey'>;
+type TurnStart = Pick<StartRequest, 'trigger' | 'parentRunId' | 'idempotencyKey' | 'digest'> & {
+  key?: string;
+  askedBy?: string;
+};
 
-/** `done` aborts when nobody reads any more. */
-interface Reader extends TurnReader {
-  done: AbortController;
+/** Whom a turn, and what it starts, is to be hidden from everybody else for. */
+function askerOf({ agent, askedBy }: TurnRequest): { askedBy?: string } {
+  return agent === COPILOT_AGENT && askedBy !== undefined ? { askedBy } : {};
 }
 
-/** A check that broke off has refused. */
-function toIssue(error: unknown): { ok: false; issues: Issue[] } {
-  return { ok: false, issues: [{ path: [], message: error instanceof Error ? error.message : String(error) }] };
-}
-/** A reason, so that none is made for each turn: an AbortError takes its stack with it. */
-const OVER = 'The turn has been told.';
-
-function isPause({ kind }: JournalRecord): boolean {
-  return kind === 'hook';
-}
-
-async function* untilEnd(
-  { batches, close, done }: Reader,
-  whenAsked: (approvalIds: string[]) => Promise<void>,
-): AsyncGenerator<readonly TurnEvent[]> {
-  const asked: string[] = [];
-  try {
-    for await (const batch of batches) {
-      for (const event of batch) if (event.type === 'interrupt') asked.push(event.id);
-      // Whoever is told may decide at once.
-      if (batch.some((event) => event.type === 'finish' && event.reason === 'interrupt')) await whenAsked(asked);
-      yield batch;
-    }
-  } finally {
-    close();
-    done.abort(OVER);
-  }
-}
-
-/** The end of a run as its reader is told. */
-function toEnd(row: RunRow | undefined): TurnEvent {
-  if (row?.status === 'completed') {
-    const { finishReason } = decode(row.output ?? '') as TurnOutput;
-    return { type: 'finish', reason: finishReason };
-  }
-  if (row?.status === 'cancelled') return { type: 'finish', reason: 'cancelled' };
-  return toErrorEvent(row?.error == null ? new Error('The turn is gone.') : decode(row.error));
-}
-
-function toInput(runId: string, request: TurnRequest, model: string): TurnInput {
-  const { session, tools = [], parameters, outputSchema } = request;
-  const isSystem = ({ role }: ChatMessage) => role === 'system' || role === 'developer';
-  const short = runId.replaceAll('-', '');
-  return {
-    model,
-    system: request.messages.filter(isSystem).map(({ content }) => textOf(content)),
-    messages: request.messages
-      .filter((message) => !isSystem(message))
-      .map((message, index): ConversationMessage => ({ ...message, id: message.id ?? `in_${short}_${index + 1}` })),
-    tools,
-    parameters,
-    ...(session?.kind === 'session'
-      ? { session: { id: session.name, ...(session.cutAfter === undefined ? {} : { cutAfter: session.cutAfter }) } }
-      : {}),
-    ...(outputSchema ? { outputSchema } : {}),
-  };
-}
-
-/** The text of a message, whose content may be a list of parts. */
-function textOf(content: unknown): string {
-  if (typeof content === 'string') return content;
-  if (!Array.isArray(content)) return '';
-  return content
-    .map((part: unknown) => (part as { text?: unknown } | null)?.text)
-    .filter((text) => typeof text === 'string')
-    .join('\n');
-}
-
-async function instructionsOf(agent: DeepAgentDefinition): Promise<string | undefined> {
-  if (typeof agent.instructions !== 'function') return agent.instructions;
-  return agent.instructions({ agent: agent.name, now: new Date() });
-}
-
-function lookUp(catalog: Catalog, runName: string): DeepAgentDefinition | undefined {
-  const { agent, subagent } = splitName(runName);
-  const definition = catalog.findAgent(agent)?.definition;
-  return subagent === undefined ? definition?.agent : definition?.subagents.get(subagent);
-}
-
-function findAgent(options: AgentsOptions, runName: string): AgentDefinition {
-  const { agent: name, subagent } = splitName(runName);
-  const found = findOwnAgent(options, name);
-  if (subagent === undefined) return found;
-  const agent = found.subagents.get(subagent);
-  if (agent) return { ...found, agent };
-  throw new BoxError('agent_not_found', `Agent "${name}" has no sub-agent "${subagent}" any more.`);
-}
-
-function findOwnAgent({ catalog, isArmed }: AgentsOptions, name: string): AgentDefinition {
-  if (!isArmed())
-    throw new BoxError(
-      'agent_runtime_not_armed',
-      'Agents are held back until a model provider is set. Set MODEL_PROVIDER_BASE_URL, or send PUT /api/model-provider.',
-    );
-  const found = catalog.findAgent(name);
-  if (!found)
-    throw agentNotFound(
-      name,
-      catalog.agents().map(({ entry }) => entry.name),
-    );
-  if (found.definition) return found.definition;
-  const { problem } = found;
-  throw new BoxError(
-    'agent_load_failed',
-    `Agent "${name}" does not load. ${problem?.file}:${problem?.line}: ${problem?.message}`,
-    {
-      details: { problem },
-    },
-  );
+function marksOf(attributes: Record<string, string>): Pick<StartRequest, 'attributes'> {
+  return Object.keys(attributes).length > 0 ? { attributes } : {};
 }

@@ -3,7 +3,7 @@ import type { AgentMessage } from '../engine/handle.ts';
 import type { RunRow } from '../engine/journal.ts';
 import { decode } from '../engine/serialize.ts';
 import type { Emit } from '../wires/events.ts';
-import type { TurnRequest } from './agents.ts';
+import type { TurnRequest } from './turn-request.ts';
 import type { TurnInput } from './turn-input.ts';
 
 /** Turns below turns: an agent that hands its task to itself comes to an end. */

@@ -21,12 +21,15 @@ interface ProviderToolCall {
 
 const ROLES = new Set(['system', 'developer', 'user', 'assistant', 'tool', 'function']);
 
-/** The client's messages, checked. Unknown roles are refused. */
-export function toMessages(value: unknown): ChatMessage[] {
+/**
+ * The client's messages, checked. Unknown roles are refused. `keepsHistory`: the box has what was said before, so a
+ * result may stand without its call.
+ */
+export function toMessages(value: unknown, { keepsHistory = false } = {}): ChatMessage[] {
   if (!Array.isArray(value) || value.length === 0)
     throw invalid('messages', '"messages" must be an array with at least one message.');
   const messages = value.map((message, index) => checkMessage(message, index));
-  if (pairToolCalls(messages).length === 0)
+  if (!keepsHistory && pairToolCalls(messages).length === 0)
     throw invalid(
       'messages',
       '"messages" holds nothing to answer: no message is left without its missing tool results.',

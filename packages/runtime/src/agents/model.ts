@@ -1,13 +1,13 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type OpenAI from 'openai';
 import type { ClientOptions } from 'openai';
-import type { ProviderSettings } from '../provider/provider.ts';
+import type { ProviderInUse } from '../provider/provider.ts';
 import type { Usage } from '../wires/events.ts';
 import { NO_USAGE } from '../wires/events.ts';
 import type { ChatMessage, ToolCall } from './messages.ts';
 import { createBreather } from './breather.ts';
 import { toDelta } from './provider-delta.ts';
-import { brokenOff, retryDelay, timedOut, toProviderError } from './provider-error.ts';
+import { cutShort, retryDelay, timedOut, toBrokenOff, toProviderError } from './provider-error.ts';
 import { readProvider } from './provider-stream.ts';
 import type { ProviderChunk } from './provider-stream.ts';
 import { createReplyParts } from './reply.ts';
@@ -39,16 +39,24 @@ export interface ModelReply {
   toolCalls: ToolCall[];
   finishReason: string;
   usage: Usage;
+  /** The model that answered, as its provider names it. */
+  model?: string;
 }
 
 /** Calls the provider, telling every part of its reply as it comes. Throws a ProviderError with the provider's status. */
 export type CallModel = (request: ModelRequest, reply: ReplyOptions, signal: AbortSignal) => Promise<ModelReply>;
 
-/** The client of one process: connections are reused, the SDK is loaded at the first call. */
-export function createModelClient(getProvider: () => Promise<ProviderSettings>): CallModel {
+/**
+ * The client of one process: connections are reused, the SDK is loaded at the first call.
+ * @param headersOf asked for each call, in the step that makes it
+ */
+export function createModelClient(
+  getProvider: () => Promise<ProviderInUse>,
+  headersOf: () => Record<string, string> = () => ({}),
+): CallModel {
   const clients = new Map<string, Promise<OpenAI>>();
-  const clientFor = (provider: ProviderSettings): Promise<OpenAI> => {
-    const key = `${provider.baseUrl} ${provider.apiKey ?? ''}`;
+  const clientFor = (provider: ProviderInUse): Promise<OpenAI> => {
+    const key = `${provider.fetch ? 'stored' : 'given'} ${provider.baseUrl} ${provider.apiKey ?? ''}`;
     const known = clients.get(key);
     if (known) return known;
     const created = import('openai').then(({ OpenAI: Client }) => new Client(toClientOptions(provider)));
@@ -56,15 +64,17 @@ export function createModelClient(getProvider: () => Promise<ProviderSettings>):
     return created;
   };
   return async (request, reply, signal) => {
-    const client = await clientFor(await getProvider());
+    const provider = await getProvider();
+    const client = await clientFor(provider);
     const { timeout = DEFAULT_TIMEOUT_MS } = request;
+    const headers = headersOf();
     const deadline = new AbortController();
     const timer = setTimeout(() => deadline.abort(timedOut(timeout)), timeout);
     const either = AbortSignal.any([signal, deadline.signal]);
     try {
-      return await readReply(await send(client, request, either), reply);
+      return await readReply(await send(client, request, { signal: either, headers }), { ...reply, provider });
     } catch (error) {
-      throw either.aborted ? either.reason : toProviderError(error);
+      throw either.aborted ? either.reason : toProviderError(error, provider);
     } finally {
       clearTimeout(timer);
     }
@@ -76,7 +86,7 @@ export function createModelClient(getProvider: () => Promise<ProviderSettings>):
 const DEFAULT_TIMEOUT_MS = 600_000;
 
 /** The environment's variables of the SDK are somebody else's; the retries are ours, and so is the deadline. */
-function toClientOptions({ baseUrl, apiKey }: ProviderSettings): ClientOptions {
+function toClientOptions({ baseUrl, apiKey, fetch }: ProviderInUse): ClientOptions {
   return {
     baseURL: baseUrl,
     apiKey: apiKey ?? 'none',
@@ -85,6 +95,7 @@ function toClientOptions({ baseUrl, apiKey }: ProviderSettings): ClientOptions {
     project: null,
     webhookSecret: null,
     logLevel: 'off',
+    ...(fetch ? { fetch } : {}),
     maxRetries: 0,
     timeout: LONGEST_TIMER_MS,
   };
@@ -93,11 +104,16 @@ function toClientOptions({ baseUrl, apiKey }: ProviderSettings): ClientOptions {
 const LONGEST_TIMER_MS = 2_147_483_647;
 
 /** The head of the answer. What comes after it is never asked for again. */
-async function send(client: OpenAI, request: ModelRequest, signal: AbortSignal): Promise<Response> {
+async function send(
+  client: OpenAI,
+  request: ModelRequest,
+  options: { signal: AbortSignal; headers: Record<string, string> },
+): Promise<Response> {
+  const { signal } = options;
   const body = toBody(request);
   for (let attempt = 1; ; attempt++) {
     try {
-      return await client.chat.completions.create(body, { signal }).asResponse();
+      return await client.chat.completions.create(body, options).asResponse();
     } catch (error) {
       const delay = signal.aborted ? undefined : retryDelay(error, attempt);
       if (delay === undefined) throw error;
@@ -128,19 +144,24 @@ function toBody(request: ModelRequest): Body {
 }
 
 /** Collects a reply. An answer that breaks off is a failure, never a short answer. */
-async function readReply(response: Response, options: ReplyOptions): Promise<ModelReply> {
+async function readReply(
+  response: Response,
+  { provider, ...options }: ReplyOptions & { provider: ProviderInUse },
+): Promise<ModelReply> {
   const parts = createReplyParts(options);
   const turns = createBreather();
   let finishReason: string | undefined;
   let usage: Usage = NO_USAGE;
+  let model: string | undefined;
   const read = (chunk: ProviderChunk): void => {
-    if (chunk.error) throw brokenOff(chunk.error);
+    if (chunk.error) throw toBrokenOff(chunk.error, provider);
     const delta = toDelta(chunk);
     if (delta.reasoning !== '') parts.reasoning(delta.reasoning);
     if (delta.text !== '') parts.text(delta.text);
     for (const call of delta.tools) parts.tool(call);
     finishReason = delta.finishReason ?? finishReason;
     usage = delta.usage ?? usage;
+    model ??= delta.model;
   };
   try {
     const batches = readProvider(response);
@@ -149,11 +170,11 @@ async function readReply(response: Response, options: ReplyOptions): Promise<Mod
       for (const chunk of next.value) read(chunk);
       await turns.breathe();
     }
-    if (finishReason === undefined && !(next.value.isWhole && parts.hasAny))
-      throw new Error('The answer broke off without a finish reason.');
+    if (finishReason === undefined && !(next.value.isWhole && parts.hasAny)) throw cutShort();
   } finally {
     parts.close();
   }
   const reply = parts.close();
-  return { ...reply, finishReason: finishReason ?? (reply.toolCalls.length > 0 ? 'tool_calls' : 'stop'), usage };
+  const reason = finishReason ?? (reply.toolCalls.length > 0 ? 'tool_calls' : 'stop');
+  return { ...reply, finishReason: reason, usage, ...(model === undefined ? {} : { model }) };
 }

@@ -14,14 +14,21 @@ export interface OutputRule {
 /** `text`: the JSON alone. */
 export type CheckedOutput = { ok: true; value: unknown; text: string } | { ok: false; issues: string };
 
+/** Whether a turn has a rule for its answers. Of an agent that is gone, what the request says is known. */
+export function hasOutputRule(
+  agent: Pick<DeepAgentDefinition, 'output'> | undefined,
+  { outputSchema, parameters }: Pick<TurnInput, 'outputSchema' | 'parameters'>,
+): boolean {
+  return outputSchema !== undefined || (agent?.output !== undefined && !('response_format' in parameters));
+}
+
 /** Undefined: any text will do. A client that tells the provider itself has it its way. */
 export async function outputRuleOf(
-  { output }: DeepAgentDefinition,
-  { outputSchema, parameters }: Pick<TurnInput, 'outputSchema' | 'parameters'>,
+  agent: DeepAgentDefinition,
+  input: Pick<TurnInput, 'outputSchema' | 'parameters'>,
 ): Promise<OutputRule | undefined> {
-  if (outputSchema) return toOutputRule(outputSchema);
-  if (!output || 'response_format' in parameters) return undefined;
-  return createOutputRule(output);
+  if (input.outputSchema) return toOutputRule(input.outputSchema);
+  return agent.output && hasOutputRule(agent, input) ? createOutputRule(agent.output) : undefined;
 }
 
 /** What the model is told of an answer that does not fit. */

@@ -10,6 +10,8 @@ export interface ProviderDelta {
   finishReason: string | undefined;
   /** Undefined: this piece says nothing about it. */
   usage: Usage | undefined;
+  /** Who answers, as the provider names it. */
+  model: string | undefined;
 }
 
 /** Of several choices the first counts. */
@@ -24,6 +26,7 @@ export function toDelta(chunk: ProviderChunk): ProviderDelta {
     text: textOf(delta.content),
     tools: listOf(delta.tool_calls).map(toToolDelta),
     finishReason: typeof reason === 'string' && reason !== '' ? reason : undefined,
+    model: typeof chunk.model === 'string' && chunk.model !== '' ? chunk.model : undefined,
     usage: typeof usage === 'object' && usage !== null ? toUsage(usage as ProviderChunk) : undefined,
   };
 }

@@ -1,4 +1,7 @@
 import { BoxError } from '../errors.ts';
+import { createMask } from '../mask.ts';
+import { explainCode, explainStatus } from '../provider/ask.ts';
+import type { ProviderSettings } from '../provider/provider.ts';
 
 /** The provider answered with an error, or did not answer. */
 export class ProviderError extends Error {
@@ -15,26 +18,44 @@ export class ProviderError extends Error {
   }
 }
 
-/** Tells the message of a provider's error object and nothing else of what the address answered: it may be anyone's. */
-export function toProviderError(error: unknown): unknown {
+/**
+ * Tells the message of a provider's error object, without the key it was asked with, and nothing else of what the address
+ * answered: it may be anyone's. Of a refused key, and of a connection that failed, nothing of it is told.
+ */
+export function toProviderError(error: unknown, provider: ProviderSettings): unknown {
   if (error instanceof BoxError || error instanceof ProviderError) return error;
-  const { status, code, error: body, message } = error as Failure;
-  const told = typeof body?.message === 'string' ? body.message : undefined;
+  // The SDK wraps what is thrown below it, such as the refusal to connect to a private address.
+  const { status, code, error: body, cause } = error as Failure;
+  if (cause instanceof BoxError) return new ProviderError(cause.status, cause.code, cause.message);
   if (typeof status !== 'number')
-    return new ProviderError(502, DEFAULT_CODE, `The model provider failed: ${told ?? String(message ?? error)}`);
+    return new ProviderError(502, DEFAULT_CODE, `The model provider failed: ${explainCode(codeIn(error))}`);
+  const isTold = TOLD_STATUSES.has(status) || (status >= 500 && status <= 599);
+  const toldStatus = isTold ? status : 502;
+  if (!isTold && status !== 404)
+    return new ProviderError(toldStatus, DEFAULT_CODE, explainStatus(status), retryAfterOf(error));
+  const told = typeof body?.message === 'string' ? clean(body.message, provider) : 'no message.';
   return new ProviderError(
-    TOLD_STATUSES.has(status) || (status >= 500 && status <= 599) ? status : 502,
-    typeof code === 'string' ? code : DEFAULT_CODE,
-    `The model provider answered ${status}: ${told ?? 'no message.'}`,
+    toldStatus,
+    typeof code === 'string' ? clean(code, provider) : DEFAULT_CODE,
+    `The model provider answered ${status}: ${told}`,
     retryAfterOf(error),
   );
 }
 
 /** The error a provider sends in the middle of an answer that began well. */
-export function brokenOff(error: unknown): Error {
+export function toBrokenOff(error: unknown, provider: ProviderSettings): ProviderError {
   const message = typeof error === 'string' ? error : (error as { message?: unknown } | null)?.message;
-  const told = typeof message === 'string' ? message : 'It does not say why.';
+  const told = typeof message === 'string' ? clean(message, provider) : 'It does not say why.';
   return new ProviderError(502, DEFAULT_CODE, `The model provider failed in the middle of its answer: ${told}`);
+}
+
+/** An answer that ends although more was to come. */
+export function cutShort(): ProviderError {
+  return new ProviderError(
+    502,
+    DEFAULT_CODE,
+    'The model provider failed: The answer broke off without a finish reason.',
+  );
 }
 
 export function timedOut(ms: number): ProviderError {
@@ -51,7 +72,8 @@ export function timedOut(ms: number): ProviderError {
  * which nothing has come back but a refusal: what was told, or paid for, is never asked for twice.
  */
 export function retryDelay(error: unknown, attempt: number): number | undefined {
-  const { status } = error as Failure;
+  const { status, cause } = error as Failure;
+  if (cause instanceof BoxError) return undefined;
   const isPassing = status === undefined || status === 408 || status === 429 || (status as number) >= 500;
   if (!isPassing || attempt > RETRIES) return undefined;
   const askedMs = Number((error as Failure).headers?.get('retry-after-ms') || Number.NaN);
@@ -70,6 +92,38 @@ const LONGEST_WAIT_S = 20;
 /** What of the provider's status is the caller's to know: its own request, or trouble that passes. The rest is 502. */
 const TOLD_STATUSES = new Set([400, 413, 422, 429]);
 
+const LONGEST_TOLD = 1_000;
+
+/** Masked before it is cut: the beginning of a key is part of it. */
+function clean(text: string, { apiKey, baseUrl }: ProviderSettings): string {
+  const mask = createMask();
+  mask.add(apiKey);
+  if (URL.canParse(baseUrl)) {
+    const { username, password } = new URL(baseUrl);
+    for (const part of [username, password].map(decodePart)) mask.add(part);
+  }
+  const masked = mask.text(text);
+  return masked.length > LONGEST_TOLD ? `${masked.slice(0, LONGEST_TOLD)}…` : masked;
+}
+
+function decodePart(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+/** What happened to a connection is told by the innermost error that has a code. */
+function codeIn(error: unknown): string | undefined {
+  let code: string | undefined;
+  for (let inner = error as Failure | undefined, depth = 0; inner && depth < 5; depth++) {
+    if (typeof inner.code === 'string') code = inner.code;
+    inner = inner.cause as Failure | undefined;
+  }
+  return code;
+}
+
 /** Seconds, from a number of them or a date. */
 function retryAfterOf(error: unknown): number | undefined {
   const text = (error as Failure).headers?.get('retry-after')?.trim();
@@ -83,7 +137,7 @@ function retryAfterOf(error: unknown): number | undefined {
 interface Failure {
   status?: unknown;
   code?: unknown;
-  message?: unknown;
+  cause?: unknown;
   error?: { message?: unknown };
   headers?: Headers;
 }

@@ -1,5 +1,7 @@
 import type { JournalRecord } from '../engine/journal.ts';
 import { decode } from '../engine/serialize.ts';
+import { NO_USAGE } from '../wires/events.ts';
+import type { Usage } from '../wires/events.ts';
 import type { ToolCall } from './messages.ts';
 import { toAssistantMessage } from './messages.ts';
 import type { ModelReply } from './model.ts';
@@ -7,6 +9,7 @@ import { resultIdOf } from './tool-answer.ts';
 import type { ToolAnswer } from './tool-answer.ts';
 import type { ConversationMessage, TurnInput } from './turn-input.ts';
 import { messageIdOf } from './turn.ts';
+import { addUsage } from './usage.ts';
 
 /** What a turn has added to its conversation so far, of what is recorded: the session has it once the turn ends. */
 export function toRecordedMessages(
@@ -14,25 +17,57 @@ export function toRecordedMessages(
   input: TurnInput,
   records: readonly JournalRecord[],
 ): ConversationMessage[] {
-  const done = records.filter(({ event }) => event === 'done');
-  const results = new Map(done.flatMap(toResults).map((message) => [message.tool_call_id, message]));
-  const replies = done
-    .filter(({ kind, stepId, output }) => kind === 'model' && stepId === input.model && output !== null)
-    .map(({ output }) => decode(output ?? '') as ModelReply);
+  const results = readResults(records);
   return [
     ...input.messages,
-    ...replies.flatMap((reply, index) => [
+    ...readReplies(input, records).flatMap((reply, index) => [
       toAssistantMessage(reply, messageIdOf(runId, index + 1)),
-      ...reply.toolCalls.flatMap(({ id }) => results.get(id) ?? []),
+      ...reply.toolCalls.flatMap(({ id }) => toResultMessage(id, results.get(id))),
     ]),
   ];
 }
 
+/** A model call that is part of the conversation; `usage` counts the others before it too. */
+export function readReplies({ model }: TurnInput, records: readonly JournalRecord[]): ModelReply[] {
+  let others: Usage = NO_USAGE;
+  return records.flatMap(({ kind, stepId, event, output }) => {
+    if (kind !== 'model' || event !== 'done' || output === null) return [];
+    const reply = decode(output) as ModelReply;
+    const usage = addUsage(others, reply.usage);
+    others = stepId === model ? NO_USAGE : usage;
+    return stepId === model ? [{ ...reply, usage }] : [];
+  });
+}
+
+/** What the model was told of its calls, by their ids, in the order in which it was known. */
+export function readResults(records: readonly JournalRecord[]): Map<string, RecordedResult> {
+  const results = new Map<string, RecordedResult>();
+  for (const [id, result] of records.filter(({ event }) => event === 'done').flatMap(toResults))
+    if (!results.has(id)) results.set(id, result);
+  return results;
+}
+
+export interface RecordedResult extends ToolAnswer {
+  durationMs: number;
+}
+
 // --- internal ---
 
-function toResults({ kind, input, output }: JournalRecord) {
+/** A sub-agent's answer is recorded as the end of its run; what the model was told of it, with the next model call. */
+function toResults({ kind, input, output, at, startedAt }: JournalRecord): [string, RecordedResult][] {
+  if (kind === 'model' && input !== null) {
+    const { messages = [] } = decode(input) as { messages?: ConversationMessage[] };
+    return messages.flatMap((message): [string, RecordedResult][] =>
+      message.role === 'tool'
+        ? [[message.tool_call_id, { content: String(message.content), isError: false, durationMs: 0 }]]
+        : [],
+    );
+  }
   if (kind !== 'tool' || input === null || output === null) return [];
   const { id } = decode(input) as ToolCall;
-  const { content } = decode(output) as ToolAnswer;
-  return [{ id: resultIdOf(id), role: 'tool' as const, content, tool_call_id: id }];
+  return [[id, { ...(decode(output) as ToolAnswer), durationMs: at - startedAt }]];
+}
+
+function toResultMessage(callId: string, result: RecordedResult | undefined): ConversationMessage[] {
+  return result ? [{ id: resultIdOf(callId), role: 'tool', content: result.content, tool_call_id: callId }] : [];
 }

@@ -1,5 +1,5 @@
 import type { Engine } from '../engine/engine.ts';
-import type { Journal, RunRow } from '../engine/journal.ts';
+import type { HookFilter, Journal, RunRow } from '../engine/journal.ts';
 import { isFinal } from '../engine/journal.ts';
 import { decode } from '../engine/serialize.ts';
 import type { Interrupt } from '../wires/events.ts';
@@ -15,17 +15,20 @@ export interface RecordedPauses {
    * the signal has aborted. A turn that runs in another process is found to wait so.
    */
   next(runId: string, known: readonly string[], signal: AbortSignal): Promise<Interrupt[]>;
+  /** The calls a turn has asked a person about, decided or not, in the order in which it asked. */
+  listAll(runId: string): Promise<Interrupt[]>;
 }
 
 export function createRecordedPauses({ journal, engine }: RecordedPausesOptions): RecordedPauses {
-  const list = async (runId: string): Promise<Interrupt[]> => {
-    const entries = await journal.hooks.listEntries({ kind: 'approval', runId, isPending: true }, { limit: 200 });
+  const list = async (runId: string, filter: Pick<HookFilter, 'isPending'> = {}): Promise<Interrupt[]> => {
+    const entries = await journal.hooks.listEntries({ kind: 'approval', runId, ...filter }, { limit: 200 });
     return entries.reverse().flatMap(({ hook }) => {
       const kept = decode(hook.detail ?? NOTHING) as Partial<KeptPause>;
       return kept.source === 'tool' ? toInterrupt(hook.token, kept as KeptPause) : [];
     });
   };
   return {
+    listAll: (runId) => list(runId),
     async whenAsked(runId, approvalIds) {
       for (let delay = 1; ; delay = Math.min(delay * 2, 100)) {
         const run = await journal.getRun(runId);
@@ -40,7 +43,7 @@ export function createRecordedPauses({ journal, engine }: RecordedPausesOptions)
         const change = engine.nextChange(runId, signal);
         const run = await journal.getRun(runId);
         if (hasEnded(run)) return [];
-        const waits = run?.status === 'waiting' ? await list(runId) : [];
+        const waits = run?.status === 'waiting' ? await list(runId, { isPending: true }) : [];
         if (signal.aborted) return [];
         if (waits.length > 0 && !waits.some(({ id }) => known.includes(id))) return waits;
         await change;

@@ -22,6 +22,16 @@ export interface ClientTool {
   parameters: Record<string, unknown>;
 }
 
+/** Under which a client may ask for a turn again, and get the one it began. */
+export interface TurnKey {
+  /** What the client calls it. */
+  key: string;
+  /** Whose key it is, and of which wire: outside of this it is another one. */
+  scope: readonly string[];
+  /** Of what is asked. */
+  digest: string;
+}
+
 /** What the run of a turn is started with: all it needs to go on in another process. */
 export interface TurnInput {
   model: string;
@@ -36,6 +46,8 @@ export interface TurnInput {
   session?: { id: string; cutAfter?: string | null };
   /** The answer is an object of this JSON Schema. */
   outputSchema?: Record<string, unknown>;
+  /** The client may ask for it again, so it goes on without one that reads it. */
+  isKeyed?: boolean;
   /** How many turns stand above this one. Absent: none. */
   depth?: number;
 }

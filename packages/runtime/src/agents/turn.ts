@@ -2,11 +2,12 @@ import type { RunAction } from '../engine/call.ts';
 import { parseDuration } from '../engine/duration.ts';
 import type { RunHandle } from '../engine/handle.ts';
 import { bodyOf } from '../engine/hook.ts';
-import type { StepKind, Tokens } from '../engine/journal.ts';
+import type { StepKind } from '../engine/journal.ts';
 import { encode } from '../engine/serialize.ts';
 import { ONCE } from '../engine/step.ts';
 import type { Emit, FinishReason, Interrupt, TurnEvent, Usage } from '../wires/events.ts';
 import { NO_USAGE } from '../wires/events.ts';
+import { isWithdrawn, LET_GO } from './agent-errors.ts';
 import { compact, toNote, toPast } from './compaction.ts';
 import type { Past, SummaryRequest } from './compaction.ts';
 import { compactionLimit, estimateTokens } from './context-size.ts';
@@ -19,9 +20,11 @@ import { outputInvalid, toRepair } from './output.ts';
 import type { CheckedOutput, OutputRule } from './output.ts';
 import { createReplyParts } from './reply.ts';
 import { runCall } from './run-call.ts';
+import { withoutForcedCall } from './tool-choice.ts';
 import type { Toolset } from './toolset.ts';
 import type { ConversationMessage, ConversationSummary, TurnInput } from './turn-input.ts';
 import type { TurnState } from './turn-state.ts';
+import { addUsage, subtractUsage, toTokens } from './usage.ts';
 
 export interface TurnOptions {
   agent: {
@@ -65,13 +68,6 @@ export interface TurnOutput {
 }
 
 const DEFAULT_MAX_STEPS = 40;
-const LET_GO: TurnEvent = {
-  type: 'error',
-  status: 503,
-  code: 'shutting_down',
-  message: 'The box let go of this turn before it was finished. Ask again.',
-  retryable: true,
-};
 
 /**
  * One turn: call the model, run the tools it asks for, again until it answers, asks for a tool of the client, or the
@@ -93,7 +89,7 @@ export async function runTurn(options: TurnOptions): Promise<TurnOutput> {
     }
     const isForClient = !isAnswer && (await turn.runTools(reply));
     if (isForClient) return turn.end(reply.content, 'tool_calls', step);
-    turn.tell({ type: 'step.end', step });
+    if (step < maxSteps) turn.tell({ type: 'step.end', step });
   }
   return turn.stop(maxSteps);
 }
@@ -330,7 +326,7 @@ export class Turn {
 
   /** The signal is the run's own, and a body that is let go is never answered: its reader is told from here. */
   #tellIfLetGo(signal: AbortSignal): void {
-    signal.addEventListener('abort', () => isEnded(signal.reason) || this.options.emit(LET_GO), { once: true });
+    signal.addEventListener('abort', () => isWithdrawn(signal.reason) || this.options.emit(LET_GO), { once: true });
   }
 
   #add(message: ConversationMessage): void {
@@ -377,11 +373,6 @@ function callIdsOf(message: ChatMessage): string[] {
   return message.role === 'assistant' ? (message.tool_calls ?? []).map(({ id }) => id) : [];
 }
 
-/** A call that is asked for is asked for once: forced again after its result, the model would call for ever. */
-function withoutForcedCall({ tool_choice: choice, ...parameters }: TurnInput['parameters']): TurnInput['parameters'] {
-  return choice === 'none' ? { ...parameters, tool_choice: choice } : parameters;
-}
-
 function isText({ type }: TurnEvent): boolean {
   return type.startsWith('text.');
 }
@@ -390,31 +381,6 @@ function withReasoning(message: ConversationMessage, { reasoning }: ModelReply):
   return reasoning === '' ? message : { ...message, reasoning };
 }
 
-/** Of a run that was ended in the journal, whose reader is told that. */
-function isEnded(reason: unknown): boolean {
-  const { code } = (reason ?? {}) as { code?: unknown };
-  return code === 'run_cancelled' || code === 'client_gone';
-}
-
 function toFinishReason(reason: string): FinishReason {
   return reason === 'length' || reason === 'content_filter' ? reason : 'stop';
-}
-
-function addUsage(a: Usage, b: Usage, sign: 1 | -1 = 1): Usage {
-  return {
-    inputTokens: a.inputTokens + sign * b.inputTokens,
-    outputTokens: a.outputTokens + sign * b.outputTokens,
-    cacheReadTokens: a.cacheReadTokens + sign * b.cacheReadTokens,
-    cacheWriteTokens: a.cacheWriteTokens + sign * b.cacheWriteTokens,
-    reasoningTokens: a.reasoningTokens + sign * b.reasoningTokens,
-  };
-}
-
-function subtractUsage(a: Usage, b: Usage): Usage {
-  return addUsage(a, b, -1);
-}
-
-function toTokens(usage: Usage): Tokens {
-  const { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens } = usage;
-  return { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens, totalTokens: inputTokens + outputTokens };
 }

@@ -1,10 +1,13 @@
 import { z } from 'zod';
 import type { ToolPause } from '../agents/pauses.ts';
+import { splitName } from '../agents/subagents.ts';
+import type { Hidden } from '../auth/visibility.ts';
 import type { ApprovalEvent } from '../engine/approval.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { HookEntry, HookFilter, HookPlace, HookRow, Journal, ResumeOptions } from '../engine/journal.ts';
 import { decode, digestOf, encode } from '../engine/serialize.ts';
 import { BoxError, idempotencyConflict } from '../errors.ts';
+import { COPILOT_AGENT } from '../manifest.ts';
 import { toIso, toJsonValue } from '../runs/json-value.ts';
 import type { Issue } from '../schema/schema.ts';
 import { parseCursor, toCursor } from './cursor.ts';
@@ -48,6 +51,8 @@ export interface ApprovalFilter {
   status?: ApprovalStatus;
   source?: ApprovalSource;
   runId?: string;
+  /** Without pauses of the copilot: those are for the person it talks to, and for no inbox. */
+  isInbox?: true;
 }
 
 export interface ApprovalPage {
@@ -71,6 +76,8 @@ export interface Approvals {
   check(approvalId: string, decision: Decision): Promise<void>;
   /** Throws what `check` throws, `already_decided` with the first decision, and `idempotency_conflict`. */
   decide(approvalId: string, decision: Decision, decider: Decider): Promise<Approval>;
+  /** The same without those of runs that are hidden: such an approval is none. */
+  without(hidden: Hidden): Approvals;
 }
 
 export interface ApprovalsOptions {
@@ -78,14 +85,16 @@ export interface ApprovalsOptions {
   engine: Engine;
   /** What is wrong with arguments for a tool. */
   checkArguments(agent: string, tool: string, args: unknown): Promise<Issue[]>;
+  hidden?: Hidden;
 }
 
-export function createApprovals({ journal, engine, checkArguments }: ApprovalsOptions): Approvals {
+export function createApprovals(options: ApprovalsOptions): Approvals {
+  const { journal, engine, checkArguments, hidden } = options;
   const { hooks } = journal;
   const find = async (approvalId: string): Promise<HookEntry | undefined> => {
     // An open hook first: a retry asks again under the id its run before had.
     const hook = await hooks.find(approvalId);
-    if (hook?.kind !== 'approval') return undefined;
+    if (hook?.kind !== 'approval' || isKept(readDetail(hook), hidden)) return undefined;
     const { token, runId } = hook;
     return (await hooks.listEntries({ kind: 'approval', token, runId }, { limit: 1 }))[0];
   };
@@ -100,7 +109,7 @@ export function createApprovals({ journal, engine, checkArguments }: ApprovalsOp
   };
   /** The next entries of these sources, up to `limit`. */
   const listOf = async (
-    source: ApprovalSource | undefined,
+    wanted: Pick<ApprovalFilter, 'source' | 'isInbox'>,
     filter: HookFilter,
     page: { limit: number; after?: HookPlace },
   ): Promise<HookEntry[]> => {
@@ -108,20 +117,20 @@ export function createApprovals({ journal, engine, checkArguments }: ApprovalsOp
     let { after } = page;
     for (;;) {
       const entries = await hooks.listEntries(filter, { limit: page.limit, ...(after ? { after } : {}) });
-      found.push(...entries.filter(({ hook }) => source === undefined || sourceOf(readDetail(hook)) === source));
+      found.push(...entries.filter(({ hook }) => isListed(readDetail(hook), wanted, hidden)));
       if (entries.length < page.limit || found.length >= page.limit) return found.slice(0, page.limit);
       after = entries.at(-1)?.hook;
     }
   };
   return {
-    async list({ status, source, runId }, { limit, cursor }) {
+    async list({ status, runId, ...wanted }, { limit, cursor }) {
       const start = cursor === undefined ? { part: 0 } : parseCursor(cursor);
       const parts = partsOf(status);
       const found: { part: number; entry: HookEntry }[] = [];
       for (let part = start.part; part < parts.length && found.length <= limit; part++) {
         const filter = { kind: 'approval', ...(runId === undefined ? {} : { runId }), ...parts[part] } as const;
         const after = part === start.part && start.after ? { after: start.after } : {};
-        const entries = await listOf(source, filter, { limit: limit + 1 - found.length, ...after });
+        const entries = await listOf(wanted, filter, { limit: limit + 1 - found.length, ...after });
         found.push(...entries.map((entry) => ({ part, entry })));
       }
       const shown = found.slice(0, limit);
@@ -142,9 +151,9 @@ export function createApprovals({ journal, engine, checkArguments }: ApprovalsOp
       if (!entry.first) await check(entry, given);
       const { decision, note = null, input = null } = given;
       const event: ApprovalEvent = { decision, by, note, input, timedOut: false };
-      const options: ResumeOptions = { verdict: VERDICTS[decision] };
-      if (key !== undefined) options.idempotency = { key, digest: digestOf(encode({ decision, note, input }, 'body')) };
-      const result = await engine.resumeHook(approvalId, event, options);
+      const how: ResumeOptions = { verdict: VERDICTS[decision] };
+      if (key !== undefined) how.idempotency = { key, digest: digestOf(encode({ decision, note, input }, 'body')) };
+      const result = await engine.resumeHook(approvalId, event, how);
       if (result?.outcome === 'idempotency_conflict') throw idempotencyConflict(key);
       if (!result || result.outcome === 'closed')
         throw new BoxError('approval_closed', 'The run that asked has ended; nothing is left to decide.');
@@ -152,6 +161,7 @@ export function createApprovals({ journal, engine, checkArguments }: ApprovalsOp
       if (result.outcome === 'already') throw alreadyDecided(approval);
       return approval;
     },
+    without: (more) => createApprovals({ ...options, hidden: more }),
   };
 }
 
@@ -175,7 +185,7 @@ function partsOf(status: ApprovalStatus | undefined): Omit<HookFilter, 'kind'>[]
 }
 
 /** What is kept with the hook: of a tool, what is asked of it too. */
-type Detail = { title: string; payload?: unknown; expiresAt?: number | null } & (
+type Detail = { title: string; payload?: unknown; expiresAt?: number | null; askedBy?: string } & (
   | ToolPause
   | { source?: Exclude<ApprovalSource, 'tool'> }
 );
@@ -214,6 +224,21 @@ function toApproval({ hook, first, sessionId }: HookEntry): Approval {
     expiresAt: expiresAt ? toIso(expiresAt) : null,
     audit: [{ at: toIso(hook.createdAt), action: 'asked', by: null }, ...decided],
   };
+}
+
+function isListed(
+  asked: Detail,
+  { source, isInbox }: Pick<ApprovalFilter, 'source' | 'isInbox'>,
+  hidden: Hidden,
+): boolean {
+  if (isKept(asked, hidden)) return false;
+  if (isInbox && asked.source === 'tool' && splitName(asked.agent).agent === COPILOT_AGENT) return false;
+  return source === undefined || sourceOf(asked) === source;
+}
+
+/** Whether somebody else's run asks, and nobody else is told so. */
+function isKept({ askedBy }: Detail, hidden: Hidden): boolean {
+  return hidden !== undefined && askedBy !== undefined && askedBy !== hidden.unless;
 }
 
 function statusOf(hook: HookRow, answer: ApprovalEvent | undefined): ApprovalStatus {

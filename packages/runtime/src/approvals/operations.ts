@@ -21,7 +21,10 @@ export const listApprovals = operation({
   }),
   output: z.object({ items: z.array(Approval), nextCursor: z.string().nullable() }),
   handle: ({ approvals }, { status, source, run, limit, cursor }) =>
-    approvals.list(withoutUndefined({ status, source, runId: run }), withoutUndefined({ limit, cursor })),
+    approvals.list(
+      withoutUndefined({ status, source, runId: run, isInbox: true as const }),
+      withoutUndefined({ limit, cursor }),
+    ),
 });
 
 export const getApproval = operation({

@@ -30,6 +30,8 @@ export interface Hooks {
    * says; a manual answer is waited for, and `webhook_unanswered` where none comes.
    */
   call(token: string, request: Request): Promise<Response>;
+  /** The same with these approvals. */
+  with(approvals: Approvals): Hooks;
 }
 
 export interface HooksOptions {
@@ -42,7 +44,8 @@ export interface HooksOptions {
 
 const BODY_BYTES = 1_048_576;
 
-export function createHooks({ journal, engine, approvals, answerMs = 30_000 }: HooksOptions): Hooks {
+export function createHooks(options: HooksOptions): Hooks {
+  const { journal, engine, approvals, answerMs = 30_000 } = options;
   const find = async (token: string, isWanted: (hook: HookRow) => boolean): Promise<HookRow> => {
     const hook = await journal.hooks.find(token);
     if (!hook || !isWanted(hook)) throw new BoxError('hook_not_found', 'There is no hook with this token.');
@@ -82,6 +85,7 @@ export function createHooks({ journal, engine, approvals, answerMs = 30_000 }: H
       await resumeOnce(engine, token, askAnswer(request, answer.stream));
       return waitForAnswer(answer, { engine, journal, waitMs: answerMs });
     },
+    with: (others) => createHooks({ ...options, approvals: others }),
   };
 }
 

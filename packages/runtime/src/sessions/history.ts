@@ -1,5 +1,6 @@
-import { and, asc, desc, eq, gt, inArray, lt, sql } from 'drizzle-orm';
+import { and, asc, desc, eq, gt, inArray, isNull, lt, or, sql } from 'drizzle-orm';
 import type { Approvals } from '../approvals/approvals.ts';
+import type { Hidden } from '../auth/visibility.ts';
 import type { Journal, RunRow } from '../engine/journal.ts';
 import { BoxError, invalidCursor } from '../errors.ts';
 import { parseIdCursor, toIdCursor } from '../operations/id-cursor.ts';
@@ -35,23 +36,35 @@ export interface SessionHistory {
   idOf(id: string, agent?: string): Promise<string>;
   /** Up to `limit` sessions nothing has happened to for so many days; the longest first. */
   listIdle(days: number, limit: number): Promise<string[]>;
+  /** The same without what is hidden: such a session is none. */
+  without(hidden: Hidden): SessionHistory;
 }
 
 export interface SessionHistoryOptions {
   db: Drizzle;
-  journal: Pick<Journal, 'listRuns' | 'getRun' | 'deleteRun'>;
+  journal: Pick<Journal, 'listRuns' | 'getRun'>;
+  /** With what hangs on it. False: it is not final. */
+  deleteRun(runId: string): Promise<boolean>;
   approvals: Pick<Approvals, 'list'>;
   /** Told of a session that is gone. */
-  onRemove?(sessionId: string): void;
+  onRemove?(sessionId: string, askedBy?: string): void;
+  hidden?: Hidden;
 }
 
 export function createSessionHistory(options: SessionHistoryOptions): SessionHistory {
-  const { db, journal, approvals } = options;
+  const { db, journal, approvals, hidden } = options;
+  const isShown = hidden && or(isNull(sessions.askedBy), eq(sessions.askedBy, hidden.unless));
 
   const find = async (id: string, agent?: string): Promise<SessionRow> => {
     const byName = agent === undefined ? [] : [sessionIdOf(agent, id)];
     const ids = UUID.test(id) ? [...byName, id.toLowerCase()] : byName;
-    const rows = ids.length === 0 ? [] : await db.select().from(sessions).where(inArray(sessions.id, ids));
+    const rows =
+      ids.length === 0
+        ? []
+        : await db
+            .select()
+            .from(sessions)
+            .where(and(inArray(sessions.id, ids), isShown));
     // A client may call its session by what is the id of another: with an agent, the name counts.
     const row = ids.map((each) => rows.find((one) => one.id === each)).find((one) => one !== undefined);
     if (row && (agent === undefined || row.agent === agent)) return row;
@@ -69,7 +82,7 @@ export function createSessionHistory(options: SessionHistoryOptions): SessionHis
   const removeRuns = async (sessionId: string): Promise<void> => {
     for (;;) {
       const runs = await journal.listRuns({ sessionId }, { limit: BATCH });
-      for (const run of runs) if (!(await journal.deleteRun(run.runId))) throw turnOpen(run);
+      for (const run of runs) if (!(await options.deleteRun(run.runId))) throw turnOpen(run);
       if (runs.length < BATCH) return;
     }
   };
@@ -79,7 +92,7 @@ export function createSessionHistory(options: SessionHistoryOptions): SessionHis
       const rows = await db
         .select({ row: sessions, at: sql<string>`${sessions.lastActiveAt}::text` })
         .from(sessions)
-        .where(and(agent === undefined ? undefined : eq(sessions.agent, agent), after(cursor)))
+        .where(and(agent === undefined ? undefined : eq(sessions.agent, agent), isShown, after(cursor)))
         .orderBy(desc(sessions.lastActiveAt), desc(sessions.id))
         .limit(limit + 1);
       const shown = rows.slice(0, limit);
@@ -129,7 +142,7 @@ export function createSessionHistory(options: SessionHistoryOptions): SessionHis
       // A crash in between leaves the session, to be deleted again.
       await removeRuns(row.id);
       await db.delete(sessions).where(eq(sessions.id, row.id));
-      options.onRemove?.(row.id);
+      options.onRemove?.(row.id, row.askedBy ?? undefined);
       return toSession(row);
     },
     idOf: async (id, agent) => (await find(id, agent)).id,
@@ -142,6 +155,7 @@ export function createSessionHistory(options: SessionHistoryOptions): SessionHis
         .limit(limit);
       return rows.map((row) => row.id);
     },
+    without: (more) => createSessionHistory({ ...options, hidden: more }),
   };
 }
 
@@ -182,7 +196,8 @@ function turnOpen({ runId, status }: RunRow): BoxError {
   );
 }
 
-function toSession({ id, createdAt, lastActiveAt, state: _state, summary: _summary, ...same }: SessionRow): Session {
+function toSession(row: SessionRow): Session {
+  const { id, createdAt, lastActiveAt, askedBy: _askedBy, state: _state, summary: _summary, ...same } = row;
   return {
     sessionId: id,
     ...same,

@@ -42,7 +42,7 @@ export interface Sessions {
   /** The id of a session, whether it is there or not. */
   idOf(agent: string, name: string): string;
   /** The id of the session, made if there is none: the same for the same agent and name. */
-  open(session: SessionName): Promise<string>;
+  open(session: SessionName & { askedBy?: string }): Promise<string>;
   /** `beforeRun`: without what that turn has added, should it have been saved already. */
   read(sessionId: string, cutAfter?: string | null, beforeRun?: string): Promise<Conversation>;
   /** Adds a turn, once: a repeat of the same run changes nothing, and a session that was deleted gets nothing. */
@@ -50,12 +50,18 @@ export interface Sessions {
 }
 
 /** @param onChange told of a session that has a turn more */
-export function createSessions(db: Drizzle, onChange: (sessionId: string) => void = () => {}): Sessions {
+export function createSessions(
+  db: Drizzle,
+  onChange: (sessionId: string, askedBy?: string) => void = () => {},
+): Sessions {
   return {
     idOf: sessionIdOf,
-    async open({ agent, name, kind }) {
+    async open({ agent, name, kind, askedBy }) {
       const id = sessionIdOf(agent, name);
-      await db.insert(sessions).values({ id, agent, name, kind }).onConflictDoNothing();
+      await db
+        .insert(sessions)
+        .values({ id, agent, name, kind, askedBy: askedBy ?? null })
+        .onConflictDoNothing();
       return id;
     },
     async read(sessionId, cutAfter, beforeRun) {
@@ -82,20 +88,20 @@ export function createSessions(db: Drizzle, onChange: (sessionId: string) => voi
         : { messages, state };
     },
     async add({ sessionId, runId, messages, state, usage, summary, cutAfter }) {
-      await db.transaction(async (tx) => {
+      const owner = await db.transaction(async (tx) => {
         const [there] = await tx
-          .select({ id: sessions.id })
+          .select({ id: sessions.id, askedBy: sessions.askedBy })
           .from(sessions)
           .where(eq(sessions.id, sessionId))
           .for('update');
-        if (!there) return;
+        if (!there) return undefined;
         const totalTokens = usage.inputTokens + usage.outputTokens;
         const [fresh] = await tx
           .insert(sessionTurns)
           .values({ runId, sessionId, totalTokens })
           .onConflictDoNothing()
           .returning({ runId: sessionTurns.runId });
-        if (!fresh) return;
+        if (!fresh) return there;
         if (cutAfter !== undefined) await forget(tx, sessionId, cutAfter);
         const [last] = await tx
           .select({ n: max(sessionMessages.n) })
@@ -123,8 +129,9 @@ export function createSessions(db: Drizzle, onChange: (sessionId: string) => voi
             lastActiveAt: sql`now()`,
           })
           .where(eq(sessions.id, sessionId));
+        return there;
       });
-      onChange(sessionId);
+      onChange(sessionId, owner?.askedBy ?? undefined);
     },
   };
 }

@@ -1,10 +1,12 @@
 import { z } from 'zod';
 import type { Agents, RunningTurn } from '../agents/agents.ts';
-import type { Approval, Approvals, Decision } from '../approvals/approvals.ts';
+import type { Approval, Approvals, Decider, Decision } from '../approvals/approvals.ts';
+import { toStartKey } from '../agents/repeats.ts';
+import type { TurnKey } from '../agents/turn-input.ts';
 import type { RunRow } from '../engine/journal.ts';
 import { BoxError } from '../errors.ts';
 import type { Log } from '../log.ts';
-import type { ResumeEntry } from './agui-input.ts';
+import type { ResumeEntry, RunAgentInput } from './agui-input.ts';
 
 export interface ResumeOptions {
   agents: Agents;
@@ -13,11 +15,21 @@ export interface ResumeOptions {
 }
 
 export interface Resume {
+  agent: string;
+  input: Pick<RunAgentInput, 'threadId'>;
   entries: readonly ResumeEntry[];
   /** The turn of the thread that has not ended. */
   open: RunRow | undefined;
   /** Whom the audit names. */
   by: string;
+  /** The same key with the same decisions reads on in what they began. */
+  key?: TurnKey;
+}
+
+/** The turn that goes on. */
+export interface Resumed {
+  run: RunRow;
+  turn: RunningTurn;
 }
 
 /**
@@ -27,11 +39,14 @@ export interface Resume {
  */
 export async function resumeTurn(
   options: ResumeOptions,
-  { entries, open, by }: Resume,
-): Promise<RunningTurn | undefined> {
+  { entries, open, by, ...request }: Resume,
+): Promise<Resumed | undefined> {
   const { agents, approvals, log } = options;
   const pending = open ? await listPending(approvals, open.runId) : [];
   const isPending = ({ interruptId }: ResumeEntry) => pending.some(({ approvalId }) => approvalId === interruptId);
+  const decider = { by, ...(request.key ? { idempotencyKey: toStartKey(request.key).idempotencyKey } : {}) };
+  const decided = entries.some(isPending) ? undefined : await findDecided(options, { ...request, entries, decider });
+  if (decided) return { run: decided, turn: agents.follow(decided) };
   for (const entry of entries.filter((other) => !isPending(other))) warn(log, entry.interruptId, open?.runId);
   if (!open) return undefined;
   const decisions = entries.filter(isPending).map((entry) => ({ id: entry.interruptId, decision: toDecision(entry) }));
@@ -43,7 +58,7 @@ export async function resumeTurn(
   );
   try {
     for (const { id, decision } of decisions)
-      await approvals.decide(id, decision, { by }).catch((error: unknown) => {
+      await approvals.decide(id, decision, decider).catch((error: unknown) => {
         if (!isDecidedElsewhere(error)) throw error;
         warn(log, id, open.runId);
       });
@@ -51,7 +66,7 @@ export async function resumeTurn(
     turn.leave();
     throw error;
   }
-  return turn;
+  return { run: open, turn };
 }
 
 // --- internal ---
@@ -61,6 +76,28 @@ const Payload = z.object({
   note: z.string().max(10_000).optional(),
   input: z.unknown().optional(),
 });
+
+interface Decided extends Pick<Resume, 'agent' | 'input' | 'entries'> {
+  decider: Decider;
+}
+
+/** The turn of the thread that these entries have decided about before, under the same key. */
+async function findDecided(
+  { agents, approvals }: ResumeOptions,
+  { agent, input, entries, decider }: Decided,
+): Promise<RunRow | undefined> {
+  if (decider.idempotencyKey === undefined) return undefined;
+  for (const entry of entries) {
+    const approval = await approvals.find(entry.interruptId);
+    const turn = approval?.source === 'tool' ? await agents.findTurn(agent, input.threadId, approval.runId) : undefined;
+    if (!turn || approval?.status === 'pending') continue;
+    const again = await approvals.decide(entry.interruptId, toDecision(entry), decider).catch((error: unknown) => {
+      if (!isDecidedElsewhere(error)) throw error;
+    });
+    if (again) return turn;
+  }
+  return undefined;
+}
 
 async function listPending(approvals: Approvals, runId: string): Promise<Approval[]> {
   return (await approvals.list({ runId, status: 'pending', source: 'tool' }, { limit: 200 })).items;

@@ -1,7 +1,10 @@
 import { turnOpen } from '../agents/agent-errors.ts';
 import type { RunningTurn } from '../agents/agents.ts';
-import type { ConversationMessage } from '../agents/turn-input.ts';
+import { requirePermission } from '../auth/caller.ts';
+import type { Caller } from '../auth/caller.ts';
+import type { ConversationMessage, TurnKey } from '../agents/turn-input.ts';
 import type { TurnState } from '../agents/turn-state.ts';
+import { messageIdOf } from '../agents/turn.ts';
 import type { RunRow } from '../engine/journal.ts';
 import { BoxError } from '../errors.ts';
 import type { Sessions } from '../sessions/sessions.ts';
@@ -21,8 +24,8 @@ export interface RunOptions extends ResumeOptions {
 export interface RunRequest {
   agent: string;
   input: RunAgentInput;
-  /** Whom an audit names. */
-  by: string;
+  caller: Caller;
+  key?: TurnKey;
 }
 
 /** A run of the protocol, begun. */
@@ -39,19 +42,25 @@ export interface BegunRun {
 }
 
 /** Starts a turn, or reads on in the one that is under way. Throws before there is a stream. */
-export async function beginRun(options: RunOptions, { agent, input, by }: RunRequest): Promise<BegunRun> {
+export async function beginRun(options: RunOptions, request: RunRequest): Promise<BegunRun> {
+  const { agent, input, key, caller } = request;
   const { agents, sessions } = options;
   const { threadId, resume: entries } = input;
   const open = await agents.findOpenTurn(agent, threadId);
+  // Looked up after the open turn: should that be the one the key began, it is found.
+  const first = key && (await agents.findRepeat(agent, key));
+  if (first) return repeatRun(options, request, first);
   const isResume = entries.length > 0;
+  // A key may decide about the tools of its own threads; a person needs a seat that decides.
+  if (isResume && caller.role !== null) requirePermission(caller, 'hitl:decide');
   if (open && !isResume) throw turnOpen(open);
-  const followed = isResume ? await resumeTurn(options, { entries, open, by }) : undefined;
+  const resumed = isResume ? await resumeTurn(options, { ...request, by: caller.name, entries, open }) : undefined;
   const stored = await sessions.read(sessions.idOf(agent, threadId)).catch((error: unknown) => {
-    followed?.leave();
+    resumed?.turn.leave();
     throw error;
   });
   const state = readClientState(input.state, stored.state);
-  if (followed && open) return { turn: followed, state, openCalls: [], followed: open };
+  if (resumed) return { turn: resumed.turn, state, openCalls: [], followed: resumed.run };
   const view = viewThread(stored.messages, input.messages, { append: isResume });
   const { kept, added, isRestated } = view;
   const all = [...kept, ...added];
@@ -60,7 +69,7 @@ export async function beginRun(options: RunOptions, { agent, input, by }: RunReq
       details: { param: 'messages' },
     });
   const begun: BegunRun = {
-    turn: isAsked(view) ? await startTurn(options, { agent, input, state, view }) : undefined,
+    turn: isAsked(view) ? await startTurn(options, { ...request, state, view }) : undefined,
     state,
     openCalls: listOpenCalls(all),
   };
@@ -76,21 +85,37 @@ function isAsked({ kept, added }: ThreadView): boolean {
   return last !== undefined && last.role !== 'assistant';
 }
 
-interface TurnStart {
-  agent: string;
-  input: RunAgentInput;
+/** The client is told what it was told at first of the thread before the turn, should it lack that. */
+async function repeatRun({ sessions }: RunOptions, { agent, input }: RunRequest, turn: RunningTurn): Promise<BegunRun> {
+  const stored = await sessions.read(sessions.idOf(agent, input.threadId));
+  const state = readClientState(input.state, stored.state);
+  const ofTurn = new Set([...input.messages.map(({ id }) => id), messageIdOf(turn.runId, 1)]);
+  const at = stored.messages.findIndex(({ id }) => ofTurn.has(id));
+  const before = at < 0 ? stored.messages : stored.messages.slice(0, at);
+  const { kept, added, isRestated } = viewThread(before, input.messages);
+  const begun: BegunRun = { turn, state, openCalls: [] };
+  if (isRestated) begun.restated = { messages: [...kept, ...added], state: stored.state };
+  return begun;
+}
+
+interface TurnStart extends RunRequest {
   state: ClientState;
   view: ThreadView;
 }
 
-function startTurn({ agents }: RunOptions, { agent, input, state, view }: TurnStart): Promise<RunningTurn> {
+function startTurn(
+  { agents }: RunOptions,
+  { agent, input, key, state, view, caller }: TurnStart,
+): Promise<RunningTurn> {
   const { added, cutAfter } = view;
   const { threadId, tools, forwardedProps } = input;
   return agents.startTurn({
     agent,
     messages: [...toSystemTexts(input, state).map((content) => ({ role: 'system' as const, content })), ...added],
     tools,
+    askedBy: caller.id,
     session: { name: threadId, kind: 'session', ...(cutAfter === undefined ? {} : { cutAfter }) },
     parameters: typeof forwardedProps === 'object' && forwardedProps !== null ? toModelParameters(forwardedProps) : {},
+    ...(key ? { key } : {}),
   });
 }

@@ -11,6 +11,7 @@ import type { Authorize } from './key.ts';
 import { readChatBody } from './request.ts';
 import { AGUI_DOC } from './route-docs.ts';
 import type { SignThinking } from './thinking-signature.ts';
+import { readTurnKey } from './turn-key.ts';
 
 const RUN: RouteEntry = {
   method: 'POST',
@@ -36,9 +37,13 @@ export function mountAgui(app: H3, options: AguiOptions): void {
 async function answerRun(event: H3Event, options: AguiOptions): Promise<Response> {
   const { signal, headers } = event.req;
   const agent = decodeURIComponent(event.context.params?.name ?? '');
-  const { name: by } = await options.authorize(headers, agent);
-  const input = await parseRunInput(await readChatBody(event.req));
-  const begun = await beginRun(options, { agent, input, by });
+  const caller = await options.authorize(headers, agent);
+  const body = await readChatBody(event.req);
+  const input = await parseRunInput(body);
+  // What the client calls this run is told back to it, and nothing else.
+  const asked = { ...(body as object), runId: undefined, parentRunId: undefined };
+  const key = readTurnKey({ headers, wire: 'agui', caller, asked });
+  const begun = await beginRun(options, { agent, input, caller, ...(key ? { key } : {}) });
   const onGone = leaveWhenGone(begun.turn, signal);
   return answerSse(toFrames(toAguiEvents(options, input, begun)), { onGone });
 }

@@ -20,6 +20,7 @@ import { toModelParameters } from './model-parameters.ts';
 import { readChatBody, requireAgent } from './request.ts';
 import { WIRE_A_DOCS } from './route-docs.ts';
 import { newestOf, readSession } from './session.ts';
+import { readTurnKey } from './turn-key.ts';
 
 const BASE = '/wire-a/v1';
 
@@ -47,13 +48,13 @@ export const WIRE_A_ROUTES: RouteEntry[] = [COMPLETIONS, MODELS, MODEL];
 /** The chat-completions wire: translation only. Its errors are thrown; the app answers them as `WIRE_A_ERRORS` (`chat-completion-error.ts`) says. */
 export function mountWireA(app: H3, { agents, authorize, startedAt }: WireAOptions): void {
   mountRoute(app, MODELS, async (event) => {
-    const names = grantedAgents(await authorize(event.req.headers), agents.names());
+    const names = grantedAgents(await authorize(event.req.headers), await agents.names());
     return answerJson(200, { object: 'list', data: names.map((id) => toModel(id, startedAt)) });
   });
   mountRoute(app, MODEL, async (event) => {
     const id = decodeURIComponent(event.context.params?.id ?? '');
     await authorize(event.req.headers, id);
-    requireAgent(agents, id);
+    await requireAgent(agents, id);
     return answerJson(200, toModel(id, startedAt));
   });
   mountRoute(app, COMPLETIONS, async (event) => {
@@ -80,17 +81,27 @@ interface ChatRequest {
 }
 
 async function complete(event: H3Event, agents: Agents, caller: Caller): Promise<Response> {
-  const { signal } = event.req;
+  const { signal, headers } = event.req;
   const request = checkRequest(await readChatBody(event.req));
   requireGrant(caller, 'agents', request.model);
-  const session = readSession(event.req.headers);
-  const messages = toMessages(request.messages);
+  const session = readSession(headers);
+  const keepsHistory = session?.kind === 'session';
+  const all = toMessages(request.messages, { keepsHistory });
+  const messages = keepsHistory ? newestOf(all) : all;
+  if (messages.length === 0)
+    throw new BoxError('invalid_request', '"messages" holds nothing after the last answer.', {
+      details: { param: 'messages' },
+    });
   const tools = toClientTools(request.tools);
+  const { stream: _stream, stream_options: _options, ...body } = request;
+  const key = readTurnKey({ headers, wire: 'wire-a', caller, asked: [session, body] });
   const asked = {
     agent: request.model,
-    messages: session?.kind === 'session' ? newestOf(messages) : messages,
+    messages,
     tools,
+    askedBy: caller.id,
     ...(session ? { session } : {}),
+    ...(key ? { key } : {}),
     parameters: toModelParameters(request),
   };
   const turn = await startClientTurn(agents, asked, signal);

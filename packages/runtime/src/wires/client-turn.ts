@@ -1,4 +1,5 @@
-import type { Agents, RunningTurn, TurnRequest } from '../agents/agents.ts';
+import type { Agents, RunningTurn } from '../agents/agents.ts';
+import type { TurnRequest } from '../agents/turn-request.ts';
 
 export interface ClientTurn extends RunningTurn {
   /** To call when the client goes away in a way its request does not tell. */

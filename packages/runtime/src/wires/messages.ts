@@ -1,6 +1,7 @@
 import type { H3, H3Event } from 'h3';
 import type { Agents } from '../agents/agents.ts';
 import { requireGrant } from '../auth/caller.ts';
+import type { Caller } from '../auth/caller.ts';
 import { BoxError } from '../errors.ts';
 import { answerJson } from '../http/answer.ts';
 import { mountRoute, requestIdOf } from '../http/app.ts';
@@ -20,6 +21,7 @@ import { readChatBody, requireAgent } from './request.ts';
 import { WIRE_B_DOCS } from './route-docs.ts';
 import { readSession } from './session.ts';
 import type { SignThinking } from './thinking-signature.ts';
+import { readTurnKey } from './turn-key.ts';
 
 const BASE = '/wire-b/v1';
 
@@ -63,20 +65,21 @@ export function mountWireB(app: H3, options: WireBOptions): void {
   const wire = (route: RouteEntry, handler: (event: H3Event) => Promise<Response>) =>
     mountRoute(app, route, async (event) => withRequestId(await handler(event), event));
   wire(MODELS, async (event) => {
-    const names = grantedAgents(await authorize(event.req.headers), agents.names());
+    const names = grantedAgents(await authorize(event.req.headers), await agents.names());
     const models = names.map((name) => toMessageModel(name, startedAt));
     return answerJson(200, toModelPage(models, event.url.searchParams));
   });
   wire(MODEL, async (event) => {
     const id = decodeURIComponent(event.context.params?.id ?? '');
     await authorize(event.req.headers, id);
-    requireAgent(agents, id);
+    await requireAgent(agents, id);
     return answerJson(200, toMessageModel(id, startedAt));
   });
   wire(MESSAGES, (event) => answerTurn(event, options));
   wire(COUNT, async (event) => {
-    const { model, inputTokens } = await readRequest(event, authorize, { keepsHistory: false, needsMaxTokens: false });
-    requireAgent(agents, model);
+    const { request } = await readRequest(event, authorize, { keepsHistory: false, needsMaxTokens: false });
+    const { model, inputTokens } = request;
+    await requireAgent(agents, model);
     return answerJson(200, { input_tokens: inputTokens });
   });
 }
@@ -87,10 +90,12 @@ async function answerTurn(event: H3Event, { agents, authorize, signThinking }: W
   const { headers, signal } = event.req;
   const session = readSession(headers);
   const keepsHistory = session?.kind === 'session';
-  const request = await readRequest(event, authorize, { keepsHistory, needsMaxTokens: true });
+  const { caller, body, request } = await readRequest(event, authorize, { keepsHistory, needsMaxTokens: true });
   const boxTools = readBoxTools(headers, request);
   const { model, messages, tools, parameters, inputTokens } = request;
-  const asked = { agent: model, messages, tools, parameters, ...(session ? { session } : {}) };
+  const key = readTurnKey({ headers, wire: 'wire-b', caller, asked: [session, { ...body, stream: undefined }] });
+  const kept = { ...(session ? { session } : {}), ...(key ? { key } : {}) };
+  const asked = { agent: model, messages, tools, parameters, askedBy: caller.id, ...kept };
   const turn = await startClientTurn(agents, asked, signal);
   const id = `msg_${turn.runId.replaceAll('-', '')}`;
   const view: MessageView = { id, model, boxTools, inputTokens, signThinking };
@@ -103,13 +108,19 @@ async function answerTurn(event: H3Event, { agents, authorize, signThinking }: W
   return error ? answerMessageFailure({ ...error, retryAfter: undefined }, requestId) : answerJson(200, message);
 }
 
-async function readRequest(event: H3Event, authorize: Authorize, options: ReadOptions): Promise<MessagesRequest> {
+interface ReadRequest {
+  caller: Caller;
+  body: object;
+  request: MessagesRequest;
+}
+
+async function readRequest(event: H3Event, authorize: Authorize, options: ReadOptions): Promise<ReadRequest> {
   // Before the body: who may not ask is told so whatever it sends.
   const caller = await authorize(event.req.headers);
   const body = await readChatBody(event.req);
   const request = toMessagesRequest(body, options);
   requireGrant(caller, 'agents', request.model);
-  return request;
+  return { caller, body: body as object, request };
 }
 
 /** A client that brought tools would try to run what it is shown as `tool_use`; the blocks of MCP no client runs. */

@@ -1,6 +1,8 @@
-/** The members of a request that are handed to the provider; those of the wire itself and unknown ones are not. */
+/** The members of a request that are handed to the provider; those of the wire itself and unknown ones are not. Null is as good as left out. */
 export function toModelParameters(request: object): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(request).filter(([key]) => MODEL_PARAMETERS.includes(key)));
+  return Object.fromEntries(
+    Object.entries(request).filter(([key, value]) => value !== null && MODEL_PARAMETERS.includes(key)),
+  );
 }
 
 // --- internal ---
@@ -21,6 +23,8 @@ const MODEL_PARAMETERS = [
   'logprobs',
   'top_logprobs',
   'response_format',
+  'tool_choice',
+  'parallel_tool_calls',
   'service_tier',
   'reasoning_effort',
   'reasoning',

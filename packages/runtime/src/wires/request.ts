@@ -10,8 +10,7 @@ export function readChatBody(request: Request): Promise<unknown> {
   return readJson(request, { limit: BODY_LIMIT, refuseProtoKeys: false });
 }
 
-/** Throws `agent_not_found` with the names there are. */
-export function requireAgent(agents: Pick<Agents, 'names'>, name: string): void {
-  const names = agents.names();
-  if (!names.includes(name)) throw agentNotFound(name, names);
+/** Throws `agent_not_found` with the names that are offered. */
+export async function requireAgent(agents: Pick<Agents, 'has' | 'names'>, name: string): Promise<void> {
+  if (!agents.has(name)) throw agentNotFound(name, await agents.names());
 }

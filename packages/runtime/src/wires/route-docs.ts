@@ -17,7 +17,12 @@ const TURN_ERRORS: readonly ErrorCode[] = [
   'agent_runtime_not_armed',
   'shutting_down',
 ];
-const SESSION_HEADERS = {
+const KEY_HEADER = {
+  'idempotency-key':
+    'The same key and body answer with the turn they began for 24 hours; nothing is asked or run again',
+};
+const TURN_HEADERS = {
+  ...KEY_HEADER,
   'x-svc-session': 'Any stable text: the box keeps the conversation, and the client sends only what is new',
   'x-svc-conversation': 'Groups turns into one session without keeping state: the client sends all messages',
 };
@@ -27,6 +32,7 @@ const Chat = {
   messages: z.array(Message).min(1),
   stream: z.boolean().optional().describe('Answer as server-sent events'),
   tools: z.array(z.unknown()).optional().describe('Tools the client runs itself'),
+  tool_choice: z.unknown().optional().describe('Holds for the first call of the model'),
 };
 const Model = z.looseObject({ id: z.string() });
 const Models = z.looseObject({ data: z.array(Model) });
@@ -38,7 +44,7 @@ export const WIRE_A_DOCS = {
     ...wireA,
     id: 'completions.create',
     errors: TURN_ERRORS,
-    headers: SESSION_HEADERS,
+    headers: TURN_HEADERS,
     body: z.looseObject(Chat),
     answers: {
       200: {
@@ -76,7 +82,7 @@ export const WIRE_B_DOCS = {
     id: 'messages.create',
     errors: [...TURN_ERRORS, 'thread_unsupported_request'],
     headers: {
-      ...SESSION_HEADERS,
+      ...TURN_HEADERS,
       'x-svc-box-tools': '`mcp` shows the calls of the box to a client that brought tools, as blocks it does not run',
     },
     body: z.looseObject({ ...Chat, max_tokens: z.int() }),
@@ -130,6 +136,7 @@ export const AGUI_DOC: RouteDoc = {
   tag: 'agui',
   security: 'key',
   errors: TURN_ERRORS,
+  headers: KEY_HEADER,
   body: RunAgentInput,
   answers: { 200: { description: 'The events of the run', content: { 'text/event-stream': undefined } } },
 };

@@ -1,0 +1,59 @@
+import type { Catalog } from '../catalog/catalog.ts';
+import type { Log } from '../log.ts';
+import { parseWith } from '../schema/schema.ts';
+import type { Issue } from '../schema/schema.ts';
+import { withInterrupt } from './builtin/builtins.ts';
+import type { DeepAgentDefinition } from './definition.ts';
+import { createMcpServers } from './mcp/servers.ts';
+import { toTaskTool } from './subagents.ts';
+import { toBoxTools } from './toolset.ts';
+import type { BoxTool } from './toolset.ts';
+
+/** The tools of the box that an agent has. */
+export interface AgentTools {
+  /** With those that others have a say in: agents that may be edited, servers that may be down, of which `notes` speak. */
+  list(agent: DeepAgentDefinition): Promise<{ tools: BoxTool[]; notes: string[] }>;
+  /** What is wrong with arguments for a tool. A tool that is gone has nothing to say. */
+  checkArguments(agent: DeepAgentDefinition | undefined, tool: string, args: unknown): Promise<Issue[]>;
+  /** Lets go of the servers. */
+  close(): Promise<void>;
+}
+
+export function createAgentTools({ catalog, log }: { catalog: Catalog; log: Log }): AgentTools {
+  const servers = createMcpServers(log);
+  // By definition, so that an agent that was edited is read again.
+  const tools = new WeakMap<DeepAgentDefinition, Promise<BoxTool[]>>();
+  const readTools = (agent: DeepAgentDefinition): Promise<BoxTool[]> => {
+    const known = tools.get(agent) ?? toBoxTools(agent);
+    tools.set(agent, known);
+    return known;
+  };
+
+  return {
+    async list(agent) {
+      const own = await readTools(agent);
+      const task = await toTaskTool(agent, (name) => catalog.findAgent(name)?.definition?.agent.description);
+      const offered = task ? [...own, withInterrupt(task, agent)] : own;
+      if (!agent.mcpServers) return { tools: offered, notes: [] };
+      const { tools: remote, notes } = await servers.list(
+        agent.mcpServers,
+        offered.map(({ model }) => model.name),
+      );
+      return { tools: [...offered, ...remote.map((tool) => withInterrupt(tool, agent))], notes };
+    },
+    async checkArguments(agent, tool, args) {
+      const found = agent && (await readTools(agent)).find(({ model }) => model.name === tool);
+      if (found?.kind !== 'tool' || !found.inputSchema) return [];
+      const parsed = await parseWith(found.inputSchema, args).catch((error: unknown) => toIssue(error));
+      return parsed.ok ? [] : parsed.issues;
+    },
+    close: () => servers.close(),
+  };
+}
+
+// --- internal ---
+
+/** A check that broke off has refused. */
+function toIssue(error: unknown): { ok: false; issues: Issue[] } {
+  return { ok: false, issues: [{ path: [], message: error instanceof Error ? error.message : String(error) }] };
+}

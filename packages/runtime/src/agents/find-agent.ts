@@ -1,0 +1,90 @@
+import type { AgentDefinition, Catalog } from '../catalog/catalog.ts';
+import type { CatalogOverrides } from '../catalog/overrides.ts';
+import { BoxError } from '../errors.ts';
+import { agentNotFound } from './agent-errors.ts';
+import type { DeepAgentDefinition } from './definition.ts';
+import { splitName } from './subagents.ts';
+
+/** Agents by the name of a run: a sub-agent has its parent's name before its own. */
+export interface AgentFinder {
+  /** Throws when the agent cannot answer. */
+  get(runName: string): AgentDefinition;
+  /** Undefined: it is gone, or does not load. */
+  find(runName: string): DeepAgentDefinition | undefined;
+  /** Throws when the agent cannot answer, and where no model is selected. */
+  modelOf(runName: string): Promise<string>;
+}
+
+export interface AgentFinderOptions {
+  catalog: Catalog;
+  isArmed(): boolean;
+  defaultModel(): Promise<string | undefined> | string | undefined;
+  overrides?: Pick<CatalogOverrides, 'find'> | undefined;
+}
+
+export function createAgentFinder(options: AgentFinderOptions): AgentFinder {
+  return {
+    get: (runName) => getAgent(options, runName),
+    find(runName) {
+      const { agent, subagent } = splitName(runName);
+      const definition = options.catalog.findAgent(agent)?.definition;
+      return subagent === undefined ? definition?.agent : definition?.subagents.get(subagent);
+    },
+    async modelOf(name) {
+      const { model: declared } = getAgent(options, name).agent;
+      const chosen = namesOwnModel(options, name) ? null : await findChosenModel(options, name);
+      const model = chosen ?? declared ?? (await options.defaultModel());
+      if (model) return model;
+      throw new BoxError(
+        'model_not_selected',
+        `No model is selected for agent "${name}". Set "model" in defineDeepAgent, or a default in svc.config.ts.`,
+      );
+    },
+  };
+}
+
+// --- internal ---
+
+/** Of a sub-agent: whether it has another model than its parent by its own words. */
+function namesOwnModel({ catalog }: AgentFinderOptions, runName: string): boolean {
+  const { agent, subagent } = splitName(runName);
+  const declared = catalog.findAgent(agent)?.definition?.agent.subagents ?? [];
+  return declared.some((one) => typeof one !== 'string' && one.name === subagent && one.model !== undefined);
+}
+
+async function findChosenModel({ overrides }: AgentFinderOptions, runName: string): Promise<string | null> {
+  const { agent } = splitName(runName);
+  return (await overrides?.find('agent', agent))?.model ?? null;
+}
+
+function getAgent(options: AgentFinderOptions, runName: string): AgentDefinition {
+  const { agent: name, subagent } = splitName(runName);
+  const found = getOwnAgent(options, name);
+  if (subagent === undefined) return found;
+  const agent = found.subagents.get(subagent);
+  if (agent) return { ...found, agent };
+  throw new BoxError('agent_not_found', `Agent "${name}" has no sub-agent "${subagent}" any more.`);
+}
+
+function getOwnAgent({ catalog, isArmed }: AgentFinderOptions, name: string): AgentDefinition {
+  if (!isArmed())
+    throw new BoxError(
+      'agent_runtime_not_armed',
+      'Agents are held back until a model provider is set. Set MODEL_PROVIDER_BASE_URL, or send PUT /api/model-provider.',
+    );
+  const found = catalog.findAgent(name);
+  if (!found)
+    throw agentNotFound(
+      name,
+      catalog.agents().map(({ entry }) => entry.name),
+    );
+  if (found.definition) return found.definition;
+  const { problem } = found;
+  throw new BoxError(
+    'agent_load_failed',
+    `Agent "${name}" does not load. ${problem?.file}:${problem?.line}: ${problem?.message}`,
+    {
+      details: { problem },
+    },
+  );
+}

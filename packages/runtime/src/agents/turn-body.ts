@@ -1,0 +1,93 @@
+import type { Body } from '../engine/execution.ts';
+import type { JournalRecord, RunRow } from '../engine/journal.ts';
+import type { Sessions } from '../sessions/sessions.ts';
+import { clientGone } from './agent-errors.ts';
+import type { AgentTools } from './agent-tools.ts';
+import type { DeepAgentDefinition } from './definition.ts';
+import type { AgentFinder } from './find-agent.ts';
+import type { LiveTurns } from './live-turns.ts';
+import type { CallModel } from './model.ts';
+import { outputRuleOf } from './output.ts';
+import { createToolset } from './toolset.ts';
+import type { ConversationMessage, ConversationSummary, TurnInput } from './turn-input.ts';
+import { NO_STATE } from './turn-state.ts';
+import { runTurn } from './turn.ts';
+import type { TurnAdded } from './turn.ts';
+
+export type TurnRun = Pick<RunRow, 'runId' | 'name' | 'sessionId' | 'parentRunId'>;
+
+/** The code of the run of a turn. Throws when its agent cannot answer. */
+export type ToTurnBody = (run: TurnRun, input: TurnInput, told: Told) => Promise<Body>;
+
+/** The published instructions of the turn. Undefined: there are none. */
+export type Told = () => Promise<string | undefined>;
+
+export interface TurnBodyOptions {
+  finder: AgentFinder;
+  tools: AgentTools;
+  sessions: Sessions;
+  live: LiveTurns;
+  callModel: CallModel;
+}
+
+export function createTurnBody({ finder, tools, sessions, live, callModel }: TurnBodyOptions): ToTurnBody {
+  return async (run, input, told) => {
+    const { agent, codeHash } = finder.get(run.name);
+    const { tools: own, notes } = await tools.list(agent);
+    const toolset = createToolset(own, input.tools);
+    const { runId, sessionId } = run;
+    const { session } = input;
+    const output = await outputRuleOf(agent, input);
+    let published: string | undefined;
+    let history: ConversationMessage[] = [];
+    let state = NO_STATE;
+    let summary: ConversationSummary | undefined;
+    const save = async (id: string, added: TurnAdded): Promise<void> =>
+      sessions.add({
+        sessionId: id,
+        runId,
+        ...added,
+        ...(session ? { cutAfter: session.cutAfter } : { messages: [], state: NO_STATE }),
+      });
+    return {
+      codeHash,
+      durability: 'synced',
+      // The session is this turn's until it ends, so what is read here is what was there when it began.
+      async prepare() {
+        published = await told();
+        if (session && sessionId !== null)
+          ({ messages: history, state, summary } = await sessions.read(sessionId, session.cutAfter, runId));
+      },
+      run: async () =>
+        runTurn({
+          agent,
+          input,
+          instructions: [published ?? (await instructionsOf(agent)), ...notes].filter(Boolean).join('\n\n'),
+          history,
+          summary,
+          state,
+          toolset,
+          callModel,
+          emit: live.emitterOf(runId),
+          ...(output ? { output } : {}),
+          ...(sessionId === null ? {} : { save: (added) => save(sessionId, added) }),
+        }),
+      // Whoever waited for a stateless turn went with the process, unless that is another run, or asks again under its
+      // key. One that waits for a person has told its client so.
+      ...(session || input.isKeyed || run.parentRunId !== null
+        ? {}
+        : { whenFound: (records) => (records.some(isPause) || live.isRead(runId) ? undefined : clientGone()) }),
+    };
+  };
+}
+
+// --- internal ---
+
+async function instructionsOf(agent: DeepAgentDefinition): Promise<string | undefined> {
+  if (typeof agent.instructions !== 'function') return agent.instructions;
+  return agent.instructions({ agent: agent.name, now: new Date() });
+}
+
+function isPause({ kind }: JournalRecord): boolean {
+  return kind === 'hook';
+}

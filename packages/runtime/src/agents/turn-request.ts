@@ -1,0 +1,53 @@
+import type { SessionKind } from '../sessions/sessions.ts';
+import type { ChatMessage } from './messages.ts';
+import type { ClientTool, ConversationMessage, TurnInput, TurnKey } from './turn-input.ts';
+
+/** What a wire asks for. */
+export interface TurnRequest {
+  agent: string;
+  /** The conversation, or what is new of it where the box keeps it. Messages without an id get one. */
+  messages: (ChatMessage & { id?: string })[];
+  parameters: Record<string, unknown>;
+  /** Tools the client runs itself. */
+  tools?: ClientTool[];
+  /** `name`: what the client calls it. */
+  session?: { name: string; kind: SessionKind; cutAfter?: string | null };
+  outputSchema?: Record<string, unknown>;
+  /** The id of the caller: the copilot's turns are for nobody else to see. */
+  askedBy?: string;
+  /** The same key answers with the turn it began: nothing is asked or run again. */
+  key?: TurnKey;
+}
+
+/** What the run of the turn records as its input. */
+export function toTurnInput(runId: string, request: TurnRequest, model: string): TurnInput {
+  const { session, tools = [], parameters, outputSchema, key } = request;
+  const isSystem = ({ role }: ChatMessage) => role === 'system' || role === 'developer';
+  const short = runId.replaceAll('-', '');
+  return {
+    model,
+    system: request.messages.filter(isSystem).map(({ content }) => textOf(content)),
+    messages: request.messages
+      .filter((message) => !isSystem(message))
+      .map((message, index): ConversationMessage => ({ ...message, id: message.id ?? `in_${short}_${index + 1}` })),
+    tools,
+    parameters,
+    ...(session?.kind === 'session'
+      ? { session: { id: session.name, ...(session.cutAfter === undefined ? {} : { cutAfter: session.cutAfter }) } }
+      : {}),
+    ...(outputSchema ? { outputSchema } : {}),
+    ...(key ? { isKeyed: true } : {}),
+  };
+}
+
+// --- internal ---
+
+/** The text of a message, whose content may be a list of parts. */
+function textOf(content: unknown): string {
+  if (typeof content === 'string') return content;
+  if (!Array.isArray(content)) return '';
+  return content
+    .map((part: unknown) => (part as { text?: unknown } | null)?.text)
+    .filter((text) => typeof text === 'string')
+    .join('\n');
+}

@@ -1,0 +1,18 @@
+import type { TurnKey } from '../agents/turn-input.ts';
+import type { Caller } from '../auth/caller.ts';
+import { digestOf } from '../engine/serialize.ts';
+import { readIdempotencyKey } from '../operations/inputs.ts';
+
+export interface KeyedRequest {
+  headers: Headers;
+  wire: string;
+  caller: Pick<Caller, 'id'>;
+  /** All that makes the request another one, as JSON has it. How it is answered does not. */
+  asked: unknown;
+}
+
+/** The key under which a client may ask for the turn again. Undefined: it sends none. */
+export function readTurnKey({ headers, wire, caller, asked }: KeyedRequest): TurnKey | undefined {
+  const key = readIdempotencyKey(headers);
+  return key === undefined ? undefined : { key, scope: [wire, caller.id], digest: digestOf(JSON.stringify(asked)) };
+}
