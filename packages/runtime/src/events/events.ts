@@ -1,4 +1,7 @@
 import { randomBytes } from 'node:crypto';
+import type { Caller } from '../auth/caller.ts';
+import { hiddenFrom } from '../auth/visibility.ts';
+import type { Hidden } from '../auth/visibility.ts';
 import type { Lifecycle, LifecycleEvent } from '../engine/lifecycle.ts';
 import type { Frames } from '../http/sse.ts';
 import type { StreamLimits } from '../http/stream-limits.ts';
@@ -9,13 +12,15 @@ import { createReader } from './reader.ts';
 import type { Reader } from './reader.ts';
 
 /** What is told besides the lifecycle of runs. */
-export type BoxEvent = LifecycleEvent | { type: 'session.updated' | 'session.deleted'; sessionId: string };
+export type BoxEvent =
+  | LifecycleEvent
+  | { type: 'session.updated' | 'session.deleted'; sessionId: string; askedBy?: string | undefined };
 
 /** The one stream of all that happens. */
 export interface Events extends Lifecycle {
   tell(event: BoxEvent): void;
   /** Reads from now on, or after the event with that id. Throws `too_many_streams`. */
-  open(callerId: string, lastEventId: string | undefined, signal: AbortSignal): Frames;
+  open(caller: Caller, lastEventId: string | undefined, signal: AbortSignal): Frames;
   close(): Promise<void>;
 }
 
@@ -35,8 +40,8 @@ export interface EventsOptions {
  * clients that come back; once nobody has listened for a while they are forgotten, and ids begin anew.
  */
 export function createEvents({ limits, owner, kv, maxBytes = MAX_BYTES, lingerMs = LINGER_MS }: EventsOptions): Events {
-  const readers = new Set<Reader>();
-  let ring: string[] = [];
+  const readers = new Map<Reader, Hidden>();
+  let ring: Kept[] = [];
   let epoch = newEpoch();
   /** The number of the newest event. */
   let last = 0;
@@ -46,15 +51,16 @@ export function createEvents({ limits, owner, kv, maxBytes = MAX_BYTES, lingerMs
   let closed = false;
 
   const update = (): void => void (isHeard = isListening || (fanOut?.isHeard ?? false));
-  const deliver = ([type, data]: Told): void => {
+  const deliver = ([type, data, askedBy]: Told): void => {
     if (!isListening) return;
     last += 1;
     const frame = `id: ${epoch}-${last}\nevent: ${type}\ndata: ${data}\n\n`;
-    ring.push(frame);
+    const kept: Kept = { frame, askedBy };
+    ring.push(kept);
     if (ring.length > 2 * RING) ring = ring.slice(-RING);
-    for (const reader of readers) reader.push(frame);
+    for (const [reader, hidden] of readers) if (isShown(kept, hidden)) reader.push(frame);
   };
-  const fanOut = kv && createFanOut({ kv, owner, onTold: deliver, onHeard: update });
+  const fanOut = kv && createFanOut({ kv, owner, topic: 'events', onTold: deliver, onHeard: update });
   const listen = (value: boolean): void => {
     isListening = value;
     update();
@@ -71,7 +77,7 @@ export function createEvents({ limits, owner, kv, maxBytes = MAX_BYTES, lingerMs
     linger.unref();
   };
   /** What a client that comes back has missed; undefined: that is not known any more. */
-  const missedSince = (id: string): string[] | undefined => {
+  const missedSince = (id: string): Kept[] | undefined => {
     const [, itsEpoch, n = ''] = /^([\da-f]{8})-(\d{1,15})$/.exec(id) ?? [];
     const missed = last - Number(n);
     if (itsEpoch !== epoch || missed < 0 || missed > ring.length) return undefined;
@@ -84,19 +90,23 @@ export function createEvents({ limits, owner, kv, maxBytes = MAX_BYTES, lingerMs
     },
     tell({ type, ...facts }) {
       if (!isHeard) return;
-      const told: Told = [type, JSON.stringify({ ...facts, at: new Date().toISOString() })];
+      const data = JSON.stringify({ ...facts, at: new Date().toISOString() });
+      const askedBy = 'askedBy' in facts ? facts.askedBy : undefined;
+      const told: Told = askedBy === undefined ? [type, data] : [type, data, askedBy];
       deliver(told);
       if (fanOut?.isHeard) fanOut.send(told);
     },
-    open(callerId, lastEventId, signal) {
-      const release = limits.enter(callerId);
+    open(caller, lastEventId, signal) {
+      const hidden = hiddenFrom(caller);
+      const release = limits.enter(caller);
       clearTimeout(linger);
       if (!isListening) listen(true);
       const missed = lastEventId === undefined ? [] : missedSince(lastEventId);
       const now = `${epoch}-${last}`;
       // An id without data is no event, but it is where a client comes back to.
-      const first = missed
-        ? [RECONNECT, ...(missed.length > 0 ? missed : [`id: ${now}\n\n`])]
+      const shown = missed?.filter((kept) => isShown(kept, hidden)).map(({ frame }) => frame);
+      const first = shown
+        ? [RECONNECT, ...(shown.length > 0 ? shown : [`id: ${now}\n\n`])]
         : [RECONNECT, `id: ${now}\nevent: reset\ndata: {}\n\n`];
       const onEnd = () => {
         signal.removeEventListener('abort', onGone);
@@ -105,7 +115,7 @@ export function createEvents({ limits, owner, kv, maxBytes = MAX_BYTES, lingerMs
       };
       const reader = createReader({ first, maxBytes, onEnd });
       const onGone = () => reader.end();
-      readers.add(reader);
+      readers.set(reader, hidden);
       if (signal.aborted || closed) reader.end(RETRY_HINT);
       else signal.addEventListener('abort', onGone, { once: true });
       return reader.frames;
@@ -113,7 +123,7 @@ export function createEvents({ limits, owner, kv, maxBytes = MAX_BYTES, lingerMs
     async close() {
       closed = true;
       clearTimeout(linger);
-      for (const reader of readers) reader.end(RETRY_HINT);
+      for (const reader of readers.keys()) reader.end(RETRY_HINT);
       isListening = false;
       isHeard = false;
       await fanOut?.close();
@@ -122,6 +132,16 @@ export function createEvents({ limits, owner, kv, maxBytes = MAX_BYTES, lingerMs
 }
 
 // --- internal ---
+
+/** An event as clients get it. */
+interface Kept {
+  frame: string;
+  askedBy: string | undefined;
+}
+
+function isShown({ askedBy }: Kept, hidden: Hidden): boolean {
+  return hidden === undefined || askedBy === undefined || askedBy === hidden.unless;
+}
 
 /** Events a client that comes back may have missed. */
 const RING = 4_096;

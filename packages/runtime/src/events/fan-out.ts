@@ -1,7 +1,7 @@
 import type { KeyValueStore } from '../stores/kv.ts';
 
-/** An event on its way: its name, and its data as JSON text. */
-export type Told = [type: string, data: string];
+/** An event on its way: its name, its data as JSON text, and the one caller it may be told to besides those who see all. */
+export type Told = [type: string, data: string, askedBy?: string];
 
 /** What replicas tell each other of events: only while a client of another one listens. */
 export interface FanOut {
@@ -16,11 +16,13 @@ export interface FanOut {
 export interface FanOutOptions {
   kv: KeyValueStore;
   owner: string;
+  /** What is told, among all that replicas tell each other. */
+  topic: string;
   onTold(told: Told): void;
   onHeard(): void;
 }
 
-export function createFanOut({ kv, owner, onTold, onHeard }: FanOutOptions): FanOut {
+export function createFanOut({ kv, owner, topic, onTold, onHeard }: FanOutOptions): FanOut {
   const pending: Told[] = [];
   let sending: Promise<void> | undefined;
   let heardTimer: ReturnType<typeof setTimeout> | undefined;
@@ -29,7 +31,7 @@ export function createFanOut({ kv, owner, onTold, onHeard }: FanOutOptions): Fan
   let closed = false;
 
   // Lost is lost: a client that must know looks at the lists.
-  const publish = (message: Message): Promise<void> => kv.publish(TOPIC, JSON.stringify(message)).catch(() => {});
+  const publish = (message: Message): Promise<void> => kv.publish(topic, JSON.stringify(message)).catch(() => {});
   const flush = async (): Promise<void> => {
     // What one turn of the event loop tells shares a message.
     await new Promise((resolve) => setImmediate(resolve));
@@ -47,7 +49,7 @@ export function createFanOut({ kv, owner, onTold, onHeard }: FanOutOptions): Fan
     isHeard = true;
     onHeard();
   };
-  const subscribed = kv.subscribe(TOPIC, (text) => {
+  const subscribed = kv.subscribe(topic, (text) => {
     const message = parse(text);
     if (closed || !message || message.from === owner) return;
     if (message.told) for (const told of message.told) onTold(told);
@@ -83,7 +85,6 @@ export function createFanOut({ kv, owner, onTold, onHeard }: FanOutOptions): Fan
 
 // --- internal ---
 
-const TOPIC = 'events';
 const BEAT_MS = 5_000;
 /** Three beats: one may be lost. */
 const HEARD_MS = 15_000;

@@ -16,5 +16,5 @@ export const streamEvents = operation({
     lastEventId: z.string().optional().describe('Goes on after this event; as a header, or in the query'),
   }),
   output: z.unknown(),
-  handle: ({ events }, { lastEventId }, { caller, signal }) => events.open(caller.id, lastEventId, signal),
+  handle: ({ events }, { lastEventId }, { caller, signal }) => events.open(caller, lastEventId, signal),
 });

@@ -2,6 +2,7 @@ import type { Journal, RunFilter } from '../engine/journal.ts';
 import { isStoreDown } from '../engine/persist.ts';
 import { BoxError } from '../errors.ts';
 import type { Log } from '../log.ts';
+import type { Logs } from '../logs/logs.ts';
 import type { SessionHistory } from '../sessions/history.ts';
 
 /** How long what is over is kept, in days. Absent: for ever. */
@@ -10,6 +11,8 @@ export interface RetentionOptions {
   sessionDays?: number;
   /** Runs that ended so long ago go. The messages of a session stay. */
   runDays?: number;
+  /** Log records that are so old go. Default: 14. */
+  logDays?: number;
 }
 
 /** Deletes what is older than the workspace wants to keep. */
@@ -22,7 +25,12 @@ export interface Retention {
 export interface RetentionSources {
   settings(): RetentionOptions;
   sessions: Pick<SessionHistory, 'listIdle' | 'remove'>;
-  journal: Pick<Journal, 'listRuns' | 'deleteRun' | 'now'>;
+  journal: Pick<Journal, 'listRuns' | 'now'>;
+  deleteRun(runId: string): Promise<boolean>;
+  /** Undefined: none are kept. */
+  logs?: Pick<Logs, 'deleteOlder'> | undefined;
+  /** What the operator wants, rather than what the settings say. */
+  logDays?(): Promise<number | undefined> | number | undefined;
   log: Log;
   /** Milliseconds between two looks that find nothing left to do. Default: an hour. */
   everyMs?: number;
@@ -35,8 +43,9 @@ export function createRetention(sources: RetentionSources): Retention {
   let closed = false;
 
   const look = async (): Promise<void> => {
-    const { sessionDays, runDays } = settings();
+    const { sessionDays, runDays, logDays = LOG_DAYS } = settings();
     const found = [
+      await removeLogs(sources, (await sources.logDays?.()) ?? logDays),
       sessionDays === undefined ? 0 : await removeSessions(sources, sessionDays),
       runDays === undefined ? 0 : await removeRuns(sources, runDays),
     ];
@@ -72,6 +81,8 @@ export function checkRetention(options: RetentionOptions = {}): void {
 const EVERY_MS = 60 * 60 * 1000;
 const RETRY_MS = 60_000;
 const BATCH = 100;
+const LOG_DAYS = 14;
+const LOG_BATCH = 5_000;
 const DAY_MS = 24 * 60 * 60 * 1000;
 const FINAL = ['completed', 'failed', 'cancelled'] as const;
 
@@ -90,12 +101,18 @@ function isKept(error: unknown): false {
   throw error;
 }
 
-async function removeRuns({ journal }: RetentionSources, days: number): Promise<number> {
+/** As many batches of log records as make a batch of the others. */
+async function removeLogs({ logs }: RetentionSources, days: number): Promise<number> {
+  const removed = (await logs?.deleteOlder(days, LOG_BATCH)) ?? 0;
+  return removed < LOG_BATCH ? 0 : BATCH;
+}
+
+async function removeRuns({ journal, deleteRun }: RetentionSources, days: number): Promise<number> {
   const before = (await journal.now()) - days * DAY_MS;
   const old = async (filter: RunFilter): Promise<number> => {
     const runs = await journal.listRuns({ ...filter, to: before }, { limit: BATCH });
     const over = runs.filter(({ endedAt }) => endedAt !== null && endedAt < before);
-    for (const { runId } of over) await journal.deleteRun(runId);
+    for (const { runId } of over) await deleteRun(runId);
     return over.length;
   };
   const counts = [];

@@ -1,0 +1,97 @@
+import { ASKED_BY, askedByOf } from '../engine/attributes.ts';
+import type { JournalRecord, RunRow, RunStatus } from '../engine/journal.ts';
+import { nameOfStep } from '../engine/lifecycle.ts';
+import type { Observer } from '../engine/observer.ts';
+import type { LogLevel, LogRecord } from '../log.ts';
+import type { Mask } from '../mask.ts';
+import { redact } from '../redact.ts';
+import { toRunError } from '../runs/run-error.ts';
+
+/** Names of what happens to a run, in `fields.event` of its records. */
+export const RUN_ENDS = ['run.completed', 'run.failed', 'run.cancelled'] as const;
+
+/** Logs what happens to runs: that they begin and end, and which attempts of steps fail. A step that succeeds costs a look. */
+export function createRunLog(write: (record: LogRecord) => void, mask: Mask): Observer {
+  const tell = ({ run, at, level, message, ...rest }: Told): void => {
+    const record = { time: new Date(at).toISOString(), level, message, ...factsOf(run), ...rest };
+    write(redact(record, mask) as LogRecord);
+  };
+  return {
+    created() {},
+    started(run) {
+      const { kind, trigger, parentRunId, createdAt, startedAt } = run;
+      const event = 'run.started';
+      tell({
+        run,
+        at: startedAt ?? createdAt,
+        level: 'info',
+        message: 'The run has started.',
+        event,
+        kind,
+        trigger,
+        parentRunId,
+      });
+    },
+    appended(run, records) {
+      for (const record of records)
+        if (record.event === 'retry' || record.event === 'failed') tell(toFailure(run, record));
+    },
+    ended(run) {
+      const { status, startedAt, createdAt, endedAt } = run;
+      const end = ENDS[status];
+      if (!end) return;
+      const at = endedAt ?? createdAt;
+      const durationMs = at - (startedAt ?? createdAt);
+      tell({ run, at, ...end, event: `run.${status}`, durationMs, ...errorOf(run.error) });
+    },
+  };
+}
+
+/** What records say of their run, and who alone may see them, if it is not for everybody. */
+export function factsOf(run: RunRow): Record<string, string> {
+  const { runId, sessionId, name } = run;
+  const askedBy = askedByOf(run);
+  return {
+    runId,
+    name,
+    ...(sessionId === null ? {} : { sessionId }),
+    ...(askedBy === undefined ? {} : { [ASKED_BY]: askedBy }),
+  };
+}
+
+// --- internal ---
+
+interface Told extends Record<string, unknown> {
+  run: RunRow;
+  at: number;
+  level: LogLevel;
+  message: string;
+}
+
+const ENDS: Partial<Record<RunStatus, { level: LogLevel; message: string }>> = {
+  completed: { level: 'info', message: 'The run has completed.' },
+  failed: { level: 'error', message: 'The run has failed.' },
+  cancelled: { level: 'info', message: 'The run was cancelled.' },
+};
+
+function toFailure(run: RunRow, record: JournalRecord): Told {
+  const { event, attempt, at, error, call } = record;
+  const again = event === 'retry';
+  const message = again ? 'The step failed and will be tried again.' : 'The step failed.';
+  const facts = {
+    event: again ? 'step.retrying' : 'step.failed',
+    step: nameOfStep(record),
+    stepId: String(call),
+    attempt,
+  };
+  return { run, at, level: 'warn', message, ...facts, ...errorOf(error) };
+}
+
+function errorOf(text: string | null): { error?: unknown } {
+  if (text === null) return {};
+  try {
+    return { error: toRunError(text) };
+  } catch {
+    return { error: 'The error could not be read.' };
+  }
+}
