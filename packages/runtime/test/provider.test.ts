@@ -1,7 +1,10 @@
-import { describe, expect, test } from 'vitest';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { defineDeepAgent } from '../src/agents/definition.ts';
 import { checkEgress } from '../src/provider/egress.ts';
-import { json, runWorkflow, setupBoxes, startProvider, toProgram } from './_setup.ts';
+import { createPinnedFetch } from '../src/provider/pinned-fetch.ts';
+import { json, runWorkflow, setupBoxes, startProvider, toProgram, until } from './_setup.ts';
 import type { TestBox, TestBoxOptions } from './_setup.ts';
 
 const boxes = setupBoxes();
@@ -58,6 +61,7 @@ describe('a closed gate', () => {
       // The first look is still under way when the provider is stored.
       read: () => (++reads === 2 ? new Promise<undefined>((resolve) => (look = resolve)) : Promise.resolve(stored)),
       write: async () => void (stored = value),
+      remove: async () => {},
     };
     const egress = { allowLoopback: true, allowed: [] };
     const box = await open({ options: { provider: { environment: undefined, store, egress } } });
@@ -140,6 +144,7 @@ describe('the model provider', () => {
         return { baseUrl: boxes.model.url };
       },
       write: async () => {},
+      remove: async () => {},
     };
     const egress = { allowLoopback: true, allowed: [] };
     const box = await open({ options: { provider: { environment: undefined, store, egress } } });
@@ -209,6 +214,19 @@ describe('an address given over the API', () => {
     allowed: ['10.0.0.7', 'fd12::1', '169.254.169.254', '127.0.0.1', 'localhost'],
   };
   const NONE = { allowLoopback: false, allowed: [] };
+  const GATEWAYS = {
+    allowLoopback: true,
+    allowed: [
+      '64:ff9b::a00:7',
+      '::ffff:a9fe:a9fe',
+      '::a9fe:a9fe',
+      '::ffff:0:a9fe:a9fe',
+      '64:ff9b::a9fe:a9fe',
+      '64:ff9b:1::a9fe:a9fe',
+      '64:ff9b:1:a9fe:a9:fe00::',
+      '2002:a9fe:a9fe::1',
+    ],
+  };
   test.each([
     ['loopback in dev', 'http://127.0.0.1:9101/v1', LOCAL, true],
     ['loopback by name in dev', 'http://localhost:9101/v1', LOCAL, true],
@@ -221,6 +239,18 @@ describe('an address given over the API', () => {
     ['a private address that is listed, of the other family', 'http://[fd12::1]/v1', LISTED, true],
     ['a private address beside a listed one', 'http://10.0.0.8/v1', LISTED, false],
     ['a link-local address that is listed', 'http://169.254.169.254/v1', LISTED, false],
+    ['an IPv4-compatible address', 'http://[::7f00:1]/v1', LOCAL, false],
+    ['an address of SIIT', 'http://[::ffff:0:a00:7]/v1', LISTED, false],
+    ['a relay of 6to4', 'http://192.88.99.1/v1', NONE, false],
+    ['a way to a listed address that is listed itself', 'http://[64:ff9b::a00:7]/v1', GATEWAYS, true],
+    ['link-local, mapped', 'http://[::ffff:a9fe:a9fe]/v1', GATEWAYS, false],
+    ['link-local, compatible', 'http://[::a9fe:a9fe]/v1', GATEWAYS, false],
+    ['link-local through SIIT', 'http://[::ffff:0:a9fe:a9fe]/v1', GATEWAYS, false],
+    ['link-local through NAT64', 'http://[64:ff9b::a9fe:a9fe]/v1', GATEWAYS, false],
+    ['link-local through the NAT64 of a network', 'http://[64:ff9b:1::a9fe:a9fe]/v1', GATEWAYS, false],
+    ['the same with the shortest prefix', 'http://[64:ff9b:1:a9fe:a9:fe00::]/v1', GATEWAYS, false],
+    ['link-local through 6to4', 'http://[2002:a9fe:a9fe::1]/v1', GATEWAYS, false],
+    ['a public address of IPv6', 'https://[2606:4700::1111]/v1', NONE, true],
     ['a public address', 'https://203.0.113.7/v1', NONE, true],
   ])('%s: %s', async (_title, address, policy, allowed) => {
     const checked = checkEgress(new URL(address), policy).then(
@@ -230,3 +260,158 @@ describe('an address given over the API', () => {
     expect(await checked).toBe(allowed);
   });
 });
+
+describe('the connection to an address given over the API', () => {
+  const policy = { allowLoopback: true, allowed: [] };
+
+  test('is to the address that was checked: a name that turns out to be private is refused, and not asked again', async () => {
+    let served = 0;
+    const other = await startProvider((response) => {
+      served++;
+      response.end('{}');
+    });
+    const strict = createPinnedFetch({ allowLoopback: false, allowed: [] });
+    for (const url of [other.url, other.url.replace('127.0.0.1', 'localhost')])
+      await expect(strict(url)).rejects.toMatchObject({
+        code: 'model_provider_failed',
+        message: expect.stringContaining('a loopback address'),
+      });
+    expect(served).toBe(0);
+  });
+
+  test('in a turn fails the turn at once, and says why', async () => {
+    const { url } = boxes.model;
+    const egress = { allowLoopback: false, allowed: [] };
+    const store = {
+      // As if its name had led elsewhere when it was set.
+      read: async () => ({ baseUrl: url.replace('127.0.0.1', 'localhost') }),
+      write: async () => {},
+      remove: async () => {},
+    };
+    const box = await open({ options: { provider: { environment: undefined, store, egress } } });
+    const turn = await chat(box);
+    expect([turn.status, await turn.json()]).toMatchObject([
+      502,
+      { error: { code: 'model_provider_failed', message: expect.stringContaining('a loopback address') } },
+    ]);
+  });
+
+  test('follows no redirect', async () => {
+    const inner = await startProvider((response) => response.end('secret'));
+    const outer = await startProvider((response) => response.writeHead(302, { location: inner.url }).end());
+    const answer = await createPinnedFetch(policy)(outer.url, { method: 'POST', body: '{}' });
+    expect([answer.status, inner.served()]).toEqual([302, 0]);
+  });
+
+  test('hands over what was answered, piece by piece, and lets go when it is told to', async () => {
+    const provider = await startProvider((response) => {
+      response.writeHead(200, { 'x-one': '1' });
+      response.write('first');
+    });
+    const gone = new AbortController();
+    const answer = await createPinnedFetch(policy)(provider.url, { method: 'POST', body: '{}', signal: gone.signal });
+    const reader = answer.body?.getReader();
+    expect([answer.headers.get('x-one'), Buffer.from((await reader?.read())?.value ?? []).toString()]).toEqual([
+      '1',
+      'first',
+    ]);
+    gone.abort();
+    await expect(reader?.read()).rejects.toThrow(/abort/i);
+    await until(() => provider.open() === 0);
+  });
+});
+
+describe('a test of the provider', () => {
+  const check = async (box: TestBox, body: object = {}) =>
+    (await box.request('/api/model-provider/test', json(body))).json() as Promise<Record<string, unknown>>;
+
+  test('asks it once: for its models, or for one token of a model', async () => {
+    const box = await open();
+    const before = box.model.requests.length;
+    expect(await check(box)).toEqual({ ok: true, call: 'models', status: 200, ms: expect.any(Number), problem: null });
+    expect(await check(box, { model: 'test/one' })).toMatchObject({ ok: true, call: 'chat', status: 200 });
+    expect(box.model.requests.slice(before)).toMatchObject([{ model: 'test/one', max_tokens: 1 }]);
+  });
+
+  test.each([401, 404, 500, 302])('that answers %i says so, and nothing of what came', async (status) => {
+    const provider = await startProvider((response) => response.writeHead(status).end('{"error":"planted-body"}'));
+    const box = await open({ provider: { baseUrl: provider.url, apiKey: 'planted-key' } });
+    const outcome = await check(box, { model: 'm' });
+    expect(outcome).toMatchObject({ ok: false, status, problem: expect.stringContaining(`answered ${status}`) });
+    expect(JSON.stringify(outcome)).not.toContain('planted');
+  });
+
+  test('that does not answer, or not with JSON, says so', async () => {
+    const { url, stop } = await startModels([]);
+    await stop();
+    const down = await open({ provider: { baseUrl: url } });
+    expect(await check(down)).toMatchObject({
+      ok: false,
+      status: null,
+      problem: expect.stringContaining('Nothing listens'),
+    });
+    const page = await startProvider((response) => response.end('<html>planted</html>'));
+    const box = await open({ provider: { baseUrl: page.url } });
+    const outcome = await check(box, { model: 'm' });
+    expect(outcome).toMatchObject({ ok: false, status: 200, problem: 'The address answers, but not with JSON.' });
+  });
+
+  test('without one says what is missing', async () => {
+    expect(await check(await open({ provider: 'none' }))).toMatchObject({ code: 'model_provider_missing' });
+  });
+});
+
+describe('the models of the provider', () => {
+  test('are listed, and asked for once in five minutes', async () => {
+    const provider = await startModels([{ id: 'b' }, { id: 'a' }]);
+    const box = await open({ provider: { baseUrl: provider.url } });
+    const list = async () => (await box.request('/api/models')).json();
+    expect(await list()).toEqual({ items: [{ id: 'a' }, { id: 'b' }], readAt: expect.any(String) });
+    await list();
+    expect(provider.served()).toBe(1);
+  });
+
+  test.each([
+    ['an answer of another kind', { models: [] }],
+    ['no such route', undefined],
+  ])('that has none (%s): models_unavailable', async (_title, data) => {
+    const provider = await startModels(data);
+    const box = await open({ provider: { baseUrl: provider.url } });
+    const answer = await box.request('/api/models');
+    expect([answer.status, await answer.json()]).toMatchObject([
+      502,
+      { code: 'models_unavailable', message: expect.stringContaining('has no list of models') },
+    ]);
+  });
+});
+
+test('a stored provider that is removed is gone from the next turn on; one of the environment stays', async () => {
+  const box = await open({ provider: 'stored' });
+  const removed = await box.request('/api/model-provider', { method: 'DELETE' });
+  expect(await removed.json()).toEqual({ baseUrl: null, source: null, hasKey: false });
+  expect(await (await chat(box)).json()).toMatchObject({ error: { code: 'model_provider_missing' } });
+  const given = await open();
+  expect(await (await given.request('/api/model-provider', { method: 'DELETE' })).json()).toMatchObject({
+    source: 'environment',
+  });
+});
+
+interface ModelsProvider {
+  url: string;
+  served(): number;
+  stop(): Promise<void>;
+}
+
+/** A provider with that list of models, or with none. */
+async function startModels(data: unknown): Promise<ModelsProvider> {
+  let served = 0;
+  const server = createServer((_request, response) => {
+    served++;
+    response.writeHead(data === undefined ? 404 : 200).end(JSON.stringify({ data }));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void server.close());
+  const { port } = server.address() as AddressInfo;
+  const stop = () => new Promise<void>((resolve) => server.close(() => resolve()));
+  return { url: `http://127.0.0.1:${port}/v1`, served: () => served, stop };
+}

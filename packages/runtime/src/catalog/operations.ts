@@ -1,18 +1,75 @@
 import { z } from 'zod';
+import { may, requirePermission } from '../auth/caller.ts';
 import { operation } from '../operations/define.ts';
+import { withoutUndefined } from '../operations/inputs.ts';
+import { CatalogDetail, CatalogEntry, CatalogKind } from './entry.ts';
+
+const room = { tag: 'catalog', permission: 'catalog:read', copilot: 'yes' } as const;
+const name = z.string().describe('Its name; of a tool `<agent>:<tool>`, of a prompt `<owner kind>:<owner name>:<key>`');
 
 export const discover = operation({
+  ...room,
   id: 'discovery.get',
   summary: 'List the names of the agents and workflows',
   route: 'GET /api/discovery',
-  tag: 'catalog',
   kind: 'read',
-  permission: 'catalog:read',
-  copilot: 'yes',
   input: z.strictObject({}),
   output: z.object({ agents: z.array(z.string()), workflows: z.array(z.string()) }),
-  handle: ({ catalog }) => ({
-    agents: catalog.agents().map(({ entry }) => entry.name),
-    workflows: catalog.workflows().map(({ entry }) => entry.name),
+  handle: async ({ entries }) => ({
+    agents: await entries.listShown('agent'),
+    workflows: await entries.listShown('workflow'),
   }),
+});
+
+export const listCatalog = operation({
+  ...room,
+  id: 'catalog.list',
+  summary: 'List agents, workflows, tools and prompts with model, mode and health; system entries only when asked',
+  route: 'GET /api/catalog',
+  kind: 'read',
+  cli: 'catalog list',
+  input: z.strictObject({
+    kind: CatalogKind.optional(),
+    system: z.union([z.boolean(), z.enum(['true', 'false'])]).optional(),
+  }),
+  output: z.object({ items: z.array(CatalogEntry) }),
+  async handle({ entries }, { kind, system = false }, { caller }) {
+    const prompts = may(caller, 'config:write');
+    return { items: await entries.list(withoutUndefined({ kind, prompts, system: String(system) === 'true' })) };
+  },
+});
+
+export const getCatalogEntry = operation({
+  ...room,
+  id: 'catalog.get',
+  summary: 'Get one entry: description, tools, model, schema, and why its code does not load',
+  route: 'GET /api/catalog/:kind/:name',
+  kind: 'read',
+  errors: ['catalog_entry_not_found'],
+  input: z.strictObject({ kind: CatalogKind, name }),
+  output: CatalogDetail,
+  handle({ entries }, input, { caller }) {
+    if (input.kind === 'prompt') requirePermission(caller, 'config:write');
+    return entries.get(input.kind, input.name);
+  },
+});
+
+export const updateCatalogEntry = operation({
+  ...room,
+  id: 'catalog.update',
+  summary: 'Choose the model of an agent, or show or hide an agent or a workflow',
+  route: 'PATCH /api/catalog/:kind/:name',
+  kind: 'write',
+  permission: 'catalog:write',
+  errors: ['catalog_entry_not_found'],
+  input: z.strictObject({
+    kind: z.enum(['agent', 'workflow']),
+    name,
+    model: z.string().trim().min(1).max(200).nullable().optional().describe('Wins over the code; null: the code says'),
+    isHidden: z.boolean().optional().describe('Left out of model lists, discovery and MCP; it can still be called'),
+  }),
+  output: CatalogDetail,
+  before: ({ entries }, { kind, name: of }) => entries.get(kind, of).catch(() => undefined),
+  handle: ({ entries }, { kind, name: of, ...change }, { caller }) =>
+    entries.update({ kind, name: of }, withoutUndefined(change), caller.name),
 });

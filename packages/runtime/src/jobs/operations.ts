@@ -45,10 +45,11 @@ export const updateJob = operation({
   route: 'PATCH /api/recurring-jobs/:id',
   kind: 'write',
   permission: 'jobs:write',
-  cli: 'jobs pause',
+  cli: 'jobs pause | jobs resume',
   errors: ['job_not_found'],
   input: z.strictObject({ id, isPaused: z.boolean() }),
   output: Job,
+  before: ({ jobs }, input) => jobs.find(input.id),
   handle: ({ jobs }, input) => jobs.setPaused(input.id, input.isPaused),
 });
 
@@ -70,6 +71,7 @@ export const runJob = operation({
   ],
   input: z.strictObject({ id }),
   output: Job,
+  before: ({ jobs }, input) => jobs.find(input.id),
   handle: ({ jobs }, input) => jobs.run(input.id),
 });
 
@@ -84,6 +86,7 @@ export const deleteJob = operation({
   errors: ['job_not_found', 'job_declared'],
   input: z.strictObject({ id }),
   output: z.object({ id: z.string(), deleted: z.literal(true) }),
+  before: ({ jobs }, input) => jobs.find(input.id),
   async handle({ jobs }, input) {
     await jobs.delete(input.id);
     return { id: input.id, deleted: true as const };

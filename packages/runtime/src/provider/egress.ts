@@ -1,6 +1,9 @@
-import { lookup } from 'node:dns/promises';
+import type { LookupAddress } from 'node:dns';
+import { lookup } from 'node:dns';
+import type { LookupFunction } from 'node:net';
 import { BlockList, isIP } from 'node:net';
 import { BoxError } from '../errors.ts';
+import { listEmbedded, toPlain } from './embedded-address.ts';
 
 export interface EgressPolicy {
   /** Loopback may be called: in dev, for a model server on the same machine. */
@@ -21,47 +24,103 @@ const LOOPBACK = blockList([
   ['::1', 128, 'ipv6'],
 ]);
 
+/** Private networks, and what is no address of one machine out there. */
 const PRIVATE = blockList([
   ['0.0.0.0', 8, 'ipv4'],
   ['10.0.0.0', 8, 'ipv4'],
   ['100.64.0.0', 10, 'ipv4'],
   ['172.16.0.0', 12, 'ipv4'],
+  ['192.0.0.0', 24, 'ipv4'],
+  ['192.88.99.0', 24, 'ipv4'],
   ['192.168.0.0', 16, 'ipv4'],
+  ['198.18.0.0', 15, 'ipv4'],
+  ['224.0.0.0', 3, 'ipv4'],
   ['fc00::', 7, 'ipv6'],
-  ['::', 128, 'ipv6'],
+  ['fec0::', 10, 'ipv6'],
+  ['ff00::', 8, 'ipv6'],
+  // Addresses that carry another one, which a gateway may lead to.
+  ['::', 96, 'ipv6'],
+  ['::ffff:0:0:0', 96, 'ipv6'],
+  ['64:ff9b::', 96, 'ipv6'],
+  ['64:ff9b:1::', 48, 'ipv6'],
+  ['2001::', 32, 'ipv6'],
+  ['2002::', 16, 'ipv6'],
 ]);
+
+/** Why the box must not call the address a caller gave; undefined: it may. */
+export async function findRefusal(url: URL, policy: EgressPolicy): Promise<string | undefined> {
+  const host = hostOf(url);
+  if (isIP(host)) return explainRefusal([{ address: host }], host, policy);
+  try {
+    return explainRefusal(await resolve(host), host, policy);
+  } catch {
+    return `The name "${host}" does not resolve.`;
+  }
+}
 
 /** Throws `provider_url_invalid` when a caller-given address points where the box must not reach. */
 export async function checkEgress(url: URL, policy: EgressPolicy): Promise<void> {
-  const host = url.hostname.replace(/^\[|\]$/g, '');
-  const addresses = isIP(host) ? [host] : await resolveHost(host);
-  for (const address of addresses) {
-    const reason = refusalOf(address, host, policy);
-    if (reason)
-      throw new BoxError(
-        'provider_url_invalid',
-        `"${host}" is ${reason}. Set it in the environment, or list it in SVC_ALLOW_PRIVATE_EGRESS.`,
-      );
-  }
+  const refusal = await findRefusal(url, policy);
+  if (refusal !== undefined) throw new BoxError('provider_url_invalid', refusal);
+}
+
+/** Throws `model_provider_failed` for a literal address; names are for the lookup to refuse. */
+export function requireLiteral(url: URL, policy: EgressPolicy): void {
+  const host = hostOf(url);
+  const refusal = isIP(host) ? explainRefusal([{ address: host }], host, policy) : undefined;
+  if (refusal !== undefined) throw new BoxError('model_provider_failed', refusal);
+}
+
+/**
+ * Resolves a name for a connection, and refuses it with `model_provider_failed` when any of its addresses may not be
+ * called. What is connected to is what was checked: a name that answers differently the next time gains nothing.
+ */
+export function createLookup(policy: EgressPolicy): LookupFunction {
+  return (host, options, answer) => {
+    lookup(host, { ...options, all: true }, (error, addresses) => {
+      const refusal = error ? undefined : explainRefusal(addresses, host, policy);
+      const failure = error ?? (refusal === undefined ? null : new BoxError('model_provider_failed', refusal));
+      const [first] = addresses ?? [];
+      if (failure || !first) return answer(failure, options.all ? [] : '', 0);
+      if (options.all) answer(null, addresses);
+      else answer(null, first.address, first.family);
+    });
+  };
 }
 
 // --- internal ---
 
+function hostOf({ hostname }: URL): string {
+  return hostname.replace(/^\[|\]$/g, '');
+}
+
+function explainRefusal(
+  addresses: readonly { address: string }[],
+  host: string,
+  policy: EgressPolicy,
+): string | undefined {
+  for (const { address } of addresses) {
+    const reason = refusalOf(address, host, policy);
+    if (reason) return `"${host}" is ${reason}. Set it in the environment, or list it in SVC_ALLOW_PRIVATE_EGRESS.`;
+  }
+  return undefined;
+}
+
 function refusalOf(address: string, host: string, policy: EgressPolicy): string | undefined {
-  const plain = address.replace(/^::ffff:(?=\d+\.)/i, '');
+  const plain = toPlain(address);
   const family = isIP(plain) === 6 ? 'ipv6' : 'ipv4';
   if (NEVER.check(plain, family)) return 'a link-local address';
+  // Before the list: what is on it is an address, not what a gateway makes of it.
+  if (listEmbedded(plain).some((inner) => NEVER.check(inner, 'ipv4'))) return 'a way to a link-local address';
   if (policy.allowed.includes(host) || policy.allowed.includes(plain)) return undefined;
   if (LOOPBACK.check(plain, family)) return policy.allowLoopback ? undefined : 'a loopback address';
   return PRIVATE.check(plain, family) ? 'a private address' : undefined;
 }
 
-async function resolveHost(host: string): Promise<string[]> {
-  try {
-    return (await lookup(host, { all: true })).map(({ address }) => address);
-  } catch {
-    throw new BoxError('provider_url_invalid', `The name "${host}" does not resolve.`);
-  }
+function resolve(host: string): Promise<LookupAddress[]> {
+  return new Promise((done, fail) => {
+    lookup(host, { all: true }, (error, addresses) => (error ? fail(error) : done(addresses)));
+  });
 }
 
 function blockList(subnets: [string, number, 'ipv4' | 'ipv6'][]): BlockList {

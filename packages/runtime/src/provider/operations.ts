@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { ModelList, ProviderTest } from './models.ts';
 import { operation } from '../operations/define.ts';
 
 export const Provider = z.object({
@@ -29,11 +30,68 @@ export const setProvider = operation({
   permission: 'provider:write',
   confirm: true,
   copilot: 'yes',
+  secret: ['apiKey'],
   errors: ['provider_url_invalid'],
   input: z.strictObject({
     baseUrl: z.string().min(1).describe('A chat-completions endpoint, up to and including /v1'),
-    apiKey: z.string().min(1).optional().describe('Absent for a keyless gateway; stored sealed, never shown again'),
+    apiKey: z
+      .string()
+      .min(1)
+      .max(10_000)
+      .optional()
+      .describe('Absent for a keyless gateway; stored sealed, never shown again'),
   }),
   output: Provider,
+  before: ({ provider }) => provider.info(),
   handle: ({ provider }, { baseUrl, apiKey }) => provider.set(apiKey === undefined ? { baseUrl } : { baseUrl, apiKey }),
+});
+
+export const testProvider = operation({
+  id: 'provider.test',
+  summary: 'Call the model provider once and report the outcome; never what it answered',
+  route: 'POST /api/model-provider/test',
+  tag: 'provider',
+  kind: 'read',
+  permission: 'provider:read',
+  copilot: 'yes',
+  errors: ['model_provider_missing'],
+  input: z.strictObject({
+    model: z
+      .string()
+      .min(1)
+      .max(200)
+      .optional()
+      .describe('Asks for one token of this model; without it, for the list of models'),
+  }),
+  output: ProviderTest,
+  handle: ({ models }, { model }, { signal }) => models.test(model, signal),
+});
+
+export const deleteProvider = operation({
+  id: 'provider.delete',
+  summary: 'Remove the stored model provider with its key; one of the environment stays',
+  route: 'DELETE /api/model-provider',
+  tag: 'provider',
+  kind: 'write',
+  permission: 'provider:write',
+  confirm: true,
+  copilot: 'yes',
+  input: z.strictObject({}),
+  output: Provider,
+  before: ({ provider }) => provider.info(),
+  handle: ({ provider }) => provider.remove(),
+});
+
+export const listModels = operation({
+  id: 'models.list',
+  summary: 'List the ids of the models the provider offers; kept for 5 minutes',
+  route: 'GET /api/models',
+  tag: 'provider',
+  kind: 'read',
+  permission: 'catalog:read',
+  copilot: 'yes',
+  errors: ['model_provider_missing', 'models_unavailable'],
+  input: z.strictObject({}),
+  output: ModelList,
+  handle: ({ models }, _input, { signal }) => models.list(signal),
 });

@@ -1,4 +1,10 @@
 import { BoxError } from '../errors.ts';
+import type { KeyValueStore } from '../stores/kv.ts';
+import { createLiveValue } from '../stores/live-value.ts';
+import { checkEgress } from './egress.ts';
+import type { EgressPolicy } from './egress.ts';
+import { createPinnedFetch } from './pinned-fetch.ts';
+import type { Fetch } from './pinned-fetch.ts';
 
 /** Where model calls go. */
 export interface ProviderSettings {
@@ -15,39 +21,51 @@ export interface ProviderInfo {
   hasKey: boolean;
 }
 
+/** The provider with the way to reach it. */
+export interface ProviderInUse extends ProviderSettings {
+  /** For an address that came over the API. Absent: as any address. */
+  fetch?: Fetch;
+}
+
 /** Keeps the stored provider: the address in the settings, the key sealed. */
 export interface ProviderStore {
   read(): Promise<ProviderSettings | undefined>;
   write(settings: ProviderSettings): Promise<void>;
+  /** Nothing may be there. */
+  remove(): Promise<void>;
 }
 
 export interface ModelProvider {
   info(): Promise<ProviderInfo>;
   /** Stores the provider; it is used from the next model call on, unless the environment names one. */
   set(settings: ProviderSettings): Promise<ProviderInfo>;
+  /** Removes the stored one. One of the environment stays. */
+  remove(): Promise<ProviderInfo>;
   /** Throws `model_provider_missing` when there is none. */
-  get(): Promise<ProviderSettings>;
+  get(): Promise<ProviderInUse>;
+  close(): Promise<void>;
 }
 
 export interface ModelProviderOptions {
   environment: ProviderSettings | undefined;
   store: ProviderStore;
-  /** Throws when an address given over the API may not be called. */
-  checkAddress(url: URL): Promise<void>;
+  kv?: KeyValueStore | undefined;
+  /** Which addresses given over the API may be called. */
+  egress: EgressPolicy;
+  /** Also when another replica has stored it. */
   onStored(): Promise<void>;
 }
 
-export function createModelProvider(options: ModelProviderOptions): ModelProvider {
-  const { environment, store } = options;
-  let stored: Promise<ProviderSettings | undefined> | undefined;
-  const read = () =>
-    (stored ??= store.read().catch((error: unknown) => {
-      // A store that fails once is asked again.
-      stored = undefined;
-      throw error;
-    }));
+export function createModelProvider({ environment, store, kv, egress, onStored }: ModelProviderOptions): ModelProvider {
+  const fetch = createPinnedFetch(egress);
+  const stored = createLiveValue({
+    load: () => store.read(),
+    topic: 'model-provider',
+    kv,
+    onTold: () => void onStored().catch(() => {}), // the next look at the gate finds out
+  });
   const info = async (): Promise<ProviderInfo> => {
-    const settings = environment ?? (await read());
+    const settings = environment ?? (await stored.read());
     return {
       baseUrl: settings?.baseUrl ?? null,
       source: environment ? 'environment' : settings ? 'stored' : null,
@@ -57,21 +75,27 @@ export function createModelProvider(options: ModelProviderOptions): ModelProvide
   return {
     info,
     async set(settings) {
-      await options.checkAddress(parseBaseUrl(settings.baseUrl));
+      await checkEgress(parseBaseUrl(settings.baseUrl), egress);
       await store.write(settings);
-      stored = Promise.resolve(settings);
-      await options.onStored();
+      await stored.changed();
+      await onStored();
+      return info();
+    },
+    async remove() {
+      await store.remove();
+      await stored.changed();
       return info();
     },
     async get() {
-      const settings = environment ?? (await read());
-      if (!settings)
-        throw new BoxError(
-          'model_provider_missing',
-          'No model provider is set. Set MODEL_PROVIDER_BASE_URL, or send PUT /api/model-provider.',
-        );
-      return settings;
+      if (environment) return environment;
+      const settings = await stored.read();
+      if (settings) return { ...settings, fetch };
+      throw new BoxError(
+        'model_provider_missing',
+        'No model provider is set. Set MODEL_PROVIDER_BASE_URL, or send PUT /api/model-provider.',
+      );
     },
+    close: stored.close,
   };
 }
 

@@ -5,21 +5,28 @@ import { BoxError } from '../errors.ts';
 import type { MasterKey } from './seal.ts';
 
 export interface MasterKeySource {
-  /** SVC_SECRET_KEY. It wins over the file. */
+  /** The value of the variable. It wins over the file. */
   value: string | undefined;
   /** Where a development box keeps the key it makes for itself. Undefined: the variable is required. */
   file: string | undefined;
+  /** Which variable it is, for messages. Default: SVC_SECRET_KEY. */
+  variable?: 'SVC_SECRET_KEY' | 'SVC_SECRET_KEY_PREVIOUS';
 }
 
 /** The key that seals every secret, or an error that names SVC_SECRET_KEY and the command that makes one. */
-export async function loadMasterKey({ value, file }: MasterKeySource): Promise<MasterKey> {
-  if (value !== undefined && value !== '') return parseMasterKey(value, 'SVC_SECRET_KEY');
+export async function loadMasterKey({ value, file, variable = 'SVC_SECRET_KEY' }: MasterKeySource): Promise<MasterKey> {
+  if (value !== undefined && value !== '') return parseMasterKey(value, variable);
   if (file === undefined) {
-    const message = `SVC_SECRET_KEY is missing. It encrypts every stored secret. Make one: ${COMMAND}`;
+    const message = `${variable} is missing. It encrypts every stored secret. Make one: ${COMMAND}`;
     throw new BoxError('secret_key_missing', message);
   }
   const text = (await readKeyFile(file)) ?? (await createKeyFile(file));
   return parseMasterKey(text.trim(), `The key in "${file}", which stands in for SVC_SECRET_KEY,`);
+}
+
+/** One that nobody else knows, and nobody keeps. */
+export function newMasterKey(): MasterKey {
+  return toMasterKey(randomBytes(KEY_BYTES));
 }
 
 export function isMasterKey(text: string): boolean {
@@ -38,7 +45,10 @@ function parseMasterKey(text: string, what: string): MasterKey {
     const message = `${what} is not 32 bytes in base64. Make one: ${COMMAND}`;
     throw new BoxError('secret_key_invalid', message);
   }
-  const bytes = Buffer.from(text, 'base64');
+  return toMasterKey(Buffer.from(text, 'base64'));
+}
+
+function toMasterKey(bytes: Buffer): MasterKey {
   const kid = createHash('sha256').update(bytes).digest('hex').slice(0, 16);
   return { key: createSecretKey(bytes), kid };
 }

@@ -34,12 +34,11 @@ export interface MasterKey {
 export function seal(master: MasterKey, place: SealPlace, value: string): Sealed {
   const aad = formatPlace(place);
   const dataKey = randomBytes(KEY_BYTES);
-  const wrapped = encrypt(master.key, aad, dataKey);
   const { iv, tag, data } = encrypt(dataKey, aad, Buffer.from(value, 'utf8'));
   return {
     v: 1,
     kid: master.kid,
-    wrappedKey: Buffer.concat([wrapped.iv, wrapped.tag, wrapped.data]).toString('base64'),
+    wrappedKey: toWrapped(encrypt(master.key, aad, dataKey)),
     iv: iv.toString('base64'),
     tag: tag.toString('base64'),
     data: data.toString('base64'),
@@ -48,21 +47,16 @@ export function seal(master: MasterKey, place: SealPlace, value: string): Sealed
 
 /** Throws `secret_key_wrong` for a value under another master key, `secret_unreadable` for one that was changed or moved. */
 export function unseal(master: MasterKey, place: SealPlace, sealed: Sealed): string {
-  if (sealed.kid !== master.kid) throw wrongKey(place, sealed.kid, master.kid);
-  const aad = formatPlace(place);
-  try {
-    const wrapped = Buffer.from(sealed.wrappedKey, 'base64');
-    const dataKey = decrypt(master.key, aad, {
-      iv: wrapped.subarray(0, IV_BYTES),
-      tag: wrapped.subarray(IV_BYTES, IV_BYTES + TAG_BYTES),
-      data: wrapped.subarray(IV_BYTES + TAG_BYTES),
-    });
+  return open(master, place, sealed, (dataKey, aad) => {
     const box = { iv: fromBase64(sealed.iv), tag: fromBase64(sealed.tag), data: fromBase64(sealed.data) };
     return decrypt(dataKey, aad, box).toString('utf8');
-  } catch (cause) {
-    const message = `The stored value of "${place.name}" does not open: its row was changed, or copied from elsewhere. Set it again.`;
-    throw new BoxError('secret_unreadable', message, { cause });
-  }
+  });
+}
+
+/** The same value under another master key: its data key is wrapped anew, the value is not touched. Throws as `unseal`. */
+export function rewrap(keys: { from: MasterKey; to: MasterKey }, place: SealPlace, sealed: Sealed): Sealed {
+  const wrappedKey = open(keys.from, place, sealed, (dataKey, aad) => toWrapped(encrypt(keys.to.key, aad, dataKey)));
+  return { ...sealed, kid: keys.to.kid, wrappedKey };
 }
 
 // --- internal ---
@@ -81,6 +75,28 @@ const TAG_BYTES = 16;
 /** Readable from the right: the version is a number and holds no bar, so a bar in the name makes no two places equal. */
 function formatPlace({ table, installation, name, version }: SealPlace): Buffer {
   return Buffer.from(`${table}|${installation}|${name}|${version}`, 'utf8');
+}
+
+/** Hands over the value's own key. */
+function open<T>(master: MasterKey, place: SealPlace, sealed: Sealed, use: (dataKey: Buffer, aad: Buffer) => T): T {
+  if (sealed.kid !== master.kid) throw wrongKey(place, sealed.kid, master.kid);
+  const aad = formatPlace(place);
+  try {
+    const wrapped = fromBase64(sealed.wrappedKey);
+    const dataKey = decrypt(master.key, aad, {
+      iv: wrapped.subarray(0, IV_BYTES),
+      tag: wrapped.subarray(IV_BYTES, IV_BYTES + TAG_BYTES),
+      data: wrapped.subarray(IV_BYTES + TAG_BYTES),
+    });
+    return use(dataKey, aad);
+  } catch (cause) {
+    const message = `The stored value of "${place.name}" does not open: its row was changed, or copied from elsewhere. Set it again.`;
+    throw new BoxError('secret_unreadable', message, { cause });
+  }
+}
+
+function toWrapped({ iv, tag, data }: Box): string {
+  return Buffer.concat([iv, tag, data]).toString('base64');
 }
 
 function encrypt(key: KeyObject | Buffer, aad: Buffer, plain: Buffer): Box {

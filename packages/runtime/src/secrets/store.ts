@@ -13,6 +13,10 @@ export interface SecretStore {
   has(name: string): Promise<boolean>;
   /** False: there was none. */
   delete(name: string): Promise<boolean>;
+  /** The same secrets, read and changed in a transaction. */
+  within(tx: Drizzle): SecretStore;
+  /** The values of all secrets of the installation, whoever owns them. Those that cannot be read are left out. */
+  values(): Promise<string[]>;
 }
 
 export interface SecretStoreOptions {
@@ -25,10 +29,11 @@ export interface SecretStoreOptions {
   owner?: string;
 }
 
-export function createSecretStore({ db, key, installation, owner = 'system' }: SecretStoreOptions): SecretStore {
+export function createSecretStore(options: SecretStoreOptions): SecretStore {
+  const { db, key, installation, owner = 'system' } = options;
   const at = (name: string) => and(eq(secrets.owner, owner), eq(secrets.name, name));
-  const placeOf = async (name: string, version: number): Promise<SealPlace> => {
-    return { table: 'secrets', installation: await installation, name: `${owner}/${name}`, version };
+  const placeOf = async (name: string, version: number, whose = owner): Promise<SealPlace> => {
+    return { table: 'secrets', installation: await installation, name: `${whose}/${name}`, version };
   };
   return {
     async set(name, value) {
@@ -62,6 +67,20 @@ export function createSecretStore({ db, key, installation, owner = 'system' }: S
     async delete(name) {
       const rows = await db.delete(secrets).where(at(name)).returning({ name: secrets.name });
       return rows.length > 0;
+    },
+    within: (tx) => createSecretStore({ ...options, db: tx }),
+    async values() {
+      const master = await key;
+      const rows = await db.select().from(secrets);
+      const values = rows.map(async ({ owner: whose, name, version, sealed }) => {
+        const place = await placeOf(name, version, whose);
+        try {
+          return [unseal(master, place, sealed)];
+        } catch {
+          return [];
+        }
+      });
+      return (await Promise.all(values)).flat();
     },
   };
 }

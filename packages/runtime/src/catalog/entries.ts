@@ -1,0 +1,220 @@
+import type { DeepAgentDefinition } from '../agents/definition.ts';
+import { toBoxTools } from '../agents/toolset.ts';
+import type { BoxTool } from '../agents/toolset.ts';
+import { BoxError } from '../errors.ts';
+import type { Prompts } from '../prompts/prompts.ts';
+import type { Prompt } from '../prompts/store.ts';
+import { COPILOT_AGENT } from '../manifest.ts';
+import type { Problem } from '../manifest.ts';
+import type { Workflows, WorkflowSummary } from '../workflows/workflows.ts';
+import type { Catalog, LoadedAgent } from './catalog.ts';
+import type { CatalogDetail, CatalogEntry, CatalogKind } from './entry.ts';
+import type { CatalogOverride, CatalogOverrides, OverridableKind } from './overrides.ts';
+
+/** What the box serves, with what an operator chose for it. */
+export interface CatalogEntries {
+  /** Agents, workflows, tools, prompts, each by name. System entries and prompts only when they are asked for. */
+  list(filter: { kind?: CatalogKind; system?: boolean; prompts?: boolean }): Promise<CatalogEntry[]>;
+  /** Throws `catalog_entry_not_found`. */
+  get(kind: CatalogKind, name: string): Promise<CatalogDetail>;
+  /** In force from the next turn on. Throws `catalog_entry_not_found`, and `invalid_request` for the model of a workflow. */
+  update(
+    target: { kind: OverridableKind; name: string },
+    change: Partial<CatalogOverride>,
+    by: string,
+  ): Promise<CatalogDetail>;
+  /** The names that nobody hid. */
+  listShown(kind: OverridableKind): Promise<string[]>;
+}
+
+export interface CatalogEntriesOptions {
+  catalog: Catalog;
+  workflows: Pick<Workflows, 'list' | 'get' | 'schema'>;
+  overrides: CatalogOverrides;
+  prompts: Pick<Prompts, 'list'>;
+  defaultModel(): Promise<string | undefined>;
+}
+
+export function createCatalogEntries(options: CatalogEntriesOptions): CatalogEntries {
+  const { catalog, workflows, overrides } = options;
+
+  const toAgent = async (loaded: LoadedAgent): Promise<CatalogEntry> => {
+    const { entry, definition, problem } = loaded;
+    const agent = definition?.agent;
+    const { model: override, isHidden } = await overrides.find('agent', entry.name);
+    const declared = agent?.model ?? null;
+    const tools = agent ? await toBoxTools(agent) : [];
+    return {
+      ...NOTHING,
+      kind: 'agent',
+      name: entry.name,
+      description: agent?.description ?? null,
+      health: healthOf(problem, definition),
+      isSystem: entry.name === COPILOT_AGENT,
+      isHidden,
+      model: { declared, override, effective: override ?? declared ?? (await options.defaultModel()) ?? null },
+      tools: tools.map(({ model }) => model.name),
+      interruptOn: listInterrupting(agent),
+      problem: problem ?? null,
+    };
+  };
+  const toWorkflow = async ({ name, mode, hasSchema, state, problem }: WorkflowSummary): Promise<CatalogEntry> => ({
+    ...NOTHING,
+    kind: 'workflow',
+    name,
+    health: state === 'failed' ? 'failed' : problem ? 'stale' : 'ok',
+    isHidden: (await overrides.find('workflow', name)).isHidden,
+    mode,
+    hasSchema,
+    problem,
+  });
+  const toTools = async ({
+    entry,
+    definition,
+    problem,
+  }: LoadedAgent): Promise<{ entry: CatalogEntry; tool: BoxTool }[]> => {
+    if (!definition) return [];
+    const waiting = listInterrupting(definition.agent);
+    return (await toBoxTools(definition.agent)).map((tool) => ({
+      tool,
+      entry: {
+        ...NOTHING,
+        kind: 'tool',
+        name: `${entry.name}${SEPARATOR}${tool.model.name}`,
+        description: tool.model.description,
+        health: healthOf(problem, definition),
+        isSystem: entry.name === COPILOT_AGENT,
+        interruptOn: waiting.filter((name) => name === tool.model.name),
+        problem: null,
+      },
+    }));
+  };
+
+  const agentsOf = (system: boolean): LoadedAgent[] => {
+    const copilot = system ? catalog.findAgent(COPILOT_AGENT) : undefined;
+    return [...catalog.agents(), ...(copilot ? [copilot] : [])].toSorted((a, b) => compare(a.entry.name, b.entry.name));
+  };
+  const lists: Record<CatalogKind, (system: boolean) => Promise<CatalogEntry[]>> = {
+    agent: (system) => Promise.all(agentsOf(system).map(toAgent)),
+    workflow: () =>
+      Promise.all(
+        workflows
+          .list()
+          .toSorted((a, b) => compare(a.name, b.name))
+          .map(toWorkflow),
+      ),
+    async tool(system) {
+      const tools = (await Promise.all(agentsOf(system).map(toTools))).flat();
+      return tools.map(({ entry }) => entry);
+    },
+    async prompt() {
+      const entries: CatalogEntry[] = [];
+      let cursor: string | null | undefined;
+      do {
+        const page = await options.prompts.list({}, { limit: 200, ...(cursor ? { cursor } : {}) });
+        entries.push(...page.items.map(toPrompt));
+        cursor = page.nextCursor;
+      } while (cursor);
+      return entries.toSorted((a, b) => compare(a.name, b.name));
+    },
+  };
+  const details: Record<CatalogKind, (name: string) => Promise<CatalogDetail | undefined>> = {
+    async agent(name) {
+      const found = catalog.findAgent(name);
+      return found && { ...(await toAgent(found)), ...NO_DETAIL, file: found.entry.file };
+    },
+    async workflow(name) {
+      const found = catalog.findWorkflow(name);
+      if (!found) return undefined;
+      const summary = workflows.get(name);
+      const schemas = found.definition ? await workflows.schema(name) : { input: null, output: null };
+      return {
+        ...(await toWorkflow(summary)),
+        file: found.entry.file,
+        inputSchema: schemas.input,
+        outputSchema: schemas.output,
+        steps: summary.steps,
+        trigger: summary.trigger,
+      };
+    },
+    async tool(name) {
+      const found = catalog.findAgent(name.slice(0, name.lastIndexOf(SEPARATOR)));
+      const one = found && (await toTools(found)).find(({ entry }) => entry.name === name);
+      const inputSchema = one?.tool.model.parameters ?? null;
+      return one && { ...one.entry, ...NO_DETAIL, file: found.entry.file, inputSchema };
+    },
+    async prompt(name) {
+      const found = (await lists.prompt(false)).find((entry) => entry.name === name);
+      return found && { ...found, ...NO_DETAIL };
+    },
+  };
+  const get = async (kind: CatalogKind, name: string): Promise<CatalogDetail> => {
+    const found = await details[kind](name);
+    if (found) return found;
+    throw new BoxError('catalog_entry_not_found', `There is no ${kind} "${name}" in the catalog.`);
+  };
+
+  return {
+    async list({ kind, system = false, prompts = false }) {
+      const all = (Object.keys(lists) as CatalogKind[]).filter((one) => prompts || one !== 'prompt');
+      const kinds = all.filter((one) => kind === undefined || one === kind);
+      return (await Promise.all(kinds.map((one) => lists[one](system)))).flat();
+    },
+    get,
+    async update({ kind, name }, change, by) {
+      await get(kind, name);
+      if (kind === 'workflow' && change.model)
+        throw new BoxError('invalid_request', 'A workflow has no model. Choose one for the agents it talks to.');
+      await overrides.set(kind, name, change, by);
+      return get(kind, name);
+    },
+    listShown(kind) {
+      const names = kind === 'agent' ? catalog.agents() : catalog.workflows();
+      return overrides.listShown(
+        kind,
+        names.map(({ entry }) => entry.name),
+      );
+    },
+  };
+}
+
+// --- internal ---
+
+const SEPARATOR = ':';
+
+const NOTHING = {
+  description: null,
+  isSystem: false,
+  isHidden: false,
+  model: null,
+  mode: null,
+  hasSchema: null,
+  tools: null,
+  interruptOn: null,
+};
+
+const NO_DETAIL = { file: null, inputSchema: null, outputSchema: null, steps: null, trigger: null };
+
+function toPrompt({ ownerKind, ownerName, key, name }: Prompt): CatalogEntry {
+  return {
+    ...NOTHING,
+    kind: 'prompt',
+    name: [ownerKind, ownerName, key].join(SEPARATOR),
+    description: name,
+    health: 'ok',
+    problem: null,
+  };
+}
+
+function healthOf(problem: Problem | undefined, definition: object | undefined): CatalogEntry['health'] {
+  if (!problem) return 'ok';
+  return definition ? 'stale' : 'failed';
+}
+
+function listInterrupting(agent: DeepAgentDefinition | undefined): string[] {
+  return Object.entries(agent?.interruptOn ?? {}).flatMap(([name, policy]) => (policy === false ? [] : name));
+}
+
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}
