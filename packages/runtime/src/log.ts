@@ -1,3 +1,7 @@
+import { createMask } from './mask.ts';
+import type { Mask } from './mask.ts';
+import { redact } from './redact.ts';
+
 /** One structured record. `error` may be an Error; everything else is plain data. */
 export type LogFields = Record<string, unknown>;
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
@@ -9,30 +13,69 @@ export interface Log {
   error(message: string, fields?: LogFields): void;
 }
 
-const RANK: Record<LogLevel, number> = { debug: 0, info: 1, warn: 2, error: 3 };
-
-/** Writes one JSON line per record at or above `level`. */
-export function createLog(options: { level: LogLevel | 'silent'; write(line: string): void }): Log {
-  const least = options.level === 'silent' ? Infinity : RANK[options.level];
-  const at =
-    (level: LogLevel) =>
-    (message: string, fields: LogFields = {}) => {
-      if (RANK[level] < least) return;
-      options.write(JSON.stringify({ time: new Date().toISOString(), level, message, ...plain(fields) }));
-    };
-  return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') };
+/** A record as it is written and kept: plain data without secrets. */
+export interface LogRecord extends LogFields {
+  time: string;
+  level: LogLevel;
+  message: string;
 }
 
-/** The same log with these fields in every record, before its own. */
-export function withFields(log: Log, fixed: LogFields): Log {
-  const at = (level: LogLevel) => (message: string, fields?: LogFields) => log[level](message, { ...fixed, ...fields });
-  return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') };
+/** A log whose records others may have, too. */
+export interface RootLog extends Log {
+  /** Hands over every record at or above `level`, whatever is written. Answers how to end it. */
+  listen(level: LogLevel, onRecord: (record: LogRecord) => void): () => void;
+}
+
+export interface LogOptions {
+  level: LogLevel | 'silent';
+  write(line: string): void;
+  /** Default: knows no secret by its value. */
+  mask?: Mask;
+}
+
+/** Writes one JSON line per record at or above `level`. Secrets are taken out before anybody gets the record. */
+export function createLog({ level: least, write, mask = createMask() }: LogOptions): RootLog {
+  const writer: Listener = { least: rankOf(least), onRecord: (record) => write(JSON.stringify(record)) };
+  const listeners = new Set([writer]);
+  return {
+    ...toLog((level, message, fields) => {
+      const heard = [...listeners].filter((listener) => RANK[level] >= listener.least);
+      if (heard.length === 0) return;
+      const record = redact({ time: new Date().toISOString(), level, message, ...fields }, mask) as LogRecord;
+      for (const { onRecord } of heard) onRecord(record);
+    }),
+    listen(level, onRecord) {
+      const listener = { least: rankOf(level), onRecord };
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    },
+  };
+}
+
+/** The same log with these fields in every record, before its own. A function is asked for each record. */
+export function withFields(log: Log, given: LogFields | (() => LogFields)): Log {
+  const fixed = typeof given === 'function' ? given : () => given;
+  return toLog((level, message, fields) => log[level](message, { ...fixed(), ...fields }));
 }
 
 // --- internal ---
 
-function plain(fields: LogFields): LogFields {
-  const { error } = fields;
-  if (!(error instanceof Error)) return fields;
-  return { ...fields, error: { name: error.name, message: error.message, stack: error.stack } };
+interface Listener {
+  least: number;
+  onRecord(record: LogRecord): void;
+}
+
+const RANK: Record<LogLevel, number> = { debug: 0, info: 1, warn: 2, error: 3 };
+
+function rankOf(level: LogLevel | 'silent'): number {
+  return level === 'silent' ? Infinity : RANK[level];
+}
+
+function toLog(at: (level: LogLevel, message: string, fields?: LogFields) => void): Log {
+  return {
+    debug: (message, fields) => at('debug', message, fields),
+    info: (message, fields) => at('info', message, fields),
+    warn: (message, fields) => at('warn', message, fields),
+    error: (message, fields) => at('error', message, fields),
+  };
 }

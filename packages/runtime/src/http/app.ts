@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { H3 } from 'h3';
 import type { EventHandler, H3Event, HTTPMethod } from 'h3';
+import { runInContext } from '../engine/context.ts';
+import type { RequestContext } from '../engine/context.ts';
 import { BoxError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import { answerError, toBoxError } from './answer.ts';
@@ -18,12 +20,28 @@ export interface AppOptions {
   anyBody?: readonly string[];
   /** Rooms that speak someone else's protocol, with its shape of error. */
   errorShapes?: readonly ErrorShape[];
+  /** Told of every answer as it begins. Default: nobody is told. */
+  onAnswer?: (answer: Answered) => void;
+  /** Told of an answer that is a stream; answers what to do at its end. */
+  onStream?: () => () => void;
+}
+
+export interface Answered {
+  context: RequestContext;
+  method: string;
+  /** As it was mounted: `/api/runs/:id`. Undefined: there is none. */
+  route: string | undefined;
+  scheme: string;
+  status: number;
+  /** Milliseconds since 1970. */
+  start: number;
+  end: number;
 }
 
 export interface ErrorShape {
   /** Of the path: `/wire-a/`. */
   prefix: string;
-  answer(error: BoxError, requestId: string): Response;
+  answer(error: BoxError, requestId: string, request: Request): Response;
 }
 
 /** A route as the fallback and the route list see it. */
@@ -36,6 +54,7 @@ export interface RouteEntry {
 }
 
 const MAX_URL = 8_192;
+const FALLBACK = '/**';
 const WRITES = new Set(['POST', 'PUT', 'PATCH', 'DELETE']);
 
 /** The h3 app with what holds for every route: request id, host and content-type checks, one shape of error. */
@@ -47,15 +66,22 @@ export function createApp(options: AppOptions): H3 {
       const error = toBoxError(thrown);
       const requestId = requestIdOf(event);
       const path = event.url.pathname;
-      if (error.code === 'internal') options.log.error('A request failed.', { requestId, path, error: error.cause });
+      // What stands in the place of a parameter may be what lets its holder in.
+      const route = routeOf(event);
+      if (error.code === 'internal') options.log.error('A request failed.', { requestId, route, error: error.cause });
       const shape = options.errorShapes?.find(({ prefix }) => path.startsWith(prefix));
-      return withRequestId(shape ? shape.answer(error, requestId) : answerError(error, requestId), requestId);
+      return withRequestId(
+        shape ? shape.answer(error, requestId, event.req) : answerError(error, requestId),
+        requestId,
+      );
     },
     onResponse(response, event) {
       if (!response.headers.has('x-request-id')) withRequestId(response, requestIdOf(event));
       cors.markAnswer(response, event.req);
+      tellAnswer(options, event, response);
     },
   });
+  app.use((event, next) => runInContext(contextOf(event), next));
   app.use((event) => {
     checkRequest(event, options);
     return cors.answerPreflight(event.req);
@@ -73,7 +99,7 @@ export function mountRoute(app: H3, { method, path }: Omit<RouteEntry, 'summary'
 /** The last route: 405 with `Allow` when the path exists under another method, else 404. */
 export function mountFallback(app: H3, routes: readonly RouteEntry[]): void {
   const patterns = routes.map(({ method, path }) => ({ method, pattern: toPattern(path) }));
-  app.all('/**', (event) => {
+  app.all(FALLBACK, (event) => {
     const { pathname } = event.url;
     const methods = patterns.filter(({ pattern }) => pattern.test(pathname)).map(({ method }) => method);
     // An address may fit two routes, as one with a name does and one with a parameter there.
@@ -91,7 +117,7 @@ export function mountFallback(app: H3, routes: readonly RouteEntry[]): void {
 }
 
 export function requestIdOf(event: H3Event): string {
-  return ((event.context as { requestId?: string }).requestId ??= `req_${randomUUID()}`);
+  return contextOf(event).requestId;
 }
 
 // --- internal ---
@@ -103,8 +129,58 @@ function checkRequest(event: H3Event, { isAllowedHost, anyBody = [] }: AppOption
   if (isAllowedHost && !isAllowedHost(host))
     throw new BoxError('host_not_allowed', `The Host "${host}" may not call this box. Use 127.0.0.1 or localhost.`);
   if (anyBody.some((prefix) => event.url.pathname.startsWith(prefix))) return;
-  if (WRITES.has(method) && method !== 'DELETE' && !isJsonType(headers.get('content-type')))
+  if (!WRITES.has(method) || (method === 'DELETE' && !hasBody(event))) return;
+  if (!isJsonType(headers.get('content-type')))
     throw new BoxError('unsupported_media_type', 'Send the body with "content-type: application/json".');
+}
+
+function hasBody({ req, runtime }: H3Event): boolean {
+  const { headers } = req;
+  if (headers.has('transfer-encoding') || Number(headers.get('content-length') ?? 0) > 0) return true;
+  // Of a request that came over a socket, the headers say it all.
+  return !runtime?.node && req.body !== null;
+}
+
+interface OwnContext {
+  request?: RequestContext;
+  startedAt?: number;
+}
+
+/** Made once for a request, at the latest by whoever answers that it cannot be read. */
+function contextOf(event: H3Event): RequestContext {
+  const own = event.context as OwnContext;
+  own.startedAt ??= performance.now();
+  return (own.request ??= {
+    kind: 'request',
+    requestId: `req_${randomUUID()}`,
+    traceparent: event.req.headers.get('traceparent'),
+  });
+}
+
+function routeOf({ context }: H3Event): string | undefined {
+  const route = context.matchedRoute?.route;
+  return route === FALLBACK ? undefined : route;
+}
+
+function tellAnswer({ onAnswer, onStream }: AppOptions, event: H3Event, response: Response): void {
+  const context = contextOf(event);
+  const { startedAt = performance.now() } = event.context as OwnContext;
+  const start = performance.timeOrigin + startedAt;
+  const scheme = event.url.protocol.replace(':', '');
+  const { method } = event.req;
+  const { status } = response;
+  onAnswer?.({
+    context,
+    method,
+    route: routeOf(event),
+    scheme,
+    status,
+    start,
+    end: performance.timeOrigin + performance.now(),
+  });
+  const socket = event.runtime?.node?.res;
+  if (!onStream || !socket || response.headers.get('content-type')?.startsWith('text/event-stream') !== true) return;
+  socket.once('close', onStream());
 }
 
 function withRequestId(response: Response, requestId: string): Response {

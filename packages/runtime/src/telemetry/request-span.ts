@@ -1,0 +1,60 @@
+import type { RequestContext } from '../engine/context.ts';
+import { newSpanId, newTraceId, parseTraceparent, placeOfRun } from './ids.ts';
+import type { SpanPlace } from './ids.ts';
+import { ERROR_TYPE, HTTP, RUN } from './names.ts';
+import type { Sampler } from './sampler.ts';
+import type { SpanData } from './span.ts';
+
+/** A request that has its answer. */
+export interface AnsweredRequest {
+  context: RequestContext;
+  method: string;
+  /** As it is written in the program, parameters by name. Undefined: there is no such route. */
+  route: string | undefined;
+  scheme: string;
+  status: number;
+  /** Milliseconds since 1970. */
+  start: number;
+  end: number;
+}
+
+/** The span of a request: in the trace of its caller, or in one of its own. */
+export function placeOfRequest(context: RequestContext): SpanPlace {
+  context.span ??= {
+    traceId: parseTraceparent(context.traceparent)?.traceId ?? newTraceId(),
+    spanId: newSpanId(),
+  };
+  return context.span;
+}
+
+/** Undefined: it is not told. The path is told as the route has it: what stands in its place may let somebody in. */
+export function toRequestSpan(request: AnsweredRequest, sampler: Sampler): SpanData | undefined {
+  const { context, method, route, status, start, end, scheme } = request;
+  const remote = parseTraceparent(context.traceparent);
+  const place = placeOfRequest(context);
+  const isProbe = route !== undefined && PROBES.has(route);
+  if (isProbe || !sampler(place.traceId, remote)) return undefined;
+  return {
+    ...place,
+    ...(remote ? { parentSpanId: remote.spanId, isParentRemote: true } : {}),
+    name: route === undefined ? method : `${method} ${route}`,
+    kind: 'server',
+    start,
+    end: Math.max(start, end),
+    attributes: {
+      [HTTP.method]: method,
+      [HTTP.scheme]: scheme,
+      [HTTP.status]: status,
+      [HTTP.requestId]: context.requestId,
+      ...(route === undefined ? {} : { [HTTP.route]: route, [HTTP.path]: route }),
+      ...(status >= 500 ? { [ERROR_TYPE]: String(status) } : {}),
+    },
+    links: (context.runs ?? []).map((runId) => ({ ...placeOfRun(runId), attributes: { [RUN.id]: runId } })),
+    ...(status >= 500 ? { error: { type: String(status), message: '' } } : {}),
+  };
+}
+
+// --- internal ---
+
+/** Asked every few seconds by a platform: nobody looks for them in a trace. */
+const PROBES = new Set(['/live', '/health', '/metrics']);

@@ -1,0 +1,144 @@
+import { runOutside } from '../engine/context.ts';
+import type { Journal } from '../engine/journal.ts';
+import type { Observer } from '../engine/observer.ts';
+import type { Log } from '../log.ts';
+import type { Mask } from '../mask.ts';
+import { createFigures } from './figures.ts';
+import { createGauges } from './gauges.ts';
+import type { Gauges } from './gauges.ts';
+import type { Otlp, OtlpOptions } from './otlp.ts';
+import { toProviderFacts, UNKNOWN_PROVIDER } from './provider-name.ts';
+import { toRequestSpan } from './request-span.ts';
+import type { AnsweredRequest } from './request-span.ts';
+import type { ResourceFacts } from './resource.ts';
+import { createSampler } from './sampler.ts';
+import type { TelemetrySettings } from './settings.ts';
+import type { SpanData } from './span.ts';
+import { createTraces } from './traces.ts';
+
+/** What a box tells of itself: figures always, traces where they are wanted. */
+export interface Telemetry {
+  readonly observer: Observer;
+  /** Where model calls go; its key is a secret from then on. */
+  sawProvider(provider: { baseUrl: string; apiKey?: string }): void;
+  /** What a call to a model carries so that its provider can go on with the trace. */
+  modelHeaders(): Record<string, string>;
+  answered(request: AnsweredRequest): void;
+  /** A stream to a client. Answers how to end it. */
+  enterStream(): () => void;
+  /** The figures as Prometheus reads them. */
+  write(): Promise<string>;
+  /** Sends what there is, for at most some seconds. */
+  close(): Promise<void>;
+}
+
+export interface TelemetryOptions {
+  settings: TelemetrySettings;
+  service: { name: string; version: string; instanceId: string };
+  journal: Pick<Journal, 'getRecords' | 'hooks' | 'queue' | 'tallyRuns'>;
+  liveRuns(): number;
+  log: Log;
+  mask: Mask;
+}
+
+/** The libraries are loaded where a collector is configured, and when the figures are first asked for. */
+export async function createTelemetry(options: TelemetryOptions): Promise<Telemetry> {
+  const { settings, service, journal, log, mask } = options;
+  const figures = createFigures();
+  let provider = UNKNOWN_PROVIDER;
+  let gauges: Gauges | undefined;
+  let streams = 0;
+  const readGauges = () =>
+    runOutside(() =>
+      (gauges ??= createGauges({ journal, liveRuns: options.liveRuns, openStreams: () => streams })).read(),
+    );
+  const source = { figures, gauges: readGauges, since: Date.now() };
+  const facts = toFacts(service, settings);
+  const otlp = await openOtlp({ settings, facts, source, onFailed: createWarner(log) });
+  const sampler = createSampler(settings.sampler, settings.sampleRatio);
+  const { capturesContent } = settings;
+  const emit = (span: SpanData) => otlp?.emit(span);
+  const traces =
+    otlp && settings.traces
+      ? createTraces({ journal, sampler, mask, capturesContent, provider: () => provider, emit })
+      : undefined;
+
+  return {
+    observer: {
+      created: (run) => traces?.created(run),
+      started: (run) => figures.started(run),
+      appended(run, records) {
+        for (const record of records) figures.step(run, record, provider.name);
+        traces?.appended(run, records);
+      },
+      ended(run) {
+        figures.ended(run);
+        traces?.ended(run);
+      },
+    },
+    sawProvider({ baseUrl, apiKey }) {
+      provider = toProviderFacts(baseUrl);
+      mask.add(apiKey);
+    },
+    modelHeaders: () => traces?.headers() ?? {},
+    answered(request) {
+      const { method, route = '', status, start, end } = request;
+      figures.request({ method, route, status, seconds: (end - start) / 1_000 });
+      const span = traces && toRequestSpan(request, sampler);
+      if (span) traces.tell(span);
+    },
+    enterStream() {
+      streams += 1;
+      return () => void (streams -= 1);
+    },
+    async write() {
+      const { writeMetrics } = await import('./prometheus.ts');
+      return writeMetrics({ ...source, facts });
+    },
+    async close() {
+      if (otlp) await atMost(CLOSE_MS, otlp.close());
+      gauges?.stop();
+    },
+  };
+}
+
+// --- internal ---
+
+/** How long a collector that does not answer holds up the end of the process. */
+const CLOSE_MS = 2_000;
+const WARN_EVERY_MS = 60_000;
+
+async function openOtlp(options: OtlpOptions): Promise<Otlp | undefined> {
+  const { traces, metrics } = options.settings;
+  if (!traces && !metrics) return undefined;
+  const { createOtlp } = await import('./otlp.ts');
+  return createOtlp(options);
+}
+
+/** One warning a minute, whatever fails. */
+function createWarner(log: Log): (signal: string, reason: string) => void {
+  let next = 0;
+  return (signal, reason) => {
+    if (performance.now() < next) return;
+    next = performance.now() + WARN_EVERY_MS;
+    log.warn('The collector takes nothing; what it should have got is lost. Check OTEL_EXPORTER_OTLP_ENDPOINT.', {
+      signal,
+      reason,
+    });
+  };
+}
+
+function toFacts(service: TelemetryOptions['service'], { serviceName, resource }: TelemetrySettings): ResourceFacts {
+  return {
+    serviceName: serviceName ?? service.name,
+    serviceVersion: service.version,
+    instanceId: service.instanceId,
+    more: resource,
+  };
+}
+
+async function atMost(ms: number, work: Promise<unknown>): Promise<void> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  await Promise.race([work, new Promise((resolve) => (timer = setTimeout(resolve, ms)))]);
+  clearTimeout(timer);
+}
