@@ -9,3 +9,5 @@ export type { CrashPoint } from './testing/process.ts';
 export type { WorkflowModule } from './testing/program.ts';
 export type { TestRun } from './testing/runs.ts';
 export type { SendOptions, TestAgent, TestToolCall, TestTurn } from './testing/turns.ts';
+export { replayRun } from './testing/replay.ts';
+export type { Difference, Replayed, ReplayedCall } from './runs/replay.ts';

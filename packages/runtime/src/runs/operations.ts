@@ -5,6 +5,8 @@ import { requireGrant } from '../auth/caller.ts';
 import { BoxError, invalidCursor } from '../errors.ts';
 import { operation } from '../operations/define.ts';
 import { Page, withoutUndefined } from '../operations/inputs.ts';
+import { runNotFound } from './runs.ts';
+import { withoutStack } from './run-error.ts';
 import { Run, RunKind, RunStatus, RunTrigger } from './run.ts';
 import { RunStats } from './stats.ts';
 
@@ -113,7 +115,8 @@ export const getWorkflowRun = operation({
     requireGrant(caller, 'workflows', found.name);
     const run = wait === undefined ? found : await runs.find(id, toWait(wait, signal));
     if (!run) throw runNotFound(id);
-    return run;
+    // A key is a program's: where our code lies is nothing to it.
+    return caller.kind === 'key' && run.error ? { ...run, error: withoutStack(run.error) } : run;
   },
 });
 
@@ -138,8 +141,4 @@ function toWait(text: string | undefined, signal: AbortSignal): { ms: number; si
   } catch (error) {
     throw new BoxError('invalid_request', `"wait": ${(error as Error).message}`);
   }
-}
-
-function runNotFound(id: string): BoxError {
-  return new BoxError('run_not_found', `There is no run "${id}".`);
 }

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { decode } from '../engine/serialize.ts';
 import { toJsonValue } from './json-value.ts';
+import { toProjectStack } from './project-stack.ts';
 
 /** What ended a run or a step, as every surface shows it. */
 export const RunError = z.object({
@@ -16,12 +17,32 @@ export const RunError = z.object({
 });
 export type RunError = z.infer<typeof RunError>;
 
-/** `text`: the error as the journal has it. */
+/** `text`: the error as the journal has it. Of its stack, what lies in the project, as it is called there. */
 export function toRunError(text: string | null): RunError | null {
   return text === null ? null : toView(decode(text) as Error);
 }
 
+/** Without where in the code it and what caused it was thrown. */
+export function withoutStack(error: RunError): RunError {
+  const { cause, errors, details, ...own } = error;
+  return {
+    ...own,
+    stack: null,
+    cause: withoutInner(cause),
+    ...(errors ? { errors: errors.map(withoutInner) } : {}),
+    ...(details
+      ? { details: Object.fromEntries(Object.entries(details).map(([key, value]) => [key, withoutInner(value)])) }
+      : {}),
+  };
+}
+
 // --- internal ---
+
+/** What was thrown as an error has these fields; what was thrown as data may have them by chance, and loses a text. */
+function withoutInner(value: unknown): unknown {
+  const isError = typeof value === 'object' && value !== null && 'stack' in value && 'message' in value;
+  return isError ? withoutStack(value as RunError) : value;
+}
 
 const KNOWN = new Set(['name', 'message', 'stack', 'cause', 'errors', 'code', 'fatal']);
 
@@ -32,7 +53,7 @@ function toView(error: Error): RunError {
     code: typeof code === 'string' ? code : 'run_failed',
     name: error.name,
     message: error.message,
-    stack: error.stack ?? null,
+    stack: error.stack === undefined ? null : toProjectStack(error.stack),
     cause: toInner(error.cause),
     ...(error instanceof AggregateError ? { errors: error.errors.map(toInner) } : {}),
     ...(details.length > 0

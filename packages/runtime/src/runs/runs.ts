@@ -1,3 +1,5 @@
+import { isHidden } from '../auth/visibility.ts';
+import type { Hidden } from '../auth/visibility.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { Journal, RunFilter, RunRow } from '../engine/journal.ts';
 import { BoxError } from '../errors.ts';
@@ -30,25 +32,42 @@ export interface Runs {
   /** Throws `run_not_blocked`. */
   resume(runId: string): Promise<Run>;
   delete(runId: string): Promise<void>;
+  /** The same without what is hidden: such a run is none. */
+  without(hidden: Hidden): Runs;
 }
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 const MAX_BUCKETS = 1_000;
 
-export function createRuns(journal: Journal, engine: Engine): Runs {
+export interface RunsOptions {
+  journal: Journal;
+  engine: Engine;
+  /** With what hangs on it. False: it is not final. */
+  deleteRun(runId: string): Promise<boolean>;
+  hidden?: Hidden;
+}
+
+export function createRuns(options: RunsOptions): Runs {
+  const { journal, engine, hidden } = options;
+  const only = hidden ? { hidden } : {};
   const get = async (runId: string): Promise<RunRow> => {
     const row = await journal.getRun(runId);
-    if (!row) throw new BoxError('run_not_found', `There is no run "${runId}".`);
+    if (!row || isHidden(row, hidden)) throw runNotFound(runId);
     return row;
   };
   return {
     async list(filter, { limit, cursor }) {
       const before = cursor === undefined ? {} : { before: cursor };
-      const rows = await journal.listRuns(filter, { limit: limit + 1, ...before });
+      const rows = await journal.listRuns({ ...filter, ...only }, { limit: limit + 1, ...before });
       const items = rows.slice(0, limit).map(toRun);
       return { items, nextCursor: rows.length > limit ? (items.at(-1)?.runId ?? null) : null };
     },
     async find(runId, wait) {
+      if (hidden) {
+        const now = await journal.getRun(runId);
+        // Before anything is waited for.
+        if (!now || isHidden(now, hidden)) return undefined;
+      }
       const signal = wait ? AbortSignal.any([wait.signal, engine.closing]) : engine.closing;
       const row = await engine.wait(runId, wait?.ms ?? 0, signal);
       return row && toRun(row);
@@ -58,7 +77,7 @@ export function createRuns(journal: Journal, engine: Engine): Runs {
       const { from = to - DAY_MS } = filter;
       if ((to - from) / bucketMs > MAX_BUCKETS)
         throw new BoxError('invalid_request', `The time has more than ${MAX_BUCKETS} stretches. Ask for less of it.`);
-      return toStats(await journal.tallyRuns({ ...filter, from, to }, bucketMs), bucketMs);
+      return toStats(await journal.tallyRuns({ ...filter, ...only, from, to }, bucketMs), bucketMs);
     },
     async steps(runId) {
       await get(runId);
@@ -68,11 +87,12 @@ export function createRuns(journal: Journal, engine: Engine): Runs {
       const run = await get(runId);
       const [records, children] = await Promise.all([
         journal.getRecords(runId),
-        journal.listRuns({ parentRunId: runId }, { limit: 200 }),
+        journal.listRuns({ parentRunId: runId, ...only }, { limit: 200 }),
       ]);
       return toTimeline(toRun(run), toSteps(records), children.map(toRun));
     },
     async cancel(runId) {
+      if (hidden) await get(runId);
       const result = await engine.cancel(runId, cancelled());
       if (!result) await get(runId);
       if (result?.outcome === 'final')
@@ -87,10 +107,15 @@ export function createRuns(journal: Journal, engine: Engine): Runs {
     },
     async delete(runId) {
       const run = await get(runId);
-      if (!(await journal.deleteRun(runId)))
+      if (!(await options.deleteRun(runId)))
         throw new BoxError('run_not_final', `The run is ${run.status}. Cancel it before you delete it.`);
     },
+    without: (more) => createRuns({ ...options, hidden: more }),
   };
+}
+
+export function runNotFound(runId: string): BoxError {
+  return new BoxError('run_not_found', `There is no run "${runId}".`);
 }
 
 // --- internal ---

@@ -1,12 +1,15 @@
 import type { DeepAgentDefinition } from '../agents/definition.ts';
+import type { DynamicConfig } from '../config-values/define.ts';
 import type { Journal } from '../engine/journal.ts';
 import { openSqliteJournal } from '../engine/stores/sqlite.ts';
+import { newMasterKey } from '../secrets/master-key.ts';
 import type { StartReceipt } from '../workflows/operations.ts';
 import { createTestApprovals } from './approvals.ts';
 import type { TestApprovals } from './approvals.ts';
 import { createTestClock } from './clock.ts';
 import type { TestClock, VirtualClock } from './clock.ts';
 import { createLazyDatabase } from './database.ts';
+import { createLazyStorage } from './storage.ts';
 import { beginLife } from './life.ts';
 import type { Life } from './life.ts';
 import { createScriptedModel } from './model.ts';
@@ -23,6 +26,8 @@ export interface TestBoxOptions<A extends string = string, W extends string = st
   agents?: Readonly<Record<A, DeepAgentDefinition>>;
   /** By name: the modules, as `import * as refund from '../workflows/refund.workflow.ts'` gives them. */
   workflows?: Readonly<Record<W, WorkflowModule>>;
+  /** What `config.schema.ts` has as its default export. */
+  config?: DynamicConfig | undefined;
   /** What the model answers. Default: nothing, so asking it is an error. */
   model?: ModelScript;
   /** Where the clock begins. Default: now. */
@@ -69,9 +74,12 @@ export async function createTestBox<A extends string = string, W extends string 
   const logs: Record<string, unknown>[] = [];
   const model = createScriptedModel(options.model ?? []);
   const database = createLazyDatabase();
+  const objects = createLazyStorage();
+  const secretKey = newMasterKey();
   let program = {
     agents: { ...options.agents } as Record<string, DeepAgentDefinition>,
     workflows: { ...options.workflows } as Record<string, WorkflowModule>,
+    config: options.config,
   };
   let deploys = 1;
   let current: Life | undefined;
@@ -91,6 +99,9 @@ export async function createTestBox<A extends string = string, W extends string 
       hash: `test-${deploys}`,
       journal,
       database: database.client,
+      secretKey,
+      isBlank: database.isBlank,
+      storage: objects.storage,
       clock: clock.store,
       callModel: model.call,
       logs,
@@ -98,6 +109,7 @@ export async function createTestBox<A extends string = string, W extends string 
   const closeStores = async (): Promise<void> => {
     await journal.close();
     await database.close();
+    await objects.close();
   };
   const toRun = (id: string): TestRun => toTestRun(id, { life, journal });
   const turns = createTestTurns({ life, journal, model, toRun });
@@ -132,6 +144,7 @@ export async function createTestBox<A extends string = string, W extends string 
         program = {
           agents: { ...program.agents, ...deploy.agents },
           workflows: { ...program.workflows, ...deploy.workflows },
+          config: program.config,
         };
       }
       current = await begin();

@@ -6,6 +6,8 @@ import type { StoreClient } from '../stores/client.ts';
 /** The relational store of a test box: a PGlite in a folder of its own, opened when something first asks it. */
 export interface LazyDatabase {
   client: StoreClient;
+  /** Nothing has asked it anything, so there is nothing in it. */
+  isBlank(): boolean;
   close(): Promise<void>;
 }
 
@@ -21,6 +23,7 @@ export function createLazyDatabase(): LazyDatabase {
       transaction: async (work) => (await client()).transaction(work),
       close: async () => {},
     },
+    isBlank: () => opened === undefined,
     async close() {
       if (!opened) return;
       const { client: database, folder } = await opened;

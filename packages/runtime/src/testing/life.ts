@@ -5,6 +5,8 @@ import type { StoreClock } from '../engine/clock.ts';
 import type { Journal } from '../engine/journal.ts';
 import { real } from '../engine/real.ts';
 import { createLog } from '../log.ts';
+import type { MasterKey } from '../secrets/seal.ts';
+import type { Storage } from '../storage/storage.ts';
 import type { StoreClient } from '../stores/client.ts';
 import { createDrizzle } from '../stores/drizzle.ts';
 import { createProcess } from './process.ts';
@@ -29,6 +31,10 @@ export interface LifeOptions extends TestProgram {
   hash: string;
   journal: Journal;
   database: StoreClient;
+  /** What secrets are sealed with: the same for every life. */
+  secretKey: MasterKey;
+  isBlank(): boolean;
+  storage: Storage;
   clock: StoreClock;
   callModel: CallModel;
   logs: Record<string, unknown>[];
@@ -50,6 +56,9 @@ export async function beginLife(options: LifeOptions): Promise<Life> {
     callModel,
     provider: PROVIDER,
     db: createDrizzle(db, db.ready),
+    secretKey: options.secretKey,
+    isBlank: options.isBlank,
+    storage: options.storage,
     defaultModel: () => 'test/model',
     loadProgram: async () => program,
     probes: {},
@@ -79,7 +88,7 @@ export async function beginLife(options: LifeOptions): Promise<Life> {
 /** There is one, so the gate is open; nobody calls it. */
 const PROVIDER = {
   environment: { baseUrl: 'http://127.0.0.1:9/v1', apiKey: 'none' },
-  store: { read: async () => undefined, write: async () => {} },
+  store: { read: async () => undefined, write: async () => {}, remove: async () => {} },
   egress: { allowLoopback: true, allowed: [] },
 };
 

@@ -1,4 +1,5 @@
 import type { DeepAgentDefinition } from '../agents/definition.ts';
+import type { DynamicConfig } from '../config-values/define.ts';
 import type { AgentEntry, Program, WorkflowEntry } from '../manifest.ts';
 import { workflowNameOf } from '../workflows/mark.ts';
 
@@ -10,10 +11,12 @@ export interface TestProgram {
   agents: Readonly<Record<string, DeepAgentDefinition>>;
   /** By name: the modules. */
   workflows: Readonly<Record<string, WorkflowModule>>;
+  /** What `config.schema.ts` has as its default export. */
+  config?: DynamicConfig | undefined;
 }
 
 /** A workspace of what a test has imported. `hash`: of all its code. */
-export function toProgram({ agents, workflows }: TestProgram, hash: string): Program {
+export function toProgram({ agents, workflows, config }: TestProgram, hash: string): Program {
   const modules = new Map<string, Record<string, unknown>>();
   const agentEntries = Object.entries(agents).map(([name, agent]): AgentEntry => {
     const file = `deep-agents/${name}/index.ts`;
@@ -32,8 +35,10 @@ export function toProgram({ agents, workflows }: TestProgram, hash: string): Pro
       hasOutputSchema: module.outputSchema !== undefined,
     };
   });
+  const configSchema = { file: 'config.schema.ts' };
+  modules.set(configSchema.file, { default: config });
   return {
-    manifest: { version: 1, agents: agentEntries, workflows: workflowEntries },
+    manifest: { version: 1, agents: agentEntries, workflows: workflowEntries, ...(config ? { configSchema } : {}) },
     load: async (file) => ({ exports: modules.get(file) ?? {}, hash }),
   };
 }

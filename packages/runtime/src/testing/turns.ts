@@ -102,7 +102,8 @@ export function createTestTurns({ life, journal, model, toRun }: TurnsOptions): 
   return {
     agent: (name) => ({
       async send(message, { session, tools, parameters = {}, signal } = {}) {
-        const messages = toMessages(typeof message === 'string' ? [{ role: 'user', content: message }] : message);
+        const given = typeof message === 'string' ? [{ role: 'user', content: message }] : message;
+        const messages = toMessages(given, { keepsHistory: session !== undefined });
         const request = { agent: name, messages, parameters, ...(tools ? { tools } : {}) };
         const kept = session === undefined ? {} : { session: { name: session, kind: 'session' as const } };
         const { alive, box } = life();

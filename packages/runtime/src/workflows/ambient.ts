@@ -1,9 +1,15 @@
 import type { Agents } from '../agents/agents.ts';
+import type { ConfigValues } from '../config-values/config-values.ts';
 import type { Ambient } from '../engine/handle.ts';
 import { childFailed } from '../engine/outcome.ts';
 import { decode } from '../engine/serialize.ts';
 import type { ServicesInfo } from '../health/health.ts';
 import type { Jobs } from '../jobs/jobs.ts';
+import type { Logs } from '../logs/logs.ts';
+import type { Prompts } from '../prompts/prompts.ts';
+import { readPrompt } from '../prompts/read.ts';
+import type { Storage } from '../storage/storage.ts';
+import type { Drizzle } from '../stores/drizzle.ts';
 import { createBoxClient } from './box-client.ts';
 import type { BoxClientOptions } from './box-client.ts';
 import type { Workflows } from './workflows.ts';
@@ -14,6 +20,12 @@ export interface AmbientOptions extends BoxClientOptions {
   services(): ServicesInfo;
   agents(): Pick<Agents, 'startChild'>;
   jobs(): Pick<Jobs, 'schedule' | 'unschedule'>;
+  readSecret(name: string): Promise<string>;
+  prompts(): Pick<Prompts, 'findPublished'>;
+  config(): Pick<ConfigValues, 'read'>;
+  logs(): Pick<Logs, 'write'>;
+  db: Drizzle;
+  storage: Storage | undefined;
 }
 
 const WAIT_MS = 60_000;
@@ -37,6 +49,12 @@ export function createAmbient(options: AmbientOptions): Ambient {
     unschedule: (id) => jobs().unschedule(id),
     webhookUrl: (token) => `${services().agent.url}/api/webhooks/${token}`,
     startUrl: (name) => `${services().agent.url}/api/workflows/${name}/start`,
+    readPrompt: (execution, request) => readPrompt(options.prompts(), execution, request),
+    readConfig: (key) => options.config().read(key),
     client: createBoxClient(options),
+    readSecret: options.readSecret,
+    database: options.db,
+    storage: options.storage,
+    log: (line) => options.logs().write(line),
   };
 }

@@ -1,6 +1,10 @@
 import type { H3, H3Event } from 'h3';
 import { z } from 'zod';
 import type { Auth } from '../auth/auth.ts';
+import { requirePermission } from '../auth/caller.ts';
+import type { Caller } from '../auth/caller.ts';
+import { hiddenFrom, isHidden } from '../auth/visibility.ts';
+import type { Hidden } from '../auth/visibility.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { Journal, RunRow } from '../engine/journal.ts';
 import { isFinal } from '../engine/journal.ts';
@@ -11,7 +15,7 @@ import type { RouteEntry } from '../http/app.ts';
 import { mountRoute } from '../http/app.ts';
 import { readJson } from '../http/body.ts';
 import { answerSse } from '../http/sse.ts';
-import { IdempotencyKey, withoutUndefined } from '../operations/inputs.ts';
+import { readIdempotencyKey, withoutUndefined } from '../operations/inputs.ts';
 import { toJsonValue } from '../runs/json-value.ts';
 import { toRun } from '../runs/run.ts';
 import type { Workflows } from './workflows.ts';
@@ -68,13 +72,12 @@ export function mountWorkflowChat(app: H3, options: WorkflowChatOptions): void {
   mountRoute(app, ROUTE, async (event: H3Event) => {
     const name = decodeURIComponent(event.context.params?.name ?? '');
     const caller = await options.auth.authenticate(event.req.headers);
-    if (caller.kind === 'key')
-      throw new BoxError('forbidden', 'An API key may start this workflow, but not chat with it.');
+    requirePermission(caller, 'workflows:start');
     options.workflows.requireChat(name);
     const lastEvent = event.req.headers.get('last-event-id') ?? event.url.searchParams.get('lastEventId');
     const position = lastEvent
-      ? await resume(lastEvent, name, options.journal)
-      : await begin(event, name, options.workflows);
+      ? await resume(lastEvent, { name, journal: options.journal, hidden: hiddenFrom(caller) })
+      : await begin(event, name, { workflows: options.workflows, caller });
     const gone = new AbortController();
     return answerSse(frames(position, options, gone.signal), { onGone: () => gone.abort() });
   });
@@ -90,29 +93,37 @@ interface Position {
   isReset?: boolean;
 }
 
-async function begin(event: H3Event, name: string, workflows: Workflows): Promise<Position> {
+async function begin(
+  event: H3Event,
+  name: string,
+  { workflows, caller }: { workflows: Workflows; caller: Caller },
+): Promise<Position> {
   const input = await readJson(event.req, { emptyAs: {} });
-  const idempotencyKey = readKey(event);
-  const receipt = await workflows.start(name, input, withoutUndefined({ trigger: 'chat' as const, idempotencyKey }));
+  const idempotencyKey = readIdempotencyKey(event.req.headers);
+  const receipt = await workflows.start(
+    name,
+    input,
+    withoutUndefined({ trigger: 'chat' as const, callerId: caller.id, idempotencyKey }),
+  );
   if (receipt.status === 'started') return { runId: receipt.runId, after: undefined };
   throw new BoxError('workflow_busy', `Workflow "${name}" runs one at a time, and this start waits in its queue.`, {
     details: { triggerId: receipt.triggerId },
   });
 }
 
-function readKey(event: H3Event): string | undefined {
-  const key = IdempotencyKey.safeParse(event.req.headers.get('idempotency-key') ?? undefined);
-  if (key.success) return key.data;
-  throw new BoxError('invalid_request', 'An Idempotency-Key has 1 to 256 characters.');
+interface Resumed {
+  name: string;
+  journal: Journal;
+  hidden: Hidden;
 }
 
-async function resume(lastEvent: string, name: string, journal: Journal): Promise<Position> {
+async function resume(lastEvent: string, { name, journal, hidden }: Resumed): Promise<Position> {
   const [, runId = '', after] = /^([\da-f-]{36}):(\d{1,15})$/.exec(lastEvent) ?? [];
   if (after === undefined) throw new BoxError('invalid_request', `"${lastEvent}" is no event id of this stream.`);
   const run = await journal.getRun(runId);
   // The run was deleted, or the journal is an older copy that has not come as far.
   if (!run) return { runId, after: 0, isReset: true };
-  if (run.name === name && run.kind === 'workflow') {
+  if (run.name === name && run.kind === 'workflow' && !isHidden(run, hidden)) {
     const isKnown = await hasChunk(journal, runId, Number(after));
     return { runId, after: isKnown ? Number(after) : 0, isReset: !isKnown };
   }

@@ -92,6 +92,7 @@ export const startWorkflow = operation({
   tag: 'workflows',
   kind: 'write',
   permission: 'workflows:start',
+  activity: false,
   copilot: 'yes',
   cli: 'workflows start',
   status: 202,
@@ -115,7 +116,8 @@ export const startWorkflow = operation({
   keys: true,
   handle({ workflows }, { name: workflow, input, idempotencyKey }, { caller }) {
     requireGrant(caller, 'workflows', workflow);
-    return workflows.start(workflow, input, withoutUndefined({ trigger: 'api' as const, idempotencyKey }));
+    const how = { trigger: 'api' as const, callerId: caller.id, idempotencyKey };
+    return workflows.start(workflow, input, withoutUndefined(how));
   },
 });
 

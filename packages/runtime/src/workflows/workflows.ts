@@ -1,3 +1,5 @@
+import { isHidden } from '../auth/visibility.ts';
+import type { Hidden } from '../auth/visibility.ts';
 import type { Catalog, LoadedWorkflow, WorkflowDefinition } from '../catalog/catalog.ts';
 import type { SerialPolicy } from '../catalog/workflow-settings.ts';
 import type { Engine, StartRequest } from '../engine/engine.ts';
@@ -42,6 +44,8 @@ export interface StartOptions {
   trigger: RunTrigger;
   idempotencyKey?: string;
   parentRunId?: string;
+  /** Who starts it: keys of different callers never meet. */
+  callerId?: string;
   /** The input is `{ args }`; a workflow with a schema takes the first of them. */
   isSpread?: boolean;
 }
@@ -62,9 +66,9 @@ export interface Workflows {
   /** Throws as a start would, and `workflow_not_chat` when the workflow holds no conversation. */
   requireChat(name: string): void;
   /** Queued starts of a serial workflow, in the order they will begin. */
-  queue(name: string): Promise<QueueEntry[]>;
+  queue(name: string, hidden?: Hidden): Promise<QueueEntry[]>;
   /** Throws `trigger_not_found` when it waits no more. */
-  dequeue(name: string, triggerId: string): Promise<void>;
+  dequeue(name: string, triggerId: string, hidden?: Hidden): Promise<void>;
 }
 
 export interface WorkflowsOptions {
@@ -111,11 +115,12 @@ export function createWorkflows({ catalog, engine, journal, isArmed }: Workflows
     async start(name, input, given) {
       if (!isArmed()) throw notArmed();
       const workflow = definitionOf(find(name));
-      const { isSpread, ...options } = given;
+      const { isSpread, callerId, ...options } = given;
       const value = await checkInput(name, workflow, isSpread ? firstOf(workflow, input) : input);
       const { idempotencyKey: key } = options;
       // A caller's key can never be one that the box makes for a timer or a child.
-      const keyed = key === undefined ? {} : { idempotencyKey: `${options.trigger} ${key}` };
+      const keyed =
+        key === undefined ? {} : { idempotencyKey: [options.trigger, callerId, key].filter(Boolean).join(' ') };
       const request: StartRequest = {
         kind: 'workflow',
         name,
@@ -154,9 +159,10 @@ export function createWorkflows({ catalog, engine, journal, isArmed }: Workflows
           `Workflow "${name}" holds no conversation. Start it with ${startRoute(name)}.`,
         );
     },
-    async queue(name) {
+    async queue(name, hidden) {
       find(name);
-      const starts = await journal.queue.list({ name }, { limit: QUEUE_LIMIT });
+      const all = await journal.queue.list({ name }, { limit: QUEUE_LIMIT });
+      const starts = all.filter((start) => !isHidden(start, hidden));
       return starts.map(({ triggerId, input, trigger, createdAt }, position) => ({
         triggerId,
         position,
@@ -165,10 +171,10 @@ export function createWorkflows({ catalog, engine, journal, isArmed }: Workflows
         createdAt: toIso(createdAt),
       }));
     },
-    async dequeue(name, triggerId) {
+    async dequeue(name, triggerId, hidden) {
       find(name);
       const found = await journal.queue.find(triggerId);
-      const isOwn = found && 'queued' in found && found.queued.name === name;
+      const isOwn = found && 'queued' in found && found.queued.name === name && !isHidden(found.queued, hidden);
       if (!isOwn || !(await engine.dequeue(triggerId)))
         throw new BoxError('trigger_not_found', `There is no queued start "${triggerId}" of "${name}".`);
     },

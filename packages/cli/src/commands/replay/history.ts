@@ -1,0 +1,50 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import type { Recording } from '@svc/runtime/host';
+import { openClient, toSegment } from '../../client.ts';
+import type { TargetNames } from '../../target.ts';
+import { CliError } from '../../errors.ts';
+import { findProject } from '../../target.ts';
+import type { Context } from '../../verb.ts';
+
+/** The history of a run, as `GET /api/runs/:id/export` answers it. */
+export type History = Recording;
+
+/** Where the history of a run is kept in the workspace. */
+export function findHistory(id: string, cwd: string): string {
+  return join(findProject(cwd) ?? cwd, '.svc', 'runs', `${toSegment(id)}.json`);
+}
+
+/** What a person names: a file, a run that was pulled, or one the box has. */
+export async function readHistory(named: string, target: TargetNames, context: Context): Promise<History> {
+  const file = [resolve(context.cwd, named), findHistory(named, context.cwd)].find((path) => existsSync(path));
+  const document = file === undefined ? await fetchHistory(named, target, context) : readDocument(file);
+  const { parseRecording } = await import('@svc/runtime/host');
+  try {
+    return parseRecording(document);
+  } catch (error) {
+    throw new CliError('history_invalid', (error as Error).message, {
+      suggestion: 'Write it again with: svc pull run <id> --force',
+    });
+  }
+}
+
+// --- internal ---
+
+function readDocument(file: string): unknown {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8')) as unknown;
+  } catch (error) {
+    throw new CliError('history_invalid', `"${file}" cannot be read: ${(error as Error).message}.`, {
+      suggestion: 'Name a file that svc pull run wrote.',
+    });
+  }
+}
+
+async function fetchHistory(id: string, target: TargetNames, context: Context): Promise<unknown> {
+  if (id.endsWith('.json'))
+    throw new CliError('history_invalid', `There is no file "${id}".`, {
+      suggestion: 'Write it with: svc pull run <id> --out <file>',
+    });
+  return openClient(target, context).get<unknown>(`/api/runs/${toSegment(id)}/export`);
+}

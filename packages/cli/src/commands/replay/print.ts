@@ -1,0 +1,71 @@
+import type { Replayed, ReplayedCall } from '@svc/runtime/host';
+import { toPlainText } from '../../style.ts';
+import type { Style } from '../../style.ts';
+import type { History } from './history.ts';
+
+/** `#2 step charge({"amount":5}) → "paid"  workflows/order.workflow.ts:12` */
+export function formatCall(call: ReplayedCall): string {
+  const { error, output, attempts, kind, at } = call;
+  const answer = error ? `failed: ${error.message}` : shorten(JSON.stringify(output) ?? 'nothing');
+  const tries = attempts === 0 ? '' : ` (attempt ${attempts + 1})`;
+  return toPlainText(`#${call.call} ${kind} ${formatAsked(call)}${tries} → ${answer}${at === null ? '' : `  ${at}`}`);
+}
+
+export interface Printed {
+  replayed: Replayed;
+  promoted: string | null;
+  /** The steps have been told. */
+  isLive: boolean;
+}
+
+export function formatReplayed(history: History, { replayed, promoted, isLive }: Printed, style: Style): string {
+  const { run, masked } = history;
+  const steps = isLive ? [] : replayed.calls.map(formatCall);
+  const note = masked.length > 0 ? [style.dim('Secrets in this history are masked: __masked_1__ and so on.')] : [];
+  const written = promoted === null ? [] : [`${style.green('Written')} ${promoted}`];
+  const title = `${style.bold(toPlainText(run.name))}  ${style.dim(`run ${run.runId}, ${run.status}`)}`;
+  return [title, ...steps, ...note, '', ...formatOutcome(history, replayed, style), ...written].join('\n');
+}
+
+// --- internal ---
+
+const LONGEST = 200;
+
+function formatOutcome(
+  { run }: History,
+  { outcome, difference, ended, next, calls }: Replayed,
+  style: Style,
+): string[] {
+  if (difference)
+    return [
+      `${style.red('The code differs:')} ${toPlainText(difference.message)}`,
+      ...(difference.at === null ? [] : [`  at    ${toPlainText(difference.at)}`]),
+      `  then  ${toPlainText(shorten(JSON.stringify(difference.was) ?? 'nothing'))}`,
+      `  now   ${toPlainText(shorten(JSON.stringify(difference.is) ?? 'nothing'))}`,
+    ];
+  if (outcome === 'same') {
+    const how = ended?.error ? `failed: ${ended.error.message}` : shorten(JSON.stringify(ended?.output) ?? 'nothing');
+    return [`${style.green('The same:')} the code ends as the run did. ${toPlainText(how)}`];
+  }
+  if (outcome === 'open')
+    return [
+      `The history ends here: the run is ${run.status}. The code would go on with, and nothing of it was done:`,
+      ...next.map(
+        (call) => `  ${toPlainText(`${call.kind} ${formatAsked(call)}${call.at === null ? '' : `  ${call.at}`}`)}`,
+      ),
+    ];
+  if (outcome === 'stopped') return [`Stopped after call ${calls.at(-1)?.call}, as --until says.`];
+  return [
+    `${style.red('Stuck:')} the code waits for something that is no step of it, a promise that nothing resolves.`,
+  ];
+}
+
+function formatAsked({ name, input }: ReplayedCall): string {
+  const args = (input as { args?: unknown } | null)?.args;
+  const text = Array.isArray(args) ? args.map((arg) => JSON.stringify(arg)).join(', ') : (JSON.stringify(input) ?? '');
+  return `${name}(${shorten(text)})`;
+}
+
+function shorten(text: string): string {
+  return text.length <= LONGEST ? text : `${text.slice(0, LONGEST)} … (${text.length} characters)`;
+}

@@ -1,0 +1,172 @@
+import type { Journal, JournalRecord, RunRow } from '../engine/journal.ts';
+import { BoxError } from '../errors.ts';
+import { contractPayload } from '../health/contract.ts';
+import { toIso } from './json-value.ts';
+import { createMasker } from './mask.ts';
+import type { Masker } from './mask.ts';
+import { fromRecordedValue, toRecordedCall, toRecordedValue } from './recording.ts';
+import type { RecordedCall, RecordedValue, Recording } from './recording.ts';
+import { toRun } from './run.ts';
+import { isSecretVariable } from '../secrets/environment.ts';
+import { toSteps } from './steps.ts';
+
+/** Hands out the histories of runs, without the secrets of the box. */
+export interface RunExports {
+  /** Throws `run_not_found`, and `run_too_large` when there is more than fits into a document. */
+  export(runId: string): Promise<Recording>;
+}
+
+export interface RunExportsOptions {
+  journal: Journal;
+  /** What is hidden wherever it occurs. */
+  secrets(): Promise<string[]>;
+  /** What the addresses of the box begin with. */
+  url(): string;
+  now(): number;
+  /** The most text the journal of a run may have. Default 16 MiB. */
+  maxBytes?: number;
+}
+
+const MAX_BYTES = 16 * 1_048_576;
+const MAX_CHILDREN = 200;
+
+export function createRunExports(options: RunExportsOptions): RunExports {
+  const { journal, maxBytes = MAX_BYTES } = options;
+  return {
+    async export(runId) {
+      const row = await journal.getRun(runId);
+      if (!row) throw new BoxError('run_not_found', `There is no run "${runId}".`);
+      const [records, children, secrets] = await Promise.all([
+        journal.getRecords(runId),
+        journal.listRuns({ parentRunId: runId }, { limit: MAX_CHILDREN }),
+        options.secrets(),
+      ]);
+      checkSize(row, records, maxBytes);
+      const masker = createMasker([...secrets, ...secretVariables(records)]);
+      return toRecording({ row, records, children, masker, url: options.url(), now: options.now() });
+    },
+  };
+}
+
+// --- internal ---
+
+interface Exported {
+  row: RunRow;
+  records: JournalRecord[];
+  children: RunRow[];
+  masker: Masker;
+  url: string;
+  now: number;
+}
+
+function toRecording({ row, records, children, masker, url, now }: Exported): Recording {
+  const calls = records.map(toRecordedCall);
+  const run = toRecordedRun(row);
+  const below = children.map(toRun);
+  for (const value of [run, ...calls].flatMap(({ input, output, error }) => [input, output, error]))
+    learn(masker, value);
+  for (const value of [run.attributes, run.waitingFor, below]) masker.learn(value);
+
+  const maskedCalls = calls.map((call, index) => maskCall(masker, call, `records[${index}]`));
+  return {
+    format: 'svc.run',
+    version: 1,
+    exportedAt: toIso(now),
+    box: { version: contractPayload().build.version, url },
+    run: {
+      ...run,
+      ...maskValues(masker, run, 'run'),
+      attributes: masker.mask(run.attributes, 'run.attributes'),
+      waitingFor: masker.mask(run.waitingFor, 'run.waitingFor'),
+      serialKey: masker.mask(run.serialKey, 'run.serialKey'),
+    },
+    records: maskedCalls,
+    steps: toSteps(records.map((record, index) => ({ ...record, ...toTexts(maskedCalls[index]) }))),
+    children: masker.mask(below, 'children'),
+    masked: [...masker.masked],
+  };
+}
+
+function toRecordedRun(row: RunRow): Recording['run'] {
+  const { runId, traceId, kind, name, trigger, status, codeHash, sessionId, parentRunId, retryOf, triggerId } = row;
+  const { serialKey, seed, attributes, waitingFor, startedAt, endedAt } = row;
+  const parse = (text: string | null): unknown => (text === null ? null : JSON.parse(text));
+  return {
+    runId,
+    traceId,
+    kind,
+    name,
+    trigger,
+    status,
+    codeHash,
+    sessionId,
+    parentRunId,
+    retryOf,
+    triggerId,
+    serialKey,
+    seed,
+    attributes: parse(attributes),
+    waitingFor: parse(waitingFor),
+    input: toRecordedValue(row.input),
+    output: toRecordedValue(row.output),
+    error: toRecordedValue(row.error),
+    createdAt: toIso(row.createdAt),
+    startedAt: startedAt === null ? null : toIso(startedAt),
+    endedAt: endedAt === null ? null : toIso(endedAt),
+  };
+}
+
+type Values = Pick<RecordedCall, 'input' | 'output' | 'error'>;
+
+function maskCall(masker: Masker, call: RecordedCall, path: string): RecordedCall {
+  const values = maskValues(masker, call, path);
+  return { ...call, ...values, isMasked: JSON.stringify(values.input) !== JSON.stringify(call.input) };
+}
+
+function maskValues(masker: Masker, { input, output, error }: Values, path: string): Values {
+  return {
+    input: maskValue(masker, input, `${path}.input`),
+    output: maskValue(masker, output, `${path}.output`),
+    error: maskValue(masker, error, `${path}.error`),
+  };
+}
+
+function maskValue(masker: Masker, value: RecordedValue, path: string): RecordedValue {
+  if (value === null) return null;
+  if ('json' in value) return { json: masker.mask(value.json, `${path}.json`) };
+  return { devalue: masker.maskFlat(value.devalue, `${path}.devalue`) };
+}
+
+function learn(masker: Masker, value: RecordedValue): void {
+  if (value === null) return;
+  if ('json' in value) masker.learn(value.json);
+  else masker.learnFlat(value.devalue);
+}
+
+function toTexts(call: RecordedCall | undefined): Pick<JournalRecord, 'input' | 'output' | 'error'> {
+  return {
+    input: fromRecordedValue(call?.input ?? null),
+    output: fromRecordedValue(call?.output ?? null),
+    error: fromRecordedValue(call?.error ?? null),
+  };
+}
+
+/** What the body has read of variables that are named like a secret. */
+function secretVariables(records: readonly JournalRecord[]): string[] {
+  return records.flatMap(({ kind, stepId, output }) => {
+    const value = kind === 'env' && isSecretVariable(stepId) ? toRecordedValue(output) : null;
+    return value && 'json' in value && typeof value.json === 'string' ? [value.json] : [];
+  });
+}
+
+function checkSize(row: RunRow, records: readonly JournalRecord[], maxBytes: number): void {
+  const sizeOf = ({ input, output, error }: Pick<RunRow, 'output' | 'error'> & { input: string | null }): number =>
+    (input?.length ?? 0) + (output?.length ?? 0) + (error?.length ?? 0);
+  const size = records.reduce((sum, record) => sum + sizeOf(record), sizeOf(row));
+  if (size <= maxBytes) return;
+  throw new BoxError(
+    'run_too_large',
+    `The history of the run has ${size} characters; a document holds ${maxBytes}. Read its steps one by one instead.`,
+    { details: { size, limit: maxBytes } },
+  );
+}

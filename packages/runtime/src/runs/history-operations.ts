@@ -1,0 +1,42 @@
+import { z } from 'zod';
+import { operation } from '../operations/define.ts';
+import { Recording } from './recording.ts';
+import { runNotFound } from './runs.ts';
+import { Why } from './why.ts';
+
+const id = z.string().describe('The run id');
+const room = { tag: 'runs', kind: 'read', permission: 'runs:read' } as const;
+
+export const explainRun = operation({
+  ...room,
+  id: 'runs.why',
+  summary: 'Say why a run stands where it stands: what it waits for, who has it, and what to do next',
+  route: 'GET /api/runs/:id/why',
+  copilot: 'yes',
+  cli: 'why',
+  errors: ['run_not_found'],
+  input: z.strictObject({ id: id.describe('The id of a run, or of a start that waits in a queue') }),
+  output: Why,
+  async handle({ runs, why }, input) {
+    const answer = await why.explain(input.id);
+    // What is hidden from the caller is answered like what there is not.
+    if (answer.runId !== null && !(await runs.find(answer.runId))) throw runNotFound(input.id);
+    return answer;
+  },
+});
+
+export const exportRun = operation({
+  ...room,
+  id: 'runs.export',
+  summary: 'Export the whole history of a run in one document, with its secrets masked',
+  route: 'GET /api/runs/:id/export',
+  copilot: 'no: larger than a model reads',
+  cli: 'pull run',
+  errors: ['run_not_found', 'run_too_large'],
+  input: z.strictObject({ id }),
+  output: Recording,
+  async handle({ runs, exports }, input) {
+    if (!(await runs.find(input.id))) throw runNotFound(input.id);
+    return exports.export(input.id);
+  },
+});

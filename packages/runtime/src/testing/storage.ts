@@ -1,0 +1,46 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Storage } from '../storage/storage.ts';
+
+/** The objects of a test box: the embedded server on a folder and a port of its own, started when something is kept. */
+export interface LazyStorage {
+  storage: Storage;
+  close(): Promise<void>;
+}
+
+export function createLazyStorage(): LazyStorage {
+  let opened: ReturnType<typeof open> | undefined;
+  const storage = async (): Promise<Storage> => (await (opened ??= open())).storage;
+  return {
+    storage: {
+      put: async (...args) => (await storage()).put(...args),
+      get: async (...args) => (await storage()).get(...args),
+      list: async (...args) => (await storage()).list(...args),
+      delete: async (...args) => (await storage()).delete(...args),
+      url: async (...args) => (await storage()).url(...args),
+    },
+    async close() {
+      if (!opened) return;
+      const { server, dir } = await opened;
+      await server.close();
+      await rm(dir, { recursive: true, force: true });
+    },
+  };
+}
+
+// --- internal ---
+
+const KEYS = { accessKey: 'test', secretKey: 'test', region: 'us-east-1' };
+const BUCKET = 'test-box';
+
+async function open() {
+  const [{ startObjectServer }, { createStorage }] = await Promise.all([
+    import('../objects/server.ts'),
+    import('../storage/storage.ts'),
+  ]);
+  const dir = await mkdtemp(join(tmpdir(), 'svc-test-objects-'));
+  const server = await startObjectServer({ dir, port: 0, ...KEYS, buckets: [BUCKET] });
+  const at = { endpoint: server.url, bucket: BUCKET, forcePathStyle: true };
+  return { dir, server, storage: createStorage({ ...KEYS, ...at, prefix: '' }) };
+}
