@@ -3,6 +3,8 @@ import type { IncomingMessage, RequestOptions } from 'node:http';
 import { describe, expect, test } from 'vitest';
 import { defineDeepAgent } from '../src/agents/definition.ts';
 import { createHostCheck } from '../src/http/hosts.ts';
+import { splitRoute } from '../src/operations/define.ts';
+import { OPERATIONS } from '../src/operations/index.ts';
 import { json, setupBoxes } from './_setup.ts';
 import type { TestBox } from './_setup.ts';
 
@@ -15,14 +17,15 @@ interface Route {
   path: string;
 }
 
-/** Every route the box mounts, as its own list names them. */
-const ROUTES: Route[] = [
+/** Routes that are no operations, as the box's own list names them. */
+const PLAIN: Route[] = [
   ['GET', '/'],
   ['GET', '/api/openapi.json'],
   ['GET', '/api/docs'],
   ['GET', '/api/docs/assets/:file'],
   ['GET', '/live'],
   ['GET', '/health'],
+  ['GET', '/metrics'],
   ['POST', '/wire-a/v1/chat/completions'],
   ['GET', '/wire-a/v1/models'],
   ['GET', '/wire-a/v1/models/:id'],
@@ -33,58 +36,19 @@ const ROUTES: Route[] = [
   ['POST', '/agui/v1/agents/:name'],
   ['POST', '/api/workflows/:name/chat'],
   ['POST', '/mcp'],
+  ['POST', '/api/registration/challenge'],
   ['GET', '/api/webhooks/:token'],
   ['POST', '/api/webhooks/:token'],
   ['PUT', '/api/webhooks/:token'],
   ['PATCH', '/api/webhooks/:token'],
   ['DELETE', '/api/webhooks/:token'],
-  ['GET', '/api/runs'],
-  ['GET', '/api/runs/stats'],
-  ['GET', '/api/runs/:id'],
-  ['GET', '/api/runs/:id/steps'],
-  ['GET', '/api/runs/:id/steps/:stepId'],
-  ['GET', '/api/runs/:id/timeline'],
-  ['POST', '/api/runs/:id/retry'],
-  ['POST', '/api/runs/:id/resume'],
-  ['POST', '/api/runs/:id/cancel'],
-  ['DELETE', '/api/runs/:id'],
-  ['GET', '/api/sessions'],
-  ['GET', '/api/sessions/:id'],
-  ['GET', '/api/sessions/:id/messages'],
-  ['GET', '/api/sessions/:id/runs'],
-  ['DELETE', '/api/sessions/:id'],
-  ['GET', '/api/approvals'],
-  ['GET', '/api/approvals/:id'],
-  ['POST', '/api/approvals/:id/decide'],
-  ['POST', '/api/workflows/hooks/:token/resume'],
-  ['GET', '/api/events'],
-  ['GET', '/api/discovery'],
-  ['GET', '/api/workflows'],
-  ['GET', '/api/workflows/:name'],
-  ['GET', '/api/workflows/:name/schema'],
-  ['GET', '/api/workflows/runs/:id'],
-  ['POST', '/api/workflows/:name/start'],
-  ['GET', '/api/workflows/:name/queue'],
-  ['DELETE', '/api/workflows/:name/queue/:triggerId'],
-  ['GET', '/api/recurring-jobs'],
-  ['GET', '/api/recurring-jobs/:id'],
-  ['PATCH', '/api/recurring-jobs/:id'],
-  ['POST', '/api/recurring-jobs/:id/run'],
-  ['DELETE', '/api/recurring-jobs/:id'],
-  ['GET', '/api/keys'],
-  ['POST', '/api/keys'],
-  ['PATCH', '/api/keys/:id'],
-  ['POST', '/api/keys/:id/revoke'],
-  ['GET', '/api/model-provider'],
-  ['PUT', '/api/model-provider'],
-  ['GET', '/api/health'],
-  ['GET', '/api/contract'],
-  ['GET', '/api/services'],
 ].map(([method = '', path = '']) => ({ method, path }));
+/** Every route the box mounts. Which operations there are is what `operations-plan.test.ts` is about. */
+const ROUTES: Route[] = [...PLAIN, ...OPERATIONS.map(({ route }) => splitRoute(route))];
 const READS = ROUTES.filter(({ method }) => method === 'GET');
-/** Writes that take a JSON body; a webhook takes any. */
+/** Writes that take a JSON body; a webhook takes any, and a signed call is looked at only once its signature is good. */
 const WRITES = ROUTES.filter(
-  ({ method, path }) => method !== 'GET' && method !== 'DELETE' && !path.startsWith('/api/webhooks/'),
+  ({ method, path }) => method !== 'GET' && method !== 'DELETE' && !/^\/api\/(?:webhooks|registration)\//.test(path),
 );
 const UNKNOWN: Route[] = [
   { method: 'GET', path: '/nope' },
@@ -234,6 +198,30 @@ describe('a write', () => {
     });
     expect(await refusalOf(answer, route.path)).toEqual({ status: 415, code: 'unsupported_media_type' });
   });
+
+  test.each([undefined, 'text/plain'])(
+    'that deletes with a body as %s is 415, and without one is not',
+    async (type) => {
+      const box = await open();
+      const { port } = new URL(await box.listen());
+      const headers = { ...KEY, ...(type === undefined ? {} : { 'content-type': type }) };
+      const init = { port, path: '/api/runs/nope', method: 'DELETE', headers };
+      const bare = await rawRequest(init);
+      const announced = await rawRequest({ ...init, headers: { ...headers, 'content-length': '2' }, body: '{}' });
+      const chunked = await rawRequest({
+        ...init,
+        headers: { ...headers, 'transfer-encoding': 'chunked' },
+        body: '{}',
+      });
+      expect([bare.statusCode, announced.statusCode, chunked.statusCode]).toEqual([404, 415, 415]);
+      const inside = await box.request('/api/runs/nope', {
+        method: 'DELETE',
+        headers,
+        body: new TextEncoder().encode('{}'),
+      });
+      expect(inside.status).toBe(415);
+    },
+  );
 
   test.each(['application/json', 'Application/JSON; charset=utf-8', 'application/vnd.api+json'])(
     'as %s is read',
@@ -435,7 +423,7 @@ const fits = (path: string, pattern: string) => new RegExp(`^${pattern.replace(/
 
 describe('a method the address has not', () => {
   const allowed = (path: string) =>
-    ROUTES.filter((route) => route.path === path || fits(path, route.path)).flatMap(({ method }) =>
+    ROUTES.filter((route) => route.path === path || fits(address(path), route.path)).flatMap(({ method }) =>
       method === 'GET' ? ['GET', 'HEAD'] : method,
     );
   const rows = [...new Set(ROUTES.map(({ path }) => path))].flatMap((path) =>
@@ -499,7 +487,10 @@ test('health names what fails, and /live does not look', async () => {
   expect(health.status).toBe(503);
   expect(await health.json()).toEqual({
     status: 'degraded',
-    checks: { database: { status: 'ok' }, kv: { status: 'failed', reason: 'The store is gone.' } },
+    checks: {
+      database: { status: 'ok' },
+      kv: { status: 'failed', reason: 'It does not work as it should. The log of the box says why.' },
+    },
   });
   expect(await (await box.request('/live')).json()).toEqual({ status: 'ok' });
   expect(await (await box.request('/api/health')).json()).toEqual({ host: 'dev', slug: 'test-box' });

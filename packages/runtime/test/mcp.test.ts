@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { createHostCheck } from '../src/http/hosts.ts';
-import { callTool, connect, ERAS, openMcpBox, write } from './_mcp.ts';
+import { callTool, connect, ERAS, MODERN, openMcpBox, write } from './_mcp.ts';
 import type { Json } from './_mcp.ts';
 import { getRun, json, setupBoxes, startWorkflow, until } from './_setup.ts';
 import type { TestBoxOptions } from './_setup.ts';
@@ -104,6 +104,13 @@ describe.each(ERAS)('a client of %s', (era, options) => {
   });
 });
 
+test('a stream that listens ends at once: there is nothing to announce', async () => {
+  const client = await connect(await open(), MODERN);
+  const subscription = await client.listen({ toolsListChanged: true, promptsListChanged: true });
+  expect(subscription.honoredFilter).toEqual({});
+  await subscription.closed;
+});
+
 describe('the address', () => {
   const INITIALIZE = {
     jsonrpc: '2.0',
@@ -126,6 +133,7 @@ describe('the address', () => {
   test('keeps no session', async () => {
     const answer = await (await open()).request('/mcp', json(INITIALIZE, { headers: accept }));
     expect([answer.status, answer.headers.get('mcp-session-id')]).toEqual([200, null]);
+    expect(answer.headers.get('cache-control')).toBe('no-store, no-transform');
   });
 
   test('takes a notification without an answer', async () => {
@@ -162,7 +170,7 @@ describe('the address', () => {
     const { value } = (await created.json()) as { value: string };
     const box = await open({ host: 'image' });
     const bare = await box.request('/mcp', json(INITIALIZE, { headers: accept }));
-    expect([bare.status, bare.headers.get('www-authenticate')]).toEqual([401, 'Bearer']);
+    expect([bare.status, bare.headers.get('www-authenticate')]).toEqual([401, 'Bearer realm="mcp"']);
     const keyed = await box.request(
       '/mcp',
       json(INITIALIZE, { headers: { ...accept, authorization: `Bearer ${value}` } }),

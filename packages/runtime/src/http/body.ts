@@ -64,7 +64,8 @@ function parse(bytes: Buffer): unknown {
   try {
     return JSON.parse(bytes.toString('utf8'));
   } catch (error) {
-    const reason = error instanceof Error ? error.message : '';
+    // Without the piece of the body that it quotes: that may be a secret.
+    const reason = error instanceof Error ? error.message.replace(/, (?:\.{3})?".*$/s, '') : '';
     throw new BoxError('invalid_json', `The body is not JSON: ${reason}.`);
   }
 }

@@ -4,9 +4,9 @@ import { escapeHtml } from './html.ts';
 /** The document as a page: every route by tag, with parameters, answers and who may call. */
 export function toDocsPage(document: OpenApiDocument, { hasUi }: { hasUi: boolean }): string {
   const title = escapeHtml(document.info.title);
-  const sections = document.tags.map(({ name }) => toSection(name, listOf(document, name))).join('\n');
+  const sections = document.tags.map((tag) => toSection(tag, listOf(document, tag.name))).join('\n');
   return `<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${title}: reference</title>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${title}: reference</title><link rel="icon" href="data:,">
 <style>${STYLE}</style>${hasUi ? UI_HEAD : ''}
 </head><body><div id="reference"></div><main id="list"><h1>${title}</h1>
 <p>${toText(document.info.description)}</p>
@@ -41,17 +41,15 @@ function listOf({ paths }: OpenApiDocument, tag: string): Listed[] {
   );
 }
 
-function toSection(tag: string, routes: Listed[]): string {
-  return `<h2>${escapeHtml(tag)}</h2>\n${routes.map(toRoute).join('\n')}`;
+function toSection({ name, description = '' }: OpenApiDocument['tags'][number], routes: Listed[]): string {
+  return `<h2>${escapeHtml(name)}</h2>\n<p>${toText(description)}</p>\n${routes.map(toRoute).join('\n')}`;
 }
 
 function toRoute({ method, path, operation }: Listed): string {
-  const { summary, operationId, parameters = [], responses } = operation;
-  const permission = operation['x-svc-permission'];
-  const facts = [operationId, ...(permission === undefined ? [] : [`permission ${String(permission)}`])];
+  const { summary, description, operationId, parameters = [], responses } = operation;
   const rows = [...parameters.map(toParameterRow), ...Object.entries(responses).map(toResponseRow)];
   return `<details id="${escapeHtml(operationId)}"><summary><b>${method}</b> <code>${escapeHtml(path)}</code> ${toText(summary)}</summary>
-<p><code>${facts.map(escapeHtml).join('</code> · <code>')}</code></p><table>${rows.join('')}</table></details>`;
+<p><code>${escapeHtml(operationId)}</code>: ${toText(description)}</p><table>${rows.join('')}</table></details>`;
 }
 
 function toParameterRow({ name, in: place, required, description = '' }: Parameter): string {

@@ -1,6 +1,8 @@
+import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import type { H3 } from 'h3';
 import { BoxError } from '../errors.ts';
 import type { OpenApiDocument } from '../operations/openapi-document.ts';
@@ -36,7 +38,7 @@ export const DOCS_ROUTES: RouteEntry[] = [PAGE, ASSET];
 
 /**
  * A reference of the running routes that needs no other host. The page lists them by itself; where the browser runs
- * scripts and the package of the reference UI is installed, that takes its place.
+ * scripts, the reference UI takes its place.
  */
 export function mountDocs(app: H3, document: () => Promise<OpenApiDocument>): void {
   mountRoute(app, PAGE, async () => {
@@ -62,9 +64,10 @@ const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 const INIT = 'init.js';
+const BUNDLE = 'swagger-ui-bundle.js';
 const ASSETS = new Map([
   [INIT, 'text/javascript; charset=utf-8'],
-  ['swagger-ui-bundle.js', 'text/javascript; charset=utf-8'],
+  [BUNDLE, 'text/javascript; charset=utf-8'],
   ['swagger-ui.css', 'text/css; charset=utf-8'],
 ]);
 
@@ -88,8 +91,10 @@ async function readAsset(name: string): Promise<string | undefined> {
   return folder === undefined ? undefined : readFile(join(folder, name), 'utf8');
 }
 
-/** The folder of the UI; undefined: it is not installed. */
+/** The folder of the UI: the build puts it beside itself; from source it is the package. Undefined: there is neither. */
 function findUi(): string | undefined {
+  const built = fileURLToPath(new URL('./docs', import.meta.url));
+  if (existsSync(join(built, BUNDLE))) return built;
   try {
     return dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'));
   } catch {

@@ -10,7 +10,10 @@ export interface Listener {
   close(graceMs?: number): Promise<void>;
 }
 
-/** Serves the app on exactly this port. Rejects with `code: 'port_busy'` when it is taken; never moves to another. */
+/**
+ * Serves the app on exactly this port, and never moves to another. Rejects with `code: 'port_busy'` when it is taken, and
+ * `port_unusable` when the system does not give it away.
+ */
 export function listen(app: H3, options: { port: number; host: string }): Promise<Listener> {
   const server = createServer(
     { keepAliveTimeout: 65_000, headersTimeout: 10_000, requestTimeout: 30_000, connectionsCheckingInterval: 1_000 },
@@ -18,7 +21,7 @@ export function listen(app: H3, options: { port: number; host: string }): Promis
   );
   return new Promise((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) =>
-      reject(error.code === 'EADDRINUSE' ? portBusy(options.port) : error),
+      reject(error.code === 'EADDRINUSE' ? portBusy(options.port) : portUnusable(options.port, error)),
     );
     server.listen(options.port, options.host, () => {
       const { port } = server.address() as AddressInfo;
@@ -38,6 +41,13 @@ export function listen(app: H3, options: { port: number; host: string }): Promis
 }
 
 // --- internal ---
+
+/** Such as one below 1024, for anybody but root. */
+function portUnusable(port: number, cause: NodeJS.ErrnoException): Error {
+  return Object.assign(new Error(`Port ${port} cannot be used: ${cause.message}.`, { cause }), {
+    code: 'port_unusable',
+  });
+}
 
 function portBusy(port: number): Error {
   return Object.assign(new Error(`Port ${port} is in use.`), {

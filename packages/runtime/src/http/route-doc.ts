@@ -9,8 +9,11 @@ export interface RouteDoc {
   /** Unique among the operation ids too. */
   id: string;
   tag: string;
-  /** `none`: no credential. `key`: an API key, from either header. `caller`: whatever lets a person or a program in. */
-  security: 'none' | 'key' | 'caller';
+  /**
+   * `none`: no credential. `key`: an API key, from either header. `caller`: whatever lets a person or a program in.
+   * `signature`: the control plane signs the call.
+   */
+  security: 'none' | 'key' | 'caller' | 'signature';
   /** Default `box`. */
   family?: ErrorFamily;
   /** Codes besides those that any route may answer. */

@@ -56,7 +56,7 @@ export function answerSse(frames: Frames, options: SseOptions = {}): Response {
   return new Response(body, {
     headers: {
       'content-type': 'text/event-stream; charset=utf-8',
-      'cache-control': 'no-cache, no-transform',
+      'cache-control': 'no-store, no-transform',
       'x-accel-buffering': 'no',
       ...options.headers,
     },

@@ -1,6 +1,7 @@
 import type { ServerContext } from '@modelcontextprotocol/server';
 import type { Operation } from '../operations/define.ts';
 import { BoxError } from '../errors.ts';
+import { HIDDEN } from '../mask.ts';
 import type { Doubt } from './confirmations.ts';
 import { toErrorResult } from './result.ts';
 import type { ToolAnswer } from './result.ts';
@@ -32,7 +33,8 @@ export interface Question {
 
 /** Asks: through the client where it can, else with a result that tells the model to. */
 export function toQuestion({ op, call, doubt, state }: Question, context: ServerContext): ToolAnswer {
-  const message = `${REASONS[doubt]}${op.summary}: "${op.id}" with ${JSON.stringify(call)}.`;
+  const shown = withoutSecrets(op, call);
+  const message = `${REASONS[doubt]}${op.summary}: "${op.id}" with ${JSON.stringify(shown)}.`;
   if (canAsk(context))
     return {
       resultType: 'input_required',
@@ -53,7 +55,7 @@ export function toQuestion({ op, call, doubt, state }: Question, context: Server
       },
     };
   const ask = 'Ask the person; after a yes repeat this call with the requestState.';
-  const details = { call: { operation: op.id, input: call }, ...(doubt === 'unasked' ? {} : { reason: doubt }) };
+  const details = { call: { operation: op.id, input: shown }, ...(doubt === 'unasked' ? {} : { reason: doubt }) };
   const { content, structuredContent } = toErrorResult(
     new BoxError('confirmation_required', `${message} ${ask}`, { details }),
   );
@@ -73,6 +75,14 @@ const REASONS: Record<Question['doubt'], string> = {
   used: 'This confirmation has been used. ',
   other_call: 'The confirmation was for another call. ',
 };
+
+/** Whoever is asked need not see the value that is to be stored. */
+function withoutSecrets({ secret = [] }: Operation, call: unknown): unknown {
+  if (typeof call !== 'object' || call === null) return call;
+  return Object.fromEntries(
+    Object.entries(call).map(([name, value]) => [name, secret.includes(name) ? HIDDEN : (value as unknown)]),
+  );
+}
 
 /** True for a client of the revision that has questions in results, and that can ask a person. */
 function canAsk({ mcpReq: { envelope } }: ServerContext): boolean {

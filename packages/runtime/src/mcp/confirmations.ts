@@ -1,5 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto';
 import type { Caller } from '../auth/caller.ts';
+import type { UsedOnce } from '../stores/used-once.ts';
 import { createStateSeal } from './sealed-state.ts';
 
 /** The call a person is asked about. */
@@ -15,47 +16,48 @@ export type Doubt = 'unknown' | 'expired' | 'used' | 'other_call';
 /** Ties the yes of a person to one call of one caller, once and for a short time. */
 export interface Confirmations {
   /** The state to come back with the yes. */
-  ask(call: MarkedCall): string;
-  /** Undefined: the call may run, and the state is used up, whatever comes of it. */
-  redeem(state: string, call: MarkedCall): Doubt | undefined;
+  ask(call: MarkedCall): Promise<string>;
+  /** Undefined: the call may run, and the state is used up on every replica, whatever comes of it. */
+  redeem(state: string, call: MarkedCall): Promise<Doubt | undefined>;
+}
+
+export interface ConfirmationsOptions {
+  /** The key of the boot: with it a state ends. */
+  readKey(): Promise<Buffer>;
+  used: UsedOnce;
+  installation(): Promise<string>;
+  now(): number;
 }
 
 export const CONFIRM_SECONDS = 90;
 
-export function createConfirmations({ installation, now }: { installation: string; now(): number }): Confirmations {
-  const seal = createStateSeal('confirmation');
-  // Only this process opens what it sealed, so only it has to remember what was used.
-  const used = new Map<string, number>();
-  const forget = (at: number): void => {
-    for (const [jti, exp] of used) if (exp <= at) used.delete(jti);
-  };
+export function createConfirmations({ readKey, used, installation, now }: ConfirmationsOptions): Confirmations {
+  const seal = createStateSeal('confirmation', readKey);
   return {
-    ask(call) {
+    async ask(call) {
+      const binding = toBinding(call, await installation());
       const iat = now();
-      const content: Content = {
-        ...toBinding(call, installation),
-        iat,
-        exp: iat + CONFIRM_SECONDS * 1_000,
-        jti: randomUUID(),
-      };
+      const content: Content = { ...binding, iat, exp: iat + CONFIRM_SECONDS * 1_000, jti: randomUUID() };
       return seal.seal(content);
     },
-    redeem(state, call) {
-      const content = seal.open(state) as Content | undefined;
+    async redeem(state, call) {
+      const content = (await seal.open(state)) as Content | undefined;
       if (!content) return 'unknown';
+      const binding = toBinding(call, await installation());
       const at = now();
-      if (at >= content.exp || at < content.iat) return 'expired';
-      const binding = toBinding(call, installation);
+      if (at >= content.exp || at < content.iat - SKEW_MS) return 'expired';
       if (BOUND.some((name) => binding[name] !== content[name])) return 'other_call';
-      if (used.has(content.jti)) return 'used';
-      forget(at);
-      used.set(content.jti, content.exp);
-      return undefined;
+      return (await used.use(content.jti, REMEMBER_MS)) ? undefined : 'used';
     },
   };
 }
 
 // --- internal ---
+
+/** Between the clocks of two replicas. */
+const SKEW_MS = 5_000;
+/** Longer than any state is good for, whatever the clocks of the replicas that clean up. */
+const REMEMBER_MS = 3_600_000;
 
 interface Binding {
   sub: string;
@@ -76,7 +78,7 @@ const BOUND = ['sub', 'role', 'installation', 'op', 'args'] as const satisfies r
 
 function toBinding({ caller, operation, input }: MarkedCall, installation: string): Binding {
   const args = createHash('sha256').update(canonicalize(input)).digest('base64url');
-  return { sub: caller.id, role: caller.kind, installation, op: operation, args };
+  return { sub: caller.id, role: caller.role ?? '', installation, op: operation, args };
 }
 
 /** JSON with the members of every object in order. */

@@ -4,7 +4,7 @@ import type { CallToolResult, McpServer, StandardSchemaWithJSON } from '@modelco
 import { z } from 'zod';
 import type { Agents } from '../agents/agents.ts';
 import type { Caller } from '../auth/caller.ts';
-import { requireGrant } from '../auth/caller.ts';
+import { requireGrant, requirePermission } from '../auth/caller.ts';
 import type { ErrorCode } from '../errors.ts';
 import { callOperation } from '../operations/call.ts';
 import { getWorkflowRun } from '../runs/operations.ts';
@@ -30,7 +30,7 @@ export async function registerProgramTools(
 ): Promise<void> {
   const { agents, rooms, log, fromJsonSchema } = options;
   const guard = (run: () => Promise<CallToolResult>) => run().catch((thrown: unknown) => toFailure(thrown, log));
-  for (const agent of agents.names())
+  for (const agent of await agents.names())
     server.registerTool(
       toToolName('agent', agent),
       {
@@ -40,7 +40,9 @@ export async function registerProgramTools(
       },
       (message, { mcpReq }) => guard(() => sendMessage(agent, message, { options, caller, signal: mcpReq.signal })),
     );
+  const shown = await rooms.entries.listShown('workflow');
   for (const { name, mode, state } of rooms.workflows.list()) {
+    if (!shown.includes(name)) continue;
     if (mode !== 'task' || state !== 'ready') continue;
     const { schema, isWrapped } = toObjectSchema((await rooms.workflows.schema(name)).input);
     server.registerTool(
@@ -76,9 +78,11 @@ async function sendMessage(
   { message, session }: z.output<typeof Message>,
   { options, caller, signal }: Calling,
 ): Promise<CallToolResult> {
+  requirePermission(caller, 'agents:chat');
   requireGrant(caller, 'agents', agent);
   const turn = await options.agents.startTurn({
     agent,
+    askedBy: caller.id,
     messages: [{ role: 'user', content: message }],
     parameters: {},
     ...(session === undefined ? {} : { session: { name: session, kind: 'session' as const } }),
@@ -101,7 +105,7 @@ async function runWorkflow(
   input: unknown,
   { options, caller, signal }: Calling,
 ): Promise<CallToolResult> {
-  const call = { caller, signal };
+  const call = { caller, signal, source: 'mcp' as const };
   const receipt = (await callOperation(startWorkflow, options.rooms, { name, input }, call)) as z.output<
     typeof StartReceipt
   >;

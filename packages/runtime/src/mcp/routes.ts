@@ -3,7 +3,9 @@ import type { H3 } from 'h3';
 import { z } from 'zod';
 import type { Agents } from '../agents/agents.ts';
 import type { Auth } from '../auth/auth.ts';
+import { requirePermission } from '../auth/caller.ts';
 import type { Caller } from '../auth/caller.ts';
+import { readCredential } from '../auth/credential.ts';
 import { BoxError } from '../errors.ts';
 import { contractPayload } from '../health/contract.ts';
 import { answerJson, toErrorHeaders } from '../http/answer.ts';
@@ -40,9 +42,10 @@ export const MCP_ROUTES: RouteEntry[] = [ROUTE];
 /** How MCP refuses what is no message, or comes from nobody. */
 export const MCP_ERRORS: ErrorShape = {
   prefix: '/mcp',
-  answer(error, requestId) {
+  answer(error, requestId, request) {
     const { code, message, details } = error;
-    const headers = { ...toErrorHeaders(error), ...(error.status === 401 ? { 'www-authenticate': 'Bearer' } : {}) };
+    const headers = toErrorHeaders(error);
+    if (error.status === 401) headers['www-authenticate'] = toChallenge(error, request.headers);
     const data = { code, requestId, ...(details === undefined ? {} : { details }) };
     return answerJson(
       error.status,
@@ -57,21 +60,26 @@ export interface McpOptions extends ToolsOptions {
   auth: Pick<Auth, 'authenticate'>;
   agents: Pick<Agents, 'names' | 'startTurn'>;
   /** Whether agents and workflows are tools too. */
-  hasProgramTools(): boolean;
+  hasProgramTools(): Promise<boolean>;
+  /** Whether the workspace offers this endpoint. */
+  isEnabled(): Promise<boolean>;
 }
 
 /** Both protocol eras at one address, without sessions: each request is served by a server of its own. */
 export function mountMcp(app: H3, options: McpOptions): { close(): Promise<void> } {
   let opened: Promise<McpHttpHandler> | undefined;
   mountRoute(app, ROUTE, async (event) => {
-    const caller = await options.auth.authenticate(event.req.headers);
-    if (caller.kind === 'key') throw new BoxError('forbidden', 'An API key may not use MCP.');
+    const caller = await options.auth.authenticate(event.req.headers, 'mcp');
+    requirePermission(caller, 'mcp:use');
+    if (!(await options.isEnabled())) throw new BoxError('mcp_disabled', DISABLED);
     const parsedBody = await readJson(event.req);
     const handler = await (opened ??= openHandler(options));
-    return handler.fetch(event.req, {
+    const answer = await handler.fetch(event.req, {
       parsedBody,
       authInfo: { token: '', clientId: caller.id, scopes: [], extra: { caller } },
     });
+    answer.headers.set('cache-control', 'no-store, no-transform');
+    return answer;
   });
   return {
     async close() {
@@ -82,7 +90,7 @@ export function mountMcp(app: H3, options: McpOptions): { close(): Promise<void>
 
 // --- internal ---
 
-const MAX_LISTENERS = 100;
+const DISABLED = 'MCP is switched off in this workspace. An owner or admin switches it on with PUT /api/settings/mcp.';
 
 const INSTRUCTIONS =
   'Find an operation with list_operations, read what it takes with describe_operation, then call it. Never confirm a ' +
@@ -93,17 +101,25 @@ async function openHandler(options: McpOptions): Promise<McpHttpHandler> {
   const { version } = contractPayload().build;
   return createMcpHandler(
     async ({ authInfo }) => {
-      const server = new McpServer({ name: options.slug, version }, { instructions: INSTRUCTIONS });
+      const server = new McpServer(
+        { name: options.slug, version },
+        // Nothing is announced, so a stream that listens for it ends at once: none outlives the credential it came with.
+        { instructions: INSTRUCTIONS, capabilities: { tools: { listChanged: false } } },
+      );
       const caller = authInfo?.extra?.caller as Caller;
       registerTools(server, options, caller);
-      if (options.hasProgramTools()) await registerProgramTools(server, { ...options, fromJsonSchema }, caller);
+      if (await options.hasProgramTools()) await registerProgramTools(server, { ...options, fromJsonSchema }, caller);
       return server;
     },
-    {
-      maxSubscriptions: MAX_LISTENERS,
-      onerror: (error) => options.log.debug('MCP refused a message.', { error }),
-    },
+    { onerror: (error) => options.log.debug('MCP refused a message.', { error }) },
   );
+}
+
+/** RFC 6750. Names no place to sign in at: what lets a person in is handed out by the control plane, not by OAuth. */
+function toChallenge({ message }: BoxError, headers: Headers): string {
+  if (readCredential(headers) === undefined) return 'Bearer realm="mcp"';
+  const description = message.replaceAll('"', "'").replace(/[^ -~]|\\/g, '?');
+  return `Bearer realm="mcp", error="invalid_token", error_description="${description}"`;
 }
 
 const RPC_CODES: Partial<Record<string, number>> = { invalid_json: -32_700, internal: -32_603 };

@@ -2,30 +2,27 @@ import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 
 /** Hands values to clients that must come back as they are, and that nobody else may read or make. */
 export interface StateSeal {
-  seal(value: unknown): string;
+  seal(value: unknown): Promise<string>;
   /** Undefined for a text this seal did not write, or that was changed. */
-  open(text: string): unknown;
+  open(text: string): Promise<unknown>;
 }
 
-/**
- * AES-256-GCM under a key of its own: what it seals does not outlive the process, and opens for no other purpose.
- * Written as `v1.<iv>.<box>`.
- */
-export function createStateSeal(purpose: string): StateSeal {
-  const key = randomBytes(32);
+/** AES-256-GCM: what is sealed opens under the same key, for the same purpose. Written as `v1.<iv>.<box>`. */
+export function createStateSeal(purpose: string, readKey: () => Promise<Buffer>): StateSeal {
   const aad = Buffer.from(`${VERSION}|${purpose}`, 'utf8');
   return {
-    seal(value) {
+    async seal(value) {
       const iv = randomBytes(IV_BYTES);
-      const cipher = createCipheriv(CIPHER, key, iv, { authTagLength: TAG_BYTES }).setAAD(aad);
+      const cipher = createCipheriv(CIPHER, await readKey(), iv, { authTagLength: TAG_BYTES }).setAAD(aad);
       const data = Buffer.concat([cipher.update(JSON.stringify(value), 'utf8'), cipher.final(), cipher.getAuthTag()]);
       return `${VERSION}.${iv.toString('base64url')}.${data.toString('base64url')}`;
     },
-    open(text) {
+    async open(text) {
       const [, ivText = '', boxText = ''] = SEALED.exec(text) ?? [];
       const iv = Buffer.from(ivText, 'base64url');
       const box = Buffer.from(boxText, 'base64url');
       if (iv.length !== IV_BYTES || box.length <= TAG_BYTES) return undefined;
+      const key = await readKey();
       try {
         const decipher = createDecipheriv(CIPHER, key, iv, { authTagLength: TAG_BYTES })
           .setAAD(aad)

@@ -4,10 +4,10 @@ import type { Caller } from '../auth/caller.ts';
 import { BoxError } from '../errors.ts';
 import { toBoxError } from '../http/answer.ts';
 import type { Log } from '../log.ts';
-import { callOperation, parseInput } from '../operations/call.ts';
+import { callOperation, checkPermission, parseInput } from '../operations/call.ts';
 import type { Operation } from '../operations/define.ts';
 import type { Rooms } from '../rooms.ts';
-import type { OperationCatalog } from './catalog.ts';
+import type { OperationCatalog } from '../operations/catalog.ts';
 import { readAnswer, toQuestion } from './confirm.ts';
 import type { Confirmations } from './confirmations.ts';
 import { toErrorResult, toResult } from './result.ts';
@@ -98,19 +98,23 @@ interface Calling {
 
 async function runOperation(op: Operation, values: unknown, calling: Calling): Promise<CallToolResult> {
   const { options, caller, context } = calling;
-  return toResult(await callOperation(op, options.rooms, values, { caller, signal: context.mcpReq.signal }));
+  return toResult(
+    await callOperation(op, options.rooms, values, { caller, signal: context.mcpReq.signal, source: 'mcp' }),
+  );
 }
 
 /** A person is asked first, in the way the client has for it. */
 async function runMarked(op: Operation, call: z.output<typeof WriteInput>, calling: Calling): Promise<ToolAnswer> {
   const { options, caller, context } = calling;
   // Nobody is asked about a call that cannot run.
+  checkPermission(op, caller);
   await parseInput(op, call.input);
   const marked = { caller, operation: op.id, input: call.input };
   const answer = readAnswer(context, call.requestState);
   if (answer.decision === 'no')
     throw new BoxError('confirmation_declined', `"${op.id}" did not run: the person said no.`);
-  const doubt = answer.decision === 'yes' ? options.confirmations.redeem(answer.state, marked) : 'unasked';
+  const doubt = answer.decision === 'yes' ? await options.confirmations.redeem(answer.state, marked) : 'unasked';
   if (doubt === undefined) return runOperation(op, call.input, calling);
-  return toQuestion({ op, call: call.input, doubt, state: options.confirmations.ask(marked) }, context);
+  const state = await options.confirmations.ask(marked);
+  return toQuestion({ op, call: call.input, doubt, state }, context);
 }

@@ -1,11 +1,23 @@
+import { getActivity, listActivity } from '../activity/operations.ts';
 import { decideApproval, getApproval, listApprovals } from '../approvals/operations.ts';
 import { createKey, listKeys, revokeKey, updateKey } from '../auth/operations.ts';
-import { discover } from '../catalog/operations.ts';
+import { discover, getCatalogEntry, listCatalog, updateCatalogEntry } from '../catalog/operations.ts';
+import { deleteConfig, getConfig, listConfig, listConfigHistory, setConfig } from '../config-values/operations.ts';
 import { streamEvents } from '../events/operations.ts';
 import { getContract, getIdentity, getServices } from '../health/operations.ts';
 import { resumeHook } from '../hooks/operations.ts';
 import { deleteJob, getJob, listJobs, runJob, updateJob } from '../jobs/operations.ts';
-import { getProvider, setProvider } from '../provider/operations.ts';
+import { listRunLogs, searchLogs, streamRunLogs, tailLogs } from '../logs/operations.ts';
+import { createPrompt, deletePrompt, getPrompt, listPrompts, updatePrompt } from '../prompts/operations.ts';
+import {
+  addPromptVersion,
+  diffPromptVersions,
+  getPromptVersion,
+  listPromptVersions,
+  publishPrompt,
+  rollbackPrompt,
+} from '../prompts/version-operations.ts';
+import { deleteProvider, getProvider, listModels, setProvider, testProvider } from '../provider/operations.ts';
 import {
   cancelRun,
   deleteRun,
@@ -15,8 +27,11 @@ import {
   resumeRun,
   retryRun,
 } from '../runs/control-operations.ts';
+import { explainRun, exportRun } from '../runs/history-operations.ts';
 import { getRun, getRunStats, getWorkflowRun, listRuns } from '../runs/operations.ts';
+import { deleteSecret, getSecret, listSecrets, rotateSecret, setSecret } from '../secrets/operations.ts';
 import { deleteSession, getSession, listSessionRuns, listSessions, listSessionTurns } from '../sessions/operations.ts';
+import { getSettings, getSetup, setLogRetention, setMcp, updateSettings } from '../settings/operations.ts';
 import {
   dropQueued,
   getWorkflow,
@@ -26,19 +41,23 @@ import {
   startWorkflow,
 } from '../workflows/operations.ts';
 import type { Operation } from './define.ts';
+import { getOperation, listOperations } from './operations.ts';
 
-/** Every action of the box. Each surface walks this list. */
-export const OPERATIONS: readonly Operation[] = [
+const ALL = [
   listRuns,
   getRunStats,
   getRun,
   listRunSteps,
   getRunStep,
   getRunTimeline,
+  explainRun,
+  exportRun,
   retryRun,
   resumeRun,
   cancelRun,
   deleteRun,
+  listRunLogs,
+  streamRunLogs,
   listSessions,
   getSession,
   listSessionTurns,
@@ -49,7 +68,16 @@ export const OPERATIONS: readonly Operation[] = [
   decideApproval,
   resumeHook,
   streamEvents,
+  searchLogs,
+  tailLogs,
+  listActivity,
+  getActivity,
   discover,
+  listCatalog,
+  getCatalogEntry,
+  updateCatalogEntry,
+  listOperations,
+  getOperation,
   listWorkflows,
   getWorkflow,
   getWorkflowSchema,
@@ -62,13 +90,50 @@ export const OPERATIONS: readonly Operation[] = [
   updateJob,
   runJob,
   deleteJob,
+  listPrompts,
+  createPrompt,
+  getPrompt,
+  updatePrompt,
+  deletePrompt,
+  listPromptVersions,
+  getPromptVersion,
+  addPromptVersion,
+  diffPromptVersions,
+  publishPrompt,
+  rollbackPrompt,
+  listConfig,
+  getConfig,
+  setConfig,
+  deleteConfig,
+  listConfigHistory,
   listKeys,
   createKey,
   updateKey,
   revokeKey,
   getProvider,
   setProvider,
+  testProvider,
+  deleteProvider,
+  listModels,
+  listSecrets,
+  getSecret,
+  setSecret,
+  rotateSecret,
+  deleteSecret,
+  getSettings,
+  updateSettings,
+  setLogRetention,
+  setMcp,
+  getSetup,
   getIdentity,
   getContract,
   getServices,
-];
+] as const;
+
+/** Every action of the box. Each surface walks this list. */
+export const OPERATIONS: readonly Operation[] = ALL;
+
+/** What each takes and answers, by id. */
+export type OperationTypes = {
+  [Op in (typeof ALL)[number] as Op['id']]: NonNullable<Op['~types']>;
+};

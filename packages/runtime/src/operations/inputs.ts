@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { BoxError } from '../errors.ts';
 
 // Members that inputs of many operations have.
 
@@ -11,6 +12,13 @@ export const IdempotencyKey = z
 
 /** For an operation's `headers`. */
 export const IDEMPOTENCY_HEADER = { 'idempotency-key': 'idempotencyKey' } as const;
+
+/** The key of a request that is no operation. */
+export function readIdempotencyKey(headers: Headers): string | undefined {
+  const key = IdempotencyKey.safeParse(headers.get('idempotency-key') ?? undefined);
+  if (key.success) return key.data;
+  throw new BoxError('invalid_request', 'An Idempotency-Key has 1 to 256 characters.');
+}
 
 export const Page = {
   limit: z.coerce.number().int().min(1).max(200).default(50),

@@ -1,15 +1,21 @@
 import { z } from 'zod';
 import { Approval } from '../approvals/approvals.ts';
 import { ApiKey } from '../auth/api-keys.ts';
+import { CatalogDetail } from '../catalog/entry.ts';
+import { ConfigValue } from '../config-values/config-values.ts';
 import { Contract } from '../health/contract.ts';
 import { Job, JobDetail } from '../jobs/job.ts';
+import { Prompt, PromptText, PromptVersion } from '../prompts/store.ts';
 import { Provider } from '../provider/operations.ts';
+import { LogEntry } from '../logs/entry.ts';
 import { RunError } from '../runs/run-error.ts';
 import { Run, RunKind, RunStatus, RunTrigger } from '../runs/run.ts';
 import { RunStats } from '../runs/stats.ts';
 import { Step } from '../runs/steps.ts';
 import { Span } from '../runs/timeline.ts';
+import { Secret } from '../secrets/secrets.ts';
 import { Session, SessionDetail, SessionMessage, SessionTurn } from '../sessions/session.ts';
+import { Settings } from '../settings/settings.ts';
 import { StartReceipt, Workflow, WorkflowProblem } from '../workflows/operations.ts';
 
 const ErrorBody = z
@@ -52,11 +58,17 @@ const JsonRpcError = z
 export const COMPONENTS: Record<string, z.ZodType> = {
   ApiKey,
   Approval,
+  CatalogEntry: CatalogDetail,
+  ConfigValue,
   Contract,
   Error: ErrorBody,
   Job,
   JobDetail,
   JsonRpcError,
+  LogEntry,
+  Prompt,
+  PromptText,
+  PromptVersion,
   Provider,
   Run,
   RunError,
@@ -64,11 +76,13 @@ export const COMPONENTS: Record<string, z.ZodType> = {
   RunStats,
   RunStatus,
   RunTrigger,
+  Secret,
   Session,
   SessionDetail,
   SessionMessage,
   SessionTurn,
   Span,
+  Settings,
   StartReceipt,
   Step,
   WireAError,

@@ -6,7 +6,7 @@ export interface OpenApiDocument {
   openapi: '3.1.0';
   info: { title: string; version: string; description: string; license: { name: string; identifier: string } };
   servers: { url: string }[];
-  tags: { name: string }[];
+  tags: { name: string; description?: string }[];
   paths: Record<string, Record<string, OpenApiOperation>>;
   components: { schemas: Record<string, JsonSchema>; securitySchemes: Record<string, object> };
 }
@@ -14,6 +14,7 @@ export interface OpenApiDocument {
 export interface OpenApiOperation {
   operationId: string;
   summary: string;
+  description: string;
   tags: string[];
   parameters?: Parameter[];
   requestBody?: object;

@@ -11,7 +11,7 @@ export const COMMON_ERRORS: readonly ErrorCode[] = [
 ];
 
 /** Codes of routes that need a credential. */
-export const CALLER_ERRORS: readonly ErrorCode[] = ['unauthorized', 'forbidden'];
+export const CALLER_ERRORS: readonly ErrorCode[] = ['unauthorized', 'forbidden', 'identity_keys_unavailable'];
 
 /** Codes of routes that read a JSON body. */
 export const BODY_ERRORS: readonly ErrorCode[] = [

@@ -4,6 +4,7 @@ import type { RouteDoc } from '../http/route-doc.ts';
 import type { OpenApiOperation, Parameter } from './openapi-document.ts';
 import { BODY_ERRORS, CALLER_ERRORS, COMMON_ERRORS, toErrorResponses } from './openapi-errors.ts';
 import type { SchemaWriter } from './openapi-schema.ts';
+import { describeRoute } from './openapi-texts.ts';
 
 /** A route that is no operation, as it says itself; one that says nothing is listed all the same. */
 export function toPlainOperation(route: RouteEntry, writer: SchemaWriter): OpenApiOperation {
@@ -12,6 +13,7 @@ export function toPlainOperation(route: RouteEntry, writer: SchemaWriter): OpenA
   return {
     operationId: doc.id,
     summary: route.summary,
+    description: describeRoute(doc),
     tags: [doc.tag],
     ...(parameters.length > 0 ? { parameters } : {}),
     ...(doc.body === undefined ? {} : { requestBody: toRequestBody(doc.body, writer) }),
@@ -27,6 +29,7 @@ const SECURITY: Record<RouteDoc['security'], Record<string, string[]>[]> = {
   none: [],
   key: [{ bearer: [] }, { apiKey: [] }],
   caller: [{ bearer: [] }],
+  signature: [{ signature: [] }],
 };
 
 function toBareDoc({ method, path }: RouteEntry): RouteDoc {
@@ -79,7 +82,7 @@ function toAnswers({ answers }: RouteDoc, writer: SchemaWriter): Record<string, 
 function listErrors({ security, body, errors = [] }: RouteDoc) {
   return [
     ...COMMON_ERRORS,
-    ...(security === 'none' ? [] : CALLER_ERRORS),
+    ...(security === 'none' || security === 'signature' ? [] : CALLER_ERRORS),
     ...(body === undefined ? [] : BODY_ERRORS),
     ...errors,
   ];

@@ -9,6 +9,7 @@ import { BODY_ERRORS, CALLER_ERRORS, COMMON_ERRORS, toErrorResponses } from './o
 import { toPlainOperation } from './openapi-plain.ts';
 import { createSchemaWriter } from './openapi-schema.ts';
 import type { SchemaWriter } from './openapi-schema.ts';
+import { describeOperation, describeTag } from './openapi-texts.ts';
 
 export interface OpenApiOptions {
   title: string;
@@ -32,7 +33,7 @@ export function toOpenApi({ title, version, serverUrl, operations, routes }: Ope
     openapi: '3.1.0',
     info: { title, version, description: DESCRIPTION, license: { name: 'Apache-2.0', identifier: 'Apache-2.0' } },
     servers: [{ url: serverUrl }],
-    tags: [...new Set(entries.flatMap(({ content }) => content.tags))].sort().map((name) => ({ name })),
+    tags: [...new Set(entries.flatMap(({ content }) => content.tags))].sort().map(describeTag),
     paths,
     components: { schemas: writer.components(), securitySchemes: SECURITY_SCHEMES },
   };
@@ -47,6 +48,12 @@ const DESCRIPTION =
 const SECURITY_SCHEMES = {
   bearer: { type: 'http', scheme: 'bearer', description: 'What lets a person or a program in, or an API key' },
   apiKey: { type: 'apiKey', in: 'header', name: 'x-api-key', description: 'An API key' },
+  signature: {
+    type: 'apiKey',
+    in: 'header',
+    name: 'x-svc-signature',
+    description: 'HMAC-SHA256 of the call under the secret the box shares with its control plane',
+  },
 };
 
 function toOperation(op: Operation, writer: SchemaWriter): OpenApiOperation {
@@ -59,6 +66,7 @@ function toOperation(op: Operation, writer: SchemaWriter): OpenApiOperation {
   return {
     operationId: op.id,
     summary: op.summary,
+    description: describeOperation(op),
     tags: [op.tag],
     ...(parameters.length > 0 ? { parameters } : {}),
     ...(requestBody ? { requestBody } : {}),

@@ -1,6 +1,6 @@
 import { BoxError } from '../errors.ts';
-import type { Operation } from '../operations/define.ts';
-import { createSchemaWriter } from '../operations/openapi-schema.ts';
+import type { Operation } from './define.ts';
+import { createSchemaWriter } from './openapi-schema.ts';
 
 export interface OperationFilter {
   /** Words, each somewhere in the id, the summary or the tag. */
@@ -9,11 +9,30 @@ export interface OperationFilter {
   kind?: 'read' | 'write' | undefined;
 }
 
+export interface OperationSummary {
+  id: string;
+  summary: string;
+  tag: string;
+  kind: 'read' | 'write';
+  /** A person is asked first. */
+  confirm?: true;
+}
+
+export interface OperationDetail extends OperationSummary {
+  route: string;
+  permission: string;
+  /** Why no model may call it. */
+  refused?: string;
+  /** JSON Schemas. */
+  input: Record<string, unknown>;
+  output: Record<string, unknown>;
+}
+
 /** The operations a model may call, as it reads them. */
 export interface OperationCatalog {
-  list(filter: OperationFilter): object[];
+  list(filter: OperationFilter): OperationSummary[];
   /** Also of one that may not be called: says why. Throws `not_found`. */
-  describe(id: string): object;
+  describe(id: string): OperationDetail;
   /** Throws `not_found`, `forbidden` for one that no model may call, `invalid_request` for one of the other kind. */
   get(id: string, kind: Operation['kind']): Operation;
 }
@@ -53,7 +72,7 @@ export function createOperationCatalog(operations: readonly Operation[]): Operat
 
 // --- internal ---
 
-function toSummary({ id, summary, tag, kind, confirm }: Operation): object {
+function toSummary({ id, summary, tag, kind, confirm }: Operation): OperationSummary {
   return { id, summary, tag, kind, ...(confirm ? { confirm: true } : {}) };
 }
 

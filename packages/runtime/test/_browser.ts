@@ -1,0 +1,125 @@
+import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Readable, Writable } from 'node:stream';
+import { onTestFinished } from 'vitest';
+import type { Requirement } from './require.ts';
+
+const CANDIDATES = [process.env['SVC_TEST_BROWSER'], '/usr/bin/chromium', '/usr/bin/google-chrome'];
+
+/** A browser that speaks its debugging protocol over two pipes. */
+export const browser: Requirement<string> = {
+  value: CANDIDATES.find((path) => path !== undefined && existsSync(path)),
+  missing: 'a Chromium (set SVC_TEST_BROWSER to its path)',
+};
+
+export interface Page {
+  /** Addresses the page asked for. */
+  requests: string[];
+  /** What it said in the console, and what the browser refused. */
+  complaints: string[];
+  goto(url: string): Promise<void>;
+  /** The value of an expression in the page. */
+  evaluate<T>(expression: string): Promise<T>;
+}
+
+export interface PageOptions {
+  /** Default: true. */
+  scripts?: boolean;
+}
+
+/** A page of a browser of its own, which ends with the test. Nothing but 127.0.0.1 has an address for it. */
+export async function openPage(path: string, { scripts = true }: PageOptions = {}): Promise<Page> {
+  const send = await startBrowser(path);
+  const requests: string[] = [];
+  const complaints: string[] = [];
+  const { targetId } = await send<{ targetId: string }>('Target.createTarget', { url: 'about:blank' });
+  const { sessionId } = await send<{ sessionId: string }>('Target.attachToTarget', { targetId, flatten: true });
+  send.onEvent = ({ method, params }) => {
+    if (method === 'Network.requestWillBeSent') requests.push((params as { request: { url: string } }).request.url);
+    if (method === 'Log.entryAdded') complaints.push((params as { entry: { text: string } }).entry.text);
+    if (method === 'Runtime.exceptionThrown') complaints.push(JSON.stringify(params));
+  };
+  for (const domain of ['Network', 'Log', 'Runtime', 'Page']) await send(`${domain}.enable`, {}, sessionId);
+  if (!scripts) await send('Emulation.setScriptExecutionDisabled', { value: true }, sessionId);
+  return {
+    requests,
+    complaints,
+    goto: async (url) => void (await send('Page.navigate', { url }, sessionId)),
+    async evaluate<T>(expression: string) {
+      const answer = await send<{ result: { value: T } }>(
+        'Runtime.evaluate',
+        { expression, returnByValue: true },
+        sessionId,
+      );
+      return answer.result.value;
+    },
+  };
+}
+
+// --- internal ---
+
+interface Message {
+  id?: number;
+  method?: string;
+  params?: unknown;
+  result?: unknown;
+  error?: { message: string };
+}
+
+interface Send {
+  <T>(method: string, params: object, sessionId?: string): Promise<T>;
+  onEvent(message: Message): void;
+}
+
+const FLAGS = [
+  '--headless=new',
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-dev-shm-usage',
+  '--disable-background-networking',
+  '--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1',
+  '--remote-debugging-pipe',
+];
+
+async function startBrowser(path: string): Promise<Send> {
+  const folder = await mkdtemp(join(tmpdir(), 'svc-browser-'));
+  const child = spawn(path, [...FLAGS, `--user-data-dir=${folder}`, 'about:blank'], {
+    stdio: ['ignore', 'ignore', 'ignore', 'pipe', 'pipe'],
+  });
+  const gone = new Promise<void>((resolve) => child.once('exit', () => resolve()));
+  onTestFinished(async () => {
+    child.kill('SIGKILL');
+    await gone;
+    await rm(folder, { recursive: true, force: true, maxRetries: 5 });
+  });
+  return talk(child.stdio[3] as Writable, child.stdio[4] as Readable);
+}
+
+/** Messages are JSON with a NUL after each. */
+function talk(into: Writable, from: Readable): Send {
+  const waiting = new Map<number, { resolve(value: never): void; reject(error: Error): void }>();
+  let id = 0;
+  const send: Send = Object.assign(
+    <T>(method: string, params: object, sessionId?: string): Promise<T> => {
+      into.write(`${JSON.stringify({ id: ++id, method, params, ...(sessionId ? { sessionId } : {}) })}\0`);
+      return new Promise<T>((resolve, reject) => waiting.set(id, { resolve, reject }));
+    },
+    { onEvent: (_message: Message) => {} },
+  );
+  let rest = '';
+  from.setEncoding('utf8').on('data', (chunk: string) => {
+    const parts = (rest + chunk).split('\0');
+    rest = parts.pop() ?? '';
+    for (const part of parts) {
+      const message = JSON.parse(part) as Message;
+      const asked = waiting.get(message.id ?? 0);
+      if (!asked) send.onEvent(message);
+      else if (message.error) asked.reject(new Error(message.error.message));
+      else asked.resolve(message.result as never);
+    }
+  });
+  return send;
+}
