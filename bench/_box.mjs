@@ -37,31 +37,17 @@ export function makeWorkspace() {
  */
 export async function bootBox({ root, modelUrl, nodeArgs = [] }) {
   const { port, offset } = await findPorts();
-  const env = { ...process.env, MODEL_PROVIDER_BASE_URL: modelUrl, SVC_DEV_PORT_OFFSET: String(offset) };
-  const startedAt = performance.now();
-  const child = spawn(process.execPath, [...nodeArgs, CLI, 'dev', root, '--port', String(port)], {
-    env,
-    stdio: ['ignore', 'ignore', 'pipe'],
-  });
-  const ended = once(child, 'exit');
-  let said = '';
-  child.stderr.setEncoding('utf8').on('data', (text) => (said += text));
-  const agent = new Agent({ keepAlive: true });
-  const call = (/** @type {string} */ path, /** @type {object | undefined} */ body = undefined) => {
-    if (child.exitCode !== null) throw new Error(`svc dev ended with ${child.exitCode}. It said:\n${said}`);
-    return send(`http://127.0.0.1:${port}${path}`, body, agent);
-  };
-  return {
-    pid: Number(child.pid),
-    startedAt,
-    call,
-    chat: (content) => call(CHAT, { model: 'support', messages: [{ role: 'user', content }] }),
-    async stop() {
-      agent.destroy();
-      child.kill('SIGTERM');
-      await ended;
-    },
-  };
+  const env = { MODEL_PROVIDER_BASE_URL: modelUrl, SVC_DEV_PORT_OFFSET: String(offset) };
+  return startBox([...nodeArgs, CLI, 'dev', root, '--port', String(port)], { port, env });
+}
+
+/**
+ * A deployed box as a process, which asks nobody for a credential. Answers at once; the box boots behind it.
+ * @param {{ bundleDir: string, env: Record<string, string> }} options
+ */
+export async function bootBundle({ bundleDir, env }) {
+  const { port } = await findPorts();
+  return startBox([SVC_BOX, bundleDir], { port, env: { ...env, PORT: String(port), SVC_INSECURE_LOCAL: '1' } });
 }
 
 /**
@@ -92,10 +78,40 @@ export function readRss(pid) {
 // --- internal ---
 
 const CLI = fileURLToPath(new URL('../packages/cli/bin.mjs', import.meta.url));
+const SVC_BOX = fileURLToPath(new URL('../packages/runtime/bin.mjs', import.meta.url));
 const PLAYGROUND = fileURLToPath(new URL('../playground', import.meta.url));
 const CHAT = '/wire-a/v1/chat/completions';
 const TIMEOUT_MS = 60_000;
 const PAUSE_MS = 5;
+
+/**
+ * @param {string[]} argv
+ * @param {{ port: number, env: Record<string, string> }} options
+ * @returns {Box}
+ */
+function startBox(argv, { port, env }) {
+  const startedAt = performance.now();
+  const child = spawn(process.execPath, argv, { env: { ...process.env, ...env }, stdio: ['ignore', 'ignore', 'pipe'] });
+  const ended = once(child, 'exit');
+  let said = '';
+  child.stderr.setEncoding('utf8').on('data', (text) => (said += text));
+  const agent = new Agent({ keepAlive: true });
+  const call = (/** @type {string} */ path, /** @type {object | undefined} */ body = undefined) => {
+    if (child.exitCode !== null) throw new Error(`The box ended with ${child.exitCode}. It said:\n${said}`);
+    return send(`http://127.0.0.1:${port}${path}`, body, agent);
+  };
+  return {
+    pid: Number(child.pid),
+    startedAt,
+    call,
+    chat: (content) => call(CHAT, { model: 'support', messages: [{ role: 'user', content }] }),
+    async stop() {
+      agent.destroy();
+      child.kill('SIGTERM');
+      await ended;
+    },
+  };
+}
 
 /** A free port for the API, and an offset at which the ports of the stores are free. */
 async function findPorts() {

@@ -62,6 +62,11 @@ const VARIABLES = {
     purpose: 'Encrypts every stored secret: 32 random bytes in base64. Dev makes one in .svc/secret.key.',
     make: 'openssl rand -base64 32',
   },
+  SVC_SECRET_KEY_PREVIOUS: {
+    purpose:
+      'The key that SVC_SECRET_KEY takes the place of: at the boot every stored secret is put under the new one. Take it out afterwards.',
+    make: 'openssl rand -base64 32',
+  },
   SVC_CORS_ALLOW_ORIGINS: {
     purpose:
       'Comma-separated origins whose pages may call the box, instead of the built-in ones; * stands for one label of the host, or the port.',
@@ -71,8 +76,18 @@ const VARIABLES = {
   SVC_ALLOW_PRIVATE_EGRESS: {
     purpose: 'Comma-separated hosts or addresses that may be set over the API although they are private.',
   },
+  STUDIO_STANDALONE_TOKEN: {
+    purpose:
+      'Selects the gate: whoever presents this token is the operator, and identity tokens are refused. Both self-host containers hold the same.',
+    make: 'openssl rand -hex 32',
+  },
   SVC_CONTROL_PLANE_URL: {
-    purpose: 'CLI only: the control plane that knows deployed boxes, for --agent. Everything local works without one.',
+    purpose:
+      'The control plane whose identity tokens a deployed box trusts, and which the CLI asks about --agent. Default: the hosted one; everything local works without.',
+    make: 'echo "https://studio.example.com"',
+  },
+  SVC_API_TOKEN: {
+    purpose: 'What the CLI shows the box of --url: the operator token of that box, or an API key of it.',
   },
   SVC_INSECURE_LOCAL: {
     purpose:
@@ -85,6 +100,52 @@ const VARIABLES = {
       'debug, info, warn, error or silent: what is logged as JSON on stderr. Default: error, of a deployed box info.',
     make: 'echo info',
   },
+  SVC_METRICS_TOKEN: {
+    purpose: 'Lets a scraper read /metrics of a deployed box, as "Authorization: Bearer".',
+    make: 'openssl rand -hex 32',
+  },
+  OTEL_EXPORTER_OTLP_ENDPOINT: {
+    purpose: 'The collector that traces and metrics go to, over HTTP. Unset: none leave the box.',
+    make: 'echo "http://collector:4318"',
+  },
+  OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: {
+    purpose: 'Where traces go instead: the whole address.',
+    make: 'echo "http://collector:4318/v1/traces"',
+  },
+  OTEL_EXPORTER_OTLP_METRICS_ENDPOINT: {
+    purpose: 'Where metrics go instead: the whole address.',
+    make: 'echo "http://collector:4318/v1/metrics"',
+  },
+  OTEL_EXPORTER_OTLP_HEADERS: {
+    purpose: 'What the collector asks for, as name=value pairs with commas between.',
+    make: 'echo "authorization=Bearer%20my-token"',
+  },
+  OTEL_EXPORTER_OTLP_PROTOCOL: {
+    purpose: 'How it is sent: http/json or http/protobuf. Default: http/json.',
+    make: 'echo http/protobuf',
+  },
+  OTEL_TRACES_EXPORTER: { purpose: 'otlp, or none for no traces. Default: otlp.', make: 'echo none' },
+  OTEL_METRICS_EXPORTER: { purpose: 'otlp, or none for no metrics to a collector. Default: otlp.', make: 'echo none' },
+  OTEL_METRIC_EXPORT_INTERVAL: {
+    purpose: 'Milliseconds between two sendings of metrics. Default: 60000.',
+    make: 'echo 60000',
+  },
+  OTEL_SERVICE_NAME: { purpose: 'The service in traces and metrics. Default: the slug of svc.json.' },
+  OTEL_RESOURCE_ATTRIBUTES: {
+    purpose: 'More about the service in traces and metrics, as name=value pairs with commas between.',
+    make: 'echo "deployment.environment.name=production"',
+  },
+  OTEL_TRACES_SAMPLER: {
+    purpose:
+      'Which traces are sent: always_on, always_off or traceidratio, each also as parentbased_. Default: parentbased_always_on.',
+    make: 'echo parentbased_traceidratio',
+  },
+  OTEL_TRACES_SAMPLER_ARG: { purpose: 'The share of traceidratio, from 0 to 1. Default: 1.', make: 'echo 0.1' },
+  OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT: {
+    purpose: 'true: traces carry what models and tools were told and answered. Default: false.',
+    make: 'echo false',
+  },
+  OTEL_SDK_DISABLED: { purpose: 'true: nothing is sent to a collector, whatever else is set.', make: 'echo true' },
   SVC_SQLITE_DRIVER: {
     purpose:
       'Forces the SQLite driver of the journal: better-sqlite3, node:sqlite or @photostructure/sqlite; none keeps a new journal in the embedded database.',

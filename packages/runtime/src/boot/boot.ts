@@ -1,4 +1,3 @@
-import { KEYS_ONLY, OPEN } from '../auth/strategy.ts';
 import { createBox } from '../box.ts';
 import type { Box } from '../box.ts';
 import { openPostgresJournal } from '../engine/stores/postgres.ts';
@@ -6,20 +5,28 @@ import { BoxError } from '../errors.ts';
 import { createHostCheck } from '../http/hosts.ts';
 import { listen } from '../http/listen.ts';
 import { createLog, withFields } from '../log.ts';
+import { createMask } from '../mask.ts';
+import type { Mask } from '../mask.ts';
 import type { Log } from '../log.ts';
 import { createProviderStore } from '../provider/store.ts';
 import { loadMasterKey } from '../secrets/master-key.ts';
+import type { MasterKey } from '../secrets/seal.ts';
+import type { S3Settings } from '../storage/s3.ts';
+import { createStorage } from '../storage/storage.ts';
 import { openDatabase } from '../stores/database.ts';
 import { openRedisKv } from '../stores/kv-redis.ts';
 import { openPg } from '../stores/pg.ts';
+import { applyProjectMigrations } from '../stores/project-migrations.ts';
 import { openBundle } from './bundle.ts';
 import type { OpenBundle } from './bundle.ts';
 import { createCloser } from './closer.ts';
 import type { Closer } from './closer.ts';
 import { readEnvironment } from './environment.ts';
-import type { BoxEnvironment, StorageSettings } from './environment.ts';
+import type { BoxEnvironment } from './environment.ts';
+import { armGate } from './gate.ts';
 import { resolveIdentity } from './identity.ts';
 import type { Identity } from './identity.ts';
+import { createProbes } from './probes.ts';
 
 export interface BootOptions {
   env: NodeJS.ProcessEnv;
@@ -50,7 +57,7 @@ export async function boot({ env, bundleDir, write = toStderr }: BootOptions): P
   const bundle = await openBundle(bundleDir);
   const closer = createCloser();
   try {
-    return await start({ environment, bundle, write, closer });
+    return await start({ environment, bundle, write, closer, mask: createMask(env) });
   } catch (error) {
     await closer.close().catch(() => {}); // the first error is the one that tells
     throw error;
@@ -59,16 +66,19 @@ export async function boot({ env, bundleDir, write = toStderr }: BootOptions): P
 
 // --- internal ---
 
+const SHORT_TOKEN = 16;
+
 interface Starting {
   environment: BoxEnvironment;
   bundle: OpenBundle;
   write(line: string): void;
   closer: Closer;
+  mask: Mask;
 }
 
-async function start({ environment, bundle, write, closer }: Starting): Promise<RunningBox> {
-  const { slug, config, program } = bundle;
-  const plainLog = createLog({ level: environment.logLevel, write });
+async function start({ environment, bundle, write, closer, mask }: Starting): Promise<RunningBox> {
+  const { slug, config, program, migrations } = bundle;
+  const plainLog = createLog({ level: environment.logLevel, write, mask });
   const database = openDatabase(openPg(environment.databaseUrl));
   closer.add(() => database.close());
   await database.ready.catch((error: unknown) => {
@@ -77,41 +87,56 @@ async function start({ environment, bundle, write, closer }: Starting): Promise<
   const key = await loadMasterKey({ value: environment.secretKey, file: undefined });
   const warnings: string[] = [];
   const warn = (message: string) => void warnings.push(message);
-  const { identity, secrets } = await resolveIdentity({ database, key, given: environment.identity, slug, warn });
+  const previousKey = await readPreviousKey(environment);
+  const given = environment.identity;
+  const { identity, secrets } = await resolveIdentity({ database, key, previousKey, given, slug, warn });
   const tenant = `${environment.orgSlug}:${identity.agentId}`;
   const log = withFields(plainLog, { tenant });
   for (const warning of warnings) log.warn(warning);
+  // Once the key has shown that the database is this box's own.
+  await applyProjectMigrations(database.client, migrations, {
+    onApplied: ({ name }) => log.info('Applied a migration of the project.', { migration: name }),
+  });
   const journal = await openPostgresJournal({ sql: database.client });
   closer.add(() => journal.close());
   const kv = openRedisKv({ url: environment.kvUrl, prefix: tenant, log });
   closer.add(() => kv.close());
-  const strategy = environment.insecureLocal ? OPEN : KEYS_ONLY;
+  const s3 = environment.storage && { ...environment.storage, bucket: environment.storage.bucket ?? slug };
+  // Closed by nobody: it holds no connection of its own.
+  const storage = s3 && createStorage({ ...s3, prefix: `${environment.orgSlug}/${identity.agentId}/` });
+  const strategy = armGate(environment, identity, log);
+  if ((environment.standaloneToken?.length ?? Infinity) < SHORT_TOKEN)
+    log.warn('STUDIO_STANDALONE_TOKEN is short enough to be guessed. Make one: openssl rand -hex 32');
   const host = environment.insecureLocal ? '127.0.0.1' : '0.0.0.0';
   const box = await createBox({
     host: 'image',
     strategy,
+    ...(environment.insecureLocal ? {} : { registration: identity }),
     slug,
     log,
+    records: plainLog,
+    telemetry: environment.telemetry,
+    mask,
     journal,
     exclusive: false,
     db: database.db,
     kv,
     secretKey: key,
+    secretValues: () => secrets.values(),
     provider: {
       environment: environment.provider,
       store: createProviderStore(database.db, Promise.resolve(secrets)),
       egress: { allowLoopback: false, allowed: environment.privateEgress },
     },
-    defaultModel: () => environment.defaultModel ?? config.model,
+    environmentModel: () => environment.defaultModel,
+    defaultModel: () => config.model,
     retention: () => config.retention ?? {},
     loadProgram: async () => program,
-    probes: {
-      database: async () => void (await database.client.query('select 1')),
-      journal: async () => void (await journal.now()),
-    },
+    storage,
+    probes: createProbes({ client: database.client, journal, storage }),
     services: () => ({
       database: { url: environment.databaseUrl },
-      storage: environment.storage ? toStorageInfo(environment.storage, slug) : null,
+      storage: s3 ? toStorageInfo(s3) : null,
       agent: { url: environment.publicUrl ?? `http://127.0.0.1:${environment.port}` },
     }),
     mcpTools: () => config.mcp?.tools === true,
@@ -130,6 +155,11 @@ async function start({ environment, bundle, write, closer }: Starting): Promise<
   return running;
 }
 
+async function readPreviousKey({ previousSecretKey: value }: BoxEnvironment): Promise<MasterKey | undefined> {
+  if (value === undefined) return undefined;
+  return loadMasterKey({ value, file: undefined, variable: 'SVC_SECRET_KEY_PREVIOUS' });
+}
+
 function report(log: Log, { url, identity, box }: RunningBox, auth: { strategy: string; isOpen: boolean }): void {
   for (const problem of box.problems())
     log.warn('A part of the bundle does not run.', { ...problem, frame: undefined });
@@ -138,10 +168,10 @@ function report(log: Log, { url, identity, box }: RunningBox, auth: { strategy: 
     log.warn('No model provider is set, so agents and workflows are held back. Set MODEL_PROVIDER_BASE_URL.');
   if (auth.isOpen)
     log.warn('SVC_INSECURE_LOCAL is set: nobody is asked for a credential. Only this machine is let in.');
+  log.info(`The identity gate is armed: ${auth.strategy}.`);
   log.info('The box serves.', {
     url,
     installation: identity.installationId,
-    credentials: auth.strategy,
     gate: gate.reason,
     agents: box.agentNames(),
     workflows: box.workflowNames(),
@@ -156,8 +186,8 @@ function toDatabaseError(error: unknown): BoxError {
   return new BoxError('store_unavailable', `${reason} Start its server, or correct the address.`, { cause: error });
 }
 
-function toStorageInfo(storage: StorageSettings, slug: string) {
-  const { endpoint, bucket = slug, region, accessKey, forcePathStyle } = storage;
+/** Without the secret key. */
+function toStorageInfo({ endpoint, bucket, region, accessKey, forcePathStyle }: S3Settings) {
   return { endpoint, bucket, region, accessKeyId: accessKey, forcePathStyle };
 }
 

@@ -1,9 +1,11 @@
+import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { BoxError } from '../errors.ts';
 import { contractPayload } from '../health/contract.ts';
 import type { BundleManifest, Program } from '../manifest.ts';
+import type { ProjectMigration } from '../stores/project-migrations.ts';
 import type { WorkspaceConfig } from '../workspace-config.ts';
 
 /** A built workspace, loaded from its folder. */
@@ -11,6 +13,8 @@ export interface OpenBundle {
   slug: string;
   config: WorkspaceConfig;
   program: Program;
+  /** Of the project's own tables, in order. */
+  migrations: ProjectMigration[];
 }
 
 /** Throws `bundle_invalid` when the folder holds no bundle, or one of a build this runtime is too old for. */
@@ -30,7 +34,8 @@ export async function openBundle(dir: string): Promise<OpenBundle> {
     >;
     return { exports, hash: module.hash };
   };
-  return { slug: manifest.slug, config: await loadConfig(manifest, load), program: { manifest, load } };
+  const migrations = await readMigrations(dir, manifest);
+  return { slug: manifest.slug, config: await loadConfig(manifest, load), program: { manifest, load }, migrations };
 }
 
 // --- internal ---
@@ -73,4 +78,16 @@ async function loadConfig({ config }: BundleManifest, load: Program['load']): Pr
   if (config === undefined) return {};
   const { exports } = await load(config);
   return (exports['default'] as WorkspaceConfig | undefined) ?? {};
+}
+
+/** What is applied to a database for good is compared with what was built first. */
+function readMigrations(dir: string, { migrations = [] }: BundleManifest): Promise<ProjectMigration[]> {
+  return Promise.all(
+    migrations.map(async ({ name, path, hash }) => {
+      const sql = await readFile(join(dir, path), 'utf8').catch(() => '');
+      if (createHash('sha256').update(sql).digest('hex') === hash) return { name, sql, hash };
+      const message = `"${path}" of the bundle in "${dir}" is not the file that was built. Build it again: svc build`;
+      throw new BoxError('bundle_invalid', message);
+    }),
+  );
 }

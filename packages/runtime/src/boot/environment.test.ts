@@ -26,6 +26,10 @@ const VALUES: Record<keyof typeof RULES, { bad: string[]; good: string[] }> = {
     bad: ['secret-word', randomBytes(31).toString('base64'), randomBytes(32).toString('hex')],
     good: [GOOD.SVC_SECRET_KEY],
   },
+  SVC_SECRET_KEY_PREVIOUS: {
+    bad: ['secret-word', randomBytes(31).toString('base64')],
+    good: [randomBytes(32).toString('base64')],
+  },
   PORT: { bad: ['0', '65536', '-1', '80.5', '8o8o', '1e3'], good: ['1', '65535', ' 8080 '] },
   MODEL_PROVIDER_BASE_URL: {
     bad: ['provider.example', 'ftp://provider.example', 'https://a:secret-word@provider.example/v1'],
@@ -54,6 +58,24 @@ const VALUES: Record<keyof typeof RULES, { bad: string[]; good: string[] }> = {
   WORKSPACE_ID: { bad: ['a:b'], good: ['w_1'] },
   SVC_ORG_SLUG: { bad: ['a:b', 'é'], good: ['acme'] },
   SVC_LOG_LEVEL: { bad: ['loud', 'DEBUG'], good: ['debug', 'silent'] },
+  STUDIO_STANDALONE_TOKEN: { bad: ['two words', 'tökén', 'svc_secret-word'], good: ['one-long-operator-token'] },
+  SVC_CONTROL_PLANE_URL: {
+    bad: ['studio.example', 'https://a:secret-word@studio.example', 'https://studio.example?x=1'],
+    good: ['https://studio.example', 'http://127.0.0.1:3000/plane/'],
+  },
+  OTEL_EXPORTER_OTLP_ENDPOINT: { bad: ['collector:4318', 'grpc://collector'], good: ['http://collector:4318/base'] },
+  OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: { bad: ['collector'], good: ['https://collector/v1/traces'] },
+  OTEL_EXPORTER_OTLP_METRICS_ENDPOINT: { bad: ['collector'], good: ['https://collector/v1/metrics'] },
+  OTEL_EXPORTER_OTLP_HEADERS: { bad: ['Bearer abc', 'a=1,b'], good: ['authorization=Bearer%20abc', 'a=1, b=2'] },
+  OTEL_EXPORTER_OTLP_PROTOCOL: { bad: ['grpc', 'http'], good: ['http/json', 'http/protobuf'] },
+  OTEL_TRACES_EXPORTER: { bad: ['jaeger'], good: ['otlp', 'none'] },
+  OTEL_METRICS_EXPORTER: { bad: ['prometheus'], good: ['otlp', 'none'] },
+  OTEL_METRIC_EXPORT_INTERVAL: { bad: ['0', '10s', '-1'], good: ['1000', '60000'] },
+  OTEL_RESOURCE_ATTRIBUTES: { bad: ['production'], good: ['deployment.environment.name=production,team=a'] },
+  OTEL_TRACES_SAMPLER: { bad: ['jaeger_remote'], good: ['always_off', 'parentbased_traceidratio'] },
+  OTEL_TRACES_SAMPLER_ARG: { bad: ['2', 'half', '-0.1'], good: ['0', '0.25', '1'] },
+  OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT: { bad: ['yes'], good: ['true', 'False'] },
+  OTEL_SDK_DISABLED: { bad: ['1'], good: ['true', 'false'] },
   SVC_INSECURE_LOCAL: { bad: ['true', '0', 'yes'], good: ['1'] },
 };
 

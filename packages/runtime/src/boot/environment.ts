@@ -4,6 +4,8 @@ import { BoxError } from '../errors.ts';
 import { DEFAULT_CORS_ORIGINS } from '../http/cors.ts';
 import type { LogLevel } from '../log.ts';
 import type { ProviderSettings } from '../provider/provider.ts';
+import { readTelemetry } from '../telemetry/settings.ts';
+import type { TelemetrySettings } from '../telemetry/settings.ts';
 import { listEntries, RULES } from './rules.ts';
 import type { Rule } from './rules.ts';
 
@@ -12,6 +14,8 @@ export interface BoxEnvironment {
   databaseUrl: string;
   kvUrl: string;
   secretKey: string;
+  /** The key before it, while what it has sealed is to be wrapped anew. */
+  previousSecretKey: string | undefined;
   port: number;
   logLevel: LogLevel | 'silent';
   provider: ProviderSettings | undefined;
@@ -19,10 +23,15 @@ export interface BoxEnvironment {
   /** Without a slash at the end. */
   publicUrl: string | undefined;
   corsOrigins: readonly string[];
+  telemetry: TelemetrySettings;
   defaultModel: string | undefined;
   privateEgress: string[];
   orgSlug: string;
   identity: GivenIdentity;
+  /** Selects the gate: whoever presents it is the operator, and identity tokens are refused. */
+  standaloneToken: string | undefined;
+  /** Whose identity tokens are trusted otherwise, without a slash at the end. */
+  controlPlaneUrl: string;
   /** Nobody is asked for a credential, and only this machine is let in. */
   insecureLocal: boolean;
 }
@@ -66,11 +75,13 @@ export function readEnvironment(env: NodeJS.ProcessEnv): BoxEnvironment {
     databaseUrl: read('DATABASE_URL') ?? '',
     kvUrl: read('WORKFLOW_KV_URL') ?? '',
     secretKey: read('SVC_SECRET_KEY') ?? '',
+    previousSecretKey: read('SVC_SECRET_KEY_PREVIOUS'),
     port: Number(read('PORT') ?? DEFAULT_PORT),
     logLevel: (read('SVC_LOG_LEVEL') ?? 'info') as LogLevel,
     provider: readProvider(env),
     storage: readStorage(env),
     publicUrl: read('SVC_PUBLIC_URL')?.replace(/\/$/, ''),
+    telemetry: readTelemetry(env),
     corsOrigins: origins === undefined ? DEFAULT_CORS_ORIGINS : listEntries(origins),
     defaultModel: read('SVC_DEFAULT_MODEL'),
     privateEgress: listEntries(read('SVC_ALLOW_PRIVATE_EGRESS') ?? ''),
@@ -81,6 +92,8 @@ export function readEnvironment(env: NodeJS.ProcessEnv): BoxEnvironment {
       agentId: read('AGENT_ID'),
       workspaceId: read('WORKSPACE_ID'),
     },
+    standaloneToken: read('STUDIO_STANDALONE_TOKEN'),
+    controlPlaneUrl: (read('SVC_CONTROL_PLANE_URL') ?? HOSTED_CONTROL_PLANE).replace(/\/+$/, ''),
     insecureLocal: read('SVC_INSECURE_LOCAL') !== undefined,
   };
 }
@@ -95,6 +108,7 @@ export function formatBroken(broken: readonly BrokenVariable[]): string {
 // --- internal ---
 
 const DEFAULT_PORT = '8080';
+const HOSTED_CONTROL_PLANE = 'https://studio.svc.example';
 
 /** One of these asks for the others that make an S3 backend. */
 const STORAGE: VariableName[] = [

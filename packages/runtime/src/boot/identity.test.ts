@@ -99,6 +99,21 @@ describeWhen(realServers.database, 'the identity of a deployed box', (server) =>
     expect(await bootWith(one)).toMatchObject({ ...pick(one), workspaceId: before.workspaceId });
   });
 
+  it('does not look at what is kept when both are given: not even where it cannot be opened', async () => {
+    await bootWith({});
+    const database = open();
+    await database.ready;
+    const spoilt = { wrappedKey: 'AAAA', iv: 'AAAA', tag: 'AAAA', data: 'AAAA' };
+    const text = `update svc.secrets set sealed = sealed || $1::jsonb where name = 'hmac-secret' returning name`;
+    expect(await database.client.query(text, [JSON.stringify(spoilt)])).toHaveLength(1);
+    expect(await bootWith({ installationId: other, hmacSecret: 'b' })).toMatchObject({
+      installationId: other,
+      hmacSecret: 'b',
+      warnings: [],
+    });
+    await expect(bootWith({ installationId: other })).rejects.toBeInstanceOf(Error);
+  });
+
   it('keeps the stored half when both are given', async () => {
     const before = await bootWith({});
     await bootWith({ installationId: other, hmacSecret: 'b' });

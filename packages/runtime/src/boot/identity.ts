@@ -1,6 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { eq } from 'drizzle-orm';
 import { checkCanary } from '../secrets/canary.ts';
+import { rewrapSecrets } from '../secrets/rewrap.ts';
 import type { MasterKey } from '../secrets/seal.ts';
 import { createSecretStore } from '../secrets/store.ts';
 import type { SecretStore } from '../secrets/store.ts';
@@ -22,6 +23,8 @@ export interface Identity {
 export interface IdentityOptions {
   database: Database;
   key: MasterKey;
+  /** The key before it: what is sealed under that one is wrapped anew. */
+  previousKey?: MasterKey | undefined;
   given: GivenIdentity;
   slug: string;
   warn(message: string): void;
@@ -38,14 +41,16 @@ export interface ResolvedIdentity {
  * one of them given, it is kept if nothing was, and a kept one that differs is warned of.
  */
 export async function resolveIdentity(options: IdentityOptions): Promise<ResolvedIdentity> {
-  const { database, key, given } = options;
+  const { database, key, previousKey, given } = options;
   await database.ready;
   return database.client.transaction(async (tx) => {
     await tx.query('select pg_advisory_xact_lock($1)', [IDENTITY_LOCK]);
     const { db } = database;
     // What secrets are sealed for is the row, whatever id the environment gives the box.
     const { id } = await ensureInstallation(db, given.installationId);
-    await checkCanary(db, key, id);
+    if (previousKey && (await rewrapSecrets({ db, key, previous: previousKey, installation: id })) === 0)
+      options.warn(NOTHING_TO_REWRAP);
+    await checkCanary(db, key, id, previousKey);
     const secrets = createSecretStore({ db, key, installation: id });
     const names = { agentId: options.slug, workspaceId: randomUUID() };
     const identity = { ...(await readPair(secrets, id, options)), ...(await readNames(db, given, names)) };
@@ -57,6 +62,8 @@ export async function resolveIdentity(options: IdentityOptions): Promise<Resolve
 
 /** Any number but the one of the migrations; every version of the box must use this one. */
 const IDENTITY_LOCK = 7_305_127;
+const NOTHING_TO_REWRAP =
+  'SVC_SECRET_KEY_PREVIOUS is set, and nothing is sealed under that key any more. Take it out of the environment.';
 const HMAC = 'hmac-secret';
 const NAMES = 'identity';
 

@@ -40,6 +40,7 @@ function untilStopped(): Promise<undefined> {
 
 /** What a person can act on is a sentence; anything else is a bug and comes with its stack. */
 function formatFailure(error: unknown): string {
-  if (error instanceof BoxError || (error as { code?: unknown }).code === 'port_busy') return (error as Error).message;
+  const isPort = ['port_busy', 'port_unusable'].includes(String((error as { code?: unknown }).code));
+  if (error instanceof BoxError || isPort) return (error as Error).message;
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }

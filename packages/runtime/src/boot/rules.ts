@@ -1,6 +1,9 @@
+import { isApiKey } from '../auth/credential.ts';
 import type { VariableName } from '../config.ts';
 import { isOriginEntry } from '../http/cors.ts';
 import { isMasterKey } from '../secrets/master-key.ts';
+import { SAMPLERS } from '../telemetry/sampler.ts';
+import { EXPORTERS, findPairs, PROTOCOLS } from '../telemetry/settings.ts';
 
 /** What a deployed box asks of a variable. */
 export interface Rule {
@@ -11,11 +14,36 @@ export interface Rule {
 }
 
 const WEB = ['http:', 'https:'];
+/** The value is not repeated: a header may be a credential. */
+const PAIRS_REASON = 'is no list of name=value pairs with commas between';
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 const BUCKET = /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/;
 /** Part of keys in shared stores, where ":" and "*" mean something. */
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/;
 const NAME_REASON = 'is not 1 to 128 letters, digits, ".", "_" or "-", beginning with a letter or digit';
+
+/** What traces and metrics ask of a variable, wherever the box runs. */
+export const TELEMETRY_RULES = {
+  OTEL_EXPORTER_OTLP_ENDPOINT: { explain: (value) => explainAddress(value, WEB) },
+  OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: { explain: (value) => explainAddress(value, WEB) },
+  OTEL_EXPORTER_OTLP_METRICS_ENDPOINT: { explain: (value) => explainAddress(value, WEB) },
+  OTEL_EXPORTER_OTLP_HEADERS: { explain: (value) => unless(findPairs(value) !== undefined, PAIRS_REASON) },
+  OTEL_EXPORTER_OTLP_PROTOCOL: { explain: (value) => explainChoice(value, PROTOCOLS) },
+  OTEL_TRACES_EXPORTER: { explain: (value) => explainChoice(value, EXPORTERS) },
+  OTEL_METRICS_EXPORTER: { explain: (value) => explainChoice(value, EXPORTERS) },
+  OTEL_METRIC_EXPORT_INTERVAL: {
+    explain: (value) =>
+      unless(/^[1-9]\d{2,8}$/.test(value), `is "${value}", which is no number of milliseconds from 100`),
+  },
+  OTEL_RESOURCE_ATTRIBUTES: { explain: (value) => unless(findPairs(value) !== undefined, PAIRS_REASON) },
+  OTEL_TRACES_SAMPLER: { explain: (value) => explainChoice(value, SAMPLERS) },
+  OTEL_TRACES_SAMPLER_ARG: {
+    explain: (value) =>
+      unless(Number(value) >= 0 && Number(value) <= 1, `is "${value}", which is no number from 0 to 1`),
+  },
+  OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT: { explain: explainBoolean },
+  OTEL_SDK_DISABLED: { explain: explainBoolean },
+} as const satisfies Partial<Record<VariableName, Rule>>;
 
 /**
  * The rules of a deployed box, in the order they are reported. A value is repeated only where it is no secret and holds
@@ -25,6 +53,7 @@ export const RULES = {
   DATABASE_URL: { required: true, explain: (value) => explainAddress(value, ['postgres:', 'postgresql:']) },
   WORKFLOW_KV_URL: { required: true, explain: explainRedis },
   SVC_SECRET_KEY: { required: true, explain: (value) => unless(isMasterKey(value), 'is not 32 bytes in base64') },
+  SVC_SECRET_KEY_PREVIOUS: { explain: (value) => unless(isMasterKey(value), 'is not 32 bytes in base64') },
   PORT: { explain: (value) => unless(isPort(value), `is "${value}", which is no whole number from 1 to 65535`) },
   MODEL_PROVIDER_BASE_URL: { explain: (value) => explainAddress(value, WEB) ?? explainCredentials(value) },
   SVC_S3_ENDPOINT: { explain: explainOrigin },
@@ -37,7 +66,14 @@ export const RULES = {
   WORKSPACE_ID: { explain: (value) => unless(NAME.test(value), NAME_REASON) },
   SVC_ORG_SLUG: { explain: (value) => unless(NAME.test(value), NAME_REASON) },
   SVC_LOG_LEVEL: { explain: (value) => explainChoice(value, ['debug', 'info', 'warn', 'error', 'silent']) },
+  STUDIO_STANDALONE_TOKEN: {
+    explain: (value) =>
+      unless(/^[!-~]+$/.test(value), 'has a character that no header carries, such as a space') ??
+      unless(!isApiKey(value), 'begins like an API key, with "svc_", and would be taken for one'),
+  },
+  SVC_CONTROL_PLANE_URL: { explain: explainBase },
   SVC_INSECURE_LOCAL: { explain: (value) => explainChoice(value, ['1']) },
+  ...TELEMETRY_RULES,
 } as const satisfies Partial<Record<VariableName, Rule>>;
 
 // --- internal ---
@@ -50,7 +86,11 @@ function isPort(text: string): boolean {
   return /^\d{1,5}$/.test(text) && Number(text) >= 1 && Number(text) <= 65_535;
 }
 
-function explainChoice(value: string, choices: string[]): string | undefined {
+function explainBoolean(value: string): string | undefined {
+  return explainChoice(value.toLowerCase(), ['true', 'false']);
+}
+
+function explainChoice(value: string, choices: readonly string[]): string | undefined {
   const words = choices.map((choice) => `"${choice}"`).join(', ');
   return unless(choices.includes(value), `is "${value}"; it must be ${choices.length > 1 ? 'one of ' : ''}${words}`);
 }
@@ -78,6 +118,14 @@ function explainOrigin(value: string): string | undefined {
   if (reason) return reason;
   const { pathname, search, hash } = new URL(value);
   return unless(pathname === '/' && search === '' && hash === '', 'has a path, a query or a fragment');
+}
+
+/** An address other addresses are made of. */
+function explainBase(value: string): string | undefined {
+  const reason = explainAddress(value, WEB) ?? explainCredentials(value);
+  if (reason) return reason;
+  const { search, hash } = new URL(value);
+  return unless(search === '' && hash === '', 'has a query or a fragment');
 }
 
 function explainOrigins(value: string): string | undefined {

@@ -12,10 +12,22 @@ export const Contract = z.object({
 export type Contract = z.infer<typeof Contract>;
 
 /** A capability is listed only when its room works. */
-const CAPABILITIES = ['ai.modelgateway'];
+const CAPABILITIES = [
+  'activity.read',
+  'ai.modelgateway',
+  'approval.fire_and_forget',
+  'config.read_write',
+  'database.postgres_direct',
+  'prompts.basic',
+  'queues.jobs',
+  'secrets.read_write',
+  'storage.s3',
+];
 
-export function contractPayload(): Contract {
-  return { version: 15, minSupported: 1, capabilities: [...CAPABILITIES], build: readBuild() };
+/** What this build speaks and offers. A box that has no storage does not offer it. */
+export function contractPayload({ storage = true }: { storage?: boolean } = {}): Contract {
+  const capabilities = CAPABILITIES.filter((name) => storage || name !== 'storage.s3');
+  return { version: 15, minSupported: 1, capabilities, build: readBuild() };
 }
 
 // --- internal ---

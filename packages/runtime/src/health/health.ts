@@ -1,5 +1,9 @@
-export type CheckResult = { status: 'ok' } | { status: 'failed'; reason: string };
-export type Probe = () => Promise<void>;
+import type { Log } from '../log.ts';
+import { ProbeTimeout, toReason } from './reason.ts';
+
+export type CheckResult = { status: 'ok'; warning?: string } | { status: 'failed'; reason: string };
+/** Rejects while the subsystem does not work. A sentence it answers says what to change about one that does. */
+export type Probe = () => Promise<string | void>;
 
 export interface ServicesInfo {
   database: { url: string | null };
@@ -10,53 +14,89 @@ export interface ServicesInfo {
 export interface HealthOptions {
   host: 'dev' | 'image';
   slug: string;
+  log: Log;
   probes: Record<string, Probe>;
   services(): ServicesInfo;
 }
 
+export interface Report {
+  status: 'ok' | 'degraded';
+  checks: Record<string, CheckResult>;
+}
+
 export interface Health {
   identity(): { host: 'dev' | 'image'; slug: string };
-  /** Runs every probe at once; a probe that takes longer than 5 seconds has failed. */
-  check(): Promise<{ status: 'ok' | 'degraded'; checks: Record<string, CheckResult> }>;
+  /**
+   * Runs every probe at once; a probe that takes longer than 5 seconds has failed. Who asks meanwhile, or within a second,
+   * is answered the same: however many ask, the stores are asked once.
+   */
+  check(): Promise<Report>;
   services(): ServicesInfo;
 }
 
 const PROBE_MS = 5_000;
+const SHARED_MS = 1_000;
 
 export function createHealth(options: HealthOptions): Health {
+  const { log, probes } = options;
+  let round: { report: Promise<Report>; endedAt: number } | undefined;
+  /** What was logged last of each: a store that is away for an hour is no thousand lines. */
+  const logged = new Map<string, string>();
+
+  const probe = async (name: string, run: Probe): Promise<[string, CheckResult]> => {
+    try {
+      const warning = await withinTime(run);
+      logged.delete(name);
+      return [name, { status: 'ok', ...(warning ? { warning } : {}) }];
+    } catch (error) {
+      const reason = toReason(error);
+      const { cause } = Object(error) as { cause?: unknown };
+      if (logged.get(name) !== reason) log.warn('A subsystem does not work.', { check: name, reason, error, cause });
+      logged.set(name, reason);
+      return [name, { status: 'failed', reason }];
+    }
+  };
+  const runRound = async (): Promise<Report> => {
+    const results = await Promise.all(Object.entries(probes).map(([name, run]) => probe(name, run)));
+    const isOk = results.every(([, { status }]) => status === 'ok');
+    return { status: isOk ? 'ok' : 'degraded', checks: Object.fromEntries(results) };
+  };
   return {
     identity: () => ({ host: options.host, slug: options.slug }),
-    services: options.services,
-    async check() {
-      const entries = Object.entries(options.probes);
-      const results = await Promise.all(entries.map(([, probe]) => runProbe(probe)));
-      const checks = Object.fromEntries(entries.map(([name], index) => [name, results[index] as CheckResult]));
-      const ok = results.every(({ status }) => status === 'ok');
-      return { status: ok ? 'ok' : 'degraded', checks };
+    services() {
+      const services = options.services();
+      return { ...services, database: { url: withoutPassword(services.database.url) } };
+    },
+    check() {
+      if (round && performance.now() - round.endedAt < SHARED_MS) return round.report;
+      const started = { report: runRound(), endedAt: Infinity };
+      void started.report.finally(() => (started.endedAt = performance.now()));
+      round = started;
+      return started.report;
     },
   };
 }
 
 // --- internal ---
 
-async function runProbe(probe: Probe): Promise<CheckResult> {
+/** An address that cannot be read is not told at all. */
+function withoutPassword(address: string | null): string | null {
+  if (address === null || !URL.canParse(address)) return null;
+  const url = new URL(address);
+  url.password = '';
+  url.searchParams.delete('password');
+  return url.href;
+}
+
+async function withinTime(probe: Probe): Promise<string | void> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`No answer within ${PROBE_MS / 1_000} seconds.`)), PROBE_MS);
+    const error = new ProbeTimeout(`No answer within ${PROBE_MS / 1_000} seconds.`);
+    timer = setTimeout(() => reject(error), PROBE_MS);
   });
   try {
-    await Promise.race([probe(), late]);
-    return { status: 'ok' };
-  } catch (error) {
-    return { status: 'failed', reason: reasonOf(error) };
+    return await Promise.race([probe(), late]);
   } finally {
     clearTimeout(timer);
   }
-}
-
-/** The sentence for callers, and what is behind it: which connection, refused how. */
-function reasonOf(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  const { cause, message } = error;
-  return cause instanceof Error && cause.message !== '' ? `${message} (${cause.message})` : message;
 }

@@ -26,7 +26,7 @@ export const getContract = operation({
   cli: 'contract show',
   input: z.strictObject({}),
   output: Contract,
-  handle: () => contractPayload(),
+  handle: ({ health }) => contractPayload({ storage: health.services().storage !== null }),
 });
 
 export const getServices = operation({

@@ -5,7 +5,11 @@ import { mountRoute } from '../http/app.ts';
 import type { RouteEntry } from '../http/app.ts';
 import type { Health } from './health.ts';
 
-const Check = z.object({ status: z.enum(['ok', 'failed']), reason: z.string().optional() });
+const Check = z.object({
+  status: z.enum(['ok', 'failed']),
+  reason: z.string().optional().describe('Why it failed'),
+  warning: z.string().optional().describe('What to change about one that works'),
+});
 const Report = z.object({ status: z.enum(['ok', 'degraded']), checks: z.record(z.string(), Check) });
 
 const LIVE: RouteEntry = {

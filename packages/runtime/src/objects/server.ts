@@ -22,6 +22,8 @@ export interface ObjectServerOptions {
   /** 0 takes a free one. */
   port: number;
   host?: '127.0.0.1';
+  /** What the `Host` of a request may be besides a name of this machine, where something of ours stands in front. */
+  hosts?: readonly string[];
   accessKey: string;
   secretKey: string;
   /** The region clients must sign for; `us-east-1` unless said otherwise. */
@@ -60,6 +62,7 @@ export async function startObjectServer(options: ObjectServerOptions): Promise<O
       secretKey: options.secretKey,
       region: options.region ?? 'us-east-1',
     },
+    hosts: options.hosts ?? [],
     onError: options.onError ?? ((error) => console.error(error)),
   };
   const accept = (incoming: IncomingMessage, response: ServerResponse, acceptBody?: () => void) => {
@@ -89,6 +92,7 @@ interface Stores {
 interface Context {
   stores: Promise<Stores>;
   credentials: Credentials;
+  hosts: readonly string[];
   onError: (error: unknown) => void;
 }
 
@@ -161,11 +165,9 @@ async function answerOrError(context: Context, exchange: Exchange, id: string): 
 }
 
 async function handle(context: Context, { incoming, acceptBody }: Exchange, id: string): Promise<Answer> {
-  if (!LOCAL_HOST.test(incoming.headers.host ?? '')) {
-    throw new S3Error(
-      'AccessDenied',
-      `This server answers to localhost only, not to "${incoming.headers.host ?? ''}".`,
-    );
+  const { host = '' } = incoming.headers;
+  if (!LOCAL_HOST.test(host) && !context.hosts.includes(host)) {
+    throw new S3Error('AccessDenied', `This server answers to localhost only, not to "${host}".`);
   }
   if (incoming.method === 'OPTIONS') return answerPreflight(incoming);
   const request = readRequest(incoming, { id, acceptBody });

@@ -1,0 +1,226 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { beforeAll, expect, it, onTestFinished } from 'vitest';
+import { toProof } from '../../../runtime/src/auth/signature.ts';
+import { bothServers } from '../../../runtime/test/_cluster.ts';
+import { signatureOf, startPlane } from '../../../runtime/test/_plane.ts';
+import type { Plane } from '../../../runtime/test/_plane.ts';
+import { describeWhen } from '../../../runtime/test/require.ts';
+import { query, recordsOf, send, TOKEN, useDeployed } from './_deployed.ts';
+import type { Deployed, Env } from './_deployed.ts';
+import { useRig } from './_setup.ts';
+import type { Command } from './_setup.ts';
+
+const rig = useRig();
+const WRITE = { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{}' };
+
+describeWhen(bothServers, 'the gate of a deployed box', (servers) => {
+  const { makeEnv, boot } = useDeployed(rig, servers);
+
+  /** As a byoc folder has it: registered at this control plane, and no operator. */
+  async function bootRegistered(plane: Plane, more: Env = {}): Promise<Deployed & { env: Env }> {
+    const env = await makeEnv({
+      SVC_CONTROL_PLANE_URL: plane.url,
+      SVC_INSTALLATION_ID: plane.installationId,
+      HMAC_SECRET: randomBytes(32).toString('hex'),
+      ...more,
+    });
+    return { ...(await boot({ env, key: 'none' })), env };
+  }
+
+  async function openPlane(): Promise<Plane> {
+    const plane = await startPlane();
+    onTestFinished(() => plane.close());
+    return plane;
+  }
+
+  it('admits whom the control plane names, in the role it names, and no other installation’s', async () => {
+    const plane = await openPlane();
+    const box = await bootRegistered(plane);
+    expect(strategyOf(box)).toBe(`The identity gate is armed: identity tokens of ${plane.url}.`);
+    const owner = await plane.mint('owner');
+    expect(await send(box, 'GET /api/keys', { token: owner })).toMatchObject({ status: 200 });
+    const started = await send(box, 'POST /api/workflows/greet/start', { token: owner, body: { name: 'Ada' } });
+    expect(started.status).toBe(202);
+    const viewer = await plane.mint('viewer');
+    expect(await send(box, 'GET /api/runs', { token: viewer })).toMatchObject({ status: 200 });
+    expect(await send(box, 'GET /api/keys', { token: viewer })).toMatchObject({ status: 403 });
+    const others: [string, string][] = [
+      ['of another installation', await plane.mint('owner', { claims: { inst: randomUUID() } })],
+      ['that is over', await plane.mint('owner', { claims: { iat: 1_700_000_000, exp: 1_700_000_300 } })],
+      ['of another plane', await (await openPlane()).mint('owner')],
+      ['of nobody', TOKEN],
+    ];
+    for (const [whose, token] of others) {
+      const { status, body } = await send(box, 'GET /api/runs', { token });
+      expect([whose, status, body['code']]).toEqual([whose, 401, 'unauthorized']);
+    }
+    await box.stop('SIGTERM');
+  });
+
+  it('proves to the control plane that it holds the secret, and to nobody else', async () => {
+    const plane = await openPlane();
+    const box = await bootRegistered(plane);
+    const secret = box.env['HMAC_SECRET'] ?? '';
+    const path = '/api/registration/challenge';
+    const nonce = randomBytes(32).toString('hex');
+    const body = JSON.stringify({ nonce });
+    const challenge = async (signature: string) => {
+      const answer = await box.fetch(path, {
+        ...WRITE,
+        body,
+        headers: { ...WRITE.headers, 'x-svc-signature': signature },
+      });
+      return { status: answer.status, body: await answer.json() };
+    };
+    const signature = signatureOf({ secret, path, body });
+    const { installationId } = plane;
+    const proof = toProof(secret, nonce, installationId);
+    expect(await challenge(signature)).toEqual({ status: 200, body: { installationId, proof } });
+    const wrong = [
+      signature,
+      signatureOf({ secret: 'another', path, body }),
+      signatureOf({ secret, path, body: '{}' }),
+    ];
+    for (const one of wrong)
+      expect(await challenge(one)).toMatchObject({ status: 401, body: { code: 'invalid_signature' } });
+    // A secret that is the box's, and no credential.
+    expect(await send(box, 'GET /api/runs', { token: secret })).toMatchObject({ status: 401 });
+    await box.stop('SIGTERM');
+  });
+
+  it('is registered under what it made itself, where the environment names nothing', async () => {
+    const plane = await openPlane();
+    const env = await makeEnv({ SVC_CONTROL_PLANE_URL: plane.url });
+    const box = await boot({ env, key: 'none' });
+    const [row] = await query<{ id: string }>(env, 'select id from svc.installation');
+    const mine = await plane.mint('owner', { claims: { inst: row?.id } });
+    expect(await send(box, 'GET /api/runs', { token: mine })).toMatchObject({ status: 200 });
+    expect(await send(box, 'GET /api/runs', { token: await plane.mint('owner') })).toMatchObject({ status: 401 });
+    await box.stop('SIGTERM');
+  });
+
+  it('admits the operator alone under STUDIO_STANDALONE_TOKEN, and asks the control plane for nothing', async () => {
+    const plane = await openPlane();
+    const box = await bootRegistered(plane, { STUDIO_STANDALONE_TOKEN: TOKEN });
+    expect(strategyOf(box)).toBe('The identity gate is armed: operator token (STUDIO_STANDALONE_TOKEN).');
+    expect(await send(box, 'GET /api/keys')).toMatchObject({ status: 200 });
+    const token = await plane.mint('owner');
+    for (const one of [token, `${TOKEN}x`, null])
+      expect(await send(box, 'GET /api/keys', { token: one })).toMatchObject({ status: 401 });
+    expect(plane.asked()).toBe(0);
+    await box.stop('SIGTERM');
+  });
+
+  it('that is armed by default trusts the hosted control plane', async () => {
+    const box = await boot({ env: await makeEnv(), key: 'none' });
+    expect(strategyOf(box)).toMatch(/^The identity gate is armed: identity tokens of https:\/\//);
+    await box.stop('SIGTERM');
+  });
+
+  const LIST = 'https://app.example.com,https://*.example.org';
+  it.each<[string, Env, string, string | null]>([
+    ['the hosted dashboard', {}, 'https://studio.svc.example', 'https://studio.svc.example'],
+    ['this machine', {}, 'http://localhost:5173', 'http://localhost:5173'],
+    ['a stranger', {}, 'https://app.example.com', null],
+    ['one on the list', { SVC_CORS_ALLOW_ORIGINS: LIST }, 'https://a.example.org', 'https://a.example.org'],
+    [
+      'the hosted dashboard, which the list replaces',
+      { SVC_CORS_ALLOW_ORIGINS: LIST },
+      'https://studio.svc.example',
+      null,
+    ],
+  ])('tells the page of %s what it may read', async (_, more, origin, allowed) => {
+    const box = await boot({ env: await makeEnv(more) });
+    const preflight = await box.fetch('/api/runs', {
+      method: 'OPTIONS',
+      headers: { origin, 'access-control-request-method': 'GET', 'access-control-request-headers': 'authorization' },
+    });
+    expect(preflight.headers.get('access-control-allow-origin')).toBe(allowed);
+    expect(preflight.status).not.toBe(403);
+    const answer = await send(box, 'GET /api/runs', { headers: { origin } });
+    expect([answer.status, answer.headers.get('access-control-allow-origin')]).toEqual([200, allowed]);
+    await box.stop('SIGTERM');
+  });
+});
+
+describeWhen(bothServers, 'what a deployed box tells', (servers) => {
+  const { makeEnv, boot } = useDeployed(rig, servers);
+  /** Every secret a box is given, none of which it may repeat. */
+  const planted = {
+    SVC_SECRET_KEY: randomBytes(32).toString('base64'),
+    HMAC_SECRET: `planted-${randomBytes(16).toString('hex')}`,
+    STUDIO_STANDALONE_TOKEN: `planted-${randomBytes(16).toString('hex')}`,
+    MODEL_PROVIDER_API_KEY: `planted-${randomBytes(16).toString('hex')}`,
+    SVC_S3_SECRET_KEY: `planted-${randomBytes(16).toString('hex')}`,
+    SVC_METRICS_TOKEN: `planted-${randomBytes(16).toString('hex')}`,
+  };
+  const made = { box: undefined as Deployed | undefined, told: [] as string[] };
+
+  beforeAll(async () => {
+    const s3 = {
+      SVC_S3_ENDPOINT: 'http://127.0.0.1:1',
+      SVC_S3_ACCESS_KEY: 'visible-access-key',
+      SVC_S3_BUCKET: 'objects',
+    };
+    const names = { SVC_ORG_SLUG: 'acme', SVC_LOG_LEVEL: 'debug', SVC_PUBLIC_URL: 'https://box.example' };
+    made.box = await boot({ env: await makeEnv({ ...planted, ...s3, ...names }), key: 'none' });
+  }, 60_000);
+
+  it('is where its services are, without the passwords', async () => {
+    const token = planted.STUDIO_STANDALONE_TOKEN;
+    const { status, body } = await send(boxOf(made), 'GET /api/services', { token });
+    expect(status).toBe(200);
+    const { host, username, password } = new URL(servers.database);
+    expect(body).toMatchObject({
+      database: { url: expect.stringContaining(`postgres://${username}@${host}/`) },
+      storage: {
+        endpoint: 'http://127.0.0.1:1',
+        bucket: 'objects',
+        region: 'us-east-1',
+        accessKeyId: 'visible-access-key',
+        forcePathStyle: true,
+      },
+      agent: { url: 'https://box.example' },
+    });
+    expect(JSON.stringify(body)).not.toContain(`:${password}@`);
+    made.told.push(JSON.stringify(body));
+  });
+
+  it('names the tenant in every record, and no secret anywhere', async () => {
+    const box = boxOf(made);
+    const token = planted.STUDIO_STANDALONE_TOKEN;
+    const model = { model: 'echo', messages: [{ role: 'user', content: 'error:500' }] };
+    const calls: [string, unknown?][] = [
+      ['GET /health'],
+      ['GET /api/runs'],
+      ['GET /api/model-provider'],
+      ['GET /api/settings'],
+      ['GET /api/nothing-here'],
+      ['POST /api/workflows/greet/start', { name: 'Ada' }],
+      ['POST /api/workflows/greet/start', { name: 1 }],
+      ['POST /wire-a/v1/chat/completions', model],
+      ['POST /api/registration/challenge', { nonce: 'x' }],
+    ];
+    for (const [route, body] of calls) made.told.push(JSON.stringify(await send(box, route, { token, body })));
+    await box.stop('SIGTERM');
+    const records = recordsOf(box);
+    expect(records.length).toBeGreaterThan(1);
+    for (const { tenant, message } of records)
+      expect([message, tenant]).toEqual([message, expect.stringMatching(/^acme:test-[0-9a-f]{12}$/)]);
+    const all = [box.stderr(), box.stdout(), ...made.told].join('\n');
+    for (const [name, secret] of Object.entries(planted)) expect([name, all.includes(secret)]).toEqual([name, false]);
+    const password = new URL(servers.database).password;
+    expect(all).not.toContain(`:${password}@`);
+  });
+});
+
+// --- internal ---
+
+function strategyOf(box: Command): string | undefined {
+  return recordsOf(box).find(({ message }) => message.includes('identity gate'))?.message;
+}
+
+function boxOf({ box }: { box: Deployed | undefined }): Deployed {
+  if (!box) throw new Error('The box has not been started yet.');
+  return box;
+}

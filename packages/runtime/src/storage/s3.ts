@@ -1,0 +1,120 @@
+import { BoxError } from '../errors.ts';
+import { childText, parseXml } from '../objects/xml.ts';
+import type { XmlElement } from '../objects/xml.ts';
+import { encodePath, formatQuery, presignUrl, signHeaders } from './sign.ts';
+
+/** A bucket of an S3 backend, and how it is reached. */
+export interface S3Settings {
+  endpoint: string;
+  bucket: string;
+  region: string;
+  accessKey: string;
+  secretKey: string;
+  /** True: the bucket stands in the path; false: before the host. */
+  forcePathStyle: boolean;
+}
+
+export interface S3Request {
+  method: 'GET' | 'HEAD' | 'PUT' | 'DELETE';
+  /** Default: the bucket itself. */
+  key?: string;
+  query?: Record<string, string>;
+  headers?: Record<string, string>;
+  body?: Uint8Array;
+}
+
+export interface S3Bucket {
+  /**
+   * An answer of the backend that is good, or 404 for a key. Throws `store_unavailable` where trying again may help, and
+   * `storage_refused` with the backend's own code where it does not.
+   */
+  send(request: S3Request): Promise<Response>;
+  presign(request: { method: 'GET' | 'PUT'; key: string; expiresIn: number }): string;
+}
+
+export function openBucket(settings: S3Settings): S3Bucket {
+  return {
+    async send({ method, key, query = {}, headers = {}, body = NOTHING }) {
+      const url = toUrl(settings, key);
+      url.search = formatQuery(Object.entries(query));
+      const signed = signHeaders({ method, url, headers, body }, settings, new Date());
+      const answer = await request(url, {
+        method,
+        headers: signed,
+        ...(method === 'PUT' ? { body: new Uint8Array(body) } : {}),
+      });
+      if (answer.ok) return answer;
+      const code = await readCode(answer);
+      if (key !== undefined && answer.status === 404 && code !== 'NoSuchBucket') return answer;
+      throw toError(answer.status, code, settings);
+    },
+    presign: ({ method, key, expiresIn }) =>
+      presignUrl({ method, url: toUrl(settings, key) }, settings, { expiresIn, now: new Date() }),
+  };
+}
+
+/** Throws `storage_refused` for what is no XML: something else than an S3 backend answers there. */
+export async function readXml(answer: Response): Promise<XmlElement> {
+  try {
+    return parseXml(await answer.text());
+  } catch (cause) {
+    const message = 'What answers at SVC_S3_ENDPOINT is no S3 backend: it sent no XML.';
+    throw new BoxError('storage_refused', message, { cause });
+  }
+}
+
+// --- internal ---
+
+const NOTHING = new Uint8Array();
+const ANSWER_MS = 60_000;
+
+function toUrl({ endpoint, bucket, forcePathStyle }: S3Settings, key = ''): URL {
+  const url = new URL(endpoint);
+  if (!forcePathStyle) url.host = `${bucket}.${url.host}`;
+  url.pathname = encodePath(forcePathStyle ? `/${bucket}${key === '' ? '' : `/${key}`}` : `/${key}`);
+  return url;
+}
+
+async function request(url: URL, init: RequestInit): Promise<Response> {
+  try {
+    // A redirect leads to where the signature is not good.
+    return await fetch(url, { ...init, redirect: 'manual', signal: AbortSignal.timeout(ANSWER_MS) });
+  } catch (error) {
+    const { cause = error } = error as { cause?: { message?: string; code?: string } };
+    const { message, code } = cause as { message?: string; code?: string };
+    const reason = message || code || String(cause);
+    throw new BoxError('store_unavailable', `The object storage does not answer: ${reason}.`, { cause: error });
+  }
+}
+
+/** The code in the body of an error; undefined where there is none, as in an answer to HEAD or of a proxy. */
+async function readCode(answer: Response): Promise<string | undefined> {
+  const text = await answer.text().catch(() => '');
+  try {
+    return childText(parseXml(text), 'Code');
+  } catch {
+    return undefined;
+  }
+}
+
+function toError(status: number, code: string | undefined, { bucket }: S3Settings): BoxError {
+  const reason = code === undefined ? `${status}` : `${status} ${code}`;
+  if (status >= 500 || status === 429)
+    return new BoxError('store_unavailable', `The object storage failed with ${reason}.`);
+  const advice = code === undefined ? ADVICE.none : (ADVICE[code] ?? ADVICE.other);
+  return new BoxError('storage_refused', `The object storage refused with ${reason}, bucket "${bucket}". ${advice}`, {
+    details: { status, code: code ?? null },
+  });
+}
+
+/** Which variable to look at. */
+const ADVICE: Record<string, string> & { none: string; other: string } = {
+  NoSuchBucket: 'Make the bucket, or check SVC_S3_BUCKET and SVC_S3_FORCE_PATH_STYLE.',
+  InvalidAccessKeyId: 'Check SVC_S3_ACCESS_KEY.',
+  SignatureDoesNotMatch: 'Check SVC_S3_SECRET_KEY.',
+  AuthorizationHeaderMalformed: 'Check SVC_S3_REGION.',
+  PermanentRedirect: 'Check SVC_S3_REGION and SVC_S3_ENDPOINT.',
+  RequestTimeTooSkewed: 'Check the clock of this machine.',
+  none: 'Check SVC_S3_ENDPOINT, SVC_S3_BUCKET, both keys and SVC_S3_FORCE_PATH_STYLE.',
+  other: 'Check what the keys are allowed to do.',
+};
