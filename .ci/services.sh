@@ -2,6 +2,7 @@
 # Real servers for the tests, on private loopback ports: PostgreSQL 17 with pgvector, and Redis.
 #
 #   .ci/services.sh [up|down|status|env]     up is the default and safe to repeat; needs root on a Debian-like host
+#   .ci/services.sh unpack                   the programs alone; prints the folder they are in
 #   .ci/services.sh up|down|crash|remove postgres|redis
 #     one server alone; crash stops it without a word to its clients, remove stops it and deletes its data.
 #     CI_INSTANCE=<suffix> with a port of its own makes it another server, beside the usual one
@@ -38,7 +39,8 @@ main() {
     down) need_root; lock; stop_redis; stop_postgres ;;
     status) need_root; report PostgreSQL postgres_answers; report Redis redis_answers ;;
     env) print_env ;;
-    *) fail "\"$1\" is no command. Use up, down, status or env." ;;
+    unpack) need_root; lock; unpack_servers; echo "$root" ;;
+    *) fail "\"$1\" is no command. Use up, down, status, env or unpack." ;;
   esac
 }
 

@@ -1,0 +1,104 @@
+import { randomBytes } from 'node:crypto';
+import { appendFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { OUTSIDE_IMAGE } from './_containers.ts';
+import type { Engine } from './_containers.ts';
+import { eventually } from './_setup.ts';
+import type { Command, Ended, Workspace } from './_setup.ts';
+
+/** A deploy folder and what compose makes of it. */
+export interface Stack {
+  folder: string;
+  /** Runs `docker compose` here to its end, whatever it ends with. */
+  run(...args: string[]): Promise<Ended>;
+  /** Its output. Throws when it does not end with 0. */
+  ask(...args: string[]): Promise<string>;
+  /** The service's container, running or not. */
+  container(service: string): Promise<Container>;
+  /** The id of the installation, which the box says when it serves. */
+  installation(): Promise<string>;
+  /** The log of a service, both streams. */
+  log(service: string): Promise<string>;
+  /** `up`, until the box is healthy. */
+  up(): Promise<void>;
+  /** Removes containers, networks and volumes. */
+  remove(): Promise<void>;
+}
+
+/** The part of `docker inspect` that is looked at here. */
+export interface Container {
+  Id: string;
+  RestartCount: number;
+  State: { Status: string; ExitCode: number; Health?: { Status: string } };
+  Config: { User: string };
+  HostConfig: { ReadonlyRootfs: boolean; CapAdd: string[] | null; CapDrop: string[]; SecurityOpt: string[] };
+}
+
+/** A folder `svc package` wrote, under a name of its own, so that nothing else on the engine is touched. */
+export function openStack(engine: Engine, folder: string): Stack {
+  const project = ['compose', '-p', `svc-test-${randomBytes(4).toString('hex')}`];
+  const run = (...args: string[]) => engine.docker([...project, ...args], { cwd: folder });
+  const ask = (...args: string[]) => engine.ask([...project, ...args], { cwd: folder });
+  const container = async (service: string) => {
+    const id = await ask('ps', '--all', '--quiet', service);
+    const [found] = JSON.parse(await engine.ask(['inspect', id])) as Container[];
+    if (!found) throw new Error(`There is no container of "${service}".`);
+    return found;
+  };
+  const log = async (service: string) => {
+    const { Id } = await container(service);
+    const { stdout, stderr } = await engine.docker(['logs', Id]);
+    return stdout + stderr;
+  };
+  return {
+    folder,
+    run,
+    ask,
+    log,
+    container,
+    async installation() {
+      const [, id] = /"installation":"([^"]+)"/.exec(await log('agent')) ?? [];
+      if (!id) throw new Error(`The box does not say which installation it is.\n${await log('agent')}`);
+      return id;
+    },
+    async up() {
+      await ask('up', '--detach');
+      const isUp = async () => (await container('agent')).State.Health?.Status === 'healthy';
+      await eventually(isUp, { within: 90_000, every: 300 }).catch(async () => {
+        throw new Error(`The box does not get healthy.\n${await ask('logs', '--no-color', '--tail', '20')}`);
+      });
+    },
+    async remove() {
+      await run('down', '--volumes', '--timeout', '1');
+    },
+  };
+}
+
+/** What a person adds to a folder: values in `.env`, and a composition of their own beside ours, with the outside in it. */
+export function addOutside(folder: string, values: Record<string, string>, keySet: unknown): void {
+  const lines = Object.entries({ MODEL_PROVIDER_BASE_URL: 'http://outside:9101/v1', ...values });
+  // Of a name that stands there twice the last counts.
+  appendFileSync(join(folder, '.env'), `\n${lines.map(([name, value]) => `${name}=${value}\n`).join('')}`);
+  const outside = { image: OUTSIDE_IMAGE, networks: ['edge'], environment: { KEY_SET: JSON.stringify(keySet) } };
+  const unasked = { healthcheck: { disable: true }, stop_grace_period: '1s' };
+  // JSON is YAML.
+  writeFileSync(
+    join(folder, 'docker-compose.override.yml'),
+    JSON.stringify({ services: { outside: { ...outside, ...unasked } } }),
+  );
+}
+
+/** The ports a workspace has to itself, for the services of a folder that publish one. */
+export function portsOf({ ports }: Workspace): Record<string, string> {
+  const { api, objects, database } = ports;
+  return { AGENT_PORT: `${api}`, OBJSTORE_PORT: `${objects}`, CONTROL_PLANE_PORT: `${database}` };
+}
+
+/** For requests to a box that no process of ours is. */
+export const NO_COMMAND: Command = {
+  pid: 0,
+  stdout: () => '',
+  stderr: () => '',
+  kill: () => {},
+  ended: new Promise(() => {}),
+};

@@ -1,0 +1,55 @@
+import { OUR_IMAGES, toImageName } from './images.ts';
+
+/** Where a folder is deployed: below somebody's control plane, or with one of its own. */
+export const DEPLOY_TARGETS = ['byoc', 'self-host'] as const;
+export type DeployTarget = (typeof DEPLOY_TARGETS)[number];
+
+/** Everything the files of a deploy folder are made from. */
+export interface DeployPlan {
+  target: DeployTarget;
+  /** The agent's slug: the name of the composition, and the id of the agent unless `.env` has another. */
+  slug: string;
+  imageTag: string;
+  baseImage: string;
+  /** Null where there is none. */
+  controlPlaneImage: string | null;
+  bucket: string;
+  /** The images come in an archive; nothing is built where the folder is deployed. */
+  offline: boolean;
+}
+
+export interface PlanOptions {
+  target: DeployTarget;
+  slug: string;
+  /** Whether the project says what the agent is called; else the slug is only the folder's name. */
+  isNamed: boolean;
+  /** The version of the runtime, which the base and the control plane share. */
+  version: string;
+  tag?: string | undefined;
+  base?: string | undefined;
+  offline: boolean;
+}
+
+/** The port of the box and of the control plane inside their containers. */
+export const AGENT_PORT = 8080;
+export const CONTROL_PLANE_PORT = 3000;
+
+export function planDeploy({ target, slug, isNamed, version, tag, base, offline }: PlanOptions): DeployPlan {
+  return {
+    target,
+    slug,
+    imageTag: tag ?? `${isNamed ? toImageName(slug) : 'svc-agent'}:latest`,
+    baseImage: base ?? `${OUR_IMAGES.base}:${version}`,
+    controlPlaneImage: target === 'self-host' ? `${OUR_IMAGES.controlPlane}:${version}` : null,
+    bucket: toBucket(slug),
+    offline,
+  };
+}
+
+// --- internal ---
+
+/** A bucket has 3 to 63 characters and ends in a letter or digit. */
+function toBucket(slug: string): string {
+  const name = slug.replace(/-+$/, '');
+  return name.length < 3 ? `svc-${name}` : name;
+}

@@ -1,0 +1,89 @@
+import { IMAGES } from './images.ts';
+import { AGENT_PORT, CONTROL_PLANE_PORT } from './plan.ts';
+import type { DeployPlan } from './plan.ts';
+import { listDeployVariables } from './variables.ts';
+
+/** The archive of `--offline`, by target. */
+export const ARCHIVES = { byoc: 'agent-image.tar', 'self-host': 'svc-images.tar' } as const;
+
+/** What whoever deploys the folder has to know. */
+export function emitReadme(plan: DeployPlan): string {
+  const sections = [
+    `# ${plan.slug}\n\nWritten by \`svc package\` for the target \`${plan.target}\`. The next one replaces every file but \`.env\`.`,
+    describeStart(plan),
+    describeVariables(plan),
+    plan.target === 'self-host' ? describeSelfHost(plan) : BYOC,
+    KEEP,
+    describeFiles(plan),
+  ];
+  return `${sections.join('\n\n')}\n`;
+}
+
+// --- internal ---
+
+function describeStart(plan: DeployPlan): string {
+  const { offline, target } = plan;
+  const load = offline ? `docker load -i ${ARCHIVES[target]}\n` : '';
+  const infrastructure = Object.values(IMAGES)
+    .map((image) => `\`${image}\``)
+    .join(', ');
+  const pulled = offline
+    ? `The archive holds our images alone. These are pulled, or have to be there: ${infrastructure}.`
+    : `\`up\` builds \`${plan.imageTag}\` from \`${plan.baseImage}\` and pulls ${infrastructure}.`;
+  return `## Start
+
+\`\`\`sh
+${load}docker compose up -d
+\`\`\`
+
+${pulled} The box then answers on port ${AGENT_PORT}: \`curl http://127.0.0.1:${AGENT_PORT}/health\`.`;
+}
+
+function describeVariables({ target }: DeployPlan): string {
+  const rows = listDeployVariables(target).map(({ name, comment, generate, required }) => {
+    const kind = required.includes(target) ? 'needed' : '';
+    return `| \`${name}\` | ${[generate ? 'made' : '', kind].filter(Boolean).join(', ')} | ${comment} |`;
+  });
+  return `## Variables
+
+They are in \`.env\`, which \`svc package\` adds to and never changes. Without one that is needed, compose starts nothing
+and names it.
+
+| | | |
+|---|---|---|
+${rows.join('\n')}
+
+Downloads in a browser need \`SVC_S3_ENDPOINT\`: an address of the object store that the browser and the box both reach.`;
+}
+
+const BYOC = `## Link
+
+Without \`SVC_SECRET_KEY\` the box itself refuses to start and says why: \`docker compose logs agent\`. Once it runs,
+\`svc link\` registers it; it asks for \`HMAC_SECRET\` and for the address under which browsers reach the box.`;
+
+function describeSelfHost({ controlPlaneImage }: DeployPlan): string {
+  return `## Control plane
+
+\`${controlPlaneImage}\` is a **stand-in**: it answers its health check and shows a page that says so, on port
+${CONTROL_PLANE_PORT} or \`CONTROL_PLANE_PORT\`. There is no dashboard in it yet. The box is whole, and takes
+\`STUDIO_STANDALONE_TOKEN\` as the bearer of its operator. To change the token, change it in \`.env\` and restart both.`;
+}
+
+const KEEP = `## Keep
+
+- \`.env\`: what \`SVC_SECRET_KEY\` encrypted cannot be read without it.
+- The volumes \`db-data\`, \`kv-data\` and \`obj-data\`: \`docker compose down\` leaves them, \`down -v\` deletes them.
+
+Changes of yours go into \`docker-compose.override.yml\`, which compose reads too.`;
+
+function describeFiles({ offline, target }: DeployPlan): string {
+  const rows = [
+    ['workspace/', 'the compiled agents and workflows'],
+    ['Dockerfile', 'the base, and the workspace in it'],
+    ['docker-compose.yml', 'the services, their networks and volumes'],
+    ['.env', 'the secrets and settings, readable by you alone'],
+    ['.env.example', 'the same variables without values'],
+    ...(offline ? [[ARCHIVES[target], 'the images, for `docker load`']] : []),
+  ];
+  return `## Files\n\n${rows.map(([name, what]) => `- \`${name}\`: ${what}`).join('\n')}`;
+}

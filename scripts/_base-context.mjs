@@ -1,0 +1,92 @@
+// @ts-check
+import { cpSync, existsSync, mkdirSync, readFileSync, realpathSync, statSync, symlinkSync } from 'node:fs';
+import { dirname, join, relative, sep } from 'node:path';
+import { ROOT } from './_tool.mjs';
+
+/** What a deployed box never loads: the embedded stores of `svc dev`. */
+const DEV_ONLY = /^(?:better-sqlite3|@photostructure\/sqlite|@electric-sql\/pglite.*)$/;
+/** Of what a package holds, that which no program reads. Licences go along. */
+const UNREAD = /(?:\.map|\.d\.[cm]?ts|(?<!licen[cs]e|notice)\.md)$/i;
+const ENTRIES = ['boot.mjs', 'healthcheck.mjs', 'make-bucket.mjs'];
+const RUNTIME = join(ROOT, 'packages/runtime');
+
+/**
+ * Lays out in a folder what the base image is built from: the Dockerfile, and `svc/`, which becomes `/opt/svc`. The
+ * packages are the installed ones, so the versions of the lockfile; nothing is fetched.
+ * @param {string} folder
+ */
+export function writeBaseContext(folder) {
+  const host = join(RUNTIME, 'dist/host.mjs');
+  if (!existsSync(host)) throw new Error('The runtime is not built. Build it: node scripts/build.mjs');
+  mkdirSync(join(folder, 'svc/runtime'), { recursive: true });
+  cpSync(join(ROOT, 'docker/Dockerfile'), join(folder, 'Dockerfile'));
+  for (const name of ENTRIES) cpSync(join(ROOT, 'docker', name), join(folder, 'svc', name));
+  const target = join(folder, 'svc/runtime');
+  for (const name of ['package.json', 'bin.mjs', 'dist', 'migrations'])
+    cpSync(join(RUNTIME, name), join(target, name), { recursive: true, filter: isRead });
+  const copied = new Map();
+  for (const name of dependenciesOf(RUNTIME)) link(name, { from: RUNTIME, to: target, target, copied });
+}
+
+/** The protocol version of the runtime that is built here. */
+export async function readContract() {
+  const { contractPayload } = await import('../packages/runtime/dist/host.mjs');
+  return contractPayload();
+}
+
+// --- internal ---
+
+/**
+ * Every package lies once in `.pnpm/<its folder>/node_modules/<name>`, as in the checkout, and is linked to by those that
+ * need it.
+ * @param {string} name
+ * @param {{ from: string, to: string, target: string, copied: Map<string, string> }} place
+ */
+function link(name, { from, to, target, copied }) {
+  const source = findPackage(name, from);
+  if (!source) return;
+  const own = source.slice(source.lastIndexOf(`.pnpm${sep}`));
+  const folder = join(target, 'node_modules', own);
+  if (!copied.has(source)) {
+    copied.set(source, folder);
+    cpSync(source, folder, { recursive: true, filter: isRead });
+    // Beside the package, where Node looks next.
+    const root = folder.slice(0, folder.lastIndexOf(`${sep}node_modules${sep}`));
+    for (const needed of dependenciesOf(source)) link(needed, { from: source, to: root, target, copied });
+  }
+  const place = join(to, 'node_modules', name);
+  if (existsSync(place)) return;
+  mkdirSync(dirname(place), { recursive: true });
+  symlinkSync(relative(dirname(place), folder), place);
+}
+
+/**
+ * The real folder of a package as another finds it; undefined for an optional one that is not installed.
+ * @param {string} name
+ * @param {string} from
+ */
+function findPackage(name, from) {
+  for (let folder = from; ; folder = dirname(folder)) {
+    const found = join(folder, 'node_modules', name);
+    if (existsSync(found)) return realpathSync(found);
+    if (folder === dirname(folder)) return undefined;
+  }
+}
+
+/**
+ * Peers included: where one is installed, it is used.
+ * @param {string} folder
+ * @returns {string[]}
+ */
+function dependenciesOf(folder) {
+  const { dependencies, optionalDependencies, peerDependencies } = JSON.parse(
+    readFileSync(join(folder, 'package.json'), 'utf8'),
+  );
+  const names = Object.keys({ ...peerDependencies, ...optionalDependencies, ...dependencies });
+  return names.filter((name) => !DEV_ONLY.test(name) && !name.startsWith('@types/'));
+}
+
+/** @param {string} path */
+function isRead(path) {
+  return !UNREAD.test(path) || statSync(path).isDirectory();
+}
