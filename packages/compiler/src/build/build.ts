@@ -1,10 +1,11 @@
 import { join } from 'node:path';
-import type { BundleManifest, Manifest, Problem, WorkflowEntry } from '@svc/runtime/host';
+import type { BundleManifest, Manifest, Problem, ProjectMigration, WorkflowEntry } from '@svc/runtime/host';
 import { checkWorkspace } from '../check/check.ts';
 import { findFile } from '../files.ts';
 import { bundleFiles } from './bundle.ts';
 import type { Bundle, BundleFile } from './bundle.ts';
 import { hashFiles } from './hashes.ts';
+import { readMigrations } from './migrations.ts';
 import { toBuildProblem } from './problem.ts';
 import { isReplaceable, MANIFEST_FILE, writeBundle } from './write.ts';
 
@@ -25,13 +26,13 @@ export interface BuildResult {
   files: string[];
   /** Everything that was found wrong. */
   problems: Problem[];
-  /** Why there is no bundle: an agent or `svc.config.ts` does not compile. */
+  /** Why there is no bundle: an agent, `svc.config.ts` or `config.schema.ts` does not compile. */
   failed: Problem[];
 }
 
 /**
  * Builds the workspace into a folder that runs wherever the runtime is. Throws with the code `out_not_replaceable` before
- * anything is done. A workflow that does not compile is in the
+ * anything is done, and with `migrations_invalid` before anything is written. A workflow that does not compile is in the
  * manifest with its problem, and the others work. The same files give the same bundle, byte by byte.
  */
 export async function buildWorkspace(options: BuildOptions): Promise<BuildResult> {
@@ -39,24 +40,33 @@ export async function buildWorkspace(options: BuildOptions): Promise<BuildResult
   if (!isReplaceable(outDir)) throw notReplaceable(outDir);
   const checked = await checkWorkspace({ root });
   const config = findFile(join(root, CONFIG_FILE)) ? [CONFIG_FILE] : [];
-  const entries = [...checked.manifest.agents, ...checked.manifest.workflows];
+  const { agents, workflows, configSchema } = checked.manifest;
+  const entries = [...agents, ...workflows, ...(configSchema ? [configSchema] : [])];
   const sound = entries.filter(({ problem }) => !problem).map(({ file }) => file);
   const { bundle, problems: found } = await bundleGood(root, [...config, ...sound]);
   const manifest = withProblems(checked.manifest, found);
   const problems = [...checked.problems, ...found.values()];
   const failed = [
     ...config.flatMap((file) => found.get(file) ?? []),
-    ...manifest.agents.flatMap((one) => one.problem ?? []),
+    ...[...manifest.agents, ...(manifest.configSchema ? [manifest.configSchema] : [])].flatMap(
+      (one) => one.problem ?? [],
+    ),
   ];
   const hashes = await hashFiles(root, [...bundle.paths.keys()]);
+  const migrations = toBundleMigrations(readMigrations(root));
   const built: BundleManifest = {
     ...manifest,
     slug,
     runtime,
     ...(bundle.paths.has(CONFIG_FILE) ? { config: CONFIG_FILE } : {}),
     modules: toModules(bundle, hashes),
+    ...(migrations.entries.length > 0 ? { migrations: migrations.entries } : {}),
   };
-  const files = [...bundle.files, { path: MANIFEST_FILE, content: `${JSON.stringify(built, null, 2)}\n` }];
+  const files = [
+    ...bundle.files,
+    ...migrations.files,
+    { path: MANIFEST_FILE, content: `${JSON.stringify(built, null, 2)}\n` },
+  ];
   if (failed.length === 0) writeBundle(outDir, files);
   return { manifest: built, files: listPaths(files), problems, failed };
 }
@@ -92,12 +102,22 @@ function withProblems(manifest: Manifest, found: ReadonlyMap<string, Problem>): 
     ...manifest,
     agents: manifest.agents.map(add),
     workflows: manifest.workflows.map((entry: WorkflowEntry) => add(entry)),
+    ...(manifest.configSchema ? { configSchema: add(manifest.configSchema) } : {}),
   };
 }
 
 function toModules({ paths }: Bundle, hashes: ReadonlyMap<string, string>): BundleManifest['modules'] {
   const sorted = [...paths].sort(([a], [b]) => (a < b ? -1 : 1));
   return Object.fromEntries(sorted.map(([file, path]) => [file, { path, hash: hashes.get(file) ?? '' }]));
+}
+
+/** Only what is applied: the snapshots beside it are for who writes the next migration. */
+function toBundleMigrations(migrations: ProjectMigration[]) {
+  const toPath = (name: string) => `migrations/${name}.sql`;
+  return {
+    entries: migrations.map(({ name, hash }) => ({ name, path: toPath(name), hash })),
+    files: migrations.map(({ name, sql }): BundleFile => ({ path: toPath(name), content: sql })),
+  };
 }
 
 function listPaths(files: readonly BundleFile[]): string[] {

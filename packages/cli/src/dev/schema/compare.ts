@@ -1,0 +1,26 @@
+import { NO_DECISIONS } from './decisions.ts';
+import type { Decisions } from './decisions.ts';
+import { readNewestSnapshot } from './folder.ts';
+import { planChange } from './generate.ts';
+import type { Change } from './generate.ts';
+import { takeSnapshot } from './snapshot.ts';
+import type { Snapshot } from './snapshot.ts';
+
+/** Where the project's own tables are written down. */
+export const SCHEMA_FILE = 'src/schema.ts';
+
+export interface Comparison extends Change {
+  /** What the schema is. */
+  snapshot: Snapshot;
+}
+
+/** What `src/schema.ts` says that no migration holds. */
+export async function compareSchema(
+  root: string,
+  exports: Record<string, unknown>,
+  decisions: Decisions = NO_DECISIONS,
+): Promise<Comparison> {
+  const before = await readNewestSnapshot(root);
+  const snapshot = await takeSnapshot(exports, before.id);
+  return { ...(await planChange(before, snapshot, decisions)), snapshot };
+}
