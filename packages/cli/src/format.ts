@@ -10,6 +10,15 @@ export function formatAgo(time: string | null | undefined, now: number): string 
   return `${Math.floor(seconds / 86_400)}d ago`;
 }
 
+/** A time that may be to come: `in 5m`, else as `formatAgo` has it. */
+export function formatWhen(time: string | null | undefined, now: number): string {
+  const ahead = time ? Date.parse(time) - now : Number.NaN;
+  // The last second of a time to come is now.
+  return ahead >= 1_000
+    ? `in ${formatAgo(new Date(now - ahead).toISOString(), now).replace(' ago', '')}`
+    : formatAgo(time, now);
+}
+
 /** From start to end, or to `now` while it has none; `-` when it has not started. */
 export function formatDuration(start: string | null | undefined, end: string | null | undefined, now: number): string {
   if (!start) return '-';

@@ -69,6 +69,16 @@ const GROUP_EXAMPLES: Record<string, readonly [string, string] | undefined> = {
   add: ['svc add agent support', 'svc add workflow triage --calls support'],
   workflows: ['svc workflows list', 'svc workflows start greet --input \'{"name":"Ada"}\''],
   runs: ['svc runs list --status failed', 'svc runs get <id>'],
+  logs: ['svc logs tail --level warn', 'svc logs list --level error --from 2h'],
+  sessions: ['svc sessions list', 'svc sessions get <id>'],
+  hitl: ['svc hitl list --status pending', 'svc hitl approve <id> --note "Checked."'],
+  jobs: ['svc jobs list', 'svc jobs pause <id>'],
+  prompts: ['svc prompts list', 'svc prompts publish <id>'],
+  config: ['svc config list', 'svc config set greeting "Hello there"'],
+  secrets: ['svc secrets list', 'svc secrets set SMTP_PASSWORD --from-file password.txt'],
+  keys: ['svc keys list', 'svc keys create --name ci --workflows all'],
+  catalog: ['svc catalog list', 'svc catalog list --kind tool'],
+  activity: ['svc activity list', 'svc activity list --operation config.set'],
   contract: ['svc contract show', 'svc contract show --json'],
 };
 

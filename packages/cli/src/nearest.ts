@@ -5,10 +5,15 @@ export function findNearest(text: string, candidates: readonly string[]): string
     const distance = measure(text.toLowerCase(), candidate.toLowerCase());
     if (distance < (best?.distance ?? Infinity)) best = { candidate, distance };
   }
-  return best && best.distance <= Math.max(2, Math.floor(text.length / 3)) ? best.candidate : undefined;
+  return best && best.distance <= allowance(text) ? best.candidate : undefined;
 }
 
 // --- internal ---
+
+/** Of a short word two other letters are most of it. */
+function allowance(text: string): number {
+  return text.length <= 3 ? 1 : Math.max(2, Math.floor(text.length / 3));
+}
 
 /** Insertions, deletions, replacements and swaps of neighbours. A prefix of the candidate is always near. */
 function measure(from: string, to: string): number {

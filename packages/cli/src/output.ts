@@ -42,8 +42,19 @@ export function createOutput(terminal: Terminal, flags: Flags): Output {
     printed = true;
   };
 
+  const printStream = async (stream: NonNullable<Answer['stream']>): Promise<number> => {
+    const style = createStyle(stdout, env, { colour });
+    for await (const record of stream) {
+      const line = flags.json ? JSON.stringify(record.data) : record.human(style);
+      if (line !== undefined) stdout.write(endLine(line));
+    }
+    if (flags.json) stdout.write(`${JSON.stringify({ type: 'end', schema_version: 1 })}\n`);
+    return terminal.signal.aborted ? EXIT.interrupted : EXIT.ok;
+  };
+
   return {
     async answer(answer) {
+      if (answer.stream) return printStream(answer.stream);
       printDocument(answer.data);
       if (!flags.json) {
         stdout.write(endLine(answer.human(createStyle(stdout, env, { colour }))));

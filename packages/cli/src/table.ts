@@ -4,8 +4,8 @@ import type { Style } from './style.ts';
 export interface Column<T> {
   title: string;
   cell(row: T): string;
-  /** May be shortened when the terminal is narrow. An id may not: half of one is no use. */
-  shrinks?: boolean;
+  /** May be shortened when the terminal is narrow, to that width or 8. An id may not: half of one is no use. */
+  shrinks?: boolean | number;
   paint?(text: string, row: T, style: Style): string;
 }
 
@@ -54,16 +54,25 @@ function toCell(text: string): string {
 
 /** The width of each column that is shown; columns that do not fit are missing at the end. */
 function fitWidths<T>(columns: readonly Column<T>[], cells: string[][], total: number): number[] {
-  const widths = columns.map((column, i) =>
+  const natural = columns.map((column, i) =>
     Math.max(...[column.title, ...cells.map((line) => line[i] ?? '')].map(textWidth)),
   );
-  const overflow = () => lineWidth(widths) - total;
-  for (const [i, column] of columns.entries()) {
-    const width = widths[i] ?? 0;
-    if (column.shrinks && overflow() > 0) widths[i] = Math.min(width, Math.max(SHORTEST, width - overflow()));
+  for (let count = natural.length; count > 0; count -= 1) {
+    const widths = shrinkWidths(columns, natural.slice(0, count), total);
+    if (lineWidth(widths) <= total) return widths;
   }
-  while (widths.length > 1 && overflow() > 0) widths.pop();
-  if (overflow() > 0) widths[0] = total;
+  return [total];
+}
+
+/** Shortens from the left what may be shortened, as far as it has to be. */
+function shrinkWidths<T>(columns: readonly Column<T>[], natural: number[], total: number): number[] {
+  const widths = [...natural];
+  for (const [i, width] of natural.entries()) {
+    const { shrinks } = columns[i] ?? {};
+    const shortest = typeof shrinks === 'number' ? shrinks : SHORTEST;
+    const overflow = lineWidth(widths) - total;
+    if (shrinks && overflow > 0) widths[i] = Math.min(width, Math.max(shortest, width - overflow));
+  }
   return widths;
 }
 

@@ -1,21 +1,40 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { CliError } from './errors.ts';
+import { findDeployment } from './control-plane.ts';
+import { CliError, usageError } from './errors.ts';
 import type { Context } from './verb.ts';
 
 /** The box a command talks to. */
 export interface Target {
   /** Without a slash at the end. */
   url: string;
+  /** What is shown to the box: `Authorization: Bearer`. */
+  token?: string;
+  /** It is the dev runtime of this machine. */
+  isDev?: true;
+}
+
+/** What a command line says about its box. */
+export interface TargetNames {
+  /** The installation id of a deployed box, which the control plane knows. */
+  agent?: string | undefined;
+  url?: string | undefined;
 }
 
 /**
- * Without `agent`: the dev runtime of the project around `cwd`, as `svc dev` noted it in `.svc/dev.json`, else the
- * usual address. With `agent`: the deployed box of that installation.
+ * With `agent`: the deployed box of that installation. With `url`: the box on that address, with the token of
+ * SVC_API_TOKEN. With neither: the dev runtime of the project around `cwd`, as `svc dev` noted it in `.svc/dev.json`,
+ * else the usual address.
  */
-export function resolveTarget(agent: string | undefined, context: Pick<Context, 'cwd' | 'env'>): Target {
-  if (agent !== undefined) throw noDeployment(agent, context.env.SVC_CONTROL_PLANE_URL);
-  return { url: readDevAddress(context.cwd) ?? `http://127.0.0.1:${defaultPort(context.env)}` };
+export async function resolveTarget(
+  { agent, url }: TargetNames,
+  context: Pick<Context, 'cwd' | 'env' | 'say'>,
+): Promise<Target> {
+  if (agent !== undefined && url !== undefined)
+    throw usageError('--agent and --url both name a box.', 'Leave one of them out.');
+  if (agent !== undefined) return findDeployment(agent, { ...context, root: findProject(context.cwd) });
+  if (url !== undefined) return toTarget(url, context);
+  return { url: readDevAddress(context.cwd) ?? `http://127.0.0.1:${defaultPort(context.env)}`, isDev: true };
 }
 
 /** The closest folder at or above `from` that holds a workspace, or undefined. */
@@ -54,11 +73,18 @@ function defaultPort(env: Context['env']): number {
   });
 }
 
-function noDeployment(agent: string, plane: string | undefined): CliError {
-  const reason = plane ? `this version of svc cannot ask ${plane} for it` : 'no control plane is configured';
-  return new CliError('no_deployment', `There is no registered deployment "${agent}": ${reason}.`, {
-    suggestion: plane
-      ? 'Leave --agent out to use the dev runtime.'
-      : 'Set SVC_CONTROL_PLANE_URL to your control plane, or leave --agent out to use the dev runtime.',
-  });
+/** A token over plain HTTP is worth a word, unless it never leaves this machine. */
+function toTarget(text: string, { env, say }: Pick<Context, 'env' | 'say'>): Target {
+  const url = parseAddress(text);
+  const token = env.SVC_API_TOKEN?.trim();
+  if (token && url.protocol === 'http:' && !LOOPBACK.includes(url.hostname))
+    say(`SVC_API_TOKEN goes to ${url.host} unencrypted.`);
+  return { url: url.origin + url.pathname.replace(/\/+$/, ''), ...(token ? { token } : {}) };
+}
+
+function parseAddress(text: string): URL {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  const isPlain = url && /^https?:$/.test(url.protocol) && !url.search && !url.hash && !url.username && !url.password;
+  if (isPlain) return url;
+  throw usageError(`--url does not take "${text}".`, 'Use the address of a box, as in https://box.example.com.');
 }

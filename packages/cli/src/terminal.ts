@@ -1,14 +1,27 @@
+import type { Writable } from 'node:stream';
 /** One of the two streams a command writes to. */
 export interface Screen {
   write(text: string): void;
   isTTY: boolean;
   columns: number | undefined;
+  /** The real one behind it, for what draws by itself. */
+  stream?: Writable;
+}
+
+/** Where a command reads what a person types, or what a pipe brings. */
+export interface Keyboard {
+  isTTY: boolean;
+  /** All that a pipe or a file brings. */
+  readAll(): Promise<string>;
+  /** One line a person types. Hidden: nothing of it is shown. Throws when the person leaves instead. */
+  readLine(question: string, options: { isHidden: boolean; signal: AbortSignal }): Promise<string>;
 }
 
 /** Everything a command may know about where it runs. */
 export interface Terminal {
   cwd: string;
   env: Record<string, string | undefined>;
+  stdin: Keyboard;
   stdout: Screen;
   stderr: Screen;
   /** Aborts on the first Ctrl-C or on a request to stop. */
@@ -29,8 +42,9 @@ export function openTerminal(): Terminal {
   return {
     cwd: process.cwd(),
     env: process.env,
+    stdin: openKeyboard(),
     stdout: toScreen(process.stdout),
-    stderr: toScreen(process.stderr),
+    stderr: { ...toScreen(process.stderr), stream: process.stderr },
     signal: controller.signal,
   };
 }
@@ -41,6 +55,8 @@ export interface CaptureOptions {
   /** Whether both streams claim to be a terminal, and how wide it is. */
   tty?: boolean;
   columns?: number;
+  /** What a pipe brings, or, of a terminal, the lines a person types. Absent: a pipe that brings nothing. */
+  stdin?: string | readonly string[];
   signal?: AbortSignal;
   /** Called with each write to stdout, for a command that stays. */
   onStdout?: (text: string) => void;
@@ -63,6 +79,7 @@ export function captureTerminal(options: CaptureOptions): {
   const terminal: Terminal = {
     cwd: options.cwd ?? process.cwd(),
     env: options.env ?? {},
+    stdin: captureKeyboard(options.stdin ?? '', (question) => void (kept.stderr += question)),
     stdout: screen('stdout'),
     stderr: screen('stderr'),
     signal: options.signal ?? new AbortController().signal,
@@ -71,6 +88,55 @@ export function captureTerminal(options: CaptureOptions): {
 }
 
 // --- internal ---
+
+function openKeyboard(): Keyboard {
+  return {
+    isTTY: process.stdin.isTTY === true,
+    async readAll() {
+      const chunks: Buffer[] = [];
+      for await (const chunk of process.stdin) chunks.push(Buffer.from(chunk as Uint8Array));
+      return Buffer.concat(chunks).toString('utf8');
+    },
+    async readLine(question, { isHidden, signal }) {
+      const { createInterface } = await import('node:readline');
+      process.stderr.write(question);
+      // What is typed is echoed by readline alone: without an output of its own it shows nothing.
+      const output = isHidden ? undefined : process.stderr;
+      const lines = createInterface({ input: process.stdin, ...(output ? { output } : {}), terminal: true });
+      return new Promise<string>((resolve, reject) => {
+        const leave = () => lines.close();
+        signal.addEventListener('abort', leave, { once: true });
+        let typed: string | undefined;
+        lines.once('line', (line) => {
+          typed = line;
+          lines.close();
+        });
+        // A terminal in raw mode hands Ctrl-C to readline and to nobody else.
+        lines.once('SIGINT', leave);
+        lines.once('close', () => {
+          signal.removeEventListener('abort', leave);
+          if (isHidden || typed === undefined) process.stderr.write('\n');
+          if (typed === undefined) reject(new Error('Nothing was typed.'));
+          else resolve(typed);
+        });
+      });
+    },
+  };
+}
+
+function captureKeyboard(given: string | readonly string[], show: (question: string) => void): Keyboard {
+  const lines = typeof given === 'string' ? [] : [...given];
+  return {
+    isTTY: typeof given !== 'string',
+    readAll: async () => (typeof given === 'string' ? given : ''),
+    async readLine(question) {
+      show(question);
+      const line = lines.shift();
+      if (line === undefined) throw new Error('Nothing was typed.');
+      return line;
+    },
+  };
+}
 
 function toScreen(stream: NodeJS.WriteStream): Screen {
   return {

@@ -1,5 +1,7 @@
 import { usageError } from './errors.ts';
 import { findNearest } from './nearest.ts';
+import { OPERATE } from './operate/verbs.ts';
+import type { OperateGroup } from './operate/verbs.ts';
 import type { Verb } from './verb.ts';
 
 /** Verbs are imported when they run: `svc --help` and one verb never pay for the others. */
@@ -49,6 +51,22 @@ export const TREE: Group = {
         },
       },
     },
+    login: {
+      summary: 'Sign in to a control plane.',
+      load: async () => (await import('./commands/login.ts')).login,
+    },
+    logout: {
+      summary: 'End the session that `svc login` began.',
+      load: async () => (await import('./commands/logout.ts')).logout,
+    },
+    whoami: {
+      summary: 'Show who is signed in.',
+      load: async () => (await import('./commands/whoami.ts')).whoami,
+    },
+    link: {
+      summary: 'Register a deployed box at the control plane.',
+      load: async () => (await import('./commands/link.ts')).link,
+    },
     dev: {
       summary: 'Run the workspace on this machine with hot reload.',
       load: async () => (await import('./commands/dev.ts')).dev,
@@ -57,6 +75,10 @@ export const TREE: Group = {
       summary: 'Build the workspace into a folder that a deployed box runs.',
       load: async () => (await import('./commands/build.ts')).build,
     },
+    package: {
+      summary: 'Write a folder that deploys the workspace with docker compose.',
+      load: async () => (await import('./commands/package.ts')).packageWorkspace,
+    },
     start: {
       summary: 'Run the built workspace on this machine as a container would.',
       load: async () => (await import('./commands/start.ts')).start,
@@ -64,6 +86,23 @@ export const TREE: Group = {
     check: {
       summary: 'Find what is wrong in the code of the workspace before anything runs.',
       load: async () => (await import('./commands/check.ts')).check,
+    },
+    schema: {
+      summary: "Migrate the project's own tables, those of src/schema.ts.",
+      verbs: {
+        status: {
+          summary: 'Show what is applied, what is pending and what is to be decided.',
+          load: async () => (await import('./commands/schema/status.ts')).showSchema,
+        },
+        generate: {
+          summary: 'Write the migration for what src/schema.ts says by now.',
+          load: async () => (await import('./commands/schema/generate.ts')).generateMigration,
+        },
+        apply: {
+          summary: 'Apply the migrations the database has not got yet.',
+          load: async () => (await import('./commands/schema/apply.ts')).applyMigrations,
+        },
+      },
     },
     workflows: {
       summary: 'See and start the workflows of a box.',
@@ -82,18 +121,23 @@ export const TREE: Group = {
         },
       },
     },
-    runs: {
-      summary: 'See the runs of a box.',
+    ...toGroups(OPERATE),
+    why: {
+      summary: 'Say why a run stands where it stands.',
+      load: async () => (await import('./commands/why.ts')).explainRun,
+    },
+    pull: {
+      summary: 'Bring home what a box has.',
       verbs: {
-        list: {
-          summary: 'List runs, newest first.',
-          load: async () => (await import('./commands/runs/list.ts')).listRuns,
-        },
-        get: {
-          summary: 'Show one run with its input, output and tokens.',
-          load: async () => (await import('./commands/runs/get.ts')).getRun,
+        run: {
+          summary: 'Write the history of a run into a file, with its secrets masked.',
+          load: async () => (await import('./commands/pull/run.ts')).pullRun,
         },
       },
+    },
+    replay: {
+      summary: 'Lead the code of the workspace through the history of a run.',
+      load: async () => (await import('./commands/replay/replay.ts')).replayRun,
     },
     contract: {
       summary: 'See what a box can do.',
@@ -107,6 +151,10 @@ export const TREE: Group = {
           load: async () => (await import('./commands/contract/validate.ts')).validateContract,
         },
       },
+    },
+    complete: {
+      summary: 'Print the completion script of a shell.',
+      load: async () => (await import('./complete/complete.ts')).complete,
     },
   },
 };
@@ -136,6 +184,21 @@ export function isGroup(node: Leaf | Group): node is Group {
 }
 
 // --- internal ---
+
+function toGroups(groups: Record<string, OperateGroup>): Record<string, Group> {
+  return Object.fromEntries(
+    Object.entries(groups).map(([group, { summary, verbs }]) => [group, { summary, verbs: toLeaves(group, verbs) }]),
+  );
+}
+
+function toLeaves(group: string, verbs: OperateGroup['verbs']): Record<string, Leaf> {
+  return Object.fromEntries(
+    Object.entries(verbs).map(([word, { summary }]) => {
+      const load = async () => (await import('./operate/project.ts')).loadOperateVerb(`${group} ${word}`);
+      return [word, { summary, load }];
+    }),
+  );
+}
 
 function unknownVerb(group: Group, words: string[], typed: readonly string[]) {
   const [word = '', next = ''] = typed;

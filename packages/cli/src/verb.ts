@@ -14,8 +14,26 @@ export interface Context {
   verbose: boolean;
   /** One line of talk on stderr, before something that takes long. Not with --json. */
   say(line: string): void;
+  /** One JSON line on stderr while the command works, with --json alone. */
+  note(record: object): void;
   /** One line on stderr, shown with --verbose alone. */
   trace(line: string): void;
+  /** What is done from here on: a spinner on a terminal, else one plain line. Ends with the command. Not with --json. */
+  progress(line: string): void;
+  /** False: nobody can be asked, because an end is no terminal or --json was given. */
+  mayAsk: boolean;
+  /** One line a person types. Throws a CliError when the person leaves instead. */
+  ask(question: string, options?: { isHidden?: boolean }): Promise<string>;
+  /** All that a pipe brings; undefined where stdin is a terminal. */
+  readStdin(): Promise<string | undefined>;
+}
+
+/** One record of a stream. */
+export interface StreamRecord {
+  /** One line of --json. */
+  data: object;
+  /** The same for a person; undefined where there is nothing to show. */
+  human(style: Style): string | undefined;
 }
 
 /** What a verb hands back. It never prints. */
@@ -26,6 +44,8 @@ export interface Answer {
   human(style: Style): string;
   /** A hint for a person, on stderr. */
   hint?: string;
+  /** Instead of one document: records as they come. With --json each is a line, and the last line says `end`. */
+  stream?: AsyncIterable<StreamRecord>;
   /** A verb that stays: printed first, then the command ends with this exit code. */
   closed?: Promise<number>;
 }
@@ -45,6 +65,8 @@ export interface VerbOptions<T extends ArgsDef> {
   payload: Record<string, string>;
   /** Flags for which an empty text means something. Every other one is refused when empty. */
   mayBeEmpty?: readonly (keyof T)[];
+  /** Flags that may be given more than once: their texts come as one, with commas between them. */
+  repeatable?: readonly (keyof T & string)[];
   /** Flags of earlier versions, each with the message that says what took its place. */
   retired?: { flags: Record<string, string>; suggestion: string };
   run(args: ParsedArgs<T>, context: Context): Promise<Answer>;
@@ -59,7 +81,7 @@ export function defineVerb<const T extends ArgsDef>(options: VerbOptions<T>): Ve
     async run(rawArgs, path, context) {
       checkRetired(rawArgs, options.retired);
       checkSwitches(rawArgs, { path, defs: options.args, example: options.examples[0], mayBeEmpty: [] });
-      const args = parseArgs<T>(rawArgs, relax(options.args));
+      const args = parseArgs<T>(joinRepeated(rawArgs, options.repeatable ?? []), relax(options.args));
       checkUsage(args, {
         path,
         defs: options.args,
@@ -71,11 +93,18 @@ export function defineVerb<const T extends ArgsDef>(options: VerbOptions<T>): Ve
   };
 }
 
-/** The flag every verb has that talks to a box. */
-export const AGENT_ARG = {
-  type: 'string',
-  valueHint: 'installationId',
-  description: 'Target a deployed box instead of the dev runtime.',
+/** The flags every verb has that talks to a box. */
+export const TARGET_ARGS = {
+  agent: {
+    type: 'string',
+    valueHint: 'installationId',
+    description: 'Target a deployed box instead of the dev runtime.',
+  },
+  url: {
+    type: 'string',
+    valueHint: 'address',
+    description: 'Target the box on this address; SVC_API_TOKEN is what it is shown.',
+  },
 } as const;
 
 /** The other names of a flag; an argument without dashes has none. */
@@ -114,6 +143,28 @@ function checkSwitches(rawArgs: readonly string[], usage: Usage): void {
     const given = listFlags(rawArgs).find((arg) => new RegExp(`^--(?:no-)?${name}=`).test(arg));
     if (def.type === 'boolean' && given) throw misuse(`${given.split('=')[0]} takes no value.`, usage);
   }
+}
+
+/** `--drop a --drop=b` as `--drop=a,b`: the parser keeps the last of several. */
+function joinRepeated(rawArgs: readonly string[], names: readonly string[]): string[] {
+  const flags = listFlags(rawArgs);
+  const given = new Map<string, string[]>();
+  const others: string[] = [];
+  for (let at = 0; at < flags.length; at++) {
+    const [, name = '', text] = /^--([^=]+)(?:=([^]*))?$/.exec(flags[at] ?? '') ?? [];
+    const value = text ?? flags[at + 1];
+    if (!names.includes(name) || value === undefined || (text === undefined && value.startsWith('-'))) {
+      others.push(flags[at] ?? '');
+      continue;
+    }
+    if (text === undefined) at++;
+    given.set(name, [...(given.get(name) ?? []), value]);
+  }
+  return [
+    ...others,
+    ...[...given].map(([name, values]) => `--${name}=${values.join(',')}`),
+    ...rawArgs.slice(flags.length),
+  ];
 }
 
 /** What stands behind `--` is no flag. */

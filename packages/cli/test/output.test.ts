@@ -81,7 +81,7 @@ describe('tables', () => {
 
   it('leave out columns at the right when that is not enough', () => {
     expect(formatTable(columns, [['1', 'abcdefghijklmnop', 'note']], createWidth(15)).split('\n')[1]).toBe(
-      '1   abcdefg…',
+      '1   abcdefghij…',
     );
   });
 

@@ -59,7 +59,7 @@ describe('svc runs list', () => {
     ]);
     expect(box.seen.map(({ line }) => line)).toEqual([
       'GET /api/runs',
-      'GET /api/runs?name=a%26b&status=failed&kind=agent&limit=2&cursor=x%3D',
+      'GET /api/runs?name=a%26b&kind=agent&status=failed&limit=2&cursor=x%3D',
     ]);
   });
 

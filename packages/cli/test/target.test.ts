@@ -1,16 +1,27 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { findDeployment } from '../src/control-plane.ts';
 import { findProject, resolveTarget } from '../src/target.ts';
+import type { TargetNames } from '../src/target.ts';
 import { makeProject, noteDev } from './_setup.ts';
+
+function resolve(names: TargetNames, context: { cwd: string; env: Record<string, string> }) {
+  const said: string[] = [];
+  const target = resolveTarget(names, { ...context, say: (line) => void said.push(line) });
+  return target.then((found) => ({ ...found, said }));
+}
+
+const DEV = { isDev: true, said: [] };
 
 describe('the dev runtime', () => {
   it('is where .svc/dev.json of the project around the current folder says', async () => {
     const root = await makeProject('http://127.0.0.1:4999');
     const cwd = join(root, 'workflows', 'deep');
     await mkdir(cwd);
-    expect(resolveTarget(undefined, { cwd, env: { SVC_DEV_PORT_OFFSET: '1' } })).toEqual({
+    expect(await resolve({}, { cwd, env: { SVC_DEV_PORT_OFFSET: '1' } })).toEqual({
       url: 'http://127.0.0.1:4999',
+      ...DEV,
     });
   });
 
@@ -20,7 +31,7 @@ describe('the dev runtime', () => {
     await mkdir(root, { recursive: true });
     await writeFile(join(root, sign), '');
     expect(findProject(root)).toBe(root);
-    expect(resolveTarget(undefined, { cwd: root, env: {} })).toEqual({ url: 'http://127.0.0.1:4242' });
+    expect(await resolve({}, { cwd: root, env: {} })).toEqual({ url: 'http://127.0.0.1:4242', ...DEV });
   });
 
   it.each([
@@ -30,25 +41,80 @@ describe('the dev runtime', () => {
   ])('is at the usual address when the file %s', async (_, note) => {
     const cwd = await makeProject();
     await noteDev(cwd, note);
-    expect(resolveTarget(undefined, { cwd, env: {} })).toEqual({ url: 'http://127.0.0.1:4242' });
+    expect(await resolve({}, { cwd, env: {} })).toEqual({ url: 'http://127.0.0.1:4242', ...DEV });
   });
 
   it('moves with SVC_DEV_PORT_OFFSET', async () => {
     const cwd = await makeProject();
-    expect(resolveTarget(undefined, { cwd, env: { SVC_DEV_PORT_OFFSET: '100' } })).toEqual({
+    expect(await resolve({}, { cwd, env: { SVC_DEV_PORT_OFFSET: '100' } })).toEqual({
       url: 'http://127.0.0.1:4342',
+      ...DEV,
     });
     for (const offset of ['abc', '1.5', '70000', '-4242']) {
-      expect(() => resolveTarget(undefined, { cwd, env: { SVC_DEV_PORT_OFFSET: offset } })).toThrow(`"${offset}"`);
+      await expect(resolve({}, { cwd, env: { SVC_DEV_PORT_OFFSET: offset } })).rejects.toThrow(`"${offset}"`);
     }
   });
 });
 
 describe('--agent', () => {
-  it('is refused without a control plane, and the reason differs with one', async () => {
+  const PLANE = { SVC_CONTROL_PLANE_URL: 'https://plane.example.com' };
+
+  it('is no_deployment without a control plane, and not_signed_in where nobody is signed in to it', async () => {
     const cwd = await makeProject();
-    expect(() => resolveTarget('inst-1', { cwd, env: {} })).toThrow('no control plane is configured');
-    const env = { SVC_CONTROL_PLANE_URL: 'https://plane.example.com' };
-    expect(() => resolveTarget('inst-1', { cwd, env })).toThrow('https://plane.example.com');
+    await expect(resolve({ agent: 'inst-1' }, { cwd, env: {} })).rejects.toMatchObject({
+      code: 'no_deployment',
+      exitCode: 3,
+      message: expect.stringContaining('no control plane is configured'),
+    });
+    await expect(resolve({ agent: 'inst-1' }, { cwd, env: PLANE })).rejects.toMatchObject({
+      code: 'not_signed_in',
+      exitCode: 2,
+      message: expect.stringContaining('https://plane.example.com'),
+    });
+  });
+
+  it('is the box the session knows, and not_linked when it knows none', async () => {
+    const box = { url: 'https://box.example.com', token: 't' };
+    const open = (url: string) => ({
+      url,
+      findSession: async () => ({ findBox: async (id: string) => (id === 'inst-1' ? box : undefined) }),
+    });
+    expect(await findDeployment('inst-1', { env: PLANE }, open)).toEqual(box);
+    await expect(findDeployment('inst-2', { env: PLANE }, open)).rejects.toMatchObject({
+      code: 'not_linked',
+      exitCode: 3,
+    });
+  });
+});
+
+describe('--url', () => {
+  const cwd = '/';
+
+  it('is the box on that address, with the token of SVC_API_TOKEN', async () => {
+    expect(await resolve({ url: 'https://box.example.com/' }, { cwd, env: { SVC_API_TOKEN: ' t ' } })).toEqual({
+      url: 'https://box.example.com',
+      token: 't',
+      said: [],
+    });
+    expect(await resolve({ url: 'http://127.0.0.1:8080/base//' }, { cwd, env: {} })).toEqual({
+      url: 'http://127.0.0.1:8080/base',
+      said: [],
+    });
+  });
+
+  it('says when the token would go to another machine in the clear', async () => {
+    const { said } = await resolve({ url: 'http://box.example.com' }, { cwd, env: { SVC_API_TOKEN: 't' } });
+    expect(said).toEqual(['SVC_API_TOKEN goes to box.example.com unencrypted.']);
+  });
+
+  it.each(['box.example.com', 'ftp://box', 'https://user:pass@box', 'https://box?x=1', ''])(
+    'is refused when it is %j',
+    async (url) => {
+      await expect(resolve({ url }, { cwd, env: {} })).rejects.toThrow(`--url does not take "${url}".`);
+    },
+  );
+
+  it('cannot stand beside --agent', async () => {
+    await expect(resolve({ url: 'https://box', agent: 'inst-1' }, { cwd, env: {} })).rejects.toThrow('both name a box');
   });
 });

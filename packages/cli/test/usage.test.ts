@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { runCli } from '../src/main.ts';
+import { OPERATE } from '../src/operate/verbs.ts';
 import { readDocument, readError } from './_setup.ts';
 
 const VERBS = [
@@ -8,15 +9,23 @@ const VERBS = [
   'add deep-agent',
   'add workflow',
   'add workflow-agent',
+  'login',
+  'logout',
+  'whoami',
+  'link',
   'dev',
   'build',
   'start',
+  'package',
   'check',
+  'schema status',
+  'schema generate',
+  'schema apply',
   'workflows list',
   'workflows schema',
   'workflows start',
-  'runs list',
-  'runs get',
+  ...Object.entries(OPERATE).flatMap(([group, { verbs }]) => Object.keys(verbs).map((word) => `${group} ${word}`)),
+  'complete',
   'contract show',
   'contract validate',
 ];
@@ -25,7 +34,11 @@ describe('a wrong command line is generic, exit 1', () => {
   it.each([
     [['wrkflows', 'list'], 'There is no verb "wrkflows". Did you mean "workflows list"?'],
     [['workflows', 'lst'], 'There is no verb "workflows lst". Did you mean "workflows list"?'],
-    [['schema', 'greet'], 'There is no verb "schema". Did you mean "workflows schema"?'],
+    [['validate', 'x'], 'There is no verb "validate". Did you mean "contract validate"?'],
+    [['get', 'greet'], 'There is no verb "get". Did you mean "runs get"?'],
+    [['hitl', 'aprove', 'x'], 'There is no verb "hitl aprove". Did you mean "hitl approve"?'],
+    [['secret', 'set'], 'There is no verb "secret". Did you mean "secrets set"?'],
+    [['prompts', 'list', '--owner-kind', 'agnet'], '--owner-kind does not take "agnet".'],
     [['frobnicate'], 'There is no verb "frobnicate".'],
     [['constructor'], 'There is no verb "constructor".'],
     [['workflows'], '"svc workflows" needs a verb: list, schema, start.'],

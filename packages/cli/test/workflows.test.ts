@@ -175,3 +175,46 @@ describe('svc workflows start', () => {
     expect(result.exitCode).toBe(4);
   });
 });
+
+describe('svc workflows start --wait', () => {
+  const receipt = { workflowName: 'greet', status: 'started', runId: 'r1', trigger: 'POST /api/workflows/greet/start' };
+  const over = (status: string, more: object = {}) => ({ runId: 'r1', name: 'greet', status, output: null, ...more });
+  const start = async (run: object, argv: string[] = []) => {
+    const box = await startBox({
+      'POST /api/workflows/greet/start': { status: 202, body: receipt },
+      'GET /api/runs/r1': { body: run },
+    });
+    return runAgainst(box, ['workflows', 'start', 'greet', '--wait', ...argv]);
+  };
+
+  it('answers the run once it is over', async () => {
+    const run = over('completed', { output: { text: 'Hello' } });
+    const result = await start(run, ['--json']);
+    expect(readDocument(result)).toEqual({ schema_version: 1, ...receipt, run });
+    expect([result.exitCode, result.stderr]).toEqual([0, '']);
+    expect((await start(run)).stdout).toContain('"text": "Hello"');
+  });
+
+  it.each(['failed', 'cancelled'])('ends with 1 when it is %s', async (status) => {
+    const { exitCode, stdout } = await start(over(status, { error: { message: 'The account is empty.' } }));
+    expect(exitCode).toBe(1);
+    expect(stdout).toContain('The account is empty.');
+  });
+
+  it('says in plain lines on a pipe what is under way', async () => {
+    const box = await startBox({
+      'POST /api/workflows/greet/start': { status: 202, body: { ...receipt, runId: undefined, triggerId: 't1' } },
+      'GET /api/runs/t1/why': { body: { runId: 'r1' } },
+      'GET /api/runs/r1': { body: over('completed') },
+    });
+    const { stderr } = await runAgainst(box, ['workflows', 'start', 'greet', '--wait']);
+    expect(stderr.split('\n')[0]).toBe('Waiting for the turn of greet');
+    expect(stderr).not.toContain('\u001B[');
+  });
+
+  it('sends the idempotency key', async () => {
+    const box = await startBox({ 'POST /api/workflows/greet/start': { status: 202, body: receipt } });
+    await runAgainst(box, ['workflows', 'start', 'greet', '--idempotency-key', 'k1']);
+    expect(box.seen[0]?.idempotencyKey).toBe('k1');
+  });
+});

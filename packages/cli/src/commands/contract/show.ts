@@ -1,17 +1,17 @@
 import { openClient } from '../../client.ts';
-import { AGENT_ARG, defineVerb } from '../../verb.ts';
+import { defineVerb, TARGET_ARGS } from '../../verb.ts';
 
 export const showContract = defineVerb({
   examples: ['svc contract show', 'svc contract show --json'],
-  args: { agent: AGENT_ARG },
+  args: TARGET_ARGS,
   payload: {
     version: 'The protocol version.',
     minSupported: 'The oldest protocol version this build still serves.',
     capabilities: 'What this build offers.',
     build: 'name and version of the runtime.',
   },
-  async run({ agent }, context) {
-    const contract = await openClient(agent, context).get<Contract>('/api/contract');
+  async run(target, context) {
+    const contract = await openClient(target, context).get<Contract>('/api/contract');
     return {
       data: contract,
       human: (style) =>

@@ -1,6 +1,6 @@
 import type { Contract } from '@svc/runtime/host';
 import { openClient } from '../../client.ts';
-import { AGENT_ARG, defineVerb } from '../../verb.ts';
+import { defineVerb, TARGET_ARGS } from '../../verb.ts';
 import { DIR_ARG, problemsError, resolveWorkspace } from '../../workspace.ts';
 import { findContractProblems, readOwnContract } from './_needs.ts';
 
@@ -8,17 +8,23 @@ export const validateContract = defineVerb({
   examples: ['svc contract validate', 'svc contract validate ./playground --json'],
   args: {
     dir: DIR_ARG,
-    agent: { ...AGENT_ARG, description: 'Check against a deployed box instead of the runtime of this version.' },
+    agent: {
+      ...TARGET_ARGS.agent,
+      description: 'Check against a deployed box instead of the runtime of this version.',
+    },
+    url: TARGET_ARGS.url,
   },
   payload: {
     valid: 'true. Where it is not, the command ends with 1 and error.details.problems says why.',
     contract: 'version, minSupported, capabilities and build of what it was checked against.',
     needs: 'The capabilities the code uses.',
   },
-  async run({ dir, agent }, context) {
+  async run({ dir, ...target }, context) {
     const root = resolveWorkspace(dir, context, 'svc contract validate');
     const contract =
-      agent === undefined ? await readOwnContract() : await openClient(agent, context).get<Contract>('/api/contract');
+      target.agent === undefined && target.url === undefined
+        ? await readOwnContract()
+        : await openClient(target, context).get<Contract>('/api/contract');
     const { needs, problems } = await findContractProblems(root, contract);
     if (problems.length > 0)
       throw problemsError('contract_invalid', problems, {

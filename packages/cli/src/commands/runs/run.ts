@@ -1,6 +1,8 @@
 import type { Style } from '../../style.ts';
 
 export const RUN_STATUSES = ['queued', 'running', 'waiting', 'blocked', 'completed', 'failed', 'cancelled'] as const;
+/** Nothing follows them. */
+export const FINAL_STATUSES: readonly string[] = ['completed', 'failed', 'cancelled'];
 export const RUN_KINDS = ['workflow', 'agent'] as const;
 
 /** A run as the box shows it. Times are ISO 8601. */

@@ -1,14 +1,14 @@
 import { openClient } from '../../client.ts';
 import { formatTable } from '../../table.ts';
 import type { Column } from '../../table.ts';
-import { AGENT_ARG, defineVerb } from '../../verb.ts';
+import { defineVerb, TARGET_ARGS } from '../../verb.ts';
 
 export const listWorkflows = defineVerb({
   examples: ['svc workflows list', 'svc workflows list --json'],
-  args: { agent: AGENT_ARG },
+  args: TARGET_ARGS,
   payload: { items: 'The workflows, each with name, trigger (the start route) and hasSchema.' },
-  async run({ agent }, context) {
-    const catalog = await openClient(agent, context).get<{ items: Item[] }>('/api/workflows');
+  async run(target, context) {
+    const catalog = await openClient(target, context).get<{ items: Item[] }>('/api/workflows');
     const items = catalog.items.map(({ name, trigger, hasSchema }): Item => ({ name, trigger, hasSchema }));
     return {
       data: { items },

@@ -1,15 +1,15 @@
 import { openClient, toSegment } from '../../client.ts';
-import { AGENT_ARG, defineVerb } from '../../verb.ts';
+import { defineVerb, TARGET_ARGS } from '../../verb.ts';
 
 export const showSchema = defineVerb({
   examples: ['svc workflows schema greet', 'svc workflows schema greet --json'],
   args: {
     name: { type: 'positional', required: true, description: 'The workflow.' },
-    agent: AGENT_ARG,
+    ...TARGET_ARGS,
   },
   payload: { schema: 'input and output, each a JSON Schema, or null where none is declared.' },
-  async run({ name, agent }, context) {
-    const { input, output } = await openClient(agent, context).get<Schema>(`/api/workflows/${toSegment(name)}/schema`);
+  async run({ name, ...target }, context) {
+    const { input, output } = await openClient(target, context).get<Schema>(`/api/workflows/${toSegment(name)}/schema`);
     return {
       data: { schema: { input, output } },
       human: (style) =>

@@ -1,8 +1,15 @@
-import { readFile } from 'node:fs/promises';
-import { resolve } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { openClient, toSegment } from '../../client.ts';
-import { CliError } from '../../errors.ts';
-import { AGENT_ARG, defineVerb } from '../../verb.ts';
+import type { Client } from '../../client.ts';
+import { CliError, EXIT } from '../../errors.ts';
+import { formatValue } from '../../format.ts';
+import { readJson } from '../../read-input.ts';
+import { toPlainText } from '../../style.ts';
+import type { Style } from '../../style.ts';
+import { defineVerb, TARGET_ARGS } from '../../verb.ts';
+import type { Answer, Context } from '../../verb.ts';
+import { FINAL_STATUSES, paintStatus } from '../runs/run.ts';
+import type { Run } from '../runs/run.ts';
 
 export const startWorkflow = defineVerb({
   examples: [
@@ -17,7 +24,13 @@ export const startWorkflow = defineVerb({
       description: 'The input as JSON; wins over --input-file. Without both: {}.',
     },
     'input-file': { type: 'string', valueHint: 'path', description: 'A file that holds the input as JSON.' },
-    agent: AGENT_ARG,
+    'idempotency-key': {
+      type: 'string',
+      valueHint: 'key',
+      description: 'The same key starts nothing twice within 24 hours.',
+    },
+    wait: { type: 'boolean', description: 'Wait for the end of the run. Ends with 1 unless it completed.' },
+    ...TARGET_ARGS,
   },
   payload: {
     workflowName: 'The workflow.',
@@ -25,18 +38,24 @@ export const startWorkflow = defineVerb({
     runId: 'The run; absent when queued.',
     worldRunId: "The engine's own id of the run, which is its trace id; absent when queued.",
     trigger: 'The start route.',
+    run: 'With --wait: the run once it is over.',
   },
   // An empty --input is reported as what it is: not JSON.
   mayBeEmpty: ['input'],
-  async run({ name, agent, ...args }, context) {
-    const input = await readInput({ text: args.input, file: args['input-file'], cwd: context.cwd });
-    const receipt = await openClient(agent, context).post<Receipt>(`/api/workflows/${toSegment(name)}/start`, input);
+  async run({ name, wait, ...args }, context) {
+    const input = await readJson({ flag: 'input', text: args.input, file: args['input-file'] }, context);
+    const key = args['idempotency-key'];
+    const client = openClient(args, context);
+    const receipt = await client.send<Receipt>({
+      method: 'POST',
+      path: `/api/workflows/${toSegment(name)}/start`,
+      body: input === undefined ? {} : input,
+      ...(key === undefined ? {} : { headers: { 'idempotency-key': key } }),
+    });
+    if (wait) return answerRun(receipt, await waitForRun(client, receipt, context));
     return {
       data: receipt,
-      human: (style) =>
-        receipt.runId
-          ? `${style.green('Started')} ${receipt.workflowName}: run ${receipt.runId}`
-          : `${style.yellow('Queued')} ${receipt.workflowName}: it starts when the active run ends.`,
+      human: (style) => formatReceipt(receipt, style),
       ...(receipt.runId ? { hint: `See it with: svc runs get ${receipt.runId}` } : {}),
     };
   },
@@ -50,42 +69,52 @@ interface Receipt {
   /** Absent when queued. */
   runId?: string;
   worldRunId?: string;
+  /** Of a start that is queued. */
+  triggerId?: string;
   trigger: string;
 }
 
-interface InputArgs {
-  text: string | undefined;
-  file: string | undefined;
-  cwd: string;
+function formatReceipt({ workflowName, runId }: Receipt, style: Style): string {
+  if (runId) return `${style.green('Started')} ${workflowName}: run ${runId}`;
+  return `${style.yellow('Queued')} ${workflowName}: it starts when the active run ends.`;
 }
 
-async function readInput({ text, file, cwd }: InputArgs): Promise<unknown> {
-  if (text !== undefined) return parseJson(text, 'The value of --input');
-  if (file === undefined) return {};
-  const content = await readFile(resolve(cwd, file), 'utf8').catch((error: NodeJS.ErrnoException) => {
-    throw new CliError(
-      'file_unreadable',
-      `The file "${file}" cannot be read: ${READ_PROBLEMS[error.code ?? ''] ?? error.message}.`,
-      {
-        suggestion: 'Check the path of --input-file; it is relative to the current folder.',
-      },
-    );
-  });
-  return parseJson(content.replace(/^\uFEFF/, ''), `The file "${file}"`);
+function answerRun(receipt: Receipt, run: Run): Answer {
+  return {
+    data: { ...receipt, run },
+    human: (style) => {
+      const head = `${style.bold(run.name)}  ${paintStatus(run.status, run.status, style)}  run ${run.runId}`;
+      const end = run.error ? run.error.message : run.output === null ? '' : formatValue(run.output);
+      return [head, toPlainText(end)].filter(Boolean).join('\n');
+    },
+    hint: `See it with: svc runs get ${run.runId}`,
+    closed: Promise.resolve(run.status === 'completed' ? EXIT.ok : EXIT.generic),
+  };
 }
 
-const READ_PROBLEMS: Record<string, string | undefined> = {
-  ENOENT: 'there is no such file',
-  EISDIR: 'it is a folder',
-  EACCES: 'permission is denied',
-};
+/** The run once it is over. A queued start has none until its turn comes. */
+async function waitForRun(client: Client, receipt: Receipt, { progress, signal }: Context): Promise<Run> {
+  if (!receipt.runId) progress(`Waiting for the turn of ${receipt.workflowName}`);
+  const runId = receipt.runId ?? (await waitForTurn(client, receipt.triggerId ?? '', signal));
+  for (let shown = ''; ;) {
+    const wait = shown === '' ? '1s' : HOLD;
+    const run = await client.get<Run>(`/api/runs/${toSegment(runId)}`, { wait });
+    if (FINAL_STATUSES.includes(run.status)) return run;
+    if (shown !== run.status) progress(`Run ${runId} is ${run.status}`);
+    shown = run.status;
+  }
+}
 
-function parseJson(text: string, subject: string): unknown {
-  try {
-    return JSON.parse(text) as unknown;
-  } catch (error) {
-    throw new CliError('invalid_json', `${subject} is not valid JSON: ${(error as Error).message}.`, {
-      suggestion: 'Quote JSON for the shell, as in --input \'{"name":"Ada"}\', or put it into a file for --input-file.',
+/** How long the box holds one answer: a status is shown when it is that old. */
+const HOLD = '20s';
+const LOOK_MS = 1_000;
+
+async function waitForTurn(client: Client, triggerId: string, signal: AbortSignal): Promise<string> {
+  for (;;) {
+    const { runId } = await client.get<{ runId: string | null }>(`/api/runs/${toSegment(triggerId)}/why`);
+    if (runId !== null) return runId;
+    await sleep(LOOK_MS, undefined, { signal }).catch(() => {
+      throw new CliError('generic', 'Interrupted; the start stays queued.', { exitCode: EXIT.interrupted });
     });
   }
 }

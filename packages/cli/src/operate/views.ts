@@ -1,30 +1,14 @@
-import { openClient, toSegment } from '../../client.ts';
-import { formatAgo, formatDuration, formatValue } from '../../format.ts';
-import { toPlainText } from '../../style.ts';
-import type { Style } from '../../style.ts';
-import { AGENT_ARG, defineVerb } from '../../verb.ts';
-import { paintStatus } from './run.ts';
-import type { Run } from './run.ts';
+import { formatAgo, formatDuration, formatValue } from '../format.ts';
+import { toPlainText } from '../style.ts';
+import type { Style } from '../style.ts';
+import { paintStatus } from '../commands/runs/run.ts';
+import type { Run } from '../commands/runs/run.ts';
+import { formatCard } from './card.ts';
+import type { Row } from './columns.ts';
 
-export const getRun = defineVerb({
-  examples: [
-    'svc runs get 0192f3b4-0000-7000-8000-000000000000',
-    'svc runs get 0192f3b4-0000-7000-8000-000000000000 --json',
-  ],
-  args: {
-    id: { type: 'positional', required: true, description: 'The run id.' },
-    agent: AGENT_ARG,
-  },
-  payload: { run: 'The run as `GET /api/runs/:id` answers it.' },
-  async run({ id, agent }, context) {
-    const run = await openClient(agent, context).get<Run>(`/api/runs/${toSegment(id)}`);
-    return { data: { run }, human: (style) => formatCard(run, style) };
-  },
-});
-
-// --- internal ---
-
-function formatCard(run: Run, style: Style): string {
+/** One run in full. */
+export function formatRunCard(answer: Row, style: Style): string {
+  const run = answer as unknown as Run;
   const title = `${style.bold(toPlainText(run.name))}  ${paintStatus(run.status, run.status, style)}`;
   const facts = listFacts(run, Date.now()).map(
     ([label, value]) => `  ${style.dim(label.padEnd(8))}  ${toPlainText(value)}`,
@@ -38,6 +22,32 @@ function formatCard(run: Run, style: Style): string {
     text === undefined ? '' : `\n${style.bold(label)}\n${toPlainText(text)}`,
   );
   return [title, ...facts, ...sections].filter(Boolean).join('\n');
+}
+
+/** A prompt with the text that is in force, and the latest where that is another. */
+export function formatPromptCard({ published, latest, ...facts }: Row, style: Style): string {
+  const texts = [
+    ['published', published as Text | null],
+    ['latest', latest as Text],
+  ] as const;
+  const isSame = (published as Text | null)?.version === (latest as Text).version;
+  const sections = texts
+    .filter(([label, text]) => text !== null && !(isSame && label === 'latest'))
+    .map(([label, text]) => `\n${style.bold(`${label}, version ${text?.version}`)}\n${toPlainText(text?.text ?? '')}`);
+  return [formatCard(facts, style), ...sections].join('\n');
+}
+
+/** The value of a key stands alone on its line, so that it can be taken from there. */
+export function formatCreatedKey(answer: Row, style: Style): string {
+  const expires = answer.expiresAt === null ? 'never expires' : `expires ${String(answer.expiresAt)}`;
+  return `${style.green('Created')} key ${toPlainText(String(answer.name))} (${String(answer.id)}), ${expires}:\n${String(answer.value)}`;
+}
+
+// --- internal ---
+
+interface Text {
+  version: number;
+  text: string;
 }
 
 function listFacts(run: Run, now: number): [string, string][] {

@@ -1,0 +1,56 @@
+import { CliError } from './errors.ts';
+import type { Target } from './target.ts';
+import type { Context } from './verb.ts';
+
+/** What the command line asks a control plane; `account/session.ts` is the one with the session of `svc login`. */
+export interface ControlPlane {
+  /** Without a slash at the end. */
+  url: string;
+  /** Undefined: nobody is signed in here. */
+  findSession(): Promise<Session | undefined>;
+}
+
+/** Somebody who is signed in. */
+export interface Session {
+  /** The box of an installation of the person's organization, with a token for it. Undefined: none is linked. */
+  findBox(installationId: string): Promise<Target | undefined>;
+}
+
+/** The deployed box of an installation. Throws `no_deployment`, `not_signed_in`, `session_expired` or `not_linked`. */
+export async function findDeployment(
+  installationId: string,
+  { root, ...context }: Partial<Context> & Pick<Context, 'env'> & { root?: string | undefined },
+  open?: (url: string) => ControlPlane,
+): Promise<Target> {
+  const { findEndpoint } = await import('./account/endpoint.ts');
+  const url = findEndpoint({ env: context.env, root });
+  if (!url) throw notConfigured(installationId);
+  const session = await (open ?? (await openKept(context)))(url).findSession();
+  if (!session)
+    throw new CliError('not_signed_in', `Nobody is signed in to ${url}.`, {
+      suggestion:
+        'Run `svc login`, or name the box with --url and its token in SVC_API_TOKEN, or leave --agent out to use the dev runtime.',
+    });
+  const box = await session.findBox(installationId);
+  if (!box) throw new CliError('not_linked', `No box "${installationId}" is linked at ${url}.`);
+  return box;
+}
+
+// --- internal ---
+
+/** Control planes with the sessions kept on this machine. */
+async function openKept({ env = {}, signal = new AbortController().signal, trace = () => {} }: Partial<Context>) {
+  const { openPlane } = await import('./account/session.ts');
+  return (url: string): ControlPlane => openPlane(url, { env, signal, trace });
+}
+
+function notConfigured(installationId: string): CliError {
+  return new CliError(
+    'no_deployment',
+    `There is no registered deployment "${installationId}": no control plane is configured.`,
+    {
+      suggestion:
+        'Set SVC_CONTROL_PLANE_URL to your control plane, name the box with --url, or leave --agent out to use the dev runtime.',
+    },
+  );
+}

@@ -1,0 +1,32 @@
+import { openClient, toSegment } from '../client.ts';
+import { CliError } from '../errors.ts';
+import type { Context } from '../verb.ts';
+import type { Row } from './columns.ts';
+
+/** The value of `svc config set` as its key has it: text where the declared type is text, else JSON. */
+export async function readConfigValue(args: Record<string, unknown>, context: Context): Promise<Row> {
+  const key = String(args.key);
+  const text = String(args.value);
+  const { type } = await openClient(args, context).get<{ type: unknown }>(`/api/config/${toSegment(key)}`);
+  const types = listTypes(type);
+  if (types.length > 0 && types.every((name) => name === 'string')) return { value: text };
+  try {
+    return { value: JSON.parse(text) as unknown };
+  } catch (error) {
+    if (types.length === 0 || types.includes('string')) return { value: text };
+    throw new CliError('invalid_json', `"${text}" is not the JSON that "${key}" takes: ${(error as Error).message}.`, {
+      suggestion: `Run \`svc config get ${key}\` to see its type.`,
+    });
+  }
+}
+
+// --- internal ---
+
+/** The JSON types a schema takes; none where it does not say. */
+function listTypes(schema: unknown): string[] {
+  if (typeof schema !== 'object' || schema === null) return [];
+  const { type, anyOf, enum: values, const: value } = schema as Record<string, unknown>;
+  if (Array.isArray(anyOf)) return anyOf.flatMap(listTypes);
+  if (type !== undefined) return [type].flat().map(String);
+  return [values ?? (value === undefined ? [] : [value])].flat().map((one) => typeof one);
+}

@@ -1,0 +1,20 @@
+import { usageError } from '../errors.ts';
+import { readTextFile } from '../read-input.ts';
+import type { Context } from '../verb.ts';
+import type { Row } from './columns.ts';
+
+export const TEXT_FLAGS = {
+  file: { type: 'string', valueHint: 'path', description: 'A file that holds the text; - is stdin.' },
+  text: { type: 'string', description: 'The text itself. At most 256 KiB.' },
+} as const;
+
+/** The text of a prompt, from exactly one of its two flags. */
+export async function readPromptText(args: Record<string, unknown>, context: Context): Promise<Row> {
+  const { file, text } = args;
+  if ((file === undefined) === (text === undefined))
+    throw usageError(
+      text === undefined ? 'The text of the prompt is missing.' : '--text and --file both hold the text.',
+      'Use one of --file <path> and --text <text>.',
+    );
+  return { text: text ?? (await readTextFile(String(file), { flag: 'file', context })) };
+}

@@ -1,0 +1,179 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { onTestFinished } from 'vitest';
+import { z } from '../../../playground/node_modules/zod/index.js';
+import { requestApproval } from '../../runtime/src/engine/approval.ts';
+import { defineDynamicConfig, svc } from '../../runtime/src/index.ts';
+import { defineDeepAgent } from '../../runtime/src/agents/definition.ts';
+import { createLog } from '../../runtime/src/log.ts';
+import { newMasterKey } from '../../runtime/src/secrets/master-key.ts';
+import { call, json, runWorkflow, startWorkflow, toStep, until, untilStatus } from '../../runtime/test/_setup.ts';
+import type { TestBox, TestBoxes } from '../../runtime/test/_setup.ts';
+
+/** What the commands of a transcript name. */
+export interface Seeds {
+  url: string;
+  completed: string;
+  failed: string;
+  waiting: string;
+  approval: string;
+  otherApproval: string;
+  prompt: string;
+  session: string;
+  key: string;
+}
+
+/**
+ * A box with one of everything, behind a server that shows ids and times as if they were the same each time: ids are
+ * counted in the order in which they appear, and whatever happened was 90 seconds ago.
+ */
+export async function openSeededBox(boxes: TestBoxes): Promise<Seeds> {
+  const log = createLog({ level: 'warn', write: () => {} });
+  const box = await boxes.open({
+    ...PROGRAM,
+    options: { log, records: log, secretKey: newMasterKey(), retentionEveryMs: 0x7fff_ffff },
+  });
+  const seeded = await seed(box);
+  const names = createNames();
+  return {
+    ...(names.show(seeded) as Omit<Seeds, 'url'>),
+    url: await serveAs(await box.listen(), names),
+  };
+}
+
+// --- internal ---
+
+const PROGRAM = {
+  agents: {
+    support: defineDeepAgent({ name: 'support', description: 'Answers customers.', instructions: 'Be brief.' }),
+  },
+  config: defineDynamicConfig({
+    greeting: z.string().default('Hello').describe('What a customer is greeted with'),
+    limit: z.number().default(5).describe('Refunds a day'),
+  }),
+  workflows: {
+    greet: {
+      run: async ({ name }: { name: string }) => {
+        svc.log.info('Greeting.', { name });
+        return { text: await toStep('write', async (who: string) => `Hello ${who}`)(name) };
+      },
+    },
+    refund: {
+      run: async () => {
+        svc.log.warn('No money is left.');
+        return toStep('pay', async () => {
+          throw Object.assign(new Error('The account is empty.'), { fatal: true });
+        })();
+      },
+    },
+    ask: { run: async () => requestApproval({ title: 'Ship the order?', payload: { order: 'A-1' } }) },
+    report: { run: async () => 'sent', schedules: [{ cron: '0 9 29 2 *', timeZone: 'UTC', input: { to: 'ops' } }] },
+  },
+};
+
+async function seed(box: TestBox): Promise<object> {
+  const { runId: completed } = await runWorkflow(box, 'greet', { name: 'Ada' });
+  const { runId: failed } = await runWorkflow(box, 'refund');
+  // One after the other, so that what they ask is listed in one order.
+  const waiting = await startWorkflow(box, 'ask');
+  await untilStatus(box, waiting, 'waiting');
+  const other = await startWorkflow(box, 'ask');
+  await untilStatus(box, other, 'waiting');
+  const asked = async (run: string) =>
+    (await call<{ items: { approvalId: string }[] }>(box, `GET /api/approvals?run=${run}`)).body.items[0]?.approvalId;
+  await box.request(
+    '/wire-a/v1/chat/completions',
+    json(
+      { model: 'support', messages: [{ role: 'user', content: 'say:hello' }] },
+      { headers: { authorization: 'Bearer dev', 'x-svc-session': 's1' } },
+    ),
+  );
+  const { body: prompt } = await call(box, 'POST /api/prompts', {
+    ownerKind: 'agent',
+    ownerName: 'support',
+    key: 'instructions',
+    name: 'How to answer',
+    text: 'Be brief.\nBe kind.',
+  });
+  await call(box, 'PUT /api/secrets/SMTP_PASSWORD', { value: 'a planted value' });
+  const { body: key } = await call(box, 'POST /api/keys', { name: 'ci', grants: { workflows: 'all' } });
+  await call(box, 'PUT /api/config/greeting', { value: 'Good day' });
+  const sessions = await call<{ items: { sessionId: string }[] }>(box, 'GET /api/sessions');
+  const last = '/api/logs?name=support&text=completed';
+  await until(async () => (await call<{ items: object[] }>(box, `GET ${last}`)).body.items.length > 0);
+  return {
+    completed,
+    failed,
+    waiting,
+    approval: await asked(waiting),
+    otherApproval: await asked(other),
+    prompt: prompt.id,
+    session: sessions.body.items[0]?.sessionId,
+    key: key.id,
+  };
+}
+
+/** Both ways: what the box calls a thing, and what it is shown as. */
+interface Names {
+  show<T>(value: T): T;
+  read(text: string): string;
+}
+
+const ID =
+  /[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}|(?<=")[\da-f]{32}(?=")|\b01[\da-f]{18}\b|(?<="|\/)[\w-]{43}(?="|\/|\?|$)/g;
+const TIME = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z/g;
+const AGE_MS = 90_000;
+const NO_UUID = '00000000-0000-7000-8000-000000000000';
+
+function createNames(): Names {
+  const shown = new Map<string, string>();
+  const own = new Map<string, string>();
+  const showId = (id: string): string => {
+    const known = shown.get(id);
+    if (known !== undefined) return known;
+    // As long as before, or the columns of a table would be others.
+    const count = String(shown.size + 1).padStart(4, '0');
+    const blank = id.length === 36 ? NO_UUID : '0'.repeat(id.length);
+    const name = blank.slice(0, -4) + count;
+    shown.set(id, name);
+    own.set(name, id);
+    return name;
+  };
+  // One clock reading for an answer: a duration is made of two of its times.
+  const showTimes = (text: string, now: number): string =>
+    text.replaceAll(TIME, (time) => new Date(Date.parse(time) > now ? now + 100 * AGE_MS : now - AGE_MS).toISOString());
+  return {
+    show: (value) => JSON.parse(showTimes(JSON.stringify(value).replaceAll(ID, showId), Date.now())),
+    read: (text) => [...own].reduce((read, [name, id]) => read.replaceAll(name, id), text),
+  };
+}
+
+async function serveAs(url: string, names: Names): Promise<string> {
+  const server = createServer(async (request, response) => {
+    let body = '';
+    for await (const chunk of request) body += String(chunk);
+    const { host: _, connection: __, 'content-length': ___, ...headers } = request.headers as Record<string, string>;
+    const answer = await fetch(url + names.read(request.url ?? ''), {
+      method: request.method ?? 'GET',
+      headers,
+      ...(body === '' ? {} : { body: names.read(body) }),
+    });
+    const text = await answer.text();
+    response.writeHead(answer.status, { 'content-type': answer.headers.get('content-type') ?? '' });
+    const isStream = answer.headers.get('content-type')?.startsWith('text/event-stream');
+    response.end(isStream ? showFrames(text, names) : JSON.stringify(names.show(JSON.parse(text))));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+function showFrames(text: string, names: Names): string {
+  return text.replaceAll(
+    /^data: (.*)$/gm,
+    (_, data: string) => `data: ${JSON.stringify(names.show(JSON.parse(data)))}`,
+  );
+}

@@ -1,0 +1,27 @@
+import { readFileSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { expect, it } from 'vitest';
+
+const SOURCE = resolve(import.meta.dirname, '../src');
+const IMPORT = /^(?:import|export)\s+(?!type\s)(?:[^'";]*?from\s+)?'([^']+)'/gm;
+
+/** What is loaded with a file before anything of it runs: names of packages, and paths of our own. */
+function listLoaded(file: string, seen = new Set<string>()): Set<string> {
+  if (seen.has(file)) return seen;
+  seen.add(file);
+  for (const [, to = ''] of readFileSync(file, 'utf8').matchAll(IMPORT)) {
+    if (to.startsWith('.')) listLoaded(resolve(dirname(file), to), seen);
+    else if (!to.startsWith('node:')) seen.add(to);
+  }
+  return seen;
+}
+
+it.each(['main.ts', 'help.ts'])('%s loads no library but the one that reads arguments', (file) => {
+  const loaded = [...listLoaded(join(SOURCE, file))];
+  expect(loaded.filter((one) => !one.startsWith('/'))).toEqual(file === 'main.ts' ? [] : ['citty']);
+  expect(loaded.filter((one) => /src\/(?:commands|dev|package|account)\//.test(one))).toEqual([]);
+});
+
+it('a verb of an operation loads the registry when it runs, and not before', () => {
+  expect([...listLoaded(join(SOURCE, 'operate/project.ts'))].filter((one) => !one.startsWith('/'))).toEqual(['citty']);
+});
