@@ -10,7 +10,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { delimiter, join } from 'node:path';
+import { delimiter, dirname, join } from 'node:path';
 import { REFUSED_WORKFLOW_NAMES } from '@svc/runtime/host';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { z } from '../../../playground/node_modules/zod/index.js';
@@ -30,6 +30,7 @@ const InitPayload = z.strictObject({
   files: Files,
   linked: z.string().nullable(),
   packageManager: z.enum(['npm', 'pnpm', 'yarn', 'bun']),
+  installationId: z.string().nullable(),
   installed: z.boolean(),
   next: Three,
 });
@@ -139,6 +140,16 @@ describe('a command line that cannot be meant gives one line, its exit code, and
     const result = await runCli(['add', 'agent', 'support', '--json'], { cwd: makeFolder() });
     expect(result.exitCode).toBe(3);
     expect(readError(result).code).toBe('no_project');
+  });
+
+  it('a command one folder too high or too low says where the workspace is', async () => {
+    const shop = await makeWorkspace();
+    const above = await runCli(['dev', '--json'], { cwd: dirname(shop) });
+    expect([above.exitCode, readError(above).suggestion]).toEqual([3, 'There is one in "shop": go there first.']);
+    const below = await runCli(['build', '--json'], { cwd: join(shop, 'workflows') });
+    expect(readError(below).suggestion).toBe(`The workspace is "${shop}": run svc build there.`);
+    const nowhere = await runCli(['dev', 'package.json', '--json'], { cwd: shop });
+    expect([nowhere.exitCode, readError(nowhere).code]).toEqual([3, 'no_project']);
   });
 
   it.each([['agent'], ['deep-agent'], ['workflow'], ['workflow-agent']])(

@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import { createWorkspace } from './create.ts';
+import type { Created } from './create.ts';
 import { detectManager, installPackages } from './manager.ts';
 import { reportCreated } from './report.ts';
 import type { InitReport } from './report.ts';
@@ -17,6 +18,8 @@ export interface InitOptions {
   signal?: AbortSignal | undefined;
   /** One line of talk, before what takes long. */
   say(line: string): void;
+  /** Called with the files in place, before the packages. */
+  onCreated?(created: Created): Promise<void>;
 }
 
 /** What `svc init` and `npm create svc` do: the workspace, then its packages. */
@@ -25,6 +28,7 @@ export async function init(options: InitOptions): Promise<InitReport> {
   const manager = detectManager(env);
   const { name, force, with: template } = options;
   const created = createWorkspace({ dir: resolve(cwd, options.dir), name, with: template, force, manager });
+  await options.onCreated?.(created);
   if (install) {
     say(`Installing its packages with ${manager} …`);
     await installPackages({ dir: created.dir, manager, env, signal });

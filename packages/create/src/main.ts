@@ -1,11 +1,9 @@
-import { basename } from 'node:path';
 import { createInterface } from 'node:readline/promises';
 import { styleText } from 'node:util';
 import { readArguments, USAGE } from './arguments.ts';
 import type { Arguments } from './arguments.ts';
 import { CreateError } from './errors.ts';
 import { init } from './init.ts';
-import { toWorkspaceName } from './names.ts';
 import { formatInit } from './report.ts';
 import type { Look } from './report.ts';
 import { TEMPLATES } from './source.ts';
@@ -54,14 +52,27 @@ async function complete(asked: Arguments): Promise<Arguments & { dir: string; wi
       suggestion: 'For example: npm create svc my-workspace',
     });
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
+  // Without this, a question that Ctrl-D leaves is never answered.
+  const left = new AbortController();
+  terminal.once('close', () => left.abort());
+  const askFor = async (question: string) =>
+    (
+      await terminal.question(question, { signal: left.signal }).catch(() => {
+        process.stderr.write('\n');
+        throw new CreateError('generic', 'Interrupted before anything was made.', {
+          suggestion: 'Run the command again.',
+          exitCode: 130,
+        });
+      })
+    ).trim();
   try {
-    const folder = (await terminal.question('Folder to make (my-workspace): ')).trim() || 'my-workspace';
+    const folder = (await askFor('Folder to make (my-workspace): ')) || 'my-workspace';
     if (asked.with) return { ...asked, dir: folder, with: asked.with };
-    const typed = (await terminal.question(`Begin with ${TEMPLATES.join(', ')} (empty): `)).trim() || 'empty';
+    const typed = (await askFor(`Begin with ${TEMPLATES.join(', ')} (empty): `)) || 'empty';
     const chosen = TEMPLATES.find((name) => name === typed);
     if (!chosen)
       throw new CreateError('generic', `There is no template "${typed}".`, {
-        suggestion: `Use one of: ${TEMPLATES.join(', ')}, for ${toWorkspaceName(basename(folder))}.`,
+        suggestion: `Use one of: ${TEMPLATES.join(', ')}.`,
       });
     return { ...asked, dir: folder, with: chosen };
   } finally {

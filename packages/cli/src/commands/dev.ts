@@ -16,6 +16,7 @@ export const dev = defineVerb({
       description: 'Generate and apply a migration when src/schema.ts is edited. Default: dev.autoMigrate of svc.json.',
       negativeDescription: 'Leave migrations alone.',
     },
+    yes: { type: 'boolean', default: false, description: 'Ask nothing.' },
   },
   payload: {
     emulator_url: 'The base address of the embedded services.',
@@ -31,10 +32,15 @@ export const dev = defineVerb({
   async run(args, context) {
     const port = args.port === undefined ? undefined : parsePort(args.port);
     if (args['print-contract']) return printContract();
+    const root = resolve(context.cwd, args.dir);
+    const { checkFolder } = await import('../dev/project.ts');
+    checkFolder(root, 'svc dev');
+    const { linkForDev } = await import('../account/dev-link.ts');
+    await linkForDev({ root, mayAsk: context.mayAsk && !args.yes && !context.env.CI }, context);
     const autoMigrate = args['auto-migrate'];
     const { startDev } = await import('../dev/start.ts');
     const server = await startDev({
-      root: resolve(context.cwd, args.dir),
+      root,
       listen: args.listen,
       json: context.json,
       verbose: context.verbose,

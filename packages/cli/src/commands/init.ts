@@ -37,12 +37,18 @@ export const init = defineVerb({
     files: 'The files written, relative to the folder.',
     linked: 'The checkout whose packages it uses; null: those of the registry.',
     packageManager: 'npm, pnpm, yarn or bun: the one the command was started with, else npm.',
+    installationId: 'The agent it is at the control plane; null: none is configured.',
     installed: 'Whether its packages are installed.',
     next: 'Three commands, in the order to run them.',
   },
-  async run({ dir, name, with: template, install, force }, { cwd, env, signal, say }) {
+  async run({ dir, name, with: template, install, force }, context) {
     if (dir === '') throw usageError('The folder to make is an empty text.', 'For example: svc init shop');
-    const report = await initWorkspace({ dir, name, with: template, install, force, cwd, env, signal, say });
-    return { data: report, human: (style) => formatInit(report, style) };
+    const { cwd, env, signal, say } = context;
+    const { prepareLink } = await import('../account/init-link.ts');
+    const link = prepareLink(context);
+    const options = { dir, name, with: template, install, force, cwd, env, signal, say };
+    const report = await initWorkspace({ ...options, ...(link ? { onCreated: link.make } : {}) });
+    const data = { ...report, installationId: link?.installationId() ?? null };
+    return { data, human: (style) => formatInit(report, style) };
   },
 });

@@ -1,5 +1,12 @@
-import type { BoxOptions, LogLevel } from '@svc/runtime/host';
-import { DEFAULT_CORS_ORIGINS, isOriginEntry, readVariable } from '@svc/runtime/host';
+import type { BoxOptions, LogLevel, TelemetrySettings, VariableName } from '@svc/runtime/host';
+import {
+  DEFAULT_CORS_ORIGINS,
+  describeVariable,
+  isOriginEntry,
+  readTelemetry,
+  readVariable,
+  TELEMETRY_RULES,
+} from '@svc/runtime/host';
 import { usageError } from '../errors.ts';
 
 const LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const;
@@ -58,6 +65,18 @@ export function readCorsOrigins(env: NodeJS.ProcessEnv): readonly string[] {
     `SVC_CORS_ALLOW_ORIGINS has the entry "${wrong}", which is no origin: scheme and host, without a path.`,
     'For example: SVC_CORS_ALLOW_ORIGINS=https://app.example.com,http://localhost:*',
   );
+}
+
+/** Where traces and metrics go: the variables of OpenTelemetry, as a deployed box takes them. */
+export function readTelemetrySettings(env: NodeJS.ProcessEnv): TelemetrySettings {
+  for (const [name, { explain }] of Object.entries(TELEMETRY_RULES)) {
+    const value = readVariable(env, name as VariableName);
+    const reason = value === undefined ? undefined : explain(value);
+    if (reason === undefined) continue;
+    const { make = '' } = describeVariable(name as VariableName);
+    throw usageError(`${name} ${reason}.`, `For example: ${name}=$(${make})`);
+  }
+  return readTelemetry(env);
 }
 
 /** What every key of this agent begins with in a store that others use too. */

@@ -1,11 +1,15 @@
-import { existsSync, readFileSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
 import { CliError, EXIT } from '../errors.ts';
 
 /** What `svc.json` says. */
 export interface Project {
   /** Default: the folder's name. */
   slug: string;
+  /** Whether svc.json says so. */
+  isNamed: boolean;
+  /** Whether `svc dev` writes and applies migrations when no flag says so. Default: yes. */
+  autoMigrate: boolean;
 }
 
 const SLUG = /^[a-z0-9][a-z0-9-]{0,62}$/;
@@ -14,7 +18,8 @@ export function readProject(root: string): Project {
   const file = join(root, 'svc.json');
   const manifest = existsSync(file) ? parse(file) : {};
   const slug = manifest.slug ?? toSlug(basename(root));
-  if (typeof slug === 'string' && SLUG.test(slug)) return { slug };
+  const autoMigrate = readAutoMigrate(file, manifest.dev);
+  if (typeof slug === 'string' && SLUG.test(slug)) return { slug, isNamed: manifest.slug !== undefined, autoMigrate };
   throw invalid(file, `"slug" is ${JSON.stringify(slug)}; use lower-case letters, digits and "-"`);
 }
 
@@ -23,14 +28,34 @@ export function checkFolder(root: string, command: string): void {
   const marks = ['svc.json', 'svc.config.ts', 'deep-agents', 'workflows'];
   if (marks.some((name) => existsSync(join(root, name)))) return;
   throw new CliError('no_project', `"${root}" is not a workspace: it has no svc.json, deep-agents/ or workflows/.`, {
-    suggestion: `Run ${command} in the folder that holds deep-agents/ and workflows/, or name it: ${command} <folder>.`,
+    suggestion: suggestFolder(root, command),
     exitCode: EXIT.noTarget,
   });
 }
 
 // --- internal ---
 
-function parse(file: string): { slug?: unknown } {
+/** Most often it is one folder away: nobody went into a new workspace, or somebody stands inside of it. */
+function suggestFolder(root: string, command: string): string {
+  for (let folder = dirname(root); folder !== dirname(folder); folder = dirname(folder))
+    if (existsSync(join(folder, 'svc.json'))) return `The workspace is "${folder}": run ${command} there.`;
+  const inside = listWorkspaces(root).slice(0, 3);
+  if (inside.length > 0) return `There is one in "${inside.join('", "')}": go there first.`;
+  return `Run ${command} in the folder that holds deep-agents/ and workflows/, or name it: ${command} <folder>.`;
+}
+
+function listWorkspaces(folder: string): string[] {
+  if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory()) return [];
+  return readdirSync(folder).filter((name) => existsSync(join(folder, name, 'svc.json')));
+}
+
+function readAutoMigrate(file: string, dev: unknown): boolean {
+  const { autoMigrate = true } = (dev ?? {}) as { autoMigrate?: unknown };
+  if (typeof autoMigrate === 'boolean') return autoMigrate;
+  throw invalid(file, `"dev.autoMigrate" is ${JSON.stringify(autoMigrate)}; use true or false`);
+}
+
+function parse(file: string): { slug?: unknown; dev?: unknown } {
   try {
     const value: unknown = JSON.parse(readFileSync(file, 'utf8'));
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value;

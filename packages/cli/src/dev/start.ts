@@ -1,15 +1,16 @@
-import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Box, Closer, Listener } from '@svc/runtime/host';
+import type { Box, Closer, Listener, Problem } from '@svc/runtime/host';
 import { CliError, EXIT } from '../errors.ts';
 import { formatProblem } from '../format.ts';
 import { formatBanner, formatGateHelp, isFirst } from './banner.ts';
 import { openHost } from './host.ts';
 import type { Host } from './host.ts';
-import { readCorsOrigins, readLogLevel } from './environment.ts';
+import { readCorsOrigins, readLogLevel, readTelemetrySettings } from './environment.ts';
 import { readPorts } from './ports.ts';
 import type { DevPayload } from './payload.ts';
 import { checkFolder, readProject } from './project.ts';
+import { createMigrator } from './schema/migrator.ts';
 import { openDevStores } from './stores.ts';
 import type { DevStores } from './stores.ts';
 
@@ -22,7 +23,7 @@ export interface DevOptions {
   listen: boolean;
   json: boolean;
   verbose: boolean;
-  /** Migrations of the project's own tables; this version has none to apply. */
+  /** Whether migrations of the project's own tables are written and applied. Default: `dev.autoMigrate` of svc.json. */
   autoMigrate?: boolean;
   /** Default: the environment of the process. */
   env?: NodeJS.ProcessEnv;
@@ -51,6 +52,8 @@ export async function startDev(options: DevOptions): Promise<DevServer> {
     const ports = readPorts(env, options.port);
     const project = readProject(options.root);
     const corsOrigins = readCorsOrigins(env);
+    const telemetry = readTelemetrySettings(env);
+    const mask = runtime.createMask(env);
     const lock = await runtime.acquireLock(join(options.root, '.svc/dev.lock'));
     closer.add(async () => lock.release());
     const hosting = openHost({ root: options.root, say });
@@ -59,6 +62,7 @@ export async function startDev(options: DevOptions): Promise<DevServer> {
     const log = runtime.createLog({
       level: readLogLevel(env, options.verbose),
       write: (line) => void process.stderr.write(`${line}\n`),
+      mask,
     });
     const stores = await openDevStores({ root: options.root, env, ports, slug: project.slug, log });
     closer.add(() => stores.close());
@@ -66,13 +70,20 @@ export async function startDev(options: DevOptions): Promise<DevServer> {
       host: 'dev',
       slug: project.slug,
       log,
+      records: log,
+      telemetry,
+      mask,
       journal: stores.journal,
       exclusive: stores.exclusive,
       db: stores.db,
       kv: stores.kv,
       secretKey: stores.secretKey,
+      secretValues: () => stores.secretValues(),
       provider: stores.provider,
-      defaultModel: () => runtime.readVariable(env, 'SVC_DEFAULT_MODEL') ?? host.config().model,
+      storage: stores.storage,
+      environmentModel: () => runtime.readVariable(env, 'SVC_DEFAULT_MODEL'),
+      defaultModel: () => host.config().model,
+      isDatabaseOpen: stores.isOpen,
       retention: () => host.config().retention ?? {},
       loadProgram: async () => host.program(),
       probes: stores.probes,
@@ -89,16 +100,30 @@ export async function startDev(options: DevOptions): Promise<DevServer> {
     // Before the listener: what comes while the box gives back its runs is told so.
     closer.add(() => box.close());
     await stores.startServers();
+    const migrator = createMigrator({
+      root: options.root,
+      client: stores.client,
+      ready: stores.ready,
+      isAutomatic: options.autoMigrate ?? project.autoMigrate,
+      load: (file) => host.program().load(file),
+      say,
+    });
+    closer.add(() => migrator.close());
     host.onChange(async (program) => {
+      // First, so that the code that comes with it finds its tables.
+      const unusable = await migrator.refresh();
       // A gate that is about to open has begun to load the files as they were.
       await box.gate.check();
       await box.reload(program);
-      return box.problems();
+      return [...unusable, ...box.problems()];
     });
+    // Chat answers before the database is open, except where its code may want tables of the project.
+    if (migrator.isNeeded()) await stores.ready;
+    const unusable = await migrator.refresh();
     await box.gate.check();
     closer.add(writeDevFile(options.root, listener.url));
     const installation = await stores.ready;
-    return answer({ options, say, box, listener, stores, host, installation, closer });
+    return answer({ options, say, box, listener, stores, host, installation, unusable, closer });
   } catch (error) {
     await closer.close();
     throw toCliError(error);
@@ -115,10 +140,12 @@ interface Answering {
   stores: DevStores;
   host: Host;
   installation: string;
+  /** Why src/schema.ts cannot be used. */
+  unusable: Problem[];
   closer: Closer;
 }
 
-function answer({ options, say, box, listener, stores, host, installation, closer }: Answering): DevServer {
+function answer({ options, say, box, listener, stores, host, installation, unusable, closer }: Answering): DevServer {
   const gate = box.gate.state();
   const payload: DevPayload = {
     emulator_url: listener.url,
@@ -130,11 +157,10 @@ function answer({ options, say, box, listener, stores, host, installation, close
     deep_agents: box.agentNames(),
     services: stores.endpoints,
   };
-  if (existsSync(join(options.root, 'src/schema.ts')))
-    say('src/schema.ts is not migrated by this version: apply its migrations yourself.');
   if (options.listen)
     say('Everyone on this network can call this box: --listen binds every address and dev checks no credential.');
-  for (const problem of [...host.problems(), ...box.problems()].filter(isFirst)) say(formatProblem(problem));
+  for (const problem of [...host.problems(), ...unusable, ...box.problems()].filter(isFirst))
+    say(formatProblem(problem));
   if (!gate.open) for (const line of formatGateHelp(listener.url)) say(line);
   let finish = (_code: number): void => {};
   const closed = new Promise<number>((resolve) => (finish = resolve));
@@ -174,7 +200,7 @@ function toCliError(error: unknown): unknown {
   const { code, message = '', details = {} } = error as Partial<CliError>;
   if (error instanceof CliError || typeof code !== 'string' || !/^[a-z_]+$/.test(code)) return error;
   const suggestion = SUGGESTIONS[code]?.(details);
-  return new CliError(code === 'port_busy' ? 'generic' : code, message, {
+  return new CliError(code.startsWith('port_') ? 'generic' : code, message, {
     details,
     exitCode: EXIT.generic,
     ...(suggestion ? { suggestion } : {}),

@@ -1,13 +1,14 @@
 import { createHmac } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { BoxOptions, Database, Journal, KeyValueStore, Log } from '@svc/runtime/host';
+import type { BoxOptions, Database, Journal, KeyValueStore, Log, StoreClient } from '@svc/runtime/host';
 import {
   checkCanary,
   createCloser,
   createMemoryKv,
   createProviderStore,
   createSecretStore,
+  createStorage,
   ensureInstallation,
   findSqlite,
   loadMasterKey,
@@ -18,6 +19,7 @@ import {
   openRedisKv,
   openSqliteJournal,
   readVariable,
+  rewrapSecrets,
   servePostgres,
   startObjectServer,
 } from '@svc/runtime/host';
@@ -31,10 +33,14 @@ export interface DevStores {
   adapter: string;
   exclusive: boolean;
   db: BoxOptions['db'];
+  /** The same, without drizzle. */
+  client: StoreClient;
   kv: KeyValueStore;
   /** SVC_SECRET_KEY, or what stands in for it. */
   secretKey: MasterKey;
+  secretValues(): Promise<string[]>;
   provider: BoxOptions['provider'];
+  storage: BoxOptions['storage'];
   probes: BoxOptions['probes'];
   services(agentUrl: string): ReturnType<BoxOptions['services']>;
   endpoints: { postgres_url: string; s3_endpoint: string; s3_bucket: string };
@@ -42,6 +48,8 @@ export interface DevStores {
   startServers(): Promise<void>;
   /** The installation id, once the database is open and the secret key fits it. */
   ready: Promise<string>;
+  /** Whether it is. */
+  isOpen(): boolean;
   close(): Promise<void>;
 }
 
@@ -63,8 +71,17 @@ export async function openDevStores(options: DevStoresOptions): Promise<DevStore
   const pglite = databaseUrl === undefined ? openPglite({ dataDir: join(dir, 'pgdata') }) : undefined;
   const database = openDatabase(pglite ?? openPg(databaseUrl ?? ''));
   const master = await loadMasterKey({ value: readVariable(env, 'SVC_SECRET_KEY'), file: join(dir, 'secret.key') });
-  const ready = prepare(database, master);
-  ready.catch(() => {});
+  const previousValue = readVariable(env, 'SVC_SECRET_KEY_PREVIOUS');
+  const previous =
+    previousValue === undefined
+      ? undefined
+      : await loadMasterKey({ value: previousValue, file: undefined, variable: 'SVC_SECRET_KEY_PREVIOUS' });
+  let isOpen = false;
+  const ready = prepare(database, { master, previous });
+  ready.then(
+    () => (isOpen = true),
+    () => {},
+  );
   const { journal, adapter } = await openJournal({ dir, database, server: databaseUrl !== undefined, env });
   const secrets = ready.then((installation) => createSecretStore({ db: database.db, key: master, installation }));
   secrets.catch(() => {});
@@ -85,11 +102,14 @@ export async function openDevStores(options: DevStoresOptions): Promise<DevStore
   return {
     journal,
     db: database.db,
+    client: database.client,
     adapter,
     exclusive: databaseUrl === undefined,
     kv,
     secretKey: master,
+    secretValues: async () => (await secrets).values(),
     ready,
+    isOpen: () => isOpen,
     endpoints,
     provider: {
       environment: readProvider(env),
@@ -99,6 +119,12 @@ export async function openDevStores(options: DevStoresOptions): Promise<DevStore
         allowed: (readVariable(env, 'SVC_ALLOW_PRIVATE_EGRESS') ?? '').split(',').map((host) => host.trim()),
       },
     },
+    storage: createStorage({
+      ...objects,
+      endpoint: endpoints.s3_endpoint,
+      forcePathStyle: true,
+      prefix: `${readKeyPrefix(env, slug).replace(':', '/')}/`,
+    }),
     probes: {
       database: async () => {
         await database.ready;
@@ -142,10 +168,14 @@ export async function openDevStores(options: DevStoresOptions): Promise<DevStore
 
 type MasterKey = Awaited<ReturnType<typeof loadMasterKey>>;
 
-async function prepare(database: Database, master: MasterKey): Promise<string> {
+async function prepare(
+  database: Database,
+  { master, previous }: { master: MasterKey; previous: MasterKey | undefined },
+): Promise<string> {
   await database.ready;
   const { id } = await ensureInstallation(database.db);
-  await checkCanary(database.db, master, id);
+  if (previous) await rewrapSecrets({ db: database.db, key: master, previous, installation: id });
+  await checkCanary(database.db, master, id, previous);
   return id;
 }
 

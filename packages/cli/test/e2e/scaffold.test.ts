@@ -1,8 +1,8 @@
-import { mkdirSync, readdirSync, symlinkSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { readdirSync } from 'node:fs';
 import { describe, expect, it, vi } from 'vitest';
 import { listCompletions } from '../_language.ts';
-import { readBlocks, REPOSITORY, runBlock, typecheck } from '../_docs.ts';
+import { readBlocks, runBlock, typecheck } from '../_docs.ts';
+import { scaffold as scaffoldIn } from './_scaffold.ts';
 import { eventually, useRig } from './_setup.ts';
 import type { Box, Run, Workspace } from './_setup.ts';
 
@@ -11,24 +11,7 @@ const rig = useRig();
 // A boot, a type check and a few runs each, beside everything else the machine does.
 vi.setConfig({ testTimeout: 120_000 });
 
-/** A workspace as `svc init` and `svc add` leave it, with what an install would link. */
-async function scaffold(template: string, ...added: string[][]): Promise<Workspace> {
-  const workspace = await rig.workspace();
-  for (const entry of readdirSync(workspace.root)) workspace.remove(entry);
-  expect(await workspace.svc('init', '.', '--with', template, '--no-install')).toMatchObject({ code: 0, stderr: '' });
-  for (const argv of added) expect(await workspace.svc('add', ...argv)).toMatchObject({ code: 0, stderr: '' });
-  link(workspace, 'zod', 'playground/node_modules/zod');
-  link(workspace, '@svc/runtime', 'packages/runtime');
-  link(workspace, '@svc/cli', 'packages/cli');
-  link(workspace, '@types/node', 'node_modules/@types/node');
-  return workspace;
-}
-
-function link(workspace: Workspace, name: string, target: string): void {
-  const path = workspace.path(`node_modules/${name}`);
-  mkdirSync(dirname(path), { recursive: true });
-  symlinkSync(join(REPOSITORY, target), path);
-}
+const scaffold = (template: string, ...added: string[][]) => scaffoldIn(rig, template, ...added);
 
 async function finish(box: Box, workflow: string, input: unknown): Promise<Run> {
   const { runId } = await box.start(workflow, input);

@@ -1,0 +1,144 @@
+import { randomUUID } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { IncomingMessage } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
+import { UTF8 } from './_setup.ts';
+
+export interface Agent {
+  id: string;
+  name: string;
+  deployment: { url: string; imageTag?: string; hmacSecret?: string } | null;
+}
+
+/** A control plane as the command line sees it: the device grant, sessions that rotate, and agents. */
+export interface FakePlane {
+  url: string;
+  /** What the token endpoint says to the next polls, before it grants. */
+  answers: string[];
+  agents: Agent[];
+  /** `<method> <path>` of every request. */
+  seen: string[];
+  /** Seconds an access token is good for. */
+  lifetime: number;
+  /** Seconds between polls. */
+  interval: number;
+  /** Ends every session. */
+  revokeAll(): void;
+  /** Ends the access tokens, not the sessions. */
+  forgetAccess(): void;
+  isDown: boolean;
+}
+
+export const CODE = 'BDFG-HJKL';
+
+export async function startPlane(): Promise<FakePlane> {
+  const access = new Set<string>();
+  const refresh = new Set<string>();
+  const used = new Set<string>();
+  const grant = () => {
+    const [token, next] = [randomUUID(), randomUUID()];
+    access.add(token);
+    refresh.add(next);
+    return { access_token: token, refresh_token: next, token_type: 'Bearer', expires_in: plane.lifetime };
+  };
+  const revokeAll = () => {
+    access.clear();
+    refresh.clear();
+  };
+  const handlers: Record<string, Handler> = {
+    'POST /oauth/device_authorization': () => [
+      200,
+      {
+        device_code: 'device-1',
+        user_code: CODE,
+        verification_uri: `${plane.url}/device`,
+        verification_uri_complete: `${plane.url}/device?user_code=${CODE}`,
+        expires_in: 900,
+        interval: plane.interval,
+      },
+    ],
+    'POST /oauth/token': ({ form }) => {
+      const said = plane.answers.shift();
+      if (said !== undefined && form.get('grant_type') !== 'refresh_token')
+        return said === 'broken' ? [502, {}] : [400, { error: said }];
+      if (form.get('grant_type') !== 'refresh_token')
+        return form.get('device_code') === 'device-1' ? [200, grant()] : [400, { error: 'invalid_grant' }];
+      const token = form.get('refresh_token') ?? '';
+      // Somebody else holds a copy: the whole family ends.
+      if (used.has(token)) revokeAll();
+      if (!refresh.delete(token)) return [400, { error: 'invalid_grant' }];
+      used.add(token);
+      return [200, grant()];
+    },
+    'POST /oauth/revoke': ({ form }) => [refresh.delete(form.get('token') ?? '') ? 200 : 400, {}],
+    'GET /api/v1/me': () => [
+      200,
+      { user: { id: 'user-1', email: 'ada@example.com', name: 'Ada' }, organization: { id: 'o1', slug: 'acme' } },
+    ],
+    'GET /api/v1/installations': () => [200, { items: plane.agents }],
+    'POST /api/v1/installations': ({ json }) => {
+      const agent = { id: randomUUID(), name: String(json.name), deployment: null };
+      plane.agents.push(agent);
+      return [201, agent];
+    },
+    'GET /api/v1/installations/:id': ({ agent }) => [200, agent],
+    'POST /api/v1/installations/:id/deployments': ({ agent, json }) => {
+      agent.deployment = json as unknown as Agent['deployment'];
+      return [200, {}];
+    },
+    'POST /api/v1/installations/:id/token': ({ agent, json }) => [200, { token: `${String(json.use)}-${agent.name}` }],
+  };
+  const answer = async (request: IncomingMessage): Promise<[number, object]> => {
+    let body = '';
+    for await (const chunk of request) body += String(chunk);
+    const path = request.url ?? '';
+    plane.seen.push(`${request.method} ${path}`);
+    if (plane.isDown) return [503, { code: 'away', message: 'The control plane is away: 503.' }];
+    const isApi = path.startsWith('/api/');
+    const bearer = request.headers.authorization?.replace('Bearer ', '') ?? '';
+    if (isApi && !access.has(bearer)) return [401, { code: 'unauthorized', message: 'No such session.' }];
+    const [, id] = /^\/api\/v1\/installations\/([^/]+)/.exec(path) ?? [];
+    const agent = plane.agents.find((one) => one.id === id);
+    const handler = handlers[`${request.method} ${id ? path.replace(id, ':id') : path}`];
+    if (!handler || (id && !agent)) return [404, { code: 'not_found', message: `There is no "${path}".` }];
+    const json = isApi && body ? (JSON.parse(body) as Record<string, unknown>) : {};
+    return handler({ form: new URLSearchParams(body), json, agent: agent as Agent });
+  };
+  const server = createServer((request, response) => {
+    void answer(request).then(([status, body]) => {
+      response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+    });
+  });
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const plane: FakePlane = {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    answers: [],
+    agents: [],
+    seen: [],
+    lifetime: 300,
+    interval: 0.01,
+    revokeAll,
+    forgetAccess: () => access.clear(),
+    isDown: false,
+  };
+  return plane;
+}
+
+/** The environment of a person with an empty home, for whom the control plane is configured. */
+export function makeHome(plane?: FakePlane): Record<string, string> {
+  const home = mkdtempSync(join(tmpdir(), 'svc-home-'));
+  onTestFinished(() => rmSync(home, { recursive: true, force: true }));
+  return { ...UTF8, HOME: home, ...(plane ? { SVC_CONTROL_PLANE_URL: plane.url } : {}) };
+}
+
+// --- internal ---
+
+type Handler = (asked: { form: URLSearchParams; json: Record<string, unknown>; agent: Agent }) => [number, object];

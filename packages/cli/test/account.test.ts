@@ -1,0 +1,436 @@
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, dirname, join } from 'node:path';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { runDeviceFlow } from '../src/account/device-flow.ts';
+import { runCli } from '../src/main.ts';
+import { CODE, makeHome, startPlane } from './_control-plane.ts';
+import { closedAddress, failure, makeProject, readDocument, readError, startBox } from './_setup.ts';
+
+type Env = Record<string, string>;
+
+const IDENTITY = { user: 'ada@example.com', userId: 'user-1', organization: 'acme' };
+const SOME_ID = '4f7c0f0e-5d0c-4b0e-9d52-0c9f6f9a1f10';
+
+const fileOf = (env: Env) => join(env.HOME ?? '', '.config/svc/credentials.json');
+const readFileOf = (env: Env) => JSON.parse(readFileSync(fileOf(env), 'utf8')) as { endpoints: Record<string, object> };
+
+function makeFolder(): string {
+  const folder = realpathSync(mkdtempSync(join(tmpdir(), 'svc-account-')));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+/** Somebody who has signed in. */
+async function signIn() {
+  const plane = await startPlane();
+  const env = makeHome(plane);
+  expect(await runCli(['login', '--json'], { env })).toMatchObject({ exitCode: 0 });
+  plane.seen.length = 0;
+  return { plane, env };
+}
+
+describe('without a control plane', () => {
+  it.each([
+    ['login', 'control_plane_missing', /svc login --endpoint/],
+    ['whoami', 'not_signed_in', /SVC_CONTROL_PLANE_URL/],
+    ['link', 'not_signed_in', /SVC_CONTROL_PLANE_URL/],
+  ])('%s is %s, exit 2, with and without --json', async (verb, code, suggestion) => {
+    const options = { env: makeHome(), cwd: makeFolder() };
+    const json = await runCli([verb, '--json'], options);
+    expect(readError(json)).toMatchObject({ code, suggestion: expect.stringMatching(suggestion) });
+    expect(json.stderr.trimEnd().split('\n')).toHaveLength(1);
+    const human = await runCli([verb], options);
+    expect([json.exitCode, human.exitCode, human.stdout]).toEqual([2, 2, '']);
+  });
+
+  it('logout has nothing to do, and no folder is made for sessions', async () => {
+    const env = makeHome();
+    const result = await runCli(['logout', '--json'], { env, cwd: makeFolder() });
+    expect(readDocument(result)).toEqual({ schema_version: 1, endpoint: null, signedOut: false });
+    expect(readdirSync(env.HOME ?? '')).toEqual([]);
+  });
+
+  it('a workspace is made without a word about one', async () => {
+    const result = await runCli(['init', 'shop', '--no-install', '--json'], { env: makeHome(), cwd: makeFolder() });
+    expect(readDocument(result)).toMatchObject({ installationId: null });
+  });
+});
+
+describe('with a control plane nobody is signed in to', () => {
+  it.each([[['whoami']], [['link', SOME_ID]], [['init', 'shop']], [['runs', 'list', '--agent', SOME_ID]], [['dev']]])(
+    '%j is not_signed_in, exit 2, before anything is done',
+    async (argv) => {
+      const plane = await startPlane();
+      const cwd = await makeProject();
+      const result = await runCli([...argv, '--json'], { env: makeHome(plane), cwd });
+      expect(result.exitCode).toBe(2);
+      const { code, message, suggestion } = readError(result);
+      expect(code).toBe('not_signed_in');
+      expect(message).toContain(plane.url);
+      expect(suggestion).toContain('svc login');
+      expect([plane.seen, readdirSync(cwd)]).toEqual([[], ['workflows']]);
+    },
+  );
+
+  it('an address that is none is named', async () => {
+    const env = { ...makeHome(), SVC_CONTROL_PLANE_URL: 'plane' };
+    expect(readError(await runCli(['whoami', '--json'], { env })).message).toContain(
+      'SVC_CONTROL_PLANE_URL is "plane"',
+    );
+    const result = await runCli(['login', '--endpoint', 'ftp://x', '--json'], { env });
+    expect(readError(result).message).toBe('--endpoint does not take "ftp://x".');
+  });
+});
+
+describe('svc login', () => {
+  it('shows the code, waits for the approval, and keeps the session for its owner alone', async () => {
+    const plane = await startPlane();
+    plane.answers.push('authorization_pending', 'broken', 'authorization_pending');
+    const env = makeHome(plane);
+    const result = await runCli(['login'], { env });
+    expect(result).toMatchObject({ exitCode: 0, stdout: `Signed in to ${plane.url} as ada@example.com\n` });
+    expect(result.stderr).toContain(`Open ${plane.url}/device and enter the code ${CODE}\n`);
+    expect(statSync(fileOf(env)).mode & 0o777).toBe(0o600);
+    expect(statSync(dirname(fileOf(env))).mode & 0o777).toBe(0o700);
+    expect(readdirSync(dirname(fileOf(env)))).toEqual(['credentials.json']);
+    expect(readFileOf(env)).toMatchObject({
+      current: plane.url,
+      endpoints: { [plane.url]: { accessToken: expect.any(String), refreshToken: expect.any(String) } },
+    });
+    expect(result.stdout + result.stderr).not.toContain(Object.values(readFileOf(env).endpoints)[0]);
+  });
+
+  it('--json has the code as one line on stderr and one document on stdout', async () => {
+    const plane = await startPlane();
+    const result = await runCli(['login', '--json'], { env: makeHome(plane) });
+    expect(JSON.parse(result.stderr)).toEqual({
+      type: 'device_code',
+      userCode: CODE,
+      verificationUri: `${plane.url}/device`,
+      verificationUriComplete: `${plane.url}/device?user_code=${CODE}`,
+      expiresInSeconds: 900,
+    });
+    expect(readDocument(result)).toEqual({ schema_version: 1, ...IDENTITY, endpoint: plane.url });
+  });
+
+  it.each([
+    ['access_denied', 'login_denied'],
+    ['expired_token', 'login_expired'],
+  ])('%s is %s, exit 2, and nothing is kept', async (said, code) => {
+    const plane = await startPlane();
+    plane.answers.push('authorization_pending', said);
+    const env = makeHome(plane);
+    const result = await runCli(['login', '--json'], { env });
+    expect([result.exitCode, JSON.parse(result.stdout).error.code]).toEqual([2, code]);
+    expect(existsSync(fileOf(env))).toBe(false);
+  });
+
+  it('waits five seconds longer after each slow_down, and twice as long after no answer', async () => {
+    const plane = await startPlane();
+    Object.assign(plane, { interval: 5 });
+    plane.answers.push('authorization_pending', 'slow_down', 'slow_down', 'broken');
+    const waits: number[] = [];
+    const reach = { env: {}, signal: new AbortController().signal, trace: () => {} };
+    await runDeviceFlow(plane.url, reach, { show: () => {}, wait: async (ms) => void waits.push(ms) });
+    expect(waits).toEqual([5000, 5000, 10_000, 15_000, 30_000]);
+  });
+
+  it('ends at once with Ctrl-C, exit 130', async () => {
+    const plane = await startPlane();
+    Object.assign(plane, { interval: 600 });
+    const controller = new AbortController();
+    const running = runCli(['login'], { env: makeHome(plane), signal: controller.signal });
+    await vi.waitFor(() => expect(plane.seen).toEqual(['POST /oauth/device_authorization']), 10_000);
+    controller.abort();
+    expect((await running).exitCode).toBe(130);
+  });
+
+  it('opens a browser where a person sits at one, and nowhere else', async () => {
+    const plane = await startPlane();
+    const folder = makeFolder();
+    const opened = join(folder, 'opened');
+    writeFileSync(join(folder, 'browser'), `#!/bin/sh\necho "$1" >> "${opened}"\n`);
+    chmodSync(join(folder, 'browser'), 0o755);
+    const env = { ...makeHome(plane), BROWSER: join(folder, 'browser'), PATH: process.env.PATH ?? '' };
+    const seat = { tty: true, stdin: [] };
+    for (const [name, argv] of [
+      ['CI', ['login']],
+      ['SSH_CLIENT', ['login']],
+      ['SSH_TTY', ['login']],
+      ['X', ['login', '--no-browser']],
+      ['X', ['login', '--json']],
+    ] as const)
+      expect((await runCli([...argv], { env: { ...env, [name]: '1' }, ...seat })).exitCode).toBe(0);
+    expect((await runCli(['login'], { env })).exitCode).toBe(0);
+    expect((await runCli(['login'], { env, ...seat })).exitCode).toBe(0);
+    await vi.waitFor(() => expect(existsSync(opened)).toBe(true), 10_000);
+    expect(readFileSync(opened, 'utf8')).toBe(`${plane.url}/device?user_code=${CODE}\n`);
+  });
+
+  it('with --endpoint configures the control plane for what comes after', async () => {
+    const plane = await startPlane();
+    const env = makeHome();
+    expect((await runCli(['login', '--endpoint', `${plane.url}/`], { env })).exitCode).toBe(0);
+    expect(readDocument(await runCli(['whoami', '--json'], { env }))).toMatchObject({ endpoint: plane.url });
+  });
+
+  it('says when nothing answers: exit 1', async () => {
+    const env = { ...makeHome(), SVC_CONTROL_PLANE_URL: await closedAddress() };
+    const result = await runCli(['login', '--json'], { env });
+    expect([result.exitCode, readError(result).code]).toEqual([1, 'control_plane_unavailable']);
+  });
+
+  it('to a program that is no control plane says so', async () => {
+    const box = await startBox({ 'POST /oauth/device_authorization': failure(404, 'not_found', 'No such route.') });
+    const result = await runCli(['login', '--json'], { env: { ...makeHome(), SVC_CONTROL_PLANE_URL: box.url } });
+    expect(readError(result)).toMatchObject({ code: 'not_found', message: 'No such route.' });
+  });
+});
+
+describe('a session', () => {
+  it('is shown by whoami', async () => {
+    const { plane, env } = await signIn();
+    expect(readDocument(await runCli(['whoami', '--json'], { env }))).toEqual({
+      schema_version: 1,
+      ...IDENTITY,
+      endpoint: plane.url,
+    });
+    const { stdout } = await runCli(['whoami'], { env });
+    expect(stdout).toBe(
+      `User          ada@example.com\nUser id       user-1\nOrganization  acme\nEndpoint      ${plane.url}\n`,
+    );
+  });
+
+  it('is refreshed before it is too old, once for commands that run at the same time', async () => {
+    const { plane, env } = await signIn();
+    plane.lifetime = 1;
+    expect((await runCli(['login', '--json'], { env })).exitCode).toBe(0);
+    plane.lifetime = 300;
+    plane.seen.length = 0;
+    const results = await Promise.all(Array.from({ length: 5 }, () => runCli(['whoami', '--json'], { env })));
+    expect(results.map(({ exitCode }) => exitCode)).toEqual([0, 0, 0, 0, 0]);
+    expect(plane.seen.filter((line) => line === 'POST /oauth/token')).toHaveLength(1);
+  });
+
+  it('whose token is refused early is refreshed and asked again', async () => {
+    const { plane, env } = await signIn();
+    plane.forgetAccess();
+    expect((await runCli(['whoami'], { env })).exitCode).toBe(0);
+    expect(plane.seen).toEqual(['GET /api/v1/me', 'POST /oauth/token', 'GET /api/v1/me']);
+  });
+
+  it('that was ended is session_expired, exit 2, and is forgotten', async () => {
+    const { plane, env } = await signIn();
+    plane.revokeAll();
+    const result = await runCli(['whoami', '--json'], { env });
+    expect([result.exitCode, readError(result).code]).toEqual([2, 'session_expired']);
+    expect(readFileOf(env).endpoints).toEqual({});
+    expect(readError(await runCli(['whoami', '--json'], { env })).code).toBe('not_signed_in');
+  });
+
+  it('is kept while the control plane is away', async () => {
+    const { plane, env } = await signIn();
+    plane.forgetAccess();
+    plane.isDown = true;
+    expect((await runCli(['whoami'], { env })).exitCode).toBe(1);
+    plane.isDown = false;
+    expect((await runCli(['whoami'], { env })).exitCode).toBe(0);
+  });
+
+  it('is ended by logout, there and here', async () => {
+    const { plane, env } = await signIn();
+    const result = await runCli(['logout', '--json'], { env });
+    expect(readDocument(result)).toEqual({ schema_version: 1, endpoint: plane.url, signedOut: true });
+    expect(plane.seen).toEqual(['POST /oauth/revoke']);
+    expect(readFileSync(fileOf(env), 'utf8')).toBe('{\n  "endpoints": {}\n}\n');
+    expect((await runCli(['whoami'], { env })).exitCode).toBe(2);
+  });
+
+  it('lies below XDG_CONFIG_HOME where that is set', async () => {
+    const plane = await startPlane();
+    const config = makeFolder();
+    const env = { ...makeHome(plane), XDG_CONFIG_HOME: config };
+    expect((await runCli(['login'], { env })).exitCode).toBe(0);
+    expect(readdirSync(join(config, 'svc'))).toEqual(['credentials.json']);
+  });
+
+  it.each([
+    ['{', 'it is not JSON'],
+    ['[]', 'it does not hold what `svc login` writes'],
+    ['{"endpoints":{"https://x":{}}}', 'it does not hold what `svc login` writes'],
+  ])('file that holds %s is one clear error, exit 2', async (text, reason) => {
+    const { env } = await signIn();
+    writeFileSync(fileOf(env), text);
+    const result = await runCli(['whoami', '--json'], { env });
+    expect(result.exitCode).toBe(2);
+    expect(readError(result)).toMatchObject({
+      code: 'credentials_invalid',
+      message: `"${fileOf(env)}", which keeps your sessions, cannot be used: ${reason}.`,
+    });
+    expect(readFileSync(fileOf(env), 'utf8')).toBe(text);
+  });
+});
+
+describe('--agent', () => {
+  it('reaches the box of the agent with an identity token', async () => {
+    const { plane, env } = await signIn();
+    const box = await startBox({ 'GET /api/workflows': { body: { items: [] } } });
+    plane.agents.push({ id: SOME_ID, name: 'shop', deployment: { url: `${box.url}/` } });
+    const result = await runCli(['workflows', 'list', '--agent', SOME_ID, '--json'], { env });
+    expect(readDocument(result)).toEqual({ schema_version: 1, items: [] });
+    expect(box.seen[0]?.line).toBe('GET /api/workflows');
+    expect(plane.seen.at(-1)).toBe(`POST /api/v1/installations/${SOME_ID}/token`);
+  });
+
+  it('that has no box is no_deployment, one nobody knows not_linked: exit 3', async () => {
+    const { plane, env } = await signIn();
+    plane.agents.push({ id: SOME_ID, name: 'shop', deployment: null });
+    const known = await runCli(['runs', 'list', '--agent', SOME_ID, '--json'], { env });
+    expect([known.exitCode, readError(known).code]).toEqual([3, 'no_deployment']);
+    expect(readError(known).suggestion).toContain('svc link');
+    const unknown = await runCli(['runs', 'list', '--agent', 'other', '--json'], { env });
+    expect([unknown.exitCode, readError(unknown).code]).toEqual([3, 'not_linked']);
+  });
+});
+
+describe('svc link', () => {
+  const ARGS = ['--url', 'https://box.example.com/', '--image-tag', 'shop:12'];
+
+  it('registers a box; its secret comes from the environment, a pipe or a person', async () => {
+    const { plane, env } = await signIn();
+    const agent = { id: SOME_ID, name: 'shop', deployment: null };
+    plane.agents.push(agent);
+    const ways = [{ env: { ...env, HMAC_SECRET: 's1' } }, { env, stdin: 's1\n' }, { env, stdin: ['s1'], tty: true }];
+    for (const way of ways) {
+      Object.assign(agent, { deployment: null });
+      const result = await runCli(['link', SOME_ID, ...ARGS, '--no-color'], way);
+      expect(result).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('Linked https://box.example.com') });
+      expect(agent.deployment).toEqual({ url: 'https://box.example.com', imageTag: 'shop:12', hmacSecret: 's1' });
+    }
+  });
+
+  it.each<[string[], number, string, RegExp]>([
+    [[SOME_ID, '--image-tag', 'a'], 1, 'generic', /needs --url/],
+    [[SOME_ID, '--url', 'https://x'], 1, 'generic', /needs --image-tag/],
+    [[SOME_ID, '--url', 'x', '--image-tag', 'a'], 1, 'generic', /--url does not take "x"/],
+    [[SOME_ID, ...ARGS], 1, 'generic', /HMAC_SECRET of the box is missing/],
+    [ARGS, 3, 'not_linked', /No agent is named/],
+  ])('%j: exit %i, %s', async (args, exitCode, code, message) => {
+    const { env } = await signIn();
+    const result = await runCli(['link', ...args, '--json'], { env, cwd: makeFolder() });
+    expect([result.exitCode, readError(result).code]).toEqual([exitCode, code]);
+    expect(readError(result).message).toMatch(message);
+  });
+
+  it('to an agent nobody knows is not_found, exit 4', async () => {
+    const { env } = await signIn();
+    const result = await runCli(['link', SOME_ID, ...ARGS, '--json'], { env: { ...env, HMAC_SECRET: 's' } });
+    expect([result.exitCode, readError(result).code]).toEqual([4, 'not_found']);
+  });
+});
+
+describe('svc init', () => {
+  it('makes the workspace an agent of the organization', async () => {
+    const { plane, env } = await signIn();
+    const cwd = makeFolder();
+    const result = await runCli(['init', 'shop', '--no-install', '--json'], { env, cwd });
+    const [agent] = plane.agents;
+    expect(readDocument(result)).toMatchObject({ installationId: agent?.id });
+    expect(JSON.parse(readFileSync(join(cwd, 'shop/.svc/project.json'), 'utf8'))).toEqual({
+      endpoint: plane.url,
+      installationId: agent?.id,
+      name: 'shop',
+    });
+  });
+
+  it('that cannot reach the control plane leaves a whole workspace and says how to go on', async () => {
+    const { plane, env } = await signIn();
+    const cwd = makeFolder();
+    plane.isDown = true;
+    const result = await runCli(['init', 'shop', '--no-install', '--json'], { env, cwd });
+    expect(result.exitCode).toBe(1);
+    expect(readError(result).message).toMatch(/^The workspace is complete in .*shop", but is not linked: /);
+    expect(existsSync(join(cwd, 'shop/svc.json'))).toBe(true);
+  });
+});
+
+describe('svc dev in a workspace that is not linked', () => {
+  it.each([
+    [['--json'], {}, { tty: true, stdin: [] }],
+    [['--yes'], {}, { tty: true, stdin: [] }],
+    [[], { CI: '1' }, { tty: true, stdin: [] }],
+    [[], {}, {}],
+  ])('is not_linked, exit 3, where nobody can be asked: %j %j', async (flags, more, terminal) => {
+    const { env } = await signIn();
+    const cwd = await makeProject();
+    const result = await runCli(['dev', ...flags], { env: { ...env, ...more }, cwd, ...terminal });
+    expect(result.exitCode).toBe(3);
+    expect(result.stdout + result.stderr).toMatch(/is not linked to an agent at .*Run `svc dev` there in a terminal/s);
+    expect(readdirSync(cwd)).toEqual(['workflows']);
+  });
+
+  /** A workspace that links, and then ends because its svc.json is broken: a box is not what is tested. */
+  async function makeBroken(): Promise<string> {
+    const cwd = await makeProject();
+    writeFileSync(join(cwd, 'svc.json'), '{');
+    return cwd;
+  }
+
+  const readLinkOf = (cwd: string) => JSON.parse(readFileSync(join(cwd, '.svc/project.json'), 'utf8')) as object;
+
+  it('asks a person: an agent of the organization, or a new one named after the folder', async () => {
+    const { plane, env } = await signIn();
+    plane.agents.push({ id: SOME_ID, name: 'shop', deployment: null });
+    const chosen = await makeBroken();
+    const result = await runCli(['dev'], { env, cwd: chosen, tty: true, stdin: ['7', '1'] });
+    expect(result.stderr).toContain('  1  shop\n');
+    expect(result.stderr).toContain('There is no "7" in the list.');
+    expect(readLinkOf(chosen)).toEqual({ endpoint: plane.url, installationId: SOME_ID, name: 'shop' });
+    const made = await makeBroken();
+    await runCli(['dev'], { env, cwd: made, tty: true, stdin: [''] });
+    expect(readLinkOf(made)).toEqual({
+      endpoint: plane.url,
+      installationId: plane.agents[1]?.id,
+      name: basename(made),
+    });
+  });
+
+  it('left by the person is exit 130, and answered wrongly too often not_linked', async () => {
+    const { env } = await signIn();
+    const options = { env, cwd: await makeBroken(), tty: true };
+    expect((await runCli(['dev'], { ...options, stdin: [] })).exitCode).toBe(130);
+    expect((await runCli(['dev'], { ...options, stdin: ['a', 'b', 'c'] })).exitCode).toBe(3);
+  });
+
+  it('runs without the control plane while that is away', async () => {
+    const { plane, env } = await signIn();
+    plane.isDown = true;
+    plane.forgetAccess();
+    const result = await runCli(['dev'], { env, cwd: await makeBroken(), tty: true, stdin: [] });
+    expect(result.stderr).toMatch(/it answered 503\. The box runs without it\.\n.*svc\.json/s);
+  });
+
+  it('whose agent is gone is agent_not_found, exit 4', async () => {
+    const { plane, env } = await signIn();
+    const cwd = await makeProject();
+    mkdirSync(join(cwd, '.svc'));
+    writeFileSync(
+      join(cwd, '.svc/project.json'),
+      JSON.stringify({ endpoint: plane.url, installationId: SOME_ID, name: 'shop' }),
+    );
+    const result = await runCli(['dev', '--json'], { env, cwd });
+    expect([result.exitCode, readError(result).code]).toEqual([4, 'agent_not_found']);
+  });
+});

@@ -1,0 +1,67 @@
+import { execFile } from 'node:child_process';
+import { existsSync, readdirSync } from 'node:fs';
+import { join, posix } from 'node:path';
+import { promisify } from 'node:util';
+import { describe, expect, it } from 'vitest';
+import { docsPath } from '../src/docs-path.ts';
+import { readText, REPOSITORY } from './_docs.ts';
+
+const BUILT = ['cli', 'create'].every((name) => existsSync(join(REPOSITORY, 'packages', name, 'dist/main.mjs')));
+
+/** What npm would publish, by path. */
+async function listPacked(name: string): Promise<string[]> {
+  const cwd = join(REPOSITORY, 'packages', name);
+  const { stdout } = await promisify(execFile)('npm', ['pack', '--dry-run', '--json', '--loglevel=silent'], { cwd });
+  const [packed] = JSON.parse(stdout) as { files: { path: string }[] }[];
+  return (packed?.files ?? []).map(({ path }) => path);
+}
+
+function listFiles(folder: string): string[] {
+  const entries = readdirSync(join(REPOSITORY, folder), { recursive: true, withFileTypes: true });
+  return entries
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name).slice(join(REPOSITORY, folder).length + 1));
+}
+
+/** The relative links of a page, without what they point at inside of the other. */
+function listLinks(text: string): string[] {
+  const prose = text.replace(/^```[^]*?^```$/gm, '');
+  return Array.from(prose.matchAll(/\]\(([^):#]+)(?:#[^)]*)?\)/g), ([, target = '']) => target);
+}
+
+describe.skipIf(!BUILT)('the published package', () => {
+  it('of the command line carries the docs of its version, where AGENTS.md and README.md look for them', async () => {
+    const packed = await listPacked('cli');
+    for (const part of ['guide', 'design', 'reference'])
+      expect(packed).toEqual(
+        expect.arrayContaining(listFiles(`docs/${part}`).map((path) => `dist/docs/${part}/${path}`)),
+      );
+    const named = ['AGENTS.md', 'README.md'].flatMap((page) =>
+      Array.from(
+        readText(`templates/empty/${page}`).matchAll(/node_modules\/@svc\/cli\/([\w/-]+)/g),
+        ([, path = '']) => path,
+      ),
+    );
+    expect(named).toHaveLength(3);
+    for (const folder of named) expect(packed.some((path) => path.startsWith(folder))).toBe(true);
+  });
+
+  it('of the command line has every page its pages link to and its messages name', async () => {
+    const packed = new Set(await listPacked('cli'));
+    const pages = [...packed].filter((path) => /^dist\/docs\/.*\.md$/.test(path));
+    expect(pages.length).toBeGreaterThan(20);
+    const broken = pages.flatMap((page) =>
+      listLinks(readText(`packages/cli/${page}`))
+        .filter((target) => !packed.has(posix.join(posix.dirname(page), target)))
+        .map((target) => `${page}: ${target}`),
+    );
+    expect(broken).toEqual([]);
+    expect(packed).toContain(docsPath('guide/deploy.md').replace('node_modules/@svc/cli/', ''));
+  });
+
+  it.each(['cli', 'create'])('%s carries every template, and no test and no source', async (name) => {
+    const packed = await listPacked(name);
+    expect(packed).toEqual(expect.arrayContaining(listFiles('templates').map((path) => `dist/templates/${path}`)));
+    expect(packed.filter((path) => path.startsWith('src/') || path.includes('.test.'))).toEqual([]);
+  });
+});
