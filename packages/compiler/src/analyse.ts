@@ -3,10 +3,14 @@ import { literalText, patternNames, positionOf, unwrap } from './ast.ts';
 import type { Node, Position } from './ast.ts';
 import { checkCaptures } from './check/captures.ts';
 import { checkDirectives } from './check/directives.ts';
+import { findFreeNames, mayHoldFreeNames } from './free-names.ts';
+import type { FreeName } from './free-names.ts';
 import type { Finding } from './finding.ts';
 import { findFunctions, isWorkflow, stepName } from './functions.ts';
 import type { FoundFunctions, MarkedFunction } from './functions.ts';
 import type { Parse } from './parse.ts';
+import { resolveNames } from './scope.ts';
+import type { Names } from './scope.ts';
 import { findUnits } from './units.ts';
 import type { Exported, ReplayFacts } from './replay-facts.ts';
 
@@ -26,6 +30,8 @@ export interface FileFacts {
   agentName?: { value: string } & Position;
   /** What its functions do that a replay minds. Left out: nothing. */
   replay?: ReplayFacts;
+  /** Of a file with a workflow: names it does not explain. Left out: none. */
+  freeNames?: FreeName[];
   findings: Finding[];
 }
 
@@ -47,9 +53,11 @@ export function analyseFile(code: string, file: string, parse: Parse): FileFacts
     return { ...analyseImports(code), depth: 'full', findings: [toFinding(error)] };
   }
   const found = findFunctions(program);
+  const names = once(() => resolveNames(program));
   const exported = readExports(program);
   const agentName = findAgentName(program, exported);
-  const replay = findUnits({ code, program, marked: found.marked, exported });
+  const replay = findUnits({ code, program, marked: found.marked, exported, names });
+  const freeNames = found.marked.some(isWorkflow) && mayHoldFreeNames(found) ? findFreeNames(names()) : [];
   return {
     depth: 'full',
     imports: [...new Set([...readImports(program), ...found.dynamicImports])],
@@ -59,7 +67,8 @@ export function analyseFile(code: string, file: string, parse: Parse): FileFacts
     steps: found.marked.flatMap(toStep),
     ...(agentName && { agentName }),
     ...(replay && { replay }),
-    findings: findAll(program, found),
+    ...(freeNames.length > 0 && { freeNames }),
+    findings: findAll(found, names),
   };
 }
 
@@ -101,10 +110,15 @@ const NO_FACTS: FileFacts = {
 
 const RELATIVE_IMPORT = /\b(?:from|import)\s*\(?\s*(['"])(\.{1,2}\/[^'"\n]+)\1/g;
 
-function findAll(program: t.Program, found: FoundFunctions): Finding[] {
+function findAll(found: FoundFunctions, names: () => Names): Finding[] {
   if (found.marked.length === 0 && found.strings.length === 0) return [];
-  const findings = [...checkDirectives(found), ...checkCaptures(program, found.marked)];
+  const findings = [...checkDirectives(found), ...checkCaptures(found.marked, names)];
   return findings.sort((a, b) => a.line - b.line || a.column - b.column);
+}
+
+function once<Value>(make: () => Value): () => Value {
+  let made: { value: Value } | undefined;
+  return () => (made ??= { value: make() }).value;
 }
 
 function toFinding(error: unknown): Finding {

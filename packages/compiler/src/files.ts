@@ -9,8 +9,14 @@ export function findText(path: string): string | undefined {
 
 /** The stats of a regular file, or undefined when there is none. */
 export function findFile(path: string): Stats | undefined {
-  const stats = statSync(path, { throwIfNoEntry: false });
+  // Below a file there is none either, and that throws: "data.json/index.ts".
+  const stats = orMissing(() => statSync(path, { throwIfNoEntry: false }));
   return stats?.isFile() ? stats : undefined;
+}
+
+/** True for a folder, also behind a link. */
+export function isFolder(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
 }
 
 /** The entries of a folder, sorted by name and without dot files; none when there is no such folder. */

@@ -30,11 +30,18 @@ export interface FoundFunctions {
   strings: DirectiveString[];
   /** Relative specifiers of `import('./x')`. */
   dynamicImports: string[];
+  /** Names of variables, whatever their scope: enough to see that a file is worth a closer look. */
+  names: { used: Set<string>; declared: Set<string> };
 }
 
 /** Finds every directive of a file. The scan and the transform both stand on it, so they agree on every id. */
 export function findFunctions(program: t.Program): FoundFunctions {
-  const found: FoundFunctions = { marked: [], strings: [], dynamicImports: [] };
+  const found: FoundFunctions = {
+    marked: [],
+    strings: [],
+    dynamicImports: [],
+    names: { used: new Set(), declared: new Set() },
+  };
   for (const directive of program.directives) addString(found, directive.value.value, 'module', directive);
   const state: Walk = { found, slots: [], names: [], enclosing: [] };
   forEachChild(program, (child, key, index) => enter(state, { parent: program, key, index, node: child }));
@@ -67,11 +74,13 @@ interface Walk {
 
 function enter(state: Walk, slot: Slot): void {
   const { node } = slot;
+  if (node.type === 'Identifier') return readName(state, slot, node);
   const named = state.names.length;
   if (node.type === 'ExpressionStatement') readStatement(state, node);
   if (node.type === 'CallExpression') readDynamicImport(state, node);
   const name = nameGivenBy(node);
   if (name !== undefined) for (const text of name.split('.')) state.names.push({ text, taken: false });
+  declarePattern(state, node);
   state.slots.push(slot);
   if (isFunction(node)) enterFunction(state, node);
   else {
@@ -80,6 +89,26 @@ function enter(state: Walk, slot: Slot): void {
   }
   state.slots.pop();
   state.names.length = named;
+}
+
+/** Keys under which an identifier is no use of a variable, unless the key is computed. */
+const LABELS = new Set(['property', 'key', 'imported', 'exported', 'label', 'meta']);
+
+function readName({ found }: Walk, { parent, key }: Slot, { name }: t.Identifier): void {
+  if (key === 'id' || key === 'local') found.names.declared.add(name);
+  else if (!LABELS.has(key) || ('computed' in parent && parent.computed)) found.names.used.add(name);
+}
+
+function declarePattern({ found }: Walk, node: Node): void {
+  const patterns =
+    node.type === 'VariableDeclarator'
+      ? [node.id]
+      : node.type === 'CatchClause'
+        ? [node.param]
+        : isFunction(node)
+          ? node.params
+          : [];
+  for (const pattern of patterns) for (const { name } of patternNames(pattern)) found.names.declared.add(name);
 }
 
 function enterChildren(state: Walk, node: Node): void {

@@ -2,8 +2,17 @@
 export { buildWorkspace } from './build/build.ts';
 export type { BuildOptions, BuildResult } from './build/build.ts';
 export { createHasher } from './build/closure.ts';
+export { MIGRATIONS_FOLDER, readMigrations } from './build/migrations.ts';
 export { checkWorkspace } from './check/check.ts';
 export type { CheckOptions } from './check/check.ts';
+export { COMPOSE_MARK, emitCompose } from './deploy/compose.ts';
+export { emitDockerfile } from './deploy/dockerfile.ts';
+export { emitEnv, emitEnvExample, listOpenVariables, readEnvText } from './deploy/env.ts';
+export { isImageReference, toCommonName } from './deploy/images.ts';
+export { AGENT_PORT, CONTROL_PLANE_PORT, DEPLOY_TARGETS, planDeploy } from './deploy/plan.ts';
+export type { DeployPlan, DeployTarget, PlanOptions } from './deploy/plan.ts';
+export { ARCHIVES, emitReadme } from './deploy/readme.ts';
+export type { DeployVariable } from './deploy/variables.ts';
 export { transformDirectives } from './directives.ts';
 export type { TransformOptions, TransformResult } from './directives.ts';
 export type { RuntimeHost } from './host-modules.ts';

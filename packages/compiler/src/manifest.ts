@@ -1,6 +1,6 @@
 import type { AgentEntry, Manifest, Problem, StepEntry, WorkflowEntry } from '@svc/runtime/host';
 import { parseSkill } from './agent-texts.ts';
-import type { Scan, ScannedAgent, ScannedEntry, ScannedWorkflow } from './scan.ts';
+import type { Scan, ScannedAgent, ScannedFile, ScannedWorkflow } from './scan.ts';
 
 /**
  * The bridge to the runtime. An entry carries its own first problem, else the first one of a module it imports:
@@ -9,10 +9,12 @@ import type { Scan, ScannedAgent, ScannedEntry, ScannedWorkflow } from './scan.t
 export function createManifest(scan: Scan, problems: readonly Problem[] = []): Manifest {
   const firstOf = new Map<string, Problem>();
   for (const problem of problems) if (!firstOf.has(problem.file)) firstOf.set(problem.file, problem);
+  const { configSchema } = scan;
   return {
     version: 1,
     agents: scan.agents.map((entry) => toAgent(entry, firstOf)),
     workflows: scan.workflows.map((entry) => toWorkflow(entry, scan, firstOf)),
+    ...(configSchema ? { configSchema: { file: configSchema.file, ...problemOf(configSchema, firstOf) } } : {}),
   };
 }
 
@@ -47,10 +49,7 @@ function listSteps(file: string, scan: Scan): StepEntry[] {
   return steps.map(({ name, line }) => ({ id: stepId(file, name), name, line }));
 }
 
-function problemOf(
-  { file, modules }: Pick<ScannedEntry, 'file' | 'modules'>,
-  firstOf: Map<string, Problem>,
-): { problem?: Problem } {
+function problemOf({ file, modules }: ScannedFile, firstOf: Map<string, Problem>): { problem?: Problem } {
   const owner = [file, ...modules].find((module) => firstOf.has(module));
   const problem = owner === undefined ? undefined : firstOf.get(owner);
   return problem ? { problem } : {};

@@ -1,9 +1,11 @@
+import type { types as t } from '@babel/core';
 import { join } from 'node:path';
 import { forEachChild, positionOf } from './ast.ts';
 import type { Node, Position } from './ast.ts';
 import { findText } from './files.ts';
 import { packageNameOf } from './host-modules.ts';
 import { createOrigins } from './origins.ts';
+import { resolveNames } from './scope.ts';
 import { loadParser } from './parse.ts';
 import { scanWorkspace } from './scan.ts';
 
@@ -45,10 +47,10 @@ const CAPABILITIES: Record<string, string> = {
 
 const MENTIONS = /\bsvc\b[^]*\b(?:database|storage|ai|rag|prompts|config|secrets)\b/;
 
-function findUses(file: string, parse: () => Parameters<typeof createOrigins>[0]): Need[] {
+function findUses(file: string, parse: () => t.Program): Need[] {
   const program = parseOrNothing(parse);
   if (!program) return [];
-  const origins = createOrigins(program);
+  const origins = createOrigins(resolveNames(program));
   const found = new Map<string, Need>();
   const visit = (node: Node): void => {
     const use = node.type === 'MemberExpression' || node.type === 'Identifier' ? origins.of(node) : undefined;

@@ -3,8 +3,7 @@ import { isFunction, keyName, literalText, unwrap } from './ast.ts';
 import type { Node } from './ast.ts';
 import { isClientPackage } from './replay-table.ts';
 import type { Target } from './replay-table.ts';
-import { resolveNames } from './scope.ts';
-import type { Binding, Reference } from './scope.ts';
+import type { Binding, Names, Reference } from './scope.ts';
 
 export interface Origins {
   /** What an expression stands for, through constants, patterns and imports. Undefined: that cannot be told. */
@@ -16,8 +15,7 @@ export interface Origins {
 }
 
 /** Follows names of one file back to where they come from. */
-export function createOrigins(program: t.Program): Origins {
-  const { references, scope } = resolveNames(program);
+export function createOrigins({ references, scope }: Names): Origins {
   const uses = new Map<Node, Reference>(references.map((one) => [one.node, one]));
   const written = new Set(references.filter(({ isWrite }) => isWrite).map(({ binding }) => binding));
 

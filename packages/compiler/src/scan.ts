@@ -5,26 +5,34 @@ import type { FileFacts } from './analyse.ts';
 import { createFactsCache } from './facts-cache.ts';
 import type { FactsCache } from './facts-cache.ts';
 import { findFile, listFolder } from './files.ts';
+import { listAgentPlaces } from './agent-places.ts';
+import type { Agentless } from './agent-places.ts';
 import { listReached } from './reach.ts';
 
 /** What a scan of the workspace found, as plain data. Every path is relative to the root, with forward slashes. */
 export interface Scan {
   agents: ScannedAgent[];
   workflows: ScannedWorkflow[];
+  /** What stands under `deep-agents/` where no agent is found. */
+  agentless: Agentless[];
   /** Other modules under `workflows/`: no one loads them by name, but a directive may have been left there. */
   strays: string[];
   /** What every file named here says. */
   files: Record<string, FileFacts>;
   /** The file every relative import of them means: by importer, then by specifier. */
   links: Record<string, Record<string, string>>;
-  hasConfigSchema: boolean;
+  /** Absent: the workspace has no dynamic configuration. */
+  configSchema?: ScannedFile;
 }
 
-export interface ScannedEntry {
-  name: string;
+export interface ScannedFile {
   file: string;
   /** The modules it imports by relative path, directly or through others, in import order, itself left out. */
   modules: string[];
+}
+
+export interface ScannedEntry extends ScannedFile {
+  name: string;
 }
 
 export interface ScannedAgent extends ScannedEntry {
@@ -63,6 +71,7 @@ export function scanWorkspace(options: ScannerOptions): Promise<Scan> {
 const MODULE = /\.[mc]?[jt]sx?$/;
 const NOT_RUN = /\.d\.[mc]?ts$|\.(?:test|spec)\.[mc]?[jt]sx?$/;
 const WORKFLOW = '.workflow.ts';
+const CONFIG_SCHEMA = 'config.schema.ts';
 
 /** How a specifier may be written and what it may mean on disk: `./a.js` is `a.ts` in a TypeScript project. */
 const ENDINGS = ['.ts', '.tsx', '.mts', '.js', '.mjs', '/index.ts', '/index.tsx', '/index.js'];
@@ -79,7 +88,8 @@ interface Walk {
 function scanOnce(root: string, cache: FactsCache): Scan {
   const walk: Walk = { root, cache, files: {}, links: {}, resolved: new Map() };
   const agents: ScannedAgent[] = [];
-  for (const { name, file } of listAgents(root)) {
+  const places = listAgentPlaces(root);
+  for (const { name, file } of places.entries) {
     if (!readInto(walk, file, 'full')) continue;
     agents.push({ name, file, modules: listModules(walk, file), texts: readAgentTexts(root, posix.dirname(file)) });
   }
@@ -94,15 +104,21 @@ function scanOnce(root: string, cache: FactsCache): Scan {
     workflows.push({ name, file, modules, hasInputSchema, hasOutputSchema });
   }
   for (const file of strays) readInto(walk, file, 'imports');
+  const configSchema = readInto(walk, CONFIG_SCHEMA, 'full') && {
+    file: CONFIG_SCHEMA,
+    modules: listModules(walk, CONFIG_SCHEMA),
+  };
   cache.save();
-  const hasConfigSchema = findFile(join(root, 'config.schema.ts')) !== undefined;
-  return { agents, workflows, strays, files: walk.files, links: walk.links, hasConfigSchema };
-}
-
-function listAgents(root: string): { name: string; file: string }[] {
-  return listFolder(join(root, 'deep-agents'))
-    .filter((entry) => entry.isDirectory() || entry.isSymbolicLink())
-    .map(({ name }) => ({ name, file: `deep-agents/${name}/index.ts` }));
+  const { files, links } = walk;
+  return {
+    agents,
+    workflows,
+    agentless: places.agentless,
+    strays,
+    files,
+    links,
+    ...(configSchema && { configSchema }),
+  };
 }
 
 function listWorkflows(root: string): { entries: { name: string; file: string }[]; strays: string[] } {

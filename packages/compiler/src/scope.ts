@@ -26,15 +26,18 @@ export interface Reference {
   /** Undefined: a global. */
   binding: Binding | undefined;
   isWrite: boolean;
+  /** Where it stands. */
+  scope: Scope;
 }
 
-/** Every use of a name that can run, with the declaration it means. Types are not uses. */
-export function resolveReferences(program: t.Program): Reference[] {
-  return resolveNames(program).references;
+export interface Names {
+  /** Every use of a name that can run, with the declaration it means. Types are not uses. */
+  references: Reference[];
+  /** What the module itself declares. */
+  scope: Scope;
 }
 
-/** The same, with the names the module itself declares. */
-export function resolveNames(program: t.Program): { references: Reference[]; scope: Scope } {
+export function resolveNames(program: t.Program): Names {
   const references: Reference[] = [];
   const scope = openScope(program, undefined);
   collectVars(program, scope);
@@ -82,6 +85,10 @@ function visit(node: Node, at: Visit): void {
       return visitLoop(node, at);
     case 'CatchClause':
       return visitCatch(node, at);
+    case 'ClassExpression':
+      return visitChildren(node, node.id ? { ...at, scope: scopeOfName(node, node.id, at) } : at, ['id']);
+    case 'TSEnumDeclaration':
+      return visitEnum(node, at);
     case 'VariableDeclarator':
       visitPattern(node.id, at, undefined);
       return node.init ? visit(node.init, at) : undefined;
@@ -105,6 +112,20 @@ function visitBlock(node: Node, statements: readonly Node[], at: Visit): void {
   const scope = openScope(node, at.scope);
   declareStatements(statements, scope);
   visitChildren(node, { ...at, scope });
+}
+
+/** A name only the class itself sees. */
+function scopeOfName(node: Node, { name }: t.Identifier, at: Visit): Scope {
+  const scope = openScope(node, at.scope);
+  declare(scope, name, node);
+  return scope;
+}
+
+/** A member may be made of those before it. */
+function visitEnum(node: t.TSEnumDeclaration, at: Visit): void {
+  const scope = openScope(node, at.scope);
+  for (const { id } of node.members) if (id.type === 'Identifier') declare(scope, id.name, node);
+  visitChildren(node, { ...at, scope }, ['id']);
 }
 
 function visitLoop(node: t.ForInStatement | t.ForOfStatement, at: Visit): void {
@@ -165,7 +186,7 @@ function visitPattern(node: Node, at: Visit, isWrite: true | undefined): void {
 }
 
 function use(node: t.Identifier, at: Visit, isWrite: boolean): void {
-  at.references.push({ name: node.name, node, binding: findBinding(at.scope, node.name), isWrite });
+  at.references.push({ name: node.name, node, binding: findBinding(at.scope, node.name), isWrite, scope: at.scope });
 }
 
 function findBinding(from: Scope, name: string): Binding | undefined {
@@ -209,6 +230,8 @@ function collectVars(node: Node, scope: Scope): void {
 const DECLARATIONS = {
   FunctionDeclaration: true,
   ClassDeclaration: true,
+  TSDeclareFunction: true,
+  TSImportEqualsDeclaration: true,
   TSEnumDeclaration: true,
   TSModuleDeclaration: true,
 } as const;
@@ -220,8 +243,10 @@ const SKIPPED: Partial<Record<Node['type'], (node: Node) => readonly string[]>> 
   ObjectProperty: (node) => ((node as t.ObjectProperty).computed ? [] : ['key']),
   ClassProperty: (node) => ((node as t.ClassProperty).computed ? [] : ['key']),
   ClassPrivateProperty: () => ['key'],
+  ClassAccessorProperty: (node) => ((node as t.ClassAccessorProperty).computed ? [] : ['key']),
+  PrivateName: () => ['id'],
+  ImportAttribute: () => ['key'],
   ClassDeclaration: () => ['id'],
-  ClassExpression: () => ['id'],
   LabeledStatement: () => ['label'],
   BreakStatement: () => ['label'],
   ContinueStatement: () => ['label'],
@@ -230,7 +255,6 @@ const SKIPPED: Partial<Record<Node['type'], (node: Node) => readonly string[]>> 
   ExportSpecifier: () => ['local', 'exported'],
   ExportNamedDeclaration: () => ['specifiers'],
   ExportAllDeclaration: () => ['source'],
-  TSEnumDeclaration: () => ['id'],
   TSEnumMember: () => ['id'],
   TSModuleDeclaration: () => ['id'],
 };

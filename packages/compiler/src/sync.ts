@@ -36,7 +36,7 @@ export async function syncWorkspace({ root, scanner = openScanner(root) }: SyncO
     'agents.d.ts': emitAgentsTypes(manifest),
     'workflows.d.ts': emitWorkflowsTypes(manifest),
     'modules.d.ts': emitModulesTypes(),
-    'config.d.ts': emitConfigTypes(scan),
+    'config.d.ts': emitConfigTypes(manifest),
     'connect.d.ts': emitConnectTypes(),
   };
   const files = Object.entries(texts).map(([name, text]) => ({ file: `.svc/${name}`, text }));

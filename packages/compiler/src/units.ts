@@ -5,6 +5,7 @@ import type { MarkedFunction } from './functions.ts';
 import { createOrigins, under } from './origins.ts';
 import type { Origins } from './origins.ts';
 import { mayCallRefused } from './replay-table.ts';
+import type { Names } from './scope.ts';
 import type { Exported, ReplayFacts, UnitFacts } from './replay-facts.ts';
 import type { Target } from './replay-table.ts';
 import { findStates } from './states.ts';
@@ -17,14 +18,16 @@ export interface UnitsOptions {
   program: t.Program;
   marked: MarkedFunction[];
   exported: Exported[];
+  /** What resolves them, once someone asks. */
+  names(): Names;
 }
 
 /** Undefined: nothing in this file can matter to a replay. */
-export function findUnits({ code, program, marked, exported }: UnitsOptions): ReplayFacts | undefined {
+export function findUnits({ code, program, marked, exported, names }: UnitsOptions): ReplayFacts | undefined {
   const states = findStates(program);
   if (!mayMatter(code, program, states)) return undefined;
   const found = listUnits(program, marked);
-  const origins = createOrigins(program);
+  const origins = createOrigins(names());
   const steps = new Set<Node>(marked.filter((one) => !isWorkflow(one)).map(({ node }) => node));
   const context = {
     origins,

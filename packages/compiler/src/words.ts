@@ -22,6 +22,14 @@ export function mayHoldDirective(code: string): boolean {
   return /['"`]\s*use?[\s_-]*[sw]/i.test(code);
 }
 
+/** A name that is at most two letters away. Short names are near to too much. */
+export function findNear(name: string, names: Iterable<string>): string | undefined {
+  if (name.length <= MAX_TYPOS + 1) return undefined;
+  for (let typos = 1; typos <= MAX_TYPOS; typos++)
+    for (const one of names) if (distance(name, one) === typos) return one;
+  return undefined;
+}
+
 // --- internal ---
 
 const DIRECTIVES: readonly Directive[] = ['use step', 'use workflow'];

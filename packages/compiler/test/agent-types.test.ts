@@ -46,6 +46,13 @@ const AGENTS = {
   `,
 };
 
+const CONFIG = `
+  import { defineDynamicConfig } from '@svc/runtime';
+  import { z } from 'zod';
+
+  export default defineDynamicConfig({ maxRefund: z.number().default(50), day: z.coerce.date().default(new Date(0)) });
+`;
+
 const USE = `
   import { defineDeepAgent, svc } from '@svc/runtime';
   import { z } from 'zod';
@@ -57,19 +64,26 @@ const USE = `
     const none: undefined = plain.output;
     const asked = await svc.agent('support').session().send('x', { schema: z.object({ n: z.number() }) });
     const n: number = asked.output.n;
+    const most: number = await svc.config.get('maxRefund');
+    const day: Date = await svc.config.get('day');
+    // @ts-expect-error
+    await svc.config.get('maxRefnd');
+    // @ts-expect-error
+    const text: string = await svc.config.get('maxRefund');
     // @ts-expect-error
     svc.agent('suport');
     // @ts-expect-error
     typed.output.town;
     // @ts-expect-error
     defineDeepAgent({ name: 'x', subagents: ['nobody'] });
-    void [city, none, n];
+    void [city, none, n, most, day, text];
   }
 `;
 
-it('a wrong name, or a member an answer does not have, is a compile error', async () => {
+it('a wrong name, key or value, or a member an answer does not have, is a compile error', async () => {
   const root = copyFixture('good');
-  for (const [file, text] of Object.entries({ ...AGENTS, 'use.ts': USE })) writeFile(root, file, text);
+  for (const [file, text] of Object.entries({ ...AGENTS, 'config.schema.ts': CONFIG, 'use.ts': USE }))
+    writeFile(root, file, text);
   const paths = { '@svc/runtime': [RUNTIME], zod: ['./node_modules/zod'] };
   const compilerOptions = {
     target: 'ES2023',
@@ -106,6 +120,8 @@ function compile(root: string): string[] {
     });
     return [];
   } catch (error) {
-    return (error as { stdout: string }).stdout.split('\n').filter((line) => /^(?:use|deep-agents|\.svc)/.test(line));
+    return (error as { stdout: string }).stdout
+      .split('\n')
+      .filter((line) => /^(?:use|config|deep-agents|\.svc)/.test(line));
   }
 }

@@ -70,6 +70,19 @@ describe('a build', () => {
     expect([...runtime.marked.values()]).toContain('greet');
   });
 
+  it('holds the schema of the dynamic configuration, and is refused where that does not compile', async () => {
+    const root = createWorkspace({ 'config.schema.ts': `export default { most: {} };\n` });
+    const { manifest, failed } = await build(root);
+    expect(failed).toEqual([]);
+    expect(manifest.configSchema).toEqual({ file: 'config.schema.ts' });
+    const module = await import(
+      pathToFileURL(join(root, 'dist/workspace', manifest.modules['config.schema.ts']?.path ?? '')).href
+    );
+    expect(module.default).toEqual({ most: {} });
+    writeFile(root, 'config.schema.ts', `import './nowhere.ts';\nexport default {};\n`);
+    expect((await build(root)).failed).toMatchObject([{ code: 'module_not_found', file: 'config.schema.ts' }]);
+  });
+
   it('is the same byte by byte, twice and in another folder', async () => {
     installRuntime();
     const root = createWorkspace(FILES);

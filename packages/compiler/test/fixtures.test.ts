@@ -15,6 +15,9 @@ describe('a fixture folder', () => {
       problems: problems.map(({ code, message, file, line, column }) => ({ code, message, file, line, column })),
       agents: manifest.agents.map(({ problem, ...entry }) => ({ ...entry, problem: problem?.code ?? null })),
       workflows: manifest.workflows.map(({ problem, ...entry }) => ({ ...entry, problem: problem?.code ?? null })),
+      ...(manifest.configSchema
+        ? { configSchema: { ...manifest.configSchema, problem: manifest.configSchema.problem?.code ?? null } }
+        : {}),
     };
     const file = join(root, 'expected.json');
     if (isUpdate) writeFileSync(file, `${JSON.stringify(answer, null, 2)}\n`);

@@ -76,7 +76,11 @@ describe('the check of a body', () => {
     ['a method of something unknown', 'x.fetch(); x.readFileSync("/");'],
     ['the answer of a call', 'x().get("/");'],
     ['an element by a computed name', 'tools[x]();', 'const tools = { load: () => fetch("/") };'],
-    ['a class that is only compared with', 'x instanceof Client; is(x, Client);', 'class Client { t = fetch("/"); }'],
+    [
+      'a class that is only compared with',
+      'x instanceof Client; Object.is(x, Client);',
+      'class Client { t = fetch("/"); }',
+    ],
     ['a type', 'const r: typeof fetch = x; return r as unknown as typeof setTimeout;'],
     ['a variable that is assigned elsewhere', 'load();', 'let load = fetch;\nload = async () => new Response();'],
     ['a name of the prototype', 'toString(); x.constructor(); hasOwnProperty("a");'],

@@ -1,10 +1,10 @@
-import { readdirSync, readFileSync, renameSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { checkScan } from '../src/check/check.ts';
 import { createScanner, scanWorkspace } from '../src/scan.ts';
 import type { Scan, ScannedWorkflow } from '../src/scan.ts';
-import { createWorkspace, writeFile } from './_setup.ts';
+import { createWorkspace, FIXTURES, writeFile } from './_setup.ts';
 
 const workflow = (name: string) => `export async function ${name}() {\n  'use workflow';\n}\n`;
 const step = (name: string) => `export async function ${name}() {\n  'use step';\n}\n`;
@@ -105,6 +105,20 @@ describe('a scan', () => {
     expect(files['lib/two.tsx']?.steps).toEqual([{ name: 'two', line: 1 }]);
   });
 
+  it('explains every name a workflow file declares, in whatever way', async () => {
+    const { files } = await scanWorkspace({ root: join(FIXTURES, 'name-undefined') });
+    const names = files['workflows/declared.workflow.ts']?.freeNames?.map(({ name }) => name);
+    expect(names).toEqual(['guarded', 'ambient', 'assigned']);
+  });
+
+  it('follows an import of a file that is no code', async () => {
+    const root = createWorkspace({
+      'workflows/a.workflow.ts': `import data from './data.json' with { type: 'json' };\n${workflow('run')}`,
+      'workflows/data.json': '{}',
+    });
+    expect((await scanWorkspace({ root })).workflows[0]?.modules).toEqual([]);
+  });
+
   it('finds a schema that is renamed or passed on', async () => {
     const root = createWorkspace({
       'workflows/a.workflow.ts': `const s = 1;\nexport { s as inputSchema };\n${workflow('run')}`,
@@ -128,10 +142,10 @@ describe('a scan', () => {
     expect(await scanWorkspace({ root: createWorkspace() })).toEqual({
       agents: [],
       workflows: [],
+      agentless: [],
       strays: [],
       files: {},
       links: {},
-      hasConfigSchema: false,
     });
   });
 });
@@ -144,12 +158,37 @@ describe('a check', () => {
       entry('other', 'workflows/other.workflow.ts'),
       entry('refund', 'workflows/refund.workflow.ts'),
     ];
-    const scan: Scan = { agents, workflows, strays: [], files: {}, links: {}, hasConfigSchema: false };
+    const scan: Scan = { agents, workflows, agentless: [], strays: [], files: {}, links: {} };
     const clashes = (await checkScan(scan, createWorkspace())).filter(({ code }) => code === 'name_clash');
     expect(clashes.map(({ file, message }) => [file, message])).toEqual([
       ['workflows/Refund.workflow.ts', 'The workflows "Refund" and "refund" differ only in case. Rename one of them.'],
       ['workflows/refund.workflow.ts', 'The workflows "refund" and "Refund" differ only in case. Rename one of them.'],
     ]);
+  });
+
+  it('misses the entry of a folder that is empty, and of one with texts alone', async () => {
+    const root = createWorkspace({ 'deep-agents/told/instructions.md': 'You help.' });
+    mkdirSync(join(root, 'deep-agents/bare'));
+    mkdirSync(join(root, 'deep-agents/_parts'));
+    const problems = await checkScan(await scanWorkspace({ root }), root);
+    expect(problems.map(({ code, file, message }) => [code, file, message.split('.')[0]])).toEqual([
+      ['agent_entry_missing', 'deep-agents/bare/index.ts', 'The folder "deep-agents/bare" has no index'],
+      ['agent_entry_missing', 'deep-agents/told/index.ts', 'The folder "deep-agents/told" has no index'],
+    ]);
+  });
+
+  it.each([
+    ['of a package that is imported for what it does', { 'lib/setup.ts': `import 'some-globals';\n` }],
+    ['of types that are referred to', { 'lib/env.d.ts': `/// <reference types="some-globals" />\n` }],
+    ['declared elsewhere', { 'types/globals.d.ts': 'declare function made(): string;\n' }],
+    ['set elsewhere', { 'svc.config.ts': 'globalThis.made = () => 1;\nexport default {};\n' }],
+  ])('takes a name for a global %s', async (_, files: Record<string, string>) => {
+    const body = `export async function run() {\n  'use workflow';\n  return made();\n}\n`;
+    const root = createWorkspace({ 'workflows/a.workflow.ts': body, 'lib/other.ts': 'export const made = 1;\n' });
+    const codes = async () => (await checkScan(await scanWorkspace({ root }), root)).map(({ code }) => code);
+    expect(await codes()).toEqual(['name_undefined']);
+    for (const [file, text] of Object.entries(files)) writeFile(root, file, text);
+    expect(await codes()).toEqual([]);
   });
 
   it('refuses a step in a module outside of the workspace', async () => {

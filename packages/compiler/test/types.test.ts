@@ -23,6 +23,7 @@ const RUNTIME = {
     export declare function agent<K extends keyof AgentRegister>(name: K): AgentRegister[K];
     export declare function config<K extends keyof ConfigRegister>(key: K): ConfigRegister[K];
     export declare function sleep(time: string): Promise<void>;
+    export declare function defineDynamicConfig<const S>(schemas: S): S;
     export declare function defineDeepAgent<const T extends { name: string }>(options: T): T;
   `,
 };
@@ -38,8 +39,9 @@ const ROLLED_UP = {
     declare function agent<K extends keyof AgentRegister>(name: K): AgentRegister[K];
     declare function config<K extends keyof ConfigRegister>(key: K): ConfigRegister[K];
     declare function sleep(time: string): Promise<void>;
+    declare function defineDynamicConfig<const S>(schemas: S): S;
     declare function defineDeepAgent<const T extends { name: string }>(options: T): T;
-    export { type AgentRegister, type WorkflowRegister, type ConfigRegister, type ConnectRegister, agent, config, defineDeepAgent, sleep, start };
+    export { type AgentRegister, type WorkflowRegister, type ConfigRegister, type ConnectRegister, agent, config, defineDeepAgent, defineDynamicConfig, sleep, start };
   `,
 };
 
@@ -78,7 +80,8 @@ const MISUSE = `
 
 const CONFIG = `
   import { z } from 'zod';
-  export default z.object({ greeting: z.string(), limit: z.number().default(3) });
+  import { defineDynamicConfig } from '@svc/runtime';
+  export default defineDynamicConfig({ greeting: z.string().default('Hello'), limit: z.number().default(3) });
 `;
 
 const RESOLUTIONS = [

@@ -1,18 +1,16 @@
-import type { types as t } from '@babel/core';
 import { findOwn, isInside, positionOf } from '../ast.ts';
 import type { Node } from '../ast.ts';
 import type { Finding } from '../finding.ts';
 import type { MarkedFunction } from '../functions.ts';
-import { resolveReferences } from '../scope.ts';
-import type { Binding, Reference } from '../scope.ts';
+import type { Binding, Names, Reference } from '../scope.ts';
 
 /** A step written inside a function may use what the module holds, and nothing of that function. */
-export function checkCaptures(program: t.Program, marked: MarkedFunction[]): Finding[] {
+export function checkCaptures(marked: MarkedFunction[], names: () => Names): Finding[] {
   const steps = marked.filter(
     ({ enclosing, directives }) => enclosing.length > 0 && directives[0]?.directive === 'use step',
   );
   if (steps.length === 0) return [];
-  const references = resolveReferences(program);
+  const { references } = names();
   return steps.flatMap((step) => [...findNames(step, references), ...findThis(step)]);
 }
 

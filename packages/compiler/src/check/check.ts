@@ -2,12 +2,14 @@ import type { Manifest, Problem } from '@svc/runtime/host';
 import { createManifest } from '../manifest.ts';
 import { createScanner } from '../scan.ts';
 import type { Scan, Scanner } from '../scan.ts';
+import { checkAgentless } from './agentless.ts';
 import { checkEntries } from './entries.ts';
 import { toProblems } from './frame.ts';
 import type { FoundIn } from './frame.ts';
 import { checkNames } from './names.ts';
 import { checkReplay } from './replay.ts';
 import { checkSkills } from './skills.ts';
+import { checkUndefinedNames } from './undefined-names.ts';
 
 export interface CheckOptions {
   root: string;
@@ -27,7 +29,15 @@ export function checkScan(scan: Scan, root: string): Promise<Problem[]> {
   const found: FoundIn[] = Object.entries(scan.files).flatMap(([file, { findings }]) =>
     findings.map((finding) => ({ ...finding, file })),
   );
-  const all = [...checkNames(scan), ...checkEntries(scan), ...checkSkills(scan), ...checkReplay(scan), ...found];
+  const all = [
+    ...checkNames(scan),
+    ...checkAgentless(scan),
+    ...checkEntries(scan),
+    ...checkSkills(scan),
+    ...checkReplay(scan),
+    ...checkUndefinedNames(scan, root),
+    ...found,
+  ];
   return toProblems(root, all.sort(byPlace));
 }
 

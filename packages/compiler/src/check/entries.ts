@@ -8,7 +8,10 @@ export function checkEntries(scan: Scan): FoundIn[] {
   return [
     ...scan.agents.flatMap((entry) => checkAgent(entry, scan.files[entry.file])),
     ...scan.workflows.flatMap((entry) => checkWorkflow(entry, scan.files[entry.file])),
-    ...Object.entries(scan.files).flatMap(([file, facts]) => (workflows.has(file) ? [] : checkOther(file, facts))),
+    ...(scan.configSchema ? checkConfigSchema(scan.configSchema.file, scan.files[scan.configSchema.file]) : []),
+    ...Object.entries(scan.files).flatMap(([file, facts]) =>
+      workflows.has(file) ? [] : checkOther(file, facts, workflows),
+    ),
   ];
 }
 
@@ -30,6 +33,13 @@ function checkAgent({ name, file }: ScannedEntry, facts: FileFacts | undefined):
   const { value, line, column } = agentName;
   const message = `The agent in the folder "${name}" calls itself "${value}". Write name: '${name}', or rename the folder.`;
   return [{ code: 'agent_name_mismatch', message, file, line, column }];
+}
+
+function checkConfigSchema(file: string, facts: FileFacts | undefined): FoundIn[] {
+  if (!facts || facts.exports.includes('default') || facts.findings.some(({ code }) => code === 'syntax_error'))
+    return [];
+  const message = `"${file}" has no default export. Write "export default defineDynamicConfig({ ... })".`;
+  return [{ code: 'config_default_missing', message, file, ...TOP }];
 }
 
 function checkWorkflow({ name, file }: ScannedEntry, facts: FileFacts | undefined): FoundIn[] {
@@ -56,13 +66,21 @@ function fileNameOf(exportName: string | null): string {
   return words === '' || words === 'default' ? '<name>' : words.toLowerCase();
 }
 
-function checkOther(file: string, facts: FileFacts): FoundIn[] {
+function checkOther(file: string, facts: FileFacts, workflows: ReadonlySet<string>): FoundIn[] {
   const outside = facts.workflows.map(({ line, column }): FoundIn => {
-    const message = `'use workflow' stands outside of workflows/*.workflow.ts, so no one can start it. Move the function to a file "workflows/<name>.workflow.ts".`;
+    const message = `'use workflow' stands outside of workflows/*.workflow.ts, so no one can start it. ${wayInto(file, workflows)}`;
     return { code: 'workflow_outside_folder', message, file, line, column };
   });
   const [step] = facts.steps;
   if (!step || !file.startsWith('../')) return outside;
   const message = `The step "${step.name}" stands outside of the workspace, where 'use step' has no effect. Move the file into the workspace.`;
   return [...outside, { code: 'step_outside_workspace', message, file, line: step.line, column: 1 }];
+}
+
+/** What makes a workflow of the file: another name where it stands, another place, or a file of its own. */
+function wayInto(file: string, workflows: ReadonlySet<string>): string {
+  const [, folder = '', name = ''] = /^workflows\/(.*\/)?([^/]+?)(?:\.workflow)?\.\w+$/.exec(file) ?? [];
+  const path = `workflows/${name}.workflow.ts`;
+  if (name === '' || workflows.has(path)) return 'Move the function to a file "workflows/<name>.workflow.ts".';
+  return folder === '' ? `Rename the file to "${name}.workflow.ts".` : `Move the file to "${path}".`;
 }
