@@ -1,5 +1,5 @@
 // @ts-check
-/** A box with one agent, as it is deployed (Postgres) or in dev (SQLite, and PGlite that nothing of a stateless turn asks). */
+/** A box with one agent, as it is deployed (Postgres) or in dev (SQLite, and PGlite). */
 import { readFileSync } from 'node:fs';
 import {
   createBox,
@@ -7,6 +7,7 @@ import {
   listen,
   openDatabase,
   openPg,
+  openPglite,
   openPostgresJournal,
   openSqliteJournal,
 } from '../packages/runtime/dist/host.mjs';
@@ -28,9 +29,13 @@ const look = defineTool({
 const agent = defineDeepAgent({ name: 'helper', model: 'm', instructions: 'Help.', tools: { look } });
 const manifest = { version: 1, agents: [{ name: 'helper', file: 'a.ts' }], workflows: [] };
 
-const database = place.type === 'postgres' ? openDatabase(openPg(place.url)) : undefined;
+// Beside SQLite the relational store of dev.
+const database = openDatabase(
+  place.type === 'postgres' ? openPg(place.url) : openPglite({ dataDir: `${/** @type {any} */ (place).path}.pg` }),
+);
+await database.ready;
 const journal = await (place.type === 'postgres'
-  ? openPostgresJournal({ sql: /** @type {any} */ (database).client, schema: place.schema })
+  ? openPostgresJournal({ sql: database.client, schema: place.schema })
   : openSqliteJournal({ path: /** @type {any} */ (place).path }));
 const box = await createBox({
   host: 'dev',
@@ -38,10 +43,10 @@ const box = await createBox({
   log: createLog({ level: 'silent', write() {} }),
   journal,
   exclusive: place.type !== 'postgres',
-  db: /** @type {any} */ (database?.db),
+  db: database.db,
   provider: {
     environment: { baseUrl: provider, apiKey: 'none' },
-    store: { read: async () => undefined, write: async () => {} },
+    store: { read: async () => undefined, write: async () => {}, remove: async () => {} },
     egress: { allowLoopback: true, allowed: [] },
   },
   defaultModel: () => undefined,

@@ -68,7 +68,7 @@ function openFiles(name, durability, place) {
  * A database of its own on the server of `SVC_TEST_DATABASE_URL`, dropped at the end.
  * @returns {Promise<Opened>}
  */
-async function openServer() {
+export async function openServer() {
   const { Client } = createRequire(new URL('../packages/runtime/package.json', import.meta.url))('pg');
   const server = process.env.SVC_TEST_DATABASE_URL ?? '';
   const admin = new Client({ connectionString: server });
