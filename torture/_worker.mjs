@@ -4,7 +4,14 @@
  *   node torture/_worker.mjs '<settings as JSON>'     forked: it speaks with its parent over IPC
  */
 import { openJournal } from './_store.mjs';
-import { createBox, createLog, installGuard, listen, openRedisKv } from '../packages/runtime/dist/host.mjs';
+import {
+  createBox,
+  createDrizzle,
+  createLog,
+  installGuard,
+  listen,
+  openRedisKv,
+} from '../packages/runtime/dist/host.mjs';
 
 /**
  * @typedef {object} WorkerSettings
@@ -35,6 +42,19 @@ const workflows = createWorkflows({
   onAbort: (key, reason) => say({ event: 'aborted', key, reason }),
 });
 
+/**
+ * What must hold here is the journal's to keep. This relational store takes everything, and has nothing.
+ * @type {Parameters<typeof createDrizzle>[0]}
+ */
+const FORGETFUL = {
+  ready: Promise.resolve(),
+  query: async () => [],
+  queryArrays: async () => [],
+  exec: async () => {},
+  transaction: (work) => work(FORGETFUL),
+  close: async () => {},
+};
+
 const opened = await openJournal(settings.store);
 const log = createLog({
   level: process.env.TORTURE_LOG === '1' ? 'warn' : 'silent',
@@ -48,10 +68,10 @@ const box = await createBox({
   log,
   journal: observe(opened.journal),
   exclusive: opened.exclusive,
-  db: /** @type {any} */ (undefined),
+  db: createDrizzle(FORGETFUL, Promise.resolve()),
   provider: {
     environment: { baseUrl: settings.receiver, apiKey: 'none' },
-    store: { read: async () => undefined, write: async () => {} },
+    store: { read: async () => undefined, write: async () => {}, remove: async () => {} },
     egress: { allowLoopback: true, allowed: [] },
   },
   defaultModel: () => undefined,

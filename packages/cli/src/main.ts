@@ -1,8 +1,10 @@
 import { readFileSync } from 'node:fs';
-import { usageError } from './errors.ts';
+import { CliError, EXIT, usageError } from './errors.ts';
 import { createOutput, readFlags } from './output.ts';
 import type { Flags } from './output.ts';
 import { captureTerminal, openTerminal } from './terminal.ts';
+import { createProgress } from './progress.ts';
+import type { Progress } from './progress.ts';
 import type { CaptureOptions, Terminal } from './terminal.ts';
 import { findVerb, isGroup } from './tree.ts';
 import type { Answer, Context } from './verb.ts';
@@ -30,9 +32,13 @@ export async function runCli(argv: string[], options: CaptureOptions = {}): Prom
 async function runIn(terminal: Terminal, argv: string[]): Promise<number> {
   const { flags, rest } = readFlags(argv);
   const output = createOutput(terminal, flags);
+  const progress = createProgress(terminal, { isOff: flags.json });
   try {
-    return await output.answer(await dispatch(rest, flags, toContext(terminal, flags)));
+    const answer = await dispatch(rest, flags, toContext(terminal, flags, progress));
+    await progress.stop();
+    return await output.answer(answer);
   } catch (error) {
+    await progress.stop();
     return output.fail(error);
   }
 }
@@ -54,7 +60,7 @@ async function dispatch(rest: string[], flags: Flags, context: Context): Promise
   return verb.run(found.rest, path, context);
 }
 
-function toContext(terminal: Terminal, flags: Flags): Context {
+function toContext(terminal: Terminal, flags: Flags, progress: Progress): Context {
   return {
     cwd: terminal.cwd,
     env: terminal.env,
@@ -64,9 +70,24 @@ function toContext(terminal: Terminal, flags: Flags): Context {
     say: (line) => {
       if (!flags.json) terminal.stderr.write(`${line}\n`);
     },
+    note: (record) => {
+      if (flags.json) terminal.stderr.write(`${JSON.stringify(record)}\n`);
+    },
     trace: (line) => {
       if (flags.verbose) terminal.stderr.write(`${line}\n`);
     },
+    progress: (line) => progress.start(line),
+    mayAsk: terminal.stdin.isTTY && terminal.stderr.isTTY && !flags.json,
+    async ask(question, { isHidden = false } = {}) {
+      await progress.stop();
+      return terminal.stdin.readLine(question, { isHidden, signal: terminal.signal }).catch(() => {
+        throw new CliError('generic', 'Interrupted before anything was done.', {
+          exitCode: EXIT.interrupted,
+          suggestion: 'Run the command again.',
+        });
+      });
+    },
+    readStdin: async () => (terminal.stdin.isTTY ? undefined : terminal.stdin.readAll()),
   };
 }
 

@@ -22,6 +22,7 @@ export interface Seen {
   line: string;
   body: string;
   contentType: string | undefined;
+  idempotencyKey: string | undefined;
 }
 
 export interface TestBox {
@@ -36,7 +37,9 @@ export async function startBox(routes: Record<string, Reply>): Promise<TestBox> 
     let body = '';
     for await (const chunk of request) body += String(chunk);
     const path = (request.url ?? '').split('?')[0];
-    seen.push({ line: `${request.method} ${request.url}`, body, contentType: request.headers['content-type'] });
+    const { 'content-type': contentType, 'idempotency-key': key } = request.headers;
+    const idempotencyKey = key === undefined ? undefined : String(key);
+    seen.push({ line: `${request.method} ${request.url}`, body, contentType, idempotencyKey });
     const reply = routes[`${request.method} ${path}`] ?? failure(404, 'not_found', `There is no route ${path}.`);
     response.statusCode = reply.status ?? 200;
     response.setHeader('x-request-id', REQUEST_ID);

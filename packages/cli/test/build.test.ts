@@ -113,6 +113,7 @@ describe('svc start', () => {
     const human = await runCli(['start'], { cwd, env });
     for (const name of names) expect(human.stderr).toContain(`\n  ${name} is `);
     expect(human.stderr).toContain('Make one: openssl rand -base64 32');
+    expect(human.stderr).toContain('node_modules/@svc/cli/dist/docs/guide/deploy.md');
   });
 
   it('says that there is no bundle', async () => {
@@ -169,11 +170,11 @@ describe('svc contract validate', () => {
     });
   });
 
-  it.skipIf(contractPayload().capabilities.includes('storage.s3'))(
+  it.skipIf(contractPayload().capabilities.includes('rag.basic'))(
     'exits with 1 and names the place of what the runtime does not offer',
     async () => {
       const cwd = await makeWorkspace({
-        'deep-agents/echo/index.ts': `import { defineDeepAgent, svc } from '@svc/runtime';\n\nexport const use = () => svc.storage;\nexport default defineDeepAgent({ name: 'echo' });\n`,
+        'deep-agents/echo/index.ts': `import { defineDeepAgent, svc } from '@svc/runtime';\n\nexport const use = () => svc.rag;\nexport default defineDeepAgent({ name: 'echo' });\n`,
       });
       const result = await runCli(['contract', 'validate', '--json'], { cwd });
       expect(result.exitCode).toBe(1);

@@ -1,8 +1,9 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { listVerbs } from '../src/help.ts';
 import { runCli } from '../src/main.ts';
+import { findOperateVerb } from '../src/operate/verbs.ts';
 import {
   isFile,
   listPages,
@@ -28,6 +29,8 @@ interface Guide {
   file: string;
   /** False: the page opens the gate by itself. */
   model: boolean;
+  /** The page edits files, and svc dev says what it makes of it. */
+  edits?: true;
   /** What must hold after each block that is run, in the order of the page. */
   facts: Record<string, (ran: Ran, page: Page) => void | Promise<void>>;
 }
@@ -46,7 +49,11 @@ const NOT_RUN: Record<string, string> = {
       'e2e/scaffold.test.ts runs it',
     ]),
   ),
+  'database.md#said': 'what svc dev says; the test of this page waits for it',
   'deploy.md#start': 'needs servers, and stays; e2e/deployed.test.ts runs it',
+  'deploy.md#up': 'needs a container engine and images; the composition is checked in package-compose.test.ts',
+  'deploy.md#base': 'needs a container engine; e2e/package.test.ts runs what the image holds',
+  'deploy.md#offline': 'needs a base image; package-offline.test.ts runs it with one made for it',
   'first-workspace.md#prepare': 'needs a registry; the workspace of this test is linked in the same way',
   'first-workspace.md#model': 'stays; the same server runs in this process',
 };
@@ -114,6 +121,11 @@ const GUIDES: Guide[] = [
           { content: [{ type: 'mcp_tool_use' }, { type: 'mcp_tool_result' }, { text: 'It is 3.' }] },
         ]);
       },
+      again(ran) {
+        const [first, second] = readDocuments(ran);
+        expect(first).toMatchObject({ choices: [{ message: { content: 'It is 3.' } }] });
+        expect(second).toEqual(first);
+      },
       agui({ stdout }) {
         const events = Array.from(stdout.matchAll(/^data: (.*)$/gm), ([, data = '']) => JSON.parse(data));
         expect([events[0], events.at(-1)]).toMatchObject([
@@ -160,6 +172,32 @@ const GUIDES: Guide[] = [
         expect(stdout).toContain('0 agents, 1 workflow, ');
         expect(existsSync(workspace.path('dist/workspace/manifest.json'))).toBe(true);
       },
+      package({ stdout }, { workspace }) {
+        expect(stdout).toContain('for self-host: 0 agents, 1 workflow, image page:latest');
+        expect(stdout).toContain('SVC_PUBLIC_URL  needed to start');
+        expect(workspace.read('dist/deploy/.env')).toMatch(/^STUDIO_STANDALONE_TOKEN=.+$/m);
+      },
+    },
+  },
+  {
+    file: 'docs/guide/database.md',
+    model: true,
+    edits: true,
+    facts: {
+      async run({ stdout }, { box, workspace }) {
+        const runId = /Started note: run (\S+)/.exec(stdout)?.[1] ?? '';
+        expect(await box.finish(runId)).toMatchObject({ status: 'completed', output: { notes: 1 } });
+        workspace.edit('src/schema.ts', 'tag:', 'topic:');
+        const [said] = readBlocks('docs/guide/database.md').filter(({ name }) => name === 'said');
+        await eventually(() => box.stderr().includes(said?.text ?? '-'));
+      },
+      async rename({ stdout }, { box }) {
+        expect(stdout).toContain('Wrote .svc/migrations/0001_rename_notes_tag.sql');
+        await eventually(() => box.stderr().includes('Migrated: .svc/migrations/0001_rename_notes_tag.sql'));
+      },
+      status({ stdout }) {
+        expect(stdout).toBe('applied  0000_create_notes\napplied  0001_rename_notes_tag\n');
+      },
     },
   },
   {
@@ -168,6 +206,13 @@ const GUIDES: Guide[] = [
     facts: {
       run({ stdout }) {
         expect(stdout).toMatch(/Tests .*5 passed/);
+      },
+      replay({ stdout }) {
+        expect(stdout).toMatch(/^Pulled charge-card \(waiting\), \d+ records?: \.svc\/runs\//m);
+        expect(stdout).toContain('The code would go on with, and nothing of it was done:\n  sleep sleep(');
+      },
+      promote({ stdout }) {
+        expect(stdout).toMatch(/Tests .*1 passed/);
       },
     },
   },
@@ -191,6 +236,87 @@ const GUIDES: Guide[] = [
     },
   },
   {
+    file: 'docs/guide/prompts.md',
+    model: true,
+    facts: {
+      publish(ran) {
+        expect(readDocuments(ran)).toMatchObject([{ ownerName: 'concierge', publishedVersion: 1 }]);
+      },
+      turn(ran) {
+        expect(readDocuments(ran)).toMatchObject([
+          { choices: [{ message: { content: 'Welcome.' } }] },
+          { items: [{ attributes: { 'svc.prompt.instructions': expect.stringMatching(/^[\w-]+@1$/) } }] },
+        ]);
+      },
+      versions(ran) {
+        expect(readDocuments(ran)).toMatchObject([
+          { version: 2, note: 'Rooms are sold elsewhere' },
+          { from: 1, to: 2, added: 2, removed: 1 },
+          { publishedVersion: 2 },
+          { publishedVersion: 1, latestVersion: 2 },
+        ]);
+      },
+    },
+  },
+  {
+    file: 'docs/guide/config.md',
+    model: true,
+    facts: {
+      async set({ stdout }, { box }) {
+        const [change = '', , ...rest] = stdout.split(/(Started refund: run \S+)[^{]*/);
+        expect(JSON.parse(change)).toMatchObject({ key: 'maxRefund', value: 80, isSet: true, revision: 1 });
+        const runId = /Started refund: run (\S+)/.exec(stdout)?.[1] ?? '';
+        expect(await box.finish(runId)).toMatchObject({ output: { paid: 80, by: 'post' } });
+        expect(readDocuments({ code: 0, stderr: '', stdout: rest.join('') })).toMatchObject([
+          { value: 80, default: 50, type: { type: 'number', minimum: 0 } },
+          { items: [{ revision: 1, value: 80, isSet: true }] },
+          { value: 50, isSet: false, revision: 2 },
+        ]);
+      },
+    },
+  },
+  {
+    file: 'docs/guide/storage.md',
+    model: true,
+    facts: {
+      async run({ stdout }, { box }) {
+        const runId = /Started report: run (\S+)/.exec(stdout)?.[1] ?? '';
+        const { status, output } = await box.finish(runId);
+        expect(status).toBe('completed');
+        expect(output).toMatchObject({ text: 'All was well on monday.', count: 1 });
+        expect(await (await fetch((output as { url: string }).url)).text()).toBe('All was well on monday.');
+      },
+    },
+  },
+  {
+    file: 'docs/guide/secrets.md',
+    model: true,
+    facts: {
+      set(ran) {
+        expect(readDocuments(ran)).toMatchObject([{ name: 'SHOP_KEY', version: 1 }]);
+        expect(ran.stdout).not.toContain('s3cret');
+      },
+    },
+  },
+  {
+    file: 'docs/guide/command-line.md',
+    model: true,
+    facts: {
+      decide({ stdout }) {
+        expect(stdout).toMatch(/^Approved \S+: Ship A-1\?$/m);
+        expect(stdout).toContain('"name":"ship"');
+      },
+      set({ stdout }) {
+        expect(stdout).toContain('Set greeting = "Good day" (revision 1)');
+        expect(stdout).toContain('Deleted secret SMTP_PASSWORD');
+        expect(stdout).toMatch(/"value":"svc_/);
+      },
+      completion(_, { workspace }) {
+        expect(readFileSync(workspace.path('completion.bash'), 'utf8')).toContain('svc complete --');
+      },
+    },
+  },
+  {
     file: 'docs/guide/operating.md',
     model: true,
     facts: {
@@ -199,6 +325,16 @@ const GUIDES: Guide[] = [
       },
       events({ stdout }) {
         expect(stdout).toMatch(/^retry: 2000\n/);
+      },
+      metrics({ stdout }) {
+        expect(stdout).toMatch(/^svc_runs_live \d+$/m);
+      },
+      logs({ stdout }) {
+        expect(stdout).toContain('"message":"The run has started."');
+      },
+      why({ stdout }) {
+        expect(stdout).toContain('The run waits until a person decides: "Refund 50?".');
+        expect(stdout).toContain('  lock        refund, held by ');
       },
     },
   },
@@ -296,7 +432,7 @@ const GUIDES: Guide[] = [
 
 const rig = useRig();
 
-describe.each(GUIDES)('$file', ({ file, model, facts }) => {
+describe.each(GUIDES)('$file', ({ file, model, edits, facts }) => {
   const blocks = readBlocks(file);
   const run = blocks.filter(({ name }) => Object.hasOwn(facts, name));
   const page = {} as Page;
@@ -324,7 +460,7 @@ describe.each(GUIDES)('$file', ({ file, model, facts }) => {
     expect(shown.sort()).toEqual(written.filter((name) => /^(?:workflows|deep-agents)\//.test(name)).sort());
     expect(items.filter(({ problem }) => problem !== null)).toEqual([]);
     // A box whose gate is closed says how to open it.
-    expect(model ? page.box.stderr() : '').toBe('');
+    expect(model && !edits ? page.box.stderr() : '').toBe('');
   });
 
   it('has types that fit, and in which a wrong name does not', async () => {
@@ -393,6 +529,7 @@ describe('the pages', () => {
 describe('the --json document', () => {
   it('has the members the reference names, for every verb', async () => {
     const workspace = await makePageWorkspace(rig, 'docs/guide/first-workspace.md');
+    workspace.write('src/schema.ts', 'export const tables = [];\n');
     const box = await workspace.boot();
     const { runId } = await box.start('remind', { who: 'Ada', seconds: 0.01 });
     const typed: Record<string, string[]> = {
@@ -402,11 +539,17 @@ describe('the --json document', () => {
       'svc add workflow': ['added'],
       'svc add workflow-agent': ['added-both'],
       'svc workflows schema': ['remind'],
-      'svc workflows start': ['remind', '--input', '{"who":"Ada"}'],
+      'svc workflows start': ['remind', '--input', '{"who":"Ada","seconds":0.01}', '--wait'],
+      'svc complete': ['bash'],
       'svc runs get': [runId],
+      'svc why': [runId],
+      'svc pull run': [runId],
+      'svc replay': [runId],
     };
-    // `svc start` needs servers; its suite checks what it prints.
-    const verbs = (await listVerbs()).filter(({ command }) => command !== 'svc start');
+    // `svc start` needs servers; its suite checks what it prints, and operate-payloads.test.ts the verbs of operations.
+    const verbs = (await listVerbs()).filter(
+      ({ command }) => command !== 'svc start' && (typed[command] || !findOperateVerb(command.slice('svc '.length))),
+    );
     const printed = verbs.map(async ({ command }): Promise<[string, string[]]> => {
       const argv = [...command.split(' ').slice(1), ...(typed[command] ?? []), '--json'];
       const document = command === 'svc dev' ? box.payload : readDocument(await runCli(argv, { cwd: workspace.root }));
@@ -418,7 +561,7 @@ describe('the --json document', () => {
       ),
     );
     await box.stop();
-  });
+  }, 120_000);
 });
 
 // --- internal ---

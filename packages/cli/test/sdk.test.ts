@@ -11,6 +11,8 @@ import { promisify } from 'node:util';
 import { createBox, createLog, openSqliteJournal } from '@svc/runtime/host';
 import type { Box, Journal } from '@svc/runtime/host';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { createDrizzle } from '../../runtime/src/stores/drizzle.ts';
+import { createLazyDatabase } from '../../runtime/src/testing/database.ts';
 import { openHost } from '../src/dev/host.ts';
 import type { Host } from '../src/dev/host.ts';
 
@@ -62,7 +64,7 @@ async function openBox(host: Host, journal: Journal): Promise<Box> {
     log: createLog({ level: 'silent', write: () => {} }),
     journal,
     exclusive: true,
-    db: undefined as never,
+    db,
     provider: {
       environment: provider as never,
       store: { read: async () => undefined, write: async () => {} } as never,
@@ -76,6 +78,10 @@ async function openBox(host: Host, journal: Journal): Promise<Box> {
   await box.gate.check();
   return box;
 }
+
+const database = createLazyDatabase();
+const db = createDrizzle(database.client, database.client.ready);
+afterAll(() => database.close());
 
 let running: Running;
 beforeAll(async () => {

@@ -4,9 +4,11 @@ export type { DeepAgentDefinition, Tool, ToolContext, ToolDefinition } from './a
 export type { McpServer, Skill, SubagentDefinition } from './agents/deep-parts.ts';
 export type { AgentAnswer, AgentSession, SendOptions } from './agent-client.ts';
 export { svc } from './client.ts';
+export { defineDynamicConfig } from './config-values/define.ts';
+export type { DynamicConfig } from './config-values/define.ts';
 export { requestApproval } from './engine/approval.ts';
 export type { ApprovalAnswer, ApprovalRequest } from './engine/approval.ts';
-export type { ScheduledWorkflow, StartedWorkflow } from './engine/handle.ts';
+export type { PromptAnswer, PromptOwner, ScheduledWorkflow, StartedWorkflow } from './engine/handle.ts';
 export type { ScheduleOptions } from './engine/schedule.ts';
 export { setAttributes } from './engine/attributes.ts';
 export { FatalError, RetryableError } from './engine/errors.ts';

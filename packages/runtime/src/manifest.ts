@@ -6,6 +6,8 @@ export interface Manifest {
   version: 1;
   agents: AgentEntry[];
   workflows: WorkflowEntry[];
+  /** The keys of the dynamic configuration, in code. Absent: there are none. */
+  configSchema?: ConfigSchemaEntry;
 }
 
 export interface AgentEntry {
@@ -17,6 +19,13 @@ export interface AgentEntry {
   /** What `skills/*.md` beside the code hold, by file name. */
   skills?: SkillEntry[];
   /** Why this agent cannot load. The box answers for the others and names this one. */
+  problem?: Problem;
+}
+
+/** `config.schema.ts`. */
+export interface ConfigSchemaEntry {
+  file: string;
+  /** Why it cannot load. */
   problem?: Problem;
 }
 
@@ -70,6 +79,8 @@ export interface BundleManifest extends Manifest {
   config?: string;
   /** By the file in the workspace: its module's path in the bundle, and the hash `svc dev` gives it too. */
   modules: Record<string, { path: string; hash: string }>;
+  /** The migrations of the project's own tables, in order, each with the hash of its file. Absent: there are none. */
+  migrations?: { name: string; path: string; hash: string }[];
 }
 
 /** A loaded module of the workspace. */

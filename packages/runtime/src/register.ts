@@ -12,5 +12,7 @@ export interface ConnectRegister {}
 
 /** The names of this workspace's agents. */
 export type AgentName = keyof AgentRegister & string;
+/** The keys of this workspace's dynamic configuration. */
+export type ConfigKey = keyof ConfigRegister & string;
 /** The names of this workspace's workflows. */
 export type WorkflowName = keyof WorkflowRegister & string;

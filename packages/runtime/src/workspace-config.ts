@@ -5,7 +5,7 @@ import type { RetentionOptions } from './retention/retention.ts';
 export interface WorkspaceConfig {
   /** The model of every agent that names none, as `<vendor>/<model>`. */
   model?: string;
-  /** How long sessions and runs that are over are kept. Default: for ever. */
+  /** How long sessions and runs that are over are kept, and log records. Default: for ever; log records 14 days. */
   retention?: RetentionOptions;
   studio?: {
     /**

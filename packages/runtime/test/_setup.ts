@@ -35,6 +35,8 @@ export interface TestProgram {
   /** The default export of each agent's module. */
   agents?: Record<string, unknown>;
   workflows?: Record<string, TestWorkflow | Error | Problem>;
+  /** The default export of `config.schema.ts`. */
+  config?: unknown;
   /** Hash of every module. Default `hash`. */
   hash?: string;
 }
@@ -90,12 +92,14 @@ export function setupBoxes(): TestBoxes {
     get model() {
       return model;
     },
-    open: (options = {}) => openTestBox(options, { model, db }),
+    open: (options = {}) => openTestBox(options, { model, db, isBlank: database.isBlank }),
   };
 }
 
-export function toProgram({ agents = {}, workflows = {}, hash = 'hash' }: TestProgram): Program {
-  const modules = new Map<string, unknown>();
+export function toProgram({ agents = {}, workflows = {}, config, hash = 'hash' }: TestProgram): Program {
+  const modules = new Map<string, unknown>([
+    ['config.schema.ts', config instanceof Error ? config : { default: config }],
+  ]);
   const agentEntries = Object.entries(agents).map(([name, source]) => {
     const file = `deep-agents/${name}/index.ts`;
     modules.set(file, source instanceof Error ? source : { default: source });
@@ -116,7 +120,12 @@ export function toProgram({ agents = {}, workflows = {}, hash = 'hash' }: TestPr
     };
   });
   return {
-    manifest: { version: 1, agents: agentEntries, workflows: workflowEntries },
+    manifest: {
+      version: 1,
+      agents: agentEntries,
+      workflows: workflowEntries,
+      ...(config === undefined ? {} : { configSchema: { file: 'config.schema.ts' } }),
+    },
     async load(file) {
       const module = modules.get(file);
       if (module instanceof Error) throw module;
@@ -244,8 +253,14 @@ export async function until(condition: () => boolean | Promise<boolean>, timeout
 
 // --- internal ---
 
-async function openTestBox(setup: TestBoxOptions, shared: { model: ModelServer; db: Drizzle }): Promise<TestBox> {
-  const { model, db } = shared;
+interface Shared {
+  model: ModelServer;
+  db: Drizzle;
+  isBlank(): boolean;
+}
+
+async function openTestBox(setup: TestBoxOptions, shared: Shared): Promise<TestBox> {
+  const { model, db, isBlank } = shared;
   const closers: (() => unknown)[] = [];
   onTestFinished(async () => {
     for (const close of closers.reverse()) await close();
@@ -269,6 +284,7 @@ async function openTestBox(setup: TestBoxOptions, shared: { model: ModelServer; 
       egress: { allowLoopback: true, allowed: [] },
     },
     db,
+    isBlank,
     defaultModel: () => (defaultModel === '' ? undefined : defaultModel),
     loadProgram: async () => toProgram(setup),
     probes: {},
@@ -314,6 +330,7 @@ function toProviderStore(stored: { value: ProviderSettings | undefined }): Provi
   return {
     read: async () => stored.value,
     write: async (settings) => void (stored.value = settings),
+    remove: async () => void (stored.value = undefined),
   };
 }
 

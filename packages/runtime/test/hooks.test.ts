@@ -1,7 +1,10 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { requestApproval } from '../src/engine/approval.ts';
 import { createHook, createWebhook } from '../src/engine/hook.ts';
 import type { WebhookOptions } from '../src/engine/hook.ts';
+import { createLog } from '../src/log.ts';
+import { createMask } from '../src/mask.ts';
+import { startPlane } from './_plane.ts';
 import { call, finish, getRun, json, setupBoxes, startWorkflow, toStep, until, untilStatus } from './_setup.ts';
 import type { TestBox } from './_setup.ts';
 
@@ -194,6 +197,49 @@ describe('a webhook', () => {
     ]);
     const other = await park(box, 'url');
     expect(other.token).not.toBe(token);
+  });
+
+  test('has a token that is shown to those alone who may decide, wherever the run keeps it', async () => {
+    const plane = await startPlane();
+    onTestFinished(() => plane.close());
+    const tell = toStep('tell', (url: string, hook: string) => ({ url, hook }));
+    const fail = toStep('fail', (url: string) => {
+      throw Object.assign(new Error(`No answer from ${url}.`), { fatal: true, asked: { [url]: 1 } });
+    });
+    const box = await boxes.open({
+      workflows: {
+        give: {
+          run: async () => {
+            const hook = createWebhook();
+            await tell(hook.url, hook.token);
+            await hook;
+            return fail(hook.url);
+          },
+        },
+      },
+      options: { host: 'image', strategy: plane.strategy({ log: createLog({ level: 'silent', write() {} }) }) },
+    });
+    const as = async (role: string) => ({ authorization: `Bearer ${await plane.mint(role)}` });
+    const { runId } = (await call(box, 'POST /api/workflows/give/start', {}, await as('member'))).body;
+    const findHook = async () => (await box.journal.hooks.list({ runId: String(runId) }, { limit: 1 }))[0];
+    await until(async () => (await findHook()) !== undefined);
+    const { token = '' } = (await findHook()) ?? {};
+    await send(box, token, { method: 'POST' });
+    const read = async (role: string, path: string) =>
+      JSON.stringify((await call(box, `GET /api/runs${path}`, undefined, await as(role))).body);
+    await until(async () => (await read('owner', `/${String(runId)}`)).includes('"failed"'));
+    for (const path of [
+      '',
+      ...['', '/steps', '/timeline', '/why', '/export'].map((end) => `/${String(runId)}${end}`),
+    ]) {
+      for (const role of ['viewer', 'member']) expect(await read(role, path)).not.toContain(token);
+    }
+    expect(await read('viewer', `/${String(runId)}/steps`)).toContain('/api/webhooks/[hidden]');
+    expect(await read('approver', `/${String(runId)}/steps`)).toContain(token);
+    const mask = createMask();
+    expect(mask.text(`Give ${token} or http://x/api/webhooks/${token}?a`)).toBe(
+      'Give [hidden] or http://x/api/webhooks/[hidden]?a',
+    );
   });
 
   test('answers what its workflow says', async () => {

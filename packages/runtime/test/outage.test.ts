@@ -82,7 +82,7 @@ describeWhen(realServers.database, 'when Postgres cannot be reached', (server) =
     gated.letGo();
     proxy.restore();
     expect(await finish(box, runId)).toMatchObject({ status: 'completed', output: 3 });
-    expect((await box.request('/health')).status).toBe(200);
+    await until(async () => (await box.request('/health')).status === 200);
     const first = (await (await start(box, 'k')).json()) as Record<string, unknown>;
     expect(await (await start(box, 'k')).json()).toEqual(first);
   }, 60_000);

@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import type { BrokenVariable, RunningBox } from '@svc/runtime/host';
+import { docsPath } from '../docs-path.ts';
 import { CliError, EXIT } from '../errors.ts';
 import { defineVerb } from '../verb.ts';
 import { DIR_ARG, resolveWorkspace } from '../workspace.ts';
@@ -51,9 +52,12 @@ async function waitForEnd(running: RunningBox, signal: AbortSignal): Promise<num
 }
 
 const SUGGESTIONS: Record<string, string> = {
-  environment_invalid: 'Set them, then start again; docs/guide/deploy.md has them all.',
+  environment_invalid: `Set them, then start again; ${docsPath('guide/deploy.md')} has them all.`,
   bundle_invalid: 'Run `svc build`, then start again.',
   port_busy: 'Stop the other process, or set PORT to another port.',
+  database_newer: 'Start the bundle that used it, or a later one.',
+  migration_changed: 'Bring the file back, then run `svc build` and start again.',
+  migration_failed: 'Correct the migration, then run `svc build` and start again.',
   store_unavailable: 'Start the database DATABASE_URL names, or correct the address.',
 };
 
@@ -65,7 +69,7 @@ function toCliError(error: unknown): unknown {
     details?: { variables?: BrokenVariable[] };
   };
   if (typeof code !== 'string' || !/^[a-z_]+$/.test(code)) return error;
-  return new CliError(code === 'port_busy' ? 'generic' : code, message, {
+  return new CliError(code.startsWith('port_') ? 'generic' : code, message, {
     exitCode: EXIT.generic,
     ...(SUGGESTIONS[code] ? { suggestion: SUGGESTIONS[code] } : {}),
     ...(details ? { details } : {}),

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import * as fs from 'node:fs';
 import { createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -143,6 +144,7 @@ export function useRig(): Rig {
       fs.cpSync(FIXTURE, root, { recursive: true });
       fs.mkdirSync(join(root, 'node_modules'));
       fs.symlinkSync(ZOD, join(root, 'node_modules/zod'));
+      fs.symlinkSync(DRIZZLE, join(root, 'node_modules/drizzle-orm'));
       const workspace = createWorkspace({ root, offset: await findOffset(), model, started });
       for (const [file, text] of Object.entries(files)) {
         if (text === null) workspace.remove(file);
@@ -207,10 +209,21 @@ export async function occupy(port: number): Promise<() => Promise<void>> {
   return () => new Promise((done) => server.close(() => done()));
 }
 
+/** A port nobody has, as the system hands them out. */
+export async function findPort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((done, reject) => server.once('error', reject).listen(0, '127.0.0.1', done));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((done) => server.close(done));
+  return port;
+}
+
 // --- internal ---
 
 const FIXTURE = fileURLToPath(new URL('./fixtures/small', import.meta.url));
 const ZOD = fs.realpathSync(fileURLToPath(new URL('../../../../playground/node_modules/zod', import.meta.url)));
+
+const DRIZZLE = fs.realpathSync(fileURLToPath(new URL('../../node_modules/drizzle-orm', import.meta.url)));
 
 const { PATH = '', HOME = '' } = process.env;
 const INHERITED = { PATH, HOME, LANG: 'C.UTF-8' };

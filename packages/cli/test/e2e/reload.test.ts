@@ -113,6 +113,28 @@ describe('an edit arrives without a restart', () => {
     });
   });
 
+  it('of config.schema.ts: added, changed and removed', async () => {
+    const config = async () => (await box.get<{ items: Record<string, unknown>[] }>('/api/config')).items;
+    const schema = (most: number) =>
+      `import { defineDynamicConfig } from '@svc/runtime';
+import { z } from 'zod';
+export default defineDynamicConfig({ most: z.number().default(${most}) });
+`;
+    const hasDefault = (most: number) => eventually(async () => (await config())[0]?.default === most);
+    expect(await config()).toEqual([]);
+    workspace.write('config.schema.ts', schema(5));
+    await hasDefault(5);
+    expect(workspace.read('.svc/config.d.ts')).toContain('../config.schema.js');
+    workspace.write('config.schema.ts', schema(6));
+    await hasDefault(6);
+    const heard = listen();
+    workspace.write('config.schema.ts', 'export const most = 5;\n');
+    await says(heard, 'config.schema.ts:1:', 'has no default export');
+    await hasDefault(6);
+    workspace.remove('config.schema.ts');
+    await eventually(async () => (await config()).length === 0);
+  });
+
   it('of a module svc.config.ts imports', async () => {
     workspace.write('lib/model.ts', `export const model = 'scripted/three';\n`);
     workspace.write(
