@@ -19,7 +19,7 @@ const SHARED_INPUTS = ['pnpm-lock.yaml', 'tsconfig.json'];
 /** @type {Record<string, string[]>} */
 const COPIED = {
   create: ['templates'],
-  cli: ['templates', 'packages/create/src', 'docs/guide', 'docs/reference'],
+  cli: ['templates', 'packages/create/src', 'docs/guide', 'docs/design', 'docs/reference'],
 };
 
 const quiet = process.argv.includes('--quiet');
