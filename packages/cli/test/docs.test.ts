@@ -546,9 +546,11 @@ describe('the --json document', () => {
       'svc pull run': [runId],
       'svc replay': [runId],
     };
-    // `svc start` needs servers; its suite checks what it prints, and operate-payloads.test.ts the verbs of operations.
+    // These need servers or somebody signed in; their suites check what they print, operate-payloads.test.ts the verbs of operations.
+    const elsewhere = ['svc start', 'svc login', 'svc logout', 'svc whoami', 'svc link'];
     const verbs = (await listVerbs()).filter(
-      ({ command }) => command !== 'svc start' && (typed[command] || !findOperateVerb(command.slice('svc '.length))),
+      ({ command }) =>
+        !elsewhere.includes(command) && (typed[command] || !findOperateVerb(command.slice('svc '.length))),
     );
     const printed = verbs.map(async ({ command }): Promise<[string, string[]]> => {
       const argv = [...command.split(' ').slice(1), ...(typed[command] ?? []), '--json'];
