@@ -202,6 +202,7 @@ const GUIDES: Guide[] = [
   },
   {
     file: 'docs/guide/testing.md',
+    edits: true,
     model: true,
     facts: {
       run({ stdout }) {
