@@ -1,5 +1,7 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { DevOptions, DevServer } from '../src/dev/start.ts';
 import { CliError } from '../src/errors.ts';
 import { runCli } from '../src/main.ts';
@@ -7,6 +9,12 @@ import { readDocument, readError } from './_setup.ts';
 
 const startDev = vi.hoisted(() => vi.fn<(options: DevOptions) => Promise<DevServer>>());
 vi.mock('../src/dev/start.ts', () => ({ startDev }));
+
+/** A workspace, and one in it. */
+const WORK = mkdtempSync(join(tmpdir(), 'svc-dev-'));
+mkdirSync(join(WORK, 'playground'));
+for (const folder of ['.', 'playground']) writeFileSync(join(WORK, folder, 'svc.json'), '{}\n');
+afterAll(() => rmSync(WORK, { recursive: true }));
 
 function deferred<T>() {
   const control: { resolve?: (value: T) => void } = {};
@@ -46,19 +54,19 @@ describe('svc dev', () => {
     [['--listen', '--verbose', '--json'], { listen: true, verbose: true, json: true }],
     [['--auto-migrate'], { autoMigrate: true }],
     [['--no-auto-migrate'], { autoMigrate: false }],
-    [['playground'], { root: join('/work', 'playground') }],
+    [['playground'], { root: join(WORK, 'playground') }],
   ])('%j becomes %j', async (flags, options) => {
     const server = createServer(0);
     startDev.mockImplementation(async () => server);
-    await runCli(['dev', ...flags], { cwd: '/work', signal: AbortSignal.abort() });
+    await runCli(['dev', ...flags], { cwd: WORK, signal: AbortSignal.abort() });
     const given = startDev.mock.calls[0]?.[0];
-    expect(given).toMatchObject({ root: '/work', ...options });
+    expect(given).toMatchObject({ root: WORK, ...options });
   });
 
   it('leaves port and autoMigrate to the server when no flag names them', async () => {
     const server = createServer(0);
     startDev.mockImplementation(async () => server);
-    await runCli(['dev'], { signal: AbortSignal.abort() });
+    await runCli(['dev'], { cwd: WORK, signal: AbortSignal.abort() });
     expect(Object.keys(startDev.mock.calls[0]?.[0] ?? {}).sort()).toEqual(['json', 'listen', 'root', 'verbose']);
   });
 
@@ -71,7 +79,7 @@ describe('svc dev', () => {
         written.push(text);
         control.abort();
       };
-      const result = await runCli(['dev', ...flags], { signal: control.signal, onStdout });
+      const result = await runCli(['dev', ...flags], { cwd: WORK, signal: control.signal, onStdout });
       expect(result.exitCode).toBe(0);
       expect(written).toEqual([
         flags.length > 0 ? '{"schema_version":1,"agent_url":"http://127.0.0.1:4242"}\n' : 'ready\non 4242\n',
@@ -89,7 +97,7 @@ describe('svc dev', () => {
     startDev.mockImplementation(async () => {
       throw thrown;
     });
-    const result = await runCli(['dev', '--json']);
+    const result = await runCli(['dev', '--json'], { cwd: WORK });
     expect(result.exitCode).toBe(3);
     expect(readError(result)).toEqual({
       code: 'journal_unavailable',
@@ -103,7 +111,10 @@ describe('svc dev', () => {
     startDev.mockImplementation(async () => {
       throw Object.assign(new Error('disk is full'), { code: 'ENOSPC' });
     });
-    expect(readError(await runCli(['dev', '--json']))).toMatchObject({ code: 'generic', message: 'disk is full' });
+    expect(readError(await runCli(['dev', '--json'], { cwd: WORK }))).toMatchObject({
+      code: 'generic',
+      message: 'disk is full',
+    });
   });
 
   it('prints no second document when the server fails after it was ready', async () => {
@@ -112,7 +123,7 @@ describe('svc dev', () => {
       closed: Promise.reject(new CliError('generic', 'The listener died.')),
     };
     startDev.mockImplementation(async () => server);
-    const result = await runCli(['dev', '--json']);
+    const result = await runCli(['dev', '--json'], { cwd: WORK });
     expect(readDocument(result)).toMatchObject({ agent_url: 'http://127.0.0.1:4242' });
     expect(result).toMatchObject({ exitCode: 1, stderr: 'The listener died.\n' });
   });
@@ -120,7 +131,7 @@ describe('svc dev', () => {
   it('ends with a failure when the server cannot be stopped', async () => {
     const close = vi.fn<() => Promise<void>>().mockRejectedValue(new CliError('generic', 'The store did not close.'));
     startDev.mockImplementation(async () => ({ ...createServer(0), close }));
-    const result = await runCli(['dev'], { signal: AbortSignal.abort() });
+    const result = await runCli(['dev'], { cwd: WORK, signal: AbortSignal.abort() });
     expect(result.exitCode).toBe(1);
     expect(result.stderr).toContain('The store did not close.');
   });
