@@ -69,7 +69,7 @@ serve({
   async fill({ count }) {
     const values = `
       lpad(to_hex($1::int8 + n * 2592), 12, '0'), 't', 'workflow', 'name-' || (n % 100), 'api',
-      case when n % 50 = 0 then 'failed' else 'completed' end, 3, 1, 0, '[1]', 0, 0, 0, 0, 0, $1::int8 + n * 2592, $1::int8 + n * 2592`;
+      case when n % 50 = 0 then 'failed' else 'completed' end, 3, 1, 0, '1[{}]', 0, 0, 0, 0, 0, $1::int8 + n * 2592, $1::int8 + n * 2592`;
     const columns = `run_id, trace_id, kind, name, trigger, status, seq, epoch, signals, input, input_tokens, output_tokens,
       cache_read_tokens, cache_write_tokens, total_tokens, created_at, ended_at`;
     const runs = `${place.schema}.runs`;
