@@ -2,10 +2,11 @@ import { createHmac } from 'node:crypto';
 import { generateKeyPair, SignJWT, UnsecuredJWT } from 'jose';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createKeySet } from '../src/auth/key-set.ts';
+import { requestApproval } from '../src/engine/approval.ts';
 import { createLog } from '../src/log.ts';
 import { KEY_ID, signatureOf, startPlane } from './_plane.ts';
 import type { MintOptions, Plane } from './_plane.ts';
-import { call, setupBoxes } from './_setup.ts';
+import { call, json, setupBoxes } from './_setup.ts';
 import type { TestBox } from './_setup.ts';
 
 const boxes = setupBoxes();
@@ -124,6 +125,23 @@ describe('an identity token', () => {
     expect(body.items).toMatchObject([
       { operation: 'keys.create', actor: { id: 'person user-admin', name: 'Person who is admin', role: 'admin' } },
     ]);
+  });
+
+  test('closes the chat of a workflow it opened when it is over; the run goes on', async () => {
+    const talk = { mode: 'chat', run: async () => requestApproval({ title: 'Go?' }) };
+    const options = { host: 'image', strategy: plane.strategy({ log }) } as const;
+    const box = await boxes.open({ workflows: { talk }, options });
+    const headers = as(await plane.mint('member', { claims: { iat: seconds() - 320, exp: seconds() - 28 } }));
+    const response = await box.request('/api/workflows/talk/chat', json({}, { headers }));
+    expect(response.status).toBe(200);
+    expect(await response.text()).toMatch(/event: auth_expired\ndata: \{\}\n\n$/);
+    const { body } = await call<{ items: { status: string }[] }>(
+      box,
+      'GET /api/runs',
+      undefined,
+      as(await plane.mint('viewer')),
+    );
+    expect(body.items.map(({ status }) => status)).toEqual(['waiting']);
   });
 
   test('closes the event stream it opened when it is over', async () => {

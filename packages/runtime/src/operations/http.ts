@@ -4,6 +4,7 @@ import { OWNER } from '../auth/caller.ts';
 import { answerJson } from '../http/answer.ts';
 import { mountRoute, requestIdOf } from '../http/app.ts';
 import { readJson } from '../http/body.ts';
+import { untilExpired } from '../http/expiry.ts';
 import { answerSse } from '../http/sse.ts';
 import type { Frames } from '../http/sse.ts';
 import type { Rooms } from '../rooms.ts';
@@ -48,31 +49,6 @@ async function answerStream(
   const frames = (await call(AbortSignal.any([req.signal, gone.signal]))) as Frames;
   const letGo = () => gone.abort();
   return answerSse(untilExpired(frames, expiresAt, letGo), { onGone: letGo });
-}
-
-const AUTH_EXPIRED = 'event: auth_expired\ndata: {}\n\n';
-
-/** A stream is open for as long as the credential it was opened with is good. `onEnd`: however it came to that. */
-async function* untilExpired(frames: Frames, expiresAt: number | undefined, onEnd: () => void): Frames {
-  if (expiresAt === undefined) return yield* frames;
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const over = new Promise<undefined>((resolve) => {
-    timer = setTimeout(resolve, Math.max(0, expiresAt - Date.now()), undefined);
-  });
-  const iterator = frames[Symbol.asyncIterator]();
-  try {
-    for (;;) {
-      const next = await Promise.race([iterator.next(), over]);
-      if (next === undefined) return yield AUTH_EXPIRED;
-      if (next.done) return;
-      yield next.value;
-    }
-  } finally {
-    clearTimeout(timer);
-    // First: a reader that waits for a frame hears of its return only once it has one.
-    onEnd();
-    void iterator.return?.().catch(() => {});
-  }
 }
 
 /** Path parameters win over the body or the query: a body cannot rename the thing in the path. */

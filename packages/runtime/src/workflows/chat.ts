@@ -14,6 +14,7 @@ import { BoxError } from '../errors.ts';
 import type { RouteEntry } from '../http/app.ts';
 import { mountRoute } from '../http/app.ts';
 import { readJson } from '../http/body.ts';
+import { untilExpired } from '../http/expiry.ts';
 import { answerSse } from '../http/sse.ts';
 import { readIdempotencyKey, withoutUndefined } from '../operations/inputs.ts';
 import { toJsonValue } from '../runs/json-value.ts';
@@ -79,7 +80,9 @@ export function mountWorkflowChat(app: H3, options: WorkflowChatOptions): void {
       ? await resume(lastEvent, { name, journal: options.journal, hidden: hiddenFrom(caller) })
       : await begin(event, name, { workflows: options.workflows, caller });
     const gone = new AbortController();
-    return answerSse(frames(position, options, gone.signal), { onGone: () => gone.abort() });
+    const letGo = () => gone.abort();
+    const told = untilExpired(frames(position, options, gone.signal), caller.expiresAt, letGo);
+    return answerSse(told, { onGone: letGo });
   });
 }
 
