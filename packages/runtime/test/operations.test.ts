@@ -25,7 +25,7 @@ const rename = operation({
 
 function open() {
   const app = createApp({ log: createLog({ level: 'silent', write: () => {} }) });
-  const activity = { record: async () => {}, findAsker: async () => undefined, seenBy: () => activity };
+  const activity = { record: async () => {}, findAsker: async () => undefined };
   const rooms = { activity } as unknown as Rooms;
   mountOperations(app, [rename], { rooms, auth: { authenticate: async () => OWNER } });
   mountFallback(app, []);

@@ -213,6 +213,21 @@ describe('what a turn of the copilot does', () => {
     expect(await list(box, decided, member)).toEqual([]);
   });
 
+  test('is hidden with it: turns it has other agents do', async () => {
+    const ask = defineTool({
+      description: 'Ask.',
+      inputSchema: z.object({}),
+      execute: async () => (await svc.agent('helper').session().send('say:hello')).text,
+    });
+    const copilot = defineDeepAgent({ name: 'studio-copilot', tools: { ask } });
+    const agents = { 'studio-copilot': copilot, helper: AGENTS.helper };
+    const box = await boxes.open({ agents, options: { host: 'image', strategy: plane.strategy({ log }) } });
+    const asker = await as('owner', 'olga');
+    await chat(box, asker, 'studio-copilot', 'mine', 'tool:ask {}');
+    expect((await list(box, '/api/runs', asker)).map(({ name }) => name)).toEqual(['helper', 'studio-copilot']);
+    expect(await list(box, '/api/runs', await as('member', 'bob'))).toEqual([]);
+  });
+
   test('can be approved by the person it talks to, over AG-UI', async () => {
     const box = await open();
     const headers = await as('admin', 'adam');

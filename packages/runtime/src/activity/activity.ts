@@ -1,4 +1,5 @@
 import { and, desc, eq, gte, isNull, lt, or, sql } from 'drizzle-orm';
+import type { SQL } from 'drizzle-orm';
 import { z } from 'zod';
 import type { Caller } from '../auth/caller.ts';
 import { hiddenFrom } from '../auth/visibility.ts';
@@ -54,17 +55,16 @@ export interface ActivityFilter {
 export interface Activity {
   /** Never fails: the change has been made, and its record must not undo the answer. */
   record(entry: NewActivity): Promise<void>;
-  /** Newest first. Throws `invalid_cursor`. */
+  /** Newest first, as the reader may see them. Throws `invalid_cursor`. */
   list(
     filter: ActivityFilter,
     page: { limit: number; cursor?: string },
+    reader: Caller,
   ): Promise<{ items: ActivityEntry[]; nextCursor: string | null }>;
-  /** Throws `activity_not_found`. */
-  get(id: string): Promise<ActivityDetail>;
+  /** Throws `activity_not_found`, also for what the reader may not see. */
+  get(id: string, reader: Caller): Promise<ActivityDetail>;
   /** Who asked for the run, the approval or the session of this id, where not everybody may see it. */
   findAsker(id: unknown): Promise<string | undefined>;
-  /** The same as this caller sees it. */
-  seenBy(caller: Caller): Activity;
 }
 
 export interface ActivityOptions {
@@ -73,13 +73,10 @@ export interface ActivityOptions {
   findAsker(id: string): Promise<string | undefined>;
   /** Whether a caller may read what this operation changes; without that, what was before and after is not shown. */
   mayRead(caller: Caller, operation: string): boolean;
-  caller?: Caller;
 }
 
 export function createActivity(options: ActivityOptions): Activity {
-  const { db, log, caller: reader } = options;
-  const hidden = reader && hiddenFrom(reader);
-  const isShown = hidden && or(isNull(activity.askedBy), eq(activity.askedBy, hidden.unless));
+  const { db, log } = options;
   return {
     async record({ operation, caller, source, target, requestId, askedBy, before, after }) {
       const actor = { actorId: caller.id, actorName: caller.name, role: caller.role };
@@ -97,7 +94,7 @@ export function createActivity(options: ActivityOptions): Activity {
         .values({ ...row, before: toKept(before), after: toKept(after) })
         .catch((error: unknown) => log.error('A change was not written to the activity log.', { ...row, error }));
     },
-    async list({ operation, actor, from, to, target }, { limit, cursor }) {
+    async list({ operation, actor, from, to, target }, { limit, cursor }, reader) {
       if (cursor !== undefined && !z.uuid().safeParse(cursor).success) throw invalidCursor(cursor);
       const rows = await db
         .select()
@@ -111,7 +108,7 @@ export function createActivity(options: ActivityOptions): Activity {
             target === undefined
               ? undefined
               : sql`exists (select 1 from jsonb_each_text(${activity.target}) where value = ${target})`,
-            isShown,
+            shownTo(reader),
             cursor === undefined ? undefined : lt(activity.id, cursor),
           ),
         )
@@ -120,20 +117,19 @@ export function createActivity(options: ActivityOptions): Activity {
       const items = rows.slice(0, limit).map(toEntry);
       return { items, nextCursor: rows.length > limit ? (items.at(-1)?.id ?? null) : null };
     },
-    async get(id) {
+    async get(id, reader) {
       const known = z.uuid().safeParse(id).success;
       const [row] = known
         ? await db
             .select()
             .from(activity)
-            .where(and(eq(activity.id, id), isShown))
+            .where(and(eq(activity.id, id), shownTo(reader)))
         : [];
       if (!row) throw new BoxError('activity_not_found', `There is no record "${id}" in the activity log.`);
-      const isReadable = !reader || options.mayRead(reader, row.operation);
+      const isReadable = options.mayRead(reader, row.operation);
       return { ...toEntry(row), before: isReadable ? row.before : null, after: isReadable ? row.after : null };
     },
     findAsker: async (id) => (typeof id === 'string' && UUID_OR_TOKEN.test(id) ? options.findAsker(id) : undefined),
-    seenBy: (caller) => createActivity({ ...options, caller }),
   };
 }
 
@@ -143,6 +139,11 @@ type Row = typeof activity.$inferSelect;
 
 const MAX_KEPT = 64 * 1_024;
 const UUID_OR_TOKEN = /^[\w-]{20,100}$/;
+
+function shownTo(reader: Caller): SQL | undefined {
+  const hidden = hiddenFrom(reader);
+  return hidden && or(isNull(activity.askedBy), eq(activity.askedBy, hidden.unless));
+}
 
 /** Plain data of a size that lists can bear. */
 function toKept(value: unknown): unknown {

@@ -21,9 +21,9 @@ export const listActivity = operation({
     ...Page,
   }),
   output: z.object({ items: z.array(ActivityEntry), nextCursor: z.string().nullable() }),
-  handle({ activity }, { limit, cursor, from, to, ...filter }) {
+  handle({ activity }, { limit, cursor, from, to, ...filter }, { caller }) {
     const times = { from: from ? new Date(from) : undefined, to: to ? new Date(to) : undefined };
-    return activity.list(withoutUndefined({ ...filter, ...times }), withoutUndefined({ limit, cursor }));
+    return activity.list(withoutUndefined({ ...filter, ...times }), withoutUndefined({ limit, cursor }), caller);
   },
 });
 
@@ -36,5 +36,5 @@ export const getActivity = operation({
   errors: ['activity_not_found'],
   input: z.strictObject({ id: z.string() }),
   output: ActivityDetail,
-  handle: ({ activity }, { id }) => activity.get(id),
+  handle: ({ activity }, { id }, { caller }) => activity.get(id, caller),
 });

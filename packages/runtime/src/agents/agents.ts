@@ -219,7 +219,6 @@ export function createAgents(options: AgentsOptions): Agents {
           trigger: 'workflow',
           parentRunId,
           idempotencyKey,
-          ...(askedBy === undefined ? {} : { askedBy }),
         });
         if (stopTelling)
           void engine

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { ToolPause } from '../agents/pauses.ts';
 import { splitName } from '../agents/subagents.ts';
+import { isKept } from '../auth/visibility.ts';
 import type { Hidden } from '../auth/visibility.ts';
 import type { ApprovalEvent } from '../engine/approval.ts';
 import type { Engine } from '../engine/engine.ts';
@@ -94,7 +95,7 @@ export function createApprovals(options: ApprovalsOptions): Approvals {
   const find = async (approvalId: string): Promise<HookEntry | undefined> => {
     // An open hook first: a retry asks again under the id its run before had.
     const hook = await hooks.find(approvalId);
-    if (hook?.kind !== 'approval' || isKept(readDetail(hook), hidden)) return undefined;
+    if (hook?.kind !== 'approval' || isKept(readDetail(hook).askedBy, hidden)) return undefined;
     const { token, runId } = hook;
     return (await hooks.listEntries({ kind: 'approval', token, runId }, { limit: 1 }))[0];
   };
@@ -231,14 +232,9 @@ function isListed(
   { source, isInbox }: Pick<ApprovalFilter, 'source' | 'isInbox'>,
   hidden: Hidden,
 ): boolean {
-  if (isKept(asked, hidden)) return false;
+  if (isKept(asked.askedBy, hidden)) return false;
   if (isInbox && asked.source === 'tool' && splitName(asked.agent).agent === COPILOT_AGENT) return false;
   return source === undefined || sourceOf(asked) === source;
-}
-
-/** Whether somebody else's run asks, and nobody else is told so. */
-function isKept({ askedBy }: Detail, hidden: Hidden): boolean {
-  return hidden !== undefined && askedBy !== undefined && askedBy !== hidden.unless;
 }
 
 function statusOf(hook: HookRow, answer: ApprovalEvent | undefined): ApprovalStatus {

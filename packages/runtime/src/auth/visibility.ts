@@ -11,6 +11,10 @@ export function hiddenFrom(caller: Caller): Hidden {
 }
 
 export function isHidden(run: Pick<RunRow, 'attributes'>, hidden: Hidden): boolean {
-  const askedBy = hidden && askedByOf(run);
+  return hidden !== undefined && isKept(askedByOf(run), hidden);
+}
+
+/** Of what carries its asker beside it: whether that is somebody else. */
+export function isKept(askedBy: string | undefined, hidden: Hidden): boolean {
   return hidden !== undefined && askedBy !== undefined && askedBy !== hidden.unless;
 }

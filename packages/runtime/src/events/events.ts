@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Caller } from '../auth/caller.ts';
-import { hiddenFrom } from '../auth/visibility.ts';
+import { hiddenFrom, isKept } from '../auth/visibility.ts';
 import type { Hidden } from '../auth/visibility.ts';
 import type { Lifecycle, LifecycleEvent } from '../engine/lifecycle.ts';
 import type { Frames } from '../http/sse.ts';
@@ -58,7 +58,7 @@ export function createEvents({ limits, owner, kv, maxBytes = MAX_BYTES, lingerMs
     const kept: Kept = { frame, askedBy };
     ring.push(kept);
     if (ring.length > 2 * RING) ring = ring.slice(-RING);
-    for (const [reader, hidden] of readers) if (isShown(kept, hidden)) reader.push(frame);
+    for (const [reader, hidden] of readers) if (!isKept(askedBy, hidden)) reader.push(frame);
   };
   const fanOut = kv && createFanOut({ kv, owner, topic: 'events', onTold: deliver, onHeard: update });
   const listen = (value: boolean): void => {
@@ -104,7 +104,7 @@ export function createEvents({ limits, owner, kv, maxBytes = MAX_BYTES, lingerMs
       const missed = lastEventId === undefined ? [] : missedSince(lastEventId);
       const now = `${epoch}-${last}`;
       // An id without data is no event, but it is where a client comes back to.
-      const shown = missed?.filter((kept) => isShown(kept, hidden)).map(({ frame }) => frame);
+      const shown = missed?.filter((kept) => !isKept(kept.askedBy, hidden)).map(({ frame }) => frame);
       const first = shown
         ? [RECONNECT, ...(shown.length > 0 ? shown : [`id: ${now}\n\n`])]
         : [RECONNECT, `id: ${now}\nevent: reset\ndata: {}\n\n`];
@@ -137,10 +137,6 @@ export function createEvents({ limits, owner, kv, maxBytes = MAX_BYTES, lingerMs
 interface Kept {
   frame: string;
   askedBy: string | undefined;
-}
-
-function isShown({ askedBy }: Kept, hidden: Hidden): boolean {
-  return hidden === undefined || askedBy === undefined || askedBy === hidden.unless;
 }
 
 /** Events a client that comes back may have missed. */

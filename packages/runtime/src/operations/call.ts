@@ -24,15 +24,14 @@ export async function callOperation(
   if (op.kind === 'read' || op.activity === false) return show(await op.handle(rooms, parsed, context));
   const before = await op.before?.(rooms, parsed);
   const target = readTarget(op, parsed);
-  const { activity } = allRooms;
   const isPrivate = PRIVATE.has(op.tag);
   // Before: what is deleted cannot be asked afterwards.
-  const asker = isPrivate ? await activity.findAsker(Object.values(target)[0]) : undefined;
+  const asker = isPrivate ? await rooms.activity.findAsker(Object.values(target)[0]) : undefined;
   const after = await op.handle(rooms, parsed, context);
   const { caller, source, requestId } = context;
   const hide = (value: unknown) => withoutMembers(value, op.secret ?? []);
-  await activity.record({
-    askedBy: asker ?? (isPrivate ? await activity.findAsker(runIdOf(after)) : undefined),
+  await rooms.activity.record({
+    askedBy: asker ?? (isPrivate ? await rooms.activity.findAsker(runIdOf(after)) : undefined),
     operation: op.id,
     caller,
     source,

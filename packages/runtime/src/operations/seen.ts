@@ -5,15 +5,13 @@ import { runNotFound } from '../runs/runs.ts';
 
 /** The rooms as a caller sees them: what is hidden from it is answered like what there is not. */
 export function roomsSeenBy(rooms: Rooms, caller: Caller): Rooms {
-  const activity = rooms.activity.seenBy(caller);
   const hidden = hiddenFrom(caller);
-  if (!hidden) return { ...rooms, activity };
+  if (!hidden) return rooms;
   const runs = rooms.runs.without(hidden);
   const { workflows } = rooms;
   const approvals = rooms.approvals.without(hidden);
   return {
     ...rooms,
-    activity,
     approvals,
     hooks: rooms.hooks.with(approvals),
     runs,
