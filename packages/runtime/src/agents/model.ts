@@ -1,6 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type OpenAI from 'openai';
 import type { ClientOptions } from 'openai';
+import { createHttpFetch } from '../provider/http-fetch.ts';
 import type { ProviderInUse } from '../provider/provider.ts';
 import type { Usage } from '../wires/events.ts';
 import { NO_USAGE } from '../wires/events.ts';
@@ -95,7 +96,7 @@ function toClientOptions({ baseUrl, apiKey, fetch }: ProviderInUse): ClientOptio
     project: null,
     webhookSecret: null,
     logLevel: 'off',
-    ...(fetch ? { fetch } : {}),
+    fetch: fetch ?? createHttpFetch({ followsRedirects: true }),
     maxRetries: 0,
     timeout: LONGEST_TIMER_MS,
   };

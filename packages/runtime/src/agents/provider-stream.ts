@@ -18,19 +18,25 @@ export async function* readProvider(response: Response): AsyncGenerator<Provider
     if (whole) yield [toChunk(whole)];
     return { isWhole: true };
   }
+  const events = createEventReader();
   let isWhole = false;
-  for await (const events of readEvents(response.body)) {
-    isWhole ||= events.some((data) => data.trim() === '[DONE]');
-    const chunks = events.map(parse).filter((chunk) => chunk !== undefined);
+  const read = (found: string[]): ProviderChunk[] => {
+    isWhole ||= found.some((data) => data.trim() === '[DONE]');
+    return found.map(parse).filter((chunk) => chunk !== undefined);
+  };
+  for await (const bytes of response.body) {
+    const chunks = read(events.push(bytes));
     if (chunks.length > 0) yield chunks;
   }
+  const chunks = read(events.end());
+  if (chunks.length > 0) yield chunks;
   return { isWhole };
 }
 
 // --- internal ---
 
-/** The data of each server-sent event, by what came together; the last one may lack its empty line. */
-async function* readEvents(body: ReadableStream<Uint8Array>): AsyncGenerator<string[]> {
+/** The data of server-sent events, by what came together; the last one may lack its empty line. */
+function createEventReader(): { push(bytes: Uint8Array): string[]; end(): string[] } {
   const decoder = new TextDecoder();
   let rest = '';
   let data: string[] = [];
@@ -42,12 +48,14 @@ async function* readEvents(body: ReadableStream<Uint8Array>): AsyncGenerator<str
     return event;
   };
   const takeAll = (lines: string[]): string[] => lines.map(take).filter((event) => event !== undefined);
-  for await (const bytes of body) {
-    const lines = (rest + decoder.decode(bytes, { stream: true })).split(/\r\n|\n|\r(?=[^\n])/);
-    rest = lines.pop() ?? '';
-    yield takeAll(lines);
-  }
-  yield takeAll([rest.trimEnd(), '']);
+  return {
+    push(bytes) {
+      const lines = (rest + decoder.decode(bytes, { stream: true })).split(/\r\n|\n|\r(?=[^\n])/);
+      rest = lines.pop() ?? '';
+      return takeAll(lines);
+    },
+    end: () => takeAll([rest.trimEnd(), '']),
+  };
 }
 
 /** A piece that is no JSON object says nothing: some providers write words to keep the connection open. */

@@ -1,8 +1,10 @@
+import { FastResponse } from 'srvx';
 import { BoxError } from '../errors.ts';
 import type { ErrorCode } from '../errors.ts';
 
+/** A Response that the server writes as it is, without making a web stream of it. */
 export function answerJson(status: number, body: unknown, headers: Record<string, string> = {}): Response {
-  return new Response(JSON.stringify(body), {
+  return new FastResponse(JSON.stringify(body), {
     status,
     headers: { 'content-type': 'application/json; charset=utf-8', ...headers },
   });

@@ -1,4 +1,4 @@
-import type { Fetch } from './pinned-fetch.ts';
+import type { Fetch } from './http-fetch.ts';
 import type { ProviderInUse } from './provider.ts';
 
 export interface ProviderQuestion {

@@ -3,8 +3,8 @@ import type { KeyValueStore } from '../stores/kv.ts';
 import { createLiveValue } from '../stores/live-value.ts';
 import { checkEgress } from './egress.ts';
 import type { EgressPolicy } from './egress.ts';
+import type { Fetch } from './http-fetch.ts';
 import { createPinnedFetch } from './pinned-fetch.ts';
-import type { Fetch } from './pinned-fetch.ts';
 
 /** Where model calls go. */
 export interface ProviderSettings {

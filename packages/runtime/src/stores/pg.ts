@@ -97,10 +97,26 @@ interface Queryable {
   }): Promise<QueryResult | QueryArrayResult>;
 }
 
+/**
+ * Names prepared statements by their texts. The texts that are prepared are few: a hash of each at every call took longer
+ * than all else here. Those over the limit are hashed again.
+ */
+function createNames(): (text: string) => string {
+  const known = new Map<string, string>();
+  return (text) => {
+    const name = known.get(text) ?? createHash('sha1').update(text).digest('hex');
+    if (known.size < MOST_NAMES) known.set(text, name);
+    return name;
+  };
+}
+
+const MOST_NAMES = 500;
+
 function createSession(open: () => Promise<Queryable>): SqlSession {
+  const nameOf = createNames();
   return {
     async query<Row>(text: string, params: unknown[] = [], options: QueryOptions = {}) {
-      const name = options.prepared ? { name: createHash('sha1').update(text).digest('hex') } : {};
+      const name = options.prepared ? { name: nameOf(text) } : {};
       const limit = options.timeoutMs === undefined ? {} : { query_timeout: options.timeoutMs };
       const { rows } = await (await open()).query({ ...name, ...limit, text, values: params }).catch(rethrow);
       return rows as Row[];

@@ -1,5 +1,4 @@
-import { flatten } from './events.ts';
-import type { EventBatches, Executor, FinishReason, Interrupt, Usage } from './events.ts';
+import type { Executor, FinishReason, Interrupt, TurnEvent, Usage } from './events.ts';
 
 /** What this wire needs to know about one answer, besides the events. */
 export interface CompletionView {
@@ -17,8 +16,8 @@ export interface WireToolCall {
   function: { name: string; arguments: string };
 }
 
-/** The whole answer in one object, or the error that ended the turn. */
-export async function toCompletion(events: EventBatches, view: CompletionView) {
+/** The whole answer of a turn that did not fail, in one object. */
+export function toCompletion(events: readonly TurnEvent[], view: CompletionView) {
   let content = '';
   let reasoning = '';
   let finish: FinishReason = 'stop';
@@ -26,7 +25,7 @@ export async function toCompletion(events: EventBatches, view: CompletionView) {
   const calls: WireToolCall[] = [];
   const shown = new Map<string, string>();
   const interrupts: Interrupt[] = [];
-  for await (const event of flatten(events)) {
+  for (const event of events) {
     if (event.type === 'text.delta') content += event.text;
     else if (event.type === 'reasoning.delta') reasoning += event.text;
     else if (event.type === 'tool.start' && isShown(event, view)) shown.set(event.callId, event.name);
@@ -39,7 +38,6 @@ export async function toCompletion(events: EventBatches, view: CompletionView) {
     else if (event.type === 'interrupt') interrupts.push(event);
     else if (event.type === 'usage') usage = event;
     else if (event.type === 'finish') finish = event.reason;
-    else if (event.type === 'error') return { completion: undefined, error: event };
   }
   content += interrupts.map(toPauseText).join('');
   const message = {
@@ -51,15 +49,12 @@ export async function toCompletion(events: EventBatches, view: CompletionView) {
   };
   const pause = interrupts.length > 0 ? { svc: toWirePause(interrupts) } : {};
   return {
-    completion: {
-      id: view.id,
-      object: 'chat.completion',
-      created: view.created,
-      model: view.model,
-      choices: [{ index: 0, message, logprobs: null, finish_reason: toWireFinish(finish), ...pause }],
-      usage: toWireUsage(usage),
-    },
-    error: undefined,
+    id: view.id,
+    object: 'chat.completion',
+    created: view.created,
+    model: view.model,
+    choices: [{ index: 0, message, logprobs: null, finish_reason: toWireFinish(finish), ...pause }],
+    usage: toWireUsage(usage),
   };
 }
 

@@ -13,7 +13,8 @@ import { toChunks } from './chat-completion-chunks.ts';
 import { answerFailure } from './chat-completion-error.ts';
 import { startClientTurn } from './client-turn.ts';
 import { toClientTools } from './client-tools.ts';
-import { holdUntilOutput } from './hold.ts';
+import { readAll } from './events.ts';
+import { failureIn, holdUntilOutput } from './hold.ts';
 import { grantedAgents } from './key.ts';
 import type { Authorize } from './key.ts';
 import { toModelParameters } from './model-parameters.ts';
@@ -112,11 +113,13 @@ async function complete(event: H3Event, agents: Agents, caller: Caller): Promise
     showTools: tools.length === 0,
     includeUsage: request.stream_options?.include_usage === true,
   };
+  if (request.stream !== true) {
+    const events = await readAll(turn.events);
+    const failure = failureIn(events);
+    return failure ? answerFailure(failure) : answerJson(200, toCompletion(events, view));
+  }
   const events = await holdUntilOutput(turn);
-  if (events.failed) return answerFailure(events.failed);
-  if (request.stream === true) return answerSse(toChunks(events.all, view), { onGone: turn.onGone });
-  const { completion, error } = await toCompletion(events.all, view);
-  return error ? answerFailure({ ...error, retryAfter: undefined }) : answerJson(200, completion);
+  return events.failed ? answerFailure(events.failed) : answerSse(toChunks(events.all, view), { onGone: turn.onGone });
 }
 
 function checkRequest(body: unknown): ChatRequest {

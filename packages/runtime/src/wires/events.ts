@@ -104,17 +104,32 @@ export function createEventQueue(): EventQueue {
       wake = undefined;
     },
     batches: {
-      async *[Symbol.asyncIterator]() {
-        for (;;) {
-          if (buffer.length === 0) await new Promise<void>((resolve) => (wake = resolve));
-          const batch = buffer;
+      // No generator: each of its batches takes three promises.
+      [Symbol.asyncIterator]() {
+        let isOver = false;
+        const take = (): IteratorResult<readonly TurnEvent[]> => {
+          const value = buffer;
           buffer = [];
-          yield batch;
-          if (isTerminal(batch.at(-1))) return;
-        }
+          isOver = isTerminal(value.at(-1));
+          return { done: false, value };
+        };
+        return {
+          next() {
+            if (isOver) return Promise.resolve({ done: true, value: undefined });
+            if (buffer.length > 0) return Promise.resolve(take());
+            return new Promise((resolve) => (wake = () => resolve(take())));
+          },
+        };
       },
     },
   };
+}
+
+/** All there are, once the turn has ended. */
+export async function readAll(batches: EventBatches): Promise<TurnEvent[]> {
+  const all: TurnEvent[] = [];
+  for await (const batch of batches) all.push(...batch);
+  return all;
 }
 
 /** One by one. */

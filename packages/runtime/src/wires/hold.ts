@@ -1,8 +1,16 @@
 import type { RunningTurn } from '../agents/agents.ts';
 import { isTerminal } from './events.ts';
 import type { EventBatches, TurnEvent } from './events.ts';
+import type { TurnFailure } from './wire-error.ts';
 
 const LONGEST_HOLD_MS = 10_000;
+
+/** What ended a turn that failed. Once there was output, it is no use to wait and ask again. */
+export function failureIn(events: readonly TurnEvent[]): TurnFailure | undefined {
+  const last = events.at(-1);
+  if (last?.type !== 'error') return undefined;
+  return events.some(isOutput) ? { ...last, retryAfter: undefined } : last;
+}
 
 /** Keeps the HTTP status open until there is output, so that a provider's failure becomes a real status. At most 10 s. */
 export async function holdUntilOutput(

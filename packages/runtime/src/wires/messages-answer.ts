@@ -1,5 +1,4 @@
-import { flatten } from './events.ts';
-import type { EventBatches } from './events.ts';
+import type { EventBatches, TurnEvent } from './events.ts';
 import { toMessageError } from './messages-error.ts';
 import { createMessageEvents } from './messages-events.ts';
 import type { BlockDelta, ContentBlock, Message, MessageEvent, MessageView } from './messages-events.ts';
@@ -21,15 +20,12 @@ export async function* toMessageFrames(
   }
 }
 
-/** The whole answer: what a client makes of the streamed one. Or the error that ended the turn. */
-export async function toMessage(events: EventBatches, view: MessageView) {
+/** The whole answer of a turn that did not fail: what a client makes of the streamed one. */
+export function toMessage(events: readonly TurnEvent[], view: MessageView): Message | undefined {
   const translate = createMessageEvents(view);
   let message: Message | undefined;
-  for await (const event of flatten(events)) {
-    if (event.type === 'error') return { error: event };
-    for (const told of translate(event)) message = accumulate(message, told);
-  }
-  return { message };
+  for (const told of events.flatMap(translate)) message = accumulate(message, told);
+  return message;
 }
 
 // --- internal ---

@@ -8,7 +8,8 @@ import { mountRoute, requestIdOf } from '../http/app.ts';
 import type { RouteEntry } from '../http/app.ts';
 import { answerSse } from '../http/sse.ts';
 import { startClientTurn } from './client-turn.ts';
-import { holdUntilOutput } from './hold.ts';
+import { readAll } from './events.ts';
+import { failureIn, holdUntilOutput } from './hold.ts';
 import { grantedAgents } from './key.ts';
 import type { Authorize } from './key.ts';
 import { PING, toMessage, toMessageFrames } from './messages-answer.ts';
@@ -100,12 +101,14 @@ async function answerTurn(event: H3Event, { agents, authorize, signThinking }: W
   const id = `msg_${turn.runId.replaceAll('-', '')}`;
   const view: MessageView = { id, model, boxTools, inputTokens, signThinking };
   const requestId = requestIdOf(event);
+  if (!request.isStream) {
+    const events = await readAll(turn.events);
+    const failure = failureIn(events);
+    return failure ? answerMessageFailure(failure, requestId) : answerJson(200, toMessage(events, view));
+  }
   const events = await holdUntilOutput(turn);
   if (events.failed) return answerMessageFailure(events.failed, requestId);
-  if (request.isStream)
-    return answerSse(toMessageFrames(events.all, { ...view, requestId }), { onGone: turn.onGone, keepAlive: PING });
-  const { message, error } = await toMessage(events.all, view);
-  return error ? answerMessageFailure({ ...error, retryAfter: undefined }, requestId) : answerJson(200, message);
+  return answerSse(toMessageFrames(events.all, { ...view, requestId }), { onGone: turn.onGone, keepAlive: PING });
 }
 
 interface ReadRequest {

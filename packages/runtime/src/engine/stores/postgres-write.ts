@@ -1,7 +1,7 @@
 import type { SqlClient } from '../../stores/sql.ts';
 import type { Append, NewRun } from '../journal.ts';
 import { endInTransaction, isPlainAppend, toAppended, toAppendQuery, toCommitted } from './postgres-append.ts';
-import type { CommitRow } from './postgres-append.ts';
+import type { Committed, CommitRow } from './postgres-append.ts';
 import { commitQuery } from './postgres-batch.ts';
 import { createInTransaction, findRepeat, isPlainCreate } from './postgres-create.ts';
 import { endsIn } from './postgres-columns.ts';
@@ -66,14 +66,12 @@ export function createPostgresWriter(
     const { text, params, prepared } = toQuery(tables, batch);
     const done = toCommitted(await sql.query<CommitRow>(text, params, { prepared }));
     const refused = writes.filter((write) => !done.at.has(runIdOf(write)));
+    if (refused.length === 0) return writes.map((write) => toWritten(write, done));
     const found = await read(refused);
     const later = await settleAll(isFamily(batch) ? [] : found.families(refused));
-    return writes.map((write) => {
-      const at = done.at.get(runIdOf(write));
-      if (at === undefined) return later.get(write) ?? found.answer(write);
-      if (write.type === 'create') return { outcome: 'created', run: createdRun(write.run, at) };
-      return toAppended(write.entry, { at, tokens: done.tokens.get(write.entry.runId) });
-    });
+    return writes.map((write) =>
+      done.at.has(runIdOf(write)) ? toWritten(write, done) : (later.get(write) ?? found.answer(write)),
+    );
   }
 
   async function sendAlone(write: Write): Promise<Written[]> {
@@ -159,6 +157,14 @@ function groupByParent(writes: Write[], standings: Standings): Batch[] {
     if (parent !== null) families.set(parent, [...(families.get(parent) ?? []), write]);
   }
   return [...families.values()].map((family) => ({ writes: family, areSiblings: true }));
+}
+
+/** What became of a write that the statement took. */
+function toWritten(write: Write, { at, tokens }: Committed): Written {
+  const runId = runIdOf(write);
+  const now = at.get(runId) ?? 0;
+  if (write.type === 'create') return { outcome: 'created', run: createdRun(write.run, now) };
+  return toAppended(write.entry, { at: now, tokens: tokens.get(runId) });
 }
 
 /** A write that is alone in its commit has a statement of its own, unless it brings much. */
