@@ -64,7 +64,7 @@ async function measure(store, root, print) {
       after_2000_turns_rss_mib: round(await box.ask('rss')),
     });
     for (const url of Object.values(targets)) for (let n = 0; n < 200; n++) await send(url, 'please short');
-    const one = await rounds(targets, async (url) => each(100, () => send(url, 'please short')));
+    const one = await rounds(targets, async (url) => each(400, () => send(url, 'please short')));
     print({
       bench: 'agents.turn',
       ...name,

@@ -172,7 +172,7 @@ export function createAgents(options: AgentsOptions): Agents {
       const sessionId = session
         ? await sessions.open({ agent: name, name: session.name, kind: session.kind, ...asker })
         : null;
-      const reader = readers.open(runId);
+      const reader = readers.open(runId, { isWhole: request.isWhole === true });
       try {
         const run = { runId, name, sessionId, parentRunId: null };
         const keyed = key ? { key: key.key, ...toStartKey(key) } : {};

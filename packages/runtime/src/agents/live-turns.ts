@@ -3,8 +3,11 @@ import { createEventQueue } from '../wires/events.ts';
 
 /** Who reads the turns that run in this process. */
 export interface LiveTurns {
-  /** Reads what the turn tells from now on; `push` adds to this reader's stream alone. */
-  read(runId: string): TurnReader;
+  /**
+   * Reads what the turn tells from now on; `push` adds to this reader's stream alone.
+   * @param how `isWhole`: all at once, when the turn has ended
+   */
+  read(runId: string, how?: { isWhole?: boolean }): TurnReader;
   /** Hands on what the turn tells from now on; answers how to stop. */
   tap(runId: string, push: Emit): () => void;
   /** Somebody reads the turn here. */
@@ -33,8 +36,8 @@ export function createLiveTurns(): LiveTurns {
   return {
     tap,
     isRead: (runId) => readers.has(runId),
-    read(runId) {
-      const { push, batches } = createEventQueue();
+    read(runId, how) {
+      const { push, batches } = createEventQueue(how);
       return { batches, push, close: tap(runId, push) };
     },
     emitterOf: (runId) => (event) => {

@@ -69,15 +69,18 @@ export function createModelClient(
     const client = await clientFor(provider);
     const { timeout = DEFAULT_TIMEOUT_MS } = request;
     const headers = headersOf();
-    const deadline = new AbortController();
-    const timer = setTimeout(() => deadline.abort(timedOut(timeout)), timeout);
-    const either = AbortSignal.any([signal, deadline.signal]);
+    const ended = new AbortController();
+    const timer = setTimeout(() => ended.abort(timedOut(timeout)), timeout);
+    const onAbort = (): void => ended.abort(signal.reason);
+    if (signal.aborted) onAbort();
+    signal.addEventListener('abort', onAbort, { once: true });
     try {
-      return await readReply(await send(client, request, { signal: either, headers }), { ...reply, provider });
+      return await readReply(await send(client, request, { signal: ended.signal, headers }), { ...reply, provider });
     } catch (error) {
-      throw either.aborted ? either.reason : toProviderError(error, provider);
+      throw ended.signal.aborted ? ended.signal.reason : toProviderError(error, provider);
     } finally {
       clearTimeout(timer);
+      signal.removeEventListener('abort', onAbort);
     }
   };
 }

@@ -8,8 +8,8 @@ import { toEndEvent } from './retold-turn.ts';
 
 /** Those who read turns of this process, up to the end that is recorded. */
 export interface TurnReaders {
-  /** Reads what the turn tells from now on. */
-  open(runId: string): Reader;
+  /** Reads what the turn tells from now on, or all of it at its end. */
+  open(runId: string, how?: { isWhole?: boolean }): Reader;
   /** The turn as its reader has it. */
   read(turn: ReadTurn, reader: Reader): RunningTurn;
 }
@@ -34,7 +34,7 @@ export const LONGEST_TURN_MS = 2_147_483_647;
 
 export function createTurnReaders({ live, engine, pauses }: TurnReadersOptions): TurnReaders {
   return {
-    open: (runId) => ({ ...live.read(runId), done: new AbortController() }),
+    open: (runId, how) => ({ ...live.read(runId, how), done: new AbortController() }),
     read({ runId, sessionId, startedAt, endsAlone }, reader) {
       const { done } = reader;
       const finish = (event: TurnEvent): void => {

@@ -17,6 +17,8 @@ export interface TurnRequest {
   askedBy?: string;
   /** The same key answers with the turn it began: nothing is asked or run again. */
   key?: TurnKey;
+  /** Its events are wanted all at once, when it has ended. */
+  isWhole?: boolean;
 }
 
 /** What the run of the turn records as its input. */

@@ -52,13 +52,12 @@ async function send(url: URL, init: RequestInit, { lookup, agents }: HttpFetchOp
     headers: toHeaders(headers),
     ...(agent ? { agent } : {}),
     ...(lookup ? { lookup } : {}),
-    ...(signal ? { signal } : {}),
   };
   const text = typeof body === 'string' ? body : undefined;
   for (;;) {
     const request = (isPlain ? httpRequest : httpsRequest)(url, options);
     try {
-      return await sendOne(request, text);
+      return await sendOne(request, text, signal ?? undefined);
     } catch (error) {
       // A kept connection that the other side has closed meanwhile: the request never arrived.
       if (!request.reusedSocket || (error as NodeJS.ErrnoException).code !== 'ECONNRESET') throw error;
@@ -66,12 +65,25 @@ async function send(url: URL, init: RequestInit, { lookup, agents }: HttpFetchOp
   }
 }
 
-function sendOne(request: ClientRequest, text: string | undefined): Promise<IncomingMessage> {
+function sendOne(
+  request: ClientRequest,
+  text: string | undefined,
+  signal: AbortSignal | undefined,
+): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
     request.on('response', resolve);
     request.on('error', reject);
-    request.end(text);
+    // Not as an option of the request: that watches every end a stream can have.
+    const onAbort = (): void => void request.destroy(toError(signal?.reason));
+    if (signal?.aborted) onAbort();
+    signal?.addEventListener('abort', onAbort, { once: true });
+    request.once('close', () => signal?.removeEventListener('abort', onAbort));
+    if (!signal?.aborted) request.end(text);
   });
+}
+
+function toError(reason: unknown): Error {
+  return reason instanceof Error ? reason : new Error(String(reason));
 }
 
 function toHeaders(headers: RequestInit['headers']): Record<string, string> {

@@ -104,6 +104,7 @@ async function complete(event: H3Event, agents: Agents, caller: Caller): Promise
     ...(session ? { session } : {}),
     ...(key ? { key } : {}),
     parameters: toModelParameters(request),
+    isWhole: request.stream !== true,
   };
   const turn = await startClientTurn(agents, asked, signal);
   const view = {

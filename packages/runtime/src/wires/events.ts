@@ -88,8 +88,11 @@ export interface EventQueue {
   batches: EventBatches;
 }
 
-/** What is pushed in one turn of the event loop is read together in the next. */
-export function createEventQueue(): EventQueue {
+/**
+ * What is pushed in one turn of the event loop is read together in the next.
+ * @param isWhole all of it is read together, once the turn has ended
+ */
+export function createEventQueue({ isWhole = false } = {}): EventQueue {
   let buffer: TurnEvent[] = [];
   let ended = false;
   let wake: (() => void) | undefined;
@@ -98,7 +101,7 @@ export function createEventQueue(): EventQueue {
       if (ended) return;
       buffer.push(event);
       ended = isTerminal(event);
-      if (!wake) return;
+      if (!wake || (isWhole && !ended)) return;
       // Told from the body of a turn, too, which is refused a timer of its own.
       real.setImmediate(wake);
       wake = undefined;
@@ -116,7 +119,7 @@ export function createEventQueue(): EventQueue {
         return {
           next() {
             if (isOver) return Promise.resolve({ done: true, value: undefined });
-            if (buffer.length > 0) return Promise.resolve(take());
+            if (isWhole ? ended : buffer.length > 0) return Promise.resolve(take());
             return new Promise((resolve) => (wake = () => resolve(take())));
           },
         };

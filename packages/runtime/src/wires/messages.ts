@@ -96,12 +96,13 @@ async function answerTurn(event: H3Event, { agents, authorize, signThinking }: W
   const { model, messages, tools, parameters, inputTokens } = request;
   const key = readTurnKey({ headers, wire: 'wire-b', caller, asked: [session, { ...body, stream: undefined }] });
   const kept = { ...(session ? { session } : {}), ...(key ? { key } : {}) };
-  const asked = { agent: model, messages, tools, parameters, askedBy: caller.id, ...kept };
+  const isWhole = !request.isStream;
+  const asked = { agent: model, messages, tools, parameters, askedBy: caller.id, isWhole, ...kept };
   const turn = await startClientTurn(agents, asked, signal);
   const id = `msg_${turn.runId.replaceAll('-', '')}`;
   const view: MessageView = { id, model, boxTools, inputTokens, signThinking };
   const requestId = requestIdOf(event);
-  if (!request.isStream) {
+  if (isWhole) {
     const events = await readAll(turn.events);
     const failure = failureIn(events);
     return failure ? answerMessageFailure(failure, requestId) : answerJson(200, toMessage(events, view));
