@@ -10,7 +10,7 @@ import { createDatabase } from '../../runtime/src/engine/stores/_clients.ts';
 import { openPg } from '../../runtime/src/stores/pg.ts';
 import { bothServers } from '../../runtime/test/_cluster.ts';
 import { describeWhen } from '../../runtime/test/require.ts';
-import { runCli } from '../src/main.ts';
+import { runCli } from './_run.ts';
 import { readDocument } from './_setup.ts';
 import { useRig } from './e2e/_setup.ts';
 import type { Workspace } from './e2e/_setup.ts';

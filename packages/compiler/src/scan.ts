@@ -23,6 +23,8 @@ export interface Scan {
   links: Record<string, Record<string, string>>;
   /** Absent: the workspace has no dynamic configuration. */
   configSchema?: ScannedFile;
+  /** Absent: the workspace has no tables of its own. */
+  databaseSchema?: string;
 }
 
 export interface ScannedFile {
@@ -72,6 +74,7 @@ const MODULE = /\.[mc]?[jt]sx?$/;
 const NOT_RUN = /\.d\.[mc]?ts$|\.(?:test|spec)\.[mc]?[jt]sx?$/;
 const WORKFLOW = '.workflow.ts';
 const CONFIG_SCHEMA = 'config.schema.ts';
+const DATABASE_SCHEMA = 'src/schema.ts';
 
 /** How a specifier may be written and what it may mean on disk: `./a.js` is `a.ts` in a TypeScript project. */
 const ENDINGS = ['.ts', '.tsx', '.mts', '.js', '.mjs', '/index.ts', '/index.tsx', '/index.js'];
@@ -108,6 +111,8 @@ function scanOnce(root: string, cache: FactsCache): Scan {
     file: CONFIG_SCHEMA,
     modules: listModules(walk, CONFIG_SCHEMA),
   };
+  // What it says is for who loads it; a problem in it is reported there.
+  const hasTables = findFile(join(root, DATABASE_SCHEMA)) !== undefined;
   cache.save();
   const { files, links } = walk;
   return {
@@ -118,6 +123,7 @@ function scanOnce(root: string, cache: FactsCache): Scan {
     files,
     links,
     ...(configSchema && { configSchema }),
+    ...(hasTables && { databaseSchema: DATABASE_SCHEMA }),
   };
 }
 

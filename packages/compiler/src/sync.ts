@@ -4,6 +4,7 @@ import { checkScan } from './check/check.ts';
 import { emitAgentsTypes } from './emit/agents.ts';
 import { emitConfigTypes } from './emit/config.ts';
 import { emitConnectTypes } from './emit/connect.ts';
+import { emitDatabaseTypes } from './emit/database.ts';
 import { emitManifest } from './emit/manifest.ts';
 import { emitModulesTypes } from './emit/modules.ts';
 import { emitWorkflowsTypes } from './emit/workflows.ts';
@@ -38,6 +39,7 @@ export async function syncWorkspace({ root, scanner = openScanner(root) }: SyncO
     'modules.d.ts': emitModulesTypes(),
     'config.d.ts': emitConfigTypes(manifest),
     'connect.d.ts': emitConnectTypes(),
+    'database.d.ts': emitDatabaseTypes(manifest),
   };
   const files = Object.entries(texts).map(([name, text]) => ({ file: `.svc/${name}`, text }));
   const written = files.filter(({ file, text }) => writeChanged(join(root, file), text)).map(({ file }) => file);

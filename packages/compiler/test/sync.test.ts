@@ -10,7 +10,15 @@ describe('a sync', () => {
   it('makes .svc and writes every file once', async () => {
     const root = createWorkspace({ 'workflows/a.workflow.ts': workflow('run') });
     const first = await syncWorkspace({ root });
-    const files = ['agents.d.ts', 'config.d.ts', 'connect.d.ts', 'manifest.json', 'modules.d.ts', 'workflows.d.ts'];
+    const files = [
+      'agents.d.ts',
+      'config.d.ts',
+      'connect.d.ts',
+      'database.d.ts',
+      'manifest.json',
+      'modules.d.ts',
+      'workflows.d.ts',
+    ];
     expect(first.written.sort()).toEqual(files.map((file) => `.svc/${file}`));
     expect(readdirSync(join(root, '.svc')).sort()).toEqual([...files, 'cache'].sort());
     const { ino } = statSync(join(root, '.svc/workflows.d.ts'));

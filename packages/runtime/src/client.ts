@@ -11,7 +11,7 @@ import type { ScheduleOptions } from './engine/schedule.ts';
 import { BoxError } from './errors.ts';
 import { codeLog } from './logs/code-log.ts';
 import type { PromptVariables } from './prompts/render.ts';
-import type { ConfigKey, ConfigRegister, WorkflowName, WorkflowRegister } from './register.ts';
+import type { ConfigKey, ConfigRegister, DatabaseRegister, WorkflowName, WorkflowRegister } from './register.ts';
 import type { Storage } from './storage/storage.ts';
 import type { Drizzle } from './stores/drizzle.ts';
 
@@ -31,14 +31,18 @@ type OutputOf<N extends string> = N extends keyof WorkflowRegister
 type Key = [ConfigKey] extends [never] ? string : ConfigKey;
 type ValueOf<K extends string> = K extends keyof ConfigRegister ? ConfigRegister[K] : unknown;
 
+/** With the tables of `src/schema.ts` under `query`, in the words of the project's own drizzle-orm. */
+type ProjectDatabase = DatabaseRegister extends { database: infer D } ? D : Drizzle;
+
 /** What a workflow, a step or a tool can reach of the box it runs in. */
 export const svc = {
   /**
    * The relational store of the box, through drizzle, in a step or a tool: `svc.database.select().from(users)`. The tables
-   * are those of `src/schema.ts`; `execute` answers the rows.
+   * are those of `src/schema.ts`, and are under `query` as well: `svc.database.query.users.findMany()`. `execute` answers
+   * the rows.
    */
-  get database(): Drizzle {
-    return openDatabase();
+  get database(): ProjectDatabase {
+    return openDatabase() as ProjectDatabase;
   },
   /** An agent of this box, to talk to: `svc.agent('support').session().send('Hello')`. */
   agent: <N extends KnownAgent>(name: N) => ({

@@ -27,6 +27,7 @@ export type {
   AgentRegister,
   ConfigRegister,
   ConnectRegister,
+  DatabaseRegister,
   WorkflowName,
   WorkflowRegister,
 } from './register.ts';

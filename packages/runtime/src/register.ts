@@ -9,6 +9,8 @@ export interface WorkflowRegister {}
 export interface ConfigRegister {}
 // oxlint-disable-next-line typescript/no-empty-object-type
 export interface ConnectRegister {}
+// oxlint-disable-next-line typescript/no-empty-object-type
+export interface DatabaseRegister {}
 
 /** The names of this workspace's agents. */
 export type AgentName = keyof AgentRegister & string;

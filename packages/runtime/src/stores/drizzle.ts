@@ -1,7 +1,8 @@
 import { PgDialect } from 'drizzle-orm/pg-core';
 import { PgProxyTransaction, PgRemoteDatabase, PgRemoteSession } from 'drizzle-orm/pg-proxy';
 import type { RemoteCallback } from 'drizzle-orm/pg-proxy';
-import { sql } from 'drizzle-orm';
+import { createTableRelationsHelpers, extractTablesRelationalConfig, sql } from 'drizzle-orm';
+import type { RelationalSchemaConfig, TablesRelationalConfig } from 'drizzle-orm';
 import type { SqlSession, StoreClient } from './client.ts';
 
 /** A drizzle database over a store's client. `execute` answers the rows. */
@@ -13,53 +14,81 @@ export type Drizzle = PgRemoteDatabase;
  * @param ready queries wait for it, and reject as it does
  */
 export function createDrizzle(client: StoreClient, ready: Promise<void>): Drizzle {
-  const dialect = new PgDialect();
-  return new PgRemoteDatabase(dialect, new StoreSession(dialect, client, ready), undefined);
+  return open({ client, ready, tables: undefined });
+}
+
+/**
+ * The same store, with the tables and relations among these exports under `query`. They may be of another copy of
+ * drizzle-orm: drizzle tells its things apart by a mark they carry, not by their class.
+ */
+export function withTables(db: Drizzle, exports: Record<string, unknown>): Drizzle {
+  const { client, ready } = (db._.session as StoreSession).store;
+  const { tables, tableNamesMap } = extractTablesRelationalConfig(exports, createTableRelationsHelpers);
+  return open({ client, ready, tables: { fullSchema: exports, schema: tables, tableNamesMap } });
 }
 
 // --- internal ---
 
 type NoSchema = Record<string, never>;
+type Tables = RelationalSchemaConfig<TablesRelationalConfig> | undefined;
+
+interface Store {
+  client: StoreClient;
+  ready: Promise<void>;
+  tables: Tables;
+}
+
+function open(store: Store): Drizzle {
+  const dialect = new PgDialect();
+  return new PgRemoteDatabase(
+    dialect,
+    new StoreSession(dialect, store),
+    store.tables as RelationalSchemaConfig<NoSchema>,
+  );
+}
 type Work<T> = (tx: StoreTransaction) => Promise<T>;
 type TransactionConfig = Parameters<PgProxyTransaction<NoSchema, NoSchema>['setTransaction']>[0];
 
 class StoreSession extends PgRemoteSession<NoSchema, NoSchema> {
-  readonly #client: StoreClient;
+  readonly store: Store;
   readonly #dialect: PgDialect;
-  readonly #ready: Promise<void>;
 
-  constructor(dialect: PgDialect, client: StoreClient, ready: Promise<void>) {
-    super(toCallback(client, ready), dialect, undefined);
-    this.#client = client;
+  constructor(dialect: PgDialect, store: Store) {
+    super(toCallback(store.client, store.ready), dialect, store.tables as RelationalSchemaConfig<NoSchema>);
+    this.store = store;
     this.#dialect = dialect;
-    this.#ready = ready;
   }
 
   override async transaction<T>(work: Work<T>, config?: TransactionConfig): Promise<T> {
-    await this.#ready;
-    return this.#client.transaction(async (session) => {
+    const { client, ready, tables } = this.store;
+    await ready;
+    return client.transaction(async (session) => {
       const inner = new PgRemoteSession<NoSchema, NoSchema>(toCallback(session), this.#dialect, undefined);
-      const tx = new StoreTransaction(this.#dialect, inner);
+      const tx = new StoreTransaction({ dialect: this.#dialect, session: inner, tables });
       if (config && Object.keys(config).length > 0) await tx.setTransaction(config);
       return work(tx);
     });
   }
 }
 
-class StoreTransaction extends PgProxyTransaction<NoSchema, NoSchema> {
-  readonly #dialect: PgDialect;
-  readonly #session: PgRemoteSession<NoSchema, NoSchema>;
+interface Inside {
+  dialect: PgDialect;
+  session: PgRemoteSession<NoSchema, NoSchema>;
+  tables: Tables;
+}
 
-  constructor(dialect: PgDialect, session: PgRemoteSession<NoSchema, NoSchema>, nestedIndex = 0) {
-    super(dialect, session, undefined, nestedIndex);
-    this.#dialect = dialect;
-    this.#session = session;
+class StoreTransaction extends PgProxyTransaction<NoSchema, NoSchema> {
+  readonly #inside: Inside;
+
+  constructor(inside: Inside, nestedIndex = 0) {
+    super(inside.dialect, inside.session, inside.tables as RelationalSchemaConfig<NoSchema>, nestedIndex);
+    this.#inside = inside;
   }
 
   /** A transaction in a transaction is a savepoint. */
   override async transaction<T>(work: Work<T>): Promise<T> {
     const name = sql.identifier(`savepoint_${this.nestedIndex + 1}`);
-    const nested = new StoreTransaction(this.#dialect, this.#session, this.nestedIndex + 1);
+    const nested = new StoreTransaction(this.#inside, this.nestedIndex + 1);
     await this.execute(sql`savepoint ${name}`);
     try {
       const result = await work(nested);

@@ -72,6 +72,6 @@ async function forgetClients(pglite: PgliteClient): Promise<void> {
 }
 
 function portBusy(port: number, cause: Error): BoxError {
-  const message = `Port ${port} is in use, and the embedded database would listen there. Stop the other process, or shift all ports: SVC_DEV_PORT_OFFSET=100.`;
+  const message = `Port ${port} is in use, and the embedded database would listen there.`;
   return new BoxError('port_busy', message, { details: { port }, cause });
 }

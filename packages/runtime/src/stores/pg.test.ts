@@ -53,6 +53,26 @@ describeWhen(realServers.database, 'stores on real Postgres', (url) => {
     }
   });
 
+  it('looks into public first and never into svc, whatever path the server sets', async () => {
+    const database = `${DATABASE}_path`;
+    await administer(url, `create database ${database}`);
+    await administer(url, `alter database ${database} set search_path = svc, "More tables", gone, public`);
+    const box = openDatabase(openPg(urlOf(url, { database })));
+    try {
+      await box.ready;
+      await box.client.exec('create schema "More tables"; create table sessions (mine int)');
+      expect(await box.client.query('select mine from sessions')).toEqual([]);
+      const later = openPg(urlOf(url, { database }));
+      const read = `select 'sessions'::regclass::oid = 'public.sessions'::regclass::oid as mine, current_schemas(false)::text[] as path`;
+      expect(await later.query(read).finally(() => later.close())).toEqual([
+        { mine: true, path: ['public', 'More tables'] },
+      ]);
+    } finally {
+      await box.close();
+      await administer(url, `drop database ${database} with (force)`);
+    }
+  });
+
   it('goes on after the server ended its connections', async () => {
     await administer(url, `select pg_terminate_backend(pid) from pg_stat_activity where datname = '${DATABASE}'`);
     await expect.poll(() => client.query('select 1 as one').catch(() => 'again')).toEqual([{ one: 1 }]);

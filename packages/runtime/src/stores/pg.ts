@@ -51,8 +51,18 @@ export function openPg(url: string): StoreClient {
 
 const POOL_SIZE = 10;
 const CONNECT_MS = 10_000;
-/** `begin`, `commit` and `rollback` wait for nobody. */
+/** `begin`, `commit`, `rollback` and what opens a connection wait for nobody. */
 const BOUNDARY_MS = 10_000;
+
+/**
+ * A table without a schema is in `public`, as in PGlite. The path of a server begins with the schema called like the role:
+ * to a role "svc" the project's tables would be among the box's own, and its `sessions` would be the box's.
+ */
+const PUBLIC_FIRST = `
+  select set_config('search_path', concat_ws(', ', 'public', string_agg(quote_ident(name), ', ' order by place)), false)
+  from unnest(current_schemas(false)) with ordinality as path (name, place)
+  where name not in ('public', 'svc')
+  having current_setting('search_path') <> 'public'`;
 
 async function createPool(connectionString: string): Promise<Pool> {
   const { default: pg } = await import('pg');
@@ -61,6 +71,7 @@ async function createPool(connectionString: string): Promise<Pool> {
     connectionString,
     max: POOL_SIZE,
     connectionTimeoutMillis: CONNECT_MS,
+    onConnect: (client) => client.query({ text: PUBLIC_FIRST, query_timeout: BOUNDARY_MS } as QueryConfig),
     types: { getTypeParser: (oid, format) => parsers.get(oid) ?? pg.types.getTypeParser(oid, format) },
   });
   // An idle connection that the server closes is dropped from the pool; the next query opens another.

@@ -28,6 +28,10 @@ export interface TestBoxOptions<A extends string = string, W extends string = st
   workflows?: Readonly<Record<W, WorkflowModule>>;
   /** What `config.schema.ts` has as its default export. */
   config?: DynamicConfig | undefined;
+  /** For `svc.database.query`: `import * as schema from '../src/schema.ts'`. */
+  schema?: Readonly<Record<string, unknown>> | undefined;
+  /** The workspace, whose `.svc/migrations` the database has. Default: where the tests are started. */
+  root?: string;
   /** What the model answers. Default: nothing, so asking it is an error. */
   model?: ModelScript;
   /** Where the clock begins. Default: now. */
@@ -73,13 +77,14 @@ export async function createTestBox<A extends string = string, W extends string 
 ): Promise<TestBox<A, W>> {
   const logs: Record<string, unknown>[] = [];
   const model = createScriptedModel(options.model ?? []);
-  const database = createLazyDatabase();
+  const database = createLazyDatabase(options.root ?? process.cwd());
   const objects = createLazyStorage();
   const secretKey = newMasterKey();
   let program = {
     agents: { ...options.agents } as Record<string, DeepAgentDefinition>,
     workflows: { ...options.workflows } as Record<string, WorkflowModule>,
     config: options.config,
+    schema: options.schema,
   };
   let deploys = 1;
   let current: Life | undefined;
@@ -101,6 +106,7 @@ export async function createTestBox<A extends string = string, W extends string 
       database: database.client,
       secretKey,
       isBlank: database.isBlank,
+      settled: database.settled,
       storage: objects.storage,
       clock: clock.store,
       callModel: model.call,
@@ -142,9 +148,9 @@ export async function createTestBox<A extends string = string, W extends string 
       if (deploy) {
         deploys += 1;
         program = {
+          ...program,
           agents: { ...program.agents, ...deploy.agents },
           workflows: { ...program.workflows, ...deploy.workflows },
-          config: program.config,
         };
       }
       current = await begin();

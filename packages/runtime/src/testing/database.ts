@@ -2,18 +2,29 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { StoreClient } from '../stores/client.ts';
+import { readWorkspaceMigrations } from './migrations.ts';
 
-/** The relational store of a test box: a PGlite in a folder of its own, opened when something first asks it. */
+/**
+ * The relational store of a test box: a PGlite in a folder of its own, opened when something first asks it. It has the
+ * box's tables and those of the project, by the migrations of the workspace in `root`.
+ */
 export interface LazyDatabase {
   client: StoreClient;
   /** Nothing has asked it anything, so there is nothing in it. */
   isBlank(): boolean;
+  /** Resolves when it is not being opened: true when it was. Rejects with what keeps it shut, such as a migration. */
+  settled(): Promise<boolean>;
   close(): Promise<void>;
 }
 
-export function createLazyDatabase(): LazyDatabase {
+export function createLazyDatabase(root?: string): LazyDatabase {
   let opened: Promise<{ client: StoreClient; folder: string }> | undefined;
-  const client = async (): Promise<StoreClient> => (await (opened ??= open())).client;
+  let isOpen = false;
+  const client = async (): Promise<StoreClient> => {
+    const { client: database } = await (opened ??= open(root));
+    isOpen = true;
+    return database;
+  };
   return {
     client: {
       ready: Promise.resolve(),
@@ -24,9 +35,16 @@ export function createLazyDatabase(): LazyDatabase {
       close: async () => {},
     },
     isBlank: () => opened === undefined,
+    async settled() {
+      const wasOpening = opened !== undefined && !isOpen;
+      await opened;
+      return wasOpening;
+    },
     async close() {
       if (!opened) return;
-      const { client: database, folder } = await opened;
+      // One that did not open has been taken away.
+      const { client: database, folder } = (await opened.catch(() => undefined)) ?? {};
+      if (!database || !folder) return;
       await database.close();
       await rm(folder, { recursive: true, force: true });
     },
@@ -35,13 +53,22 @@ export function createLazyDatabase(): LazyDatabase {
 
 // --- internal ---
 
-async function open(): Promise<{ client: StoreClient; folder: string }> {
-  const [{ openPglite }, { openDatabase }] = await Promise.all([
+async function open(root?: string): Promise<{ client: StoreClient; folder: string }> {
+  const [{ openPglite }, { openDatabase }, { applyProjectMigrations }] = await Promise.all([
     import('../stores/pglite.ts'),
     import('../stores/database.ts'),
+    import('../stores/project-migrations.ts'),
   ]);
+  const migrations = root === undefined ? [] : readWorkspaceMigrations(root);
   const folder = await mkdtemp(join(tmpdir(), 'svc-test-'));
   const database = openDatabase(openPglite({ dataDir: join(folder, 'pg') }));
-  await database.ready;
+  try {
+    await database.ready;
+    await applyProjectMigrations(database.client, migrations);
+  } catch (error) {
+    await database.close();
+    await rm(folder, { recursive: true, force: true });
+    throw error;
+  }
   return { client: database.client, folder };
 }

@@ -13,10 +13,12 @@ export interface TestProgram {
   workflows: Readonly<Record<string, WorkflowModule>>;
   /** What `config.schema.ts` has as its default export. */
   config?: DynamicConfig | undefined;
+  /** What `src/schema.ts` exports. */
+  schema?: Readonly<Record<string, unknown>> | undefined;
 }
 
 /** A workspace of what a test has imported. `hash`: of all its code. */
-export function toProgram({ agents, workflows, config }: TestProgram, hash: string): Program {
+export function toProgram({ agents, workflows, config, schema }: TestProgram, hash: string): Program {
   const modules = new Map<string, Record<string, unknown>>();
   const agentEntries = Object.entries(agents).map(([name, agent]): AgentEntry => {
     const file = `deep-agents/${name}/index.ts`;
@@ -37,8 +39,11 @@ export function toProgram({ agents, workflows, config }: TestProgram, hash: stri
   });
   const configSchema = { file: 'config.schema.ts' };
   modules.set(configSchema.file, { default: config });
+  const databaseSchema = { file: 'src/schema.ts' };
+  modules.set(databaseSchema.file, { ...schema });
+  const declared = { ...(config ? { configSchema } : {}), ...(schema ? { databaseSchema } : {}) };
   return {
-    manifest: { version: 1, agents: agentEntries, workflows: workflowEntries, ...(config ? { configSchema } : {}) },
+    manifest: { version: 1, agents: agentEntries, workflows: workflowEntries, ...declared },
     load: async (file) => ({ exports: modules.get(file) ?? {}, hash }),
   };
 }

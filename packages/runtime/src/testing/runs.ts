@@ -50,6 +50,7 @@ export function toTestRun(id: string, { life, journal }: RunsOptions): TestRun {
       return items;
     },
     async result({ timeout = PATIENCE_MS } = {}) {
+      await life().settle();
       const { alive, box } = life();
       const end = performance.now() + timeout;
       for (;;) {

@@ -24,7 +24,7 @@ export interface AmbientOptions extends BoxClientOptions {
   prompts(): Pick<Prompts, 'findPublished'>;
   config(): Pick<ConfigValues, 'read'>;
   logs(): Pick<Logs, 'write'>;
-  db: Drizzle;
+  database(): Drizzle;
   storage: Storage | undefined;
 }
 
@@ -53,7 +53,9 @@ export function createAmbient(options: AmbientOptions): Ambient {
     readConfig: (key) => options.config().read(key),
     client: createBoxClient(options),
     readSecret: options.readSecret,
-    database: options.db,
+    get database() {
+      return options.database();
+    },
     storage: options.storage,
     log: (line) => options.logs().write(line),
   };
