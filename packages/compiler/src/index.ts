@@ -1,6 +1,8 @@
 /** What the CLI and tools build on. */
 export { buildWorkspace } from './build/build.ts';
 export type { BuildOptions, BuildResult } from './build/build.ts';
+export { compileWorkspace } from './build/compile.ts';
+export type { Compiled, CompileOptions } from './build/compile.ts';
 export { createHasher } from './build/closure.ts';
 export { MIGRATIONS_FOLDER, readMigrations } from './build/migrations.ts';
 export { checkWorkspace } from './check/check.ts';
@@ -16,7 +18,8 @@ export type { DeployVariable } from './deploy/variables.ts';
 export { transformDirectives } from './directives.ts';
 export type { TransformOptions, TransformResult } from './directives.ts';
 export type { RuntimeHost } from './host-modules.ts';
-export { toProblem } from './load-problem.ts';
+export type { Inspect } from './build/load.ts';
+export { frameOf, toProblem } from './load-problem.ts';
 export { findNeeds } from './needs.ts';
 export type { Need } from './needs.ts';
 export { PROBLEM_CODES } from './problem-codes.ts';

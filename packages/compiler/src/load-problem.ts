@@ -10,6 +10,20 @@ export function toProblem(thrown: unknown, { root, file }: { root: string; file:
   return { ...found, frame: frameOf(root, found) };
 }
 
+/** The source around a place, without colour. */
+export function frameOf(root: string, { file, line, column }: Pick<Problem, 'file' | 'line' | 'column'>): string {
+  const first = Math.max(1, line - 2);
+  const shown = readLines(root, file).slice(first - 1, line + 2);
+  const width = String(first + shown.length).length;
+  return shown
+    .flatMap((text, index) => {
+      const number = first + index;
+      const row = `${number === line ? '>' : ' '} ${String(number).padStart(width)} | ${text}`;
+      return number === line ? [row, `  ${' '.repeat(width)} | ${' '.repeat(Math.max(0, column - 1))}^`] : [row];
+    })
+    .join('\n');
+}
+
 // --- internal ---
 
 /** What a parser or Vite adds to an error. */
@@ -88,19 +102,6 @@ function placeOfStack(error: Error, root: string): Pick<Found, 'file' | 'line' |
     return { file: toPosix(relative(root, match[1])), line: Number(match[2]), column: Number(match[3]) };
   }
   return undefined;
-}
-
-function frameOf(root: string, { file, line, column }: Found): string {
-  const first = Math.max(1, line - 2);
-  const shown = readLines(root, file).slice(first - 1, line + 2);
-  const width = String(first + shown.length).length;
-  return shown
-    .flatMap((text, index) => {
-      const number = first + index;
-      const row = `${number === line ? '>' : ' '} ${String(number).padStart(width)} | ${text}`;
-      return number === line ? [row, `  ${' '.repeat(width)} | ${' '.repeat(Math.max(0, column - 1))}^`] : [row];
-    })
-    .join('\n');
 }
 
 function readLines(root: string, file: string): string[] {

@@ -9,12 +9,13 @@ import type { Scan, ScannedAgent, ScannedFile, ScannedWorkflow } from './scan.ts
 export function createManifest(scan: Scan, problems: readonly Problem[] = []): Manifest {
   const firstOf = new Map<string, Problem>();
   for (const problem of problems) if (!firstOf.has(problem.file)) firstOf.set(problem.file, problem);
-  const { configSchema } = scan;
+  const { configSchema, databaseSchema } = scan;
   return {
     version: 1,
     agents: scan.agents.map((entry) => toAgent(entry, firstOf)),
     workflows: scan.workflows.map((entry) => toWorkflow(entry, scan, firstOf)),
     ...(configSchema ? { configSchema: { file: configSchema.file, ...problemOf(configSchema, firstOf) } } : {}),
+    ...(databaseSchema === undefined ? {} : { databaseSchema: { file: databaseSchema } }),
   };
 }
 

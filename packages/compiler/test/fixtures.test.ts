@@ -10,7 +10,7 @@ const isUpdate = process.env['UPDATE_FIXTURES'] === '1';
 describe('a fixture folder', () => {
   it.each(readdirSync(FIXTURES).sort())('%s answers its expected problems and manifest', async (name) => {
     const root = join(FIXTURES, name);
-    const { manifest, problems } = await checkWorkspace({ root });
+    const { manifest, problems } = await checkWorkspace({ root, imports: true });
     const answer = {
       problems: problems.map(({ code, message, file, line, column }) => ({ code, message, file, line, column })),
       agents: manifest.agents.map(({ problem, ...entry }) => ({ ...entry, problem: problem?.code ?? null })),

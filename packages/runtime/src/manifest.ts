@@ -8,6 +8,8 @@ export interface Manifest {
   workflows: WorkflowEntry[];
   /** The keys of the dynamic configuration, in code. Absent: there are none. */
   configSchema?: ConfigSchemaEntry;
+  /** The project's own tables. Absent: there are none. */
+  databaseSchema?: DatabaseSchemaEntry;
 }
 
 export interface AgentEntry {
@@ -27,6 +29,11 @@ export interface ConfigSchemaEntry {
   file: string;
   /** Why it cannot load. */
   problem?: Problem;
+}
+
+/** `src/schema.ts`. */
+export interface DatabaseSchemaEntry {
+  file: string;
 }
 
 /** A Markdown file an agent can look up: its front matter names and describes it. */

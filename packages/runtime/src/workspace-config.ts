@@ -30,3 +30,12 @@ export function defineConfig(config: WorkspaceConfig): WorkspaceConfig {
   checkRetention(config.retention);
   return config;
 }
+
+/** The settings a loaded `svc.config.ts` exports. Throws a sentence when it exports none, or some that make no sense. */
+export function toWorkspaceConfig(exports: Record<string, unknown>): WorkspaceConfig {
+  const config = exports['default'];
+  if (typeof config === 'object' && config !== null && !Array.isArray(config)) return defineConfig(config);
+  throw new TypeError(
+    'The default export of "svc.config.ts" is not an object of settings. Write: export default defineConfig({ ... }).',
+  );
+}

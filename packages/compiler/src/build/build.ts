@@ -1,16 +1,12 @@
-import { join } from 'node:path';
-import type { BundleManifest, Manifest, Problem, ProjectMigration, WorkflowEntry } from '@svc/runtime/host';
-import { checkWorkspace } from '../check/check.ts';
-import { findFile } from '../files.ts';
-import { bundleFiles } from './bundle.ts';
+import type { BundleManifest, ProjectMigration } from '@svc/runtime/host';
 import type { Bundle, BundleFile } from './bundle.ts';
+import { compileWorkspace, CONFIG_FILE } from './compile.ts';
+import type { Compiled, CompileOptions } from './compile.ts';
 import { hashFiles } from './hashes.ts';
 import { readMigrations } from './migrations.ts';
-import { toBuildProblem } from './problem.ts';
 import { isReplaceable, MANIFEST_FILE, writeBundle } from './write.ts';
 
-export interface BuildOptions {
-  root: string;
+export interface BuildOptions extends CompileOptions {
   /** The folder of the bundle. It is replaced as a whole; one that holds anything but a bundle is refused. */
   outDir: string;
   /** The agent's slug, from `svc.json`. */
@@ -19,39 +15,23 @@ export interface BuildOptions {
   runtime: BundleManifest['runtime'];
 }
 
-export interface BuildResult {
+export interface BuildResult extends Pick<Compiled, 'problems' | 'failed' | 'degraded'> {
   /** Written unless `failed` holds something. */
   manifest: BundleManifest;
   /** Paths in the bundle, sorted. */
   files: string[];
-  /** Everything that was found wrong. */
-  problems: Problem[];
-  /** Why there is no bundle: an agent, `svc.config.ts` or `config.schema.ts` does not compile. */
-  failed: Problem[];
 }
 
 /**
  * Builds the workspace into a folder that runs wherever the runtime is. Throws with the code `out_not_replaceable` before
  * anything is done, and with `migrations_invalid` before anything is written. A workflow that does not compile is in the
- * manifest with its problem, and the others work. The same files give the same bundle, byte by byte.
+ * manifest with its problem, and the others work. The same files give the same bundle, byte by byte: why a module does
+ * not load may lie in where it was loaded, and is not part of it.
  */
 export async function buildWorkspace(options: BuildOptions): Promise<BuildResult> {
   const { root, outDir, slug, runtime } = options;
   if (!isReplaceable(outDir)) throw notReplaceable(outDir);
-  const checked = await checkWorkspace({ root });
-  const config = findFile(join(root, CONFIG_FILE)) ? [CONFIG_FILE] : [];
-  const { agents, workflows, configSchema } = checked.manifest;
-  const entries = [...agents, ...workflows, ...(configSchema ? [configSchema] : [])];
-  const sound = entries.filter(({ problem }) => !problem).map(({ file }) => file);
-  const { bundle, problems: found } = await bundleGood(root, [...config, ...sound]);
-  const manifest = withProblems(checked.manifest, found);
-  const problems = [...checked.problems, ...found.values()];
-  const failed = [
-    ...config.flatMap((file) => found.get(file) ?? []),
-    ...[...manifest.agents, ...(manifest.configSchema ? [manifest.configSchema] : [])].flatMap(
-      (one) => one.problem ?? [],
-    ),
-  ];
+  const { manifest, bundle, problems, failed, degraded } = await compileWorkspace(options);
   const hashes = await hashFiles(root, [...bundle.paths.keys()]);
   const migrations = toBundleMigrations(readMigrations(root));
   const built: BundleManifest = {
@@ -68,43 +48,10 @@ export async function buildWorkspace(options: BuildOptions): Promise<BuildResult
     { path: MANIFEST_FILE, content: `${JSON.stringify(built, null, 2)}\n` },
   ];
   if (failed.length === 0) writeBundle(outDir, files);
-  return { manifest: built, files: listPaths(files), problems, failed };
+  return { manifest: built, files: listPaths(files), problems, failed, degraded };
 }
 
 // --- internal ---
-
-const CONFIG_FILE = 'svc.config.ts';
-
-/** All at once; where that fails, each by itself to find those that compile, and these once more at once. */
-async function bundleGood(root: string, files: string[]): Promise<{ bundle: Bundle; problems: Map<string, Problem> }> {
-  const problems = new Map<string, Problem>();
-  const all = await bundleFiles(root, files).catch(() => undefined);
-  if (all) return { bundle: all, problems };
-  for (const file of files)
-    await bundleFiles(root, [file]).catch((error: unknown) =>
-      problems.set(file, toBuildProblem(error, { root, file })),
-    );
-  return {
-    bundle: await bundleFiles(
-      root,
-      files.filter((file) => !problems.has(file)),
-    ),
-    problems,
-  };
-}
-
-function withProblems(manifest: Manifest, found: ReadonlyMap<string, Problem>): Manifest {
-  const add = <Entry extends { file: string; problem?: Problem }>(entry: Entry): Entry => {
-    const problem = entry.problem ?? found.get(entry.file);
-    return problem ? { ...entry, problem } : entry;
-  };
-  return {
-    ...manifest,
-    agents: manifest.agents.map(add),
-    workflows: manifest.workflows.map((entry: WorkflowEntry) => add(entry)),
-    ...(manifest.configSchema ? { configSchema: add(manifest.configSchema) } : {}),
-  };
-}
 
 function toModules({ paths }: Bundle, hashes: ReadonlyMap<string, string>): BundleManifest['modules'] {
   const sorted = [...paths].sort(([a], [b]) => (a < b ? -1 : 1));

@@ -30,17 +30,17 @@ const NAME = /^\w[\w.-]*$/;
 function listNames(text: string): string[] {
   const entries = parseEntries(text);
   if (!entries) throw invalid('is not a journal');
-  const names = entries.map(({ tag }) => (typeof tag === 'string' ? tag : ''));
+  const names = entries.map((entry) => (typeof entry?.tag === 'string' ? entry.tag : ''));
   const wrong = names.find((name, at) => !NAME.test(name) || names.indexOf(name) !== at);
   if (wrong === undefined) return names;
   throw invalid(`names "${wrong}", which is no name of a migration or is there twice`);
 }
 
 /** Undefined: it is no JSON of the right shape; after a merge, for example, with the marks of a conflict in it. */
-function parseEntries(text: string): { tag?: unknown }[] | undefined {
+function parseEntries(text: string): ({ tag?: unknown } | null)[] | undefined {
   try {
     const { entries } = JSON.parse(text) as { entries?: unknown };
-    return Array.isArray(entries) ? (entries as { tag?: unknown }[]) : undefined;
+    return Array.isArray(entries) ? (entries as ({ tag?: unknown } | null)[]) : undefined;
   } catch {
     return undefined;
   }

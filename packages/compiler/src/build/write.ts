@@ -22,14 +22,18 @@ export function writeBundle(folder: string, files: readonly BundleFile[]): void 
   try {
     rmSync(draft, { recursive: true, force: true });
     mkdirSync(draft, { recursive: true });
-    for (const { path, content } of files) {
-      mkdirSync(dirname(join(draft, path)), { recursive: true });
-      writeFileSync(join(draft, path), content);
-    }
+    writeFiles(draft, files);
     if (existsSync(folder)) renameSync(folder, old);
     renameSync(draft, folder);
   } finally {
     rmSync(draft, { recursive: true, force: true });
     rmSync(old, { recursive: true, force: true });
+  }
+}
+
+export function writeFiles(folder: string, files: readonly BundleFile[]): void {
+  for (const { path, content } of files) {
+    mkdirSync(dirname(join(folder, path)), { recursive: true });
+    writeFileSync(join(folder, path), content);
   }
 }

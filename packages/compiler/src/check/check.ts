@@ -4,6 +4,7 @@ import { createScanner } from '../scan.ts';
 import type { Scan, Scanner } from '../scan.ts';
 import { checkAgentless } from './agentless.ts';
 import { checkEntries } from './entries.ts';
+import { checkImports } from './imports.ts';
 import { toProblems } from './frame.ts';
 import type { FoundIn } from './frame.ts';
 import { checkNames } from './names.ts';
@@ -14,18 +15,20 @@ import { checkUndefinedNames } from './undefined-names.ts';
 export interface CheckOptions {
   root: string;
   scanner?: Scanner | undefined;
+  /** Name imports that lead nowhere too. Left out where the files are loaded or bundled next, which tells it by itself. */
+  imports?: boolean | undefined;
 }
 
 /** Scans and checks without writing anything. `problems` holds every one, also of modules an entry imports. */
 export async function checkWorkspace(options: CheckOptions): Promise<{ manifest: Manifest; problems: Problem[] }> {
-  const { root, scanner = createScanner({ root }) } = options;
+  const { root, scanner = createScanner({ root }), imports = false } = options;
   const scan = await scanner.scan();
-  const problems = await checkScan(scan, root);
+  const problems = await checkScan(scan, root, imports ? checkImports(scan, root) : []);
   return { manifest: createManifest(scan, problems), problems };
 }
 
-/** Every problem of a scan, by file and place. */
-export function checkScan(scan: Scan, root: string): Promise<Problem[]> {
+/** Every problem of a scan, by file and place; `more` is what else was found. */
+export function checkScan(scan: Scan, root: string, more: FoundIn[] = []): Promise<Problem[]> {
   const found: FoundIn[] = Object.entries(scan.files).flatMap(([file, { findings }]) =>
     findings.map((finding) => ({ ...finding, file })),
   );
@@ -37,6 +40,7 @@ export function checkScan(scan: Scan, root: string): Promise<Problem[]> {
     ...checkReplay(scan),
     ...checkUndefinedNames(scan, root),
     ...found,
+    ...more,
   ];
   return toProblems(root, all.sort(byPlace));
 }

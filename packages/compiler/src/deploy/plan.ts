@@ -21,8 +21,9 @@ export interface DeployPlan {
 export interface PlanOptions {
   target: DeployTarget;
   slug: string;
-  /** Whether the project says what the agent is called; else the slug is only the folder's name. */
-  isNamed: boolean;
+  bucket: string;
+  /** Of the agent of the control plane the workspace is linked to; undefined: it never was. */
+  linkedSlug: string | undefined;
   /** The version of the runtime, which the base and the control plane share. */
   version: string;
   tag?: string | undefined;
@@ -34,22 +35,14 @@ export interface PlanOptions {
 export const AGENT_PORT = 8080;
 export const CONTROL_PLANE_PORT = 3000;
 
-export function planDeploy({ target, slug, isNamed, version, tag, base, offline }: PlanOptions): DeployPlan {
+export function planDeploy({ target, slug, bucket, linkedSlug, version, tag, base, offline }: PlanOptions): DeployPlan {
   return {
     target,
     slug,
-    imageTag: tag ?? `${isNamed ? toImageName(slug) : 'svc-agent'}:latest`,
+    imageTag: tag ?? `${linkedSlug === undefined ? 'svc-agent' : toImageName(linkedSlug)}:latest`,
     baseImage: base ?? `${OUR_IMAGES.base}:${version}`,
     controlPlaneImage: target === 'self-host' ? `${OUR_IMAGES.controlPlane}:${version}` : null,
-    bucket: toBucket(slug),
+    bucket,
     offline,
   };
-}
-
-// --- internal ---
-
-/** A bucket has 3 to 63 characters and ends in a letter or digit. */
-function toBucket(slug: string): string {
-  const name = slug.replace(/-+$/, '');
-  return name.length < 3 ? `svc-${name}` : name;
 }

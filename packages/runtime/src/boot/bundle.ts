@@ -6,6 +6,7 @@ import { BoxError } from '../errors.ts';
 import { contractPayload } from '../health/contract.ts';
 import type { BundleManifest, Program } from '../manifest.ts';
 import type { ProjectMigration } from '../stores/project-migrations.ts';
+import { toWorkspaceConfig } from '../workspace-config.ts';
 import type { WorkspaceConfig } from '../workspace-config.ts';
 
 /** A built workspace, loaded from its folder. */
@@ -77,7 +78,7 @@ async function shareRuntime(): Promise<void> {
 async function loadConfig({ config }: BundleManifest, load: Program['load']): Promise<WorkspaceConfig> {
   if (config === undefined) return {};
   const { exports } = await load(config);
-  return (exports['default'] as WorkspaceConfig | undefined) ?? {};
+  return toWorkspaceConfig(exports);
 }
 
 /** What is applied to a database for good is compared with what was built first. */

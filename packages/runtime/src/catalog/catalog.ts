@@ -71,6 +71,14 @@ export function createCatalog(): Catalog {
   };
 }
 
+/** A loader may attach the place to the error as `problem`; otherwise the file is all that is known. */
+export function problemOf(error: unknown, file: string): Problem {
+  const attached = (error as { problem?: Problem } | null)?.problem;
+  if (attached) return attached;
+  const message = error instanceof Error ? error.message : String(error);
+  return { code: 'module_load_failed', message, file, line: 1, column: 1, frame: '' };
+}
+
 // --- internal ---
 
 async function load<Entry extends AgentEntry | WorkflowEntry, Definition>(
@@ -152,12 +160,4 @@ function checkSubagents(loaded: LoadedAgent[], last: Map<string, LoadedAgent>): 
     const problem = { code: 'module_load_failed', message, file: entry.file, line: 1, column: 1, frame: '' };
     return { entry, ...(lastGood ? { definition: lastGood } : {}), problem };
   });
-}
-
-/** A loader may attach the place to the error as `problem`; otherwise the file is all that is known. */
-function problemOf(error: unknown, file: string): Problem {
-  const attached = (error as { problem?: Problem } | null)?.problem;
-  if (attached) return attached;
-  const message = error instanceof Error ? error.message : String(error);
-  return { code: 'module_load_failed', message, file, line: 1, column: 1, frame: '' };
 }

@@ -1,0 +1,34 @@
+import { loadDeclared, NONE } from '../config-values/declared.ts';
+import type { Problem, Program } from '../manifest.ts';
+import { toWorkspaceConfig } from '../workspace-config.ts';
+import { createCatalog, problemOf } from './catalog.ts';
+
+/**
+ * Loads everything a box loads at its start and answers what it would not serve, by the file of the entry: why it does
+ * not load, or why its exports are not usable. `config` is the file of its settings. Entries whose problem is known are
+ * left alone.
+ */
+export async function findLoadProblems(program: Program, config?: string): Promise<Map<string, Problem>> {
+  const problems = new Map<string, Problem>();
+  const add = (file: string, problem: Problem | undefined) => problem && problems.set(file, problem);
+  // First, as at a start: the others may rest on what it sets.
+  if (config !== undefined) add(config, await findConfigProblem(config, program));
+  const catalog = createCatalog();
+  await catalog.load(program);
+  const { agents, workflows, configSchema } = program.manifest;
+  for (const { name, file, problem } of agents) if (!problem) add(file, catalog.findAgent(name)?.problem);
+  for (const { name, file, problem } of workflows) if (!problem) add(file, catalog.findWorkflow(name)?.problem);
+  if (configSchema && !configSchema.problem) add(configSchema.file, (await loadDeclared(program, NONE)).problem);
+  return problems;
+}
+
+// --- internal ---
+
+async function findConfigProblem(file: string, { load }: Program): Promise<Problem | undefined> {
+  try {
+    toWorkspaceConfig((await load(file)).exports);
+    return undefined;
+  } catch (error) {
+    return problemOf(error, file);
+  }
+}
