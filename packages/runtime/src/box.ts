@@ -93,6 +93,7 @@ import { mountWireB, WIRE_B_ROUTES } from './wires/messages.ts';
 import { WIRE_B_ERRORS } from './wires/messages-error.ts';
 import { createThinkingSigner } from './wires/thinking-signature.ts';
 import { ensureInstallation } from './stores/installation.ts';
+import { createProjectTables } from './stores/project-tables.ts';
 import { createUsedOnce } from './stores/used-once.ts';
 import type { KeyValueStore } from './stores/kv.ts';
 import { createKvDoorbell } from './stores/kv-doorbell.ts';
@@ -280,7 +281,7 @@ export async function createBox(options: BoxOptions): Promise<Box> {
       logs: () => logs,
       prompts: () => prompts,
       config: () => config,
-      db: options.db,
+      database: () => tables.database(),
       storage: options.storage,
     }),
     onSweep() {
@@ -289,7 +290,7 @@ export async function createBox(options: BoxOptions): Promise<Box> {
     },
   });
   const load = async (program: Program): Promise<void> => {
-    await Promise.all([catalog.load(program), config.load(program)]);
+    await Promise.all([catalog.load(program), config.load(program), tables.load(program)]);
     await rooms.jobs.reconcile(declaredSchedules(catalog));
   };
   const { environment, store, egress } = options.provider;
@@ -305,6 +306,7 @@ export async function createBox(options: BoxOptions): Promise<Box> {
       await engine.arm();
     },
   );
+  const tables = createProjectTables(options.db);
   const prompts = createPrompts({ db: options.db, kv, isBlank });
   const config = createConfigValues({ db: options.db, kv, isBlank, loadProgram: options.loadProgram });
   const isArmed = () => engine.armed;
@@ -436,6 +438,8 @@ export async function createBox(options: BoxOptions): Promise<Box> {
     log,
     onAnswer: telemetry.answered,
     onStream: telemetry.enterStream,
+    // What asks a box that has just begun for its agents is not told that there is no provider.
+    untilReady: (path) => (ASKS_PROGRAM.test(path) ? waitAtMost(gate.looking(), LONGEST_LOOK_MS) : undefined),
     anyBody: [WEBHOOK_PREFIX],
     errorShapes: [WIRE_A_ERRORS, WIRE_B_ERRORS, AGUI_ERRORS, MCP_ERRORS],
   });
@@ -487,7 +491,7 @@ export async function createBox(options: BoxOptions): Promise<Box> {
       if (gate.state().open) await load(program);
       else await config.load(program);
     },
-    problems: () => [...catalog.problems(), ...config.problems()],
+    problems: () => [...catalog.problems(), ...config.problems(), ...tables.problems()],
     agentNames: () => catalog.agents().map(({ entry }) => entry.name),
     workflowNames: () => catalog.workflows().map(({ entry }) => entry.name),
     async close() {
@@ -512,6 +516,16 @@ export async function createBox(options: BoxOptions): Promise<Box> {
 }
 
 // --- internal ---
+
+const LONGEST_LOOK_MS = 10_000;
+const ASKS_PROGRAM = /^\/(?:api|wire-[ab]|agui|mcp)(?:\/|$)/;
+
+function waitAtMost(work: Promise<void> | undefined, ms: number): Promise<void> | undefined {
+  if (!work) return undefined;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const late = new Promise<void>((resolve) => (timer = setTimeout(resolve, ms)));
+  return Promise.race([work, late]).finally(() => clearTimeout(timer));
+}
 
 async function probeKv(kv: KeyValueStore): Promise<string | undefined> {
   await kv.ping();

@@ -44,6 +44,8 @@ export interface TestProgram {
 export interface TestBoxOptions extends TestProgram {
   /** Where the model is. Default: the scripted server, in the environment. `none` closes the gate. */
   provider?: 'environment' | 'stored' | 'none' | ProviderSettings;
+  /** The gate has not looked for a provider yet. */
+  hasJustBegun?: boolean;
   defaultModel?: string;
   /** An earlier box's journal file, for a restart. */
   journalPath?: string;
@@ -299,7 +301,7 @@ async function openTestBox(setup: TestBoxOptions, shared: Shared): Promise<TestB
     await journal.close();
   };
   closers.push(close);
-  await box.gate.check();
+  if (!setup.hasJustBegun) await box.gate.check();
   return {
     ...box,
     journal,

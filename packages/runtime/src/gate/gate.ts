@@ -16,26 +16,42 @@ export interface Gate {
   state(): GateState;
   /** Looks again; opens when a reason to has come, and never closes. */
   check(): Promise<GateState>;
+  /** Resolves once it is open. */
+  opened: Promise<void>;
+  /** Resolves once it has looked for the first time, or could not; undefined from then on. */
+  looking(): Promise<void> | undefined;
 }
 
 /** @param onOpen runs once, before `check` answers an open gate */
 export function createGate(sources: GateSources, onOpen: () => Promise<void>): Gate {
   let state: GateState = { open: false, reason: 'no-model-provider' };
   let checking: Promise<unknown> = Promise.resolve();
+  let tell = (): void => {};
+  const opened = new Promise<void>((resolve) => (tell = resolve));
+  let tellLooked = (): void => {};
+  let looking: Promise<void> | undefined = new Promise<void>((resolve) => (tellLooked = resolve));
   const check = async (): Promise<GateState> => {
     if (state.open) return state;
     const reason = await findReason(sources);
     if (reason === 'no-model-provider') return state;
     await onOpen();
     state = { open: true, reason };
+    tell();
     return state;
   };
   return {
     state: () => state,
+    opened,
+    looking: () => looking,
     check() {
       // One after the other: a check under way may have looked before the reason came.
       const checked = checking.then(check);
-      checking = checked.catch(() => {});
+      checking = checked
+        .catch(() => {})
+        .then(() => {
+          looking = undefined;
+          tellLooked();
+        });
       return checked;
     },
   };

@@ -20,6 +20,8 @@ export interface AppOptions {
   anyBody?: readonly string[];
   /** Rooms that speak someone else's protocol, with its shape of error. */
   errorShapes?: readonly ErrorShape[];
+  /** What a request waits for before it comes to its route: a box that has just begun. Default: nothing. */
+  untilReady?: (path: string) => Promise<void> | undefined;
   /** Told of every answer as it begins. Default: nobody is told. */
   onAnswer?: (answer: Answered) => void;
   /** Told of an answer that is a stream; answers what to do at its end. */
@@ -84,7 +86,7 @@ export function createApp(options: AppOptions): H3 {
   app.use((event, next) => runInContext(contextOf(event), next));
   app.use((event) => {
     checkRequest(event, options);
-    return cors.answerPreflight(event.req);
+    return cors.answerPreflight(event.req) ?? options.untilReady?.(event.url.pathname);
   });
   return app;
 }

@@ -13,6 +13,7 @@ const BLOCK = 512;
  */
 export function unpackTemplate(archive, dataDir) {
   if (existsSync(join(dataDir, 'PG_VERSION'))) return;
+  makeWay(dataDir);
   const parent = dirname(dataDir);
   const prefix = `.${basename(dataDir)}.unpacking-`;
   mkdirSync(parent, { recursive: true });
@@ -27,6 +28,18 @@ export function unpackTemplate(archive, dataDir) {
     else writeFileSync(path, entry.content, { mode: 0o600 });
   }
   renameSync(staging, dataDir); // fails on a folder that is not empty: never over somebody's files
+}
+
+/**
+ * Takes a folder away that holds folders and no file, as `git clean` may leave one; refuses one that holds files.
+ * @param {string} dataDir
+ */
+function makeWay(dataDir) {
+  if (!existsSync(dataDir)) return;
+  const file = readdirSync(dataDir, { recursive: true, withFileTypes: true }).find((entry) => !entry.isDirectory());
+  if (file)
+    throw new Error(`it holds files, such as "${file.name}", and no database. Move them away, or delete the folder.`);
+  rmSync(dataDir, { recursive: true, force: true });
 }
 
 /**

@@ -136,9 +136,20 @@ describe('PGlite in its worker', () => {
     writeFileSync(join(other, 'notes.txt'), 'mine');
     const broken = openPglite({ dataDir: other });
     await expect(broken.ready).rejects.toMatchObject({ code: 'store_unavailable' });
-    await expect(broken.ready).rejects.toThrow(`The database in "${other}" cannot be opened`);
+    await expect(broken.ready).rejects.toThrow(
+      `The database in "${other}" cannot be opened: it holds files, such as "notes.txt", and no database. Move them away`,
+    );
     await broken.close();
     expect(readFileSync(join(other, 'notes.txt'), 'utf8')).toBe('mine');
+  });
+
+  it('begins anew in a folder of empty folders, as something that clears files leaves one', async () => {
+    const emptied = join(folder, 'emptied');
+    mkdirSync(join(emptied, 'pg_wal', 'summaries'), { recursive: true });
+    const anew = openPglite({ dataDir: emptied });
+    await anew.ready;
+    await anew.close();
+    expect(existsSync(join(emptied, 'PG_VERSION'))).toBe(true);
   });
 
   it('finishes what is queued when it closes, and refuses what comes later', async () => {
