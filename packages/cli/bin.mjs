@@ -13,6 +13,9 @@ if (refusal) {
 } else if (argv.length === 1 && (argv[0] === '--version' || argv[0] === '-v')) {
   const { version } = JSON.parse(readFileSync(new URL('./package.json', import.meta.url), 'utf8'));
   process.stdout.write(`${version}\n`);
+} else if (argv[0] === 'complete' && argv[1] === '--') {
+  const { printChoices } = await import('./dist/quick.mjs');
+  process.stdout.write(printChoices(argv.slice(2)));
 } else {
   const { main } = await import('./dist/main.mjs');
   process.exitCode = await main(argv);
@@ -22,11 +25,13 @@ if (refusal) {
 
 // --- internal ---
 
+// The same below as in bin.mjs of create-svc: each is published alone, and neither may need a build to be refused.
+
 function findRefusal() {
   const native = process.platform === 'win32' && !process.env.MSYSTEM && !process.env.WSL_DISTRO_NAME;
   if (native) {
     return refuse(
-      'svc does not run in a native Windows shell. Use WSL2 or Git Bash.',
+      'svc does not run in a native Windows shell. It runs on macOS, on Linux, and on Windows in WSL2 or Git Bash.',
       'Open WSL2 or Git Bash and run it there.',
     );
   }

@@ -15,7 +15,7 @@ import { REFUSED_WORKFLOW_NAMES } from '@svc/runtime/host';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { z } from '../../../playground/node_modules/zod/index.js';
 import { checkEntryName } from '../../create/src/names.ts';
-import { runCli } from '../src/main.ts';
+import { runCli } from './_run.ts';
 import { REPOSITORY } from './_docs.ts';
 import { readDocument, readError, UTF8 } from './_setup.ts';
 
@@ -76,7 +76,7 @@ const LONG = 'x'.repeat(300);
 
 describe('a command line that cannot be meant gives one line, its exit code, and writes nothing', () => {
   it.each<[string[], string, string | RegExp]>([
-    [['init', ''], 'generic', 'The folder to make is an empty text.'],
+    [['init', ''], 'generic', '<dir> is an empty text.'],
     [['init', 'a', 'b'], 'generic', '"svc init" does not take the argument "b".'],
     [['init', '--with', ''], 'generic', '--with needs a value.'],
     [['init', '--with'], 'generic', '--with needs a value.'],
@@ -204,6 +204,30 @@ describe('the --json document', () => {
   });
 });
 
+it.each(['AGENTS.md', 'README.md'])('%s of a workspace names verbs, flags and scripts there are', async (page) => {
+  const cwd = await makeWorkspace();
+  const text = readFileSync(join(cwd, page), 'utf8');
+  const named = Array.from(text.matchAll(/`npx svc ([a-z][^`]*)`/g), ([, command = '']) => command);
+  expect(named.length).toBeGreaterThan(2);
+  for (const command of named.filter((one) => !one.startsWith('<'))) {
+    const words = command.split(/ (?=[-<])/)[0]?.split(' ') ?? [];
+    const help = await runCli([...words, '--help', '--json'], { cwd, env: UTF8 });
+    expect([command, help.exitCode]).toEqual([command, 0]);
+    const { properties } = readDocument(help).schema as { properties: object };
+    for (const [, flag = ''] of command.matchAll(/ --([a-z-]+)/g)) expect(properties).toHaveProperty(flag);
+  }
+  const { scripts } = JSON.parse(readFileSync(join(cwd, 'package.json'), 'utf8')) as { scripts: object };
+  for (const [, script = ''] of text.matchAll(/npm run (\w+)/g)) expect(scripts).toHaveProperty(script);
+});
+
+it('AGENTS.md of a workspace has a verb for every stage of the work', async () => {
+  const text = readFileSync(join(await makeWorkspace(), 'AGENTS.md'), 'utf8');
+  const [, checklist = ''] = text.split('## Before you say it works');
+  expect(checklist).toContain('npx svc check');
+  for (const verb of ['check', 'build', 'package', 'why', 'logs tail', 'hitl list', 'pull run', 'replay'])
+    expect(text).toContain(`npx svc ${verb}`);
+});
+
 describe('the install', () => {
   it('is run in the workspace by the package manager the command was started with', async () => {
     const cwd = makeFolder();
@@ -222,14 +246,63 @@ describe('the install', () => {
     expect(readFileSync(join(cwd, 'pantry/package.json'), 'utf8')).toContain(`"link:${REPOSITORY}packages/runtime"`);
   });
 
-  it('that fails leaves a whole workspace, says what was said last, and exits 1', async () => {
+  it.each([
+    ['a line of no known form', 'no network\n', 'no network'],
+    [
+      'npm and a package there is none of',
+      `npm warn deprecated old@1.0.0
+npm error code E404
+npm error 404 Not Found - GET https://registry.example/@svc%2fruntime
+npm error 404
+npm error 404  The requested resource '@svc/runtime@9.9.9' could not be found.
+npm error 404
+npm error 404 Note that you can also install from a
+npm error 404 tarball, folder, http url, or git url.
+npm error A complete log of this run can be found in: /home/ada/.npm/_logs/debug-0.log
+`,
+      "Not Found - GET https://registry.example/@svc%2fruntime; The requested resource '@svc/runtime@9.9.9' could not be found.",
+    ],
+    [
+      'an older npm without a network',
+      `npm ERR! code ECONNREFUSED
+npm ERR! syscall connect
+npm ERR! errno ECONNREFUSED
+npm ERR! FetchError: request to http://registry.example/zod failed, reason: connect ECONNREFUSED
+npm ERR!     at ClientRequest.<anonymous> (/usr/lib/node_modules/npm/index.js:130:14) {
+npm ERR!   code: 'ECONNREFUSED',
+npm ERR!   address: '127.0.0.1',
+npm ERR! }
+
+npm ERR! A complete log of this run can be found in:
+npm ERR!     /home/ada/.npm/_logs/debug-0.log
+`,
+      'FetchError: request to http://registry.example/zod failed, reason: connect ECONNREFUSED',
+    ],
+    [
+      'pnpm',
+      ` ERR_PNPM_FETCH_404  GET https://registry.example/zodd: Not Found - 404
+
+This error happened while installing a direct dependency of /work/shop
+`,
+      'ERR_PNPM_FETCH_404  GET https://registry.example/zodd: Not Found - 404',
+    ],
+    [
+      'yarn',
+      '➤ YN0000: · Yarn 4.9.0\n➤ YN0035: │ zodd@npm:1.0.0: Package not found\n➤ YN0000: · Failed with errors in 0s 90ms\n',
+      'zodd@npm:1.0.0: Package not found',
+    ],
+    ['bun', 'bun install v1.2.0\nerror: zodd@1.0.0 failed to resolve\n', 'zodd@1.0.0 failed to resolve'],
+  ])('that fails leaves a whole workspace, names the reason, and exits 1: %s', async (_, said, reason) => {
     const cwd = makeFolder();
-    const result = await runCli(['init', 'shop', '--json'], { cwd, env: fakeNpm('echo "no network" >&2; exit 7') });
+    writeFileSync(join(cwd, 'said.txt'), said);
+    const env = fakeNpm(`cat "${join(cwd, 'said.txt')}" >&2; exit 7`);
+    const result = await runCli(['init', 'shop', '--json'], { cwd, env });
     expect(result.exitCode).toBe(1);
     expect(readError(result)).toMatchObject({
       code: 'install_failed',
-      message: expect.stringMatching(/is complete in .* it ended with code 7\. It said last: no network$/),
+      message: expect.stringMatching(/is complete in .* it ended with code 7\. It said: /),
     });
+    expect(readError(result).message.split(' It said: ')[1]).toBe(reason);
     expect(existsSync(join(cwd, 'shop/svc.json'))).toBe(true);
   });
 

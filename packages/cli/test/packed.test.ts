@@ -3,7 +3,7 @@ import { existsSync, readdirSync } from 'node:fs';
 import { join, posix } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { docsPath } from '../src/docs-path.ts';
+import { docsPath } from '../src/workspace/docs-path.ts';
 import { readText, REPOSITORY } from './_docs.ts';
 
 const BUILT = ['cli', 'create'].every((name) => existsSync(join(REPOSITORY, 'packages', name, 'dist/main.mjs')));

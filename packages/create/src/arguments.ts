@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
 import { CreateError } from './errors.ts';
+import { FLAGS } from './help.ts';
 import { RETIRED_INIT_FLAGS, RETIRED_SUGGESTION } from './retired.ts';
 import { TEMPLATES } from './source.ts';
 import type { TemplateName } from './source.ts';
@@ -12,20 +13,9 @@ export interface Arguments {
   install: boolean;
   force: boolean;
   json: boolean;
+  version: boolean;
   help: boolean;
 }
-
-export const USAGE = `Make a workspace of agents and durable workflows.
-
-Usage
-  npm create svc [dir] -- [flags]
-
-Flags
-  --name <name>      Its name. Default: from the folder's.
-  --with <template>  One of ${TEMPLATES.join(', ')}. Default empty.
-  --no-install       Leave the packages to be installed later.
-  --force            Write into a folder that holds something.
-  --json             Print one JSON document.`;
 
 /** Throws one sentence about the first flag or value that cannot be meant. */
 export function readArguments(argv: string[]): Arguments {
@@ -42,26 +32,15 @@ export function readArguments(argv: string[]): Arguments {
     throw new CreateError('generic', `--with does not take "${values.with}".`, {
       suggestion: `Use one of: ${TEMPLATES.join(', ')}.`,
     });
-  const { name, force, json, help } = values;
-  return { dir, name, with: template, install: !values['no-install'], force, json, help };
+  const { name, 'no-install': isLeft, force = false, json = false, version = false, help = false } = values;
+  return { dir, name, with: template, install: !isLeft, force, json, version, help };
 }
 
 // --- internal ---
 
 function parse(argv: string[]) {
   try {
-    return parseArgs({
-      args: argv,
-      allowPositionals: true,
-      options: {
-        name: { type: 'string' },
-        with: { type: 'string' },
-        'no-install': { type: 'boolean', default: false },
-        force: { type: 'boolean', default: false },
-        json: { type: 'boolean', default: false },
-        help: { type: 'boolean', short: 'h', default: false },
-      },
-    });
+    return parseArgs({ args: argv, allowPositionals: true, options: FLAGS });
   } catch (error) {
     // Node's own sentences name the flag; what follows the first is advice about "--".
     throw misuse(`${(error as Error).message.split('. ')[0]?.split('\n')[0]?.replace(/\.$/, '')}.`);

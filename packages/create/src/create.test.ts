@@ -83,14 +83,17 @@ test('an unusable name is refused before anything is written', () => {
 test('where no folder can be made, nothing of the way to it is left', () => {
   const dir = newDir('file');
   writeFileSync(dir, 'mine');
-  expect(() => createWorkspace({ dir: join(dir, 'a/b') })).toThrow(/a part of the path is a file/);
+  const refused = (path: string) => `"${join(dir, path)}" cannot be written: a part of the path is a file. Nothing`;
+  expect(() => createWorkspace({ dir: join(dir, 'a') })).toThrow(refused('a'));
+  expect(() => createWorkspace({ dir: join(dir, 'a/b') })).toThrow(refused('a/b'));
   expect(() => createWorkspace({ dir: join(dir, '..', 'x'.repeat(300)) })).toThrow(/the name is too long/);
   expect(() => createWorkspace({ dir: join(dir, '..', 'made', 'y'.repeat(250)) })).toThrow(/the name is too long/);
   expect(readdirSync(join(dir, '..'))).toEqual(['file']);
 });
 
 test.skipIf(process.platform !== 'linux')('where the system takes no folder at all, it is refused at once', () => {
-  expect(() => createWorkspace({ dir: '/proc/svc-create/shop' })).toThrow(/cannot be written/);
+  expect(() => createWorkspace({ dir: '/proc/svc-create' })).toThrow(/^"\/proc\/svc-create" cannot be written/);
+  expect(() => createWorkspace({ dir: '/proc/svc-create/shop' })).toThrow(/^"\/proc\/svc-create" cannot be written/);
 });
 
 test('a write that fails in the middle takes everything back, replaced files included', () => {

@@ -1,23 +1,25 @@
 import { createInterface } from 'node:readline/promises';
 import { styleText } from 'node:util';
-import { readArguments, USAGE } from './arguments.ts';
+import { readArguments } from './arguments.ts';
 import type { Arguments } from './arguments.ts';
 import { CreateError } from './errors.ts';
+import { describeHelp, formatHelp } from './help.ts';
 import { init } from './init.ts';
 import { formatInit } from './report.ts';
 import type { Look } from './report.ts';
-import { TEMPLATES } from './source.ts';
+import { readVersion, TEMPLATES } from './source.ts';
 import type { TemplateName } from './source.ts';
 
-/** `npm create svc [dir] [-- --name <name> --with <template> --no-install --force --json]` */
+/** `npm create svc [dir] [-- --name <name> --with <template> --no-install --force --json --version]` */
 async function main(argv: string[]): Promise<number> {
   const json = argv.includes('--json');
   try {
     const asked = readArguments(argv);
-    if (asked.help) return print(USAGE);
+    if (asked.help) return print(json ? toDocument(describeHelp()) : formatHelp());
+    if (asked.version) return print(json ? toDocument({ version: readVersion() }) : readVersion());
     const { dir, with: template, ...rest } = await complete(asked);
     const report = await init({ ...rest, dir, with: template, cwd: process.cwd(), env: process.env, say });
-    return print(json ? JSON.stringify({ schema_version: 1, ...report }) : formatInit(report, createLook()));
+    return print(json ? toDocument(report) : formatInit(report, createLook()));
   } catch (error) {
     return fail(error, json);
   }
@@ -28,6 +30,10 @@ async function main(argv: string[]): Promise<number> {
 function print(text: string): number {
   process.stdout.write(`${text}\n`);
   return 0;
+}
+
+function toDocument(data: object): string {
+  return JSON.stringify({ schema_version: 1, ...data });
 }
 
 function say(line: string): void {

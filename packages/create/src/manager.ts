@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { stripVTControlCharacters } from 'node:util';
 import { CreateError } from './errors.ts';
 
 export type PackageManager = 'npm' | 'pnpm' | 'yarn' | 'bun';
@@ -30,7 +31,7 @@ export interface InstallOptions {
   signal?: AbortSignal | undefined;
 }
 
-/** Runs the install of the package manager to its end. Throws with the last lines it printed. */
+/** Runs the install of the package manager to its end. Throws with the reason it printed. */
 export async function installPackages({ dir, manager, env, signal }: InstallOptions): Promise<void> {
   const child = spawn(manager, ['install'], {
     cwd: dir,
@@ -48,14 +49,14 @@ export async function installPackages({ dir, manager, env, signal }: InstallOpti
     child.on('close', (code, killed) => resolve(code === 0 ? '' : `it ended with ${killed ?? `code ${code}`}`));
   });
   if (outcome === '') return;
-  const output = said.trim().split('\n').slice(-LINES);
-  const last = output.at(-1) ? ` It said last: ${output.at(-1)}` : '';
+  const lines = said.trim().split('\n');
+  const reason = findReason(lines);
   throw new CreateError(
     'install_failed',
-    `The workspace is complete in "${dir}", but "${manager} install" failed: ${outcome}.${last}`,
+    `The workspace is complete in "${dir}", but "${manager} install" failed: ${outcome}.${reason ? ` It said: ${reason}` : ''}`,
     {
       suggestion: `Run \`${manager} install\` in that folder, or leave it to later with --no-install.`,
-      details: { dir, manager, output },
+      details: { dir, manager, output: lines.slice(-LINES) },
     },
   );
 }
@@ -63,5 +64,26 @@ export async function installPackages({ dir, manager, env, signal }: InstallOpti
 // --- internal ---
 
 const MANAGERS = ['npm', 'pnpm', 'yarn', 'bun'] as const;
-const KEPT = 8_000;
+const KEPT = 32_000;
 const LINES = 20;
+const TOLD = 2;
+
+/** How each package manager begins a line about a failure. */
+const FAILURE = /^(?:(?:npm (?:error|ERR!)|error:?|➤ YN(?:0001|0009|0035|0082): [│└]?)(?:\s+|$)|(?=ERR_PNPM_))/;
+/** Labels npm puts before a sentence: `404`, `network`, `ERESOLVE`. */
+const LABEL = /^(?:\d{3}|network|nospc|notarget|notsup|engine|git|E[A-Z]{3,})(?:\s+|$)/;
+/** Of these lines no reason can be read. */
+const MUTE =
+  /^(?:(?:code|errno|syscall|path|dest)\b|A complete log of this run|.*debug-\d+\.log$|Note that you can|tarball, folder|[{}]|$)/;
+
+/** The first lines that say what went wrong, else the last one. */
+function findReason(lines: readonly string[]): string {
+  const failures = lines
+    .map((line) => stripVTControlCharacters(line).trim())
+    .filter((line) => FAILURE.test(line))
+    .map((line) => line.replace(FAILURE, '').replace(LABEL, '').trim())
+    .filter((line) => !MUTE.test(line));
+  const stack = failures.findIndex((line) => line.startsWith('at '));
+  const told = failures.length > 0 ? failures.slice(0, stack > 0 ? Math.min(stack, TOLD) : TOLD) : lines.slice(-1);
+  return told.join('; ');
+}

@@ -54,13 +54,31 @@ export function makeFolder(folder: string): string | undefined {
   return first ?? folder;
 }
 
+/** Takes back what `makeFolder` made: from the innermost to the first. */
+export function removeFolders(from: string, first: string): void {
+  for (let folder = from; ; folder = dirname(folder)) {
+    rmdirSync(folder);
+    if (folder === first) return;
+  }
+}
+
+/** Why the system refused a write. */
+export function describeWriteError(error: unknown): string {
+  const { code = '', message } = error as NodeJS.ErrnoException;
+  return REASONS[code] ?? message;
+}
+
 /** What the system said about a write, in words. */
 export function toWriteError(error: unknown, path: string): unknown {
-  const { code, path: at = path, message } = error as NodeJS.ErrnoException;
+  const { code, path: at = path } = error as NodeJS.ErrnoException;
   if (error instanceof CreateError || typeof code !== 'string') return error;
-  return new CreateError('write_failed', `"${at}" cannot be written: ${REASONS[code] ?? message}. Nothing was kept.`, {
-    suggestion: 'Choose another folder, or make this one writable.',
-  });
+  return new CreateError(
+    'write_failed',
+    `"${at.replace(DRAFT, '')}" cannot be written: ${describeWriteError(error)}. Nothing was kept.`,
+    {
+      suggestion: 'Choose another folder, or make this one writable.',
+    },
+  );
 }
 
 // --- internal ---
@@ -81,14 +99,6 @@ function placeFile(path: string, text: string, undo: (() => void)[]): void {
   undo.push(() => (before === undefined ? rmSync(path, { force: true }) : writeFileSync(path, before)));
 }
 
-/** From the innermost to the first that was made. */
-function removeFolders(from: string, first: string): void {
-  for (let folder = from; ; folder = dirname(folder)) {
-    rmdirSync(folder);
-    if (folder === first) return;
-  }
-}
-
 function alreadyThere(taken: string[]): CreateError {
   const named = taken.map((path) => `"${path}"`).join(', ');
   return new CreateError('already_exists', `${named} ${taken.length === 1 ? 'exists' : 'exist'} already.`, {
@@ -96,6 +106,9 @@ function alreadyThere(taken: string[]): CreateError {
     details: { files: taken },
   });
 }
+
+/** What stands behind the name of a file while it is written. */
+const DRAFT = /\.\d+\.new$/;
 
 const REASONS: Record<string, string | undefined> = {
   EACCES: 'permission is denied',

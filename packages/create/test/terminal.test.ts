@@ -81,3 +81,34 @@ it.skipIf(!BUILT)('npm create svc on pipes asks nothing and says what to name', 
     stderr: 'error: The folder to make is not named.\nhelp: For example: npm create svc my-workspace\n',
   });
 });
+
+describe.skipIf(!BUILT)('npm create svc', () => {
+  const run = (...argv: string[]) =>
+    spawnSync(process.execPath, [BIN, ...argv], { cwd: makeFolder(), encoding: 'utf8' });
+
+  it.each([['--version'], ['-v']])('%s prints the version, also with --json', (flag) => {
+    const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {
+      version: string;
+    };
+    expect(run(flag)).toMatchObject({ status: 0, stdout: `${version}\n`, stderr: '' });
+    expect(JSON.parse(run(flag, '--json').stdout)).toEqual({ schema_version: 1, version });
+  });
+
+  it('--help names every flag, and with --json is the schema of the arguments', () => {
+    const { status, stdout } = run('--help', '--json');
+    const document = JSON.parse(stdout) as { schema: { properties: Record<string, { type: string }> } };
+    expect(status).toBe(0);
+    expect(document).toMatchObject({
+      schema_version: 1,
+      command: 'npm create svc',
+      positionals: ['dir'],
+      schema: { type: 'object', additionalProperties: false, required: [] },
+    });
+    const { dir, ...flags } = document.schema.properties;
+    expect(dir).toMatchObject({ type: 'string' });
+    expect(flags.with).toMatchObject({ enum: ['empty', 'agent', 'workflow', 'workflow-agent'], default: 'empty' });
+    const text = run('--help').stdout;
+    for (const name of Object.keys(flags)) expect(text).toContain(`--${name}`);
+    for (const name of ['-h', '-v', '--with <template>', '--no-install']) expect(text).toContain(name);
+  });
+});
