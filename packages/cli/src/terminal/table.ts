@@ -6,6 +6,8 @@ export interface Column<T> {
   cell(row: T): string;
   /** May be shortened when the terminal is narrow, to that width or 8. An id may not: half of one is no use. */
   shrinks?: boolean | number;
+  /** The title of a column of more use, for which this one is left out where both have no room. */
+  yieldsTo?: string;
   paint?(text: string, row: T, style: Style): string;
 }
 
@@ -18,6 +20,9 @@ export function formatTable<T>(columns: readonly Column<T>[], rows: readonly T[]
   if (style.columns === undefined) return cells.map((line) => line.join('\t')).join('\n');
 
   const widths = fitWidths(columns, cells, style.columns);
+  const missing = columns.slice(widths.length).map(({ title }) => title);
+  const lasting = columns.filter(({ yieldsTo }) => yieldsTo === undefined || !missing.includes(yieldsTo));
+  if (lasting.length < columns.length) return formatTable(lasting, rows, style);
   const header = widths.map((width, i) => style.dim(fit(columns[i]?.title ?? '', width, style)));
   const lines = rows.map((row, at) =>
     widths.map((width, i) => {
@@ -33,6 +38,19 @@ export function textWidth(text: string): number {
   let width = 0;
   for (const char of text) width += charWidth(char);
   return width;
+}
+
+/** At most that many cells: where something is left out, the mark says so. */
+export function shorten(text: string, width: number, mark: string): string {
+  if (textWidth(text) <= width) return text;
+  let kept = '';
+  let room = width - mark.length;
+  for (const char of text) {
+    room -= charWidth(char);
+    if (room < 0) break;
+    kept += char;
+  }
+  return (kept + mark).slice(0, width);
 }
 
 // --- internal ---
@@ -84,11 +102,5 @@ function lineWidth(widths: number[]): number {
 function fit(text: string, width: number, style: Style): string {
   const own = textWidth(text);
   if (own <= width) return text + ' '.repeat(width - own);
-  const room = width - style.ellipsis.length;
-  let kept = '';
-  for (const char of text) {
-    if (textWidth(kept) + charWidth(char) > room) break;
-    kept += char;
-  }
-  return (kept + style.ellipsis).slice(0, Math.max(width, 1));
+  return shorten(text, Math.max(width, 1), style.ellipsis);
 }

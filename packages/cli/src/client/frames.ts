@@ -9,11 +9,18 @@ export interface Frame {
   retry?: number;
 }
 
-/** Reads frames as they come. Comments are left out; a frame that is cut off by the end is none. */
-export async function* readFrames(body: ReadableStream<Uint8Array>): AsyncGenerator<Frame> {
+/**
+ * Reads frames as they come. Comments are left out; a frame that is cut off by the end is none. `onBytes`: something
+ * came, be it a comment.
+ */
+export async function* readFrames(
+  body: ReadableStream<Uint8Array>,
+  onBytes: () => void = () => {},
+): AsyncGenerator<Frame> {
   const decoder = new TextDecoder();
   let rest = '';
   for await (const chunk of body as unknown as AsyncIterable<Uint8Array>) {
+    onBytes();
     rest += decoder.decode(chunk, { stream: true });
     const blocks = rest.split(/\r\n\r\n|\n\n|\r\r/);
     rest = blocks.pop() ?? '';

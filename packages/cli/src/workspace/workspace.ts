@@ -1,12 +1,16 @@
 import { existsSync, realpathSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Problem } from '@svc/runtime/host';
-import { checkFolder } from './dev/project.ts';
-import { CliError } from './errors.ts';
-import type { Context } from './verb.ts';
+import { checkFolder } from '../dev/project.ts';
+import { CliError } from '../errors.ts';
+import type { Context } from '../verb.ts';
 
 /** The argument of every verb that reads a workspace. */
-export const DIR_ARG = { type: 'positional', default: '.', description: 'The workspace folder.' } as const;
+export const DIR_ARG = {
+  type: 'positional',
+  default: '.',
+  description: 'The workspace folder. Default: this one.',
+} as const;
 
 /** The workspace a verb was pointed at, by its real path. Throws `no_project`. */
 export function resolveWorkspace(dir: string, { cwd }: Pick<Context, 'cwd'>, command: string): string {

@@ -1,11 +1,15 @@
 import type { Problem } from '@svc/runtime/host';
-import { EXIT, toCliError } from './errors.ts';
-import type { CliError } from './errors.ts';
+import { EXIT, shorten, toCliError } from '../errors.ts';
+import type { CliError } from '../errors.ts';
 import { formatPath, formatProblem } from './format.ts';
+import { any, array, object, open, optional, string } from '../payload/payload.ts';
+import type { TypeOf } from '../payload/payload.ts';
 import { createStyle, toPlainText } from './style.ts';
 import type { Style } from './style.ts';
 import type { Terminal } from './terminal.ts';
-import type { Answer } from './verb.ts';
+import { wrapText } from './wrap.ts';
+import type { Answer } from '../verb.ts';
+import { PROBLEM } from '../payload/problem.ts';
 
 export interface Flags {
   json: boolean;
@@ -19,6 +23,28 @@ export interface Output {
   answer(answer: Answer): Promise<number>;
   fail(error: unknown): number;
 }
+
+/** What every verb prints with --json where it fails. */
+export const FAILURE = object({
+  error: object({
+    code: string('Never changes: docs/reference/errors.md has them all.'),
+    message: string('What happened, a sentence.'),
+    suggestion: string('What to do next, a sentence.'),
+    details: open(
+      {
+        issues: optional(
+          array(
+            open({ path: array(any(), 'Names, and numbers of items; empty: the whole.'), message: string() }),
+            'What is wrong in an input, as the box says it.',
+          ),
+        ),
+        problems: optional(array(PROBLEM, 'What is wrong in the code of the workspace.')),
+      },
+      'What else is known; which members there are depends on the code.',
+    ),
+    requestId: optional(string("The box's name for the request.")),
+  }),
+});
 
 /** Takes the flags every verb has out of the command line, wherever they stand. What follows `--` is left alone. */
 export function readFlags(argv: readonly string[]): { flags: Flags; rest: string[] } {
@@ -58,7 +84,7 @@ export function createOutput(terminal: Terminal, flags: Flags): Output {
       printDocument(answer.data);
       if (!flags.json) {
         stdout.write(endLine(answer.human(createStyle(stdout, env, { colour }))));
-        if (answer.hint) stderr.write(`${talk.dim(toPlainText(answer.hint))}\n`);
+        if (answer.hint) stderr.write(`${talk.dim(wrapText(toPlainText(answer.hint), talk))}\n`);
       }
       return (await answer.closed) ?? EXIT.ok;
     },
@@ -77,7 +103,7 @@ export function createOutput(terminal: Terminal, flags: Flags): Output {
 
 const GLOBAL = ['--json', '--verbose', '--no-color', '--help', '-h'];
 
-function toErrorDocument(error: CliError): object {
+function toErrorDocument(error: CliError): TypeOf<typeof FAILURE>['error'] {
   return {
     code: error.code,
     message: error.message,
@@ -96,10 +122,10 @@ function formatReason(error: CliError): string {
 
 function formatFailure(error: CliError, style: Style): string {
   const lines = [
-    `${style.red('error:')} ${toPlainText(error.message)}`,
-    ...listIssues(error.details).map((issue) => `  ${toPlainText(issue)}`),
-    ...listProblems(error.details).map((problem) => `\n${toPlainText(formatProblem(problem))}\n`),
-    `${style.bold('help:')} ${toPlainText(error.suggestion)}`,
+    `${style.red('error:')} ${wrapText(toPlainText(error.message), { ...style, taken: 'error: '.length })}`,
+    ...listIssues(error.details).map((issue) => wrapText(`  ${toPlainText(issue)}`, style)),
+    ...listProblems(error.details).map((problem) => `\n${wrapText(toPlainText(formatProblem(problem)), style)}\n`),
+    `${style.bold('help:')} ${wrapText(toPlainText(error.suggestion), { ...style, taken: 'help: '.length })}`,
   ];
   if (error.requestId) lines.push(style.dim(`request id: ${toPlainText(error.requestId)}`));
   return lines.join('\n');
@@ -110,7 +136,7 @@ function listIssues(details: Record<string, unknown>): string[] {
   if (!Array.isArray(details.issues)) return [];
   return details.issues.map((issue: { path?: unknown; message?: unknown }) => {
     const path = Array.isArray(issue?.path) ? issue.path : [];
-    return `${formatPath(path)}: ${String(issue?.message ?? 'is not valid')}`;
+    return shorten(`${formatPath(path)}: ${String(issue?.message ?? 'is not valid')}`);
   });
 }
 

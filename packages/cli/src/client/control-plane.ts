@@ -1,6 +1,6 @@
-import { CliError } from './errors.ts';
+import { CliError } from '../errors.ts';
 import type { Target } from './target.ts';
-import type { Context } from './verb.ts';
+import type { Context } from '../verb.ts';
 
 /** What the command line asks a control plane; `account/session.ts` is the one with the session of `svc login`. */
 export interface ControlPlane {
@@ -22,7 +22,7 @@ export async function findDeployment(
   { root, ...context }: Partial<Context> & Pick<Context, 'env'> & { root?: string | undefined },
   open?: (url: string) => ControlPlane,
 ): Promise<Target> {
-  const { findEndpoint } = await import('./account/endpoint.ts');
+  const { findEndpoint } = await import('../account/endpoint.ts');
   const url = findEndpoint({ env: context.env, root });
   if (!url) throw notConfigured(installationId);
   const session = await (open ?? (await openKept(context)))(url).findSession();
@@ -39,9 +39,10 @@ export async function findDeployment(
 // --- internal ---
 
 /** Control planes with the sessions kept on this machine. */
-async function openKept({ env = {}, signal = new AbortController().signal, trace = () => {} }: Partial<Context>) {
-  const { openPlane } = await import('./account/session.ts');
-  return (url: string): ControlPlane => openPlane(url, { env, signal, trace });
+async function openKept(context: Partial<Context>) {
+  const { env = {}, signal = new AbortController().signal, trace = () => {}, say = () => {} } = context;
+  const { openPlane } = await import('../account/session.ts');
+  return (url: string): ControlPlane => openPlane(url, { env, signal, trace, say });
 }
 
 function notConfigured(installationId: string): CliError {

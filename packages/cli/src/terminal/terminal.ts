@@ -38,13 +38,14 @@ export function openTerminal(): Terminal {
     });
   }
   // The reader of a pipe may leave early, as `head` does; that is no failure of ours.
-  process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1));
+  for (const stream of [process.stdout, process.stderr])
+    stream.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1));
   return {
     cwd: process.cwd(),
     env: process.env,
     stdin: openKeyboard(),
     stdout: toScreen(process.stdout),
-    stderr: { ...toScreen(process.stderr), stream: process.stderr },
+    stderr: toScreen(process.stderr),
     signal: controller.signal,
   };
 }
@@ -60,6 +61,8 @@ export interface CaptureOptions {
   signal?: AbortSignal;
   /** Called with each write to stdout, for a command that stays. */
   onStdout?: (text: string) => void;
+  /** The same of stderr. */
+  onStderr?: (text: string) => void;
 }
 
 /** A terminal that keeps what is written to it. */
@@ -73,7 +76,7 @@ export function captureTerminal(options: CaptureOptions): {
     columns: options.columns,
     write(text) {
       kept[stream] += text;
-      if (stream === 'stdout') options.onStdout?.(text);
+      (stream === 'stdout' ? options.onStdout : options.onStderr)?.(text);
     },
   });
   const terminal: Terminal = {
@@ -98,30 +101,43 @@ function openKeyboard(): Keyboard {
       return Buffer.concat(chunks).toString('utf8');
     },
     async readLine(question, { isHidden, signal }) {
-      const { createInterface } = await import('node:readline');
-      process.stderr.write(question);
-      // What is typed is echoed by readline alone: without an output of its own it shows nothing.
-      const output = isHidden ? undefined : process.stderr;
-      const lines = createInterface({ input: process.stdin, ...(output ? { output } : {}), terminal: true });
-      return new Promise<string>((resolve, reject) => {
-        const leave = () => lines.close();
-        signal.addEventListener('abort', leave, { once: true });
-        let typed: string | undefined;
-        lines.once('line', (line) => {
-          typed = line;
-          lines.close();
-        });
-        // A terminal in raw mode hands Ctrl-C to readline and to nobody else.
-        lines.once('SIGINT', leave);
-        lines.once('close', () => {
-          signal.removeEventListener('abort', leave);
-          if (isHidden || typed === undefined) process.stderr.write('\n');
-          if (typed === undefined) reject(new Error('Nothing was typed.'));
-          else resolve(typed);
-        });
-      });
+      const typed = await (isHidden ? typeHidden : typeShown)(question, signal);
+      if (isHidden || typed === undefined) process.stderr.write('\n');
+      if (typed === undefined) throw new Error('Nothing was typed.');
+      return typed;
     },
   };
+}
+
+async function typeHidden(question: string, signal: AbortSignal): Promise<string | undefined> {
+  const { readHidden } = await import('./hidden-line.ts');
+  const isDumb = process.env.TERM === 'dumb';
+  return readHidden(process.stdin, {
+    signal,
+    ask: () => void process.stderr.write(question),
+    mark: (codes) => void (isDumb || process.stderr.write(codes)),
+  });
+}
+
+async function typeShown(question: string, signal: AbortSignal): Promise<string | undefined> {
+  const { createInterface } = await import('node:readline');
+  process.stderr.write(question);
+  const lines = createInterface({ input: process.stdin, output: process.stderr, terminal: true });
+  return new Promise((resolve) => {
+    const leave = () => lines.close();
+    signal.addEventListener('abort', leave, { once: true });
+    let typed: string | undefined;
+    lines.once('line', (line) => {
+      typed = line;
+      lines.close();
+    });
+    // A terminal in raw mode hands Ctrl-C to readline and to nobody else.
+    lines.once('SIGINT', leave);
+    lines.once('close', () => {
+      signal.removeEventListener('abort', leave);
+      resolve(typed);
+    });
+  });
 }
 
 function captureKeyboard(given: string | readonly string[], show: (question: string) => void): Keyboard {
@@ -145,5 +161,6 @@ function toScreen(stream: NodeJS.WriteStream): Screen {
       return stream.columns;
     },
     write: (text) => void stream.write(text),
+    stream,
   };
 }

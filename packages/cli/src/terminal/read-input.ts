@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { CliError } from './errors.ts';
-import type { Context } from './verb.ts';
+import { CliError } from '../errors.ts';
+import type { Context } from '../verb.ts';
 
 /** A file of the command line as text; `-` is what a pipe brings. Throws `file_unreadable`. */
 export async function readTextFile(
@@ -42,13 +42,16 @@ export async function readJson(
   return parseJson(await readTextFile(file, { flag: `${flag}-file`, context }), `The file "${file}"`, flag);
 }
 
-// --- internal ---
-
-const READ_PROBLEMS: Record<string, string | undefined> = {
+/** Why a file is not read, in words. */
+export const READ_PROBLEMS: Record<string, string | undefined> = {
   ENOENT: 'there is no such file',
   EISDIR: 'it is a folder',
   EACCES: 'permission is denied',
+  ENOTDIR: 'a part of the path is a file',
+  ENAMETOOLONG: 'the name is too long',
 };
+
+// --- internal ---
 
 function parseJson(text: string, subject: string, flag: string): unknown {
   try {
