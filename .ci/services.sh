@@ -12,7 +12,8 @@
 # gives them to a shell. Talk goes to stderr.
 #
 # Both servers are Debian packages unpacked into a folder of their own and run there by chroot under a uid of their own:
-# the host's packages, libc and services stay as they are. Chromium, asked for with CI_CHROMIUM=1, is the host's own.
+# the host's packages, libc and services stay as they are. Chromium, asked for with CI_CHROMIUM=1, is the host's own,
+# and so are zsh and fish with CI_SHELLS=1.
 set -eu
 
 dir=${CI_SERVICES_DIR:-/var/tmp/svc-test-services}
@@ -22,6 +23,7 @@ pg_fsync=${CI_PG_FSYNC:-on}
 kv_port=${CI_KV_PORT:-63797}
 instance=${CI_INSTANCE:-}
 chromium=${CI_CHROMIUM:-0}
+shells=${CI_SHELLS:-0}
 
 root=$dir/root
 uid=26127
@@ -69,6 +71,7 @@ up() {
   start_postgres
   start_redis
   [ "$chromium" = 0 ] || install_chromium
+  [ "$shells" = 0 ] || install_shells
   print_env
 }
 
@@ -261,6 +264,15 @@ install_chromium() {
     apt-get update -qq >&2
     DEBIAN_FRONTEND=noninteractive apt-get install --yes -qq --no-install-recommends chromium >&2
   }
+}
+
+# --- the shells that completion is for ---
+
+install_shells() {
+  ! { command -v zsh && command -v fish; } >/dev/null || return 0
+  say 'installing zsh and fish'
+  apt-get update -qq >&2
+  DEBIAN_FRONTEND=noninteractive apt-get install --yes -qq --no-install-recommends zsh fish >&2
 }
 
 # --- small things ---

@@ -1,9 +1,8 @@
-import { spawnSync } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { runCli } from '../src/main.ts';
-import { makeProject, noteDev, readError } from './_setup.ts';
+import { runCli } from './_run.ts';
+import { makeProject, noteDev, readDocument, readError } from './_setup.ts';
 
 const AGENTS = `declare module '@svc/runtime' {
   interface AgentRegister {
@@ -32,17 +31,14 @@ async function makeNamedProject(): Promise<string> {
 }
 
 describe('the script of a shell', () => {
-  it.each([
-    ['bash', ['-n']],
-    ['zsh', ['-n']],
-    ['fish', ['--no-execute']],
-  ])('of %s is one the shell can read', async (shell, check) => {
+  it.each(['bash', 'zsh', 'fish'])('of %s is printed as it is, and as a member of --json', async (shell) => {
     const { stdout, exitCode } = await runCli(['complete', shell]);
-    expect(exitCode).toBe(0);
-    expect(stdout).toContain('svc complete --');
-    const read = spawnSync(shell, check, { input: stdout, encoding: 'utf8' });
-    // A shell that is not installed here cannot say.
-    expect(read.error ? '' : read.stderr).toBe('');
+    expect({ exitCode, first: stdout.split('\n', 2).join(' ') }).toEqual({
+      exitCode: 0,
+      first: expect.stringContaining(`for ${shell}`),
+    });
+    const document = readDocument(await runCli(['complete', shell, '--json']));
+    expect(document).toEqual({ schema_version: 1, shell, script: stdout });
   });
 
   it('of another shell is refused', async () => {
@@ -66,6 +62,18 @@ describe('what may follow', () => {
     [['runs', 'list', '--status', 'f'], ['failed']],
     [['complete', 'b'], ['bash']],
     [['frobnicate', ''], []],
+    [
+      ['help', 'hitl', ''],
+      ['approve', 'get', 'list', 'reject'],
+    ],
+    [['--json', 'runs', 'list', '--status', 'f'], ['failed']],
+    [['runs', 'list', '--status=f'], ['--status=failed']],
+    [
+      ['init', '--no-'],
+      ['--no-color', '--no-install'],
+    ],
+    [['runs', 'list', '--', '--sta'], []],
+    [['runs', 'cancel', 'x', '--yes', '--ye'], []],
   ])('%j', async (words, expected) => {
     expect((await complete(words)).filter(Boolean).sort()).toEqual(expected);
   });

@@ -1,32 +1,39 @@
+import { readFileSync } from 'node:fs';
 import { usageError } from '../errors.ts';
+import { array, object, oneOf, string, union } from '../payload/payload.ts';
+import type { TypeOf } from '../payload/payload.ts';
 import { defineVerb } from '../verb.ts';
 import type { Answer, Context, Verb } from '../verb.ts';
-import { completeWords } from './words.ts';
-import { captureLines } from './capture.ts';
 
 const SHELLS = ['bash', 'zsh', 'fish'] as const;
+
+const WORDS = object({ lines: array(string(), 'What may follow the words typed so far, as the script reads it.') });
 
 const printScript = defineVerb({
   examples: ['svc complete bash >> ~/.bashrc', 'svc complete zsh > ~/.svc-completion.zsh'],
   args: {
     shell: { type: 'positional', required: true, description: `One of ${SHELLS.join(', ')}.` },
   },
-  payload: { shell: 'Of which the script is.', script: 'What the shell has to read.' },
+  payload: object({ shell: oneOf(SHELLS, 'Of which the script is.'), script: string('What the shell has to read.') }),
   async run({ shell }) {
-    if (!SHELLS.some((known) => known === shell))
-      throw usageError(`There is no completion for "${shell}".`, `Use one of: ${SHELLS.join(', ')}.`);
-    const { script } = await import('@bomb.sh/tab');
-    const lines = captureLines(() => script(shell, 'svc', 'svc'));
-    return { data: { shell, script: lines.join('\n') }, human: () => lines.join('\n') };
+    const known = SHELLS.find((one) => one === shell);
+    if (!known) throw usageError(`There is no completion for "${shell}".`, `Use one of: ${SHELLS.join(', ')}.`);
+    // Beside this file in the sources, and beside everything in what is built.
+    const script = readFileSync(new URL(`./svc.${shell}`, import.meta.url), 'utf8');
+    return { data: { shell: known, script }, human: () => script };
   },
 });
 
 /** The script of a shell; behind `--` stand the words typed so far, as the script of the shell asks for what may follow. */
 export const complete: Verb = {
   ...printScript,
+  payload: union(printScript.payload, WORDS),
   async run(rawArgs: string[], path: string, context: Context): Promise<Answer> {
+    // What is built answers this without coming here: see quick.ts.
     if (rawArgs[0] !== '--') return printScript.run(rawArgs, path, context);
-    const lines = await completeWords(rawArgs.slice(1), context);
-    return { data: { lines }, human: () => lines.join('\n') };
+    const [{ completeWords }, { readOutline }] = await Promise.all([import('./words.ts'), import('./outline.ts')]);
+    const lines = completeWords(rawArgs.slice(1), { root: await readOutline(), cwd: context.cwd });
+    const data: TypeOf<typeof WORDS> = { lines };
+    return { data, human: () => lines.join('\n') };
   },
 };

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { findProject } from '../target.ts';
+import { findProject } from '../client/target.ts';
 
 /** What the workspace around a folder has, by name. */
 export interface Names {

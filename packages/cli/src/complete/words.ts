@@ -1,69 +1,151 @@
-import type { RootCommand } from '@bomb.sh/tab';
-import type { ArgDef } from 'citty';
-import { isGroup, TREE } from '../tree.ts';
-import type { Group, Leaf } from '../tree.ts';
-import type { Context } from '../verb.ts';
-import { captureLines } from './capture.ts';
+import type { ArgDef, ArgsDef } from 'citty';
 import { readNames } from './names.ts';
-import type { Names } from './names.ts';
+import type { Outline } from './outline.ts';
+import { findValues } from './values.ts';
+import type { Values } from './values.ts';
 
-/** What may follow these words, in the lines a completion script reads. Asks no network. */
-export async function completeWords(words: readonly string[], context: Pick<Context, 'cwd'>): Promise<string[]> {
-  const { RootCommand } = await import('@bomb.sh/tab');
-  const root = new RootCommand();
-  const names = readNames(context.cwd);
-  for (const { path, node } of listNodes(TREE, [])) {
-    const command = root.command(path.join(' '), node.summary);
-    // Only of the verb that is typed: each brings what it is made of.
-    if (!isGroup(node) && path.every((word, at) => words[at] === word))
-      await addFlags(command, { leaf: node, path: path.join(' '), names });
-  }
-  return captureLines(() => root.parse([...words]));
+/**
+ * What may follow these words, the last of which is being typed. A line for each, its description behind a tab; then
+ * `:files` or `:folders` where a path is meant. Asks no network.
+ */
+export function completeWords(words: readonly string[], { root, cwd }: { root: Outline; cwd: string }): string[] {
+  const typed = words.at(-1) ?? '';
+  const place = findPlace(words.slice(0, -1), root);
+  if (place === undefined) return [];
+  const { node, path, rest, isHelp } = place;
+  if (node.verbs) return toLines(typed, typed.startsWith('-') ? [] : listVerbs(node, node === root && !isHelp));
+  if (isHelp) return [];
+  const args = { ...node.args, ...root.args };
+  return completeArgument(readTyped(args, rest), { args, path, typed, cwd });
 }
 
 // --- internal ---
 
-function listNodes(group: Group, words: string[]): { path: string[]; node: Leaf | Group }[] {
-  return Object.entries(group.verbs).flatMap(([word, node]) => {
-    const path = [...words, word];
-    return [{ path, node }, ...(isGroup(node) ? listNodes(node, path) : [])];
-  });
+/** Something that may stand next. */
+interface Choice {
+  word: string;
+  /** One line; empty where there is nothing to say. */
+  text: string;
 }
 
-interface Typed {
-  leaf: Leaf;
+interface Place {
+  node: Outline;
   path: string;
-  names: Names;
+  /** Behind the verb. */
+  rest: readonly string[];
+  isHelp: boolean;
 }
 
-async function addFlags(command: ReturnType<RootCommand['command']>, { leaf, path, names }: Typed): Promise<void> {
-  const { args } = await leaf.load();
-  for (const [name, def] of Object.entries(args)) {
-    const values = listValues(name, def, { path, names });
-    const offer = (take: (value: string, description: string) => void) => {
-      for (const value of values) take(value, '');
-    };
-    if (def.type === 'positional') command.argument(name, offer);
-    else if (def.type === 'boolean') command.option(name, def.description ?? '');
-    else command.option(name, def.description ?? '', offer);
+/** Undefined: there is no such verb, so nothing follows. */
+function findPlace(words: readonly string[], root: Outline): Place | undefined {
+  const isHelp = words[0] === 'help';
+  // Those of the root may stand anywhere.
+  const isAnywhere = (word: string) => word.startsWith('--') && Object.hasOwn(root.args ?? {}, word.slice(2));
+  const left = words.slice(isHelp ? 1 : 0).filter((word) => !isAnywhere(word));
+  let node = root;
+  let at = 0;
+  for (; node.verbs && at < left.length; at += 1) {
+    const word = left[at] ?? '';
+    const next = Object.hasOwn(node.verbs, word) ? node.verbs[word] : undefined;
+    if (!next) return undefined;
+    node = next;
   }
-  for (const [name, description] of Object.entries(GLOBAL)) command.option(name, description);
+  return { node, path: left.slice(0, at).join(' '), rest: left.slice(at), isHelp };
 }
 
-const GLOBAL = {
-  json: 'Print one JSON document.',
-  verbose: 'Print requests and raw logs on stderr.',
-  'no-color': 'Print without colour.',
-  help: 'Print the help of the verb.',
-};
+function listVerbs({ verbs = {} }: Outline, isRoot: boolean): Choice[] {
+  const own = Object.entries(verbs).map(([word, { summary }]) => ({ word, text: summary }));
+  return isRoot ? [...own, { word: 'help', text: 'Print the help of a verb.' }] : own;
+}
 
-/** The values that can be known here: those of a list, and the names of what the workspace has. */
-function listValues(name: string, def: ArgDef, { path, names }: Omit<Typed, 'leaf'>): readonly string[] {
-  if (def.type === 'enum') return def.options ?? [];
-  if (path === 'complete') return ['bash', 'zsh', 'fish'];
-  const isWorkflow = name === 'workflow' || name === 'workflows' || (path.startsWith('workflows ') && name === 'name');
-  if (isWorkflow) return names.workflows;
-  if (name === 'agent-name' || name === 'agents' || name === 'calls') return names.agents;
-  const isBoth = name === 'owner-name' || (name === 'name' && /^(runs|logs) /.test(path));
-  return isBoth ? [...names.agents, ...names.workflows] : [];
+/** What the words behind a verb leave open. */
+interface Typed {
+  /** The flag whose value is next. */
+  flag: string | undefined;
+  /** How many arguments are there. */
+  count: number;
+  /** Flags that are there. */
+  given: Set<string>;
+  /** Behind `--` stand arguments alone. */
+  isClosed: boolean;
+}
+
+function readTyped(args: ArgsDef, words: readonly string[]): Typed {
+  const typed: Typed = { flag: undefined, count: 0, given: new Set(), isClosed: false };
+  for (const word of words) {
+    if (typed.flag !== undefined) typed.flag = undefined;
+    else if (typed.isClosed || !word.startsWith('-') || word === '-') typed.count += 1;
+    else if (word === '--') typed.isClosed = true;
+    else {
+      const [, name = '', value] = /^--?([^=]*)(=[^]*)?$/.exec(word) ?? [];
+      typed.given.add(name);
+      if (value === undefined && takesValue(args[name])) typed.flag = name;
+    }
+  }
+  return typed;
+}
+
+function takesValue(def: ArgDef | undefined): boolean {
+  return def?.type === 'string' || def?.type === 'enum';
+}
+
+interface Verb {
+  args: ArgsDef;
+  path: string;
+  typed: string;
+  cwd: string;
+}
+
+function completeArgument({ flag, count, given, isClosed }: Typed, verb: Verb): string[] {
+  const { args, typed } = verb;
+  if (flag !== undefined) return completeValue('', typed, { flag, verb });
+  const [, lead, name = '', value = ''] = /^(--([^=]+)=)([^]*)$/.exec(typed) ?? [];
+  if (lead !== undefined && !isClosed)
+    return takesValue(args[name]) ? completeValue(lead, value, { flag: name, verb }) : [];
+  if (typed.startsWith('-') && !isClosed) return toLines(typed, listFlags(args, given));
+  const positional = Object.keys(args).filter((key) => args[key]?.type === 'positional')[count];
+  if (positional !== undefined) return completeValue('', typed, { flag: positional, verb });
+  return isClosed ? [] : toLines(typed, listFlags(args, given));
+}
+
+/** Those that are there already are left out, unless they may have been meant to be given again. */
+function listFlags(args: ArgsDef, given: Set<string>): Choice[] {
+  return Object.entries(args)
+    .filter(([, { type }]) => type !== 'positional')
+    .map(([name, def]) => ({ def, word: isOn(def) ? `no-${name}` : name }))
+    .filter(({ def, word }) => def.type === 'string' || !given.has(word))
+    .map(({ def, word }) => ({ word: `--${word}`, text: def.description ?? '' }));
+}
+
+/** Of a switch that is on, only its opposite is worth typing. */
+function isOn({ type, default: value }: ArgDef): boolean {
+  return type === 'boolean' && value === true;
+}
+
+interface Asked {
+  /** A flag, or an argument. */
+  flag: string;
+  verb: Verb;
+}
+
+/** `lead` is what of the word comes before its value. */
+function completeValue(lead: string, typed: string, { flag, verb: { args, path, cwd } }: Asked): string[] {
+  const def = args[flag];
+  if (def === undefined) return [];
+  const found: Values = findValues(flag, def, { path, names: () => readNames(cwd) });
+  const listed = found.isList ? typed.slice(0, typed.lastIndexOf(',') + 1) : '';
+  const taken = listed.split(',');
+  const choices = found.words.filter((word) => !taken.includes(word));
+  const lines = toLines(
+    lead + typed,
+    choices.map((word) => ({ word: lead + listed + word, text: '' })),
+  );
+  return found.paths === undefined ? lines : [...lines, `:${found.paths}`];
+}
+
+/** A word that would break a line or a column is not offered. */
+function toLines(typed: string, choices: readonly Choice[]): string[] {
+  return choices
+    .filter(({ word }) => word.startsWith(typed) && !/[\p{Cc}]/u.test(word) && !word.startsWith(':'))
+    .map(({ word, text }) => `${word}\t${text.replaceAll(/\s+/g, ' ').trim()}`);
 }
