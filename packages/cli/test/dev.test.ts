@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { DevOptions, DevServer } from '../src/dev/start.ts';
 import { CliError } from '../src/errors.ts';
-import { runCli } from '../src/main.ts';
+import { runCli } from './_run.ts';
 import { readDocument, readError } from './_setup.ts';
 
 const startDev = vi.hoisted(() => vi.fn<(options: DevOptions) => Promise<DevServer>>());
@@ -22,11 +22,22 @@ function deferred<T>() {
   return { promise, resolve: (value: T) => control.resolve?.(value) };
 }
 
+const PAYLOAD: DevServer['payload'] = {
+  emulator_url: 'http://127.0.0.1:4242',
+  agent_url: 'http://127.0.0.1:4242',
+  public_url: null,
+  deeplink: null,
+  local_dev_installation_id: 'dev-1',
+  gate: { open: false, reason: 'no-model-provider' },
+  deep_agents: [],
+  services: { postgres_url: 'postgres://127.0.0.1/svc', s3_endpoint: 'http://127.0.0.1:9000', s3_bucket: 'svc' },
+};
+
 /** A server that runs until it is closed, then ends with `exitCode`. */
 function createServer(exitCode: number): DevServer {
   const { promise: closed, resolve } = deferred<number>();
   return {
-    payload: { agent_url: 'http://127.0.0.1:4242' },
+    payload: PAYLOAD,
     banner: ['ready', 'on 4242'],
     closed,
     close: async () => resolve(exitCode),
@@ -82,7 +93,7 @@ describe('svc dev', () => {
       const result = await runCli(['dev', ...flags], { cwd: WORK, signal: control.signal, onStdout });
       expect(result.exitCode).toBe(0);
       expect(written).toEqual([
-        flags.length > 0 ? '{"schema_version":1,"agent_url":"http://127.0.0.1:4242"}\n' : 'ready\non 4242\n',
+        flags.length > 0 ? `${JSON.stringify({ schema_version: 1, ...PAYLOAD })}\n` : 'ready\non 4242\n',
       ]);
     }
   });

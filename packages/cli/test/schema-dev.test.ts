@@ -1,105 +1,17 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { onTestFinished, describe, expect, it } from 'vitest';
-import { openPg } from '../../runtime/src/stores/pg.ts';
-import { startDev } from '../src/dev/start.ts';
+import { randomUUID } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { readApplied } from '../src/dev/schema/applied.ts';
 import type { DevOptions } from '../src/dev/start.ts';
-import { runCli } from '../src/main.ts';
+import { runCli } from './_run.ts';
+import { ADD_USER, bootDev, columnsOf, listMigrations, SLOW_MS, USERS } from './_schema-dev.ts';
 import { readDocument, readError } from './_setup.ts';
 import { eventually, useRig } from './e2e/_setup.ts';
 import type { Run, Workspace } from './e2e/_setup.ts';
 
-/** A boot of the embedded database takes a second or two, and the machine may be busy. */
-const SLOW_MS = 120_000;
-
 const rig = useRig();
 
-const USERS = `import { integer, pgTable, text } from 'drizzle-orm/pg-core';
-
-export const users = pgTable('users', {
-  id: integer().primaryKey().generatedAlwaysAsIdentity(),
-  name: text().notNull(),
-});
-`;
-
-const ADD_USER = `import { svc } from '@svc/runtime';
-import { users } from '../src/schema.ts';
-
-export async function addUserWorkflow(name: string) {
-  'use workflow';
-  return addUser(name);
-}
-
-async function addUser(name: string) {
-  'use step';
-  await svc.database.insert(users).values({ name });
-  return svc.database.select().from(users);
-}
-`;
-
-interface Dev {
-  workspace: Workspace;
-  said: string[];
-  query<Row>(text: string): Promise<Row[]>;
-  /** Resolves once a line said since `from` fits. */
-  heard(pattern: RegExp, from?: number): Promise<string>;
-  edit(file: string, change: (text: string) => string): void;
-  migrations(): string[];
-  call<T>(path: string, body?: unknown): Promise<T>;
-  close(): Promise<void>;
-}
-
-async function boot(workspace: Workspace, options: Partial<DevOptions> = {}): Promise<Dev> {
-  const said: string[] = [];
-  const env = { ...workspace.env, MODEL_PROVIDER_BASE_URL: rig.model().url };
-  const say = (line: string) => void said.push(line);
-  const server = await startDev({
-    root: workspace.root,
-    listen: false,
-    json: true,
-    verbose: false,
-    env,
-    say,
-    ...options,
-  });
-  const { postgres_url: url } = server.payload.services as { postgres_url: string };
-  const client = openPg(url);
-  let closing: Promise<void> | undefined;
-  const close = () => (closing ??= client.close().then(() => server.close()));
-  onTestFinished(close);
-  return {
-    workspace,
-    said,
-    query: (text) => client.query(text),
-    heard: async (pattern, from = 0) =>
-      eventually(() => said.slice(from).find((line) => pattern.test(line)), { within: 30_000 }) as Promise<string>,
-    edit(file, change) {
-      workspace.write(file, change(workspace.read(file)));
-    },
-    migrations: () => listMigrations(workspace),
-    async call<T>(path: string, body?: unknown) {
-      const init = { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) };
-      const response = await fetch(String(server.payload.agent_url) + path, body === undefined ? {} : init);
-      return (await response.json()) as T;
-    },
-    close,
-  };
-}
-
-function listMigrations({ path }: Workspace): string[] {
-  const folder = path('.svc/migrations');
-  return existsSync(folder)
-    ? readdirSync(folder)
-        .filter((name) => name.endsWith('.sql'))
-        .sort()
-    : [];
-}
-
-const columnsOf = async ({ query }: Dev, table: string) =>
-  (
-    await query<{ name: string }>(
-      `select column_name as name from information_schema.columns where table_name = '${table}' order by ordinal_position`,
-    )
-  ).map(({ name }) => name);
+const boot = (workspace: Workspace, options?: Partial<DevOptions>) => bootDev(rig, workspace, options);
 
 describe('src/schema.ts under svc dev', () => {
   it(
@@ -206,6 +118,11 @@ describe('src/schema.ts under svc dev', () => {
       const before = dev.said.length;
       dev.edit('src/schema.ts', (text) => `${text}\nexport const wrong = nothing.at(0);\n`);
       await dev.heard(/nothing is not defined/, before);
+      // Nor is there with a migration of somebody else's.
+      putMigration(dev.workspace, '0001_by_hand', 'select 1;');
+      await dev.heard(/^Migrated: .*0001_by_hand.sql$/);
+      // Noted once the file was looked at again.
+      await eventually(() => readApplied(dev.workspace.root).some(({ name }) => name === '0001_by_hand'));
       // Another edit, of another file: nothing new about this one.
       const after = dev.said.length;
       dev.edit('workflows/greet.workflow.ts', (text) => `${text}\n// edited\n`);
@@ -213,7 +130,7 @@ describe('src/schema.ts under svc dev', () => {
       await dev.heard(/^reloaded/, after);
       expect(dev.said.filter((line) => /nothing is not defined/.test(line))).toHaveLength(1);
       dev.edit('src/schema.ts', (text) => text.replace('wrong = 1', `pets = pgTable('pets', { id: integer() })`));
-      await dev.heard(/^Migrated: .*0001_create_pets.sql$/);
+      await dev.heard(/^Migrated: .*0002_create_pets.sql$/);
       expect(await columnsOf(dev, 'users')).toEqual(['id', 'name']);
     },
     SLOW_MS,
@@ -314,6 +231,21 @@ it('svc schema generate refuses what nobody has decided, with every flag', async
   expect(readError(none).message).toBe('There is nothing to decide about "users", which --drop names.');
   expect(listMigrations(workspace)).toHaveLength(2);
 });
+
+/** One that changes no table, as git would put it there: the journal comes last. */
+function putMigration({ read, write }: Workspace, tag: string, sql: string): void {
+  const journal = JSON.parse(read('.svc/migrations/meta/_journal.json')) as {
+    entries: { idx: number; when: number }[];
+  };
+  const [last] = journal.entries.slice(-1);
+  if (!last) throw new Error('There is no migration to put another behind.');
+  const toSnapshot = (idx: number) => `.svc/migrations/meta/${String(idx).padStart(4, '0')}_snapshot.json`;
+  write(`.svc/migrations/${tag}.sql`, sql);
+  const snapshot = JSON.parse(read(toSnapshot(last.idx))) as { id: string };
+  write(toSnapshot(last.idx + 1), JSON.stringify({ ...snapshot, id: randomUUID(), prevId: snapshot.id }));
+  journal.entries.push({ ...last, idx: last.idx + 1, when: last.when + 1, tag } as typeof last);
+  write('.svc/migrations/meta/_journal.json', JSON.stringify(journal));
+}
 
 function listAll(workspace: Workspace): string[] {
   return readdirSync(workspace.path('.svc/migrations'), { recursive: true, encoding: 'utf8' })

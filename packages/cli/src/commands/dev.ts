@@ -1,13 +1,16 @@
 import { resolve } from 'node:path';
+import type { Contract } from '@svc/runtime/host';
+import { DEV_PAYLOAD, LOG_LINE } from '../dev/payload.ts';
 import type { DevServer } from '../dev/start.ts';
 import { usageError } from '../errors.ts';
+import { answerOf, union } from '../payload/payload.ts';
 import { defineVerb } from '../verb.ts';
 import type { Answer } from '../verb.ts';
 
 export const dev = defineVerb({
   examples: ['svc dev', 'svc dev ./playground --port 4300'],
   args: {
-    dir: { type: 'positional', default: '.', description: 'The workspace folder.' },
+    dir: { type: 'positional', default: '.', description: 'The workspace folder. Default: this one.' },
     port: { type: 'string', description: 'The port of the API, 1 to 65535. Default 4242.' },
     listen: { type: 'boolean', default: false, description: 'Bind 0.0.0.0 instead of 127.0.0.1.' },
     'print-contract': { type: 'boolean', default: false, description: 'Print the contract of this version and exit.' },
@@ -18,16 +21,8 @@ export const dev = defineVerb({
     },
     yes: { type: 'boolean', default: false, description: 'Ask nothing.' },
   },
-  payload: {
-    emulator_url: 'The base address of the embedded services.',
-    agent_url: 'The address of the API.',
-    public_url: 'null without a control plane.',
-    deeplink: 'null without a control plane.',
-    local_dev_installation_id: 'The id of this installation, kept in the database.',
-    gate: 'open (true or false) and reason.',
-    deep_agents: 'The names of the agents served.',
-    services: 'postgres_url, s3_endpoint and s3_bucket.',
-  },
+  payload: union(DEV_PAYLOAD, answerOf('contract.get', 'With --print-contract.')),
+  stderr: LOG_LINE,
   mayBeEmpty: ['port'],
   async run(args, context) {
     const port = args.port === undefined ? undefined : parsePort(args.port);
@@ -35,8 +30,12 @@ export const dev = defineVerb({
     const root = resolve(context.cwd, args.dir);
     const { checkFolder } = await import('../dev/project.ts');
     checkFolder(root, 'svc dev');
-    const { linkForDev } = await import('../account/dev-link.ts');
-    await linkForDev({ root, mayAsk: context.mayAsk && !args.yes && !context.env.CI }, context);
+    const [{ linkForDev }, { readEnvFile }] = await Promise.all([
+      import('../account/dev-link.ts'),
+      import('../dev/env-file.ts'),
+    ]);
+    const mayAsk = context.mayAsk && !args.yes && !context.env.CI;
+    await linkForDev({ root, mayAsk, fromFile: readEnvFile(root).values }, context);
     const autoMigrate = args['auto-migrate'];
     const { startDev } = await import('../dev/start.ts');
     const server = await startDev({
@@ -69,7 +68,7 @@ function waitForEnd(server: DevServer, signal: AbortSignal): Promise<number> {
   return Promise.race([server.closed, failed]);
 }
 
-async function printContract(): Promise<Answer> {
+async function printContract(): Promise<Answer<Contract>> {
   const { contractPayload } = await import('@svc/runtime/host');
   const contract = contractPayload();
   return { data: contract, human: () => JSON.stringify(contract, null, 2) };

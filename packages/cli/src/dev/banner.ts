@@ -26,6 +26,11 @@ export function formatBanner({ payload, workflows, adapter }: BannerOptions): st
   ];
 }
 
+/** What is served once a gate that was closed has opened. */
+export function formatOpened({ agents, workflows }: { agents: string[]; workflows: string[] }): string {
+  return `The gate is open. Agents: ${agents.join(', ') || 'none'}. Workflows: ${workflows.join(', ') || 'none'}.`;
+}
+
 /** The ways to open a closed gate. */
 export function formatGateHelp(url: string): string[] {
   return [

@@ -1,8 +1,10 @@
-import type { BoxOptions, LogLevel, TelemetrySettings, VariableName } from '@svc/runtime/host';
+import type { BoxOptions, LogLevel, StorageSettings, TelemetrySettings, VariableName } from '@svc/runtime/host';
 import {
   DEFAULT_CORS_ORIGINS,
   describeVariable,
+  findBrokenStorage,
   isOriginEntry,
+  readStorageSettings,
   readTelemetry,
   readVariable,
   TELEMETRY_RULES,
@@ -52,6 +54,13 @@ export function readKvUrl(env: NodeJS.ProcessEnv): string | undefined {
     'WORKFLOW_KV_URL names no host, or a database that is no number.',
     `For example: WORKFLOW_KV_URL=${example}`,
   );
+}
+
+/** The S3 backend to use instead of the embedded object store; undefined: none. */
+export function readStorage(env: NodeJS.ProcessEnv): StorageSettings | undefined {
+  const broken = findBrokenStorage(env);
+  if (!broken) return readStorageSettings(env);
+  throw usageError(broken.problem, `For example: ${broken.name}=$(${broken.make})`);
 }
 
 /** Origins whose pages may call the box, as far as the environment says: SVC_CORS_ALLOW_ORIGINS replaces the defaults. */

@@ -1,13 +1,13 @@
 import { existsSync } from 'node:fs';
-import { join, relative } from 'node:path';
+import { join, relative, sep } from 'node:path';
 import { createScanner, syncWorkspace, WORKSPACE_ENVIRONMENT as ENVIRONMENT } from '@svc/compiler';
 import type { Problem, Program, WorkspaceConfig } from '@svc/runtime/host';
-import { formatProblem } from '../format.ts';
-import { shareRuntime } from '../share-runtime.ts';
+import { formatProblem } from '../terminal/format.ts';
+import { shareRuntime } from '../workspace/share-runtime.ts';
 import { isFirst } from './banner.ts';
 import { openModules } from './modules.ts';
 import type { Modules } from './modules.ts';
-import { createWatch, forgetModules } from './watch.ts';
+import { createWatch, forgetModules, isAgentText } from './watch.ts';
 import type { Edit } from './watch.ts';
 
 /** The workspace's code, loaded and kept in step with the files. */
@@ -16,9 +16,21 @@ export interface Host {
   config(): WorkspaceConfig;
   /** What the last scan found wrong. */
   problems(): Problem[];
-  /** Called after each edit with the program to swap in; answers what does not load now. */
-  onChange(apply: (program: Program) => Promise<Problem[]>): void;
+  /** Says what is wrong, with what others found, unless it was said last; answers whether anything is. */
+  report(found: readonly Problem[]): boolean;
+  /** Called after each edit with the program to swap in. */
+  onChange(apply: (program: Program) => Promise<Applied>): void;
+  /** From here on nothing is said: what is under way is cut off. */
+  stop(): void;
   close(): Promise<void>;
+}
+
+/** What came of an edit. */
+export interface Applied {
+  /** What does not load now. */
+  problems: Problem[];
+  /** Files that were not put in force, which has been said. */
+  left: readonly string[];
 }
 
 export interface HostOptions {
@@ -29,10 +41,14 @@ export interface HostOptions {
 const CONFIG_FILE = 'svc.config.ts';
 
 /** Scans, writes the types and starts the module runner. Modules load when the box asks for them. */
-export async function openHost({ root, say }: HostOptions): Promise<Host> {
+export async function openHost({ root, ...options }: HostOptions): Promise<Host> {
+  let isStopped = false;
+  const say = (line: string): void => {
+    if (!isStopped) options.say(line);
+  };
   await shareRuntime();
   const scanner = createScanner({ root, cacheFile: join(root, '.svc/cache/scan.json') });
-  let apply: ((program: Program) => Promise<Problem[]>) | undefined;
+  let apply: ((program: Program) => Promise<Applied>) | undefined;
   const watch = createWatch({ environment: ENVIRONMENT, say });
   const [modules, first] = await Promise.all([
     openModules({ root, plugins: [watch.plugin] }),
@@ -44,29 +60,47 @@ export async function openHost({ root, say }: HostOptions): Promise<Host> {
 
   const program = (): Program => ({ manifest, load: modules.load });
 
+  const list = (): Problem[] => [...problems, ...config.problems];
+
+  const report = (found: readonly Problem[]): boolean => {
+    const text = [...list(), ...found].filter(isFirst).map(formatProblem).join('\n');
+    if (text !== '' && text !== shown) say(text);
+    shown = text;
+    return text !== '';
+  };
+
   const update = async (edits: Edit[]): Promise<void> => {
     const started = performance.now();
+    const before = manifest;
     forgetModules(
       modules.environment,
       edits.flatMap((edit) => edit.modules),
     );
     ({ manifest, problems } = await syncWorkspace({ root, scanner }));
     config = await loadConfig(root, modules, config.value);
-    const failed = (await apply?.(program())) ?? [];
-    const found = [...problems, ...config.problems, ...failed].filter(isFirst);
-    const text = found.map(formatProblem).join('\n');
-    if (text !== '' && text !== shown) say(text);
-    else if (text === '') say(formatReloaded(edits, { root, ms: performance.now() - started }));
-    shown = text;
+    const { problems: failed, left } = (await apply?.(program())) ?? { problems: [], left: [] };
+    if (report(failed)) return;
+    const known = new Set([before, manifest].flatMap(listFiles));
+    const isReloaded = ({ file, modules: ids }: Edit): boolean => {
+      const name = toName(root, file);
+      if (left.includes(name)) return false;
+      return ids.length > 0 || known.has(name) || isAgentText(file) || isLoaded(modules, file);
+    };
+    const files = new Set(edits.filter(isReloaded).map(({ file }) => toName(root, file)));
+    if (files.size > 0) say(`reloaded ${[...files].join(', ')} in ${Math.round(performance.now() - started)} ms`);
   };
   watch.start((edits) => update(edits).catch((error: unknown) => say(`Reload failed: ${String(error)}`)));
 
   return {
     program,
     config: () => config.value,
-    problems: () => [...problems, ...config.problems],
+    problems: list,
+    report,
     onChange(next) {
       apply = next;
+    },
+    stop() {
+      isStopped = true;
     },
     async close() {
       await watch.close();
@@ -85,15 +119,24 @@ interface LoadedConfig {
 /** A config that does not load leaves the last good one in force. */
 async function loadConfig(root: string, modules: Modules, last: WorkspaceConfig): Promise<LoadedConfig> {
   if (!existsSync(join(root, CONFIG_FILE))) return { value: {}, problems: [] };
+  const { problemOf, toWorkspaceConfig } = await import('@svc/runtime/host');
   try {
     const { exports } = await modules.load(CONFIG_FILE);
-    return { value: (exports.default as WorkspaceConfig | undefined) ?? {}, problems: [] };
+    return { value: toWorkspaceConfig(exports), problems: [] };
   } catch (error) {
-    return { value: last, problems: [(error as { problem: Problem }).problem] };
+    return { value: last, problems: [problemOf(error, CONFIG_FILE)] };
   }
 }
 
-function formatReloaded(edits: Edit[], { root, ms }: { root: string; ms: number }): string {
-  const files = [...new Set(edits.map(({ file }) => relative(root, file)))];
-  return `reloaded ${files.join(', ')} in ${Math.round(ms)} ms`;
+function listFiles({ agents, workflows, configSchema, databaseSchema }: Program['manifest']): string[] {
+  return [...agents, ...workflows, configSchema, databaseSchema].flatMap((entry) => entry?.file ?? []);
+}
+
+/** Of a file that came: whether something imports it. */
+function isLoaded({ environment }: Modules, file: string): boolean {
+  return (environment.moduleGraph.getModulesByFile(file)?.size ?? 0) > 0;
+}
+
+function toName(root: string, file: string): string {
+  return relative(root, file).split(sep).join('/');
 }

@@ -2,14 +2,14 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Box, Closer, Listener, Problem } from '@svc/runtime/host';
 import { CliError, EXIT } from '../errors.ts';
-import { formatProblem } from '../format.ts';
-import { formatBanner, formatGateHelp, isFirst } from './banner.ts';
+import { formatBanner, formatGateHelp, formatOpened } from './banner.ts';
+import { useEnvFile } from './env-file.ts';
 import { openHost } from './host.ts';
-import type { Host } from './host.ts';
 import { readCorsOrigins, readLogLevel, readTelemetrySettings } from './environment.ts';
 import { readPorts } from './ports.ts';
 import type { DevPayload } from './payload.ts';
 import { checkFolder, readProject } from './project.ts';
+import { SCHEMA_FILE } from './schema/compare.ts';
 import { createMigrator } from './schema/migrator.ts';
 import { openDevStores } from './stores.ts';
 import type { DevStores } from './stores.ts';
@@ -25,14 +25,14 @@ export interface DevOptions {
   verbose: boolean;
   /** Whether migrations of the project's own tables are written and applied. Default: `dev.autoMigrate` of svc.json. */
   autoMigrate?: boolean;
-  /** Default: the environment of the process. */
+  /** Default: the environment of the process, which is given what `.env` holds besides. */
   env?: NodeJS.ProcessEnv;
   /** One line of talk for the person at the terminal. Default: stderr. */
   say?(line: string): void;
 }
 
 export interface DevServer {
-  payload: Record<string, unknown>;
+  payload: DevPayload;
   banner: string[];
   /** The exit code. */
   closed: Promise<number>;
@@ -44,11 +44,13 @@ export interface DevServer {
  * serves and the database is ready; chat answers earlier.
  */
 export async function startDev(options: DevOptions): Promise<DevServer> {
-  const { env = process.env, say = (line: string) => void process.stderr.write(`${line}\n`) } = options;
+  const { say = (line: string) => void process.stderr.write(`${line}\n`) } = options;
+  const env = options.env ? { ...options.env } : process.env;
   checkFolder(options.root, 'svc dev');
   const runtime = await import('@svc/runtime/host');
   const closer = runtime.createCloser();
   try {
+    closer.add(useEnvFile({ root: options.root, env, verbose: options.verbose, say }));
     const ports = readPorts(env, options.port);
     const project = readProject(options.root);
     const corsOrigins = readCorsOrigins(env);
@@ -100,33 +102,44 @@ export async function startDev(options: DevOptions): Promise<DevServer> {
     // Before the listener: what comes while the box gives back its runs is told so.
     closer.add(() => box.close());
     await stores.startServers();
+    // Why src/schema.ts cannot be used.
+    let unusable: Problem[] = [];
+    const listProblems = (): Problem[] => [...unusable, ...box.problems()];
+    const reportAll = (): void => void host.report(listProblems());
     const migrator = createMigrator({
       root: options.root,
       client: stores.client,
       ready: stores.ready,
+      isEmbedded: stores.exclusive,
       isAutomatic: options.autoMigrate ?? project.autoMigrate,
       load: (file) => host.program().load(file),
       say,
+      report(found) {
+        unusable = found;
+        reportAll();
+      },
     });
     closer.add(() => migrator.close());
     host.onChange(async (program) => {
       // First, so that the code that comes with it finds its tables.
-      const unusable = await migrator.refresh();
+      unusable = await migrator.refresh();
       // A gate that is about to open has begun to load the files as they were.
       await box.gate.check();
       await box.reload(program);
-      return [...unusable, ...box.problems()];
+      return { problems: listProblems(), left: migrator.isBehind() ? [SCHEMA_FILE] : [] };
     });
     // Chat answers before the database is open, except where its code may want tables of the project.
     if (migrator.isNeeded()) await stores.ready;
-    const unusable = await migrator.refresh();
+    unusable = await migrator.refresh();
     await box.gate.check();
     closer.add(writeDevFile(options.root, listener.url));
     const installation = await stores.ready;
-    return answer({ options, say, box, listener, stores, host, installation, unusable, closer });
+    // First of all, before anything it may need is closed.
+    closer.add(async () => host.stop());
+    return answer({ options, say, box, listener, stores, installation, reportAll, closer });
   } catch (error) {
     await closer.close();
-    throw toCliError(error);
+    throw toCliError(error, { env, port: options.port });
   }
 }
 
@@ -138,14 +151,13 @@ interface Answering {
   box: Box;
   listener: Listener;
   stores: DevStores;
-  host: Host;
   installation: string;
-  /** Why src/schema.ts cannot be used. */
-  unusable: Problem[];
+  /** Says what does not load. */
+  reportAll(): void;
   closer: Closer;
 }
 
-function answer({ options, say, box, listener, stores, host, installation, unusable, closer }: Answering): DevServer {
+function answer({ options, say, box, listener, stores, installation, reportAll, closer }: Answering): DevServer {
   const gate = box.gate.state();
   const payload: DevPayload = {
     emulator_url: listener.url,
@@ -159,9 +171,14 @@ function answer({ options, say, box, listener, stores, host, installation, unusa
   };
   if (options.listen)
     say('Everyone on this network can call this box: --listen binds every address and dev checks no credential.');
-  for (const problem of [...host.problems(), ...unusable, ...box.problems()].filter(isFirst))
-    say(formatProblem(problem));
-  if (!gate.open) for (const line of formatGateHelp(listener.url)) say(line);
+  reportAll();
+  if (!gate.open) {
+    for (const line of formatGateHelp(listener.url)) say(line);
+    void box.gate.opened.then(() => {
+      say(formatOpened({ agents: box.agentNames(), workflows: box.workflowNames() }));
+      reportAll();
+    });
+  }
   let finish = (_code: number): void => {};
   const closed = new Promise<number>((resolve) => (finish = resolve));
   return {
@@ -183,12 +200,22 @@ function writeDevFile(root: string, url: string): () => Promise<void> {
   return async () => rmSync(file, { force: true });
 }
 
-const PORT_BUSY =
-  'Stop the other process, or move: svc dev --port 4243 for the API, SVC_DEV_PORT_OFFSET=100 for every port of this box.';
+interface Boot {
+  env: NodeJS.ProcessEnv;
+  /** What --port says. */
+  port: number | undefined;
+}
+
+/** Where the port of the API is taken, the others of the same box most often are too: one variable moves them all. */
+function suggestMove(taken: unknown, { env, port }: Boot): string {
+  if (taken === port) return 'name another one with --port.';
+  if (env.SVC_DEV_PORT_OFFSET?.trim()) return 'move every port of this box: change SVC_DEV_PORT_OFFSET.';
+  return 'move every port of this box: SVC_DEV_PORT_OFFSET=100 svc dev';
+}
 
 /** What to do about a boot that failed; the message of the runtime says what happened. */
-const SUGGESTIONS: Record<string, (details: Record<string, unknown>) => string> = {
-  port_busy: () => PORT_BUSY,
+const SUGGESTIONS: Record<string, (details: Record<string, unknown>, boot: Boot) => string> = {
+  port_busy: ({ port }, boot) => `Stop the other process, or ${suggestMove(port, boot)}`,
   already_running: ({ pid }) =>
     pid ? `Press Ctrl-C in its terminal, or end it: kill ${String(pid)}` : 'Wait for it to end, then try again.',
   secret_key_invalid: () => 'Correct SVC_SECRET_KEY, or unset it to use the key in .svc/secret.key.',
@@ -196,10 +223,10 @@ const SUGGESTIONS: Record<string, (details: Record<string, unknown>) => string> 
 };
 
 /** Errors of the runtime carry a code; the ones a person can act on keep it, a port or a flag is `generic` by contract. */
-function toCliError(error: unknown): unknown {
+function toCliError(error: unknown, boot: Boot): unknown {
   const { code, message = '', details = {} } = error as Partial<CliError>;
   if (error instanceof CliError || typeof code !== 'string' || !/^[a-z_]+$/.test(code)) return error;
-  const suggestion = SUGGESTIONS[code]?.(details);
+  const suggestion = SUGGESTIONS[code]?.(details, boot);
   return new CliError(code.startsWith('port_') ? 'generic' : code, message, {
     details,
     exitCode: EXIT.generic,

@@ -1,7 +1,15 @@
 import { createHmac } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { BoxOptions, Database, Journal, KeyValueStore, Log, StoreClient } from '@svc/runtime/host';
+import type {
+  BoxOptions,
+  Database,
+  Journal,
+  KeyValueStore,
+  Log,
+  StorageSettings,
+  StoreClient,
+} from '@svc/runtime/host';
 import {
   checkCanary,
   createCloser,
@@ -22,9 +30,10 @@ import {
   rewrapSecrets,
   servePostgres,
   startObjectServer,
+  toBucketName,
 } from '@svc/runtime/host';
 import { CliError } from '../errors.ts';
-import { readDatabaseUrl, readKeyPrefix, readKvUrl, readProvider } from './environment.ts';
+import { readDatabaseUrl, readKeyPrefix, readKvUrl, readProvider, readStorage } from './environment.ts';
 import type { Ports } from './ports.ts';
 
 export interface DevStores {
@@ -68,6 +77,7 @@ export async function openDevStores(options: DevStoresOptions): Promise<DevStore
   mkdirSync(dir, { recursive: true });
   const databaseUrl = readDatabaseUrl(env);
   const kvUrl = readKvUrl(env);
+  const ownObjects = readStorage(env);
   const pglite = databaseUrl === undefined ? openPglite({ dataDir: join(dir, 'pgdata') }) : undefined;
   const database = openDatabase(pglite ?? openPg(databaseUrl ?? ''));
   const master = await loadMasterKey({ value: readVariable(env, 'SVC_SECRET_KEY'), file: join(dir, 'secret.key') });
@@ -85,11 +95,19 @@ export async function openDevStores(options: DevStoresOptions): Promise<DevStore
   const { journal, adapter } = await openJournal({ dir, database, server: databaseUrl !== undefined, env });
   const secrets = ready.then((installation) => createSecretStore({ db: database.db, key: master, installation }));
   secrets.catch(() => {});
-  const objects = { accessKey: 'svc-dev', secretKey: deriveObjectsKey(master.key), region: 'us-east-1', bucket: slug };
+  const embedded = {
+    endpoint: `http://127.0.0.1:${ports.objects}`,
+    accessKey: 'svc-dev',
+    secretKey: deriveObjectsKey(master.key),
+    region: 'us-east-1',
+    forcePathStyle: true,
+  };
+  const objects = { ...(ownObjects ?? embedded), bucket: ownObjects?.bucket ?? toBucketName(slug) };
+  const storage = createStorage({ ...objects, prefix: `${readKeyPrefix(env, slug).replace(':', '/')}/` });
   const endpoints = {
     postgres_url: databaseUrl ?? `postgres://postgres@127.0.0.1:${ports.postgres}/postgres`,
-    s3_endpoint: `http://127.0.0.1:${ports.objects}`,
-    s3_bucket: slug,
+    s3_endpoint: objects.endpoint,
+    s3_bucket: objects.bucket,
   };
   const kv =
     kvUrl === undefined
@@ -119,46 +137,38 @@ export async function openDevStores(options: DevStoresOptions): Promise<DevStore
         allowed: (readVariable(env, 'SVC_ALLOW_PRIVATE_EGRESS') ?? '').split(',').map((host) => host.trim()),
       },
     },
-    storage: createStorage({
-      ...objects,
-      endpoint: endpoints.s3_endpoint,
-      forcePathStyle: true,
-      prefix: `${readKeyPrefix(env, slug).replace(':', '/')}/`,
-    }),
+    storage,
     probes: {
       database: async () => {
         await database.ready;
         await database.client.query('select 1');
       },
       journal: async () => void (await journal.now()),
+      ...(ownObjects ? { storage: () => storage.check() } : {}),
     },
     services: (agentUrl) => ({
       database: { url: endpoints.postgres_url },
       storage: {
-        endpoint: endpoints.s3_endpoint,
-        bucket: slug,
+        endpoint: objects.endpoint,
+        bucket: objects.bucket,
         region: objects.region,
         accessKeyId: objects.accessKey,
-        forcePathStyle: true,
+        forcePathStyle: objects.forcePathStyle,
       },
       agent: { url: agentUrl },
     }),
     async startServers() {
       const { accessKey, secretKey, region } = objects;
-      const server = await startObjectServer({
-        dir: join(dir, 'objects'),
-        port: ports.objects,
-        accessKey,
-        secretKey,
-        region,
-        buckets: [slug],
-      });
-      closer.add(() => server.close());
+      if (!ownObjects) {
+        const store = { dir: join(dir, 'objects'), port: ports.objects, buckets: [objects.bucket] };
+        const server = await startObjectServer({ ...store, accessKey, secretKey, region });
+        closer.add(() => server.close());
+      }
       if (pglite) {
         const socket = await servePostgres({ pglite, port: ports.postgres });
         closer.add(() => socket.close());
       }
-      writeServicesFile(dir, { ...endpoints, accessKey, secretKey });
+      writeServicesFile(dir, { ...endpoints, ...objects });
     },
     close: () => closer.close(),
   };
@@ -258,7 +268,7 @@ function deriveObjectsKey(key: MasterKey['key']): string {
 /** For other programs of the project, `set -a; . .svc/services.env`. Readable by its owner alone. */
 function writeServicesFile(
   dir: string,
-  services: DevStores['endpoints'] & { accessKey: string; secretKey: string },
+  services: DevStores['endpoints'] & Pick<StorageSettings, 'accessKey' | 'secretKey' | 'region' | 'forcePathStyle'>,
 ): void {
   const lines = [
     `DATABASE_URL=${services.postgres_url}`,
@@ -266,6 +276,8 @@ function writeServicesFile(
     `SVC_S3_BUCKET=${services.s3_bucket}`,
     `SVC_S3_ACCESS_KEY=${services.accessKey}`,
     `SVC_S3_SECRET_KEY=${services.secretKey}`,
+    `SVC_S3_REGION=${services.region}`,
+    `SVC_S3_FORCE_PATH_STYLE=${services.forcePathStyle}`,
   ];
   writeFileSync(join(dir, 'services.env'), `${lines.join('\n')}\n`, { mode: 0o600 });
 }

@@ -60,7 +60,7 @@ export function createWatch({ environment, say }: WatchOptions): Watch {
       };
     },
     hotUpdate({ file, modules }) {
-      const isRead = SOURCE.test(file) || AGENT_TEXT.test(file);
+      const isRead = SOURCE.test(file) || isAgentText(file);
       if (this.environment.name !== environment || !(isRead || modules.length > 0)) return [];
       // Vite has done this for a file that was edited, not for one that came, went, or came back.
       for (const module of modules) this.environment.moduleGraph.invalidateModule(module);
@@ -81,6 +81,11 @@ export function createWatch({ environment, say }: WatchOptions): Watch {
       await calling;
     },
   };
+}
+
+/** Whether it is what the scan reads beside the code of an agent. */
+export function isAgentText(file: string): boolean {
+  return AGENT_TEXT.test(file);
 }
 
 /** Forgets modules and whatever imports them, so that they run again when they are imported next. */
@@ -122,6 +127,5 @@ export async function forgetFailed({ runner, moduleGraph }: RunnableDevEnvironme
 
 // --- internal ---
 
-/** What the scan reads beside the code of an agent. */
 const AGENT_TEXT = /\/deep-agents\/[^/]+\/(?:instructions|skills\/[^/]+)\.md$/;
 const SOURCE = /\.(?:[mc]?[jt]sx?|json)$/;

@@ -11,6 +11,7 @@ import type { Log } from '../log.ts';
 import { createProviderStore } from '../provider/store.ts';
 import { loadMasterKey } from '../secrets/master-key.ts';
 import type { MasterKey } from '../secrets/seal.ts';
+import { toBucketName } from '../storage/bucket-name.ts';
 import type { S3Settings } from '../storage/s3.ts';
 import { createStorage } from '../storage/storage.ts';
 import { openDatabase } from '../stores/database.ts';
@@ -101,7 +102,10 @@ async function start({ environment, bundle, write, closer, mask }: Starting): Pr
   closer.add(() => journal.close());
   const kv = openRedisKv({ url: environment.kvUrl, prefix: tenant, log });
   closer.add(() => kv.close());
-  const s3 = environment.storage && { ...environment.storage, bucket: environment.storage.bucket ?? slug };
+  const s3 = environment.storage && {
+    ...environment.storage,
+    bucket: environment.storage.bucket ?? toBucketName(slug),
+  };
   // Closed by nobody: it holds no connection of its own.
   const storage = s3 && createStorage({ ...s3, prefix: `${environment.orgSlug}/${identity.agentId}/` });
   const strategy = armGate(environment, identity, log);

@@ -79,7 +79,7 @@ export function readEnvironment(env: NodeJS.ProcessEnv): BoxEnvironment {
     port: Number(read('PORT') ?? DEFAULT_PORT),
     logLevel: (read('SVC_LOG_LEVEL') ?? 'info') as LogLevel,
     provider: readProvider(env),
-    storage: readStorage(env),
+    storage: readStorageSettings(env),
     publicUrl: read('SVC_PUBLIC_URL')?.replace(/\/$/, ''),
     telemetry: readTelemetry(env),
     corsOrigins: origins === undefined ? DEFAULT_CORS_ORIGINS : listEntries(origins),
@@ -103,6 +103,25 @@ export function formatBroken(broken: readonly BrokenVariable[]): string {
   const count = broken.length === 1 ? 'an environment variable is' : `${broken.length} environment variables are`;
   const entries = broken.map(({ problem, purpose, make }) => `  ${problem}\n    ${purpose}\n    Make one: ${make}`);
   return [`The box does not start: ${count} missing or broken.`, ...entries].join('\n\n');
+}
+
+/** The first of the variables of object storage that is missing or broken; undefined: none is. */
+export function findBrokenStorage(env: NodeJS.ProcessEnv): BrokenVariable | undefined {
+  return listBroken(env).find(({ name }) => STORAGE.includes(name));
+}
+
+/** Undefined: there is none. */
+export function readStorageSettings(env: NodeJS.ProcessEnv): StorageSettings | undefined {
+  const endpoint = readVariable(env, 'SVC_S3_ENDPOINT');
+  if (endpoint === undefined) return undefined;
+  return {
+    endpoint: endpoint.replace(/\/$/, ''),
+    bucket: readVariable(env, 'SVC_S3_BUCKET'),
+    region: readVariable(env, 'SVC_S3_REGION') ?? 'us-east-1',
+    accessKey: readVariable(env, 'SVC_S3_ACCESS_KEY') ?? '',
+    secretKey: readVariable(env, 'SVC_S3_SECRET_KEY') ?? '',
+    forcePathStyle: readVariable(env, 'SVC_S3_FORCE_PATH_STYLE') !== 'false',
+  };
 }
 
 // --- internal ---
@@ -148,19 +167,6 @@ function readProvider(env: NodeJS.ProcessEnv): ProviderSettings | undefined {
   const baseUrl = readVariable(env, 'MODEL_PROVIDER_BASE_URL');
   const apiKey = readVariable(env, 'MODEL_PROVIDER_API_KEY');
   return baseUrl === undefined ? undefined : { baseUrl, ...(apiKey === undefined ? {} : { apiKey }) };
-}
-
-function readStorage(env: NodeJS.ProcessEnv): StorageSettings | undefined {
-  const endpoint = readVariable(env, 'SVC_S3_ENDPOINT');
-  if (endpoint === undefined) return undefined;
-  return {
-    endpoint: endpoint.replace(/\/$/, ''),
-    bucket: readVariable(env, 'SVC_S3_BUCKET'),
-    region: readVariable(env, 'SVC_S3_REGION') ?? 'us-east-1',
-    accessKey: readVariable(env, 'SVC_S3_ACCESS_KEY') ?? '',
-    secretKey: readVariable(env, 'SVC_S3_SECRET_KEY') ?? '',
-    forcePathStyle: readVariable(env, 'SVC_S3_FORCE_PATH_STYLE') !== 'false',
-  };
 }
 
 function environmentInvalid(broken: BrokenVariable[]): BoxError {

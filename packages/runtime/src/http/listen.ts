@@ -52,5 +52,6 @@ function portUnusable(port: number, cause: NodeJS.ErrnoException): Error {
 function portBusy(port: number): Error {
   return Object.assign(new Error(`Port ${port} is in use.`), {
     code: 'port_busy',
+    details: { port },
   });
 }

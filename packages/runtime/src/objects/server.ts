@@ -120,8 +120,8 @@ function listen(server: Server, port: number, host: string): Promise<void> {
 }
 
 function portBusy(port: number): Error {
-  const message = `Port ${port} is in use, so the object store cannot start. Stop the other process, or take another port.`;
-  return Object.assign(new Error(message), { code: 'port_busy' });
+  const message = `Port ${port} is in use, so the object store cannot start.`;
+  return Object.assign(new Error(message), { code: 'port_busy', details: { port } });
 }
 
 async function openStores(options: ObjectServerOptions): Promise<Stores> {

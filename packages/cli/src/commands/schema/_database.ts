@@ -7,6 +7,8 @@ import type { Context } from '../../verb.ts';
 /** The database of a workspace, for one command. */
 export interface WorkspaceDatabase {
   client: StoreClient;
+  /** Whether it is the one in `.svc`, opened here or by a running `svc dev`. */
+  isEmbedded: boolean;
   close(): Promise<void>;
 }
 
@@ -26,27 +28,27 @@ export async function openWorkspaceDatabase(options: DatabaseOptions): Promise<W
   const { acquireLock, openDatabase, openPg, openPglite } = await import('@svc/runtime/host');
   const { readDatabaseUrl } = await import('../../dev/environment.ts');
   const url = readDatabaseUrl(env);
-  if (url !== undefined) return openServer(openPg(url));
+  if (url !== undefined) return openServer(openPg(url), { isEmbedded: false });
   const dataDir = join(root, '.svc/pgdata');
   if (!mayCreate && !existsSync(dataDir)) return undefined;
   const lock = await acquireLock(join(root, '.svc/dev.lock')).catch((error: { code?: string }) => {
     if (error.code === 'already_running') return undefined;
     throw error;
   });
-  if (!lock) return openServer(openPg(readDevUrl(root)));
+  if (!lock) return openServer(openPg(readDevUrl(root)), { isEmbedded: true });
   // The box's own tables as well: the project's may use what comes with them, vectors for example.
   const database = openDatabase(openPglite({ dataDir }));
   const close = async (): Promise<void> => {
     await database.close();
     lock.release();
   };
-  return opened({ client: database.client, close }, database.ready);
+  return opened({ client: database.client, isEmbedded: true, close }, database.ready);
 }
 
 // --- internal ---
 
-function openServer(client: StoreClient): Promise<WorkspaceDatabase> {
-  return opened({ client, close: () => client.close() }, client.ready);
+function openServer(client: StoreClient, { isEmbedded }: { isEmbedded: boolean }): Promise<WorkspaceDatabase> {
+  return opened({ client, isEmbedded, close: () => client.close() }, client.ready);
 }
 
 async function opened(database: WorkspaceDatabase, ready: Promise<void>): Promise<WorkspaceDatabase> {

@@ -1,22 +1,30 @@
 import { CliError } from '../../errors.ts';
+import { array, object, string } from '../../payload/payload.ts';
 import { defineVerb } from '../../verb.ts';
-import { DIR_ARG, resolveWorkspace } from '../../workspace.ts';
+import { DIR_ARG, resolveWorkspace } from '../../workspace/workspace.ts';
 import { openWorkspaceDatabase } from './_database.ts';
 import { readFolder } from './_schema.ts';
 
 export const applyMigrations = defineVerb({
   examples: ['svc schema apply', 'svc schema apply ./playground --json'],
   args: { dir: DIR_ARG },
-  payload: { applied: 'The names of the migrations this command applied, in order.' },
+  payload: object({ applied: array(string(), 'The names of the migrations this command applied, in order.') }),
   async run({ dir }, context) {
     const root = resolveWorkspace(dir, context, 'svc schema apply');
-    const { applyProjectMigrations } = await import('@svc/runtime/host');
+    const [{ applyProjectMigrations, listAppliedMigrations }, { writeApplied }] = await Promise.all([
+      import('@svc/runtime/host'),
+      import('../../dev/schema/applied.ts'),
+    ]);
     const migrations = await readFolder(root);
     const database = await openWorkspaceDatabase({ root, env: context.env, mayCreate: true });
     const applied: string[] = [];
     try {
       const onApplied = ({ name }: { name: string }) => void applied.push(name);
-      if (database) await applyProjectMigrations(database.client, migrations, { onApplied });
+      if (database) {
+        const { client, isEmbedded } = database;
+        await applyProjectMigrations(client, migrations, { onApplied });
+        writeApplied(root, { isEmbedded, migrations: await listAppliedMigrations(client) });
+      }
     } catch (error) {
       throw toApplyError(error, applied);
     } finally {

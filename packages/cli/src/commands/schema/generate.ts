@@ -1,7 +1,8 @@
 import { CliError, usageError } from '../../errors.ts';
+import { array, nullable, object, string } from '../../payload/payload.ts';
 import { defineVerb } from '../../verb.ts';
-import { DIR_ARG, resolveWorkspace } from '../../workspace.ts';
-import { readComparison, toDocuments } from './_schema.ts';
+import { DIR_ARG, resolveWorkspace } from '../../workspace/workspace.ts';
+import { readComparison, toAmbiguous } from './_schema.ts';
 
 export const generateMigration = defineVerb({
   examples: [
@@ -24,11 +25,11 @@ export const generateMigration = defineVerb({
     name: { type: 'string', description: 'The name of the file, behind its number. Default: what it does.' },
   },
   repeatable: ['rename', 'drop', 'convert'],
-  payload: {
-    name: 'The name of the migration, or null: src/schema.ts has nothing that no migration holds.',
-    file: 'Its file in the workspace, or null.',
-    statements: 'What it runs.',
-  },
+  payload: object({
+    name: nullable(string('The name of the migration; null: src/schema.ts has nothing that no migration holds.')),
+    file: nullable(string('Its file, relative to the workspace; null: none was written.')),
+    statements: array(string(), 'What it runs, in order.'),
+  }),
   async run({ dir, rename, drop, convert, name }, context) {
     const root = resolveWorkspace(dir, context, 'svc schema generate');
     if (name !== undefined && !/^[a-z0-9][a-z0-9_-]{0,50}$/i.test(name))
@@ -36,7 +37,7 @@ export const generateMigration = defineVerb({
     const decisions = { renames: toList(rename), drops: toList(drop), converts: toList(convert) };
     const found = await readComparison(root, decisions);
     if (!found) throw noSchema(root);
-    if (found.questions.length > 0) throw await undecided(found.questions);
+    if (found.questions.length > 0) throw await toAmbiguous('Nothing was written.', found.questions);
     if (found.statements.length === 0)
       return {
         data: { name: null, file: null, statements: [] },
@@ -62,16 +63,5 @@ function toList(text: string | undefined): string[] {
 function noSchema(root: string): CliError {
   return new CliError('not_found', `"${root}" has no src/schema.ts.`, {
     suggestion: 'Declare the tables of the project there, with drizzle-orm.',
-  });
-}
-
-async function undecided(questions: Parameters<typeof toDocuments>[0]): Promise<CliError> {
-  const { formatQuestions, GENERATE } = await import('../../dev/schema/words.ts');
-  const documents = await toDocuments(questions);
-  const [first] = documents;
-  const only = documents.length === 1 ? first?.options.map((flag) => `${GENERATE} ${flag}`).join(' or ') : undefined;
-  return new CliError('schema_ambiguous', `Nothing was written.\n${formatQuestions(questions)}`, {
-    suggestion: only ?? `Add a flag for each: ${GENERATE} ${documents.map(({ options }) => options[0]).join(' ')}`,
-    details: { questions: documents },
   });
 }

@@ -1,20 +1,27 @@
 import type { ProjectMigration } from '@svc/runtime/host';
 import type { Question } from '../../dev/schema/questions.ts';
+import { array, boolean, object, string } from '../../payload/payload.ts';
 import { defineVerb } from '../../verb.ts';
-import { DIR_ARG, resolveWorkspace } from '../../workspace.ts';
+import { DIR_ARG, resolveWorkspace } from '../../workspace/workspace.ts';
 import { openWorkspaceDatabase } from './_database.ts';
-import { readComparison, readFolder, toDocuments } from './_schema.ts';
+import { QUESTION, readComparison, readFolder, toDocuments } from './_schema.ts';
 
 export const showSchema = defineVerb({
   examples: ['svc schema status', 'svc schema status ./playground --json'],
   args: { dir: DIR_ARG },
-  payload: {
-    migrations: 'Those of .svc/migrations, in order, each with name and applied (true or false).',
-    missing: 'The names of those the database carries and .svc/migrations does not hold.',
-    edited: 'The names of those whose file was edited after it was applied.',
-    changes: 'The statements src/schema.ts needs that no migration holds; none while a question is open.',
-    questions: 'What is to be decided first, each with kind, name and options: the flags of `svc schema generate`.',
-  },
+  payload: object({
+    migrations: array(
+      object({ name: string('Its name.'), applied: boolean('Whether the database carries it.') }),
+      'Those of .svc/migrations, in order.',
+    ),
+    missing: array(string(), 'The names of those the database carries and .svc/migrations does not hold.'),
+    edited: array(string(), 'The names of those whose file was edited after it was applied.'),
+    changes: array(
+      string(),
+      'The statements src/schema.ts needs that no migration holds; none while a question is open.',
+    ),
+    questions: array(QUESTION, 'What is to be decided first.'),
+  }),
   async run({ dir }, context) {
     const root = resolveWorkspace(dir, context, 'svc schema status');
     const migrations = await readFolder(root);

@@ -1,8 +1,10 @@
+import { readMigrations } from '@svc/compiler';
 import { NO_DECISIONS } from './decisions.ts';
 import type { Decisions } from './decisions.ts';
 import { readNewestSnapshot } from './folder.ts';
 import { planChange } from './generate.ts';
 import type { Change } from './generate.ts';
+import { checkHistory } from './history.ts';
 import { takeSnapshot } from './snapshot.ts';
 import type { Snapshot } from './snapshot.ts';
 
@@ -20,6 +22,7 @@ export async function compareSchema(
   exports: Record<string, unknown>,
   decisions: Decisions = NO_DECISIONS,
 ): Promise<Comparison> {
+  checkHistory(root, readMigrations(root));
   const before = await readNewestSnapshot(root);
   const snapshot = await takeSnapshot(exports, before.id);
   return { ...(await planChange(before, snapshot, decisions)), snapshot };

@@ -1,13 +1,15 @@
 import { existsSync, unwatchFile, watchFile } from 'node:fs';
+import type { Stats } from 'node:fs';
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { MIGRATIONS_FOLDER, readMigrations } from '@svc/compiler';
 import { applyProjectMigrations, findPendingMigrations, listAppliedMigrations } from '@svc/runtime/host';
 import type { LoadedModule, Problem, ProjectMigration, StoreClient } from '@svc/runtime/host';
 import { CliError } from '../../errors.ts';
-import { formatProblem } from '../../format.ts';
+import { writeApplied } from './applied.ts';
 import { compareSchema, SCHEMA_FILE } from './compare.ts';
 import type { Comparison } from './compare.ts';
+import { checkDrizzle } from './drizzle.ts';
 import { draftMigration, JOURNAL_FILE } from './folder.ts';
 import { formatFailure, formatQuestions, GENERATE } from './words.ts';
 
@@ -16,10 +18,14 @@ export interface MigratorOptions {
   client: StoreClient;
   /** Resolves when the box's own tables are there. */
   ready: Promise<unknown>;
+  /** Whether it is the database in `.svc`. */
+  isEmbedded: boolean;
   /** False: it says what is to be done, and does nothing. */
   isAutomatic: boolean;
   load(file: string): Promise<LoadedModule>;
   say(line: string): void;
+  /** Is handed why `src/schema.ts` cannot be used where no call of `refresh` answers it. */
+  report(problems: Problem[]): void;
 }
 
 /** Keeps the project's tables in the dev database in step with `.svc/migrations` and `src/schema.ts`. */
@@ -28,6 +34,8 @@ export interface Migrator {
   isNeeded(): boolean;
   /** To be called at the boot and after each edit. Never rejects; answers why `src/schema.ts` cannot be used. */
   refresh(): Promise<Problem[]>;
+  /** Whether it has said why `src/schema.ts` is not in force, and that stands. */
+  isBehind(): boolean;
   /** Resolves when nothing is under way. */
   close(): Promise<void>;
 }
@@ -42,9 +50,11 @@ export function createMigrator(options: MigratorOptions): Migrator {
     return last;
   };
   // What another command or git puts there. Asked for by name, so that the folder may come and go.
-  const onFile = (): void => {
+  const onFile = (is: Stats, was: Stats): void => {
+    // A file that is not there is reported once, too.
+    if (is.ctimeMs === was.ctimeMs) return;
     void enqueue(false).then((problems) => {
-      if (problems.length > 0) tell(state, problems.map(formatProblem).join('\n'));
+      if (problems.length > 0) state.report(problems);
     });
   };
   const watched = new Set<string>();
@@ -60,6 +70,7 @@ export function createMigrator(options: MigratorOptions): Migrator {
   return {
     isNeeded: () => isNeeded(root),
     refresh: () => enqueue(true),
+    isBehind: () => state.said !== '',
     async close() {
       isClosed = true;
       for (const file of watched) unwatchFile(join(root, file), onFile);
@@ -94,7 +105,9 @@ async function refreshOnce(state: State, isEdit: boolean): Promise<Problem[]> {
     await state.ready;
     const migrations = readMigrations(state.root);
     if (!(await applyPending(state, migrations))) return [];
-    return await followSchema(state, { migrations, isEdit });
+    const problems = await followSchema(state, { migrations, isEdit });
+    await remember(state);
+    return problems;
   } catch (error) {
     tell(state, formatFailure(error));
     return [];
@@ -131,12 +144,18 @@ async function followSchema(
   { migrations, isEdit }: { migrations: ProjectMigration[]; isEdit: boolean },
 ): Promise<Problem[]> {
   const { root, load } = state;
-  if (!existsSync(join(root, SCHEMA_FILE))) return [];
+  if (!existsSync(join(root, SCHEMA_FILE))) {
+    if (state.settled !== '') tell(state, `${SCHEMA_FILE} is gone. Its tables stay as they are, with what they hold.`);
+    state.settled = '';
+    return [];
+  }
   let change: Comparison;
   let stamp: string;
   try {
+    checkDrizzle(root);
     const { exports, hash } = await load(SCHEMA_FILE);
     stamp = [hash, ...migrations.map(({ name }) => name)].join(' ');
+    if (stamp === state.settled) state.said = '';
     if (stamp === state.settled || (stamp === state.refused && !isEdit)) return [];
     change = await compareSchema(root, exports);
   } catch (error) {
@@ -176,6 +195,10 @@ async function applyChange(state: State, { change, migrations, stamp }: Changing
     state.refused = stamp;
     tell(state, `${SCHEMA_FILE} is not applied. ${formatFailure(error, SCHEMA_FILE)}`);
   }
+}
+
+async function remember({ root, client, isEmbedded }: State): Promise<void> {
+  writeApplied(root, { isEmbedded, migrations: await listAppliedMigrations(client) });
 }
 
 function tell(state: State, text: string): void {

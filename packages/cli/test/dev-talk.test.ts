@@ -1,0 +1,166 @@
+import { existsSync } from 'node:fs';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { startDev } from '../src/dev/start.ts';
+import type { DevOptions } from '../src/dev/start.ts';
+import { eventually, occupy, useRig } from './e2e/_setup.ts';
+import type { Workspace } from './e2e/_setup.ts';
+import { SLOW_MS, USERS } from './_schema-dev.ts';
+
+const rig = useRig();
+const SOON = { within: 30_000 };
+
+/** `svc dev` in this process, and what it says. */
+async function boot(workspace: Workspace, { env = {}, ...options }: Partial<DevOptions> = {}) {
+  const said: string[] = [];
+  const server = await startDev({
+    root: workspace.root,
+    listen: false,
+    json: true,
+    verbose: false,
+    say: (line) => void said.push(line),
+    ...options,
+    env: { ...workspace.env, MODEL_PROVIDER_BASE_URL: rig.model().url, ...env },
+  });
+  onTestFinished(() => server.close());
+  const heard = (pattern: RegExp, from = 0) =>
+    eventually(() => said.slice(from).find((line) => pattern.test(line)), SOON);
+  return { server, said, heard };
+}
+
+const isFree = (port: number) =>
+  occupy(port).then(
+    async (release) => {
+      await release();
+      return true;
+    },
+    () => false,
+  );
+
+describe('svc dev', () => {
+  it(
+    'tells what is served, and what does not load, when the gate opens',
+    async () => {
+      const broken = `import { defineDeepAgent } from '@svc/runtime';
+if (Date.now() > 0) throw new Error('out of ' + 'order');
+export default defineDeepAgent({ name: 'broken' });
+`;
+      const workspace = await rig.workspace({ 'deep-agents/broken/index.ts': broken });
+      const { server, said, heard } = await boot(workspace, { env: { MODEL_PROVIDER_BASE_URL: '' } });
+      expect(server.payload.gate.open).toBe(false);
+      expect(said.join('\n')).not.toContain('out of order');
+      const asked = await fetch(`${server.payload.agent_url}/api/workflows/greet/schema`);
+      expect([asked.status, await asked.json()]).toMatchObject([503, { code: 'workflow_runtime_not_armed' }]);
+      const set = await fetch(`${server.payload.agent_url}/api/model-provider`, {
+        method: 'PUT',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ baseUrl: rig.model().url, apiKey: 'sk-secret' }),
+      });
+      expect(set.status).toBe(200);
+      const line = await heard(/^The gate is open/);
+      expect(line).toBe('The gate is open. Agents: broken, echo. Workflows: five, gated, greet, nap.');
+      await heard(/out of order/);
+      expect(said.filter((one) => one.startsWith('The gate is open'))).toHaveLength(1);
+    },
+    SLOW_MS,
+  );
+
+  it(
+    'runs a workspace whose slug is too short for a bucket, in the bucket svc package makes',
+    async () => {
+      const workspace = await rig.workspace({ 'svc.json': '{ "slug": "ai" }\n' });
+      const { server } = await boot(workspace);
+      expect(server.payload.services.s3_bucket).toBe('svc-ai');
+      expect(workspace.read('.svc/services.env')).toContain('SVC_S3_BUCKET=svc-ai\n');
+      expect(existsSync(workspace.path('.svc/objects/svc-ai'))).toBe(true);
+    },
+    SLOW_MS,
+  );
+
+  it(
+    'calls reloaded what the program is made of, and no other file',
+    async () => {
+      const workspace = await rig.workspace({ 'src/schema.ts': USERS });
+      const { said, heard } = await boot(workspace);
+      await heard(/^Migrated/);
+      const files = async (write: () => void) => {
+        const before = said.length;
+        write();
+        return ((await heard(/^reloaded/, before)) as string).replace(/ in \d+ ms$/, '');
+      };
+      workspace.write('tt/w.ts', 'export const w = 1;\n');
+      workspace.write('foo/tsconfig.json', '{}\n');
+      workspace.edit('svc.json', '{', '{ ');
+      expect(await files(() => workspace.edit('lib/word.ts', 'word-1', 'word-2'))).toBe('reloaded lib/word.ts');
+      const added = () =>
+        workspace.write('workflows/more.workflow.ts', `export async function more() {\n  'use workflow';\n}\n`);
+      expect(await files(added)).toBe('reloaded workflows/more.workflow.ts');
+      expect(await files(() => workspace.remove('workflows/more.workflow.ts'))).toBe(
+        'reloaded workflows/more.workflow.ts',
+      );
+      const text = 'deep-agents/echo/instructions.md';
+      expect(await files(() => workspace.write(text, 'Be kind.\n'))).toBe(`reloaded ${text}`);
+      expect(said.join('\n')).not.toMatch(/tt\/w|tsconfig|svc\.json/);
+
+      const before = said.length;
+      workspace.edit('src/schema.ts', 'name: text().notNull(),', 'label: text().notNull(),');
+      await heard(/src\/schema\.ts is not applied/, before);
+      expect(await files(() => workspace.edit('lib/word.ts', 'word-2', 'word-3'))).toBe('reloaded lib/word.ts');
+      expect(said.slice(before).filter((line) => /reloaded.*schema/.test(line))).toEqual([]);
+      expect(await files(() => workspace.edit('src/schema.ts', 'label', 'name'))).toBe('reloaded src/schema.ts');
+    },
+    SLOW_MS,
+  );
+
+  it(
+    'says nothing of a reload that its end cuts off',
+    async () => {
+      const workspace = await rig.workspace();
+      const { server, said } = await boot(workspace);
+      const before = said.length;
+      const slow = `import { existsSync, writeFileSync } from 'node:fs';
+writeFileSync(${JSON.stringify(workspace.path('.svc/begun'))}, '');
+while (!existsSync(${JSON.stringify(workspace.path('.svc/go'))})) await new Promise((done) => setTimeout(done, 100));
+export const word = 'late';
+`;
+      workspace.write('lib/word.ts', slow);
+      await eventually(() => existsSync(workspace.path('.svc/begun')), SOON);
+      const closed = server.close();
+      // The stores are closed by then, or about to be.
+      await eventually(() => isFree(workspace.ports.objects), SOON);
+      workspace.write('.svc/go', '');
+      await closed;
+      expect(said.slice(before)).toEqual([]);
+    },
+    SLOW_MS,
+  );
+
+  it(
+    'gives one piece of advice for a port that is taken, which moves that port',
+    async () => {
+      const workspace = await rig.workspace();
+      const refused = async (port: number, given: number | undefined) => {
+        const release = await occupy(port);
+        const error = await boot(workspace, given === undefined ? {} : { port: given }).catch(
+          (caught: unknown) => caught,
+        );
+        await release();
+        return error;
+      };
+      const { api, database, objects } = workspace.ports;
+      const shift = 'Stop the other process, or move every port of this box: change SVC_DEV_PORT_OFFSET.';
+      for (const port of [api, database, objects])
+        expect(await refused(port, undefined)).toMatchObject({
+          code: 'generic',
+          message: expect.stringMatching(new RegExp(`^Port ${port} is in use[^.]*\\.$`)),
+          suggestion: shift,
+          details: { port },
+        });
+      expect(await refused(database, api + 1)).toMatchObject({ suggestion: shift });
+      expect(await refused(api + 1, api + 1)).toMatchObject({
+        message: `Port ${api + 1} is in use.`,
+        suggestion: 'Stop the other process, or name another one with --port.',
+      });
+    },
+    SLOW_MS,
+  );
+});
