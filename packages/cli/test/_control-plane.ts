@@ -31,6 +31,10 @@ export interface FakePlane {
   /** Ends the access tokens, not the sessions. */
   forgetAccess(): void;
   isDown: boolean;
+  /** It takes requests and answers none. */
+  isSilent: boolean;
+  /** The token it gives for the box of an agent. */
+  makeToken(use: string, agent: Agent): string;
 }
 
 export const CODE = 'BDFG-HJKL';
@@ -90,13 +94,17 @@ export async function startPlane(): Promise<FakePlane> {
       agent.deployment = json as unknown as Agent['deployment'];
       return [200, {}];
     },
-    'POST /api/v1/installations/:id/token': ({ agent, json }) => [200, { token: `${String(json.use)}-${agent.name}` }],
+    'POST /api/v1/installations/:id/token': ({ agent, json }) => [
+      200,
+      { token: plane.makeToken(String(json.use), agent) },
+    ],
   };
   const answer = async (request: IncomingMessage): Promise<[number, object]> => {
     let body = '';
     for await (const chunk of request) body += String(chunk);
     const path = request.url ?? '';
     plane.seen.push(`${request.method} ${path}`);
+    if (plane.isSilent) return new Promise(() => {});
     if (plane.isDown) return [503, { code: 'away', message: 'The control plane is away: 503.' }];
     const isApi = path.startsWith('/api/');
     const bearer = request.headers.authorization?.replace('Bearer ', '') ?? '';
@@ -128,6 +136,8 @@ export async function startPlane(): Promise<FakePlane> {
     revokeAll,
     forgetAccess: () => access.clear(),
     isDown: false,
+    isSilent: false,
+    makeToken: (use, { name }) => `${use}-${name}`,
   };
   return plane;
 }

@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import {
   chmodSync,
   existsSync,
@@ -10,11 +11,11 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { hostname, tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { runDeviceFlow } from '../src/account/device-flow.ts';
-import { runCli } from '../src/main.ts';
+import { runCli } from './_run.ts';
 import { CODE, makeHome, startPlane } from './_control-plane.ts';
 import { closedAddress, failure, makeProject, readDocument, readError, startBox } from './_setup.ts';
 
@@ -65,6 +66,46 @@ describe('without a control plane', () => {
   it('a workspace is made without a word about one', async () => {
     const result = await runCli(['init', 'shop', '--no-install', '--json'], { env: makeHome(), cwd: makeFolder() });
     expect(readDocument(result)).toMatchObject({ installationId: null });
+  });
+});
+
+describe('a file of sessions that is broken, where no control plane is configured,', () => {
+  function makeBrokenHome(): Env {
+    const env = makeHome();
+    mkdirSync(dirname(fileOf(env)), { recursive: true });
+    writeFileSync(fileOf(env), '{');
+    return env;
+  }
+
+  it('keeps no workspace from being made: a warning', async () => {
+    const [env, cwd] = [makeBrokenHome(), makeFolder()];
+    const result = await runCli(['init', 'shop', '--no-install'], { env, cwd });
+    expect(result.exitCode).toBe(0);
+    expect(result.stderr).toBe(
+      `"${fileOf(env)}", which keeps your sessions, cannot be used: it is not JSON. Going on without a control plane.\n`,
+    );
+    const json = await runCli(['init', 'stall', '--no-install', '--json'], { env, cwd });
+    expect([json.exitCode, json.stderr, readDocument(json).installationId]).toEqual([0, '', null]);
+  });
+
+  it('keeps no box from being started, nor does a link of the workspace that is broken', async () => {
+    const cwd = await makeProject();
+    writeFileSync(join(cwd, 'svc.json'), '{');
+    const options = { env: makeBrokenHome(), cwd };
+    expect(readError(await runCli(['dev', '--json'], options)).code).toBe('manifest_invalid');
+    mkdirSync(join(cwd, '.svc'), { recursive: true });
+    writeFileSync(join(cwd, '.svc/project.json'), '{');
+    const result = await runCli(['dev'], options);
+    expect(result.stderr).toMatch(
+      /project\.json" does not say which .* Going on without a control plane\.\n.*svc\.json/s,
+    );
+  });
+
+  it('stands in the way of a sign-in before somebody approves it', async () => {
+    const plane = await startPlane();
+    const env = { ...makeBrokenHome(), SVC_CONTROL_PLANE_URL: plane.url };
+    const result = await runCli(['login', '--json'], { env });
+    expect([result.exitCode, readError(result).code, plane.seen]).toEqual([2, 'credentials_invalid', []]);
   });
 });
 
@@ -142,7 +183,7 @@ describe('svc login', () => {
     Object.assign(plane, { interval: 5 });
     plane.answers.push('authorization_pending', 'slow_down', 'slow_down', 'broken');
     const waits: number[] = [];
-    const reach = { env: {}, signal: new AbortController().signal, trace: () => {} };
+    const reach = { env: {}, signal: new AbortController().signal, trace: () => {}, say: () => {} };
     await runDeviceFlow(plane.url, reach, { show: () => {}, wait: async (ms) => void waits.push(ms) });
     expect(waits).toEqual([5000, 5000, 10_000, 15_000, 30_000]);
   });
@@ -266,6 +307,59 @@ describe('a session', () => {
     expect(readdirSync(join(config, 'svc'))).toEqual(['credentials.json']);
   });
 
+  describe('whose file is locked', () => {
+    const lockOf = (env: Env) => `${fileOf(env)}.lock`;
+    const endedPid = () => spawnSync(process.execPath, ['-e', '']).pid;
+
+    it('by a process that ended is free at once, for commands that run at the same time too', async () => {
+      const { plane, env } = await signIn();
+      plane.lifetime = 1;
+      expect((await runCli(['login', '--json'], { env })).exitCode).toBe(0);
+      plane.lifetime = 300;
+      plane.seen.length = 0;
+      writeFileSync(lockOf(env), `${endedPid()} ${hostname()}`);
+      const begun = performance.now();
+      const results = await Promise.all(Array.from({ length: 5 }, () => runCli(['whoami'], { env })));
+      // A lock nobody answers for is good for a minute.
+      expect(performance.now() - begun).toBeLessThan(20_000);
+      for (const { exitCode, stderr } of results) expect([exitCode, stderr]).toEqual([0, '']);
+      expect(plane.seen.filter((line) => line === 'POST /oauth/token')).toHaveLength(1);
+      expect(readdirSync(dirname(fileOf(env)))).toEqual(['credentials.json']);
+    });
+
+    it.each([
+      ['a process that runs', () => `${process.pid} ${hostname()}`],
+      ['a process of another machine', () => `${endedPid()} elsewhere.example`],
+    ])('by %s is waited for: with a word, and until Ctrl-C, which changes nothing', async (_, makeLock) => {
+      const { plane, env } = await signIn();
+      const before = readFileSync(fileOf(env), 'utf8');
+      writeFileSync(lockOf(env), makeLock());
+      const controller = new AbortController();
+      const onStderr = () => controller.abort();
+      const result = await runCli(['logout'], { env, signal: controller.signal, onStderr });
+      expect(result).toMatchObject({
+        exitCode: 130,
+        stdout: '',
+        stderr: expect.stringContaining(`Another svc has "${fileOf(env)}" open; waiting for it.\n`),
+      });
+      expect([plane.seen, readFileSync(fileOf(env), 'utf8')]).toEqual([[], before]);
+      rmSync(lockOf(env));
+      expect((await runCli(['logout'], { env })).exitCode).toBe(0);
+    });
+  });
+
+  it('whose end the control plane does not hear of before Ctrl-C is over here, exit 130', async () => {
+    const { plane, env } = await signIn();
+    plane.isSilent = true;
+    const controller = new AbortController();
+    const running = runCli(['logout', '--json'], { env, signal: controller.signal });
+    await vi.waitFor(() => expect(plane.seen).toEqual(['POST /oauth/revoke']), 15_000);
+    controller.abort();
+    const result = await running;
+    expect([result.exitCode, readFileOf(env).endpoints]).toEqual([130, {}]);
+    expect(readError(result).message).toContain('nobody is signed in here any more');
+  });
+
   it.each([
     ['{', 'it is not JSON'],
     ['[]', 'it does not hold what `svc login` writes'],
@@ -377,7 +471,9 @@ describe('svc dev in a workspace that is not linked', () => {
     const cwd = await makeProject();
     const result = await runCli(['dev', ...flags], { env: { ...env, ...more }, cwd, ...terminal });
     expect(result.exitCode).toBe(3);
-    expect(result.stdout + result.stderr).toMatch(/is not linked to an agent at .*Run `svc dev` there in a terminal/s);
+    expect(result.stdout + result.stderr).toMatch(
+      /is\s+not\s+linked\s+to\s+an\s+agent\s+at\s.*Run\s+`svc dev`\s+there\s+in\s+a\s+terminal/s,
+    );
     expect(readdirSync(cwd)).toEqual(['workflows']);
   });
 
@@ -419,7 +515,7 @@ describe('svc dev in a workspace that is not linked', () => {
     plane.isDown = true;
     plane.forgetAccess();
     const result = await runCli(['dev'], { env, cwd: await makeBroken(), tty: true, stdin: [] });
-    expect(result.stderr).toMatch(/it answered 503\. The box runs without it\.\n.*svc\.json/s);
+    expect(result.stderr).toMatch(/answered 503\. The box runs without it\.\n.*svc\.json/s);
   });
 
   it('whose agent is gone is agent_not_found, exit 4', async () => {

@@ -1,9 +1,9 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { findDeployment } from '../src/control-plane.ts';
-import { findProject, resolveTarget } from '../src/target.ts';
-import type { TargetNames } from '../src/target.ts';
+import { findDeployment } from '../src/client/control-plane.ts';
+import { findProject, resolveTarget } from '../src/client/target.ts';
+import type { TargetNames } from '../src/client/target.ts';
 import { makeProject, noteDev } from './_setup.ts';
 
 function resolve(names: TargetNames, context: { cwd: string; env: Record<string, string> }) {

@@ -1,7 +1,10 @@
-import { chmodSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, linkSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { hostname } from 'node:os';
 import { dirname, isAbsolute, join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { CliError } from '../errors.ts';
+import type { Context } from '../verb.ts';
+import { interrupted } from './plane.ts';
 
 /** What a session is kept as. */
 export interface Tokens {
@@ -39,15 +42,18 @@ export function readCredentials(env: Env): Credentials {
 
 /**
  * Reads, changes and writes the file while no other `svc` does. What `change` awaits is inside: two refreshes of one
- * session at once would end it.
+ * session at once would end it. Ctrl-C ends the wait for the other one, and nothing is changed.
  */
-export async function changeCredentials<T>(env: Env, change: (credentials: Credentials) => T | Promise<T>): Promise<T> {
+export async function changeCredentials<T>(
+  { env, signal, say }: Pick<Context, 'env' | 'signal' | 'say'>,
+  change: (credentials: Credentials) => T | Promise<T>,
+): Promise<T> {
   const file = findCredentialsFile(env);
   if (file === undefined)
     throw new CliError('credentials_invalid', 'There is no place for a session: HOME is not set.', {
       suggestion: 'Set HOME, or XDG_CONFIG_HOME, to a folder of yours.',
     });
-  const release = await lock(file);
+  const release = await lock(file, { signal, say });
   try {
     const credentials = readCredentials(env);
     const before = JSON.stringify(credentials);
@@ -66,6 +72,9 @@ export async function changeCredentials<T>(env: Env, change: (credentials: Crede
 
 /** Longer than a request to the control plane may take. */
 const STALE_MS = 60_000;
+/** Longer than it takes from making the file to writing who did. */
+const UNSIGNED_MS = 1000;
+const TOLD_AFTER_MS = 1000;
 
 function readIfThere(file: string): string | undefined {
   try {
@@ -116,7 +125,7 @@ function write(file: string, credentials: Credentials): void {
   }
 }
 
-async function lock(file: string): Promise<() => void> {
+async function lock(file: string, { signal, say }: Pick<Context, 'signal' | 'say'>): Promise<() => void> {
   const path = `${file}.lock`;
   try {
     mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
@@ -124,22 +133,66 @@ async function lock(file: string): Promise<() => void> {
   } catch (error) {
     throw invalid(file, (error as Error).message);
   }
-  for (;;) {
-    try {
-      writeFileSync(path, String(process.pid), { flag: 'wx', mode: 0o600 });
-      return () => rmSync(path, { force: true });
-    } catch (error) {
-      const { code, message } = error as NodeJS.ErrnoException;
-      if (code !== 'EEXIST') throw invalid(file, message);
+  const begun = performance.now();
+  for (let isTold = false; ;) {
+    if (signal.aborted) throw interrupted();
+    if (take(path, file)) return () => rmSync(path, { force: true });
+    if (isLeft(path) && clear(path)) continue;
+    if (!isTold && performance.now() - begun > TOLD_AFTER_MS) {
+      say(`Another svc has "${file}" open; waiting for it.`);
+      isTold = true;
     }
-    if (isStale(path)) rmSync(path, { force: true });
-    else await wait(50);
+    await wait(50, undefined, { signal }).catch(() => undefined);
   }
 }
 
-function isStale(path: string): boolean {
+/** False: somebody has it. */
+function take(path: string, file: string): boolean {
+  try {
+    writeFileSync(path, `${process.pid} ${hostname()}`, { flag: 'wx', mode: 0o600 });
+    return true;
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (code === 'EEXIST') return false;
+    throw invalid(file, message);
+  }
+}
+
+/** Whether whoever made the lock is gone. On another machine with the same home, or where nothing is in it, its age says. */
+function isLeft(path: string): boolean {
   const { mtimeMs = Date.now() } = statSync(path, { throwIfNoEntry: false }) ?? {};
-  return Date.now() - mtimeMs > STALE_MS;
+  const age = Date.now() - mtimeMs;
+  if (age > STALE_MS) return true;
+  const [, pid, host = hostname()] = /^(\d+)(?: (.+))?$/.exec(readIfThere(path)?.trim() ?? '') ?? [];
+  if (pid === undefined) return age > UNSIGNED_MS;
+  return host === hostname() && !isRunning(Number(pid));
+}
+
+/**
+ * Removes a lock that was left. Moved aside first and looked at again: another command may have done the same a moment
+ * ago and hold the one that lies there. False: there is nothing any more.
+ */
+function clear(path: string): boolean {
+  const aside = `${path}.${process.pid}`;
+  try {
+    renameSync(path, aside);
+    if (!isLeft(aside)) linkSync(aside, path);
+    return true;
+  } catch {
+    return false;
+  } finally {
+    rmSync(aside, { force: true });
+  }
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    // Of another user: it is there.
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
 }
 
 function invalid(file: string, reason: string): CliError {

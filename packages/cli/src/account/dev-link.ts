@@ -1,7 +1,8 @@
 import { basename } from 'node:path';
 import { CliError, EXIT } from '../errors.ts';
 import type { Context } from '../verb.ts';
-import { findEndpoint } from './endpoint.ts';
+import { readCredentials } from './credentials.ts';
+import { findOptionalEndpoint } from './endpoint.ts';
 import { readLink, writeLink } from './project-link.ts';
 import type { ProjectLink } from './project-link.ts';
 import { needSession } from './session.ts';
@@ -12,23 +13,29 @@ export interface DevLinkOptions {
   root: string;
   /** False: nothing is asked, as with --yes and in CI. */
   mayAsk: boolean;
+  /** What `.env` adds to the environment. */
+  fromFile?: Record<string, string>;
 }
 
 /**
  * Which agent of the organization the workspace is, asked for when it is none. Undefined: no control plane is
  * configured, or it is away; the box runs all the same. Throws `not_signed_in`, `not_linked` or `agent_not_found`.
  */
-export async function linkForDev(options: DevLinkOptions, context: Context): Promise<ProjectLink | undefined> {
-  const { root, mayAsk } = options;
-  const endpoint = findEndpoint({ env: context.env, root });
+export async function linkForDev(options: DevLinkOptions, given: Context): Promise<ProjectLink | undefined> {
+  const { root, mayAsk, fromFile = {} } = options;
+  const env = { ...fromFile, ...given.env };
+  const context = { ...given, env };
+  const endpoint = findOptionalEndpoint({ env, root }, context.say);
   if (endpoint === undefined) return undefined;
   const session = needSession(endpoint, context);
   const kept = readLink(root);
   const link = kept?.endpoint === endpoint ? kept : undefined;
   try {
     if (link) return await checkLink(session, link);
-    if (!mayAsk) throw notLinked(root, endpoint);
-    return await choose(session, root, context);
+    const chosen = mayAsk ? await choose(session, root, context) : undefined;
+    if (chosen) return chosen;
+    const isInFile = given.env[VARIABLE] === undefined;
+    throw notLinked(root, { endpoint, leave: suggestLeaving(env, isInFile) });
   } catch (error) {
     if (!(error instanceof CliError) || error.code !== 'control_plane_unavailable') throw error;
     context.say(`${error.message} The box runs without it.`);
@@ -46,6 +53,7 @@ export async function createLink(session: SignedIn, root: string, name: string):
 
 const INSTALLATIONS = '/api/v1/installations';
 const TRIES = 3;
+const VARIABLE = 'SVC_CONTROL_PLANE_URL';
 
 async function checkLink(session: SignedIn, link: ProjectLink): Promise<ProjectLink> {
   const path = `${INSTALLATIONS}/${encodeURIComponent(link.installationId)}`;
@@ -60,7 +68,8 @@ async function checkLink(session: SignedIn, link: ProjectLink): Promise<ProjectL
   return link;
 }
 
-async function choose(session: SignedIn, root: string, { say, ask }: Context): Promise<ProjectLink> {
+/** Undefined: nothing of the list was named. */
+async function choose(session: SignedIn, root: string, { say, ask }: Context): Promise<ProjectLink | undefined> {
   const { items } = await session.request<{ items: Installation[] }>({ method: 'GET', path: INSTALLATIONS });
   const name = basename(root);
   say(`This workspace is no agent of your organization at ${session.endpoint} yet.`);
@@ -76,7 +85,7 @@ async function choose(session: SignedIn, root: string, { say, ask }: Context): P
     if (chosen) return keep(session, root, chosen);
     say(`There is no "${typed}" in the list.`);
   }
-  throw notLinked(root, session.endpoint);
+  return undefined;
 }
 
 function keep({ endpoint }: SignedIn, root: string, { id, name }: Installation): ProjectLink {
@@ -85,9 +94,16 @@ function keep({ endpoint }: SignedIn, root: string, { id, name }: Installation):
   return link;
 }
 
-function notLinked(root: string, endpoint: string): CliError {
+function notLinked(root: string, { endpoint, leave }: { endpoint: string; leave: string }): CliError {
   return new CliError('not_linked', `"${root}" is not linked to an agent at ${endpoint}.`, {
-    suggestion:
-      'Run `svc dev` there in a terminal once and choose one, or unset SVC_CONTROL_PLANE_URL to work without.',
+    suggestion: `Run \`svc dev\` there in a terminal once and choose one, or ${leave} to work without.`,
   });
+}
+
+/** What names a control plane, each of which is enough. */
+function suggestLeaving(env: Context['env'], isInFile: boolean): string {
+  const isNamed = Boolean(env[VARIABLE]?.trim());
+  const unset = isInFile ? `remove ${VARIABLE} from .env` : `unset ${VARIABLE}`;
+  if (!isNamed) return 'run `svc logout`';
+  return readCredentials(env).current === undefined ? unset : `${unset} and run \`svc logout\``;
 }

@@ -1,19 +1,24 @@
 import { hostname } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CliError } from '../errors.ts';
+import { constant, integer, object, string } from '../payload/payload.ts';
+import type { TypeOf } from '../payload/payload.ts';
 import type { Tokens } from './credentials.ts';
 import { askPlane, interrupted, toPlaneError } from './plane.ts';
 import type { PlaneAnswer, Reach } from './plane.ts';
 import { CLIENT_ID, toTokens } from './session.ts';
 
 /** What a person needs to approve a sign-in on any device. */
-export interface DeviceCode {
-  userCode: string;
-  verificationUri: string;
-  /** With the code in it. */
-  verificationUriComplete: string;
-  expiresInSeconds: number;
-}
+export type DeviceCode = Omit<TypeOf<typeof DEVICE_CODE_LINE>, 'type'>;
+
+/** The line a program reads on stderr, to show it. */
+export const DEVICE_CODE_LINE = object({
+  type: constant('device_code'),
+  userCode: string('What to enter there.'),
+  verificationUri: string('Where to approve the sign-in.'),
+  verificationUriComplete: string('The same with the code in it.'),
+  expiresInSeconds: integer('How long the code is good for, in seconds.', { minimum: 0 }),
+});
 
 export interface DeviceFlowOptions {
   /** Called once, before the wait. */

@@ -1,4 +1,4 @@
-import { usageError } from '../errors.ts';
+import { CliError, usageError } from '../errors.ts';
 import { readCredentials } from './credentials.ts';
 import { readLink } from './project-link.ts';
 
@@ -23,7 +23,31 @@ export function findEndpoint({ env, flag, root }: EndpointSources): string | und
   return (root === undefined ? undefined : readLink(root)?.endpoint) ?? readCredentials(env).current;
 }
 
+/**
+ * The same for what works without an account: where none is configured, a file that cannot be used stands in nobody's
+ * way. A word about it goes to `say`.
+ */
+export function findOptionalEndpoint(sources: EndpointSources, say: (line: string) => void): string | undefined {
+  try {
+    return findEndpoint(sources);
+  } catch (error) {
+    if (!(error instanceof CliError) || !UNUSABLE.includes(error.code) || isSignedIn(sources.env)) throw error;
+    say(`${error.message} Going on without a control plane.`);
+    return undefined;
+  }
+}
+
 // --- internal ---
+
+const UNUSABLE: readonly string[] = ['credentials_invalid', 'project_link_invalid'];
+
+function isSignedIn(env: Env): boolean {
+  try {
+    return readCredentials(env).current !== undefined;
+  } catch {
+    return false;
+  }
+}
 
 function parseEndpoint(text: string, problem: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;

@@ -1,20 +1,16 @@
 import { CliError } from '../errors.ts';
+import { object, string } from '../payload/payload.ts';
+import type { TypeOf } from '../payload/payload.ts';
 import type { SignedIn } from './session.ts';
 
 /** Who is signed in. */
-export interface Identity {
-  user: string;
-  userId: string;
-  organization: string;
-  endpoint: string;
-}
-
-export const IDENTITY_PAYLOAD = {
-  user: 'The e-mail address, or the name.',
-  userId: 'The id of the user.',
-  organization: 'The organization the session is for.',
-  endpoint: 'The control plane.',
-};
+export const IDENTITY = object({
+  user: string('The e-mail address, or the name.'),
+  userId: string('The id of the user.'),
+  organization: string('The organization the session is for; empty where the control plane names none.'),
+  endpoint: string('The address of the control plane.'),
+});
+export type Identity = TypeOf<typeof IDENTITY>;
 
 /** Asks the control plane whose session this is. */
 export async function readIdentity({ endpoint, request }: SignedIn): Promise<Identity> {

@@ -2,7 +2,7 @@ import type { Created } from '../../../create/src/create.ts';
 import { CliError } from '../errors.ts';
 import type { Context } from '../verb.ts';
 import { createLink } from './dev-link.ts';
-import { findEndpoint } from './endpoint.ts';
+import { findOptionalEndpoint } from './endpoint.ts';
 import { needSession } from './session.ts';
 
 export interface InitLink {
@@ -14,7 +14,7 @@ export interface InitLink {
 
 /** Undefined: no control plane is configured. Throws `not_signed_in` before anything is written. */
 export function prepareLink(context: Context): InitLink | undefined {
-  const endpoint = findEndpoint({ env: context.env });
+  const endpoint = findOptionalEndpoint({ env: context.env }, context.say);
   if (endpoint === undefined) return undefined;
   const session = needSession(endpoint, context);
   let installationId: string | undefined;

@@ -2,7 +2,7 @@ import { CliError, EXIT } from '../errors.ts';
 import type { Context } from '../verb.ts';
 
 /** What a request needs of where the command runs. */
-export type Reach = Pick<Context, 'env' | 'signal' | 'trace'>;
+export type Reach = Pick<Context, 'env' | 'signal' | 'trace' | 'say'>;
 
 export interface PlaneRequest {
   method: 'GET' | 'POST';
@@ -31,12 +31,15 @@ export async function askPlane(endpoint: string, request: PlaneRequest, reach: R
     const { status } = response;
     const body = parseBody(await response.text());
     if (body && status < 500) return { status, body };
-    throw unavailable(endpoint, `it answered ${status}${body ? '' : ' with something other than JSON'}`);
+    throw unavailable(
+      `The control plane ${endpoint} answered ${status}${body ? '' : ' with something other than JSON'}.`,
+    );
   } catch (error) {
     if (error instanceof CliError) throw error;
     if (reach.signal.aborted) throw interrupted();
     const { cause, message } = error as Error;
-    throw unavailable(endpoint, limit.aborted ? `no answer within ${TIMEOUT_MS / 1000} s` : reasonOf(cause, message));
+    const reason = limit.aborted ? `no answer within ${TIMEOUT_MS / 1000} s` : reasonOf(cause, message);
+    throw unavailable(`The control plane ${endpoint} does not answer: ${reason}.`);
   }
 }
 
@@ -47,6 +50,7 @@ export function toPlaneError(endpoint: string, { status, body }: PlaneAnswer): C
   const text = typeof message === 'string' ? message : `${endpoint} answered ${status}.`;
   return new CliError(typeof code === 'string' ? code : (known?.code ?? 'generic'), text, {
     exitCode: known?.exitCode ?? EXIT.generic,
+    ...(status === 404 ? { suggestion: 'Check the id; the control plane lists the agents of the organization.' } : {}),
   });
 }
 
@@ -97,8 +101,8 @@ function reasonOf(cause: unknown, message: string): string {
   return code === 'ECONNREFUSED' ? 'nothing listens there' : (reason ?? message);
 }
 
-function unavailable(endpoint: string, reason: string): CliError {
-  return new CliError('control_plane_unavailable', `The control plane ${endpoint} does not answer: ${reason}.`, {
+function unavailable(message: string): CliError {
+  return new CliError('control_plane_unavailable', message, {
     suggestion: 'Check the address and the network, then try again.',
   });
 }

@@ -1,10 +1,10 @@
-import type { ControlPlane, Session } from '../control-plane.ts';
+import type { ControlPlane, Session } from '../client/control-plane.ts';
 import { CliError } from '../errors.ts';
 import { changeCredentials, readCredentials } from './credentials.ts';
 import type { Tokens } from './credentials.ts';
 import { askPlane, toPlaneError } from './plane.ts';
 import type { PlaneAnswer, PlaneRequest, Reach } from './plane.ts';
-import type { Target } from '../target.ts';
+import type { Target } from '../client/target.ts';
 
 /** A session kept by `svc login`, refreshed as it grows old. */
 export interface SignedIn extends Session {
@@ -83,7 +83,7 @@ async function getAccessToken(endpoint: string, reach: Reach, refused?: string):
     tokens !== undefined && tokens.accessToken !== refused && tokens.expiresAt - EARLY_MS > Date.now();
   const kept = readCredentials(reach.env).endpoints[endpoint];
   if (isGood(kept)) return kept.accessToken;
-  return changeCredentials(reach.env, async ({ endpoints }) => {
+  return changeCredentials(reach, async ({ endpoints }) => {
     // Another command may have refreshed it while this one waited.
     const tokens = endpoints[endpoint];
     if (isGood(tokens)) return tokens.accessToken;
@@ -107,8 +107,8 @@ async function refresh(endpoint: string, { refreshToken }: Tokens, reach: Reach)
   return fresh;
 }
 
-async function endSession(endpoint: string, { env }: Reach): Promise<CliError> {
-  await changeCredentials(env, ({ endpoints }) => void delete endpoints[endpoint]);
+async function endSession(endpoint: string, reach: Reach): Promise<CliError> {
+  await changeCredentials(reach, ({ endpoints }) => void delete endpoints[endpoint]);
   return expired(endpoint);
 }
 
@@ -118,6 +118,8 @@ function expired(endpoint: string): CliError {
 
 /** Undefined: the organization has no such installation. Throws `no_deployment` for one without a box. */
 async function findBox(request: SignedIn['request'], id: string): Promise<Target | undefined> {
+  // Longer than any id, and maybe than the line of a request may be.
+  if (id.length > 1_000) return undefined;
   const path = `/api/v1/installations/${encodeURIComponent(id)}`;
   const found = await request<Installation>({ method: 'GET', path }).catch((error: unknown) => {
     if (error instanceof CliError && error.exitCode === 4) return undefined;
@@ -128,10 +130,24 @@ async function findBox(request: SignedIn['request'], id: string): Promise<Target
     throw new CliError('no_deployment', `The agent "${found.name}" has no registered deployment.`, {
       suggestion: `Register its box: svc link ${id} --url <address> --image-tag <tag>`,
     });
-  const { token } = await request<{ token: string }>({
-    method: 'POST',
-    path: `${path}/token`,
-    body: { use: 'operate' },
-  });
-  return { url: found.deployment.url.replace(/\/+$/, ''), token };
+  const renew = async () => {
+    const { token } = await request<{ token: string }>({
+      method: 'POST',
+      path: `${path}/token`,
+      body: { use: 'operate' },
+    });
+    const expiresAt = readExpiry(token);
+    return { token, ...(expiresAt === undefined ? {} : { expiresAt }) };
+  };
+  return { url: found.deployment.url.replace(/\/+$/, ''), ...(await renew()), renew };
+}
+
+/** Of a JWT that says when it ends, in milliseconds since 1970. */
+function readExpiry(token: string): number | undefined {
+  try {
+    const { exp } = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString()) as { exp?: unknown };
+    return typeof exp === 'number' ? exp * 1000 : undefined;
+  } catch {
+    return undefined;
+  }
 }

@@ -1,0 +1,54 @@
+import { mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { it, onTestFinished } from 'vitest';
+import { makeHome, startPlane } from './_control-plane.ts';
+import { closedAddress } from './_setup.ts';
+import { settleIds, startTranscript, WIDTHS } from './_transcript.ts';
+
+it.each(WIDTHS)('the verbs of an account print this at %i columns', async (columns) => {
+  const plane = await startPlane();
+  const home = makeHome(plane);
+  const away = await closedAddress();
+  const cwd = realpathSync(mkdtempSync(join(tmpdir(), 'svc-account-')));
+  onTestFinished(() => rmSync(cwd, { recursive: true, force: true }));
+  mkdirSync(join(cwd, 'workflows'));
+  const settle = (text: string) =>
+    settleIds(
+      text
+        .replaceAll(plane.url, 'https://studio.example')
+        .replaceAll(away, 'https://absent.example')
+        .replaceAll(cwd, '/work/shop')
+        .replaceAll(home.HOME ?? '', '/home/ada'),
+    );
+  const none = { SVC_CONTROL_PLANE_URL: '' };
+  const transcript = startTranscript({ columns, cwd, env: home, settle });
+  for (const verb of ['login', 'whoami', 'link', 'logout']) await transcript.run([verb], { env: none });
+  await transcript.run(['whoami']);
+  await transcript.run(['runs', 'list', '--agent', 'shop']);
+  await transcript.run(['login', '--endpoint', away]);
+  await transcript.run(['login', '--endpoint', 'studio']);
+  plane.answers.push('access_denied');
+  await transcript.run(['login', '--no-browser']);
+  await transcript.run(['login', '--no-browser']);
+  await transcript.run(['whoami']);
+  await transcript.run(['runs', 'list', '--agent', 'shop']);
+  const id = '4f7c0f0e-5d0c-4b0e-9d52-0c9f6f9a1f10';
+  plane.agents.push({ id, name: 'shop', deployment: null });
+  await transcript.run(['runs', 'list', '--agent', id]);
+  await transcript.run(['link']);
+  await transcript.run(['link', id, '--url', 'https://box.example.com', '--image-tag', 'shop:12']);
+  const secret = { HMAC_SECRET: 's'.repeat(40) };
+  await transcript.run(['link', id, '--url', 'box', '--image-tag', 'shop:12'], { env: secret });
+  await transcript.run(['link', 'shop', '--url', 'https://box.example.com', '--image-tag', 'shop:12'], { env: secret });
+  await transcript.run(['link', id, '--url', 'https://box.example.com', '--image-tag', 'shop:12'], { env: secret });
+  plane.isDown = true;
+  await transcript.run(['whoami']);
+  plane.isDown = false;
+  await transcript.run(['logout']);
+  await transcript.run(['login', '--no-browser']);
+  plane.revokeAll();
+  await transcript.run(['whoami']);
+  await transcript.run(['logout']);
+  await transcript.expectFile('account');
+});
