@@ -99,7 +99,7 @@ function listParameters(op, { method, path, schema }) {
 /** @param {Cli} cli */
 async function renderCommands({ listVerbs, listGlobalFlags, EXIT }) {
   const verbs = (await listVerbs()).map(
-    ({ command, description, usage, examples, positionals, flags, schema, payload }) =>
+    ({ command, description, usage, examples, positionals, flags, schema, payload, stderr }) =>
       [
         `## ${code(command)}`,
         description,
@@ -111,16 +111,15 @@ async function renderCommands({ listVerbs, listGlobalFlags, EXIT }) {
             ...flags.map(([flag, meaning]) => [code(flag), meaning]),
           ],
         ),
-        ...sectionTable(
-          ['Payload', 'Meaning'],
-          Object.entries(payload).map(([name, meaning]) => [code(name), meaning]),
-        ),
+        ...sectionPayload('Payload', /** @type {JsonSchema} */ (payload)),
+        ...(stderr ? sectionPayload('Line on stderr', /** @type {JsonSchema} */ (stderr)) : []),
       ].join('\n\n'),
   );
   return joinPage([
     '# Commands',
     'stdout is the payload, stderr the talk. `--json` prints one document, `{ "schema_version": 1, ...payload }`, or ' +
-      '`{ "schema_version": 1, "error": { code, message, suggestion, details } }`.',
+      '`{ "schema_version": 1, "error": { code, message, suggestion, details } }`; ' +
+      '[payloads.json](payloads.json) has the JSON Schema of each.',
     `Exit codes: ${Object.entries(EXIT)
       .map(([name, exit]) => `${exit} ${EXIT_WORDS[/** @type {keyof typeof EXIT} */ (name)]}`)
       .join(', ')}. The codes of an error are in [errors](errors.md).`,
@@ -131,6 +130,72 @@ async function renderCommands({ listVerbs, listGlobalFlags, EXIT }) {
     ),
     ...verbs,
   ]);
+}
+
+/**
+ * One table; of forms that share no member, one for each.
+ * @param {string} title
+ * @param {JsonSchema} schema
+ * @returns {string[]}
+ */
+function sectionPayload(title, schema) {
+  const forms = schema.anyOf ?? [];
+  const names = forms.flatMap(({ properties = {} }) => Object.keys(properties).filter((name) => name !== VERSION));
+  if (forms.length === 0 || new Set(names).size < names.length)
+    return sectionTable([title, 'Type', 'Meaning'], listMembers(schema));
+  return forms.flatMap((form) => [
+    ...(form.description ? [form.description] : []),
+    ...sectionTable([title, 'Type', 'Meaning'], listMembers(form)),
+  ]);
+}
+
+const VERSION = 'schema_version';
+
+/**
+ * A row for each member, with those of objects in it; of several forms, what each has.
+ * @param {JsonSchema} schema
+ * @returns {string[][]}
+ */
+function listMembers(schema, prefix = '') {
+  if (schema.anyOf) return mergeRows(schema.anyOf.map((form) => listMembers(form, prefix)));
+  return Object.entries(schema.properties ?? {})
+    .filter(([name]) => name !== VERSION)
+    .flatMap(([name, member]) => {
+      const path = `${prefix}${name}${(schema.required ?? []).includes(name) ? '' : '?'}`;
+      const row = [code(path), code(formatType(member, 1)), member.description ?? ''];
+      return [row, ...(prefix === '' ? listNested(member, path) : [])];
+    });
+}
+
+/**
+ * Of an object, or of an array of them, the members that say what they mean.
+ * @param {JsonSchema} member
+ * @param {string} path
+ * @returns {string[][]}
+ */
+function listNested(member, path) {
+  const [inner = {}] = (member.anyOf ?? [member]).filter(({ type }) => type === 'object' || type === 'array');
+  const rows = inner.type === 'array' ? listMembers(inner.items ?? {}, `${path}[].`) : listMembers(inner, `${path}.`);
+  return rows.filter(([, , meaning]) => meaning !== '');
+}
+
+/**
+ * @param {string[][][]} forms
+ * @returns {string[][]}
+ */
+function mergeRows(forms) {
+  const always = forms.map((rows) => rows.map(([name = '']) => name));
+  /** @type {Map<string, string[]>} */
+  const merged = new Map();
+  for (const [name = '', type = '', meaning = ''] of forms.flat()) {
+    const [, known = '', told = ''] = merged.get(name) ?? [];
+    const types = known === '' || known === type ? type : code(`${known.slice(1, -1)} | ${type.slice(1, -1)}`);
+    merged.set(name, [name, types, told || meaning]);
+  }
+  return [...merged.values()].map(([name = '', type = '', meaning = '']) => {
+    const isOptional = !name.endsWith('?`') && always.some((names) => !names.includes(name));
+    return [isOptional ? code(`${name.slice(1, -1)}?`) : name, type, meaning];
+  });
 }
 
 /** @type {Record<keyof Cli['EXIT'], string>} */

@@ -59,6 +59,14 @@ export const CLI_CODES = {
     exitCode: EXIT.generic,
     meaning: 'A change of src/schema.ts may mean two things or loses something; error.details.questions has the flags.',
   },
+  schema_ahead: {
+    exitCode: EXIT.generic,
+    meaning: 'src/schema.ts has changes that no migration holds, so nothing is built.',
+  },
+  drizzle_mismatch: {
+    exitCode: EXIT.generic,
+    meaning: 'The project has a drizzle-orm of another series than svc works with.',
+  },
   schema_unclear: { exitCode: EXIT.generic, meaning: 'A change of src/schema.ts that is not written by itself.' },
   migrations_invalid: { exitCode: EXIT.generic, meaning: '.svc/migrations is incomplete or cannot be read.' },
   contract_invalid: { exitCode: EXIT.generic, meaning: 'The workspace needs what the box does not offer.' },
@@ -114,9 +122,9 @@ export class CliError extends Error {
   readonly requestId: string | undefined;
 
   constructor(code: string, message: string, options: CliErrorOptions = {}) {
-    super(message);
+    super(shorten(message));
     this.code = code;
-    this.suggestion = options.suggestion ?? findSuggestion(code) ?? FALLBACK_SUGGESTION;
+    this.suggestion = shorten(options.suggestion ?? findSuggestion(code) ?? FALLBACK_SUGGESTION);
     this.details = options.details ?? {};
     this.exitCode = options.exitCode ?? findOwn(code)?.exitCode ?? EXIT.generic;
     this.requestId = options.requestId;
@@ -147,6 +155,11 @@ export function usageError(message: string, suggestion: string): CliError {
   return new CliError('generic', message, { suggestion });
 }
 
+/** A text with the words in it that nobody would read to their end cut off: an argument of 100,000 letters. */
+export function shorten(text: string): string {
+  return text.replaceAll(LONG_WORD, (word) => `${word.slice(0, WORD_START)}…`);
+}
+
 /** What to do about a code, where one sentence fits every case of it. */
 export function findSuggestion(code: string): string | undefined {
   return SUGGESTIONS[code];
@@ -157,6 +170,10 @@ export function findSuggestion(code: string): string | undefined {
 function findOwn(code: string): { exitCode: number } | undefined {
   return Object.hasOwn(CLI_CODES, code) ? CLI_CODES[code as keyof typeof CLI_CODES] : undefined;
 }
+
+/** Longer than any path or address that is of use. */
+const LONG_WORD = /[^\s"'`]{301,}/g;
+const WORD_START = 60;
 
 const FALLBACK_SUGGESTION = 'Run the command again with --verbose to see the request.';
 const BUG_SUGGESTION = 'Run the command again with --verbose to see where it failed.';
@@ -182,7 +199,7 @@ const SUGGESTIONS: Record<string, string | undefined> = {
   job_not_found: 'Run `svc jobs list` to see the timers of this box.',
   prompt_not_found: 'Run `svc prompts list` to see the prompts of this box.',
   prompt_version_not_found: 'Run `svc prompts versions <id>` to see the versions.',
-  prompt_exists: 'Save a new version with `svc prompts update <id>`.',
+  prompt_exists: 'Find its id with `svc prompts list`, then save a new version with `svc prompts update <id>`.',
   config_key_not_found: 'Run `svc config list` to see the keys.',
   config_value_invalid: 'Run `svc config get <key>` to see its type.',
   revision_conflict: 'Run `svc config get <key>` to see what it is by now.',

@@ -1,22 +1,38 @@
 import type { ArgDef, ArgsDef } from 'citty';
-import type { Style } from './style.ts';
+import { docsPath } from './workspace/docs-path.ts';
+import { describeDocument, describeType } from './payload/document.ts';
+import type { Schema } from './operate/spec.ts';
+import { array, object, optional, record, string } from './payload/payload.ts';
+import type { TypeOf } from './payload/payload.ts';
+import type { Style } from './terminal/style.ts';
 import { isGroup, TREE } from './tree.ts';
 import type { Found, Group, Leaf } from './tree.ts';
 import { listAliases } from './verb.ts';
 import type { Answer, Verb } from './verb.ts';
+import { wrapText } from './terminal/wrap.ts';
 
 /** Help of a verb as `--help --json` prints it. */
-export interface VerbHelp {
-  /** With its `svc`. */
-  command: string;
-  description: string;
-  usage: string;
-  examples: readonly string[];
-  positionals: string[];
-  schema: ArgumentSchema;
-  /** The members of the --json document, each with its meaning. */
-  payload: Record<string, string>;
-}
+export const VERB_HELP = object({
+  command: string('With its `svc`.'),
+  description: string('What it does, a sentence.'),
+  usage: string('How it is typed.'),
+  examples: array(string(), 'Commands that work as written.'),
+  positionals: array(string(), 'Its arguments, in order.'),
+  schema: record<ArgumentSchema>('JSON Schema of its arguments and flags.'),
+  payload: record<Schema>('JSON Schema of what --json prints; of a stream, of each line.'),
+  stderr: optional(record<Schema>('JSON Schema of each line on stderr that is JSON.')),
+});
+export type VerbHelp = TypeOf<typeof VERB_HELP>;
+
+/** Help of a group of verbs, or of all. */
+export const GROUP_HELP = object({
+  command: string('With its `svc`.'),
+  description: string('What its verbs do, a sentence.'),
+  verbs: array(
+    object({ command: string('With its `svc`.'), description: string('What it does, a sentence.') }),
+    'The verbs in it, those of its groups too.',
+  ),
+});
 
 /** JSON Schema of one object: a property per positional and per flag. */
 export interface ArgumentSchema {
@@ -45,28 +61,31 @@ export function listVerbs(): Promise<VerbReference[]> {
   return Promise.all(
     listLeaves(TREE, []).map(async ({ path, leaf }) => {
       const verb = await leaf.load();
-      return { ...toVerbHelp({ path, summary: leaf.summary, verb }), flags: flagPairs(pickFlags(verb.args)) };
+      return { ...(await toVerbHelp({ path, summary: leaf.summary, verb })), flags: flagPairs(pickFlags(verb.args)) };
     }),
   );
 }
 
 /** The flags every verb takes. */
-export function listGlobalFlags(): [flag: string, description: string][] {
-  return flagPairs(GLOBAL_FLAGS);
-}
-
-// --- internal ---
-
-const GLOBAL_FLAGS = {
+export const GLOBAL_FLAGS = {
   json: { type: 'boolean', description: 'Print one JSON document.' },
   verbose: { type: 'boolean', description: 'Print requests and raw logs on stderr.' },
   'no-color': { type: 'boolean', description: 'Print without colour.' },
   help: { type: 'boolean', alias: 'h', description: 'Print this help; with --json the argument schema.' },
 } as const satisfies ArgsDef;
 
+/** The same as they are typed. */
+export function listGlobalFlags(): [flag: string, description: string][] {
+  return flagPairs(GLOBAL_FLAGS);
+}
+
+// --- internal ---
+
 const GROUP_EXAMPLES: Record<string, readonly [string, string] | undefined> = {
   '': ['svc dev', 'svc workflows start greet --input \'{"name":"Ada"}\''],
   add: ['svc add agent support', 'svc add workflow triage --calls support'],
+  schema: ['svc schema status', 'svc schema generate --rename users.name=users.full_name'],
+  pull: ['svc pull run <id>', 'svc pull run <id> --out run.json'],
   workflows: ['svc workflows list', 'svc workflows start greet --input \'{"name":"Ada"}\''],
   runs: ['svc runs list --status failed', 'svc runs get <id>'],
   logs: ['svc logs tail --level warn', 'svc logs list --level error --from 2h'],
@@ -82,7 +101,42 @@ const GROUP_EXAMPLES: Record<string, readonly [string, string] | undefined> = {
   contract: ['svc contract show', 'svc contract show --json'],
 };
 
-const DOCS = 'Every route of a running box: http://127.0.0.1:4242';
+/** The page of the guide about a verb, by its first word. */
+const PAGES: Record<string, string | undefined> = {
+  init: 'first-workspace',
+  add: 'first-workspace',
+  dev: 'dev',
+  login: 'dev',
+  logout: 'dev',
+  whoami: 'dev',
+  link: 'dev',
+  build: 'deploy',
+  package: 'deploy',
+  start: 'deploy',
+  check: 'deploy',
+  contract: 'deploy',
+  schema: 'database',
+  workflows: 'workflows',
+  sessions: 'sessions',
+  prompts: 'prompts',
+  config: 'config',
+  secrets: 'secrets',
+  runs: 'operating',
+  why: 'operating',
+  pull: 'operating',
+  replay: 'operating',
+  logs: 'operating',
+  hitl: 'operating',
+  jobs: 'operating',
+  keys: 'operating',
+  catalog: 'operating',
+  activity: 'operating',
+};
+
+function formatDocs(path: string): string {
+  const [word = ''] = path.split(' ');
+  return `Docs: ${docsPath(`guide/${PAGES[word] ?? 'command-line'}.md`)}`;
+}
 
 interface Described {
   path: string;
@@ -90,7 +144,7 @@ interface Described {
   verb: Verb;
 }
 
-function describeGroup(path: string, group: Group): Answer {
+function describeGroup(path: string, group: Group): Answer<TypeOf<typeof GROUP_HELP>> {
   const verbs = listLeaves(group, path ? [path] : []).map((found) => ({
     command: `svc ${found.path}`,
     description: found.leaf.summary,
@@ -103,41 +157,56 @@ function describeGroup(path: string, group: Group): Answer {
         group.summary,
         section('Examples', (GROUP_EXAMPLES[path] ?? []).map(indent), style),
         section('Usage', [indent(`${name} <verb> [flags]`)], style),
-        section('Verbs', alignPairs(verbs.map((verb) => [verb.command, verb.description])), style),
-        section('Flags', flagLines(GLOBAL_FLAGS), style),
-        DOCS,
+        section(
+          'Verbs',
+          alignPairs(
+            verbs.map((verb) => [verb.command, verb.description]),
+            style,
+          ),
+          style,
+        ),
+        section('Flags', flagLines(GLOBAL_FLAGS, style), style),
+        formatDocs(path),
       ]),
   };
 }
 
-function describeVerb(described: Described): Answer {
-  const help = toVerbHelp(described);
+async function describeVerb(described: Described): Promise<Answer<VerbHelp>> {
+  const help = await toVerbHelp(described);
   const { args } = described.verb;
   return {
     data: help,
     human: (style) =>
       joinSections([
-        help.description,
+        wrapText(help.description, style),
         section('Examples', help.examples.map(indent), style),
         section('Usage', [indent(help.usage)], style),
-        section('Arguments', alignPairs(listPositionals(args).map(([name, def]) => [name, describeArg(def)])), style),
-        section('Flags', flagLines({ ...pickFlags(args), ...GLOBAL_FLAGS }), style),
-        DOCS,
+        section(
+          'Arguments',
+          alignPairs(
+            listPositionals(args).map(([name, def]) => [name, describeArg(def)]),
+            style,
+          ),
+          style,
+        ),
+        section('Flags', flagLines({ ...pickFlags(args), ...GLOBAL_FLAGS }, style), style),
+        formatDocs(described.path),
       ]),
   };
 }
 
-function toVerbHelp({ path, summary, verb }: Described): VerbHelp {
+async function toVerbHelp({ path, summary, verb }: Described): Promise<VerbHelp> {
   const positionals = listPositionals(verb.args);
   const words = positionals.map(([name, def]) => (def.required ? `<${name}>` : `[${name}]`));
   return {
     command: `svc ${path}`,
     description: summary,
     usage: ['svc', path, ...words, '[flags]'].join(' '),
-    examples: verb.examples,
+    examples: [...verb.examples],
     positionals: positionals.map(([name]) => name),
     schema: toArgumentSchema({ ...verb.args, ...GLOBAL_FLAGS }),
-    payload: verb.payload,
+    payload: await describeDocument(verb),
+    ...(verb.stderr ? { stderr: await describeType(verb.stderr) } : {}),
   };
 }
 
@@ -175,8 +244,8 @@ function listLeaves(group: Group, words: string[]): { path: string; leaf: Leaf }
   );
 }
 
-function flagLines(flags: ArgsDef): string[] {
-  return alignPairs(flagPairs(flags));
+function flagLines(flags: ArgsDef, style: Style): string[] {
+  return alignPairs(flagPairs(flags), style);
 }
 
 function flagPairs(flags: ArgsDef): [string, string][] {
@@ -192,7 +261,7 @@ function formatFlag(name: string, def: ArgDef): string {
 
 function describeArg(def: ArgDef): string {
   const options = def.type === 'enum' ? `One of ${def.options?.join(', ')}.` : '';
-  const fallback = typeof def.default === 'string' ? `Default ${def.default}.` : '';
+  const fallback = typeof def.default === 'string' && def.default !== '.' ? `Default ${def.default}.` : '';
   return [def.description, options, fallback].filter(Boolean).join(' ');
 }
 
@@ -204,9 +273,12 @@ function joinSections(sections: string[]): string {
   return sections.filter(Boolean).join('\n\n');
 }
 
-function alignPairs(pairs: [string, string][]): string[] {
+function alignPairs(pairs: [string, string][], { columns }: Style): string[] {
   const width = Math.max(0, ...pairs.map(([left]) => left.length));
-  return pairs.map(([left, right]) => indent(`${left.padEnd(width)}  ${right}`));
+  const taken = width + 4;
+  return pairs.map(([left, right]) =>
+    indent(`${left.padEnd(width)}  ${wrapText(right, { columns, indent: taken, taken })}`),
+  );
 }
 
 function indent(line: string): string {

@@ -1,11 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { CliError, EXIT, usageError } from './errors.ts';
-import { createOutput, readFlags } from './output.ts';
-import type { Flags } from './output.ts';
-import { captureTerminal, openTerminal } from './terminal.ts';
-import { createProgress } from './progress.ts';
-import type { Progress } from './progress.ts';
-import type { CaptureOptions, Terminal } from './terminal.ts';
+import { createOutput, readFlags } from './terminal/output.ts';
+import type { Flags } from './terminal/output.ts';
+import { object, string } from './payload/payload.ts';
+import type { TypeOf } from './payload/payload.ts';
+import { captureTerminal, openTerminal } from './terminal/terminal.ts';
+import { createProgress } from './terminal/progress.ts';
+import type { Progress } from './terminal/progress.ts';
+import type { CaptureOptions, Terminal } from './terminal/terminal.ts';
 import { findVerb, isGroup } from './tree.ts';
 import type { Answer, Context } from './verb.ts';
 
@@ -14,6 +16,9 @@ export interface CliResult {
   stdout: string;
   stderr: string;
 }
+
+/** What `svc --version --json` prints. */
+export const VERSION = object({ version: string('Of this command.') });
 
 /** The command line of this process. Answers its exit code; the caller sets it, so that pipes are written out. */
 export async function main(argv: string[]): Promise<number> {
@@ -79,7 +84,7 @@ function toContext(terminal: Terminal, flags: Flags, progress: Progress): Contex
     progress: (line) => progress.start(line),
     mayAsk: terminal.stdin.isTTY && terminal.stderr.isTTY && !flags.json,
     async ask(question, { isHidden = false } = {}) {
-      await progress.stop();
+      await progress.pause();
       return terminal.stdin.readLine(question, { isHidden, signal: terminal.signal }).catch(() => {
         throw new CliError('generic', 'Interrupted before anything was done.', {
           exitCode: EXIT.interrupted,
@@ -91,7 +96,7 @@ function toContext(terminal: Terminal, flags: Flags, progress: Progress): Contex
   };
 }
 
-function showVersion(): Answer {
+function showVersion(): Answer<TypeOf<typeof VERSION>> {
   // Both src/ and dist/ lie beside package.json.
   const text = readFileSync(new URL('../package.json', import.meta.url), 'utf8');
   const { version } = JSON.parse(text) as { version: string };

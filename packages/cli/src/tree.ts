@@ -72,7 +72,8 @@ export const TREE: Group = {
       load: async () => (await import('./commands/dev.ts')).dev,
     },
     build: {
-      summary: 'Build the workspace into a folder that a deployed box runs.',
+      summary:
+        'Build the workspace into a folder that a deployed box runs. Its modules are loaded once, to check them.',
       load: async () => (await import('./commands/build.ts')).build,
     },
     package: {
@@ -84,7 +85,7 @@ export const TREE: Group = {
       load: async () => (await import('./commands/start.ts')).start,
     },
     check: {
-      summary: 'Find what is wrong in the code of the workspace before anything runs.',
+      summary: 'Find what is wrong with the workspace: build it, load its modules as a box would, and keep nothing.',
       load: async () => (await import('./commands/check.ts')).check,
     },
     schema: {
@@ -209,7 +210,11 @@ function unknownVerb(group: Group, words: string[], typed: readonly string[]) {
   if (!meant) return usageError(problem, `Run \`${['svc', ...words, '--help'].join(' ')}\` to see the verbs.`);
   const node = near ? group.verbs[near] : undefined;
   const whole = node && isGroup(node) && Object.hasOwn(node.verbs, next) ? `${meant} ${next}` : meant;
-  return usageError(`${problem} Did you mean "${whole}"?`, `Run \`svc ${whole}\`.`);
+  const isOpen = node !== undefined && isGroup(node) && whole === meant;
+  return usageError(
+    `${problem} Did you mean "${whole}"?`,
+    isOpen ? `Run \`svc ${whole} --help\` to see its verbs.` : `Run \`svc ${whole}\`.`,
+  );
 }
 
 function listPaths(group: Group, words: string[]): string[] {

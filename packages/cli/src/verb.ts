@@ -2,7 +2,8 @@ import { parseArgs } from 'citty';
 import type { ArgDef, ArgsDef, ParsedArgs } from 'citty';
 import { CliError, usageError } from './errors.ts';
 import { findNearest } from './nearest.ts';
-import type { Style } from './style.ts';
+import type { JsonType, Surplus, TypeOf } from './payload/payload.ts';
+import type { Style } from './terminal/style.ts';
 
 /** What a verb is handed besides its arguments. */
 export interface Context {
@@ -37,9 +38,9 @@ export interface StreamRecord {
 }
 
 /** What a verb hands back. It never prints. */
-export interface Answer {
+export interface Answer<Data extends object = object> {
   /** The payload of --json, without `schema_version`. */
-  data: object;
+  data: Data;
   /** The same for a person, on stdout. */
   human(style: Style): string;
   /** A hint for a person, on stderr. */
@@ -53,31 +54,47 @@ export interface Answer {
 export interface Verb {
   examples: readonly [string, string];
   args: ArgsDef;
-  payload: Record<string, string>;
+  payload: JsonType<object>;
+  isStream: boolean;
+  stderr: JsonType<object> | undefined;
   run(rawArgs: string[], path: string, context: Context): Promise<Answer>;
 }
 
-export interface VerbOptions<T extends ArgsDef> {
+export interface VerbOptions<T extends ArgsDef, P extends JsonType<object>, R extends Answer<TypeOf<P>>> {
   /** Two commands that work as written. Help leads with them. */
   examples: readonly [string, string];
   args: T;
-  /** The members of the --json document besides `schema_version`, each with its meaning. */
-  payload: Record<string, string>;
-  /** Flags for which an empty text means something. Every other one is refused when empty. */
+  /** The --json document without `schema_version`: what `data` has to be, and no more. Of a stream: each line. */
+  payload: P & Exactly<R['data'], TypeOf<P>>;
+  isStream?: boolean;
+  /** With --json: each line on stderr that is JSON. */
+  stderr?: JsonType<object>;
+  /** Flags and arguments for which an empty text means something. Every other one is refused when it is blank. */
   mayBeEmpty?: readonly (keyof T)[];
   /** Flags that may be given more than once: their texts come as one, with commas between them. */
   repeatable?: readonly (keyof T & string)[];
+  /** Flags a person expects and the verb does not take, each with the sentence that says what does the same. */
+  elsewhere?: Record<string, string>;
   /** Flags of earlier versions, each with the message that says what took its place. */
-  retired?: { flags: Record<string, string>; suggestion: string };
-  run(args: ParsedArgs<T>, context: Context): Promise<Answer>;
+  retired?: Retired;
+  run(args: ParsedArgs<T>, context: Context): Promise<R>;
+}
+
+export interface Retired {
+  flags: Record<string, string>;
+  suggestion: string;
 }
 
 /** A verb that refuses unknown flags, missing and surplus arguments and values outside a list before it runs. */
-export function defineVerb<const T extends ArgsDef>(options: VerbOptions<T>): Verb {
+export function defineVerb<const T extends ArgsDef, P extends JsonType<object>, R extends Answer<TypeOf<P>>>(
+  options: VerbOptions<T, P, R>,
+): Verb {
   return {
     examples: options.examples,
     args: options.args,
     payload: options.payload,
+    isStream: options.isStream === true,
+    stderr: options.stderr,
     async run(rawArgs, path, context) {
       checkRetired(rawArgs, options.retired);
       checkSwitches(rawArgs, { path, defs: options.args, example: options.examples[0], mayBeEmpty: [] });
@@ -87,6 +104,7 @@ export function defineVerb<const T extends ArgsDef>(options: VerbOptions<T>): Ve
         defs: options.args,
         mayBeEmpty: options.mayBeEmpty ?? [],
         example: options.examples[0],
+        elsewhere: options.elsewhere ?? {},
       });
       return options.run(args, context);
     },
@@ -114,11 +132,17 @@ export function listAliases(def: ArgDef): string[] {
 
 // --- internal ---
 
+/** Refuses a payload that lacks members the data has. */
+type Exactly<Got, Want> = [Surplus<Got, Want>] extends [never]
+  ? unknown
+  : { 'is not in the payload': Surplus<Got, Want> };
+
 interface Usage {
   path: string;
   defs: ArgsDef;
   mayBeEmpty: readonly PropertyKey[];
   example: string;
+  elsewhere?: Record<string, string>;
 }
 
 /** citty reports these cases with colour codes of its own; checkUsage reports them instead. */
@@ -131,7 +155,7 @@ function relax(defs: ArgsDef): ArgsDef {
   );
 }
 
-function checkRetired(rawArgs: readonly string[], retired: VerbOptions<ArgsDef>['retired']): void {
+function checkRetired(rawArgs: readonly string[], retired: Retired | undefined): void {
   for (const [flag, message] of Object.entries(retired?.flags ?? {}))
     if (listFlags(rawArgs).some((arg) => arg === `--${flag}` || arg.startsWith(`--${flag}=`)))
       throw new CliError('flag_removed', message, { suggestion: retired?.suggestion ?? '' });
@@ -178,12 +202,22 @@ function checkUsage(args: Record<string, unknown> & { _: string[] }, usage: Usag
   const positionals = Object.entries(usage.defs).filter(([, def]) => def.type === 'positional');
   const surplus = args._[positionals.length];
   if (surplus !== undefined) throw misuse(`"svc ${usage.path}" does not take the argument "${surplus}".`, usage);
-  for (const [name, def] of positionals) {
-    if (def.required && !args[name]) throw misuse(`"svc ${usage.path}" needs <${name}>.`, usage);
-  }
+  for (const [name, def] of positionals) checkPositional(name, def, { value: args[name], usage });
   for (const [name, def] of Object.entries(usage.defs)) {
     if (def.type === 'string' || def.type === 'enum') checkText(name, def, { value: args[name], usage });
   }
+}
+
+function checkPositional(name: string, def: ArgDef, { value, usage }: { value: unknown; usage: Usage }): void {
+  const isEmpty = typeof value === 'string' && value.trim() === '' && !usage.mayBeEmpty.includes(name);
+  if (def.required && (value === undefined || isEmpty)) throw misuse(`"svc ${usage.path}" needs <${name}>.`, usage);
+  if (isEmpty) throw misuse(`<${name}> is an empty text.`, usage);
+  if (typeof value === 'string') checkCharacters(`<${name}>`, value, usage);
+}
+
+/** No name, path or text that is typed holds one; a terminal would obey it wherever it is shown. */
+function checkCharacters(what: string, value: string, usage: Usage): void {
+  if (/[^\P{Cc}\n\r\t]/u.test(value)) throw misuse(`${what} holds a control character.`, usage);
 }
 
 function checkUnknownFlags(keys: string[], usage: Usage): void {
@@ -194,15 +228,17 @@ function checkUnknownFlags(keys: string[], usage: Usage): void {
     const flag = key.length === 1 ? `-${key}` : `--${key}`;
     throw usageError(
       `"svc ${usage.path}" has no flag "${flag}".`,
-      near ? `Did you mean --${near}?` : `Run \`svc ${usage.path} --help\` to see its flags.`,
+      usage.elsewhere?.[key] ??
+        (near ? `Did you mean --${near}?` : `Run \`svc ${usage.path} --help\` to see its flags.`),
     );
   }
 }
 
 function checkText(name: string, def: ArgDef, { value, usage }: { value: unknown; usage: Usage }): void {
   if (value === undefined) return;
-  const empty = typeof value !== 'string' || (value === '' && !usage.mayBeEmpty.includes(name));
+  const empty = typeof value !== 'string' || (value.trim() === '' && !usage.mayBeEmpty.includes(name));
   if (empty) throw misuse(`--${name} needs a value.`, usage);
+  checkCharacters(`--${name}`, value, usage);
   if (def.type === 'enum' && !def.options?.includes(value)) {
     const near = findNearest(value, def.options ?? []);
     throw usageError(

@@ -42,12 +42,16 @@ const VARIABLES = {
     make: 'echo "https://box.example.com"',
   },
   SVC_S3_ENDPOINT: {
-    purpose: 'The S3 backend of a deployed box: scheme, host and port. Asks for both keys.',
+    purpose:
+      'The S3 backend of the box: scheme, host and port. Asks for both keys. Unset under `svc dev`: the embedded one.',
     make: 'echo "https://s3.example.com"',
   },
   SVC_S3_ACCESS_KEY: { purpose: 'The access key of the S3 backend.', make: 'echo my-access-key' },
   SVC_S3_SECRET_KEY: { purpose: 'The secret key of the S3 backend.', make: 'openssl rand -hex 32' },
-  SVC_S3_BUCKET: { purpose: 'The bucket of this agent. Default: the slug of svc.json.', make: 'echo my-bucket' },
+  SVC_S3_BUCKET: {
+    purpose: 'The bucket of this agent. Default: the slug of svc.json, as far as it can name one.',
+    make: 'echo my-bucket',
+  },
   SVC_S3_REGION: { purpose: 'The region of the S3 backend. Default: us-east-1.', make: 'echo us-east-1' },
   SVC_S3_FORCE_PATH_STYLE: {
     purpose: 'true: the bucket stands in the path; false: before the host. Default: true.',

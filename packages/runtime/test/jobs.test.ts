@@ -79,6 +79,18 @@ describe('the recurring jobs', () => {
     });
   });
 
+  test.each(['PATCH /api/recurring-jobs/report', 'POST /api/recurring-jobs/report/run'])(
+    '%s, which is a workflow, names the jobs it has',
+    async (route) => {
+      const { body } = await call(await open(), route, route.startsWith('PATCH') ? { isPaused: true } : undefined);
+      expect(body).toMatchObject({
+        code: 'job_not_found',
+        message:
+          'There is no recurring job "report". The jobs of workflow "report" are called by their number or name: "report:0", "report:1".',
+      });
+    },
+  );
+
   test.each([[{}], [{ isPaused: 'yes' }], [{ isPaused: true, cron: '* * * * *' }]])(
     'a change by %j is 400',
     async (body) => {

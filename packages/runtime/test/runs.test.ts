@@ -142,6 +142,14 @@ describe('waiting for a run', () => {
     expect((await get(box, 'nope', '60s')).status).toBe(404);
   });
 
+  test.each(['99999999999999999999', '61s', '2h'])('"%s" is too long', async (wait) => {
+    const answer = await get(await open(), 'nope', wait);
+    expect([answer.status, await answer.json()]).toMatchObject([
+      400,
+      { code: 'invalid_request', message: `"wait" is "${wait}". It is at most 60s.` },
+    ]);
+  });
+
   test.each(['', 'soon', '-1s', '1 fortnight', 'NaN', '1s2s'])('"%s" is no time', async (wait) => {
     const answer = await get(await open(), 'nope', encodeURIComponent(wait));
     expect([answer.status, await answer.json()]).toMatchObject([400, { code: 'invalid_request' }]);

@@ -1,4 +1,4 @@
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { defineDeepAgent, defineTool } from '../src/agents/definition.ts';
 import { sleep } from '../src/engine/sleep.ts';
@@ -8,7 +8,18 @@ import { placeOfRun } from '../src/telemetry/ids.ts';
 import { readTelemetry } from '../src/telemetry/settings.ts';
 import { parseMetrics, startCollector, toAttributes } from './_otlp.ts';
 import type { Collector, ToldSpan } from './_otlp.ts';
-import { call, finish, json, runWorkflow, setupBoxes, startWorkflow, toStep, until } from './_setup.ts';
+import {
+  call,
+  finish,
+  json,
+  runWorkflow,
+  setupBoxes,
+  startProvider,
+  startWorkflow,
+  toModelStream,
+  toStep,
+  until,
+} from './_setup.ts';
 import type { TestBox, TestBoxOptions } from './_setup.ts';
 
 const boxes = setupBoxes();
@@ -151,17 +162,15 @@ test('content is told when it is asked for, without secrets', async () => {
 
 test('a model call carries the place of its span to the provider', async () => {
   const collector = await startCollector();
-  const box = await openTold(collector);
-  const seen: (string | null)[] = [];
-  const real = globalThis.fetch;
-  const spy = vi.spyOn(globalThis, 'fetch').mockImplementation((input, init) => {
-    seen.push(new Headers(init?.headers).get('traceparent'));
-    return real(input, init);
+  const seen: unknown[] = [];
+  const provider = await startProvider((response) => {
+    seen.push(response.req.headers.traceparent);
+    response.setHeader('content-type', 'text/event-stream').end(toModelStream([{ content: 'Hello.' }]));
   });
-  await chat(box, 'hello');
-  spy.mockRestore();
+  const box = await openTold(collector, {}, { provider: { baseUrl: provider.url } });
+  expect((await chat(box, 'hello')).status).toBe(200);
   const span = await collector.untilSpan(isNamed('chat test/scripted'));
-  expect(seen.filter(Boolean)).toEqual([`00-${span.traceId}-${span.spanId}-01`]);
+  expect(seen).toEqual([`00-${span.traceId}-${span.spanId}-01`]);
 });
 
 test('a request is told in the trace of its caller, and it and the run it starts know each other', async () => {

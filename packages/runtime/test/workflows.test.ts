@@ -49,6 +49,19 @@ const start = (box: TestBox, name: string, input: unknown = {}) =>
 const countRuns = async (box: TestBox) => (await box.journal.listRuns({}, { limit: 100 })).length;
 const bodyOf = async (response: Response) => (await response.json()) as Record<string, unknown>;
 
+describe('while the gate is closed', () => {
+  test.each(['plain', 'plain/schema', 'plain/queue', 'unknown/schema'])(
+    'GET /api/workflows/%s says that workflows are held back',
+    async (path) => {
+      const answer = await (await open('none')).request(`/api/workflows/${path}`);
+      expect([answer.status, await bodyOf(answer)]).toMatchObject([
+        503,
+        { code: 'workflow_runtime_not_armed', message: expect.stringContaining('held back') },
+      ]);
+    },
+  );
+});
+
 describe('a start that is refused', () => {
   const rows: [
     situation: string,

@@ -1,9 +1,11 @@
 import { resolve } from 'node:path';
-import { buildBundle } from '../bundle.ts';
+import { BUNDLE, buildBundle } from '../workspace/bundle.ts';
 import { readProject } from '../dev/project.ts';
-import { formatProblem } from '../format.ts';
+import { formatProblem } from '../terminal/format.ts';
+import { checkPlace } from '../workspace/place.ts';
+import { object, string } from '../payload/payload.ts';
 import { defineVerb } from '../verb.ts';
-import { countOf, DIR_ARG, resolveWorkspace } from '../workspace.ts';
+import { countOf, DIR_ARG, resolveWorkspace } from '../workspace/workspace.ts';
 
 /** Where a bundle goes, and where `svc start` looks for it. */
 export const DEFAULT_OUT = 'dist/workspace';
@@ -18,18 +20,12 @@ export const build = defineVerb({
       description: 'The folder of the bundle, from the workspace. It is replaced as a whole.',
     },
   },
-  payload: {
-    outDir: 'The folder of the bundle, absolute.',
-    files: 'What it holds, by path.',
-    workflows: 'The names of the workflows that run.',
-    deepAgents: 'The names of the agents.',
-    degradedWorkflows: 'The names of the workflows that are in it and do not run, because they do not compile.',
-    problems: 'What is wrong in the code, each with file, line, column, code and message.',
-  },
+  payload: object({ outDir: string('The folder of the bundle, absolute.'), ...BUNDLE }),
   async run({ dir, out }, context) {
     const root = resolveWorkspace(dir, context, 'svc build');
     const { slug } = readProject(root);
     const outDir = resolve(root, out);
+    checkPlace(outDir, { flag: 'out', kind: 'folder', code: 'build_failed' });
     context.progress(`Building ${slug}`);
     const data = { outDir, ...(await buildBundle({ root, outDir, slug })) };
     const { files, workflows, deepAgents, degradedWorkflows, problems } = data;

@@ -1,21 +1,33 @@
+import { compileBundle } from '../workspace/bundle.ts';
 import { isFirst } from '../dev/banner.ts';
+import { readProject } from '../dev/project.ts';
+import { array, object, string } from '../payload/payload.ts';
+import { PROBLEM } from '../payload/problem.ts';
 import { defineVerb } from '../verb.ts';
-import { countOf, DIR_ARG, problemsError, resolveWorkspace } from '../workspace.ts';
+import { countOf, DIR_ARG, problemsError, resolveWorkspace } from '../workspace/workspace.ts';
 import { findContractProblems, readOwnContract } from './contract/_needs.ts';
+import { findFaults, toProblem } from './schema/_ready.ts';
 
 export const check = defineVerb({
   examples: ['svc check', 'svc check ./playground --json'],
   args: { dir: DIR_ARG },
-  payload: {
-    deepAgents: 'The names of the agents.',
-    workflows: 'The names of the workflows.',
-    problems: 'Empty. Where there are problems, the command ends with 1 and error.details.problems holds them.',
-  },
+  payload: object({
+    deepAgents: array(string(), 'The names of the agents.'),
+    workflows: array(string(), 'The names of the workflows.'),
+    problems: array(
+      PROBLEM,
+      'Empty. Where there are problems, the command ends with 1 and error.details.problems holds them.',
+    ),
+  }),
   async run({ dir }, context) {
     const root = resolveWorkspace(dir, context, 'svc check');
-    const { checkWorkspace } = await import('@svc/compiler');
-    const [{ manifest, problems }, contract] = await Promise.all([checkWorkspace({ root }), readOwnContract()]);
-    const all = [...problems, ...(await findContractProblems(root, contract)).problems].filter(isFirst);
+    readProject(root);
+    const [{ manifest, problems }, contract] = await Promise.all([compileBundle(root), readOwnContract()]);
+    const { problems: unmet } = await findContractProblems(root, contract);
+    const faults = await findFaults(root);
+    // Of src/schema.ts who compares it says more than the bundler.
+    const others = problems.filter(({ file }) => !faults.some((fault) => fault.file === file));
+    const all = [...others, ...unmet, ...faults.map(toProblem)].filter(isFirst);
     if (all.length > 0)
       throw problemsError('check_failed', all, {
         what: countOf(all.length, 'problem'),

@@ -2,7 +2,7 @@ import { init as initWorkspace } from '../../../create/src/init.ts';
 import { formatInit } from '../../../create/src/report.ts';
 import { RETIRED_INIT_FLAGS, RETIRED_SUGGESTION } from '../../../create/src/retired.ts';
 import { TEMPLATES } from '../../../create/src/source.ts';
-import { usageError } from '../errors.ts';
+import { array, boolean, nullable, object, oneOf, string } from '../payload/payload.ts';
 import { defineVerb } from '../verb.ts';
 
 export const init = defineVerb({
@@ -30,19 +30,18 @@ export const init = defineVerb({
     },
   },
   retired: { flags: RETIRED_INIT_FLAGS, suggestion: RETIRED_SUGGESTION },
-  payload: {
-    dir: 'The folder.',
-    name: "The workspace's name, which is the slug in svc.json.",
-    with: 'What it begins with.',
-    files: 'The files written, relative to the folder.',
-    linked: 'The checkout whose packages it uses; null: those of the registry.',
-    packageManager: 'npm, pnpm, yarn or bun: the one the command was started with, else npm.',
-    installationId: 'The agent it is at the control plane; null: none is configured.',
-    installed: 'Whether its packages are installed.',
-    next: 'Three commands, in the order to run them.',
-  },
+  payload: object({
+    dir: string('The folder, absolute.'),
+    name: string("The workspace's name, which is the slug in svc.json."),
+    with: oneOf(TEMPLATES, 'What it begins with.'),
+    files: array(string(), 'The files written, relative to the folder.'),
+    linked: nullable(string('The checkout whose packages it uses, absolute; null: those of the registry.')),
+    packageManager: oneOf(['npm', 'pnpm', 'yarn', 'bun'], 'The one the command was started with, else npm.'),
+    installationId: nullable(string('The agent it is at the control plane; null: none is configured.')),
+    installed: boolean('Whether its packages are installed.'),
+    next: array(string(), 'At most three commands, in the order to run them.'),
+  }),
   async run({ dir, name, with: template, install, force }, context) {
-    if (dir === '') throw usageError('The folder to make is an empty text.', 'For example: svc init shop');
     const { cwd, env, signal, say } = context;
     const { prepareLink } = await import('../account/init-link.ts');
     const link = prepareLink(context);

@@ -1,8 +1,10 @@
 import { findEndpoint } from '../account/endpoint.ts';
 import { readLink } from '../account/project-link.ts';
 import { needSession, noPlane } from '../account/session.ts';
+import { toSegment } from '../client/client.ts';
 import { CliError, usageError } from '../errors.ts';
-import { findProject } from '../target.ts';
+import { object, string } from '../payload/payload.ts';
+import { findProject } from '../client/target.ts';
 import { defineVerb } from '../verb.ts';
 import type { Context } from '../verb.ts';
 
@@ -19,12 +21,12 @@ export const link = defineVerb({
     url: { type: 'string', valueHint: 'address', description: 'Where the box answers.' },
     'image-tag': { type: 'string', valueHint: 'tag', description: 'The tag of the image it runs.' },
   },
-  payload: {
-    installationId: "The agent's id.",
-    url: 'Where the box answers.',
-    imageTag: 'The tag of the image it runs.',
-    endpoint: 'The control plane that knows it.',
-  },
+  payload: object({
+    installationId: string("The agent's id."),
+    url: string('Where the box answers.'),
+    imageTag: string('The tag of the image it runs.'),
+    endpoint: string('The address of the control plane that knows it.'),
+  }),
   async run({ installation, url, 'image-tag': imageTag }, context) {
     const root = findProject(context.cwd);
     const endpoint = findEndpoint({ env: context.env, root });
@@ -38,15 +40,16 @@ export const link = defineVerb({
       });
     const body = {
       url: parseBoxAddress(await need(url, { flag: 'url', question: 'Address of the box: ' }, context)),
-      imageTag: await need(imageTag, { flag: 'image-tag', question: 'Tag of its image: ' }, context),
+      imageTag: await parseTag(await need(imageTag, { flag: 'image-tag', question: 'Tag of its image: ' }, context)),
       hmacSecret: await readSecret(context),
     };
-    const path = `/api/v1/installations/${encodeURIComponent(installationId)}/deployments`;
+    const path = `/api/v1/installations/${toSegment(installationId)}/deployments`;
     await session.request({ method: 'POST', path, body });
     const data = { installationId, url: body.url, imageTag: body.imageTag, endpoint };
     return {
       data,
-      human: ({ green }) => `${green('Linked')} ${body.url} to ${installationId} at ${endpoint}`,
+      human: ({ green }) => `${green('Linked')} ${body.url} at ${endpoint}`,
+      hint: `See its runs with: svc runs list --agent ${installationId}`,
     };
   },
 });
@@ -72,6 +75,12 @@ async function readSecret({ env, mayAsk, ask, readStdin }: Context): Promise<str
     'The HMAC_SECRET of the box is missing.',
     'Set HMAC_SECRET, or bring it on stdin: svc link … < hmac-secret.txt',
   );
+}
+
+async function parseTag(text: string): Promise<string> {
+  const { isImageReference } = await import('@svc/compiler');
+  if (isImageReference(text)) return text;
+  throw usageError(`--image-tag is "${text}", which is no name of an image.`, 'For example: --image-tag shop:12');
 }
 
 function parseBoxAddress(text: string): string {

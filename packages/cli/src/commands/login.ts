@@ -1,11 +1,12 @@
 import { isHeadless, openBrowser } from '../account/browser.ts';
-import { changeCredentials } from '../account/credentials.ts';
-import { runDeviceFlow } from '../account/device-flow.ts';
+import { changeCredentials, readCredentials } from '../account/credentials.ts';
+import { DEVICE_CODE_LINE, runDeviceFlow } from '../account/device-flow.ts';
 import { findEndpoint } from '../account/endpoint.ts';
-import { IDENTITY_PAYLOAD, readIdentity } from '../account/identity.ts';
+import { IDENTITY, readIdentity } from '../account/identity.ts';
 import { needSession } from '../account/session.ts';
 import { CliError } from '../errors.ts';
-import { findProject } from '../target.ts';
+import type { TypeOf } from '../payload/payload.ts';
+import { findProject } from '../client/target.ts';
 import { defineVerb } from '../verb.ts';
 
 export const login = defineVerb({
@@ -23,7 +24,8 @@ export const login = defineVerb({
       description: 'The control plane. Default: SVC_CONTROL_PLANE_URL, then the one signed in to last.',
     },
   },
-  payload: IDENTITY_PAYLOAD,
+  payload: IDENTITY,
+  stderr: DEVICE_CODE_LINE,
   async run({ browser, endpoint: flag }, context) {
     const { cwd, env, json, say, note, progress } = context;
     const endpoint = findEndpoint({ env, flag, root: findProject(cwd) });
@@ -32,9 +34,11 @@ export const login = defineVerb({
         suggestion:
           'Name yours: svc login --endpoint https://studio.example.com, or set SVC_CONTROL_PLANE_URL. Everything local works without one.',
       });
+    // A file that cannot take the session is better known before somebody approves it.
+    readCredentials(env);
     const tokens = await runDeviceFlow(endpoint, context, {
       show(code) {
-        note({ type: 'device_code', ...code });
+        note({ type: 'device_code', ...code } satisfies TypeOf<typeof DEVICE_CODE_LINE>);
         const isOpened = browser && !json && context.mayAsk && !isHeadless(env);
         say(`Open ${code.verificationUri} and enter the code ${code.userCode}`);
         if (code.verificationUriComplete !== code.verificationUri) say(`or open ${code.verificationUriComplete}`);
@@ -42,7 +46,7 @@ export const login = defineVerb({
         progress('Waiting for you to approve it there …');
       },
     });
-    await changeCredentials(env, (credentials) => {
+    await changeCredentials(context, (credentials) => {
       credentials.endpoints[endpoint] = tokens;
       credentials.current = endpoint;
     });

@@ -1,16 +1,17 @@
 import { randomBytes } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { DeployTarget } from '@svc/compiler';
 import { readProject } from '../dev/project.ts';
-import { usageError } from '../errors.ts';
-import { formatProblem } from '../format.ts';
+import { formatProblem } from '../terminal/format.ts';
+import { checkPlace } from '../workspace/place.ts';
 import { writeDeployFolder } from '../package/package.ts';
 import type { Packaged } from '../package/package.ts';
-import type { Style } from '../style.ts';
+import { PACKAGE_PAYLOAD, TARGETS } from '../package/payload.ts';
+import type { Style } from '../terminal/style.ts';
 import { defineVerb } from '../verb.ts';
-import { countOf, DIR_ARG, resolveWorkspace } from '../workspace.ts';
-
-const TARGETS = ['byoc', 'self-host'] as const satisfies readonly DeployTarget[];
+import { countOf, DIR_ARG, resolveWorkspace } from '../workspace/workspace.ts';
+import { wrapText } from '../terminal/wrap.ts';
 
 export const packageWorkspace = defineVerb({
   examples: ['svc package', 'svc package --target self-host --tag shop:1.4'],
@@ -25,7 +26,7 @@ export const packageWorkspace = defineVerb({
     'out-dir': { type: 'string', default: 'dist/deploy', description: 'The deploy folder, from the workspace.' },
     tag: {
       type: 'string',
-      description: 'The tag of the image. Default: <slug>:latest, or svc-agent:latest without one.',
+      description: 'The tag of the image. Default: <agent>:latest once linked, else svc-agent:latest.',
     },
     base: { type: 'string', description: 'The base image. Default: the runtime of this version.' },
     offline: {
@@ -39,30 +40,18 @@ export const packageWorkspace = defineVerb({
       description: 'Like --offline, from a saved base and without docker or podman.',
     },
   },
-  payload: {
-    outDir: 'The deploy folder, absolute.',
-    files: 'What it holds, by path.',
-    target: 'byoc or self-host.',
-    imageTag: 'What the image of the agent is called.',
-    baseImage: 'The image it is derived from.',
-    controlPlaneImage: 'The image of the control plane; null for byoc.',
-    workflows: 'The names of the workflows that run.',
-    deepAgents: 'The names of the agents.',
-    degradedWorkflows: 'The names of the workflows that are in it and do not run, because they do not compile.',
-    port: 'The port of the box in its container.',
-    controlPlanePort: 'The port of the control plane in its container; null for byoc.',
-    offline: 'Whether the images are in the folder.',
-  },
+  payload: PACKAGE_PAYLOAD,
   async run(args, context) {
-    for (const name of ['out-dir', 'base-archive'] as const) checkPath(name, args[name]);
     const root = resolveWorkspace(args.dir, context, 'svc package');
+    const outDir = resolve(root, args['out-dir']);
+    // What is in a folder that is there is judged with what it holds.
+    if (!existsSync(outDir)) checkPlace(outDir, { flag: 'out-dir', kind: 'folder', code: 'package_failed' });
     const archive = args['base-archive'];
-    context.progress('Building the workspace');
     const packaged = await writeDeployFolder(
       {
         root,
         ...readProject(root),
-        outDir: resolve(root, args['out-dir']),
+        outDir,
         target: args.target as DeployTarget,
         tag: args.tag,
         base: args.base,
@@ -83,20 +72,21 @@ export const packageWorkspace = defineVerb({
 
 // --- internal ---
 
-function checkPath(name: string, value: string | undefined): void {
-  if (value === undefined || value.trim() !== '') return;
-  throw usageError(`--${name} needs a value.`, 'For example: svc package --out-dir dist/deploy');
-}
-
 function format({ data, open }: Packaged, style: Style): string {
   const { outDir, target, deepAgents, workflows, degradedWorkflows, imageTag, controlPlaneImage } = data;
   const held = `${countOf(deepAgents.length, 'agent')}, ${countOf(workflows.length, 'workflow')}`;
-  const lines = [`${style.bold('Packaged')} ${outDir} for ${target}: ${held}, image ${imageTag}`];
+  const lines = [
+    wrapText(`${style.bold('Packaged')} ${outDir} for ${target}: ${held}, image ${imageTag}`, { ...style, indent: 2 }),
+  ];
   if (degradedWorkflows.length > 0) lines.push(`Shipped, and does not run: ${degradedWorkflows.join(', ')}`);
   if (controlPlaneImage !== null)
-    lines.push(`The control plane ${controlPlaneImage} is a stand-in: there is no dashboard in it yet`);
+    lines.push(
+      wrapText(`The control plane ${controlPlaneImage} is a stand-in: there is no dashboard in it yet.`, style),
+    );
   if (open.length > 0) lines.push('Still to be set in .env:');
   for (const { name, isRequired, without } of open)
-    lines.push(`  ${name}  ${isRequired ? 'needed to start' : `without it ${without}`}`);
+    lines.push(
+      wrapText(`  ${name}  ${isRequired ? 'needed to start' : `without it ${without}`}`, { ...style, indent: 2 }),
+    );
   return lines.join('\n');
 }

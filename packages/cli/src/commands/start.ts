@@ -1,9 +1,11 @@
 import { resolve } from 'node:path';
 import type { BrokenVariable, RunningBox } from '@svc/runtime/host';
-import { docsPath } from '../docs-path.ts';
+import { GATE, LOG_LINE } from '../dev/payload.ts';
+import { docsPath } from '../workspace/docs-path.ts';
 import { CliError, EXIT } from '../errors.ts';
+import { array, object, string } from '../payload/payload.ts';
 import { defineVerb } from '../verb.ts';
-import { DIR_ARG, resolveWorkspace } from '../workspace.ts';
+import { DIR_ARG, resolveWorkspace } from '../workspace/workspace.ts';
 import { DEFAULT_OUT } from './build.ts';
 
 export const start = defineVerb({
@@ -12,13 +14,15 @@ export const start = defineVerb({
     dir: DIR_ARG,
     out: { type: 'string', default: DEFAULT_OUT, description: 'The folder of the bundle, from the workspace.' },
   },
-  payload: {
-    agent_url: 'The address of the API.',
-    installation_id: 'The id of this installation.',
-    gate: 'open (true or false) and reason.',
-    deep_agents: 'The names of the agents served.',
-    workflows: 'The names of the workflows, those that do not run included.',
-  },
+  payload: object({
+    agent_url: string('The address of the API.'),
+    installation_id: string('The id of this installation.'),
+    gate: GATE,
+    deep_agents: array(string(), 'The names of the agents served; none while the gate is closed.'),
+    workflows: array(string(), 'The names of the workflows, those that do not run included.'),
+  }),
+  stderr: LOG_LINE,
+  elsewhere: { port: 'Set the variable PORT: PORT=8080 svc start' },
   async run({ dir, out }, context) {
     const root = resolveWorkspace(dir, context, 'svc start');
     const { boot } = await import('@svc/runtime/host');

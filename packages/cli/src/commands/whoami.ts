@@ -1,13 +1,13 @@
 import { findEndpoint } from '../account/endpoint.ts';
-import { IDENTITY_PAYLOAD, readIdentity } from '../account/identity.ts';
+import { IDENTITY, readIdentity } from '../account/identity.ts';
 import { needSession, noPlane } from '../account/session.ts';
-import { findProject } from '../target.ts';
+import { findProject } from '../client/target.ts';
 import { defineVerb } from '../verb.ts';
 
 export const whoami = defineVerb({
   examples: ['svc whoami', 'svc whoami --json'],
   args: {},
-  payload: IDENTITY_PAYLOAD,
+  payload: IDENTITY,
   async run(_, context) {
     const endpoint = findEndpoint({ env: context.env, root: findProject(context.cwd) });
     if (endpoint === undefined) throw noPlane();

@@ -1,6 +1,6 @@
-import { formatValue, formatWhen } from '../format.ts';
-import { toPlainText } from '../style.ts';
-import type { Style } from '../style.ts';
+import { formatValue, formatWhen } from '../terminal/format.ts';
+import { toPlainText } from '../terminal/style.ts';
+import type { Style } from '../terminal/style.ts';
 import type { Row } from './columns.ts';
 import { formatCell, paintState } from './columns.ts';
 
@@ -16,6 +16,11 @@ export function formatCard(row: Row, style: Style, now: number = Date.now()): st
     ),
     ...sections.map(([name, value]) => `\n${style.bold(toLabel(name))}\n${toPlainText(formatValue(value))}`),
   ].join('\n');
+}
+
+/** `createdAt` as `created at`. */
+export function toLabel(name: string): string {
+  return name.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
 }
 
 // --- internal ---
@@ -34,9 +39,4 @@ function isLong(value: unknown): boolean {
 
 function isEmpty(value: unknown): boolean {
   return typeof value === 'object' && value !== null && Object.keys(value).length === 0;
-}
-
-/** `createdAt` as `created at`. */
-function toLabel(name: string): string {
-  return name.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
 }

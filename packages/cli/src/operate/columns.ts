@@ -1,6 +1,6 @@
-import { formatAgo, formatDuration, formatWhen } from '../format.ts';
-import type { Style } from '../style.ts';
-import type { Column } from '../table.ts';
+import { formatAgo, formatDuration, formatWhen } from '../terminal/format.ts';
+import type { Style } from '../terminal/style.ts';
+import type { Column } from '../terminal/table.ts';
 import type { OperationSpec, Schema } from './spec.ts';
 import { listMembers } from './spec.ts';
 
@@ -118,7 +118,7 @@ const COLUMNS: Record<string, readonly string[] | undefined> = {
     'hidden=isHidden',
     'description:long',
   ],
-  'activity.list': ['id', 'at:ago', 'operation:name', 'actor:actor', 'target:target', 'source'],
+  'activity.list': ['id:spare', 'at:ago', 'actor:actor', 'operation:what', 'target:target', 'source'],
 };
 
 const GOOD = ['completed', 'approved', 'active', 'ready', 'ok', 'published'];
@@ -148,7 +148,7 @@ const SHRINKS: Record<string, number | undefined> = {
   target: 12,
 };
 /** Bold: what a row is about. */
-const BOLD = ['name'];
+const BOLD = ['name', 'what'];
 
 function toColumn(text: string, now: number): Column<Row> {
   const [, title = '', member = title, form = ''] = /^(\w+)(?:=([\w.]+))?(?::(\w+))?$/.exec(text) ?? [];
@@ -159,6 +159,8 @@ function toColumn(text: string, now: number): Column<Row> {
     title,
     cell: (row) => format(read(row), row, now),
     shrinks: SHRINKS[form] ?? false,
+    // Who did what to what is of more use than the id of the record.
+    ...(form === 'spare' ? { yieldsTo: 'target' } : {}),
   };
   if (BOLD.includes(form)) return { ...column, paint: (cell, _, style) => style.bold(cell) };
   if (form === 'state') return { ...column, paint: (cell, row, style) => paintState(cell, String(read(row)), style) };

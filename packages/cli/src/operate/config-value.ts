@@ -1,4 +1,4 @@
-import { openClient, toSegment } from '../client.ts';
+import { openClient, toSegment } from '../client/client.ts';
 import { CliError } from '../errors.ts';
 import type { Context } from '../verb.ts';
 import type { Row } from './columns.ts';

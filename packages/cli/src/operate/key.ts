@@ -1,4 +1,7 @@
+import { openClient } from '../client/client.ts';
 import { usageError } from '../errors.ts';
+import type { TargetNames } from '../client/target.ts';
+import type { Context } from '../verb.ts';
 import type { Row } from './columns.ts';
 import { parseSpan, splitList } from './members.ts';
 
@@ -12,17 +15,48 @@ export const KEY_FLAGS = {
   'expires-in': { type: 'string', valueHint: 'time', description: 'How long it is good: 12h, 30d. Default: for ever.' },
 } as const;
 
-/** What a key is granted, and until when. A key for nothing at all is no use and is refused. */
-export async function readKey(args: Record<string, unknown>): Promise<Row> {
+/**
+ * What a key is granted, and until when. A key for nothing at all is no use and is refused; one for a name the box has
+ * not got may be meant for a deploy to come, and is told.
+ */
+export async function readKey(args: Record<string, unknown>, context: Context): Promise<Row> {
   const grants = { agents: toGrant('agents', args.agents), workflows: toGrant('workflows', args.workflows) };
   if (grants.agents.length + grants.workflows.length === 0)
     throw usageError('The key would open nothing.', 'Add --agents <names|all> or --workflows <names|all>.');
-  return { grants, expiresAt: toExpiry(args['expires-in'] as string | undefined) };
+  const expiresAt = toExpiry(args['expires-in'] as string | undefined);
+  for (const { kind, name } of await listUnknown(grants, args, context))
+    context.say(`warning: the box has no ${kind} "${name}"; the key is good for it once there is one.`);
+  return { grants, expiresAt };
 }
 
 // --- internal ---
 
-function toGrant(flag: string, text: unknown): 'all' | string[] {
+type Grant = 'all' | string[];
+
+interface Named {
+  kind: string;
+  name: string;
+}
+
+/** None where the box does not say what it has: the request for the key gets the reason, or works without. */
+async function listUnknown(
+  grants: { agents: Grant; workflows: Grant },
+  target: TargetNames,
+  context: Context,
+): Promise<Named[]> {
+  const wanted = [...toNamed('agent', grants.agents), ...toNamed('workflow', grants.workflows)];
+  if (wanted.length === 0) return [];
+  const { items } = await openClient(target, context)
+    .get<{ items: Named[] }>('/api/catalog')
+    .catch(() => ({ items: wanted }));
+  return wanted.filter(({ kind, name }) => !items.some((item) => item.kind === kind && item.name === name));
+}
+
+function toNamed(kind: string, grant: Grant): Named[] {
+  return grant === 'all' ? [] : grant.map((name) => ({ kind, name }));
+}
+
+function toGrant(flag: string, text: unknown): Grant {
   if (text === undefined) return [];
   const names = splitList(String(text));
   if (names.length === 0) throw usageError(`--${flag} does not take "${String(text)}".`, `Use names, or all.`);

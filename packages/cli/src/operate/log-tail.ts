@@ -1,6 +1,7 @@
 import { usageError } from '../errors.ts';
-import { toPlainText } from '../style.ts';
-import type { Style } from '../style.ts';
+import { constant, extend, itemOf, object, oneOf, union } from '../payload/payload.ts';
+import { toPlainText } from '../terminal/style.ts';
+import type { Style } from '../terminal/style.ts';
 import type { Row } from './columns.ts';
 import { paintLevel } from './columns.ts';
 import type { StreamForm } from './stream.ts';
@@ -13,6 +14,14 @@ export const LOG_TAIL: StreamForm = {
     if (other) throw usageError(`--run and ${other} both say whose records they are.`, 'Leave one of them out.');
     return { operation: 'runs.logs_stream', input: { ...input, id: run } };
   },
+  lines: union(
+    extend(itemOf('logs.search'), { type: constant('log') }),
+    object({ type: constant('reset', 'Records were missed while the box was away.') }),
+  ),
+  stderr: object({
+    type: constant('connection'),
+    state: oneOf(['lost', 'open'], 'lost: the box is away, and is tried again; open: it answers again.'),
+  }),
   human(event, data, style) {
     if (event === 'reset') return style.dim('Records were missed while the box was away.');
     return event === 'log' ? formatRecord(data, style) : undefined;

@@ -1,6 +1,6 @@
 import type { ArgDef } from 'citty';
 import { usageError } from '../errors.ts';
-import { readJson } from '../read-input.ts';
+import { readJson } from '../terminal/read-input.ts';
 import type { Context } from '../verb.ts';
 import type { Schema } from './spec.ts';
 
@@ -51,6 +51,11 @@ export async function readMember(
   const text = String(typed);
   if (kind === 'number') return parseNumber(flag, text, schema);
   if (kind === 'time') return parseTime(flag, text);
+  if (flag === REVISION && !/^\d{1,15}$/.test(text))
+    throw usageError(
+      `--${flag} does not take "${text}".`,
+      `Use the revision that \`svc config get ${String(args.key)}\` shows.`,
+    );
   return kind === 'list' ? splitList(text) : text;
 }
 
@@ -70,11 +75,13 @@ export function parseSpan(text: string): number | undefined {
 
 // --- internal ---
 
+const REVISION = 'if-revision';
+
 /** A flag that every verb has means something else. */
 const FLAG_NAMES: Record<string, string | undefined> = {
   agent: 'agent-name',
   url: 'of-url',
-  ifMatch: 'if-revision',
+  ifMatch: REVISION,
 };
 
 const KIND_WORDS: Partial<Record<MemberKind, string>> = {

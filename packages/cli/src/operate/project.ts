@@ -1,9 +1,12 @@
 import type { ArgDef, ArgsDef } from 'citty';
-import { openClient } from '../client.ts';
-import type { Client } from '../client.ts';
+import { openClient } from '../client/client.ts';
+import type { Client } from '../client/client.ts';
 import { CliError, usageError } from '../errors.ts';
-import { formatTable } from '../table.ts';
-import { toPlainText } from '../style.ts';
+import { CONNECTION_LINE } from '../client/follow.ts';
+import { fromSchema, object } from '../payload/payload.ts';
+import type { JsonType } from '../payload/payload.ts';
+import { formatTable } from '../terminal/table.ts';
+import { toPlainText } from '../terminal/style.ts';
 import { defineVerb, TARGET_ARGS } from '../verb.ts';
 import type { Answer, Context, Verb } from '../verb.ts';
 import { formatCard } from './card.ts';
@@ -15,8 +18,8 @@ import type { Member } from './members.ts';
 import { toRequest } from './request.ts';
 import { SPECIALS } from './special.ts';
 import type { Special } from './special.ts';
-import { describeSchema, listMembers, listParams, loadSpec } from './spec.ts';
-import type { OperationSpec } from './spec.ts';
+import { listParams, loadSpec } from './spec.ts';
+import type { OperationSpec, Schema } from './spec.ts';
 import { toRecords } from './stream.ts';
 import { findOperateVerb } from './verbs.ts';
 
@@ -34,7 +37,10 @@ export function projectOperation(spec: OperationSpec, { path, special }: { path:
   return defineVerb({
     examples: special.examples ?? makeExamples(path, { positionals, required: listRequired(form), asks: form.asks }),
     args,
-    payload: describePayload(spec, special),
+    payload: toPayload(spec, special),
+    ...(spec.isStream ? { stderr: CONNECTION_LINE } : {}),
+    isStream: spec.isStream,
+    ...(special.stream?.stderr ? { stderr: special.stream.stderr } : {}),
     repeatable: members.filter(({ kind }) => kind === 'list').map(({ flag }) => flag),
     // An empty JSON text is reported as what it is: not JSON.
     mayBeEmpty: [
@@ -210,15 +216,20 @@ const ITEM_WORDS: Record<string, string | undefined> = {
   logs: 'records',
 };
 
-function describePayload({ output, isStream }: OperationSpec, { wrap }: Special): Record<string, string> {
-  if (isStream) return { type: 'log, reset or end; one record a line, and the last is end.' };
-  if (wrap !== undefined) return { [wrap]: `The ${wrap} as the box answers it.` };
-  return Object.fromEntries(
-    Object.entries(listMembers(output)).map(([name, schema]) => {
-      const text = schema.description ?? MEMBER_WORDS[name] ?? describeSchema(schema);
-      return [name, /[.?!]$/.test(text) ? text : `${text.charAt(0).toUpperCase()}${text.slice(1)}.`];
-    }),
-  );
+/** What it prints: the answer of its operation, or the lines its stream is shown as. */
+function toPayload({ output }: OperationSpec, { wrap, stream }: Special): JsonType<object> {
+  if (stream) return stream.lines;
+  if (wrap !== undefined) return object({ [wrap]: fromSchema(output) });
+  return fromSchema(nameMembers(output));
+}
+
+/** Members every list has are not described by each operation. */
+function nameMembers(schema: Schema): Schema {
+  const members = Object.entries(schema.properties ?? {}).map(([name, member]): [string, Schema] => {
+    const description = member.description ?? MEMBER_WORDS[name];
+    return [name, description === undefined ? member : { ...member, description }];
+  });
+  return schema.properties ? { ...schema, properties: Object.fromEntries(members) } : schema;
 }
 
 const MEMBER_WORDS: Record<string, string | undefined> = {

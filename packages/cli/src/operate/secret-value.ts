@@ -1,5 +1,5 @@
 import { usageError } from '../errors.ts';
-import { readTextFile } from '../read-input.ts';
+import { readTextFile } from '../terminal/read-input.ts';
 import type { Context } from '../verb.ts';
 import type { Row } from './columns.ts';
 

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import type { Operation } from '@svc/runtime/host';
-import type { Method } from '../client.ts';
+import type { Method } from '../client/connection.ts';
 
 /** As much of JSON Schema as inputs and answers are made of. */
 export interface Schema {
@@ -10,6 +10,7 @@ export interface Schema {
   anyOf?: readonly Schema[];
   properties?: Record<string, Schema>;
   required?: readonly string[];
+  additionalProperties?: unknown;
   items?: Schema;
   format?: string;
   minimum?: number;
@@ -62,14 +63,6 @@ export function listMembers(schema: Schema): Record<string, Schema> {
   return schema.properties ?? {};
 }
 
-/** A schema as a person says it: `text`, `number or null`. */
-export function describeSchema(schema: Schema): string {
-  if (schema.const !== undefined) return JSON.stringify(schema.const);
-  if (schema.enum) return schema.enum.map(String).join(', ');
-  const types = schema.anyOf ? schema.anyOf.map(describeSchema) : [schema.type ?? 'any'].flat().map(toWord);
-  return [...new Set(types)].join(' or ');
-}
-
 // --- internal ---
 
 /** Written by the build beside what it builds; the sources have none. */
@@ -91,8 +84,4 @@ async function toSpec(op: Operation): Promise<OperationSpec> {
     input: (await toJsonSchema(op.input, 'input')) as Schema,
     output: (await toJsonSchema(op.output, 'output')) as Schema,
   };
-}
-
-function toWord(type: string): string {
-  return { string: 'text', integer: 'whole number', boolean: 'true or false', any: 'any JSON' }[type] ?? type;
 }

@@ -1,5 +1,5 @@
 import type { ArgsDef } from 'citty';
-import type { Style } from '../style.ts';
+import type { Style } from '../terminal/style.ts';
 import type { Context } from '../verb.ts';
 import type { Row } from './columns.ts';
 import { formatCreatedKey, formatPromptCard, formatRunCard } from './views.ts';
@@ -106,6 +106,8 @@ export const SPECIALS: Record<string, Special | undefined> = {
     ],
     replaces: ['value'],
     flags: SECRET_FLAGS,
+    // Refused with the reason, empty or not.
+    mayBeEmpty: ['given'],
     read: readSecret,
     // It refuses a name that exists: nothing can be lost.
     asks: false,
@@ -119,6 +121,7 @@ export const SPECIALS: Record<string, Special | undefined> = {
     ],
     replaces: ['value'],
     flags: SECRET_FLAGS,
+    mayBeEmpty: ['given'],
     read: readSecret,
     done: 'Rotated',
     subject: secretOf,

@@ -1,9 +1,10 @@
-import { formatAgo, formatDuration, formatValue } from '../format.ts';
-import { toPlainText } from '../style.ts';
-import type { Style } from '../style.ts';
+import { formatAgo, formatDuration, formatValue } from '../terminal/format.ts';
+import { toPlainText } from '../terminal/style.ts';
+import type { Style } from '../terminal/style.ts';
 import { paintStatus } from '../commands/runs/run.ts';
 import type { Run } from '../commands/runs/run.ts';
-import { formatCard } from './card.ts';
+import { formatCard, toLabel } from './card.ts';
+import { formatCell } from './columns.ts';
 import type { Row } from './columns.ts';
 
 /** One run in full. */
@@ -59,7 +60,7 @@ function listFacts(run: Run, now: number): [string, string][] {
     ['session', run.sessionId],
     ['parent', run.parentRunId],
     ['retry of', run.retryOf],
-    ['waits', toText(run.waitingFor)],
+    ['waits', formatWait(run.waitingFor)],
     ['created', run.createdAt],
     ['started', run.startedAt && `${run.startedAt} (${formatAgo(run.startedAt, now)})`],
     ['duration', formatDuration(run.startedAt, run.endedAt, now)],
@@ -77,6 +78,14 @@ function formatTokens(run: Run): string {
   ];
   const spent = parts.filter(([, count]) => count > 0).map(([label, count]) => `${label} ${count}`);
   return spent.length > 0 ? `${run.totalTokens} (${spent.join(', ')})` : String(run.totalTokens ?? 0);
+}
+
+/** `sleep, until 2026-01-31T12:00:00.000Z`: what it is, then whatever else is known. */
+function formatWait(waitingFor: unknown): string | undefined {
+  if (typeof waitingFor !== 'object' || waitingFor === null) return undefined;
+  const { type, ...more } = waitingFor as Row;
+  const facts = Object.entries(more).filter(([, value]) => value !== null);
+  return [type ?? [], ...facts.map(([name, value]) => `${toLabel(name)} ${formatCell(value)}`)].flat().join(', ');
 }
 
 /** Undefined when the run has none. */

@@ -6,6 +6,7 @@ import { createGunzip } from 'node:zlib';
 import { extract } from 'tar-stream';
 import type { Extract } from 'tar-stream';
 import { CliError } from '../errors.ts';
+import { READ_PROBLEMS } from '../terminal/read-input.ts';
 
 /** Images as `docker save` and `podman save` write them, their layers still in the file. */
 export interface ImageArchive {
@@ -39,7 +40,10 @@ export async function readArchive(file: string): Promise<ImageArchive> {
     if (error instanceof CliError) throw error;
     const { code, message } = error as NodeJS.ErrnoException;
     const isSystem = code !== undefined && /^E[A-Z]+$/.test(code);
-    throw archiveInvalid(file, isSystem ? `it cannot be read (${code})` : `it is no tar file (${message})`);
+    throw archiveInvalid(
+      file,
+      isSystem ? `it cannot be read: ${READ_PROBLEMS[code] ?? code}` : `it is no tar file (${message})`,
+    );
   });
   const manifest = parse<ManifestEntry[]>(index.texts.get('manifest.json'));
   if (!Array.isArray(manifest) || manifest.length === 0) throw archiveInvalid(file, explainForeign(index));

@@ -2,7 +2,9 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { DeployPlan, DeployTarget } from '@svc/compiler';
 import type { Problem } from '@svc/runtime/host';
-import { buildBundle } from '../bundle.ts';
+import { readLink } from '../account/project-link.ts';
+import { buildBundle } from '../workspace/bundle.ts';
+import { toSlug } from '../dev/project.ts';
 import { usageError } from '../errors.ts';
 import type { Context } from '../verb.ts';
 import { readArchive } from './archive-read.ts';
@@ -10,11 +12,11 @@ import { findEngine } from './engine.ts';
 import { checkDeployFolder, commitDraft, draftOf, ENV_FILE, findEnv, listFiles } from './folder.ts';
 import { chooseImages, saveBase, writeImages } from './images.ts';
 import type { Chosen, Wanted } from './images.ts';
+import type { PackagePayload } from './payload.ts';
 
 export interface PackageOptions {
   root: string;
   slug: string;
-  isNamed: boolean;
   outDir: string;
   target: DeployTarget;
   tag: string | undefined;
@@ -32,33 +34,27 @@ export interface Packaged {
   open: { name: string; isRequired: boolean; without: string | undefined }[];
 }
 
-export interface PackagePayload {
-  outDir: string;
-  files: string[];
-  target: DeployTarget;
-  imageTag: string;
-  baseImage: string;
-  controlPlaneImage: string | null;
-  workflows: string[];
-  deepAgents: string[];
-  degradedWorkflows: string[];
-  port: number;
-  controlPlanePort: number | null;
-  offline: boolean;
-}
-
 /**
  * Writes a deploy folder. What can be refused is refused before anything is compiled, and the folder is as it was until
  * everything is made. Its `.env` keeps every value it has.
  */
 export async function writeDeployFolder(options: PackageOptions, context: Context): Promise<Packaged> {
-  const [compiler, { contractPayload }] = await Promise.all([import('@svc/compiler'), import('@svc/runtime/host')]);
+  const [compiler, { contractPayload, toBucketName }] = await Promise.all([
+    import('@svc/compiler'),
+    import('@svc/runtime/host'),
+  ]);
   const { root, slug, outDir, target, archive } = options;
   checkReferences(options, compiler.isImageReference);
   checkDeployFolder(outDir, compiler.COMPOSE_MARK);
   const { version: contract, build } = contractPayload();
   const offline = options.offline || archive !== undefined;
-  const planned = compiler.planDeploy({ ...options, version: build.version, offline });
+  const planned = compiler.planDeploy({
+    ...options,
+    bucket: toBucketName(slug),
+    linkedSlug: findLinkedSlug(options),
+    version: build.version,
+    offline,
+  });
   const wanted = { isBaseNamed: options.base !== undefined, contract, toCommonName: compiler.toCommonName };
   const chosen = archive === undefined ? undefined : await chooseFrom(archive, { ...wanted, plan: planned });
   const engine = offline && !chosen ? await findEngine(context) : undefined;
@@ -70,6 +66,7 @@ export async function writeDeployFolder(options: PackageOptions, context: Contex
     rmSync(draft, { recursive: true, force: true });
     mkdirSync(draft, { recursive: true });
     const workspace = join(draft, 'workspace');
+    context.progress('Building the workspace');
     const { workflows, deepAgents, degradedWorkflows, problems } = await buildBundle({ root, slug, outDir: workspace });
     const texts = {
       Dockerfile: compiler.emitDockerfile(plan),
@@ -118,6 +115,12 @@ function checkReferences({ tag, base }: PackageOptions, isImageReference: (text:
     );
   }
   if (tag?.includes('@')) throw usageError('--tag takes no digest.', 'For example: svc package --tag shop:1.4');
+}
+
+/** Its name there, as it may stand in a tag. */
+function findLinkedSlug({ root, tag }: PackageOptions): string | undefined {
+  const link = tag === undefined ? readLink(root) : undefined;
+  return link && toSlug(link.name);
 }
 
 async function chooseFrom(file: string, wanted: Wanted): Promise<Chosen> {

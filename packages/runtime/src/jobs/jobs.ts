@@ -59,8 +59,10 @@ export function createJobs({ journal, engine, log, start, check }: JobsOptions):
   const { fire, fireDue } = createFiring({ schedules, clock, log, start });
   const get = async (id: string): Promise<Schedule> => {
     const schedule = await schedules.find(id);
-    if (!schedule) throw new BoxError('job_not_found', `There is no recurring job "${id}".`);
-    return schedule;
+    if (schedule) return schedule;
+    const others = (await schedules.list({ name: id }, { limit: SHOWN })).map((other) => `"${other.id}"`).join(', ');
+    const near = others === '' ? '' : ` The jobs of workflow "${id}" are called by their number or name: ${others}.`;
+    throw new BoxError('job_not_found', `There is no recurring job "${id}".${near}`);
   };
   return {
     async list(filter, { limit, cursor }) {
@@ -121,3 +123,8 @@ export function createJobs({ journal, engine, log, start, check }: JobsOptions):
     fireDue,
   };
 }
+
+// --- internal ---
+
+/** How many others the message about a job that is not there names. */
+const SHOWN = 5;

@@ -136,8 +136,14 @@ function toFilter({ session, parent, attribute, from, to, ...same }: FilterInput
 
 function toWait(text: string | undefined, signal: AbortSignal): { ms: number; signal: AbortSignal } | undefined {
   if (text === undefined) return undefined;
+  const ms = parseWait(text);
+  if (ms > MAX_WAIT_MS) throw new BoxError('invalid_request', `"wait" is "${text}". It is at most 60s.`);
+  return { ms, signal };
+}
+
+function parseWait(text: string): number {
   try {
-    return { ms: Math.min(MAX_WAIT_MS, parseDuration(/^\d+$/.test(text) ? Number(text) : text)), signal };
+    return parseDuration(/^\d+$/.test(text) ? Number(text) : text);
   } catch (error) {
     throw new BoxError('invalid_request', `"wait": ${(error as Error).message}`);
   }

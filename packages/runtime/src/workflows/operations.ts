@@ -49,7 +49,7 @@ export const getWorkflow = operation({
   kind: 'read',
   permission: 'catalog:read',
   copilot: 'yes',
-  errors: ['workflow_not_found'],
+  errors: ['workflow_not_found', 'workflow_runtime_not_armed'],
   input: z.strictObject({ name }),
   output: Workflow,
   handle: ({ workflows }, input) => workflows.get(input.name),
@@ -64,7 +64,7 @@ export const getWorkflowSchema = operation({
   permission: 'catalog:read',
   copilot: 'yes',
   cli: 'workflows schema',
-  errors: ['workflow_not_found'],
+  errors: ['workflow_not_found', 'workflow_runtime_not_armed'],
   input: z.strictObject({ name }),
   output: z.object({ input: JsonSchema, output: JsonSchema }),
   keys: true,
@@ -129,7 +129,7 @@ export const listQueue = operation({
   kind: 'read',
   permission: 'runs:read',
   copilot: 'yes',
-  errors: ['workflow_not_found'],
+  errors: ['workflow_not_found', 'workflow_runtime_not_armed'],
   input: z.strictObject({ name }),
   output: z.object({
     items: z.array(
@@ -155,7 +155,7 @@ export const dropQueued = operation({
   permission: 'runs:cancel',
   confirm: true,
   copilot: 'yes',
-  errors: ['workflow_not_found', 'trigger_not_found'],
+  errors: ['workflow_not_found', 'workflow_runtime_not_armed', 'trigger_not_found'],
   input: z.strictObject({ name, triggerId: z.string() }),
   output: z.object({ triggerId: z.string(), deleted: z.literal(true) }),
   async handle({ workflows }, input) {

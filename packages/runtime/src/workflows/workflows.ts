@@ -92,8 +92,9 @@ export function createWorkflows({ catalog, engine, journal, isArmed }: Workflows
   };
   const find = (name: string): LoadedWorkflow => {
     const workflow = catalog.findWorkflow(name);
-    if (!workflow) throw workflowNotFound(name, catalog);
-    return workflow;
+    if (workflow) return workflow;
+    // Nothing is loaded yet: whether there is one is not known.
+    throw isArmed() ? workflowNotFound(name, catalog) : notArmed();
   };
   const place = (
     name: string,

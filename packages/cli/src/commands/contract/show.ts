@@ -1,15 +1,12 @@
-import { openClient } from '../../client.ts';
+import type { Contract } from '@svc/runtime/host';
+import { openClient } from '../../client/client.ts';
+import { answerOf } from '../../payload/payload.ts';
 import { defineVerb, TARGET_ARGS } from '../../verb.ts';
 
 export const showContract = defineVerb({
   examples: ['svc contract show', 'svc contract show --json'],
   args: TARGET_ARGS,
-  payload: {
-    version: 'The protocol version.',
-    minSupported: 'The oldest protocol version this build still serves.',
-    capabilities: 'What this build offers.',
-    build: 'name and version of the runtime.',
-  },
+  payload: answerOf('contract.get'),
   async run(target, context) {
     const contract = await openClient(target, context).get<Contract>('/api/contract');
     return {
@@ -23,12 +20,3 @@ export const showContract = defineVerb({
     };
   },
 });
-
-// --- internal ---
-
-interface Contract {
-  version: number;
-  minSupported: number;
-  capabilities: string[];
-  build: { name: string; version: string };
-}

@@ -1,7 +1,8 @@
 import type { Contract } from '@svc/runtime/host';
-import { openClient } from '../../client.ts';
+import { openClient } from '../../client/client.ts';
+import { answerOf, array, constant, object, string } from '../../payload/payload.ts';
 import { defineVerb, TARGET_ARGS } from '../../verb.ts';
-import { DIR_ARG, problemsError, resolveWorkspace } from '../../workspace.ts';
+import { DIR_ARG, problemsError, resolveWorkspace } from '../../workspace/workspace.ts';
 import { findContractProblems, readOwnContract } from './_needs.ts';
 
 export const validateContract = defineVerb({
@@ -14,11 +15,11 @@ export const validateContract = defineVerb({
     },
     url: TARGET_ARGS.url,
   },
-  payload: {
-    valid: 'true. Where it is not, the command ends with 1 and error.details.problems says why.',
-    contract: 'version, minSupported, capabilities and build of what it was checked against.',
-    needs: 'The capabilities the code uses.',
-  },
+  payload: object({
+    valid: constant(true, 'Where it is not, the command ends with 1 and error.details.problems says why.'),
+    contract: answerOf('contract.get', 'What it was checked against.'),
+    needs: array(string(), 'The capabilities the code uses, sorted.'),
+  }),
   async run({ dir, ...target }, context) {
     const root = resolveWorkspace(dir, context, 'svc contract validate');
     const contract =
@@ -33,7 +34,7 @@ export const validateContract = defineVerb({
       });
     const names = [...new Set(needs.map(({ capability }) => capability))].sort();
     return {
-      data: { valid: true, contract, needs: names },
+      data: { valid: true as const, contract, needs: names },
       human: () =>
         `The workspace fits ${contract.build.name} ${contract.build.version} (contract ${contract.version}); it uses ${names.join(', ') || 'no capability of its own'}.`,
     };

@@ -1,9 +1,12 @@
 import { existsSync } from 'node:fs';
 import { relative, resolve } from 'node:path';
-import { openClient, toSegment } from '../../client.ts';
+import { openClient, toSegment } from '../../client/client.ts';
 import { CliError } from '../../errors.ts';
+import { array, integer, object, string } from '../../payload/payload.ts';
+import { checkPlace } from '../../workspace/place.ts';
 import { defineVerb, TARGET_ARGS } from '../../verb.ts';
-import { countOf } from '../../workspace.ts';
+import { wrapText } from '../../terminal/wrap.ts';
+import { countOf } from '../../workspace/workspace.ts';
 import { findHistory } from '../replay/history.ts';
 import type { History } from '../replay/history.ts';
 import { writeWhole } from '../replay/write.ts';
@@ -19,18 +22,19 @@ export const pullRun = defineVerb({
     force: { type: 'boolean', description: 'Replace a file that is there.' },
     ...TARGET_ARGS,
   },
-  payload: {
-    runId: 'The run.',
-    file: 'The file its history is in.',
-    records: 'How many records it holds.',
-    masked: 'Where a secret is hidden in it.',
-  },
+  payload: object({
+    runId: string('The run.'),
+    file: string('The file its history is in, absolute.'),
+    records: integer('How many records it holds.', { minimum: 0 }),
+    masked: array(string(), 'Where a secret is hidden in it: paths in the document.'),
+  }),
   async run({ id, out, force, ...target }, context) {
     const file = out === undefined ? findHistory(id, context.cwd) : resolve(context.cwd, out);
     if (existsSync(file) && !force)
       throw new CliError('already_exists', `"${file}" is there already.`, {
         suggestion: 'Add --force to replace it, or --out to write another file.',
       });
+    checkPlace(file, { flag: 'out', kind: 'file' });
     const history = await openClient(target, context).get<History>(`/api/runs/${toSegment(id)}/export`);
     // What people said and did is in it: for its owner alone.
     writeWhole(file, `${JSON.stringify(history, null, 2)}\n`, { mode: 0o600 });
@@ -43,7 +47,10 @@ export const pullRun = defineVerb({
     return {
       data: { runId: run.runId, file, records: records.length, masked },
       human: (style) =>
-        `${style.green('Pulled')} ${run.name} (${run.status}), ${countOf(records.length, 'record')}: ${shown}.${hidden}`,
+        wrapText(
+          `${style.green('Pulled')} ${run.name} (${run.status}), ${countOf(records.length, 'record')}: ${shown}.${hidden}`,
+          style,
+        ),
       hint: `Step through it with: svc replay ${out === undefined ? run.runId : shown}`,
     };
   },

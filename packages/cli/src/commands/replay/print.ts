@@ -1,6 +1,7 @@
 import type { Replayed, ReplayedCall } from '@svc/runtime/host';
-import { toPlainText } from '../../style.ts';
-import type { Style } from '../../style.ts';
+import { toPlainText } from '../../terminal/style.ts';
+import type { Style } from '../../terminal/style.ts';
+import { wrapText } from '../../terminal/wrap.ts';
 import type { History } from './history.ts';
 
 /** `#2 step charge({"amount":5}) → "paid"  workflows/order.workflow.ts:12` */
@@ -20,7 +21,7 @@ export interface Printed {
 
 export function formatReplayed(history: History, { replayed, promoted, isLive }: Printed, style: Style): string {
   const { run, masked } = history;
-  const steps = isLive ? [] : replayed.calls.map(formatCall);
+  const steps = isLive ? [] : replayed.calls.map((call) => wrapText(formatCall(call), style));
   const note = masked.length > 0 ? [style.dim('Secrets in this history are masked: __masked_1__ and so on.')] : [];
   const written = promoted === null ? [] : [`${style.green('Written')} ${promoted}`];
   const title = `${style.bold(toPlainText(run.name))}  ${style.dim(`run ${run.runId}, ${run.status}`)}`;

@@ -1,7 +1,9 @@
 import { existsSync } from 'node:fs';
-import { basename, dirname, relative, sep } from 'node:path';
+import { basename, dirname, join, relative, sep } from 'node:path';
 import type { Replayed } from '@svc/runtime/host';
+import { docsPath } from '../../workspace/docs-path.ts';
 import { CliError } from '../../errors.ts';
+import { checkPlace } from '../../workspace/place.ts';
 import type { History } from './history.ts';
 import { writeWhole } from './write.ts';
 
@@ -20,6 +22,7 @@ export function checkPromotion(file: string, { force }: { force: boolean }): str
     throw new CliError('promote_refused', `"${name}" is no name of a test.`, {
       suggestion: 'Name it <file>.test.ts, so that vitest finds it.',
     });
+  checkPlace(file, { flag: 'promote', kind: 'file' });
   if (existsSync(file) && !force)
     throw new CliError('already_exists', `"${file}" is there already.`, {
       suggestion: 'Add --force to replace it, or choose another name.',
@@ -47,6 +50,13 @@ export function promote({ history, replayed, root, file }: Promotion): string {
     );
   writeWhole(file, toTest({ history, replayed, root, file }));
   return file;
+}
+
+/** What the test needs first; undefined: vitest is installed where it lies. */
+export function findTestHint(file: string): string | undefined {
+  for (let folder = dirname(file), below = ''; folder !== below; below = folder, folder = dirname(folder))
+    if (existsSync(join(folder, 'node_modules/vitest'))) return undefined;
+  return `To run it: npm i -D vitest @svc/compiler, and the vitest.config.ts of ${docsPath('guide/testing.md')}`;
 }
 
 // --- internal ---

@@ -3,15 +3,16 @@ import { resolve } from 'node:path';
 import type { Replayed, ReplayedCall } from '@svc/runtime/host';
 import { checkFolder } from '../../dev/project.ts';
 import { CliError, EXIT, usageError } from '../../errors.ts';
-import { findProject } from '../../target.ts';
+import { findProject } from '../../client/target.ts';
 import { defineVerb, TARGET_ARGS } from '../../verb.ts';
 import type { Context } from '../../verb.ts';
 import { readHistory } from './history.ts';
 import type { History } from './history.ts';
 import { openInspector } from './inspector.ts';
 import type { Inspector } from './inspector.ts';
+import { REPLAY_PAYLOAD } from './payload.ts';
 import { formatCall, formatReplayed } from './print.ts';
-import { checkPromotion, promote } from './promote.ts';
+import { checkPromotion, findTestHint, promote } from './promote.ts';
 import { createStepper } from './stepper.ts';
 
 export const replayRun = defineVerb({
@@ -38,18 +39,7 @@ export const replayRun = defineVerb({
     force: { type: 'boolean', description: 'With --promote: replace a file that is there.' },
     ...TARGET_ARGS,
   },
-  payload: {
-    runId: 'The run.',
-    name: 'Its workflow or agent.',
-    status: 'How the run stood when its history was exported.',
-    outcome:
-      'same, open (the history ends before the code does), differs, stopped (by --until) or stuck. Ends with 1 for differs and stuck.',
-    calls: 'The steps the code was led through: call, name, kind, source, input, output, error, attempts, at.',
-    next: 'Where the history ends: the steps the code would do next, none of which was done.',
-    difference: 'Where the code does something else: code, message, call, recorded, called, at, was, is.',
-    ended: 'How the code ended: status, output, error.',
-    promoted: 'The test that was written, or null.',
-  },
+  payload: REPLAY_PAYLOAD,
   async run({ run: named, agent, url, promote: test, force = false, ...args }, context) {
     checkArgs({ ...args, promote: test }, context);
     const port = parsePort(args['inspect-port'] ?? '9229');
@@ -62,11 +52,14 @@ export const replayRun = defineVerb({
     try {
       const isLive = args.step === true || inspector !== undefined;
       const replayed = await lead(history, { root, context, inspector, isLive, step: args.step, until: args.until });
+      if (args.until !== undefined) checkUntil(args.until, replayed);
       const promoted = target === undefined ? null : promote({ history, replayed, root, file: target });
+      const hint = promoted === null ? undefined : findTestHint(promoted);
       const { runId, name, status } = history.run;
       return {
         data: { runId, name, status, ...replayed, promoted },
         human: (style) => formatReplayed(history, { replayed, promoted, isLive }, style),
+        ...(hint === undefined ? {} : { hint }),
         closed: Promise.resolve(FAILED.includes(replayed.outcome) ? EXIT.generic : EXIT.ok),
       };
     } finally {
@@ -126,6 +119,20 @@ function checkArgs(
     throw usageError('--promote takes a whole history, and --until a part of one.', 'Leave one of them out.');
 }
 
+/** A replay that was to stop and did not would look like one that passed. One that differs says so itself. */
+function checkUntil(until: string, { outcome, calls }: Replayed): void {
+  if (!UNSTOPPED.includes(outcome)) return;
+  const shown = calls.slice(0, CALLS_SHOWN).map(({ call, name }) => `${call} (${name})`);
+  const more = calls.length > shown.length ? ` and ${calls.length - shown.length} more` : '';
+  throw usageError(
+    `--until does not take "${until}": the run has no answered call of that number or name.`,
+    calls.length === 0 ? 'It has none at all: leave --until out.' : `Its calls are ${shown.join(', ')}${more}.`,
+  );
+}
+
+const UNSTOPPED: readonly string[] = ['same', 'open'];
+const CALLS_SHOWN = 20;
+
 function parsePort(text: string): number {
   const port = /^\d{1,5}$/.test(text) ? Number(text) : -1;
   if (port >= 0 && port <= 65_535) return port;
@@ -137,7 +144,7 @@ function parsePort(text: string): number {
 
 function findRoot(cwd: string): string {
   const root = realpathSync(findProject(cwd) ?? cwd);
-  checkFolder(root, 'svc replay');
+  checkFolder(root, 'svc replay', { takesFolder: false });
   return root;
 }
 

@@ -1,12 +1,21 @@
-import { openClient } from '../../client.ts';
-import { formatTable } from '../../table.ts';
-import type { Column } from '../../table.ts';
+import { openClient } from '../../client/client.ts';
+import { array, boolean, object, string } from '../../payload/payload.ts';
+import type { TypeOf } from '../../payload/payload.ts';
+import { formatTable } from '../../terminal/table.ts';
+import type { Column } from '../../terminal/table.ts';
 import { defineVerb, TARGET_ARGS } from '../../verb.ts';
+
+const ITEM = object({
+  name: string('The name.'),
+  trigger: string('The start route.'),
+  hasSchema: boolean('Whether the workflow declares an input or an output.'),
+});
+type Item = TypeOf<typeof ITEM>;
 
 export const listWorkflows = defineVerb({
   examples: ['svc workflows list', 'svc workflows list --json'],
   args: TARGET_ARGS,
-  payload: { items: 'The workflows, each with name, trigger (the start route) and hasSchema.' },
+  payload: object({ items: array(ITEM, 'The workflows of the box, all of them.') }),
   async run(target, context) {
     const catalog = await openClient(target, context).get<{ items: Item[] }>('/api/workflows');
     const items = catalog.items.map(({ name, trigger, hasSchema }): Item => ({ name, trigger, hasSchema }));
@@ -28,12 +37,6 @@ export const listWorkflows = defineVerb({
 // --- internal ---
 
 const EMPTY_HINT = 'A box without a model provider holds its workflows back; `svc dev` prints how to set one.';
-
-interface Item {
-  name: string;
-  trigger: string;
-  hasSchema: boolean;
-}
 
 const COLUMNS: Column<Item>[] = [
   { title: 'name', cell: (item) => item.name, shrinks: true, paint: (text, _, style) => style.bold(text) },

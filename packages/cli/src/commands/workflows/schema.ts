@@ -1,4 +1,6 @@
-import { openClient, toSegment } from '../../client.ts';
+import type { OperationOutput } from '@svc/runtime/client';
+import { openClient, toSegment } from '../../client/client.ts';
+import { answerOf, object } from '../../payload/payload.ts';
 import { defineVerb, TARGET_ARGS } from '../../verb.ts';
 
 export const showSchema = defineVerb({
@@ -7,7 +9,7 @@ export const showSchema = defineVerb({
     name: { type: 'positional', required: true, description: 'The workflow.' },
     ...TARGET_ARGS,
   },
-  payload: { schema: 'input and output, each a JSON Schema, or null where none is declared.' },
+  payload: object({ schema: answerOf('workflows.schema', 'What the workflow accepts and answers.') }),
   async run({ name, ...target }, context) {
     const { input, output } = await openClient(target, context).get<Schema>(`/api/workflows/${toSegment(name)}/schema`);
     return {
@@ -25,11 +27,7 @@ export const showSchema = defineVerb({
 
 // --- internal ---
 
-/** JSON Schema, or null when the workflow declares none. */
-interface Schema {
-  input: object | null;
-  output: object | null;
-}
+type Schema = OperationOutput<'workflows.schema'>;
 
 function formatSchema(schema: object | null): string {
   return schema === null ? 'none declared' : JSON.stringify(schema, null, 2);

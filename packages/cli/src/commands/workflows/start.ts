@@ -1,11 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { openClient, toSegment } from '../../client.ts';
-import type { Client } from '../../client.ts';
+import type { OperationOutput } from '@svc/runtime/client';
+import { openClient, toSegment } from '../../client/client.ts';
+import type { Client } from '../../client/client.ts';
 import { CliError, EXIT } from '../../errors.ts';
-import { formatValue } from '../../format.ts';
-import { readJson } from '../../read-input.ts';
-import { toPlainText } from '../../style.ts';
-import type { Style } from '../../style.ts';
+import { formatValue } from '../../terminal/format.ts';
+import { answerOf, extend, optional } from '../../payload/payload.ts';
+import { checkHeader } from '../../operate/request.ts';
+import { readJson } from '../../terminal/read-input.ts';
+import { toPlainText } from '../../terminal/style.ts';
+import type { Style } from '../../terminal/style.ts';
 import { defineVerb, TARGET_ARGS } from '../../verb.ts';
 import type { Answer, Context } from '../../verb.ts';
 import { FINAL_STATUSES, paintStatus } from '../runs/run.ts';
@@ -32,14 +35,9 @@ export const startWorkflow = defineVerb({
     wait: { type: 'boolean', description: 'Wait for the end of the run. Ends with 1 unless it completed.' },
     ...TARGET_ARGS,
   },
-  payload: {
-    workflowName: 'The workflow.',
-    status: 'started, or queued behind the active run.',
-    runId: 'The run; absent when queued.',
-    worldRunId: "The engine's own id of the run, which is its trace id; absent when queued.",
-    trigger: 'The start route.',
-    run: 'With --wait: the run once it is over.',
-  },
+  payload: extend(answerOf('workflows.start'), {
+    run: optional(answerOf('runs.get', 'With --wait: the run once it is over.')),
+  }),
   // An empty --input is reported as what it is: not JSON.
   mayBeEmpty: ['input'],
   async run({ name, wait, ...args }, context) {
@@ -50,36 +48,28 @@ export const startWorkflow = defineVerb({
       method: 'POST',
       path: `/api/workflows/${toSegment(name)}/start`,
       body: input === undefined ? {} : input,
-      ...(key === undefined ? {} : { headers: { 'idempotency-key': key } }),
+      ...(key === undefined ? {} : { headers: { 'idempotency-key': checkHeader('idempotency-key', key) } }),
     });
     if (wait) return answerRun(receipt, await waitForRun(client, receipt, context));
     return {
       data: receipt,
       human: (style) => formatReceipt(receipt, style),
-      ...(receipt.runId ? { hint: `See it with: svc runs get ${receipt.runId}` } : {}),
+      ...('runId' in receipt ? { hint: `See it with: svc runs get ${receipt.runId}` } : {}),
     };
   },
 });
 
 // --- internal ---
 
-interface Receipt {
-  workflowName: string;
-  status: 'started' | 'queued';
-  /** Absent when queued. */
-  runId?: string;
-  worldRunId?: string;
-  /** Of a start that is queued. */
-  triggerId?: string;
-  trigger: string;
-}
+type Receipt = OperationOutput<'workflows.start'>;
 
-function formatReceipt({ workflowName, runId }: Receipt, style: Style): string {
-  if (runId) return `${style.green('Started')} ${workflowName}: run ${runId}`;
+function formatReceipt(receipt: Receipt, style: Style): string {
+  const { workflowName } = receipt;
+  if ('runId' in receipt) return `${style.green('Started')} ${workflowName}: run ${receipt.runId}`;
   return `${style.yellow('Queued')} ${workflowName}: it starts when the active run ends.`;
 }
 
-function answerRun(receipt: Receipt, run: Run): Answer {
+function answerRun(receipt: Receipt, run: Run): Answer<Receipt & { run: Run }> {
   return {
     data: { ...receipt, run },
     human: (style) => {
@@ -94,8 +84,9 @@ function answerRun(receipt: Receipt, run: Run): Answer {
 
 /** The run once it is over. A queued start has none until its turn comes. */
 async function waitForRun(client: Client, receipt: Receipt, { progress, signal }: Context): Promise<Run> {
-  if (!receipt.runId) progress(`Waiting for the turn of ${receipt.workflowName}`);
-  const runId = receipt.runId ?? (await waitForTurn(client, receipt.triggerId ?? '', signal));
+  const isQueued = !('runId' in receipt);
+  if (isQueued) progress(`Waiting for the turn of ${receipt.workflowName}`);
+  const runId = isQueued ? await waitForTurn(client, receipt.triggerId, signal) : receipt.runId;
   for (let shown = ''; ;) {
     const wait = shown === '' ? '1s' : HOLD;
     const run = await client.get<Run>(`/api/runs/${toSegment(runId)}`, { wait });
