@@ -28,17 +28,26 @@ export interface Seeds {
  * counted in the order in which they appear, and whatever happened was 90 seconds ago.
  */
 export async function openSeededBox(boxes: TestBoxes): Promise<Seeds> {
+  const { url, ...seeded } = await openFullBox(boxes);
+  const names = createNames();
+  return { ...names.show(seeded), url: await serveAs(url, names) };
+}
+
+/** A box with one of everything, as it is. */
+export async function openFullBox(boxes: TestBoxes): Promise<Seeds> {
   const log = createLog({ level: 'warn', write: () => {} });
   const box = await boxes.open({
     ...PROGRAM,
-    options: { log, records: log, secretKey: newMasterKey(), retentionEveryMs: 0x7fff_ffff },
+    options: {
+      log,
+      records: log,
+      secretKey: newMasterKey(),
+      retentionEveryMs: 0x7fff_ffff,
+      // Whether a run that waits is still in memory is told, and would be a matter of speed.
+      engine: { limits: { parkAfter: 0 } },
+    },
   });
-  const seeded = await seed(box);
-  const names = createNames();
-  return {
-    ...(names.show(seeded) as Omit<Seeds, 'url'>),
-    url: await serveAs(await box.listen(), names),
-  };
+  return { ...(await seed(box)), url: await box.listen() };
 }
 
 // --- internal ---
@@ -71,16 +80,17 @@ const PROGRAM = {
   },
 };
 
-async function seed(box: TestBox): Promise<object> {
-  const { runId: completed } = await runWorkflow(box, 'greet', { name: 'Ada' });
-  const { runId: failed } = await runWorkflow(box, 'refund');
+async function seed(box: TestBox): Promise<Omit<Seeds, 'url'>> {
+  const completed = String((await runWorkflow(box, 'greet', { name: 'Ada' })).runId);
+  const failed = String((await runWorkflow(box, 'refund')).runId);
   // One after the other, so that what they ask is listed in one order.
   const waiting = await startWorkflow(box, 'ask');
-  await untilStatus(box, waiting, 'waiting');
+  await untilParked(box, waiting);
   const other = await startWorkflow(box, 'ask');
-  await untilStatus(box, other, 'waiting');
+  await untilParked(box, other);
   const asked = async (run: string) =>
-    (await call<{ items: { approvalId: string }[] }>(box, `GET /api/approvals?run=${run}`)).body.items[0]?.approvalId;
+    (await call<{ items: { approvalId: string }[] }>(box, `GET /api/approvals?run=${run}`)).body.items[0]?.approvalId ??
+    '';
   await box.request(
     '/wire-a/v1/chat/completions',
     json(
@@ -88,7 +98,7 @@ async function seed(box: TestBox): Promise<object> {
       { headers: { authorization: 'Bearer dev', 'x-svc-session': 's1' } },
     ),
   );
-  const { body: prompt } = await call(box, 'POST /api/prompts', {
+  const { body: prompt } = await call<{ id: string }>(box, 'POST /api/prompts', {
     ownerKind: 'agent',
     ownerName: 'support',
     key: 'instructions',
@@ -96,7 +106,7 @@ async function seed(box: TestBox): Promise<object> {
     text: 'Be brief.\nBe kind.',
   });
   await call(box, 'PUT /api/secrets/SMTP_PASSWORD', { value: 'a planted value' });
-  const { body: key } = await call(box, 'POST /api/keys', { name: 'ci', grants: { workflows: 'all' } });
+  const { body: key } = await call<{ id: string }>(box, 'POST /api/keys', { name: 'ci', grants: { workflows: 'all' } });
   await call(box, 'PUT /api/config/greeting', { value: 'Good day' });
   const sessions = await call<{ items: { sessionId: string }[] }>(box, 'GET /api/sessions');
   const last = '/api/logs?name=support&text=completed';
@@ -108,9 +118,14 @@ async function seed(box: TestBox): Promise<object> {
     approval: await asked(waiting),
     otherApproval: await asked(other),
     prompt: prompt.id,
-    session: sessions.body.items[0]?.sessionId,
+    session: sessions.body.items[0]?.sessionId ?? '',
     key: key.id,
   };
+}
+
+async function untilParked(box: TestBox, run: string): Promise<void> {
+  await untilStatus(box, run, 'waiting');
+  await until(async () => (await call<{ lease: unknown }>(box, `GET /api/runs/${run}/why`)).body.lease === null);
 }
 
 /** Both ways: what the box calls a thing, and what it is shown as. */
@@ -131,6 +146,8 @@ function createNames(): Names {
   const showId = (id: string): string => {
     const known = shown.get(id);
     if (known !== undefined) return known;
+    // One that no box has, in what a box says about it.
+    if (id.startsWith(NO_UUID.slice(0, -4))) return id;
     // As long as before, or the columns of a table would be others.
     const count = String(shown.size + 1).padStart(4, '0');
     const blank = id.length === 36 ? NO_UUID : '0'.repeat(id.length);

@@ -4,9 +4,10 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import { runCli } from '../src/main.ts';
+import { runCli } from './_run.ts';
 import type { CliResult } from '../src/main.ts';
-import type { CaptureOptions } from '../src/terminal.ts';
+import type { CaptureOptions } from '../src/terminal/terminal.ts';
+import { countMadeUp } from './_documents.ts';
 
 export const REQUEST_ID = 'req-7';
 
@@ -47,6 +48,7 @@ export async function startBox(routes: Record<string, Reply>): Promise<TestBox> 
     response.end(reply.text ?? JSON.stringify(reply.body));
   });
   await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+  countMadeUp();
   onTestFinished(() => {
     server.closeAllConnections();
     server.close();

@@ -1,10 +1,10 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { cp, mkdir, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { contractPayload } from '@svc/runtime/host';
-import { describe, expect, it } from 'vitest';
-import { runCli } from '../src/main.ts';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { runCli } from './_run.ts';
 import { makeProject, readDocument, readError } from './_setup.ts';
 
 const FIXTURE = fileURLToPath(new URL('./e2e/fixtures/small', import.meta.url));
@@ -158,6 +158,155 @@ describe('svc check', () => {
   });
 });
 
+const AGENT = 'deep-agents/echo/index.ts';
+const DEFINE = `import { defineDeepAgent } from '@svc/runtime';\n`;
+const BAD_SCHEMA = `export const inputSchema = { a: 1 };\nexport async function bs() {\n  'use workflow';\n}\n`;
+
+describe('what does not build or load', () => {
+  const FAULTS: [string, Record<string, string>, object][] = [
+    [
+      'svc.config.ts that does not parse',
+      { 'svc.config.ts': 'export default {;\n' },
+      { code: 'syntax_error', file: 'svc.config.ts', line: 1 },
+    ],
+    [
+      'svc.config.ts that exports no settings',
+      { 'svc.config.ts': '\nexport default 5;\n' },
+      { code: 'module_load_failed', file: 'svc.config.ts', line: 2, frame: expect.stringContaining('> 2 | export') },
+    ],
+    [
+      'svc.config.ts with a setting that makes no sense',
+      { 'svc.config.ts': 'export default { retention: { runs: -1 } };\n' },
+      { code: 'module_load_failed', file: 'svc.config.ts', message: expect.stringContaining('retention.runs is -1') },
+    ],
+    [
+      'svc.config.ts that imports a module which is not there',
+      { 'svc.config.ts': `import './nowhere.ts';\nexport default {};\n` },
+      { code: 'module_not_found', file: 'svc.config.ts', line: 1 },
+    ],
+    [
+      'an agent that imports a module which is not there, when it is needed',
+      {
+        [AGENT]: `${DEFINE}export const late = () => import('./nowhere.ts');\nexport default defineDeepAgent({ name: 'echo' });\n`,
+      },
+      { code: 'module_not_found', file: AGENT, line: 2 },
+    ],
+    [
+      'an agent that is none',
+      { [AGENT]: '\nexport default 3;\n' },
+      { code: 'module_load_failed', file: AGENT, line: 2, message: expect.stringContaining('is not an agent') },
+    ],
+    [
+      'an agent that ends the process',
+      { [AGENT]: `process.exit(0);\nexport default 1;\n` },
+      { code: 'module_load_failed', file: AGENT, line: 1, message: expect.stringContaining('process.exit(0)') },
+    ],
+    [
+      'config.schema.ts that exports no schemas',
+      { 'config.schema.ts': 'export default 4;\n' },
+      { code: 'module_load_failed', file: 'config.schema.ts', line: 1 },
+    ],
+  ];
+
+  it.each(FAULTS)('%s is named by check and refused by build', async (_, files, problem) => {
+    const cwd = await makeWorkspace(files);
+    const checked = await runCli(['check', '--json'], { cwd });
+    expect(checked.exitCode).toBe(1);
+    expect(readError(checked)).toMatchObject({ code: 'check_failed', details: { problems: [problem] } });
+    const built = await runCli(['build', '--json'], { cwd });
+    expect(built.exitCode).toBe(1);
+    expect(readError(built)).toMatchObject({ code: 'build_failed', details: { problems: [problem] } });
+    expect(existsSync(join(cwd, 'dist'))).toBe(false);
+  });
+
+  it('a workflow whose inputSchema is none is named by check, and shipped degraded', async () => {
+    const cwd = await makeWorkspace({ 'workflows/bs.workflow.ts': BAD_SCHEMA });
+    const problem = {
+      code: 'module_load_failed',
+      message: expect.stringContaining('is not a zod schema'),
+      file: 'workflows/bs.workflow.ts',
+      line: 1,
+      frame: expect.stringContaining('> 1 | export const inputSchema'),
+    };
+    const checked = await runCli(['check', '--json'], { cwd });
+    expect(readError(checked)).toMatchObject({ code: 'check_failed', details: { problems: [problem] } });
+    const built = await runCli(['build', '--json'], { cwd });
+    expect(built.exitCode).toBe(0);
+    expect(readDocument(built)).toMatchObject({
+      workflows: ['five', 'gated', 'greet', 'nap'],
+      degradedWorkflows: ['bs'],
+      problems: [problem],
+    });
+  });
+
+  it('an agent that throws in a module it imports is named by check, told by build, and shipped', async () => {
+    const cwd = await makeWorkspace({
+      [AGENT]: `${DEFINE}import { key } from '../../lib/key.ts';\nexport default defineDeepAgent({ name: 'echo', instructions: key });\n`,
+      'lib/key.ts': `const read = (): string => {\n  throw new Error('No key today.');\n};\n\nexport const key = read();\n`,
+    });
+    const problem = {
+      code: 'module_load_failed',
+      message: 'No key today.',
+      file: 'lib/key.ts',
+      line: 2,
+      frame: expect.stringContaining('> 2 |   throw new Error('),
+    };
+    const checked = await runCli(['check', '--json'], { cwd });
+    expect(readError(checked)).toMatchObject({ code: 'check_failed', details: { problems: [problem] } });
+    const built = readDocument(await runCli(['build', '--json'], { cwd }));
+    expect(built).toMatchObject({ deepAgents: expect.arrayContaining(['echo']), problems: [problem] });
+  });
+
+  it('of a workflow that throws here is no part of the bundle: elsewhere it may load', async () => {
+    const throws = `if (!process.env['NOT_HERE']) throw new Error('NOT_HERE is not set.');\nexport async function env() {\n  'use workflow';\n}\n`;
+    const cwd = await makeWorkspace({ 'workflows/env.workflow.ts': throws });
+    const document = readDocument(await runCli(['build', '--json'], { cwd }));
+    expect(document).toMatchObject({ degradedWorkflows: ['env'], problems: [{ message: 'NOT_HERE is not set.' }] });
+    const text = readFileSync(join(cwd, 'dist/workspace/manifest.json'), 'utf8');
+    const { workflows } = JSON.parse(text) as { workflows: { name: string; problem?: object }[] };
+    expect(workflows.find(({ name }) => name === 'env')).not.toHaveProperty('problem');
+  });
+
+  it('is told without what the modules print, and nothing is written', async () => {
+    const cwd = await makeWorkspace({
+      'lib/loud.ts': `console.log('loud');\n`,
+      [AGENT]: `${DEFINE}import '../../lib/loud.ts';\nexport default defineDeepAgent({ name: 'echo' });\n`,
+    });
+    const write = vi.spyOn(process.stderr, 'write').mockReturnValue(true);
+    onTestFinished(() => write.mockRestore());
+    const result = await runCli(['check', '--json'], { cwd });
+    expect(result.exitCode).toBe(0);
+    expect(readDocument(result)).toMatchObject({ problems: [] });
+    expect(existsSync(join(cwd, 'dist'))).toBe(false);
+  });
+});
+
+describe('svc.json', () => {
+  it.each([
+    ['{', /not usable/, /\w/],
+    ['{ "slugg": "shop" }', /nothing reads its "slugg"/, /^Did you mean "slug"\?$/],
+    [
+      '{ "dev": { "automigrate": false } }',
+      /nothing reads its "dev.automigrate"/,
+      /^Did you mean "dev.autoMigrate"\?$/,
+    ],
+    ['{ "dev": { "autoMigrate": "no" } }', /"dev.autoMigrate" is "no"; use true or false/, /\w/],
+    ['{ "dev": false }', /"dev" is false; use an object/, /\w/],
+    ['{ "zzzzzz": 1 }', /nothing reads its "zzzzzz"/, /^Remove it\. svc\.json takes "slug" and "dev"\.$/],
+  ])('%s is refused alike by check, build, dev and package', async (text, message, suggestion) => {
+    const cwd = await makeWorkspace({ 'svc.json': text });
+    for (const verb of ['check', 'build', 'dev', 'package']) {
+      const result = await runCli([verb, '--json'], { cwd });
+      expect([verb, result.exitCode]).toEqual([verb, 1]);
+      expect(readError(result)).toMatchObject({
+        code: 'manifest_invalid',
+        message: expect.stringMatching(message),
+        suggestion: expect.stringMatching(suggestion),
+      });
+    }
+  });
+});
+
 describe('svc contract validate', () => {
   it('answers what the workspace needs of the runtime it will run on', async () => {
     const result = await runCli(['contract', 'validate', '--json'], { cwd: await makeWorkspace() });
@@ -180,16 +329,30 @@ describe('svc contract validate', () => {
       expect(result.exitCode).toBe(1);
       expect(readError(result)).toMatchObject({
         code: 'contract_invalid',
-        details: { problems: [{ code: 'capability_missing', file: 'deep-agents/echo/index.ts', line: 3 }] },
+        details: {
+          problems: [
+            {
+              code: 'capability_missing',
+              file: 'deep-agents/echo/index.ts',
+              line: 3,
+              frame: expect.stringContaining('> 3 | export const use = () => svc.rag;'),
+            },
+          ],
+        },
       });
       expect((await runCli(['check', '--json'], { cwd })).exitCode).toBe(1);
     },
   );
 
   it('exits with 1 when the project has another version of the runtime', async () => {
-    const cwd = await makeWorkspace({ 'node_modules/@svc/runtime/package.json': '{ "version": "9.9.9" }' });
+    const cwd = await makeWorkspace({
+      'node_modules/@svc/runtime/package.json': '{ "version": "9.9.9" }',
+      'package.json': '{\n  "dependencies": {\n    "@svc/runtime": "9.9.9"\n  }\n}\n',
+    });
     const result = await runCli(['contract', 'validate', '--json'], { cwd });
     expect(result.exitCode).toBe(1);
-    expect(readError(result)).toMatchObject({ details: { problems: [{ code: 'runtime_mismatch' }] } });
+    expect(readError(result)).toMatchObject({
+      details: { problems: [{ code: 'runtime_mismatch', line: 3, frame: expect.stringContaining('> 3 |') }] },
+    });
   });
 });

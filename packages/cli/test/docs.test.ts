@@ -1,9 +1,6 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { listVerbs } from '../src/help.ts';
-import { runCli } from '../src/main.ts';
-import { findOperateVerb } from '../src/operate/verbs.ts';
 import {
   isFile,
   listPages,
@@ -16,7 +13,6 @@ import {
   typecheck,
 } from './_docs.ts';
 import type { Ran } from './_docs.ts';
-import { readDocument } from './_setup.ts';
 import { eventually, useRig } from './e2e/_setup.ts';
 import type { Box, Run, Workspace } from './e2e/_setup.ts';
 
@@ -173,7 +169,7 @@ const GUIDES: Guide[] = [
         expect(existsSync(workspace.path('dist/workspace/manifest.json'))).toBe(true);
       },
       package({ stdout }, { workspace }) {
-        expect(stdout).toContain('for self-host: 0 agents, 1 workflow, image page:latest');
+        expect(stdout).toContain('for self-host: 0 agents, 1 workflow, image svc-agent:latest');
         expect(stdout).toContain('SVC_PUBLIC_URL  needed to start');
         expect(workspace.read('dist/deploy/.env')).toMatch(/^STUDIO_STANDALONE_TOKEN=.+$/m);
       },
@@ -184,12 +180,19 @@ const GUIDES: Guide[] = [
     model: true,
     edits: true,
     facts: {
-      async run({ stdout }, { box, workspace }) {
+      async run({ stdout }, { box }) {
         const runId = /Started note: run (\S+)/.exec(stdout)?.[1] ?? '';
         expect(await box.finish(runId)).toMatchObject({ status: 'completed', output: { notes: 1 } });
+      },
+      async query({ stdout }, { box, workspace }) {
+        const runId = /Started newest-notes: run (\S+)/.exec(stdout)?.[1] ?? '';
+        expect(await box.finish(runId)).toMatchObject({ status: 'completed', output: ['Water the plants'] });
         workspace.edit('src/schema.ts', 'tag:', 'topic:');
         const [said] = readBlocks('docs/guide/database.md').filter(({ name }) => name === 'said');
         await eventually(() => box.stderr().includes(said?.text ?? '-'));
+      },
+      test({ stdout }) {
+        expect(stdout).toMatch(/Tests .*1 passed/);
       },
       async rename({ stdout }, { box }) {
         expect(stdout).toContain('Wrote .svc/migrations/0001_rename_notes_tag.sql');
@@ -313,7 +316,9 @@ const GUIDES: Guide[] = [
         expect(stdout).toMatch(/"value":"svc_/);
       },
       completion(_, { workspace }) {
-        expect(readFileSync(workspace.path('completion.bash'), 'utf8')).toContain('svc complete --');
+        expect(workspace.read('svc.bash')).toMatch(/^complete -F _svc svc$/m);
+        expect(workspace.read('svc.zsh')).toMatch(/^#compdef svc$/m);
+        expect(workspace.read('svc.fish')).toMatch(/^complete -c svc -f /m);
       },
     },
   },
@@ -525,46 +530,6 @@ describe('the pages', () => {
     );
     expect(broken).toEqual([]);
   });
-});
-
-describe('the --json document', () => {
-  it('has the members the reference names, for every verb', async () => {
-    const workspace = await makePageWorkspace(rig, 'docs/guide/first-workspace.md');
-    workspace.write('src/schema.ts', 'export const tables = [];\n');
-    const box = await workspace.boot();
-    const { runId } = await box.start('remind', { who: 'Ada', seconds: 0.01 });
-    const typed: Record<string, string[]> = {
-      'svc init': ['made', '--no-install'],
-      'svc add agent': ['added'],
-      'svc add deep-agent': ['added-too'],
-      'svc add workflow': ['added'],
-      'svc add workflow-agent': ['added-both'],
-      'svc workflows schema': ['remind'],
-      'svc workflows start': ['remind', '--input', '{"who":"Ada","seconds":0.01}', '--wait'],
-      'svc complete': ['bash'],
-      'svc runs get': [runId],
-      'svc why': [runId],
-      'svc pull run': [runId],
-      'svc replay': [runId],
-    };
-    // These need servers or somebody signed in; their suites check what they print, operate-payloads.test.ts the verbs of operations.
-    const elsewhere = ['svc start', 'svc login', 'svc logout', 'svc whoami', 'svc link'];
-    const verbs = (await listVerbs()).filter(
-      ({ command }) =>
-        !elsewhere.includes(command) && (typed[command] || !findOperateVerb(command.slice('svc '.length))),
-    );
-    const printed = verbs.map(async ({ command }): Promise<[string, string[]]> => {
-      const argv = [...command.split(' ').slice(1), ...(typed[command] ?? []), '--json'];
-      const document = command === 'svc dev' ? box.payload : readDocument(await runCli(argv, { cwd: workspace.root }));
-      return [command, Object.keys(document).sort()];
-    });
-    expect(Object.fromEntries(await Promise.all(printed))).toEqual(
-      Object.fromEntries(
-        verbs.map(({ command, payload }) => [command, ['schema_version', ...Object.keys(payload)].sort()]),
-      ),
-    );
-    await box.stop();
-  }, 120_000);
 });
 
 // --- internal ---

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { runCli } from '../src/main.ts';
+import { runCli } from './_run.ts';
 import {
   closedAddress,
   failure,
@@ -48,6 +48,45 @@ describe('what the box refuses', () => {
     expect(human.stderr).toContain(`The reason.`);
     expect(human.stderr).toContain(REQUEST_ID);
     expect([json.exitCode, human.exitCode]).toEqual([exitCode, exitCode]);
+  });
+
+  it.each([
+    [
+      ['secrets', 'set', 'FOO', '--from-file', '-'],
+      failure(409, 'secret_exists', 'There is a secret "FOO". Replace its value with POST /api/secrets/FOO/rotate.'),
+      ['There is a secret "FOO".', 'Replace its value with `svc secrets rotate FOO`.'],
+    ],
+    [
+      ['secrets', 'rotate', 'FOO', '--from-file', '-', '--yes'],
+      failure(404, 'secret_not_found', 'There is no secret "FOO". Set it with PUT /api/secrets/FOO.'),
+      ['There is no secret "FOO". Set it with `svc secrets set FOO`.', 'Run `svc secrets list` to see the names.'],
+    ],
+    [
+      ['workflows', 'start', 'greet'],
+      failure(400, 'workflow_input_invalid', 'No.'),
+      ['No.', 'Run `svc workflows schema greet` to see what the workflow accepts.'],
+    ],
+    [
+      ['workflows', 'start', 'greet'],
+      failure(503, 'workflow_runtime_not_armed', 'Set A_URL, or send PUT /api/model-provider.'),
+      ['Set A_URL.', 'Configure a model provider; `svc dev` prints how when it starts.'],
+    ],
+    [
+      ['hitl', 'approve', 'a1'],
+      failure(409, 'already_decided', 'No.'),
+      ['No.', 'Run `svc hitl get a1` to see who decided.'],
+    ],
+    [
+      ['hitl', 'approve', 'a$(b)'],
+      failure(409, 'already_decided', 'No.'),
+      ['No.', 'Run `svc hitl get <id>` to see who decided.'],
+    ],
+  ])('%j names the verbs, and what they are about', async (argv, answer, [message, suggestion]) => {
+    const routes = ['PUT /api/secrets/FOO', 'POST /api/secrets/FOO/rotate', 'POST /api/workflows/greet/start'];
+    const decide = ['a1', 'a%24(b)'].map((id) => `POST /api/approvals/${id}/decide`);
+    const box = await startBox(Object.fromEntries([...routes, ...decide].map((route) => [route, answer])));
+    const result = await runAgainst(box, [...argv, '--json'], { stdin: 'value' });
+    expect(readError(result)).toMatchObject({ message, suggestion });
   });
 
   it.each([

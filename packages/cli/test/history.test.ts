@@ -6,6 +6,7 @@ import {
   mkdtempSync,
   readFileSync,
   realpathSync,
+  renameSync,
   rmSync,
   statSync,
   symlinkSync,
@@ -22,7 +23,7 @@ import type { Box } from '@svc/runtime/host';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { createStepper } from '../src/commands/replay/stepper.ts';
 import { openHost } from '../src/dev/host.ts';
-import { runCli } from '../src/main.ts';
+import { runCli } from './_run.ts';
 import type { CliResult } from '../src/main.ts';
 import { noteDev, readDocument, readError, UTF8 } from './_setup.ts';
 
@@ -135,7 +136,7 @@ describe('svc why', () => {
     expect(stdout).toContain('order  waiting\n\nThe run waits until a person decides: "Charge 500?".\n\n');
     expect(stdout).toContain(`  run         ${runId}\n`);
     expect(stdout).toMatch(/ {2}build {7}[\w-]+ \(the code there is now\), svc \d/);
-    expect(stdout).toMatch(/\nnext: Decide: POST \/api\/approvals\//);
+    expect(stdout).toMatch(/\nnext: Decide: `svc hitl approve [\w-]{43}` or `svc hitl reject [\w-]{43}`\.\n/);
     expect(readDocument(await svc('why', runId, '--json'))).toMatchObject({
       schema_version: 1,
       runId,
@@ -203,6 +204,14 @@ describe('svc replay', () => {
       outcome: 'stopped',
       calls: [{}, { name: 'sleep' }],
     });
+    const missed = await svc('replay', runId, '--until', 'slep', '--json');
+    expect([missed.exitCode, readError(missed)]).toMatchObject([
+      1,
+      {
+        message: '--until does not take "slep": the run has no answered call of that number or name.',
+        suggestion: 'Its calls are 0 (charge), 1 (sleep), 2 (login), 3 (tell).',
+      },
+    ]);
     await svc('pull', 'run', runId, '--out', 'run.json', '--force');
     expect((await replay('run.json')).outcome).toBe('same');
   });
@@ -294,6 +303,18 @@ describe('svc replay --promote', () => {
     );
     // Two runs of vitest that each load the whole runtime from its source.
   }, 180_000);
+
+  it('says what the test needs where vitest is not installed', async () => {
+    const runId = await start({ amount: 5 }, 'completed');
+    const promote = () => svc('replay', runId, '--promote', 'told.test.ts', '--force');
+    onTestFinished(() => rmSync(join(root, 'told.test.ts'), { force: true }));
+    const needs = 'npm i -D vitest @svc/compiler, and the vitest.config.ts of';
+    expect((await promote()).stderr).not.toContain(needs);
+    const [linked, aside] = [join(root, 'node_modules/vitest'), join(root, 'vitest.aside')];
+    renameSync(linked, aside);
+    onTestFinished(() => renameSync(aside, linked));
+    expect((await promote()).stderr).toContain(needs);
+  });
 
   it('is refused for an eval, another name, a file that is there, and code that differs', async () => {
     const runId = await start({ amount: 5 }, 'completed');

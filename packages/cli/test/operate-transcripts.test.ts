@@ -1,12 +1,10 @@
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { setupBoxes } from '../../runtime/test/_setup.ts';
-import { runCli } from '../src/main.ts';
 import { OPERATE } from '../src/operate/verbs.ts';
 import { openSeededBox } from './_seeded.ts';
 import type { Seeds } from './_seeded.ts';
-import { makeProject, UTF8 } from './_setup.ts';
+import { makeProject } from './_setup.ts';
+import { startTranscript } from './_transcript.ts';
 
 const sides = [
   { columns: 80, boxes: setupBoxes() },
@@ -19,7 +17,10 @@ const listCommands = (seeds: Seeds): string[][] => [
   ['runs', 'list', '--status', 'failed'],
   ['runs', 'list', '--name', 'nobody'],
   ['runs', 'get', seeds.completed],
+  ['runs', 'get', seeds.failed],
+  ['runs', 'get', '00000000-0000-7000-8000-000000009999'],
   ['runs', 'steps', seeds.completed],
+  ['runs', 'list', '--limit', '2'],
   ['logs', 'list'],
   ['logs', 'tail', '--run', seeds.failed],
   ['sessions', 'list'],
@@ -38,6 +39,10 @@ const listCommands = (seeds: Seeds): string[][] => [
   ['catalog', 'list', '--kind', 'agent'],
   ['workflows', 'list'],
   ['contract', 'show'],
+  ['why', seeds.completed],
+  ['why', seeds.failed],
+  ['why', seeds.waiting],
+  ['workflows', 'start', 'greet', '--input', '{"name":"Ada"}'],
   ['hitl', 'approve', seeds.approval, '--note', 'Checked.'],
   ['hitl', 'reject', seeds.otherApproval],
   ['hitl', 'approve', seeds.approval],
@@ -73,43 +78,47 @@ const listCommands = (seeds: Seeds): string[][] => [
 
 it.each(sides)('every verb prints at $columns columns what the transcript says', async ({ columns, boxes }) => {
   const seeds = await openSeededBox(boxes);
-  const cwd = await makeProject(seeds.url);
-  const shown: string[] = [];
+  const transcript = startTranscript({ columns, cwd: await makeProject(seeds.url), settle: createSettle() });
   const seen = new Set<string>();
-  for (const argv of listCommands(seeds)) {
+  const run = async (argv: string[]) => {
     seen.add(argv.slice(0, 2).join(' '));
-    const env = { ...UTF8, NO_COLOR: '1' };
-    const stdin = argv[0] === 'secrets' ? 'a planted value\n' : '';
-    const result = await runCli(argv, { cwd, env, tty: true, columns, stdin });
+    const result = await transcript.run(argv, { stdin: argv[0] === 'secrets' ? 'a planted value\n' : '' });
     expect(`${result.stdout}${result.stderr}`).not.toContain('planted');
-    shown.push(`$ svc ${argv.join(' ')}\n${result.stdout}${mark(result.stderr)}${exitOf(result.exitCode)}`);
-  }
+    return result;
+  };
+  for (const argv of listCommands(seeds)) await run(argv);
+  const { stdout } = await run(['activity', 'list', '--operation', 'config.set', '--limit', '1']);
+  await run(['activity', 'get', /[\da-f]{8}-[\da-f-]{27}/.exec(stdout)?.[0] ?? '']);
   const all = Object.entries(OPERATE).flatMap(([group, { verbs }]) =>
     Object.keys(verbs).map((word) => `${group} ${word}`),
   );
   expect(all.filter((verb) => !seen.has(verb))).toEqual([]);
-  const text = settle(shown.join('\n'));
-  const file = `transcripts/operate-${columns}.txt`;
-  if (process.env.UPDATE) writeFileSync(join(import.meta.dirname, file), text);
-  await expect(text).toMatchFileSnapshot(file);
+  await transcript.expectFile('operate');
 });
 
 // --- internal ---
 
-/** What goes to stderr. */
-function mark(text: string): string {
-  return text.replaceAll(/^(?=.)/gm, '! ');
+/** Ids are counted in the order in which they are shown: what an answer holds beside does not count. */
+function createSettle(): (text: string) => string {
+  const counts = new Map([[UNKNOWN, '9999']]);
+  const count = (number: string) => counts.get(number) ?? String(counts.size).padStart(4, '0');
+  return (text) =>
+    settle(text).replaceAll(SHOWN_ID, (id, number: string) => {
+      counts.set(number, count(number));
+      return id.slice(0, -4) + count(number);
+    });
 }
 
-function exitOf(code: number): string {
-  return code === 0 ? '' : `(exit ${code})\n`;
-}
+const UNKNOWN = '9999';
+/** As `_seeded.ts` makes them: of 20, 32, 36 and 43 characters. */
+const SHOWN_ID = /(?<![\da-f-])(?:0{16}|0{28}|0{8}-0000-7000-8000-0{8}|0{39})(\d{4})(?![\w-])/g;
 
-/** What no two boxes have the same: keys, times to the second, versions. */
+/** What no two boxes have the same: keys, times to the second, versions, and where a seed's code stands. */
 function settle(text: string): string {
   return text
     .replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, '2026-01-31T12:00:00.000Z')
     .replaceAll(/\bsvc_[\w-]+/g, (key) => `svc_${'k'.repeat(key.length - 4)}`)
+    .replaceAll(/(_seeded\.ts):\d+:\d+/g, '$1:1:1')
     .replaceAll(/durationMs=\d+/g, 'durationMs=1')
     .replaceAll(/\b0\.\d+\.\d+\b/g, '0.0.0');
 }

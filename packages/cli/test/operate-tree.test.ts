@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { setupBoxes } from '../../runtime/test/_setup.ts';
 import { listVerbs } from '../src/help.ts';
 import type { VerbReference } from '../src/help.ts';
-import { runCli } from '../src/main.ts';
+import { runCli } from './_run.ts';
 import type { CliResult } from '../src/main.ts';
 import { loadSpec } from '../src/operate/spec.ts';
 import { SPECIALS } from '../src/operate/special.ts';

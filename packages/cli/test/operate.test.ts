@@ -4,7 +4,8 @@ import type { AddressInfo } from 'node:net';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { runCli } from '../src/main.ts';
+import { countMadeUp } from './_documents.ts';
+import { runCli } from './_run.ts';
 import { failure, makeProject, readDocument, readError, runAgainst, startBox, UTF8 } from './_setup.ts';
 
 const PAGE = { items: [], nextCursor: null };
@@ -67,6 +68,20 @@ describe('an operation as a verb', () => {
     expect(seen).toBe('Bearer operator-token');
     const refused = await startBox({ 'GET /api/keys': failure(401, 'unauthorized', 'The credential is unknown.') });
     expect((await runCli(['keys', 'list', '--url', refused.url], { env })).exitCode).toBe(2);
+  });
+});
+
+describe('svc activity list', () => {
+  it('says on 80 columns who did what to what', async () => {
+    const at = new Date(Date.now() - 15 * 60_000).toISOString();
+    const id = '0192f3b4-7a10-7abc-8def-0123456789ab';
+    const rest = { operation: 'prompts.publish', target: { id }, source: 'http' };
+    const items = [{ id, at, actor: { id: 'u', name: 'ada@example.com' }, ...rest }];
+    const box = await startBox({ 'GET /api/activity': { body: { items, nextCursor: null } } });
+    const show = async (columns: number) =>
+      (await runAgainst(box, ['activity', 'list', '--no-color'], { tty: true, columns })).stdout.split('\n')[1];
+    expect(await show(80)).toBe('15m ago  ada@examp…  prompts.publish  0192f3b4-7a10-7abc-8def-012345678…  http');
+    expect(await show(140)).toBe(`${id}  15m ago  ada@example.com  prompts.publish  ${id}  http`);
   });
 });
 
@@ -157,14 +172,37 @@ describe('svc config set', () => {
 });
 
 describe('svc keys create', () => {
+  const items = ['agent', 'workflow'].map((kind) => ({ kind, name: kind === 'agent' ? 'support' : 'refund' }));
+  const routes = {
+    'GET /api/catalog': { body: { items } },
+    'POST /api/keys': { status: 201, body: { id: 'k', name: 'ci', value: 'svc_1' } },
+  };
+
   it('grants by name, or everything, until a time', async () => {
-    const box = await startBox({ 'POST /api/keys': { status: 201, body: { id: 'k', name: 'ci', value: 'svc_1' } } });
+    const box = await startBox(routes);
     const argv = ['keys', 'create', '--name', 'ci', '--agents', 'a, b', '--workflows', 'all', '--expires-in', '30d'];
     const { stdout } = await runAgainst(box, argv);
-    const sent = JSON.parse(box.seen[0]?.body ?? '') as { expiresAt: string };
+    const sent = JSON.parse(box.seen.at(-1)?.body ?? '') as { expiresAt: string };
     expect(sent).toMatchObject({ name: 'ci', grants: { agents: ['a', 'b'], workflows: 'all' } });
     expect(Math.round((Date.parse(sent.expiresAt) - Date.now()) / 86_400_000)).toBe(30);
     expect(stdout.trimEnd().split('\n').at(-1)).toBe('svc_1');
+  });
+
+  it('is told of a name the box has not got, and makes the key', async () => {
+    const box = await startBox(routes);
+    const argv = ['keys', 'create', '--name', 'ci', '--agents', 'support,refund', '--workflows', 'refund,nobody'];
+    const { stdout, stderr, exitCode } = await runAgainst(box, argv);
+    expect(stderr.match(/^warning: .*$/gm)).toEqual([
+      'warning: the box has no agent "refund"; the key is good for it once there is one.',
+      'warning: the box has no workflow "nobody"; the key is good for it once there is one.',
+    ]);
+    expect([exitCode, stdout.trimEnd().split('\n').at(-1)]).toEqual([0, 'svc_1']);
+  });
+
+  it('says nothing where the box does not say what it has', async () => {
+    const box = await startBox({ ...routes, 'GET /api/catalog': failure(403, 'forbidden', 'No.') });
+    const { stderr, exitCode } = await runAgainst(box, ['keys', 'create', '--name', 'ci', '--agents', 'nobody']);
+    expect([exitCode, stderr]).toEqual([0, 'It is not shown again.\n']);
   });
 
   it.each([
@@ -254,6 +292,7 @@ type Headers = Record<string, string | string[] | undefined>;
 async function serve(answer: (response: ServerResponse, headers: Headers, url: string) => void): Promise<string> {
   const server = createServer((request, response) => answer(response, request.headers, request.url ?? ''));
   await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+  countMadeUp();
   onTestFinished(() => {
     server.closeAllConnections();
     server.close();

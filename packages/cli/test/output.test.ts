@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { runCli } from '../src/main.ts';
+import { runCli } from './_run.ts';
 import { findNearest } from '../src/nearest.ts';
-import { createStyle } from '../src/style.ts';
-import { formatTable, textWidth } from '../src/table.ts';
+import { createStyle } from '../src/terminal/style.ts';
+import { formatTable, textWidth } from '../src/terminal/table.ts';
 import { readDocument, runAgainst, startBox, UTF8 } from './_setup.ts';
 
 const ESCAPE = '\u001B[';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { contractPayload } from '@svc/runtime/host';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { runCli } from '../src/main.ts';
+import { runCli } from './_run.ts';
 import { readDocument, readError } from './_setup.ts';
 import { loadArchive, makeArchive, packTar, readTar } from './_image.ts';
 import type { TestImage } from './_image.ts';
@@ -41,12 +41,12 @@ describe('--base-archive', () => {
   it('puts the workspace on the base as one layer, as the Dockerfile would', async () => {
     await save(base);
     const document = readDocument(await fromBase());
-    expect(document).toMatchObject({ offline: true, baseImage: BASE_NAME, imageTag: 'small:latest' });
+    expect(document).toMatchObject({ offline: true, baseImage: BASE_NAME, imageTag: 'svc-agent:latest' });
     expect(document['files']).toContain('agent-image.tar');
     const images = await loadArchive(workspace.path('dist/deploy/agent-image.tar'));
     expect(images).toHaveLength(1);
     const [{ tags, config, layers } = { tags: [], config: undefined, layers: [] }] = images;
-    expect(tags).toEqual(['small:latest']);
+    expect(tags).toEqual(['svc-agent:latest']);
     expect(layers.slice(0, 2)).toEqual(base.layers);
     expect(config).toMatchObject({
       architecture: 'amd64',
@@ -85,7 +85,7 @@ describe('--base-archive', () => {
     const document = readDocument(await fromBase('--target', 'self-host'));
     expect(document['files']).toContain('svc-images.tar');
     const images = await loadArchive(workspace.path('dist/deploy/svc-images.tar'));
-    expect(images.map(({ tags }) => tags)).toEqual([['small:latest'], [PLANE_NAME]]);
+    expect(images.map(({ tags }) => tags)).toEqual([['svc-agent:latest'], [PLANE_NAME]]);
     expect(images[1]?.layers).toEqual(plane.layers);
     expect([...(await readTar(read('svc-images.tar'))).keys()]).toHaveLength(6);
   });
@@ -136,7 +136,7 @@ describe('--base-archive refuses with 1, before anything is compiled,', () => {
   }
 
   it('a file that is not there, and one that is no tar', async () => {
-    expect(await refuse()).toContain('it cannot be read (ENOENT)');
+    expect(await refuse()).toContain('it cannot be read: there is no such file');
     workspace.write('base.tar', 'x'.repeat(2000));
     expect(await refuse()).toContain('it is no tar file');
   });
@@ -211,7 +211,7 @@ esac`;
     expect(document).toMatchObject({ offline: true, target: 'self-host' });
     const images = await loadArchive(workspace.path('dist/deploy/svc-images.tar'));
     expect(images.map(({ tags, layers }) => [tags[0], layers.length])).toEqual([
-      ['small:latest', 3],
+      ['svc-agent:latest', 3],
       [PLANE_NAME, 1],
     ]);
     expect(workspace.read('log.txt')).toMatch(

@@ -2,7 +2,7 @@ import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, 
 import { join } from 'node:path';
 import { contractPayload } from '@svc/runtime/host';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { runCli } from '../src/main.ts';
+import { runCli } from './_run.ts';
 import { readDocument, readError } from './_setup.ts';
 import { useRig } from './e2e/_setup.ts';
 import type { Workspace } from './e2e/_setup.ts';
@@ -37,7 +37,7 @@ describe('svc package', () => {
       schema_version: 1,
       outDir: workspace.path('dist/deploy'),
       target: 'byoc',
-      imageTag: 'small:latest',
+      imageTag: 'svc-agent:latest',
       baseImage: `svc-runtime:${VERSION}`,
       controlPlaneImage: null,
       workflows: ['five', 'gated', 'greet', 'nap'],
@@ -74,9 +74,21 @@ describe('svc package', () => {
     expect(read('README.md')).toContain('**stand-in**');
   });
 
-  it('calls the image of a project without a slug svc-agent:latest', async () => {
-    workspace.write('svc.json', '{}');
-    expect(readDocument(await run())).toMatchObject({ imageTag: 'svc-agent:latest' });
+  it('calls the image after the agent the workspace is linked to, whatever svc.json says', async () => {
+    const link = { endpoint: 'https://plane.example.com', installationId: 'i-1', name: 'Shop Front' };
+    workspace.write('.svc/project.json', JSON.stringify(link));
+    expect(readDocument(await run())).toMatchObject({ imageTag: 'shop-front:latest' });
+    expect(readDocument(await run('--tag', 'shop:1.4'))).toMatchObject({ imageTag: 'shop:1.4' });
+  });
+
+  it.each([
+    ['--tag', 'No Tag'],
+    ['--base', 'No Base'],
+    ['--base-archive', 'nowhere.tar'],
+  ])('refuses %s %s before it builds', async (...flag) => {
+    const { exitCode, stderr } = await runCli(['package', ...flag], { cwd: workspace.root });
+    expect(exitCode).toBe(1);
+    expect(stderr).not.toContain('Building');
   });
 
   it('takes the folder from the project, not from where it is run', async () => {

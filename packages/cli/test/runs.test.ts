@@ -110,6 +110,20 @@ describe('svc runs list', () => {
 });
 
 describe('svc runs get', () => {
+  it('says on one line what the run waits for', async () => {
+    const waitingFor = {
+      type: 'approval',
+      step: 'await approval',
+      title: 'Ship it?',
+      until: '2026-01-31T12:00:00.000Z',
+    };
+    const box = await startBox({ 'GET /api/runs/r1': { body: createRun({ status: 'waiting', waitingFor }) } });
+    const { stdout } = await runAgainst(box, ['runs', 'get', 'r1']);
+    expect(stdout).toContain(
+      '\n  waits     approval, step await approval, title Ship it?, until 2026-01-31T12:00:00.000Z\n',
+    );
+  });
+
   it('answers the run', async () => {
     const run = createRun({ output: { id: 1 } });
     const box = await startBox({ [`GET /api/runs/${run.runId}`]: { body: run } });

@@ -1,6 +1,10 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { runCli } from '../src/main.ts';
+import { runCli } from './_run.ts';
 import { OPERATE } from '../src/operate/verbs.ts';
+import { TREE } from '../src/tree.ts';
+import { REPOSITORY } from './_docs.ts';
 import { readDocument, readError } from './_setup.ts';
 
 const VERBS = [
@@ -30,7 +34,21 @@ const VERBS = [
   'contract validate',
 ];
 
+describe('help', () => {
+  it.each(['', ...Object.keys(TREE.verbs)])('of "svc %s" ends with a page of the docs', async (word) => {
+    const { stdout } = await runCli([word, '--help'].filter(Boolean));
+    const [, page = ''] = /\n\nDocs: node_modules\/@svc\/cli\/dist\/(docs\/\S+\.md)\n$/.exec(stdout) ?? [];
+    expect(existsSync(join(REPOSITORY, page)) && page).toMatch(/^docs\/guide\/./);
+  });
+});
+
 describe('a wrong command line is generic, exit 1', () => {
+  it('names the variable where a verb has no flag for it', async () => {
+    const { message, suggestion } = readError(await runCli(['start', '--port', '1', '--json']));
+    expect(message).toBe('"svc start" has no flag "--port".');
+    expect(suggestion).toBe('Set the variable PORT: PORT=8080 svc start');
+  });
+
   it.each([
     [['wrkflows', 'list'], 'There is no verb "wrkflows". Did you mean "workflows list"?'],
     [['workflows', 'lst'], 'There is no verb "workflows lst". Did you mean "workflows list"?'],

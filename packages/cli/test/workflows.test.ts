@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { runCli } from '../src/main.ts';
+import { runCli } from './_run.ts';
 import { failure, makeProject, readDocument, readError, REQUEST_ID, runAgainst, startBox, UTF8 } from './_setup.ts';
 
 const GREET = { name: 'greet', trigger: 'POST /api/workflows/greet/start', hasSchema: true };

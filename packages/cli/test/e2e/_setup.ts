@@ -10,6 +10,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll } from 'vitest';
 import { startModelServer } from '../../../../playground/model-server.mjs';
 import type { ModelServer } from '../../../../playground/model-server.mjs';
+import { checkPrinted } from '../_documents.ts';
 
 /** What `svc dev --json` prints. */
 export interface Payload {
@@ -155,7 +156,7 @@ export function useRig(): Rig {
   };
 }
 
-/** Starts `svc`. Its environment holds nothing of the test runner's. */
+/** Starts `svc`. What it prints with --json is held to the reference. Its environment holds nothing of the test runner's. */
 export function startSvc(argv: string[], { cwd, env = {}, node = process.execPath, bin = BIN }: Start): Command {
   const began = performance.now();
   const child = spawn(node, [bin, ...argv], {
@@ -169,6 +170,9 @@ export function startSvc(argv: string[], { cwd, env = {}, node = process.execPat
   const ended = new Promise<Ended>((resolve, reject) => {
     child.on('error', reject);
     child.on('close', (code, signal) => resolve({ code, signal, ...kept, ms: performance.now() - began }));
+  }).then(async (end) => {
+    if (bin === BIN) await checkPrinted(argv, end);
+    return end;
   });
   return {
     pid: child.pid ?? 0,

@@ -77,7 +77,11 @@ describe('from an empty folder and an empty home, with --json', () => {
       linkPackages(workspace);
       await develop(newcomer);
       expect(await svc('build')).toMatchObject({ workflows: ['welcome'], deepAgents: ['support'], problems: [] });
-      expect(await svc('package')).toMatchObject({ target: 'byoc', imageTag: 'shop:latest', degradedWorkflows: [] });
+      expect(await svc('package')).toMatchObject({
+        target: 'byoc',
+        imageTag: 'svc-agent:latest',
+        degradedWorkflows: [],
+      });
       expect(existsSync(workspace.path('dist/deploy/docker-compose.yml'))).toBe(true);
       expect(readdirSync(home)).toEqual([]);
     },
@@ -136,7 +140,7 @@ describe.skipIf(!HAS_TERMINAL)('from an empty folder and an empty home, on a ter
       expect(served).toContain(`http://127.0.0.1:${workspace.ports.api}`);
       expect(served).toContain('Agents and workflows are held back until a model provider is set.');
       expect(await run(['build'])).toMatch(/Built .*: 1 agent, 1 workflow/);
-      expect(await run(['package'])).toMatch(/Packaged .* for byoc: 1 agent, 1 workflow, image shop:latest/);
+      expect(await run(['package'])).toMatch(/Packaged .* for byoc: 1 agent, 1 workflow, image svc-agent:latest/);
       expect(readdirSync(home)).toEqual([]);
     },
     SLOW_MS,

@@ -51,7 +51,7 @@ describe.skipIf(root === undefined)(`a deploy folder under an engine${root ? '' 
   }, SLOW_MS);
   afterAll(async () => {
     for (const { stack } of Object.values(made)) await stack.remove();
-    await removeImages(engine, ['small:latest', OFFLINE, ARCHIVED]);
+    await removeImages(engine, ['svc-agent:latest', OFFLINE, ARCHIVED]);
     await plane?.close();
   }, SLOW_MS);
 
@@ -167,7 +167,7 @@ describe.skipIf(root === undefined)(`a deploy folder under an engine${root ? '' 
 
     it('has no secret in its image', async () => {
       const values = readEnvText(readFileSync(join(stack.folder, '.env'), 'utf8'));
-      const image = 'small:latest';
+      const image = 'svc-agent:latest';
       const history = await engine.ask(['image', 'history', '--no-trunc', image]);
       const inspected = await engine.ask(['image', 'inspect', image]);
       const archive = workspace.path('image.tar');

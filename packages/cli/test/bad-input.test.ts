@@ -1,0 +1,206 @@
+import { cpSync, mkdirSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+import { setupBoxes } from '../../runtime/test/_setup.ts';
+import { CLI_CODES } from '../src/errors.ts';
+import { runCli } from './_run.ts';
+import type { CliResult } from '../src/main.ts';
+import { listBadCases, listLeaves, readTree, shortOf } from './_bad-input.ts';
+import type { BadCase, Base } from './_bad-input.ts';
+import { makeHome, startPlane } from './_control-plane.ts';
+import { openFullBox } from './_seeded.ts';
+import type { Seeds } from './_seeded.ts';
+import { makeProject } from './_setup.ts';
+
+const boxes = setupBoxes();
+const SMALL = fileURLToPath(new URL('./e2e/fixtures/small', import.meta.url));
+const ZOD = fileURLToPath(new URL('../../../playground/node_modules/zod', import.meta.url));
+const LONG_MS = 240_000;
+
+/** What a verb needs besides the flag that is wrong. Nothing is lost should it be let through. */
+const basesOf = ({ completed, session, approval, prompt }: Seeds): Record<string, Base> => ({
+  init: { flags: { 'no-install': true } },
+  link: { positionals: { installation: 'shop' }, flags: { url: 'https://box.example.com', 'image-tag': 'shop:1' } },
+  ...forEach(['workflows schema', 'workflows start'], { positionals: { name: 'greet' } }),
+  ...forEach(['runs get', 'runs steps', 'runs retry', 'runs resume', 'pull run'], { positionals: { id: completed } }),
+  ...forEach(['runs cancel', 'runs delete'], { positionals: { id: 'none' }, flags: { yes: true } }),
+  'logs tail': { flags: { run: completed } },
+  'sessions get': { positionals: { id: session } },
+  ...forEach(['sessions delete', 'prompts delete', 'keys revoke'], {
+    positionals: { id: 'none' },
+    flags: { yes: true },
+  }),
+  ...forEach(['hitl get', 'hitl approve', 'hitl reject'], { positionals: { id: approval } }),
+  ...forEach(['jobs pause', 'jobs resume', 'jobs run'], { positionals: { id: 'report:0' } }),
+  'prompts create': {
+    positionals: { key: 'tone' },
+    flags: { 'owner-kind': 'agent', 'owner-name': 'support', name: 'Tone', text: 'Be brief.' },
+  },
+  'prompts update': { positionals: { id: prompt }, flags: { text: 'Be brief.' } },
+  ...forEach(['prompts get', 'prompts versions', 'prompts publish', 'prompts rollback'], {
+    positionals: { id: prompt },
+  }),
+  'config get': { positionals: { key: 'limit' } },
+  'config set': { positionals: { key: 'limit', value: '7' } },
+  'config unset': { positionals: { key: 'none' }, flags: { yes: true } },
+  'secrets set': { positionals: { name: 'SMTP_PASSWORD' } },
+  ...forEach(['secrets rotate', 'secrets delete'], { positionals: { name: 'NONE' }, flags: { yes: true } }),
+  'keys create': { flags: { name: 'ci', agents: 'all' } },
+  'activity get': { positionals: { id: 'none' } },
+  why: { positionals: { run: completed } },
+  replay: { positionals: { run: 'run.json' } },
+  complete: { positionals: { shell: 'bash' } },
+  ...forEach(['add agent', 'add deep-agent', 'add workflow', 'add workflow-agent'], { positionals: { name: 'extra' } }),
+});
+
+/**
+ * What looks wrong and is right: a filter that finds nothing, a name or a text like any other, a file to be made. Such a
+ * command may fail for another reason, which its message names then.
+ */
+const TAKEN: readonly RegExp[] = [
+  // Its message does not repeat what may be a secret.
+  /^secrets \S+ given, /,
+  // Set by then.
+  /^secrets (rotate|delete) name, (unknown|not a number)$/,
+  /^secrets rotate --from-file, /,
+  /^replay (run, a file|--(until|agent|url), )/,
+  /^schema generate --(name|rename|drop|convert), /,
+  /^sessions (get|delete) --agent-name, /,
+  /^init (dir|--name), (unknown|huge|not a number|lines|a folder)$/,
+  /^add \S+ name, (unknown|huge|a folder)$/,
+  /^(build --out|package --out-dir|pull run --out), (unknown|negative|huge|not a number|lines)$/,
+  /^package --(tag|base), (unknown|huge|a folder|a file|below a file)$/,
+  /^(runs|logs|sessions|hitl|jobs|prompts|activity) list --(name|parent|retry-of|session|step|text|agent-name|run|workflow|key|owner-name|operation|actor|target), (?!long)/,
+  /^logs tail --(step|text), (?!long)/,
+  /^runs get --wait, huge$/,
+  /^(workflows start|runs retry|hitl approve|hitl reject) --(idempotency-key|note|input|input-file), (?!long)/,
+  /^prompts create (key|--name|--owner-name|--text|--file|--note), /,
+  /^prompts update --(text|file|note), /,
+  /^config set value, huge$/,
+  /^secrets set (name|--from-file), /,
+  /^keys create --(name|agents|workflows), (?!long)/,
+  /^link --image-tag, (unknown|huge)$/,
+];
+
+/** What the box has, without what changes by itself. */
+const STATE = ['runs', 'prompts', 'config', 'secrets', 'keys', 'approvals', 'recurring-jobs', 'sessions', 'activity'];
+
+/** Verbs that change nothing when they succeed. */
+const READS = /\b(?:list|get|tail|steps|versions)$/;
+
+describe('what nobody means', () => {
+  it(
+    'is refused by every flag and argument of every verb, in one line, and changes nothing',
+    async () => {
+      const seeds = await openFullBox(boxes);
+      const env = await signIn();
+      const bases = basesOf(seeds);
+      const found: string[] = [];
+      const asked = new Set<string>();
+      for (const { path, leaf } of listLeaves()) {
+        let cwd = await makeWorkspace(seeds.url);
+        let files = JSON.stringify(readTree(cwd));
+        let state = await readState(seeds.url);
+        for (const bad of await listBadCases(path, leaf, bases[path] ?? {})) {
+          asked.add(`${path} ${bad.name}`);
+          const result = await run(bad, { cwd, env });
+          const isSound = TAKEN.some((known) => known.test(bad.title));
+          if (isSound && result.exitCode === 0) {
+            cwd = await makeWorkspace(seeds.url);
+            files = JSON.stringify(readTree(cwd));
+            if (!READS.test(path)) state = await readState(seeds.url);
+            continue;
+          }
+          const changed = JSON.stringify(readTree(cwd));
+          found.push(...listFaults(bad, result, isSound).map((fault) => `${bad.title}: ${fault}`));
+          if (changed !== files) found.push(`${bad.title}: the folder has changed`);
+          files = changed;
+        }
+        if ((await readState(seeds.url)) !== state) found.push(`${path}: the box has changed`);
+      }
+      expect(found).toEqual([]);
+      expect(asked.size).toBeGreaterThan(200);
+    },
+    LONG_MS,
+  );
+});
+
+// --- internal ---
+
+function forEach(paths: readonly string[], base: Base): Record<string, Base> {
+  return Object.fromEntries(paths.map((path) => [path, base]));
+}
+
+async function signIn(): Promise<Record<string, string>> {
+  const plane = await startPlane();
+  plane.agents.push({ id: 'shop', name: 'shop', deployment: null });
+  const env = { ...makeHome(plane), HMAC_SECRET: 's'.repeat(40) };
+  await runCli(['login', '--json'], { env });
+  return env;
+}
+
+async function makeWorkspace(url: string): Promise<string> {
+  const root = await makeProject(url);
+  cpSync(SMALL, root, { recursive: true });
+  mkdirSync(join(root, 'node_modules'));
+  symlinkSync(ZOD, join(root, 'node_modules/zod'));
+  return root;
+}
+
+async function run({ argv, path }: BadCase, options: { cwd: string; env: Record<string, string> }) {
+  const stdin = path.startsWith('secrets') ? 'a planted value' : '';
+  return runCli([...argv, '--json'], { ...options, stdin, signal: AbortSignal.timeout(STAYS_MS) });
+}
+
+/** A command that stays where it should have ended. */
+const STAYS_MS = 20_000;
+
+async function readState(url: string): Promise<string> {
+  const lists = STATE.map(async (room) => {
+    const answer = await fetch(`${url}/api/${room}`);
+    expect(answer.status).toBe(200);
+    return answer.text();
+  });
+  return (await Promise.all(lists)).join('\n');
+}
+
+function listFaults(bad: BadCase, { exitCode, stdout, stderr }: CliResult, isSound: boolean): string[] {
+  if (exitCode === 0) return ['it is taken'];
+  const { error } = parseLine(stdout);
+  if (!error) return [`stdout is no error document: ${stdout.slice(0, 200)}`];
+  const { code, message, suggestion, details } = error;
+  const said = [message, suggestion, JSON.stringify(details ?? {})].join(' ');
+  const own = Object.hasOwn(CLI_CODES, code) ? CLI_CODES[code as keyof typeof CLI_CODES].exitCode : undefined;
+  const wanted = own ?? (code.endsWith('_not_found') ? 4 : 1);
+  const checks: [isFine: boolean, fault: string][] = [
+    [exitCode === wanted, `${code} ends with ${exitCode}`],
+    [/\w/.test(suggestion) && !/--verbose/.test(suggestion), `nothing to do is suggested: ${message}`],
+    [stderr.trimEnd().split('\n').length === 1, `more than one line: ${stderr.slice(0, 200)}`],
+    [message.length < 1_000 && stderr.length < 1_500, `${message.length} characters`],
+    [!/\n\s+at |TypeError|\bE[A-Z]{4,}:/.test(`${message}\n${stderr}`), `the words of a program: ${message}`],
+    // oxlint-disable-next-line no-control-regex
+    [!/[\u0000-\u0009\u000B-\u001F]/.test(stderr), 'control characters reach the terminal'],
+    // What is missing in the environment is said before the bundle is looked at.
+    [
+      isSound ||
+        code === 'environment_invalid' ||
+        bad.names.some((name) => said.includes(name)) ||
+        said.includes(shortOf(bad.value)),
+      `it is not named: ${said}`,
+    ],
+  ];
+  return checks.flatMap(([isFine, fault]) => (isFine ? [] : [fault]));
+}
+
+interface ErrorDocument {
+  error?: { code: string; message: string; suggestion: string; details?: object };
+}
+
+function parseLine(text: string): ErrorDocument {
+  try {
+    return JSON.parse(text) as ErrorDocument;
+  } catch {
+    return {};
+  }
+}

@@ -1,0 +1,211 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { bothServers } from '../../runtime/test/_cluster.ts';
+import { describeWhen } from '../../runtime/test/require.ts';
+import { setupBoxes } from '../../runtime/test/_setup.ts';
+import { makeHome, startPlane } from './_control-plane.ts';
+import { findMisfit, listPaths } from './_documents.ts';
+import { runCli } from './_run.ts';
+import { openSeededBox } from './_seeded.ts';
+import { makeProject, readDocument, startBox } from './_setup.ts';
+import { SLOW_MS, useDeployed } from './e2e/_deployed.ts';
+import { eventually, useRig } from './e2e/_setup.ts';
+
+const rig = useRig();
+const boxes = setupBoxes();
+
+// `runCli` and the commands of the rig hold each document to docs/reference/payloads.json. Here every verb is run, with
+// what there is something to say about. `{name}` is what the box knows by that name, `{started}` the run of the
+// start before.
+
+/** In this order, in a project whose box has one of everything. */
+const ON_A_BOX = [
+  'workflows list',
+  'workflows schema greet',
+  'workflows start greet --input {"name":"Ada"}',
+  'workflows start greet --input {"name":"Ada"} --wait',
+  'runs list',
+  'runs list --all',
+  'runs get {failed}',
+  'runs steps {completed}',
+  'runs retry {failed}',
+  'why {waiting}',
+  'pull run {completed}',
+  'logs list',
+  'logs tail --run {completed}',
+  'sessions list',
+  'sessions get {session}',
+  'sessions delete {session} --yes',
+  'hitl list',
+  'hitl get {approval}',
+  'hitl approve {approval}',
+  'hitl reject {otherApproval}',
+  'workflows start ask',
+  'runs cancel {started} --yes',
+  'runs delete {completed} --yes',
+  'jobs list',
+  'jobs pause report:0',
+  'jobs resume report:0',
+  'jobs run report:0',
+  'prompts list',
+  'prompts get {prompt}',
+  'prompts create tone --owner-kind workspace --name Tone --text Brief.',
+  'prompts update {prompt} --text Briefer.',
+  'prompts versions {prompt}',
+  'prompts publish {prompt} --version 1',
+  'prompts publish {prompt} --version 2',
+  'prompts rollback {prompt}',
+  'prompts delete {prompt} --yes',
+  'config list',
+  'config get greeting',
+  'config set limit 7',
+  'config unset limit --yes',
+  'secrets list',
+  'secrets set API_TOKEN --from-file secret.txt',
+  'secrets rotate API_TOKEN --from-file secret.txt --yes',
+  'secrets delete API_TOKEN --yes',
+  'keys list',
+  'keys create --name partner --workflows greet',
+  'keys revoke {key} --yes',
+  'catalog list',
+  'activity list',
+  'activity get {change}',
+  'contract show',
+];
+
+/** In this order, in a workspace. */
+const IN_A_WORKSPACE = [
+  'init made --no-install',
+  'add agent helper',
+  'add deep-agent clerk',
+  'add workflow triage --calls helper',
+  'add workflow-agent guide',
+  'schema status',
+  'schema generate',
+  'schema status',
+  'schema apply',
+  'check',
+  'contract validate',
+  'build',
+  'package --target self-host',
+  'complete bash',
+];
+
+/** Each has a test of its own. */
+const ELSEWHERE = ['dev', 'replay', 'start', 'login', 'whoami', 'link', 'logout', 'runs resume'];
+
+describe('every verb prints what docs/reference/payloads.json says of it', () => {
+  it('and none is left out', () => {
+    const ran = [...ON_A_BOX, ...IN_A_WORKSPACE].map((line) =>
+      listPaths().find((path) => `${line} `.startsWith(`${path} `)),
+    );
+    expect([...new Set([...ran, ...ELSEWHERE])].sort()).toEqual(listPaths().sort());
+  });
+
+  it(
+    'of a box',
+    async () => {
+      const { url, ...seeds } = await openSeededBox(boxes);
+      const cwd = await makeProject(url);
+      await writeFile(join(cwd, 'secret.txt'), 'a planted value');
+      const { items } = readDocument(await runCli(['activity', 'list', '--json'], { cwd }));
+      const names: Record<string, string> = { ...seeds, change: (items as { id: string }[])[0]?.id ?? '' };
+      for (const line of ON_A_BOX) {
+        const argv = line.replaceAll(/\{(\w+)\}/g, (_, name: string) => names[name] ?? '').split(' ');
+        const result = await runCli([...argv, '--json'], { cwd });
+        expect([line, result]).toMatchObject([line, { exitCode: 0 }]);
+        if (line === 'workflows start ask') names.started = String(readDocument(result).runId);
+      }
+    },
+    SLOW_MS,
+  );
+
+  it('of a run that is blocked', async () => {
+    const { url, waiting } = await openSeededBox(boxes);
+    const { run } = readDocument(await runCli(['runs', 'get', waiting, '--json'], { cwd: await makeProject(url) }));
+    // To block a run takes another version of its code: the answer is a run as well.
+    const resuming = await startBox({ [`POST /api/runs/${waiting}/resume`]: { body: run } });
+    const result = await runCli(['runs', 'resume', waiting, '--json'], { cwd: await makeProject(resuming.url) });
+    expect(await findMisfit('svc runs resume', readDocument(result))).toBeUndefined();
+  });
+
+  it(
+    'of a workspace, while svc dev runs it',
+    async () => {
+      const workspace = await rig.workspace({ 'src/schema.ts': SCHEMA });
+      const box = await workspace.boot({ args: ['--no-auto-migrate'] });
+      expect(await findMisfit('svc dev', box.payload)).toBeUndefined();
+      const { runId } = await box.start('greet', { name: 'Ada' });
+      await box.finish(runId);
+      for (const line of [...IN_A_WORKSPACE, `replay ${runId}`]) {
+        const result = await runCli([...line.split(' '), '--json'], { cwd: workspace.root });
+        expect([line, result]).toMatchObject([line, { exitCode: 0 }]);
+      }
+      expect((await box.stop()).code).toBe(0);
+    },
+    SLOW_MS,
+  );
+
+  it('of a control plane', async () => {
+    const plane = await startPlane();
+    plane.agents.push({ id: AGENT, name: 'shop', deployment: null });
+    const options = { cwd: await makeProject(), env: { ...makeHome(plane), HMAC_SECRET: 'a planted value' } };
+    const lines = ['login', 'whoami', `link ${AGENT} --url https://box.example.com --image-tag shop:12`, 'logout'];
+    for (const line of lines)
+      expect(await runCli([...line.split(' '), '--json'], options)).toMatchObject({ exitCode: 0 });
+  });
+
+  it('of no verb', async () => {
+    for (const argv of [['--version'], ['--help'], ['runs', '--help'], ['login', '--help'], ['nope'], ['runs']])
+      await runCli([...argv, '--json']);
+    await runCli(['complete', '--json', '--', 'runs', '']);
+  });
+});
+
+describeWhen(bothServers, 'a deployed box prints what docs/reference/payloads.json says', (servers) => {
+  const { makeEnv } = useDeployed(rig, servers);
+
+  it(
+    'of svc start',
+    async () => {
+      const [workspace, env] = [await rig.workspace(), await makeEnv()];
+      expect((await workspace.svc('build', '--json')).code).toBe(0);
+      const command = workspace.command(['start', '--json'], {
+        env: { ...env, PORT: String(workspace.ports.api), SVC_INSECURE_LOCAL: '1' },
+      });
+      await eventually(() => command.stdout().endsWith('\n'), { within: 60_000 });
+      expect(await findMisfit('svc start', JSON.parse(command.stdout()))).toBeUndefined();
+      expect(await workspace.talkTo(command, { port: workspace.ports.api }).stop()).toMatchObject({ code: 0 });
+    },
+    SLOW_MS,
+  );
+});
+
+describe('the reference', () => {
+  it('is what every test of commands holds them to', () => {
+    const files = readdirSync(import.meta.dirname).filter((file) => file.endsWith('.ts') && file !== '_run.ts');
+    const around = files.filter((file) =>
+      /^import \{[^}]*\brunCli\b[^}]*\} from '\.\.\/src\/main\.ts'/m.test(
+        readFileSync(join(import.meta.dirname, file), 'utf8'),
+      ),
+    );
+    expect(around).toEqual([]);
+  });
+
+  it('refuses a document that lacks a member, has one more, or has one of another type', async () => {
+    const right = { schema_version: 1, endpoint: null, signedOut: false };
+    expect(await findMisfit('svc logout', right)).toBeUndefined();
+    for (const wrong of [{ endpoint: undefined }, { more: 1 }, { signedOut: 'no' }, { schema_version: 2 }])
+      expect(await findMisfit('svc logout', JSON.parse(JSON.stringify({ ...right, ...wrong })))).toBeDefined();
+  });
+});
+
+// --- internal ---
+
+const AGENT = '4f7c0f0e-5d0c-4b0e-9d52-0c9f6f9a1f10';
+
+const SCHEMA = `import { integer, pgTable } from 'drizzle-orm/pg-core';
+export const visits = pgTable('visits', { id: integer().primaryKey() });
+`;
