@@ -1,14 +1,19 @@
 import { configDefaults, defineConfig } from 'vitest/config';
 
-/** Tests that drive a container engine have a config of their own: they take a minute and both cores. */
-export const CONTAINER_TESTS = 'packages/cli/test/e2e/stack.test.ts';
+/**
+ * Minutes each, and both cores: a container engine driven, a newcomer's whole way on three Nodes, stores and replicas lost
+ * under a deployed box. They have a config of their own, which CI runs too.
+ */
+export const LONG_TESTS = ['stack', 'newcomer', 'deployed-outages', 'deployed-replicas', 'package'].map(
+  (name) => `packages/cli/test/e2e/${name}.test.ts`,
+);
 
 export default defineConfig({
   resolve: { conditions: ['svc-source'] },
   ssr: { resolve: { conditions: ['svc-source'] } },
   test: {
     include: ['packages/*/src/**/*.test.ts', 'packages/*/test/**/*.test.ts', 'playground/test/**/*.test.ts'],
-    exclude: [...configDefaults.exclude, CONTAINER_TESTS],
+    exclude: [...configDefaults.exclude, ...LONG_TESTS],
     pool: 'forks',
     testTimeout: 30_000,
     hookTimeout: 30_000,

@@ -5,12 +5,12 @@
  * counts as one failure. Exit code 1 when anything failed.
  */
 import { mkdir, readFile, rm } from 'node:fs/promises';
-import { basename, join } from 'node:path';
+import { basename, join, relative } from 'node:path';
 import { ROOT, binOf, runScript, secondsSince } from './_tool.mjs';
 
 /**
  * @typedef {{ name: string, seconds: string, outcome: 'ok' | 'failed' | 'not run' }} Phase
- * @typedef {{ passed: number, failed: number, skipped: number, needs: Map<string, string[]> }} Counts
+ * @typedef {{ passed: number, failed: number, skipped: number, needs: Map<string, string[]>, slowest: string[] }} Counts
  */
 
 const vitestArgs = process.argv.slice(2).filter((arg) => arg !== '--');
@@ -57,7 +57,7 @@ async function runPhase(name, commands) {
  */
 async function runTests(built) {
   /** @type {Counts} */
-  const counts = { passed: 0, failed: 0, skipped: 0, needs: new Map() };
+  const counts = { passed: 0, failed: 0, skipped: 0, needs: new Map(), slowest: [] };
   if (!built) return { phase: { name: 'tests', seconds: '', outcome: 'not run' }, counts };
 
   const started = performance.now();
@@ -73,11 +73,16 @@ async function runTests(built) {
 }
 
 /**
- * @param {{ testResults: { status: string, name: string,
+ * @param {{ testResults: { status: string, name: string, startTime: number, endTime: number,
  *   assertionResults: { status: string, ancestorTitles: string[] }[] }[] }} results as vitest's json reporter writes them
  * @param {Counts} counts
  */
 function countTests({ testResults }, counts) {
+  counts.slowest = testResults
+    .map(({ name, startTime, endTime }) => ({ name, seconds: (endTime - startTime) / 1_000 }))
+    .toSorted((a, b) => b.seconds - a.seconds)
+    .slice(0, 10)
+    .map(({ name, seconds }) => `${seconds.toFixed(0).padStart(4)} s  ${relative(ROOT, name)}`);
   for (const file of testResults) {
     const failedBefore = counts.failed;
     for (const { status, ancestorTitles } of file.assertionResults) {
@@ -109,11 +114,12 @@ function noteNeed(titles, needs) {
  * @param {Phase[]} phases
  * @param {Counts} counts
  */
-function report(phases, { passed, failed, skipped, needs }) {
+function report(phases, { passed, failed, skipped, needs, slowest }) {
   const lost = phases.filter(({ name, outcome }) => outcome === 'failed' && (name !== 'tests' || failed === 0)).length;
   const failures = failed + lost;
   console.log('');
   for (const { name, seconds, outcome } of phases) console.log(`${name.padEnd(7)}${seconds.padStart(7)} s  ${outcome}`);
+  if (slowest.length > 0) console.log(`\nThe slowest files:\n  ${slowest.join('\n  ')}`);
   for (const [need, suites] of needs) console.log(`\nSkipped for want of ${need}:\n  ${suites.join('\n  ')}`);
   console.log(`\n${passed} passed, ${failures} failed${skipped ? `, ${skipped} skipped` : ''}`);
   process.exitCode = failures ? 1 : 0;
