@@ -38,6 +38,44 @@ const isFree = (port: number) =>
 
 describe('svc dev', () => {
   it(
+    'says that a run has failed, where, and how to find out more',
+    async () => {
+      const workspace = await rig.workspace({
+        'workflows/boom.workflow.ts': `async function read() {
+  'use step';
+  const nothing = JSON.parse('{}');
+  return nothing.x.y;
+}
+
+export async function boom() {
+  'use workflow';
+  return read();
+}
+`,
+      });
+      // Stacks are told from where the command runs, which is the workspace.
+      const cwd = process.cwd();
+      process.chdir(workspace.root);
+      onTestFinished(() => process.chdir(cwd));
+      const { server, said, heard } = await boot(workspace);
+      const started = await fetch(`${server.payload.agent_url}/api/workflows/boom/start`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: '{}',
+      });
+      const { runId } = (await started.json()) as { runId: string };
+      const line = await heard(/^boom failed: /);
+      // Without the maps that the command turns on, the line is that of the transformed file.
+      const [what, place, why] = line?.split('  ') ?? [];
+      expect(what).toBe("boom failed: Cannot read properties of undefined (reading 'y')");
+      expect(place).toMatch(/^workflows\/boom\.workflow\.ts:\d+$/);
+      expect(why).toBe(`svc why ${runId}`);
+      expect(said.filter((one) => one.startsWith('boom failed'))).toHaveLength(1);
+    },
+    SLOW_MS,
+  );
+
+  it(
     'tells what is served, and what does not load, when the gate opens',
     async () => {
       const broken = `import { defineDeepAgent } from '@svc/runtime';

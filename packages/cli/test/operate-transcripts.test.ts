@@ -118,7 +118,9 @@ function settle(text: string): string {
   return text
     .replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, '2026-01-31T12:00:00.000Z')
     .replaceAll(/\bsvc_[\w-]+/g, (key) => `svc_${'k'.repeat(key.length - 4)}`)
-    .replaceAll(/(_seeded\.ts):\d+:\d+/g, '$1:1:1')
+    .replaceAll(/(_seeded\.ts):\d+(:\d+)?/g, (_, file: string, column?: string) =>
+      column ? `${file}:1:1` : `${file}:1`,
+    )
     .replaceAll(/durationMs=\d+/g, 'durationMs=1')
     .replaceAll(/\b0\.\d+\.\d+\b/g, '0.0.0');
 }

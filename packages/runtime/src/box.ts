@@ -69,6 +69,8 @@ import type { Rooms } from './rooms.ts';
 import { createRunExports } from './runs/export.ts';
 import { createRuns } from './runs/runs.ts';
 import { createRunWhy } from './runs/why.ts';
+import { createFailureObserver } from './runs/failures.ts';
+import type { FailedRun } from './runs/failures.ts';
 import { listSecretValues } from './secrets/environment.ts';
 import { createSessionHistory } from './sessions/history.ts';
 import { createSessions } from './sessions/sessions.ts';
@@ -153,6 +155,8 @@ export interface BoxOptions {
   retention?(): RetentionOptions;
   /** Milliseconds between two looks for what is too old. */
   retentionEveryMs?: number;
+  /** Told of each run that fails, for somebody who watches. */
+  onFailed?(run: FailedRun): void;
   /** Loads agents and workflows; called when the gate opens. */
   loadProgram(): Promise<Program>;
   probes: Record<string, Probe>;
@@ -258,7 +262,11 @@ export async function createBox(options: BoxOptions): Promise<Box> {
     ...(doorbell ? { doorbell } : {}),
     ...options.engine,
     lifecycle: events,
-    observer: logs.observer ? joinObservers([telemetry.observer, logs.observer]) : telemetry.observer,
+    observer: joinObservers([
+      telemetry.observer,
+      ...(logs.observer ? [logs.observer] : []),
+      ...(options.onFailed ? [createFailureObserver(options.onFailed, mask)] : []),
+    ]),
     journal,
     log: withFields(options.log, currentRunFields),
     owner,

@@ -40,7 +40,7 @@ const COLUMNS: Record<string, readonly string[] | undefined> = {
     'tokens=totalTokens',
   ],
   'runs.steps': [
-    'seq',
+    'call',
     'kind',
     'name:name',
     'status:state',

@@ -22,6 +22,11 @@ export function toRunError(text: string | null): RunError | null {
   return text === null ? null : toView(decode(text) as Error);
 }
 
+/** Where in the project it was thrown: `workflows/refund.workflow.ts:12`. Undefined: nowhere there. */
+export function placeOf({ stack }: Pick<RunError, 'stack'>): string | undefined {
+  return /^\s+at (?:.*\()?([^()\s]+:\d+):\d+\)?$/m.exec(stack ?? '')?.[1];
+}
+
 /** Without where in the code it and what caused it was thrown. */
 export function withoutStack(error: RunError): RunError {
   const { cause, errors, details, ...own } = error;

@@ -4,7 +4,7 @@ import type { RunRow } from '../engine/journal.ts';
 import { isFinal } from '../engine/journal.ts';
 import { nameOfStep } from '../engine/lifecycle.ts';
 import { toIso } from './json-value.ts';
-import { toRunError } from './run-error.ts';
+import { placeOf, toRunError } from './run-error.ts';
 import { readFacts } from './why-facts.ts';
 import type { Facts, WhySources } from './why-facts.ts';
 
@@ -75,11 +75,13 @@ function toEnd({ run, retriedBy, lastFailure }: Facts): Reason {
   const isStep = lastFailure?.event === 'failed' && toRunError(lastFailure.error)?.message === error?.message;
   const step = isStep ? lastFailure.stepId : undefined;
   const where = isStep ? ` in "${nameOfStep(lastFailure)}", after ${times(lastFailure.attempt, 'attempt')}` : '';
+  const place = error ? placeOf(error) : undefined;
   const suggestion = retriedBy === undefined && run.kind === 'workflow' ? retryHint(run.runId, isStep) : '';
   return reason('failed', `The run failed${when}${where}${why}${again}`, {
     suggestion,
     ...more,
     ...(step ? { step } : {}),
+    ...(place ? { at: place } : {}),
   });
 }
 
