@@ -16,6 +16,7 @@ import { createCatalog } from './catalog/catalog.ts';
 import { createCatalogEntries } from './catalog/entries.ts';
 import type { Catalog } from './catalog/catalog.ts';
 import { createConfigValues } from './config-values/config-values.ts';
+import { atMost } from './engine/at-most.ts';
 import { installBodies } from './engine/bodies.ts';
 import { createEngine } from './engine/engine.ts';
 import type { Engine, EngineOptions } from './engine/engine.ts';
@@ -447,7 +448,10 @@ export async function createBox(options: BoxOptions): Promise<Box> {
     onAnswer: telemetry.answered,
     onStream: telemetry.enterStream,
     // What asks a box that has just begun for its agents is not told that there is no provider.
-    untilReady: (path) => (ASKS_PROGRAM.test(path) ? waitAtMost(gate.looking(), LONGEST_LOOK_MS) : undefined),
+    untilReady(path) {
+      const looking = gate.looking();
+      return looking && ASKS_PROGRAM.test(path) ? atMost(LONGEST_LOOK_MS, looking) : undefined;
+    },
     anyBody: [WEBHOOK_PREFIX],
     errorShapes: [WIRE_A_ERRORS, WIRE_B_ERRORS, AGUI_ERRORS, MCP_ERRORS],
   });
@@ -527,13 +531,6 @@ export async function createBox(options: BoxOptions): Promise<Box> {
 
 const LONGEST_LOOK_MS = 10_000;
 const ASKS_PROGRAM = /^\/(?:api|wire-[ab]|agui|mcp)(?:\/|$)/;
-
-function waitAtMost(work: Promise<void> | undefined, ms: number): Promise<void> | undefined {
-  if (!work) return undefined;
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const late = new Promise<void>((resolve) => (timer = setTimeout(resolve, ms)));
-  return Promise.race([work, late]).finally(() => clearTimeout(timer));
-}
 
 async function probeKv(kv: KeyValueStore): Promise<string | undefined> {
   await kv.ping();

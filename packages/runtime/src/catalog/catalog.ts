@@ -72,11 +72,11 @@ export function createCatalog(): Catalog {
 }
 
 /** A loader may attach the place to the error as `problem`; otherwise the file is all that is known. */
-export function problemOf(error: unknown, file: string): Problem {
+export function problemOf(error: unknown, file: string, code = 'module_load_failed'): Problem {
   const attached = (error as { problem?: Problem } | null)?.problem;
   if (attached) return attached;
   const message = error instanceof Error ? error.message : String(error);
-  return { code: 'module_load_failed', message, file, line: 1, column: 1, frame: '' };
+  return { code, message, file, line: 1, column: 1, frame: '' };
 }
 
 // --- internal ---

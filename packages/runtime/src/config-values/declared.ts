@@ -1,3 +1,4 @@
+import { problemOf } from '../catalog/catalog.ts';
 import type { LoadedModule, Problem, Program } from '../manifest.ts';
 import { parseWith, toJsonSchema } from '../schema/schema.ts';
 import type { AnySchema, Issue, JsonSchema } from '../schema/schema.ts';
@@ -27,7 +28,7 @@ export async function loadDeclared({ manifest, load }: Program, last: Declared):
   try {
     return { keys: await toKeys(entry.file, await load(entry.file)) };
   } catch (error) {
-    return { keys: last.keys, problem: toProblem(error, entry.file) };
+    return { keys: last.keys, problem: problemOf(error, entry.file) };
   }
 }
 
@@ -64,12 +65,4 @@ async function toKey(key: string, schema: AnySchema): Promise<DeclaredKey> {
   const declared = { key, schema, type: rest, description: told };
   await readDefault(declared);
   return declared;
-}
-
-/** A loader may attach the place to the error as `problem`; otherwise the file is all that is known. */
-function toProblem(error: unknown, file: string): Problem {
-  const attached = (error as { problem?: Problem } | null)?.problem;
-  if (attached) return attached;
-  const message = error instanceof Error ? error.message : String(error);
-  return { code: 'module_load_failed', message, file, line: 1, column: 1, frame: '' };
 }

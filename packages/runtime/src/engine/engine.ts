@@ -1,5 +1,6 @@
 import { BoxError } from '../errors.ts';
 import type { Log } from '../log.ts';
+import { atMost } from './at-most.ts';
 import { boundJournal } from './bounded.ts';
 import type { Ambient } from './handle.ts';
 import { createStoreClock } from './clock.ts';
@@ -603,12 +604,6 @@ async function drain(executions: Execution[], timeoutMs: number): Promise<void> 
   const end = real.performanceNow() + timeoutMs;
   while (executions.some((execution) => execution.isBusy) && real.performanceNow() < end)
     await new Promise((resolve) => real.setTimeout(resolve, 10));
-}
-
-async function atMost(ms: number, work: Promise<unknown>): Promise<void> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  await Promise.race([work, new Promise((resolve) => (timer = real.setTimeout(resolve, ms)))]);
-  real.clearTimeout(timer);
 }
 
 function shuttingDown(): BoxError {

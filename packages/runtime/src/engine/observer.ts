@@ -16,7 +16,8 @@ export interface Observer {
 }
 
 /** Tells all of them. */
-export function joinObservers(observers: readonly Observer[]): Observer {
+export function joinObservers(observers: readonly [Observer, ...Observer[]]): Observer {
+  if (observers.length === 1) return observers[0];
   return {
     created: (run) => observers.forEach((one) => one.created(run)),
     started: (run) => observers.forEach((one) => one.started(run)),

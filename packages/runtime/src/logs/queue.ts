@@ -1,3 +1,4 @@
+import { atMost } from '../engine/at-most.ts';
 import { runOutside } from '../engine/context.ts';
 import { isStoreDown } from '../engine/persist.ts';
 import { real } from '../engine/real.ts';
@@ -140,10 +141,7 @@ export function createLogQueue({ store, log, onStored, limits: given }: LogQueue
     },
     async close() {
       closed = true;
-      let over: ReturnType<typeof setTimeout> | undefined;
-      const late = new Promise<void>((resolve) => (over = real.setTimeout(resolve, CLOSE_MS)));
-      await Promise.race([flush(), late]);
-      real.clearTimeout(over);
+      await atMost(CLOSE_MS, flush());
       real.clearTimeout(timer);
       // What is left has nowhere to go.
       held = [];

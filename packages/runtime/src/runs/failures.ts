@@ -6,7 +6,6 @@ import { placeOf, toRunError } from './run-error.ts';
 export interface FailedRun {
   runId: string;
   name: string;
-  kind: string;
   /** Without secrets. */
   message: string;
   /** Where in the project it was thrown, as `file:line`. Undefined: not in the project. */
@@ -19,15 +18,15 @@ export function createFailureObserver(tell: (run: FailedRun) => void, mask: Mask
     created() {},
     started() {},
     appended() {},
-    ended({ runId, name, kind, status, parentRunId, error }) {
+    ended({ runId, name, status, parentRunId, error }) {
       if (status !== 'failed' || parentRunId !== null) return;
       try {
         const known = toRunError(error);
         const message = mask.text(known?.message ?? 'It does not say why.');
-        tell({ runId, name, kind, message, place: known ? placeOf(known) : undefined });
+        tell({ runId, name, message, place: known ? placeOf(known) : undefined });
       } catch {
         // An error that cannot be read: the record of the run has it as it is.
-        tell({ runId, name, kind, message: 'Its error cannot be read.', place: undefined });
+        tell({ runId, name, message: 'Its error cannot be read.', place: undefined });
       }
     },
   };

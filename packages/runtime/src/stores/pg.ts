@@ -8,6 +8,7 @@ import type { QueryOptions } from './sql.ts';
 /** Postgres over a pool of connections. `pg` is loaded here and not before. */
 export function openPg(url: string): StoreClient {
   const pool = createPool(url);
+  const nameOf = createNames();
   let closing: Promise<void> | undefined;
   const ready = pool.then(async (opened) => {
     await opened.query('select 1');
@@ -19,7 +20,7 @@ export function openPg(url: string): StoreClient {
   };
   return {
     ready,
-    ...createSession(open),
+    ...createSession(open, nameOf),
     async transaction(work) {
       const client = await (await open()).connect().catch(rethrow);
       let broken: Error | undefined;
@@ -27,7 +28,7 @@ export function openPg(url: string): StoreClient {
       const onError = (error: Error): void => void (broken = error);
       client.on('error', onError);
       try {
-        return await runTransaction(client, work);
+        return await runTransaction({ client, nameOf }, work);
       } catch (error) {
         // A connection that is lost, or does not answer, must not go back to the pool.
         if (error instanceof BoxError && error.code === 'store_unavailable') broken ??= error;
@@ -112,7 +113,7 @@ interface Queryable {
  * Names prepared statements by their texts. The texts that are prepared are few: a hash of each at every call took longer
  * than all else here. Those over the limit are hashed again.
  */
-function createNames(): (text: string) => string {
+function createNames(): ToName {
   const known = new Map<string, string>();
   return (text) => {
     const name = known.get(text) ?? createHash('sha1').update(text).digest('hex');
@@ -123,8 +124,9 @@ function createNames(): (text: string) => string {
 
 const MOST_NAMES = 500;
 
-function createSession(open: () => Promise<Queryable>): SqlSession {
-  const nameOf = createNames();
+type ToName = (text: string) => string;
+
+function createSession(open: () => Promise<Queryable>, nameOf: ToName): SqlSession {
   return {
     async query<Row>(text: string, params: unknown[] = [], options: QueryOptions = {}) {
       const name = options.prepared ? { name: nameOf(text) } : {};
@@ -142,12 +144,15 @@ function createSession(open: () => Promise<Queryable>): SqlSession {
   };
 }
 
-async function runTransaction<T>(client: PoolClient, work: (tx: SqlSession) => Promise<T>): Promise<T> {
+async function runTransaction<T>(
+  { client, nameOf }: { client: PoolClient; nameOf: ToName },
+  work: (tx: SqlSession) => Promise<T>,
+): Promise<T> {
   let isOver = false;
   const session = createSession(async () => {
     if (isOver) throw new Error('The transaction is over. Use its "tx" only inside the function it was handed to.');
     return client;
-  });
+  }, nameOf);
   const say = (text: string) => client.query({ text, query_timeout: BOUNDARY_MS } as QueryConfig).catch(rethrow);
   await say('begin');
   let result: T;

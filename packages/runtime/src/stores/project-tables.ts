@@ -1,3 +1,4 @@
+import { problemOf } from '../catalog/catalog.ts';
 import type { Problem, Program } from '../manifest.ts';
 import { withTables } from './drizzle.ts';
 import type { Drizzle } from './drizzle.ts';
@@ -20,18 +21,10 @@ export function createProjectTables(db: Drizzle): ProjectTables {
         current = file === undefined ? db : withTables(db, (await load(file)).exports);
         problem = undefined;
       } catch (error) {
-        problem = toProblem(error, file ?? '');
+        problem = problemOf(error, file ?? '', 'schema_invalid');
       }
     },
     database: () => current,
     problems: () => (problem ? [problem] : []),
   };
-}
-
-// --- internal ---
-
-/** A loader may attach the place to the error as `problem`; otherwise the file is all that is known. */
-function toProblem(error: unknown, file: string): Problem {
-  const { problem, message = String(error) } = error as { problem?: Problem; message?: string };
-  return problem ?? { code: 'schema_invalid', message, file, line: 1, column: 1, frame: '' };
 }

@@ -1,3 +1,4 @@
+import { atMost } from '../engine/at-most.ts';
 import { runOutside } from '../engine/context.ts';
 import type { Journal } from '../engine/journal.ts';
 import type { Observer } from '../engine/observer.ts';
@@ -135,10 +136,4 @@ function toFacts(service: TelemetryOptions['service'], { serviceName, resource }
     instanceId: service.instanceId,
     more: resource,
   };
-}
-
-async function atMost(ms: number, work: Promise<unknown>): Promise<void> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  await Promise.race([work, new Promise((resolve) => (timer = setTimeout(resolve, ms)))]);
-  clearTimeout(timer);
 }
