@@ -2,6 +2,7 @@
 /**
  * A model provider that costs as little as one can: fixed streams, chosen by the last word of the last message.
  *   short  three chunks        long  1,000 chunks        tool  a call of `look`, and text once it has its result
+ *   slow   the first of three chunks, and a second later the rest
  */
 import { createServer } from 'node:http';
 import { serve } from './_child.mjs';
@@ -24,6 +25,9 @@ const server = createServer(async (request, response) => {
     response.write(frame({ role: 'assistant', content: '' }));
     for (let n = 0; n < 1_000; n += 50) response.write(CHUNK.repeat(50));
     response.end(END);
+  } else if (text.includes('please slow')) {
+    response.write(frame({ role: 'assistant', content: 'Hello' }));
+    setTimeout(() => response.end(END), 1_000);
   } else response.end(text.includes('please tool') && !hasResult ? TOOL : SHORT);
 });
 

@@ -1,10 +1,12 @@
 // @ts-check
 /**
  * A recorded turn beside a bare h3 proxy and the provider itself, all in the same run, each in a process of its own:
- * what the box adds at concurrency 1, turns/s at 32, a stream of 1,000 chunks, a turn with a tool, memory, disk.
+ * what the box adds at concurrency 1, turns/s at 32, a stream of 1,000 chunks, a turn with a tool, memory, disk; and how
+ * long a turn on a session takes to end whose process is killed meanwhile.
  */
 import { mkdtempSync, rmSync, statSync, readdirSync } from 'node:fs';
 import { Agent, request } from 'node:http';
+import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startChild, timed } from './_child.mjs';
@@ -97,7 +99,20 @@ async function measure(store, root, print) {
       ...name,
       p50_ms: { box: round(median(tool.box), 2), provider_once: round(median(tool.provider), 2) },
     });
-    if (store.name.startsWith('sqlite')) print({ bench: 'agents.disk', ...name, ...(await disk(root, targets.box)) });
+    print({ bench: 'agents.disk', ...name, ...(await disk(root, place('agents'), targets.box)) });
+    // Where replicas share the store one is there already, and waits for the lease; else the next process opens it.
+    const start = () => {
+      const next = startChild('_agent-box.mjs', { provider: providerUrl, place: place('agents') });
+      children.push(next);
+      return next;
+    };
+    const replica = place('agents').type === 'postgres' ? await start().ask('open') : undefined;
+    const cut = await beginTurn(targets.box);
+    await box.kill();
+    const died = performance.now();
+    await untilEnded(replica ?? (await start().ask('open')), cut);
+    const kill_to_end_s = round((performance.now() - died) / 1_000, 2);
+    print({ bench: 'agents.kill', ...name, kill_to_end_s, taken_up_by: replica ? 'a replica' : 'the next process' });
   } finally {
     await Promise.all(children.map((child) => child.kill()));
     await close();
@@ -161,15 +176,71 @@ async function rate(url, clients, turns) {
 
 /**
  * @param {string} root
+ * @param {import('./_engine-stores.mjs').Place} place
  * @param {string} url
  */
-async function disk(root, url) {
+async function disk(root, place, url) {
+  const turns = 4_000;
+  if (place.type === 'postgres') {
+    const before = await sizeOf(place);
+    await rate(url, 8, turns);
+    return { bytes_per_turn: round(((await sizeOf(place)) - before) / turns) };
+  }
   const files = () => readdirSync(root).filter((name) => name.startsWith('agents'));
   const size = () => files().reduce((sum, name) => sum + statSync(join(root, name)).size, 0);
   const before = { bytes: size(), files: files().length };
-  const turns = 4_000;
   await rate(url, 8, turns);
   return { bytes_per_turn: round((size() - before.bytes) / turns), files_more: files().length - before.files };
+}
+
+/**
+ * Bytes of all tables, indexes and large values of the database, without what is dead in them.
+ * @param {{ url: string }} place
+ */
+async function sizeOf({ url }) {
+  const { Client } = createRequire(new URL('../packages/runtime/package.json', import.meta.url))('pg');
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  try {
+    await client.query('vacuum');
+    return Number((await client.query('select pg_database_size(current_database()) as size')).rows[0].size);
+  } finally {
+    await client.end();
+  }
+}
+
+/**
+ * Begins a turn on a session, and answers its run's id with its first text.
+ * @param {string} url
+ */
+async function beginTurn(url) {
+  const answer = await fetch(url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', authorization: 'Bearer dev', 'x-svc-session': 'killed' },
+    body: JSON.stringify({ model: 'helper', stream: true, messages: [{ role: 'user', content: 'please slow' }] }),
+  });
+  const reader = answer.body?.getReader();
+  for (let text = ''; !text.includes('Hello');) {
+    const { done, value } = (await reader?.read()) ?? { done: true };
+    if (done) throw new Error(`The turn ended before its process was killed: ${answer.status} ${text}`);
+    text += Buffer.from(value ?? []).toString();
+  }
+  reader?.closed.catch(() => {}); // the process is about to be killed
+  const runs = await fetch(new URL('/api/runs?limit=1', url));
+  return /** @type {any} */ (await runs.json()).items[0].runId;
+}
+
+/**
+ * @param {string} boxUrl
+ * @param {string} runId
+ */
+async function untilEnded(boxUrl, runId) {
+  for (;;) {
+    const { status, endedAt } = /** @type {any} */ (await (await fetch(`${boxUrl}/api/runs/${runId}`)).json());
+    if (status === 'completed') return;
+    if (endedAt) throw new Error(`The turn ended as ${status}.`);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
 }
 
 const agent = new Agent({ keepAlive: true, maxSockets: 64 });
