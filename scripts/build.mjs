@@ -13,8 +13,8 @@ import { ROOT, binOf, runScript, secondsSince } from './_tool.mjs';
 /** In the order they need each other. */
 const PACKAGES = ['runtime', 'compiler', 'create', 'cli'];
 const HASH_FILE = 'dist/.build-hash';
-/** What shapes every build: the versions of the tools, and the compiler options that end up in the types. */
-const SHARED_INPUTS = ['pnpm-lock.yaml', 'tsconfig.json'];
+/** What shapes every build: the versions of the tools, the compiler options that end up in the types, the licences. */
+const SHARED_INPUTS = ['pnpm-lock.yaml', 'tsconfig.json', 'scripts/_licences.mjs'];
 /** What a package copies or bundles from outside of its own folder. */
 /** @type {Record<string, string[]>} */
 const COPIED = {

@@ -2,6 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { defineConfig } from 'tsdown';
+import { keepLicences } from '../../scripts/_licences.mjs';
 import type * as Cli from './src/index.ts';
 
 export default defineConfig({
@@ -11,6 +12,13 @@ export default defineConfig({
   target: 'node20.18',
   dts: true,
   sourcemap: false,
+  // Their own dependencies, several esbuilds among them, weigh 80 MB and are not needed for what is called of them.
+  deps: {
+    onlyBundle: ['drizzle-kit', 'tar-stream', 'streamx', 'fast-fifo', 'b4a', 'text-decoder', 'events-universal'],
+    // drizzle-kit imports every driver there is where it opens a database, which it is never asked to.
+    neverBundle: (id, from) => /\/drizzle-kit\//.test(from ?? '') && !id.startsWith('.'),
+  },
+  plugins: [keepLicences()],
   // What the verbs of operations are made of, and what completion knows: to load both takes several times as long.
   async onSuccess() {
     const dist = join(import.meta.dirname, 'dist');

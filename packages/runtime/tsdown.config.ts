@@ -1,4 +1,6 @@
+import { createRequire } from 'node:module';
 import { defineConfig } from 'tsdown';
+import { keepLicences } from '../../scripts/_licences.mjs';
 
 /** The UI of the reference page, and what its licences ask to go with it. */
 const REFERENCE_UI = [
@@ -9,6 +11,16 @@ const REFERENCE_UI = [
   'NOTICE',
 ];
 
+const NAMES = '@opentelemetry/semantic-conventions';
+
+/** Its ES module. The CommonJS beside it, once it is bundled, calls functions by the names of what they make. */
+function asModule(name: string): string {
+  const exporter = createRequire(import.meta.url).resolve('@opentelemetry/exporter-prometheus');
+  return createRequire(exporter)
+    .resolve(name)
+    .replace(/\.cjs$/, '.mjs');
+}
+
 export default defineConfig({
   entry: ['src/index.ts', 'src/host.ts', 'src/internal.ts', 'src/testing.ts', 'src/operate/client.ts'],
   format: 'esm',
@@ -16,6 +28,10 @@ export default defineConfig({
   target: 'node20.18',
   dts: true,
   sourcemap: false,
+  // A twentieth of what they weigh is ever called. Their interface, `@opentelemetry/api`, is the workspace's too.
+  deps: { onlyBundle: [/^@opentelemetry\/(?!api$)/] },
+  plugins: [keepLicences()],
+  inputOptions: { resolve: { mainFields: ['module', 'main'], alias: { [NAMES]: asModule(NAMES) } } },
   copy: [
     { from: 'src/stores/pglite-*.mjs', to: 'dist' },
     // Copied rather than depended on: the package asks for one that reports its installs.

@@ -1,7 +1,9 @@
 import { execFile } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
 import { join, posix } from 'node:path';
+import { isBuiltin } from 'node:module';
 import { promisify } from 'node:util';
+import { parseAst } from 'vite';
 import { describe, expect, it } from 'vitest';
 import { docsPath } from '../src/workspace/docs-path.ts';
 import { readText, REPOSITORY } from './_docs.ts';
@@ -29,7 +31,48 @@ function listLinks(text: string): string[] {
   return Array.from(prose.matchAll(/\]\(([^):#]+)(?:#[^)]*)?\)/g), ([, target = '']) => target);
 }
 
+/** The packages that what is built imports as soon as it is loaded. */
+function listImported(name: string): string[] {
+  const folder = `packages/${name}/dist`;
+  const modules = listFiles(folder).filter((path) => path.endsWith('.mjs') && !path.includes('/'));
+  const imported = modules.flatMap((path) =>
+    parseAst(readText(`${folder}/${path}`)).body.flatMap((node) => {
+      const target = 'source' in node && node.source ? String(node.source.value) : '.';
+      return target.startsWith('.') ? [] : target.split('/', target.startsWith('@') ? 2 : 1).join('/');
+    }),
+  );
+  return [...new Set(imported)].filter((target) => !isBuiltin(target)).sort();
+}
+
 describe.skipIf(!BUILT)('the published package', () => {
+  it.each(['runtime', 'compiler', 'create', 'cli'])('%s asks npm for all that it imports', (name) => {
+    const { dependencies, peerDependencies } = JSON.parse(readText(`packages/${name}/package.json`)) as {
+      dependencies?: object;
+      peerDependencies?: object;
+    };
+    const imported = listImported(name);
+    expect(Object.keys({ ...dependencies, ...peerDependencies })).toEqual(expect.arrayContaining(imported));
+  });
+
+  it('runtime loads what it carries of other packages, whichever part is asked for first', async () => {
+    const folder = join(REPOSITORY, 'packages/runtime/dist');
+    const parts = listFiles('packages/runtime/dist').filter(
+      (path) => path.endsWith('.mjs') && readText(`packages/runtime/dist/${path}`).includes('@opentelemetry/'),
+    );
+    expect(parts.length).toBeGreaterThan(3);
+    for (const part of parts) await promisify(execFile)(process.execPath, [join(folder, part)]);
+  });
+
+  it.each([
+    ['cli', ['drizzle-kit', 'tar-stream']],
+    ['runtime', ['@opentelemetry/sdk-metrics', '@opentelemetry/exporter-trace-otlp-proto']],
+  ])('%s carries the licences of the packages whose code is in it', async (name, bundled) => {
+    expect(await listPacked(name)).toContain('dist/THIRD_PARTY.txt');
+    const text = readText(`packages/${name}/dist/THIRD_PARTY.txt`);
+    for (const each of bundled) expect(text).toMatch(new RegExp(`^${each} \\d+\\.\\d+\\.\\d+$`, 'm'));
+    expect(text).toContain('Apache License');
+  });
+
   it('of the command line carries the docs of its version, where AGENTS.md and README.md look for them', async () => {
     const packed = await listPacked('cli');
     for (const part of ['guide', 'design', 'reference'])
