@@ -1,7 +1,7 @@
 import type { ArgDef, ArgsDef } from 'citty';
 import { docsPath } from './workspace/docs-path.ts';
 import { describeDocument, describeType } from './payload/document.ts';
-import type { Schema } from './operate/spec.ts';
+import type { Schema } from './payload/schema.ts';
 import { array, object, optional, record, string } from './payload/payload.ts';
 import type { TypeOf } from './payload/payload.ts';
 import type { Style } from './terminal/style.ts';

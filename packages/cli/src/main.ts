@@ -9,7 +9,8 @@ import { createProgress } from './terminal/progress.ts';
 import type { Progress } from './terminal/progress.ts';
 import type { CaptureOptions, Terminal } from './terminal/terminal.ts';
 import { findVerb, isGroup } from './tree.ts';
-import type { Answer, Context } from './verb.ts';
+import type { Context } from './context.ts';
+import type { Answer } from './verb.ts';
 
 export interface CliResult {
   exitCode: number;

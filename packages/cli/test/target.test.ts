@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { findDeployment } from '../src/client/control-plane.ts';
+import { findDeployment } from '../src/client/deployment.ts';
 import { findProject, resolveTarget } from '../src/client/target.ts';
 import type { TargetNames } from '../src/client/target.ts';
 import { makeProject, noteDev } from './_setup.ts';

@@ -3,7 +3,7 @@ import { hostname } from 'node:os';
 import { dirname, isAbsolute, join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { CliError } from '../errors.ts';
-import type { Context } from '../verb.ts';
+import type { Context } from '../context.ts';
 import { interrupted } from './plane.ts';
 
 /** What a session is kept as. */

@@ -1,6 +1,6 @@
 import { basename } from 'node:path';
 import { CliError, EXIT } from '../errors.ts';
-import type { Context } from '../verb.ts';
+import type { Context } from '../context.ts';
 import { readCredentials } from './credentials.ts';
 import { findOptionalEndpoint } from './endpoint.ts';
 import { readLink, writeLink } from './project-link.ts';

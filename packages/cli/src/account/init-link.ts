@@ -1,6 +1,6 @@
 import type { Created } from '../../../create/src/create.ts';
 import { CliError } from '../errors.ts';
-import type { Context } from '../verb.ts';
+import type { Context } from '../context.ts';
 import { createLink } from './dev-link.ts';
 import { findOptionalEndpoint } from './endpoint.ts';
 import { needSession } from './session.ts';

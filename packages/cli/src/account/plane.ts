@@ -1,5 +1,5 @@
 import { CliError, EXIT } from '../errors.ts';
-import type { Context } from '../verb.ts';
+import type { Context } from '../context.ts';
 
 /** What a request needs of where the command runs. */
 export type Reach = Pick<Context, 'env' | 'signal' | 'trace' | 'say'>;

@@ -1,10 +1,9 @@
-import type { ControlPlane, Session } from '../client/control-plane.ts';
+import type { ControlPlane, Session, Target } from '../client/control-plane.ts';
 import { CliError } from '../errors.ts';
 import { changeCredentials, readCredentials } from './credentials.ts';
 import type { Tokens } from './credentials.ts';
 import { askPlane, toPlaneError } from './plane.ts';
 import type { PlaneAnswer, PlaneRequest, Reach } from './plane.ts';
-import type { Target } from '../client/target.ts';
 
 /** A session kept by `svc login`, refreshed as it grows old. */
 export interface SignedIn extends Session {

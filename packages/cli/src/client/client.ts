@@ -11,9 +11,10 @@ import type { BoxRequest, Connection, Query } from './connection.ts';
 import { CliError } from '../errors.ts';
 import { followStream } from './follow.ts';
 import type { Frame } from './frames.ts';
+import type { Target } from './control-plane.ts';
 import { resolveTarget } from './target.ts';
-import type { Target, TargetNames } from './target.ts';
-import type { Context } from '../verb.ts';
+import type { TargetNames } from './target.ts';
+import type { Context } from '../context.ts';
 
 /** The HTTP side of every verb. Answers the parsed body of a success; throws a CliError for everything else. */
 export interface Client {

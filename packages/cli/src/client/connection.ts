@@ -2,8 +2,8 @@ import { CliError, EXIT, findSuggestion } from '../errors.ts';
 import type { CliErrorOptions } from '../errors.ts';
 import { findNearest } from '../nearest.ts';
 import { findName, toVerbs } from '../routes.ts';
-import type { Target } from './target.ts';
-import type { Context } from '../verb.ts';
+import type { Target } from './control-plane.ts';
+import type { Context } from '../context.ts';
 
 export type Query = Record<string, string | undefined>;
 

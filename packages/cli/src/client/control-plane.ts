@@ -1,6 +1,16 @@
-import { CliError } from '../errors.ts';
-import type { Target } from './target.ts';
-import type { Context } from '../verb.ts';
+/** The box a command talks to. */
+export interface Target {
+  /** Without a slash at the end. */
+  url: string;
+  /** What is shown to the box: `Authorization: Bearer`. */
+  token?: string;
+  /** When the token ends, in milliseconds since 1970, where that is known. */
+  expiresAt?: number;
+  /** A fresh token, of a box whose tokens are short-lived. Throws as the session at the control plane does. */
+  renew?(): Promise<Pick<Target, 'token' | 'expiresAt'>>;
+  /** It is the dev runtime of this machine. */
+  isDev?: true;
+}
 
 /** What the command line asks a control plane; `account/session.ts` is the one with the session of `svc login`. */
 export interface ControlPlane {
@@ -14,44 +24,4 @@ export interface ControlPlane {
 export interface Session {
   /** The box of an installation of the person's organization, with a token for it. Undefined: none is linked. */
   findBox(installationId: string): Promise<Target | undefined>;
-}
-
-/** The deployed box of an installation. Throws `no_deployment`, `not_signed_in`, `session_expired` or `not_linked`. */
-export async function findDeployment(
-  installationId: string,
-  { root, ...context }: Partial<Context> & Pick<Context, 'env'> & { root?: string | undefined },
-  open?: (url: string) => ControlPlane,
-): Promise<Target> {
-  const { findEndpoint } = await import('../account/endpoint.ts');
-  const url = findEndpoint({ env: context.env, root });
-  if (!url) throw notConfigured(installationId);
-  const session = await (open ?? (await openKept(context)))(url).findSession();
-  if (!session)
-    throw new CliError('not_signed_in', `Nobody is signed in to ${url}.`, {
-      suggestion:
-        'Run `svc login`, or name the box with --url and its token in SVC_API_TOKEN, or leave --agent out to use the dev runtime.',
-    });
-  const box = await session.findBox(installationId);
-  if (!box) throw new CliError('not_linked', `No box "${installationId}" is linked at ${url}.`);
-  return box;
-}
-
-// --- internal ---
-
-/** Control planes with the sessions kept on this machine. */
-async function openKept(context: Partial<Context>) {
-  const { env = {}, signal = new AbortController().signal, trace = () => {}, say = () => {} } = context;
-  const { openPlane } = await import('../account/session.ts');
-  return (url: string): ControlPlane => openPlane(url, { env, signal, trace, say });
-}
-
-function notConfigured(installationId: string): CliError {
-  return new CliError(
-    'no_deployment',
-    `There is no registered deployment "${installationId}": no control plane is configured.`,
-    {
-      suggestion:
-        'Set SVC_CONTROL_PLANE_URL to your control plane, name the box with --url, or leave --agent out to use the dev runtime.',
-    },
-  );
 }

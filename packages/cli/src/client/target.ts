@@ -1,22 +1,9 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { findDeployment } from './control-plane.ts';
+import type { Target } from './control-plane.ts';
+import { findDeployment } from './deployment.ts';
 import { CliError, usageError } from '../errors.ts';
-import type { Context } from '../verb.ts';
-
-/** The box a command talks to. */
-export interface Target {
-  /** Without a slash at the end. */
-  url: string;
-  /** What is shown to the box: `Authorization: Bearer`. */
-  token?: string;
-  /** When the token ends, in milliseconds since 1970, where that is known. */
-  expiresAt?: number;
-  /** A fresh token, of a box whose tokens are short-lived. Throws as the session at the control plane does. */
-  renew?(): Promise<Pick<Target, 'token' | 'expiresAt'>>;
-  /** It is the dev runtime of this machine. */
-  isDev?: true;
-}
+import type { Context } from '../context.ts';
 
 /** What a command line says about its box. */
 export interface TargetNames {

@@ -6,7 +6,7 @@ import { CliError, usageError } from '../errors.ts';
 import { object, string } from '../payload/payload.ts';
 import { findProject } from '../client/target.ts';
 import { defineVerb } from '../verb.ts';
-import type { Context } from '../verb.ts';
+import type { Context } from '../context.ts';
 
 export const link = defineVerb({
   examples: [

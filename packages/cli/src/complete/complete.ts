@@ -3,7 +3,8 @@ import { usageError } from '../errors.ts';
 import { array, object, oneOf, string, union } from '../payload/payload.ts';
 import type { TypeOf } from '../payload/payload.ts';
 import { defineVerb } from '../verb.ts';
-import type { Answer, Context, Verb } from '../verb.ts';
+import type { Context } from '../context.ts';
+import type { Answer, Verb } from '../verb.ts';
 
 const SHELLS = ['bash', 'zsh', 'fish'] as const;
 

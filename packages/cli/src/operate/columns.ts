@@ -1,7 +1,8 @@
 import { formatAgo, formatDuration, formatWhen } from '../terminal/format.ts';
 import type { Style } from '../terminal/style.ts';
 import type { Column } from '../terminal/table.ts';
-import type { OperationSpec, Schema } from './spec.ts';
+import type { OperationSpec } from './spec.ts';
+import type { Schema } from '../payload/schema.ts';
 import { listMembers } from './spec.ts';
 
 export type Row = Record<string, unknown>;

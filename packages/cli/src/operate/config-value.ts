@@ -1,6 +1,6 @@
 import { openClient, toSegment } from '../client/client.ts';
 import { CliError } from '../errors.ts';
-import type { Context } from '../verb.ts';
+import type { Context } from '../context.ts';
 import type { Row } from './columns.ts';
 
 /** The value of `svc config set` as its key has it: text where the declared type is text, else JSON. */

@@ -1,7 +1,7 @@
 import { openClient } from '../client/client.ts';
 import { usageError } from '../errors.ts';
 import type { TargetNames } from '../client/target.ts';
-import type { Context } from '../verb.ts';
+import type { Context } from '../context.ts';
 import type { Row } from './columns.ts';
 import { parseSpan, splitList } from './members.ts';
 

@@ -1,8 +1,8 @@
 import type { ArgDef } from 'citty';
 import { usageError } from '../errors.ts';
 import { readJson } from '../terminal/read-input.ts';
-import type { Context } from '../verb.ts';
-import type { Schema } from './spec.ts';
+import type { Context } from '../context.ts';
+import type { Schema } from '../payload/schema.ts';
 
 /** How a member of an input is typed. */
 export type MemberKind = 'text' | 'choice' | 'switch' | 'number' | 'time' | 'list' | 'json';

@@ -1,6 +1,6 @@
 import { usageError } from '../errors.ts';
 import { readTextFile } from '../terminal/read-input.ts';
-import type { Context } from '../verb.ts';
+import type { Context } from '../context.ts';
 import type { Row } from './columns.ts';
 
 export const SECRET_FLAGS = {

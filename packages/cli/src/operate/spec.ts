@@ -1,23 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import type { Operation } from '@svc/runtime/host';
 import type { Method } from '../client/connection.ts';
-
-/** As much of JSON Schema as inputs and answers are made of. */
-export interface Schema {
-  type?: string | string[];
-  enum?: readonly unknown[];
-  const?: unknown;
-  anyOf?: readonly Schema[];
-  properties?: Record<string, Schema>;
-  required?: readonly string[];
-  additionalProperties?: unknown;
-  items?: Schema;
-  format?: string;
-  minimum?: number;
-  maximum?: number;
-  default?: unknown;
-  description?: string;
-}
+import type { Schema } from '../payload/schema.ts';
 
 /** An operation of the box as plain data: all that a verb is made of. */
 export interface OperationSpec {

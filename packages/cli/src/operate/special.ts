@@ -1,6 +1,6 @@
 import type { ArgsDef } from 'citty';
 import type { Style } from '../terminal/style.ts';
-import type { Context } from '../verb.ts';
+import type { Context } from '../context.ts';
 import type { Row } from './columns.ts';
 import { formatCreatedKey, formatPromptCard, formatRunCard } from './views.ts';
 import { LOG_TAIL } from './log-tail.ts';

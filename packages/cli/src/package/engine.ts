@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { CliError } from '../errors.ts';
-import type { Context } from '../verb.ts';
+import type { Context } from '../context.ts';
 
 /** A program that keeps and saves images. */
 export interface Engine {

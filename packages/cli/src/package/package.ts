@@ -6,7 +6,7 @@ import { readLink } from '../account/project-link.ts';
 import { buildBundle } from '../workspace/bundle.ts';
 import { toSlug } from '../dev/project.ts';
 import { usageError } from '../errors.ts';
-import type { Context } from '../verb.ts';
+import type { Context } from '../context.ts';
 import { readArchive } from './archive-read.ts';
 import { findEngine } from './engine.ts';
 import { checkDeployFolder, commitDraft, draftOf, ENV_FILE, findEnv, listFiles } from './folder.ts';

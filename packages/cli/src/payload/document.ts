@@ -1,5 +1,5 @@
 import { loadSpec } from '../operate/spec.ts';
-import type { Schema } from '../operate/spec.ts';
+import type { Schema } from './schema.ts';
 import { addMembers } from './payload.ts';
 import type { JsonType } from './payload.ts';
 import type { Verb } from '../verb.ts';

@@ -1,5 +1,5 @@
 import type { OperationId, OperationOutput } from '@svc/runtime/client';
-import type { Schema } from '../operate/spec.ts';
+import type { Schema } from './schema.ts';
 
 /**
  * A value of a --json document: its type for the compiler and its JSON Schema for everybody else, from one definition.

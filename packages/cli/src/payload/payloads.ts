@@ -1,6 +1,6 @@
 import { describeDocument } from './document.ts';
 import { GROUP_HELP, listVerbs, VERB_HELP } from '../help.ts';
-import type { Schema } from '../operate/spec.ts';
+import type { Schema } from './schema.ts';
 import { VERSION } from '../main.ts';
 import { FAILURE } from '../terminal/output.ts';
 import { union } from './payload.ts';

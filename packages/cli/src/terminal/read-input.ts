@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { CliError } from '../errors.ts';
-import type { Context } from '../verb.ts';
+import type { Context } from '../context.ts';
 
 /** A file of the command line as text; `-` is what a pipe brings. Throws `file_unreadable`. */
 export async function readTextFile(

@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import type { Problem } from '@svc/runtime/host';
 import { checkFolder } from '../dev/project.ts';
 import { CliError } from '../errors.ts';
-import type { Context } from '../verb.ts';
+import type { Context } from '../context.ts';
 
 /** The argument of every verb that reads a workspace. */
 export const DIR_ARG = {

@@ -7,7 +7,8 @@ import { CliError } from '../../errors.ts';
 import { array, nullable, object, oneOf, string } from '../../payload/payload.ts';
 import type { TypeOf } from '../../payload/payload.ts';
 import { findProject } from '../../client/target.ts';
-import type { Answer, Context } from '../../verb.ts';
+import type { Context } from '../../context.ts';
+import type { Answer } from '../../verb.ts';
 
 /** The arguments all of them have. */
 export const ADD_ARGS = {

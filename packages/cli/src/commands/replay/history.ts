@@ -6,7 +6,7 @@ import { READ_PROBLEMS } from '../../terminal/read-input.ts';
 import type { TargetNames } from '../../client/target.ts';
 import { CliError } from '../../errors.ts';
 import { findProject } from '../../client/target.ts';
-import type { Context } from '../../verb.ts';
+import type { Context } from '../../context.ts';
 
 /** The history of a run, as `GET /api/runs/:id/export` answers it. */
 export type History = Recording;

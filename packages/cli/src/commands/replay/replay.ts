@@ -5,7 +5,7 @@ import { checkFolder } from '../../dev/project.ts';
 import { CliError, EXIT, usageError } from '../../errors.ts';
 import { findProject } from '../../client/target.ts';
 import { defineVerb, TARGET_ARGS } from '../../verb.ts';
-import type { Context } from '../../verb.ts';
+import type { Context } from '../../context.ts';
 import { readHistory } from './history.ts';
 import type { History } from './history.ts';
 import { openInspector } from './inspector.ts';

@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { StoreClient } from '@svc/runtime/host';
 import { CliError } from '../../errors.ts';
-import type { Context } from '../../verb.ts';
+import type { Context } from '../../context.ts';
 
 /** The database of a workspace, for one command. */
 export interface WorkspaceDatabase {

@@ -10,7 +10,8 @@ import { readJson } from '../../terminal/read-input.ts';
 import { toPlainText } from '../../terminal/style.ts';
 import type { Style } from '../../terminal/style.ts';
 import { defineVerb, TARGET_ARGS } from '../../verb.ts';
-import type { Answer, Context } from '../../verb.ts';
+import type { Context } from '../../context.ts';
+import type { Answer } from '../../verb.ts';
 import { FINAL_STATUSES, paintStatus } from '../runs/run.ts';
 import type { Run } from '../runs/run.ts';
 

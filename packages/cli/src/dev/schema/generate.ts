@@ -82,7 +82,8 @@ function toLabel(before: Snapshot, to: Snapshot, { renames }: Decisions): string
 /** A change of this kind is one that was not thought of here: better none than one that loses something. */
 function unclear(statement: string): CliError {
   return new CliError('schema_unclear', `This change of src/schema.ts would run: ${statement}`, {
-    suggestion: 'Write it as a migration of your own: npx drizzle-kit@0.31 generate --custom, with --out .svc/migrations.',
+    suggestion:
+      'Write it as a migration of your own: npx drizzle-kit@0.31 generate --custom, with --out .svc/migrations.',
     details: { statement },
   });
 }
