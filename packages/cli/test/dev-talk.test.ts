@@ -76,6 +76,50 @@ export async function boom() {
   );
 
   it(
+    'says that a run is blocked by an edit, at which line, and how to find out more',
+    async () => {
+      const body = (call: string) => `import { sleep } from '@svc/runtime';
+
+async function one() {
+  'use step';
+  return 1;
+}
+
+async function two() {
+  'use step';
+  return 2;
+}
+
+export async function patient() {
+  'use workflow';
+  ${call};
+  await sleep('5s');
+}
+`;
+      const workspace = await rig.workspace({ 'workflows/patient.workflow.ts': body('await one()') });
+      const first = await boot(workspace);
+      const call = async (url: string, init?: RequestInit) => (await (await fetch(url, init)).json()) as never;
+      const api = `${first.server.payload.agent_url}/api`;
+      const { runId } = await call(`${api}/workflows/patient/start`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: '{}',
+      });
+      const status = async (base: string) => ((await call(`${base}/runs/${runId}`)) as { status: string }).status;
+      await eventually(async () => (await status(api)) === 'waiting', SOON);
+      await first.server.close();
+      workspace.write('workflows/patient.workflow.ts', body('await two()'));
+      const { heard, said } = await boot(workspace);
+      expect(await heard(/^patient is blocked: /)).toMatch(
+        /^patient is blocked: Call 0 of this run was recorded as ".*one"; the code now calls ".*two".*\.  svc why \S+$/,
+      );
+      expect(said.filter((one) => one.startsWith('patient'))).toHaveLength(1);
+      expect(said.join('\n')).toContain(`svc why ${runId}`);
+    },
+    SLOW_MS,
+  );
+
+  it(
     'tells what is served, and what does not load, when the gate opens',
     async () => {
       const broken = `import { defineDeepAgent } from '@svc/runtime';

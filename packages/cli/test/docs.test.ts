@@ -465,8 +465,8 @@ describe.each(GUIDES)('$file', ({ file, model, edits, facts }) => {
       .filter((name) => !name.endsWith('.md'));
     expect(shown.sort()).toEqual(written.filter((name) => /^(?:workflows|deep-agents)\//.test(name)).sort());
     expect(items.filter(({ problem }) => problem !== null)).toEqual([]);
-    // A box whose gate is closed says how to open it, and a run that a page lets fail is told.
-    const said = page.box.stderr().replaceAll(/^.* failed: .* svc why \S+\n/gm, '');
+    // A box whose gate is closed says how to open it, and a run that a page lets fail or block is told.
+    const said = page.box.stderr().replaceAll(/^.* (?:failed|is blocked): .* svc why \S+\n/gm, '');
     expect(model && !edits ? said : '').toBe('');
   });
 

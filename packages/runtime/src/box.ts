@@ -70,8 +70,8 @@ import type { Rooms } from './rooms.ts';
 import { createRunExports } from './runs/export.ts';
 import { createRuns } from './runs/runs.ts';
 import { createRunWhy } from './runs/why.ts';
-import { createFailureObserver } from './runs/failures.ts';
-import type { FailedRun } from './runs/failures.ts';
+import { createStopObserver } from './runs/stopped.ts';
+import type { StoppedRun } from './runs/stopped.ts';
 import { listSecretValues } from './secrets/environment.ts';
 import { createSessionHistory } from './sessions/history.ts';
 import { createSessions } from './sessions/sessions.ts';
@@ -156,8 +156,8 @@ export interface BoxOptions {
   retention?(): RetentionOptions;
   /** Milliseconds between two looks for what is too old. */
   retentionEveryMs?: number;
-  /** Told of each run that fails, for somebody who watches. */
-  onFailed?(run: FailedRun): void;
+  /** Told of each run that fails or is blocked, for somebody who watches. */
+  onStopped?(run: StoppedRun): void;
   /** Loads agents and workflows; called when the gate opens. */
   loadProgram(): Promise<Program>;
   probes: Record<string, Probe>;
@@ -266,7 +266,7 @@ export async function createBox(options: BoxOptions): Promise<Box> {
     observer: joinObservers([
       telemetry.observer,
       ...(logs.observer ? [logs.observer] : []),
-      ...(options.onFailed ? [createFailureObserver(options.onFailed, mask)] : []),
+      ...(options.onStopped ? [createStopObserver(options.onStopped, mask)] : []),
     ]),
     journal,
     log: withFields(options.log, currentRunFields),

@@ -65,7 +65,7 @@ export type { Difference, Replayed, ReplayedCall, ReplayRecordingOptions } from 
 export { createProviderStore } from './provider/store.ts';
 export type { JsonSchema } from './schema/schema.ts';
 export { toJsonSchema } from './schema/schema.ts';
-export type { FailedRun } from './runs/failures.ts';
+export type { StoppedRun } from './runs/stopped.ts';
 export { checkCanary } from './secrets/canary.ts';
 export { loadMasterKey } from './secrets/master-key.ts';
 export { rewrapSecrets } from './secrets/rewrap.ts';

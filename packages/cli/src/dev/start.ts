@@ -4,7 +4,7 @@ import type { Box, Closer, Listener, Problem } from '@svc/runtime/host';
 import { CliError, EXIT } from '../errors.ts';
 import { formatBanner, formatGateHelp, formatOpened } from './banner.ts';
 import { useEnvFile } from './env-file.ts';
-import { createFailureTalk } from './failures.ts';
+import { createStopTalk } from './stopped.ts';
 import { openHost } from './host.ts';
 import { readCorsOrigins, readLogLevel, readTelemetrySettings } from './environment.ts';
 import { readPorts } from './ports.ts';
@@ -90,7 +90,7 @@ export async function startDev(options: DevOptions): Promise<DevServer> {
       retention: () => host.config().retention ?? {},
       loadProgram: async () => host.program(),
       probes: stores.probes,
-      onFailed: createFailureTalk(say),
+      onStopped: createStopTalk(say),
       services: () => stores.services(listener.url),
       isAllowedHost: runtime.createHostCheck({ listen: options.listen }),
       mcpTools: () => host.config().mcp?.tools === true,

@@ -11,6 +11,8 @@ export interface Observer {
   started(run: RunRow): void;
   /** Records of the run, as they were appended. */
   appended(run: RunRow, records: readonly JournalRecord[]): void;
+  /** It waits for a decision: its code no longer does what its journal says. */
+  blocked?(run: RunRow): void;
   /** It is final: the row as its end left it. */
   ended(run: RunRow): void;
 }
@@ -22,6 +24,7 @@ export function joinObservers(observers: readonly [Observer, ...Observer[]]): Ob
     created: (run) => observers.forEach((one) => one.created(run)),
     started: (run) => observers.forEach((one) => one.started(run)),
     appended: (run, records) => observers.forEach((one) => one.appended(run, records)),
+    blocked: (run) => observers.forEach((one) => one.blocked?.(run)),
     ended: (run) => observers.forEach((one) => one.ended(run)),
   };
 }

@@ -44,12 +44,17 @@ export function createTeller({ lifecycle, observer, journal, live }: TellerOptio
     if (lifecycle.isHeard) tell(toRunEvent(type, row, status));
   };
   const ended = (row: RunRow): void => observer?.ended(row);
-  const observe = ({ runId, records }: Append, row: RunRow | undefined): void => {
-    if (!observer || records.length === 0) return;
-    if (row) return observer.appended(row, records);
+  const observe = ({ runId, records, patch }: Append, row: RunRow | undefined): void => {
+    const isBlocked = patch.status === 'blocked';
+    if (!observer || (records.length === 0 && !isBlocked)) return;
+    const told = (known: RunRow): void => {
+      if (records.length > 0) observer.appended(known, records);
+      if (isBlocked) observer.blocked?.(known);
+    };
+    if (row) return told(row);
     // What is written as a run leaves lands after it has left.
     void journal.getRun(runId).then(
-      (left) => left && observer.appended(left, records),
+      (left) => left && told(left),
       () => {},
     );
   };
