@@ -1,7 +1,7 @@
 import type { Catalog } from '../catalog/catalog.ts';
 import type { CatalogOverrides } from '../catalog/overrides.ts';
 import type { Engine, StartRequest } from '../engine/engine.ts';
-import type { Body } from '../engine/execution.ts';
+import type { Body } from '../engine/body.ts';
 import type { AgentMessage, StartedTurn, StartTurnOptions } from '../engine/handle.ts';
 import { ASKED_BY, askedByOf } from '../engine/attributes.ts';
 import { newRunId } from '../engine/ids.ts';

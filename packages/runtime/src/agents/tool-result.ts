@@ -1,4 +1,4 @@
-import { DEFAULT_LIMITS } from '../engine/execution.ts';
+import { DEFAULT_LIMITS } from '../engine/limits.ts';
 import { toJsonValue } from '../runs/json-value.ts';
 import { failed } from './tool-answer.ts';
 import type { ToolAnswer } from './tool-answer.ts';

@@ -1,4 +1,4 @@
-import type { Body } from '../engine/execution.ts';
+import type { Body } from '../engine/body.ts';
 import type { JournalRecord, RunRow } from '../engine/journal.ts';
 import type { Sessions } from '../sessions/sessions.ts';
 import { clientGone } from './agent-errors.ts';

@@ -3,7 +3,7 @@ import { outputOf, runOf, step, until } from './_setup.ts';
 import type { Code } from './_setup.ts';
 import { createEngine } from './engine.ts';
 import type { Engine, StartRequest } from './engine.ts';
-import type { Body } from './execution.ts';
+import type { Body } from './body.ts';
 import { installGuard } from './guard.ts';
 import type { Ambient } from './handle.ts';
 import { newRunId } from './ids.ts';

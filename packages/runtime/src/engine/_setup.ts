@@ -6,7 +6,7 @@ import { createLog } from '../log.ts';
 import { installBodies } from './bodies.ts';
 import { createEngine } from './engine.ts';
 import type { Engine, EngineOptions, StartRequest } from './engine.ts';
-import type { Body } from './execution.ts';
+import type { Body } from './body.ts';
 import { installGuard } from './guard.ts';
 import { newRunId } from './ids.ts';
 import type { Ambient } from './handle.ts';

@@ -6,8 +6,11 @@ import type { Ambient } from './handle.ts';
 import { createStoreClock } from './clock.ts';
 import type { StoreClock } from './clock.ts';
 import type { Doorbell } from './doorbell.ts';
-import { DEFAULT_LIMITS, Execution } from './execution.ts';
-import type { AroundStep, Body, ExecutionStore, Leave, Left, Limits, RunningStep } from './execution.ts';
+import { DEFAULT_LIMITS } from './limits.ts';
+import { Execution } from './execution.ts';
+import type { AroundStep, Body } from './body.ts';
+import type { Limits } from './limits.ts';
+import type { ExecutionStore, Leave, Left, RunningStep } from './execution.ts';
 import { ASKED_BY, askedByOf } from './attributes.ts';
 import { newRunId, toTraceId } from './ids.ts';
 import { UNHEARD } from './lifecycle.ts';
@@ -287,7 +290,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
       const reason = body.whenFound?.(records);
       if (reason) await cancel(run.runId, reason);
       else {
-        await body.prepare?.();
+        await body.prepare?.(records);
         launch(run, body, records);
       }
     } catch (error) {
@@ -388,7 +391,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
 
   const begin = async (run: RunRow, body: Body, records: JournalRecord[]): Promise<void> => {
     try {
-      await body.prepare?.();
+      await body.prepare?.(records);
       launch(run, body, records);
     } catch (error) {
       await cancel(run.runId, error instanceof Error ? error : new Error(String(error)));

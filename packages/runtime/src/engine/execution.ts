@@ -4,7 +4,6 @@ import { checkAttributes } from './attributes.ts';
 import { historyOf } from './call.ts';
 import type { StoreClock } from './clock.ts';
 import { runInContext, runOutside } from './context.ts';
-import type { StepContext } from './context.ts';
 import { StepAttempt } from './step-attempt.ts';
 import { createDeadline } from './deadline.ts';
 import type { RunHandle, World } from './handle.ts';
@@ -14,7 +13,6 @@ import { newRunId } from './ids.ts';
 import type {
   Append,
   AppendResult,
-  Durability,
   HookEvent,
   JournalRecord,
   NewChunk,
@@ -25,6 +23,9 @@ import type {
   StepKind,
 } from './journal.ts';
 import { isFinal } from './journal.ts';
+import type { AroundStep, Body } from './body.ts';
+import type { Limits } from './limits.ts';
+import { Parking } from './parking.ts';
 import { mismatchOf, undelivered } from './mismatch.ts';
 import type { Mismatch } from './mismatch.ts';
 import type { Result } from './outcome.ts';
@@ -39,7 +40,6 @@ import {
   retryTime,
 } from './outcome.ts';
 import { createRandom } from './random.ts';
-import { real } from './real.ts';
 import { isKept } from './retry.ts';
 import { createRecorder, NO_EXTRAS } from './recorder.ts';
 import type { AppendExtras, RecordedCall, RecordFields, Recorder } from './recorder.ts';
@@ -49,19 +49,8 @@ import type { Timers } from './timers.ts';
 import type { Turn, Turns } from './turns.ts';
 import { createVariables } from './variables.ts';
 import type { Variables } from './variables.ts';
-import { describeWait } from './waits.ts';
+import { RunWriter } from './run-writer.ts';
 import type { Appender } from './watch.ts';
-
-/** What a run executes: an author's workflow function, or the turn of an agent. */
-export interface Body {
-  run(input: unknown): Promise<unknown>;
-  /** Called once the run is this process's own, before its body runs. Outside of the body it may take its time. */
-  prepare?(): Promise<void>;
-  codeHash: string;
-  durability: Durability;
-  /** Asked when the run is found in the journal, not started here: an error ends it as cancelled instead. */
-  whenFound?(records: readonly JournalRecord[]): Error | undefined;
-}
 
 /** What an execution needs of the store, besides its clock. */
 export interface ExecutionStore {
@@ -88,9 +77,6 @@ export interface ExecutionOptions {
   around?: AroundStep | undefined;
 }
 
-/** Does an attempt of a step by calling `run`, or does not. */
-export type AroundStep = (attempt: StepContext, run: () => unknown) => unknown;
-
 /** An attempt of a step that is under way. */
 export interface RunningStep {
   call: number;
@@ -112,16 +98,6 @@ export interface Left {
   promoted?: RunRow;
 }
 
-export interface Limits {
-  /** Bytes of one encoded result. */
-  resultBytes: number;
-  records: number;
-  /** A wait at least this long leaves memory, in milliseconds. */
-  parkAfter: number;
-}
-
-export const DEFAULT_LIMITS: Limits = { resultBytes: 1_048_576, records: 10_000, parkAfter: 5_000 };
-
 /**
  * One run in memory. The body stays suspended between its calls; nothing is replayed unless the run was loaded from
  * the journal. Work happens in turns of the event loop (`turns.ts`), one delivery a turn, so that a race has the same
@@ -136,6 +112,7 @@ export class Execution implements RunHandle, Turn {
   readonly ambient: Ambient;
   readonly #options: ExecutionOptions;
   readonly #recorder: Recorder;
+  readonly #writer: RunWriter;
   readonly #history: Map<number, CallHistory>;
   /** Calls the body has made that are not answered. */
   readonly #open = new Map<number, Call>();
@@ -148,9 +125,7 @@ export class Execution implements RunHandle, Turn {
   #nextCall = 0;
   #running = 0;
   #time: number;
-  #status: RunRow['status'];
-  /** The row still says what the run waited for before it was taken up again. */
-  #isWaitStale: boolean;
+  readonly #parking: Parking;
   /** Signals taken into account; the row may have more. */
   #signals: number;
   /** Something outside may have answered an open call: look before waiting. */
@@ -165,12 +140,7 @@ export class Execution implements RunHandle, Turn {
   #isBehind = false;
   /** What the append under way carries, and what follows it. */
   #written = NOTHING;
-  #isSending = false;
-  /** The last append of a run that is let go, while another is under way. */
-  #last: (() => void) | undefined;
   #left = false;
-  #idleTimer: ReturnType<typeof setTimeout> | undefined;
-  #isIdleOver = false;
   #isHeld = false;
 
   constructor(options: ExecutionOptions) {
@@ -180,11 +150,16 @@ export class Execution implements RunHandle, Turn {
     this.ambient = options.ambient;
     this.#options = options;
     this.#recorder = createRecorder({ run, clock, durability: body.durability });
+    this.#writer = new RunWriter({
+      recorder: this.#recorder,
+      append: options.store.append,
+      onSent: (result) => this.#sent(result),
+      onFailed: (error) => this.drop(error),
+    });
     this.#history = historyOf(records);
     this.#deliveries = records.filter((record) => record.event === 'done' || record.event === 'failed');
     this.#time = Number(createdAt);
-    this.#status = run.status;
-    this.#isWaitStale = run.wakeAt !== null || run.waitingFor !== null;
+    this.#parking = new Parking({ run, parkAfter: options.limits.parkAfter, onIdle: () => this.#schedule() });
     this.#signals = run.signals;
     this.#isReplaying = records.length > 0;
     this.world = this.#createWorld(seed, records);
@@ -319,10 +294,10 @@ export class Execution implements RunHandle, Turn {
     if (this.#left) return;
     // Its end is on its way to the journal: that is told to whoever waits for it, as any other.
     const { status } = this.#written.patch;
-    if (this.#isSending && status !== undefined && isFinal(status)) return this.#whenLanded();
+    if (this.#writer.isSending && status !== undefined && isFinal(status)) return this.#writer.landed();
     this.#leave('parked', { reason: new Error('The box is shutting down.') });
     const patch = { release: true, ...this.#attributePatch() };
-    await new Promise((resolve, reject) => this.#sendLast(patch, resolve, reject));
+    await new Promise((resolve, reject) => this.#writer.sendLast(patch, this.#extrasOfLast, resolve, reject));
   }
 
   #createWorld(seed: string, records: JournalRecord[]): World {
@@ -395,7 +370,7 @@ export class Execution implements RunHandle, Turn {
   /** Appends what is new, if anything is; then the new steps begin. */
   #write(steps: Call[]): void {
     const isIdle = steps.length === 0 && this.#running === 0 && this.#deliveries.length === 0;
-    const change = isIdle ? this.#park() : this.#wake();
+    const change = isIdle ? this.#park() : this.#parking.wake();
     const patch = this.#attributes ? { ...change, ...this.#attributePatch() } : (change ?? NO_PATCH);
     this.#written = { steps, patch };
     // A crash before this append repeats the calls it would have recorded; a crash after it finds them answered.
@@ -469,7 +444,7 @@ export class Execution implements RunHandle, Turn {
     const patch = { ...endOf(result, this.#options.limits.resultBytes), ...this.#attributePatch() };
     this.#isStoring = true;
     this.#written = { steps: NO_CALLS, patch };
-    this.#send(patch, { ...this.#newHooks(), ...nextRunId });
+    this.#writer.send(patch, { ...this.#newHooks(), ...nextRunId });
   }
 
   /** What an earlier life of the run recorded, and its code does not ask for any more. */
@@ -634,41 +609,12 @@ export class Execution implements RunHandle, Turn {
   /** Nothing runs and nothing is due: say what the run waits for. Undefined: nothing changes. */
   #park(): RunPatch | undefined {
     const first = this.#timersMade?.first();
-    const wakeAt = first?.wakeAt ?? null;
     const call = first
       ? this.#open.get(first.call)
       : [...this.#open.values()].find(({ action }) => action.type !== 'run');
-    const left = wakeAt === null ? Infinity : wakeAt - this.#options.clock.now();
+    const left = first ? first.wakeAt - this.#options.clock.now() : Infinity;
     if (!call || left <= 0) return undefined;
-    // A resume or a child's end may come at any moment: such a run stays in memory for a while.
-    const release = left >= this.#options.limits.parkAfter && (!this.#waitsForOthers() || this.#hasIdled());
-    if (this.#status === 'waiting' && !release) return undefined;
-    this.#status = 'waiting';
-    this.#isWaitStale = false;
-    const waitingFor = JSON.stringify(describeWait(call, first?.wakeAt));
-    return { status: 'waiting', wakeAt, waitingFor, ...(release ? { release } : {}) };
-  }
-
-  /** True on the second look, `parkAfter` after the first, when nothing happened in between. */
-  #hasIdled(): boolean {
-    if (this.#idleTimer !== undefined && this.#status === 'waiting' && this.#isIdleOver) return true;
-    if (this.#idleTimer === undefined) {
-      this.#isIdleOver = false;
-      this.#idleTimer = real.setTimeout(() => {
-        this.#isIdleOver = true;
-        this.#schedule();
-      }, this.#options.limits.parkAfter);
-    }
-    return false;
-  }
-
-  #wake(): RunPatch | undefined {
-    real.clearTimeout(this.#idleTimer);
-    this.#idleTimer = undefined;
-    if (this.#status !== 'waiting' && !this.#isWaitStale) return undefined;
-    this.#status = 'running';
-    this.#isWaitStale = false;
-    return { status: 'running', wakeAt: null, waitingFor: null };
+    return this.#parking.park({ call, wakeAt: first?.wakeAt, left, isForOthers: this.#waitsForOthers() });
   }
 
   #attributePatch(): RunPatch {
@@ -706,21 +652,16 @@ export class Execution implements RunHandle, Turn {
     return hooks.length > 0 ? { hooks } : {};
   }
 
+  readonly #extrasOfLast = (): AppendExtras => this.#newHooks();
+
   #append(patch: RunPatch): void {
     const signals = patch.wakeAt === undefined && !patch.release ? undefined : { signals: this.#signals };
     this.#isStoring = true;
     const hasMore = signals || this.#hooksMade?.hasFresh;
-    this.#send(patch, hasMore ? { ...signals, ...this.#newHooks() } : NO_EXTRAS);
+    this.#writer.send(patch, hasMore ? { ...signals, ...this.#newHooks() } : NO_EXTRAS);
   }
 
-  #send(patch: RunPatch, extras: AppendExtras): void {
-    this.#isSending = true;
-    this.#options.store.append(this.#recorder.take(patch, extras), this.#sent, this.#failed);
-  }
-
-  // Made once for a run: there is an append for every step.
-  readonly #sent = (result: AppendResult): void => {
-    this.#landed();
+  #sent(result: AppendResult): void {
     if (result.outcome !== 'appended') return this.#lose(result);
     if (result.refused && result.refused.length > 0) this.#refuseHooks(result.refused);
     const { patch } = this.#written;
@@ -728,34 +669,6 @@ export class Execution implements RunHandle, Turn {
     const { count: seq, totals } = this.#recorder;
     const row: RunRow = { ...this.run, ...patch, ...totals, ...ENDED, seq, endedAt: result.at };
     this.#leave('ended', { row, ...(result.promoted ? { promoted: result.promoted } : {}) });
-  };
-
-  readonly #failed = (error: unknown): void => {
-    this.#landed();
-    this.drop(error);
-  };
-
-  #whenLanded(): Promise<void> {
-    return new Promise((resolve) => {
-      this.#last = () => {
-        this.#last = undefined;
-        resolve();
-      };
-    });
-  }
-
-  #landed(): void {
-    this.#isSending = false;
-    this.#last?.();
-  }
-
-  /** For a run that is let go: after the append under way, if there is one. */
-  #sendLast(patch: RunPatch, done: (result: AppendResult) => void, failed: (error: unknown) => void): void {
-    this.#last = () => {
-      this.#last = undefined;
-      this.#options.store.append(this.#recorder.take(patch, this.#newHooks()), done, failed);
-    };
-    if (!this.#isSending) this.#last();
   }
 
   #lose(result: AppendResult): void {
@@ -773,7 +686,7 @@ export class Execution implements RunHandle, Turn {
     runOutside(() => {
       this.#leave('blocked', { reason: new Error(mismatch.message) });
       // A crash before this append finds the same mismatch again.
-      this.#sendLast(patch, noop, noop);
+      this.#writer.sendLast(patch, this.#extrasOfLast, noop, noop);
     });
   }
 
@@ -781,7 +694,7 @@ export class Execution implements RunHandle, Turn {
     if (this.#left) return;
     this.#left = true;
     this.#timersMade?.stop();
-    real.clearTimeout(this.#idleTimer);
+    this.#parking.stop();
     if (this.#running > 0 || this.#isHeld) this.#abort.abort(reason);
     this.#options.onLeave(how, left);
   }

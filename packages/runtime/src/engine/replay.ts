@@ -1,8 +1,10 @@
 import type { CallHistory, CallRequest, HookRequest, OpenHook } from './call.ts';
 import { historyOf } from './call.ts';
 import { runOutside } from './context.ts';
-import { DEFAULT_LIMITS, Execution } from './execution.ts';
-import type { Body, ExecutionOptions, ExecutionStore, Leave } from './execution.ts';
+import { DEFAULT_LIMITS } from './limits.ts';
+import { Execution } from './execution.ts';
+import type { Body } from './body.ts';
+import type { ExecutionOptions, ExecutionStore, Leave } from './execution.ts';
 import type { Ambient } from './handle.ts';
 import type { Append, JournalRecord, RunRow, StepKind } from './journal.ts';
 import { findCaller } from './mismatch.ts';

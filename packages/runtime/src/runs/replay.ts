@@ -3,7 +3,7 @@ import type { TurnInput } from '../agents/turn-input.ts';
 import { createCatalog } from '../catalog/catalog.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import { installBodies } from '../engine/bodies.ts';
-import type { Body } from '../engine/execution.ts';
+import type { Body } from '../engine/body.ts';
 import { installGuard } from '../engine/guard.ts';
 import type { RunRow } from '../engine/journal.ts';
 import { nameOfStep } from '../engine/lifecycle.ts';

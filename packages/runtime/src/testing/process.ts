@@ -1,4 +1,4 @@
-import type { AroundStep } from '../engine/execution.ts';
+import type { AroundStep } from '../engine/body.ts';
 import type { Append, Journal } from '../engine/journal.ts';
 
 /** Where a box is to crash. */

@@ -3,7 +3,7 @@ import type { Hidden } from '../auth/visibility.ts';
 import type { Catalog, LoadedWorkflow, WorkflowDefinition } from '../catalog/catalog.ts';
 import type { SerialPolicy } from '../catalog/workflow-settings.ts';
 import type { Engine, StartRequest } from '../engine/engine.ts';
-import type { Body } from '../engine/execution.ts';
+import type { Body } from '../engine/body.ts';
 import type { CreateResult, Journal, RunRow, RunTrigger } from '../engine/journal.ts';
 import { isFinal } from '../engine/journal.ts';
 import { decode } from '../engine/serialize.ts';

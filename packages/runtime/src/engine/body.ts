@@ -1,0 +1,16 @@
+import type { StepContext } from './context.ts';
+import type { Durability, JournalRecord } from './journal.ts';
+
+/** What a run executes: an author's workflow function, or the turn of an agent. */
+export interface Body {
+  run(input: unknown): Promise<unknown>;
+  /** Called once the run is this process's own, before its body runs. Outside of the body it may take its time. */
+  prepare?(records: readonly JournalRecord[]): Promise<void>;
+  codeHash: string;
+  durability: Durability;
+  /** Asked when the run is found in the journal, not started here: an error ends it as cancelled instead. */
+  whenFound?(records: readonly JournalRecord[]): Error | undefined;
+}
+
+/** Does an attempt of a step by calling `run`, or does not. */
+export type AroundStep = (attempt: StepContext, run: () => unknown) => unknown;
