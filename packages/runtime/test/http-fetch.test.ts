@@ -6,6 +6,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createHttpFetch } from '../src/provider/http-fetch.ts';
+import { createPinnedFetch } from '../src/provider/pinned-fetch.ts';
 import { until } from './_setup.ts';
 
 interface Seen {
@@ -77,6 +78,19 @@ describe('a request to a provider', () => {
     expect(server.seen.map(({ body }) => body)).toEqual(['one', 'two', 'two']);
   });
 
+  test('of many bytes is sent again over a new connection when the kept one closes while they are sent', async () => {
+    const server = await startServer((request, response) => {
+      response.end('well');
+      response.once('finish', () => setTimeout(() => request.socket.destroy(), 2));
+    });
+    const send = openFetch();
+    const body = 'x'.repeat(3_000_000);
+    for (let n = 0; n < 60; n++) {
+      expect(await (await send(server.url, { method: 'POST', body })).text()).toBe('well');
+      await new Promise((resolve) => setTimeout(resolve, n % 4));
+    }
+  });
+
   test('that a new connection breaks off is not sent again', async () => {
     const server = await startServer((request) => request.socket.destroy());
     await expect(openFetch()(server.url, { method: 'POST', body: 'one' })).rejects.toMatchObject({
@@ -103,6 +117,13 @@ describe('a request to a provider', () => {
     expect((await openFetch({ followsRedirects: true })(server.url, { ...init, redirect: 'manual' })).status).toBe(307);
   });
 
+  test.each([301, 302, 303])('does not follow a %i, which would ask for something else', async (status) => {
+    const server = await startServer((_, response) => response.writeHead(status, { location: '/there' }).end());
+    const answer = await openFetch({ followsRedirects: true })(server.url, { method: 'POST', body: 'kept' });
+    expect(answer).toMatchObject({ status, ok: false });
+    expect(server.seen.length).toBe(1);
+  });
+
   test('lets go of an answer that is broken off, read to its middle, or not wanted', async () => {
     const server = await startServer((_, response) => void response.writeHead(200).write('first'));
     const send = openFetch();
@@ -113,6 +134,21 @@ describe('a request to a provider', () => {
     for await (const chunk of (await send(server.url)).body ?? []) if (chunk.byteLength > 0) break;
     await (await send(server.url)).body?.cancel();
     await until(() => server.sockets.size === 0);
+  });
+
+  test('to an address of the API keeps no connection that nobody uses, and any that somebody waits on', async () => {
+    const server = await startServer(
+      (_, response, n) => void setTimeout(() => response.end('well'), n === 2 ? 400 : 0),
+    );
+    const send = createPinnedFetch({ allowLoopback: true, allowed: [] }, 100);
+    const ports = new Set<number | undefined>();
+    for (let n = 0; n < 3; n++) {
+      expect(await (await send(server.url)).text()).toBe('well');
+      for (const { remotePort } of server.sockets) ports.add(remotePort);
+    }
+    expect(ports.size).toBe(1);
+    // The server itself would close it after 5 s.
+    await until(() => server.sockets.size === 0, 2_000);
   });
 
   test('fails where the answer ends before its length', async () => {

@@ -73,24 +73,14 @@ describe('a stream that is unlike the others', () => {
     ['thinks in reasoning', [delta({ reasoning: 'r' }), STOP], { reasoning: 'r' }],
     ['thinks in thinking', [delta({ thinking: 'r' }), STOP], { reasoning: 'r' }],
     [
-      'has arguments that are an object',
-      [toolCall({ index: 0, id: 'c', function: { name: 'add', arguments: { a: 1 } } }), STOP],
-      { toolCalls: [{ id: 'c', name: 'add', arguments: '{"a":1}' }] },
+      'thinks in reasoning beside an empty one',
+      [delta({ reasoning_content: '', reasoning: 'r' }), STOP],
+      { reasoning: 'r' },
     ],
     [
-      'has calls without ids and numbers',
-      [
-        toolCall({ function: { name: 'add', arguments: '{"a"' } }),
-        toolCall({ function: { arguments: ':1}' } }),
-        toolCall({ function: { name: 'sub', arguments: '{}' } }),
-        STOP,
-      ],
-      {
-        toolCalls: [
-          { name: 'add', arguments: '{"a":1}' },
-          { name: 'sub', arguments: '{}' },
-        ],
-      },
+      'refuses',
+      [delta({ content: null, refusal: 'I ' }), delta({ refusal: 'will not.' }), STOP],
+      { content: 'I will not.' },
     ],
   ])('%s', async (_, frames, expected) => {
     expect(await replyTo(frames)).toMatchObject(expected);
@@ -150,6 +140,56 @@ test('a provider that answers JSON to a streamed request is read as one piece', 
   });
 });
 
+describe('an answer that is not what its content type says', () => {
+  const document = JSON.stringify({ choices: [{ message: { content: 'ä' }, finish_reason: 'stop' }] }, null, 2);
+  const stream = [delta({ content: 'ä' }), STOP].map(frame).join('');
+  test.each([
+    ['one document without a type', {}, document],
+    ['one document as plain text', { 'content-type': 'text/plain' }, `\n${document}`],
+    ['one document as a stream', { 'content-type': 'text/event-stream' }, document],
+    ['one document behind a byte order mark', { 'content-type': 'application/json' }, `\uFEFF${document}`],
+    ['a stream as JSON', { 'content-type': 'application/json' }, stream],
+    ['a stream behind a byte order mark', { 'content-type': 'text/event-stream' }, `\uFEFF${stream}`],
+  ])('is read all the same: %s', async (_, headers, text) => {
+    const provider = await startProvider(async (response) => {
+      response.writeHead(200, headers);
+      for (const byte of Buffer.from(text)) response.write(Buffer.from([byte]));
+      response.end();
+    });
+    expect(await call(provider.url).reply).toMatchObject({ content: 'ä', finishReason: 'stop' });
+  });
+
+  test('and is a page tells that the address is a wrong one, and nothing of the page', async () => {
+    const provider = await startProvider((response) => {
+      response.writeHead(200, { 'content-type': 'text/html; charset=utf-8' }).end('<h1>Intern</h1>');
+    });
+    await expect(call(provider.url).reply).rejects.toMatchObject({
+      status: 502,
+      message:
+        'The model provider failed: It answered with a page. The address must end in what stands before /chat/completions, such as /v1.',
+    });
+    expect(provider.served()).toBe(1);
+  });
+});
+
+describe('an answer that is whole', () => {
+  test('is not waited for when its connection stays open', async () => {
+    const provider = await startProvider((response) => {
+      sse(response).write([delta({ content: 'a' }), STOP, '[DONE]'].map(frame).join(''));
+    });
+    expect(await call(provider.url, { timeout: 20_000 }).reply).toMatchObject({ content: 'a' });
+    await until(() => provider.open() === 0);
+  });
+
+  test('is no failure when its connection breaks', async () => {
+    const provider = await startProvider((response) => {
+      sse(response).write([delta({ content: 'a' }), STOP, '[DONE]'].map(frame).join(''), () => response.destroy());
+    });
+    expect(await call(provider.url).reply).toMatchObject({ content: 'a' });
+    expect(provider.served()).toBe(1);
+  });
+});
+
 describe('a call', () => {
   test('without a key sends none, and nothing of what the environment says to others', async () => {
     vi.stubEnv('OPENAI_ORG_ID', 'org-x');
@@ -162,6 +202,25 @@ describe('a call', () => {
     await call(provider.url).reply;
     expect(headers).not.toHaveProperty('authorization');
     expect(headers).not.toHaveProperty('openai-organization');
+  });
+
+  test('sends a call that was made without arguments back with an empty object', async () => {
+    let sent: unknown;
+    const provider = await startProvider((response, request) => {
+      sent = request.messages;
+      sse(response).end(frame(delta({ content: 'a' }, 'stop')));
+    });
+    const toCalls = (...args: string[]) => ({
+      role: 'assistant' as const,
+      content: null,
+      tool_calls: args.map((text, n) => ({
+        id: `c${n}`,
+        type: 'function' as const,
+        function: { name: 'now', arguments: text },
+      })),
+    });
+    await call(provider.url, { messages: [toCalls('', ' ', '{"a":1}', 'no json')] }).reply;
+    expect(sent).toEqual([toCalls('{}', '{}', '{"a":1}', 'no json')]);
   });
 
   test('is repeated when the connection is refused before an answer began, and not once something was told', async () => {
@@ -196,6 +255,18 @@ describe('a call', () => {
       requests === 2 ? { content: 'a' } : { status, message: `The model provider answered ${status}: Later.` },
     );
     expect(provider.served()).toBe(requests);
+  });
+
+  test('waits until the date that a refusal names', async () => {
+    const at = Math.ceil(Date.now() / 1_000) * 1_000 + 1_000;
+    let askedAgainAt = 0;
+    const provider = await startProvider((response) => {
+      if (provider.served() === 1) return response.writeHead(429, { 'retry-after': new Date(at).toUTCString() }).end();
+      askedAgainAt = Date.now();
+      return sse(response).end(frame(delta({ content: 'a' }, 'stop')));
+    });
+    expect(await call(provider.url).reply).toMatchObject({ content: 'a' });
+    expect(askedAgainAt).toBeGreaterThanOrEqual(at);
   });
 
   test('that takes longer than its time is ended at the provider too, before and after the first byte', async () => {

@@ -67,6 +67,14 @@ describe('an error', () => {
     }
   });
 
+  test('a body of more than 32 MiB is told in the shape of the wire', async () => {
+    const { url } = await open();
+    const body = { model: 'helper', messages: user('x'.repeat(33 * 1_048_576)) };
+    const answer = await fetch(`${url}/chat/completions`, json(body, { headers: KEY }));
+    expect([answer.status, answer.headers.get('x-should-retry')]).toEqual([413, 'false']);
+    expect(await answer.json()).toMatchObject({ error: { code: 'payload_too_large', param: null } });
+  });
+
   test('openai raises its own kinds of error', async () => {
     const wire = await open();
     await expect(ask(wire, 'x', { model: 'nope' })).rejects.toBeInstanceOf(OpenAI.NotFoundError);
@@ -128,7 +136,34 @@ describe('an error', () => {
     expect(error).toMatchObject({ status: 502, message: '502 The model provider answered 404: no message.' });
   });
 
-  test.each([401, 403])('the provider answers %i: our own words, once, and none of the provider', async (status) => {
+  test('whose message is all there is of it is told, too', async () => {
+    const provider = await startProvider((response) => {
+      response.writeHead(400, { 'content-type': 'application/json' });
+      response.end('{"error":"No such model: box-own-key-123."}');
+    });
+    const wire = await open({ provider: { baseUrl: provider.url, apiKey: 'box-own-key-123' } });
+    const error = (await ask(wire, 'hi').catch((thrown: unknown) => thrown)) as Error;
+    expect(error.message).toMatch(/^400 The model provider answered 400: No such model: /);
+    expect(error.message).not.toContain('key-123');
+  });
+
+  test('of an address that redirects elsewhere says so', async () => {
+    const provider = await startProvider((response) => {
+      response.writeHead(301, { location: 'https://provider.example/v1/chat/completions' }).end();
+    });
+    const wire = await open({ provider: { baseUrl: provider.url } });
+    await expect(ask(wire, 'hi')).rejects.toMatchObject({
+      status: 502,
+      message: '502 The model provider answered 301. Redirects are not followed.',
+    });
+    expect(provider.served()).toBe(1);
+  });
+
+  test.each([
+    [401, 'It refuses the key.'],
+    [402, 'The account has no credit.'],
+    [403, 'It refuses the key.'],
+  ])('the provider answers %i: our own words, once, and none of the provider', async (status, words) => {
     const provider = await startProvider((response) => {
       response.writeHead(status, { 'content-type': 'application/json' });
       response.end('{"error":{"message":"Incorrect key: box-own-key-123.","code":"invalid_api_key"}}');
@@ -137,7 +172,7 @@ describe('an error', () => {
     await expect(ask(wire, 'hi')).rejects.toMatchObject({
       status: 502,
       code: 'model_provider_failed',
-      message: `502 The model provider answered ${status}. It refuses the key.`,
+      message: `502 The model provider answered ${status}. ${words}`,
     });
     expect(provider.served()).toBe(1);
   });

@@ -230,6 +230,20 @@ describe('tools the box runs', () => {
     expect(wire.asked()).toHaveLength(2);
   });
 
+  test('of the client reach the model as it declared them', async () => {
+    const wire = await open();
+    const parameters = { type: 'object', properties: {}, additionalProperties: false };
+    const strict = { type: 'function', function: { name: 'strict_one', description: 'Is.', parameters, strict: true } };
+    const bare = { type: 'function', function: { name: 'bare', parameters: null, strict: null } };
+    await ask(wire, 'say:hi', { tools: [CLIENT_TOOL, strict, bare] });
+    const { tools } = wire.asked()[0] as { tools: object[] };
+    expect(tools.slice(-3)).toEqual([
+      CLIENT_TOOL,
+      strict,
+      { type: 'function', function: { name: 'bare', description: '', parameters: { type: 'object', properties: {} } } },
+    ]);
+  });
+
   test('are described to the model by their JSON Schema', async () => {
     const wire = await open();
     await ask(wire, 'say:hi');

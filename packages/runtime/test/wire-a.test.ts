@@ -1,6 +1,7 @@
 import { generateText, streamText } from 'ai';
 import { describe, expect, test } from 'vitest';
-import { defineDeepAgent } from '../src/agents/definition.ts';
+import { z } from 'zod';
+import { defineDeepAgent, defineTool } from '../src/agents/definition.ts';
 import { json } from './_setup.ts';
 import { ask, CLIENT_TOOL, KEY, runsOf, streamed, toCall, user, whenRunsAre, setupWires } from './_wire-a.ts';
 
@@ -86,6 +87,24 @@ describe('an answer', () => {
     });
     const hiding = await scripted([{ tool_calls: [toCall('big')] }]);
     expect((await ask(hiding, 'hi', { tools: [CLIENT_TOOL] })).choices[0]?.message.content).toBe('');
+  });
+
+  test('of very many pieces is told whole', async () => {
+    const wire = await scripted(Array.from({ length: 150_000 }, () => ({ content: 'x' })));
+    expect((await ask(wire, 'hi')).choices[0]?.message.content?.length).toBe(150_000);
+  });
+
+  test('in a stream is begun as soon as there is output, also such as is not shown', async () => {
+    let letGo = () => {};
+    const held = new Promise<void>((resolve) => (letGo = resolve));
+    const wait = defineTool({ description: 'Waits.', inputSchema: z.object({}), execute: () => held });
+    const { url } = await open({ agents: { helper: defineDeepAgent({ name: 'helper', tools: { wait } }) } });
+    const body = { model: 'helper', messages: user('tool:wait {}; say:ok'), stream: true, tools: [CLIENT_TOOL] };
+    const signal = AbortSignal.timeout(8_000);
+    const answer = await fetch(`${url}/chat/completions`, { ...json(body, { headers: KEY }), signal });
+    expect(answer.status).toBe(200);
+    letGo();
+    expect(await answer.text()).toMatch(/^: keep-alive\n\n(data: [^\r\n]+\n\n)+$/);
   });
 
   test.each(['length', 'content_filter'])('that ends for another reason says so: %s', async (finish) => {

@@ -8,7 +8,7 @@ import { NO_USAGE } from '../wires/events.ts';
 import type { ChatMessage, ToolCall } from './messages.ts';
 import { createBreather } from './breather.ts';
 import { toDelta } from './provider-delta.ts';
-import { cutShort, retryDelay, timedOut, toBrokenOff, toProviderError } from './provider-error.ts';
+import { answeredPage, cutShort, retryDelay, timedOut, toBrokenOff, toProviderError } from './provider-error.ts';
 import { readProvider } from './provider-stream.ts';
 import type { ProviderChunk } from './provider-stream.ts';
 import { createReplyParts } from './reply.ts';
@@ -19,6 +19,7 @@ export interface ModelTool {
   name: string;
   description: string;
   parameters: Record<string, unknown>;
+  strict?: boolean;
 }
 
 export interface ModelRequest {
@@ -129,9 +130,9 @@ async function send(
 type Body = OpenAI.Chat.Completions.ChatCompletionCreateParamsStreaming;
 
 function toBody(request: ModelRequest): Body {
-  const tools = request.tools.map(({ name, description, parameters }) => ({
+  const tools = request.tools.map(({ name, description, parameters, strict }) => ({
     type: 'function' as const,
-    function: { name, description, parameters },
+    function: { name, description, parameters, ...(strict === undefined ? {} : { strict }) },
   }));
   const { tool_choice, parallel_tool_calls, ...parameters } = request.parameters as Partial<Body>;
   // Without tools a provider refuses what is said about them.
@@ -140,11 +141,24 @@ function toBody(request: ModelRequest): Body {
     ...(request.outputSchema ? { response_format: toResponseFormat(request.outputSchema) as never } : {}),
     ...parameters,
     model: request.model,
-    messages: request.messages as OpenAI.Chat.Completions.ChatCompletionMessageParam[],
+    messages: request.messages.map(withArguments) as OpenAI.Chat.Completions.ChatCompletionMessageParam[],
     ...aboutTools,
     stream: true,
     stream_options: { include_usage: true },
   };
+}
+
+/** Some providers write no arguments where a call has none, and others refuse to read that back. */
+function withArguments(message: ChatMessage): ChatMessage {
+  if (message.role !== 'assistant' || !message.tool_calls?.some(isWithoutArguments)) return message;
+  const calls = message.tool_calls.map((call) =>
+    isWithoutArguments(call) ? { ...call, function: { ...call.function, arguments: '{}' } } : call,
+  );
+  return { ...message, tool_calls: calls };
+}
+
+function isWithoutArguments(call: { function: { arguments: string } }): boolean {
+  return call.function.arguments.trim() === '';
 }
 
 /** Collects a reply. An answer that breaks off is a failure, never a short answer. */
@@ -152,6 +166,10 @@ async function readReply(
   response: Response,
   { provider, ...options }: ReplyOptions & { provider: ProviderInUse },
 ): Promise<ModelReply> {
+  if (/\bhtml\b/i.test(response.headers.get('content-type') ?? '')) {
+    await response.body?.cancel();
+    throw answeredPage();
+  }
   const parts = createReplyParts(options);
   const turns = createBreather();
   let finishReason: string | undefined;

@@ -22,8 +22,9 @@ export function toDelta(chunk: ProviderChunk): ProviderDelta {
   const reason = choice.finish_reason;
   const usage = chunk.usage ?? choice.usage ?? recordOf(chunk.x_groq).usage;
   return {
-    reasoning: textOf(delta.reasoning_content ?? delta.reasoning ?? delta.thinking),
-    text: textOf(delta.content),
+    reasoning: textOf(delta.reasoning_content) || textOf(delta.reasoning) || textOf(delta.thinking),
+    // A refusal stands in the place of an answer.
+    text: textOf(delta.content) + textOf(delta.refusal),
     tools: listOf(delta.tool_calls).map(toToolDelta),
     finishReason: typeof reason === 'string' && reason !== '' ? reason : undefined,
     model: typeof chunk.model === 'string' && chunk.model !== '' ? chunk.model : undefined,

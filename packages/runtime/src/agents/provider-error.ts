@@ -33,7 +33,8 @@ export function toProviderError(error: unknown, provider: ProviderSettings): unk
   const toldStatus = isTold ? status : 502;
   if (!isTold && status !== 404)
     return new ProviderError(toldStatus, DEFAULT_CODE, explainStatus(status), retryAfterOf(error));
-  const told = typeof body?.message === 'string' ? clean(body.message, provider) : 'no message.';
+  const message = messageOf(body);
+  const told = message === undefined ? 'no message.' : clean(message, provider);
   return new ProviderError(
     toldStatus,
     typeof code === 'string' ? clean(code, provider) : DEFAULT_CODE,
@@ -44,8 +45,8 @@ export function toProviderError(error: unknown, provider: ProviderSettings): unk
 
 /** The error a provider sends in the middle of an answer that began well. */
 export function toBrokenOff(error: unknown, provider: ProviderSettings): ProviderError {
-  const message = typeof error === 'string' ? error : (error as { message?: unknown } | null)?.message;
-  const told = typeof message === 'string' ? clean(message, provider) : 'It does not say why.';
+  const message = messageOf(error);
+  const told = message === undefined ? 'It does not say why.' : clean(message, provider);
   return new ProviderError(502, DEFAULT_CODE, `The model provider failed in the middle of its answer: ${told}`);
 }
 
@@ -55,6 +56,15 @@ export function cutShort(): ProviderError {
     502,
     DEFAULT_CODE,
     'The model provider failed: The answer broke off without a finish reason.',
+  );
+}
+
+/** What an address answers where no API is. */
+export function answeredPage(): ProviderError {
+  return new ProviderError(
+    502,
+    DEFAULT_CODE,
+    'The model provider failed: It answered with a page. The address must end in what stands before /chat/completions, such as /v1.',
   );
 }
 
@@ -93,6 +103,12 @@ const LONGEST_WAIT_S = 20;
 const TOLD_STATUSES = new Set([400, 413, 422, 429]);
 
 const LONGEST_TOLD = 1_000;
+
+/** Of the member `error` of an answer: an object, or the message itself. */
+function messageOf(error: unknown): string | undefined {
+  const message = typeof error === 'string' ? error : (error as { message?: unknown } | null | undefined)?.message;
+  return typeof message === 'string' ? message : undefined;
+}
 
 /** Masked before it is cut: the beginning of a key is part of it. */
 function clean(text: string, { apiKey, baseUrl }: ProviderSettings): string {
@@ -138,6 +154,6 @@ interface Failure {
   status?: unknown;
   code?: unknown;
   cause?: unknown;
-  error?: { message?: unknown };
+  error?: unknown;
   headers?: Headers;
 }

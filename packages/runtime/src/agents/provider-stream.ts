@@ -9,35 +9,61 @@ export interface StreamEnd {
 
 /**
  * The pieces of a provider's answer, as many at once as the network brought: one by one, the promises of each would take
- * longer than its parsing. A provider that does not stream answers one JSON document: that is one piece.
+ * longer than its parsing. A provider that does not stream answers one JSON document: that is one piece. Which it is, is
+ * told by how it begins; content types are often another's.
  */
-export async function* readProvider(response: Response): AsyncGenerator<ProviderChunk[], StreamEnd> {
-  if (!response.body) return { isWhole: false };
-  if (/\bjson\b/i.test(response.headers.get('content-type') ?? '')) {
-    const whole = parse(await response.text());
-    if (whole) yield [toChunk(whole)];
-    return { isWhole: true };
-  }
+export async function* readProvider({ body }: Response): AsyncGenerator<ProviderChunk[], StreamEnd> {
+  if (!body) return { isWhole: false };
   const events = createEventReader();
+  const decoder = new TextDecoder();
+  const document: string[] = [];
+  let begins = '';
   let isWhole = false;
   const read = (found: string[]): ProviderChunk[] => {
     isWhole ||= found.some((data) => data.trim() === '[DONE]');
     return found.map(parse).filter((chunk) => chunk !== undefined);
   };
-  for await (const bytes of response.body) {
-    const chunks = read(events.push(bytes));
-    if (chunks.length > 0) yield chunks;
+  const lingering = createLinger(body);
+  try {
+    for await (const bytes of body) {
+      const text = decoder.decode(bytes, { stream: true });
+      begins ||= text.trimStart().slice(0, 1);
+      if (begins === '{') {
+        document.push(text);
+        continue;
+      }
+      const chunks = read(events.push(text));
+      if (chunks.length > 0) yield chunks;
+      if (isWhole) lingering.begin();
+    }
+  } catch (error) {
+    // Nothing more was to come.
+    if (!isWhole) throw error;
+  } finally {
+    lingering.end();
   }
-  const chunks = read(events.end());
+  const whole = document.length > 0 ? parse(document.join('')) : undefined;
+  const chunks = whole ? [toChunk(whole)] : read(events.end());
   if (chunks.length > 0) yield chunks;
-  return { isWhole };
+  return { isWhole: isWhole || whole !== undefined };
 }
 
 // --- internal ---
 
+/** How long an answer that is whole is read on, until its connection is free for the next one. */
+const LONGEST_LINGER_MS = 500;
+
+/** Lets go of the connection of an answer whose end is not told. */
+function createLinger(body: ReadableStream): { begin(): void; end(): void } {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  return {
+    begin: () => (timer ??= setTimeout(() => void body.cancel().catch(() => {}), LONGEST_LINGER_MS)),
+    end: () => clearTimeout(timer),
+  };
+}
+
 /** The data of server-sent events, by what came together; the last one may lack its empty line. */
-function createEventReader(): { push(bytes: Uint8Array): string[]; end(): string[] } {
-  const decoder = new TextDecoder();
+function createEventReader(): { push(text: string): string[]; end(): string[] } {
   let rest = '';
   let data: string[] = [];
   const take = (line: string): string | undefined => {
@@ -49,8 +75,8 @@ function createEventReader(): { push(bytes: Uint8Array): string[]; end(): string
   };
   const takeAll = (lines: string[]): string[] => lines.map(take).filter((event) => event !== undefined);
   return {
-    push(bytes) {
-      const lines = (rest + decoder.decode(bytes, { stream: true })).split(/\r\n|\n|\r(?=[^\n])/);
+    push(text) {
+      const lines = (rest + text).split(/\r\n|\n|\r(?=[^\n])/);
       rest = lines.pop() ?? '';
       return takeAll(lines);
     },

@@ -2,7 +2,7 @@
 export type Frames = AsyncIterable<string>;
 
 const KEEP_ALIVE_MS = 15_000;
-const KEEP_ALIVE = ': keep-alive\n\n';
+export const KEEP_ALIVE = ': keep-alive\n\n';
 /** How long a client may take nothing while there is something for it. */
 const STALL_MS = 60_000;
 

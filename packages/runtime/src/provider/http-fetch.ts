@@ -16,7 +16,7 @@ export interface HttpFetchOptions {
   agents?: { http: HttpAgent; https: HttpsAgent };
   /** Bytes of an answer, after which it breaks off. Default: no end. */
   mostBytes?: number;
-  /** Default: a redirect is the answer. */
+  /** Those that keep method and body. Default: any redirect is the answer. */
   followsRedirects?: boolean;
 }
 
@@ -40,8 +40,10 @@ export function createHttpFetch(options: HttpFetchOptions = {}): Fetch {
 
 // --- internal ---
 
-const REDIRECTS = new Set([301, 302, 303, 307, 308]);
+/** After any other a POST is asked for again as a GET. */
+const REDIRECTS = new Set([307, 308]);
 const EMPTY = new Set([204, 205, 304]);
+const CLOSED = new Set<string | undefined>(['ECONNRESET', 'EPIPE']);
 
 async function send(url: URL, init: RequestInit, { lookup, agents }: HttpFetchOptions): Promise<IncomingMessage> {
   const { method = 'GET', headers, body, signal } = init;
@@ -60,7 +62,7 @@ async function send(url: URL, init: RequestInit, { lookup, agents }: HttpFetchOp
       return await sendOne(request, text, signal ?? undefined);
     } catch (error) {
       // A kept connection that the other side has closed meanwhile: the request never arrived.
-      if (!request.reusedSocket || (error as NodeJS.ErrnoException).code !== 'ECONNRESET') throw error;
+      if (!request.reusedSocket || !CLOSED.has((error as NodeJS.ErrnoException).code)) throw error;
     }
   }
 }

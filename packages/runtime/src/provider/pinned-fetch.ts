@@ -9,15 +9,18 @@ import type { Fetch } from './http-fetch.ts';
  * A `fetch` for addresses that came over the API: it connects to an address the policy lets through and to no other,
  * follows no redirect, and breaks off an answer of more than 64 MiB. Takes a text as the body.
  */
-export function createPinnedFetch(policy: EgressPolicy): Fetch {
+export function createPinnedFetch(policy: EgressPolicy, idleMs = LONGEST_IDLE_MS): Fetch {
+  const kept = { keepAlive: true, timeout: idleMs };
   return createHttpFetch({
     check: (url) => requireLiteral(url, policy),
     lookup: createLookup(policy),
-    agents: { http: new HttpAgent({ keepAlive: true }), https: new HttpsAgent({ keepAlive: true }) },
+    agents: { http: new HttpAgent(kept), https: new HttpsAgent(kept) },
     mostBytes: MOST_BYTES,
   });
 }
 
 // --- internal ---
 
+/** Gateways forget a connection after minutes without a word: what is sent over it then is never answered. */
+const LONGEST_IDLE_MS = 60_000;
 const MOST_BYTES = 64 * 1_024 * 1_024;

@@ -1,7 +1,9 @@
+import { KEEP_ALIVE } from '../http/sse.ts';
 import type { CompletionView } from './chat-completion.ts';
 import { isShown, toPauseText, toWireFinish, toWirePause, toWireUsage } from './chat-completion.ts';
 import { toWireError } from './chat-completion-error.ts';
 import type { EventBatches, FinishReason, Interrupt, TurnEvent, Usage } from './events.ts';
+import { toFailure } from './wire-error.ts';
 
 /**
  * The answer as server-sent chunks: the role first, one chunk per delta, exactly one with a finish reason, usage when
@@ -9,9 +11,12 @@ import type { EventBatches, FinishReason, Interrupt, TurnEvent, Usage } from './
  */
 export async function* toChunks(events: EventBatches, view: CompletionView): AsyncGenerator<string> {
   const translate = createTranslator(view);
+  let begun = false;
   for await (const batch of events) {
     const frames = batch.map(translate).join('');
-    if (frames !== '') yield frames;
+    // What comes first sends the head of the answer, too: it is not to wait for something that is shown.
+    if (frames !== '' || !begun) yield frames || KEEP_ALIVE;
+    begun = true;
   }
   yield 'data: [DONE]\n\n';
 }
@@ -33,7 +38,8 @@ function createTranslator(view: CompletionView): (event: TurnEvent) => string {
   return (event) => {
     if (event.type === 'usage') usage = event;
     if (event.type === 'interrupt') interrupts.push(event);
-    if (event.type === 'error') return frame(toWireError(event));
+    const failure = toFailure(event);
+    if (failure) return frame(toWireError(failure));
     const delta = toDelta(event, calls, view);
     if (!delta && event.type !== 'finish') return '';
     const opening = begun ? '' : chunk({ role: 'assistant', content: '' });

@@ -54,8 +54,7 @@ export function mountWireA(app: H3, { agents, authorize, startedAt }: WireAOptio
   });
   mountRoute(app, MODEL, async (event) => {
     const id = decodeURIComponent(event.context.params?.id ?? '');
-    await authorize(event.req.headers, id);
-    await requireAgent(agents, id);
+    await requireAgent(agents, id, await authorize(event.req.headers, id));
     return answerJson(200, toModel(id, startedAt));
   });
   mountRoute(app, COMPLETIONS, async (event) => {
@@ -106,7 +105,7 @@ async function complete(event: H3Event, agents: Agents, caller: Caller): Promise
     parameters: toModelParameters(request),
     isWhole: request.stream !== true,
   };
-  const turn = await startClientTurn(agents, asked, signal);
+  const turn = await startClientTurn(agents, asked, { caller, signal });
   const view = {
     id: `chatcmpl-${turn.runId.replaceAll('-', '')}`,
     created: Math.floor(turn.startedAt / 1_000),

@@ -7,10 +7,15 @@ export function toClientTools(value: unknown): ClientTool[] {
   if (!Array.isArray(value)) throw invalid('tools', '"tools" must be an array.');
   return value.map((tool: unknown, index) => {
     const { type, function: declared } = (tool ?? {}) as { type?: unknown; function?: Record<string, unknown> };
-    const { name, description = '', parameters = { type: 'object', properties: {} } } = declared ?? {};
+    const { name, description, parameters, strict } = declared ?? {};
     if (type !== 'function' || typeof name !== 'string' || name === '')
       throw invalid(`tools[${index}]`, `"tools[${index}]" must be {type: "function", function: {name, parameters}}.`);
-    return { name, description: String(description), parameters: parameters as Record<string, unknown> };
+    return {
+      name,
+      description: String(description ?? ''),
+      parameters: (parameters ?? { type: 'object', properties: {} }) as Record<string, unknown>,
+      ...(typeof strict === 'boolean' ? { strict } : {}),
+    };
   });
 }
 

@@ -131,7 +131,8 @@ export function createEventQueue({ isWhole = false } = {}): EventQueue {
 /** All there are, once the turn has ended. */
 export async function readAll(batches: EventBatches): Promise<TurnEvent[]> {
   const all: TurnEvent[] = [];
-  for await (const batch of batches) all.push(...batch);
+  // One by one: there may be more than a call takes arguments.
+  for await (const batch of batches) for (const event of batch) all.push(event);
   return all;
 }
 

@@ -1,21 +1,21 @@
 import type { RunningTurn } from '../agents/agents.ts';
 import { isTerminal } from './events.ts';
 import type { EventBatches, TurnEvent } from './events.ts';
+import { toFailure } from './wire-error.ts';
 import type { TurnFailure } from './wire-error.ts';
 
 const LONGEST_HOLD_MS = 10_000;
 
 /** What ended a turn that failed. Once there was output, it is no use to wait and ask again. */
 export function failureIn(events: readonly TurnEvent[]): TurnFailure | undefined {
-  const last = events.at(-1);
-  if (last?.type !== 'error') return undefined;
-  return events.some(isOutput) ? { ...last, retryAfter: undefined } : last;
+  const failure = toFailure(events.at(-1));
+  return failure && events.some(isOutput) ? { ...failure, retryAfter: undefined } : failure;
 }
 
 /** Keeps the HTTP status open until there is output, so that a provider's failure becomes a real status. At most 10 s. */
 export async function holdUntilOutput(
   turn: Pick<RunningTurn, 'events'>,
-): Promise<{ all: EventBatches; failed?: Extract<TurnEvent, { type: 'error' }> }> {
+): Promise<{ all: EventBatches; failed?: TurnFailure }> {
   const iterator = turn.events[Symbol.asyncIterator]();
   const held: TurnEvent[] = [];
   let timer: ReturnType<typeof setTimeout> | undefined;
@@ -26,10 +26,11 @@ export async function holdUntilOutput(
       const next = await Promise.race([pending, late]);
       if (next === 'late') return { all: replay(held, iterator, pending) };
       if (next.done) return { all: replay(held, iterator) };
-      held.push(...next.value);
+      for (const event of next.value) held.push(event);
       // An error among output is told in the stream; one before it is the answer.
-      const first = next.value.find((event) => event.type === 'error' || isOutput(event));
-      if (first?.type === 'error') return { all: replay(held, iterator), failed: first };
+      const first = next.value.find((event) => toFailure(event) || isOutput(event));
+      const failed = toFailure(first);
+      if (failed) return { all: replay(held, iterator), failed };
       if (first || isTerminal(held.at(-1))) return { all: replay(held, iterator) };
     }
   } finally {
