@@ -51,6 +51,7 @@ export const ERROR_STATUS = {
   secret_exists: 409,
   workflow_busy: 409,
   workflow_not_chat: 409,
+  run_cancelled: 410,
   revision_conflict: 412,
   payload_too_large: 413,
   prompt_too_large: 413,

@@ -156,6 +156,25 @@ describe('a box that checks keys', () => {
     expect((await call(image, 'GET /wire-a/v1/models/other', undefined, as(value))).status).toBe(403);
   });
 
+  test('names no agent that is not granted to a key of one that is gone', async () => {
+    const { dev, image } = await openBoth();
+    const headers = as((await makeKey(dev, { agents: ['gone', 'helper'] })).value);
+    const messages = [{ role: 'user', content: 'say:hi' }];
+    const asked: [route: string, body?: object][] = [
+      ['POST /wire-a/v1/chat/completions', { model: 'gone', messages }],
+      ['GET /wire-a/v1/models/gone'],
+      ['POST /wire-b/v1/messages', { model: 'gone', max_tokens: 9, messages }],
+      ['POST /wire-b/v1/messages/count_tokens', { model: 'gone', messages }],
+      ['GET /wire-b/v1/models/gone'],
+      ['POST /agui/v1/agents/gone', { threadId: 't', runId: 'r', messages: [{ id: 'm', ...messages[0] }] }],
+    ];
+    for (const [route, body] of asked) {
+      const answer = await call(image, route, body, headers);
+      const text = JSON.stringify(answer.body).replaceAll('\\"', "'");
+      expect([route, answer.status, text]).toEqual([route, 404, expect.stringContaining("This box has 'helper'.")]);
+    }
+  });
+
   test('lists only the agents that are granted', async () => {
     const { dev, image } = await openBoth();
     const list = async (value: string) =>
@@ -201,6 +220,34 @@ describe('a box that checks keys', () => {
     // Three seconds, and what a busy machine takes.
     await until(async () => (await chat(image, as(value))).status === 401, 8_000);
   });
+
+  test.each(['revoked', 'expired'])(
+    'finishes the answer of a key that is %s meanwhile, and gives no other',
+    async (end) => {
+      const { dev, image } = await openBoth();
+      const more = end === 'expired' ? { expiresAt: new Date(Date.now() + 1_500).toISOString() } : {};
+      const { id, value } = await makeKey(dev, { agents: ['helper'] }, more);
+      const ask = (content: string) =>
+        image.request(
+          '/wire-b/v1/messages',
+          json(
+            { model: 'helper', max_tokens: 100, stream: true, messages: [{ role: 'user', content }] },
+            { headers: { 'x-api-key': value } },
+          ),
+        );
+      const answer = await ask(`say:${'word '.repeat(12)}\ndelay:250`);
+      expect(answer.status).toBe(200);
+      if (end === 'revoked') await call(dev, `POST /api/keys/${id}/revoke`);
+      let refused: Response | undefined;
+      await until(async () => (refused = await ask('say:hi')).status === 401);
+      const words = (await answer.text()).match(/"text":"word/g);
+      expect(words).toHaveLength(12);
+      expect(await refused?.json()).toMatchObject({
+        type: 'error',
+        error: { type: 'authentication_error', message: expect.stringContaining(`is ${end}`) },
+      });
+    },
+  );
 
   test('follows what a key is granted', async () => {
     const { dev, image } = await openBoth();

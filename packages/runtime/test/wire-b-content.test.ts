@@ -63,6 +63,19 @@ describe('what the model is told of a request', () => {
       [{ type: 'document', title: 'Bill', source: { type: 'url', url: 'https://example.com/a.pdf' } }, say],
       [{ type: 'text', text: 'Bill: https://example.com/a.pdf' }, say],
     ],
+    [
+      'a result of a search',
+      [
+        {
+          type: 'search_result',
+          source: 'https://example.com/a',
+          title: 'Prices',
+          content: [{ type: 'text', text: 'Five.' }],
+        },
+        say,
+      ],
+      [{ type: 'text', text: 'Prices (https://example.com/a):\nFive.' }, say],
+    ],
     ['a block of a kind nobody knows', [{ type: 'hologram', data: 1 }, say], 'say:ok'],
   ];
   test.each(DOCUMENTS)('of %s is what a provider takes', async (_title, content, told) => {
@@ -121,6 +134,31 @@ describe('what the model is told of a request', () => {
       { role: 'user', content: 'one' },
       { role: 'assistant', content: 'Three.' },
       { role: 'user', content: 'two' },
+      { role: 'user', content: 'say:ok' },
+    ]);
+  });
+
+  test('holds every call that has its result, also where an answer comes back in several messages', async () => {
+    const wire = await open();
+    const toCall = (id: string) => ({ type: 'tool_use', id, name: 'client_tool', input: {} });
+    const toResult = (id: string) => ({ type: 'tool_result', tool_use_id: id, content: `of ${id}` });
+    await ask(wire, '', {
+      tools: [CLIENT_TOOL],
+      messages: [
+        ...user('go'),
+        { role: 'assistant', content: 'I look.' },
+        { role: 'assistant', content: [toCall('a')] },
+        { role: 'assistant', content: [toCall('b')] },
+        { role: 'user', content: [toResult('a')] },
+        { role: 'user', content: [toResult('b'), say] },
+      ],
+    });
+    const call = { type: 'function', function: { name: 'client_tool', arguments: '{}' } };
+    expect(shownTo(wire)).toEqual([
+      { role: 'user', content: 'go' },
+      { role: 'assistant', content: 'I look.', tool_calls: ['a', 'b'].map((id) => ({ id, ...call })) },
+      { role: 'tool', tool_call_id: 'a', content: 'of a' },
+      { role: 'tool', tool_call_id: 'b', content: 'of b' },
       { role: 'user', content: 'say:ok' },
     ]);
   });

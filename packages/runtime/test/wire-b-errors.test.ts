@@ -7,6 +7,7 @@ import { defineDeepAgent, defineTool } from '../src/agents/definition.ts';
 import { createMemoryKv } from '../src/stores/kv-memory.ts';
 import { call, json, startProvider, until } from './_setup.ts';
 import { ask, KEY, post, readEvents, runsOf, setupWiresB, stream, toRequest, user, whenRunsAre } from './_wire-b.ts';
+import type { WireB } from './_wire-b.ts';
 
 const { open } = setupWiresB();
 
@@ -64,6 +65,29 @@ describe('a request that is refused', () => {
       { param: 'messages[0].content[0].source' },
     ],
     [
+      'an image of no kind',
+      toRequest('', {
+        messages: [{ role: 'user', content: [{ type: 'image', source: { type: 'base64', data: 'A' } }] }],
+      }),
+      400,
+      'invalid_request_error',
+      { param: 'messages[0].content[0].source' },
+    ],
+    [
+      'a document without a text',
+      toRequest('', { messages: [{ role: 'user', content: [{ type: 'document', source: { type: 'text' } }] }] }),
+      400,
+      'invalid_request_error',
+      { param: 'messages[0].content[0].source' },
+    ],
+    [
+      'system texts alone',
+      toRequest('', { messages: [{ role: 'system', content: 'Be brief.' }] }),
+      400,
+      'invalid_request_error',
+      { param: 'messages' },
+    ],
+    [
       'a tool without a schema',
       toRequest('x', { tools: [{ name: 'x' }] }),
       400,
@@ -108,6 +132,24 @@ describe('a request that is refused', () => {
         error: { type: 'authentication_error', details: { error_code: 'unauthorized' } },
       });
     }
+  });
+
+  test('for one of two credentials is not: either may be the key', async () => {
+    const kv = createMemoryKv();
+    const dev = await open({ options: { kv } });
+    const image = await open({ options: { host: 'image', kv } });
+    const { body: key } = await call<{ id: string; value: string }>(dev.box, 'POST /api/keys', {
+      name: 'ci',
+      grants: { agents: 'all' },
+    });
+    const statusOf = async (bearer: string, apiKey: string) =>
+      (await post(image, toRequest('say:hi'), { authorization: `Bearer ${bearer}`, 'x-api-key': apiKey })).status;
+    const unknown = `svc_${'0'.repeat(20)}_${'A'.repeat(43)}`;
+    for (const other of ['of-another-vendor', unknown])
+      expect([await statusOf(other, key.value), await statusOf(key.value, other)]).toEqual([200, 200]);
+    expect(await statusOf('of-another-vendor', unknown)).toBe(401);
+    await call(dev.box, `POST /api/keys/${key.id}/revoke`);
+    await until(async () => (await statusOf('of-another-vendor', key.value)) === 401);
   });
 
   test('for a key that is unknown is 401, for one that lacks the agent 403; it lists the agents that are granted', async () => {
@@ -305,6 +347,45 @@ describe('a client that goes away', () => {
     await ended;
     await until(() => state === 'aborted');
     await whenRunsAre(wire, 'cancelled');
+  });
+});
+
+describe('a turn that somebody cancels', () => {
+  const cancelAll = async (wire: WireB) => {
+    for (const { runId } of await runsOf(wire)) await call(wire.box, `POST /api/runs/${runId}/cancel`);
+  };
+  const openEndless = async (words: number) => {
+    const provider = await startProvider((response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders();
+      const choices = [{ index: 0, delta: { content: 'word ' }, finish_reason: null }];
+      if (words) response.write(`data: ${JSON.stringify({ choices })}\n\n`);
+    });
+    return { provider, wire: await open({ provider: { baseUrl: provider.url } }) };
+  };
+
+  test.each([
+    ['before the first word of a stream', 0, true],
+    ['before the whole answer', 1, false],
+  ])('%s is an error that nobody repeats, not an answer', async (_title, words, isStream) => {
+    const { provider, wire } = await openEndless(words);
+    const ended = (isStream ? stream : ask)(wire, 'hi').catch((error: unknown) => error);
+    await until(() => provider.open() === 1);
+    await cancelAll(wire);
+    expect(await ended).toMatchObject({ status: 410, errorCode: 'run_cancelled' });
+    expect(await runsOf(wire)).toHaveLength(1);
+  });
+
+  test('in the middle of a stream is an error in it, for both SDKs', async () => {
+    const { wire } = await openEndless(1);
+    const now = wire.anthropic.messages.stream(toRequest('hi'));
+    const before = wire.before.messages.stream(toRequest('hi'));
+    let heard = 0;
+    now.on('text', () => heard++);
+    before.on('text', () => heard++);
+    const ended = [now.finalMessage().catch(String), before.finalMessage().catch(String)];
+    await until(() => heard === 2);
+    await cancelAll(wire);
+    for (const told of await Promise.all(ended)) expect(told).toContain('run_cancelled');
   });
 });
 

@@ -1,7 +1,18 @@
 import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { startProvider, call, until } from './_setup.ts';
-import { CLIENT_TOOL, KEY, post, readEvents, runsOf, setupWiresB, shownTo, toRequest, user } from './_wire-b.ts';
+import {
+  CLIENT_TOOL,
+  KEY,
+  post,
+  readEvents,
+  runsOf,
+  setupWiresB,
+  shownTo,
+  toRequest,
+  user,
+  whenRunsAre,
+} from './_wire-b.ts';
 import type { WireB } from './_wire-b.ts';
 
 const { open } = setupWiresB();
@@ -61,7 +72,9 @@ test('a session that is told nothing new is refused', async () => {
   const say = inSession(await open());
   await say('say:one');
   const messages = [...user('say:one'), { role: 'assistant', content: 'one' }];
-  await expect(say('', { messages })).rejects.toMatchObject({ status: 400, errorCode: 'invalid_request' });
+  const system = { role: 'system', content: 'Be brief.' };
+  for (const repeated of [messages, [system, ...messages], [...messages, system]])
+    await expect(say('', { messages: repeated })).rejects.toMatchObject({ status: 400, errorCode: 'invalid_request' });
 });
 
 test('a conversation groups turns, and keeps nothing', async () => {
@@ -111,6 +124,27 @@ test('a tool that waits for a person ends the message with a text, and one reque
   await until(async () => (answer = await say('say:after').catch(() => undefined)) !== undefined);
   expect(answer?.content).toEqual([{ type: 'text', text: 'after' }]);
   expect(shownTo(wire).map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'assistant', 'user']);
+});
+
+test('a result of a client tool is told 409 while another call of the same answer waits, and is taken after', async () => {
+  const wire = await open();
+  const say = inSession(wire);
+  const tools = [CLIENT_TOOL];
+  const paused = await say('tools:refund {} | client_tool {}; say:Done.', { tools });
+  expect([paused.content[0]?.type, paused.content.length, paused.stop_reason]).toEqual(['tool_use', 2, 'end_turn']);
+  const result = { type: 'tool_result', tool_use_id: (paused.content[0] as { id: string }).id, content: 'It is.' };
+  const messages = [{ role: 'user', content: [result] }];
+  await expect(say('', { tools, messages })).rejects.toMatchObject({ status: 409, errorCode: 'approval_pending' });
+  const [interrupt] = (paused as unknown as { svc: { interrupts: { id: string }[] } }).svc.interrupts;
+  await call(wire.box, `POST /api/approvals/${interrupt?.id}/decide`, { decision: 'approve' });
+  await whenRunsAre(wire, 'completed');
+  expect((await say('', { tools, messages })).content).toEqual([{ type: 'text', text: 'Done.' }]);
+  expect(shownTo(wire).map(({ role, content }) => [role, content])).toEqual([
+    ['user', 'tools:refund {} | client_tool {}; say:Done.'],
+    ['assistant', null],
+    ['tool', 'paid'],
+    ['tool', 'It is.'],
+  ]);
 });
 
 test('a pause in a stream names what waits beside the stop reason', async () => {

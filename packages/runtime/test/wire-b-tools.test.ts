@@ -4,6 +4,7 @@ import { generateText, stepCountIs, streamText, tool as aiTool } from 'ai';
 import { describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
 import { tool as langchainTool } from '@langchain/core/tools';
+import { startProvider, toModelStream } from './_setup.ts';
 import { ask, CLIENT_TOOL, post, runsOf, setupWiresB, shownTo, stream, toRequest, user } from './_wire-b.ts';
 
 const { open, scripted } = setupWiresB();
@@ -133,6 +134,40 @@ describe('tools of the client', () => {
     }
     // A turn ends where the client is to act: two runs for each runner.
     expect(await runsOf(wire)).toHaveLength(8);
+  });
+
+  test.each([
+    ['length', 'max_tokens'],
+    ['content_filter', 'refusal'],
+  ])('that the model did not finish, because of %s, end the message with %s', async (finish, reason) => {
+    const half = { name: 'client_tool', arguments: '{"path":"a.txt","content":"the first ha' };
+    const call = { tool_calls: [{ index: 0, id: 'call_1', type: 'function', function: half }] };
+    const provider = await startProvider((response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      response.end(toModelStream([{ content: 'I write.' }, call], finish));
+    });
+    const wire = await open({ provider: { baseUrl: provider.url } });
+    const cut = { stop_reason: reason, content: [{ text: 'I write.' }, { type: 'tool_use', name: 'client_tool' }] };
+    for (const read of [ask, stream]) expect(await read(wire, 'hi', { tools: [CLIENT_TOOL] })).toMatchObject(cut);
+    const options = { headers: { 'Idempotency-Key': 'k' } };
+    const request = toRequest('hi', { tools: [CLIENT_TOOL] });
+    const first = await wire.anthropic.messages.create(request, options);
+    expect(await wire.anthropic.messages.create(request, options)).toEqual(first);
+    const [now, before, ai] = [run(), run(), run()];
+    const described = {
+      name: 'client_tool',
+      description: 'x',
+      inputSchema: { type: 'object', properties: {} } as const,
+    };
+    await wire.anthropic.beta.messages
+      .toolRunner({ ...toRequest('hi'), tools: [betaTool({ ...described, run: now })] })
+      .runUntilDone();
+    await wire.before.beta.messages
+      .toolRunner({ ...toRequest('hi'), tools: [betaToolBefore({ ...described, run: before })] })
+      .runUntilDone();
+    const tools = { client_tool: aiTool({ description: 'x', inputSchema: z.object({}), execute: ai }) };
+    await generateText({ model: wire.ai, maxOutputTokens: 100, prompt: 'hi', tools, stopWhen: stepCountIs(2) });
+    for (const ran of [now, before, ai]) expect(ran).not.toHaveBeenCalled();
   });
 
   test('are run by the Vercel AI SDK', async () => {

@@ -147,10 +147,13 @@ describe('thinking', () => {
     ["the box's own", undefined],
     ['a forged one', 'svc1.AAAA'],
     ["another vendor's", 'EqQBCgIYAhIM'],
+    ['an empty', ''],
   ])('that comes back with %s signature is taken, and not told to the model', async (_title, signature) => {
     const wire = await open();
     const { content } = await ask(wire, PROMPT);
-    const replayed = content.map((block) => (block.type === 'thinking' && signature ? { ...block, signature } : block));
+    const replayed = content.map((block) =>
+      block.type === 'thinking' && signature !== undefined ? { ...block, signature } : block,
+    );
     const redacted = { type: 'redacted_thinking' as const, data: 'c2VjcmV0' };
     await ask(wire, '', {
       thinking: { type: 'enabled', budget_tokens: 1_024 },
@@ -225,6 +228,83 @@ describe('every client', () => {
     expect(status).toBe(200);
   });
 
+  test('of a coding agent, which says more than the format knows, runs its own tools and is shown no others', async () => {
+    const wire = await open();
+    const cached = { cache_control: { type: 'ephemeral', ttl: '1h' } };
+    const tools = Array.from({ length: 12 }, (_, index) => ({
+      name: `Tool${index}`,
+      description: 'Of the agent.',
+      input_schema: { $schema: 'https://json-schema.org/draft/2020-12/schema', type: 'object', properties: {} },
+      eager_input_streaming: true,
+      ...(index === 11 ? cached : {}),
+    }));
+    const asked = {
+      type: 'text',
+      text: 'tool:add {"a":1,"b":2}; reason:hm; tool:Tool3 {"x":"1"}; say:Done.',
+      ...cached,
+    };
+    const first = [
+      { role: 'user', content: [{ type: 'text', text: '<reminder>It is late.</reminder>' }, asked] },
+      { role: 'system', content: [{ type: 'text', text: 'Some tools are deferred.', ...cached }] },
+    ];
+    const send = async (messages: object[]) => {
+      const body = {
+        model: 'helper',
+        max_tokens: 32_000,
+        stream: true,
+        thinking: { type: 'adaptive', display: 'summarized' },
+        context_management: { edits: [{ type: 'clear_thinking_20251015', keep: 'all' }] },
+        output_config: { effort: 'medium' },
+        metadata: { user_id: '{"device_id":"d","session_id":"s"}' },
+        system: [
+          { type: 'text', text: 'You write code.' },
+          { type: 'text', text: 'Be brief.', ...cached },
+        ],
+        tools,
+        messages,
+      };
+      const headers = {
+        ...KEY,
+        accept: 'application/json',
+        'anthropic-version': '2023-06-01',
+        'anthropic-beta': 'one-2025-02-19,two-2025-05-14,three-2025-06-27,four-2025-11-24,five,six,seven',
+        'anthropic-dangerous-direct-browser-access': 'true',
+        'x-app': 'cli',
+        'x-claude-code-session-id': 'd7b1f1f6',
+      };
+      const answer = await fetch(`${wire.url}/v1/messages?beta=true`, json(body, { headers }));
+      expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'text/event-stream; charset=utf-8']);
+      return readEvents(answer);
+    };
+    const blocksIn = (events: Awaited<ReturnType<typeof send>>) =>
+      events.flatMap(({ data }) => (data.content_block ? [data.content_block as { type: string; id?: string }] : []));
+    const events = await send(first);
+    const blocks = blocksIn(events);
+    expect(blocks.map(({ type }) => type)).toEqual(['thinking', 'tool_use']);
+    expect(events.at(-2)?.data.delta).toEqual({ stop_reason: 'tool_use', stop_sequence: null });
+    const call = { type: 'tool_use', id: blocks[1]?.id, name: 'Tool3', input: { x: '1' } };
+    const last = await send([
+      ...first,
+      {
+        role: 'assistant',
+        content: [
+          { type: 'thinking', thinking: 'hm' },
+          { ...call, ...cached },
+        ],
+      },
+      { role: 'user', content: [{ type: 'tool_result', tool_use_id: call.id, content: 'It is.', ...cached }] },
+    ]);
+    expect(blocksIn(last).map(({ type }) => type)).toEqual(['text']);
+    expect(shownTo(wire)).toMatchObject([
+      { role: 'system', content: 'You write code.\n\nBe brief.\n\nSome tools are deferred.' },
+      { role: 'user' },
+      { role: 'assistant', content: null, tool_calls: [{ id: call.id, function: { arguments: '{"x":"1"}' } }] },
+      { role: 'tool', content: 'It is.' },
+    ]);
+    expect(wire.asked().at(-1)).toMatchObject({ max_tokens: 32_000, tools: { length: 18 } });
+    expect(JSON.stringify(wire.asked())).not.toMatch(/cache_control|eager|adaptive|device_id|effort/);
+  });
+
   test('that reads slowly is waited for, and gets all of it', async () => {
     const { anthropic } = await open();
     const words: string[] = [];
@@ -275,12 +355,11 @@ describe('the models', () => {
   test('are all on one page by default, and none after the last', async () => {
     const { anthropic } = await open({ agents });
     expect(await anthropic.models.list()).toMatchObject({ has_more: false, first_id: 'a', last_id: 'e' });
-    expect(await anthropic.models.list({ after_id: 'e' })).toMatchObject({
-      data: [],
-      has_more: false,
-      first_id: null,
-      last_id: null,
-    });
+    const none = { data: [], has_more: false, first_id: null, last_id: null };
+    for (const query of [{ after_id: 'e' }, { before_id: 'a' }, { after_id: 'b', before_id: 'c' }])
+      expect(await anthropic.models.list(query)).toMatchObject(none);
+    const between = { after_id: 'a', before_id: 'e', limit: 2 };
+    expect(await anthropic.models.list(between)).toMatchObject({ has_more: true, first_id: 'b', last_id: 'c' });
   });
 
   test.each([{ limit: 0 }, { limit: 1_001 }, { after_id: 'nope' }, { before_id: 'nope' }])(
@@ -314,6 +393,8 @@ describe('the count of tokens', () => {
     const pictured = await count({ messages: [{ role: 'user', content: [image] }] });
     expect(pictured).toBeGreaterThan(1_000);
     expect(pictured).toBeLessThan(5_000);
+    const content = [{ type: 'tool_result', tool_use_id: 'of a session', content: 'x' }];
+    expect(await count({ messages: [{ role: 'user', content }] })).toBeGreaterThan(0);
     expect(wire.asked()).toEqual([]);
     await expect(wire.anthropic.messages.countTokens({ model: 'nope', messages: user('x') })).rejects.toMatchObject({
       status: 404,

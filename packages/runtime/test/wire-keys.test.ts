@@ -224,6 +224,25 @@ describe('a message under an Idempotency-Key', () => {
   });
 });
 
+test('a turn that was cancelled is told as such again, as an error of either wire', async () => {
+  const { anthropic, openai, asked, box } = await open();
+  const askB = () =>
+    errorOf(anthropic.messages.create({ model: 'helper', max_tokens: 9, messages: messages('hang') }, keyed()));
+  const askA = (stream: boolean) =>
+    errorOf(openai.chat.completions.create({ model: 'helper', messages: messages('hang'), stream }, keyed()));
+  for (const ask of [askB, () => askA(true)]) {
+    const ended = ask();
+    const before = asked();
+    await until(() => asked() > before);
+    for (const { runId, status } of await runsOf(box))
+      if (status !== 'cancelled') await call(box, `POST /api/runs/${runId}/cancel`);
+    expect(await ended).toMatchObject({ status: 410 });
+  }
+  expect(await askB()).toMatchObject({ status: 410, errorCode: 'run_cancelled' });
+  expect(await askA(false)).toMatchObject({ status: 410, code: 'run_cancelled' });
+  expect(asked()).toBe(2);
+});
+
 describe('a run of AG-UI under an Idempotency-Key', () => {
   const hello = { id: 'u1', role: 'user' as const, content: SCRIPT };
   const send = (agent: HttpAgent, message = hello) => {

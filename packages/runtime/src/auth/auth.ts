@@ -1,7 +1,7 @@
 import type { ApiKeys } from './api-keys.ts';
 import { requireGrant, requirePermission } from './caller.ts';
 import type { Caller } from './caller.ts';
-import { isApiKey, needCredential, readCredential } from './credential.ts';
+import { isApiKey, needCredentials, readCredential } from './credential.ts';
 import type { Audience, Strategy } from './strategy.ts';
 
 /** The one place where a request becomes a caller. */
@@ -9,23 +9,30 @@ export interface Auth {
   /** Throws `unauthorized`. */
   authenticate(headers: Headers, audience?: Audience): Promise<Caller>;
   /**
-   * For the chat wires: some key is needed on any box. Throws `unauthorized`, and `forbidden` for an agent that is not
+   * For the chat wires: some key is needed on any box. Clients of theirs may send two credentials, and either may be the
+   * key. Throws `unauthorized`, and `forbidden` for an agent that is not
    * granted, or a person whose role may not chat.
    */
   authorize(headers: Headers, agent?: string): Promise<Caller>;
 }
 
 export function createAuth({ strategy, keys }: { strategy: Strategy; keys: Pick<ApiKeys, 'verify'> }): Auth {
-  const authenticate = async (headers: Headers, audience: Audience = 'box'): Promise<Caller> => {
-    const credential = readCredential(headers);
+  const authenticate = async (credential: string | undefined, audience: Audience): Promise<Caller> => {
     if (strategy.checksKeys && credential !== undefined && isApiKey(credential)) return keys.verify(credential);
     return strategy.authenticate(credential, audience);
   };
+  const authenticateAny = async ([first, ...others]: readonly string[]): Promise<Caller> => {
+    try {
+      return await authenticate(first, 'box');
+    } catch (error) {
+      if (others.length === 0) throw error;
+      return authenticateAny(others).catch(() => Promise.reject(error));
+    }
+  };
   return {
-    authenticate,
+    authenticate: (headers, audience = 'box') => authenticate(readCredential(headers), audience),
     async authorize(headers, agent) {
-      needCredential(headers);
-      const caller = await authenticate(headers);
+      const caller = await authenticateAny(needCredentials(headers));
       if (caller.role !== null) requirePermission(caller, 'agents:chat');
       if (agent !== undefined) requireGrant(caller, 'agents', agent);
       return caller;

@@ -3,14 +3,13 @@ import { BoxError } from '../errors.ts';
 
 /** What a request carries to be let in, from either header. */
 export function readCredential(headers: Headers): string | undefined {
-  const bearer = /^bearer\s+(\S.*)$/i.exec(headers.get('authorization') ?? '')?.[1];
-  return (bearer ?? headers.get('x-api-key') ?? '').trim() || undefined;
+  return listCredentials(headers)[0];
 }
 
-/** The same; throws `unauthorized` where there is none. */
-export function needCredential(headers: Headers): string {
-  const credential = readCredential(headers);
-  if (credential !== undefined) return credential;
+/** What both headers carry, what looks like an API key first; throws `unauthorized` where there is nothing. */
+export function needCredentials(headers: Headers): string[] {
+  const credentials = listCredentials(headers);
+  if (credentials.length > 0) return credentials.toSorted((a, b) => Number(isApiKey(b)) - Number(isApiKey(a)));
   throw new BoxError('unauthorized', 'No API key. Send it as "Authorization: Bearer <key>" or "x-api-key: <key>".');
 }
 
@@ -37,5 +36,11 @@ export function digestOfKey(value: string): string {
 export const KEY_PREFIX = 'svc_';
 
 // --- internal ---
+
+function listCredentials(headers: Headers): string[] {
+  const bearer = /^bearer\s+(\S.*)$/i.exec(headers.get('authorization') ?? '')?.[1];
+  const given = [bearer, headers.get('x-api-key')].map((text) => text?.trim() ?? '');
+  return [...new Set(given.filter((text) => text !== ''))];
+}
 
 const KEY = /^svc_([\da-f]{20})_[\w-]{43}$/;

@@ -1,5 +1,7 @@
 import type { Agents, RunningTurn } from '../agents/agents.ts';
 import type { TurnRequest } from '../agents/turn-request.ts';
+import type { Caller } from '../auth/caller.ts';
+import { toGrantedError } from './key.ts';
 
 export interface ClientTurn extends RunningTurn {
   /** To call when the client goes away in a way its request does not tell. */
@@ -7,8 +9,14 @@ export interface ClientTurn extends RunningTurn {
 }
 
 /** A turn that is left when the client of the request goes away. */
-export async function startClientTurn(agents: Agents, request: TurnRequest, signal: AbortSignal): Promise<ClientTurn> {
-  const turn = await agents.startTurn(request);
+export async function startClientTurn(
+  agents: Agents,
+  request: TurnRequest,
+  { caller, signal }: { caller: Caller; signal: AbortSignal },
+): Promise<ClientTurn> {
+  const turn = await agents.startTurn(request).catch(async (error: unknown) => {
+    throw await toGrantedError(error, { agents, agent: request.agent, caller });
+  });
   return { ...turn, onGone: leaveWhenGone(turn, signal) };
 }
 

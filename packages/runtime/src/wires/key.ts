@@ -1,6 +1,9 @@
+import { agentNotFound } from '../agents/agent-errors.ts';
+import type { Agents } from '../agents/agents.ts';
 import type { Auth } from '../auth/auth.ts';
 import { isGranted } from '../auth/caller.ts';
 import type { Caller } from '../auth/caller.ts';
+import { BoxError } from '../errors.ts';
 
 /**
  * Who sends a chat request: 401 without a key, or with one that is unknown, expired or revoked; 403 when it is not
@@ -11,4 +14,16 @@ export type Authorize = Auth['authorize'];
 /** The agents a caller is shown. */
 export function grantedAgents(caller: Caller, names: readonly string[]): string[] {
   return names.filter((name) => isGranted(caller, 'agents', name));
+}
+
+export interface AskedAgent {
+  agents: Pick<Agents, 'names'>;
+  agent: string;
+  caller: Caller;
+}
+
+/** What went wrong, naming no agent that the caller is not granted. */
+export async function toGrantedError(error: unknown, { agents, agent, caller }: AskedAgent): Promise<unknown> {
+  if (!(error instanceof BoxError) || error.code !== 'agent_not_found') return error;
+  return agentNotFound(agent, grantedAgents(caller, await agents.names()));
 }

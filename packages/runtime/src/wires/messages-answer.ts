@@ -1,6 +1,7 @@
 import type { EventBatches, TurnEvent } from './events.ts';
 import { toMessageError } from './messages-error.ts';
 import { createMessageEvents } from './messages-events.ts';
+import { toFailure } from './wire-error.ts';
 import type { BlockDelta, ContentBlock, Message, MessageEvent, MessageView } from './messages-events.ts';
 
 /** Between the parts of a long answer, so that proxies and clients see that it lives. */
@@ -13,9 +14,10 @@ export async function* toMessageFrames(
 ): AsyncGenerator<string> {
   const translate = createMessageEvents(view);
   for await (const batch of events) {
-    const frames = batch.flatMap((event) =>
-      event.type === 'error' ? toFrame(toMessageError(event, requestId)) : translate(event).map(toFrame),
-    );
+    const frames = batch.flatMap((event) => {
+      const failure = toFailure(event);
+      return failure ? toFrame(toMessageError(failure, requestId)) : translate(event).map(toFrame);
+    });
     if (frames.length > 0) yield frames.join('');
   }
 }

@@ -96,27 +96,32 @@ function toResult(block: Block, param: string): { message: ChatMessage; parts: P
 function toParts(block: Block, param: string): Part[] {
   if (block.type === 'text') return typeof block.text === 'string' && block.text !== '' ? [toTextPart(block.text)] : [];
   if (block.type === 'image') return [{ type: 'image_url', image_url: { url: toUrl(block, param) } }];
+  if (block.type === 'search_result') return toFound(block, param);
   return block.type === 'document' ? toDocument(block, param) : [];
+}
+
+function toFound({ title, source, content }: Block, param: string): Part[] {
+  return [toTextPart(`${String(title)} (${String(source)}):\n${toText(toBlocks(content, `${param}.content`))}`)];
 }
 
 function toDocument(block: Block, param: string): Part[] {
   const source = sourceOf(block);
   const title = typeof block.title === 'string' ? block.title : 'document';
-  if (source.type === 'text') return [toTextPart(`${title}:\n${String(source.data)}`)];
+  if (source.type === 'text' && typeof source.data === 'string') return [toTextPart(`${title}:\n${source.data}`)];
   if (source.type === 'content')
     return toBlocks(source.content, `${param}.source.content`).flatMap((inner) => toParts(inner, param));
   // Providers read a file only where its bytes are; the address is at least something a tool can open.
-  if (source.type === 'url') return [toTextPart(`${title}: ${String(source.url)}`)];
+  if (source.type === 'url' && typeof source.url === 'string') return [toTextPart(`${title}: ${source.url}`)];
   return [{ type: 'file', file: { filename: toFileName(title, source), file_data: toUrl(block, param) } }];
 }
 
 function toUrl(block: Block, param: string): string {
   const { type, media_type: media, data, url } = sourceOf(block);
   if (type === 'url' && typeof url === 'string') return url;
-  if (type === 'base64' && typeof data === 'string') return `data:${String(media)};base64,${data}`;
+  if (type === 'base64' && typeof data === 'string' && typeof media === 'string') return `data:${media};base64,${data}`;
   throw invalid(
     `${param}.source`,
-    `"${param}.source" must hold the ${block.type} as base64 or its URL: this box keeps no files.`,
+    `"${param}.source" must hold the ${block.type} as base64 with its "media_type", or its URL: this box keeps no files.`,
   );
 }
 

@@ -23,21 +23,23 @@ export interface MessagesRequest {
 export interface ReadOptions {
   /** The box has the conversation: what it was sent before is not taken again. */
   keepsHistory: boolean;
-  needsMaxTokens: boolean;
+  /** False: its tokens are counted, and nothing else. */
+  isAnswered: boolean;
 }
 
-export function toMessagesRequest(value: unknown, { keepsHistory, needsMaxTokens }: ReadOptions): MessagesRequest {
+export function toMessagesRequest(value: unknown, { keepsHistory, isAnswered }: ReadOptions): MessagesRequest {
   const body = toObject(value);
   const { model, system, tools, max_tokens: maxTokens, thread = null } = body;
   if (typeof model !== 'string' || model === '') throw invalid('model', '"model" must be the name of an agent.');
-  if (needsMaxTokens && !(Number.isInteger(maxTokens) && (maxTokens as number) >= 1))
+  if (isAnswered && !(Number.isInteger(maxTokens) && (maxTokens as number) >= 1))
     throw invalid('max_tokens', '"max_tokens" is required, and must be a whole number of at least 1.');
   if (thread !== null) throw threadUnsupported();
   const all = checkMessages(body.messages);
   const given = keepsHistory ? newestOf(all) : all;
-  const said = given.flatMap(({ message, param }) => toChatMessages(message, param));
-  const isAnswerable = keepsHistory ? said.length > 0 : pairToolCalls(said).length > 0;
-  if (!isAnswerable) throw invalid('messages', '"messages" holds nothing to answer.');
+  const said = joinAnswers(given).flatMap(({ message, param }) => toChatMessages(message, param));
+  const told = keepsHistory ? said : pairToolCalls(said);
+  if (isAnswered && told.every(({ role }) => role === 'system'))
+    throw invalid('messages', '"messages" holds nothing to answer.');
   const first = system === undefined || system === null ? '' : toText(toBlocks(system, 'system'));
   return {
     model,
@@ -65,8 +67,14 @@ function toObject(value: unknown): Body {
   throw new BoxError('invalid_request', 'The body must be a JSON object.');
 }
 
+interface GivenMessage {
+  role: string;
+  message: WireMessage;
+  param: string;
+}
+
 /** Each with the role on top, so that the newest are found before anything is converted. */
-function checkMessages(value: unknown): { role: string; message: WireMessage; param: string }[] {
+function checkMessages(value: unknown): GivenMessage[] {
   if (!Array.isArray(value) || value.length === 0)
     throw invalid('messages', '"messages" must be an array with at least one message.');
   return value.map((given: unknown, index) => {
@@ -79,6 +87,21 @@ function checkMessages(value: unknown): { role: string; message: WireMessage; pa
     const param = `messages[${index}].content`;
     return { role, message: { role: role as WireMessage['role'], content: toBlocks(content, param) }, param };
   });
+}
+
+/** An answer that comes back in several messages is one: the results of its calls stand behind all of them. */
+function joinAnswers(given: readonly GivenMessage[]): GivenMessage[] {
+  const joined: GivenMessage[] = [];
+  for (const one of given) {
+    const before = joined.at(-1);
+    if (one.role !== 'assistant' || before?.role !== 'assistant') joined.push(one);
+    else joined[joined.length - 1] = { ...before, message: joinContent(before.message, one.message) };
+  }
+  return joined;
+}
+
+function joinContent({ role, content }: WireMessage, next: WireMessage): WireMessage {
+  return { role, content: [...content, ...next.content] };
 }
 
 function toParameters(body: Body): Record<string, unknown> {

@@ -72,15 +72,14 @@ export function mountWireB(app: H3, options: WireBOptions): void {
   });
   wire(MODEL, async (event) => {
     const id = decodeURIComponent(event.context.params?.id ?? '');
-    await authorize(event.req.headers, id);
-    await requireAgent(agents, id);
+    await requireAgent(agents, id, await authorize(event.req.headers, id));
     return answerJson(200, toMessageModel(id, startedAt));
   });
   wire(MESSAGES, (event) => answerTurn(event, options));
   wire(COUNT, async (event) => {
-    const { request } = await readRequest(event, authorize, { keepsHistory: false, needsMaxTokens: false });
+    const { caller, request } = await readRequest(event, authorize, { keepsHistory: false, isAnswered: false });
     const { model, inputTokens } = request;
-    await requireAgent(agents, model);
+    await requireAgent(agents, model, caller);
     return answerJson(200, { input_tokens: inputTokens });
   });
 }
@@ -91,14 +90,14 @@ async function answerTurn(event: H3Event, { agents, authorize, signThinking }: W
   const { headers, signal } = event.req;
   const session = readSession(headers);
   const keepsHistory = session?.kind === 'session';
-  const { caller, body, request } = await readRequest(event, authorize, { keepsHistory, needsMaxTokens: true });
+  const { caller, body, request } = await readRequest(event, authorize, { keepsHistory, isAnswered: true });
   const boxTools = readBoxTools(headers, request);
   const { model, messages, tools, parameters, inputTokens } = request;
   const key = readTurnKey({ headers, wire: 'wire-b', caller, asked: [session, { ...body, stream: undefined }] });
   const kept = { ...(session ? { session } : {}), ...(key ? { key } : {}) };
   const isWhole = !request.isStream;
   const asked = { agent: model, messages, tools, parameters, askedBy: caller.id, isWhole, ...kept };
-  const turn = await startClientTurn(agents, asked, signal);
+  const turn = await startClientTurn(agents, asked, { caller, signal });
   const id = `msg_${turn.runId.replaceAll('-', '')}`;
   const view: MessageView = { id, model, boxTools, inputTokens, signThinking };
   const requestId = requestIdOf(event);

@@ -1,6 +1,8 @@
 import { agentNotFound } from '../agents/agent-errors.ts';
 import type { Agents } from '../agents/agents.ts';
+import type { Caller } from '../auth/caller.ts';
 import { readJson } from '../http/body.ts';
+import { grantedAgents } from './key.ts';
 
 /** Conversations are long, and carry images. */
 const BODY_LIMIT = 32 * 1_048_576;
@@ -10,7 +12,7 @@ export function readChatBody(request: Request): Promise<unknown> {
   return readJson(request, { limit: BODY_LIMIT, refuseProtoKeys: false });
 }
 
-/** Throws `agent_not_found` with the names that are offered. */
-export async function requireAgent(agents: Pick<Agents, 'has' | 'names'>, name: string): Promise<void> {
-  if (!agents.has(name)) throw agentNotFound(name, await agents.names());
+/** Throws `agent_not_found` with the names the caller is granted. */
+export async function requireAgent(agents: Pick<Agents, 'has' | 'names'>, name: string, caller: Caller): Promise<void> {
+  if (!agents.has(name)) throw agentNotFound(name, grantedAgents(caller, await agents.names()));
 }

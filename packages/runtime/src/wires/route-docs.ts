@@ -43,7 +43,7 @@ export const WIRE_A_DOCS = {
   completions: {
     ...wireA,
     id: 'completions.create',
-    errors: TURN_ERRORS,
+    errors: [...TURN_ERRORS, 'run_cancelled'],
     headers: TURN_HEADERS,
     body: z.looseObject(Chat),
     answers: {
@@ -80,7 +80,7 @@ export const WIRE_B_DOCS = {
   messages: {
     ...wireB,
     id: 'messages.create',
-    errors: [...TURN_ERRORS, 'thread_unsupported_request'],
+    errors: [...TURN_ERRORS, 'run_cancelled', 'thread_unsupported_request'],
     headers: {
       ...TURN_HEADERS,
       'x-svc-box-tools': '`mcp` shows the calls of the box to a client that brought tools, as blocks it does not run',

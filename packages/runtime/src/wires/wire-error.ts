@@ -1,9 +1,16 @@
+import { ERROR_STATUS } from '../errors.ts';
 import { answerJson } from '../http/answer.ts';
 import type { TurnEvent } from './events.ts';
 
 /** A turn that failed before it had output. */
 export interface TurnFailure extends Pick<Extract<TurnEvent, { type: 'error' }>, 'status' | 'code' | 'message'> {
   retryAfter?: number | undefined;
+}
+
+/** How a turn failed that this event ends. One that somebody cancelled has: told as an answer, half of one would be taken for all of it. */
+export function toFailure(event: TurnEvent | undefined): TurnFailure | undefined {
+  if (event?.type === 'error') return event;
+  return event?.type === 'finish' && event.reason === 'cancelled' ? CANCELLED : undefined;
 }
 
 /** Clients of the chat wires repeat 409 and 5xx, so an answer says not to unless it says when. */
@@ -15,3 +22,12 @@ export function answerWireError(status: number, body: object, headers: Record<st
 export function toRetryAfter({ retryAfter }: TurnFailure): Record<string, string> {
   return retryAfter === undefined ? {} : { 'retry-after': String(retryAfter) };
 }
+
+// --- internal ---
+
+/** Not 409: some clients repeat that whatever is said about it, and would begin the turn anew. */
+const CANCELLED: TurnFailure = {
+  status: ERROR_STATUS.run_cancelled,
+  code: 'run_cancelled',
+  message: 'The turn was cancelled before it was finished.',
+};
