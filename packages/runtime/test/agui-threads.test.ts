@@ -1,7 +1,8 @@
+import { randomBytes } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { json } from './_setup.ts';
+import { call, json, startProvider, toModelStream } from './_setup.ts';
 import type { TestBox } from './_setup.ts';
-import { idsOf, KEY, say, setupAgui, textOf, toldModel, typesOf } from './_agui.ts';
+import { idsOf, KEY, post, say, setupAgui, textOf, toldModel, typesOf } from './_agui.ts';
 
 const boxes = setupAgui();
 const shown = (box: TestBox) => toldModel(box).map(({ content }) => content);
@@ -78,6 +79,80 @@ describe('a thread', () => {
     expect(typesOf(told)).toEqual(['RUN_STARTED', 'MESSAGES_SNAPSHOT', 'RUN_FINISHED']);
     expect(other.messages.map(({ content }) => content)).toEqual(['say:one', 'one']);
     expect(await runs()).toHaveLength(1);
+  });
+
+  test('is told with the calls a client is still to run', async () => {
+    const { client } = await boxes.openAgui();
+    const tools = [{ name: 'weather', description: 'The weather.', parameters: { type: 'object', properties: {} } }];
+    const told = await say(client('unanswered'), 'tool:weather {}; say:Sunny.', { tools });
+    const start = told.events.find(({ type }) => (type as string) === 'TOOL_CALL_START');
+    const pendingToolCallIds = [String(start?.toolCallId)];
+    expect(told.end.outcome).toEqual({ type: 'success', pendingToolCallIds });
+    const other = client('unanswered');
+    expect((await say(other, undefined, { tools })).end.outcome).toEqual({ type: 'success', pendingToolCallIds });
+    other.addMessage({ id: 'sun', role: 'tool', toolCallId: pendingToolCallIds[0] ?? '', content: 'sun' });
+    expect(textOf(await say(other, undefined, { tools }))).toBe('Sunny.');
+  });
+
+  test.each([
+    ['U+0000', 'say:a\u0000b'],
+    ['half of an emoji', 'say:a\ud83d'],
+  ])('keeps a message with %s, and knows it again', async (name, text) => {
+    const { client, box } = await boxes.openAgui();
+    const agent = client(`odd ${name}`);
+    await say(agent, text);
+    await say(agent, 'say:two');
+    await say(agent, 'say:three');
+    expect(shown(box)).toEqual([
+      'Help.',
+      expect.stringMatching(/^say:a/),
+      expect.stringMatching(/^a/),
+      'say:two',
+      'two',
+      'say:three',
+    ]);
+    const { body } = await call(box, `GET /api/sessions/${encodeURIComponent(`odd ${name}`)}?agent=helper`);
+    expect(body.turns).toBe(3);
+    const [first] = (
+      await call<{ items: { runId: string }[] }>(
+        box,
+        `GET /api/sessions/${encodeURIComponent(`odd ${name}`)}/messages?agent=helper`,
+      )
+    ).body.items as unknown as { messages: { role: string }[] }[];
+    expect(first?.messages.map(({ role }) => role)).toEqual(['user', 'assistant']);
+  });
+
+  test('refuses ids of messages that could not be kept, before the agent is asked', async () => {
+    const { box } = await boxes.openAgui();
+    const asked = box.model.requests.length;
+    for (const id of ['x'.repeat(513), 'a\u0000b', 'a\ud83d']) {
+      const { status, text } = await post(box, {
+        threadId: 'ids',
+        runId: 'r',
+        messages: [{ id, role: 'user', content: 'say:x' }],
+      });
+      expect([status, JSON.parse(text).details.issues[0].path]).toEqual([400, ['messages', 0, 'id']]);
+    }
+    expect(box.model.requests).toHaveLength(asked);
+  });
+
+  test('keeps a result whose call has an id of thousands of characters', async () => {
+    // Some providers put what the model thought into the id of its call.
+    const id = `call_1__thought__${randomBytes(6_000).toString('base64')}`;
+    const provider = await startProvider((response, body) => {
+      const last = (body.messages as { role: string }[]).at(-1);
+      const toolCall = { index: 0, id, type: 'function', function: { name: 'add', arguments: '{"a":1,"b":2}' } };
+      response.end(
+        last?.role === 'tool'
+          ? toModelStream([{ content: 'It is 3.' }])
+          : toModelStream([{ tool_calls: [toolCall] }], 'tool_calls'),
+      );
+    });
+    const { client } = await boxes.openAgui({ provider: { baseUrl: provider.url, apiKey: 'k' } });
+    const agent = client('long ids');
+    for (const text of ['one', 'two']) expect(textOf(await say(agent, text))).toBe('It is 3.');
+    expect(new Set(idsOf(agent.messages)).size).toBe(8);
+    expect(typesOf(await say(client('long ids')))).toEqual(['RUN_STARTED', 'MESSAGES_SNAPSHOT', 'RUN_FINISHED']);
   });
 
   test('has one turn at a time', async () => {

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { defineDeepAgent } from '../src/agents/definition.ts';
 import { call, until } from './_setup.ts';
 import type { TestBox } from './_setup.ts';
 import { say, setupAgui, toldModel } from './_agui.ts';
@@ -48,6 +49,25 @@ describe('the approval of a tool call', () => {
     expect(calls).toMatchObject([{ input: { amount: 7 } }]);
     expect(await get(box, id)).toMatchObject({ audit: [{ action: 'asked' }, { action: 'edit', by: 'owner' }] });
     expect(await decide({ decision: 'reject' })).toMatchObject({ status: 409, body: { code: 'already_decided' } });
+  });
+
+  test.each([
+    ['text', [[]]],
+    [{}, [['file_path'], ['content']]],
+    [{ file_path: 5, content: 'x' }, [['file_path']]],
+  ])('of a tool that the box brings refuses the arguments %j, and still waits', async (input, paths) => {
+    const helper = defineDeepAgent({ name: 'helper', files: true, interruptOn: { write_file: true } });
+    const { box, client } = await boxes.openAgui({ agents: { helper } });
+    const told = await say(client('files'), 'tool:write_file {"file_path":"a","content":"x"}; say:Done.');
+    const [{ id } = { id: '' }] = told.interrupts;
+    const decide = (body: unknown) => call(box, `POST /api/approvals/${id}/decide`, body);
+    expect(await decide({ decision: 'approve', input })).toMatchObject({
+      status: 400,
+      body: { code: 'invalid_request', details: { issues: paths.map((path) => ({ path })) } },
+    });
+    expect((await decide({ decision: 'approve', input: { file_path: 'b', content: 'y' } })).status).toBe(200);
+    await until(() => toldModel(box).at(-1)?.role === 'tool');
+    expect(toldModel(box).at(-1)?.content).toContain('b');
   });
 
   test.each([

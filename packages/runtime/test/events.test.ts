@@ -5,6 +5,8 @@ import { OWNER } from '../src/auth/caller.ts';
 import type { Strategy } from '../src/auth/strategy.ts';
 import { requestApproval } from '../src/engine/approval.ts';
 import { createHook } from '../src/engine/hook.ts';
+import { createEvents } from '../src/events/events.ts';
+import { createStreamLimits } from '../src/http/stream-limits.ts';
 import { bothServers, createCluster, TOLD } from './_cluster.ts';
 import { describeWhen } from './require.ts';
 import { call, json, runWorkflow, setupBoxes, startWorkflow, toStep, until, untilStatus } from './_setup.ts';
@@ -66,7 +68,8 @@ async function listen(url: string, init: RequestInit & { query?: string } = {}):
   })()
     .catch(() => {})
     .finally(() => (isOver = true));
-  const events = () => text.split('\n\n').flatMap(parse);
+  // What stands behind the last empty line has not come in full.
+  const events = () => text.split('\n\n').slice(0, -1).flatMap(parse);
   return {
     text: () => text,
     events,
@@ -218,6 +221,33 @@ describe('the stream of events', () => {
   });
 });
 
+test('the last 4,096 events are kept for a client that comes back; an older id is answered with "reset"', async () => {
+  const events = createEvents({ limits: createStreamLimits({ perBox: 9 }), owner: 'here' });
+  onTestFinished(() => events.close());
+  const gone = new AbortController();
+  onTestFinished(() => gone.abort());
+  /** What a client is told first that comes back with that id. */
+  const read = async (id: string | undefined, count: number): Promise<string[]> => {
+    const frames = events.open(OWNER, id, gone.signal)[Symbol.asyncIterator]();
+    const told: string[] = [];
+    while (told.length <= count) told.push(String((await frames.next()).value));
+    await frames.return?.();
+    return told.slice(1);
+  };
+  const [start = ''] = await read(undefined, 1);
+  const [, epoch] = /^id: (\w+)-0\n/.exec(start) ?? [];
+  const idOf = (n: number) => `${epoch}-${n}`;
+  for (let n = 1; n <= 9_000; n++) events.tell({ type: 'session.updated', sessionId: `s${n}` });
+  const missed = await read(idOf(9_000 - 4_096), 4_096);
+  expect([missed[0], missed.at(-1)]).toEqual([
+    expect.stringContaining(`id: ${idOf(9_000 - 4_095)}\n`),
+    expect.stringContaining(`id: ${idOf(9_000)}\n`),
+  ]);
+  for (const id of [idOf(1), idOf(9_001)])
+    expect(await read(id, 1)).toEqual([`id: ${idOf(9_000)}\nevent: reset\ndata: {}\n\n`]);
+  expect(await read(idOf(9_000), 1)).toEqual([`id: ${idOf(9_000)}\n\n`]);
+});
+
 describe('a box that is not dev', () => {
   const strategy: Strategy = {
     name: 'test',
@@ -263,5 +293,9 @@ describeWhen(bothServers, 'replicas over Redis', (servers) => {
     const runId = await startWorkflow(there, 'echo');
     await until(() => stream.says(runId).length === 4);
     expect(stream.says(runId)[3]).toBe('run.ended completed');
+    const { id = '' } = stream.events().at(-1) ?? {};
+    const moved = await listen(await there.listen(), { headers: { 'last-event-id': id } });
+    await until(() => moved.events().length === 1);
+    expect(moved.events()).toMatchObject([{ type: 'reset' }]);
   });
 });

@@ -42,6 +42,16 @@ export async function toJsonSchema(schema: AnySchema, io: 'input' | 'output'): P
   return isZod4(schema) ? fromZod4(schema, io) : fromZod3(schema, io);
 }
 
+/** What a JSON Schema accepts, as far as it can be checked here: one that says more takes anything. */
+export async function fromJsonSchema(schema: JsonSchema): Promise<AnySchema> {
+  const { fromJSONSchema, z } = await import('zod');
+  try {
+    return fromJSONSchema(schema as never);
+  } catch {
+    return z.unknown();
+  }
+}
+
 // --- internal ---
 
 async function fromZod4(schema: AnySchema, io: 'input' | 'output'): Promise<JsonSchema> {

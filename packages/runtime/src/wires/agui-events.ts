@@ -41,7 +41,9 @@ export function createTranslator({ run, boxRunId, signThinking, toState }: Trans
   const open = new Map<string, () => AguiEvent[]>();
   const interrupts = new Map<string, Interrupt>();
   let thinking = '';
-  let usage: ({ model: string } & Usage) | undefined;
+  /** Of each turn that this run tells. */
+  const usages: ({ model: string } & Usage)[] = [];
+  let turns = 0;
 
   const begin = (key: string, first: AguiEvent[], end: () => AguiEvent[]): AguiEvent[] => {
     open.set(key, end);
@@ -53,9 +55,16 @@ export function createTranslator({ run, boxRunId, signThinking, toState }: Trans
     return ending?.() ?? [];
   };
   const endAll = (): AguiEvent[] => Array.from(open.keys()).reverse().flatMap(end);
-  const usages = () => (usage && usage.inputTokens + usage.outputTokens > 0 ? { usage: [toAguiUsage(usage)] } : {});
+  const used = () => {
+    const usage = usages.filter(({ inputTokens, outputTokens }) => inputTokens + outputTokens > 0).map(toAguiUsage);
+    return usage.length > 0 ? { usage } : {};
+  };
 
   const handlers: Handlers = {
+    'turn.start'() {
+      turns = usages.length;
+      return [];
+    },
     'step.start': ({ step }) => {
       const stepName = `step ${step}`;
       return begin(stepName, [{ type: 'STEP_STARTED', stepName }], () => [{ type: 'STEP_FINISHED', stepName }]);
@@ -118,7 +127,7 @@ export function createTranslator({ run, boxRunId, signThinking, toState }: Trans
     },
     state: ({ snapshot }) => [{ type: 'STATE_SNAPSHOT', snapshot: toState(snapshot) }],
     usage(event) {
-      usage = event;
+      usages[turns] = event;
       return [];
     },
   };
@@ -142,17 +151,17 @@ export function createTranslator({ run, boxRunId, signThinking, toState }: Trans
         threadId,
         runId,
         outcome: toOutcome(reason, openCalls, [...interrupts.values()]),
-        ...usages(),
+        ...used(),
         ...(boxRunId === undefined ? {} : { metadata: { svc: { runId: boxRunId, finishReason: reason } } }),
       },
     ],
-    fail: ({ code, message }) => [...endAll(), { type: 'RUN_ERROR', message, code, ...usages(), ...own }],
+    fail: ({ code, message }) => [...endAll(), { type: 'RUN_ERROR', message, code, ...used(), ...own }],
   };
 }
 
 // --- internal ---
 
-type Translated = Exclude<TurnEvent['type'], 'turn.start' | 'finish' | 'error'>;
+type Translated = Exclude<TurnEvent['type'], 'finish' | 'error'>;
 type Handlers = { [T in Translated]: (event: Extract<TurnEvent, { type: T }>) => AguiEvent[] };
 
 /** A reply whose text is interrupted is one message: its later texts are added to it. */

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { BoxError } from '../errors.ts';
 import { parseWith } from '../schema/schema.ts';
+import { isStorable } from '../sessions/storable.ts';
 
 /** A part of a message that is not text alone. */
 const Source = z.discriminatedUnion('type', [
@@ -28,7 +29,8 @@ const ToolCall = z.object({
   function: z.object({ name: z.string(), arguments: z.string() }),
 });
 
-const id = z.string();
+/** Messages are found again by their ids, so those are kept as they came. */
+const id = z.string().max(512).refine(isStorable, 'holds U+0000, or half of a surrogate pair');
 
 export const AguiMessage = z.discriminatedUnion('role', [
   z.object({ id, role: z.enum(['system', 'developer']), content: z.string(), name: z.string().optional() }),

@@ -13,7 +13,7 @@ import type { ClientState } from './agui-context.ts';
 import type { RunAgentInput } from './agui-input.ts';
 import { resumeTurn } from './agui-resume.ts';
 import type { ResumeOptions } from './agui-resume.ts';
-import { listOpenCalls, viewThread } from './agui-thread.ts';
+import { isAsked, listOpenCalls, viewThread } from './agui-thread.ts';
 import type { ThreadView } from './agui-thread.ts';
 import { toModelParameters } from './model-parameters.ts';
 
@@ -37,8 +37,14 @@ export interface BegunRun {
   restated?: { messages: ConversationMessage[]; state: TurnState };
   /** Calls the client is to run, when there is no turn. */
   openCalls: string[];
-  /** A turn that was under way before: what the thread has is read again at its end. */
-  followed?: RunRow;
+  /** The turn was under way before: what the thread has is read again at its end. */
+  followed?: Followed;
+}
+
+export interface Followed {
+  run: RunRow;
+  /** Asks the agent, in a turn of its own, what the request says beside its decisions. */
+  ask(view: ThreadView): Promise<RunningTurn>;
 }
 
 /** Starts a turn, or reads on in the one that is under way. Throws before there is a stream. */
@@ -60,7 +66,11 @@ export async function beginRun(options: RunOptions, request: RunRequest): Promis
     throw error;
   });
   const state = readClientState(input.state, stored.state);
-  if (resumed) return { turn: resumed.turn, state, openCalls: [], followed: resumed.run };
+  if (resumed) {
+    const rest = { ...request, state, ...(key ? { key: { ...key, scope: [...key.scope, 'rest'] } } : {}) };
+    const ask = (view: ThreadView) => startTurn(options, { ...rest, view });
+    return { turn: resumed.turn, state, openCalls: [], followed: { run: resumed.run, ask } };
+  }
   const view = viewThread(stored.messages, input.messages, { append: isResume });
   const { kept, added, isRestated } = view;
   const all = [...kept, ...added];
@@ -71,19 +81,13 @@ export async function beginRun(options: RunOptions, request: RunRequest): Promis
   const begun: BegunRun = {
     turn: isAsked(view) ? await startTurn(options, { ...request, state, view }) : undefined,
     state,
-    openCalls: listOpenCalls(all),
+    openCalls: added.length > 0 ? [] : listOpenCalls(kept),
   };
   if (isRestated) begun.restated = { messages: all, state: stored.state };
   return begun;
 }
 
 // --- internal ---
-
-/** Something was said after the agent's last answer. */
-function isAsked({ kept, added }: ThreadView): boolean {
-  const last = added.at(-1) ?? kept.at(-1);
-  return last !== undefined && last.role !== 'assistant';
-}
 
 /** The client is told what it was told at first of the thread before the turn, should it lack that. */
 async function repeatRun({ sessions }: RunOptions, { agent, input }: RunRequest, turn: RunningTurn): Promise<BegunRun> {

@@ -1,4 +1,5 @@
-import type { Agents } from '../agents/agents.ts';
+import { toErrorEvent } from '../agents/agent-errors.ts';
+import type { Agents, RunningTurn } from '../agents/agents.ts';
 import type { Sessions } from '../sessions/sessions.ts';
 import type { AguiEvent } from './agui-event.ts';
 import { createTranslator } from './agui-events.ts';
@@ -6,7 +7,7 @@ import type { AguiTranslator } from './agui-events.ts';
 import type { RunAgentInput } from './agui-input.ts';
 import type { BegunRun } from './agui-run.ts';
 import { restate } from './agui-snapshot.ts';
-import { listOpenCalls } from './agui-thread.ts';
+import { isAsked, listOpenCalls, viewRest } from './agui-thread.ts';
 import { flatten } from './events.ts';
 import type { FinishReason } from './events.ts';
 import type { SignThinking } from './thinking-signature.ts';
@@ -36,33 +37,46 @@ export async function* toAguiEvents(
     if (Object.keys(restated.state).length > 0)
       yield { type: 'STATE_SNAPSHOT', snapshot: state.toState(restated.state) };
   }
-  if (!turn) return yield* translator.finish('stop', begun.openCalls);
-  for await (const event of flatten(turn.events)) {
-    if (event.type === 'finish') yield* finish(options, { input, begun, translator, reason: event.reason });
+  const { openCalls } = begun;
+  if (!turn) return yield* translator.finish(openCalls.length > 0 ? 'tool_calls' : 'stop', openCalls);
+  yield* tellTurn(options, { input, followed: begun.followed, translator, turn });
+}
+
+// --- internal ---
+
+interface Telling {
+  input: RunAgentInput;
+  translator: AguiTranslator;
+  turn: RunningTurn;
+  followed: BegunRun['followed'];
+}
+
+async function* tellTurn(options: StreamOptions, telling: Telling): AsyncGenerator<AguiEvent> {
+  const { translator } = telling;
+  for await (const event of flatten(telling.turn.events)) {
+    if (event.type === 'finish') yield* finish(options, { ...telling, reason: event.reason });
     else if (event.type === 'error') yield* translator.fail(event);
     else yield* translator.translate(event);
   }
 }
 
-// --- internal ---
-
-interface Ending {
-  input: RunAgentInput;
-  begun: BegunRun;
-  translator: AguiTranslator;
-  reason: FinishReason;
-}
-
 async function* finish(
-  { agents, sessions }: StreamOptions,
-  { input, begun, translator, reason }: Ending,
+  options: StreamOptions,
+  { input, followed, translator, reason }: Omit<Telling, 'turn'> & { reason: FinishReason },
 ): AsyncGenerator<AguiEvent> {
+  const { agents, sessions } = options;
   yield* translator.close();
-  const { followed: run } = begun;
-  if (!run) return yield* translator.finish(reason, translator.clientCalls);
+  if (!followed) return yield* translator.finish(reason, translator.clientCalls);
+  const { run } = followed;
   const messages =
     reason === 'interrupt' ? await agents.readOpenTurn(run) : (await sessions.read(run.sessionId ?? '')).messages;
   // What was made before this run was read, or in another process, has not been streamed.
   yield* restate(messages, input.messages, translator.told);
-  yield* translator.finish(reason, listOpenCalls(messages));
+  const rest = viewRest(messages, input.messages);
+  const openCalls = listOpenCalls([...messages, ...rest.added]);
+  const isOver = reason !== 'interrupt' && reason !== 'cancelled' && openCalls.length === 0;
+  if (!isOver || !isAsked(rest)) return yield* translator.finish(reason, openCalls);
+  const next = await followed.ask(rest).catch(toErrorEvent);
+  if ('type' in next) yield* next.type === 'error' ? translator.fail(next) : [];
+  else yield* tellTurn(options, { input, translator, turn: next, followed: undefined });
 }

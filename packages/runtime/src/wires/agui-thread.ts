@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { ConversationMessage } from '../agents/turn-input.ts';
+import { toStorable } from '../sessions/storable.ts';
 import { toAguiContent, toProviderContent, toText } from './agui-content.ts';
 import type { AguiMessage } from './agui-input.ts';
 
@@ -24,21 +25,30 @@ export function viewThread(
   incoming: readonly AguiMessage[],
   { append = false }: { append?: boolean } = {},
 ): ThreadView {
-  const messages = toConversation(incoming);
+  // As they are kept: a message that comes again is the same one.
+  const messages = toStorable(toConversation(incoming));
   const known = new Set(stored.map(({ id }) => id));
   const isKnown = messages.some(({ id }) => known.has(id));
   if (!isKnown || append) {
-    const added = messages.filter(({ id }) => !known.has(id));
-    return { kept: [...stored], added, isRestated: stored.length > 0 };
+    return { kept: [...stored], added: without(messages, stored), isRestated: stored.length > 0 };
   }
   const kept = keepShared(stored, messages);
-  const keptIds = new Set(kept.map(({ id }) => id));
-  const answered = new Set(kept.flatMap((message) => (message.role === 'tool' ? message.tool_call_id : [])));
-  const added = messages.filter(
-    (message) => !keptIds.has(message.id) && !(message.role === 'tool' && answered.has(message.tool_call_id)),
-  );
   const isCut = kept.length < stored.length;
+  const added = without(messages, kept);
   return { kept, added, isRestated: false, ...(isCut ? { cutAfter: kept.at(-1)?.id ?? null } : {}) };
+}
+
+/** What a request says since the last thing the person said that the thread has. */
+export function viewRest(thread: readonly ConversationMessage[], incoming: readonly AguiMessage[]): ThreadView {
+  const known = new Set(thread.map(({ id }) => id));
+  const last = incoming.findLastIndex(({ id, role }) => role === 'user' && known.has(id));
+  return viewThread(thread, incoming.slice(last + 1), { append: true });
+}
+
+/** Something was said after the agent's last answer. */
+export function isAsked({ kept, added }: ThreadView): boolean {
+  const last = added.at(-1) ?? kept.at(-1);
+  return last !== undefined && last.role !== 'assistant';
 }
 
 /** The messages a thread has, as this wire tells them. */
@@ -103,6 +113,18 @@ function toConversation(incoming: readonly AguiMessage[]): ConversationMessage[]
     const { content = null, toolCalls = [] } = message;
     return [{ id, role: 'assistant', content, ...(toolCalls.length > 0 ? { tool_calls: toolCalls } : {}) }];
   });
+}
+
+/** What is not kept. A call keeps the result it has: another one is of no use. */
+function without(
+  messages: readonly ConversationMessage[],
+  kept: readonly ConversationMessage[],
+): ConversationMessage[] {
+  const ids = new Set(kept.map(({ id }) => id));
+  const answered = new Set(kept.flatMap((message) => (message.role === 'tool' ? message.tool_call_id : [])));
+  return messages.filter(
+    (message) => !ids.has(message.id) && !(message.role === 'tool' && answered.has(message.tool_call_id)),
+  );
 }
 
 /**

@@ -7,6 +7,7 @@ import { parseRunInput } from './agui-input.ts';
 import { beginRun } from './agui-run.ts';
 import type { RunOptions } from './agui-run.ts';
 import { leaveWhenGone } from './client-turn.ts';
+import { toGrantedError } from './key.ts';
 import type { Authorize } from './key.ts';
 import { readChatBody } from './request.ts';
 import { AGUI_DOC } from './route-docs.ts';
@@ -43,7 +44,11 @@ async function answerRun(event: H3Event, options: AguiOptions): Promise<Response
   // What the client calls this run is told back to it, and nothing else.
   const asked = { ...(body as object), runId: undefined, parentRunId: undefined };
   const key = readTurnKey({ headers, wire: 'agui', caller, asked });
-  const begun = await beginRun(options, { agent, input, caller, ...(key ? { key } : {}) });
+  const begun = await beginRun(options, { agent, input, caller, ...(key ? { key } : {}) }).catch(
+    async (error: unknown) => {
+      throw await toGrantedError(error, { agents: options.agents, agent, caller });
+    },
+  );
   const onGone = leaveWhenGone(begun.turn, signal);
   return answerSse(toFrames(toAguiEvents(options, input, begun)), { onGone });
 }

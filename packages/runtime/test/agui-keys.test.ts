@@ -1,0 +1,116 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { requestApproval } from '../src/engine/approval.ts';
+import { createLog } from '../src/log.ts';
+import { createAgent, post } from './_agui.ts';
+import type { Calls } from './_agui.ts';
+import { startPlane } from './_plane.ts';
+import type { Plane } from './_plane.ts';
+import { call, setupBoxes, until } from './_setup.ts';
+import type { TestBox } from './_setup.ts';
+
+const boxes = setupBoxes();
+let plane: Plane;
+beforeAll(async () => {
+  plane = await startPlane();
+});
+afterAll(() => plane.close());
+
+type Headers = Record<string, string>;
+
+interface Setup {
+  box: TestBox;
+  calls: Calls[];
+  owner: Headers;
+  newKey(grants: object): Promise<Headers & { id: string }>;
+  revoke(id: string): Promise<unknown>;
+}
+
+/** A box that checks who calls, and one on the same database that makes its keys. */
+async function open(): Promise<Setup> {
+  const calls: Calls[] = [];
+  const dev = await boxes.open({});
+  const strategy = plane.strategy({ log: createLog({ level: 'silent', write: () => {} }) });
+  const box = await boxes.open({
+    agents: { helper: createAgent(calls) },
+    workflows: { ask: { run: async () => requestApproval({ title: 'Go?' }) } },
+    options: { host: 'image', strategy },
+  });
+  const owner = { authorization: `Bearer ${await plane.mint('owner', { claims: { sub: 'olga', name: 'olga' } })}` };
+  return {
+    box,
+    calls,
+    owner,
+    async newKey(grants) {
+      const { body } = await call<{ id: string; value: string }>(dev, 'POST /api/keys', { name: 'app', grants });
+      return { authorization: `Bearer ${body.value}`, id: body.id };
+    },
+    revoke: (id) => call(dev, `POST /api/keys/${id}/revoke`),
+  };
+}
+
+const message = { id: 'u1', role: 'user', content: 'tool:refund {"order":"A-1","amount":5}; say:Done.' };
+const run = (box: TestBox, threadId: string, headers: Headers, more: object = {}) =>
+  post(box, { threadId, runId: 'r', messages: [message], ...more }, { authorization: headers.authorization ?? '' });
+const approve = (interruptId: string) => ({
+  resume: [{ interruptId, status: 'resolved', payload: { decision: 'approve' } }],
+});
+
+/** The id of the approval a thread waits for. */
+async function pause({ box }: Setup, threadId: string, headers: Headers): Promise<string> {
+  const { text } = await run(box, threadId, headers);
+  const [, id = ''] = /"interrupts":\[\{"id":"([^"]+)"/.exec(text) ?? [];
+  expect(id).not.toBe('');
+  return id;
+}
+
+describe('an API key over AG-UI', () => {
+  test('decides about the tools of its thread, and the audit names it', async () => {
+    const setup = await open();
+    const { box, calls, owner } = setup;
+    const key = await setup.newKey({ agents: ['helper'] });
+    const id = await pause(setup, 'own', key);
+    expect((await call(box, `POST /api/approvals/${id}/decide`, { decision: 'approve' }, key)).status).toBe(403);
+    expect((await run(box, 'own', key, approve(id))).text).toContain('"type":"success"');
+    expect(calls).toHaveLength(1);
+    const { body } = await call(box, `GET /api/approvals/${id}`, undefined, owner);
+    const by = `API key "app" (svc_${key.id})`;
+    expect(body).toMatchObject({ status: 'approved', audit: [{ action: 'asked' }, { action: 'approve', by }] });
+  });
+
+  test('without the agent, or revoked, decides nothing', async () => {
+    const setup = await open();
+    const { box, calls, owner } = setup;
+    const key = await setup.newKey({ agents: ['helper'] });
+    const id = await pause(setup, 'kept', key);
+    const other = await setup.newKey({ workflows: ['ask'] });
+    expect(await run(box, 'kept', other, approve(id))).toMatchObject({
+      status: 403,
+      text: expect.stringContaining('"code":"forbidden"'),
+    });
+    await setup.revoke(key.id);
+    await until(async () => (await call(box, 'GET /wire-a/v1/models', undefined, key)).status === 401);
+    expect((await run(box, 'kept', key, approve(id))).status).toBe(401);
+    expect(calls).toEqual([]);
+    const { body } = await call(box, `GET /api/approvals/${id}`, undefined, owner);
+    expect(body.status).toBe('pending');
+  });
+
+  test('decides nothing that a workflow asks, nor what another thread waits for', async () => {
+    const setup = await open();
+    const { box, calls, owner } = setup;
+    const key = await setup.newKey({ agents: ['helper'], workflows: ['ask'] });
+    expect((await call(box, 'POST /api/workflows/ask/start', {}, key)).status).toBe(202);
+    const asked = async () =>
+      (await call<{ items: { approvalId: string }[] }>(box, 'GET /api/approvals?source=workflow', undefined, owner))
+        .body.items;
+    await until(async () => (await asked()).length === 1);
+    const [{ approvalId } = { approvalId: '' }] = await asked();
+    const theirs = await pause(setup, 'theirs', key);
+    for (const id of [approvalId, theirs]) {
+      await run(box, `mine ${id}`, key, { ...approve(id), messages: [{ ...message, content: 'say:hi' }] });
+      const { body } = await call(box, `GET /api/approvals/${id}`, undefined, owner);
+      expect(body.status).toBe('pending');
+    }
+    expect(calls).toEqual([]);
+  });
+});
