@@ -1,6 +1,8 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
 import { defineDeepAgent, defineTool } from '../src/agents/definition.ts';
+import { createTestBox, model } from '../src/testing.ts';
+import type { Asked as AskedOfKit } from '../src/testing.ts';
 import { call, json, setupBoxes, startProvider, toModelStream, until } from './_setup.ts';
 import type { TestBox } from './_setup.ts';
 
@@ -49,6 +51,10 @@ async function openSmall(options: { maxTokens?: number; refuseSummaries?: boolea
   });
   const box = await boxes.open({ agents: { helper }, provider: { baseUrl: provider.url } });
   return { box, asked };
+}
+
+interface Summarised {
+  summary: { text: string } | null;
 }
 
 const LONG = 'word '.repeat(60);
@@ -142,6 +148,71 @@ describe('a conversation that outgrows the context', () => {
       await call<{ items: { messages: object[] }[] }>(box, 'GET /api/sessions/fits/messages?agent=helper&limit=1')
     ).body;
     expect(items[0]?.messages[1]).toMatchObject({ role: 'assistant', reasoning: 'Let me think.' });
+  });
+});
+
+describe('a turn that has made a summary', () => {
+  const isSummary = ({ messages }: AskedOfKit) => String(messages[0]?.content).startsWith('You are given');
+  const look = defineTool({ description: 'Read.', inputSchema: z.object({}), execute: () => LONG });
+  let summaries = 0;
+  const script = (asked: AskedOfKit) => {
+    if (isSummary(asked)) return `SUMMARY ${++summaries}`;
+    const last = asked.messages.at(-1);
+    const calls = last?.role === 'user' && String(last.content).startsWith('read');
+    return calls ? model.reply({ text: 'Reading.', toolCalls: [{ name: 'read' }] }) : 'Done.';
+  };
+  const openKit = async (maxTokens = 400) => {
+    const reader = defineDeepAgent({ name: 'reader', tools: { read: look }, context: { maxTokens } });
+    const box = await createTestBox({ agents: { reader }, model: script });
+    onTestFinished(() => box.close());
+    return box;
+  };
+
+  test.each([
+    ['before its model call', { step: 'model', when: 'before' }],
+    ['after its model call', { step: 'model', when: 'recorded' }],
+    ['before it is saved', { step: 'session', when: 'before' }],
+    ['between its save and the record of it', { step: 'session', when: 'after' }],
+  ] as const)('goes on after a crash %s, and makes none twice', async (_, point) => {
+    const box = await openKit();
+    const send = (text: string) => box.agent('reader').send(text, { session: 's' });
+    for (const n of [1, 2, 3]) await send(`${n} ${LONG}`);
+    await send(`4 ${LONG}`);
+    const before = summaries;
+    const told = async () => {
+      const { summary } = (await (await box.request('/api/sessions/s?agent=reader')).json()) as Summarised;
+      return summary?.text;
+    };
+    const first = await told();
+    expect(first).toMatch(/^SUMMARY/);
+    const crashed = box.crashAt(point);
+    const lost = send(`read ${LONG}`).catch((error: { code?: string }) => error.code);
+    await crashed;
+    expect(await lost).toBe('box_crashed');
+    const made = summaries - before;
+    await box.restart();
+    const [run] = await box.listRuns();
+    expect(await run?.result()).toMatchObject({ content: 'Done.' });
+    expect(summaries - before).toBe(Math.max(made, 1));
+    expect(await told()).toBe(`SUMMARY ${summaries}`);
+    expect((await send('hello')).text).toBe('Done.');
+    expect(box.model.asked.at(-1)?.messages[0]?.content).toContain(`SUMMARY ${summaries}`);
+  });
+
+  test('goes on with it, though what the model is shown besides has changed', async () => {
+    const reader = (maxTokens: number) =>
+      defineDeepAgent({ name: 'reader', tools: { read: look }, interruptOn: { read: true }, context: { maxTokens } });
+    const box = await createTestBox({ agents: { reader: reader(400) }, model: script });
+    onTestFinished(() => box.close());
+    const send = (text: string) => box.agent('reader').send(text, { session: 's' });
+    for (const n of [1, 2, 3]) await send(`${n} ${LONG}`);
+    const turn = await send(`read ${LONG}`);
+    expect((await turn.run.steps()).map(({ name }) => name)).toContain('compact');
+    const before = summaries;
+    await box.restart({ agents: { reader: reader(100_000) } });
+    await (await box.approvals.next()).approve();
+    expect((await turn.rest()).text).toBe('Done.');
+    expect(summaries).toBe(before);
   });
 });
 

@@ -39,7 +39,10 @@ async function ask(box: TestBox, agent: string, content: string, session?: strin
     '/wire-a/v1/chat/completions',
     json({ model: agent, messages: [{ role: 'user', content }] }, { headers }),
   );
-  const body = (await answer.json()) as { choices: { message: { content: string } }[]; error?: { message: string } };
+  const body = (await answer.json()) as {
+    choices: { message: { content: string } }[];
+    error?: { message: string; code: string };
+  };
   return { status: answer.status, body, text: body.choices?.[0]?.message.content };
 }
 
@@ -229,6 +232,10 @@ describe('a task', () => {
     void ask(box, 'lead', script(use('task', { subagent_type: 'asker', description })), 'waits').catch(() => {});
     await until(async () => (await runsOf(box, 'lead/asker'))[0]?.status === 'waiting');
     await until(async () => (await runsOf(box, 'lead'))[0]?.status === 'waiting');
+    const refused = await ask(box, 'lead', 'say:hello', 'waits');
+    expect([refused.status, refused.body.error]).toMatchObject([409, { code: 'approval_pending' }]);
+    const session = await call(box, 'GET /api/sessions/waits?agent=lead');
+    expect(session.body).toMatchObject({ pendingApproval: { title: 'Run "slow"?' }, openTurn: { status: 'waiting' } });
     const again = await box.restart();
     const { body } = await call<{ items: { approvalId: string }[] }>(again, 'GET /api/approvals?status=pending');
     await call(again, `POST /api/approvals/${body.items[0]?.approvalId}/decide`, { decision: 'approve' });
@@ -258,6 +265,7 @@ describe('a task', () => {
 });
 
 describe('a part that is wrong', () => {
+  const waits = (slowly: unknown) => ({ tools: { slow }, interruptOn: { slow: slowly } });
   const define = (more: object) => () => defineDeepAgent({ name: 'x', ...more } as never);
   test.each([
     [{ files: true, tools: { ls: slow } }, 'The tool "ls" is a built-in one that "files" switches on.'],
@@ -268,6 +276,11 @@ describe('a part that is wrong', () => {
     [{ mcpServers: { a: { url: 'ftp://x' } } }, 'The MCP server "a" has the url "ftp://x".'],
     [{ output: {} }, '"output" is not a zod schema.'],
     [{ interruptOn: { task: true } }, 'interruptOn names "task", which is not a tool of this agent.'],
+    [waits('yes'), 'interruptOn.slow is "yes"; it must be true, false or { allow, timeout, fallback }.'],
+    [waits({ allow: ['aprove'] }), 'interruptOn.slow.allow is ["aprove"]; it must be a list of "approve", "edit"'],
+    [waits({ allow: [] }), 'interruptOn.slow.allow is []; it must be a list'],
+    [waits({ fallback: 'ask' }), 'interruptOn.slow.fallback is "ask"; it must be "approve" or "reject".'],
+    [waits({ timeout: 'soon' }), 'interruptOn.slow.timeout: '],
   ])('is refused with a sentence: %j', (more, sentence) => {
     expect(define(more)).toThrow(sentence);
   });

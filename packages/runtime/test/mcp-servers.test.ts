@@ -1,3 +1,5 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
@@ -11,8 +13,8 @@ const boxes = setupBoxes();
 const FIXTURE = fileURLToPath(new URL('./fixtures/mcp-server.mjs', import.meta.url));
 const own = defineTool({ description: 'Its own.', inputSchema: z.object({}), execute: () => 'own' });
 
-async function startServer(port?: number) {
-  const server = await startMcpServer(port === undefined ? {} : { port });
+async function startServer(options: { port?: number; twice?: boolean } = {}) {
+  const server = await startMcpServer(options);
   onTestFinished(() => server.close().catch(() => {}));
   return server;
 }
@@ -20,8 +22,8 @@ async function startServer(port?: number) {
 const openWith = (mcpServers: Record<string, McpServer>, more: object = {}) =>
   boxes.open({ agents: { clerk: defineDeepAgent({ name: 'clerk', mcpServers, ...more }) } });
 
-async function ask(box: TestBox, content: string, init: RequestInit = {}) {
-  const headers = { authorization: 'Bearer dev' };
+async function ask(box: TestBox, content: string, init: RequestInit = {}, session?: string) {
+  const headers = { authorization: 'Bearer dev', ...(session === undefined ? {} : { 'x-svc-session': session }) };
   const body = { model: 'clerk', messages: [{ role: 'user', content }] };
   const answer = await box.request('/wire-a/v1/chat/completions', json(body, { ...init, headers }));
   return answer.text();
@@ -38,12 +40,45 @@ const results = (box: TestBox) =>
     .messages.filter(({ role }) => role === 'tool')
     .map(({ content }) => content);
 
+/** A way to a server that answers 502 to what holds the text. */
+async function startFailing(target: string, text: string): Promise<string> {
+  const http = createServer(async (request, response) => {
+    let body = '';
+    for await (const part of request) body += String(part);
+    if (body.includes(text)) return response.writeHead(502).end();
+    const headers = Object.entries(request.headers).filter(
+      ([name]) => name.startsWith('mcp') || /accept|type/.test(name),
+    );
+    const answer = await fetch(target, {
+      method: request.method ?? 'GET',
+      headers: headers.map(([name, value]): [string, string] => [name, String(value)]),
+      ...(body === '' ? {} : { body }),
+    });
+    response.writeHead(answer.status, Object.fromEntries(answer.headers));
+    response.end(await answer.text().catch(() => ''));
+  });
+  await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => {
+    http.closeAllConnections();
+    http.close();
+  });
+  return `http://127.0.0.1:${(http.address() as AddressInfo).port}/mcp`;
+}
+
+async function listPending(box: TestBox): Promise<{ approvalId: string; runId: string }[]> {
+  const { body } = await call<{ items: { approvalId: string; runId: string }[] }>(
+    box,
+    'GET /api/approvals?status=pending',
+  );
+  return body.items;
+}
+
 describe('an MCP server', () => {
   test('over HTTP gives its tools, with the headers of the agent', async () => {
     const server = await startServer();
     const box = await openWith({ math: { url: server.url, headers: { 'x-key': 'k' } } });
     await ask(box, 'tool:add {"a":1,"b":2}\ntool:fail {}\nsay:Done.');
-    expect(offered(box)).toEqual(['add', 'fail', 'environment', 'hang']);
+    expect(offered(box)).toEqual(['add', 'fail', 'environment', 'wait', 'hang']);
     expect(results(box)).toEqual(['3', 'The tool "fail" failed: The disk is full.']);
     expect(asked(box).tools?.[0]?.function.parameters).toMatchObject({ required: ['a', 'b'] });
     expect(server.headers.every((headers) => headers['x-key'] === 'k')).toBe(true);
@@ -73,7 +108,7 @@ describe('an MCP server', () => {
       { tools: { own, fail: own } },
     );
     await ask(box, 'say:hello');
-    expect(offered(box).slice(0, 6)).toEqual(['own', 'fail', 'a_add', 'a_fail', 'a_environment', 'a_hang']);
+    expect(offered(box).slice(0, 5)).toEqual(['own', 'fail', 'a_add', 'a_fail', 'a_environment']);
     expect(offered(box)).toContain('b_add');
   });
 
@@ -92,7 +127,7 @@ describe('an MCP server', () => {
     expect(box.logs).toContainEqual(
       expect.objectContaining({ level: 'warn', message: expect.stringContaining('"gone"') }),
     );
-    await startServer(server.port);
+    await startServer({ port: server.port });
     await ask(box, 'tool:add {"a":2,"b":2}\nsay:Done.');
     expect(results(box)).toEqual(['4']);
   });
@@ -129,5 +164,50 @@ describe('an MCP server', () => {
     await call(box, `POST /api/approvals/${items[0]?.approvalId}/decide`, { decision: 'approve' });
     expect((await finish(box, items[0]?.runId ?? '')).status).toBe('completed');
     expect(server.calls).toEqual([{ name: 'add', a: 1, b: 2 }]);
+  });
+
+  test('that is down when its call is approved after a restart does not stop the turn', async () => {
+    const server = await startServer();
+    const box = await openWith({ math: { url: server.url } }, { interruptOn: { add: true } });
+    await ask(box, 'tool:add {"a":1,"b":2}\nsay:Done.', {}, 'kept');
+    const [pending] = await listPending(box);
+    await server.close();
+    const again = await box.restart();
+    await call(again, `POST /api/approvals/${pending?.approvalId}/decide`, { decision: 'approve' });
+    expect(await finish(again, pending?.runId ?? '')).toMatchObject({ status: 'completed' });
+    expect(results(again)).toEqual(['There is no tool "add". Tools: none.']);
+  });
+
+  test.each([
+    ['b_add', 'add', 'its server is the only one'],
+    ['add', 'b_add', 'another server has one of that name'],
+  ])('whose tool %s waits for a person is asked about as %s, when %s', async (policy, name) => {
+    const [a, b] = [await startServer(), await startServer()];
+    const alone = { b: { url: b.url } };
+    const servers = name === 'add' ? alone : { a: { url: a.url }, ...alone };
+    const box = await openWith(servers, { interruptOn: { [policy]: true } });
+    await ask(box, `tool:${name} {"a":1,"b":2}\nsay:Done.`);
+    expect(offered(box)).toContain(name);
+    expect(await listPending(box)).toHaveLength(1);
+    expect(b.calls).toEqual([]);
+  });
+
+  test('that fails one call goes on with those of others', async () => {
+    const server = await startServer();
+    const box = await openWith({ math: { url: await startFailing(server.url, '"environment"') } });
+    const before = box.model.requests.length;
+    const slow = ask(box, 'tool:wait {"ms":600}\nsay:Done.');
+    await until(() => server.calls.length === 1);
+    await ask(box, 'tool:environment {}\nsay:Done.');
+    await slow;
+    expect(JSON.stringify(box.model.requests.slice(before))).toContain('The tool \\"environment\\" failed: ');
+    expect(results(box)).toEqual(['waited']);
+  });
+
+  test('that lists a name twice has one tool of that name', async () => {
+    const server = await startServer({ twice: true });
+    const box = await openWith({ math: { url: server.url } }, { interruptOn: { add: true } });
+    await ask(box, 'say:hello');
+    expect(offered(box).filter((name) => name.includes('add'))).toEqual(['add']);
   });
 });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { requestApproval } from '../src/engine/approval.ts';
 import { FatalError } from '../src/engine/errors.ts';
-import { createWebhook } from '../src/engine/hook.ts';
+import { createHook, createWebhook } from '../src/engine/hook.ts';
 import { sleep } from '../src/engine/sleep.ts';
 import { z } from 'zod';
 import { defineDeepAgent, defineTool } from '../src/agents/definition.ts';
@@ -209,6 +209,23 @@ describe('a replay', () => {
     expect(replayed.outcome).toBe('same');
     expect(ran).toEqual([]);
     delete process.env.SVC_REPLAY_TEST;
+  });
+
+  test('takes a hook by the name the code gives it: that is no secret', async () => {
+    const run = async ({ id }: { id: string }) => {
+      const packed = await createHook<{ password: string }>({ token: `packed-${id}` });
+      await notify(`${id} is packed-${id}`);
+      return packed.password;
+    };
+    const box = await boxes.open({ workflows: { work: { run } } });
+    const runId = await startWorkflow(box, 'work', { id: 'A-1' });
+    await untilStatus(box, runId, 'waiting');
+    await call(box, 'POST /api/workflows/hooks/packed-A-1/resume', { password: 'hunter2-secret' });
+    await finish(box, runId);
+    const recording = await exportRun(box, runId);
+    expect(recording.records[0]).toMatchObject({ isMasked: false, output: { json: { token: 'packed-A-1' } } });
+    expect(JSON.stringify(recording)).not.toContain('hunter2');
+    expect(await replay(recording, { workflows: { work: { run } } })).toMatchObject({ difference: null });
   });
 
   test('passes a masked secret on as its mask', async () => {

@@ -1,6 +1,7 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
 import { defineDeepAgent, defineTool } from '../src/agents/definition.ts';
+import { createTestBox, model } from '../src/testing.ts';
 import { call, json, setupBoxes, until } from './_setup.ts';
 import type { TestBox } from './_setup.ts';
 
@@ -64,6 +65,52 @@ describe('a conversation the box keeps', () => {
       ],
     });
     expect(toldTo(box).map(({ content }) => content)).toEqual(['Help.', 'say:one', 'one', 'say:two']);
+  });
+});
+
+describe('a text the relational store does not take', () => {
+  const CUT = '😀'.slice(0, 1);
+  const TEXTS: [string, string][] = [
+    ['U+0000', 'a\0b'],
+    ['half of an emoji', `a${CUT}`],
+    ['the other half', `${'😀'.slice(1)}b`],
+  ];
+  const echo = defineTool({
+    description: 'Echo.',
+    inputSchema: z.object({ text: z.string() }),
+    execute: ({ text }) => text,
+  });
+  const scribe = defineDeepAgent({ name: 'scribe', tools: { echo }, files: true });
+
+  test.each(TEXTS)('costs no turn, whoever says it: %s', async (_, text) => {
+    const shown = text.replace(/\0|\p{Cs}/gu, '\ufffd');
+    const box = await createTestBox({
+      agents: { scribe },
+      model: [
+        model.reply({ toolCalls: [{ name: 'echo', args: { text } }] }),
+        model.reply({ toolCalls: [{ name: 'write_file', args: { file_path: 'a.md', content: text } }] }),
+        model.reply(text),
+        model.reply({ toolCalls: [{ name: 'read_file', args: { file_path: 'a.md' } }] }),
+        model.reply('It is "\\ufffd \\u0000".'),
+      ],
+    });
+    onTestFinished(() => box.close());
+    expect((await box.agent('scribe').send(`user ${text}`, { session: 's' })).text).toBe(text);
+    const turn = await box.agent('scribe').send('again', { session: 's' });
+    expect(turn).toMatchObject({ text: 'It is "\\ufffd \\u0000".', toolCalls: [{ result: `1\t${shown}` }] });
+    const said = box.model.asked.at(-1)?.messages ?? [];
+    expect(said[0]).toEqual({ role: 'user', content: `user ${shown}` });
+    expect(said.filter(({ role }) => role === 'tool')[0]?.content).toBe(shown);
+    expect(said[5]).toEqual({ role: 'assistant', content: shown });
+  });
+
+  test('is no name of a session', async () => {
+    const box = await createTestBox({ agents: { scribe }, model: [model.reply('Hello.')] });
+    onTestFinished(() => box.close());
+    await expect(box.agent('scribe').send('hello', { session: 'a\0b' })).rejects.toMatchObject({
+      code: 'invalid_request',
+      status: 400,
+    });
   });
 });
 

@@ -1,6 +1,6 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
-import { createHook, createWebhook, defineDeepAgent, defineTool, requestApproval, sleep } from '../src/index.ts';
+import { createHook, createWebhook, defineDeepAgent, defineTool, requestApproval, sleep, svc } from '../src/index.ts';
 import { markWorkflow } from '../src/internal.ts';
 import { createTestBox, model } from '../src/testing.ts';
 import type { TestBoxOptions } from '../src/testing.ts';
@@ -273,6 +273,38 @@ describe('an agent in a test box', () => {
     await expect(send('a')).rejects.toMatchObject({ status: 429, code: 'rate_limited', message: 'Slow down.' });
     await expect(send('b')).rejects.toMatchObject({ name: 'AssertionError' });
     await expect(send('c')).rejects.toThrow('The model was asked 3 times and its script has 2 replies.');
+  });
+
+  test('that fails inside of the box says why', async () => {
+    const lost = defineDeepAgent({
+      name: 'lost',
+      instructions: () => {
+        throw new Error('Who am I?');
+      },
+    });
+    const box = await open({ agents: { lost } });
+    await expect(box.agent('lost').send('a')).rejects.toMatchObject({
+      code: 'internal',
+      cause: { message: 'Who am I?' },
+    });
+  });
+
+  test('that a workflow has asked throws what its script threw from the result, and from nothing else', async () => {
+    const ask = toModule('ask', async () => {
+      const { text } = await svc.agent('support').session().send('hi');
+      return text;
+    });
+    const box = await open({
+      agents: { support },
+      workflows: { ask },
+      model: [({ messages }) => (expect(messages).toHaveLength(99), 'never'), model.reply('Fine.')],
+    });
+    const [failed, fine] = [await box.workflow('ask').start(), await box.workflow('ask').start()];
+    expect(await fine.status()).not.toBe('running');
+    expect((await failed.status()) === 'failed' ? await fine.result() : await failed.result()).toBe('Fine.');
+    const other = (await failed.status()) === 'failed' ? failed : fine;
+    await expect(other.result()).rejects.toMatchObject({ name: 'AssertionError' });
+    await expect(other.result()).rejects.toMatchObject({ code: 'child_failed' });
   });
 
   test('that crashes after its tool has run calls it again with the same key, and one that is recorded not', async () => {

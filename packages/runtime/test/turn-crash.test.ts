@@ -7,6 +7,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startModelServer } from '../../../playground/model-server.mjs';
+import { createDatabase } from '../src/engine/stores/_clients.ts';
+import { describeWhen, realServers } from './require.ts';
 import { until } from './_setup.ts';
 import type { ModelServer } from './_setup.ts';
 
@@ -72,7 +74,54 @@ describe('a turn whose process is killed', () => {
   );
 });
 
+describeWhen(realServers.database, 'a turn whose replica is killed, on Postgres', (server) => {
+  let database: Awaited<ReturnType<typeof createDatabase>>;
+  let other: Worker;
+  let alone: Worker;
+
+  beforeAll(async () => {
+    database = await createDatabase(server);
+    alone = worker;
+    [worker, other] = [await startWorker(database.url), await startWorker(database.url)];
+  });
+  afterAll(async () => {
+    await Promise.all([worker?.kill(), other?.kill()]);
+    worker = alone;
+    await database?.drop();
+  });
+
+  test.each(phases.map(([name, phase], n) => [name, { ...phase, n: 200 + n }] as const))(
+    '%s goes on in the other: recorded tools are not run again, the session is saved once',
+    async (name, { death, paid, n }) => {
+      const words = death === 'stream' ? 'delay:40; chunks:60' : 'say:done';
+      await killIn(death, () => ask(n, `tool:pay {"n":${n}}; ${words}`, name));
+      const killed = performance.now();
+      [worker, other] = [other, worker];
+      expect((await ask(n, 'say:too soon', name)).status).toBe(409);
+      expect(await untilEnded()).toMatchObject({ status: 'completed', sessionId: expect.any(String) });
+      // The lease of 1.5 seconds, 2 more, and the answer of the model, which takes its time where it streams.
+      expect(performance.now() - killed).toBeLessThan(3_500 + (death === 'stream' ? 5_000 : 0));
+      expect(listPaid(n)).toHaveLength(paid);
+      expect(new Set(listPaid(n)).size).toBe(1);
+      expect(await (await ask(n, 'say:after', name)).text()).toContain('"after"');
+      const session = `/api/sessions/${encodeURIComponent(`${n} ${name}`)}`;
+      expect(await read(`${session}?agent=payer`)).toMatchObject({ turns: 2, openTurn: null });
+      const { items } = await read<{ items: { messages: { role: string }[] }[] }>(`${session}/messages?agent=payer`);
+      expect(items.map(({ messages }) => messages.map(({ role }) => role))).toEqual([
+        ['user', 'assistant', 'tool', 'assistant'],
+        ['user', 'assistant'],
+      ]);
+      other = await startWorker(database.url);
+    },
+    60_000,
+  );
+});
+
 // --- internal ---
+
+async function read<T = object>(path: string): Promise<T> {
+  return (await (await fetch(`${worker.url}${path}`)).json()) as T;
+}
 
 interface Worker {
   url: string;
@@ -80,8 +129,10 @@ interface Worker {
   kill(): Promise<void>;
 }
 
-async function startWorker(): Promise<Worker> {
-  const child = fork(WORKER, [folder, model.url], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
+async function startWorker(database?: string): Promise<Worker> {
+  const child = fork(WORKER, [folder, model.url, ...(database === undefined ? [] : [database])], {
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+  });
   const ended = once(child, 'exit').then(([code]) => {
     throw new Error(`The worker ended with ${code} before it was ready.`);
   });

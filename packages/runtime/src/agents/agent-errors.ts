@@ -28,11 +28,10 @@ export const LET_GO: TurnEvent = {
   retryable: true,
 };
 
-/** Refuses a turn on a session whose last one has not ended. */
-export function turnOpen(holder: RunRow): BoxError {
+/** Refuses a turn on a session whose last one has not ended: a person is asked in it, or it goes on. */
+export function turnOpen(holder: RunRow, isAsking = waitsForPerson(holder)): BoxError {
   const { runId } = holder;
-  const waitsFor = holder.waitingFor === null ? undefined : (JSON.parse(holder.waitingFor) as { type?: string }).type;
-  if (waitsFor === 'approval')
+  if (isAsking)
     return new BoxError(
       'approval_pending',
       'A tool call of this session waits for a person. Decide it with POST /api/approvals/:id/decide, then go on.',
@@ -60,6 +59,11 @@ export function toErrorEvent(thrown: unknown): TurnEvent {
 }
 
 // --- internal ---
+
+/** Of the run itself; one below it may ask, too. */
+function waitsForPerson({ waitingFor }: RunRow): boolean {
+  return waitingFor !== null && (JSON.parse(waitingFor) as { type?: string }).type === 'approval';
+}
 
 /** A BoxError that went through the journal, as it was. */
 function toBoxError(error: { code?: string; message?: string }): BoxError {

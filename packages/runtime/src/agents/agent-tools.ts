@@ -1,6 +1,6 @@
 import type { Catalog } from '../catalog/catalog.ts';
 import type { Log } from '../log.ts';
-import { parseWith } from '../schema/schema.ts';
+import { fromJsonSchema, parseWith } from '../schema/schema.ts';
 import type { Issue } from '../schema/schema.ts';
 import { withInterrupt } from './builtin/builtins.ts';
 import type { DeepAgentDefinition } from './definition.ts';
@@ -29,22 +29,25 @@ export function createAgentTools({ catalog, log }: { catalog: Catalog; log: Log 
     return known;
   };
 
+  const list: AgentTools['list'] = async (agent) => {
+    const own = await readTools(agent);
+    const task = await toTaskTool(agent, (name) => catalog.findAgent(name)?.definition?.agent.description);
+    const offered = task ? [...own, withInterrupt(task, agent)] : own;
+    if (!agent.mcpServers) return { tools: offered, notes: [] };
+    const { tools: remote, notes } = await servers.list(
+      agent.mcpServers,
+      offered.map(({ model }) => model.name),
+    );
+    return { tools: [...offered, ...remote.map(({ tool, names }) => withInterrupt(tool, agent, names))], notes };
+  };
   return {
-    async list(agent) {
-      const own = await readTools(agent);
-      const task = await toTaskTool(agent, (name) => catalog.findAgent(name)?.definition?.agent.description);
-      const offered = task ? [...own, withInterrupt(task, agent)] : own;
-      if (!agent.mcpServers) return { tools: offered, notes: [] };
-      const { tools: remote, notes } = await servers.list(
-        agent.mcpServers,
-        offered.map(({ model }) => model.name),
-      );
-      return { tools: [...offered, ...remote.map((tool) => withInterrupt(tool, agent))], notes };
-    },
+    list,
     async checkArguments(agent, tool, args) {
-      const found = agent && (await readTools(agent)).find(({ model }) => model.name === tool);
-      if (found?.kind !== 'tool' || !found.inputSchema) return [];
-      const parsed = await parseWith(found.inputSchema, args).catch((error: unknown) => toIssue(error));
+      const found = agent && (await list(agent)).tools.find(({ model }) => model.name === tool);
+      if (!found) return [];
+      const written = found.kind === 'tool' ? found.inputSchema : undefined;
+      const schema = written ?? (await fromJsonSchema(found.model.parameters));
+      const parsed = await parseWith(schema, args).catch((error: unknown) => toIssue(error));
       return parsed.ok ? [] : parsed.issues;
     },
     close: () => servers.close(),

@@ -110,16 +110,27 @@ export function createAgents(options: AgentsOptions): Agents {
   const toBody = createTurnBody({ finder, tools, sessions, live, callModel: options.callModel });
 
   const listNames = async (name: string, input: TurnInput): Promise<string[]> => {
-    const { tools: own } = await tools.list(finder.get(name).agent);
-    return createToolset(own, input.tools).model.map((tool) => tool.name);
+    const { agent } = finder.get(name);
+    const { tools: own } = await tools.list(agent);
+    return createToolset(agent, own, input.tools).model.map((tool) => tool.name);
+  };
+
+  const findOpen = async (sessionId: string): Promise<RunRow | undefined> => {
+    const runs = await journal.listRuns({ sessionId }, { limit: 20 });
+    // What it has other agents do are runs below it.
+    return runs.find(({ status, parentRunId }) => !isFinal(status) && parentRunId === null);
   };
 
   /** Throws `invalid_request` where a turn on a session brings results alone, and of no call of the session. */
   const requireAsked = async (name: string, { session, messages }: TurnInput): Promise<void> => {
     if (!session || messages.length === 0 || messages.some(({ role }) => role !== 'tool')) return;
-    const before = await sessions.read(sessions.idOf(name, session.id), session.cutAfter);
+    const sessionId = sessions.idOf(name, session.id);
+    const before = await sessions.read(sessionId, session.cutAfter);
     const length = (all: ConversationMessage[]) => pairToolCalls(all).length;
     if (length([...before.messages, ...messages]) > length(before.messages)) return;
+    // The session has the calls of a turn once it has ended.
+    const open = await findOpen(sessionId);
+    if (open) throw turnOpen(open, await pauses.isAsking(open.runId));
     throw new BoxError(
       'invalid_request',
       '"messages" holds results of tool calls that this session does not wait for.',
@@ -145,7 +156,7 @@ export function createAgents(options: AgentsOptions): Agents {
       ...(input.session ? { serial: { key: `session ${sessionId}`, whenTaken: 'refuse' as const } } : {}),
       ...engineStart,
     });
-    if (started.outcome === 'refused') throw turnOpen(started.holder);
+    if (started.outcome === 'refused') throw turnOpen(started.holder, await pauses.isAsking(started.holder.runId));
     if (started.outcome === 'idempotency_conflict') throw idempotencyConflict(shownKey);
     if (started.outcome === 'created') return started.run;
     if (started.outcome === 'repeated' && how.idempotencyKey !== undefined) return started.run;
@@ -244,10 +255,7 @@ export function createAgents(options: AgentsOptions): Agents {
     },
     async findOpenTurn(agent, sessionName) {
       finder.get(agent);
-      const sessionId = sessions.idOf(agent, sessionName);
-      const runs = await journal.listRuns({ sessionId }, { limit: 20 });
-      // What it has other agents do are runs below it.
-      return runs.find(({ status, parentRunId }) => !isFinal(status) && parentRunId === null);
+      return findOpen(sessions.idOf(agent, sessionName));
     },
     async findTurn(agent, sessionName, runId) {
       const run = await journal.getRun(runId);

@@ -19,13 +19,19 @@ export interface CompactionOptions {
   summarise(request: SummaryRequest): Promise<string | undefined>;
 }
 
-/** A model call that answers a summary. */
-export interface SummaryRequest {
-  messages: ChatMessage[];
-  /** How many messages of the conversation it is about, and the last of them. */
+/** How many messages of the conversation a summary is about, and the last of them. */
+export interface SummaryPlace {
   count: number;
   upTo: string;
 }
+
+/** A model call that answers a summary. */
+export interface SummaryRequest extends SummaryPlace {
+  messages: ChatMessage[];
+}
+
+/** The step it is recorded as. */
+export const COMPACT = 'compact';
 
 export function toPast(history: readonly ConversationMessage[], summary: ConversationSummary | undefined): Past {
   const last = summary === undefined ? -1 : history.findIndex(({ id }) => id === summary.upTo);
@@ -55,6 +61,26 @@ export async function compact(past: Past, { limit, size, summarise }: Compaction
     summary = { text, upTo };
   }
   return { summary, messages: kept };
+}
+
+/**
+ * The past with the summaries that were made of it before. What the model is shown besides, such as the tools of a server
+ * that is down now, has no say in it any more.
+ */
+export async function repeatSummaries(
+  past: Past,
+  places: readonly SummaryPlace[],
+  summarise: CompactionOptions['summarise'],
+): Promise<Past> {
+  let { summary, messages } = past;
+  for (const place of places) {
+    const text = await summarise({ messages: [], ...place });
+    if (!text) return past;
+    const { upTo } = place;
+    summary = { text, upTo };
+    messages = messages.slice(messages.findIndex(({ id }) => id === upTo) + 1);
+  }
+  return places.length === 0 ? past : { summary, messages };
 }
 
 // --- internal ---

@@ -105,6 +105,7 @@ export function defineDeepAgent<S extends AnySchema | undefined = undefined>(
     // What a server offers is known once it is asked.
     if (!Object.hasOwn(tools, name) && !builtIn.includes(name) && !agent.mcpServers)
       throw new TypeError(`interruptOn names "${name}", which is not a tool of this agent.`);
+  for (const [name, policy] of Object.entries(interruptOn)) checkPolicy(name, policy);
   if (maxSteps !== undefined && !(Number.isInteger(maxSteps) && maxSteps > 0))
     throw new TypeError(`maxSteps is ${String(maxSteps)}; it must be a whole number from 1.`);
   if (agent.timeout !== undefined) parseDuration(agent.timeout);
@@ -121,6 +122,31 @@ export function toInterruptPolicy(policy: boolean | Partial<InterruptPolicy> = f
 }
 
 // --- internal ---
+
+const DECISIONS = ['approve', 'edit', 'reject'];
+
+function checkPolicy(name: string, policy: unknown): void {
+  if (typeof policy === 'boolean') return;
+  const place = `interruptOn.${name}`;
+  if (typeof policy !== 'object' || policy === null || Array.isArray(policy))
+    throw new TypeError(`${place} is ${show(policy)}; it must be true, false or { allow, timeout, fallback }.`);
+  const { allow, timeout, fallback } = policy as Partial<Record<keyof InterruptPolicy, unknown>>;
+  const isList = Array.isArray(allow) && allow.length > 0 && allow.every((one) => DECISIONS.includes(one));
+  if (allow !== undefined && !isList)
+    throw new TypeError(`${place}.allow is ${show(allow)}; it must be a list of "approve", "edit" and "reject".`);
+  if (fallback !== undefined && fallback !== 'approve' && fallback !== 'reject')
+    throw new TypeError(`${place}.fallback is ${show(fallback)}; it must be "approve" or "reject".`);
+  if (timeout === undefined) return;
+  try {
+    parseDuration(timeout as number | string);
+  } catch (error) {
+    throw new TypeError(`${place}.timeout: ${(error as Error).message}`, { cause: error });
+  }
+}
+
+function show(value: unknown): string {
+  return JSON.stringify(value) ?? String(value);
+}
 
 function checkTool(name: string, tool: Tool): void {
   if (!TOOL_NAME.test(name))

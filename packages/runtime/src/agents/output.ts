@@ -1,5 +1,5 @@
 import { BoxError } from '../errors.ts';
-import { parseWith, toJsonSchema } from '../schema/schema.ts';
+import { fromJsonSchema, parseWith, toJsonSchema } from '../schema/schema.ts';
 import type { DeepAgentDefinition } from './definition.ts';
 import type { TurnInput } from './turn-input.ts';
 import type { AnySchema, Issue, JsonSchema, Parsed } from '../schema/schema.ts';
@@ -52,22 +52,8 @@ async function createOutputRule(schema: AnySchema): Promise<OutputRule> {
 
 /** The rule of a JSON Schema a caller sent. */
 function toOutputRule(schema: JsonSchema): OutputRule {
-  return {
-    schema,
-    async check(content) {
-      const { fromJSONSchema, z } = await import('zod');
-      return check(content, readSchema(schema, fromJSONSchema) ?? z.unknown());
-    },
-  };
-}
-
-/** Undefined: it says something that cannot be checked here; the provider has been told it all the same. */
-function readSchema(schema: JsonSchema, read: (schema: never) => AnySchema): AnySchema | undefined {
-  try {
-    return read(schema as never);
-  } catch {
-    return undefined;
-  }
+  // What cannot be checked here, the provider has been told all the same.
+  return { schema, check: async (content) => check(content, await fromJsonSchema(schema)) };
 }
 
 async function check(content: string, schema: AnySchema): Promise<CheckedOutput> {

@@ -19,13 +19,13 @@ export interface ToolPause {
 
 /** Whether a person decides before the call is run. Arguments that are no JSON are answered, not asked about. */
 export function needsPerson(turn: Turn, call: ToolCall): boolean {
-  return turn.options.toolset.find(call.name)?.interrupt !== undefined && parseArguments(call.arguments).ok;
+  return turn.options.toolset.interruptOf(call.name) !== undefined && parseArguments(call.arguments).ok;
 }
 
 /** Asks a person, and does what was decided. The turn ends the answer to the client in between. */
 export async function askAndRun(turn: Turn, call: ToolCall): Promise<ConversationMessage> {
   const { execution, options } = turn;
-  const policy: Partial<InterruptPolicy> = options.toolset.find(call.name)?.interrupt ?? {};
+  const policy: Partial<InterruptPolicy> = options.toolset.interruptOf(call.name) ?? {};
   const { allow = [], timeout, fallback } = policy;
   const parsed = parseArguments(call.arguments);
   const args = parsed.ok ? parsed.value : {};

@@ -2,6 +2,8 @@ import type { JournalRecord } from '../engine/journal.ts';
 import { decode } from '../engine/serialize.ts';
 import { NO_USAGE } from '../wires/events.ts';
 import type { Usage } from '../wires/events.ts';
+import { COMPACT } from './compaction.ts';
+import type { SummaryPlace } from './compaction.ts';
 import type { ToolCall } from './messages.ts';
 import { toAssistantMessage } from './messages.ts';
 import type { ModelReply } from './model.ts';
@@ -37,6 +39,21 @@ export function readReplies({ model }: TurnInput, records: readonly JournalRecor
     others = stepId === model ? NO_USAGE : usage;
     return stepId === model ? [{ ...reply, usage }] : [];
   });
+}
+
+/** A model call that the journal has: of a summary, which messages it is about. */
+export interface ModelPlace {
+  summary: SummaryPlace | undefined;
+}
+
+/** The model calls of a turn so far, in the order in which it made them. */
+export function listModelCalls(records: readonly JournalRecord[]): ModelPlace[] {
+  return records
+    .filter(({ kind, event }) => kind === 'model' && (event === 'done' || event === 'failed'))
+    .sort((a, b) => a.call - b.call)
+    .map(({ stepId, input }) => ({
+      summary: stepId === COMPACT ? (decode(input ?? '') as SummaryPlace) : undefined,
+    }));
 }
 
 /** What the model was told of its calls, by their ids, in the order in which it was known. */

@@ -5,6 +5,7 @@ import { decode } from '../engine/serialize.ts';
 import type { Interrupt } from '../wires/events.ts';
 import { toInterrupt } from './pauses.ts';
 import type { KeptPause } from './pauses.ts';
+import { listWaitingBelow } from './runs-below.ts';
 
 /** What the journal knows of the calls of a turn that wait for a person. */
 export interface RecordedPauses {
@@ -17,6 +18,8 @@ export interface RecordedPauses {
   next(runId: string, known: readonly string[], signal: AbortSignal): Promise<Interrupt[]>;
   /** The calls a turn has asked a person about, decided or not, in the order in which it asked. */
   listAll(runId: string): Promise<Interrupt[]>;
+  /** A person is asked in the run, or in one below it. */
+  isAsking(runId: string): Promise<boolean>;
 }
 
 export function createRecordedPauses({ journal, engine }: RecordedPausesOptions): RecordedPauses {
@@ -29,6 +32,13 @@ export function createRecordedPauses({ journal, engine }: RecordedPausesOptions)
   };
   return {
     listAll: (runId) => list(runId),
+    async isAsking(runId) {
+      for await (const id of listWaitingBelow(journal, runId)) {
+        const asked = await journal.hooks.listEntries({ kind: 'approval', runId: id, isPending: true }, { limit: 1 });
+        if (asked.length > 0) return true;
+      }
+      return false;
+    },
     async whenAsked(runId, approvalIds) {
       for (let delay = 1; ; delay = Math.min(delay * 2, 100)) {
         const run = await journal.getRun(runId);
@@ -53,7 +63,7 @@ export function createRecordedPauses({ journal, engine }: RecordedPausesOptions)
 }
 
 export interface RecordedPausesOptions {
-  journal: Pick<Journal, 'getRun' | 'hooks'>;
+  journal: Pick<Journal, 'getRun' | 'hooks' | 'listRuns'>;
   engine: Pick<Engine, 'nextChange'>;
 }
 

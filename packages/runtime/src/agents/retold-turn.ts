@@ -112,7 +112,7 @@ function readChecks(records: readonly JournalRecord[]): CheckedOutput[] {
 function toStopText(run: RunRow, last: ModelReply): string | undefined {
   if (run.status !== 'completed' || last.toolCalls.length === 0) return undefined;
   const { content, finishReason } = outputOf(run);
-  return finishReason === 'tool_calls' ? undefined : content;
+  return finishReason === 'stop' ? content : undefined;
 }
 
 function outputOf({ output }: RunRow): TurnOutput {

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { ToolCall } from './messages.ts';
 import type { ConversationMessage } from './turn-input.ts';
 import type { Turn } from './turn.ts';
@@ -34,9 +35,10 @@ export function parseArguments(text: string): { ok: true; value: unknown } | { o
   }
 }
 
-/** The id of the tool message that carries the result of a call. */
+/** The id of the tool message that carries the result of a call. Some providers put thousands of characters into theirs. */
 export function resultIdOf(callId: string): string {
-  return `${callId}-result`;
+  const short = callId.length <= LONGEST_ID ? callId : `call_${createHash('sha256').update(callId).digest('hex')}`;
+  return `${short}-result`;
 }
 
 export function tellResult(turn: Turn, call: ToolCall, told: ToolAnswer & { durationMs: number }): void {
@@ -50,3 +52,8 @@ export function toMessage(call: ToolCall, { content }: ToolAnswer): Conversation
 export function notJson(call: ToolCall, reason: string): ToolAnswer {
   return failed(`The arguments of "${call.name}" are not JSON: ${reason}`);
 }
+
+// --- internal ---
+
+/** Ids of messages are kept in an index, which takes some 2,700 bytes. */
+const LONGEST_ID = 256;

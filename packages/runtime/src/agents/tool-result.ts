@@ -3,14 +3,14 @@ import { toJsonValue } from '../runs/json-value.ts';
 import { failed } from './tool-answer.ts';
 import type { ToolAnswer } from './tool-answer.ts';
 
-/** What the model is told of a value a tool answered. */
+/** What the model is told of a value a tool answered. Half of an emoji is U+FFFD: providers refuse what is no Unicode. */
 export function toResult(name: string, value: unknown): ToolAnswer {
-  return withinLimit(name, { content: toText(value), isError: false });
+  return withinLimit(name, { content: toText(value).toWellFormed(), isError: false });
 }
 
 /** What the model is told of what a tool threw: anything can be thrown. */
 export function toFailure(name: string, thrown: unknown): ToolAnswer {
-  return withinLimit(name, failed(`The tool "${name}" failed: ${describe(thrown)}`));
+  return withinLimit(name, failed(`The tool "${name}" failed: ${describe(thrown)}`.toWellFormed()));
 }
 
 // --- internal ---

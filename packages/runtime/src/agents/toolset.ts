@@ -3,7 +3,7 @@ import { toJsonSchema } from '../schema/schema.ts';
 import type { Executor } from '../wires/events.ts';
 import { listBuiltins } from './builtin/builtins.ts';
 import type { DeepAgentDefinition, InterruptPolicy, Tool, ToolContext } from './definition.ts';
-import { toInterruptPolicy } from './definition.ts';
+import { policyOf, policyOfMissing } from './interrupts.ts';
 import type { ModelTool } from './model.ts';
 import type { ClientTool } from './turn-input.ts';
 import type { TurnState } from './turn-state.ts';
@@ -58,6 +58,8 @@ export interface Toolset {
   model: ModelTool[];
   find(name: string): BoxTool | undefined;
   executorOf(name: string): Executor;
+  /** How a person decides about a call of that name, whether its tool is there or not; undefined: nobody is asked. */
+  interruptOf(name: string): InterruptPolicy | undefined;
 }
 
 /** The tools an agent brings to every turn. */
@@ -70,7 +72,7 @@ export async function toBoxTools(agent: DeepAgentDefinition): Promise<BoxTool[]>
         model: { name, description: tool.description, parameters },
         inputSchema: tool.inputSchema,
         execute: tool.execute,
-        interrupt: toInterruptPolicy(agent.interruptOn?.[name]),
+        interrupt: policyOf(agent, name),
       };
     }),
   );
@@ -78,7 +80,11 @@ export async function toBoxTools(agent: DeepAgentDefinition): Promise<BoxTool[]>
 }
 
 /** Throws `invalid_request` when a tool of the client has the name of one of the box. */
-export function createToolset(own: readonly BoxTool[], client: readonly ClientTool[]): Toolset {
+export function createToolset(
+  agent: DeepAgentDefinition,
+  own: readonly BoxTool[],
+  client: readonly ClientTool[],
+): Toolset {
   const byName = new Map(own.map((tool) => [tool.model.name, tool]));
   for (const { name } of client)
     if (byName.has(name))
@@ -90,5 +96,6 @@ export function createToolset(own: readonly BoxTool[], client: readonly ClientTo
     model: [...own.map(({ model }) => model), ...client],
     find: (name) => byName.get(name),
     executorOf: (name) => (clientNames.has(name) ? 'client' : 'box'),
+    interruptOf: (name) => (byName.has(name) ? byName.get(name)?.interrupt : policyOfMissing(agent, name)),
   };
 }

@@ -11,6 +11,8 @@ import { outputRuleOf } from './output.ts';
 import { createToolset } from './toolset.ts';
 import type { ConversationMessage, ConversationSummary, TurnInput } from './turn-input.ts';
 import { NO_STATE } from './turn-state.ts';
+import { listModelCalls } from './recorded-messages.ts';
+import type { ModelPlace } from './recorded-messages.ts';
 import { runTurn } from './turn.ts';
 import type { TurnAdded } from './turn.ts';
 
@@ -34,7 +36,7 @@ export function createTurnBody({ finder, tools, sessions, live, callModel }: Tur
   return async (run, input, told) => {
     const { agent, codeHash } = finder.get(run.name);
     const { tools: own, notes } = await tools.list(agent);
-    const toolset = createToolset(own, input.tools);
+    const toolset = createToolset(agent, own, input.tools);
     const { runId, sessionId } = run;
     const { session } = input;
     const output = await outputRuleOf(agent, input);
@@ -42,6 +44,7 @@ export function createTurnBody({ finder, tools, sessions, live, callModel }: Tur
     let history: ConversationMessage[] = [];
     let state = NO_STATE;
     let summary: ConversationSummary | undefined;
+    let asked: readonly ModelPlace[] = [];
     const save = async (id: string, added: TurnAdded): Promise<void> =>
       sessions.add({
         sessionId: id,
@@ -53,7 +56,8 @@ export function createTurnBody({ finder, tools, sessions, live, callModel }: Tur
       codeHash,
       durability: 'synced',
       // The session is this turn's until it ends, so what is read here is what was there when it began.
-      async prepare() {
+      async prepare(records) {
+        asked = listModelCalls(records);
         published = await told();
         if (session && sessionId !== null)
           ({ messages: history, state, summary } = await sessions.read(sessionId, session.cutAfter, runId));
@@ -65,6 +69,7 @@ export function createTurnBody({ finder, tools, sessions, live, callModel }: Tur
           instructions: [published ?? (await instructionsOf(agent)), ...notes].filter(Boolean).join('\n\n'),
           history,
           summary,
+          asked,
           state,
           toolset,
           callModel,

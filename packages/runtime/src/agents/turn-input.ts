@@ -14,12 +14,20 @@ export interface ConversationSummary {
   upTo: string;
 }
 
+/** A summary as it is kept: with the turn that made it, and what that turn began with. */
+export interface KeptSummary extends ConversationSummary {
+  runId?: string;
+  before?: ConversationSummary | null;
+}
+
 /** A tool the client runs itself. */
 export interface ClientTool {
   name: string;
   description: string;
   /** JSON Schema. */
   parameters: Record<string, unknown>;
+  /** The model is to keep to it; without a word, the provider decides. */
+  strict?: boolean;
 }
 
 /** Under which a client may ask for a turn again, and get the one it began. */

@@ -8,8 +8,8 @@ import { ONCE } from '../engine/step.ts';
 import type { Emit, FinishReason, Interrupt, TurnEvent, Usage } from '../wires/events.ts';
 import { NO_USAGE } from '../wires/events.ts';
 import { isWithdrawn, LET_GO } from './agent-errors.ts';
-import { compact, toNote, toPast } from './compaction.ts';
-import type { Past, SummaryRequest } from './compaction.ts';
+import { COMPACT, compact, repeatSummaries, toNote, toPast } from './compaction.ts';
+import type { Past, SummaryPlace, SummaryRequest } from './compaction.ts';
 import { compactionLimit, estimateTokens } from './context-size.ts';
 import type { ContextOptions } from './context-size.ts';
 import type { ChatMessage } from './messages.ts';
@@ -18,6 +18,7 @@ import type { CallModel, ModelReply } from './model.ts';
 import { askAndRun, needsPerson } from './pauses.ts';
 import { outputInvalid, toRepair } from './output.ts';
 import type { CheckedOutput, OutputRule } from './output.ts';
+import type { ModelPlace } from './recorded-messages.ts';
 import { createReplyParts } from './reply.ts';
 import { runCall } from './run-call.ts';
 import { withoutForcedCall } from './tool-choice.ts';
@@ -40,6 +41,8 @@ export interface TurnOptions {
   history: readonly ConversationMessage[];
   /** Of the first of them. */
   summary?: ConversationSummary | undefined;
+  /** The model calls an earlier life of the turn has made. */
+  asked?: readonly ModelPlace[];
   state: TurnState;
   toolset: Toolset;
   callModel: CallModel;
@@ -88,7 +91,7 @@ export async function runTurn(options: TurnOptions): Promise<TurnOutput> {
         return turn.end(checked.text, toFinishReason(reply.finishReason), step, { output: checked.value });
     }
     const isForClient = !isAnswer && (await turn.runTools(reply));
-    if (isForClient) return turn.end(reply.content, 'tool_calls', step);
+    if (isForClient) return turn.end(reply.content, toCallReason(reply.finishReason), step);
     if (step < maxSteps) turn.tell({ type: 'step.end', step });
   }
   return turn.stop(maxSteps);
@@ -107,6 +110,7 @@ export class Turn {
   #messages: ChatMessage[];
   #past: Past;
   #mayCompact = true;
+  #modelCalls = 0;
   /** What the conversation gets. */
   readonly #added: ConversationMessage[];
   readonly #callIds: Set<string>;
@@ -156,7 +160,9 @@ export class Turn {
       ...(output ? { outputSchema: output.schema } : {}),
       ...(timeout === undefined ? {} : { timeout: parseDuration(timeout) }),
     };
-    const recorded = { model: input.model, from: this.#told, messages: this.#messages.slice(this.#told) };
+    const from = this.#told - (this.#messages[0]?.role === 'system' ? 1 : 0);
+    const recorded = { model: input.model, from, messages: this.#messages.slice(this.#told) };
+    this.#modelCalls += 1;
     const reply = (await this.invoke('model', input.model, recorded, {
       name: 'model',
       run: ({ signal }) => {
@@ -283,12 +289,28 @@ export class Turn {
   /** Summarises older turns where the model would be shown too much. Without a summary it is shown all there is. */
   async #makeRoom(): Promise<void> {
     if (!this.#mayCompact || this.#past.messages.length === 0) return;
-    const { agent, toolset } = this.options;
-    const past = await compact(this.#past, {
-      limit: compactionLimit(agent.context),
-      size: estimateTokens([...this.#messages, ...toolset.model]),
-      summarise: (request) => this.#summarise(request),
-    });
+    const { agent, toolset, asked = [] } = this.options;
+    const summarise = (request: SummaryRequest) => this.#summarise(request);
+    this.#begin(await repeatSummaries(this.#past, this.#madeNext(), summarise));
+    if (!this.#mayCompact || this.#modelCalls < asked.length) return;
+    this.#begin(
+      await compact(this.#past, {
+        limit: compactionLimit(agent.context),
+        size: estimateTokens([...this.#messages, ...toolset.model]),
+        summarise,
+      }),
+    );
+  }
+
+  /** The summaries that are recorded before the next call that is none. */
+  #madeNext(): SummaryPlace[] {
+    const left = (this.options.asked ?? []).slice(this.#modelCalls).map(({ summary }) => summary);
+    const end = left.indexOf(undefined);
+    return (end < 0 ? left : left.slice(0, end)).filter((place) => place !== undefined);
+  }
+
+  /** Shows the model this in place of the past so far. */
+  #begin(past: Past): void {
     if (past === this.#past) return;
     const untold = this.#messages.length - this.#told;
     this.#past = past;
@@ -300,13 +322,14 @@ export class Turn {
     const { model } = this.options.input;
     const options = { ...this.#replyOptions(), emit: () => {} };
     const ask = { model, messages, tools: [], parameters: {} };
+    this.#modelCalls += 1;
     try {
       const reply = (await this.invoke(
         'model',
-        'compact',
+        COMPACT,
         { model, count, upTo },
         {
-          name: 'compact',
+          name: COMPACT,
           run: ({ signal }) => {
             this.#tellIfLetGo(signal);
             return this.options.callModel(ask, options, signal);
@@ -383,4 +406,10 @@ function withReasoning(message: ConversationMessage, { reasoning }: ModelReply):
 
 function toFinishReason(reason: string): FinishReason {
   return reason === 'length' || reason === 'content_filter' ? reason : 'stop';
+}
+
+/** Calls the model was cut off in are not to be run: half of a file would be written. */
+function toCallReason(reason: string): FinishReason {
+  const finish = toFinishReason(reason);
+  return finish === 'stop' ? 'tool_calls' : finish;
 }

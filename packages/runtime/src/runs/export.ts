@@ -42,7 +42,7 @@ export function createRunExports(options: RunExportsOptions): RunExports {
         options.secrets(),
       ]);
       checkSize(row, records, maxBytes);
-      const masker = createMasker([...secrets, ...secretVariables(records)]);
+      const masker = createMasker([...secrets, ...secretVariables(records)], hookNames(records));
       return toRecording({ row, records, children, masker, url: options.url(), now: options.now() });
     },
   };
@@ -157,6 +157,16 @@ function secretVariables(records: readonly JournalRecord[]): string[] {
     const value = kind === 'env' && isSecretVariable(stepId) ? toRecordedValue(output) : null;
     return value && 'json' in value && typeof value.json === 'string' ? [value.json] : [];
   });
+}
+
+/** What a workflow calls its hooks: their field is a `token`, and no credential. That of a webhook is one. */
+function hookNames(records: readonly JournalRecord[]): Set<unknown> {
+  return new Set(
+    records.flatMap(({ kind, stepId, output }) => {
+      const value = kind === 'hook' && stepId === 'hook' ? toRecordedValue(output) : null;
+      return value && 'json' in value ? [(value.json as { token?: unknown } | null)?.token] : [];
+    }),
+  );
 }
 
 function checkSize(row: RunRow, records: readonly JournalRecord[], maxBytes: number): void {

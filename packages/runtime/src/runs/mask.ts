@@ -13,9 +13,10 @@ export interface Masker {
 
 /**
  * Hides the values of `secrets`, and of fields that are named like one, wherever they occur in a text. One secret has one
- * mask everywhere, so that code that compares it or passes it on does the same with its mask.
+ * mask everywhere, so that code that compares it or passes it on does the same with its mask. `names` are no secrets, even
+ * in a field that is named like one.
  */
-export function createMasker(secrets: readonly string[]): Masker {
+export function createMasker(secrets: readonly string[], names: ReadonlySet<unknown> = new Set()): Masker {
   /** What is hidden, and the secret it is a form of. */
   const forms = new Map<string, string>();
   /** The masks of secrets that occur, in the order in which they do: others are not counted. */
@@ -34,6 +35,7 @@ export function createMasker(secrets: readonly string[]): Masker {
   };
   for (const secret of secrets) add(secret, SHORTEST);
   const learnField = (value: unknown): void => {
+    if (names.has(value)) return;
     if (typeof value === 'string') for (const secret of partsOf(value)) add(secret, SHORTEST_FIELD);
     if (typeof value === 'number') add(String(value), SHORTEST_FIELD);
   };
@@ -51,7 +53,7 @@ export function createMasker(secrets: readonly string[]): Masker {
     if (typeof value === 'number') return hideField(String(value));
     if (typeof value !== 'string' || value === '') return value;
     const hidden = hide(value);
-    return hidden === value ? maskOf(0) : hidden;
+    return hidden === value && !names.has(value) ? maskOf(0) : hidden;
   };
   const note = (path: string, isHidden: boolean): void => {
     if (isHidden && masked.at(-1) !== path) masked.push(path);

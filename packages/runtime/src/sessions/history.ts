@@ -1,5 +1,6 @@
 import { and, asc, desc, eq, gt, inArray, isNull, lt, or, sql } from 'drizzle-orm';
-import type { Approvals } from '../approvals/approvals.ts';
+import { listWaitingBelow } from '../agents/runs-below.ts';
+import type { Approval, Approvals } from '../approvals/approvals.ts';
 import type { Hidden } from '../auth/visibility.ts';
 import type { Journal, RunRow } from '../engine/journal.ts';
 import { BoxError, invalidCursor } from '../errors.ts';
@@ -79,6 +80,13 @@ export function createSessionHistory(options: SessionHistoryOptions): SessionHis
     );
     return found.flat()[0];
   };
+  const findPending = async (runId: string): Promise<Approval | null> => {
+    for await (const id of listWaitingBelow(journal, runId)) {
+      const { items } = await approvals.list({ status: 'pending', runId: id }, { limit: 1 });
+      if (items[0]) return items[0];
+    }
+    return null;
+  };
   const removeRuns = async (sessionId: string): Promise<void> => {
     for (;;) {
       const runs = await journal.listRuns({ sessionId }, { limit: BATCH });
@@ -105,14 +113,11 @@ export function createSessionHistory(options: SessionHistoryOptions): SessionHis
     async get(id, agent) {
       const row = await find(id, agent);
       const open = await findOpen(row.id);
-      const { items } = open
-        ? await approvals.list({ status: 'pending', runId: open.runId }, { limit: 1 })
-        : { items: [] };
       return {
         ...toSession(row),
         openTurn: open ? { runId: open.runId, status: open.status } : null,
-        pendingApproval: items[0] ?? null,
-        summary: row.summary,
+        pendingApproval: open ? await findPending(open.runId) : null,
+        summary: row.summary && { text: row.summary.text, upTo: row.summary.upTo },
       };
     },
     async turns(id, agent, { limit, cursor }) {

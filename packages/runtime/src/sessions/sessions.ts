@@ -1,10 +1,12 @@
 import { createHash } from 'node:crypto';
 import { and, asc, eq, gt, max, ne, sql } from 'drizzle-orm';
-import type { ConversationMessage, ConversationSummary } from '../agents/turn-input.ts';
+import type { ConversationMessage, ConversationSummary, KeptSummary } from '../agents/turn-input.ts';
 import type { TurnState } from '../agents/turn-state.ts';
+import { BoxError } from '../errors.ts';
 import type { Drizzle } from '../stores/drizzle.ts';
 import { sessionMessages, sessions, sessionTurns } from '../stores/schema.ts';
 import type { Usage } from '../wires/events.ts';
+import { isStorable, toStorable } from './storable.ts';
 
 /** `session`: the box keeps the messages. `conversation`: it only groups the turns. */
 export type SessionKind = 'session' | 'conversation';
@@ -57,6 +59,8 @@ export function createSessions(
   return {
     idOf: sessionIdOf,
     async open({ agent, name, kind, askedBy }) {
+      if (!isStorable(name))
+        throw new BoxError('invalid_request', 'The name of a session holds U+0000, or half of a surrogate pair.');
       const id = sessionIdOf(agent, name);
       await db
         .insert(sessions)
@@ -81,16 +85,17 @@ export function createSessions(
         cutAfter,
       );
       const state = row?.state ?? {};
-      const summary = row?.summary;
+      const summary = row?.summary ? findSummary(row.summary, beforeRun) : undefined;
       // A summary of what has been cut away stands for nothing.
       return summary && messages.some(({ id }) => id === summary.upTo)
         ? { messages, state, summary }
         : { messages, state };
     },
-    async add({ sessionId, runId, messages, state, usage, summary, cutAfter }) {
+    async add({ sessionId, runId, usage, cutAfter, ...turn }) {
+      const { messages, state, summary } = toStorable(turn);
       const owner = await db.transaction(async (tx) => {
         const [there] = await tx
-          .select({ id: sessions.id, askedBy: sessions.askedBy })
+          .select({ id: sessions.id, askedBy: sessions.askedBy, summary: sessions.summary })
           .from(sessions)
           .where(eq(sessions.id, sessionId))
           .for('update');
@@ -121,7 +126,7 @@ export function createSessions(
           .update(sessions)
           .set({
             state,
-            ...(summary ? { summary } : {}),
+            ...(summary ? { summary: { ...summary, runId, before: there.summary && withoutTurn(there.summary) } } : {}),
             turns: sql`${sessions.turns} + 1`,
             inputTokens: sql`${sessions.inputTokens} + ${usage.inputTokens}`,
             outputTokens: sql`${sessions.outputTokens} + ${usage.outputTokens}`,
@@ -144,6 +149,16 @@ export function sessionIdOf(agent: string, name: string): string {
 }
 
 // --- internal ---
+
+/** As it was before that turn, should the turn have been saved already. */
+function findSummary(kept: KeptSummary, beforeRun: string | undefined): ConversationSummary | undefined {
+  const isOfTurn = beforeRun !== undefined && kept.runId === beforeRun;
+  return isOfTurn ? (kept.before ?? undefined) : withoutTurn(kept);
+}
+
+function withoutTurn({ text, upTo }: KeptSummary): ConversationSummary {
+  return { text, upTo };
+}
 
 function cut(messages: ConversationMessage[], cutAfter: string | null | undefined): ConversationMessage[] {
   if (cutAfter === undefined) return messages;

@@ -12,7 +12,7 @@ import {
   uniqueIndex,
   uuid,
 } from 'drizzle-orm/pg-core';
-import type { ConversationMessage, ConversationSummary } from '../agents/turn-input.ts';
+import type { ConversationMessage, KeptSummary } from '../agents/turn-input.ts';
 import type { Granted } from '../auth/caller.ts';
 import type { Sealed } from '../secrets/seal.ts';
 
@@ -70,7 +70,7 @@ export const sessions = boxSchema.table(
     /** What the agent keeps beside the messages: its plan, its files. */
     state: jsonb('state').$type<Record<string, unknown>>().notNull().default({}),
     /** What the model is shown in place of the older messages, which stay. */
-    summary: jsonb('summary').$type<ConversationSummary>(),
+    summary: jsonb('summary').$type<KeptSummary>(),
     turns: integer('turns').notNull().default(0),
     inputTokens: tokens('input_tokens'),
     outputTokens: tokens('output_tokens'),

@@ -117,7 +117,7 @@ export async function createTestBox<A extends string = string, W extends string 
     await database.close();
     await objects.close();
   };
-  const toRun = (id: string): TestRun => toTestRun(id, { life, journal });
+  const toRun = (id: string): TestRun => toTestRun(id, { life, journal, model });
   const turns = createTestTurns({ life, journal, model, toRun });
   current = await begin().catch(async (error: unknown) => {
     await closeStores();

@@ -4,6 +4,7 @@ import { ProviderError } from '../agents/provider-error.ts';
 import { createReplyParts } from '../agents/reply.ts';
 import type { ReplyOptions } from '../agents/reply.ts';
 import { currentContext } from '../engine/context.ts';
+import type { Journal } from '../engine/journal.ts';
 import type { Usage } from '../wires/events.ts';
 import { NO_USAGE } from '../wires/events.ts';
 
@@ -63,14 +64,14 @@ export interface TestModel {
 
 export interface ScriptedModel extends TestModel {
   call: CallModel;
-  /** Throws what a script threw, once. */
-  rethrow(): void;
+  /** Throws what a script threw that was asked by this run, or by one below it: once. */
+  rethrow(runId: string, journal: Pick<Journal, 'getRun'>): Promise<void>;
 }
 
 export function createScriptedModel(script: ModelScript): ScriptedModel {
   const replies = typeof script === 'function' ? [] : [...script];
   const asked: Asked[] = [];
-  let thrown: { error: unknown } | undefined;
+  const thrown: { runId: string; error: unknown }[] = [];
   const answer = async (call: Asked): Promise<Answer> => {
     const next = replies.shift() ?? (typeof script === 'function' ? script : undefined);
     if (next === undefined) throw new Error(noReply(asked.length));
@@ -86,22 +87,30 @@ export function createScriptedModel(script: ModelScript): ScriptedModel {
       const call = { ...whoAsks(), model: name, messages: [...messages], tools, parameters, signal };
       asked.push(call);
       const given = await answer(call).catch((error: unknown) => {
-        thrown ??= { error };
+        thrown.push({ runId: call.runId, error });
         throw error;
       });
       if (given instanceof ProviderError) throw given;
       return tell(typeof given === 'string' ? { text: given } : given, options, asked.length);
     },
-    rethrow() {
-      if (!thrown) return;
-      const { error } = thrown;
-      thrown = undefined;
-      throw error;
+    async rethrow(runId, journal) {
+      for (const one of thrown) {
+        if (!(await isBelow(one.runId, runId, journal))) continue;
+        thrown.splice(thrown.indexOf(one), 1);
+        throw one.error;
+      }
     },
   };
 }
 
 // --- internal ---
+
+/** Whether the run is the other one, or one that it has started. */
+async function isBelow(runId: string, top: string, journal: Pick<Journal, 'getRun'>): Promise<boolean> {
+  for (let id: string | null | undefined = runId; id; id = (await journal.getRun(id))?.parentRunId)
+    if (id === top) return true;
+  return false;
+}
 
 /** Every call of a model is a step of the turn's run. */
 function whoAsks(): Pick<Asked, 'agent' | 'runId' | 'sessionId'> {

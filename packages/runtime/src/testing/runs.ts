@@ -4,6 +4,7 @@ import { decode } from '../engine/serialize.ts';
 import type { Run } from '../runs/run.ts';
 import type { Step } from '../runs/steps.ts';
 import type { Life } from './life.ts';
+import type { ScriptedModel } from './model.ts';
 
 /** A run, whichever process of the box has it. What it answers is told once nothing moves any more. */
 export interface TestRun {
@@ -15,7 +16,7 @@ export interface TestRun {
   /** What it has recorded, in the order of its calls. */
   steps(): Promise<Step[]>;
   /**
-   * What it answered; throws what ended it otherwise. A run that does not end by itself within `timeout` (default 5
+   * What it answered; throws what ended it otherwise, and what a script of the model has thrown in it. A run that does not end by itself within `timeout` (default 5
    * seconds of the machine's clock) is an error that says what it waits for.
    */
   result(options?: { timeout?: number }): Promise<unknown>;
@@ -25,9 +26,10 @@ export interface TestRun {
 export interface RunsOptions {
   life(): Life;
   journal: Journal;
+  model: ScriptedModel;
 }
 
-export function toTestRun(id: string, { life, journal }: RunsOptions): TestRun {
+export function toTestRun(id: string, { life, journal, model }: RunsOptions): TestRun {
   const find = async (): Promise<RunRow | undefined> => {
     const run = await journal.getRun(id);
     if (run) return run;
@@ -57,6 +59,7 @@ export function toTestRun(id: string, { life, journal }: RunsOptions): TestRun {
         const left = end - performance.now();
         const known = await alive(find());
         const run = known && (await alive(box.engine.wait(known.runId, Math.max(0, left))));
+        if (run && isFinal(run.status)) await model.rethrow(run.runId, journal);
         if (run?.status === 'completed') return run.output === null ? undefined : decode(run.output);
         if (run && isFinal(run.status)) throw decode(run.error ?? '');
         if (left <= 0) throw new Error(unfinished(id, run));

@@ -1,10 +1,11 @@
 import type { RunningTurn } from '../agents/agents.ts';
 import type { Journal } from '../engine/journal.ts';
+import { decode } from '../engine/serialize.ts';
 import { toMessages } from '../agents/messages.ts';
 import type { ChatMessage } from '../agents/messages.ts';
 import type { ClientTool } from '../agents/turn-input.ts';
 import type { Executor, FinishReason, Interrupt, TurnEvent, Usage } from '../wires/events.ts';
-import { NO_USAGE } from '../wires/events.ts';
+import { NO_USAGE, readAll } from '../wires/events.ts';
 import type { Life } from './life.ts';
 import type { ScriptedModel } from './model.ts';
 import type { TestRun } from './runs.ts';
@@ -77,16 +78,26 @@ export function createTestTurns({ life, journal, model, toRun }: TurnsOptions): 
     if (run) paused.set(runId, { running: life().box.agents.follow(run, known), known });
   };
 
+  /** What a client is not told, a test is: it stands in the run. */
+  const causeOf = async (runId: string, code: string): Promise<ErrorOptions> => {
+    const run = code === 'internal' ? await journal.getRun(runId) : undefined;
+    return run?.error == null ? {} : { cause: decode(run.error) };
+  };
+
   const collect = async (running: RunningTurn, signal?: AbortSignal): Promise<TestTurn> => {
     const { runId } = running;
     const leave = (): void => running.leave();
     signal?.addEventListener('abort', leave, { once: true });
-    const events = await life().alive(listEvents(running));
+    const events = await life().alive(readAll(running.events));
     signal?.removeEventListener('abort', leave);
-    model.rethrow();
+    await model.rethrow(runId, journal);
     const end = events.at(-1);
     if (end?.type === 'error')
-      throw Object.assign(new Error(end.message), { code: end.code, status: end.status, events });
+      throw Object.assign(new Error(end.message, await causeOf(runId, end.code)), {
+        code: end.code,
+        status: end.status,
+        events,
+      });
     const told = readEvents(events);
     const asked = told.interrupts.map(({ id }) => id);
     if (told.finishReason === 'interrupt') await follow(runId, asked);
@@ -115,12 +126,6 @@ export function createTestTurns({ life, journal, model, toRun }: TurnsOptions): 
 }
 
 // --- internal ---
-
-async function listEvents({ events }: RunningTurn): Promise<TurnEvent[]> {
-  const all: TurnEvent[] = [];
-  for await (const batch of events) all.push(...batch);
-  return all;
-}
 
 type Read = Pick<TestTurn, 'text' | 'reasoning' | 'toolCalls' | 'finishReason' | 'interrupts' | 'usage'>;
 

@@ -1,5 +1,5 @@
 import type { DeepAgentDefinition } from '../definition.ts';
-import { toInterruptPolicy } from '../definition.ts';
+import { policyOf } from '../interrupts.ts';
 import type { BoxTool } from '../toolset.ts';
 import { createFileTools } from './files.ts';
 import { createSkillTools } from './skills.ts';
@@ -16,7 +16,7 @@ export async function listBuiltins(agent: DeepAgentDefinition): Promise<BoxTool[
   return tools.map((tool) => withInterrupt(tool, agent));
 }
 
-/** The tool, waiting for a person where the agent says so. */
-export function withInterrupt(tool: BoxTool, { interruptOn }: DeepAgentDefinition): BoxTool {
-  return { ...tool, interrupt: toInterruptPolicy(interruptOn?.[tool.model.name]) };
+/** The tool, waiting for a person where the agent says so, by its name or one of the others it has had. */
+export function withInterrupt(tool: BoxTool, agent: DeepAgentDefinition, others: readonly string[] = []): BoxTool {
+  return { ...tool, interrupt: policyOf(agent, tool.model.name, ...others) };
 }

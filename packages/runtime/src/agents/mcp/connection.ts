@@ -12,30 +12,48 @@ export interface McpConnection {
 }
 
 export function createMcpConnection(server: McpServer, onDown: (problem: string) => void): McpConnection {
-  let client: Promise<Client> | undefined;
+  const links = new Set<Link>();
+  let current: Link | undefined;
   let tools: readonly McpTool[] = [];
   let isListed = false;
   let down: { problem: string; until: number } | undefined;
 
-  const forget = async (): Promise<void> => {
-    const old = client;
-    client = undefined;
+  /** The next who asks connects anew. Those who have asked keep the link: what went wrong may be one's own matter. */
+  const leave = (link: Link): void => {
+    link.isOver = true;
+    if (link.asked === 0) links.delete(link);
+    if (current !== link) return;
+    current = undefined;
     isListed = false;
-    await old?.then(
+  };
+  const close = async (link: Link): Promise<void> => {
+    links.delete(link);
+    await link.opening.then(
       (open) => open.close(),
       () => {},
     );
   };
-  const connect = (): Promise<Client> => {
-    const connecting = (client ??= runOutside(() =>
-      openClient(server, { onChange: () => (isListed = false), onClose }),
-    ));
-    connecting.catch(() => client === connecting && (client = undefined));
-    return connecting;
+  const connect = (): Link => {
+    if (current) return current;
+    const events = { onChange: () => (isListed = false), onClose: () => leave(link) };
+    const link: Link = { opening: runOutside(() => openClient(server, events)), asked: 0, isOver: false };
+    link.opening.catch(() => leave(link));
+    links.add(link);
+    current = link;
+    return link;
   };
-  const onClose = (): void => {
-    client = undefined;
-    isListed = false;
+  const use = async <T>(ask: (open: Client) => Promise<T>, endsLink: (error: unknown) => boolean): Promise<T> => {
+    const link = connect();
+    link.asked += 1;
+    try {
+      return await ask(await link.opening);
+    } catch (error) {
+      if (endsLink(error)) leave(link);
+      throw error;
+    } finally {
+      link.asked -= 1;
+      if (link.isOver && link.asked === 0) close(link).catch(() => {});
+    }
   };
 
   return {
@@ -43,8 +61,8 @@ export function createMcpConnection(server: McpServer, onDown: (problem: string)
       if (isListed) return { tools };
       if (down && performance.now() < down.until) return { tools, problem: down.problem };
       try {
-        const open = await connect();
-        ({ tools } = await open.listTools(undefined, { timeout: CONNECT_MS }));
+        const ask = (open: Client) => open.listTools(undefined, { timeout: CONNECT_MS });
+        ({ tools } = await use(ask, () => true));
         isListed = true;
         down = undefined;
         return { tools };
@@ -52,25 +70,37 @@ export function createMcpConnection(server: McpServer, onDown: (problem: string)
         const problem = sentenceOf(error);
         down = { problem, until: performance.now() + RETRY_MS };
         onDown(problem);
-        await forget();
         return { tools, problem };
       }
     },
     async call(name, args, signal) {
       try {
-        const open = await connect();
-        return await open.callTool({ name, arguments: args }, { signal, timeout: CALL_MS });
+        return await use(
+          (open) => open.callTool({ name, arguments: args }, { signal, timeout: CALL_MS }),
+          // Whatever it was: the next turn finds out anew whether the server is there.
+          (error) => !signal.aborted && !isAnswer(error),
+        );
       } catch (error) {
-        // Whatever it was: the next turn finds out anew whether the server is there.
-        if (!signal.aborted && !isAnswer(error)) await forget();
         throw signal.aborted ? signal.reason : error;
       }
     },
-    close: forget,
+    async close() {
+      const open = [...links];
+      if (current) leave(current);
+      await Promise.allSettled(open.map(close));
+    },
   };
 }
 
 // --- internal ---
+
+/** A connection, from its beginning on. */
+interface Link {
+  opening: Promise<Client>;
+  /** Calls under way. It is closed when it is over and none is left. */
+  asked: number;
+  isOver: boolean;
+}
 
 /** A turn waits so long for a server that does not answer, and the turns of the next seconds not at all. */
 const CONNECT_MS = 5_000;

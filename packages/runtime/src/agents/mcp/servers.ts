@@ -11,8 +11,14 @@ export interface McpServers {
    * The tools of an agent's servers. A tool has its own name, or `<server>_<tool>` where that is taken. `notes`: what the
    * model is to know of servers that cannot be reached.
    */
-  list(servers: Record<string, McpServer>, taken: readonly string[]): Promise<{ tools: AuthorTool[]; notes: string[] }>;
+  list(servers: Record<string, McpServer>, taken: readonly string[]): Promise<{ tools: RemoteTool[]; notes: string[] }>;
   close(): Promise<void>;
+}
+
+export interface RemoteTool {
+  tool: AuthorTool;
+  /** What it is called when the other servers offer other tools: its name depends on them. */
+  names: readonly string[];
 }
 
 export function createMcpServers(log: Log): McpServers {
@@ -35,14 +41,18 @@ export function createMcpServers(log: Log): McpServers {
         }),
       );
       const found = listed.flatMap(({ server, connection, tools }) =>
-        tools.map((tool) => ({ server, connection, tool, name: toToolName(tool.name) })),
+        tools.filter(isFirst).map((tool) => ({ server, connection, tool, name: toToolName(tool.name) })),
       );
       const used = new Set(taken);
       const tools = found.map(({ server, connection, tool, name }) => {
         const isAlone = !taken.includes(name) && found.filter((other) => other.name === name).length === 1;
-        const unique = makeUnique(isAlone ? name : toToolName(`${server}_${name}`), used);
+        const ofServer = toToolName(`${server}_${name}`);
+        const unique = makeUnique(isAlone ? name : ofServer, used);
         const { description = `The tool "${tool.name}" of "${server}".`, inputSchema } = tool;
-        return toBoxTool(connection, { name: unique, toolName: tool.name, description, parameters: inputSchema });
+        return {
+          tool: toBoxTool(connection, { name: unique, toolName: tool.name, description, parameters: inputSchema }),
+          names: [ofServer, name],
+        };
       });
       return { tools, notes: listed.flatMap(({ server, problem }) => (problem ? toNote(server, problem) : [])) };
     },
@@ -63,6 +73,11 @@ function toNote(server: string, problem: string): string {
 
 function toToolName(name: string): string {
   return name.replace(/[^a-zA-Z0-9_-]/g, '_').slice(0, NAME_LENGTH) || '_';
+}
+
+/** A server that lists a name twice has one tool of that name: the name is all a call says. */
+function isFirst({ name }: { name: string }, index: number, all: readonly { name: string }[]): boolean {
+  return all.findIndex((other) => other.name === name) === index;
 }
 
 function makeUnique(name: string, used: Set<string>): string {
