@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import { findFile, findText, isFolder, listFolder } from './files.ts';
 
-/** Something under `deep-agents/` that is no agent and may have been meant as one. */
+/** Something that is no agent and may have been meant as one: under `deep-agents/`, or under a folder people take for it. */
 export interface Agentless {
-  /** `module`: it defines an agent and stands beside the folders. */
-  kind: 'folder' | 'module';
+  /** `module`: it defines an agent and stands beside the folders. `elsewhere`: an agent in another folder. */
+  kind: 'folder' | 'module' | 'elsewhere';
   path: string;
   /** The name the agent would have. */
   name: string;
@@ -31,12 +31,14 @@ export function listAgentPlaces(root: string): AgentPlaces {
     // No agent has such a name: the folder is somebody's own.
     else if (!/^[_.]|^node_modules$/.test(entry.name)) places.agentless.push(readFolder(root, path, entry.name));
   }
+  places.agentless.push(...MISTAKEN.flatMap((folder) => readElsewhere(root, folder)));
   return places;
 }
 
 // --- internal ---
 
 const FOLDER = 'deep-agents';
+const MISTAKEN = ['agents', 'agent', 'deep-agent', 'src/deep-agents', 'src/agents'];
 const MODULE = /(?<!\.d)\.[mc]?[jt]sx?$/;
 const NOT_RUN = /\.(?:test|spec)\.\w+$/;
 
@@ -61,6 +63,14 @@ function readFolder(root: string, path: string, name: string): Agentless {
     modules: modules.length > 0 ? modules : below,
     hasTexts: inside.some((entry) => entry.name === 'instructions.md' || entry.name === 'skills'),
   };
+}
+
+function readElsewhere(root: string, folder: string): Agentless[] {
+  return listFolder(join(root, folder)).flatMap(({ name }) => {
+    const path = `${folder}/${name}`;
+    if (!/\bdefineDeepAgent\b/.test(findText(join(root, path, 'index.ts')) ?? '')) return [];
+    return [{ kind: 'elsewhere', path, name, modules: ['index.ts'], hasTexts: false }];
+  });
 }
 
 function isModule(path: string): boolean {

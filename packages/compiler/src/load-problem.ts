@@ -6,7 +6,11 @@ import type { Problem } from '@svc/runtime/host';
 /** Where in the workspace a module failed to load: a syntax error by its place, a thrown one by its stack. */
 export function toProblem(thrown: unknown, { root, file }: { root: string; file: string }): Problem {
   const error: LoadError = thrown instanceof Error ? thrown : new Error(String(thrown));
-  const found = findSyntaxError(error, root, file) ?? findMissingModule(error, root) ?? findThrow(error, root, file);
+  const found =
+    findMissingExport(error, root) ??
+    findSyntaxError(error, root, file) ??
+    findMissingModule(error, root) ??
+    findThrow(error, root, file);
   return { ...found, frame: frameOf(root, found) };
 }
 
@@ -31,7 +35,15 @@ interface LoadError extends Error {
   id?: unknown;
   loc?: Location;
   /** Vite's own parser reports several at once. */
-  errors?: { message: string; loc?: Location }[];
+  errors?: BundleError[];
+}
+
+interface BundleError {
+  message: string;
+  loc?: Location;
+  code?: string;
+  /** The module an import is from. */
+  exporter?: string;
 }
 
 interface Location {
@@ -42,6 +54,20 @@ interface Location {
 }
 
 type Found = Omit<Problem, 'frame'>;
+
+function findMissingExport({ errors }: LoadError, root: string): Found | undefined {
+  const [first] = errors ?? [];
+  if (first?.code !== 'MISSING_EXPORT' || !first.exporter || !first.loc?.file) return undefined;
+  const { file, line, column } = first.loc;
+  const [, name = ''] = /"([^"]+)" is not exported/.exec(first.message) ?? [];
+  return {
+    code: 'export_missing',
+    message: `"${toPosix(relative(root, first.exporter))}" exports no "${name}". Correct the name, or export it there.`,
+    file: toPosix(relative(root, file)),
+    line,
+    column: column + 1,
+  };
+}
 
 function findSyntaxError(error: LoadError, root: string, file: string): Found | undefined {
   const first = error.errors?.[0];

@@ -4,6 +4,7 @@ export const PROBLEM_CODES = {
   // Found by whoever loads the module; shown among the others.
   module_load_failed: 'The module throws while it loads, or what it exports is not usable.',
   module_not_found: 'An import leads to no file and to no package.',
+  export_missing: 'An import names what the module it is from does not export.',
   capability_missing: 'The code uses something the box it is checked against does not offer.',
   runtime_mismatch: 'The project depends on another version of the runtime than the one it is checked against.',
   schema_invalid: 'src/schema.ts declares what no database can have.',

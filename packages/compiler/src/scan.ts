@@ -73,6 +73,8 @@ export function scanWorkspace(options: ScannerOptions): Promise<Scan> {
 const MODULE = /\.[mc]?[jt]sx?$/;
 const NOT_RUN = /\.d\.[mc]?ts$|\.(?:test|spec)\.[mc]?[jt]sx?$/;
 const WORKFLOW = '.workflow.ts';
+/** Folders people take for `workflows`. */
+const MISTAKEN = ['workflow', 'src/workflows'];
 const CONFIG_SCHEMA = 'config.schema.ts';
 const DATABASE_SCHEMA = 'src/schema.ts';
 
@@ -132,7 +134,8 @@ function listWorkflows(root: string): { entries: { name: string; file: string }[
   const entries = files.filter(isWorkflowFile).map((file) => ({ name: posix.basename(file, WORKFLOW), file }));
   // By name, as the agents are: by file name "a-2" would stand before "a".
   entries.sort((a, b) => (a.name < b.name ? -1 : 1));
-  return { entries, strays: files.filter((file) => !isWorkflowFile(file)) };
+  const elsewhere = MISTAKEN.flatMap((folder) => listTree(root, folder)).filter((file) => file.endsWith(WORKFLOW));
+  return { entries, strays: [...files.filter((file) => !isWorkflowFile(file)), ...elsewhere] };
 }
 
 function isWorkflowFile(file: string): boolean {

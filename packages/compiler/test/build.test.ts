@@ -139,7 +139,7 @@ describe('a build', () => {
     ['a syntax error', `export const = 1;\n`, 'syntax_error', 1],
     ['no such module', `import './nowhere.ts';\nexport const bad = 1;\n`, 'module_not_found', 1],
     ['no such package', `\nimport 'no-such-package';\nexport const bad = 1;\n`, 'module_not_found', 2],
-    ['no such export', `import { nothing } from './word.ts';\nexport const bad = nothing;\n`, 'syntax_error', 1],
+    ['no such export', `import { nothing } from './word.ts';\nexport const bad = nothing;\n`, 'export_missing', 1],
   ])('ships a workflow degraded whose module has %s, and the rest works', async (_, text, code, line) => {
     installRuntime();
     const root = createWorkspace({
@@ -162,6 +162,17 @@ export async function broken() {
     expect(existsSync(join(root, 'dist/workspace', manifest.modules['workflows/greet.workflow.ts']?.path ?? ''))).toBe(
       true,
     );
+  });
+
+  it('names what a module does not export, and the module', async () => {
+    installRuntime();
+    const root = createWorkspace({
+      ...FILES,
+      'svc.config.ts': `import { wrod } from './lib/word.ts';\nexport default wrod;\n`,
+    });
+    const { failed } = await build(root);
+    const message = '"lib/word.ts" exports no "wrod". Correct the name, or export it there.';
+    expect(failed).toMatchObject([{ code: 'export_missing', message, file: 'svc.config.ts', line: 1, column: 10 }]);
   });
 
   it.each(['deep-agents/echo/index.ts', 'svc.config.ts'])('that cannot have %s is none', async (file) => {

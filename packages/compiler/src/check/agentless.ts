@@ -2,7 +2,7 @@ import type { Agentless } from '../agent-places.ts';
 import type { Scan } from '../scan.ts';
 import type { FoundIn } from './frame.ts';
 
-/** Folders under `deep-agents/` no agent is found in. One that only holds what others import is none of them. */
+/** Folders no agent is found in, though one seems meant. One that only holds what others import is none of them. */
 export function checkAgentless({ agentless, files }: Scan): FoundIn[] {
   return agentless.flatMap((place) => {
     const isImported = Object.keys(files).some((file) => file === place.path || file.startsWith(`${place.path}/`));
@@ -22,6 +22,10 @@ function toFound(place: Agentless): FoundIn {
   const at = (file: string, message: string): FoundIn => ({ code: 'agent_entry_missing', message, file, ...TOP });
   if (place.kind === 'module')
     return at(path, `An agent has a folder of its own, so this file is not read. Move it to "${entry}".`);
+  if (place.kind === 'elsewhere') {
+    const message = `Agents are read from "deep-agents" alone, so "${name}" is not served. Move the folder to "deep-agents/${name}".`;
+    return at(`${path}/index.ts`, message);
+  }
   const nested = place.modules.find((module) => module.includes('/'));
   if (nested) {
     const [below = ''] = nested.split('/');

@@ -1,6 +1,7 @@
 import type { FileFacts } from '../analyse.ts';
 import type { Scan, ScannedEntry } from '../scan.ts';
 import type { FoundIn } from './frame.ts';
+import { isUsableName } from './names.ts';
 
 /** What an agent's or a workflow's file must hold, and what no other file may. */
 export function checkEntries(scan: Scan): FoundIn[] {
@@ -29,7 +30,8 @@ function checkAgent({ name, file }: ScannedEntry, facts: FileFacts | undefined):
     return [{ code: 'agent_default_missing', message, file, ...TOP }];
   }
   const { agentName } = facts;
-  if (!agentName || agentName.value === name) return [];
+  // A folder that cannot keep its name is told so alone.
+  if (!agentName || agentName.value === name || !isUsableName(name)) return [];
   const { value, line, column } = agentName;
   const message = `The agent in the folder "${name}" calls itself "${value}". Write name: '${name}', or rename the folder.`;
   return [{ code: 'agent_name_mismatch', message, file, line, column }];
@@ -79,8 +81,10 @@ function checkOther(file: string, facts: FileFacts, workflows: ReadonlySet<strin
 
 /** What makes a workflow of the file: another name where it stands, another place, or a file of its own. */
 function wayInto(file: string, workflows: ReadonlySet<string>): string {
-  const [, folder = '', name = ''] = /^workflows\/(.*\/)?([^/]+?)(?:\.workflow)?\.\w+$/.exec(file) ?? [];
+  const [, folder = '', name = ''] = /^(?:src\/)?workflows?\/(.*\/)?([^/]+?)(?:\.workflow)?\.\w+$/.exec(file) ?? [];
   const path = `workflows/${name}.workflow.ts`;
   if (name === '' || workflows.has(path)) return 'Move the function to a file "workflows/<name>.workflow.ts".';
-  return folder === '' ? `Rename the file to "${name}.workflow.ts".` : `Move the file to "${path}".`;
+  return folder === '' && file.startsWith('workflows/')
+    ? `Rename the file to "${name}.workflow.ts".`
+    : `Move the file to "${path}".`;
 }

@@ -13,6 +13,10 @@ export function checkNames({ agents, workflows }: Scan): FoundIn[] {
   ];
 }
 
+export function isUsableName(name: string): boolean {
+  return NAME.test(name);
+}
+
 // --- internal ---
 
 const NAME = /^[a-z0-9][a-z0-9_-]{0,63}$/;
@@ -24,7 +28,7 @@ const REFUSED: typeof REFUSED_WORKFLOW_NAMES = ['runs', 'hooks'];
 const TOP = { line: 1, column: 1 };
 
 function checkName(kind: 'agent' | 'workflow', { name, file }: ScannedEntry): FoundIn[] {
-  if (NAME.test(name)) return [];
+  if (isUsableName(name)) return [];
   const better = suggestName(name);
   const renamed = better && (kind === 'agent' ? ` to "${better}"` : ` to "${better}.workflow.ts"`);
   const message = `"${name}" cannot be the name of ${kind === 'agent' ? 'an agent' : 'a workflow'}. Use 1 to 64 lower-case letters, digits, "-" and "_", beginning with a letter or a digit: rename the ${kind === 'agent' ? 'folder' : 'file'}${renamed}.`;
