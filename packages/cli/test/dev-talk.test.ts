@@ -159,7 +159,21 @@ export default defineDeepAgent({ name: 'broken' });
   );
 
   it(
-    'calls reloaded what the program is made of, and no other file',
+    'of a database that does not answer says what to correct, and sends nobody to a box that did not start',
+    async () => {
+      const workspace = await rig.workspace();
+      const DATABASE_URL = 'postgres://nobody@127.0.0.1:1/nothing';
+      const suggestion = expect.stringMatching(/^Correct what the message names/) as string;
+      await expect(boot(workspace, { env: { DATABASE_URL } })).rejects.toMatchObject({
+        code: 'store_unavailable',
+        suggestion,
+      });
+    },
+    SLOW_MS,
+  );
+
+  it(
+    'calls reloaded what the program is made of, removed what is gone, and no other file',
     async () => {
       const workspace = await rig.workspace({ 'src/schema.ts': USERS });
       const { said, heard } = await boot(workspace);
@@ -167,7 +181,7 @@ export default defineDeepAgent({ name: 'broken' });
       const files = async (write: () => void) => {
         const before = said.length;
         write();
-        return ((await heard(/^reloaded/, before)) as string).replace(/ in \d+ ms$/, '');
+        return ((await heard(/^(?:reloaded|removed)/, before)) as string).replace(/ in \d+ ms$/, '');
       };
       workspace.write('tt/w.ts', 'export const w = 1;\n');
       workspace.write('foo/tsconfig.json', '{}\n');
@@ -177,7 +191,7 @@ export default defineDeepAgent({ name: 'broken' });
         workspace.write('workflows/more.workflow.ts', `export async function more() {\n  'use workflow';\n}\n`);
       expect(await files(added)).toBe('reloaded workflows/more.workflow.ts');
       expect(await files(() => workspace.remove('workflows/more.workflow.ts'))).toBe(
-        'reloaded workflows/more.workflow.ts',
+        'removed workflows/more.workflow.ts',
       );
       const text = 'deep-agents/echo/instructions.md';
       expect(await files(() => workspace.write(text, 'Be kind.\n'))).toBe(`reloaded ${text}`);

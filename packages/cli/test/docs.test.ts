@@ -100,6 +100,20 @@ const GUIDES: Guide[] = [
         const { items } = await box.get<{ items: Run[] }>('/api/runs?kind=agent');
         expect(items).toMatchObject([{ name: 'clerk', status: 'completed' }]);
       },
+      wait(ran) {
+        expect(readDocuments(ran)).toMatchObject([
+          { choices: [{ svc: { interrupts: [{ message: 'Run "refund"?' }] } }] },
+        ]);
+      },
+      async edit({ stdout }, { box }) {
+        expect(stdout).toMatch(/^Approved .+: Run "refund"\?$/m);
+        const { items } = await box.get<{ items: Run[] }>('/api/runs?kind=agent&name=refunds');
+        await box.finish(items[0]?.runId ?? '');
+        const said = await box.get('/api/sessions/ada/messages?agent=refunds');
+        expect(said).toMatchObject({
+          items: [{ messages: [{}, {}, { role: 'tool', content: '{"refunded":4}' }, { content: 'It is done.' }] }],
+        });
+      },
     },
   },
   {

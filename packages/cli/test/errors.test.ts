@@ -72,6 +72,18 @@ describe('what the box refuses', () => {
       ['Set A_URL.', 'Configure a model provider; `svc dev` prints how when it starts.'],
     ],
     [
+      ['sessions', 'get', 'ada'],
+      failure(
+        404,
+        'session_not_found',
+        'There is no session "ada". Give its id, or what the client calls it with "?agent=".',
+      ),
+      [
+        'There is no session "ada". Give its id, or what the client calls it with --agent-name.',
+        'Run `svc sessions list` to see the sessions of this box.',
+      ],
+    ],
+    [
       ['hitl', 'approve', 'a1'],
       failure(409, 'already_decided', 'No.'),
       ['No.', 'Run `svc hitl get a1` to see who decided.'],
@@ -82,7 +94,12 @@ describe('what the box refuses', () => {
       ['No.', 'Run `svc hitl get <id>` to see who decided.'],
     ],
   ])('%j names the verbs, and what they are about', async (argv, answer, [message, suggestion]) => {
-    const routes = ['PUT /api/secrets/FOO', 'POST /api/secrets/FOO/rotate', 'POST /api/workflows/greet/start'];
+    const routes = [
+      'PUT /api/secrets/FOO',
+      'POST /api/secrets/FOO/rotate',
+      'POST /api/workflows/greet/start',
+      'GET /api/sessions/ada',
+    ];
     const decide = ['a1', 'a%24(b)'].map((id) => `POST /api/approvals/${id}/decide`);
     const box = await startBox(Object.fromEntries([...routes, ...decide].map((route) => [route, answer])));
     const result = await runAgainst(box, [...argv, '--json'], { stdin: 'value' });

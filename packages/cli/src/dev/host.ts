@@ -86,8 +86,13 @@ export async function openHost({ root, ...options }: HostOptions): Promise<Host>
       if (left.includes(name)) return false;
       return ids.length > 0 || known.has(name) || isAgentText(file) || isLoaded(modules, file);
     };
-    const files = new Set(edits.filter(isReloaded).map(({ file }) => toName(root, file)));
-    if (files.size > 0) say(`reloaded ${[...files].join(', ')} in ${Math.round(performance.now() - started)} ms`);
+    const files = [...new Set(edits.filter(isReloaded).map(({ file }) => toName(root, file)))];
+    const [reloaded, gone] = divide(files, (name) => existsSync(join(root, name)));
+    const parts = [
+      ...(reloaded.length > 0 ? [`reloaded ${reloaded.join(', ')}`] : []),
+      ...(gone.length > 0 ? [`removed ${gone.join(', ')}`] : []),
+    ];
+    if (parts.length > 0) say(`${parts.join(', ')} in ${Math.round(performance.now() - started)} ms`);
   };
   watch.start((edits) => update(edits).catch((error: unknown) => say(`Reload failed: ${String(error)}`)));
 
@@ -130,6 +135,10 @@ async function loadConfig(root: string, modules: Modules, last: WorkspaceConfig)
 
 function listFiles({ agents, workflows, configSchema, databaseSchema }: Program['manifest']): string[] {
   return [...agents, ...workflows, configSchema, databaseSchema].flatMap((entry) => entry?.file ?? []);
+}
+
+function divide<T>(all: readonly T[], isOfFirst: (one: T) => boolean): [T[], T[]] {
+  return [all.filter(isOfFirst), all.filter((one) => !isOfFirst(one))];
 }
 
 /** Of a file that came: whether something imports it. */

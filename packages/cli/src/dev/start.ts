@@ -221,6 +221,8 @@ const SUGGESTIONS: Record<string, (details: Record<string, unknown>, boot: Boot)
   already_running: ({ pid }) =>
     pid ? `Press Ctrl-C in its terminal, or end it: kill ${String(pid)}` : 'Wait for it to end, then try again.',
   secret_key_invalid: () => 'Correct SVC_SECRET_KEY, or unset it to use the key in .svc/secret.key.',
+  store_unavailable: () =>
+    'Correct what the message names, then try again. A server that DATABASE_URL names has to run.',
   secret_key_wrong: () => 'Set SVC_SECRET_KEY to the key of the first boot, or unset it if that was .svc/secret.key.',
 };
 
