@@ -207,6 +207,7 @@ export const PLAIN_ROUTES: readonly RouteEntry[] = [
 
 /** Event streams that stay open, of all callers. */
 const STREAMS = 2_000;
+const ERROR_SHAPES = [WIRE_A_ERRORS, WIRE_B_ERRORS, AGUI_ERRORS, MCP_ERRORS];
 
 /** With what comes after it, well below the 20 s after which a platform kills. */
 const DRAIN_MS = 8_000;
@@ -453,7 +454,7 @@ export async function createBox(options: BoxOptions): Promise<Box> {
       return looking && ASKS_PROGRAM.test(path) ? atMost(LONGEST_LOOK_MS, looking) : undefined;
     },
     anyBody: [WEBHOOK_PREFIX],
-    errorShapes: [WIRE_A_ERRORS, WIRE_B_ERRORS, AGUI_ERRORS, MCP_ERRORS],
+    errorShapes: ERROR_SHAPES,
   });
   const routes = [...PLAIN_ROUTES, ...OPERATIONS.map(toRouteEntry)];
   mountRoot(app, { slug: options.slug, routes });
@@ -491,7 +492,7 @@ export async function createBox(options: BoxOptions): Promise<Box> {
     isEnabled: workspace.isMcpEnabled,
     hasProgramTools: workspace.hasMcpTools,
   });
-  mountFallback(app, routes);
+  mountFallback(app, routes, ERROR_SHAPES);
 
   return {
     app,

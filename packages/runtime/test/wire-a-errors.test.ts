@@ -51,6 +51,15 @@ describe('an error', () => {
     expect(await runsOf(wire)).toEqual([]);
   });
 
+  test.each(['', '/v1', '/wire-a'])('at the base address "%s" says which one the client needs', async (base) => {
+    const { url } = await open();
+    const client = new OpenAI({ apiKey: 'any', baseURL: new URL(url).origin + base, maxRetries: 0 });
+    await expect(client.chat.completions.create({ model: 'helper', messages: user('x') })).rejects.toMatchObject({
+      status: 404,
+      message: `404 There is no route POST ${base}/chat/completions. The base address of this format ends in /wire-a/v1.`,
+    });
+  });
+
   test.each([
     ['/chat/completions', 'POST'],
     ['/models', 'GET'],
@@ -133,7 +142,10 @@ describe('an error', () => {
     });
     const wire = await open({ provider: { baseUrl: provider.url } });
     const error = await ask(wire, 'hi').catch((thrown: Error) => thrown);
-    expect(error).toMatchObject({ status: 502, message: '502 The model provider answered 404: no message.' });
+    expect(error).toMatchObject({
+      status: 502,
+      message: expect.stringMatching(/answered 404: no message\. The address must end in /),
+    });
   });
 
   test('whose message is all there is of it is told, too', async () => {

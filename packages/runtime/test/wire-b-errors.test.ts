@@ -182,6 +182,17 @@ describe('a request that is refused', () => {
     },
   );
 
+  test.each(['', '/wire-b/v1'])('at the base address "%s" says which one the client needs', async (base) => {
+    const { url } = await open();
+    const client = new Anthropic({ apiKey: 'any', baseURL: new URL(url).origin + base, maxRetries: 0 });
+    await expect(client.messages.create(toRequest('say:hi'))).rejects.toMatchObject({
+      status: 404,
+      message: expect.stringContaining(
+        `There is no route POST ${base}/v1/messages. The base address of this format ends in /wire-b,`,
+      ),
+    });
+  });
+
   test('raises the kinds of error of both SDKs', async () => {
     const wire = await open();
     const request = toRequest('x', { model: 'nope' });

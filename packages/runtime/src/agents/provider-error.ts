@@ -34,7 +34,8 @@ export function toProviderError(error: unknown, provider: ProviderSettings): unk
   if (!isTold && status !== 404)
     return new ProviderError(toldStatus, DEFAULT_CODE, explainStatus(status), retryAfterOf(error));
   const message = messageOf(body);
-  const told = message === undefined ? 'no message.' : clean(message, provider);
+  const unsaid = status === 404 ? `no message. ${BASE}` : 'no message.';
+  const told = message === undefined ? unsaid : clean(message, provider);
   return new ProviderError(
     toldStatus,
     typeof code === 'string' ? clean(code, provider) : DEFAULT_CODE,
@@ -61,11 +62,7 @@ export function cutShort(): ProviderError {
 
 /** What an address answers where no API is. */
 export function answeredPage(): ProviderError {
-  return new ProviderError(
-    502,
-    DEFAULT_CODE,
-    'The model provider failed: It answered with a page. The address must end in what stands before /chat/completions, such as /v1.',
-  );
+  return new ProviderError(502, DEFAULT_CODE, `The model provider failed: It answered with a page. ${BASE}`);
 }
 
 export function timedOut(ms: number): ProviderError {
@@ -95,6 +92,7 @@ export function retryDelay(error: unknown, attempt: number): number | undefined 
 // --- internal ---
 
 const DEFAULT_CODE = 'model_provider_failed';
+const BASE = 'The address must end in what stands before /chat/completions, such as /v1.';
 const RETRIES = 2;
 /** A provider that asks for more gets no second request: whoever waits for the turn is told instead. */
 const LONGEST_WAIT_S = 20;

@@ -43,6 +43,8 @@ export interface Answered {
 export interface ErrorShape {
   /** Of the path: `/wire-a/`. */
   prefix: string;
+  /** Of a protocol of someone else: the address a client has to be given, and the paths it asks for below another. */
+  client?: { base: string; asks: RegExp };
   answer(error: BoxError, requestId: string, request: Request): Response;
 }
 
@@ -71,7 +73,9 @@ export function createApp(options: AppOptions): H3 {
       // What stands in the place of a parameter may be what lets its holder in.
       const route = routeOf(event);
       if (error.code === 'internal') options.log.error('A request failed.', { requestId, route, error: error.cause });
-      const shape = options.errorShapes?.find(({ prefix }) => path.startsWith(prefix));
+      const shape =
+        options.errorShapes?.find(({ prefix }) => path.startsWith(prefix)) ??
+        findAstray(options.errorShapes ?? [], event);
       return withRequestId(
         shape ? shape.answer(error, requestId, event.req) : answerError(error, requestId),
         requestId,
@@ -99,7 +103,7 @@ export function mountRoute(app: H3, { method, path }: Omit<RouteEntry, 'summary'
 }
 
 /** The last route: 405 with `Allow` when the path exists under another method, else 404. */
-export function mountFallback(app: H3, routes: readonly RouteEntry[]): void {
+export function mountFallback(app: H3, routes: readonly RouteEntry[], shapes: readonly ErrorShape[] = []): void {
   const patterns = routes.map(({ method, path }) => ({ method, pattern: toPattern(path) }));
   app.all(FALLBACK, (event) => {
     const { pathname } = event.url;
@@ -114,7 +118,9 @@ export function mountFallback(app: H3, routes: readonly RouteEntry[]): void {
           details: { allow },
         },
       );
-    throw new BoxError('not_found', `There is no route ${event.req.method} ${pathname}.`);
+    const client = findAstray(shapes, event)?.client;
+    const hint = client ? ` The base address of this format ends in ${client.base}.` : '';
+    throw new BoxError('not_found', `There is no route ${event.req.method} ${pathname}.${hint}`);
   });
 }
 
@@ -141,6 +147,12 @@ function hasBody({ req, runtime }: H3Event): boolean {
   if (headers.has('transfer-encoding') || Number(headers.get('content-length') ?? 0) > 0) return true;
   // Of a request that came over a socket, the headers say it all.
   return !runtime?.node && req.body !== null;
+}
+
+/** The protocol whose client was given another address than it needs. */
+function findAstray(shapes: readonly ErrorShape[], { req, url: { pathname } }: H3Event): ErrorShape | undefined {
+  const isCall = req.method === 'POST' && !pathname.startsWith('/api/');
+  return isCall ? shapes.find(({ client }) => client?.asks.test(pathname)) : undefined;
 }
 
 interface OwnContext {
