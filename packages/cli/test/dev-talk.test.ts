@@ -71,6 +71,17 @@ export async function boom() {
       expect(place).toMatch(/^workflows\/boom\.workflow\.ts:\d+$/);
       expect(why).toBe(`svc why ${runId}`);
       expect(said.filter((one) => one.startsWith('boom failed'))).toHaveLength(1);
+
+      // Nothing of the project has thrown: there is no line of it to name.
+      const chat = await fetch(`${server.payload.agent_url}/wire-a/v1/chat/completions`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', authorization: 'Bearer dev' },
+        body: JSON.stringify({ model: 'echo', messages: [{ role: 'user', content: 'error:400' }] }),
+      });
+      expect(chat.status).toBe(400);
+      expect(await heard(/^echo failed: /)).toMatch(
+        /^echo failed: The model provider answered 400: [^:]*  svc why \S+$/,
+      );
     },
     SLOW_MS,
   );

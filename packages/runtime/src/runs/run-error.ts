@@ -24,7 +24,8 @@ export function toRunError(text: string | null): RunError | null {
 
 /** Where in the project it was thrown: `workflows/refund.workflow.ts:12`. Undefined: nowhere there. */
 export function placeOf({ stack }: Pick<RunError, 'stack'>): string | undefined {
-  return /^\s+at (?:.*\()?([^()\s]+:\d+):\d+\)?$/m.exec(stack ?? '')?.[1];
+  // Of a stack that is nowhere in the project the names of the files are left: all code of a project is in folders.
+  return /^\s+at (?:.*\()?(?!node:)([^()\s]+\/[^()\s]+:\d+):\d+\)?$/m.exec(stack ?? '')?.[1];
 }
 
 /** Without where in the code it and what caused it was thrown. */
