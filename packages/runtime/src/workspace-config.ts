@@ -1,4 +1,5 @@
 import { isOriginEntry } from './http/cors.ts';
+import { checkMembers } from './known-members.ts';
 import { checkRetention } from './retention/retention.ts';
 import type { RetentionOptions } from './retention/retention.ts';
 
@@ -20,8 +21,17 @@ export interface WorkspaceConfig {
   };
 }
 
-/** Types `svc.config.ts`, the workspace's settings in code. Throws on an origin that is none, and on a time that is none. */
+const MEMBERS: (keyof WorkspaceConfig)[] = ['model', 'retention', 'studio', 'mcp'];
+
+/**
+ * Types `svc.config.ts`, the workspace's settings in code. Throws on a setting that there is not, on an origin that is
+ * none, and on a time that is none.
+ */
 export function defineConfig(config: WorkspaceConfig): WorkspaceConfig {
+  checkMembers('svc.config.ts', config, MEMBERS);
+  checkMembers('"retention" of svc.config.ts', config.retention ?? {}, ['sessionDays', 'runDays', 'logDays']);
+  checkMembers('"studio" of svc.config.ts', config.studio ?? {}, ['corsOrigins']);
+  checkMembers('"mcp" of svc.config.ts', config.mcp ?? {}, ['tools']);
   for (const origin of config.studio?.corsOrigins ?? [])
     if (!isOriginEntry(origin))
       throw new TypeError(

@@ -21,7 +21,9 @@ export const ApprovalSource = z.enum(['workflow', 'tool', 'guardrail']);
 export type ApprovalSource = z.infer<typeof ApprovalSource>;
 
 export const Decision = z.strictObject({
-  decision: z.enum(['approve', 'reject']),
+  decision: z.enum(['approve', 'reject'], {
+    error: 'Use "approve" or "reject". To edit a call, approve it with "input".',
+  }),
   note: z.string().max(10_000).optional(),
   input: z.unknown().describe('What the person changed or added; the workflow gets it').optional(),
 });

@@ -1,0 +1,6 @@
+/** Throws a sentence on a member that nobody reads: a slip in its name would go unseen. */
+export function checkMembers(what: string, given: object, known: readonly string[]): void {
+  const other = Object.keys(given).find((member) => !known.includes(member));
+  if (other !== undefined)
+    throw new TypeError(`${what} has a member "${other}", which nothing reads. The members are: ${known.join(', ')}.`);
+}
