@@ -7,5 +7,5 @@ import base, { LONG_TESTS } from './vitest.config.ts';
  */
 export default defineConfig({
   ...base,
-  test: { ...base.test, include: [...LONG_TESTS], exclude: configDefaults.exclude },
+  test: { ...base.test, include: [...LONG_TESTS], exclude: configDefaults.exclude, maxWorkers: 1 },
 });

@@ -113,9 +113,13 @@ const UNKNOWN = '9999';
 /** As `_seeded.ts` makes them: of 20, 32, 36 and 43 characters. */
 const SHOWN_ID = /(?<![\da-f-])(?:0{16}|0{28}|0{8}-0000-7000-8000-0{8}|0{39})(\d{4})(?![\w-])/g;
 
+/** A frame of the box's own code, which in a project's stack is left out. */
+const OWN_FRAME = /^ +at (?:.*[( ])?(?:packages\/runtime\/src\/|node:).*\n/gm;
+
 /** What no two boxes have the same: keys, times to the second, versions, and where a seed's code stands. */
 function settle(text: string): string {
   return text
+    .replaceAll(OWN_FRAME, '')
     .replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, '2026-01-31T12:00:00.000Z')
     .replaceAll(/\bsvc_[\w-]+/g, (key) => `svc_${'k'.repeat(key.length - 4)}`)
     .replaceAll(/(_seeded\.ts):\d+(:\d+)?/g, (_, file: string, column?: string) =>

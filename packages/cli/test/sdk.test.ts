@@ -20,7 +20,8 @@ const FIXTURE = fileURLToPath(new URL('./fixtures/sdk/', import.meta.url));
 const REPOSITORY = fileURLToPath(new URL('../../../', import.meta.url));
 
 /** The runtime's source in the place of its build. */
-const SOURCE = ['--customConditions', 'svc-source', '--types', 'node', '--pretty', 'false'];
+const LIB = 'es2024,esnext.disposable,dom,dom.iterable,dom.asynciterable';
+const SOURCE = ['--customConditions', 'svc-source', '--types', 'node', '--lib', LIB, '--pretty', 'false'];
 
 interface Run {
   status: string;
