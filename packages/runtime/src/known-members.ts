@@ -2,5 +2,5 @@
 export function checkMembers(what: string, given: object, known: readonly string[]): void {
   const other = Object.keys(given).find((member) => !known.includes(member));
   if (other !== undefined)
-    throw new TypeError(`${what} has a member "${other}", which nothing reads. The members are: ${known.join(', ')}.`);
+    throw new TypeError(`"${other}" is no member of ${what}. The members are: ${known.join(', ')}.`);
 }

@@ -2,10 +2,10 @@ import { expect, test } from 'vitest';
 import { defineConfig } from '../src/workspace-config.ts';
 
 test.each([
-  [{ modle: 'm' }, 'svc.config.ts has a member "modle", which nothing reads. The members are: model, '],
-  [{ retention: { days: 3 } }, '"retention" of svc.config.ts has a member "days"'],
-  [{ studio: { cors: [] } }, '"studio" of svc.config.ts has a member "cors"'],
-  [{ mcp: { tool: true } }, '"mcp" of svc.config.ts has a member "tool"'],
+  [{ modle: 'm' }, '"modle" is no member of svc.config.ts. The members are: model, '],
+  [{ retention: { days: 3 } }, '"days" is no member of "retention" of svc.config.ts'],
+  [{ studio: { cors: [] } }, '"cors" is no member of "studio" of svc.config.ts'],
+  [{ mcp: { tool: true } }, '"tool" is no member of "mcp" of svc.config.ts'],
 ])('svc.config.ts refuses the setting of %j, which nothing would read', (config, sentence) => {
   expect(() => defineConfig(config as object)).toThrow(sentence);
 });
