@@ -1,7 +1,10 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { z } from 'zod';
+import { defineDeepAgent, defineTool } from '../src/agents/definition.ts';
 import { openSqliteJournal } from '../src/engine/stores/sqlite.ts';
-import { call, until } from './_setup.ts';
-import { createAgent, idsOf, post, say, serveAgui, setupAgui, textOf, toldModel, typesOf } from './_agui.ts';
+import { createGate } from './_gate.ts';
+import { call, json, until } from './_setup.ts';
+import { createAgent, idsOf, KEY, post, say, serveAgui, setupAgui, textOf, toldModel, typesOf } from './_agui.ts';
 import type { Calls, Told } from './_agui.ts';
 
 const boxes = setupAgui();
@@ -386,4 +389,56 @@ describe('a turn that goes on in another process', () => {
     expect(new Set(calls.map(({ key }) => key)).size).toBe(2);
     expect(textOf(await say(away, 'say:after'))).toBe('after');
   });
+});
+
+/** A thread whose call has been approved, by a request that says something else, too; its tool runs until the gate opens. */
+async function resumeHeld(thread: string, { afterRestart = false } = {}) {
+  const gate = createGate();
+  const hold = defineTool({ description: 'Wait.', inputSchema: z.object({}), execute: () => gate.pass() });
+  const helper = defineDeepAgent({ name: 'helper', tools: { hold }, interruptOn: { hold: true } });
+  const first = await boxes.openAgui({ agents: { helper } });
+  const agent = first.client(thread);
+  const told = await say(agent, 'tool:hold {}; say:Held.');
+  const open = afterRestart ? await serveAgui(await first.box.restart()) : first;
+  const messages = [...agent.messages, { id: 'more', role: 'user' as const, content: 'say:unread' }];
+  const input = { threadId: thread, runId: 'r', messages, resume: answerAll(told, approve) };
+  const client = new AbortController();
+  const request = json(input, { headers: KEY });
+  const answer = fetch(open.url, { ...request, signal: client.signal });
+  await until(() => gate.came === 1);
+  return { ...open, gate, answer, leave: () => client.abort() };
+}
+
+describe('a resumed turn between two model calls', () => {
+  test('whose client goes away answers what came with the resume, once, on the thread', async () => {
+    const { box, gate, leave, answer } = await resumeHeld('gone');
+    const cut = answer.then((response) => response.text()).catch((error: unknown) => error);
+    leave();
+    expect(await cut).toMatchObject({ name: 'AbortError' });
+    gate.open();
+    const saidMore = () =>
+      box.model.requests.filter(({ messages }) => messages.at(-1)?.content === 'say:unread').length === 1;
+    await until(saidMore);
+    const runs = () => box.journal.listRuns({ kind: 'agent' }, { limit: 9 });
+    await until(async () => (await runs()).every(({ status }) => status === 'completed'));
+    expect(await runs()).toHaveLength(2);
+    const session = await call<{ items: { messages: { content: unknown }[] }[] }>(
+      box,
+      'GET /api/sessions/gone/messages?agent=helper',
+    );
+    expect(session.body.items.map(({ messages }) => messages.at(-1)?.content)).toEqual(['Held.', 'unread']);
+  });
+
+  test.each([false, true])(
+    'tells who reads on that the box shuts down, begun before a restart: %s',
+    async (isBefore) => {
+      const { box, answer } = await resumeHeld('shut', { afterRestart: isBefore });
+      const text = answer.then((response) => response.text());
+      await box.close();
+      expect(JSON.parse((await text).trim().split('\n\n').at(-1)?.slice('data: '.length) ?? '')).toMatchObject({
+        type: 'RUN_ERROR',
+        code: 'shutting_down',
+      });
+    },
+  );
 });

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { DeepAgentDefinition } from '../src/agents/definition.ts';
 import { requestApproval } from '../src/engine/approval.ts';
 import { createLog } from '../src/log.ts';
 import { createAgent, post } from './_agui.ts';
@@ -31,7 +32,7 @@ async function open(): Promise<Setup> {
   const dev = await boxes.open({});
   const strategy = plane.strategy({ log: createLog({ level: 'silent', write: () => {} }) });
   const box = await boxes.open({
-    agents: { helper: createAgent(calls) },
+    agents: { helper: withClerk(createAgent(calls)) },
     workflows: { ask: { run: async () => requestApproval({ title: 'Go?' }) } },
     options: { host: 'image', strategy },
   });
@@ -46,6 +47,12 @@ async function open(): Promise<Setup> {
     },
     revoke: (id) => call(dev, `POST /api/keys/${id}/revoke`),
   };
+}
+
+/** The same agent, with a sub-agent that has its tools. */
+function withClerk(agent: DeepAgentDefinition): DeepAgentDefinition {
+  const { tools = {}, interruptOn = {} } = agent;
+  return { ...agent, subagents: [{ name: 'clerk', description: 'Does the same.', tools, interruptOn }] };
 }
 
 const message = { id: 'u1', role: 'user', content: 'tool:refund {"order":"A-1","amount":5}; say:Done.' };
@@ -75,6 +82,22 @@ describe('an API key over AG-UI', () => {
     const { body } = await call(box, `GET /api/approvals/${id}`, undefined, owner);
     const by = `API key "app" (svc_${key.id})`;
     expect(body).toMatchObject({ status: 'approved', audit: [{ action: 'asked' }, { action: 'approve', by }] });
+  });
+
+  test('decides about the tools of its sub-agents, too', async () => {
+    const setup = await open();
+    const { box, calls, owner } = setup;
+    const key = await setup.newKey({ agents: ['helper'] });
+    const task = { subagent_type: 'clerk', description: message.content.replace('; ', '\n') };
+    const messages = [{ ...message, content: `tool:task ${JSON.stringify(task)}\nsay:Done.` }];
+    const { text } = await run(box, 'below', key, { messages });
+    const [, id = ''] = /"interrupts":\[\{"id":"([^"]+)"/.exec(text) ?? [];
+    expect((await run(box, 'other', key, { messages, ...approve(id) })).text).toContain('"type":"interrupt"');
+    expect(calls).toEqual([]);
+    expect((await run(box, 'below', key, { messages, ...approve(id) })).text).toContain('"type":"success"');
+    expect(calls).toHaveLength(1);
+    const { body } = await call(box, `GET /api/approvals/${id}`, undefined, owner);
+    expect(body).toMatchObject({ status: 'approved', decidedBy: `API key "app" (svc_${key.id})` });
   });
 
   test('without the agent, or revoked, decides nothing', async () => {

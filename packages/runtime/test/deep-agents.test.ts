@@ -281,6 +281,12 @@ describe('a part that is wrong', () => {
     [waits({ allow: [] }), 'interruptOn.slow.allow is []; it must be a list'],
     [waits({ fallback: 'ask' }), 'interruptOn.slow.fallback is "ask"; it must be "approve" or "reject".'],
     [waits({ timeout: 'soon' }), 'interruptOn.slow.timeout: '],
+    [waits({ timout: '1h' }), '"timout" is no member of interruptOn.slow. The members are: allow, timeout, fallback.'],
+    [{ interuptOn: { slow: true } }, '"interuptOn" is no member of an agent. The members are: name, description, '],
+    [{ tools: { slow: { ...slow, timout: 5 } } }, 'The tool "slow": "timout" is no member of a tool.'],
+    [{ tools: [slow] }, 'tools is a list. Write tools: { name: defineTool({ ... }) }.'],
+    [{ subagents: [{ name: 'a', description: 'b', prompt: 'c' }] }, '"prompt" is no member of the sub-agent "a".'],
+    [{ mcpServers: { a: { url: 'http://x', header: {} } } }, '"header" is no member of the MCP server "a".'],
   ])('is refused with a sentence: %j', (more, sentence) => {
     expect(define(more)).toThrow(sentence);
   });

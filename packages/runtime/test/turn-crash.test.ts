@@ -74,6 +74,33 @@ describe('a turn whose process is killed', () => {
   );
 });
 
+describe('a turn whose sub-agent waits for a person', () => {
+  test('goes on from where it was, killed while it waits and while it does what was decided', async () => {
+    const task = { subagent_type: 'clerk', description: 'tool:pay {"n":300}\nsay:Paid.' };
+    const script = `tool:task ${JSON.stringify(task)}\nsay:done`;
+    const told = await (await ask(300, script, 'below', 'lead')).text();
+    expect(told).toContain('Waiting for a decision: Run \\"pay\\"?');
+    await worker.kill();
+    worker = await startWorker();
+    const refused = await ask(300, 'say:no', 'below', 'lead');
+    expect([refused.status, await refused.json()]).toMatchObject([409, { error: { code: 'approval_pending' } }]);
+    const { items } = await read<{ items: { approvalId: string }[] }>('/api/approvals?status=pending');
+    expect(items).toHaveLength(1);
+    await killIn({ step: 'pay', when: 'during', nth: 1 }, () =>
+      fetch(`${worker.url}/api/approvals/${items[0]?.approvalId}/decide`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ decision: 'approve' }),
+      }),
+    );
+    worker = await startWorker();
+    expect(await untilEnded('?name=lead&limit=1')).toMatchObject({ status: 'completed', output: { content: 'done' } });
+    expect(listPaid(300)).toHaveLength(2);
+    expect(new Set(listPaid(300)).size).toBe(1);
+    expect(await (await ask(300, 'say:after', 'below', 'lead')).text()).toContain('"after"');
+  }, 60_000);
+});
+
 describeWhen(realServers.database, 'a turn whose replica is killed, on Postgres', (server) => {
   let database: Awaited<ReturnType<typeof createDatabase>>;
   let other: Worker;
@@ -147,7 +174,7 @@ async function kill(child: ChildProcess): Promise<void> {
   await gone;
 }
 
-function ask(n: number, content: string, session?: string): Promise<Response> {
+function ask(n: number, content: string, session?: string, agent = 'payer'): Promise<Response> {
   return fetch(`${worker.url}/wire-a/v1/chat/completions`, {
     method: 'POST',
     headers: {
@@ -155,7 +182,7 @@ function ask(n: number, content: string, session?: string): Promise<Response> {
       authorization: 'Bearer dev',
       ...(session === undefined ? {} : { 'x-svc-session': `${n} ${session}` }),
     },
-    body: JSON.stringify({ model: 'payer', messages: [{ role: 'user', content }], stream: true }),
+    body: JSON.stringify({ model: agent, messages: [{ role: 'user', content }], stream: true }),
   });
 }
 
@@ -183,13 +210,14 @@ interface Run {
   sessionId: string | null;
   endedAt: string | null;
   error: { code: string } | null;
+  output: unknown;
 }
 
 /** The newest run, once it has ended. */
-async function untilEnded(): Promise<Run> {
+async function untilEnded(query = '?limit=1'): Promise<Run> {
   let run: Run | undefined;
   await until(async () => {
-    const answer = await fetch(`${worker.url}/api/runs?limit=1`);
+    const answer = await fetch(`${worker.url}/api/runs${query}`);
     [run] = ((await answer.json()) as { items: Run[] }).items;
     return run !== undefined && run.endedAt !== null;
   }, 30_000);

@@ -141,7 +141,7 @@ describe('a turn that is asked for again under its key', () => {
       await call(box, `POST /api/approvals/${asked?.id}/decide`, { decision: 'approve' });
     };
     const runId = (await listRuns(box))[0]?.runId ?? '';
-    const next = read(box.agents.follow((await box.journal.getRun(runId)) as never, first.flatMap(idOf)));
+    const next = read(await box.agents.follow((await box.journal.getRun(runId)) as never, first.flatMap(idOf)));
     await decide(first);
     await decide(await next);
     await until(async () => (await box.journal.getRun(runId))?.status === 'completed');

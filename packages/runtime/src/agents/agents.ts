@@ -15,7 +15,7 @@ import type { PublishedInstructions } from '../prompts/instructions.ts';
 import type { Issue } from '../schema/schema.ts';
 import type { Sessions } from '../sessions/sessions.ts';
 import type { EventBatches } from '../wires/events.ts';
-import { toErrorEvent, turnOpen } from './agent-errors.ts';
+import { turnOpen } from './agent-errors.ts';
 import { createAgentTools } from './agent-tools.ts';
 import { nextDepth, toChildRequest, toTextReader } from './child-turn.ts';
 import { createAgentFinder } from './find-agent.ts';
@@ -34,6 +34,7 @@ import type { ConversationMessage, TurnInput, TurnKey } from './turn-input.ts';
 import { createTurnReaders, LONGEST_TURN_MS } from './turn-readers.ts';
 import { toTurnInput } from './turn-request.ts';
 import type { TurnRequest } from './turn-request.ts';
+import { sumUsage } from './usage.ts';
 
 /** A turn that is being told. */
 export interface RunningTurn {
@@ -63,10 +64,14 @@ export interface Agents {
    * on in another process is read as the journal has it: its end, or the calls it waits for next. `known`: the approvals
    * it is known to wait for.
    */
-  follow(run: RunRow, known?: readonly string[]): RunningTurn;
+  follow(run: RunRow, known?: readonly string[]): Promise<RunningTurn>;
+  /** A person is asked in the turn, or in what runs below it. */
+  isAsking(run: RunRow): Promise<boolean>;
+  /** The approvals the turn waits for now, those of its sub-agents too. */
+  listPending(run: RunRow): Promise<string[]>;
   /** The turn a session has not ended, if there is one. Throws when the agent cannot answer. */
   findOpenTurn(agent: string, sessionName: string): Promise<RunRow | undefined>;
-  /** A turn of a session, ended or not. */
+  /** A turn of a session, ended or not, by its run or by that of one of its sub-agents. */
   findTurn(agent: string, sessionName: string, runId: string): Promise<RunRow | undefined>;
   /** The conversation of a turn that has not ended, with what it has made so far. */
   readOpenTurn(run: RunRow): Promise<ConversationMessage[]>;
@@ -74,7 +79,7 @@ export interface Agents {
   checkArguments(agent: string, tool: string, args: unknown): Promise<Issue[]>;
   /** The code of a turn that goes on in this process. */
   body(run: RunRow): Promise<Body>;
-  /** Lets go of the servers that agents use. */
+  /** Lets go of the servers that agents use, and of those who read turns. The engine has ended before. */
   close(): Promise<void>;
 }
 
@@ -183,7 +188,13 @@ export function createAgents(options: AgentsOptions): Agents {
       const sessionId = session
         ? await sessions.open({ agent: name, name: session.name, kind: session.kind, ...asker })
         : null;
-      const reader = readers.open(runId, { isWhole: request.isWhole === true });
+      const keptIn = input.session ? sessionId : null;
+      const endsAlone = keptIn === null && key === undefined;
+      const reader = readers.open(runId, {
+        isWhole: request.isWhole === true,
+        isAwaited: endsAlone,
+        mayAskBelow: (finder.find(name)?.subagents ?? []).length > 0,
+      });
       try {
         const run = { runId, name, sessionId, parentRunId: null };
         const keyed = key ? { key: key.key, ...toStartKey(key) } : {};
@@ -192,8 +203,6 @@ export function createAgents(options: AgentsOptions): Agents {
           reader.close();
           return repeats.tell(started);
         }
-        const keptIn = input.session ? sessionId : null;
-        const endsAlone = keptIn === null && key === undefined;
         return readers.read({ runId, sessionId: keptIn, startedAt: started.createdAt, endsAlone }, reader);
       } catch (error) {
         reader.close();
@@ -204,7 +213,7 @@ export function createAgents(options: AgentsOptions): Agents {
       const first = await repeats.find(agent, key);
       return first && repeats.tell(first);
     },
-    async startChild({ agent: name, message, session, outputSchema }, { parent, idempotencyKey, onText }) {
+    async startChild({ agent: name, message, session, outputSchema }, { parent, idempotencyKey, callId, onText }) {
       const model = await finder.modelOf(name);
       const depth = nextDepth(name, parent);
       const askedBy = askedByOf(parent);
@@ -212,6 +221,7 @@ export function createAgents(options: AgentsOptions): Agents {
       const input: TurnInput = {
         ...toTurnInput(runId, toChildRequest({ agent: name, message, session, outputSchema }, idempotencyKey), model),
         depth,
+        ...(callId === undefined ? {} : { callId }),
       };
       const sessionId =
         session === undefined
@@ -242,24 +252,29 @@ export function createAgents(options: AgentsOptions): Agents {
         throw error;
       }
     },
-    follow({ runId, sessionId, createdAt }, known = []) {
-      const reader = readers.open(runId);
-      pauses.next(runId, known, reader.done.signal).then(
-        (waits) => {
-          for (const interrupt of waits) reader.push({ type: 'interrupt', ...interrupt });
-          if (waits.length > 0) reader.push({ type: 'finish', reason: 'interrupt' });
-        },
-        (error: unknown) => reader.push(toErrorEvent(error)),
-      );
-      return readers.read({ runId, sessionId, startedAt: createdAt, endsAlone: sessionId === null }, reader);
+    async follow({ runId, sessionId, createdAt: startedAt }, known = []) {
+      const endsAlone = sessionId === null;
+      const reader = readers.open(runId, { known, isAwaited: endsAlone });
+      try {
+        const before = sumUsage(await journal.getRecords(runId));
+        return readers.read({ runId, sessionId, startedAt, endsAlone, before }, reader);
+      } catch (error) {
+        reader.close();
+        throw error;
+      }
     },
+    isAsking: ({ runId }) => pauses.isAsking(runId),
+    listPending: ({ runId }) => pauses.listPending(runId),
     async findOpenTurn(agent, sessionName) {
       finder.get(agent);
       return findOpen(sessions.idOf(agent, sessionName));
     },
     async findTurn(agent, sessionName, runId) {
-      const run = await journal.getRun(runId);
-      return run?.sessionId === sessions.idOf(agent, sessionName) ? run : undefined;
+      const sessionId = sessions.idOf(agent, sessionName);
+      let run = await journal.getRun(runId);
+      while (run && run.sessionId !== sessionId)
+        run = run.parentRunId === null ? undefined : await journal.getRun(run.parentRunId);
+      return run;
     },
     async readOpenTurn(run) {
       const input = decode(run.input) as TurnInput;
@@ -270,8 +285,17 @@ export function createAgents(options: AgentsOptions): Agents {
       return [...before.messages, ...toRecordedMessages(run.runId, input, records)];
     },
     checkArguments: (agent, tool, args) => tools.checkArguments(finder.find(agent), tool, args),
-    body: (run) => toBody(run, decode(run.input) as TurnInput, async () => options.instructions?.resume(run)),
-    close: () => tools.close(),
+    async body(run) {
+      const input = decode(run.input) as TurnInput;
+      // A turn whose sub-agent has asked somebody has told its client so, as one that asked by itself.
+      const mayEndAlone = !input.session && !input.isKeyed && run.parentRunId === null;
+      const hasAskedBelow = mayEndAlone && (await pauses.hasAskedBelow(run.runId));
+      return toBody(run, input, async () => options.instructions?.resume(run), { hasAskedBelow });
+    },
+    async close() {
+      readers.close();
+      await tools.close();
+    },
   };
 }
 

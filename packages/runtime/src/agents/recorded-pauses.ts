@@ -1,13 +1,17 @@
 import type { Engine } from '../engine/engine.ts';
-import type { HookFilter, Journal, RunRow } from '../engine/journal.ts';
+import type { HookEntry, HookFilter, Journal, RunRow } from '../engine/journal.ts';
 import { isFinal } from '../engine/journal.ts';
 import { decode } from '../engine/serialize.ts';
 import type { Interrupt } from '../wires/events.ts';
+import { findFirstPause } from './first-pause.ts';
+import type { AskedTurn } from './first-pause.ts';
 import { toInterrupt } from './pauses.ts';
 import type { KeptPause } from './pauses.ts';
 import { listWaitingBelow } from './runs-below.ts';
+import { listTasks } from './task-runs.ts';
+import type { TaskRun } from './task-runs.ts';
 
-/** What the journal knows of the calls of a turn that wait for a person. */
+/** What the journal knows of the calls that wait for a person, of a turn and of the sub-agents at work for it. */
 export interface RecordedPauses {
   /** Resolves once the run waits for these and that is recorded, or it has ended. */
   whenAsked(runId: string, approvalIds: readonly string[]): Promise<void>;
@@ -16,22 +20,77 @@ export interface RecordedPauses {
    * the signal has aborted. A turn that runs in another process is found to wait so.
    */
   next(runId: string, known: readonly string[], signal: AbortSignal): Promise<Interrupt[]>;
-  /** The calls a turn has asked a person about, decided or not, in the order in which it asked. */
-  listAll(runId: string): Promise<Interrupt[]>;
+  /** The calls a turn waited for when it first did nothing else, decided or not. */
+  listFirst(runId: string): Promise<Interrupt[]>;
+  /** The approvals that wait now. */
+  listPending(runId: string): Promise<string[]>;
   /** A person is asked in the run, or in one below it. */
   isAsking(runId: string): Promise<boolean>;
+  /** A person has been asked by a sub-agent, decided or not. */
+  hasAskedBelow(runId: string): Promise<boolean>;
 }
 
 export function createRecordedPauses({ journal, engine }: RecordedPausesOptions): RecordedPauses {
-  const list = async (runId: string, filter: Pick<HookFilter, 'isPending'> = {}): Promise<Interrupt[]> => {
+  const listEntries = async (runId: string, filter: Pick<HookFilter, 'isPending'> = {}): Promise<Asked[]> => {
     const entries = await journal.hooks.listEntries({ kind: 'approval', runId, ...filter }, { limit: 200 });
-    return entries.reverse().flatMap(({ hook }) => {
-      const kept = decode(hook.detail ?? NOTHING) as Partial<KeptPause>;
-      return kept.source === 'tool' ? toInterrupt(hook.token, kept as KeptPause) : [];
+    return entries.reverse().flatMap((entry) => {
+      const kept = decode(entry.hook.detail ?? NOTHING) as Partial<KeptPause>;
+      return kept.source === 'tool' ? { entry, interrupt: toInterrupt(entry.hook.token, kept as KeptPause) } : [];
     });
   };
+
+  /** Undefined: the turn does something else, too. */
+  const listAtRest = async (run: RunRow | undefined): Promise<Interrupt[] | undefined> => {
+    if (run?.status !== 'waiting') return undefined;
+    const own = (await listEntries(run.runId, { isPending: true })).map(({ interrupt }) => interrupt);
+    const tasks = await listTasks(journal, run.runId);
+    const open = tasks.filter(isOpen);
+    const below = await Promise.all(open.map(async (task) => toBelow(task, await listAtRest(task.run))));
+    const all = [...own, ...below.flatMap((waits) => waits ?? [])];
+    if (all.length === 0 || below.includes(undefined)) return undefined;
+    const ended = tasks.length - open.length;
+    return ended > 0 && (await countAnswered(run.runId)) < ended ? undefined : all;
+  };
+
+  /** How many of its sub-agents' answers a turn has taken. */
+  const countAnswered = async (runId: string): Promise<number> => {
+    const records = await journal.getRecords(runId);
+    return records.filter(({ kind, stepId }) => kind === 'child' && stepId.startsWith('wait ')).length;
+  };
+
+  const readAsked = async (run: RunRow): Promise<AskedTurn> => {
+    const to = run.endedAt ?? Infinity;
+    const [own, tasks] = await Promise.all([listEntries(run.runId), listTasks(journal, run.runId)]);
+    return {
+      from: run.createdAt,
+      to,
+      asked: own.map(({ entry, interrupt }) => ({ interrupt, from: entry.hook.createdAt, to: entry.first?.at ?? to })),
+      tasks: await Promise.all(tasks.map(async (task) => toTaskAsked(task, await readAsked(task.run)))),
+    };
+  };
+
+  const listPending = async (runId: string): Promise<string[]> => {
+    const own = await listEntries(runId, { isPending: true });
+    const open = (await listTasks(journal, runId)).filter(isOpen);
+    const below = await Promise.all(open.map(({ run }) => listPending(run.runId)));
+    return [...own.map(({ interrupt }) => interrupt.id), ...below.flat()];
+  };
+
+  const hasAskedBelow = async (runId: string): Promise<boolean> => {
+    for (const { run } of await listTasks(journal, runId)) {
+      const asked = await journal.hooks.listEntries({ kind: 'approval', runId: run.runId }, { limit: 1 });
+      if (asked.length > 0 || (await hasAskedBelow(run.runId))) return true;
+    }
+    return false;
+  };
+
   return {
-    listAll: (runId) => list(runId),
+    listPending,
+    hasAskedBelow,
+    async listFirst(runId) {
+      const run = await journal.getRun(runId);
+      return run ? findFirstPause(await readAsked(run)) : [];
+    },
     async isAsking(runId) {
       for await (const id of listWaitingBelow(journal, runId)) {
         const asked = await journal.hooks.listEntries({ kind: 'approval', runId: id, isPending: true }, { limit: 1 });
@@ -53,7 +112,7 @@ export function createRecordedPauses({ journal, engine }: RecordedPausesOptions)
         const change = engine.nextChange(runId, signal);
         const run = await journal.getRun(runId);
         if (hasEnded(run)) return [];
-        const waits = run?.status === 'waiting' ? await list(runId, { isPending: true }) : [];
+        const waits = (await listAtRest(run)) ?? [];
         if (signal.aborted) return [];
         if (waits.length > 0 && !waits.some(({ id }) => known.includes(id))) return waits;
         await change;
@@ -63,7 +122,7 @@ export function createRecordedPauses({ journal, engine }: RecordedPausesOptions)
 }
 
 export interface RecordedPausesOptions {
-  journal: Pick<Journal, 'getRun' | 'hooks' | 'listRuns'>;
+  journal: Pick<Journal, 'getRun' | 'getRecords' | 'hooks' | 'listRuns'>;
   engine: Pick<Engine, 'nextChange'>;
 }
 
@@ -71,6 +130,28 @@ export interface RecordedPausesOptions {
 
 const NOTHING = '1[{}]';
 
+interface Asked {
+  entry: HookEntry;
+  interrupt: Interrupt;
+}
+
 function hasEnded(run: RunRow | undefined): boolean {
   return !run || isFinal(run.status);
+}
+
+function isOpen({ run }: TaskRun): boolean {
+  return !isFinal(run.status);
+}
+
+/** As the turn above tells it: a client knows the call that handed on the task, and none of those within it. */
+function toBelow({ run, callId }: TaskRun, waits: Interrupt[] | undefined): Interrupt[] | undefined {
+  return waits?.map((interrupt) => ({ agent: run.name, ...interrupt, callId }));
+}
+
+function toTaskAsked({ run, callId }: TaskRun, turn: AskedTurn): AskedTurn {
+  return {
+    ...turn,
+    asked: turn.asked.map((one) => ({ ...one, interrupt: { agent: run.name, ...one.interrupt, callId } })),
+    tasks: turn.tasks.map((task) => toTaskAsked({ run, callId }, task)),
+  };
 }

@@ -39,7 +39,7 @@ export function createRepeats({ engine, journal, sessions, pauses, isChecked }: 
     const input = decode(run.input) as TurnInput;
     const [records, interrupts, { state }] = await Promise.all([
       journal.getRecords(runId),
-      pauses.listAll(runId),
+      pauses.listFirst(runId),
       input.session && run.sessionId !== null ? sessions.read(run.sessionId) : { state: NO_STATE },
     ]);
     return retellTurn({ run, input, records, interrupts, isChecked: isChecked(run.name, input), state });

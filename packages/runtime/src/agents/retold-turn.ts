@@ -19,7 +19,7 @@ export interface KeptTurn {
   run: RunRow;
   input: TurnInput;
   records: readonly JournalRecord[];
-  /** The calls a person was asked about, decided or not. */
+  /** The calls it first waited for a person with, decided or not. */
   interrupts: readonly Interrupt[];
   /** The answer had to fit a schema, and its text was told once it did. */
   isChecked: boolean;

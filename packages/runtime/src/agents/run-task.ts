@@ -18,7 +18,7 @@ export async function runTask(turn: Turn, call: ToolCall, tool: TaskTool): Promi
   if (!task.ok) return answerCall(turn, call, failed(task.reason));
   const { world } = turn.execution;
   const started = world.now();
-  const answer = await waitForAnswer(turn, task);
+  const answer = await waitForAnswer(turn, call, task);
   const durationMs = world.now() - started;
   turn.tell({ type: 'tool.result', callId: call.id, messageId: resultIdOf(call.id), ...answer, durationMs });
   return toMessage(call, answer);
@@ -26,12 +26,17 @@ export async function runTask(turn: Turn, call: ToolCall, tool: TaskTool): Promi
 
 // --- internal ---
 
-async function waitForAnswer({ execution }: Turn, task: { agent: string; message: string }): Promise<ToolAnswer> {
+interface Task {
+  agent: string;
+  message: string;
+}
+
+async function waitForAnswer({ execution }: Turn, call: ToolCall, task: Task): Promise<ToolAnswer> {
   const { ambient, run: parent } = execution;
   const name = `agent ${task.agent}`;
   const { agent, message } = task;
   const start = toStartCall(name, { message }, ({ idempotencyKey }) =>
-    ambient.startTurn({ agent, message }, { parent, idempotencyKey }),
+    ambient.startTurn({ agent, message }, { parent, idempotencyKey, callId: call.id }),
   );
   try {
     const { runId } = (await execution.invoke(start)) as StartedTurn;

@@ -58,4 +58,6 @@ export interface TurnInput {
   isKeyed?: boolean;
   /** How many turns stand above this one. Absent: none. */
   depth?: number;
+  /** The call of the turn above that handed it its task. Absent: none did. */
+  callId?: string;
 }

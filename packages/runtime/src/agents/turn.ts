@@ -20,12 +20,13 @@ import { outputInvalid, toRepair } from './output.ts';
 import type { CheckedOutput, OutputRule } from './output.ts';
 import type { ModelPlace } from './recorded-messages.ts';
 import { createReplyParts } from './reply.ts';
+import type { UntilTaken } from './reply.ts';
 import { runCall } from './run-call.ts';
 import { withoutForcedCall } from './tool-choice.ts';
 import type { Toolset } from './toolset.ts';
 import type { ConversationMessage, ConversationSummary, TurnInput } from './turn-input.ts';
 import type { TurnState } from './turn-state.ts';
-import { addUsage, subtractUsage, toTokens } from './usage.ts';
+import { addUsage, toTokens } from './usage.ts';
 
 export interface TurnOptions {
   agent: {
@@ -47,6 +48,8 @@ export interface TurnOptions {
   toolset: Toolset;
   callModel: CallModel;
   emit: Emit;
+  /** Waits for readers the turn is not to run ahead of. */
+  untilTaken?: UntilTaken;
   /** The answer is JSON of this kind. Absent: any text. */
   output?: OutputRule;
   /** Keeps what the turn added. Repeated after a crash: it must do nothing the second time. */
@@ -117,8 +120,6 @@ export class Turn {
   #state: TurnState;
   #usage = NO_USAGE;
   #replies = 0;
-  /** What had been used at the last pause: its answer has told that. */
-  #usageTold = NO_USAGE;
   /** Calls a person has not decided about. */
   #undecided = 0;
   #repairs = 0;
@@ -173,7 +174,7 @@ export class Turn {
     })) as ModelReply;
     this.#told = this.#messages.length;
     this.#usage = addUsage(this.#usage, reply.usage);
-    this.tell({ type: 'usage', model: input.model, ...subtractUsage(this.#usage, this.#usageTold) });
+    this.tell({ type: 'usage', model: input.model, ...this.#usage });
     this.#add(withReasoning(toAssistantMessage(reply, this.#nextMessageId()), reply));
     return reply;
   }
@@ -262,7 +263,6 @@ export class Turn {
   interrupt(interrupt: Interrupt): void {
     this.tell({ type: 'interrupt', ...interrupt });
     this.#undecided += 1;
-    this.#usageTold = this.#usage;
   }
 
   /** A person has decided about a call. */
@@ -386,7 +386,9 @@ export class Turn {
       this.#callIds.add(unique);
       return unique;
     };
-    return { emit, messageId: this.#messageId(), executorOf: toolset.executorOf, uniqueId };
+    const { untilTaken } = this.options;
+    const more = untilTaken ? { untilTaken } : {};
+    return { emit, messageId: this.#messageId(), executorOf: toolset.executorOf, uniqueId, ...more };
   }
 }
 

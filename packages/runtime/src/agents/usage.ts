@@ -1,4 +1,6 @@
-import type { Tokens } from '../engine/journal.ts';
+import type { JournalRecord, Tokens } from '../engine/journal.ts';
+import { decode } from '../engine/serialize.ts';
+import { NO_USAGE } from '../wires/events.ts';
 import type { Usage } from '../wires/events.ts';
 
 export function addUsage(a: Usage, b: Usage, sign: 1 | -1 = 1): Usage {
@@ -13,6 +15,13 @@ export function addUsage(a: Usage, b: Usage, sign: 1 | -1 = 1): Usage {
 
 export function subtractUsage(a: Usage, b: Usage): Usage {
   return addUsage(a, b, -1);
+}
+
+/** What the model calls have used that are recorded. */
+export function sumUsage(records: readonly JournalRecord[]): Usage {
+  return records
+    .filter(({ kind, event, output }) => kind === 'model' && event === 'done' && output !== null)
+    .reduce((sum, { output }) => addUsage(sum, (decode(output ?? '') as { usage: Usage }).usage), NO_USAGE as Usage);
 }
 
 /** As a run counts them. */

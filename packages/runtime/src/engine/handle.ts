@@ -106,6 +106,8 @@ export interface AgentMessage {
 export interface StartTurnOptions {
   parent: RunRow;
   idempotencyKey: string;
+  /** The call of the turn above whose task it is. */
+  callId?: string;
   /** Is told the text of the answer as it comes, of a turn that runs in this process. */
   onText?(text: string): void;
 }

@@ -118,11 +118,11 @@ export function createTranslator({ run, boxRunId, signThinking, toState }: Trans
     'tool.end': ({ callId }) => end(`call ${callId}`),
     'tool.result': ({ callId: toolCallId, messageId, content }) => {
       told.add(messageId);
-      interrupts.delete(toolCallId);
+      for (const [id, { callId }] of interrupts) if (callId === toolCallId) interrupts.delete(id);
       return [{ type: 'TOOL_CALL_RESULT', messageId, toolCallId, content, role: 'tool' }];
     },
     interrupt(event) {
-      interrupts.set(event.callId, event);
+      interrupts.set(event.id, event);
       return [];
     },
     state: ({ snapshot }) => [{ type: 'STATE_SNAPSHOT', snapshot: toState(snapshot) }],
@@ -181,6 +181,7 @@ function toOutcome(reason: FinishReason, openCalls: readonly string[], interrupt
 function toAguiInterrupt({
   id,
   callId,
+  agent,
   name,
   args,
   message,
@@ -195,7 +196,7 @@ function toAguiInterrupt({
     toolCallId: callId,
     responseSchema,
     ...(expiresAt === undefined ? {} : { expiresAt: new Date(expiresAt).toISOString() }),
-    metadata: { svc: { tool: name, arguments: args, allow } },
+    metadata: { svc: { ...(agent === undefined ? {} : { agent }), tool: name, arguments: args, allow } },
   };
 }
 

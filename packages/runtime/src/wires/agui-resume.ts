@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Agents, RunningTurn } from '../agents/agents.ts';
-import type { Approval, Approvals, Decider, Decision } from '../approvals/approvals.ts';
+import type { Approvals, Decider, Decision } from '../approvals/approvals.ts';
 import { toStartKey } from '../agents/repeats.ts';
 import type { TurnKey } from '../agents/turn-input.ts';
 import type { RunRow } from '../engine/journal.ts';
@@ -33,7 +33,7 @@ export interface Resumed {
 }
 
 /**
- * Decides what the thread waits for, and reads on. Only tool calls of the thread's own turn can be decided so. An entry
+ * Decides what the thread waits for, and reads on. Only tool calls of the thread's own turn, and of its sub-agents, can be decided so. An entry
  * that names none is ignored: a person has decided elsewhere, or its time was up. Undefined: no turn is under way.
  * Throws `approval_pending` when something would stay undecided, before anything is.
  */
@@ -42,20 +42,17 @@ export async function resumeTurn(
   { entries, open, by, ...request }: Resume,
 ): Promise<Resumed | undefined> {
   const { agents, approvals, log } = options;
-  const pending = open ? await listPending(approvals, open.runId) : [];
-  const isPending = ({ interruptId }: ResumeEntry) => pending.some(({ approvalId }) => approvalId === interruptId);
+  const pending = open ? await agents.listPending(open) : [];
+  const isPending = ({ interruptId }: ResumeEntry) => pending.includes(interruptId);
   const decider = { by, ...(request.key ? { idempotencyKey: toStartKey(request.key).idempotencyKey } : {}) };
   const decided = entries.some(isPending) ? undefined : await findDecided(options, { ...request, entries, decider });
-  if (decided) return { run: decided, turn: agents.follow(decided) };
+  if (decided) return { run: decided, turn: await agents.follow(decided) };
   for (const entry of entries.filter((other) => !isPending(other))) warn(log, entry.interruptId, open?.runId);
   if (!open) return undefined;
   const decisions = entries.filter(isPending).map((entry) => ({ id: entry.interruptId, decision: toDecision(entry) }));
   refuseUncovered(pending, new Map(decisions.map(({ id, decision }) => [id, decision])), decisions.length);
   for (const { id, decision } of decisions) await approvals.check(id, decision);
-  const turn = agents.follow(
-    open,
-    pending.map(({ approvalId }) => approvalId),
-  );
+  const turn = await agents.follow(open, pending);
   try {
     for (const { id, decision } of decisions)
       await approvals.decide(id, decision, decider).catch((error: unknown) => {
@@ -99,10 +96,6 @@ async function findDecided(
   return undefined;
 }
 
-async function listPending(approvals: Approvals, runId: string): Promise<Approval[]> {
-  return (await approvals.list({ runId, status: 'pending', source: 'tool' }, { limit: 200 })).items;
-}
-
 /** Nothing is run that was not decided about in so many words. */
 function toDecision({ interruptId, status, payload }: ResumeEntry): Decision {
   if (status === 'cancelled') return { decision: 'reject', note: 'The request was cancelled.' };
@@ -122,9 +115,9 @@ function toDecision({ interruptId, status, payload }: ResumeEntry): Decision {
   };
 }
 
-function refuseUncovered(pending: readonly Approval[], decided: ReadonlyMap<string, Decision>, entries: number): void {
+function refuseUncovered(pending: readonly string[], decided: ReadonlyMap<string, Decision>, entries: number): void {
   if (decided.size < entries) throw invalid('"resume" answers an interrupt twice.');
-  const uncovered = pending.map(({ approvalId }) => approvalId).filter((id) => !decided.has(id));
+  const uncovered = pending.filter((id) => !decided.has(id));
   if (uncovered.length === 0) return;
   throw new BoxError(
     'approval_pending',

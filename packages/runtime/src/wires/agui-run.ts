@@ -43,7 +43,7 @@ export interface BegunRun {
 
 export interface Followed {
   run: RunRow;
-  /** Asks the agent, in a turn of its own, what the request says beside its decisions. */
+  /** Asks the agent, in a turn of its own, what the request says beside its decisions. Once: that turn, ever after. */
   ask(view: ThreadView): Promise<RunningTurn>;
 }
 
@@ -59,7 +59,7 @@ export async function beginRun(options: RunOptions, request: RunRequest): Promis
   const isResume = entries.length > 0;
   // A key may decide about the tools of its own threads; a person needs a seat that decides.
   if (isResume && caller.role !== null) requirePermission(caller, 'hitl:decide');
-  if (open && !isResume) throw turnOpen(open);
+  if (open && !isResume) throw turnOpen(open, await agents.isAsking(open));
   const resumed = isResume ? await resumeTurn(options, { ...request, by: caller.name, entries, open }) : undefined;
   const stored = await sessions.read(sessions.idOf(agent, threadId)).catch((error: unknown) => {
     resumed?.turn.leave();
@@ -68,7 +68,8 @@ export async function beginRun(options: RunOptions, request: RunRequest): Promis
   const state = readClientState(input.state, stored.state);
   if (resumed) {
     const rest = { ...request, state, ...(key ? { key: { ...key, scope: [...key.scope, 'rest'] } } : {}) };
-    const ask = (view: ThreadView) => startTurn(options, { ...rest, view });
+    let asked: Promise<RunningTurn> | undefined;
+    const ask = (view: ThreadView) => (asked ??= startTurn(options, { ...rest, view }));
     return { turn: resumed.turn, state, openCalls: [], followed: { run: resumed.run, ask } };
   }
   const view = viewThread(stored.messages, input.messages, { append: isResume });

@@ -1,14 +1,15 @@
 import { toErrorEvent } from '../agents/agent-errors.ts';
 import type { Agents, RunningTurn } from '../agents/agents.ts';
+import type { ConversationMessage } from '../agents/turn-input.ts';
 import type { Sessions } from '../sessions/sessions.ts';
 import type { AguiEvent } from './agui-event.ts';
 import { createTranslator } from './agui-events.ts';
 import type { AguiTranslator } from './agui-events.ts';
 import type { RunAgentInput } from './agui-input.ts';
-import type { BegunRun } from './agui-run.ts';
+import type { BegunRun, Followed } from './agui-run.ts';
 import { restate } from './agui-snapshot.ts';
 import { isAsked, listOpenCalls, viewRest } from './agui-thread.ts';
-import { flatten } from './events.ts';
+import { flatten, readAll } from './events.ts';
 import type { FinishReason } from './events.ts';
 import type { SignThinking } from './thinking-signature.ts';
 
@@ -16,6 +17,15 @@ export interface StreamOptions {
   agents: Agents;
   sessions: Sessions;
   signThinking: SignThinking;
+}
+
+/** Asks what a request said beside its decisions when its client does not read on: the thread goes on without it. */
+export async function askAlone(options: StreamOptions, input: RunAgentInput, followed: Followed): Promise<void> {
+  const turn = await options.agents.follow(followed.run);
+  const end = (await readAll(turn.events)).at(-1);
+  if (end?.type !== 'finish' || !isOver(end.reason)) return;
+  const { rest, openCalls } = viewAfter(await readThread(options, followed, end.reason), input);
+  if (openCalls.length === 0 && isAsked(rest)) (await followed.ask(rest)).leave();
 }
 
 /** Everything one run tells, in order: from RUN_STARTED to RUN_FINISHED or RUN_ERROR. */
@@ -64,19 +74,33 @@ async function* finish(
   options: StreamOptions,
   { input, followed, translator, reason }: Omit<Telling, 'turn'> & { reason: FinishReason },
 ): AsyncGenerator<AguiEvent> {
-  const { agents, sessions } = options;
   yield* translator.close();
   if (!followed) return yield* translator.finish(reason, translator.clientCalls);
-  const { run } = followed;
-  const messages =
-    reason === 'interrupt' ? await agents.readOpenTurn(run) : (await sessions.read(run.sessionId ?? '')).messages;
+  const messages = await readThread(options, followed, reason);
   // What was made before this run was read, or in another process, has not been streamed.
   yield* restate(messages, input.messages, translator.told);
-  const rest = viewRest(messages, input.messages);
-  const openCalls = listOpenCalls([...messages, ...rest.added]);
-  const isOver = reason !== 'interrupt' && reason !== 'cancelled' && openCalls.length === 0;
-  if (!isOver || !isAsked(rest)) return yield* translator.finish(reason, openCalls);
+  const { rest, openCalls } = viewAfter(messages, input);
+  if (!isOver(reason) || openCalls.length > 0 || !isAsked(rest)) return yield* translator.finish(reason, openCalls);
   const next = await followed.ask(rest).catch(toErrorEvent);
   if ('type' in next) yield* next.type === 'error' ? translator.fail(next) : [];
   else yield* tellTurn(options, { input, translator, turn: next, followed: undefined });
+}
+
+async function readThread(
+  { agents, sessions }: StreamOptions,
+  { run }: Followed,
+  reason: FinishReason,
+): Promise<ConversationMessage[]> {
+  if (reason === 'interrupt') return agents.readOpenTurn(run);
+  return (await sessions.read(run.sessionId ?? '')).messages;
+}
+
+/** What the request says that the thread has not, and the calls that the client is to run then. */
+function viewAfter(messages: ConversationMessage[], input: RunAgentInput) {
+  const rest = viewRest(messages, input.messages);
+  return { rest, openCalls: listOpenCalls([...messages, ...rest.added]) };
+}
+
+function isOver(reason: FinishReason): boolean {
+  return reason !== 'interrupt' && reason !== 'cancelled';
 }

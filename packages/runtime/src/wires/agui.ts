@@ -2,7 +2,7 @@ import type { H3, H3Event } from 'h3';
 import { mountRoute } from '../http/app.ts';
 import type { RouteEntry } from '../http/app.ts';
 import { answerSse } from '../http/sse.ts';
-import { toAguiEvents } from './agui-stream.ts';
+import { askAlone, toAguiEvents } from './agui-stream.ts';
 import { parseRunInput } from './agui-input.ts';
 import { beginRun } from './agui-run.ts';
 import type { RunOptions } from './agui-run.ts';
@@ -49,10 +49,24 @@ async function answerRun(event: H3Event, options: AguiOptions): Promise<Response
       throw await toGrantedError(error, { agents: options.agents, agent, caller });
     },
   );
-  const onGone = leaveWhenGone(begun.turn, signal);
-  return answerSse(toFrames(toAguiEvents(options, input, begun)), { onGone });
+  let isTold = false;
+  const leave = (): void => {
+    begun.turn?.leave();
+    if (isTold || !begun.followed) return;
+    isTold = true;
+    askAlone(options, input, begun.followed).catch((error: unknown) =>
+      options.log.warn('What came with a resume is not answered: its client went away.', { agent, error }),
+    );
+  };
+  const onGone = leaveWhenGone({ leave }, signal);
+  const events = toAguiEvents(options, input, begun);
+  return answerSse(
+    toFrames(events, () => (isTold = true)),
+    { onGone },
+  );
 }
 
-async function* toFrames(events: AsyncIterable<object>): AsyncGenerator<string> {
+async function* toFrames(events: AsyncIterable<object>, onTold: () => void): AsyncGenerator<string> {
   for await (const event of events) yield `data: ${JSON.stringify(event)}\n\n`;
+  onTold();
 }

@@ -15,6 +15,8 @@ const INPUT = z.object({
   subagent_type: z.string().describe('Who is to do it'),
 });
 
+export const TASK = 'task';
+
 /** Hands a task to a sub-agent: a turn of its own, whose last text is the result. */
 export async function createTaskTool(subagents: readonly Subagent[]): Promise<TaskTool> {
   const { $schema: _dropped, ...parameters } = await toJsonSchema(INPUT, 'input');
@@ -22,7 +24,7 @@ export async function createTaskTool(subagents: readonly Subagent[]): Promise<Ta
   const description = `Hand a task to a sub-agent, which works on its own and answers once. Several can work at the same time. The sub-agents:\n${list}`;
   return {
     kind: 'task',
-    model: { name: 'task', description, parameters },
+    model: { name: TASK, description, parameters },
     parse(args) {
       const parsed = INPUT.safeParse(args);
       if (!parsed.success) {
