@@ -1,5 +1,5 @@
 import { afterEach, expect, test, vi } from 'vitest';
-import { createEventQueue } from '../src/wires/events.ts';
+import { createEventQueue } from '../src/wires/event-queue.ts';
 import type { TurnEvent } from '../src/wires/events.ts';
 import { holdUntilOutput } from '../src/wires/hold.ts';
 

@@ -1,10 +1,12 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type OpenAI from 'openai';
 import type { ClientOptions } from 'openai';
+import { DEFAULT_LIMITS } from '../engine/limits.ts';
 import { createHttpFetch } from '../provider/http-fetch.ts';
 import type { ProviderInUse } from '../provider/provider.ts';
 import type { Usage } from '../wires/events.ts';
 import { NO_USAGE } from '../wires/events.ts';
+import { answerTooLarge } from './agent-errors.ts';
 import type { ChatMessage, ToolCall } from './messages.ts';
 import { createBreather } from './breather.ts';
 import { toDelta } from './provider-delta.ts';
@@ -71,12 +73,13 @@ export function createModelClient(
     const { timeout = DEFAULT_TIMEOUT_MS } = request;
     const headers = headersOf();
     const ended = new AbortController();
-    const timer = setTimeout(() => ended.abort(timedOut(timeout)), timeout);
+    const timer = setTimeout(() => ended.abort(timedOut(timeout)), Math.min(timeout, LONGEST_TIMER_MS));
     const onAbort = (): void => ended.abort(signal.reason);
     if (signal.aborted) onAbort();
     signal.addEventListener('abort', onAbort, { once: true });
     try {
-      return await readReply(await send(client, request, { signal: ended.signal, headers }), { ...reply, provider });
+      const response = await send(client, request, { signal: ended.signal, headers });
+      return await readReply(response, { ...reply, provider, signal: ended.signal });
     } catch (error) {
       throw ended.signal.aborted ? ended.signal.reason : toProviderError(error, provider);
     } finally {
@@ -164,7 +167,7 @@ function isWithoutArguments(call: { function: { arguments: string } }): boolean 
 /** Collects a reply. An answer that breaks off is a failure, never a short answer. */
 async function readReply(
   response: Response,
-  { provider, ...options }: ReplyOptions & { provider: ProviderInUse },
+  { provider, signal, ...options }: ReplyOptions & { provider: ProviderInUse; signal: AbortSignal },
 ): Promise<ModelReply> {
   if (/\bhtml\b/i.test(response.headers.get('content-type') ?? '')) {
     await response.body?.cancel();
@@ -185,18 +188,27 @@ async function readReply(
     usage = delta.usage ?? usage;
     model ??= delta.model;
   };
+  const batches = readProvider(response);
   try {
-    const batches = readProvider(response);
     let next = await batches.next();
     for (; !next.done; next = await batches.next()) {
       for (const chunk of next.value) read(chunk);
+      // It could never be recorded, so the rest of it is not read.
+      if (parts.size > MOST_BYTES) throw answerTooLarge(parts.size, MOST_BYTES);
       await turns.breathe();
+      const taken = options.untilTaken?.(signal);
+      if (taken) await taken;
     }
     if (finishReason === undefined && !(next.value.isWhole && parts.hasAny)) throw cutShort();
   } finally {
     parts.close();
+    // Of an answer that is not read to its end the connection is let go.
+    await batches.return({ isWhole: false });
   }
   const reply = parts.close();
   const reason = finishReason ?? (reply.toolCalls.length > 0 ? 'tool_calls' : 'stop');
   return { ...reply, finishReason: reason, usage, ...(model === undefined ? {} : { model }) };
 }
+
+/** What one recorded result may take. */
+const MOST_BYTES = DEFAULT_LIMITS.resultBytes;

@@ -1,3 +1,5 @@
+import { BoxError } from '../errors.ts';
+
 /** One piece of a provider's answer, as it came. */
 export type ProviderChunk = Record<string, unknown>;
 
@@ -17,6 +19,7 @@ export async function* readProvider({ body }: Response): AsyncGenerator<Provider
   const events = createEventReader();
   const decoder = new TextDecoder();
   const document: string[] = [];
+  let size = 0;
   let begins = '';
   let isWhole = false;
   const read = (found: string[]): ProviderChunk[] => {
@@ -29,6 +32,7 @@ export async function* readProvider({ body }: Response): AsyncGenerator<Provider
       const text = decoder.decode(bytes, { stream: true });
       begins ||= text.trimStart().slice(0, 1);
       if (begins === '{') {
+        size = requirePiece(size + text.length);
         document.push(text);
         continue;
       }
@@ -64,24 +68,49 @@ function createLinger(body: ReadableStream): { begin(): void; end(): void } {
 
 /** The data of server-sent events, by what came together; the last one may lack its empty line. */
 function createEventReader(): { push(text: string): string[]; end(): string[] } {
-  let rest = '';
+  /** The last line so far. */
+  let rest: string[] = [];
+  let restSize = 0;
   let data: string[] = [];
+  let dataSize = 0;
   const take = (line: string): string | undefined => {
-    if (line.startsWith('data:')) data.push(line.slice(line.startsWith('data: ') ? 6 : 5));
+    if (line.startsWith('data:')) {
+      data.push(line.slice(line.startsWith('data: ') ? 6 : 5));
+      dataSize = requirePiece(dataSize + line.length);
+    }
     if (line !== '' || data.length === 0) return undefined;
     const event = data.join('\n');
     data = [];
+    dataSize = 0;
     return event;
   };
   const takeAll = (lines: string[]): string[] => lines.map(take).filter((event) => event !== undefined);
   return {
     push(text) {
-      const lines = (rest + text).split(/\r\n|\n|\r(?=[^\n])/);
-      rest = lines.pop() ?? '';
+      if (text === '') return [];
+      rest.push(text);
+      restSize = requirePiece(restSize + text.length);
+      // A long line comes in many parts: it is looked through once.
+      if (!/[\r\n]/.test(text) && !rest.at(-2)?.endsWith('\r')) return [];
+      const lines = rest.join('').split(/\r\n|\n|\r(?=[^\n])/);
+      const last = lines.pop() ?? '';
+      rest = [last];
+      restSize = last.length;
       return takeAll(lines);
     },
-    end: () => takeAll([rest.trimEnd(), '']),
+    end: () => takeAll([rest.join('').trimEnd(), '']),
   };
+}
+
+/** Characters of one event, or of an answer that is not streamed: what is recorded of it is a part of that. */
+const LONGEST_PIECE = 16_777_216;
+
+function requirePiece(size: number): number {
+  if (size <= LONGEST_PIECE) return size;
+  throw new BoxError(
+    'model_provider_failed',
+    `The model provider failed: It sent more than ${LONGEST_PIECE} characters in one piece.`,
+  );
 }
 
 /** A piece that is no JSON object says nothing: some providers write words to keep the connection open. */

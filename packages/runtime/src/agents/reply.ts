@@ -5,6 +5,9 @@ import type { ToolCall } from './messages.ts';
 /** A fragment of a tool call, with as much as the provider says. */
 export type ToolDelta = Partial<OpenAI.Chat.Completions.ChatCompletionChunk.Choice.Delta.ToolCall>;
 
+/** Resolves when those who are told have taken enough of it, or the signal aborts. Undefined: they have. */
+export type UntilTaken = (signal: AbortSignal) => Promise<void> | undefined;
+
 export interface ReplyOptions {
   emit: Emit;
   /** The id of the assistant message; further texts of the same reply get a number behind it. */
@@ -12,6 +15,8 @@ export interface ReplyOptions {
   executorOf(name: string): Executor;
   /** A call id that no other call of the conversation has: providers count theirs from the start in every reply. */
   uniqueId(id: string): string;
+  /** Default: whoever is told keeps up. */
+  untilTaken?: UntilTaken;
 }
 
 /** Collects one streamed model reply and tells its parts in order, none overlapping another. */
@@ -21,6 +26,8 @@ export interface ReplyParts {
   tool(delta: ToolDelta): void;
   /** Something was said. */
   readonly hasAny: boolean;
+  /** Characters, of which each takes a byte at least where the reply is recorded. */
+  readonly size: number;
   /** Ends what is open and answers the whole. */
   close(): { content: string; reasoning: string; toolCalls: ToolCall[] };
 }
@@ -34,6 +41,7 @@ export function createReplyParts(options: ReplyOptions): ReplyParts {
   const parts: Part[] = [];
   const byIndex = new Map<number, Part>();
   let telling = 0;
+  let size = 0;
 
   const advance = (all: boolean) => {
     for (let part = parts[telling]; part; part = parts[telling]) {
@@ -48,9 +56,11 @@ export function createReplyParts(options: ReplyOptions): ReplyParts {
   const add = (kind: Part['kind'], id: string, givenId?: string): Part => {
     const part = { kind, id, givenId, name: '', value: '', untold: '', begun: false };
     parts.push(part);
+    if (kind === 'tool') size += id.length + CALL_SIZE;
     return part;
   };
   const append = (part: Part, text: string) => {
+    size += text.length;
     part.value += text;
     part.untold += text;
     advance(false);
@@ -75,6 +85,9 @@ export function createReplyParts(options: ReplyOptions): ReplyParts {
     get hasAny() {
       return parts.length > 0;
     },
+    get size() {
+      return size;
+    },
     close() {
       advance(true);
       const textOf = (kind: Part['kind']) => parts.map((part) => (part.kind === kind ? part.value : '')).join('');
@@ -87,6 +100,9 @@ export function createReplyParts(options: ReplyOptions): ReplyParts {
 }
 
 // --- internal ---
+
+/** The names of its members, without their values. */
+const CALL_SIZE = '"id":"","name":"","arguments":""'.length;
 
 interface Part {
   kind: 'text' | 'reasoning' | 'tool';

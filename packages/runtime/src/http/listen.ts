@@ -1,7 +1,9 @@
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { RequestListener, ServerResponse } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
 import type { H3 } from 'h3';
 import { toNodeHandler } from 'h3/node';
+import { STALL_MS } from './sse.ts';
 
 export interface Listener {
   url: string;
@@ -10,14 +12,28 @@ export interface Listener {
   close(graceMs?: number): Promise<void>;
 }
 
+export interface ListenOptions {
+  port: number;
+  host: string;
+  /** How long a client may take nothing of an answer that is made, in milliseconds. */
+  stallMs?: number;
+}
+
 /**
  * Serves the app on exactly this port, and never moves to another. Rejects with `code: 'port_busy'` when it is taken, and
  * `port_unusable` when the system does not give it away.
  */
-export function listen(app: H3, options: { port: number; host: string }): Promise<Listener> {
+export function listen(app: H3, options: ListenOptions): Promise<Listener> {
+  const handle = toNodeHandler(app) as RequestListener;
+  const { stallMs = STALL_MS } = options;
   const server = createServer(
     { keepAliveTimeout: 65_000, headersTimeout: 10_000, requestTimeout: 30_000, connectionsCheckingInterval: 1_000 },
-    toNodeHandler(app) as never,
+    (request, response) => {
+      response.once('prefinish', () => limitStall(response, stallMs));
+      // It was asked for behind another one, whose limit is not its own.
+      if (!response.socket) response.once('socket', (socket: Socket) => socket.setTimeout(0));
+      return handle(request, response);
+    },
   );
   return new Promise((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) =>
@@ -41,6 +57,14 @@ export function listen(app: H3, options: { port: number; host: string }): Promis
 }
 
 // --- internal ---
+
+/**
+ * An answer that is made waits in memory for whoever does not read it. The server's own limit takes this one's place once
+ * all is sent.
+ */
+function limitStall({ socket }: ServerResponse, ms: number): void {
+  if (socket && socket.writableLength > 0) socket.setTimeout(ms);
+}
 
 /** Such as one below 1024, for anybody but root. */
 function portUnusable(port: number, cause: NodeJS.ErrnoException): Error {

@@ -4,7 +4,9 @@ export type Frames = AsyncIterable<string>;
 const KEEP_ALIVE_MS = 15_000;
 export const KEEP_ALIVE = ': keep-alive\n\n';
 /** How long a client may take nothing while there is something for it. */
-const STALL_MS = 60_000;
+export const STALL_MS = 60_000;
+/** Bytes handed on at once: that a client takes a part of what is more is seen, and it is kept. */
+const PIECE = 32_768;
 
 export interface SseOptions {
   onGone?: () => void;
@@ -27,15 +29,22 @@ export function answerSse(frames: Frames, options: SseOptions = {}): Response {
   const keepAlive = encoder.encode(options.keepAlive ?? KEEP_ALIVE);
   let timer: ReturnType<typeof setInterval> | undefined;
   let takenAt = performance.now();
+  /** Of a frame that is handed on piece by piece. */
+  let rest: Uint8Array | undefined;
   const leave = async () => {
     clearInterval(timer);
+    rest = undefined;
     options.onGone?.();
     await iterator.return?.();
+  };
+  const handOn = (controller: ReadableStreamDefaultController<Uint8Array>, bytes: Uint8Array): void => {
+    rest = bytes.byteLength > PIECE ? bytes.subarray(PIECE) : undefined;
+    controller.enqueue(rest ? bytes.subarray(0, PIECE) : bytes);
   };
   const body = new ReadableStream<Uint8Array>({
     start(controller) {
       timer = setInterval(() => {
-        if ((controller.desiredSize ?? 0) > 0) return controller.enqueue(keepAlive);
+        if (!rest && (controller.desiredSize ?? 0) > 0) return controller.enqueue(keepAlive);
         if (performance.now() - takenAt < stallMs) return;
         controller.error(new Error('The client takes nothing.'));
         void leave();
@@ -43,11 +52,12 @@ export function answerSse(frames: Frames, options: SseOptions = {}): Response {
     },
     async pull(controller) {
       takenAt = performance.now();
+      if (rest) return handOn(controller, rest);
       const next = await iterator.next().catch((error: unknown) => {
         clearInterval(timer);
         throw error;
       });
-      if (!next.done) return controller.enqueue(encoder.encode(next.value));
+      if (!next.done) return handOn(controller, encoder.encode(next.value));
       clearInterval(timer);
       controller.close();
     },

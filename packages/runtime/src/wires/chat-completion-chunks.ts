@@ -3,6 +3,7 @@ import type { CompletionView } from './chat-completion.ts';
 import { isShown, toPauseText, toWireFinish, toWirePause, toWireUsage } from './chat-completion.ts';
 import { toWireError } from './chat-completion-error.ts';
 import type { EventBatches, FinishReason, Interrupt, TurnEvent, Usage } from './events.ts';
+import { joinFrames } from './frames.ts';
 import { toFailure } from './wire-error.ts';
 
 /**
@@ -13,9 +14,12 @@ export async function* toChunks(events: EventBatches, view: CompletionView): Asy
   const translate = createTranslator(view);
   let begun = false;
   for await (const batch of events) {
-    const frames = batch.map(translate).join('');
+    for (const frames of joinFrames(batch, translate)) {
+      yield frames;
+      begun = true;
+    }
     // What comes first sends the head of the answer, too: it is not to wait for something that is shown.
-    if (frames !== '' || !begun) yield frames || KEEP_ALIVE;
+    if (!begun) yield KEEP_ALIVE;
     begun = true;
   }
   yield 'data: [DONE]\n\n';

@@ -1,5 +1,3 @@
-import { real } from '../engine/real.ts';
-
 /**
  * The one ordered stream of a turn. Wires translate it and decide nothing; so do recording and live views.
  *
@@ -44,7 +42,10 @@ export type Executor = 'box' | 'client';
 export interface Interrupt {
   /** The id of the approval that decides it. */
   id: string;
+  /** The call itself; of a sub-agent's, the call that handed it its task. */
   callId: string;
+  /** The sub-agent whose call it is. Absent: the turn's own. */
+  agent?: string;
   name: string;
   /** The arguments the model wrote, parsed. */
   args: unknown;
@@ -80,53 +81,6 @@ export type Emit = (event: TurnEvent) => void;
 
 /** The events of a turn, as many at once as there are: a long answer is thousands of them. */
 export type EventBatches = AsyncIterable<readonly TurnEvent[]>;
-
-/** A stream with one producer and one reader; `push` never waits. */
-export interface EventQueue {
-  push: Emit;
-  /** Ends after the terminal event. */
-  batches: EventBatches;
-}
-
-/**
- * What is pushed in one turn of the event loop is read together in the next.
- * @param isWhole all of it is read together, once the turn has ended
- */
-export function createEventQueue({ isWhole = false } = {}): EventQueue {
-  let buffer: TurnEvent[] = [];
-  let ended = false;
-  let wake: (() => void) | undefined;
-  return {
-    push(event) {
-      if (ended) return;
-      buffer.push(event);
-      ended = isTerminal(event);
-      if (!wake || (isWhole && !ended)) return;
-      // Told from the body of a turn, too, which is refused a timer of its own.
-      real.setImmediate(wake);
-      wake = undefined;
-    },
-    batches: {
-      // No generator: each of its batches takes three promises.
-      [Symbol.asyncIterator]() {
-        let isOver = false;
-        const take = (): IteratorResult<readonly TurnEvent[]> => {
-          const value = buffer;
-          buffer = [];
-          isOver = isTerminal(value.at(-1));
-          return { done: false, value };
-        };
-        return {
-          next() {
-            if (isOver) return Promise.resolve({ done: true, value: undefined });
-            if (isWhole ? ended : buffer.length > 0) return Promise.resolve(take());
-            return new Promise((resolve) => (wake = () => resolve(take())));
-          },
-        };
-      },
-    },
-  };
-}
 
 /** All there are, once the turn has ended. */
 export async function readAll(batches: EventBatches): Promise<TurnEvent[]> {

@@ -1,4 +1,5 @@
 import type { EventBatches, TurnEvent } from './events.ts';
+import { joinFrames } from './frames.ts';
 import { toMessageError } from './messages-error.ts';
 import { createMessageEvents } from './messages-events.ts';
 import { toFailure } from './wire-error.ts';
@@ -14,11 +15,10 @@ export async function* toMessageFrames(
 ): AsyncGenerator<string> {
   const translate = createMessageEvents(view);
   for await (const batch of events) {
-    const frames = batch.flatMap((event) => {
+    yield* joinFrames(batch, (event) => {
       const failure = toFailure(event);
-      return failure ? toFrame(toMessageError(failure, requestId)) : translate(event).map(toFrame);
+      return failure ? toFrame(toMessageError(failure, requestId)) : translate(event).map(toFrame).join('');
     });
-    if (frames.length > 0) yield frames.join('');
   }
 }
 

@@ -4,10 +4,18 @@ import { BoxError } from '../errors.ts';
 /** The tools a messages request brings. Those of the vendor's own servers have no schema, and are left out. */
 export function toMessageTools(value: unknown): ClientTool[] {
   return toList(value).flatMap((tool, index) => {
-    const { type = 'custom', name, description = '', input_schema: schema } = (tool ?? {}) as Record<string, unknown>;
+    const given = (tool ?? {}) as Record<string, unknown>;
+    const { type = 'custom', name, description = '', input_schema: schema, strict } = given;
     if (type !== null && type !== 'custom') return [];
     if (typeof name === 'string' && name !== '' && typeof schema === 'object' && schema !== null)
-      return [{ name, description: String(description), parameters: schema as Record<string, unknown> }];
+      return [
+        {
+          name,
+          description: String(description),
+          parameters: schema as Record<string, unknown>,
+          ...(typeof strict === 'boolean' ? { strict } : {}),
+        },
+      ];
     throw invalid(`tools[${index}]`, `"tools[${index}]" must be {name, description, input_schema}.`);
   });
 }
