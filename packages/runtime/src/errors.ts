@@ -19,6 +19,8 @@ export const ERROR_STATUS = {
   workflow_not_found: 404,
   agent_not_found: 404,
   method_not_allowed: 405,
+  // Told in a stream that has begun.
+  client_too_slow: 408,
   activity_not_found: 404,
   approval_not_found: 404,
   hook_not_found: 404,
@@ -63,6 +65,7 @@ export const ERROR_STATUS = {
   internal: 500,
   agent_output_invalid: 502,
   model_provider_failed: 502,
+  result_too_large: 502,
   models_unavailable: 502,
   storage_refused: 502,
   agent_load_failed: 503,

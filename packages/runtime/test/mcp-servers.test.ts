@@ -153,6 +153,40 @@ describe('an MCP server', () => {
     expect(results(box)).toEqual(['2']);
   });
 
+  test.each(['over HTTP', 'as a program'])('%s is given up on when a call takes too long, and is kept', async (how) => {
+    const server = await startServer();
+    // What the program greets with is the id of its process.
+    const program = ['-c', `GREETING=$$ exec "${process.execPath}" "${FIXTURE}"`];
+    const box = await openWith({
+      math: how === 'over HTTP' ? { url: server.url, timeout: 300 } : { command: 'sh', args: program, timeout: '2s' },
+    });
+    await ask(box, 'tool:environment {}\nsay:Done.');
+    const [before] = results(box);
+    await ask(box, 'tool:hang {}\nsay:Done.');
+    expect(results(box)).toEqual([
+      expect.stringMatching(/^The tool "hang" failed: It took longer than its timeout of /),
+    ]);
+    await ask(box, 'tool:environment {}\nsay:Done.');
+    expect(results(box)).toEqual([before]);
+    expect(box.logs).toEqual([]);
+  });
+
+  test('is one whichever timeouts agents give it', async () => {
+    const program = { command: 'sh', args: ['-c', `GREETING=$$ exec "${process.execPath}" "${FIXTURE}"`] };
+    const box = await openWith({ a: { ...program, timeout: 10_000 }, b: program });
+    await ask(box, 'tools:a_environment {} | b_environment {}\nsay:Done.');
+    const [first, second] = results(box);
+    expect(first).toMatch(/^\d+ nothing$/);
+    expect(second).toBe(first);
+  });
+
+  test('with a timeout that is none is refused', () => {
+    const define = (timeout: unknown) => () =>
+      defineDeepAgent({ name: 'clerk', mcpServers: { math: { url: 'http://127.0.0.1:9', timeout } as McpServer } });
+    expect(define('soon')).toThrow('The MCP server "math": timeout: "soon" is not a duration.');
+    expect(define(0)).toThrow('The MCP server "math": timeout is 0: nothing is done in no time.');
+  });
+
   test('can have a tool that waits for a person', async () => {
     const server = await startServer();
     const box = await openWith({ math: { url: server.url } }, { interruptOn: { add: true } });

@@ -181,6 +181,14 @@ describe('an answer that is whole', () => {
     await until(() => provider.open() === 0);
   });
 
+  test('is taken within a timeout that is longer than any timer', async () => {
+    const provider = await startProvider(async (response) => {
+      await new Promise((resolve) => setTimeout(resolve, 30));
+      sse(response).end([delta({ content: 'a' }), STOP, '[DONE]'].map(frame).join(''));
+    });
+    expect(await call(provider.url, { timeout: 2_592_000_000 }).reply).toMatchObject({ content: 'a' });
+  });
+
   test('is no failure when its connection breaks', async () => {
     const provider = await startProvider((response) => {
       sse(response).write([delta({ content: 'a' }), STOP, '[DONE]'].map(frame).join(''), () => response.destroy());

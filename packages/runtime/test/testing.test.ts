@@ -189,6 +189,70 @@ describe('a crash', () => {
     expect(await run.status()).toBe('blocked');
   });
 
+  const over = (text: string) => ({ code: 'crash_not_reached', message: expect.stringContaining(text) });
+
+  test('at a step that does not come fails once the run has ended, with the steps there were', async () => {
+    const box = await open({ workflows: { order } });
+    const crashed = box.crashAt({ step: 'chrge', when: 'before' });
+    const run = await box.workflow('order').start({ amount: 5 });
+    await expect(crashed).rejects.toMatchObject(
+      over('Nothing has come to "chrge": the run of "order" is completed. Its steps: "charge", "notify".'),
+    );
+    expect(await run.result()).toEqual({ receipt: 'paid 5' });
+  });
+
+  test('that is recorded fails when the step has failed, and so does one of a run that was cancelled', async () => {
+    const failing = toStep('failing', async () => {
+      throw Object.assign(new Error('No.'), { fatal: true });
+    });
+    const broken = toModule('broken', async () => failing());
+    const idle = toModule('idle', async () => sleep('1 day'));
+    const box = await open({ workflows: { broken, idle } });
+    const first = box.crashAt({ step: 'failing', when: 'recorded' });
+    await box.workflow('broken').start();
+    await expect(first).rejects.toMatchObject(over('the run of "broken" is failed. Its steps: "failing" (failed).'));
+    const second = box.crashAt({ step: 'charge', when: 'after' });
+    const run = await box.workflow('idle').start();
+    await run.cancel();
+    await expect(second).rejects.toMatchObject(over('the run of "idle" is cancelled. It had no steps.'));
+  });
+
+  test('waits while another run may come to it, and comes when one does after all', async () => {
+    const nap = toModule('nap', async () => {
+      await sleep('1 day');
+      return notify();
+    });
+    const box = await open({ workflows: { order: toModule('order', () => charge(1) as never), nap } });
+    let failed = 0;
+    const crashed = box.crashAt({ step: 'notify', when: 'before' });
+    crashed.catch(() => failed++);
+    await box.workflow('nap').start();
+    await (await box.workflow('order').start()).result();
+    await expect(box.clock.advance('1 day')).rejects.toMatchObject({ code: 'box_crashed' });
+    await crashed;
+    expect(failed).toBe(0);
+  });
+
+  test('that nobody waits for stays where it is when a turn has ended without it', async () => {
+    const pay = defineTool({ description: 'Pay.', inputSchema: z.object({}), execute: () => 'paid' });
+    const box = await open({
+      agents: { payer: defineDeepAgent({ name: 'payer', tools: { pay } }) },
+      model: ['Hello.', model.reply({ toolCalls: [{ name: 'pay' }] })].map((one) => () => one),
+    });
+    void box.crashAt({ step: 'pay', when: 'before' });
+    const other = box.crashAt({ step: 'none', when: 'before' });
+    expect((await box.agent('payer').send('hi')).text).toBe('Hello.');
+    await expect(other).rejects.toMatchObject(over('the run of "payer" is completed. Its steps: "model".'));
+    await expect(box.agent('payer').send('pay')).rejects.toMatchObject({ code: 'box_crashed' });
+  });
+
+  test('that has not come when the box goes on as another process fails', async () => {
+    const box = await open({ workflows: { order } });
+    const crashed = box.crashAt({ step: 'charge', when: 'before' });
+    await box.restart();
+    await expect(crashed).rejects.toMatchObject(over('Nothing has come to "charge": the box has ended before.'));
+  });
+
   test('of a step that sleeps ends with the sleep', async () => {
     const nap = toModule('nap', async () => {
       await sleep('1 day');

@@ -1,5 +1,6 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
+import type { ToolDefinition } from '../src/agents/definition.ts';
 import { defineDeepAgent, defineTool } from '../src/agents/definition.ts';
 import { createTestBox, model } from '../src/testing.ts';
 import { until } from './_setup.ts';
@@ -7,8 +8,9 @@ import { until } from './_setup.ts';
 type Execute = (signal: AbortSignal) => unknown;
 
 /** A box whose agent calls one tool, then says what it was told. */
-async function open(execute: Execute) {
+async function open(execute: Execute, more: Pick<ToolDefinition, 'timeout'> = {}) {
   const tool = defineTool({
+    ...more,
     description: 'Does it.',
     inputSchema: z.object({}),
     execute: (_, { signal }) => execute(signal),
@@ -76,6 +78,37 @@ describe('a tool that fails is an answer the model reads, and the turn goes on',
   });
 });
 
+describe('a built-in tool whose answer is more than is kept is an answer the model reads', () => {
+  const reads = async (agent: object, ...calls: { name: string; args: object }[]) => {
+    const box = await createTestBox({
+      agents: { helper: defineDeepAgent({ name: 'helper', ...agent }) },
+      model: [...calls.map((call) => model.reply({ toolCalls: [call] })), model.reply('ok')],
+    });
+    onTestFinished(() => box.close());
+    const { toolCalls } = await box.agent('helper').send('go');
+    return toolCalls.at(-1);
+  };
+
+  test('a file of characters that are long in a record', async () => {
+    const file_path = 'a.txt';
+    const edited = { file_path, old_string: 'x', new_string: '\u0001', replace_all: true };
+    const call = await reads(
+      { files: true },
+      { name: 'write_file', args: { file_path, content: 'x'.repeat(250_000) } },
+      { name: 'edit_file', args: edited },
+      { name: 'read_file', args: { file_path } },
+    );
+    expect(call).toMatchObject({ isError: true });
+    expect(call?.result).toMatch(/^The result of "read_file" is too long: 15000\d\d bytes/);
+  });
+
+  test('a skill as long as a book', async () => {
+    const skills = [{ name: 'book', description: 'Long.', text: 'x'.repeat(1_100_000) }];
+    const call = await reads({ skills }, { name: 'read_skill', args: { name: 'book' } });
+    expect(call?.result).toContain('The result of "read_skill" is too long');
+  });
+});
+
 describe('a turn that is cancelled while its tool runs', () => {
   test.each<[string, Execute]>([
     ['never settles', () => new Promise(() => {})],
@@ -87,13 +120,14 @@ describe('a turn that is cancelled while its tool runs', () => {
       'answers once it is told',
       (signal) => new Promise((resolve) => signal.addEventListener('abort', () => resolve('late'))),
     ],
-  ])('ends at once though the tool %s, and the session answers the next', async (_, execute) => {
+  ])('ends at once though the tool %s, and the session answers the next', async (title, execute) => {
     let told: AbortSignal | undefined;
-    const box = await open((signal) => {
+    const answer = (signal: AbortSignal) => {
       if (told) return 'second';
       told = signal;
       return execute(signal);
-    });
+    };
+    const box = await open(answer, title.startsWith('rejects') ? { timeout: '1 hour' } : {});
     const turn = box.agent('helper').send('go', { session: 's' });
     await until(() => told !== undefined);
     const [run] = await box.listRuns();
@@ -105,5 +139,124 @@ describe('a turn that is cancelled while its tool runs', () => {
       text: '3',
       toolCalls: [{ result: 'second' }],
     });
+  });
+});
+
+test('a turn that fails after its tool has run adds nothing to its session; its run has the call', async () => {
+  const tool = defineTool({ description: 'Does it.', inputSchema: z.object({}), execute: () => 'done' });
+  const box = await createTestBox({
+    agents: { helper: defineDeepAgent({ name: 'helper', tools: { tool }, planning: true }) },
+    model: [
+      model.reply({ text: 'Hello.', usage: { inputTokens: 1, outputTokens: 1 } }),
+      model.reply({
+        toolCalls: [{ name: 'tool' }, { name: 'write_todos', args: { todos: [{ content: 'x', status: 'pending' }] } }],
+        usage: { inputTokens: 10, outputTokens: 10 },
+      }),
+      model.fail({ status: 400 }),
+      ({ messages }) => messages.map(({ role, content }) => `${role}: ${String(content)}`).join(', '),
+    ],
+  });
+  onTestFinished(() => box.close());
+  const send = (text: string) => box.agent('helper').send(text, { session: 's' });
+  await send('hi');
+  await expect(send('go')).rejects.toMatchObject({ status: 400 });
+  const session = (await (await box.request('/api/sessions/s?agent=helper')).json()) as Record<string, unknown>;
+  expect(session).toMatchObject({ turns: 1, totalTokens: 2 });
+  const [failed] = await box.listRuns();
+  expect(await failed?.status()).toBe('failed');
+  expect(await failed?.steps()).toContainEqual(
+    expect.objectContaining({ name: 'tool', output: { content: 'done', isError: false } }),
+  );
+  expect((await send('and now?')).text).toBe('user: hi, assistant: Hello., user: and now?');
+});
+
+test('a turn that is cancelled while the arguments are checked does not run the tool', async () => {
+  const ran: string[] = [];
+  let go: (value: boolean) => void = () => {};
+  const check = new Promise<boolean>((resolve) => (go = resolve));
+  const tool = defineTool({
+    description: 'Does it.',
+    inputSchema: z.object({}).refine(() => (ran.push('check'), check)),
+    execute: () => ran.push('tool'),
+  });
+  const box = await createTestBox({
+    agents: { helper: defineDeepAgent({ name: 'helper', tools: { tool } }) },
+    model: [model.reply({ toolCalls: [{ name: 'tool' }] })],
+  });
+  onTestFinished(() => box.close());
+  const turn = box.agent('helper').send('go');
+  await until(() => ran.length > 0);
+  await (await box.listRuns())[0]?.cancel();
+  expect((await turn).finishReason).toBe('cancelled');
+  go(true);
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  expect(ran).toEqual(['check']);
+});
+
+describe('a tool with a timeout', () => {
+  const tooLong =
+    'The tool "tool" failed: It took longer than its timeout of 30 ms, and may have had an effect all the same.';
+
+  test.each<[string, Execute]>([
+    ['never settles', () => new Promise(() => {})],
+    [
+      'rejects once it is told',
+      (signal) => new Promise((_, fail) => signal.addEventListener('abort', () => fail(signal.reason))),
+    ],
+    [
+      'answers once it is told',
+      (signal) => new Promise((resolve) => signal.addEventListener('abort', () => resolve('late'))),
+    ],
+  ])('that %s is given up, and the model is told', async (_, execute) => {
+    let told: AbortSignal | undefined;
+    const box = await open(
+      (signal) => {
+        told = signal;
+        return execute(signal);
+      },
+      { timeout: '30ms' },
+    );
+    const turn = await box.agent('helper').send('go');
+    expect(turn).toMatchObject({ text: '3', toolCalls: [{ isError: true, result: tooLong }] });
+    expect(told?.aborted).toBe(true);
+    expect(told?.reason).toMatchObject({ code: 'step_timeout' });
+    expect((await turn.run.steps())[1]).toMatchObject({ kind: 'tool', output: { isError: true, content: tooLong } });
+    expect(await turn.run.status()).toBe('completed');
+  });
+
+  test.each<[string, Execute, string]>([
+    ['answers', () => 'done', 'done'],
+    ['throws', reject(new Error('No.')), 'The tool "tool" failed: No.'],
+    [
+      'throws before it waits for anything',
+      () => {
+        throw new Error('No.');
+      },
+      'The tool "tool" failed: No.',
+    ],
+  ])('that %s in time is told as it is', async (_, execute, result) => {
+    let told: AbortSignal | undefined;
+    const box = await open(
+      (signal) => {
+        told = signal;
+        return execute(signal);
+      },
+      { timeout: 2_147_483_648 },
+    );
+    expect((await box.agent('helper').send('go')).toolCalls).toMatchObject([{ result }]);
+    expect(told?.aborted).toBe(false);
+  });
+
+  test.each([
+    ['soon', 'timeout: "soon" is not a duration.'],
+    [-1, 'timeout: "-1" is not a duration.'],
+    [true, 'timeout: "true" is not a duration.'],
+    [null, 'timeout: "null" is not a duration.'],
+    [0, 'timeout is 0: nothing is done in no time. Leave it out for none.'],
+    ['0s', 'timeout is "0s": nothing is done in no time. Leave it out for none.'],
+  ])('of %j is refused', (timeout, sentence) => {
+    const tool = { description: 'x', inputSchema: z.object({}), execute: () => 1, timeout } as never;
+    expect(() => defineTool(tool)).toThrow(sentence);
+    expect(() => defineDeepAgent({ name: 'helper', tools: { tool } })).toThrow(`The tool "tool": ${sentence}`);
   });
 });

@@ -28,8 +28,18 @@ export const LET_GO: TurnEvent = {
   retryable: true,
 };
 
+/** What a reader of a turn that goes on without it is told when it is too far behind. */
+export const TOO_SLOW: TurnEvent = {
+  type: 'error',
+  status: 408,
+  code: 'client_too_slow',
+  message:
+    'The answer is cut: it was read too slowly. The turn goes on, and what it made is kept. Read faster, or without a stream.',
+  retryable: false,
+};
+
 /** Refuses a turn on a session whose last one has not ended: a person is asked in it, or it goes on. */
-export function turnOpen(holder: RunRow, isAsking = waitsForPerson(holder)): BoxError {
+export function turnOpen(holder: RunRow, isAsking: boolean): BoxError {
   const { runId } = holder;
   if (isAsking)
     return new BoxError(
@@ -42,9 +52,32 @@ export function turnOpen(holder: RunRow, isAsking = waitsForPerson(holder)): Box
   });
 }
 
+/** An answer of the model that cannot be recorded. Asked for again it would be no shorter. */
+export function answerTooLarge(bytes: number, limit: number, cause?: unknown): BoxError {
+  return new BoxError(
+    'result_too_large',
+    `The model's answer takes ${bytes} bytes, and at most ${limit} are kept of one. ` +
+      'Ask for less at once, in several turns, or limit it with "max_tokens".',
+    { cause },
+  );
+}
+
+/** What ended a turn in the words of turns. The engine knows results; what is too large of a turn is what the model answered. */
+export function toTurnError(thrown: unknown): unknown {
+  const { name, code, bytes, limit } = (thrown ?? {}) as Record<string, unknown>;
+  if (code !== 'result_too_large' || name === 'BoxError') return thrown;
+  return answerTooLarge(Number(bytes), Number(limit), thrown);
+}
+
 /** Told by name: an error that went through the journal is a plain Error with the name, code and status it had. */
 export function toErrorEvent(thrown: unknown): TurnEvent {
-  const error = thrown as { name?: unknown; status?: number; code?: string; message?: string; cause?: unknown };
+  const error = toTurnError(thrown) as {
+    name?: unknown;
+    status?: number;
+    code?: string;
+    message?: string;
+    cause?: unknown;
+  };
   const { status = 502, code = 'model_provider_failed', message = '' } = error;
   if (error.name === 'ProviderError') {
     const { retryAfter } = (error.cause ?? {}) as { retryAfter?: number };
@@ -59,11 +92,6 @@ export function toErrorEvent(thrown: unknown): TurnEvent {
 }
 
 // --- internal ---
-
-/** Of the run itself; one below it may ask, too. */
-function waitsForPerson({ waitingFor }: RunRow): boolean {
-  return waitingFor !== null && (JSON.parse(waitingFor) as { type?: string }).type === 'approval';
-}
 
 /** A BoxError that went through the journal, as it was. */
 function toBoxError(error: { code?: string; message?: string }): BoxError {

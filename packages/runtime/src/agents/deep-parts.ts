@@ -1,3 +1,5 @@
+import { parseDuration } from '../engine/duration.ts';
+import { checkMembers } from '../known-members.ts';
 import { isSchema } from '../schema/schema.ts';
 import type { DeepAgentDefinition } from './definition.ts';
 
@@ -29,7 +31,12 @@ export interface Skill {
 }
 
 /** Where a server of the Model Context Protocol is: at an address, or a program that is started here. */
-export type McpServer =
+export type McpServer = McpServerPlace & {
+  /** The most one call of its tools may take: milliseconds or a duration. Default 5 minutes. */
+  timeout?: number | string;
+};
+
+export type McpServerPlace =
   | { url: string; headers?: Record<string, string>; command?: undefined }
   | { command: string; args?: string[]; env?: Record<string, string>; cwd?: string; url?: undefined };
 
@@ -62,9 +69,26 @@ export function checkDeepParts(agent: DeepAgentDefinition): void {
   for (const [name, server] of Object.entries(mcpServers)) checkServer(name, server);
 }
 
+/** Throws a sentence when the time a call may take is none. */
+export function checkTimeout(timeout: unknown): void {
+  if (timeout === undefined) return;
+  let ms: number;
+  try {
+    ms = parseDuration(timeout as number | string);
+  } catch (error) {
+    throw new TypeError(`timeout: ${(error as Error).message}`, { cause: error });
+  }
+  if (ms === 0)
+    throw new TypeError(`timeout is ${JSON.stringify(timeout)}: nothing is done in no time. Leave it out for none.`);
+}
+
 // --- internal ---
 
 const PARTS = ['planning', 'files', 'subagents', 'skills'] as const;
+const SUBAGENT_MEMBERS: (keyof SubagentDefinition)[] = [
+  ...(['name', 'description', 'model', 'instructions', 'tools', 'interruptOn', 'maxSteps', 'timeout'] as const),
+  ...(['planning', 'files', 'skills', 'mcpServers'] as const),
+];
 const NAME = /^[a-zA-Z0-9][a-zA-Z0-9_-]{0,63}$/;
 
 function isOn(part: unknown): boolean {
@@ -85,6 +109,7 @@ function checkSubagent(subagent: string | SubagentDefinition): string {
   const { name, description } = subagent;
   if (!isText(description))
     throw new TypeError(`The sub-agent "${name}" needs a description: one sentence the model reads.`);
+  checkMembers(`the sub-agent "${name}"`, subagent, SUBAGENT_MEMBERS);
   return name;
 }
 
@@ -98,12 +123,18 @@ function checkSkill({ name, description, text }: Skill): string {
 function checkServer(name: string, server: McpServer): void {
   if (!NAME.test(name))
     throw new TypeError(`The MCP server name "${name}" is not usable. Use 1 to 64 letters, digits, "_" and "-".`);
+  checkMembers(`the MCP server "${name}"`, server, ['url', 'headers', 'command', 'args', 'env', 'cwd', 'timeout']);
   if (isText(server.command) === isText(server.url))
     throw new TypeError(`The MCP server "${name}" needs a "url" or a "command", and not both.`);
   if (server.url !== undefined && !/^https?:\/\//.test(server.url))
     throw new TypeError(
       `The MCP server "${name}" has the url "${server.url}". It must begin with http:// or https://.`,
     );
+  try {
+    checkTimeout(server.timeout);
+  } catch (error) {
+    throw new TypeError(`The MCP server "${name}": ${(error as Error).message}`, { cause: error });
+  }
 }
 
 function isText(value: unknown): value is string {

@@ -1,15 +1,16 @@
 import type { AgentName } from '../register.ts';
 import { parseDuration } from '../engine/duration.ts';
+import { checkMembers } from '../known-members.ts';
 import { isSchema } from '../schema/schema.ts';
 import type { AnySchema, OutputOf } from '../schema/schema.ts';
 import { checkContext } from './context-size.ts';
 import type { ContextOptions } from './context-size.ts';
-import { checkDeepParts, toolsOfParts } from './deep-parts.ts';
+import { checkDeepParts, checkTimeout, toolsOfParts } from './deep-parts.ts';
 import type { McpServer, Skill, SubagentDefinition } from './deep-parts.ts';
 
 /** What a tool may know about the call it answers. */
 export interface ToolContext {
-  /** Aborts when the turn is cancelled. */
+  /** Aborts when the turn is cancelled, and when the tool has had its time. */
   signal: AbortSignal;
   /** The same however often the call is repeated after a crash: hand it to whatever the tool has an effect on. */
   idempotencyKey: string;
@@ -22,6 +23,8 @@ export interface ToolDefinition<S extends AnySchema = AnySchema> {
   /** One sentence the model reads. */
   description: string;
   inputSchema: S;
+  /** The most one call may take: milliseconds or a duration. Then `signal` aborts, and the model is told. Default: no limit. */
+  timeout?: number | string;
   /** A failure goes to the model as the tool's result; it never ends the turn. */
   // `any`: what it answers is not looked at then, so that agents whose tools ask each other are no circle of types.
   // oxlint-disable-next-line typescript/no-explicit-any
@@ -89,6 +92,8 @@ export function defineTool<S extends AnySchema>(tool: ToolDefinition<S>): Tool {
   if (!isSchema(tool.inputSchema))
     throw new TypeError('A tool needs an inputSchema made with zod; z.object({}) for none.');
   if (typeof tool.execute !== 'function') throw new TypeError('A tool needs an execute function.');
+  checkTimeout(tool.timeout);
+  checkMembers('a tool', tool, ['description', 'inputSchema', 'timeout', 'execute']);
   return tool as unknown as Tool;
 }
 
@@ -97,6 +102,8 @@ export function defineDeepAgent<S extends AnySchema | undefined = undefined>(
   agent: DeepAgentDefinition<S>,
 ): DeepAgentDefinition<S> {
   const { tools = {}, interruptOn = {}, maxSteps } = agent;
+  checkMembers('an agent', agent, MEMBERS);
+  if (Array.isArray(tools)) throw new TypeError('tools is a list. Write tools: { name: defineTool({ ... }) }.');
   for (const [name, tool] of Object.entries(tools)) checkTool(name, tool);
   checkDeepParts(agent);
   checkContext(agent.context);
@@ -123,6 +130,20 @@ export function toInterruptPolicy(policy: boolean | Partial<InterruptPolicy> = f
 
 // --- internal ---
 
+const MEMBERS: (keyof DeepAgentDefinition)[] = [
+  ...([
+    'name',
+    'description',
+    'model',
+    'instructions',
+    'tools',
+    'interruptOn',
+    'maxSteps',
+    'timeout',
+    'context',
+  ] as const),
+  ...(['planning', 'files', 'subagents', 'output', 'skills', 'mcpServers'] as const),
+];
 const DECISIONS = ['approve', 'edit', 'reject'];
 
 function checkPolicy(name: string, policy: unknown): void {
@@ -130,6 +151,7 @@ function checkPolicy(name: string, policy: unknown): void {
   const place = `interruptOn.${name}`;
   if (typeof policy !== 'object' || policy === null || Array.isArray(policy))
     throw new TypeError(`${place} is ${show(policy)}; it must be true, false or { allow, timeout, fallback }.`);
+  checkMembers(place, policy, ['allow', 'timeout', 'fallback']);
   const { allow, timeout, fallback } = policy as Partial<Record<keyof InterruptPolicy, unknown>>;
   const isList = Array.isArray(allow) && allow.length > 0 && allow.every((one) => DECISIONS.includes(one));
   if (allow !== undefined && !isList)

@@ -1,8 +1,10 @@
 import type { Attempt } from '../engine/call.ts';
+import { createDeadline } from '../engine/deadline.ts';
 import { parseWith } from '../schema/schema.ts';
+import type { ToolContext } from './definition.ts';
 import type { ToolCall } from './messages.ts';
 import { runTask } from './run-task.ts';
-import { answerCall, failed, notJson, parseArguments, tellResult, toMessage } from './tool-answer.ts';
+import { answerCall, failed, notJson, parseArguments, tellResult, toMessage, withinLimit } from './tool-answer.ts';
 import type { ToolAnswer } from './tool-answer.ts';
 import { toFailure, toResult } from './tool-result.ts';
 import type { AuthorTool, ReadTool, StateTool } from './toolset.ts';
@@ -46,9 +48,10 @@ async function runReadTool(turn: Turn, call: ToolCall, tool: ReadTool): Promise<
     name: call.name,
     run: (): ToolAnswer => {
       const started = performance.now();
-      const { content, isError = false } = args.ok ? tool.read(args.value, state) : notJson(call, args.reason);
-      tellResult(turn, call, { content, isError, durationMs: Math.round(performance.now() - started) });
-      return { content, isError };
+      const read = args.ok ? tool.read(args.value, state) : notJson(call, args.reason);
+      const told = withinLimit(call.name, { content: read.content, isError: read.isError === true });
+      tellResult(turn, call, { ...told, durationMs: Math.round(performance.now() - started) });
+      return told;
     },
   })) as ToolAnswer;
   return toMessage(call, answer);
@@ -74,11 +77,28 @@ async function runTool(turn: Turn, { call, tool, attempt }: ToolRun): Promise<To
       return failed(`The arguments of "${call.name}" are not valid. ${issues.join('; ')}`);
     }
     const { signal, idempotencyKey } = attempt;
+    // A check may take its time, and the turn be cancelled meanwhile.
+    signal.throwIfAborted();
     const { runId, sessionId } = turn.execution.run;
     const session = sessionId === null ? null : { id: sessionId };
-    const value = await tool.execute(parsed.value, { signal, idempotencyKey, run: { id: runId }, session });
-    return toResult(call.name, value);
+    const context = { signal, idempotencyKey, run: { id: runId }, session };
+    return toResult(call.name, await execute(tool, parsed.value, context));
   } catch (error) {
     return toFailure(call.name, error);
+  }
+}
+
+/** Runs the tool, within its time where it has one. */
+async function execute(tool: AuthorTool, input: unknown, context: ToolContext): Promise<unknown> {
+  const { timeout } = tool;
+  if (timeout === undefined) return tool.execute(input, context);
+  const { signal, race } = createDeadline(context.signal, timeout);
+  const run = async (): Promise<unknown> => tool.execute(input, { ...context, signal });
+  try {
+    return await race(run());
+  } catch (error) {
+    if (!signal.aborted || error !== signal.reason) throw error;
+    const message = `It took longer than its timeout of ${timeout} ms, and may have had an effect all the same.`;
+    throw new Error(message, { cause: error });
   }
 }

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { DEFAULT_LIMITS } from '../engine/limits.ts';
 import type { ToolCall } from './messages.ts';
 import type { ConversationMessage } from './turn-input.ts';
 import type { Turn } from './turn.ts';
@@ -14,8 +15,9 @@ export async function answerCall(turn: Turn, call: ToolCall, answer: ToolAnswer)
   const recorded = (await turn.invoke('tool', `tool:${call.name}`, call, {
     name: call.name,
     run: () => {
-      tellResult(turn, call, { ...answer, durationMs: 0 });
-      return answer;
+      const kept = withinLimit(call.name, answer);
+      tellResult(turn, call, { ...kept, durationMs: 0 });
+      return kept;
     },
   })) as ToolAnswer;
   // What was recorded: should the state be another on a replay, what the model was told is not.
@@ -24,6 +26,19 @@ export async function answerCall(turn: Turn, call: ToolCall, answer: ToolAnswer)
 
 export function failed(content: string): ToolAnswer {
   return { content, isError: true };
+}
+
+/** The answer, or that it is larger than a record may be. */
+export function withinLimit(name: string, answer: ToolAnswer): ToolAnswer {
+  const { content } = answer;
+  if (content.length * LONGEST_CHARACTER <= MAX_BYTES) return answer;
+  // As long as it is in a record, where a quote takes two bytes.
+  const bytes = Buffer.byteLength(JSON.stringify(content));
+  if (bytes <= MAX_BYTES) return answer;
+  return failed(
+    `The result of "${name}" is too long: ${bytes} bytes, and at most ${MAX_BYTES} are kept. ` +
+      'Ask for less: a part of it, a page, a summary.',
+  );
 }
 
 /** The arguments as the model wrote them, parsed. */
@@ -54,6 +69,12 @@ export function notJson(call: ToolCall, reason: string): ToolAnswer {
 }
 
 // --- internal ---
+
+/** Room for what the record has besides the text. */
+const MAX_BYTES = DEFAULT_LIMITS.resultBytes - 1_024;
+
+/** A control character is written as \u0000. */
+const LONGEST_CHARACTER = 6;
 
 /** Ids of messages are kept in an index, which takes some 2,700 bytes. */
 const LONGEST_ID = 256;

@@ -1,3 +1,4 @@
+import { parseDuration } from '../engine/duration.ts';
 import { BoxError } from '../errors.ts';
 import { toJsonSchema } from '../schema/schema.ts';
 import type { Executor } from '../wires/events.ts';
@@ -18,6 +19,8 @@ export interface AuthorTool {
   /** Absent: whoever runs it checks the arguments. */
   inputSchema?: Tool['inputSchema'];
   execute(input: unknown, context: ToolContext): unknown;
+  /** Milliseconds a call may take. Undefined: no limit. */
+  timeout?: number | undefined;
   interrupt?: InterruptPolicy | undefined;
 }
 
@@ -72,6 +75,7 @@ export async function toBoxTools(agent: DeepAgentDefinition): Promise<BoxTool[]>
         model: { name, description: tool.description, parameters },
         inputSchema: tool.inputSchema,
         execute: tool.execute,
+        timeout: tool.timeout === undefined ? undefined : parseDuration(tool.timeout),
         interrupt: policyOf(agent, name),
       };
     }),

@@ -1,7 +1,7 @@
 import type { Body } from '../engine/body.ts';
 import type { JournalRecord, RunRow } from '../engine/journal.ts';
 import type { Sessions } from '../sessions/sessions.ts';
-import { clientGone } from './agent-errors.ts';
+import { clientGone, toTurnError } from './agent-errors.ts';
 import type { AgentTools } from './agent-tools.ts';
 import type { DeepAgentDefinition } from './definition.ts';
 import type { AgentFinder } from './find-agent.ts';
@@ -19,7 +19,12 @@ import type { TurnAdded } from './turn.ts';
 export type TurnRun = Pick<RunRow, 'runId' | 'name' | 'sessionId' | 'parentRunId'>;
 
 /** The code of the run of a turn. Throws when its agent cannot answer. */
-export type ToTurnBody = (run: TurnRun, input: TurnInput, told: Told) => Promise<Body>;
+export type ToTurnBody = (run: TurnRun, input: TurnInput, told: Told, found?: FoundTurn) => Promise<Body>;
+
+/** What is known of a turn that was found in the journal. */
+export interface FoundTurn {
+  hasAskedBelow: boolean;
+}
 
 /** The published instructions of the turn. Undefined: there are none. */
 export type Told = () => Promise<string | undefined>;
@@ -33,7 +38,7 @@ export interface TurnBodyOptions {
 }
 
 export function createTurnBody({ finder, tools, sessions, live, callModel }: TurnBodyOptions): ToTurnBody {
-  return async (run, input, told) => {
+  return async (run, input, told, { hasAskedBelow } = { hasAskedBelow: false }) => {
     const { agent, codeHash } = finder.get(run.name);
     const { tools: own, notes } = await tools.list(agent);
     const toolset = createToolset(agent, own, input.tools);
@@ -74,14 +79,20 @@ export function createTurnBody({ finder, tools, sessions, live, callModel }: Tur
           toolset,
           callModel,
           emit: live.emitterOf(runId),
+          untilTaken: (signal) => live.untilTaken(runId, signal),
           ...(output ? { output } : {}),
           ...(sessionId === null ? {} : { save: (added) => save(sessionId, added) }),
+        }).catch((error: unknown) => {
+          throw toTurnError(error);
         }),
       // Whoever waited for a stateless turn went with the process, unless that is another run, or asks again under its
       // key. One that waits for a person has told its client so.
       ...(session || input.isKeyed || run.parentRunId !== null
         ? {}
-        : { whenFound: (records) => (records.some(isPause) || live.isRead(runId) ? undefined : clientGone()) }),
+        : {
+            whenFound: (records) =>
+              hasAskedBelow || records.some(isPause) || live.isRead(runId) ? undefined : clientGone(),
+          }),
     };
   };
 }

@@ -1,3 +1,4 @@
+import { BoxError } from '../errors.ts';
 import type { SessionKind } from '../sessions/sessions.ts';
 import type { ChatMessage } from './messages.ts';
 import type { ClientTool, ConversationMessage, TurnInput, TurnKey } from './turn-input.ts';
@@ -21,9 +22,10 @@ export interface TurnRequest {
   isWhole?: boolean;
 }
 
-/** What the run of the turn records as its input. */
+/** What the run of the turn records as its input. Throws `invalid_request` when two tools have one name. */
 export function toTurnInput(runId: string, request: TurnRequest, model: string): TurnInput {
   const { session, tools = [], parameters, outputSchema, key } = request;
+  requireOneOfEach(tools);
   const isSystem = ({ role }: ChatMessage) => role === 'system' || role === 'developer';
   const short = runId.replaceAll('-', '');
   return {
@@ -43,6 +45,18 @@ export function toTurnInput(runId: string, request: TurnRequest, model: string):
 }
 
 // --- internal ---
+
+/** A call says no more than a name. */
+function requireOneOfEach(tools: readonly ClientTool[]): void {
+  const names = new Set<string>();
+  for (const { name } of tools) {
+    if (names.has(name))
+      throw new BoxError('invalid_request', `Two of "tools" are named "${name}". Give one of them another name.`, {
+        details: { param: 'tools', tool: name },
+      });
+    names.add(name);
+  }
+}
 
 /** The text of a message, whose content may be a list of parts. */
 function textOf(content: unknown): string {

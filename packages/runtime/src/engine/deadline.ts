@@ -2,7 +2,10 @@ import { real } from './real.ts';
 
 export interface Deadline {
   readonly signal: AbortSignal;
-  /** Settles as `work` does; rejects with `step_timeout` when that takes longer than its time. */
+  /**
+   * Settles as `work` does; rejects with `step_timeout` when that takes longer than its time. Once the run itself has
+   * aborted nobody waits for it, and only `work` settles it.
+   */
   race(work: unknown): Promise<unknown>;
   /** The attempt is over before there was anything to wait for. */
   clear(): void;
@@ -11,14 +14,22 @@ export interface Deadline {
 /** A signal that aborts with the run, or when one attempt has had its time, in milliseconds from now. */
 export function createDeadline(parent: AbortSignal, timeout: number): Deadline {
   const own = new AbortController();
-  const follow = () => own.abort(parent.reason);
-  parent.addEventListener('abort', follow, { once: true });
   let expire: (error: Error) => void = () => {};
-  const timer = real.setTimeout(() => {
-    const error = Object.assign(new Error(`The attempt took longer than ${timeout} ms.`), { code: 'step_timeout' });
-    own.abort(error);
-    expire(error);
-  }, timeout);
+  const timer = real.setTimeout(
+    () => {
+      const error = Object.assign(new Error(`The attempt took longer than ${timeout} ms.`), { code: 'step_timeout' });
+      own.abort(error);
+      expire(error);
+      // A timer of more than this fires at once.
+    },
+    Math.min(timeout, LONGEST_TIMER_MS),
+  );
+  const follow = (): void => {
+    real.clearTimeout(timer);
+    own.abort(parent.reason);
+  };
+  if (parent.aborted) follow();
+  parent.addEventListener('abort', follow, { once: true });
   const clear = (): void => {
     real.clearTimeout(timer);
     parent.removeEventListener('abort', follow);
@@ -33,3 +44,7 @@ export function createDeadline(parent: AbortSignal, timeout: number): Deadline {
     clear,
   };
 }
+
+// --- internal ---
+
+const LONGEST_TIMER_MS = 2_147_483_647;

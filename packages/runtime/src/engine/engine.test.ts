@@ -127,6 +127,15 @@ describe('a step', () => {
     expect(aborted).toBe(true);
   });
 
+  test('may have a timeout longer than any timer', async () => {
+    const wait = step('wait', () => new Promise((resolve) => setTimeout(() => resolve('done'), 20)), {
+      timeout: '30 days',
+      maxRetries: 0,
+    });
+    const { run } = await bench(newJournalPath(), { go: async () => wait() });
+    expect(await run('go')).toMatchObject({ status: 'completed' });
+  });
+
   test('knows its attempt and an idempotency key that does not change', async () => {
     const keys: string[] = [];
     const keyed = step(

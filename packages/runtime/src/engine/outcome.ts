@@ -25,7 +25,7 @@ export function encodeResult(value: unknown, root: string, maxBytes: number): st
   if (bytes <= maxBytes) return text;
   throw Object.assign(
     new Error(`The ${root} is ${bytes} bytes; ${maxBytes} may be recorded. Store it elsewhere and return a reference.`),
-    { code: 'result_too_large', fatal: true },
+    { code: 'result_too_large', fatal: true, bytes, limit: maxBytes },
   );
 }
 

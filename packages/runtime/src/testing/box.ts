@@ -60,7 +60,8 @@ export interface TestBox<A extends string = string, W extends string = string> {
   request(path: string, init?: RequestInit): Promise<Response>;
   /**
    * Kills the process the box seems to run in, the next time it comes to that point: what it does from then on is stored
-   * nowhere, and whoever waits for it gets an error with the code `box_crashed`. Resolves when it has happened.
+   * nowhere, and whoever waits for it gets an error with the code `box_crashed`. Resolves when it has happened. Rejects, with the code `crash_not_reached`, once every run
+   * there was since has ended without coming there; should one come later, the box crashes all the same.
    */
   crashAt(point: CrashPoint): Promise<void>;
   /**

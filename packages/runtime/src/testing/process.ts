@@ -1,5 +1,6 @@
 import type { AroundStep } from '../engine/body.ts';
-import type { Append, Journal } from '../engine/journal.ts';
+import { isFinal } from '../engine/journal.ts';
+import type { Append, Journal, JournalRecord, RunStatus } from '../engine/journal.ts';
 
 /** Where a box is to crash. */
 export interface CrashPoint {
@@ -14,6 +15,7 @@ export interface TestProcess {
   readonly isDead: boolean;
   /** Rejects when the process dies. */
   readonly died: Promise<never>;
+  /** Resolves when it has; rejects once no run is left that could come there, or the process has ended otherwise. */
   crashAt(point: CrashPoint): Promise<void>;
   around: AroundStep;
   /** The same thing, out of reach once the process is dead. */
@@ -25,10 +27,10 @@ export interface TestProcess {
 }
 
 export function createProcess(): TestProcess {
-  const points: (CrashPoint & { reached(): void })[] = [];
+  const points: AwaitedPoint[] = [];
   let isDead = false;
-  let bury: () => void = () => {};
-  const buried = new Promise<void>((resolve) => (bury = resolve));
+  let endWaits: () => void = () => {};
+  const buried = new Promise<void>((resolve) => (endWaits = resolve));
   let kill: (error: Error) => void = () => {};
   const died = new Promise<never>((_, reject) => (kill = reject));
   died.catch(() => {});
@@ -44,6 +46,17 @@ export function createProcess(): TestProcess {
   };
   const find = (when: CrashPoint['when'], step: NamedStep) =>
     isDead ? undefined : points.find((point) => point.when === when && isStep(point.step, step));
+
+  /** A run has ended, or is blocked. Where none is left, nothing comes to the points any more. */
+  const noteEnd = async (journal: Journal, runIds: readonly string[]): Promise<void> => {
+    const open = points.filter(({ isOver }) => !isOver);
+    for (const { ended } of open) ended.push(...runIds);
+    if (open.length === 0 || (await mayGoOn(journal))) return;
+    for (const point of open) {
+      const ends = await Promise.all(point.ended.slice(-SHOWN_RUNS).map((runId) => describeEnd(journal, runId)));
+      if (!isDead) point.miss(ends.join(' '));
+    }
+  };
 
   const hold = <T extends object>(target: T): T =>
     new Proxy(target, {
@@ -61,7 +74,27 @@ export function createProcess(): TestProcess {
       return isDead;
     },
     died,
-    crashAt: (point) => new Promise((reached) => points.push({ ...point, reached })),
+    crashAt(point) {
+      const come = new Promise<void>((resolve, reject) => {
+        const awaited: AwaitedPoint = {
+          ...point,
+          ended: [],
+          isOver: false,
+          reached() {
+            awaited.isOver = true;
+            resolve();
+          },
+          miss(why) {
+            awaited.isOver = true;
+            reject(notReached(point, why));
+          },
+        };
+        points.push(awaited);
+      });
+      // Not everybody waits for it.
+      come.catch(() => {});
+      return come;
+    },
     around(attempt, run) {
       const step = { name: attempt.stepName, id: attempt.stepId };
       const before = find('before', step);
@@ -82,18 +115,39 @@ export function createProcess(): TestProcess {
           return find('recorded', { name: kind === 'model' ? kind : nameOf(stepId), id: stepId }) ?? [];
         })[0];
         if (point) reach(point);
-        return isDead ? buried.then(() => FENCED) : result;
+        if (isDead) return buried.then(() => FENCED);
+        const { status } = entry.patch;
+        if (status !== undefined && hasStopped(status)) noteEnd(journal, [entry.runId]).catch(() => {});
+        return result;
       };
+      const cancel: Journal['cancel'] = async (...args) => {
+        const result = await journal.cancel(...args);
+        if (result?.outcome === 'cancelled') noteEnd(journal, result.cancelled).catch(() => {});
+        return result;
+      };
+      const own: Record<string | symbol, unknown> = { append, cancel };
       return new Proxy(held, {
-        get: (object, key) => (key === 'append' && !isDead ? append : (Reflect.get(object, key) as unknown)),
+        get: (object, key) => (isDead ? undefined : own[key]) ?? (Reflect.get(object, key) as unknown),
       });
     },
     die,
-    bury: () => bury(),
+    bury() {
+      endWaits();
+      for (const point of points) if (!point.isOver) point.miss('the box has ended before.');
+    },
   };
 }
 
 // --- internal ---
+
+interface AwaitedPoint extends CrashPoint {
+  /** Runs that have ended since it is waited for. */
+  ended: string[];
+  /** It has come, or whoever waits was told that it will not. */
+  isOver: boolean;
+  reached(): void;
+  miss(why: string): void;
+}
 
 interface NamedStep {
   name: string;
@@ -117,6 +171,40 @@ function isStep(step: string, { name, id }: NamedStep): boolean {
 /** Of `<file>#<name>` and `tool:<name>`. */
 function nameOf(stepId: string): string {
   return /^tool:(.+)$/.exec(stepId)?.[1] ?? stepId.slice(stepId.lastIndexOf('#') + 1);
+}
+
+function hasStopped(status: RunStatus): boolean {
+  return isFinal(status) || status === 'blocked';
+}
+
+const MOVING: readonly RunStatus[] = ['queued', 'running', 'waiting'];
+const SHOWN_RUNS = 5;
+
+async function mayGoOn(journal: Journal): Promise<boolean> {
+  const one = { limit: 1 };
+  const found = await Promise.all([
+    ...MOVING.map((status) => journal.listRuns({ status }, one)),
+    journal.queue.list({}, one),
+  ]);
+  return found.some((list) => list.length > 0);
+}
+
+async function describeEnd(journal: Journal, runId: string): Promise<string> {
+  const [run, records] = await Promise.all([journal.getRun(runId), journal.getRecords(runId)]);
+  const names = new Set(records.flatMap(nameOfRecord));
+  const steps = names.size === 0 ? 'It had no steps.' : `Its steps: ${[...names].join(', ')}.`;
+  return `the run of "${run?.name}" is ${run?.status}. ${steps}`;
+}
+
+function nameOfRecord({ kind, stepId, event }: JournalRecord): string[] {
+  if (kind !== 'step' && kind !== 'tool' && kind !== 'model') return [];
+  const name = `"${kind === 'model' ? kind : nameOf(stepId)}"`;
+  return event === 'done' ? [name] : event === 'failed' ? [`${name} (failed)`] : [];
+}
+
+function notReached({ step }: CrashPoint, why: string): Error {
+  const message = `Nothing has come to "${step}": ${why}`;
+  return Object.assign(new Error(message), { code: 'crash_not_reached' });
 }
 
 function crashed(where?: CrashPoint): Error {

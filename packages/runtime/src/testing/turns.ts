@@ -75,7 +75,7 @@ export function createTestTurns({ life, journal, model, toRun }: TurnsOptions): 
   /** `known`: the approvals it is known to wait for. */
   const follow = async (runId: string, known: string[]): Promise<void> => {
     const run = await journal.getRun(runId);
-    if (run) paused.set(runId, { running: life().box.agents.follow(run, known), known });
+    if (run) paused.set(runId, { running: await life().box.agents.follow(run, known), known });
   };
 
   /** What a client is not told, a test is: it stands in the run. */

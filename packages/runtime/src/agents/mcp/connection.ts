@@ -1,17 +1,17 @@
 import type { CallToolResult, Client, Tool as McpTool } from '@modelcontextprotocol/client';
 import { runOutside } from '../../engine/context.ts';
-import type { McpServer } from '../deep-parts.ts';
+import type { McpServerPlace } from '../deep-parts.ts';
 
 /** One server, connected when it is first asked for something and again when that connection was lost. */
 export interface McpConnection {
   /** Its tools, asked for once per connection. `problem`: it cannot be reached, and these are what it had before. */
   list(): Promise<{ tools: readonly McpTool[]; problem?: string }>;
-  /** Throws what is to be told of a call that failed. */
+  /** Throws what is to be told of a call that failed. Waits until the signal aborts. */
   call(name: string, args: Record<string, unknown>, signal: AbortSignal): Promise<CallToolResult>;
   close(): Promise<void>;
 }
 
-export function createMcpConnection(server: McpServer, onDown: (problem: string) => void): McpConnection {
+export function createMcpConnection(server: McpServerPlace, onDown: (problem: string) => void): McpConnection {
   const links = new Set<Link>();
   let current: Link | undefined;
   let tools: readonly McpTool[] = [];
@@ -76,11 +76,13 @@ export function createMcpConnection(server: McpServer, onDown: (problem: string)
     async call(name, args, signal) {
       try {
         return await use(
-          (open) => open.callTool({ name, arguments: args }, { signal, timeout: CALL_MS }),
+          (open) => open.callTool({ name, arguments: args }, { signal, timeout: LONGEST_TIMER_MS }),
           // Whatever it was: the next turn finds out anew whether the server is there.
           (error) => !signal.aborted && !isAnswer(error),
         );
       } catch (error) {
+        // Slow, or hung: asked for its tools, it answers or is connected anew. A program that is slow keeps what it has.
+        if (isTimeout(signal.reason)) isListed = false;
         throw signal.aborted ? signal.reason : error;
       }
     },
@@ -105,7 +107,7 @@ interface Link {
 /** A turn waits so long for a server that does not answer, and the turns of the next seconds not at all. */
 const CONNECT_MS = 5_000;
 const RETRY_MS = 10_000;
-const CALL_MS = 300_000;
+const LONGEST_TIMER_MS = 2_147_483_647;
 const KEPT_STDERR = 400;
 
 interface Events {
@@ -113,7 +115,7 @@ interface Events {
   onClose(): void;
 }
 
-async function openClient(server: McpServer, { onChange, onClose }: Events): Promise<Client> {
+async function openClient(server: McpServerPlace, { onChange, onClose }: Events): Promise<Client> {
   const { Client: McpClient } = await import('@modelcontextprotocol/client');
   const client = new McpClient(
     { name: 'svc', version: '1' },
@@ -135,7 +137,7 @@ async function openClient(server: McpServer, { onChange, onClose }: Events): Pro
   }
 }
 
-async function toTransport(server: McpServer) {
+async function toTransport(server: McpServerPlace) {
   if (server.url !== undefined) {
     const { StreamableHTTPClientTransport } = await import('@modelcontextprotocol/client');
     const requestInit = { headers: server.headers ?? {} };
@@ -154,6 +156,10 @@ async function toTransport(server: McpServer) {
   let words = '';
   transport.stderr?.on('data', (part: Buffer) => (words = (words + part.toString()).slice(-KEPT_STDERR)));
   return { transport, said: () => words.trim() };
+}
+
+function isTimeout(reason: unknown): boolean {
+  return (reason as { code?: unknown } | null | undefined)?.code === 'step_timeout';
 }
 
 /** The server has answered, with an error of its own: it is there. */

@@ -1,6 +1,7 @@
 import type { CallToolResult } from '@modelcontextprotocol/client';
+import { parseDuration } from '../../engine/duration.ts';
 import type { Log } from '../../log.ts';
-import type { McpServer } from '../deep-parts.ts';
+import type { McpServer, McpServerPlace } from '../deep-parts.ts';
 import type { AuthorTool } from '../toolset.ts';
 import { createMcpConnection } from './connection.ts';
 import type { McpConnection } from './connection.ts';
@@ -23,7 +24,7 @@ export interface RemoteTool {
 
 export function createMcpServers(log: Log): McpServers {
   const connections = new Map<string, McpConnection>();
-  const connectionOf = (name: string, server: McpServer): McpConnection => {
+  const connectionOf = (name: string, server: McpServerPlace): McpConnection => {
     const key = JSON.stringify(server);
     const known = connections.get(key);
     if (known) return known;
@@ -35,22 +36,25 @@ export function createMcpServers(log: Log): McpServers {
   return {
     async list(servers, taken) {
       const listed = await Promise.all(
-        Object.entries(servers).map(async ([server, settings]) => {
-          const connection = connectionOf(server, settings);
-          return { server, connection, ...(await connection.list()) };
+        Object.entries(servers).map(async ([server, { timeout = CALL_TIMEOUT_MS, ...place }]) => {
+          const connection = connectionOf(server, place);
+          return { server, connection, timeout: parseDuration(timeout), ...(await connection.list()) };
         }),
       );
-      const found = listed.flatMap(({ server, connection, tools }) =>
-        tools.filter(isFirst).map((tool) => ({ server, connection, tool, name: toToolName(tool.name) })),
+      const found = listed.flatMap(({ tools, ...listing }) =>
+        tools.filter(isFirst).map((tool) => ({ ...listing, tool, name: toToolName(tool.name) })),
       );
       const used = new Set(taken);
-      const tools = found.map(({ server, connection, tool, name }) => {
+      const tools = found.map(({ server, connection, timeout, tool, name }) => {
         const isAlone = !taken.includes(name) && found.filter((other) => other.name === name).length === 1;
         const ofServer = toToolName(`${server}_${name}`);
         const unique = makeUnique(isAlone ? name : ofServer, used);
         const { description = `The tool "${tool.name}" of "${server}".`, inputSchema } = tool;
         return {
-          tool: toBoxTool(connection, { name: unique, toolName: tool.name, description, parameters: inputSchema }),
+          tool: {
+            ...toBoxTool(connection, { name: unique, toolName: tool.name, description, parameters: inputSchema }),
+            timeout,
+          },
           names: [ofServer, name],
         };
       });
@@ -66,6 +70,7 @@ export function createMcpServers(log: Log): McpServers {
 // --- internal ---
 
 const NAME_LENGTH = 64;
+const CALL_TIMEOUT_MS = 300_000;
 
 function toNote(server: string, problem: string): string {
   return `The tool server "${server}" cannot be reached, so its tools may be missing or fail: ${problem}`;
