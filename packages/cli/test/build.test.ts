@@ -176,8 +176,12 @@ describe('what does not build or load', () => {
     ],
     [
       'svc.config.ts with a setting that makes no sense',
-      { 'svc.config.ts': 'export default { retention: { runs: -1 } };\n' },
-      { code: 'module_load_failed', file: 'svc.config.ts', message: expect.stringContaining('retention.runs is -1') },
+      { 'svc.config.ts': 'export default { retention: { runDays: -1 } };\n' },
+      {
+        code: 'module_load_failed',
+        file: 'svc.config.ts',
+        message: expect.stringContaining('retention.runDays is -1'),
+      },
     ],
     [
       'svc.config.ts that imports a module which is not there',

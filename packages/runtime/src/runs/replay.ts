@@ -155,7 +155,8 @@ async function bodyOf(catalog: Catalog, run: RunRow): Promise<LoadedBody> {
     catalog,
     engine: NOTHING,
     sessions: NOTHING,
-    journal: NOTHING,
+    // What sub-agents have answered is in the history.
+    journal: Object.assign(Object.create(NOTHING), { listRuns: async () => [] }),
     callModel: async () => Promise.reject(new Error('A replay asks no model.')),
     log: { debug() {}, info() {}, warn() {}, error() {} },
     isArmed: () => true,
