@@ -60,6 +60,15 @@ describe('an error', () => {
     });
   });
 
+  test.each(['/responses', '/embeddings'])(
+    'at the right base address says of %s only that it is not there',
+    async (path) => {
+      const { url } = await open();
+      const answer = await fetch(url + path, json({}, { headers: KEY }));
+      expect(await answer.json()).toMatchObject({ error: { message: `There is no route POST /wire-a/v1${path}.` } });
+    },
+  );
+
   test.each([
     ['/chat/completions', 'POST'],
     ['/models', 'GET'],

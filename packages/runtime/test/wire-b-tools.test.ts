@@ -204,6 +204,9 @@ describe('tools of the client', () => {
       parameters: CLIENT_TOOL.input_schema,
     });
     expect(offered).toHaveLength(7);
+    await ask(wire, 'say:hi', { tools: [{ ...CLIENT_TOOL, type: null, description: null }] });
+    const bare = wire.asked()[1]?.tools as typeof offered;
+    expect(bare.at(-1)?.function).toMatchObject({ name: 'client_tool', description: '' });
   });
 
   test.each([

@@ -91,7 +91,12 @@ export function createTurnReaders({ live, engine, pauses }: TurnReadersOptions):
         done.abort(OVER);
       };
       reading.add(finish);
-      done.signal.addEventListener('abort', () => reading.delete(finish), { once: true });
+      const letGo = (): void => {
+        reading.delete(finish);
+        reader.close();
+      };
+      // Also of what is never taken: only events that are begun close it at their end.
+      done.signal.addEventListener('abort', letGo, { once: true });
       void engine
         .wait(runId, LONGEST_TURN_MS, done.signal)
         .then((row) => !done.signal.aborted && finish(toEndEvent(row)))

@@ -43,8 +43,8 @@ export interface Answered {
 export interface ErrorShape {
   /** Of the path: `/wire-a/`. */
   prefix: string;
-  /** Of a protocol of someone else: the address a client has to be given, and the paths it asks for below another. */
-  client?: { base: string; asks: RegExp };
+  /** Of a protocol of someone else: the address a client has to be given, where it asks then, and the paths it asks for below another. */
+  client?: { base: string; at: string; asks: RegExp };
   answer(error: BoxError, requestId: string, request: Request): Response;
 }
 
@@ -151,8 +151,11 @@ function hasBody({ req, runtime }: H3Event): boolean {
 
 /** The protocol whose client was given another address than it needs. */
 function findAstray(shapes: readonly ErrorShape[], { req, url: { pathname } }: H3Event): ErrorShape | undefined {
-  const isCall = req.method === 'POST' && !pathname.startsWith('/api/');
-  return isCall ? shapes.find(({ client }) => client?.asks.test(pathname)) : undefined;
+  if (req.method !== 'POST' || pathname.startsWith('/api/')) return undefined;
+  return shapes.find(({ client }) => {
+    const asked = client?.asks.exec(pathname)?.[0];
+    return asked !== undefined && pathname !== `${client?.at}${asked}`;
+  });
 }
 
 interface OwnContext {

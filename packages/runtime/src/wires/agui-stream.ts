@@ -9,8 +9,8 @@ import type { RunAgentInput } from './agui-input.ts';
 import type { BegunRun, Followed } from './agui-run.ts';
 import { restate } from './agui-snapshot.ts';
 import { isAsked, listOpenCalls, viewRest } from './agui-thread.ts';
-import { flatten, readAll } from './events.ts';
-import type { FinishReason } from './events.ts';
+import { flatten } from './events.ts';
+import type { FinishReason, TurnEvent } from './events.ts';
 import type { SignThinking } from './thinking-signature.ts';
 
 export interface StreamOptions {
@@ -22,7 +22,8 @@ export interface StreamOptions {
 /** Asks what a request said beside its decisions when its client does not read on: the thread goes on without it. */
 export async function askAlone(options: StreamOptions, input: RunAgentInput, followed: Followed): Promise<void> {
   const turn = await options.agents.follow(followed.run);
-  const end = (await readAll(turn.events)).at(-1);
+  let end: TurnEvent | undefined;
+  for await (const event of flatten(turn.events)) end = event;
   if (end?.type !== 'finish' || !isOver(end.reason)) return;
   const { rest, openCalls } = viewAfter(await readThread(options, followed, end.reason), input);
   if (openCalls.length === 0 && isAsked(rest)) (await followed.ask(rest)).leave();

@@ -7,7 +7,7 @@ import type { TurnFailure } from './wire-error.ts';
 /** How this wire answers what the box refuses. */
 export const WIRE_A_ERRORS: ErrorShape = {
   prefix: '/wire-a/',
-  client: { base: '/wire-a/v1', asks: /\/(?:chat\/completions|responses|embeddings)$/ },
+  client: { base: '/wire-a/v1', at: '/wire-a/v1', asks: /\/(?:chat\/completions|responses|embeddings)$/ },
   answer: (error) => answerWireError(error.status, toWireError(error), toErrorHeaders(error)),
 };
 

@@ -7,7 +7,11 @@ import type { TurnFailure } from './wire-error.ts';
 /** How this wire answers what the box refuses. */
 export const WIRE_B_ERRORS: ErrorShape = {
   prefix: '/wire-b/',
-  client: { base: '/wire-b, or in /wire-b/v1 for a client that adds no /v1', asks: /\/messages(?:\/count_tokens)?$/ },
+  client: {
+    base: '/wire-b, or in /wire-b/v1 for a client that adds no /v1',
+    at: '/wire-b/v1',
+    asks: /\/messages(?:\/count_tokens)?$/,
+  },
   answer: (error, requestId) => answer(error.status, toMessageError(error, requestId), toErrorHeaders(error)),
 };
 

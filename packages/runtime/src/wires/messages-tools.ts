@@ -5,13 +5,13 @@ import { BoxError } from '../errors.ts';
 export function toMessageTools(value: unknown): ClientTool[] {
   return toList(value).flatMap((tool, index) => {
     const given = (tool ?? {}) as Record<string, unknown>;
-    const { type = 'custom', name, description = '', input_schema: schema, strict } = given;
-    if (type !== null && type !== 'custom') return [];
+    const { type, name, description, input_schema: schema, strict } = given;
+    if ((type ?? 'custom') !== 'custom') return [];
     if (typeof name === 'string' && name !== '' && typeof schema === 'object' && schema !== null)
       return [
         {
           name,
-          description: String(description),
+          description: String(description ?? ''),
           parameters: schema as Record<string, unknown>,
           ...(typeof strict === 'boolean' ? { strict } : {}),
         },

@@ -2,7 +2,7 @@ import { ERROR_STATUS } from '../errors.ts';
 import { answerJson } from '../http/answer.ts';
 import type { TurnEvent } from './events.ts';
 
-/** A turn that failed before it had output. */
+/** What a client is told of a turn that failed. */
 export interface TurnFailure extends Pick<Extract<TurnEvent, { type: 'error' }>, 'status' | 'code' | 'message'> {
   retryAfter?: number | undefined;
 }
