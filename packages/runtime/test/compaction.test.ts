@@ -214,6 +214,48 @@ describe('a turn that has made a summary', () => {
     expect((await turn.rest()).text).toBe('Done.');
     expect(summaries).toBe(before);
   });
+
+  test('that failed in its second part shows whole turns behind the first', async () => {
+    const reader = (maxTokens: number) =>
+      defineDeepAgent({ name: 'reader', tools: { read: look }, context: { maxTokens } });
+    let left = 1;
+    const refusing = (asked: AskedOfKit) => (isSummary(asked) && left-- <= 0 ? model.fail() : script(asked));
+    const box = await createTestBox({ agents: { reader: reader(100_000) }, model: refusing });
+    onTestFinished(() => box.close());
+    const send = (text: string) => box.agent('reader').send(text, { session: 's' });
+    for (const n of [1, 2, 3, 4]) await send(`read ${n} ${LONG}`);
+    await box.restart({ agents: { reader: reader(800) } });
+    expect((await send(LONG)).text).toBe('Done.');
+    const [system, ...shown] = box.model.asked.at(-1)?.messages ?? [];
+    expect(system?.content).toContain(`SUMMARY ${summaries}`);
+    expect(shown.map(({ role }) => role).join(' ')).toMatch(/^(?:user assistant tool assistant )+user$/);
+  });
+
+  test('goes on from the summaries it has, when a crash and a failure came between them', async () => {
+    const reader = (maxTokens: number) =>
+      defineDeepAgent({ name: 'reader', tools: { read: look }, context: { maxTokens } });
+    let isRefused = false;
+    const refusing = (asked: AskedOfKit) => (isRefused && isSummary(asked) ? model.fail() : script(asked));
+    const box = await createTestBox({ agents: { reader: reader(100_000) }, model: refusing });
+    onTestFinished(() => box.close());
+    const send = (text: string) => box.agent('reader').send(text, { session: 's' });
+    for (const n of [1, 2, 3, 4, 5]) await send(`${n} ${LONG}`);
+    await box.restart({ agents: { reader: reader(400) } });
+    const lost = box.crashAt({ step: 'compact', when: 'recorded' });
+    void send(`read ${LONG}`).catch(() => {});
+    await lost;
+    isRefused = true;
+    await box.restart();
+    const again = box.crashAt({ step: 'read', when: 'recorded' });
+    await again;
+    await box.restart();
+    const [run] = await box.listRuns();
+    expect(await run?.result()).toMatchObject({ content: 'Done.' });
+    expect((await run?.steps())?.map(({ name, status }) => `${name} ${status}`).slice(0, 2)).toEqual([
+      'compact completed',
+      'compact failed',
+    ]);
+  });
 });
 
 test.each([

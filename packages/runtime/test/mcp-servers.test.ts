@@ -5,6 +5,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
 import { defineDeepAgent, defineTool } from '../src/agents/definition.ts';
 import type { McpServer } from '../src/agents/deep-parts.ts';
+import { createMcpConnection } from '../src/agents/mcp/connection.ts';
 import { startMcpServer } from './fixtures/mcp-server.mjs';
 import { call, finish, json, setupBoxes, until } from './_setup.ts';
 import type { TestBox } from './_setup.ts';
@@ -40,12 +41,12 @@ const results = (box: TestBox) =>
     .messages.filter(({ role }) => role === 'tool')
     .map(({ content }) => content);
 
-/** A way to a server that answers 502 to what holds the text. */
-async function startFailing(target: string, text: string): Promise<string> {
+/** A way to a server that answers 502 to the requests it is told to refuse. */
+async function startBetween(target: string, isRefused: (body: string) => boolean | Promise<boolean>): Promise<string> {
   const http = createServer(async (request, response) => {
     let body = '';
     for await (const part of request) body += String(part);
-    if (body.includes(text)) return response.writeHead(502).end();
+    if (await isRefused(body)) return response.writeHead(502).end();
     const headers = Object.entries(request.headers).filter(
       ([name]) => name.startsWith('mcp') || /accept|type/.test(name),
     );
@@ -55,7 +56,12 @@ async function startFailing(target: string, text: string): Promise<string> {
       ...(body === '' ? {} : { body }),
     });
     response.writeHead(answer.status, Object.fromEntries(answer.headers));
-    response.end(await answer.text().catch(() => ''));
+    response.flushHeaders();
+    const copy = async () => {
+      for await (const part of answer.body ?? []) response.write(part);
+    };
+    await copy().catch(() => {});
+    response.end();
   });
   await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
   onTestFinished(() => {
@@ -228,7 +234,9 @@ describe('an MCP server', () => {
 
   test('that fails one call goes on with those of others', async () => {
     const server = await startServer();
-    const box = await openWith({ math: { url: await startFailing(server.url, '"environment"') } });
+    const box = await openWith({
+      math: { url: await startBetween(server.url, (body) => body.includes('"environment"')) },
+    });
     const before = box.model.requests.length;
     const slow = ask(box, 'tool:wait {"ms":600}\nsay:Done.');
     await until(() => server.calls.length === 1);
@@ -236,6 +244,33 @@ describe('an MCP server', () => {
     await slow;
     expect(JSON.stringify(box.model.requests.slice(before))).toContain('The tool \\"environment\\" failed: ');
     expect(results(box)).toEqual(['waited']);
+  });
+
+  test('is asked for its tools again when its connection was lost while it told them', async () => {
+    const server = await startServer();
+    const held: { what: string; go(): void }[] = [];
+    const hold = (what: string) => new Promise<void>((go) => held.push({ what, go }));
+    let lists = 0;
+    const url = await startBetween(server.url, async (body) => {
+      if (body.includes('"tools/list"') && ++lists === 2) await hold('list');
+      if (body.includes('"environment"')) await hold('call');
+      return body.includes('"environment"');
+    });
+    const connection = createMcpConnection({ url }, () => {});
+    onTestFinished(() => connection.close());
+    await connection.list();
+    const failing = connection.call('environment', {}, new AbortController().signal).catch(String);
+    await until(() => held.length === 1);
+    const late = AbortSignal.abort(Object.assign(new Error('Late.'), { code: 'step_timeout' }));
+    await expect(connection.call('hang', {}, late)).rejects.toThrow('Late.');
+    const listing = connection.list();
+    await until(() => held.length === 2);
+    held[0]?.go();
+    expect(await failing).toContain('SdkHttpError');
+    held[1]?.go();
+    expect((await listing).tools).not.toEqual([]);
+    await connection.list();
+    expect(lists).toBe(3);
   });
 
   test('that lists a name twice has one tool of that name', async () => {

@@ -332,6 +332,28 @@ describe('the same request again, under its key', () => {
     expect(await ask()).toEqual(first);
   });
 
+  test('is of no question that was decided while another call ran', async () => {
+    let letGo = (): void => {};
+    const held = new Promise<void>((resolve) => (letGo = resolve));
+    const slow = defineTool({ description: 'Take long.', inputSchema: z.object({}), execute: () => held });
+    const pay = defineTool({ description: 'Pay.', inputSchema: z.object({ n: z.number() }), execute: () => 'paid' });
+    const payer = { name: 'payer', description: 'Pays.', tools: { pay }, interruptOn: { pay: true } };
+    const helper = defineDeepAgent({ name: 'helper', tools: { slow }, subagents: [payer] });
+    const box = await boxes.open({ agents: { helper } });
+    const ask = () =>
+      askA(box, [uses(task('payer', PAY, 'say:Paid.'), ['slow', {}]), 'say:Done.'].join('\n'), {
+        'idempotency-key': 'k',
+      });
+    const first = ask();
+    await until(async () => (await pending(box)).length === 1);
+    await decide(box, (await pending(box))[0]?.approvalId);
+    await until(async () => (await box.journal.listRuns({ status: 'completed' }, { limit: 1 })).length === 1);
+    letGo();
+    const { choice, waits } = await first;
+    expect([choice?.finish_reason, waits]).toEqual(['stop', []]);
+    expect((await ask()).choice).toEqual(choice);
+  });
+
   test('of a resume reads on, and decides nothing twice', async () => {
     const { box, client, paid } = await open();
     const told = await say(client('again'), ONE);

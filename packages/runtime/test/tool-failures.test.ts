@@ -3,7 +3,9 @@ import { z } from 'zod';
 import type { ToolDefinition } from '../src/agents/definition.ts';
 import { defineDeepAgent, defineTool } from '../src/agents/definition.ts';
 import { createTestBox, model } from '../src/testing.ts';
-import { until } from './_setup.ts';
+import { call as ask, json, setupBoxes, until } from './_setup.ts';
+
+const boxes = setupBoxes();
 
 type Execute = (signal: AbortSignal) => unknown;
 
@@ -222,6 +224,39 @@ describe('a tool with a timeout', () => {
     expect(told?.reason).toMatchObject({ code: 'step_timeout' });
     expect((await turn.run.steps())[1]).toMatchObject({ kind: 'tool', output: { isError: true, content: tooLong } });
     expect(await turn.run.status()).toBe('completed');
+  });
+
+  test('whose turn is cancelled in time is not said to have taken longer', async () => {
+    let told: AbortSignal | undefined;
+    const tool = defineTool({
+      description: 'Does it.',
+      inputSchema: z.object({}),
+      timeout: '1 hour',
+      execute: (_, { signal }) =>
+        new Promise((_resolve, fail) => {
+          told = signal;
+          signal.addEventListener('abort', () => fail(signal.reason));
+        }),
+    });
+    const box = await boxes.open({ agents: { helper: defineDeepAgent({ name: 'helper', tools: { tool } }) } });
+    const input = { threadId: 't', runId: 'r', messages: [{ id: 'u', role: 'user', content: 'tool:tool {}' }] };
+    const body = { ...input, tools: [], context: [], state: {}, forwardedProps: {} };
+    const answer = await box.request(
+      '/agui/v1/agents/helper',
+      json(body, { headers: { authorization: 'Bearer dev' } }),
+    );
+    await until(() => told !== undefined);
+    // A store that is further away than a file.
+    const { getRun } = box.journal;
+    box.journal.getRun = async (runId) => {
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      return getRun(runId);
+    };
+    const { body: runs } = await ask<{ items: { runId: string }[] }>(box, 'GET /api/runs?kind=agent');
+    await ask(box, `POST /api/runs/${runs.items[0]?.runId}/cancel`);
+    const text = await answer.text();
+    expect(text).toContain('TOOL_CALL_START');
+    expect(text).not.toContain('timeout');
   });
 
   test.each<[string, Execute, string]>([

@@ -53,14 +53,15 @@ export async function compact(past: Past, { limit, size, summarise }: Compaction
   const kept = newestTurns(past.messages, limit * KEPT_SHARE - others);
   const older = past.messages.slice(0, past.messages.length - kept.length);
   if (older.length === 0) return past;
-  let { summary } = past;
+  let shown = past;
   for (const part of split(older, limit * PART_SHARE)) {
     const upTo = part.at(-1)?.id ?? '';
-    const text = await summarise({ messages: toRequest(summary?.text, part), count: part.length, upTo });
-    if (!text) return past;
-    summary = { text, upTo };
+    const text = await summarise({ messages: toRequest(shown.summary?.text, part), count: part.length, upTo });
+    // The parts before it stay summarised: a replay that finds them in the journal begins with them.
+    if (!text) return shown;
+    shown = toPast(shown.messages, { text, upTo });
   }
-  return { summary, messages: kept };
+  return shown;
 }
 
 /**
@@ -72,15 +73,13 @@ export async function repeatSummaries(
   places: readonly SummaryPlace[],
   summarise: CompactionOptions['summarise'],
 ): Promise<Past> {
-  let { summary, messages } = past;
+  let shown = past;
   for (const place of places) {
     const text = await summarise({ messages: [], ...place });
-    if (!text) return past;
-    const { upTo } = place;
-    summary = { text, upTo };
-    messages = messages.slice(messages.findIndex(({ id }) => id === upTo) + 1);
+    if (!text) return shown;
+    shown = toPast(shown.messages, { text, upTo: place.upTo });
   }
-  return places.length === 0 ? past : { summary, messages };
+  return shown;
 }
 
 // --- internal ---
@@ -94,32 +93,46 @@ const TASK =
   'can go on without having seen it: facts, names, numbers, decisions, what tools answered, what is still to be done. ' +
   'Answer with the summary alone.';
 
-/** The last turns that fit. A turn begins with a message of the user. */
+/** The last turns that fit. */
 function newestTurns(messages: readonly ConversationMessage[], room: number): readonly ConversationMessage[] {
   let from = messages.length;
   let used = 0;
   for (let at = messages.length - 1; at >= 0; at--) {
-    const message = messages[at] as ConversationMessage;
-    used += estimateTokens([message]);
+    used += estimateTokens(messages.slice(at, at + 1));
     if (used > room) break;
-    if (message.role === 'user' && messages[at - 1]?.role !== 'user') from = at;
+    if (isBegin(messages, at)) from = at;
   }
   return messages.slice(from);
 }
 
+/** Parts of whole turns, as one of them may have no summary. A turn that is larger than a part is cut. */
 function split(messages: readonly ConversationMessage[], room: number): ConversationMessage[][] {
   const parts: ConversationMessage[][] = [];
   let left = 0;
-  for (const message of messages) {
-    const size = estimateTokens([message]);
-    if (size > left) {
-      parts.push([]);
-      left = room;
+  for (const turn of toTurns(messages))
+    for (const piece of estimateTokens(turn) > room ? turn.map((message) => [message]) : [turn]) {
+      const size = estimateTokens(piece);
+      if (size > left) {
+        parts.push([]);
+        left = room;
+      }
+      parts.at(-1)?.push(...piece);
+      left -= size;
     }
-    parts.at(-1)?.push(message);
-    left -= size;
-  }
   return parts;
+}
+
+function toTurns(messages: readonly ConversationMessage[]): ConversationMessage[][] {
+  const turns: ConversationMessage[][] = [];
+  for (const [at, message] of messages.entries())
+    if (at === 0 || isBegin(messages, at)) turns.push([message]);
+    else turns.at(-1)?.push(message);
+  return turns;
+}
+
+/** A turn begins with a message of the user. */
+function isBegin(messages: readonly ConversationMessage[], at: number): boolean {
+  return messages[at]?.role === 'user' && messages[at - 1]?.role !== 'user';
 }
 
 function toRequest(before: string | undefined, messages: readonly ConversationMessage[]): ChatMessage[] {

@@ -41,7 +41,7 @@ export type McpServerPlace =
   | { command: string; args?: string[]; env?: Record<string, string>; cwd?: string; url?: undefined };
 
 /** The built-in tools by the part of an agent that switches them on. */
-export const BUILT_IN_TOOLS = {
+const BUILT_IN_TOOLS = {
   planning: ['write_todos'],
   files: ['ls', 'read_file', 'write_file', 'edit_file', 'glob', 'grep'],
   subagents: ['task'],

@@ -1,12 +1,13 @@
 import type { Interrupt } from '../wires/events.ts';
 
-/** When a turn and its sub-agents were at work, and when a person was asked in them. */
+/** When a turn, its tools and its sub-agents were at work, and when a person was asked in them. */
 export interface AskedTurn extends Span {
   asked: (Span & { interrupt: Interrupt })[];
+  tools: Span[];
   tasks: AskedTurn[];
 }
 
-interface Span {
+export interface Span {
   from: number;
   /** Infinity: not yet. */
   to: number;
@@ -24,13 +25,15 @@ export function findFirstPause(turn: AskedTurn): Interrupt[] {
 
 // --- internal ---
 
-/** When it may have come to rest: somebody is asked, or a sub-agent has done its task. */
-function listTimes({ asked, tasks }: AskedTurn): number[] {
-  return [...asked.map(({ from }) => from), ...tasks.flatMap((task) => [task.to, ...listTimes(task)])];
+/** When it may have come to rest: somebody is asked, or a tool or a sub-agent is done. */
+function listTimes({ asked, tools, tasks }: AskedTurn): number[] {
+  const own = [...asked.map(({ from }) => from), ...tools.map(({ to }) => to)];
+  return [...own, ...tasks.flatMap((task) => [task.to, ...listTimes(task)])];
 }
 
 /** None: it does something else, too. */
-function listWaits({ asked, tasks }: AskedTurn, at: number): Interrupt[] {
+function listWaits({ asked, tools, tasks }: AskedTurn, at: number): Interrupt[] {
+  if (tools.some(({ from, to }) => from <= at && at < to)) return [];
   const own = asked.filter(({ from, to }) => from <= at && at <= to).map(({ interrupt }) => interrupt);
   const below = tasks.filter(({ from, to }) => from <= at && at < to).map((task) => listWaits(task, at));
   return below.some((waits) => waits.length === 0) ? [] : [...own, ...below.flat()];

@@ -1,6 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type OpenAI from 'openai';
 import type { ClientOptions } from 'openai';
+import { LONGEST_TIMER_MS } from '../engine/duration.ts';
 import { DEFAULT_LIMITS } from '../engine/limits.ts';
 import { createHttpFetch } from '../provider/http-fetch.ts';
 import type { ProviderInUse } from '../provider/provider.ts';
@@ -108,8 +109,6 @@ function toClientOptions({ baseUrl, apiKey, fetch }: ProviderInUse): ClientOptio
     timeout: LONGEST_TIMER_MS,
   };
 }
-
-const LONGEST_TIMER_MS = 2_147_483_647;
 
 /** The head of the answer. What comes after it is never asked for again. */
 async function send(

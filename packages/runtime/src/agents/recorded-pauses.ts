@@ -1,10 +1,10 @@
 import type { Engine } from '../engine/engine.ts';
-import type { HookEntry, HookFilter, Journal, RunRow } from '../engine/journal.ts';
+import type { HookEntry, HookFilter, Journal, JournalRecord, RunRow } from '../engine/journal.ts';
 import { isFinal } from '../engine/journal.ts';
 import { decode } from '../engine/serialize.ts';
 import type { Interrupt } from '../wires/events.ts';
 import { findFirstPause } from './first-pause.ts';
-import type { AskedTurn } from './first-pause.ts';
+import type { AskedTurn, Span } from './first-pause.ts';
 import { toInterrupt } from './pauses.ts';
 import type { KeptPause } from './pauses.ts';
 import { listWaitingBelow } from './runs-below.ts';
@@ -60,11 +60,16 @@ export function createRecordedPauses({ journal, engine }: RecordedPausesOptions)
 
   const readAsked = async (run: RunRow): Promise<AskedTurn> => {
     const to = run.endedAt ?? Infinity;
-    const [own, tasks] = await Promise.all([listEntries(run.runId), listTasks(journal, run.runId)]);
+    const [own, records, tasks] = await Promise.all([
+      listEntries(run.runId),
+      journal.getRecords(run.runId),
+      listTasks(journal, run.runId),
+    ]);
     return {
       from: run.createdAt,
       to,
       asked: own.map(({ entry, interrupt }) => ({ interrupt, from: entry.hook.createdAt, to: entry.first?.at ?? to })),
+      tools: records.flatMap(toToolSpan),
       tasks: await Promise.all(tasks.map(async (task) => toTaskAsked(task, await readAsked(task.run)))),
     };
   };
@@ -146,6 +151,10 @@ function isOpen({ run }: TaskRun): boolean {
 /** As the turn above tells it: a client knows the call that handed on the task, and none of those within it. */
 function toBelow({ run, callId }: TaskRun, waits: Interrupt[] | undefined): Interrupt[] | undefined {
   return waits?.map((interrupt) => ({ agent: run.name, ...interrupt, callId }));
+}
+
+function toToolSpan({ kind, startedAt: from, at: to }: JournalRecord): Span[] {
+  return kind === 'tool' ? [{ from, to }] : [];
 }
 
 function toTaskAsked({ run, callId }: TaskRun, turn: AskedTurn): AskedTurn {

@@ -97,7 +97,8 @@ async function execute(tool: AuthorTool, input: unknown, context: ToolContext): 
   try {
     return await race(run());
   } catch (error) {
-    if (!signal.aborted || error !== signal.reason) throw error;
+    const isTooLong = signal.aborted && !context.signal.aborted && error === signal.reason;
+    if (!isTooLong) throw error;
     const message = `It took longer than its timeout of ${timeout} ms, and may have had an effect all the same.`;
     throw new Error(message, { cause: error });
   }

@@ -1,3 +1,4 @@
+import { LONGEST_TIMER_MS } from './duration.ts';
 import { real } from './real.ts';
 
 export interface Deadline {
@@ -20,7 +21,6 @@ export function createDeadline(parent: AbortSignal, timeout: number): Deadline {
       const error = Object.assign(new Error(`The attempt took longer than ${timeout} ms.`), { code: 'step_timeout' });
       own.abort(error);
       expire(error);
-      // A timer of more than this fires at once.
     },
     Math.min(timeout, LONGEST_TIMER_MS),
   );
@@ -44,7 +44,3 @@ export function createDeadline(parent: AbortSignal, timeout: number): Deadline {
     clear,
   };
 }
-
-// --- internal ---
-
-const LONGEST_TIMER_MS = 2_147_483_647;

@@ -20,6 +20,9 @@ const WORDS: Record<string, string> = {
   week: 'w',
 };
 
+/** A timer of more milliseconds than this fires at once. */
+export const LONGEST_TIMER_MS = 2_147_483_647;
+
 /**
  * Milliseconds of a duration: a number of milliseconds, or text such as `'10s'`, `'1.5 hours'`, `'2 days'`.
  * Throws a RangeError that names the value.

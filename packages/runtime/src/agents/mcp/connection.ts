@@ -1,5 +1,6 @@
 import type { CallToolResult, Client, Tool as McpTool } from '@modelcontextprotocol/client';
 import { runOutside } from '../../engine/context.ts';
+import { LONGEST_TIMER_MS } from '../../engine/duration.ts';
 import type { McpServerPlace } from '../deep-parts.ts';
 
 /** One server, connected when it is first asked for something and again when that connection was lost. */
@@ -42,11 +43,14 @@ export function createMcpConnection(server: McpServerPlace, onDown: (problem: st
     current = link;
     return link;
   };
-  const use = async <T>(ask: (open: Client) => Promise<T>, endsLink: (error: unknown) => boolean): Promise<T> => {
+  const use = async <T>(
+    ask: (open: Client, link: Link) => Promise<T>,
+    endsLink: (error: unknown) => boolean,
+  ): Promise<T> => {
     const link = connect();
     link.asked += 1;
     try {
-      return await ask(await link.opening);
+      return await ask(await link.opening, link);
     } catch (error) {
       if (endsLink(error)) leave(link);
       throw error;
@@ -61,9 +65,14 @@ export function createMcpConnection(server: McpServerPlace, onDown: (problem: st
       if (isListed) return { tools };
       if (down && performance.now() < down.until) return { tools, problem: down.problem };
       try {
-        const ask = (open: Client) => open.listTools(undefined, { timeout: CONNECT_MS });
-        ({ tools } = await use(ask, () => true));
-        isListed = true;
+        await use(
+          async (open, link) => {
+            ({ tools } = await open.listTools(undefined, { timeout: CONNECT_MS }));
+            // One that is over meanwhile is not told of any change.
+            isListed = current === link;
+          },
+          () => true,
+        );
         down = undefined;
         return { tools };
       } catch (error) {
@@ -107,7 +116,6 @@ interface Link {
 /** A turn waits so long for a server that does not answer, and the turns of the next seconds not at all. */
 const CONNECT_MS = 5_000;
 const RETRY_MS = 10_000;
-const LONGEST_TIMER_MS = 2_147_483_647;
 const KEPT_STDERR = 400;
 
 interface Events {
