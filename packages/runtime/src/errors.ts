@@ -37,6 +37,7 @@ export const ERROR_STATUS = {
   already_decided: 409,
   approval_pending: 409,
   turn_in_progress: 409,
+  turn_blocked: 409,
   approval_closed: 409,
   confirmation_required: 409,
   confirmation_declined: 409,

@@ -353,6 +353,24 @@ describe('after a restart', () => {
   });
 });
 
+describe('after a restart with an agent that does something else', () => {
+  test('a client that resumes, and whoever asks next, is told that the turn is blocked', async () => {
+    const { agent, told, calls, box } = await pause('blocked');
+    const { interruptOn: _asksNobody, ...unasked } = createAgent(calls);
+    const again = await box.restart({ agents: { helper: defineDeepAgent(unasked as never) } });
+    const { client } = await serveAgui(again, calls);
+    const back = client('blocked', { messages: agent.messages });
+    const [run] = await again.journal.listRuns({ kind: 'agent' }, { limit: 1 });
+    const sentence = expect.stringContaining(`svc why ${run?.runId}`);
+    const resumed = await say(back, undefined, { resume: answerAll(told, approve) });
+    expect(resumed.events.at(-1)).toMatchObject({ type: 'RUN_ERROR', code: 'turn_blocked', message: sentence });
+    const messages = [{ id: 'next', role: 'user', content: 'say:next' }];
+    const { status, text } = await post(again, { threadId: 'blocked', runId: 'r', messages });
+    expect([status, JSON.parse(text)]).toMatchObject([409, { code: 'turn_blocked', message: sentence }]);
+    expect(calls).toEqual([]);
+  });
+});
+
 /** Two boxes on one journal; the second one begins nothing that the first can do. */
 async function openPair() {
   const calls: Calls[] = [];

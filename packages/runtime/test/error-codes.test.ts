@@ -174,6 +174,7 @@ const ELSEWHERE: Partial<Record<ErrorCode, string>> = {
   confirmation_required: 'mcp-confirmations',
   confirmation_declined: 'mcp-confirmations',
   turn_in_progress: 'wire-b',
+  turn_blocked: 'agui-interrupts',
   client_too_slow: 'slow-readers',
   run_cancelled: 'wire-b-errors',
   workflow_guardrail_blocked: 'guardrails',

@@ -38,9 +38,21 @@ export const TOO_SLOW: TurnEvent = {
   retryable: false,
 };
 
-/** Refuses a turn on a session whose last one has not ended: a person is asked in it, or it goes on. */
+/** Tells of a turn whose agent does something else now than the journal says. */
+export function turnBlocked({ runId }: Pick<RunRow, 'runId'>): BoxError {
+  return new BoxError(
+    'turn_blocked',
+    'The last turn of this session is blocked: its agent has changed since it began, and does something else now. ' +
+      `\`svc why ${runId}\` says what. Cancel it with POST /api/runs/:id/cancel, or bring back what has changed and ` +
+      'send POST /api/runs/:id/resume; then go on.',
+    { details: { runId } },
+  );
+}
+
+/** Refuses a turn on a session whose last one has not ended: a person is asked in it, it is blocked, or it goes on. */
 export function turnOpen(holder: RunRow, isAsking: boolean): BoxError {
   const { runId } = holder;
+  if (holder.status === 'blocked') return turnBlocked(holder);
   if (isAsking)
     return new BoxError(
       'approval_pending',

@@ -3,6 +3,7 @@ import type { HookEntry, HookFilter, Journal, JournalRecord, RunRow } from '../e
 import { isFinal } from '../engine/journal.ts';
 import { decode } from '../engine/serialize.ts';
 import type { Interrupt } from '../wires/events.ts';
+import { turnBlocked } from './agent-errors.ts';
 import { findFirstPause } from './first-pause.ts';
 import type { AskedTurn, Span } from './first-pause.ts';
 import { toInterrupt } from './pauses.ts';
@@ -17,7 +18,7 @@ export interface RecordedPauses {
   whenAsked(runId: string, approvalIds: readonly string[]): Promise<void>;
   /**
    * The calls a turn waits for once it does nothing but wait, other than those `known`. None: it has ended before, or
-   * the signal has aborted. A turn that runs in another process is found to wait so.
+   * the signal has aborted. A turn that runs in another process is found to wait so. Throws `turn_blocked`.
    */
   next(runId: string, known: readonly string[], signal: AbortSignal): Promise<Interrupt[]>;
   /** The calls a turn waited for when it first did nothing else, decided or not. */
@@ -108,7 +109,7 @@ export function createRecordedPauses({ journal, engine }: RecordedPausesOptions)
         const run = await journal.getRun(runId);
         const hooks = await Promise.all(approvalIds.map((id) => journal.hooks.find(id)));
         const isWaiting = run?.status === 'waiting' || hooks.some((hook) => hook?.verdict != null);
-        if (hasEnded(run) || (isWaiting && !hooks.includes(undefined))) return;
+        if (hasEnded(run) || run?.status === 'blocked' || (isWaiting && !hooks.includes(undefined))) return;
         await new Promise((resolve) => setTimeout(resolve, delay));
       }
     },
@@ -117,6 +118,7 @@ export function createRecordedPauses({ journal, engine }: RecordedPausesOptions)
         const change = engine.nextChange(runId, signal);
         const run = await journal.getRun(runId);
         if (hasEnded(run)) return [];
+        if (run?.status === 'blocked') throw turnBlocked(run);
         const waits = (await listAtRest(run)) ?? [];
         if (signal.aborted) return [];
         if (waits.length > 0 && !waits.some(({ id }) => known.includes(id))) return waits;

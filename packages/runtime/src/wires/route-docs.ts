@@ -9,6 +9,7 @@ const TURN_ERRORS: readonly ErrorCode[] = [
   'agent_not_found',
   'approval_pending',
   'turn_in_progress',
+  'turn_blocked',
   'idempotency_conflict',
   'model_provider_failed',
   'agent_load_failed',
