@@ -1,5 +1,5 @@
 import { isOriginEntry } from './http/cors.ts';
-import { checkMembers } from './known-members.ts';
+import { checkMembers } from './definition-checks.ts';
 import { checkRetention } from './retention/retention.ts';
 import type { RetentionOptions } from './retention/retention.ts';
 

@@ -1,5 +1,6 @@
 import type { Catalog } from '../catalog/catalog.ts';
 import type { CatalogOverrides } from '../catalog/overrides.ts';
+import { LONGEST_TIMER_MS } from '../engine/duration.ts';
 import type { Engine, StartRequest } from '../engine/engine.ts';
 import type { Body } from '../engine/body.ts';
 import type { AgentMessage, StartedTurn, StartTurnOptions } from '../engine/handle.ts';
@@ -31,7 +32,7 @@ import { createToolset } from './toolset.ts';
 import { createTurnBody } from './turn-body.ts';
 import type { TurnRun } from './turn-body.ts';
 import type { ConversationMessage, TurnInput, TurnKey } from './turn-input.ts';
-import { createTurnReaders, LONGEST_TURN_MS } from './turn-readers.ts';
+import { createTurnReaders } from './turn-readers.ts';
 import { toTurnInput } from './turn-request.ts';
 import type { TurnRequest } from './turn-request.ts';
 import { sumUsage } from './usage.ts';
@@ -243,7 +244,7 @@ export function createAgents(options: AgentsOptions): Agents {
         });
         if (stopTelling)
           void engine
-            .wait(childId, LONGEST_TURN_MS)
+            .wait(childId, LONGEST_TIMER_MS)
             .finally(stopTelling)
             .catch(() => {});
         return { runId: childId, sessionId };

@@ -1,5 +1,5 @@
 import { parseDuration } from '../engine/duration.ts';
-import { checkMembers } from '../known-members.ts';
+import { checkMembers, checkPart } from '../definition-checks.ts';
 import { isSchema } from '../schema/schema.ts';
 import type { DeepAgentDefinition } from './definition.ts';
 
@@ -72,12 +72,7 @@ export function checkDeepParts(agent: DeepAgentDefinition): void {
 /** Throws a sentence when the time a call may take is none. */
 export function checkTimeout(timeout: unknown): void {
   if (timeout === undefined) return;
-  let ms: number;
-  try {
-    ms = parseDuration(timeout as number | string);
-  } catch (error) {
-    throw new TypeError(`timeout: ${(error as Error).message}`, { cause: error });
-  }
+  const ms = checkPart('timeout', () => parseDuration(timeout as number | string));
   if (ms === 0)
     throw new TypeError(`timeout is ${JSON.stringify(timeout)}: nothing is done in no time. Leave it out for none.`);
 }
@@ -130,11 +125,7 @@ function checkServer(name: string, server: McpServer): void {
     throw new TypeError(
       `The MCP server "${name}" has the url "${server.url}". It must begin with http:// or https://.`,
     );
-  try {
-    checkTimeout(server.timeout);
-  } catch (error) {
-    throw new TypeError(`The MCP server "${name}": ${(error as Error).message}`, { cause: error });
-  }
+  checkPart(`The MCP server "${name}"`, () => checkTimeout(server.timeout));
 }
 
 function isText(value: unknown): value is string {

@@ -1,6 +1,6 @@
 import type { AgentName } from '../register.ts';
 import { parseDuration } from '../engine/duration.ts';
-import { checkMembers } from '../known-members.ts';
+import { checkMembers, checkPart } from '../definition-checks.ts';
 import { isSchema } from '../schema/schema.ts';
 import type { AnySchema, OutputOf } from '../schema/schema.ts';
 import { checkContext } from './context-size.ts';
@@ -158,12 +158,7 @@ function checkPolicy(name: string, policy: unknown): void {
     throw new TypeError(`${place}.allow is ${show(allow)}; it must be a list of "approve", "edit" and "reject".`);
   if (fallback !== undefined && fallback !== 'approve' && fallback !== 'reject')
     throw new TypeError(`${place}.fallback is ${show(fallback)}; it must be "approve" or "reject".`);
-  if (timeout === undefined) return;
-  try {
-    parseDuration(timeout as number | string);
-  } catch (error) {
-    throw new TypeError(`${place}.timeout: ${(error as Error).message}`, { cause: error });
-  }
+  if (timeout !== undefined) checkPart(`${place}.timeout`, () => parseDuration(timeout as number | string));
 }
 
 function show(value: unknown): string {
@@ -173,9 +168,5 @@ function show(value: unknown): string {
 function checkTool(name: string, tool: Tool): void {
   if (!TOOL_NAME.test(name))
     throw new TypeError(`The tool name "${name}" is not usable. Use 1 to 64 letters, digits, "_" and "-".`);
-  try {
-    defineTool(tool);
-  } catch (error) {
-    throw new TypeError(`The tool "${name}": ${(error as Error).message}`, { cause: error });
-  }
+  checkPart(`The tool "${name}"`, () => defineTool(tool));
 }

@@ -46,7 +46,9 @@ export function createRecordedPauses({ journal, engine }: RecordedPausesOptions)
     const own = (await listEntries(run.runId, { isPending: true })).map(({ interrupt }) => interrupt);
     const tasks = await listTasks(journal, run.runId);
     const open = tasks.filter(isOpen);
-    const below = await Promise.all(open.map(async (task) => toBelow(task, await listAtRest(task.run))));
+    const below = await Promise.all(
+      open.map(async (task) => (await listAtRest(task.run))?.map((one) => toAbove(task, one))),
+    );
     const all = [...own, ...below.flatMap((waits) => waits ?? [])];
     if (all.length === 0 || below.includes(undefined)) return undefined;
     const ended = tasks.length - open.length;
@@ -151,18 +153,18 @@ function isOpen({ run }: TaskRun): boolean {
 }
 
 /** As the turn above tells it: a client knows the call that handed on the task, and none of those within it. */
-function toBelow({ run, callId }: TaskRun, waits: Interrupt[] | undefined): Interrupt[] | undefined {
-  return waits?.map((interrupt) => ({ agent: run.name, ...interrupt, callId }));
+function toAbove({ run, callId }: TaskRun, interrupt: Interrupt): Interrupt {
+  return { agent: run.name, ...interrupt, callId };
 }
 
 function toToolSpan({ kind, startedAt: from, at: to }: JournalRecord): Span[] {
   return kind === 'tool' ? [{ from, to }] : [];
 }
 
-function toTaskAsked({ run, callId }: TaskRun, turn: AskedTurn): AskedTurn {
+function toTaskAsked(task: TaskRun, turn: AskedTurn): AskedTurn {
   return {
     ...turn,
-    asked: turn.asked.map((one) => ({ ...one, interrupt: { agent: run.name, ...one.interrupt, callId } })),
-    tasks: turn.tasks.map((task) => toTaskAsked({ run, callId }, task)),
+    asked: turn.asked.map((one) => ({ ...one, interrupt: toAbove(task, one.interrupt) })),
+    tasks: turn.tasks.map((below) => toTaskAsked(task, below)),
   };
 }

@@ -1,3 +1,4 @@
+import { LONGEST_TIMER_MS } from '../engine/duration.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { TurnEvent, Usage } from '../wires/events.ts';
 import { clientGone, LET_GO, toErrorEvent } from './agent-errors.ts';
@@ -42,8 +43,6 @@ export interface TurnReadersOptions {
   engine: Pick<Engine, 'wait' | 'cancel'>;
   pauses: RecordedPauses;
 }
-
-export const LONGEST_TURN_MS = 2_147_483_647;
 
 export function createTurnReaders({ live, engine, pauses }: TurnReadersOptions): TurnReaders {
   const reading = new Set<(event: TurnEvent) => void>();
@@ -98,7 +97,7 @@ export function createTurnReaders({ live, engine, pauses }: TurnReadersOptions):
       // Also of what is never taken: only events that are begun close it at their end.
       done.signal.addEventListener('abort', letGo, { once: true });
       void engine
-        .wait(runId, LONGEST_TURN_MS, done.signal)
+        .wait(runId, LONGEST_TIMER_MS, done.signal)
         .then((row) => !done.signal.aborted && finish(toEndEvent(row)))
         .catch((error: unknown) => finish(toErrorEvent(error)));
       const events = untilEnd(reader, (asked) => pauses.whenAsked(runId, asked));

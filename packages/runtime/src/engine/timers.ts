@@ -29,7 +29,7 @@ export function createTimers(clock: StoreClock, onDue: (calls: number[]) => void
     timer = undefined;
     if (due.size === 0) return;
     const left = Math.min(...due.values()) - clock.now();
-    timer = real.setTimeout(fire, Math.min(Math.max(0, left), LONGEST_TIMER_MS));
+    timer = real.setTimeout(fire, Math.min(Math.max(0, left), LOOK_AGAIN_MS));
   };
   return {
     get size() {
@@ -52,4 +52,4 @@ export function createTimers(clock: StoreClock, onDue: (calls: number[]) => void
 // --- internal ---
 
 /** Longer waits are looked at again in between; Node's own timers end at 2^31 ms. */
-const LONGEST_TIMER_MS = 60_000;
+const LOOK_AGAIN_MS = 60_000;

@@ -4,3 +4,12 @@ export function checkMembers(what: string, given: object, known: readonly string
   if (other !== undefined)
     throw new TypeError(`"${other}" is no member of ${what}. The members are: ${known.join(', ')}.`);
 }
+
+/** What the check throws is said to be about that. */
+export function checkPart<T>(what: string, check: () => T): T {
+  try {
+    return check();
+  } catch (error) {
+    throw new TypeError(`${what}: ${(error as Error).message}`, { cause: error });
+  }
+}
