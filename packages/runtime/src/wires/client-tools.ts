@@ -10,16 +10,28 @@ export function toClientTools(value: unknown): ClientTool[] {
     const { name, description, parameters, strict } = declared ?? {};
     if (type !== 'function' || typeof name !== 'string' || name === '')
       throw invalid(`tools[${index}]`, `"tools[${index}]" must be {type: "function", function: {name, parameters}}.`);
-    return {
-      name,
-      description: String(description ?? ''),
-      parameters: (parameters ?? { type: 'object', properties: {} }) as Record<string, unknown>,
-      ...(typeof strict === 'boolean' ? { strict } : {}),
-    };
+    return toClientTool({ name, description, parameters: parameters ?? { type: 'object', properties: {} }, strict });
   });
 }
 
+/** A tool of which the name and the schema are checked; what it has besides may be anything. */
+export function toClientTool({ name, description, parameters, strict }: DeclaredTool): ClientTool {
+  return {
+    name,
+    description: String(description ?? ''),
+    parameters: parameters as ClientTool['parameters'],
+    ...(typeof strict === 'boolean' ? { strict } : {}),
+  };
+}
+
 // --- internal ---
+
+interface DeclaredTool {
+  name: string;
+  description: unknown;
+  parameters: unknown;
+  strict: unknown;
+}
 
 function invalid(param: string, message: string): BoxError {
   return new BoxError('invalid_request', message, { details: { param } });

@@ -22,8 +22,12 @@ export interface AskedAgent {
   caller: Caller;
 }
 
-/** What went wrong, naming no agent that the caller is not granted. */
-export async function toGrantedError(error: unknown, { agents, agent, caller }: AskedAgent): Promise<unknown> {
-  if (!(error instanceof BoxError) || error.code !== 'agent_not_found') return error;
+/** `agent_not_found`, with the names the caller is granted. */
+export async function agentNotOffered({ agents, agent, caller }: AskedAgent): Promise<BoxError> {
   return agentNotFound(agent, grantedAgents(caller, await agents.names()));
+}
+
+/** What went wrong, naming no agent that the caller is not granted. */
+export async function toGrantedError(error: unknown, asked: AskedAgent): Promise<unknown> {
+  return error instanceof BoxError && error.code === 'agent_not_found' ? agentNotOffered(asked) : error;
 }

@@ -1,5 +1,6 @@
 import type { ClientTool } from '../agents/turn-input.ts';
 import { BoxError } from '../errors.ts';
+import { toClientTool } from './client-tools.ts';
 
 /** The tools a messages request brings. Those of the vendor's own servers have no schema, and are left out. */
 export function toMessageTools(value: unknown): ClientTool[] {
@@ -8,14 +9,7 @@ export function toMessageTools(value: unknown): ClientTool[] {
     const { type, name, description, input_schema: schema, strict } = given;
     if ((type ?? 'custom') !== 'custom') return [];
     if (typeof name === 'string' && name !== '' && typeof schema === 'object' && schema !== null)
-      return [
-        {
-          name,
-          description: String(description ?? ''),
-          parameters: schema as Record<string, unknown>,
-          ...(typeof strict === 'boolean' ? { strict } : {}),
-        },
-      ];
+      return [toClientTool({ name, description, parameters: schema, strict })];
     throw invalid(`tools[${index}]`, `"tools[${index}]" must be {name, description, input_schema}.`);
   });
 }

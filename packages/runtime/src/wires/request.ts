@@ -1,8 +1,7 @@
-import { agentNotFound } from '../agents/agent-errors.ts';
 import type { Agents } from '../agents/agents.ts';
 import type { Caller } from '../auth/caller.ts';
 import { readJson } from '../http/body.ts';
-import { grantedAgents } from './key.ts';
+import { agentNotOffered } from './key.ts';
 
 /** Conversations are long, and carry images. */
 const BODY_LIMIT = 32 * 1_048_576;
@@ -13,6 +12,10 @@ export function readChatBody(request: Request): Promise<unknown> {
 }
 
 /** Throws `agent_not_found` with the names the caller is granted. */
-export async function requireAgent(agents: Pick<Agents, 'has' | 'names'>, name: string, caller: Caller): Promise<void> {
-  if (!agents.has(name)) throw agentNotFound(name, grantedAgents(caller, await agents.names()));
+export async function requireAgent(
+  agents: Pick<Agents, 'has' | 'names'>,
+  agent: string,
+  caller: Caller,
+): Promise<void> {
+  if (!agents.has(agent)) throw await agentNotOffered({ agents, agent, caller });
 }
