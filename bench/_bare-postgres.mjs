@@ -1,5 +1,5 @@
 // @ts-check
-import { createRequire } from 'node:module';
+import { connect } from './_engine-stores.mjs';
 
 /**
  * @typedef {import('./_floor.mjs').Bare} Bare
@@ -13,9 +13,7 @@ import { createRequire } from 'node:module';
  * @returns {Promise<Bare>}
  */
 export async function openBarePostgres({ url, schema }) {
-  const { Client } = createRequire(new URL('../packages/runtime/package.json', import.meta.url))('pg');
-  const client = new Client({ connectionString: url });
-  await client.connect();
+  const client = await connect(url);
   await client.query(`create schema ${schema}; set search_path to ${schema}`);
   return createBare(
     async (text, values, name) => (await client.query({ text, values, name })).rows,

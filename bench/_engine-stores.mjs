@@ -65,14 +65,23 @@ function openFiles(name, durability, place) {
 }
 
 /**
+ * One connection of the `pg` that the runtime has.
+ * @param {string} url
+ */
+export async function connect(url) {
+  const { Client } = createRequire(new URL('../packages/runtime/package.json', import.meta.url))('pg');
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  return client;
+}
+
+/**
  * A database of its own on the server of `SVC_TEST_DATABASE_URL`, dropped at the end.
  * @returns {Promise<Opened>}
  */
 export async function openServer() {
-  const { Client } = createRequire(new URL('../packages/runtime/package.json', import.meta.url))('pg');
   const server = process.env.SVC_TEST_DATABASE_URL ?? '';
-  const admin = new Client({ connectionString: server });
-  await admin.connect();
+  const admin = await connect(server);
   const name = `svc_bench_${process.pid}_${Date.now()}`;
   await admin.query(`create database ${name}`);
   const show = async (/** @type {string} */ setting) => (await admin.query(`show ${setting}`)).rows[0][setting];

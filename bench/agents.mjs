@@ -6,11 +6,10 @@
  */
 import { mkdtempSync, rmSync, statSync, readdirSync } from 'node:fs';
 import { Agent, request } from 'node:http';
-import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startChild, timed } from './_child.mjs';
-import { findObstacle, listStores } from './_engine-stores.mjs';
+import { connect, findObstacle, listStores } from './_engine-stores.mjs';
 import { median, quantile, round } from './_stats.mjs';
 
 const ROUNDS = 5;
@@ -198,9 +197,7 @@ async function disk(root, place, url) {
  * @param {{ url: string }} place
  */
 async function sizeOf({ url }) {
-  const { Client } = createRequire(new URL('../packages/runtime/package.json', import.meta.url))('pg');
-  const client = new Client({ connectionString: url });
-  await client.connect();
+  const client = await connect(url);
   try {
     await client.query('vacuum');
     return Number((await client.query('select pg_database_size(current_database()) as size')).rows[0].size);
