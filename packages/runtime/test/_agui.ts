@@ -110,6 +110,18 @@ export async function say(client: HttpAgent, text?: string, parameters: RunAgent
   return { events, end, added: newMessages, interrupts: outcome?.type === 'interrupt' ? outcome.interrupts : [] };
 }
 
+/** What a run tells in which a decided call is answered, and a text follows. */
+export const RESUMED = [
+  'RUN_STARTED',
+  'TOOL_CALL_RESULT',
+  'STEP_STARTED',
+  'TEXT_MESSAGE_START',
+  'TEXT_MESSAGE_CONTENT',
+  'TEXT_MESSAGE_END',
+  'STEP_FINISHED',
+  'RUN_FINISHED',
+];
+
 export const typesOf = ({ events }: Told) => events.map(({ type }) => type as string);
 export const textOf = ({ events }: Told) =>
   events.map(({ type, delta }) => (type === 'TEXT_MESSAGE_CONTENT' ? String(delta) : '')).join('');

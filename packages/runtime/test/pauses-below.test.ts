@@ -6,7 +6,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
 import { defineDeepAgent, defineTool } from '../src/agents/definition.ts';
 import { openSqliteJournal } from '../src/engine/stores/sqlite.ts';
-import { KEY, say, textOf, typesOf } from './_agui.ts';
+import { KEY, RESUMED, say, textOf, typesOf } from './_agui.ts';
 import type { Told } from './_agui.ts';
 import { call, finish, json, setupBoxes, until } from './_setup.ts';
 import type { TestBox, TestBoxOptions } from './_setup.ts';
@@ -162,16 +162,7 @@ describe('a person who is asked in a sub-agent', () => {
     const refused = await say(client('c', agent.messages), 'say:more').catch((error: unknown) => error);
     expect(refused).toMatchObject({ status: 409, payload: { code: 'approval_pending' } });
     const resumed = await say(agent, undefined, { resume: answerAll(told) });
-    expect(typesOf(resumed)).toEqual([
-      'RUN_STARTED',
-      'TOOL_CALL_RESULT',
-      'STEP_STARTED',
-      'TEXT_MESSAGE_START',
-      'TEXT_MESSAGE_CONTENT',
-      'TEXT_MESSAGE_END',
-      'STEP_FINISHED',
-      'RUN_FINISHED',
-    ]);
+    expect(typesOf(resumed)).toEqual(RESUMED);
     expect(resumed.events[1]).toMatchObject({ content: 'Paid.', toolCallId: callsOf(told)[0] });
     expect([resumed.end.outcome, paid]).toEqual([{ type: 'success' }, [1]]);
     const run = await box.journal.getRun(await rootOf(box));

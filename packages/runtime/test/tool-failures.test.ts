@@ -9,6 +9,19 @@ const boxes = setupBoxes();
 
 type Execute = (signal: AbortSignal) => unknown;
 
+/** What tools do that do not end by themselves. */
+const ENDLESS: [string, Execute][] = [
+  ['never settles', () => new Promise(() => {})],
+  [
+    'rejects once it is told',
+    (signal) => new Promise((_, fail) => signal.addEventListener('abort', () => fail(signal.reason))),
+  ],
+  [
+    'answers once it is told',
+    (signal) => new Promise((resolve) => signal.addEventListener('abort', () => resolve('late'))),
+  ],
+];
+
 /** A box whose agent calls one tool, then says what it was told. */
 async function open(execute: Execute, more: Pick<ToolDefinition, 'timeout'> = {}) {
   const tool = defineTool({
@@ -112,17 +125,7 @@ describe('a built-in tool whose answer is more than is kept is an answer the mod
 });
 
 describe('a turn that is cancelled while its tool runs', () => {
-  test.each<[string, Execute]>([
-    ['never settles', () => new Promise(() => {})],
-    [
-      'rejects once it is told',
-      (signal) => new Promise((_, fail) => signal.addEventListener('abort', () => fail(signal.reason))),
-    ],
-    [
-      'answers once it is told',
-      (signal) => new Promise((resolve) => signal.addEventListener('abort', () => resolve('late'))),
-    ],
-  ])('ends at once though the tool %s, and the session answers the next', async (title, execute) => {
+  test.each(ENDLESS)('ends at once though the tool %s, and the session answers the next', async (title, execute) => {
     let told: AbortSignal | undefined;
     const answer = (signal: AbortSignal) => {
       if (told) return 'second';
@@ -199,17 +202,7 @@ describe('a tool with a timeout', () => {
   const tooLong =
     'The tool "tool" failed: It took longer than its timeout of 30 ms, and may have had an effect all the same.';
 
-  test.each<[string, Execute]>([
-    ['never settles', () => new Promise(() => {})],
-    [
-      'rejects once it is told',
-      (signal) => new Promise((_, fail) => signal.addEventListener('abort', () => fail(signal.reason))),
-    ],
-    [
-      'answers once it is told',
-      (signal) => new Promise((resolve) => signal.addEventListener('abort', () => resolve('late'))),
-    ],
-  ])('that %s is given up, and the model is told', async (_, execute) => {
+  test.each(ENDLESS)('that %s is given up, and the model is told', async (_, execute) => {
     let told: AbortSignal | undefined;
     const box = await open(
       (signal) => {
