@@ -22,7 +22,7 @@ function asModule(name: string): string {
 }
 
 export default defineConfig({
-  entry: ['src/index.ts', 'src/host.ts', 'src/internal.ts', 'src/testing.ts', 'src/operate/client.ts'],
+  entry: ['src/index.ts', 'src/host.ts', 'src/internal.ts', 'src/testing.ts', 'src/client.ts'],
   format: 'esm',
   platform: 'node',
   target: 'node20.18',

@@ -1,134 +1,159 @@
-import { openSession } from './agent-client.ts';
-import { readConfig, readPrompt, renderPublished } from './box-values.ts';
-import type { PromptOptions } from './box-values.ts';
-import type { AgentSession, AnswerOf } from './agent-client.ts';
-import type { KnownAgent } from './agents/definition.ts';
-import { startWorkflow, startWorkflowAndWait } from './engine/ambient.ts';
-import { currentContext } from './engine/context.ts';
-import type { PromptAnswer, ScheduledWorkflow, StartedWorkflow } from './engine/handle.ts';
-import { scheduleWorkflow, unscheduleWorkflow } from './engine/schedule.ts';
-import type { ScheduleOptions } from './engine/schedule.ts';
-import { BoxError } from './errors.ts';
-import { codeLog } from './logs/code-log.ts';
-import type { PromptVariables } from './prompts/render.ts';
-import type { ConfigKey, ConfigRegister, DatabaseRegister, WorkflowName, WorkflowRegister } from './register.ts';
-import type { Storage } from './storage/storage.ts';
-import type { Drizzle } from './stores/drizzle.ts';
+import type { OperationTypes } from './operations/index.ts';
+import { ROUTES } from './client-routes.ts';
+import type { ClientRoute } from './client-routes.ts';
 
-/** The workspace's own names once its types are generated; any text before. */
-type Name = [WorkflowName] extends [never] ? string : WorkflowName;
-type InputOf<N extends string> = N extends keyof WorkflowRegister
-  ? WorkflowRegister[N] extends { input: infer I }
-    ? I
-    : unknown
-  : unknown;
-type OutputOf<N extends string> = N extends keyof WorkflowRegister
-  ? WorkflowRegister[N] extends { output: infer O }
-    ? O
-    : unknown
-  : unknown;
+type IdsOf<Answer> = {
+  [Id in keyof OperationTypes]: OperationTypes[Id]['answer'] extends Answer ? Id : never;
+}[keyof OperationTypes];
+/** Operations that answer once. */
+export type OperationId = IdsOf<'json'>;
+/** Operations that answer an event stream. */
+export type StreamId = IdsOf<'sse'>;
+export type OperationInput<Id extends keyof OperationTypes> = OperationTypes[Id]['input'];
+export type OperationOutput<Id extends keyof OperationTypes> = OperationTypes[Id]['output'];
 
-type Key = [ConfigKey] extends [never] ? string : ConfigKey;
-type ValueOf<K extends string> = K extends keyof ConfigRegister ? ConfigRegister[K] : unknown;
+export interface ClientOptions {
+  /** `https://box.example.com` */
+  baseUrl: string;
+  /** What lets the caller in. Asked for at each call, where it is a function: an identity token lasts five minutes. */
+  token?: string | (() => string | Promise<string>);
+  /** Default: the one of the platform. */
+  fetch?: (request: Request) => Promise<Response>;
+}
 
-/** With the tables of `src/schema.ts` under `query`, in the words of the project's own drizzle-orm. */
-type ProjectDatabase = DatabaseRegister extends { database: infer D } ? D : Drizzle;
+export interface CallOptions {
+  signal?: AbortSignal;
+  headers?: Record<string, string>;
+}
 
-/** What a workflow, a step or a tool can reach of the box it runs in. */
-export const svc = {
-  /**
-   * The relational store of the box, through drizzle, in a step or a tool: `svc.database.select().from(users)`. The tables
-   * are those of `src/schema.ts`, and are under `query` as well: `svc.database.query.users.findMany()`. `execute` answers
-   * the rows.
-   */
-  get database(): ProjectDatabase {
-    return openDatabase() as ProjectDatabase;
-  },
-  /** An agent of this box, to talk to: `svc.agent('support').session().send('Hello')`. */
-  agent: <N extends KnownAgent>(name: N) => ({
-    /** @param id names the conversation; the same name goes on with it in any run. Default: a new one */
-    session: (id?: string): AgentSession<AnswerOf<N>> => openSession(name, id),
-  }),
-  /**
-   * Logs for whoever operates the box: `svc.log.info('Charged.', { amount })`. The records are kept, and name the run and the
-   * step. A workflow body says a line once, however often it is replayed.
-   */
-  log: codeLog,
-  prompts: {
-    /**
-     * The published prompt of the key, of the agent or workflow that runs, or else of the workspace. Throws when there is
-     * none. The run is marked with the version. In a workflow body it is recorded, so a replay has the same text.
-     */
-    get: (key: string, options?: PromptOptions): Promise<PromptAnswer> => readPrompt(key, options),
-    /** The text of the published prompt with `{{name}}` replaced by the variable of that name. */
-    render: (key: string, variables: PromptVariables, options?: PromptOptions): Promise<string> =>
-      renderPublished(key, variables, options),
-  },
-  config: {
-    /** What is in force for a key of `config.schema.ts`. In a workflow body it is recorded, so a replay has the same value. */
-    get: <K extends Key>(key: K): Promise<ValueOf<K>> => readConfig(key) as Promise<ValueOf<K>>,
-  },
-  /**
-   * Objects in the bucket of the box, in a step or a tool: `svc.storage.put('reports/1.txt', text)`. The keys are those of
-   * this box alone, whatever else is in the bucket.
-   */
-  storage: {
-    put: async (...args) => openStorage().put(...args),
-    get: async (...args) => openStorage().get(...args),
-    list: async (...args) => openStorage().list(...args),
-    delete: async (...args) => openStorage().delete(...args),
-    url: async (...args) => openStorage().url(...args),
-  } satisfies Storage as Storage,
-  workflows: {
-    /** Starts another workflow. Its run is cancelled with this one. In a workflow body it is recorded, so it starts once. */
-    start: <N extends Name>(name: N, input: InputOf<N>): Promise<StartedWorkflow> => startWorkflow(name, input),
-    /** Starts another workflow and answers its output; what ends it otherwise is thrown, with its error as the cause. */
-    startAndWait: <N extends Name>(name: N, input: InputOf<N>): Promise<OutputOf<N>> =>
-      startWorkflowAndWait(name, input) as Promise<OutputOf<N>>,
-    /**
-     * Arms a timer that starts a workflow, again and again (`cron`) or once (`at`, `in`). It outlives this run, is among the
-     * recurring jobs, and is armed once however often the code is repeated.
-     */
-    schedule: <N extends Name>(name: N, input: InputOf<N>, options: ScheduleOptions): Promise<ScheduledWorkflow> =>
-      scheduleWorkflow(name, input, options),
-    /** Removes a timer that `schedule` made, by its id. False: there is none (any more). */
-    unschedule: (id: string): Promise<boolean> => unscheduleWorkflow(id),
-  },
-  secrets: {
-    /**
-     * The value of a secret of the workspace, in a step or a tool. Use it there and do not return it: what a step answers
-     * is kept with the run.
-     */
-    get: (name: string): Promise<string> => readSecret(name),
-  },
-};
+/** A frame of an event stream. */
+export interface StreamEvent {
+  id?: string;
+  /** Default: `message`. */
+  event: string;
+  /** As it was sent: JSON, of the streams of the box. */
+  data: string;
+}
+
+/** The operations of a box over HTTP: path, query and body members are one object, as they are for MCP. */
+export interface Client {
+  /** What the operation answers. Throws `ClientError` for a refusal. */
+  call<Id extends OperationId>(
+    id: Id,
+    ...args: Record<never, never> extends OperationInput<Id>
+      ? [input?: OperationInput<Id>, options?: CallOptions]
+      : [input: OperationInput<Id>, options?: CallOptions]
+  ): Promise<OperationOutput<Id>>;
+  /** The frames of a stream, until the box or the caller ends it. */
+  stream<Id extends StreamId>(id: Id, input?: OperationInput<Id>, options?: CallOptions): AsyncIterable<StreamEvent>;
+}
+
+/** What a box refused. */
+export class ClientError extends Error {
+  override readonly name = 'ClientError';
+  readonly code: string;
+  readonly status: number;
+  readonly details: Record<string, unknown> | undefined;
+  readonly requestId: string | undefined;
+
+  constructor(status: number, body: Refusal) {
+    super(body.message ?? `The box answered ${status}.`);
+    this.status = status;
+    this.code = body.code ?? 'unknown';
+    this.details = body.details;
+    this.requestId = body.requestId;
+  }
+}
+
+export function createClient(options: ClientOptions): Client {
+  const send = async (id: string, input: object = {}, call: CallOptions = {}): Promise<Response> => {
+    const route = (ROUTES as Record<string, ClientRoute>)[id];
+    if (!route) throw new TypeError(`There is no operation "${id}".`);
+    const request = await toRequest(options, { route, input: { ...input }, call });
+    const response = await (options.fetch ?? fetch)(request);
+    if (response.ok) return response;
+    throw new ClientError(response.status, await readRefusal(response));
+  };
+  return {
+    call: async (id, ...[input, call]) => (await send(id, input as object, call)).json() as never,
+    async *stream(id, input, call) {
+      const { body } = await send(id, input as object, call);
+      if (body) yield* readEvents(body);
+    },
+  };
+}
 
 // --- internal ---
 
-async function readSecret(name: string): Promise<string> {
-  const context = currentContext();
-  if (context?.kind === 'step') return context.execution.ambient.readSecret(name);
-  const where = context
-    ? 'A workflow body cannot use svc.secrets: what it reads would be kept in the history of the run'
-    : 'There is no run here';
-  throw new Error(`${where}. Use svc.secrets.get in the step or the tool that needs the value.`);
+interface Refusal {
+  code?: string;
+  message?: string;
+  details?: Record<string, unknown>;
+  requestId?: string;
 }
 
-function openDatabase(): Drizzle {
-  const context = currentContext();
-  if (context?.kind === 'step') return context.execution.ambient.database as Drizzle;
-  const where = context ? 'A workflow body cannot use svc.database, as it is replayed' : 'There is no run here';
-  throw new Error(`${where}. Use svc.database in a step or a tool.`);
+interface Sending {
+  route: ClientRoute;
+  input: Record<string, unknown>;
+  call: CallOptions;
 }
 
-function openStorage(): Storage {
-  const context = currentContext();
-  if (context?.kind !== 'step') {
-    const where = context ? 'A workflow body cannot use svc.storage, as it is replayed' : 'There is no run here';
-    throw new Error(`${where}. Use svc.storage in a step or a tool.`);
+async function toRequest({ baseUrl, token }: ClientOptions, { route, input, call }: Sending): Promise<Request> {
+  const [method = '', template = ''] = route.route.split(' ');
+  const take = (name: string): unknown => {
+    const value = input[name];
+    delete input[name];
+    return value;
+  };
+  const path = template.replace(/:(\w+)/g, (_, name: string) => encodeURIComponent(String(take(name))));
+  const url = new URL(baseUrl.replace(/\/+$/, '') + path);
+  const headers = new Headers(call.headers);
+  const credential = typeof token === 'function' ? await token() : token;
+  if (credential !== undefined) headers.set('authorization', `Bearer ${credential}`);
+  for (const [header, name] of Object.entries(route.headers ?? {})) {
+    const value = take(name);
+    if (value !== undefined) headers.set(header, String(value));
   }
-  const storage = context.execution.ambient.storage as Storage | undefined;
-  if (storage) return storage;
-  const advice = 'Set SVC_S3_ENDPOINT, SVC_S3_ACCESS_KEY and SVC_S3_SECRET_KEY.';
-  throw new BoxError('storage_missing', `This box has no object storage. ${advice}`);
+  const init: RequestInit = { method, headers, ...(call.signal ? { signal: call.signal } : {}) };
+  if (method === 'GET' || method === 'DELETE') {
+    for (const [name, value] of Object.entries(input))
+      if (value !== undefined) url.searchParams.set(name, String(value));
+    return new Request(url, init);
+  }
+  headers.set('content-type', 'application/json');
+  const body = route.body === undefined ? input : take(route.body);
+  return new Request(url, { ...init, body: body === undefined ? '' : JSON.stringify(body) });
+}
+
+async function readRefusal(response: Response): Promise<Refusal> {
+  const text = await response.text();
+  try {
+    return JSON.parse(text) as Refusal;
+  } catch {
+    return {};
+  }
+}
+
+async function* readEvents(body: ReadableStream<Uint8Array>): AsyncGenerator<StreamEvent> {
+  const decoder = new TextDecoder();
+  let rest = '';
+  for await (const chunk of body) {
+    const frames = (rest + decoder.decode(chunk, { stream: true })).split('\n\n');
+    rest = frames.pop() ?? '';
+    for (const frame of frames) {
+      const event = toEvent(frame);
+      if (event) yield event;
+    }
+  }
+}
+
+/** Undefined: a comment, which keeps the connection open. */
+function toEvent(frame: string): StreamEvent | undefined {
+  const fields: Record<string, string> = {};
+  for (const line of frame.split('\n')) {
+    const [, name = '', value = ''] = /^(\w+): ?(.*)$/.exec(line) ?? [];
+    if (name !== '') fields[name] = name === 'data' && fields.data !== undefined ? `${fields.data}\n${value}` : value;
+  }
+  const { id, event = 'message', data } = fields;
+  return data === undefined ? undefined : { event, data, ...(id === undefined ? {} : { id }) };
 }

@@ -3,7 +3,7 @@ export { defineDeepAgent, defineTool } from './agents/definition.ts';
 export type { DeepAgentDefinition, Tool, ToolContext, ToolDefinition } from './agents/definition.ts';
 export type { McpServer, Skill, SubagentDefinition } from './agents/deep-parts.ts';
 export type { AgentAnswer, AgentSession, SendOptions } from './agent-client.ts';
-export { svc } from './client.ts';
+export { svc } from './svc.ts';
 export { defineDynamicConfig } from './config-values/define.ts';
 export type { DynamicConfig } from './config-values/define.ts';
 export { requestApproval } from './engine/approval.ts';

@@ -1,5 +1,5 @@
 // Checked by tsc alone: what the types of the client allow, and what they do not.
-import { createClient } from '../src/operate/client.ts';
+import { createClient } from '../src/client.ts';
 
 const client = createClient({ baseUrl: 'http://127.0.0.1:4242', token: async () => 'token' });
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { svc } from '../src/client.ts';
+import { svc } from '../src/svc.ts';
 import { createHook } from '../src/engine/hook.ts';
 import { call, finish, getRun, json, setupBoxes, startWorkflow, toStep, until, untilStatus } from './_setup.ts';
 import type { TestBox } from './_setup.ts';

@@ -2,7 +2,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
 import { OPERATIONS } from '../src/operations/index.ts';
 import type { Operation } from '../src/operations/define.ts';
-import { ClientError, createClient } from '../src/operate/client.ts';
+import { ClientError, createClient } from '../src/client.ts';
 import { requestApproval } from '../src/engine/approval.ts';
 import { setupBoxes, until } from './_setup.ts';
 import type { TestBoxOptions } from './_setup.ts';
@@ -90,7 +90,7 @@ describe('the typed client', () => {
 
 test('knows the route of every operation', async () => {
   // Run with -u after a change of the list.
-  await expect(toRoutesFile(OPERATIONS)).toMatchFileSnapshot('../src/operate/routes.ts');
+  await expect(toRoutesFile(OPERATIONS)).toMatchFileSnapshot('../src/client-routes.ts');
 });
 
 // --- internal ---

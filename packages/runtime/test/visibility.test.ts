@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { defineDeepAgent, defineTool } from '../src/agents/definition.ts';
-import { svc } from '../src/client.ts';
+import { svc } from '../src/svc.ts';
 import { requestApproval } from '../src/engine/approval.ts';
 import { createLog } from '../src/log.ts';
 import { startPlane } from './_plane.ts';

@@ -1,0 +1,134 @@
+import { openSession } from './agent-client.ts';
+import { readConfig, readPrompt, renderPublished } from './box-values.ts';
+import type { PromptOptions } from './box-values.ts';
+import type { AgentSession, AnswerOf } from './agent-client.ts';
+import type { KnownAgent } from './agents/definition.ts';
+import { startWorkflow, startWorkflowAndWait } from './engine/ambient.ts';
+import { currentContext } from './engine/context.ts';
+import type { PromptAnswer, ScheduledWorkflow, StartedWorkflow } from './engine/handle.ts';
+import { scheduleWorkflow, unscheduleWorkflow } from './engine/schedule.ts';
+import type { ScheduleOptions } from './engine/schedule.ts';
+import { BoxError } from './errors.ts';
+import { codeLog } from './logs/code-log.ts';
+import type { PromptVariables } from './prompts/render.ts';
+import type { ConfigKey, ConfigRegister, DatabaseRegister, WorkflowName, WorkflowRegister } from './register.ts';
+import type { Storage } from './storage/storage.ts';
+import type { Drizzle } from './stores/drizzle.ts';
+
+/** The workspace's own names once its types are generated; any text before. */
+type Name = [WorkflowName] extends [never] ? string : WorkflowName;
+type InputOf<N extends string> = N extends keyof WorkflowRegister
+  ? WorkflowRegister[N] extends { input: infer I }
+    ? I
+    : unknown
+  : unknown;
+type OutputOf<N extends string> = N extends keyof WorkflowRegister
+  ? WorkflowRegister[N] extends { output: infer O }
+    ? O
+    : unknown
+  : unknown;
+
+type Key = [ConfigKey] extends [never] ? string : ConfigKey;
+type ValueOf<K extends string> = K extends keyof ConfigRegister ? ConfigRegister[K] : unknown;
+
+/** With the tables of `src/schema.ts` under `query`, in the words of the project's own drizzle-orm. */
+type ProjectDatabase = DatabaseRegister extends { database: infer D } ? D : Drizzle;
+
+/** What a workflow, a step or a tool can reach of the box it runs in. */
+export const svc = {
+  /**
+   * The relational store of the box, through drizzle, in a step or a tool: `svc.database.select().from(users)`. The tables
+   * are those of `src/schema.ts`, and are under `query` as well: `svc.database.query.users.findMany()`. `execute` answers
+   * the rows.
+   */
+  get database(): ProjectDatabase {
+    return openDatabase() as ProjectDatabase;
+  },
+  /** An agent of this box, to talk to: `svc.agent('support').session().send('Hello')`. */
+  agent: <N extends KnownAgent>(name: N) => ({
+    /** @param id names the conversation; the same name goes on with it in any run. Default: a new one */
+    session: (id?: string): AgentSession<AnswerOf<N>> => openSession(name, id),
+  }),
+  /**
+   * Logs for whoever operates the box: `svc.log.info('Charged.', { amount })`. The records are kept, and name the run and the
+   * step. A workflow body says a line once, however often it is replayed.
+   */
+  log: codeLog,
+  prompts: {
+    /**
+     * The published prompt of the key, of the agent or workflow that runs, or else of the workspace. Throws when there is
+     * none. The run is marked with the version. In a workflow body it is recorded, so a replay has the same text.
+     */
+    get: (key: string, options?: PromptOptions): Promise<PromptAnswer> => readPrompt(key, options),
+    /** The text of the published prompt with `{{name}}` replaced by the variable of that name. */
+    render: (key: string, variables: PromptVariables, options?: PromptOptions): Promise<string> =>
+      renderPublished(key, variables, options),
+  },
+  config: {
+    /** What is in force for a key of `config.schema.ts`. In a workflow body it is recorded, so a replay has the same value. */
+    get: <K extends Key>(key: K): Promise<ValueOf<K>> => readConfig(key) as Promise<ValueOf<K>>,
+  },
+  /**
+   * Objects in the bucket of the box, in a step or a tool: `svc.storage.put('reports/1.txt', text)`. The keys are those of
+   * this box alone, whatever else is in the bucket.
+   */
+  storage: {
+    put: async (...args) => openStorage().put(...args),
+    get: async (...args) => openStorage().get(...args),
+    list: async (...args) => openStorage().list(...args),
+    delete: async (...args) => openStorage().delete(...args),
+    url: async (...args) => openStorage().url(...args),
+  } satisfies Storage as Storage,
+  workflows: {
+    /** Starts another workflow. Its run is cancelled with this one. In a workflow body it is recorded, so it starts once. */
+    start: <N extends Name>(name: N, input: InputOf<N>): Promise<StartedWorkflow> => startWorkflow(name, input),
+    /** Starts another workflow and answers its output; what ends it otherwise is thrown, with its error as the cause. */
+    startAndWait: <N extends Name>(name: N, input: InputOf<N>): Promise<OutputOf<N>> =>
+      startWorkflowAndWait(name, input) as Promise<OutputOf<N>>,
+    /**
+     * Arms a timer that starts a workflow, again and again (`cron`) or once (`at`, `in`). It outlives this run, is among the
+     * recurring jobs, and is armed once however often the code is repeated.
+     */
+    schedule: <N extends Name>(name: N, input: InputOf<N>, options: ScheduleOptions): Promise<ScheduledWorkflow> =>
+      scheduleWorkflow(name, input, options),
+    /** Removes a timer that `schedule` made, by its id. False: there is none (any more). */
+    unschedule: (id: string): Promise<boolean> => unscheduleWorkflow(id),
+  },
+  secrets: {
+    /**
+     * The value of a secret of the workspace, in a step or a tool. Use it there and do not return it: what a step answers
+     * is kept with the run.
+     */
+    get: (name: string): Promise<string> => readSecret(name),
+  },
+};
+
+// --- internal ---
+
+async function readSecret(name: string): Promise<string> {
+  const context = currentContext();
+  if (context?.kind === 'step') return context.execution.ambient.readSecret(name);
+  const where = context
+    ? 'A workflow body cannot use svc.secrets: what it reads would be kept in the history of the run'
+    : 'There is no run here';
+  throw new Error(`${where}. Use svc.secrets.get in the step or the tool that needs the value.`);
+}
+
+function openDatabase(): Drizzle {
+  const context = currentContext();
+  if (context?.kind === 'step') return context.execution.ambient.database as Drizzle;
+  const where = context ? 'A workflow body cannot use svc.database, as it is replayed' : 'There is no run here';
+  throw new Error(`${where}. Use svc.database in a step or a tool.`);
+}
+
+function openStorage(): Storage {
+  const context = currentContext();
+  if (context?.kind !== 'step') {
+    const where = context ? 'A workflow body cannot use svc.storage, as it is replayed' : 'There is no run here';
+    throw new Error(`${where}. Use svc.storage in a step or a tool.`);
+  }
+  const storage = context.execution.ambient.storage as Storage | undefined;
+  if (storage) return storage;
+  const advice = 'Set SVC_S3_ENDPOINT, SVC_S3_ACCESS_KEY and SVC_S3_SECRET_KEY.';
+  throw new BoxError('storage_missing', `This box has no object storage. ${advice}`);
+}
