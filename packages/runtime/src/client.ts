@@ -1,4 +1,4 @@
-import type { OperationTypes } from './operations/index.ts';
+import type { OperationTypes } from './surface/index.ts';
 import { ROUTES } from './client-routes.ts';
 import type { ClientRoute } from './client-routes.ts';
 

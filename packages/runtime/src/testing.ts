@@ -10,4 +10,4 @@ export type { WorkflowModule } from './testing/program.ts';
 export type { TestRun } from './testing/runs.ts';
 export type { SendOptions, TestAgent, TestToolCall, TestTurn } from './testing/turns.ts';
 export { replayRun } from './testing/replay.ts';
-export type { Difference, Replayed, ReplayedCall } from './runs/replay.ts';
+export type { Difference, Replayed, ReplayedCall } from './replay/replay.ts';

@@ -69,14 +69,14 @@ describe('the arrows inside the runtime', () => {
   const inside = (folder: string) => all.filter(({ from }) => from.startsWith(`runtime/src/${folder}/`));
 
   test('the engine imports no room and no HTTP', () => {
-    const allowed = /^runtime\/src\/(?:engine\/|log\.ts|errors\.ts|stores\/(?:sql|client)\.ts)/;
+    const allowed = /^runtime\/src\/(?:engine\/|log\.ts|errors\.ts|stores\/(?:sql|client|kv)\.ts)/;
     const wrong = inside('engine').filter(({ to }) => to.startsWith('runtime/') && !allowed.test(to));
     expect(format(wrong)).toEqual([]);
     expect(format(inside('engine').filter(({ to }) => to === 'h3'))).toEqual([]);
   });
 
   test('only the box wires stores to rooms', () => {
-    const rooms = ['agents', 'catalog', 'gate', 'health', 'operations', 'runs', 'wires', 'workflows'];
+    const rooms = ['agents', 'gate', 'health', 'operations', 'runs', 'wires', 'workflows'];
     const wrong = rooms
       .flatMap(inside)
       .filter(({ to, isType }) => !isType && /^runtime\/src\/(?:stores|engine\/stores)\//.test(to));

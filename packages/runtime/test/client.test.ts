@@ -1,6 +1,6 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
-import { OPERATIONS } from '../src/operations/index.ts';
+import { OPERATIONS } from '../src/surface/index.ts';
 import type { Operation } from '../src/operations/define.ts';
 import { ClientError, createClient } from '../src/client.ts';
 import { requestApproval } from '../src/engine/approval.ts';

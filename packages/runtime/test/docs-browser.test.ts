@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { OpenApiDocument } from '../src/operations/openapi-document.ts';
+import type { OpenApiDocument } from '../src/openapi/document.ts';
 import { browser, openPage } from './_browser.ts';
 import { call, setupBoxes, until } from './_setup.ts';
 import { describeWhen } from './require.ts';

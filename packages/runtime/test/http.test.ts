@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { defineDeepAgent } from '../src/agents/definition.ts';
 import { createHostCheck } from '../src/http/hosts.ts';
 import { splitRoute } from '../src/operations/define.ts';
-import { OPERATIONS } from '../src/operations/index.ts';
+import { OPERATIONS } from '../src/surface/index.ts';
 import { json, setupBoxes } from './_setup.ts';
 import type { TestBox } from './_setup.ts';
 

@@ -4,7 +4,7 @@ import { defineDeepAgent, defineTool } from '../src/agents/definition.ts';
 import { defineDynamicConfig } from '../src/config-values/define.ts';
 import { requestApproval } from '../src/engine/approval.ts';
 import { sleep } from '../src/engine/sleep.ts';
-import type { OpenApiDocument } from '../src/operations/openapi-document.ts';
+import type { OpenApiDocument } from '../src/openapi/document.ts';
 import { startPrism } from './_prism.ts';
 import type { Proxied } from './_prism.ts';
 import { call, setupBoxes, toStep, until } from './_setup.ts';

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { defineDeepAgent } from '../src/agents/definition.ts';
 import type { ErrorCode } from '../src/errors.ts';
-import type { OpenApiDocument, OpenApiOperation } from '../src/operations/openapi-document.ts';
-import { OPERATIONS } from '../src/operations/index.ts';
+import type { OpenApiDocument, OpenApiOperation } from '../src/openapi/document.ts';
+import { OPERATIONS } from '../src/surface/index.ts';
 import { call, runWorkflow, setupBoxes } from './_setup.ts';
 import type { TestBox } from './_setup.ts';
 

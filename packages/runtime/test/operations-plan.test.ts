@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { OPERATIONS } from '../src/operations/index.ts';
+import { OPERATIONS } from '../src/surface/index.ts';
 
 /**
  * What was planned: id, route, kind and permission, whether a person is asked first, and why no

@@ -3,10 +3,10 @@ import { z } from 'zod';
 import { createApp, mountFallback } from '../src/http/app.ts';
 import { createLog } from '../src/log.ts';
 import { operation } from '../src/operations/define.ts';
-import { mountOperations } from '../src/operations/http.ts';
-import { OPERATIONS } from '../src/operations/index.ts';
+import { mountOperations } from '../src/surface/http.ts';
+import { OPERATIONS } from '../src/surface/index.ts';
 import { OWNER } from '../src/auth/caller.ts';
-import type { Rooms } from '../src/rooms.ts';
+import type { Rooms } from '../src/surface/rooms.ts';
 import { json } from './_setup.ts';
 
 const rename = operation({

@@ -7,7 +7,7 @@ import { openPostgresJournal } from '../src/engine/stores/postgres.ts';
 import { svc } from '../src/index.ts';
 import { createLog } from '../src/log.ts';
 import { createMask } from '../src/mask.ts';
-import { OPERATIONS } from '../src/operations/index.ts';
+import { OPERATIONS } from '../src/surface/index.ts';
 import { splitRoute } from '../src/operations/define.ts';
 import { createProviderStore } from '../src/provider/store.ts';
 import { newMasterKey } from '../src/secrets/master-key.ts';

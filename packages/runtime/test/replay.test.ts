@@ -6,8 +6,8 @@ import { sleep } from '../src/engine/sleep.ts';
 import { z } from 'zod';
 import { defineDeepAgent, defineTool } from '../src/agents/definition.ts';
 import { svc } from '../src/index.ts';
-import { replayRecording } from '../src/runs/replay.ts';
-import type { Replayed } from '../src/runs/replay.ts';
+import { replayRecording } from '../src/replay/replay.ts';
+import type { Replayed } from '../src/replay/replay.ts';
 import { parseRecording } from '../src/runs/recording.ts';
 import type { Recording } from '../src/runs/recording.ts';
 import {

@@ -6,7 +6,7 @@ import { operatorToken } from '../src/auth/strategy.ts';
 import { PLAIN_ROUTES } from '../src/box.ts';
 import { createLog } from '../src/log.ts';
 import { splitRoute } from '../src/operations/define.ts';
-import { OPERATIONS } from '../src/operations/index.ts';
+import { OPERATIONS } from '../src/surface/index.ts';
 import { signatureOf, startPlane } from './_plane.ts';
 import type { Plane } from './_plane.ts';
 import { call, json, setupBoxes } from './_setup.ts';

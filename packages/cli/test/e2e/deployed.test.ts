@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { createApiKeys } from '../../../runtime/src/auth/api-keys.ts';
+import { createApiKeys } from '../../../runtime/src/keys/api-keys.ts';
 import { openDatabase } from '../../../runtime/src/stores/database.ts';
 import { openPg } from '../../../runtime/src/stores/pg.ts';
 import { bothServers } from '../../../runtime/test/_cluster.ts';

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { contractPayload } from '@svc/runtime/host';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { createApiKeys } from '../../../runtime/src/auth/api-keys.ts';
+import { createApiKeys } from '../../../runtime/src/keys/api-keys.ts';
 import { createDatabase } from '../../../runtime/src/engine/stores/_clients.ts';
 import { startObjectServer } from '../../../runtime/src/objects/server.ts';
 import { openDatabase } from '../../../runtime/src/stores/database.ts';

@@ -1,4 +1,4 @@
-import type { ApiKeys } from './api-keys.ts';
+import type { ApiKeys } from '../keys/api-keys.ts';
 import { requireGrant, requirePermission } from './caller.ts';
 import type { Caller } from './caller.ts';
 import { isApiKey, needCredentials, readCredential } from './credential.ts';

@@ -3,7 +3,7 @@ import type { Caller } from '../auth/caller.ts';
 import { hiddenFrom } from '../auth/visibility.ts';
 import { operation } from '../operations/define.ts';
 import { Page, withoutUndefined } from '../operations/inputs.ts';
-import type { Rooms } from '../rooms.ts';
+import type { Rooms } from '../surface/rooms.ts';
 import { runNotFound } from '../runs/runs.ts';
 import { LogEntry, LogLevelName } from './entry.ts';
 import type { LogFilter } from './filter.ts';

@@ -6,7 +6,7 @@ import type { Agents } from '../agents/agents.ts';
 import type { Caller } from '../auth/caller.ts';
 import { requireGrant, requirePermission } from '../auth/caller.ts';
 import type { ErrorCode } from '../errors.ts';
-import { callOperation } from '../operations/call.ts';
+import { callOperation } from '../surface/call.ts';
 import { getWorkflowRun } from '../runs/operations.ts';
 import type { JsonSchema } from '../schema/schema.ts';
 import type { Run } from '../runs/run.ts';

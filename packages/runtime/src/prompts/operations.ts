@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { COPILOT_AGENT } from '../manifest.ts';
 import { operation } from '../operations/define.ts';
 import { Page, withoutUndefined } from '../operations/inputs.ts';
-import type { Rooms } from '../rooms.ts';
+import type { Rooms } from '../surface/rooms.ts';
 import { LINE, PromptInput, ROOM } from './inputs.ts';
 import { OwnerKind, Prompt, PromptText } from './store.ts';
 import type { PromptKey } from './store.ts';

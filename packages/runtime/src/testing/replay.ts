@@ -1,8 +1,8 @@
 import { isDeepAgent } from '../agents/definition.ts';
 import type { DeepAgentDefinition } from '../agents/definition.ts';
 import { parseRecording } from '../runs/recording.ts';
-import { replayRecording } from '../runs/replay.ts';
-import type { Difference, Replayed } from '../runs/replay.ts';
+import { replayRecording } from '../replay/replay.ts';
+import type { Difference, Replayed } from '../replay/replay.ts';
 import { toProgram } from './program.ts';
 import type { WorkflowModule } from './program.ts';
 

@@ -1,5 +1,5 @@
 import type { RouteDoc } from '../http/route-doc.ts';
-import type { Operation } from './define.ts';
+import type { Operation } from '../operations/define.ts';
 
 /** What is under each tag. Every tag has one. */
 const TAGS: Record<string, string> = {

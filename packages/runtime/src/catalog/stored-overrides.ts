@@ -1,9 +1,9 @@
-import type { CatalogOverride, CatalogOverrides } from '../catalog/overrides.ts';
-import { NO_OVERRIDE } from '../catalog/overrides.ts';
-import type { Drizzle } from './drizzle.ts';
-import type { KeyValueStore } from './kv.ts';
-import { createLiveValue } from './live-value.ts';
-import { catalogOverrides } from './schema.ts';
+import type { CatalogOverride, CatalogOverrides } from './overrides.ts';
+import { NO_OVERRIDE } from './overrides.ts';
+import type { Drizzle } from '../stores/drizzle.ts';
+import type { KeyValueStore } from '../stores/kv.ts';
+import { createLiveValue } from '../stores/live-value.ts';
+import { catalogOverrides } from '../stores/schema.ts';
 
 export interface CatalogOverridesOptions {
   db: Drizzle;

@@ -1,8 +1,8 @@
 import type { H3 } from 'h3';
 import { z } from 'zod';
-import type { OpenApiDocument } from '../operations/openapi-document.ts';
-import { mountRoute } from './app.ts';
-import type { RouteEntry } from './app.ts';
+import type { OpenApiDocument } from './document.ts';
+import { mountRoute } from '../http/app.ts';
+import type { RouteEntry } from '../http/app.ts';
 
 export const OPENAPI_ROUTE: RouteEntry = {
   method: 'GET',

@@ -1,6 +1,6 @@
 import type { Caller } from '../auth/caller.ts';
 import { hiddenFrom } from '../auth/visibility.ts';
-import type { Rooms } from '../rooms.ts';
+import type { Rooms } from './rooms.ts';
 import { runNotFound } from '../runs/runs.ts';
 
 /** The rooms as a caller sees them: what is hidden from it is answered like what there is not. */

@@ -1,6 +1,6 @@
 import { getActivity, listActivity } from '../activity/operations.ts';
 import { decideApproval, getApproval, listApprovals } from '../approvals/operations.ts';
-import { createKey, listKeys, revokeKey, updateKey } from '../auth/operations.ts';
+import { createKey, listKeys, revokeKey, updateKey } from '../keys/operations.ts';
 import { discover, getCatalogEntry, listCatalog, updateCatalogEntry } from '../catalog/operations.ts';
 import { deleteConfig, getConfig, listConfig, listConfigHistory, setConfig } from '../config-values/operations.ts';
 import { streamEvents } from '../events/operations.ts';
@@ -40,7 +40,7 @@ import {
   listWorkflows,
   startWorkflow,
 } from '../workflows/operations.ts';
-import type { Operation } from './define.ts';
+import type { Operation } from '../operations/define.ts';
 import { getOperation, listOperations } from './operations.ts';
 
 const ALL = [

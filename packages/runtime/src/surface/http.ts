@@ -7,10 +7,10 @@ import { readJson } from '../http/body.ts';
 import { untilExpired } from '../http/expiry.ts';
 import { answerSse } from '../http/sse.ts';
 import type { Frames } from '../http/sse.ts';
-import type { Rooms } from '../rooms.ts';
+import type { Rooms } from './rooms.ts';
 import { callOperation, checkPermission } from './call.ts';
-import type { Operation } from './define.ts';
-import { splitRoute } from './define.ts';
+import type { Operation } from '../operations/define.ts';
+import { splitRoute } from '../operations/define.ts';
 
 /** Mounts every operation as a route. */
 export function mountOperations(app: H3, operations: readonly Operation[], options: MountOptions): void {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { Approval } from '../approvals/approvals.ts';
-import { ApiKey } from '../auth/api-keys.ts';
+import { ApiKey } from '../keys/api-keys.ts';
 import { CatalogDetail } from '../catalog/entry.ts';
 import { ConfigValue } from '../config-values/config-values.ts';
 import { Contract } from '../health/contract.ts';

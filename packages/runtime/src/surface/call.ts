@@ -2,9 +2,9 @@ import { may, requirePermission } from '../auth/caller.ts';
 import type { Caller } from '../auth/caller.ts';
 import { BoxError } from '../errors.ts';
 import { hideWebhookTokens } from '../hooks/hide-tokens.ts';
-import type { Rooms } from '../rooms.ts';
+import type { Rooms } from './rooms.ts';
 import { parseWith } from '../schema/schema.ts';
-import type { CallContext, Operation } from './define.ts';
+import type { CallContext, Operation } from '../operations/define.ts';
 import { roomsSeenBy } from './seen.ts';
 
 /**

@@ -1,7 +1,7 @@
-import { problemOf } from '../catalog/catalog.ts';
+import { problemOf } from './catalog.ts';
 import type { Problem, Program } from '../manifest.ts';
-import { withTables } from './drizzle.ts';
-import type { Drizzle } from './drizzle.ts';
+import { withTables } from '../stores/drizzle.ts';
+import type { Drizzle } from '../stores/drizzle.ts';
 
 /** The store as the code of a workspace sees it: `svc.database`. */
 export interface ProjectTables {

@@ -1,5 +1,5 @@
-import type { OpenApiDocument, OpenApiOperation, Parameter } from '../operations/openapi-document.ts';
-import { escapeHtml } from './html.ts';
+import type { OpenApiDocument, OpenApiOperation, Parameter } from './document.ts';
+import { escapeHtml } from '../http/html.ts';
 
 /** The document as a page: every route by tag, with parameters, answers and who may call. */
 export function toDocsPage(document: OpenApiDocument, { hasUi }: { hasUi: boolean }): string {

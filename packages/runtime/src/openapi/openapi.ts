@@ -1,15 +1,15 @@
 import type { ErrorCode } from '../errors.ts';
 import type { RouteEntry } from '../http/app.ts';
 import type { JsonSchema } from '../schema/schema.ts';
-import type { Operation } from './define.ts';
-import { splitRoute } from './define.ts';
-import { COMPONENTS } from './openapi-components.ts';
-import type { OpenApiDocument, OpenApiOperation, Parameter } from './openapi-document.ts';
-import { BODY_ERRORS, CALLER_ERRORS, COMMON_ERRORS, toErrorResponses } from './openapi-errors.ts';
-import { toPlainOperation } from './openapi-plain.ts';
-import { createSchemaWriter } from './openapi-schema.ts';
-import type { SchemaWriter } from './openapi-schema.ts';
-import { describeOperation, describeTag } from './openapi-texts.ts';
+import type { Operation } from '../operations/define.ts';
+import { splitRoute } from '../operations/define.ts';
+import { COMPONENTS } from './components.ts';
+import type { OpenApiDocument, OpenApiOperation, Parameter } from './document.ts';
+import { BODY_ERRORS, CALLER_ERRORS, COMMON_ERRORS, toErrorResponses } from './errors.ts';
+import { toPlainOperation } from './plain.ts';
+import { createSchemaWriter } from './schema.ts';
+import type { SchemaWriter } from './schema.ts';
+import { describeOperation, describeTag } from './texts.ts';
 
 export interface OpenApiOptions {
   title: string;
@@ -84,7 +84,7 @@ function toOperation(op: Operation, writer: SchemaWriter): OpenApiOperation {
   };
 }
 
-/** Where each member of the input comes from, as `operations/http.ts` reads it. */
+/** Where each member of the input comes from, as `surface/http.ts` reads it. */
 function splitInput(op: Operation, input: JsonSchema): { parameters: Parameter[]; requestBody?: object } {
   const { method, path } = splitRoute(op.route);
   const members = Object.entries((input.properties ?? {}) as Record<string, JsonSchema>);

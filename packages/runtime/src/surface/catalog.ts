@@ -1,6 +1,6 @@
 import { BoxError } from '../errors.ts';
-import type { Operation } from './define.ts';
-import { createSchemaWriter } from './openapi-schema.ts';
+import type { Operation } from '../operations/define.ts';
+import { createSchemaWriter } from '../openapi/schema.ts';
 
 export interface OperationFilter {
   /** Words, each somewhere in the id, the summary or the tag. */

@@ -1,5 +1,5 @@
-import type { Doorbell, RingKind } from '../engine/doorbell.ts';
-import type { KeyValueStore } from './kv.ts';
+import type { Doorbell, RingKind } from './doorbell.ts';
+import type { KeyValueStore } from '../stores/kv.ts';
 
 export interface KvDoorbell extends Doorbell {
   /** Resolves when what was rung has been sent, or cannot be. */

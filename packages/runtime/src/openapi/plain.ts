@@ -1,10 +1,10 @@
 import type { z } from 'zod';
 import type { RouteEntry } from '../http/app.ts';
 import type { RouteDoc } from '../http/route-doc.ts';
-import type { OpenApiOperation, Parameter } from './openapi-document.ts';
-import { BODY_ERRORS, CALLER_ERRORS, COMMON_ERRORS, toErrorResponses } from './openapi-errors.ts';
-import type { SchemaWriter } from './openapi-schema.ts';
-import { describeRoute } from './openapi-texts.ts';
+import type { OpenApiOperation, Parameter } from './document.ts';
+import { BODY_ERRORS, CALLER_ERRORS, COMMON_ERRORS, toErrorResponses } from './errors.ts';
+import type { SchemaWriter } from './schema.ts';
+import { describeRoute } from './texts.ts';
 
 /** A route that is no operation, as it says itself; one that says nothing is listed all the same. */
 export function toPlainOperation(route: RouteEntry, writer: SchemaWriter): OpenApiOperation {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { until } from '../../test/_setup.ts';
 import { createKvDoorbell } from './kv-doorbell.ts';
-import { createMemoryKv } from './kv-memory.ts';
+import { createMemoryKv } from '../stores/kv-memory.ts';
 
 function hearing(kv = createMemoryKv(), owner = 'B') {
   const heard: string[] = [];

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { operation } from './define.ts';
+import { operation } from '../operations/define.ts';
 
 const room = { tag: 'catalog', kind: 'read', permission: 'catalog:read', copilot: 'yes' } as const;
 

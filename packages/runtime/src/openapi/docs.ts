@@ -5,9 +5,9 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { H3 } from 'h3';
 import { BoxError } from '../errors.ts';
-import type { OpenApiDocument } from '../operations/openapi-document.ts';
-import { mountRoute } from './app.ts';
-import type { RouteEntry } from './app.ts';
+import type { OpenApiDocument } from './document.ts';
+import { mountRoute } from '../http/app.ts';
+import type { RouteEntry } from '../http/app.ts';
 import { toDocsPage } from './docs-page.ts';
 
 const PAGE: RouteEntry = {

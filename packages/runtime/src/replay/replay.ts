@@ -13,11 +13,11 @@ import { decode } from '../engine/serialize.ts';
 import { BoxError } from '../errors.ts';
 import type { Program } from '../manifest.ts';
 import { workflowBody } from '../workflows/workflows.ts';
-import { toJsonValue } from './json-value.ts';
-import { fromRecordedValue, toRecords, toRunRow } from './recording.ts';
-import type { RecordedValue, Recording } from './recording.ts';
-import { toRunError } from './run-error.ts';
-import type { RunError } from './run-error.ts';
+import { toJsonValue } from '../runs/json-value.ts';
+import { fromRecordedValue, toRecords, toRunRow } from '../runs/recording.ts';
+import type { RecordedValue, Recording } from '../runs/recording.ts';
+import { toRunError } from '../runs/run-error.ts';
+import type { RunError } from '../runs/run-error.ts';
 
 /** A call of the code with what its history answered, as people read it. */
 export interface ReplayedCall {
