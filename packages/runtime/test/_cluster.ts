@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { onTestFinished } from 'vitest';
 import type { BoxOptions } from '../src/box.ts';
-import { openPostgresJournal } from '../src/engine/stores/postgres.ts';
+import { openPostgresJournal } from '../src/engine/stores/postgres/journal.ts';
 import { createLog } from '../src/log.ts';
 import { openRedisKv } from '../src/stores/kv-redis.ts';
 import { openPg } from '../src/stores/pg.ts';

@@ -9,7 +9,7 @@ import { startModelServer } from '../../../playground/model-server.mjs';
 import { createBox } from '../src/box.ts';
 import type { Box, BoxOptions } from '../src/box.ts';
 import type { Journal } from '../src/engine/journal.ts';
-import { openSqliteJournal } from '../src/engine/stores/sqlite.ts';
+import { openSqliteJournal } from '../src/engine/stores/sqlite/journal.ts';
 import { listen } from '../src/http/listen.ts';
 import { callStep } from '../src/internal.ts';
 import { createLog } from '../src/log.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { encode } from '../src/engine/serialize.ts';
-import { openSqliteJournal } from '../src/engine/stores/sqlite.ts';
+import { openSqliteJournal } from '../src/engine/stores/sqlite/journal.ts';
 import type { Job } from '../src/jobs/job.ts';
 import { call, finish, setupBoxes, toProgram, until } from './_setup.ts';
 import type { TestBox, TestWorkflow } from './_setup.ts';

@@ -1,8 +1,8 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { createDatabase } from '../src/engine/stores/_clients.ts';
-import { openPostgresJournal } from '../src/engine/stores/postgres.ts';
-import type * as SqliteOpen from '../src/engine/stores/sqlite-open.ts';
-import type { SqliteDatabase } from '../src/engine/stores/sqlite-open.ts';
+import { openPostgresJournal } from '../src/engine/stores/postgres/journal.ts';
+import type * as SqliteOpen from '../src/engine/stores/sqlite/driver.ts';
+import type { SqliteDatabase } from '../src/engine/stores/sqlite/driver.ts';
 import { openPg } from '../src/stores/pg.ts';
 import { startProxy } from './_proxy.ts';
 import { call, finish, json, setupBoxes, startWorkflow, toStep, until } from './_setup.ts';
@@ -13,7 +13,7 @@ const boxes = setupBoxes();
 
 // The connection of the journal, for what only it can be told: how large its file may be.
 const databases = vi.hoisted(() => [] as SqliteDatabase[]);
-vi.mock('../src/engine/stores/sqlite-open.ts', async (load) => {
+vi.mock('../src/engine/stores/sqlite/driver.ts', async (load) => {
   const real = await load<typeof SqliteOpen>();
   const findSqlite: typeof SqliteOpen.findSqlite = async (driver) => {
     const { opener, reasons } = await real.findSqlite(driver);

@@ -5,7 +5,7 @@ import OpenAI from 'openai';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
 import { defineDeepAgent, defineTool } from '../src/agents/definition.ts';
-import { openSqliteJournal } from '../src/engine/stores/sqlite.ts';
+import { openSqliteJournal } from '../src/engine/stores/sqlite/journal.ts';
 import { KEY, RESUMED, say, textOf, typesOf } from './_agui.ts';
 import type { Told } from './_agui.ts';
 import { call, finish, json, setupBoxes, until } from './_setup.ts';

@@ -3,7 +3,7 @@ import { defineDeepAgent, defineTool } from '../src/agents/definition.ts';
 import { operatorToken } from '../src/auth/strategy.ts';
 import { resolveIdentity } from '../src/boot/identity.ts';
 import { createDatabase } from '../src/engine/stores/_clients.ts';
-import { openPostgresJournal } from '../src/engine/stores/postgres.ts';
+import { openPostgresJournal } from '../src/engine/stores/postgres/journal.ts';
 import { svc } from '../src/index.ts';
 import { createLog } from '../src/log.ts';
 import { createMask } from '../src/mask.ts';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
 import { decode } from '../src/engine/serialize.ts';
-import { openSqliteJournal } from '../src/engine/stores/sqlite.ts';
+import { openSqliteJournal } from '../src/engine/stores/sqlite/journal.ts';
 
 const WORKER = fileURLToPath(new URL('fixtures/poison-worker.mjs', import.meta.url));
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
 import { defineDeepAgent, defineTool } from '../src/agents/definition.ts';
-import { openSqliteJournal } from '../src/engine/stores/sqlite.ts';
+import { openSqliteJournal } from '../src/engine/stores/sqlite/journal.ts';
 import { sleep, svc } from '../src/index.ts';
 import type { Job } from '../src/jobs/job.ts';
 import type { ScheduleOptions } from '../src/index.ts';

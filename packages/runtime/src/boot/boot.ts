@@ -1,6 +1,6 @@
 import { createBox } from '../box.ts';
 import type { Box } from '../box.ts';
-import { openPostgresJournal } from '../engine/stores/postgres.ts';
+import { openPostgresJournal } from '../engine/stores/postgres/journal.ts';
 import { BoxError } from '../errors.ts';
 import { createHostCheck } from '../http/hosts.ts';
 import { listen } from '../http/listen.ts';

@@ -13,7 +13,7 @@ import type { Ambient } from './handle.ts';
 import type { CreateResult, Journal, RunRow } from './journal.ts';
 import { decode } from './serialize.ts';
 import { callStep } from './step.ts';
-import { openSqliteJournal } from './stores/sqlite.ts';
+import { openSqliteJournal } from './stores/sqlite/journal.ts';
 
 export type Code = Record<string, (input: never) => Promise<unknown>>;
 

@@ -4,7 +4,7 @@ import { FatalError, RetryableError } from './errors.ts';
 import type { Journal } from './journal.ts';
 import { getStepMetadata, getWorkflowMetadata } from './metadata.ts';
 import { sleep } from './sleep.ts';
-import { openSqliteJournal } from './stores/sqlite.ts';
+import { openSqliteJournal } from './stores/sqlite/journal.ts';
 
 const bench = useBenches();
 

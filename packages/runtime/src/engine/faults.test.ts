@@ -18,8 +18,8 @@ import { sleep } from './sleep.ts';
 import { createDatabase, openPgClient } from './stores/_clients.ts';
 import { FAULTS } from './stores/faulty.ts';
 import type { Fault } from './stores/faulty.ts';
-import { openPostgresJournal } from './stores/postgres.ts';
-import { openSqliteJournal } from './stores/sqlite.ts';
+import { openPostgresJournal } from './stores/postgres/journal.ts';
+import { openSqliteJournal } from './stores/sqlite/journal.ts';
 import { getWritable } from './writable.ts';
 
 interface Scenario {

@@ -1,6 +1,6 @@
 /**
  * The journal: runs and their records, and the only authority on them. Two adapters (SQLite, Postgres) pass
- * one contract suite (`stores/contract.ts`). Times are milliseconds since 1970 by the store's clock.
+ * one contract suite (`stores/contract/`). Times are milliseconds since 1970 by the store's clock.
  * Values (`input`, `output`, `error`) are text made by the one codec (`serialize.ts`); no adapter looks inside.
  */
 export type RunKind = 'workflow' | 'agent';
@@ -224,7 +224,7 @@ export interface Claim {
  * lock to the first queued start, which becomes a `queued` run with the id it is handed.
  */
 
-/** What the engine needs to write. `stores/contract.ts` says in tests what each method promises. */
+/** What the engine needs to write. `stores/contract/` says in tests what each method promises. */
 export interface Journal extends RunReader {
   readonly adapter: 'sqlite' | 'postgres';
   /**

@@ -10,7 +10,7 @@ import { isFinal } from './journal.ts';
 import type { RunStatus } from './journal.ts';
 import { getStepMetadata } from './metadata.ts';
 import { sleep } from './sleep.ts';
-import { openSqliteJournal } from './stores/sqlite.ts';
+import { openSqliteJournal } from './stores/sqlite/journal.ts';
 
 /**
  * What a run must be: a few lines of bookkeeping, against which the engine is held after every command. A run does a

@@ -1,7 +1,7 @@
 import type { DeepAgentDefinition } from '../agents/definition.ts';
 import type { DynamicConfig } from '../config-values/define.ts';
 import type { Journal } from '../engine/journal.ts';
-import { openSqliteJournal } from '../engine/stores/sqlite.ts';
+import { openSqliteJournal } from '../engine/stores/sqlite/journal.ts';
 import { newMasterKey } from '../secrets/master-key.ts';
 import type { StartReceipt } from '../workflows/operations.ts';
 import { createTestApprovals } from './approvals.ts';

@@ -1,6 +1,6 @@
 import type { Message, Outbox } from '../journal.ts';
-import { decodeText } from './rows.ts';
-import type { Statement, Statements } from './statements.ts';
+import { decodeText } from './sql/rows.ts';
+import type { Statement, Statements } from './sql/statements.ts';
 
 /** The reading half; an append writes. */
 export function createOutbox({ tables, query, commit }: Statements): Outbox {

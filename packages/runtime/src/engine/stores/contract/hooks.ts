@@ -1,0 +1,265 @@
+import { describe, expect, test } from 'vitest';
+import type { Journal, NewHook, ResumeResult, RunRow } from '../../journal.ts';
+import { newRunId } from '../../ids.ts';
+import { APPENDED, ids, read, start, write } from './world.ts';
+import type { World } from './world.ts';
+import { newAppend, newRecord, newRun } from './records.ts';
+
+export function describeHooks(world: World): void {
+  describe('hooks', () => {
+    test('a hook comes to be with its append and reads as it was made', async () => {
+      const run = await start(world.journal, newRun());
+      const before = await world.journal.now();
+      await addHooks(world.journal, run, [newHook('t', { call: 3, kind: 'approval', many: true, detail: '[1]' })]);
+      const hook = await world.journal.hooks.find('t');
+      expect(hook).toStrictEqual({
+        token: 't',
+        runId: run.runId,
+        call: 3,
+        kind: 'approval',
+        many: true,
+        detail: '[1]',
+        isOpen: true,
+        verdict: null,
+        createdAt: expect.any(Number) as number,
+      });
+      expect(hook?.createdAt).toBeGreaterThanOrEqual(before);
+      expect(await world.journal.hooks.find('u')).toBeUndefined();
+    });
+
+    test('a refused append makes no hook', async () => {
+      const run = await start(world.journal, newRun());
+      const hooks = [newHook('t')];
+      expect(await addHooks(world.journal, { ...run, epoch: 0 }, hooks)).toStrictEqual({ outcome: 'fenced' });
+      expect(await addHooks(world.journal, { ...run, seq: 4 }, hooks)).toStrictEqual({ outcome: 'conflict' });
+      expect(await world.journal.hooks.find('t')).toBeUndefined();
+    });
+
+    test('a token another run holds is refused, and the rest of the append happens', async () => {
+      const [holder, run] = [await start(world.journal, newRun()), await start(world.journal, newRun())];
+      await addHooks(world.journal, holder, [newHook('t')]);
+      const hooks = [newHook('t'), newHook('u')];
+      const entry = newAppend(run, { records: [newRecord(0)], hooks, outbox: [{ topic: 'a', payload: 'b' }] });
+      const answer = { ...APPENDED, refused: ['t'] };
+      expect(await world.journal.append(entry)).toStrictEqual(answer);
+      expect(await world.journal.append(entry)).toStrictEqual(answer);
+      expect(await world.journal.hooks.find('t')).toMatchObject({ runId: holder.runId });
+      expect(await world.journal.hooks.find('u')).toMatchObject({ runId: run.runId });
+      expect(await world.journal.outbox.read(10)).toHaveLength(1);
+    });
+
+    test('a token is free again once its run is final', async () => {
+      const [holder, run] = [await start(world.journal, newRun()), await start(world.journal, newRun())];
+      await addHooks(world.journal, holder, [newHook('t')]);
+      await write(world.journal, holder, 0, { status: 'completed' });
+      expect(await world.journal.hooks.find('t')).toMatchObject({ runId: holder.runId, isOpen: false });
+      expect(await addHooks(world.journal, run, [newHook('t')])).toStrictEqual(APPENDED);
+      expect(await world.journal.hooks.find('t')).toMatchObject({ runId: run.runId, isOpen: true });
+      await write(world.journal, run, 0, { status: 'failed' });
+      expect(await world.journal.hooks.find('t')).toMatchObject({ runId: run.runId, isOpen: false });
+    });
+
+    test('a hook that is closed takes no resume, and its token is free while its run goes on', async () => {
+      const [holder, run] = [await start(world.journal, newRun()), await start(world.journal, newRun())];
+      await addHooks(world.journal, holder, [newHook('t'), newHook('u')]);
+      await world.journal.hooks.close(run.runId, 't');
+      expect(await world.journal.hooks.find('t')).toMatchObject({ runId: holder.runId, isOpen: true });
+      await world.journal.hooks.close(holder.runId, 't');
+      await world.journal.hooks.close(holder.runId, 't');
+      expect(await world.journal.hooks.resume('t', '1')).toMatchObject({ outcome: 'closed' });
+      expect(await addHooks(world.journal, run, [newHook('t')])).toStrictEqual(APPENDED);
+      expect(await world.journal.hooks.resume('t', '1')).toMatchObject({
+        outcome: 'resumed',
+        hook: { runId: run.runId },
+      });
+      expect(await world.journal.hooks.find('u')).toMatchObject({ isOpen: true });
+    });
+
+    test('of two runs that ask for one token at once, one has it', async () => {
+      const other = await world.open();
+      for (let n = 0; n < 10; n++) {
+        const runs = [await start(world.journal, newRun()), await start(world.journal, newRun())];
+        const results = await Promise.all(
+          runs.map((run, index) => addHooks(index % 2 ? other : world.journal, run, [newHook(`t${n}`)])),
+        );
+        const refused = results.map((result) => (result.outcome === 'appended' ? (result.refused ?? []) : 'no'));
+        expect(refused).toContainEqual([]);
+        expect(refused).toContainEqual([`t${n}`]);
+      }
+    });
+
+    test('a hook made again changes `many` and nothing else', async () => {
+      const run = await start(world.journal, newRun());
+      await addHooks(world.journal, run, [newHook('t', { call: 1, detail: '[1]' })]);
+      const made = await world.journal.hooks.find('t');
+      const again = [newHook('t', { call: 2, many: true, detail: '[2]' }), newHook('u')];
+      expect(await addHooks(world.journal, run, again)).toStrictEqual(APPENDED);
+      expect(await world.journal.hooks.find('t')).toStrictEqual({ ...made, many: true });
+    });
+
+    test('a hook made by the append that ends its run is closed', async () => {
+      const run = await start(world.journal, newRun());
+      await addHooks(world.journal, run, [newHook('t')]);
+      const hooks = [newHook('t', { many: true }), newHook('u')];
+      await world.journal.append(newAppend(run, { hooks, patch: { status: 'completed' } }));
+      for (const token of ['t', 'u']) expect(await world.journal.hooks.find(token)).toMatchObject({ isOpen: false });
+    });
+
+    test('hooks are listed newest first, by run, kind and whether they are open', async () => {
+      const [one, two] = [await start(world.journal, newRun()), await start(world.journal, newRun())];
+      await addHooks(world.journal, one, [newHook('a', { call: 0 }), newHook('b', { call: 1, kind: 'approval' })]);
+      await addHooks(world.journal, two, [newHook('c', { kind: 'approval' })]);
+      await write(world.journal, two, 0, { status: 'completed' });
+      const list = async (filter: Parameters<Journal['hooks']['list']>[0], limit = 10): Promise<string[]> =>
+        (await world.journal.hooks.list(filter, { limit })).map((hook) => hook.token);
+      expect(await list({})).toStrictEqual(['c', 'b', 'a']);
+      expect(await list({}, 2)).toStrictEqual(['c', 'b']);
+      expect(await list({ runId: one.runId })).toStrictEqual(['b', 'a']);
+      expect(await list({ kind: 'approval' })).toStrictEqual(['c', 'b']);
+      expect(await list({ kind: 'approval', isOpen: true })).toStrictEqual(['b']);
+      expect(await list({ isOpen: false })).toStrictEqual(['c']);
+    });
+
+    test('100 runs that make hooks at once all have theirs', async () => {
+      const runs = await Promise.all(Array.from({ length: 100 }, () => start(world.journal, newRun())));
+      const made = await Promise.all(
+        runs.map((run) => addHooks(world.journal, run, [newHook(`1${run.runId}`), newHook(`2${run.runId}`)])),
+      );
+      expect(made).toStrictEqual(runs.map(() => APPENDED));
+      for (const { runId } of runs) expect(await world.journal.hooks.list({ runId }, { limit: 9 })).toHaveLength(2);
+    });
+  });
+}
+
+export function describeResume(world: World): void {
+  describe('resume', () => {
+    test('the first resume is recorded, any further one is answered with it', async () => {
+      const run = await createWithHook(world.journal, newHook('t'));
+      const first = await world.journal.hooks.resume('t', '["yes"]');
+      expect(first).toStrictEqual({
+        outcome: 'resumed',
+        hook: await world.journal.hooks.find('t'),
+        event: { token: 't', n: 0, payload: '["yes"]', at: expect.any(Number) as number },
+      });
+      expect(await world.journal.hooks.resume('t', '["no"]')).toStrictEqual({ ...first, outcome: 'already' });
+      const { event } = first as { event: object };
+      expect(await world.journal.hooks.listEvents(run.runId)).toStrictEqual({ signals: 1, events: [event] });
+    });
+
+    test('a hook for many keeps every resume, in order', async () => {
+      const run = await createWithHook(world.journal, newHook('t', { many: true }));
+      for (const payload of ['a', 'b', 'c'])
+        expect(await world.journal.hooks.resume('t', payload)).toMatchObject({ outcome: 'resumed' });
+      const { signals, events } = await world.journal.hooks.listEvents(run.runId);
+      expect(signals).toBe(3);
+      expect(events.map(({ n, payload }) => [n, payload])).toStrictEqual([
+        [0, 'a'],
+        [1, 'b'],
+        [2, 'c'],
+      ]);
+    });
+
+    test('a token without a hook is undefined', async () => {
+      expect(await world.journal.hooks.resume('t', '[]')).toBeUndefined();
+    });
+
+    test('a hook whose run is final is closed; a decision stays the answer', async () => {
+      const run = await createWithHook(world.journal, newHook('t'), newHook('u'), newHook('v', { many: true }));
+      const first = (await world.journal.hooks.resume('t', '[1]')) as { event: object };
+      await world.journal.hooks.resume('v', '[1]');
+      await write(world.journal, run, 0, { status: 'completed' });
+      const hook = { isOpen: false };
+      expect(await world.journal.hooks.resume('u', '[2]')).toMatchObject({ outcome: 'closed', hook });
+      expect(await world.journal.hooks.resume('v', '[2]')).toMatchObject({ outcome: 'closed', hook });
+      expect(await world.journal.hooks.resume('t', '[2]')).toMatchObject({ outcome: 'already', event: first.event });
+      expect((await world.journal.hooks.listEvents(run.runId)).events).toHaveLength(2);
+      expect((await read(world.journal, run.runId)).signals).toBe(2);
+    });
+
+    test('50 resumes of one token at once: one is recorded, 49 get the same event', async () => {
+      const other = await world.open();
+      const run = await createWithHook(world.journal, newHook('t'));
+      const sent = Array.from({ length: 50 }, (_, n) =>
+        (n % 2 ? other : world.journal).hooks.resume('t', JSON.stringify(n)),
+      );
+      const results = (await Promise.all(sent)) as Extract<ResumeResult, { event: unknown }>[];
+      expect(results.filter((result) => result.outcome === 'resumed')).toHaveLength(1);
+      expect(results.filter((result) => result.outcome === 'already')).toHaveLength(49);
+      const { signals, events } = await world.journal.hooks.listEvents(run.runId);
+      expect([signals, events.length]).toStrictEqual([1, 1]);
+      for (const { event } of results) expect(event).toStrictEqual(events[0]);
+    });
+
+    test('50 resumes of a hook for many at once are all kept, numbered without a gap', async () => {
+      const other = await world.open();
+      const run = await createWithHook(world.journal, newHook('t', { many: true }));
+      await Promise.all(
+        Array.from({ length: 50 }, (_, n) => (n % 2 ? other : world.journal).hooks.resume('t', JSON.stringify(n))),
+      );
+      const { signals, events } = await world.journal.hooks.listEvents(run.runId);
+      expect(signals).toBe(50);
+      expect(events.map((event) => event.n)).toStrictEqual(Array.from({ length: 50 }, (_, n) => n));
+      expect(new Set(events.map((event) => event.payload)).size).toBe(50);
+    });
+
+    test('a resume and the end of the run at once: recorded before it, or closed', async () => {
+      const other = await world.open();
+      for (let n = 0; n < 10; n++) {
+        const token = `t${n}`;
+        const run = await createWithHook(world.journal, newHook(token));
+        const [resumed, ended] = await Promise.all([
+          other.hooks.resume(token, '[1]'),
+          write(world.journal, run, 1, { status: 'completed' }),
+        ]);
+        expect(ended).toStrictEqual(APPENDED);
+        const { events } = await world.journal.hooks.listEvents(run.runId);
+        expect([resumed?.outcome, events.length]).toBeOneOf([
+          ['resumed', 1],
+          ['closed', 0],
+        ]);
+      }
+    });
+
+    test('events are listed by token and number', async () => {
+      const run = await createWithHook(world.journal, newHook('b', { many: true }), newHook('a'));
+      for (const token of ['b', 'a', 'b']) await world.journal.hooks.resume(token, '[1]');
+      const { events } = await world.journal.hooks.listEvents(run.runId);
+      expect(events.map(({ token, n }) => `${token}${n}`)).toStrictEqual(['a0', 'b0', 'b1']);
+      expect(await world.journal.hooks.listEvents(newRunId())).toStrictEqual({ signals: 0, events: [] });
+    });
+
+    test('a token, a detail and a payload can be any string', async () => {
+      const text = `\0"'\ud800 é`;
+      const run = await createWithHook(world.journal, newHook(text, { detail: text }));
+      expect(await world.journal.hooks.find(text)).toMatchObject({ token: text, detail: text });
+      expect(await world.journal.hooks.resume(text, text)).toMatchObject({ event: { token: text, payload: text } });
+      const { events } = await world.journal.hooks.listEvents(run.runId);
+      expect(events).toMatchObject([{ token: text, payload: text }]);
+    });
+
+    test('a waiting run that is resumed can be claimed at once', async () => {
+      const run = await createWithHook(world.journal, newHook('t'));
+      await write(world.journal, run, 0, { status: 'waiting', wakeAt: null, release: true });
+      expect(await world.journal.claim({ owner: 'b', leaseMs: 1_000, limit: 9 })).toStrictEqual([]);
+      await world.journal.hooks.resume('t', '[1]');
+      expect(await world.journal.nextWake()).toBe(0);
+      expect(ids(await world.journal.claim({ owner: 'b', leaseMs: 1_000, limit: 9 }))).toStrictEqual([run.runId]);
+    });
+  });
+}
+
+// --- internal ---
+
+function newHook(token: string, fields: Partial<NewHook> = {}): NewHook {
+  return { token, call: 0, kind: 'hook', many: false, detail: null, ...fields };
+}
+
+function addHooks(journal: Journal, run: RunRow, hooks: NewHook[]): ReturnType<Journal['append']> {
+  return journal.append(newAppend(run, { hooks }));
+}
+
+async function createWithHook(journal: Journal, ...hooks: NewHook[]): Promise<RunRow> {
+  const run = await start(journal, newRun());
+  await addHooks(journal, run, hooks);
+  return run;
+}

@@ -1,0 +1,80 @@
+import { afterEach, beforeEach, describe } from 'vitest';
+import type { Journal } from '../../journal.ts';
+import { describeAppend, describePatch } from './append.ts';
+import { describeCancel, describeKeeping } from './cancel.ts';
+import { describeClaim, describeSuspects, describeTakeover } from './claim.ts';
+import { describeCreate } from './create.ts';
+import { describeHooks, describeResume } from './hooks.ts';
+import { describeKeys } from './keys.ts';
+import { describeLeases, describeReading, describeValues } from './reading.ts';
+import { describeEntries } from './entries.ts';
+import { describeLists } from './lists.ts';
+import { describeMadeSchedules, describeSchedules } from './schedules.ts';
+import { describeSerial } from './serial.ts';
+import { describeSignals } from './signals.ts';
+import { describeStreams } from './streams.ts';
+import type { World } from './world.ts';
+
+/** One empty place for a journal, which can be opened several times. */
+export interface JournalPlace {
+  open(): Promise<Journal>;
+  /** Runs a statement on the journal's database. It is given the prefix of its tables. */
+  change(statement: (prefix: string) => string): Promise<void>;
+  /** After every journal opened here is closed. */
+  remove(): Promise<void>;
+}
+
+/** What every adapter of `Journal` promises. */
+export function describeJournal(name: string, createPlace: () => Promise<JournalPlace>): void {
+  describe(`${name}`, () => {
+    const opened: Journal[] = [];
+    let place: JournalPlace;
+    let journal: Journal;
+
+    const open = async (): Promise<Journal> => {
+      const another = await place.open();
+      opened.push(another);
+      return another;
+    };
+
+    beforeEach(async () => {
+      place = await createPlace();
+      journal = await open();
+    });
+
+    afterEach(async () => {
+      await Promise.all(opened.splice(0).map((each) => each.close()));
+      await place.remove();
+    });
+
+    const world: World = {
+      open,
+      ageKeys: (ms) => place.change((prefix) => `update ${prefix}idempotency_keys set created_at = created_at - ${ms}`),
+      ageResumes: (ms) => place.change((prefix) => `update ${prefix}hook_events set at = at - ${ms}`),
+      get journal() {
+        return journal;
+      },
+    };
+    describeCreate(world);
+    describeKeys(world);
+    describeAppend(world);
+    describePatch(world);
+    describeClaim(world);
+    describeTakeover(world);
+    describeSuspects(world);
+    describeLeases(world);
+    describeReading(world);
+    describeValues(world);
+    describeSignals(world);
+    describeHooks(world);
+    describeResume(world);
+    describeSerial(world);
+    describeCancel(world);
+    describeKeeping(world);
+    describeStreams(world);
+    describeSchedules(world);
+    describeMadeSchedules(world);
+    describeEntries(world);
+    describeLists(world);
+  });
+}

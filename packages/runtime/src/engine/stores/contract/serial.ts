@@ -1,0 +1,257 @@
+import { describe, expect, test } from 'vitest';
+import { newRunId, toTraceId } from '../../ids.ts';
+import type { Journal, NewRun, RunRow } from '../../journal.ts';
+import { APPENDED, claim, ids, read, start, write } from './world.ts';
+import type { World } from './world.ts';
+import { newAppend, newRecord, newRun } from './records.ts';
+
+export function describeSerial(world: World): void {
+  describe('serial', () => {
+    test('the first run has the lock, the next start queues', async () => {
+      const run = await start(world.journal, serial('t0', { claim: { owner: 'a', leaseMs: 1_000 } }));
+      expect(run).toMatchObject({ serialKey: 's', triggerId: null, status: 'running' });
+      expect(await world.journal.create(serial('t1'))).toStrictEqual({ outcome: 'queued', triggerId: 't1' });
+      expect(await world.journal.queue.list({}, { limit: 10 })).toStrictEqual([
+        {
+          triggerId: 't1',
+          serialKey: 's',
+          name: 'refund',
+          trigger: 'api',
+          input: '[1]',
+          parentRunId: null,
+          attributes: null,
+          createdAt: expect.any(Number) as number,
+        },
+      ]);
+      expect(await world.journal.listRuns({}, { limit: 10 })).toHaveLength(1);
+    });
+
+    test('a start that would rather not wait is refused and told who has the lock', async () => {
+      const holder = await start(world.journal, serial('t0'));
+      const given = serial('t1', { serial: { key: 's', triggerId: 't1', whenTaken: 'refuse' } });
+      expect(await world.journal.create(given)).toStrictEqual({ outcome: 'refused', holder });
+      expect(await world.journal.queue.find('t1')).toBeUndefined();
+      expect(await world.journal.queue.findHolder('s')).toStrictEqual(holder);
+      await end(world.journal, holder);
+      expect(await world.journal.queue.findHolder('s')).toBeUndefined();
+      expect(await world.journal.create(given)).toMatchObject({ outcome: 'created' });
+    });
+
+    test('another key is another lock', async () => {
+      await start(world.journal, serial('t0'));
+      await start(world.journal, serial('t1', { serial: { key: 'S', triggerId: 't1', whenTaken: 'queue' } }));
+    });
+
+    test.each(['completed', 'failed', 'cancelled'] as const)(
+      '%s gives the lock to the first in the queue',
+      async (status) => {
+        const holder = await start(world.journal, serial('t0'));
+        const fields: Partial<NewRun> = {
+          kind: 'workflow',
+          name: 'n',
+          trigger: 'schedule',
+          input: '[7]',
+          parentRunId: 'p',
+          sessionId: 'x',
+          retryOf: 'r',
+          seed: 'seed',
+          attributes: '{"svc.a":"b"}',
+          codeHash: 'h',
+        };
+        await world.journal.create(serial('t1', fields));
+        await world.journal.create(serial('t2'));
+        const nextRunId = newRunId();
+        const entry = newAppend(holder, { records: [newRecord(0)], patch: { status }, nextRunId });
+        const result = await world.journal.append(entry);
+        const promoted = await read(world.journal, nextRunId);
+        expect(result).toStrictEqual({ ...APPENDED, promoted });
+        expect(promoted).toMatchObject({
+          ...fields,
+          traceId: toTraceId(nextRunId),
+          triggerId: 't1',
+          serialKey: 's',
+          status: 'queued',
+          epoch: 0,
+          seq: 0,
+          owner: null,
+          startedAt: null,
+        });
+        expect(await world.journal.append(entry)).toStrictEqual({ ...APPENDED, promoted });
+        expect(await triggers(world.journal)).toStrictEqual(['t2']);
+      },
+    );
+
+    test('a queued start that begins with records keeps them', async () => {
+      const holder = await start(world.journal, serial('t0'));
+      const records = [newRecord(0, { output: '\0\ud800"' }), newRecord(1)];
+      await world.journal.create(serial('t1', { records }));
+      const nextRunId = await end(world.journal, holder);
+      expect(await world.journal.getRecords(nextRunId)).toStrictEqual(records);
+      expect(await read(world.journal, nextRunId)).toMatchObject({ seq: 2 });
+    });
+
+    test('an end that names no next run leaves the queue, and the next claim passes the lock on', async () => {
+      const holder = await start(world.journal, serial('t0', { claim: { owner: 'a', leaseMs: 30_000 } }));
+      for (const id of ['t1', 't2']) await world.journal.create(serial(id));
+      expect(await write(world.journal, holder, 0, { status: 'completed' })).toStrictEqual(APPENDED);
+      expect(await triggers(world.journal)).toStrictEqual(['t1', 't2']);
+      const [taken, ...more] = await claim(world.journal);
+      expect(taken).toMatchObject({ triggerId: 't1', status: 'running', epoch: 1 });
+      expect(more).toStrictEqual([]);
+      expect(await claim(world.journal)).toStrictEqual([]);
+      expect(await triggers(world.journal)).toStrictEqual(['t2']);
+    });
+
+    test('a claim passes on the free locks of many keys, each to its first start', async () => {
+      for (const key of ['x', 'y', 'z']) {
+        const lock = (triggerId: string): Partial<NewRun> => ({ serial: { key, triggerId, whenTaken: 'queue' } });
+        const holder = await start(world.journal, serial('', lock('')));
+        for (const n of [1, 2]) await world.journal.create(serial('', lock(key + String(n))));
+        if (key !== 'y') await write(world.journal, holder, 0, { status: 'completed' });
+      }
+      const taken = await claim(world.journal);
+      expect(taken.map((run) => run.triggerId)).toStrictEqual([null, 'x1', 'z1']);
+      expect(await triggers(world.journal)).toStrictEqual(['x2', 'y1', 'y2', 'z2']);
+    });
+
+    test('a start does not overtake those that wait for a lock nobody has', async () => {
+      const holder = await start(world.journal, serial('t0'));
+      await world.journal.create(serial('t1'));
+      await write(world.journal, holder, 0, { status: 'completed' });
+      expect(await world.journal.create(serial('t2'))).toMatchObject({ outcome: 'queued' });
+      expect(await world.journal.queue.find('t1')).toMatchObject({ run: { triggerId: 't1', status: 'queued' } });
+      expect(await triggers(world.journal)).toStrictEqual(['t2']);
+    });
+
+    test('a start repeated with its trigger id queues once, also after it became a run', async () => {
+      const holder = await start(world.journal, serial('t0'));
+      const queued = { outcome: 'queued', triggerId: 't1' };
+      const given = serial('t1');
+      expect(await world.journal.create(given)).toStrictEqual(queued);
+      expect(await world.journal.create(given)).toStrictEqual(queued);
+      expect(await triggers(world.journal)).toStrictEqual(['t1']);
+      await end(world.journal, holder);
+      expect(await world.journal.create(given)).toStrictEqual(queued);
+      expect(await triggers(world.journal)).toStrictEqual([]);
+    });
+
+    test('find answers the queued start, then the run it became', async () => {
+      const holder = await start(world.journal, serial('t0'));
+      await world.journal.create(serial('t1'));
+      const [queued] = await world.journal.queue.list({}, { limit: 1 });
+      expect(await world.journal.queue.find('t1')).toStrictEqual({ queued });
+      const nextRunId = await end(world.journal, holder);
+      expect(await world.journal.queue.find('t1')).toStrictEqual({ run: await read(world.journal, nextRunId) });
+      expect(await world.journal.queue.find('t9')).toBeUndefined();
+    });
+
+    test('a removed start does not begin', async () => {
+      const holder = await start(world.journal, serial('t0'));
+      for (const id of ['t1', 't2']) await world.journal.create(serial(id));
+      expect(await world.journal.queue.remove('t1')).toBe(true);
+      expect(await world.journal.queue.remove('t1')).toBe(false);
+      const nextRunId = await end(world.journal, holder);
+      expect(await read(world.journal, nextRunId)).toMatchObject({ triggerId: 't2' });
+      expect(await world.journal.queue.remove('t2')).toBe(false);
+    });
+
+    test('the queue is listed in order, by name, page by page', async () => {
+      await start(world.journal, serial('t0'));
+      for (const [id, name] of [
+        ['t1', 'a'],
+        ['t2', 'b'],
+        ['t3', 'a'],
+      ] as const)
+        await world.journal.create(serial(id, { name }));
+      expect(await triggers(world.journal)).toStrictEqual(['t1', 't2', 't3']);
+      expect(await triggers(world.journal, { name: 'a' })).toStrictEqual(['t1', 't3']);
+      expect(await triggers(world.journal, {}, 2)).toStrictEqual(['t1', 't2']);
+    });
+
+    test('a key can be any string', async () => {
+      const key = `\0s'\ud800`;
+      const lock = (triggerId: string): NewRun => serial('', { serial: { key, triggerId, whenTaken: 'queue' } });
+      const holder = await start(world.journal, lock('t0'));
+      expect(holder.serialKey).toBe(key);
+      await world.journal.create(lock('\0t1'));
+      const nextRunId = await end(world.journal, holder);
+      expect(await read(world.journal, nextRunId)).toMatchObject({ serialKey: key, triggerId: '\0t1' });
+    });
+
+    test('200 starts from two journals, with ends between them: in order, never two at once, none lost', async () => {
+      const journals = [world.journal, await world.open()] as const;
+      const queued: Sent[] = [];
+      const begun: string[] = [];
+      let sent = 0;
+      let tick = 0;
+      const starting = journals.map(async (journal) => {
+        while (sent < 200) {
+          const triggerId = `t${sent++}`;
+          const sentAt = tick++;
+          const { outcome } = await journal.create(serial(triggerId));
+          expect(outcome).toBeOneOf(['created', 'queued']);
+          if (outcome === 'queued') queued.push({ triggerId, sentAt, answeredAt: tick++ });
+        }
+      });
+      const ending = journals.map(async (journal, index) => {
+        for (let idle = 0; idle < 20;) {
+          // A claim may be answered without a turn of the event loop, which a commit needs.
+          await new Promise(setImmediate);
+          const [holder, ...more] = await claim(journal, { owner: `o${index}`, limit: 9 });
+          expect(more).toStrictEqual([]);
+          idle = holder || sent < 200 ? 0 : idle + 1;
+          if (!holder) continue;
+          expect(ids(await listUnfinished(journal))).toStrictEqual([holder.runId]);
+          if (holder.triggerId !== null) begun.push(holder.triggerId);
+          // Every third end leaves the lock to be found by a claim, as a crash would.
+          const next = begun.length % 3 ? { nextRunId: newRunId() } : {};
+          const entry = newAppend(holder, { records: [newRecord(0)], patch: { status: 'completed' }, ...next });
+          expect(await journal.append(entry)).toMatchObject({ outcome: 'appended' });
+        }
+      });
+      await Promise.all([...starting, ...ending]);
+      expect(await triggers(world.journal)).toStrictEqual([]);
+      expect(begun.toSorted()).toStrictEqual(queued.map((each) => each.triggerId).toSorted());
+      expect(queued.length).toBeGreaterThan(20);
+      expect(await world.journal.listRuns({}, { limit: 300 })).toHaveLength(200);
+      const place = new Map(begun.map((triggerId, index) => [triggerId, index]));
+      for (const before of queued) {
+        const after = queued.filter((later) => later.sentAt > before.answeredAt);
+        const overtaking = after.filter(
+          (later) => Number(place.get(later.triggerId)) < Number(place.get(before.triggerId)),
+        );
+        expect(overtaking).toStrictEqual([]);
+      }
+    }, 60_000);
+  });
+}
+
+// --- internal ---
+
+/** A start that queued, with the moments it was sent and answered, as counted by the test. */
+interface Sent {
+  triggerId: string;
+  sentAt: number;
+  answeredAt: number;
+}
+
+async function listUnfinished(journal: Journal): Promise<RunRow[]> {
+  const statuses = ['queued', 'running'] as const;
+  return (await Promise.all(statuses.map((status) => journal.listRuns({ status }, { limit: 10 })))).flat();
+}
+
+function serial(triggerId: string, fields: Partial<NewRun> = {}): NewRun {
+  return newRun({ claim: null, serial: { key: 's', triggerId, whenTaken: 'queue' }, ...fields });
+}
+
+/** Ends the run; answers the id its successor has, should there be one. */
+async function end(journal: Journal, run: RunRow): Promise<string> {
+  const nextRunId = newRunId();
+  const entry = newAppend(run, { patch: { status: 'completed' }, nextRunId });
+  expect(await journal.append(entry)).toMatchObject({ outcome: 'appended' });
+  return nextRunId;
+}
+
+async function triggers(journal: Journal, filter: { name?: string } = {}, limit = 300): Promise<string[]> {
+  return (await journal.queue.list(filter, { limit })).map((queued) => queued.triggerId);
+}

@@ -1,0 +1,67 @@
+import { expect } from 'vitest';
+import type { AppendResult, Journal, NewRun, RunPatch, RunRow } from '../../journal.ts';
+import { newAppend, newRecord, newRun } from './records.ts';
+
+// What the parts of the contract share.
+
+/** An empty journal for each test. */
+export interface World {
+  readonly journal: Journal;
+  /** Another handle on the same journal. */
+  open(): Promise<Journal>;
+  /** Makes every idempotency key so much older. */
+  ageKeys(ms: number): Promise<void>;
+  /** Makes every resume so much older. */
+  ageResumes(ms: number): Promise<void>;
+}
+
+export const QUEUED = { claim: null };
+export const APPENDED = { outcome: 'appended', at: expect.any(Number) as number };
+
+/** Creates a run that nothing keeps from being created. */
+export async function start(journal: Journal, run: NewRun): Promise<RunRow> {
+  const result = await journal.create(run);
+  if (result.outcome !== 'created') throw new Error(`The start was answered "${result.outcome}".`);
+  return result.run;
+}
+
+/** Appends `count` records and the patch. */
+export function write(journal: Journal, run: RunRow, count: number, patch: RunPatch = {}): Promise<AppendResult> {
+  const records = Array.from({ length: count }, (_, index) => newRecord(run.seq + index));
+  return journal.append(newAppend(run, { records, patch }));
+}
+
+export async function createWaiting(
+  journal: Journal,
+  wakeAt: number | null,
+  fields?: Partial<NewRun>,
+): Promise<RunRow> {
+  const run = await start(journal, newRun(fields));
+  await write(journal, run, 0, { status: 'waiting', wakeAt, waitingFor: '{"kind":"sleep"}', release: true });
+  return run;
+}
+
+export async function read(journal: Journal, runId: string): Promise<RunRow> {
+  const run = await journal.getRun(runId);
+  if (!run) throw new Error(`There is no run "${runId}".`);
+  return run;
+}
+
+export function claim(
+  journal: Journal,
+  fields: { owner?: string; leaseMs?: number; limit?: number; takeover?: boolean } = {},
+): Promise<RunRow[]> {
+  return journal.claim({ owner: 'b', leaseMs: 30_000, limit: 100, ...fields });
+}
+
+export function ids(runs: { runId: string }[]): string[] {
+  return runs.map((run) => run.runId);
+}
+
+/** Polls until the condition holds. */
+export async function until(condition: () => Promise<boolean>): Promise<void> {
+  for (let tries = 0; !(await condition()); tries++) {
+    if (tries > 2_000) throw new Error('The condition did not become true.');
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}

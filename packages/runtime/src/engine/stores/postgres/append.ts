@@ -1,0 +1,82 @@
+import type { Append, AppendResult, RunRow } from '../../journal.ts';
+import { commitQuery } from './batch.ts';
+import { endsIn } from './columns.ts';
+import { appendQuery, isSmall } from './one.ts';
+import { lockKey, promote } from './serial.ts';
+import type { Query } from './sql.ts';
+import type { Transaction } from './transaction.ts';
+import type { Tables } from '../sql/tables.ts';
+import { fromStoredText, toStoredText } from '../sql/text.ts';
+
+/** A row of `commitQuery`: a run that was written to, or a hook that it has. */
+export interface CommitRow {
+  id: string;
+  now: number | null;
+  token?: string | null;
+}
+
+/** What a commit did, by run id. */
+export interface Committed {
+  at: Map<string, number>;
+  tokens: Map<string, Set<string>>;
+}
+
+/** Whether the append may share a statement: it hands no lock on. */
+export function isPlainAppend({ patch, nextRunId }: Append): boolean {
+  return nextRunId === undefined || !endsIn(patch);
+}
+
+/** The append alone. */
+export function toAppendQuery(tables: Tables, entry: Append): Query {
+  return isSmall(entry) ? appendQuery(tables, entry) : commitQuery(tables, { entries: [entry], areSiblings: true });
+}
+
+/** An end that hands its lock on. Undefined: it was refused. */
+export async function endInTransaction(
+  tx: Transaction,
+  tables: Tables,
+  entry: Append,
+): Promise<AppendResult | undefined> {
+  const [lock] = await tx.query<{ key: string }>(
+    `select serial_key as key, ${lockKey(tables, 'serial_key')}::text from ${tables.runs}
+    where run_id = $1 and serial_key is not null`,
+    [toStoredText(entry.runId)],
+  );
+  const { text, params } = toAppendQuery(tables, entry);
+  const committed = toCommitted(await tx.query<CommitRow>(text, params));
+  const at = committed.at.get(entry.runId);
+  if (at === undefined) return undefined;
+  const { nextRunId } = entry;
+  const promoted =
+    lock && nextRunId !== undefined ? await promote(tx, tables, fromStoredText(lock.key), () => nextRunId) : undefined;
+  return toAppended(entry, { at, tokens: committed.tokens.get(entry.runId), promoted });
+}
+
+export function toCommitted(rows: CommitRow[]): Committed {
+  const at = new Map<string, number>();
+  const tokens = new Map<string, Set<string>>();
+  for (const row of rows) {
+    const id = fromStoredText(row.id);
+    if (row.token == null) {
+      at.set(id, row.now ?? 0);
+      continue;
+    }
+    const mine = tokens.get(id) ?? new Set();
+    tokens.set(id, mine.add(fromStoredText(row.token)));
+  }
+  return { at, tokens };
+}
+
+/** The answer to an append that is in the journal. `tokens`: the hooks of the run among those it brought. */
+export function toAppended(
+  { hooks = [] }: Append,
+  { at, tokens, promoted }: { at: number; tokens?: ReadonlySet<string> | undefined; promoted?: RunRow | undefined },
+): AppendResult {
+  const refused = hooks.map((hook) => hook.token).filter((token) => !tokens?.has(token));
+  return {
+    outcome: 'appended',
+    at,
+    ...(refused.length > 0 ? { refused } : {}),
+    ...(promoted ? { promoted } : {}),
+  };
+}

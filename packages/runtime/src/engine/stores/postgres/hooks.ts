@@ -1,0 +1,64 @@
+import type { HookEvent, ResumeOptions, ResumeResult } from '../../journal.ts';
+import { findHookQuery, findKeyedQuery, judgeKey, judgeResume, toHookEvent, toHookRow } from '../sql/hooks.ts';
+import { NOW, signalSets } from './sql.ts';
+import { toNumbered } from './statements.ts';
+import type { Transaction } from './transaction.ts';
+import { FINAL_STATUSES, KEY_LIFE_MS } from '../sql/queries.ts';
+import { toStored } from '../sql/rows.ts';
+import type { StoredRow } from '../sql/rows.ts';
+import type { Tables } from '../sql/tables.ts';
+import { toStoredText } from '../sql/text.ts';
+
+export async function resumeInTransaction(
+  tx: Transaction,
+  tables: Tables,
+  given: { token: string; payload: string; options: ResumeOptions },
+): Promise<ResumeResult | undefined> {
+  const { runs, hooks, hookEvents } = tables;
+  const { token, payload, options } = given;
+  const { idempotency, verdict: said } = options;
+  const name = toStoredText(token);
+  // The run's row and not the hook's: the end of the run takes them in this order too. Whoever has it is alone with
+  // the run's hooks, and what it reads afterwards stays true.
+  const [locked] = await tx.query<{ id: string }>(
+    `select run_id as id from ${runs} where run_id = (select run_id from ${hooks} where token = $1 and is_open = 1)
+      and status not in ${FINAL_STATUSES} for update`,
+    [name],
+  );
+  const [stored] = await tx.query<StoredRow>(toNumbered(findHookQuery(tables)), [name]);
+  if (!stored) return undefined;
+  const hook = toHookRow(stored);
+  // Between the two statements the token passed on to another run.
+  if (hook.isOpen && locked?.id !== stored.runId) return resumeInTransaction(tx, tables, given);
+  const key = [toStoredText(hook.runId), name];
+  if (idempotency) {
+    const [row] = await tx.query<{ now: number }>(`select ${NOW} as now`);
+    const use = [...key, toStoredText(idempotency.key), (row?.now ?? 0) - KEY_LIFE_MS];
+    const [used] = await tx.query<StoredRow>(toNumbered(findKeyedQuery(tables)), use);
+    if (used) return judgeKey(hook, used, options);
+  }
+  const [first] = await tx.query<StoredRow>(
+    `select token, n, payload, at from ${hookEvents} where run_id = $1 and token = $2 and n = 0`,
+    key,
+  );
+  const verdict = judgeResume(hook, first && toHookEvent(first));
+  if (verdict) return verdict;
+  const [event] = await tx.query<{ n: number; at: number }>(
+    `with signalled as (
+      update ${runs} set ${signalSets('', '1', NOW)} where run_id = $1 and status not in ${FINAL_STATUSES})
+    insert into ${hookEvents} (run_id, token, n, payload, at, idempotency_key, idempotency_digest)
+    select $1, $2, coalesce(max(n) + 1, 0), $3, ${NOW}, $4::text, $5::text from ${hookEvents} where run_id = $1 and token = $2
+    returning n, at`,
+    [...key, toStoredText(payload), toStored(idempotency?.key), toStored(idempotency?.digest)],
+  );
+  if (said !== undefined)
+    await tx.query(`update ${hooks} set verdict = $3 where run_id = $1 and token = $2 and verdict is null`, [
+      ...key,
+      toStoredText(said),
+    ]);
+  return {
+    outcome: 'resumed',
+    hook: { ...hook, verdict: hook.verdict ?? said ?? null },
+    event: { token, payload, ...event } as HookEvent,
+  };
+}

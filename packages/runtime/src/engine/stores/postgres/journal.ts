@@ -1,0 +1,167 @@
+import type { SqlClient } from '../../../stores/sql.ts';
+import { createGroupCommit } from '../../group-commit.ts';
+import { real } from '../../real.ts';
+import type { AppendResult, CreateResult, Journal } from '../../journal.ts';
+import { createChunkReader } from '../sql/chunks.ts';
+import { listHeld, mark, unblock } from '../sql/held.ts';
+import { createHookReader } from '../sql/hooks.ts';
+import { createOutbox } from '../outbox.ts';
+import { cancelTree } from './cancel.ts';
+import { writeChunks } from './chunks.ts';
+import { claimQuery, claimRunQuery, promoteIdle, renewQuery } from './claim.ts';
+import { deleteFinalRun } from './delete.ts';
+import { resumeInTransaction } from './hooks.ts';
+import { limitClient } from './limit.ts';
+import { migratePostgres } from './schema.ts';
+import { NOW } from './sql.ts';
+import { createPostgresStatements } from './statements.ts';
+import { transact } from './transaction.ts';
+import { createPostgresWriter } from './write.ts';
+import { listQuery, tallyQuery, toTally } from '../sql/lists.ts';
+import { expireOthersQuery, nextWakeQuery, purgeKeysQuery } from '../sql/queries.ts';
+import { createKeyReader } from '../sql/keys.ts';
+import { createSerialQueue } from '../sql/queue.ts';
+import { RECORD_SELECT, RUN_SELECT, toRecord, toRunRow } from '../sql/rows.ts';
+import type { StoredRow } from '../sql/rows.ts';
+import { createScheduleStore } from '../sql/schedules.ts';
+import { namesOfTables } from '../sql/tables.ts';
+import { toStoredText } from '../sql/text.ts';
+import { runIdOf, sizeOf } from '../sql/write.ts';
+import type { Write, Written } from '../sql/write.ts';
+
+export interface PostgresJournalOptions {
+  /** Stays open when the journal is closed. */
+  sql: SqlClient;
+  /** The database schema that holds the journal's tables. Default "journal". */
+  schema?: string;
+}
+
+/** A journal in a Postgres database, or in PGlite. Throws with the code `database_newer` when a newer release made the schema. */
+export async function openPostgresJournal(options: PostgresJournalOptions): Promise<Journal> {
+  const schema = options.schema ?? 'journal';
+  if (!/^[a-z_][a-z0-9_]{0,62}$/.test(schema))
+    throw new Error(`"${schema}" cannot be the journal's schema. Use small letters, digits and underscores.`);
+  await migratePostgres(options.sql, schema);
+  return createPostgresJournal(limitClient(options.sql, STATEMENT_MS), schema);
+}
+
+// --- internal ---
+
+const COMMIT_LIMITS = { maxEntries: 1_000, maxBytes: 8 * 1024 * 1024 };
+
+/** Less than the engine waits for an answer: a commit that hangs is told from one that is not there. */
+const STATEMENT_MS = 8_000;
+
+const RENEW_PASSES = 20;
+const RENEW_PAUSE_MS = 10;
+
+const PURGE_EVERY_MS = 60_000;
+
+function createPostgresJournal(sql: SqlClient, schema: string): Journal {
+  const tables = namesOfTables(schema);
+  const writer = createPostgresWriter(sql, tables);
+  const commits = createGroupCommit<Write, Written>(writer, { ...COMMIT_LIMITS, sizeOf, keyOf: runIdOf });
+  const statements = createPostgresStatements(sql, tables);
+  const queries = {
+    expireOthers: `with given as (select ${NOW} as now, $1::text as owner) ${expireOthersQuery(tables.runs)}`,
+    purgeKeys: `with given as (select ${NOW} as now) ${purgeKeysQuery(tables, 'for update skip locked')}`,
+    claim: claimQuery(tables),
+    claimRun: claimRunQuery(tables),
+    renew: renewQuery(tables),
+    nextWake: `with given as (select ${NOW} as now) ${nextWakeQuery(tables.runs)}`,
+    run: `select ${RUN_SELECT} from ${tables.runs} where run_id = $1`,
+    records: `select ${RECORD_SELECT} from ${tables.events} where run_id = $1 order by seq`,
+  };
+  let purgeAt = 0;
+
+  async function purgeKeys(): Promise<void> {
+    if (real.performanceNow() < purgeAt) return;
+    purgeAt = real.performanceNow() + PURGE_EVERY_MS;
+    await sql.query(queries.purgeKeys);
+  }
+
+  return {
+    adapter: 'postgres',
+    create: (run) => commits.add({ type: 'create', run }) as Promise<CreateResult>,
+    append: (entry) => commits.add({ type: 'append', entry }) as Promise<AppendResult>,
+    async claim(claim) {
+      const owner = toStoredText(claim.owner);
+      await purgeKeys();
+      await promoteIdle(sql, tables);
+      if (claim.takeover) await sql.query(queries.expireOthers, [owner]);
+      const rows = await sql.query<StoredRow>(queries.claim, [owner, claim.leaseMs, claim.limit]);
+      return rows.sort(byClaimOrder).map((row) => toRunRow(withoutRank(row)));
+    },
+    async claimRun(runId, { owner, leaseMs }) {
+      const [row] = await sql.query<StoredRow>(queries.claimRun, [toStoredText(owner), leaseMs, toStoredText(runId)]);
+      return row && toRunRow(row);
+    },
+    mark: (...given) => mark(statements, given),
+    renew: (owner, leaseMs) => renew(sql, queries.renew, [toStoredText(owner), leaseMs]),
+    listHeld: (owner) => listHeld(statements, owner),
+    cancel: (runId, error, newRunId) => cancelTree(sql, tables, { runId, error, newRunId }),
+    deleteRun: (runId) => deleteFinalRun(sql, tables, runId),
+    unblock: (runId, codeHash) => unblock(statements, runId, codeHash),
+    hooks: {
+      ...createHookReader(statements),
+      resume: (token, payload, options = {}) =>
+        transact(sql, (tx) => resumeInTransaction(tx, tables, { token, payload, options })),
+    },
+    ...createKeyReader(statements),
+    queue: createSerialQueue(statements),
+    schedules: createScheduleStore(statements),
+    chunks: {
+      ...createChunkReader(statements),
+      write: (runId, epoch, chunks) => writeChunks(sql, tables, { runId, epoch }, chunks),
+    },
+    outbox: createOutbox(statements),
+    async nextWake() {
+      const [row] = await sql.query<{ wake: number | null; now: number }>(queries.nextWake);
+      return row?.wake == null ? undefined : Math.max(0, row.wake - row.now);
+    },
+    now: statements.now,
+    async getRun(runId) {
+      const [row] = await sql.query<StoredRow>(queries.run, [toStoredText(runId)]);
+      return row && toRunRow(row);
+    },
+    async getRecords(runId) {
+      return (await sql.query<StoredRow>(queries.records, [toStoredText(runId)])).map(toRecord);
+    },
+    async listRuns(filter, page) {
+      const { sql: text, params } = listQuery(tables.runs, filter, page);
+      return (await statements.query(text, params)).map(toRunRow);
+    },
+    async tallyRuns(filter, bucketMs) {
+      const { sql: text, params } = tallyQuery(tables.runs, filter, bucketMs);
+      return (await statements.query(text, params)).map(toTally);
+    },
+    close: () => commits.idle(),
+  };
+}
+
+/** An update does not answer its rows in the order it picked them. */
+function byClaimOrder(a: StoredRow, b: StoredRow): number {
+  const rank = Number(a.part) - Number(b.part) || Number(a.due ?? 0) - Number(b.due ?? 0);
+  return rank || (String(a.runId) < String(b.runId) ? -1 : 1);
+}
+
+function withoutRank(row: StoredRow): StoredRow {
+  const run = { ...row };
+  delete run.part;
+  delete run.due;
+  return run;
+}
+
+/**
+ * A run that a commit has locked is passed over and tried again: to wait for it, while holding others, could be the
+ * other half of a deadlock with that commit. What is left after the last pass is up to the next renewal.
+ */
+async function renew(sql: SqlClient, query: string, params: [owner: string, leaseMs: number]): Promise<void> {
+  let until: number | null = null;
+  for (let pass = 0; pass < RENEW_PASSES; pass++) {
+    const [row]: { until: number; locked: number }[] = await sql.query(query, [...params, until]);
+    if (!row || row.locked === 0) return;
+    until ??= row.until;
+    await new Promise((resolve) => real.setTimeout(resolve, RENEW_PAUSE_MS));
+  }
+}

@@ -1,0 +1,131 @@
+import type { RunFilter, RunStatus, RunTally } from '../../journal.ts';
+import { FREE } from './queries.ts';
+import { RUN_COLUMNS, RUN_SELECT } from './rows.ts';
+import type { StoredRow } from './rows.ts';
+import type { Statement } from './statements.ts';
+import { toStoredText } from './text.ts';
+
+interface Query {
+  sql: string;
+  params: Statement[1];
+}
+
+/** The page of runs that match, newest first. */
+export function listQuery(runs: string, filter: RunFilter, page: { limit: number; before?: string }): Query {
+  const { where, params } = conditionsOf(runs, filter, page.before);
+  return {
+    sql: `select ${RUN_SELECT} from ${runs} ${where} order by run_id desc limit ?`,
+    params: [...params, page.limit],
+  };
+}
+
+/** The runs that match, counted by status and stretch of time. Answers rows for `toTally`. */
+export function tallyQuery(runs: string, filter: RunFilter, bucketMs: number): Query {
+  const { where, params } = conditionsOf(runs, filter);
+  const bucket = `created_at / ${Math.floor(bucketMs)}`;
+  const duration = 'ended_at - started_at';
+  const sums = TOKENS.map(([key, column]) => `cast(sum(${column}) as bigint) as "${key}"`).join(', ');
+  return {
+    sql: `
+      select ${bucket} as "bucket", status as "status", count(*) as "count", count(${duration}) as "timed",
+        cast(coalesce(sum(${duration}), 0) as bigint) as "durationSum", coalesce(max(${duration}), 0) as "durationMax",
+        ${sums}
+      from ${runs} ${where} group by ${bucket}, status order by 1, 2`,
+    params,
+  };
+}
+
+export function toTally(row: StoredRow): RunTally {
+  return { ...row } as unknown as RunTally;
+}
+
+// --- internal ---
+
+const TOKENS = Object.entries(RUN_COLUMNS).filter(([key]) => key.endsWith('Tokens'));
+
+const EQUAL_KEYS = ['name', 'kind', 'trigger', 'sessionId', 'parentRunId', 'retryOf'] as const;
+
+/**
+ * Run ids are ordered by the clock of the process that made them, `created_at` is the store's. A stretch of time is found by
+ * id, with room for a process whose clock is a day off, and then cut exactly.
+ */
+const CLOCK_SLACK_MS = 25 * 60 * 60 * 1000;
+
+function conditionsOf(runs: string, filter: RunFilter, before?: string): { where: string; params: Statement[1] } {
+  const conditions: string[] = [];
+  const params: Statement[1] = [];
+  const add = (condition: string, ...values: (string | number)[]): void => {
+    conditions.push(condition);
+    params.push(...values.map((value) => (typeof value === 'string' ? toStoredText(value) : value)));
+  };
+  for (const key of EQUAL_KEYS) {
+    const value = filter[key];
+    if (value !== undefined) add(`${RUN_COLUMNS[key]} = ?`, value);
+  }
+  // Beside the parameters, so that the planner sees that the small indexes will do.
+  if (filter.kind === 'agent') add(`kind = 'agent'`);
+  if (filter.trigger !== undefined && filter.trigger !== 'api') add(`trigger <> 'api'`);
+  if (filter.status !== undefined) add(STATUS_CONDITIONS[filter.status](runs));
+  if (filter.attribute) addAttribute(add, filter.attribute);
+  if (filter.hidden) addHidden(add, filter.hidden);
+  if (filter.from !== undefined)
+    add('created_at >= ? and run_id >= ?', filter.from, idAt(filter.from - CLOCK_SLACK_MS));
+  if (filter.to !== undefined) add('created_at < ? and run_id < ?', filter.to, idAt(filter.to + CLOCK_SLACK_MS));
+  if (before !== undefined) add('run_id < ?', before);
+  return { where: conditions.length > 0 ? `where ${conditions.join(' and ')}` : '', params };
+}
+
+const STATES = `('waiting', 'blocked', 'failed', 'cancelled')`;
+const inState = (status: RunStatus) => () => `status = '${status}' and status in ${STATES}`;
+/** What runs or is about to is in the indexes that claims use. */
+const among = (status: RunStatus, parts: string[]) => (runs: string) =>
+  `status = '${status}' and run_id in (${parts.map((part) => `select run_id from ${runs} where ${part}`).join(' union all ')})`;
+
+const STATUS_CONDITIONS: Record<RunStatus, (runs: string) => string> = {
+  queued: among('queued', [`${FREE} and status = 'queued'`]),
+  running: among('running', ['owner is not null', `${FREE} and status = 'running'`]),
+  waiting: inState('waiting'),
+  blocked: inState('blocked'),
+  failed: inState('failed'),
+  cancelled: inState('cancelled'),
+  completed: () => `status = 'completed'`,
+};
+
+/**
+ * Marks are JSON text of one object without objects in it. A member is in it, with what ends it, exactly when the run has
+ * that mark: inside of a text value every quote has a backslash before it.
+ */
+function addAttribute(
+  add: (condition: string, ...values: string[]) => void,
+  given: { name: string; value: string },
+): void {
+  const { name, value } = given;
+  const forms = [JSON.stringify(value), ...(isPlainWord(value) ? [value] : [])];
+  const members = forms.flatMap((form) => [',', '}'].map((end) => `${JSON.stringify(name)}:${form}${end}`));
+  const any = members.map(() => `replace(attributes, ?, '') <> attributes`).join(' or ');
+  add(`attributes is not null and (${any})`, ...members);
+}
+
+/** A mark of the box, whose value is a text. */
+function addHidden(
+  add: (condition: string, ...values: string[]) => void,
+  { mark, unless }: { mark: string; unless: string },
+): void {
+  const name = JSON.stringify(mark);
+  const own = [',', '}'].map((end) => `${name}:${JSON.stringify(unless)}${end}`);
+  const lacks = `replace(attributes, ?, '') = attributes`;
+  const has = `replace(attributes, ?, '') <> attributes`;
+  add(`(attributes is null or ${lacks} or ${has} or ${has})`, `${name}:`, ...own);
+}
+
+/** How JSON writes a number or a boolean. */
+function isPlainWord(text: string): boolean {
+  if (text === 'true' || text === 'false') return true;
+  return Number.isFinite(Number(text)) && String(Number(text)) === text;
+}
+
+/** The smallest run id of a time. */
+function idAt(ms: number): string {
+  const hex = Math.max(0, Math.floor(ms)).toString(16).padStart(12, '0');
+  return `${hex.slice(0, 8)}-${hex.slice(8)}`;
+}

@@ -1,0 +1,94 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describeWhen, realServers } from '../../../../test/require.ts';
+import type { SqlClient } from '../../../stores/sql.ts';
+import type { RunFilter } from '../../journal.ts';
+import { createDatabase, openPgClient } from '../_clients.ts';
+import { listQuery } from './lists.ts';
+import { openPostgresJournal } from '../postgres/journal.ts';
+import { toNumbered } from '../postgres/statements.ts';
+import { findSqlite } from '../sqlite/driver.ts';
+import type { SqliteDatabase } from '../sqlite/driver.ts';
+import { openSqliteJournal } from '../sqlite/journal.ts';
+
+// How the databases read lists of a table of many runs: never all of it for a page.
+
+/** The index that each is found by; `pkey` is the one of the runs' ids. */
+const FILTERS: [string, RunFilter, RegExp][] = [
+  ['nothing', {}, /pkey/],
+  ['name', { name: 'name-7' }, /runs_by_name/],
+  ['kind', { kind: 'agent' }, /runs_of_agents/],
+  ['status queued', { status: 'queued' }, /runs_free/],
+  ['status running', { status: 'running' }, /runs_held/],
+  ...(['waiting', 'blocked', 'failed', 'cancelled'] as const).map((status): [string, RunFilter, RegExp] => [
+    `status ${status}`,
+    { status },
+    /runs_by_state/,
+  ]),
+  ['trigger', { trigger: 'schedule' }, /runs_by_cause/],
+  ['session', { sessionId: 's' }, /runs_by_session/],
+  ['parent', { parentRunId: 'p' }, /runs_by_parent/],
+  ['retried', { retryOf: 'r' }, /runs_by_retry/],
+  ['attribute', { attribute: { name: 'orderId', value: 'A-1' } }, /runs_marked/],
+  ['time', { from: 1_700_000_000_000, to: 1_700_000_100_000 }, /pkey/],
+  ['name and status', { name: 'name-7', status: 'failed' }, /runs_by_state|runs_by_name/],
+];
+const ROWS = 20_000;
+const COLUMNS = `run_id, trace_id, kind, name, trigger, status, seq, epoch, signals, input, input_tokens, output_tokens,
+  cache_read_tokens, cache_write_tokens, total_tokens, created_at, ended_at`;
+const values = (id: string) => `
+  ${id}, 't', 'workflow', 'name-' || (n % 100), 'api', 'completed', 0, 0, 0, '[1]', 0, 0, 0, 0, 0, n, n`;
+
+describe('SQLite', () => {
+  let folder: string;
+  let db: SqliteDatabase;
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'svc-plans-'));
+    const path = join(folder, 'journal.db');
+    await (await openSqliteJournal({ path })).close();
+    db = (await findSqlite()).opener?.open(path) as SqliteDatabase;
+    db.exec(`
+      with recursive numbers(n) as (select 1 union all select n + 1 from numbers where n < ${ROWS})
+      insert into runs (${COLUMNS}) select ${values(`printf('%08x', n)`)} from numbers`);
+  });
+  afterAll(async () => {
+    db.close();
+    await rm(folder, { recursive: true });
+  });
+
+  test.each(FILTERS)('finds runs by %s in an index', (_name, filter, index) => {
+    const { sql, params } = listQuery('runs', filter, { limit: 50, before: 'ffff' });
+    const plan = db.prepare<{ detail: string }>(`explain query plan ${sql}`).all(...params);
+    const text = plan.map(({ detail }) => detail.replace('PRIMARY KEY', 'pkey')).join('\n');
+    expect(text).toMatch(index);
+    expect(text).not.toMatch(/SCAN runs(?! USING (?:INDEX runs_held|pkey))/);
+  });
+});
+
+describeWhen(realServers.database, 'Postgres', (server) => {
+  let database: { url: string; drop(): Promise<void> };
+  let sql: SqlClient;
+  beforeAll(async () => {
+    database = await createDatabase(server);
+    sql = openPgClient(database.url);
+    await openPostgresJournal({ sql });
+    await sql.exec(`
+      insert into journal.runs (${COLUMNS})
+      select ${values(`lpad(to_hex(n), 8, '0')`)} from generate_series(1, ${ROWS}) as n;
+      analyze journal.runs;`);
+  });
+  afterAll(async () => {
+    await sql.close();
+    await database.drop();
+  });
+
+  test.each(FILTERS)('finds runs by %s in an index', async (_name, filter, index) => {
+    const { sql: text, params } = listQuery('journal.runs', filter, { limit: 50, before: 'ffff' });
+    const plan = await sql.query<{ 'QUERY PLAN': string }>(`explain ${toNumbered(text)}`, params);
+    const lines = plan.map((line) => line['QUERY PLAN']).join('\n');
+    expect(lines).toMatch(index);
+    expect(lines).not.toContain('Seq Scan');
+  });
+});

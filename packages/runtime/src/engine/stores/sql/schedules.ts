@@ -1,0 +1,175 @@
+import type { Firing, NewFiring, Schedule, ScheduleStore } from '../../journal.ts';
+import { decodeText, toStored } from './rows.ts';
+import type { StoredRow, StoredValue } from './rows.ts';
+import type { Statement, Statements } from './statements.ts';
+import type { Tables } from './tables.ts';
+import { toStoredText } from './text.ts';
+
+export function createScheduleStore({ tables, query, commit, now }: Statements): ScheduleStore {
+  const { schedules, firings } = tables;
+  const { declare, make } = upsertsOf(tables);
+  const read = async (rest: string, params: StoredValue[]): Promise<Schedule[]> =>
+    (await query(`${selectOf(tables)} ${rest}`, params)).map(toSchedule);
+  const find = async (id: string): Promise<Schedule | undefined> =>
+    (await read('where s.id = ?', [toStoredText(id)]))[0];
+  const keep = (id: string, fired: NewFiring): Promise<void> => commit(firingStatements(tables, id, fired));
+  return {
+    find,
+    list({ name } = {}, page) {
+      const conditions: string[] = [];
+      const params: StoredValue[] = [];
+      const add = (condition: string, value: string | undefined): void => {
+        if (value === undefined) return;
+        conditions.push(condition);
+        params.push(toStoredText(value));
+      };
+      add('s.name = ?', name);
+      add('s.id > ?', page?.after);
+      const where = conditions.length > 0 ? `where ${conditions.join(' and ')}` : '';
+      return read(`${where} order by s.id ${page ? 'limit ?' : ''}`, page ? [...params, page.limit] : params);
+    },
+    async reconcile(given) {
+      const ids = given.map((schedule) => toStoredText(schedule.id));
+      const others = ids.length > 0 ? `and id not in (${ids.map(() => '?').join(', ')})` : '';
+      const at = await now();
+      const upserts = given.map(({ id, name, cron, timeZone, input, nextAt }): Statement => {
+        return [declare, [...[id, name, cron, timeZone, input].map(toStored), nextAt, at]];
+      });
+      const gone = `select id from ${schedules} where origin = 'declared' ${others}`;
+      await commit([
+        [`delete from ${firings} where id in (${gone})`, ids],
+        [`delete from ${schedules} where origin = 'declared' ${others}`, ids],
+        ...upserts,
+      ]);
+    },
+    async make({ id, name, cron, timeZone, input, nextAt, digest }) {
+      const texts = [id, name, cron, timeZone, input].map(toStored);
+      await query(make, [...texts, nextAt, toStoredText(digest), await now()]);
+      return (await find(id)) as Schedule;
+    },
+    async remove(id) {
+      const key = toStoredText(id);
+      const rows = await query(`delete from ${schedules} where id = ? returning id`, [key]);
+      await commit([[`delete from ${firings} where id = ?`, [key]]]);
+      return rows.length > 0;
+    },
+    async due(limit) {
+      return read('where s.is_paused = 0 and s.next_at <= ? order by s.next_at, s.id limit ?', [await now(), limit]);
+    },
+    async advance(id, expected, nextAt, fired) {
+      const rows = await query(`update ${schedules} set next_at = ? where id = ? and next_at = ? returning id`, [
+        nextAt,
+        toStoredText(id),
+        expected,
+      ]);
+      if (rows.length === 0) return false;
+      await keep(id, fired);
+      return true;
+    },
+    noteFiring: keep,
+    async listFirings(id) {
+      const rows = await query(
+        `select s.at as "at", s.error as "error", ${RUN_ID} as "runId", ${STATUS} as "status"
+        ${joinsOf(tables, `${firings} s`, 's.run_id', 's.trigger_id')}
+        where s.id = ? order by s.firing_no desc limit ${KEPT_FIRINGS}`,
+        [toStoredText(id)],
+      );
+      return rows.map(decodeText) as unknown as Firing[];
+    },
+    async setPaused(id, isPaused, nextAt) {
+      const rows = await query(
+        `update ${schedules} set is_paused = ?, next_at = case when next_at is null then null else cast(? as bigint) end
+        where id = ? and is_paused <> ? returning id`,
+        [Number(isPaused), nextAt, toStoredText(id), Number(isPaused)],
+      );
+      return rows.length > 0;
+    },
+    async forgetSpent(before) {
+      const spent = `next_at is null and last_at < ?`;
+      await commit([
+        [`delete from ${firings} where id in (select id from ${schedules} where ${spent})`, [before]],
+        [`delete from ${schedules} where ${spent}`, [before]],
+      ]);
+    },
+  };
+}
+
+// --- internal ---
+
+const KEPT_FIRINGS = 20;
+
+const SCHEDULE_COLUMNS = {
+  id: 'id',
+  name: 'name',
+  cron: 'cron',
+  timeZone: 'time_zone',
+  input: 'input',
+  nextAt: 'next_at',
+  isPaused: 'is_paused',
+  origin: 'origin',
+  digest: 'digest',
+  createdAt: 'created_at',
+  lastAt: 'last_at',
+  lastError: 'last_error',
+} as const;
+
+/** The run that was started, or that the queued start has become. */
+const RUN_ID = 'coalesce(r.run_id, t.run_id)';
+const STATUS = `coalesce(r.status, t.status, case when q.trigger_id is null then null else 'queued' end)`;
+
+function joinsOf({ runs, queue }: Tables, table: string, runId: string, triggerId: string): string {
+  return `
+    from ${table}
+    left join ${runs} r on r.run_id = ${runId}
+    left join ${runs} t on t.trigger_id = ${triggerId}
+    left join ${queue} q on q.trigger_id = ${triggerId}`;
+}
+
+function selectOf(tables: Tables): string {
+  const columns = Object.entries(SCHEDULE_COLUMNS).map(([key, column]) => `s.${column} as "${key}"`);
+  const last = `${RUN_ID} as "lastRunId", ${STATUS} as "lastStatus"`;
+  const joins = joinsOf(tables, `${tables.schedules} s`, 's.last_run_id', 's.last_trigger_id');
+  return `select ${columns.join(', ')}, ${last} ${joins}`;
+}
+
+function upsertsOf({ schedules }: Tables): { declare: string; make: string } {
+  const columns = 'id, name, cron, time_zone, input, next_at, is_paused';
+  const replaced = 'name = excluded.name, cron = excluded.cron, time_zone = excluded.time_zone, input = excluded.input';
+  return {
+    declare: `
+      insert into ${schedules} as stored (${columns}, origin, digest, created_at)
+      values (?, ?, ?, ?, ?, ?, 0, 'declared', '', ?)
+      on conflict (id) do update set ${replaced}, next_at = case
+        when stored.cron = excluded.cron and stored.input = excluded.input
+          and stored.time_zone is not distinct from excluded.time_zone then stored.next_at
+        else excluded.next_at end`,
+    make: `
+      insert into ${schedules} as stored (${columns}, origin, digest, created_at)
+      values (?, ?, ?, ?, ?, ?, 0, 'made', ?, ?)
+      on conflict (id) do update set ${replaced}, next_at = excluded.next_at, is_paused = 0, digest = excluded.digest,
+        created_at = excluded.created_at
+      where stored.digest <> excluded.digest returning id`,
+  };
+}
+
+function firingStatements({ schedules, firings }: Tables, id: string, fired: NewFiring): Statement[] {
+  const key = toStoredText(id);
+  const { at, runId, triggerId, error } = fired;
+  const said = [at, toStored(runId), toStored(triggerId), toStored(error)];
+  return [
+    [
+      `update ${schedules} set last_at = ?, last_run_id = ?, last_trigger_id = ?, last_error = ? where id = ?`,
+      [...said, key],
+    ],
+    [`insert into ${firings} (at, run_id, trigger_id, error, id) values (?, ?, ?, ?, ?)`, [...said, key]],
+    [
+      `delete from ${firings} where id = ? and firing_no not in (
+        select firing_no from ${firings} where id = ? order by firing_no desc limit ${KEPT_FIRINGS})`,
+      [key, key],
+    ],
+  ];
+}
+
+function toSchedule(row: StoredRow): Schedule {
+  return { ...decodeText(row), isPaused: row.isPaused === 1 } as unknown as Schedule;
+}

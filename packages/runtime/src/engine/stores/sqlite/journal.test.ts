@@ -1,0 +1,108 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, test } from 'vitest';
+import { describeJournal } from '../contract/journal.ts';
+import type { JournalPlace } from '../contract/journal.ts';
+import { start } from '../contract/world.ts';
+import { newRun } from '../contract/records.ts';
+import { findSqlite, SQLITE_DRIVERS } from './driver.ts';
+import type { SqliteDriver } from './driver.ts';
+import { openSqliteJournal } from './journal.ts';
+
+for (const driver of SQLITE_DRIVERS) {
+  const { opener, reasons } = await findSqlite(driver);
+  describe.skipIf(!opener)(`SQLite through ${[driver, ...reasons].join(': ')}`, () => {
+    describeJournal('journal', () => createPlace(driver));
+  });
+}
+
+describe('SQLite journal', () => {
+  test('a file of a newer release is refused and stays as it is', async () => {
+    const place = await createPlace();
+    const { opener } = await findSqlite();
+    const db = opener?.open(place.path);
+    db?.exec('pragma user_version = 99');
+    await expect(openSqliteJournal({ path: place.path })).rejects.toMatchObject({
+      code: 'database_newer',
+      message: expect.stringContaining('schema version 99') as string,
+    });
+    expect(db?.prepare('pragma user_version').get()).toMatchObject({ user_version: 99 });
+    db?.close();
+    await place.remove();
+  });
+
+  test('the clock of the journal decides leases and wakes', async () => {
+    const place = await createPlace();
+    let now = 1_000;
+    const journal = await openSqliteJournal({ path: place.path, clock: () => now });
+    await start(journal, newRun({ claim: { owner: 'a', leaseMs: 30_000 } }));
+    now = 30_999;
+    expect(await journal.claim({ owner: 'b', leaseMs: 1, limit: 1 })).toStrictEqual([]);
+    now = 31_000;
+    expect(await journal.claim({ owner: 'b', leaseMs: 1, limit: 1 })).toMatchObject([{ epoch: 2, leaseUntil: 31_001 }]);
+    await journal.close();
+    await place.remove();
+  });
+});
+
+describe('SQLite journal of a process that is killed', () => {
+  test.each(['synced', 'process'] as const)('what was acknowledged as %s is there, and dense', async (durability) => {
+    const place = await createPlace();
+    const { opener } = await findSqlite();
+    const acknowledged = new Map<string, number>();
+    for (let kill = 0; kill < 3; kill++) {
+      const limit = 1 + Math.floor(Math.random() * 400);
+      await appendUntil(limit, [place.path, opener?.driver ?? '', durability], acknowledged);
+    }
+    const journal = await place.open();
+    expect(acknowledged.size).toBeGreaterThan(0);
+    for (const [runId, last] of acknowledged) {
+      const records = await journal.getRecords(runId);
+      expect(records.map((record) => record.seq)).toStrictEqual(records.map((_, index) => index));
+      expect(records.length).toBeGreaterThan(last);
+      expect((await journal.getRun(runId))?.seq).toBe(records.length);
+    }
+    await journal.close();
+    await place.remove();
+  });
+});
+
+// --- internal ---
+
+const APPENDING = fileURLToPath(new URL('./fixtures/append-until-killed.mjs', import.meta.url));
+
+/** Starts the appending process, kills it once it has acknowledged `limit` appends, and notes the last of each run. */
+async function appendUntil(limit: number, args: string[], acknowledged: Map<string, number>): Promise<void> {
+  const child = spawn(process.execPath, [APPENDING, ...args], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const ended = once(child, 'exit');
+  let seen = 0;
+  // Lines already in the pipe when the process dies were acknowledged too. One that is cut off does not match.
+  for await (const line of createInterface(child.stdout)) {
+    const [, runId, seq] = /^(\S{36}) (\d+)$/.exec(line) ?? [];
+    if (runId) acknowledged.set(runId, Number(seq));
+    if (++seen === limit) child.kill('SIGKILL');
+  }
+  const [, signal] = (await ended) as [number | null, string | null];
+  expect(signal).toBe('SIGKILL');
+}
+
+async function createPlace(driver?: SqliteDriver): Promise<JournalPlace & { path: string }> {
+  const folder = await mkdtemp(join(tmpdir(), 'journal-'));
+  const path = join(folder, 'journal.db');
+  return {
+    path,
+    open: () => openSqliteJournal({ path, ...(driver ? { driver } : {}) }),
+    async change(statement) {
+      const { opener } = await findSqlite(driver);
+      const db = opener?.open(path);
+      db?.exec(statement(''));
+      db?.close();
+    },
+    remove: () => rm(folder, { recursive: true }),
+  };
+}

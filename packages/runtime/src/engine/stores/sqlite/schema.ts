@@ -1,0 +1,244 @@
+import { newerJournal } from '../sql/schema-version.ts';
+import type { SqliteDatabase } from './driver.ts';
+
+/** Brings a database to the newest schema. Two processes may do so at once; one of them waits. */
+export function migrateSqlite(db: SqliteDatabase, path: string): void {
+  if (readVersion(db) === MIGRATIONS.length) return;
+  db.transaction(() => {
+    // Read again under the write lock: another process may have migrated meanwhile.
+    const version = readVersion(db);
+    if (version > MIGRATIONS.length) throw newerJournal(`"${path}"`, version, MIGRATIONS.length);
+    for (const migration of MIGRATIONS.slice(version)) db.exec(migration);
+    db.exec(`pragma user_version = ${MIGRATIONS.length}`);
+  });
+}
+
+// --- internal ---
+
+/** The n-th entry leads from `user_version` n to n + 1. A shipped entry never changes. */
+const MIGRATIONS = [
+  `
+  create table runs (
+    run_id text not null primary key,
+    trace_id text not null,
+    kind text not null,
+    name text not null,
+    trigger text not null,
+    status text not null,
+    seq integer not null,
+    epoch integer not null,
+    owner text,
+    lease_until integer,
+    wake_at integer,
+    waiting_for text,
+    code_hash text,
+    session_id text,
+    parent_run_id text,
+    retry_of text,
+    seed text,
+    signals integer not null,
+    trigger_id text,
+    serial_key text,
+    attributes text,
+    input text not null,
+    output text,
+    error text,
+    input_tokens integer not null,
+    output_tokens integer not null,
+    cache_read_tokens integer not null,
+    cache_write_tokens integer not null,
+    total_tokens integer not null,
+    created_at integer not null,
+    started_at integer,
+    ended_at integer
+  ) without rowid;
+  -- A run that can be taken is in one of these two; a finished one is in neither, so they stay as small as the work.
+  create index runs_held on runs (lease_until) where owner is not null;
+  create index runs_free on runs (status, wake_at, run_id)
+    where owner is null and status in ('queued', 'running', 'waiting');
+  create index runs_by_name on runs (name, run_id);
+  create index runs_by_session on runs (session_id, run_id) where session_id is not null;
+  create index runs_by_parent on runs (parent_run_id, run_id) where parent_run_id is not null;
+  create unique index runs_by_trigger on runs (trigger_id) where trigger_id is not null;
+  -- The lock itself: a second unfinished run of a key cannot be stored.
+  create unique index runs_serial on runs (serial_key)
+    where serial_key is not null and status not in ('completed', 'failed', 'cancelled');
+
+  create table run_events (
+    run_id text not null,
+    seq integer not null,
+    call integer not null,
+    kind text not null,
+    event text not null,
+    step_id text not null,
+    digest text not null,
+    record_id text not null,
+    attempt integer not null,
+    input text,
+    output text,
+    error text,
+    tokens text,
+    started_at integer not null,
+    at integer not null,
+    primary key (run_id, seq)
+  ) without rowid;
+
+  create table hooks (
+    token text not null,
+    run_id text not null,
+    call integer not null,
+    kind text not null,
+    many integer not null,
+    detail text,
+    is_open integer not null,
+    created_at integer not null,
+    primary key (run_id, token)
+  ) without rowid;
+  create unique index hooks_open on hooks (token) where is_open = 1;
+  create index hooks_by_token on hooks (token, created_at);
+  create index hooks_by_time on hooks (is_open, created_at);
+
+  create table hook_events (
+    run_id text not null,
+    token text not null,
+    n integer not null,
+    payload text not null,
+    at integer not null,
+    primary key (run_id, token, n)
+  ) without rowid;
+
+  create table serial_queue (
+    queue_no integer primary key autoincrement,
+    trigger_id text not null unique,
+    serial_key text not null,
+    kind text not null,
+    name text not null,
+    trigger text not null,
+    code_hash text,
+    session_id text,
+    parent_run_id text,
+    retry_of text,
+    seed text,
+    input text not null,
+    records text,
+    created_at integer not null
+  );
+  create index serial_queue_by_key on serial_queue (serial_key, queue_no);
+  create index serial_queue_by_parent on serial_queue (parent_run_id) where parent_run_id is not null;
+
+  -- A start is a run, or a queued start by its trigger's id.
+  create table idempotency_keys (
+    key text not null primary key,
+    digest text not null,
+    start_id text not null,
+    created_at integer not null
+  ) without rowid;
+  create index idempotency_keys_by_start on idempotency_keys (start_id);
+  create index idempotency_keys_by_time on idempotency_keys (created_at);
+
+  create table schedules (
+    id text not null primary key,
+    name text not null,
+    cron text not null,
+    time_zone text,
+    input text not null,
+    next_at integer not null,
+    is_paused integer not null,
+    last_at integer,
+    last_run_id text
+  ) without rowid;
+
+  create table stream_chunks (
+    run_id text not null,
+    n integer not null,
+    namespace text not null,
+    payload text not null,
+    primary key (run_id, n)
+  ) without rowid;
+
+  create table outbox (
+    id integer primary key autoincrement,
+    topic text not null,
+    payload text not null
+  );
+  `,
+  `
+  alter table runs add column crash_count integer not null default 0;
+  alter table runs add column crash_seq integer;
+  alter table runs add column mark text;
+  alter table runs add column mark_epoch integer;
+  `,
+  `
+  alter table hooks add column verdict text;
+  alter table hook_events add column idempotency_key text;
+  alter table hook_events add column idempotency_digest text;
+
+  -- What an approval was decided is in its payload; from here on its hook says so too.
+  update hooks set verdict = (
+    select case
+        when e.payload like '1[{"decision":1,"by":2,"note":2,"input":2,"timedOut":3},%,null,true]' then 'expired'
+        when e.payload like '1[{"decision":1,%"timedOut":_},"approve",%'
+          or e.payload like '1[{"decision":1,%"timedOut":__},"approve",%'
+          or e.payload like '1[{"decision":1,%"timedOut":___},"approve",%' then 'approved'
+        else 'rejected' end
+    from hook_events e where e.run_id = hooks.run_id and e.token = hooks.token and e.n = 0)
+  where kind = 'approval';
+
+  create index hooks_by_verdict on hooks (kind, verdict, created_at, run_id, token) where verdict is not null;
+  create index approvals_by_time on hooks (created_at, run_id, token) where kind = 'approval';
+  create index approvals_pending on hooks (created_at, run_id, token)
+    where kind = 'approval' and is_open = 1 and verdict is null;
+  create index approvals_closed on hooks (created_at, run_id, token)
+    where kind = 'approval' and is_open = 0 and verdict is null;
+  create index hook_events_by_key on hook_events (run_id, token, idempotency_key)
+    where idempotency_key is not null;
+
+  -- Lists of runs. What most runs are (begun over the API, completed, without marks) is in none of them, so that a run costs
+  -- no more to write.
+  create index runs_by_state on runs (status, run_id)
+    where status in ('waiting', 'blocked', 'failed', 'cancelled');
+  create index runs_by_cause on runs (trigger, run_id) where trigger <> 'api';
+  create index runs_of_agents on runs (run_id) where kind = 'agent';
+  create index runs_by_retry on runs (retry_of, run_id) where retry_of is not null;
+  create index runs_marked on runs (run_id) where attributes is not null;
+
+  create table timers (
+    id text not null primary key,
+    name text not null,
+    cron text,
+    time_zone text,
+    input text not null,
+    next_at integer,
+    is_paused integer not null,
+    origin text not null,
+    digest text not null,
+    created_at integer not null,
+    last_at integer,
+    last_run_id text,
+    last_trigger_id text,
+    last_error text
+  ) without rowid;
+  insert into timers (id, name, cron, time_zone, input, next_at, is_paused, origin, digest, created_at, last_at, last_run_id)
+    select id, name, cron, time_zone, input, next_at, is_paused, 'declared', '', 0, last_at, last_run_id from schedules;
+  drop table schedules;
+  alter table timers rename to schedules;
+  create index schedules_due on schedules (next_at) where is_paused = 0;
+
+  create table schedule_firings (
+    firing_no integer primary key autoincrement,
+    id text not null,
+    at integer not null,
+    run_id text,
+    trigger_id text,
+    error text
+  );
+  create index schedule_firings_by_id on schedule_firings (id, firing_no);
+  `,
+  `
+  alter table serial_queue add column attributes text;
+  `,
+];
+
+function readVersion(db: SqliteDatabase): number {
+  return db.prepare<{ user_version: number }>('pragma user_version').get()?.user_version ?? 0;
+}

@@ -1,0 +1,64 @@
+import type { NewRun, RunRow } from '../../journal.ts';
+import { FINAL_STATUSES, idleKeysQuery } from '../sql/queries.ts';
+import { QUEUE_COLUMNS, QUEUE_SELECT, toPromoted, toQueueValues } from '../sql/queue.ts';
+import { RUN_SELECT, toRunRow } from '../sql/rows.ts';
+import type { StoredRow } from '../sql/rows.ts';
+import type { SqliteDatabase } from './driver.ts';
+import { insertInto } from './runs.ts';
+import type { SqliteRuns } from './runs.ts';
+import { namesOfTables } from '../sql/tables.ts';
+import { fromStoredText, toStoredText } from '../sql/text.ts';
+
+/** The locks of serial runs and the starts that wait for them. To be called in a transaction. */
+export interface SqliteSerial {
+  /** The unfinished run that has the lock. A free lock goes to the first queued start before it goes to anybody else. */
+  findHolder(key: string, newRunId: () => string, now: number): RunRow | undefined;
+  enqueue(run: NewRun, now: number): void;
+  isQueued(triggerId: string): boolean;
+  /** The first queued start becomes a run, if nobody has the lock. */
+  promote(key: string, newRunId: () => string, now: number): RunRow | undefined;
+  /** Gives locks that nobody has to the starts that wait for them. */
+  promoteIdle(newRunId: () => string, now: number): void;
+  /** Drops the starts below these runs. */
+  removeBelow(runId: string): void;
+}
+
+export function createSqliteSerial(db: SqliteDatabase, runs: SqliteRuns): SqliteSerial {
+  const holder = db.prepare<StoredRow>(
+    `select ${RUN_SELECT} from runs where serial_key = ? and status not in ${FINAL_STATUSES}`,
+  );
+  const enqueue = db.prepare(insertInto('serial_queue', Object.values(QUEUE_COLUMNS)));
+  const queued = db.prepare('select 1 from serial_queue where trigger_id = ?');
+  const head = db.prepare<StoredRow>(
+    `select ${QUEUE_SELECT} from serial_queue where serial_key = ? order by queue_no limit 1`,
+  );
+  const remove = db.prepare('delete from serial_queue where trigger_id = ?');
+  const removeBelow = db.prepare('delete from serial_queue where parent_run_id = ?');
+  const idle = db.prepare<{ key: string }>(idleKeysQuery(namesOfTables()));
+
+  function findStored(key: string): RunRow | undefined {
+    const row = holder.get(toStoredText(key));
+    return row && toRunRow(row);
+  }
+
+  function promote(key: string, newRunId: () => string, now: number): RunRow | undefined {
+    const first = head.get(toStoredText(key));
+    if (!first || findStored(key)) return undefined;
+    const { run, records } = toPromoted(first, newRunId(), now);
+    remove.run(first.triggerId as string);
+    runs.insert(run);
+    runs.insertRecords(run.runId, 0, records);
+    return run;
+  }
+
+  return {
+    findHolder: (key, newRunId, now) => findStored(key) ?? promote(key, newRunId, now),
+    enqueue: (run, now) => void enqueue.run(...toQueueValues(run, now)),
+    isQueued: (triggerId) => queued.get(toStoredText(triggerId)) !== undefined,
+    promote,
+    promoteIdle(newRunId, now) {
+      for (const { key } of idle.all()) promote(fromStoredText(key), newRunId, now);
+    },
+    removeBelow: (runId) => void removeBelow.run(toStoredText(runId)),
+  };
+}

@@ -1,0 +1,47 @@
+import type { Durability } from '../../journal.ts';
+import type { SqliteDatabase } from './driver.ts';
+
+/** Something to do in a commit it may share. */
+export interface SqliteWork {
+  durability: Durability;
+  /** Roughly what it adds to the commit, in bytes. */
+  size: number;
+  run(now: number): unknown;
+}
+
+export interface SqliteWriter {
+  /** One transaction for all. */
+  commit(works: SqliteWork[]): unknown[];
+  /** Runs `work` in a transaction of its own that need not survive power loss. */
+  transaction<T>(work: () => T): T;
+}
+
+export function createSqliteWriter(db: SqliteDatabase, clock: () => number): SqliteWriter {
+  const transaction = prepareTransaction(db);
+  return {
+    commit: (works) =>
+      transaction(works.some(isSynced) ? 'synced' : 'process', () => {
+        const now = clock();
+        return works.map((work) => work.run(now));
+      }),
+    transaction: (work) => transaction('process', work),
+  };
+}
+
+// --- internal ---
+
+const SYNCHRONOUS = { synced: 'full', process: 'normal' } as const satisfies Record<Durability, string>;
+
+function isSynced({ durability }: SqliteWork): boolean {
+  return durability === 'synced';
+}
+
+function prepareTransaction(db: SqliteDatabase): <T>(durability: Durability, work: () => T) => T {
+  let current: Durability | undefined;
+  return (durability, work) => {
+    // Inside a transaction the pragma has no effect. A synced commit makes every commit before it durable too.
+    if (durability !== current) db.exec(`pragma synchronous = ${SYNCHRONOUS[durability]}`);
+    current = durability;
+    return db.transaction(work);
+  };
+}
