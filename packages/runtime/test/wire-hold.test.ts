@@ -1,6 +1,6 @@
 import { afterEach, expect, test, vi } from 'vitest';
-import { createEventQueue } from '../src/wires/event-queue.ts';
-import type { TurnEvent } from '../src/wires/events.ts';
+import { createEventQueue } from '../src/agents/events/event-queue.ts';
+import type { TurnEvent } from '../src/agents/events/turn-events.ts';
 import { holdUntilOutput } from '../src/wires/hold.ts';
 
 afterEach(() => vi.useRealTimers());

@@ -1,7 +1,7 @@
 import type { RunRow } from '../engine/journal.ts';
 import { BoxError, ERROR_STATUS } from '../errors.ts';
 import type { ErrorCode } from '../errors.ts';
-import type { TurnEvent } from '../wires/events.ts';
+import type { TurnEvent } from './events/turn-events.ts';
 
 export function agentNotFound(name: string, names: readonly string[]): BoxError {
   const real = names.map((known) => `"${known}"`).join(', ') || 'none';

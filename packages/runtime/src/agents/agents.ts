@@ -15,7 +15,7 @@ import { COPILOT_AGENT } from '../manifest.ts';
 import type { PublishedInstructions } from '../prompts/instructions.ts';
 import type { Issue } from '../schema/schema.ts';
 import type { Sessions } from '../sessions/sessions.ts';
-import type { EventBatches } from '../wires/events.ts';
+import type { EventBatches } from './events/turn-events.ts';
 import { turnOpen } from './agent-errors.ts';
 import { createAgentTools } from './agent-tools.ts';
 import { nextDepth, toChildRequest, toTextReader } from './child-turn.ts';
@@ -35,7 +35,7 @@ import type { ConversationMessage, TurnInput, TurnKey } from './turn-input.ts';
 import { createTurnReaders } from './turn-readers.ts';
 import { toTurnInput } from './turn-request.ts';
 import type { TurnRequest } from './turn-request.ts';
-import { sumUsage } from './usage.ts';
+import { sumUsage } from './events/usage.ts';
 
 /** A turn that is being told. */
 export interface RunningTurn {

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { AgentMessage } from '../engine/handle.ts';
 import type { RunRow } from '../engine/journal.ts';
 import { decode } from '../engine/serialize.ts';
-import type { Emit } from '../wires/events.ts';
+import type { Emit } from './events/turn-events.ts';
 import type { TurnRequest } from './turn-request.ts';
 import type { TurnInput } from './turn-input.ts';
 

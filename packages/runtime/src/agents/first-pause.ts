@@ -1,4 +1,4 @@
-import type { Interrupt } from '../wires/events.ts';
+import type { Interrupt } from './events/turn-events.ts';
 
 /** When a turn, its tools and its sub-agents were at work, and when a person was asked in them. */
 export interface AskedTurn extends Span {

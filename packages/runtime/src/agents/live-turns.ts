@@ -1,5 +1,5 @@
-import { createEventQueue } from '../wires/event-queue.ts';
-import type { Emit, EventBatches } from '../wires/events.ts';
+import { createEventQueue } from './events/event-queue.ts';
+import type { Emit, EventBatches } from './events/turn-events.ts';
 import { TOO_SLOW } from './agent-errors.ts';
 
 /** Who reads the turns that run in this process. */

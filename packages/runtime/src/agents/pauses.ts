@@ -1,6 +1,6 @@
 import { askPerson } from '../engine/approval.ts';
 import type { ApprovalAnswer } from '../engine/approval.ts';
-import type { Interrupt } from '../wires/events.ts';
+import type { Interrupt } from './events/turn-events.ts';
 import type { InterruptPolicy } from './definition.ts';
 import type { ToolCall } from './messages.ts';
 import { runCall } from './run-call.ts';

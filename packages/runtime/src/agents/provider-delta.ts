@@ -1,4 +1,4 @@
-import type { Usage } from '../wires/events.ts';
+import type { Usage } from './events/turn-events.ts';
 import type { ProviderChunk } from './provider-stream.ts';
 import type { ToolDelta } from './reply.ts';
 

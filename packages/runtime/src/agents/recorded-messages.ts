@@ -1,7 +1,7 @@
 import type { JournalRecord } from '../engine/journal.ts';
 import { decode } from '../engine/serialize.ts';
-import { NO_USAGE } from '../wires/events.ts';
-import type { Usage } from '../wires/events.ts';
+import { NO_USAGE } from './events/turn-events.ts';
+import type { Usage } from './events/turn-events.ts';
 import { COMPACT } from './compaction.ts';
 import type { SummaryPlace } from './compaction.ts';
 import type { ToolCall } from './messages.ts';
@@ -11,7 +11,7 @@ import { resultIdOf } from './tool-answer.ts';
 import type { ToolAnswer } from './tool-answer.ts';
 import type { ConversationMessage, TurnInput } from './turn-input.ts';
 import { messageIdOf } from './turn.ts';
-import { addUsage } from './usage.ts';
+import { addUsage } from './events/usage.ts';
 
 /** What a turn has added to its conversation so far, of what is recorded: the session has it once the turn ends. */
 export function toRecordedMessages(

@@ -2,7 +2,7 @@ import type { Engine } from '../engine/engine.ts';
 import type { HookEntry, HookFilter, Journal, JournalRecord, RunRow } from '../engine/journal.ts';
 import { isFinal } from '../engine/journal.ts';
 import { decode } from '../engine/serialize.ts';
-import type { Interrupt } from '../wires/events.ts';
+import type { Interrupt } from './events/turn-events.ts';
 import { turnBlocked } from './agent-errors.ts';
 import { findFirstPause } from './first-pause.ts';
 import type { AskedTurn, Span } from './first-pause.ts';

@@ -4,7 +4,7 @@ import type { Journal, RunRow } from '../engine/journal.ts';
 import { decode } from '../engine/serialize.ts';
 import { idempotencyConflict } from '../errors.ts';
 import type { Sessions } from '../sessions/sessions.ts';
-import type { TurnEvent } from '../wires/events.ts';
+import type { TurnEvent } from './events/turn-events.ts';
 import { LET_GO, toErrorEvent } from './agent-errors.ts';
 import type { RunningTurn } from './agents.ts';
 import type { RecordedPauses } from './recorded-pauses.ts';

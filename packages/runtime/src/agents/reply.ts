@@ -1,5 +1,5 @@
 import type OpenAI from 'openai';
-import type { Emit, Executor } from '../wires/events.ts';
+import type { Emit, Executor } from './events/turn-events.ts';
 import type { ToolCall } from './messages.ts';
 
 /** A fragment of a tool call, with as much as the provider says. */

@@ -1,7 +1,7 @@
 import type { JournalRecord, RunRow } from '../engine/journal.ts';
 import { decode } from '../engine/serialize.ts';
-import { NO_USAGE } from '../wires/events.ts';
-import type { Emit, Interrupt, TurnEvent, Usage } from '../wires/events.ts';
+import { NO_USAGE } from './events/turn-events.ts';
+import type { Emit, Interrupt, TurnEvent, Usage } from './events/turn-events.ts';
 import { isWithdrawn, toErrorEvent } from './agent-errors.ts';
 import type { ModelReply } from './model.ts';
 import type { CheckedOutput } from './output.ts';
@@ -12,7 +12,7 @@ import type { TurnInput } from './turn-input.ts';
 import type { TurnState } from './turn-state.ts';
 import { messageIdOf } from './turn.ts';
 import type { TurnOutput } from './turn.ts';
-import { addUsage } from './usage.ts';
+import { addUsage } from './events/usage.ts';
 
 /** A turn that has ended, or waits for a person, as the box kept it. */
 export interface KeptTurn {

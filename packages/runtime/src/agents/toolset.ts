@@ -1,7 +1,7 @@
 import { parseDuration } from '../engine/duration.ts';
 import { BoxError } from '../errors.ts';
 import { toJsonSchema } from '../schema/schema.ts';
-import type { Executor } from '../wires/events.ts';
+import type { Executor } from './events/turn-events.ts';
 import { listBuiltins } from './builtin/builtins.ts';
 import type { DeepAgentDefinition, InterruptPolicy, Tool, ToolContext } from './definition.ts';
 import { policyOf, policyOfMissing } from './interrupts.ts';

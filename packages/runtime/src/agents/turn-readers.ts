@@ -1,13 +1,13 @@
 import { LONGEST_TIMER_MS } from '../engine/duration.ts';
 import type { Engine } from '../engine/engine.ts';
-import type { TurnEvent, Usage } from '../wires/events.ts';
+import type { TurnEvent, Usage } from './events/turn-events.ts';
 import { clientGone, LET_GO, toErrorEvent } from './agent-errors.ts';
 import type { RunningTurn } from './agents.ts';
 import { TASK } from './builtin/task.ts';
 import type { HowRead, LiveTurns, TurnReader } from './live-turns.ts';
 import type { RecordedPauses } from './recorded-pauses.ts';
 import { toEndEvent } from './retold-turn.ts';
-import { subtractUsage } from './usage.ts';
+import { subtractUsage } from './events/usage.ts';
 
 /** Those who read turns of this process, up to the end that is recorded. */
 export interface TurnReaders {

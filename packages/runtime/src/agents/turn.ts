@@ -5,8 +5,8 @@ import { bodyOf } from '../engine/hook.ts';
 import type { StepKind } from '../engine/journal.ts';
 import { encode } from '../engine/serialize.ts';
 import { ONCE } from '../engine/step.ts';
-import type { Emit, FinishReason, Interrupt, TurnEvent, Usage } from '../wires/events.ts';
-import { NO_USAGE } from '../wires/events.ts';
+import type { Emit, FinishReason, Interrupt, TurnEvent, Usage } from './events/turn-events.ts';
+import { NO_USAGE } from './events/turn-events.ts';
 import { isWithdrawn, LET_GO } from './agent-errors.ts';
 import { COMPACT, compact, repeatSummaries, toNote, toPast } from './compaction.ts';
 import type { Past, SummaryPlace, SummaryRequest } from './compaction.ts';
@@ -26,7 +26,7 @@ import { withoutForcedCall } from './tool-choice.ts';
 import type { Toolset } from './toolset.ts';
 import type { ConversationMessage, ConversationSummary, TurnInput } from './turn-input.ts';
 import type { TurnState } from './turn-state.ts';
-import { addUsage, toTokens } from './usage.ts';
+import { addUsage, toTokens } from './events/usage.ts';
 
 export interface TurnOptions {
   agent: {

@@ -1,5 +1,5 @@
 import { leaveWhenGone } from '../wires/client-turn.ts';
-import { flatten } from '../wires/events.ts';
+import { flatten } from '../agents/events/turn-events.ts';
 import type { CallToolResult, McpServer, StandardSchemaWithJSON } from '@modelcontextprotocol/server';
 import { z } from 'zod';
 import type { Agents } from '../agents/agents.ts';

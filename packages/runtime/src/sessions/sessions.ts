@@ -5,7 +5,7 @@ import type { TurnState } from '../agents/turn-state.ts';
 import { BoxError } from '../errors.ts';
 import type { Drizzle } from '../stores/drizzle.ts';
 import { sessionMessages, sessions, sessionTurns } from '../stores/schema.ts';
-import type { Usage } from '../wires/events.ts';
+import type { Usage } from '../agents/events/turn-events.ts';
 import { isStorable, toStorable } from './storable.ts';
 
 /** `session`: the box keeps the messages. `conversation`: it only groups the turns. */

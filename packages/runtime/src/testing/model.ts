@@ -5,8 +5,8 @@ import { createReplyParts } from '../agents/reply.ts';
 import type { ReplyOptions } from '../agents/reply.ts';
 import { currentContext } from '../engine/context.ts';
 import type { Journal } from '../engine/journal.ts';
-import type { Usage } from '../wires/events.ts';
-import { NO_USAGE } from '../wires/events.ts';
+import type { Usage } from '../agents/events/turn-events.ts';
+import { NO_USAGE } from '../agents/events/turn-events.ts';
 
 /** What the model was asked in one call. */
 export interface Asked {

@@ -1,5 +1,5 @@
 import type { AguiEvent, AguiInterrupt, AguiOutcome, AguiUsage } from './agui-event.ts';
-import type { FinishReason, Interrupt, TurnEvent, Usage } from './events.ts';
+import type { FinishReason, Interrupt, TurnEvent, Usage } from '../agents/events/turn-events.ts';
 
 /** Translates one turn. What it has begun and not ended is ended before the terminal event. */
 export interface AguiTranslator {

@@ -9,8 +9,8 @@ import type { RunAgentInput } from './agui-input.ts';
 import type { BegunRun, Followed } from './agui-run.ts';
 import { restate } from './agui-snapshot.ts';
 import { isAsked, listOpenCalls, viewRest } from './agui-thread.ts';
-import { flatten } from './events.ts';
-import type { FinishReason, TurnEvent } from './events.ts';
+import { flatten } from '../agents/events/turn-events.ts';
+import type { FinishReason, TurnEvent } from '../agents/events/turn-events.ts';
 import type { SignThinking } from './thinking-signature.ts';
 
 export interface StreamOptions {

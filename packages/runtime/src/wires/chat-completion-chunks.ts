@@ -2,7 +2,7 @@ import { KEEP_ALIVE } from '../http/sse.ts';
 import type { CompletionView } from './chat-completion.ts';
 import { isShown, toPauseText, toWireFinish, toWirePause, toWireUsage } from './chat-completion.ts';
 import { toWireError } from './chat-completion-error.ts';
-import type { EventBatches, FinishReason, Interrupt, TurnEvent, Usage } from './events.ts';
+import type { EventBatches, FinishReason, Interrupt, TurnEvent, Usage } from '../agents/events/turn-events.ts';
 import { joinFrames } from './frames.ts';
 import { toFailure } from './wire-error.ts';
 

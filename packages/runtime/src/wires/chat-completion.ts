@@ -1,4 +1,4 @@
-import type { Executor, FinishReason, Interrupt, TurnEvent, Usage } from './events.ts';
+import type { Executor, FinishReason, Interrupt, TurnEvent, Usage } from '../agents/events/turn-events.ts';
 
 /** What this wire needs to know about one answer, besides the events. */
 export interface CompletionView {

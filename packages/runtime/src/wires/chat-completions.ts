@@ -13,7 +13,7 @@ import { toChunks } from './chat-completion-chunks.ts';
 import { answerFailure } from './chat-completion-error.ts';
 import { startClientTurn } from './client-turn.ts';
 import { toClientTools } from './client-tools.ts';
-import { readAll } from './events.ts';
+import { readAll } from '../agents/events/turn-events.ts';
 import { failureIn, holdUntilOutput } from './hold.ts';
 import { grantedAgents } from './key.ts';
 import type { Authorize } from './key.ts';

@@ -1,4 +1,4 @@
-import type { TurnEvent } from './events.ts';
+import type { TurnEvent } from '../agents/events/turn-events.ts';
 
 /**
  * The frames of many events as few texts, each made when the one before it has been taken: for one who reads slowly

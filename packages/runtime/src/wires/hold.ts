@@ -1,6 +1,6 @@
 import type { RunningTurn } from '../agents/agents.ts';
-import { isTerminal } from './events.ts';
-import type { EventBatches, TurnEvent } from './events.ts';
+import { isTerminal } from '../agents/events/turn-events.ts';
+import type { EventBatches, TurnEvent } from '../agents/events/turn-events.ts';
 import { toFailure } from './wire-error.ts';
 import type { TurnFailure } from './wire-error.ts';
 

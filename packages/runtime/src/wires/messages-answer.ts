@@ -1,4 +1,4 @@
-import type { EventBatches, TurnEvent } from './events.ts';
+import type { EventBatches, TurnEvent } from '../agents/events/turn-events.ts';
 import { joinFrames } from './frames.ts';
 import { toMessageError } from './messages-error.ts';
 import { createMessageEvents } from './messages-events.ts';

@@ -1,4 +1,4 @@
-import type { FinishReason, Interrupt, TurnEvent, Usage } from './events.ts';
+import type { FinishReason, Interrupt, TurnEvent, Usage } from '../agents/events/turn-events.ts';
 import { toPauseText, toWirePause } from './chat-completion.ts';
 import { createObjectText } from './object-text.ts';
 import type { ObjectText } from './object-text.ts';

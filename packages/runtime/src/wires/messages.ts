@@ -8,7 +8,7 @@ import { mountRoute, requestIdOf } from '../http/app.ts';
 import type { RouteEntry } from '../http/app.ts';
 import { answerSse } from '../http/sse.ts';
 import { startClientTurn } from './client-turn.ts';
-import { readAll } from './events.ts';
+import { readAll } from '../agents/events/turn-events.ts';
 import { failureIn, holdUntilOutput } from './hold.ts';
 import { grantedAgents } from './key.ts';
 import type { Authorize } from './key.ts';

@@ -1,6 +1,6 @@
 import { ERROR_STATUS } from '../errors.ts';
 import { answerJson } from '../http/answer.ts';
-import type { TurnEvent } from './events.ts';
+import type { TurnEvent } from '../agents/events/turn-events.ts';
 
 /** What a client is told of a turn that failed. */
 export interface TurnFailure extends Pick<Extract<TurnEvent, { type: 'error' }>, 'status' | 'code' | 'message'> {

@@ -1,7 +1,7 @@
-import type { JournalRecord, Tokens } from '../engine/journal.ts';
-import { decode } from '../engine/serialize.ts';
-import { NO_USAGE } from '../wires/events.ts';
-import type { Usage } from '../wires/events.ts';
+import type { JournalRecord, Tokens } from '../../engine/journal.ts';
+import { decode } from '../../engine/serialize.ts';
+import { NO_USAGE } from './turn-events.ts';
+import type { Usage } from './turn-events.ts';
 
 export function addUsage(a: Usage, b: Usage, sign: 1 | -1 = 1): Usage {
   return {

@@ -1,4 +1,4 @@
-import type { TurnEvent } from './events.ts';
+import type { TurnEvent } from './turn-events.ts';
 
 /** Events that are not read yet. */
 export interface HeldEvents {

@@ -1,6 +1,6 @@
-import { real } from '../engine/real.ts';
-import { isTerminal } from './events.ts';
-import type { Emit, EventBatches, TurnEvent } from './events.ts';
+import { real } from '../../engine/real.ts';
+import { isTerminal } from './turn-events.ts';
+import type { Emit, EventBatches, TurnEvent } from './turn-events.ts';
 import { createHeldEvents } from './held-events.ts';
 
 /** A stream with one producer and one reader; `push` never waits. */
