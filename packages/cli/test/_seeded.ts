@@ -4,7 +4,7 @@ import { onTestFinished } from 'vitest';
 import { z } from '../../../playground/node_modules/zod/index.js';
 import { requestApproval } from '../../runtime/src/engine/approval.ts';
 import { defineDynamicConfig, svc } from '../../runtime/src/index.ts';
-import { defineDeepAgent } from '../../runtime/src/agents/definition.ts';
+import { defineDeepAgent } from '../../runtime/src/definitions/definition.ts';
 import { createLog } from '../../runtime/src/log.ts';
 import { newMasterKey } from '../../runtime/src/secrets/master-key.ts';
 import { call, json, runWorkflow, startWorkflow, toStep, until, untilStatus } from '../../runtime/test/_setup.ts';

@@ -1,7 +1,7 @@
 /** What authors import. */
-export { defineDeepAgent, defineTool } from './agents/definition.ts';
-export type { DeepAgentDefinition, Tool, ToolContext, ToolDefinition } from './agents/definition.ts';
-export type { McpServer, Skill, SubagentDefinition } from './agents/deep-parts.ts';
+export { defineDeepAgent, defineTool } from './definitions/definition.ts';
+export type { DeepAgentDefinition, Tool, ToolContext, ToolDefinition } from './definitions/definition.ts';
+export type { McpServer, Skill, SubagentDefinition } from './definitions/parts.ts';
 export type { AgentAnswer, AgentSession, SendOptions } from './agent-client.ts';
 export { svc } from './svc.ts';
 export { defineDynamicConfig } from './config-values/define.ts';

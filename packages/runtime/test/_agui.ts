@@ -2,7 +2,7 @@ import { HttpAgent } from '@ag-ui/client';
 import type { AgentSubscriber, RunAgentParameters } from '@ag-ui/client';
 import type { BaseEvent, Interrupt, Message, RunFinishedEvent } from '@ag-ui/core';
 import { z } from 'zod';
-import { defineDeepAgent, defineTool } from '../src/agents/definition.ts';
+import { defineDeepAgent, defineTool } from '../src/definitions/definition.ts';
 import { json, setupBoxes } from './_setup.ts';
 import type { TestBox, TestBoxes, TestBoxOptions } from './_setup.ts';
 

@@ -2,7 +2,7 @@ import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/cli
 import type { CallToolResult, ClientOptions } from '@modelcontextprotocol/client';
 import { onTestFinished } from 'vitest';
 import { z } from 'zod';
-import { defineDeepAgent } from '../src/agents/definition.ts';
+import { defineDeepAgent } from '../src/definitions/definition.ts';
 import { sleep } from '../src/engine/sleep.ts';
 import type { TestBox, TestBoxes, TestBoxOptions } from './_setup.ts';
 

@@ -2,7 +2,7 @@ import Anthropic from '@anthropic-ai/sdk';
 import { createAnthropic } from '@ai-sdk/anthropic';
 import { ChatAnthropic } from '@langchain/anthropic';
 import AnthropicBefore from 'anthropic-sdk-0';
-import { defineDeepAgent } from '../src/agents/definition.ts';
+import { defineDeepAgent } from '../src/definitions/definition.ts';
 import { json, setupBoxes, startProvider, toModelStream, until } from './_setup.ts';
 import type { TestBox, TestBoxes, TestBoxOptions } from './_setup.ts';
 import { AGENT } from './_wire-a.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { defineDeepAgent, defineTool } from '../src/agents/definition.ts';
+import { defineDeepAgent, defineTool } from '../src/definitions/definition.ts';
 import { svc } from '../src/svc.ts';
 import { getWritable } from '../src/engine/writable.ts';
 import { call, finish, json, runWorkflow, setupBoxes, startWorkflow, toStep, until } from './_setup.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { defineDeepAgent } from '../src/agents/definition.ts';
+import { defineDeepAgent } from '../src/definitions/definition.ts';
 import type { AgentEntry, Program } from '../src/manifest.ts';
 import { json, setupBoxes } from './_setup.ts';
 import type { TestBox } from './_setup.ts';

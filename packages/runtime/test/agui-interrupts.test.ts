@@ -1,6 +1,6 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
-import { defineDeepAgent, defineTool } from '../src/agents/definition.ts';
+import { defineDeepAgent, defineTool } from '../src/definitions/definition.ts';
 import { openSqliteJournal } from '../src/engine/stores/sqlite/journal.ts';
 import { createGate } from './_gate.ts';
 import { call, json, until } from './_setup.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from 'vitest';
-import { defineDeepAgent } from '../src/agents/definition.ts';
+import { defineDeepAgent } from '../src/definitions/definition.ts';
 import { call } from './_setup.ts';
 import { idsOf, post, say, setupAgui, textOf, toldModel, typesOf } from './_agui.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { defineDeepAgent } from '../src/agents/definition.ts';
+import { defineDeepAgent } from '../src/definitions/definition.ts';
 import { requestApproval } from '../src/engine/approval.ts';
 import { setAttributes } from '../src/engine/attributes.ts';
 import { createHook } from '../src/engine/hook.ts';

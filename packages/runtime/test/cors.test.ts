@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { defineDeepAgent } from '../src/agents/definition.ts';
+import { defineDeepAgent } from '../src/definitions/definition.ts';
 import { createHostCheck } from '../src/http/hosts.ts';
 import { defineConfig } from '../src/workspace-config.ts';
 import { json, setupBoxes } from './_setup.ts';

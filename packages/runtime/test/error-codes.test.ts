@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { defineDeepAgent } from '../src/agents/definition.ts';
+import { defineDeepAgent } from '../src/definitions/definition.ts';
 import { requestApproval } from '../src/engine/approval.ts';
 import { createHook } from '../src/engine/hook.ts';
 import { ERROR_STATUS } from '../src/errors.ts';

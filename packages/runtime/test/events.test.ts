@@ -1,6 +1,6 @@
 import { onTestFinished, describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { defineDeepAgent, defineTool } from '../src/agents/definition.ts';
+import { defineDeepAgent, defineTool } from '../src/definitions/definition.ts';
 import { OWNER } from '../src/auth/caller.ts';
 import type { Strategy } from '../src/auth/strategy.ts';
 import { requestApproval } from '../src/engine/approval.ts';

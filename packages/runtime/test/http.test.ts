@@ -1,7 +1,7 @@
 import { request as httpRequest } from 'node:http';
 import type { IncomingMessage, RequestOptions } from 'node:http';
 import { describe, expect, test } from 'vitest';
-import { defineDeepAgent } from '../src/agents/definition.ts';
+import { defineDeepAgent } from '../src/definitions/definition.ts';
 import { createHostCheck } from '../src/http/hosts.ts';
 import { splitRoute } from '../src/operations/define.ts';
 import { OPERATIONS } from '../src/surface/index.ts';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { checkMessages } from '../../../playground/model-script.mjs';
-import { pairToolCalls, toMessages } from '../src/agents/messages.ts';
+import { pairToolCalls, toMessages } from '../src/agents/model/messages.ts';
 
 const toSent = (given: unknown) => pairToolCalls(toMessages(given));
 

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { createModelClient } from '../src/agents/model.ts';
-import type { ModelReply, ModelRequest } from '../src/agents/model.ts';
+import { createModelClient } from '../src/agents/model/client.ts';
+import type { ModelReply, ModelRequest } from '../src/agents/model/client.ts';
 import type { TurnEvent } from '../src/agents/events/turn-events.ts';
 import { startProvider, until } from './_setup.ts';
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { createObjectText } from '../src/wires/object-text.ts';
+import { createObjectText } from '../src/wires/messages/object-text.ts';
 
 function pass(...pieces: string[]): string {
   const object = createObjectText();

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { defineDeepAgent, defineTool } from '../src/agents/definition.ts';
+import { defineDeepAgent, defineTool } from '../src/definitions/definition.ts';
 import { defineDynamicConfig } from '../src/config-values/define.ts';
 import { requestApproval } from '../src/engine/approval.ts';
 import { sleep } from '../src/engine/sleep.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { defineDeepAgent } from '../src/agents/definition.ts';
+import { defineDeepAgent } from '../src/definitions/definition.ts';
 import type { ErrorCode } from '../src/errors.ts';
 import type { OpenApiDocument, OpenApiOperation } from '../src/openapi/document.ts';
 import { OPERATIONS } from '../src/surface/index.ts';

@@ -4,7 +4,7 @@ import type { Message } from '@ag-ui/core';
 import OpenAI from 'openai';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
-import { defineDeepAgent, defineTool } from '../src/agents/definition.ts';
+import { defineDeepAgent, defineTool } from '../src/definitions/definition.ts';
 import { openSqliteJournal } from '../src/engine/stores/sqlite/journal.ts';
 import { KEY, RESUMED, say, textOf, typesOf } from './_agui.ts';
 import type { Told } from './_agui.ts';

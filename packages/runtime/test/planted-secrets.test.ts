@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { defineDeepAgent, defineTool } from '../src/agents/definition.ts';
+import { defineDeepAgent, defineTool } from '../src/definitions/definition.ts';
 import { operatorToken } from '../src/auth/strategy.ts';
 import { resolveIdentity } from '../src/boot/identity.ts';
 import { createDatabase } from '../src/engine/stores/_clients.ts';

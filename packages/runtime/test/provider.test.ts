@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { defineDeepAgent } from '../src/agents/definition.ts';
+import { defineDeepAgent } from '../src/definitions/definition.ts';
 import { checkEgress } from '../src/provider/egress.ts';
 import { createPinnedFetch } from '../src/provider/pinned-fetch.ts';
 import { json, runWorkflow, setupBoxes, startProvider, toProgram, until } from './_setup.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { defineDeepAgent, defineTool } from '../src/agents/definition.ts';
+import { defineDeepAgent, defineTool } from '../src/definitions/definition.ts';
 import type { Problem } from '../src/manifest.ts';
 import { json, runWorkflow, setupBoxes, toProgram } from './_setup.ts';
 import type { TestBox, TestProgram } from './_setup.ts';

@@ -4,7 +4,7 @@ import { FatalError } from '../src/engine/errors.ts';
 import { createHook, createWebhook } from '../src/engine/hook.ts';
 import { sleep } from '../src/engine/sleep.ts';
 import { z } from 'zod';
-import { defineDeepAgent, defineTool } from '../src/agents/definition.ts';
+import { defineDeepAgent, defineTool } from '../src/definitions/definition.ts';
 import { svc } from '../src/index.ts';
 import { replayRecording } from '../src/replay/replay.ts';
 import type { Replayed } from '../src/replay/replay.ts';

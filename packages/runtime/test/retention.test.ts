@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { defineDeepAgent, defineTool } from '../src/agents/definition.ts';
+import { defineDeepAgent, defineTool } from '../src/definitions/definition.ts';
 import { createHook } from '../src/engine/hook.ts';
 import type { RetentionOptions } from '../src/retention/retention.ts';
 import { defineConfig } from '../src/workspace-config.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { defineDeepAgent } from '../src/agents/definition.ts';
+import { defineDeepAgent } from '../src/definitions/definition.ts';
 import { listPermissions, ROLES } from '../src/auth/permissions.ts';
 import type { Permission } from '../src/auth/permissions.ts';
 import { operatorToken } from '../src/auth/strategy.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { defineDeepAgent } from '../src/agents/definition.ts';
+import { defineDeepAgent } from '../src/definitions/definition.ts';
 import { sleep } from '../src/engine/sleep.ts';
 import { json, runWorkflow, setupBoxes, until } from './_setup.ts';
 import type { TestBox } from './_setup.ts';

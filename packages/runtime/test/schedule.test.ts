@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
-import { defineDeepAgent, defineTool } from '../src/agents/definition.ts';
+import { defineDeepAgent, defineTool } from '../src/definitions/definition.ts';
 import { openSqliteJournal } from '../src/engine/stores/sqlite/journal.ts';
 import { sleep, svc } from '../src/index.ts';
 import type { Job } from '../src/jobs/job.ts';

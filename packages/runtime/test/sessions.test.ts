@@ -1,6 +1,6 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
-import { defineDeepAgent, defineTool } from '../src/agents/definition.ts';
+import { defineDeepAgent, defineTool } from '../src/definitions/definition.ts';
 import { createTestBox, model } from '../src/testing.ts';
 import { call, json, setupBoxes, until } from './_setup.ts';
 import type { TestBox } from './_setup.ts';

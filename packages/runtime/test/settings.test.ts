@@ -1,5 +1,5 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { defineDeepAgent } from '../src/agents/definition.ts';
+import { defineDeepAgent } from '../src/definitions/definition.ts';
 import { openDatabase } from '../src/stores/database.ts';
 import { openPg } from '../src/stores/pg.ts';
 import { openRedisKv } from '../src/stores/kv-redis.ts';

@@ -2,7 +2,7 @@ import { request } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
-import { defineDeepAgent, defineTool } from '../src/agents/definition.ts';
+import { defineDeepAgent, defineTool } from '../src/definitions/definition.ts';
 import { finish, setupBoxes, startProvider, until } from './_setup.ts';
 import type { TestBox } from './_setup.ts';
 

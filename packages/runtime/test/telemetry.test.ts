@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { defineDeepAgent, defineTool } from '../src/agents/definition.ts';
+import { defineDeepAgent, defineTool } from '../src/definitions/definition.ts';
 import { sleep } from '../src/engine/sleep.ts';
 import { createLog } from '../src/log.ts';
 import { createMask } from '../src/mask.ts';

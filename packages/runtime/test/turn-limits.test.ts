@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { defineDeepAgent } from '../src/agents/definition.ts';
+import { defineDeepAgent } from '../src/definitions/definition.ts';
 import { finish, json, setupBoxes, startProvider, toModelStream } from './_setup.ts';
 import type { TestBox } from './_setup.ts';
 

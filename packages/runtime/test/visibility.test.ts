@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { defineDeepAgent, defineTool } from '../src/agents/definition.ts';
+import { defineDeepAgent, defineTool } from '../src/definitions/definition.ts';
 import { svc } from '../src/svc.ts';
 import { requestApproval } from '../src/engine/approval.ts';
 import { createLog } from '../src/log.ts';

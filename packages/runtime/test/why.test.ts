@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { defineDeepAgent, defineTool } from '../src/agents/definition.ts';
+import { defineDeepAgent, defineTool } from '../src/definitions/definition.ts';
 import { requestApproval } from '../src/engine/approval.ts';
 import { FatalError } from '../src/engine/errors.ts';
 import { createHook, createWebhook } from '../src/engine/hook.ts';

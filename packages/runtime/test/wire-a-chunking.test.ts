@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { defineDeepAgent } from '../src/agents/definition.ts';
+import { defineDeepAgent } from '../src/definitions/definition.ts';
 import { allCalls, anyTurn, startRounds } from './_rounds.ts';
 import type { Call, Round } from './_rounds.ts';
 import { json, setupBoxes } from './_setup.ts';

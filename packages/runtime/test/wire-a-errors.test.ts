@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { streamText } from 'ai';
 import OpenAI from 'openai';
 import { describe, expect, test } from 'vitest';
-import { defineDeepAgent } from '../src/agents/definition.ts';
+import { defineDeepAgent } from '../src/definitions/definition.ts';
 import { call, json, startProvider } from './_setup.ts';
 import { ask, KEY, runsOf, streamed, user, whenRunsAre, setupWires } from './_wire-a.ts';
 

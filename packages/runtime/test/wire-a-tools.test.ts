@@ -1,7 +1,7 @@
 import { generateText, tool as aiTool } from 'ai';
 import { describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
-import { defineDeepAgent, defineTool } from '../src/agents/definition.ts';
+import { defineDeepAgent, defineTool } from '../src/definitions/definition.ts';
 import {
   AGENT,
   ask,

@@ -1,7 +1,7 @@
 import { generateText, streamText } from 'ai';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { defineDeepAgent, defineTool } from '../src/agents/definition.ts';
+import { defineDeepAgent, defineTool } from '../src/definitions/definition.ts';
 import { json } from './_setup.ts';
 import { ask, CLIENT_TOOL, KEY, runsOf, streamed, toCall, user, whenRunsAre, setupWires } from './_wire-a.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { defineDeepAgent } from '../src/agents/definition.ts';
+import { defineDeepAgent } from '../src/definitions/definition.ts';
 import { ask, CLIENT_TOOL, setupWiresB, shownTo, user } from './_wire-b.ts';
 
 const { open } = setupWiresB();

@@ -3,7 +3,7 @@ import AnthropicBefore from 'anthropic-sdk-0';
 import { streamText } from 'ai';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { defineDeepAgent, defineTool } from '../src/agents/definition.ts';
+import { defineDeepAgent, defineTool } from '../src/definitions/definition.ts';
 import { createMemoryKv } from '../src/stores/kv-memory.ts';
 import { call, json, startProvider, until } from './_setup.ts';
 import { ask, KEY, post, readEvents, runsOf, setupWiresB, stream, toRequest, user, whenRunsAre } from './_wire-b.ts';

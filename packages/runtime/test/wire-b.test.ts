@@ -1,7 +1,7 @@
 import { createSecretKey, randomBytes } from 'node:crypto';
 import { generateText, streamText } from 'ai';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import { defineDeepAgent } from '../src/agents/definition.ts';
+import { defineDeepAgent } from '../src/definitions/definition.ts';
 import { json, startProvider } from './_setup.ts';
 import { ask, KEY, post, readEvents, setupWiresB, shownTo, stream, toRequest, user } from './_wire-b.ts';
 

@@ -3,7 +3,7 @@ import { HttpAgent } from '@ag-ui/client';
 import OpenAI from 'openai';
 import { describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
-import { defineDeepAgent, defineTool } from '../src/agents/definition.ts';
+import { defineDeepAgent, defineTool } from '../src/definitions/definition.ts';
 import { createMemoryKv } from '../src/stores/kv-memory.ts';
 import { KEY, say, textOf, typesOf } from './_agui.ts';
 import type { Told } from './_agui.ts';

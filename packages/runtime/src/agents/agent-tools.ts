@@ -2,12 +2,12 @@ import type { Catalog } from '../catalog/catalog.ts';
 import type { Log } from '../log.ts';
 import { fromJsonSchema, parseWith } from '../schema/schema.ts';
 import type { Issue } from '../schema/schema.ts';
-import { withInterrupt } from './builtin/builtins.ts';
-import type { DeepAgentDefinition } from './definition.ts';
-import { createMcpServers } from './mcp/servers.ts';
-import { toTaskTool } from './subagents.ts';
-import { toBoxTools } from './toolset.ts';
-import type { BoxTool } from './toolset.ts';
+import { withInterrupt } from '../tools/builtin/builtins.ts';
+import type { DeepAgentDefinition } from '../definitions/definition.ts';
+import { createMcpServers } from '../tools/mcp/servers.ts';
+import { toTaskTool } from '../definitions/subagents.ts';
+import { toBoxTools } from '../tools/toolset.ts';
+import type { BoxTool } from '../tools/toolset.ts';
 
 /** The tools of the box that an agent has. */
 export interface AgentTools {

@@ -1,9 +1,9 @@
 import type { AgentDefinition, Catalog } from '../catalog/catalog.ts';
 import type { CatalogOverrides } from '../catalog/overrides.ts';
 import { BoxError } from '../errors.ts';
-import { agentNotFound } from './agent-errors.ts';
-import type { DeepAgentDefinition } from './definition.ts';
-import { splitName } from './subagents.ts';
+import { agentNotFound } from './events/turn-errors.ts';
+import type { DeepAgentDefinition } from '../definitions/definition.ts';
+import { splitName } from '../definitions/subagents.ts';
 
 /** Agents by the name of a run: a sub-agent has its parent's name before its own. */
 export interface AgentFinder {

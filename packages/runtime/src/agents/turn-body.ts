@@ -1,20 +1,20 @@
 import type { Body } from '../engine/body.ts';
 import type { JournalRecord, RunRow } from '../engine/journal.ts';
 import type { Sessions } from '../sessions/sessions.ts';
-import { clientGone, toTurnError } from './agent-errors.ts';
+import { clientGone, toTurnError } from './events/turn-errors.ts';
 import type { AgentTools } from './agent-tools.ts';
-import type { DeepAgentDefinition } from './definition.ts';
+import type { DeepAgentDefinition } from '../definitions/definition.ts';
 import type { AgentFinder } from './find-agent.ts';
-import type { LiveTurns } from './live-turns.ts';
-import type { CallModel } from './model.ts';
-import { outputRuleOf } from './output.ts';
-import { createToolset } from './toolset.ts';
-import type { ConversationMessage, ConversationSummary, TurnInput } from './turn-input.ts';
-import { NO_STATE } from './turn-state.ts';
-import { listModelCalls } from './recorded-messages.ts';
-import type { ModelPlace } from './recorded-messages.ts';
-import { runTurn } from './turn.ts';
-import type { TurnAdded } from './turn.ts';
+import type { LiveTurns } from './reading/live-turns.ts';
+import type { CallModel } from './model/client.ts';
+import { outputRuleOf } from './turn/output.ts';
+import { createToolset } from '../tools/toolset.ts';
+import type { ConversationMessage, ConversationSummary, TurnInput } from './turn/input.ts';
+import { NO_STATE } from '../tools/state.ts';
+import { listModelCalls } from './reading/recorded-messages.ts';
+import type { ModelPlace } from './reading/recorded-messages.ts';
+import { runTurn } from './turn/turn.ts';
+import type { TurnAdded } from './turn/turn.ts';
 
 export type TurnRun = Pick<RunRow, 'runId' | 'name' | 'sessionId' | 'parentRunId'>;
 

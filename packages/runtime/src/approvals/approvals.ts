@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import type { ToolPause } from '../agents/pauses.ts';
-import { splitName } from '../agents/subagents.ts';
+import type { ToolPause } from '../agents/turn/approval.ts';
+import { splitName } from '../definitions/subagents.ts';
 import { isKept } from '../auth/visibility.ts';
 import type { Hidden } from '../auth/visibility.ts';
 import type { ApprovalEvent } from '../engine/approval.ts';

@@ -1,4 +1,4 @@
-import type { ToolPause } from '../agents/pauses.ts';
+import type { ToolPause } from '../agents/turn/approval.ts';
 import { BoxError } from '../errors.ts';
 import type { Decision } from './approvals.ts';
 

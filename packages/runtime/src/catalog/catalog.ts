@@ -1,6 +1,6 @@
-import type { DeepAgentDefinition } from '../agents/definition.ts';
-import { defineDeepAgent, isDeepAgent } from '../agents/definition.ts';
-import { listUnknown, toSubagents } from '../agents/subagents.ts';
+import type { DeepAgentDefinition } from '../definitions/definition.ts';
+import { defineDeepAgent, isDeepAgent } from '../definitions/definition.ts';
+import { listUnknown, toSubagents } from '../definitions/subagents.ts';
 import type { AgentEntry, LoadedModule, Problem, Program, WorkflowEntry } from '../manifest.ts';
 import { COPILOT_AGENT } from '../manifest.ts';
 import { isSchema } from '../schema/schema.ts';

@@ -1,6 +1,6 @@
-import type { DeepAgentDefinition } from '../agents/definition.ts';
-import { toBoxTools } from '../agents/toolset.ts';
-import type { BoxTool } from '../agents/toolset.ts';
+import type { DeepAgentDefinition } from '../definitions/definition.ts';
+import { toBoxTools } from '../tools/toolset.ts';
+import type { BoxTool } from '../tools/toolset.ts';
 import { BoxError } from '../errors.ts';
 import type { Prompts } from '../prompts/prompts.ts';
 import type { Prompt } from '../prompts/store.ts';

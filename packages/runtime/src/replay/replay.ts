@@ -1,5 +1,5 @@
 import { createAgents } from '../agents/agents.ts';
-import type { TurnInput } from '../agents/turn-input.ts';
+import type { TurnInput } from '../agents/turn/input.ts';
 import { createCatalog } from '../catalog/catalog.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import { installBodies } from '../engine/bodies.ts';

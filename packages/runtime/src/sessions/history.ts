@@ -1,5 +1,5 @@
 import { and, asc, desc, eq, gt, inArray, isNull, lt, or, sql } from 'drizzle-orm';
-import { listWaitingBelow } from '../agents/runs-below.ts';
+import { listWaitingBelow } from '../agents/reading/runs-below.ts';
 import type { Approval, Approvals } from '../approvals/approvals.ts';
 import type { Hidden } from '../auth/visibility.ts';
 import type { Journal, RunRow } from '../engine/journal.ts';

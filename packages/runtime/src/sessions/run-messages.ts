@@ -1,5 +1,5 @@
-import type { TurnOutput } from '../agents/turn.ts';
-import type { ConversationMessage, TurnInput } from '../agents/turn-input.ts';
+import type { TurnOutput } from '../agents/turn/turn.ts';
+import type { ConversationMessage, TurnInput } from '../agents/turn/input.ts';
 import type { RunRow } from '../engine/journal.ts';
 import { decode } from '../engine/serialize.ts';
 

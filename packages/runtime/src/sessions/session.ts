@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { ConversationMessage } from '../agents/turn-input.ts';
+import type { ConversationMessage } from '../agents/turn/input.ts';
 import { Approval } from '../approvals/approvals.ts';
 import { RunStatus } from '../runs/run.ts';
 

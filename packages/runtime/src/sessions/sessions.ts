@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
 import { and, asc, eq, gt, max, ne, sql } from 'drizzle-orm';
-import type { ConversationMessage, ConversationSummary, KeptSummary } from '../agents/turn-input.ts';
-import type { TurnState } from '../agents/turn-state.ts';
+import type { ConversationMessage, ConversationSummary, KeptSummary } from '../agents/turn/input.ts';
+import type { TurnState } from '../tools/state.ts';
 import { BoxError } from '../errors.ts';
 import type { Drizzle } from '../stores/drizzle.ts';
 import { sessionMessages, sessions, sessionTurns } from '../stores/schema.ts';
 import type { Usage } from '../agents/events/turn-events.ts';
-import { isStorable, toStorable } from './storable.ts';
+import { isStorable, toStorable } from '../agents/turn/storable.ts';
 
 /** `session`: the box keeps the messages. `conversation`: it only groups the turns. */
 export type SessionKind = 'session' | 'conversation';

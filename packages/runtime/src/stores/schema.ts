@@ -12,7 +12,7 @@ import {
   uniqueIndex,
   uuid,
 } from 'drizzle-orm/pg-core';
-import type { ConversationMessage, KeptSummary } from '../agents/turn-input.ts';
+import type { ConversationMessage, KeptSummary } from '../agents/turn/input.ts';
 import type { Granted } from '../auth/caller.ts';
 import type { Sealed } from '../secrets/seal.ts';
 

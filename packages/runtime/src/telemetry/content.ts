@@ -1,4 +1,4 @@
-import type { ChatMessage } from '../agents/messages.ts';
+import type { ChatMessage } from '../agents/model/messages.ts';
 import type { JournalRecord, RunRow } from '../engine/journal.ts';
 import type { Mask } from '../mask.ts';
 import { redact } from '../redact.ts';

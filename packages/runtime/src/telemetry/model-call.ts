@@ -1,5 +1,5 @@
-import type { ModelReply } from '../agents/model.ts';
-import type { ChatMessage } from '../agents/messages.ts';
+import type { ModelReply } from '../agents/model/client.ts';
+import type { ChatMessage } from '../agents/model/messages.ts';
 import type { JournalRecord, RunRow } from '../engine/journal.ts';
 import { decode } from '../engine/serialize.ts';
 

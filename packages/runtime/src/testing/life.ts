@@ -1,6 +1,6 @@
 import { createBox } from '../box.ts';
 import type { Box } from '../box.ts';
-import type { CallModel } from '../agents/model.ts';
+import type { CallModel } from '../agents/model/client.ts';
 import type { StoreClock } from '../engine/clock.ts';
 import type { Journal } from '../engine/journal.ts';
 import { real } from '../engine/real.ts';

@@ -1,8 +1,8 @@
-import type { ChatMessage } from '../agents/messages.ts';
-import type { CallModel, ModelReply, ModelTool } from '../agents/model.ts';
-import { ProviderError } from '../agents/provider-error.ts';
-import { createReplyParts } from '../agents/reply.ts';
-import type { ReplyOptions } from '../agents/reply.ts';
+import type { ChatMessage } from '../agents/model/messages.ts';
+import type { CallModel, ModelReply, ModelTool } from '../agents/model/client.ts';
+import { ProviderError } from '../agents/model/provider-error.ts';
+import { createReplyParts } from '../agents/model/reply.ts';
+import type { ReplyOptions } from '../agents/model/reply.ts';
 import { currentContext } from '../engine/context.ts';
 import type { Journal } from '../engine/journal.ts';
 import type { Usage } from '../agents/events/turn-events.ts';

@@ -1,9 +1,9 @@
 import type { RunningTurn } from '../agents/agents.ts';
 import type { Journal } from '../engine/journal.ts';
 import { decode } from '../engine/serialize.ts';
-import { toMessages } from '../agents/messages.ts';
-import type { ChatMessage } from '../agents/messages.ts';
-import type { ClientTool } from '../agents/turn-input.ts';
+import { toMessages } from '../agents/model/messages.ts';
+import type { ChatMessage } from '../agents/model/messages.ts';
+import type { ClientTool } from '../agents/turn/input.ts';
 import type { Executor, FinishReason, Interrupt, TurnEvent, Usage } from '../agents/events/turn-events.ts';
 import { NO_USAGE, readAll } from '../agents/events/turn-events.ts';
 import type { Life } from './life.ts';

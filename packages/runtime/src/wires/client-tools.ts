@@ -1,4 +1,4 @@
-import type { ClientTool } from '../agents/turn-input.ts';
+import type { ClientTool } from '../agents/turn/input.ts';
 import { BoxError } from '../errors.ts';
 
 /** The tools a chat-completions request brings, which the client runs itself. */

@@ -1,5 +1,5 @@
 import type { Agents, RunningTurn } from '../agents/agents.ts';
-import type { TurnRequest } from '../agents/turn-request.ts';
+import type { TurnRequest } from '../agents/turn/request.ts';
 import type { Caller } from '../auth/caller.ts';
 import { toGrantedError } from './key.ts';
 

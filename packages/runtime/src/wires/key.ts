@@ -1,4 +1,4 @@
-import { agentNotFound } from '../agents/agent-errors.ts';
+import { agentNotFound } from '../agents/events/turn-errors.ts';
 import type { Agents } from '../agents/agents.ts';
 import type { Auth } from '../auth/auth.ts';
 import { isGranted } from '../auth/caller.ts';

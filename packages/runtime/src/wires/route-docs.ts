@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { ErrorCode } from '../errors.ts';
 import type { RouteDoc } from '../http/route-doc.ts';
-import { RunAgentInput } from './agui-input.ts';
+import { RunAgentInput } from './agui/input.ts';
 
 // What the chat wires say in the OpenAPI document: the members they read, of formats that have many more.
 

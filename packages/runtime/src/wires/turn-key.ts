@@ -1,4 +1,4 @@
-import type { TurnKey } from '../agents/turn-input.ts';
+import type { TurnKey } from '../agents/turn/input.ts';
 import type { Caller } from '../auth/caller.ts';
 import { digestOf } from '../engine/serialize.ts';
 import { readIdempotencyKey } from '../operations/inputs.ts';

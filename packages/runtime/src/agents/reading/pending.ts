@@ -1,0 +1,170 @@
+import type { Engine } from '../../engine/engine.ts';
+import type { HookEntry, HookFilter, Journal, JournalRecord, RunRow } from '../../engine/journal.ts';
+import { isFinal } from '../../engine/journal.ts';
+import { decode } from '../../engine/serialize.ts';
+import type { Interrupt } from '../events/turn-events.ts';
+import { turnBlocked } from '../events/turn-errors.ts';
+import { findFirstPause } from './first-wait.ts';
+import type { AskedTurn, Span } from './first-wait.ts';
+import { toInterrupt } from '../turn/approval.ts';
+import type { KeptPause } from '../turn/approval.ts';
+import { listWaitingBelow } from './runs-below.ts';
+import { listTasks } from './task-runs.ts';
+import type { TaskRun } from './task-runs.ts';
+
+/** What the journal knows of the calls that wait for a person, of a turn and of the sub-agents at work for it. */
+export interface RecordedPauses {
+  /** Resolves once the run waits for these and that is recorded, or it has ended. */
+  whenAsked(runId: string, approvalIds: readonly string[]): Promise<void>;
+  /**
+   * The calls a turn waits for once it does nothing but wait, other than those `known`. None: it has ended before, or
+   * the signal has aborted. A turn that runs in another process is found to wait so. Throws `turn_blocked`.
+   */
+  next(runId: string, known: readonly string[], signal: AbortSignal): Promise<Interrupt[]>;
+  /** The calls a turn waited for when it first did nothing else, decided or not. */
+  listFirst(runId: string): Promise<Interrupt[]>;
+  /** The approvals that wait now. */
+  listPending(runId: string): Promise<string[]>;
+  /** A person is asked in the run, or in one below it. */
+  isAsking(runId: string): Promise<boolean>;
+  /** A person has been asked by a sub-agent, decided or not. */
+  hasAskedBelow(runId: string): Promise<boolean>;
+}
+
+export function createRecordedPauses({ journal, engine }: RecordedPausesOptions): RecordedPauses {
+  const listEntries = async (runId: string, filter: Pick<HookFilter, 'isPending'> = {}): Promise<Asked[]> => {
+    const entries = await journal.hooks.listEntries({ kind: 'approval', runId, ...filter }, { limit: 200 });
+    return entries.reverse().flatMap((entry) => {
+      const kept = decode(entry.hook.detail ?? NOTHING) as Partial<KeptPause>;
+      return kept.source === 'tool' ? { entry, interrupt: toInterrupt(entry.hook.token, kept as KeptPause) } : [];
+    });
+  };
+
+  /** Undefined: the turn does something else, too. */
+  const listAtRest = async (run: RunRow | undefined): Promise<Interrupt[] | undefined> => {
+    if (run?.status !== 'waiting') return undefined;
+    const own = (await listEntries(run.runId, { isPending: true })).map(({ interrupt }) => interrupt);
+    const tasks = await listTasks(journal, run.runId);
+    const open = tasks.filter(isOpen);
+    const below = await Promise.all(
+      open.map(async (task) => (await listAtRest(task.run))?.map((one) => toAbove(task, one))),
+    );
+    const all = [...own, ...below.flatMap((waits) => waits ?? [])];
+    if (all.length === 0 || below.includes(undefined)) return undefined;
+    const ended = tasks.length - open.length;
+    return ended > 0 && (await countAnswered(run.runId)) < ended ? undefined : all;
+  };
+
+  /** How many of its sub-agents' answers a turn has taken. */
+  const countAnswered = async (runId: string): Promise<number> => {
+    const records = await journal.getRecords(runId);
+    return records.filter(({ kind, stepId }) => kind === 'child' && stepId.startsWith('wait ')).length;
+  };
+
+  const readAsked = async (run: RunRow): Promise<AskedTurn> => {
+    const to = run.endedAt ?? Infinity;
+    const [own, records, tasks] = await Promise.all([
+      listEntries(run.runId),
+      journal.getRecords(run.runId),
+      listTasks(journal, run.runId),
+    ]);
+    return {
+      from: run.createdAt,
+      to,
+      asked: own.map(({ entry, interrupt }) => ({ interrupt, from: entry.hook.createdAt, to: entry.first?.at ?? to })),
+      tools: records.flatMap(toToolSpan),
+      tasks: await Promise.all(tasks.map(async (task) => toTaskAsked(task, await readAsked(task.run)))),
+    };
+  };
+
+  const listPending = async (runId: string): Promise<string[]> => {
+    const own = await listEntries(runId, { isPending: true });
+    const open = (await listTasks(journal, runId)).filter(isOpen);
+    const below = await Promise.all(open.map(({ run }) => listPending(run.runId)));
+    return [...own.map(({ interrupt }) => interrupt.id), ...below.flat()];
+  };
+
+  const hasAskedBelow = async (runId: string): Promise<boolean> => {
+    for (const { run } of await listTasks(journal, runId)) {
+      const asked = await journal.hooks.listEntries({ kind: 'approval', runId: run.runId }, { limit: 1 });
+      if (asked.length > 0 || (await hasAskedBelow(run.runId))) return true;
+    }
+    return false;
+  };
+
+  return {
+    listPending,
+    hasAskedBelow,
+    async listFirst(runId) {
+      const run = await journal.getRun(runId);
+      return run ? findFirstPause(await readAsked(run)) : [];
+    },
+    async isAsking(runId) {
+      for await (const id of listWaitingBelow(journal, runId)) {
+        const asked = await journal.hooks.listEntries({ kind: 'approval', runId: id, isPending: true }, { limit: 1 });
+        if (asked.length > 0) return true;
+      }
+      return false;
+    },
+    async whenAsked(runId, approvalIds) {
+      for (let delay = 1; ; delay = Math.min(delay * 2, 100)) {
+        const run = await journal.getRun(runId);
+        const hooks = await Promise.all(approvalIds.map((id) => journal.hooks.find(id)));
+        const isWaiting = run?.status === 'waiting' || hooks.some((hook) => hook?.verdict != null);
+        if (hasEnded(run) || run?.status === 'blocked' || (isWaiting && !hooks.includes(undefined))) return;
+        await new Promise((resolve) => setTimeout(resolve, delay));
+      }
+    },
+    async next(runId, known, signal) {
+      for (;;) {
+        const change = engine.nextChange(runId, signal);
+        const run = await journal.getRun(runId);
+        if (hasEnded(run)) return [];
+        if (run?.status === 'blocked') throw turnBlocked(run);
+        const waits = (await listAtRest(run)) ?? [];
+        if (signal.aborted) return [];
+        if (waits.length > 0 && !waits.some(({ id }) => known.includes(id))) return waits;
+        await change;
+      }
+    },
+  };
+}
+
+export interface RecordedPausesOptions {
+  journal: Pick<Journal, 'getRun' | 'getRecords' | 'hooks' | 'listRuns'>;
+  engine: Pick<Engine, 'nextChange'>;
+}
+
+// --- internal ---
+
+const NOTHING = '1[{}]';
+
+interface Asked {
+  entry: HookEntry;
+  interrupt: Interrupt;
+}
+
+function hasEnded(run: RunRow | undefined): boolean {
+  return !run || isFinal(run.status);
+}
+
+function isOpen({ run }: TaskRun): boolean {
+  return !isFinal(run.status);
+}
+
+/** As the turn above tells it: a client knows the call that handed on the task, and none of those within it. */
+function toAbove({ run, callId }: TaskRun, interrupt: Interrupt): Interrupt {
+  return { agent: run.name, ...interrupt, callId };
+}
+
+function toToolSpan({ kind, startedAt: from, at: to }: JournalRecord): Span[] {
+  return kind === 'tool' ? [{ from, to }] : [];
+}
+
+function toTaskAsked(task: TaskRun, turn: AskedTurn): AskedTurn {
+  return {
+    ...turn,
+    asked: turn.asked.map((one) => ({ ...one, interrupt: toAbove(task, one.interrupt) })),
+    tasks: turn.tasks.map((below) => toTaskAsked(task, below)),
+  };
+}

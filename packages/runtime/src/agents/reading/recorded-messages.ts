@@ -1,0 +1,90 @@
+import type { JournalRecord } from '../../engine/journal.ts';
+import { decode } from '../../engine/serialize.ts';
+import { NO_USAGE } from '../events/turn-events.ts';
+import type { Usage } from '../events/turn-events.ts';
+import { COMPACT } from '../turn/compaction.ts';
+import type { SummaryPlace } from '../turn/compaction.ts';
+import type { ToolCall } from '../model/messages.ts';
+import { toAssistantMessage } from '../model/messages.ts';
+import type { ModelReply } from '../model/client.ts';
+import { resultIdOf } from '../turn/tool-answer.ts';
+import type { ToolAnswer } from '../turn/tool-answer.ts';
+import type { ConversationMessage, TurnInput } from '../turn/input.ts';
+import { messageIdOf } from '../turn/turn.ts';
+import { addUsage } from '../events/usage.ts';
+
+/** What a turn has added to its conversation so far, of what is recorded: the session has it once the turn ends. */
+export function toRecordedMessages(
+  runId: string,
+  input: TurnInput,
+  records: readonly JournalRecord[],
+): ConversationMessage[] {
+  const results = readResults(records);
+  return [
+    ...input.messages,
+    ...readReplies(input, records).flatMap((reply, index) => [
+      toAssistantMessage(reply, messageIdOf(runId, index + 1)),
+      ...reply.toolCalls.flatMap(({ id }) => toResultMessage(id, results.get(id))),
+    ]),
+  ];
+}
+
+/** A model call that is part of the conversation; `usage` counts the others before it too. */
+export function readReplies({ model }: TurnInput, records: readonly JournalRecord[]): ModelReply[] {
+  let others: Usage = NO_USAGE;
+  return records.flatMap(({ kind, stepId, event, output }) => {
+    if (kind !== 'model' || event !== 'done' || output === null) return [];
+    const reply = decode(output) as ModelReply;
+    const usage = addUsage(others, reply.usage);
+    others = stepId === model ? NO_USAGE : usage;
+    return stepId === model ? [{ ...reply, usage }] : [];
+  });
+}
+
+/** A model call that the journal has: of a summary, which messages it is about. */
+export interface ModelPlace {
+  summary: SummaryPlace | undefined;
+}
+
+/** The model calls of a turn so far, in the order in which it made them. */
+export function listModelCalls(records: readonly JournalRecord[]): ModelPlace[] {
+  return records
+    .filter(({ kind, event }) => kind === 'model' && (event === 'done' || event === 'failed'))
+    .sort((a, b) => a.call - b.call)
+    .map(({ stepId, input }) => ({
+      summary: stepId === COMPACT ? (decode(input ?? '') as SummaryPlace) : undefined,
+    }));
+}
+
+/** What the model was told of its calls, by their ids, in the order in which it was known. */
+export function readResults(records: readonly JournalRecord[]): Map<string, RecordedResult> {
+  const results = new Map<string, RecordedResult>();
+  for (const [id, result] of records.filter(({ event }) => event === 'done').flatMap(toResults))
+    if (!results.has(id)) results.set(id, result);
+  return results;
+}
+
+export interface RecordedResult extends ToolAnswer {
+  durationMs: number;
+}
+
+// --- internal ---
+
+/** A sub-agent's answer is recorded as the end of its run; what the model was told of it, with the next model call. */
+function toResults({ kind, input, output, at, startedAt }: JournalRecord): [string, RecordedResult][] {
+  if (kind === 'model' && input !== null) {
+    const { messages = [] } = decode(input) as { messages?: ConversationMessage[] };
+    return messages.flatMap((message): [string, RecordedResult][] =>
+      message.role === 'tool'
+        ? [[message.tool_call_id, { content: String(message.content), isError: false, durationMs: 0 }]]
+        : [],
+    );
+  }
+  if (kind !== 'tool' || input === null || output === null) return [];
+  const { id } = decode(input) as ToolCall;
+  return [[id, { ...(decode(output) as ToolAnswer), durationMs: at - startedAt }]];
+}
+
+function toResultMessage(callId: string, result: RecordedResult | undefined): ConversationMessage[] {
+  return result ? [{ id: resultIdOf(callId), role: 'tool', content: result.content, tool_call_id: callId }] : [];
+}

@@ -1,0 +1,120 @@
+import type { JournalRecord, RunRow } from '../../engine/journal.ts';
+import { decode } from '../../engine/serialize.ts';
+import { NO_USAGE } from '../events/turn-events.ts';
+import type { Emit, Interrupt, TurnEvent, Usage } from '../events/turn-events.ts';
+import { isWithdrawn, toErrorEvent } from '../events/turn-errors.ts';
+import type { ModelReply } from '../model/client.ts';
+import type { CheckedOutput } from '../turn/output.ts';
+import { readReplies, readResults } from './recorded-messages.ts';
+import { createReplyParts } from '../model/reply.ts';
+import { resultIdOf } from '../turn/tool-answer.ts';
+import type { TurnInput } from '../turn/input.ts';
+import type { TurnState } from '../../tools/state.ts';
+import { messageIdOf } from '../turn/turn.ts';
+import type { TurnOutput } from '../turn/turn.ts';
+import { addUsage } from '../events/usage.ts';
+
+/** A turn that has ended, or waits for a person, as the box kept it. */
+export interface KeptTurn {
+  run: RunRow;
+  input: TurnInput;
+  records: readonly JournalRecord[];
+  /** The calls it first waited for a person with, decided or not. */
+  interrupts: readonly Interrupt[];
+  /** The answer had to fit a schema, and its text was told once it did. */
+  isChecked: boolean;
+  /** What the agent keeps, where the conversation is kept. */
+  state: TurnState;
+}
+
+/**
+ * What the turn told whoever asked for it, after `turn.start`: up to its end, or to where it first waited for a person.
+ * Each text is told at once; of a model call that failed nothing is recorded, and nothing told.
+ */
+export function retellTurn(turn: KeptTurn): TurnEvent[] {
+  const { run, input, records, state } = turn;
+  const events: TurnEvent[] = [];
+  const emit: Emit = (event) => void events.push(event);
+  const checks = readChecks(records);
+  const results = readResults(records);
+  const replies = readReplies(input, records);
+  let usage: Usage = NO_USAGE;
+  for (const [index, reply] of replies.entries()) {
+    const step = index + 1;
+    const messageId = messageIdOf(run.runId, step);
+    emit({ type: 'step.start', step });
+    const isHidden = turn.isChecked;
+    tellReply(isHidden ? { ...reply, content: '' } : reply, { input, messageId, emit });
+    usage = addUsage(usage, reply.usage);
+    emit({ type: 'usage', model: input.model, ...usage });
+    const checked = isHidden && reply.toolCalls.length === 0 ? checks.shift() : undefined;
+    if (checked?.ok) tellText(checked.text, { input, messageId, emit });
+    const asked = turn.interrupts.filter(({ callId }) => isOf(callId, reply));
+    for (const interrupt of asked) emit({ type: 'interrupt', ...interrupt });
+    for (const [callId, result] of results)
+      if (isOf(callId, reply) && !asked.some((interrupt) => interrupt.callId === callId))
+        emit({ type: 'tool.result', callId, messageId: resultIdOf(callId), ...result });
+    if (asked.length > 0) return [...events, { type: 'finish', reason: 'interrupt' }];
+    const stopped = step === replies.length ? toStopText(run, reply) : undefined;
+    if (stopped !== undefined) tellText(stopped, { input, messageId: messageIdOf(run.runId, step + 1), emit });
+    emit({ type: 'step.end', step });
+  }
+  if (Object.keys(state).length > 0) emit({ type: 'state', snapshot: { ...state } });
+  return [...events, toEndEvent(run)];
+}
+
+/** The end of a run as its reader is told. */
+export function toEndEvent(run: RunRow | undefined): TurnEvent {
+  if (run?.status === 'completed') return { type: 'finish', reason: outputOf(run).finishReason };
+  const error = run?.error == null ? new Error('The turn is gone.') : decode(run.error);
+  // One that could not begin is cancelled, too.
+  return run?.status === 'cancelled' && isWithdrawn(error)
+    ? { type: 'finish', reason: 'cancelled' }
+    : toErrorEvent(error);
+}
+
+// --- internal ---
+
+interface Telling {
+  input: TurnInput;
+  messageId: string;
+  emit: Emit;
+}
+
+function tellReply({ reasoning, content, toolCalls }: Told, { input, messageId, emit }: Telling): void {
+  const executorOf = (name: string) => (input.tools.some((tool) => tool.name === name) ? 'client' : 'box');
+  const parts = createReplyParts({ emit, messageId, executorOf, uniqueId: (id) => id });
+  if (reasoning !== '') parts.reasoning(reasoning);
+  if (content !== '') parts.text(content);
+  for (const [index, { id, name, arguments: args }] of toolCalls.entries())
+    parts.tool({ index, id, type: 'function', function: { name, arguments: args } });
+  parts.close();
+}
+
+type Told = Pick<ModelReply, 'reasoning' | 'content' | 'toolCalls'>;
+
+function isOf(callId: string, { toolCalls }: ModelReply): boolean {
+  return toolCalls.some(({ id }) => id === callId);
+}
+
+function tellText(content: string, telling: Telling): void {
+  tellReply({ reasoning: '', content, toolCalls: [] }, telling);
+}
+
+/** The checks of answers, in the order of the answers. */
+function readChecks(records: readonly JournalRecord[]): CheckedOutput[] {
+  return records
+    .filter(({ kind, stepId, event }) => kind === 'step' && stepId === 'output' && event === 'done')
+    .map(({ output }) => decode(output ?? '') as CheckedOutput);
+}
+
+/** What a turn said that had used up its steps: its last reply asked for tools of the box. */
+function toStopText(run: RunRow, last: ModelReply): string | undefined {
+  if (run.status !== 'completed' || last.toolCalls.length === 0) return undefined;
+  const { content, finishReason } = outputOf(run);
+  return finishReason === 'stop' ? content : undefined;
+}
+
+function outputOf({ output }: RunRow): TurnOutput {
+  return decode(output ?? '') as TurnOutput;
+}

@@ -1,0 +1,63 @@
+import type { ChatMessage } from '../model/messages.ts';
+
+/** A message of a conversation, as the box keeps it. Ids are stable: a client that replays them is recognised. */
+export type ConversationMessage = ChatMessage & {
+  id: string;
+  /** What the model thought before it said this. Kept for people to read, and never sent to a provider. */
+  reasoning?: string;
+};
+
+/** What stands for the older messages of a conversation when the model is called. The messages themselves stay. */
+export interface ConversationSummary {
+  text: string;
+  /** The id of the last message it stands for. */
+  upTo: string;
+}
+
+/** A summary as it is kept: with the turn that made it, and what that turn began with. */
+export interface KeptSummary extends ConversationSummary {
+  runId?: string;
+  before?: ConversationSummary | null;
+}
+
+/** A tool the client runs itself. */
+export interface ClientTool {
+  name: string;
+  description: string;
+  /** JSON Schema. */
+  parameters: Record<string, unknown>;
+  /** The model is to keep to it; without a word, the provider decides. */
+  strict?: boolean;
+}
+
+/** Under which a client may ask for a turn again, and get the one it began. */
+export interface TurnKey {
+  /** What the client calls it. */
+  key: string;
+  /** Whose key it is, and of which wire: outside of this it is another one. */
+  scope: readonly string[];
+  /** Of what is asked. */
+  digest: string;
+}
+
+/** What the run of a turn is started with: all it needs to go on in another process. */
+export interface TurnInput {
+  model: string;
+  /** The client's own system texts; they stand behind the agent's instructions. */
+  system: string[];
+  /** What is new in this turn; without a session, the whole conversation. */
+  messages: ConversationMessage[];
+  tools: ClientTool[];
+  /** Handed to the provider as they came. */
+  parameters: Record<string, unknown>;
+  /** The box keeps this conversation; `cutAfter` forgets what stands behind that message, null all of it. */
+  session?: { id: string; cutAfter?: string | null };
+  /** The answer is an object of this JSON Schema. */
+  outputSchema?: Record<string, unknown>;
+  /** The client may ask for it again, so it goes on without one that reads it. */
+  isKeyed?: boolean;
+  /** How many turns stand above this one. Absent: none. */
+  depth?: number;
+  /** The call of the turn above that handed it its task. Absent: none did. */
+  callId?: string;
+}

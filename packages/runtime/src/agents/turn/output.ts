@@ -1,0 +1,84 @@
+import { BoxError } from '../../errors.ts';
+import { fromJsonSchema, parseWith, toJsonSchema } from '../../schema/schema.ts';
+import type { DeepAgentDefinition } from '../../definitions/definition.ts';
+import type { TurnInput } from './input.ts';
+import type { AnySchema, Issue, JsonSchema, Parsed } from '../../schema/schema.ts';
+
+/** What every answer of a turn has to be. */
+export interface OutputRule {
+  /** As the provider is told. */
+  schema: JsonSchema;
+  check(content: string): Promise<CheckedOutput>;
+}
+
+/** `text`: the JSON alone. */
+export type CheckedOutput = { ok: true; value: unknown; text: string } | { ok: false; issues: string };
+
+/** Whether a turn has a rule for its answers. Of an agent that is gone, what the request says is known. */
+export function hasOutputRule(
+  agent: Pick<DeepAgentDefinition, 'output'> | undefined,
+  { outputSchema, parameters }: Pick<TurnInput, 'outputSchema' | 'parameters'>,
+): boolean {
+  return outputSchema !== undefined || (agent?.output !== undefined && !('response_format' in parameters));
+}
+
+/** Undefined: any text will do. A client that tells the provider itself has it its way. */
+export async function outputRuleOf(
+  agent: DeepAgentDefinition,
+  input: Pick<TurnInput, 'outputSchema' | 'parameters'>,
+): Promise<OutputRule | undefined> {
+  if (input.outputSchema) return toOutputRule(input.outputSchema);
+  return agent.output && hasOutputRule(agent, input) ? createOutputRule(agent.output) : undefined;
+}
+
+/** What the model is told of an answer that does not fit. */
+export function toRepair(issues: string): string {
+  return `Your answer does not fit the schema it must have. ${issues} Answer again, with the JSON and nothing else.`;
+}
+
+export function outputInvalid(agent: string, issues: string): BoxError {
+  return new BoxError(
+    'agent_output_invalid',
+    `The answer of agent "${agent}" does not fit its schema, also when asked again. ${issues}`,
+  );
+}
+
+// --- internal ---
+
+/** The rule of a schema an author wrote. */
+async function createOutputRule(schema: AnySchema): Promise<OutputRule> {
+  return { schema: await toJsonSchema(schema, 'input'), check: (content) => check(content, schema) };
+}
+
+/** The rule of a JSON Schema a caller sent. */
+function toOutputRule(schema: JsonSchema): OutputRule {
+  // What cannot be checked here, the provider has been told all the same.
+  return { schema, check: async (content) => check(content, await fromJsonSchema(schema)) };
+}
+
+async function check(content: string, schema: AnySchema): Promise<CheckedOutput> {
+  const text = withoutFence(content);
+  const json = parseJson(text);
+  if (!json.ok) return { ok: false, issues: `It is not JSON: ${json.reason}.` };
+  const parsed: Parsed = await parseWith(schema, json.value);
+  if (parsed.ok) return { ok: true, value: parsed.value, text };
+  return { ok: false, issues: parsed.issues.map(toSentence).join(' ') };
+}
+
+function toSentence({ path, message }: Issue): string {
+  return `${path.length > 0 ? `"${path.join('.')}"` : 'The answer'}: ${message}.`;
+}
+
+function parseJson(text: string): { ok: true; value: unknown } | { ok: false; reason: string } {
+  try {
+    return { ok: true, value: JSON.parse(text) };
+  } catch (error) {
+    return { ok: false, reason: (error as Error).message };
+  }
+}
+
+/** Some models put JSON in a code block, whatever they are told. */
+function withoutFence(content: string): string {
+  const [, inner] = /^\s*```(?:json)?\s*\n([^]*?)\n?```\s*$/.exec(content) ?? [];
+  return (inner ?? content).trim();
+}

@@ -1,0 +1,69 @@
+import { BoxError } from '../../errors.ts';
+import type { SessionKind } from '../../sessions/sessions.ts';
+import type { ChatMessage } from '../model/messages.ts';
+import type { ClientTool, ConversationMessage, TurnInput, TurnKey } from './input.ts';
+
+/** What a wire asks for. */
+export interface TurnRequest {
+  agent: string;
+  /** The conversation, or what is new of it where the box keeps it. Messages without an id get one. */
+  messages: (ChatMessage & { id?: string })[];
+  parameters: Record<string, unknown>;
+  /** Tools the client runs itself. */
+  tools?: ClientTool[];
+  /** `name`: what the client calls it. */
+  session?: { name: string; kind: SessionKind; cutAfter?: string | null };
+  outputSchema?: Record<string, unknown>;
+  /** The id of the caller: the copilot's turns are for nobody else to see. */
+  askedBy?: string;
+  /** The same key answers with the turn it began: nothing is asked or run again. */
+  key?: TurnKey;
+  /** Its events are wanted all at once, when it has ended. */
+  isWhole?: boolean;
+}
+
+/** What the run of the turn records as its input. Throws `invalid_request` when two tools have one name. */
+export function toTurnInput(runId: string, request: TurnRequest, model: string): TurnInput {
+  const { session, tools = [], parameters, outputSchema, key } = request;
+  requireOneOfEach(tools);
+  const isSystem = ({ role }: ChatMessage) => role === 'system' || role === 'developer';
+  const short = runId.replaceAll('-', '');
+  return {
+    model,
+    system: request.messages.filter(isSystem).map(({ content }) => textOf(content)),
+    messages: request.messages
+      .filter((message) => !isSystem(message))
+      .map((message, index): ConversationMessage => ({ ...message, id: message.id ?? `in_${short}_${index + 1}` })),
+    tools,
+    parameters,
+    ...(session?.kind === 'session'
+      ? { session: { id: session.name, ...(session.cutAfter === undefined ? {} : { cutAfter: session.cutAfter }) } }
+      : {}),
+    ...(outputSchema ? { outputSchema } : {}),
+    ...(key ? { isKeyed: true } : {}),
+  };
+}
+
+// --- internal ---
+
+/** A call says no more than a name. */
+function requireOneOfEach(tools: readonly ClientTool[]): void {
+  const names = new Set<string>();
+  for (const { name } of tools) {
+    if (names.has(name))
+      throw new BoxError('invalid_request', `Two of "tools" are named "${name}". Give one of them another name.`, {
+        details: { param: 'tools', tool: name },
+      });
+    names.add(name);
+  }
+}
+
+/** The text of a message, whose content may be a list of parts. */
+function textOf(content: unknown): string {
+  if (typeof content === 'string') return content;
+  if (!Array.isArray(content)) return '';
+  return content
+    .map((part: unknown) => (part as { text?: unknown } | null)?.text)
+    .filter((text) => typeof text === 'string')
+    .join('\n');
+}

@@ -1,0 +1,80 @@
+import { createHash } from 'node:crypto';
+import { DEFAULT_LIMITS } from '../../engine/limits.ts';
+import type { ToolCall } from '../model/messages.ts';
+import type { ConversationMessage } from './input.ts';
+import type { Turn } from './turn.ts';
+
+/** What the model is told a tool answered. */
+export interface ToolAnswer {
+  content: string;
+  isError: boolean;
+}
+
+/** Records an answer that no tool gave, and tells it. */
+export async function answerCall(turn: Turn, call: ToolCall, answer: ToolAnswer): Promise<ConversationMessage> {
+  const recorded = (await turn.invoke('tool', `tool:${call.name}`, call, {
+    name: call.name,
+    run: () => {
+      const kept = withinLimit(call.name, answer);
+      tellResult(turn, call, { ...kept, durationMs: 0 });
+      return kept;
+    },
+  })) as ToolAnswer;
+  // What was recorded: should the state be another on a replay, what the model was told is not.
+  return toMessage(call, recorded);
+}
+
+export function failed(content: string): ToolAnswer {
+  return { content, isError: true };
+}
+
+/** The answer, or that it is larger than a record may be. */
+export function withinLimit(name: string, answer: ToolAnswer): ToolAnswer {
+  const { content } = answer;
+  if (content.length * LONGEST_CHARACTER <= MAX_BYTES) return answer;
+  // As long as it is in a record, where a quote takes two bytes.
+  const bytes = Buffer.byteLength(JSON.stringify(content));
+  if (bytes <= MAX_BYTES) return answer;
+  return failed(
+    `The result of "${name}" is too long: ${bytes} bytes, and at most ${MAX_BYTES} are kept. ` +
+      'Ask for less: a part of it, a page, a summary.',
+  );
+}
+
+/** The arguments as the model wrote them, parsed. */
+export function parseArguments(text: string): { ok: true; value: unknown } | { ok: false; reason: string } {
+  try {
+    return { ok: true, value: text.trim() === '' ? {} : JSON.parse(text) };
+  } catch (error) {
+    return { ok: false, reason: (error as Error).message };
+  }
+}
+
+/** The id of the tool message that carries the result of a call. Some providers put thousands of characters into theirs. */
+export function resultIdOf(callId: string): string {
+  const short = callId.length <= LONGEST_ID ? callId : `call_${createHash('sha256').update(callId).digest('hex')}`;
+  return `${short}-result`;
+}
+
+export function tellResult(turn: Turn, call: ToolCall, told: ToolAnswer & { durationMs: number }): void {
+  turn.options.emit({ type: 'tool.result', callId: call.id, messageId: resultIdOf(call.id), ...told });
+}
+
+export function toMessage(call: ToolCall, { content }: ToolAnswer): ConversationMessage {
+  return { id: resultIdOf(call.id), role: 'tool', content, tool_call_id: call.id };
+}
+
+export function notJson(call: ToolCall, reason: string): ToolAnswer {
+  return failed(`The arguments of "${call.name}" are not JSON: ${reason}`);
+}
+
+// --- internal ---
+
+/** Room for what the record has besides the text. */
+const MAX_BYTES = DEFAULT_LIMITS.resultBytes - 1_024;
+
+/** A control character is written as \u0000. */
+const LONGEST_CHARACTER = 6;
+
+/** Ids of messages are kept in an index, which takes some 2,700 bytes. */
+const LONGEST_ID = 256;

@@ -1,0 +1,182 @@
+import type { CallToolResult, Client, Tool as McpTool } from '@modelcontextprotocol/client';
+import { runOutside } from '../../engine/context.ts';
+import { LONGEST_TIMER_MS } from '../../engine/duration.ts';
+import type { McpServerPlace } from '../../definitions/parts.ts';
+
+/** One server, connected when it is first asked for something and again when that connection was lost. */
+export interface McpConnection {
+  /** Its tools, asked for once per connection. `problem`: it cannot be reached, and these are what it had before. */
+  list(): Promise<{ tools: readonly McpTool[]; problem?: string }>;
+  /** Throws what is to be told of a call that failed. Waits until the signal aborts. */
+  call(name: string, args: Record<string, unknown>, signal: AbortSignal): Promise<CallToolResult>;
+  close(): Promise<void>;
+}
+
+export function createMcpConnection(server: McpServerPlace, onDown: (problem: string) => void): McpConnection {
+  const links = new Set<Link>();
+  let current: Link | undefined;
+  let tools: readonly McpTool[] = [];
+  let isListed = false;
+  let down: { problem: string; until: number } | undefined;
+
+  /** The next who asks connects anew. Those who have asked keep the link: what went wrong may be one's own matter. */
+  const leave = (link: Link): void => {
+    link.isOver = true;
+    if (link.asked === 0) links.delete(link);
+    if (current !== link) return;
+    current = undefined;
+    isListed = false;
+  };
+  const close = async (link: Link): Promise<void> => {
+    links.delete(link);
+    await link.opening.then(
+      (open) => open.close(),
+      () => {},
+    );
+  };
+  const connect = (): Link => {
+    if (current) return current;
+    const events = { onChange: () => (isListed = false), onClose: () => leave(link) };
+    const link: Link = { opening: runOutside(() => openClient(server, events)), asked: 0, isOver: false };
+    link.opening.catch(() => leave(link));
+    links.add(link);
+    current = link;
+    return link;
+  };
+  const use = async <T>(
+    ask: (open: Client, link: Link) => Promise<T>,
+    endsLink: (error: unknown) => boolean,
+  ): Promise<T> => {
+    const link = connect();
+    link.asked += 1;
+    try {
+      return await ask(await link.opening, link);
+    } catch (error) {
+      if (endsLink(error)) leave(link);
+      throw error;
+    } finally {
+      link.asked -= 1;
+      if (link.isOver && link.asked === 0) close(link).catch(() => {});
+    }
+  };
+
+  return {
+    async list() {
+      if (isListed) return { tools };
+      if (down && performance.now() < down.until) return { tools, problem: down.problem };
+      try {
+        await use(
+          async (open, link) => {
+            ({ tools } = await open.listTools(undefined, { timeout: CONNECT_MS }));
+            // One that is over meanwhile is not told of any change.
+            isListed = current === link;
+          },
+          () => true,
+        );
+        down = undefined;
+        return { tools };
+      } catch (error) {
+        const problem = sentenceOf(error);
+        down = { problem, until: performance.now() + RETRY_MS };
+        onDown(problem);
+        return { tools, problem };
+      }
+    },
+    async call(name, args, signal) {
+      try {
+        return await use(
+          (open) => open.callTool({ name, arguments: args }, { signal, timeout: LONGEST_TIMER_MS }),
+          // Whatever it was: the next turn finds out anew whether the server is there.
+          (error) => !signal.aborted && !isAnswer(error),
+        );
+      } catch (error) {
+        // Slow, or hung: asked for its tools, it answers or is connected anew. A program that is slow keeps what it has.
+        if (isTimeout(signal.reason)) isListed = false;
+        throw signal.aborted ? signal.reason : error;
+      }
+    },
+    async close() {
+      const open = [...links];
+      if (current) leave(current);
+      await Promise.allSettled(open.map(close));
+    },
+  };
+}
+
+// --- internal ---
+
+/** A connection, from its beginning on. */
+interface Link {
+  opening: Promise<Client>;
+  /** Calls under way. It is closed when it is over and none is left. */
+  asked: number;
+  isOver: boolean;
+}
+
+/** A turn waits so long for a server that does not answer, and the turns of the next seconds not at all. */
+const CONNECT_MS = 5_000;
+const RETRY_MS = 10_000;
+const KEPT_STDERR = 400;
+
+interface Events {
+  onChange(): void;
+  onClose(): void;
+}
+
+async function openClient(server: McpServerPlace, { onChange, onClose }: Events): Promise<Client> {
+  const { Client: McpClient } = await import('@modelcontextprotocol/client');
+  const client = new McpClient(
+    { name: 'svc', version: '1' },
+    {
+      versionNegotiation: { mode: server.url === undefined ? 'legacy' : 'auto' },
+      listChanged: { tools: { autoRefresh: false, onChanged: onChange } },
+    },
+  );
+  const { transport, said } = await toTransport(server);
+  // oxlint-disable-next-line unicorn/prefer-add-event-listener -- the client is no event target
+  client.onclose = onClose;
+  try {
+    await client.connect(transport, { timeout: CONNECT_MS });
+    return client;
+  } catch (error) {
+    await client.close().catch(() => {});
+    const words = said();
+    throw words === '' ? error : new Error(`${sentenceOf(error)} It said: ${words}`, { cause: error });
+  }
+}
+
+async function toTransport(server: McpServerPlace) {
+  if (server.url !== undefined) {
+    const { StreamableHTTPClientTransport } = await import('@modelcontextprotocol/client');
+    const requestInit = { headers: server.headers ?? {} };
+    return { transport: new StreamableHTTPClientTransport(new URL(server.url), { requestInit }), said: () => '' };
+  }
+  const { StdioClientTransport, getDefaultEnvironment } = await import('@modelcontextprotocol/client/stdio');
+  const { command, args = [], cwd } = server;
+  const env = { ...getDefaultEnvironment(), ...server.env };
+  const transport = new StdioClientTransport({
+    command,
+    args,
+    env,
+    stderr: 'pipe',
+    ...(cwd === undefined ? {} : { cwd }),
+  });
+  let words = '';
+  transport.stderr?.on('data', (part: Buffer) => (words = (words + part.toString()).slice(-KEPT_STDERR)));
+  return { transport, said: () => words.trim() };
+}
+
+function isTimeout(reason: unknown): boolean {
+  return (reason as { code?: unknown } | null | undefined)?.code === 'step_timeout';
+}
+
+/** The server has answered, with an error of its own: it is there. */
+function isAnswer(error: unknown): boolean {
+  return typeof (error as { code?: unknown } | null)?.code === 'number';
+}
+
+function sentenceOf(error: unknown): string {
+  const { message, cause } = error as Error;
+  const why = cause instanceof Error && !message.includes(cause.message) ? ` (${cause.message})` : '';
+  return `${message}${why}`;
+}

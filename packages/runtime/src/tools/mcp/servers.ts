@@ -1,0 +1,125 @@
+import type { CallToolResult } from '@modelcontextprotocol/client';
+import { parseDuration } from '../../engine/duration.ts';
+import type { Log } from '../../log.ts';
+import type { McpServer, McpServerPlace } from '../../definitions/parts.ts';
+import type { AuthorTool } from '../toolset.ts';
+import { createMcpConnection } from './connection.ts';
+import type { McpConnection } from './connection.ts';
+
+/** The servers of the Model Context Protocol this box talks to: one connection each, whichever agents name it. */
+export interface McpServers {
+  /**
+   * The tools of an agent's servers. A tool has its own name, or `<server>_<tool>` where that is taken. `notes`: what the
+   * model is to know of servers that cannot be reached.
+   */
+  list(servers: Record<string, McpServer>, taken: readonly string[]): Promise<{ tools: RemoteTool[]; notes: string[] }>;
+  close(): Promise<void>;
+}
+
+export interface RemoteTool {
+  tool: AuthorTool;
+  /** What it is called when the other servers offer other tools: its name depends on them. */
+  names: readonly string[];
+}
+
+export function createMcpServers(log: Log): McpServers {
+  const connections = new Map<string, McpConnection>();
+  const connectionOf = (name: string, server: McpServerPlace): McpConnection => {
+    const key = JSON.stringify(server);
+    const known = connections.get(key);
+    if (known) return known;
+    const onDown = (problem: string) => log.warn(`The MCP server "${name}" cannot be reached.`, { problem });
+    const created = createMcpConnection(server, onDown);
+    connections.set(key, created);
+    return created;
+  };
+  return {
+    async list(servers, taken) {
+      const listed = await Promise.all(
+        Object.entries(servers).map(async ([server, { timeout = CALL_TIMEOUT_MS, ...place }]) => {
+          const connection = connectionOf(server, place);
+          return { server, connection, timeout: parseDuration(timeout), ...(await connection.list()) };
+        }),
+      );
+      const found = listed.flatMap(({ tools, ...listing }) =>
+        tools.filter(isFirst).map((tool) => ({ ...listing, tool, name: toToolName(tool.name) })),
+      );
+      const used = new Set(taken);
+      const tools = found.map(({ server, connection, timeout, tool, name }) => {
+        const isAlone = !taken.includes(name) && found.filter((other) => other.name === name).length === 1;
+        const ofServer = toToolName(`${server}_${name}`);
+        const unique = makeUnique(isAlone ? name : ofServer, used);
+        const { description = `The tool "${tool.name}" of "${server}".`, inputSchema } = tool;
+        return {
+          tool: {
+            ...toBoxTool(connection, { name: unique, toolName: tool.name, description, parameters: inputSchema }),
+            timeout,
+          },
+          names: [ofServer, name],
+        };
+      });
+      return { tools, notes: listed.flatMap(({ server, problem }) => (problem ? toNote(server, problem) : [])) };
+    },
+    async close() {
+      await Promise.allSettled([...connections.values()].map((connection) => connection.close()));
+      connections.clear();
+    },
+  };
+}
+
+// --- internal ---
+
+const NAME_LENGTH = 64;
+const CALL_TIMEOUT_MS = 300_000;
+
+function toNote(server: string, problem: string): string {
+  return `The tool server "${server}" cannot be reached, so its tools may be missing or fail: ${problem}`;
+}
+
+function toToolName(name: string): string {
+  return name.replace(/[^a-zA-Z0-9_-]/g, '_').slice(0, NAME_LENGTH) || '_';
+}
+
+/** A server that lists a name twice has one tool of that name: the name is all a call says. */
+function isFirst({ name }: { name: string }, index: number, all: readonly { name: string }[]): boolean {
+  return all.findIndex((other) => other.name === name) === index;
+}
+
+function makeUnique(name: string, used: Set<string>): string {
+  let unique = name;
+  for (let n = 2; used.has(unique); n++) unique = `${name.slice(0, NAME_LENGTH - 4)}_${n}`;
+  used.add(unique);
+  return unique;
+}
+
+interface ServerTool {
+  name: string;
+  toolName: string;
+  description: string;
+  parameters: Record<string, unknown>;
+}
+
+function toBoxTool(connection: McpConnection, { toolName, ...model }: ServerTool): AuthorTool {
+  return {
+    kind: 'tool',
+    model,
+    async execute(input, { signal }) {
+      const result = await connection.call(toolName, (input ?? {}) as Record<string, unknown>, signal);
+      const text = toText(result);
+      if (result.isError) throw new Error(text);
+      return text;
+    },
+  };
+}
+
+/** What a model can read of a result. */
+function toText({ content, structuredContent }: CallToolResult): string {
+  const parts = content.map((block) => {
+    if (block.type === 'text') return block.text;
+    if (block.type === 'resource' && 'text' in block.resource) return block.resource.text;
+    if (block.type === 'resource_link') return `${block.name}: ${block.uri}`;
+    return `(${block.type}, which cannot be shown)`;
+  });
+  if (parts.length === 0 && structuredContent !== undefined) return JSON.stringify(structuredContent);
+  return parts.join('\n');
+}

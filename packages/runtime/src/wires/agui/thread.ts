@@ -1,0 +1,152 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { ConversationMessage } from '../../agents/turn/input.ts';
+import { toStorable } from '../../agents/turn/storable.ts';
+import { toAguiContent, toProviderContent, toText } from './content.ts';
+import type { AguiMessage } from './input.ts';
+
+/** A thread as a request finds it and leaves it to the turn. */
+export interface ThreadView {
+  /** What the box has and keeps. */
+  kept: ConversationMessage[];
+  /** What the request adds. */
+  added: ConversationMessage[];
+  /** What the turn forgets first: what stands behind this message, null all of it. Undefined: nothing. */
+  cutAfter?: string | null;
+  /** The client has sent nothing of what is kept, so it is told. */
+  isRestated: boolean;
+}
+
+/**
+ * What a request's messages mean to the thread. Where the box knows one of them, they are the client's full view: what
+ * it has edited or left out at the end is cut. Where it knows none, they are new. `append`: they are, whatever it knows.
+ */
+export function viewThread(
+  stored: readonly ConversationMessage[],
+  incoming: readonly AguiMessage[],
+  { append = false }: { append?: boolean } = {},
+): ThreadView {
+  // As they are kept: a message that comes again is the same one.
+  const messages = toStorable(toConversation(incoming));
+  const known = new Set(stored.map(({ id }) => id));
+  const isKnown = messages.some(({ id }) => known.has(id));
+  if (!isKnown || append) {
+    return { kept: [...stored], added: without(messages, stored), isRestated: stored.length > 0 };
+  }
+  const kept = keepShared(stored, messages);
+  const isCut = kept.length < stored.length;
+  const added = without(messages, kept);
+  return { kept, added, isRestated: false, ...(isCut ? { cutAfter: kept.at(-1)?.id ?? null } : {}) };
+}
+
+/** What a request says since the last thing the person said that the thread has. */
+export function viewRest(thread: readonly ConversationMessage[], incoming: readonly AguiMessage[]): ThreadView {
+  const known = new Set(thread.map(({ id }) => id));
+  const last = incoming.findLastIndex(({ id, role }) => role === 'user' && known.has(id));
+  return viewThread(thread, incoming.slice(last + 1), { append: true });
+}
+
+/** Something was said after the agent's last answer. */
+export function isAsked({ kept, added }: ThreadView): boolean {
+  const last = added.at(-1) ?? kept.at(-1);
+  return last !== undefined && last.role !== 'assistant';
+}
+
+/** The messages a thread has, as this wire tells them. */
+export function toAguiMessages(messages: readonly ConversationMessage[]): AguiMessage[] {
+  return messages.flatMap((message): AguiMessage[] => {
+    const { id, content, reasoning } = message;
+    if (message.role === 'tool')
+      return [{ id, role: 'tool', content: toAguiContent(content), toolCallId: message.tool_call_id }];
+    if (message.role !== 'assistant') {
+      const name = message.name === undefined ? {} : { name: message.name };
+      if (message.role === 'user') return [{ id, role: 'user', content: toAguiContent(content), ...name }];
+      return [{ id, role: message.role, content: toText(content), ...name }];
+    }
+    const text = toText(content);
+    const { tool_calls: toolCalls = [] } = message;
+    const said: AguiMessage = {
+      id,
+      role: 'assistant',
+      ...(text === '' ? {} : { content: text }),
+      ...(toolCalls.length > 0 ? { toolCalls } : {}),
+    };
+    // The id under which it was streamed.
+    const thought = reasoning ? [{ id: `${id}-reasoning`, role: 'reasoning' as const, content: reasoning }] : [];
+    return isSilent(message) ? thought : [...thought, said];
+  });
+}
+
+/** The calls of the last answer that nothing answers: the client is to run them. */
+export function listOpenCalls(messages: readonly ConversationMessage[]): string[] {
+  const at = messages.findLastIndex(({ role }) => role === 'assistant');
+  const last = messages[at];
+  if (last?.role !== 'assistant') return [];
+  const answered = new Set(
+    messages.slice(at + 1).flatMap((message) => (message.role === 'tool' ? message.tool_call_id : [])),
+  );
+  return (last.tool_calls ?? []).map(({ id }) => id).filter((id) => !answered.has(id));
+}
+
+/** A reply that said nothing and called nothing: a client has never seen it. */
+export function isSilent(message: ConversationMessage): boolean {
+  return message.role === 'assistant' && !message.tool_calls?.length && toText(message.content) === '';
+}
+
+// --- internal ---
+
+/** What belongs to the conversation; system texts are of the request. An id counts once. */
+function toConversation(incoming: readonly AguiMessage[]): ConversationMessage[] {
+  const seen = new Set<string>();
+  return incoming.flatMap((message): ConversationMessage[] => {
+    if (seen.has(message.id)) return [];
+    seen.add(message.id);
+    const { id } = message;
+    if (message.role === 'user') {
+      const name = message.name === undefined ? {} : { name: message.name };
+      return [{ id, role: 'user', content: toProviderContent(message.content), ...name }];
+    }
+    if (message.role === 'tool') {
+      const content = message.error === undefined ? toProviderContent(message.content) : `Error: ${message.error}`;
+      return [{ id, role: 'tool', content, tool_call_id: message.toolCallId }];
+    }
+    if (message.role !== 'assistant') return [];
+    const { content = null, toolCalls = [] } = message;
+    return [{ id, role: 'assistant', content, ...(toolCalls.length > 0 ? { tool_calls: toolCalls } : {}) }];
+  });
+}
+
+/** What is not kept. A call keeps the result it has: another one is of no use. */
+function without(
+  messages: readonly ConversationMessage[],
+  kept: readonly ConversationMessage[],
+): ConversationMessage[] {
+  const ids = new Set(kept.map(({ id }) => id));
+  const answered = new Set(kept.flatMap((message) => (message.role === 'tool' ? message.tool_call_id : [])));
+  return messages.filter(
+    (message) => !ids.has(message.id) && !(message.role === 'tool' && answered.has(message.tool_call_id)),
+  );
+}
+
+/**
+ * The beginning that both have. Results stand in the order in which they came, which is not the client's, so what is
+ * compared is the rest; a call that is kept keeps its result, because the box has run it.
+ */
+function keepShared(
+  stored: readonly ConversationMessage[],
+  messages: readonly ConversationMessage[],
+): ConversationMessage[] {
+  const view = messages.filter(({ role }) => role !== 'tool');
+  const kept: ConversationMessage[] = [];
+  let at = 0;
+  for (const message of stored) {
+    if (message.role !== 'tool' && !isSilent(message) && !isSame(message, view[at++])) break;
+    kept.push(message);
+  }
+  return kept;
+}
+
+/** What the box has said stays as it was said; what the person has said may be edited under its id. */
+function isSame(stored: ConversationMessage, sent: ConversationMessage | undefined): boolean {
+  if (stored.id !== sent?.id || stored.role !== sent.role) return false;
+  return stored.role !== 'user' || isDeepStrictEqual(stored.content, sent.content);
+}

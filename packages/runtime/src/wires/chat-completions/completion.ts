@@ -1,0 +1,91 @@
+import type { Executor, FinishReason, Interrupt, TurnEvent, Usage } from '../../agents/events/turn-events.ts';
+
+/** What this wire needs to know about one answer, besides the events. */
+export interface CompletionView {
+  id: string;
+  created: number;
+  model: string;
+  /** Calls the box ran are shown only to a client that brought no tools of its own. */
+  showTools: boolean;
+  includeUsage: boolean;
+}
+
+export interface WireToolCall {
+  id: string;
+  type: 'function';
+  function: { name: string; arguments: string };
+}
+
+/** The whole answer of a turn that did not fail, in one object. */
+export function toCompletion(events: readonly TurnEvent[], view: CompletionView) {
+  let content = '';
+  let reasoning = '';
+  let finish: FinishReason = 'stop';
+  let usage: Usage | undefined;
+  const calls: WireToolCall[] = [];
+  const shown = new Map<string, string>();
+  const interrupts: Interrupt[] = [];
+  for (const event of events) {
+    if (event.type === 'text.delta') content += event.text;
+    else if (event.type === 'reasoning.delta') reasoning += event.text;
+    else if (event.type === 'tool.start' && isShown(event, view)) shown.set(event.callId, event.name);
+    else if (event.type === 'tool.end' && shown.has(event.callId))
+      calls.push({
+        id: event.callId,
+        type: 'function',
+        function: { name: shown.get(event.callId) ?? '', arguments: event.args },
+      });
+    else if (event.type === 'interrupt') interrupts.push(event);
+    else if (event.type === 'usage') usage = event;
+    else if (event.type === 'finish') finish = event.reason;
+  }
+  content += interrupts.map(toPauseText).join('');
+  const message = {
+    role: 'assistant',
+    content: content === '' && calls.length > 0 ? null : content,
+    refusal: null,
+    ...(reasoning === '' ? {} : { reasoning_content: reasoning }),
+    ...(calls.length > 0 ? { tool_calls: calls } : {}),
+  };
+  const pause = interrupts.length > 0 ? { svc: toWirePause(interrupts) } : {};
+  return {
+    id: view.id,
+    object: 'chat.completion',
+    created: view.created,
+    model: view.model,
+    choices: [{ index: 0, message, logprobs: null, finish_reason: toWireFinish(finish), ...pause }],
+    usage: toWireUsage(usage),
+  };
+}
+
+/** A call the client is to run is always its to see; one of the box only where it brought no tools of its own. */
+export function isShown(
+  { executor }: { executor: Executor },
+  { showTools }: Pick<CompletionView, 'showTools'>,
+): boolean {
+  return executor === 'client' || showTools;
+}
+
+/** What a client that knows nothing of pauses shows its user. */
+export function toPauseText({ message }: Interrupt): string {
+  return `Waiting for a decision: ${message}\n`;
+}
+
+export function toWirePause(interrupts: readonly Interrupt[]) {
+  return { interrupts: interrupts.map(({ id, callId, message }) => ({ id, toolCallId: callId, message })) };
+}
+
+export function toWireFinish(reason: FinishReason): string {
+  return reason === 'cancelled' || reason === 'interrupt' ? 'stop' : reason;
+}
+
+export function toWireUsage(usage: Usage | undefined) {
+  const { inputTokens = 0, outputTokens = 0, cacheReadTokens = 0, reasoningTokens = 0 } = usage ?? {};
+  return {
+    prompt_tokens: inputTokens,
+    completion_tokens: outputTokens,
+    total_tokens: inputTokens + outputTokens,
+    prompt_tokens_details: { cached_tokens: cacheReadTokens },
+    completion_tokens_details: { reasoning_tokens: reasoningTokens },
+  };
+}

@@ -1,0 +1,37 @@
+import type { ClientTool } from '../../agents/turn/input.ts';
+import { BoxError } from '../../errors.ts';
+import { toClientTool } from '../client-tools.ts';
+
+/** The tools a messages request brings. Those of the vendor's own servers have no schema, and are left out. */
+export function toMessageTools(value: unknown): ClientTool[] {
+  return toList(value).flatMap((tool, index) => {
+    const given = (tool ?? {}) as Record<string, unknown>;
+    const { type, name, description, input_schema: schema, strict } = given;
+    if ((type ?? 'custom') !== 'custom') return [];
+    if (typeof name === 'string' && name !== '' && typeof schema === 'object' && schema !== null)
+      return [toClientTool({ name, description, parameters: schema, strict })];
+    throw invalid(`tools[${index}]`, `"tools[${index}]" must be {name, description, input_schema}.`);
+  });
+}
+
+/** What the provider is told of a `tool_choice`. */
+export function toToolChoice(value: unknown): Record<string, unknown> {
+  const { type, name, disable_parallel_tool_use: isSingle } = (value ?? {}) as Record<string, unknown>;
+  const single = isSingle === true ? { parallel_tool_calls: false } : {};
+  if (type === 'any') return { tool_choice: 'required', ...single };
+  if (type === 'none') return { tool_choice: 'none' };
+  if (type === 'tool') return { tool_choice: { type: 'function', function: { name } }, ...single };
+  return single;
+}
+
+// --- internal ---
+
+function toList(value: unknown): unknown[] {
+  if (value === undefined || value === null) return [];
+  if (Array.isArray(value)) return value;
+  throw invalid('tools', '"tools" must be an array.');
+}
+
+function invalid(param: string, message: string): BoxError {
+  return new BoxError('invalid_request', message, { details: { param } });
+}
