@@ -2,7 +2,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { onTestFinished } from 'vitest';
 import { z } from '../../../playground/node_modules/zod/index.js';
-import { requestApproval } from '../../runtime/src/engine/approval.ts';
+import { requestApproval } from '../../runtime/src/engine/primitives/approval.ts';
 import { defineDynamicConfig, svc } from '../../runtime/src/index.ts';
 import { defineDeepAgent } from '../../runtime/src/definitions/definition.ts';
 import { createLog } from '../../runtime/src/log.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { listRefusals } from '../../runtime/src/engine/guard-table.ts';
+import { listRefusals } from '../../runtime/src/engine/guard/refusals.ts';
 import { findAdvice, mayCallRefused } from './replay-table.ts';
 
 const MODULES = [

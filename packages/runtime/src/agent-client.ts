@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { toStartCall, toStartKey, toWaitCall } from './engine/ambient.ts';
+import { toStartCall, toStartKey, toWaitCall } from './engine/primitives/child-workflow.ts';
 import { currentContext } from './engine/context.ts';
 import type { EngineContext } from './engine/context.ts';
 import type { AgentMessage, StartedTurn } from './engine/handle.ts';

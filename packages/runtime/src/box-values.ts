@@ -3,7 +3,7 @@ import type { EngineContext } from './engine/context.ts';
 import type { PromptAnswer, PromptOwner } from './engine/handle.ts';
 import { isStoreDown, persist } from './engine/persist.ts';
 import { encode } from './engine/serialize.ts';
-import { ONCE } from './engine/step.ts';
+import { ONCE } from './engine/primitives/step.ts';
 import { renderPrompt } from './prompts/render.ts';
 import type { PromptVariables } from './prompts/render.ts';
 

@@ -21,7 +21,7 @@ export { createEngine } from './engine/engine.ts';
 export type { Engine, EngineOptions } from './engine/engine.ts';
 export { runOutside } from './engine/context.ts';
 export { newRunId } from './engine/ids.ts';
-export { installGuard } from './engine/guard.ts';
+export { installGuard } from './engine/guard/guard.ts';
 export { decode } from './engine/serialize.ts';
 export { openPostgresJournal } from './engine/stores/postgres/journal.ts';
 export { openSqliteJournal } from './engine/stores/sqlite/journal.ts';

@@ -6,22 +6,25 @@ export type { AgentAnswer, AgentSession, SendOptions } from './agent-client.ts';
 export { svc } from './svc.ts';
 export { defineDynamicConfig } from './config-values/define.ts';
 export type { DynamicConfig } from './config-values/define.ts';
-export { requestApproval } from './engine/approval.ts';
-export type { ApprovalAnswer, ApprovalRequest } from './engine/approval.ts';
+export { requestApproval } from './engine/primitives/approval.ts';
+export type { ApprovalAnswer, ApprovalRequest } from './engine/primitives/approval.ts';
 export type { PromptAnswer, PromptOwner, ScheduledWorkflow, StartedWorkflow } from './engine/handle.ts';
-export type { ScheduleOptions } from './engine/schedule.ts';
+export type { ScheduleOptions } from './engine/primitives/schedule.ts';
 export { setAttributes } from './engine/attributes.ts';
 export { FatalError, RetryableError } from './engine/errors.ts';
 export type { RetryableOptions, RetryableOptions as RetryableErrorOptions } from './engine/errors.ts';
-export { WORKFLOW_DESERIALIZE, WORKFLOW_SERIALIZE } from './engine/classes.ts';
-export { createHook, createWebhook } from './engine/hook.ts';
-export type { Hook, HookOptions, RequestWithResponse, Webhook, WebhookOptions } from './engine/hook.ts';
-export { getStepMetadata, getWorkflowMetadata } from './engine/metadata.ts';
-export type { StepMetadata, WorkflowMetadata } from './engine/metadata.ts';
-export { sleep } from './engine/sleep.ts';
-export type { StepOptions } from './engine/step.ts';
-export { getWritable } from './engine/writable.ts';
-export type { WritableOptions, WritableOptions as WorkflowWritableStreamOptions } from './engine/writable.ts';
+export { WORKFLOW_DESERIALIZE, WORKFLOW_SERIALIZE } from './engine/values/classes.ts';
+export { createHook, createWebhook } from './engine/primitives/hook.ts';
+export type { Hook, HookOptions, RequestWithResponse, Webhook, WebhookOptions } from './engine/primitives/hook.ts';
+export { getStepMetadata, getWorkflowMetadata } from './engine/primitives/metadata.ts';
+export type { StepMetadata, WorkflowMetadata } from './engine/primitives/metadata.ts';
+export { sleep } from './engine/primitives/sleep.ts';
+export type { StepOptions } from './engine/primitives/step.ts';
+export { getWritable } from './engine/primitives/writable.ts';
+export type {
+  WritableOptions,
+  WritableOptions as WorkflowWritableStreamOptions,
+} from './engine/primitives/writable.ts';
 export type {
   AgentName,
   AgentRegister,

@@ -3,7 +3,7 @@ import type { CallToolResult, ClientOptions } from '@modelcontextprotocol/client
 import { onTestFinished } from 'vitest';
 import { z } from 'zod';
 import { defineDeepAgent } from '../src/definitions/definition.ts';
-import { sleep } from '../src/engine/sleep.ts';
+import { sleep } from '../src/engine/primitives/sleep.ts';
 import type { TestBox, TestBoxes, TestBoxOptions } from './_setup.ts';
 
 export type Json = Record<string, unknown>;

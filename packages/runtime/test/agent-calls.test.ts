@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { defineDeepAgent, defineTool } from '../src/definitions/definition.ts';
 import { svc } from '../src/svc.ts';
-import { getWritable } from '../src/engine/writable.ts';
+import { getWritable } from '../src/engine/primitives/writable.ts';
 import { call, finish, json, runWorkflow, setupBoxes, startWorkflow, toStep, until } from './_setup.ts';
 import type { TestBox } from './_setup.ts';
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { DeepAgentDefinition } from '../src/definitions/definition.ts';
-import { requestApproval } from '../src/engine/approval.ts';
+import { requestApproval } from '../src/engine/primitives/approval.ts';
 import { createLog } from '../src/log.ts';
 import { createAgent, post } from './_agui.ts';
 import type { Calls } from './_agui.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { defineDeepAgent } from '../src/definitions/definition.ts';
-import { requestApproval } from '../src/engine/approval.ts';
+import { requestApproval } from '../src/engine/primitives/approval.ts';
 import { createMemoryKv } from '../src/stores/kv-memory.ts';
 import { bothServers, createCluster } from './_cluster.ts';
 import { describeWhen } from './require.ts';

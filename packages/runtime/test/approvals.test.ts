@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { requestApproval } from '../src/engine/approval.ts';
-import type { ApprovalRequest } from '../src/engine/approval.ts';
-import { createHook } from '../src/engine/hook.ts';
+import { requestApproval } from '../src/engine/primitives/approval.ts';
+import type { ApprovalRequest } from '../src/engine/primitives/approval.ts';
+import { createHook } from '../src/engine/primitives/hook.ts';
 import { call, finish, getRun, setupBoxes, startWorkflow, toStep, until, untilStatus } from './_setup.ts';
 import type { TestBox } from './_setup.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { createHook } from '../src/engine/hook.ts';
-import { getWritable } from '../src/engine/writable.ts';
+import { createHook } from '../src/engine/primitives/hook.ts';
+import { getWritable } from '../src/engine/primitives/writable.ts';
 import { call, finish, json, setupBoxes, startWorkflow, toStep, untilStatus } from './_setup.ts';
 import type { TestBox } from './_setup.ts';
 

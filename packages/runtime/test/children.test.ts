@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { svc } from '../src/svc.ts';
-import { createHook } from '../src/engine/hook.ts';
+import { createHook } from '../src/engine/primitives/hook.ts';
 import { call, finish, getRun, json, setupBoxes, startWorkflow, toStep, until, untilStatus } from './_setup.ts';
 import type { TestBox } from './_setup.ts';
 

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { OPERATIONS } from '../src/surface/index.ts';
 import type { Operation } from '../src/operations/define.ts';
 import { ClientError, createClient } from '../src/client.ts';
-import { requestApproval } from '../src/engine/approval.ts';
+import { requestApproval } from '../src/engine/primitives/approval.ts';
 import { setupBoxes, until } from './_setup.ts';
 import type { TestBoxOptions } from './_setup.ts';
 

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { defineDeepAgent } from '../src/definitions/definition.ts';
-import { requestApproval } from '../src/engine/approval.ts';
+import { requestApproval } from '../src/engine/primitives/approval.ts';
 import { setAttributes } from '../src/engine/attributes.ts';
-import { createHook } from '../src/engine/hook.ts';
-import { getStepMetadata } from '../src/engine/metadata.ts';
-import { sleep } from '../src/engine/sleep.ts';
+import { createHook } from '../src/engine/primitives/hook.ts';
+import { getStepMetadata } from '../src/engine/primitives/metadata.ts';
+import { sleep } from '../src/engine/primitives/sleep.ts';
 import {
   call,
   finish,

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { createHook } from '../src/engine/hook.ts';
-import { sleep } from '../src/engine/sleep.ts';
+import { createHook } from '../src/engine/primitives/hook.ts';
+import { sleep } from '../src/engine/primitives/sleep.ts';
 import { call, finish, getRun, setupBoxes, startWorkflow, toStep, until, untilStatus } from './_setup.ts';
 import type { TestBox, TestWorkflow } from './_setup.ts';
 

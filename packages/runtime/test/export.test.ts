@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { createWebhook } from '../src/engine/hook.ts';
+import { createWebhook } from '../src/engine/primitives/hook.ts';
 import { createMasker } from '../src/runs/mask.ts';
 import { fromRecordedValue, toRecordedValue } from '../src/runs/recording.ts';
 import type { Recording } from '../src/runs/recording.ts';

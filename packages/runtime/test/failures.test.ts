@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { createHook } from '../src/engine/hook.ts';
+import { createHook } from '../src/engine/primitives/hook.ts';
 import { svc } from '../src/index.ts';
 import { call, finish, runWorkflow, setupBoxes, startWorkflow, toStep, untilStatus } from './_setup.ts';
 import type { TestProgram } from './_setup.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { requestApproval } from '../src/engine/approval.ts';
-import { createHook, createWebhook } from '../src/engine/hook.ts';
-import type { WebhookOptions } from '../src/engine/hook.ts';
+import { requestApproval } from '../src/engine/primitives/approval.ts';
+import { createHook, createWebhook } from '../src/engine/primitives/hook.ts';
+import type { WebhookOptions } from '../src/engine/primitives/hook.ts';
 import { createLog } from '../src/log.ts';
 import { createMask } from '../src/mask.ts';
 import { startPlane } from './_plane.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { requestApproval } from '../src/engine/approval.ts';
-import { createHook } from '../src/engine/hook.ts';
+import { requestApproval } from '../src/engine/primitives/approval.ts';
+import { createHook } from '../src/engine/primitives/hook.ts';
 import { bothServers, createCluster } from './_cluster.ts';
 import { call, finish, runWorkflow, setupBoxes, startWorkflow, toStep, until, untilStatus } from './_setup.ts';
 import type { Answer, TestBox, TestProgram } from './_setup.ts';

@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto';
 import { generateKeyPair, SignJWT, UnsecuredJWT } from 'jose';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createKeySet } from '../src/auth/key-set.ts';
-import { requestApproval } from '../src/engine/approval.ts';
+import { requestApproval } from '../src/engine/primitives/approval.ts';
 import { createLog } from '../src/log.ts';
 import { KEY_ID, signatureOf, startPlane } from './_plane.ts';
 import type { MintOptions, Plane } from './_plane.ts';

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { defineDeepAgent, defineTool } from '../src/definitions/definition.ts';
-import { createHook } from '../src/engine/hook.ts';
+import { createHook } from '../src/engine/primitives/hook.ts';
 import type { RetentionOptions } from '../src/retention/retention.ts';
 import { defineConfig } from '../src/workspace-config.ts';
 import { call, json, runWorkflow, setupBoxes, startWorkflow, until, untilStatus } from './_setup.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { setAttributes } from '../src/engine/attributes.ts';
-import { createHook } from '../src/engine/hook.ts';
+import { createHook } from '../src/engine/primitives/hook.ts';
 import { svc } from '../src/index.ts';
 import { call, finish, getRun, json, runWorkflow, setupBoxes, startWorkflow, until, untilStatus } from './_setup.ts';
 import type { TestBox } from './_setup.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { defineDeepAgent } from '../src/definitions/definition.ts';
-import { sleep } from '../src/engine/sleep.ts';
+import { sleep } from '../src/engine/primitives/sleep.ts';
 import { json, runWorkflow, setupBoxes, until } from './_setup.ts';
 import type { TestBox } from './_setup.ts';
 

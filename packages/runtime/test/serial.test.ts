@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { createHook } from '../src/engine/hook.ts';
+import { createHook } from '../src/engine/primitives/hook.ts';
 import { call, finish, getRun, setupBoxes, startWorkflow, toStep, until, untilStatus } from './_setup.ts';
 import type { Answer, TestBox } from './_setup.ts';
 

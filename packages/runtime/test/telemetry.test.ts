@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { defineDeepAgent, defineTool } from '../src/definitions/definition.ts';
-import { sleep } from '../src/engine/sleep.ts';
+import { sleep } from '../src/engine/primitives/sleep.ts';
 import { createLog } from '../src/log.ts';
 import { createMask } from '../src/mask.ts';
 import { placeOfRun } from '../src/telemetry/ids.ts';

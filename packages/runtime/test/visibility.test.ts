@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { defineDeepAgent, defineTool } from '../src/definitions/definition.ts';
 import { svc } from '../src/svc.ts';
-import { requestApproval } from '../src/engine/approval.ts';
+import { requestApproval } from '../src/engine/primitives/approval.ts';
 import { createLog } from '../src/log.ts';
 import { startPlane } from './_plane.ts';
 import type { Plane } from './_plane.ts';

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { defineDeepAgent, defineTool } from '../src/definitions/definition.ts';
-import { requestApproval } from '../src/engine/approval.ts';
+import { requestApproval } from '../src/engine/primitives/approval.ts';
 import { FatalError } from '../src/engine/errors.ts';
-import { createHook, createWebhook } from '../src/engine/hook.ts';
-import { sleep } from '../src/engine/sleep.ts';
+import { createHook, createWebhook } from '../src/engine/primitives/hook.ts';
+import { sleep } from '../src/engine/primitives/sleep.ts';
 import { svc } from '../src/index.ts';
 import type { Why } from '../src/runs/why.ts';
 import { call, finish, runWorkflow, setupBoxes, startWorkflow, toStep, until, untilStatus } from './_setup.ts';

@@ -3,7 +3,7 @@ import type { ToolPause } from '../agents/turn/approval.ts';
 import { splitName } from '../definitions/subagents.ts';
 import { isKept } from '../auth/visibility.ts';
 import type { Hidden } from '../auth/visibility.ts';
-import type { ApprovalEvent } from '../engine/approval.ts';
+import type { ApprovalEvent } from '../engine/primitives/approval.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { HookEntry, HookFilter, HookPlace, HookRow, Journal, ResumeOptions } from '../engine/journal.ts';
 import { decode, digestOf, encode } from '../engine/serialize.ts';

@@ -2,8 +2,8 @@ import { describe, expect, test } from 'vitest';
 import { errorOf, newJournalPath, openBench, outputOf, runOf, step, until, useBenches } from './_setup.ts';
 import { FatalError, RetryableError } from './errors.ts';
 import type { Journal } from './journal.ts';
-import { getStepMetadata, getWorkflowMetadata } from './metadata.ts';
-import { sleep } from './sleep.ts';
+import { getStepMetadata, getWorkflowMetadata } from './primitives/metadata.ts';
+import { sleep } from './primitives/sleep.ts';
 import { openSqliteJournal } from './stores/sqlite/journal.ts';
 
 const bench = useBenches();

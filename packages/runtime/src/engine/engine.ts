@@ -1,16 +1,16 @@
 import { BoxError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import { atMost } from './at-most.ts';
-import { boundJournal } from './bounded.ts';
+import { boundJournal } from './worker/journal-timeout.ts';
 import type { Ambient } from './handle.ts';
 import { createStoreClock } from './clock.ts';
 import type { StoreClock } from './clock.ts';
 import type { Doorbell } from './doorbell.ts';
 import { DEFAULT_LIMITS } from './limits.ts';
-import { Execution } from './execution.ts';
+import { Execution } from './run/execution.ts';
 import type { AroundStep, Body } from './body.ts';
 import type { Limits } from './limits.ts';
-import type { ExecutionStore, Leave, Left, RunningStep } from './execution.ts';
+import type { ExecutionStore, Leave, Left, RunningStep } from './run/execution.ts';
 import { ASKED_BY, askedByOf } from './attributes.ts';
 import { newRunId, toTraceId } from './ids.ts';
 import { UNHEARD } from './lifecycle.ts';
@@ -29,17 +29,17 @@ import type {
   RunRow,
   RunTrigger,
 } from './journal.ts';
-import { encodeError, endOf, runPoisoned } from './outcome.ts';
+import { encodeError, endOf, runPoisoned } from './run/outcome.ts';
 import { persist } from './persist.ts';
 import { real } from './real.ts';
-import { keptRecords } from './retry.ts';
+import { keptRecords } from './run/retried-run.ts';
 import { encode } from './serialize.ts';
-import { createReplicas, leaveIfFinal } from './replicas.ts';
-import { createStrays } from './strays.ts';
-import { createSuspects, isSuspect, POISON_LIMIT } from './suspects.ts';
-import { createTurns } from './turns.ts';
-import { createTeller } from './teller.ts';
-import { createAppender, createWatchers } from './watch.ts';
+import { createReplicas, leaveIfFinal } from './worker/replicas.ts';
+import { createStrays } from './worker/orphans.ts';
+import { createSuspects, isSuspect, POISON_LIMIT } from './worker/suspects.ts';
+import { createTurns } from './run/turns.ts';
+import { createTeller } from './worker/publisher.ts';
+import { createAppender, createWatchers } from './worker/watchers.ts';
 
 export interface EngineOptions {
   journal: Journal;

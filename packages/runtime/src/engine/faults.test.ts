@@ -7,20 +7,20 @@ import { findFlaws, openWorld } from './_faults.ts';
 import type { World } from './_faults.ts';
 import { newJournalPath, step, until } from './_setup.ts';
 import type { Code } from './_setup.ts';
-import { startWorkflowAndWait } from './ambient.ts';
-import { requestApproval } from './approval.ts';
-import { createHook } from './hook.ts';
+import { startWorkflowAndWait } from './primitives/child-workflow.ts';
+import { requestApproval } from './primitives/approval.ts';
+import { createHook } from './primitives/hook.ts';
 import type { Journal } from './journal.ts';
-import { getStepMetadata } from './metadata.ts';
-import { STREAM_END } from './run-stream.ts';
+import { getStepMetadata } from './primitives/metadata.ts';
+import { STREAM_END } from './values/stream-ref.ts';
 import { decode } from './serialize.ts';
-import { sleep } from './sleep.ts';
+import { sleep } from './primitives/sleep.ts';
 import { createDatabase, openPgClient } from './stores/_clients.ts';
 import { FAULTS } from './stores/faulty.ts';
 import type { Fault } from './stores/faulty.ts';
 import { openPostgresJournal } from './stores/postgres/journal.ts';
 import { openSqliteJournal } from './stores/sqlite/journal.ts';
-import { getWritable } from './writable.ts';
+import { getWritable } from './primitives/writable.ts';
 
 interface Scenario {
   code(world: World): Code;

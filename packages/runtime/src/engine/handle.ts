@@ -1,6 +1,6 @@
 import type { CallRequest, HookRequest, OpenHook } from './call.ts';
 import type { Chunk, HookRow, NewChunk, QueuedStart, RunRow } from './journal.ts';
-import type { Variables } from './variables.ts';
+import type { Variables } from './run/variables.ts';
 
 /** What a body sees instead of the machine's own clock and dice. */
 export interface World {

@@ -5,11 +5,11 @@ import { expect, test } from 'vitest';
 import { findFlaws } from './_faults.ts';
 import { errorOf, newJournalPath, openBench, outputOf, step, until } from './_setup.ts';
 import type { Bench, Code } from './_setup.ts';
-import { createHook } from './hook.ts';
+import { createHook } from './primitives/hook.ts';
 import { isFinal } from './journal.ts';
 import type { RunStatus } from './journal.ts';
-import { getStepMetadata } from './metadata.ts';
-import { sleep } from './sleep.ts';
+import { getStepMetadata } from './primitives/metadata.ts';
+import { sleep } from './primitives/sleep.ts';
 import { openSqliteJournal } from './stores/sqlite/journal.ts';
 
 /**

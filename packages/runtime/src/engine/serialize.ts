@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto';
 import { DevalueError, parse, stringify } from 'devalue';
-import { createErrorCodec } from './error-codec.ts';
-import { reasonOfInstance, reduceInstance, reviveInstance } from './values.ts';
-import type { RecordedValue } from './values.ts';
+import { createErrorCodec } from './values/error-codec.ts';
+import { reasonOfInstance, reduceInstance, reviveInstance } from './values/instances.ts';
+import type { RecordedValue } from './values/instances.ts';
 
 /** The first character of every encoded value. A reader refuses a format it does not know. */
 const FORMAT = '1';
@@ -23,7 +23,7 @@ export class SerializationError extends Error {
 
 /**
  * Turns a value into the text the journal keeps: Date, Map, Set, BigInt, RegExp, typed arrays, URL, undefined and
- * Error (`error-codec.ts`) survive, and so does what `values.ts` lists; functions, symbols and other class instances
+ * Error (`values/error-codec.ts`) survive, and so does what `values/instances.ts` lists; functions, symbols and other class instances
  * are refused by path.
  * @param root what the value is called in an error: `input`, `result`; empty: its properties speak for themselves
  */

@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import { errorOf, newJournalPath, openBench, outputOf, runOf, step, until, useBenches } from './_setup.ts';
 import type { Bench } from './_setup.ts';
-import { startWorkflow, startWorkflowAndWait } from './ambient.ts';
-import { requestApproval } from './approval.ts';
-import { bodyOf, createHook, createWebhook } from './hook.ts';
+import { startWorkflow, startWorkflowAndWait } from './primitives/child-workflow.ts';
+import { requestApproval } from './primitives/approval.ts';
+import { bodyOf, createHook, createWebhook } from './primitives/hook.ts';
 import { decode } from './serialize.ts';
-import { sleep } from './sleep.ts';
-import { getWritable } from './writable.ts';
+import { sleep } from './primitives/sleep.ts';
+import { getWritable } from './primitives/writable.ts';
 
 const bench = useBenches();
 

@@ -1,13 +1,13 @@
 import { Decision } from '../approvals/approvals.ts';
 import type { Approvals, Decider } from '../approvals/approvals.ts';
-import { readBytes } from '../engine/bodies.ts';
+import { readBytes } from '../engine/values/bodies.ts';
 import type { Engine } from '../engine/engine.ts';
 import { newToken } from '../engine/ids.ts';
 import type { HookRow, Journal } from '../engine/journal.ts';
 import { decode, digestOf, encode } from '../engine/serialize.ts';
-import { askAnswer } from '../engine/values.ts';
-import { fromAnswer } from '../engine/webhook-answer.ts';
-import type { StoredAnswer } from '../engine/webhook-answer.ts';
+import { askAnswer } from '../engine/values/instances.ts';
+import { fromAnswer } from '../engine/values/webhook-answer.ts';
+import type { StoredAnswer } from '../engine/values/webhook-answer.ts';
 import { BoxError, idempotencyConflict } from '../errors.ts';
 import { toIso, toJsonValue } from '../runs/json-value.ts';
 import { parseWith } from '../schema/schema.ts';

@@ -1,5 +1,5 @@
 import type { H3, H3Event } from 'h3';
-import { keepBytes } from '../engine/bodies.ts';
+import { keepBytes } from '../engine/values/bodies.ts';
 import { mountRoute } from '../http/app.ts';
 import type { RouteEntry } from '../http/app.ts';
 import { inspectJson, isJsonType, readBody } from '../http/body.ts';

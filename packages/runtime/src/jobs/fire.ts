@@ -1,6 +1,6 @@
 import type { StoreClock } from '../engine/clock.ts';
 import type { NewFiring, Schedule, ScheduleStore } from '../engine/journal.ts';
-import { encodeError } from '../engine/outcome.ts';
+import { encodeError } from '../engine/run/outcome.ts';
 import { decode } from '../engine/serialize.ts';
 import { BoxError } from '../errors.ts';
 import type { Log } from '../log.ts';

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
-import { bytesOf } from '../engine/bodies.ts';
-import { runStreamOf } from '../engine/run-stream.ts';
+import { bytesOf } from '../engine/values/bodies.ts';
+import { runStreamOf } from '../engine/values/stream-ref.ts';
 import { isJsonType } from '../http/body.ts';
 
 /**

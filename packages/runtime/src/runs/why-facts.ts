@@ -2,11 +2,11 @@ import type { Approval, Approvals } from '../approvals/approvals.ts';
 import { historyOf } from '../engine/call.ts';
 import type { CallRecord } from '../engine/call.ts';
 import type { Engine } from '../engine/engine.ts';
-import type { RunningStep } from '../engine/execution.ts';
+import type { RunningStep } from '../engine/run/execution.ts';
 import type { HookEntry, Journal, JournalRecord, QueuedStart, RunRow } from '../engine/journal.ts';
 import { isFinal } from '../engine/journal.ts';
 import { decode } from '../engine/serialize.ts';
-import { isSuspect } from '../engine/suspects.ts';
+import { isSuspect } from '../engine/worker/suspects.ts';
 import type { GateState } from '../gate/gate.ts';
 
 /** What is asked about a run. */

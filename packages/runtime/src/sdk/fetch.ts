@@ -1,4 +1,4 @@
-import { callStep } from '../engine/step.ts';
+import { callStep } from '../engine/primitives/step.ts';
 
 /**
  * `fetch` as a step: in a workflow body the whole answer is recorded, at most 1 MiB of it, and a request that gets none

@@ -1,5 +1,5 @@
-import { createHook } from '../engine/hook.ts';
-import type { Hook, HookOptions } from '../engine/hook.ts';
+import { createHook } from '../engine/primitives/hook.ts';
+import type { Hook, HookOptions } from '../engine/primitives/hook.ts';
 import type { HookRow } from '../engine/journal.ts';
 import { decode } from '../engine/serialize.ts';
 import { HookNotFoundError } from './errors.ts';

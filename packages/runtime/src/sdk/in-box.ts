@@ -1,8 +1,8 @@
 import { currentContext } from '../engine/context.ts';
 import type { BoxClient } from '../engine/handle.ts';
 import { encode } from '../engine/serialize.ts';
-import { listUnread, readAll } from '../engine/settle.ts';
-import { ONCE } from '../engine/step.ts';
+import { listUnread, readAll } from '../engine/values/unread.ts';
+import { ONCE } from '../engine/primitives/step.ts';
 
 export interface BoxCall<T> {
   /** What the author called: `run.status`. */

@@ -1,8 +1,8 @@
-import { registerClass, WORKFLOW_DESERIALIZE, WORKFLOW_SERIALIZE } from '../engine/classes.ts';
+import { registerClass, WORKFLOW_DESERIALIZE, WORKFLOW_SERIALIZE } from '../engine/values/classes.ts';
 import { currentContext } from '../engine/context.ts';
 import type { QueuedStart, RunRow } from '../engine/journal.ts';
 import { decode, encode } from '../engine/serialize.ts';
-import { countFrames, createRunReadable } from '../engine/streams.ts';
+import { countFrames, createRunReadable } from '../engine/values/streams.ts';
 import { WorkflowRunCancelledError, WorkflowRunFailedError, WorkflowRunNotFoundError } from './errors.ts';
 import { inBox } from './in-box.ts';
 

@@ -1,5 +1,5 @@
-import { startWorkflow } from '../engine/ambient.ts';
-import { holdsWritable } from '../engine/settle.ts';
+import { startWorkflow } from '../engine/primitives/child-workflow.ts';
+import { holdsWritable } from '../engine/values/unread.ts';
 import { workflowNameOf } from '../workflows/mark.ts';
 import { Run } from './run.ts';
 

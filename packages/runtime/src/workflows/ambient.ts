@@ -1,7 +1,7 @@
 import type { Agents } from '../agents/agents.ts';
 import type { ConfigValues } from '../config-values/config-values.ts';
 import type { Ambient } from '../engine/handle.ts';
-import { childFailed } from '../engine/outcome.ts';
+import { childFailed } from '../engine/run/outcome.ts';
 import { decode } from '../engine/serialize.ts';
 import type { ServicesInfo } from '../health/health.ts';
 import type { Jobs } from '../jobs/jobs.ts';

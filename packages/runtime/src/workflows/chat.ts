@@ -8,7 +8,7 @@ import type { Hidden } from '../auth/visibility.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { Journal, RunRow } from '../engine/journal.ts';
 import { isFinal } from '../engine/journal.ts';
-import { STREAM_END } from '../engine/run-stream.ts';
+import { STREAM_END } from '../engine/values/stream-ref.ts';
 import { decode } from '../engine/serialize.ts';
 import { BoxError } from '../errors.ts';
 import type { RouteEntry } from '../http/app.ts';

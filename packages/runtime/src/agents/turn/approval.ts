@@ -1,5 +1,5 @@
-import { askPerson } from '../../engine/approval.ts';
-import type { ApprovalAnswer } from '../../engine/approval.ts';
+import { askPerson } from '../../engine/primitives/approval.ts';
+import type { ApprovalAnswer } from '../../engine/primitives/approval.ts';
 import type { Interrupt } from '../events/turn-events.ts';
 import type { InterruptPolicy } from '../../definitions/definition.ts';
 import type { ToolCall } from '../model/messages.ts';

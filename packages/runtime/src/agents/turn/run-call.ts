@@ -1,5 +1,5 @@
 import type { Attempt } from '../../engine/call.ts';
-import { createDeadline } from '../../engine/deadline.ts';
+import { createDeadline } from '../../engine/run/deadline.ts';
 import { parseWith } from '../../schema/schema.ts';
 import type { ToolContext } from '../../definitions/definition.ts';
 import type { ToolCall } from '../model/messages.ts';

@@ -1,4 +1,4 @@
-import { toStartCall, toWaitCall } from '../../engine/ambient.ts';
+import { toStartCall, toWaitCall } from '../../engine/primitives/child-workflow.ts';
 import type { StartedTurn } from '../../engine/handle.ts';
 import type { ToolCall } from '../model/messages.ts';
 import { answerCall, failed, notJson, parseArguments, resultIdOf, toMessage } from './tool-answer.ts';

@@ -1,0 +1,68 @@
+import { askedByOf } from '../attributes.ts';
+import type { RunHandle } from '../handle.ts';
+import { awaitEvent, bodyOf } from './hook.ts';
+
+export interface ApprovalRequest {
+  /** What is to be decided, one sentence. */
+  title: string;
+  /** What the person needs to see. */
+  payload?: unknown;
+  /** After this time `fallback` decides. Default: it waits for ever. */
+  timeout?: number | string | Date;
+  /** Default `reject`. */
+  fallback?: 'approve' | 'reject';
+}
+
+/** What was decided, and by whom. */
+export interface ApprovalAnswer {
+  approved: boolean;
+  decision: 'approve' | 'reject';
+  /** Who decided; null when the time was up. */
+  by: string | null;
+  note: string | null;
+  /** What the person changed or added; null when nothing. */
+  input: unknown;
+  timedOut: boolean;
+}
+
+/** What resumes an approval's hook. */
+export type ApprovalEvent = Omit<ApprovalAnswer, 'approved'>;
+
+/** Parks the run until a person decides, over the API or in the inbox. Works in a workflow body only. */
+export async function requestApproval(request: ApprovalRequest): Promise<ApprovalAnswer> {
+  const { title } = request;
+  if (typeof title !== 'string' || title === '') throw new TypeError('requestApproval() needs a title.');
+  return askPerson(bodyOf('requestApproval'), request).answer;
+}
+
+/** An approval that has been asked for. */
+export interface AskedApproval {
+  /** The id of the approval. */
+  token: string;
+  /** Milliseconds since 1970; null: it waits for ever. */
+  expiresAt: number | null;
+  answer: Promise<ApprovalAnswer>;
+}
+
+/** @param request `detail`: what else is kept with the approval */
+export function askPerson(execution: RunHandle, request: ApprovalRequest & { detail?: object }): AskedApproval {
+  const { title, payload, timeout, fallback = 'reject', detail = {} } = request;
+  const limit = timeout === undefined ? {} : { timeout };
+  const askedBy = askedByOf(execution.run);
+  const marks = askedBy === undefined ? {} : { askedBy };
+  const hook = execution.openHook({
+    kind: 'approval',
+    token: null,
+    detail: { title, payload, ...detail, ...marks },
+    ...limit,
+  });
+  const { token, expiresAt } = hook;
+  const expired: ApprovalEvent = { decision: fallback, by: null, note: null, input: null, timedOut: true };
+  const deadline =
+    expiresAt === null ? {} : { deadline: { wakeAt: () => expiresAt, payload: expired, verdict: 'expired' } };
+  const answer = awaitEvent(execution, { kind: 'approval', token, n: 0, title, ...deadline }).then((event) => ({
+    approved: (event as ApprovalEvent).decision === 'approve',
+    ...(event as ApprovalEvent),
+  }));
+  return { token, expiresAt, answer };
+}

@@ -1,0 +1,89 @@
+import type { Attempt, CallRequest, ChildAction, RunAction } from '../call.ts';
+import { currentContext } from '../context.ts';
+import type { EngineContext, StepContext } from '../context.ts';
+import type { RunHandle, StartedWorkflow } from '../handle.ts';
+import { isStoreDown, persist } from '../persist.ts';
+import { digestOf, encode } from '../serialize.ts';
+import { ONCE } from './step.ts';
+
+/** Starts another workflow; its run ends as cancelled when this one does. Recorded in a body, so it starts once. */
+export function startWorkflow(name: string, input: unknown, how: StartHow = {}): Promise<StartedWorkflow> {
+  const context = contextOf('svc.workflows.start');
+  if (context.kind === 'step') return startFrom(context, { name, input, how });
+  return context.execution.invoke(startCall(context.execution, { name, input, how })) as Promise<StartedWorkflow>;
+}
+
+export interface StartHow {
+  /** The input is `{ args }`: positional arguments. */
+  isSpread?: true;
+}
+
+/** Starts another workflow and waits for its output. What ends it otherwise is thrown, with its error as the cause. */
+export async function startWorkflowAndWait(name: string, input: unknown): Promise<unknown> {
+  const context = contextOf('svc.workflows.startAndWait');
+  const { execution } = context;
+  if (context.kind === 'step') return execution.ambient.waitForRun(await startFrom(context, { name, input }));
+  const started = (await execution.invoke(startCall(execution, { name, input }))) as StartedWorkflow;
+  const child = started.status === 'started' ? { runId: started.runId } : { triggerId: started.triggerId };
+  return execution.invoke(toWaitCall(name, child));
+}
+
+/** The call that starts a run below this one: once, as its answer is recorded. */
+export function toStartCall(name: string, input: unknown, start: (attempt: Attempt) => Promise<unknown>): CallRequest {
+  // Attempted once, as what a start is refused for stays; but a store that is down is no answer to the body.
+  const run: RunAction['run'] = (attempt) => persist(() => start(attempt), START_MS, isStoreDown);
+  const action: RunAction = { type: 'run', name: `start ${name}`, policy: ONCE, run };
+  return { kind: 'child', stepId: `start ${name}`, input: encode(input, ''), action };
+}
+
+/** The call that answers the output of another run. */
+export function toWaitCall(name: string, child: ChildAction['child']): CallRequest {
+  return {
+    kind: 'child',
+    stepId: `wait ${name}`,
+    input: encode({ name }, 'input'),
+    action: { type: 'child', child },
+  };
+}
+
+/** The key of a start in a step: the same for the same start of the same step, so a repeated attempt finds it. */
+export function toStartKey(context: StepContext, what: string): string {
+  const starts = (context.starts ??= []);
+  starts.push(what);
+  const nth = starts.filter((other) => other === what).length;
+  return `${context.idempotencyKey}:${what}:${nth}`;
+}
+
+// --- internal ---
+
+/** How long the start of a child waits for the store to come back. */
+const START_MS = 30_000;
+
+function contextOf(caller: string): EngineContext {
+  const context = currentContext();
+  if (!context) throw new Error(`${caller}() works in a workflow, a step or a tool.`);
+  return context;
+}
+
+interface Start {
+  name: string;
+  input: unknown;
+  how?: StartHow;
+}
+
+function startCall(execution: RunHandle, { name, input, how }: Start): CallRequest {
+  const { ambient, run: parent } = execution;
+  return toStartCall(name, { name, input }, ({ idempotencyKey }) =>
+    ambient.startWorkflow(name, input, { ...how, parentRunId: parent.runId, idempotencyKey }),
+  );
+}
+
+function startFrom(context: StepContext, { name, input, how }: Start): Promise<StartedWorkflow> {
+  const { execution } = context;
+  const idempotencyKey = toStartKey(context, `${name}:${digestOf(encode(input, 'input'))}`);
+  return execution.ambient.startWorkflow(name, input, {
+    ...how,
+    parentRunId: execution.run.runId,
+    idempotencyKey,
+  });
+}

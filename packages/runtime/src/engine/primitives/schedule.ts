@@ -1,0 +1,64 @@
+import type { Attempt } from '../call.ts';
+import { currentContext } from '../context.ts';
+import type { EngineContext } from '../context.ts';
+import type { ScheduledWorkflow, ScheduleTime } from '../handle.ts';
+import { isStoreDown, persist } from '../persist.ts';
+import { digestOf, encode } from '../serialize.ts';
+import { ONCE } from './step.ts';
+
+/** When a workflow is to be started: again and again, or once. */
+export type ScheduleOptions = ScheduleTime & {
+  /**
+   * Names the timer among those of its workflow. The same name with the same input and time changes nothing, with
+   * others it replaces the timer. Default: one of its own for this call.
+   */
+  id?: string;
+};
+
+/**
+ * Arms a timer that starts a workflow. It outlives the run that made it. Recorded in a body, and a repeated attempt of a
+ * step finds the timer of the first, so it is armed once.
+ */
+export async function scheduleWorkflow(
+  name: string,
+  input: unknown,
+  options: ScheduleOptions,
+): Promise<ScheduledWorkflow> {
+  const { id: given, ...when } = options;
+  const what = encode({ name, input, ...options }, 'schedule');
+  return perform('schedule', { name, what }, (context, key) =>
+    context.execution.ambient.schedule({ name, input, when, id: given ?? digestOf(key) }),
+  ) as Promise<ScheduledWorkflow>;
+}
+
+/** Removes a timer that `scheduleWorkflow` made. False: there is none (any more). */
+export async function unscheduleWorkflow(id: string): Promise<boolean> {
+  const what = encode({ id }, 'unschedule');
+  return perform('unschedule', { name: id, what }, (context) =>
+    context.execution.ambient.unschedule(id),
+  ) as Promise<boolean>;
+}
+
+// --- internal ---
+
+const STORE_MS = 30_000;
+
+/** In a body: one recorded call. In a step: the work itself. Either way under a key that its repeats have too. */
+function perform(
+  verb: string,
+  { name, what }: { name: string; what: string },
+  work: (context: EngineContext, key: string) => Promise<unknown>,
+): Promise<unknown> {
+  const context = currentContext();
+  if (!context) throw new Error(`svc.workflows.${verb}() works in a workflow, a step or a tool.`);
+  if (context.kind === 'step') {
+    const starts = (context.starts ??= []);
+    const same = `${verb} ${digestOf(what)}`;
+    starts.push(same);
+    const nth = starts.filter((other) => other === same).length;
+    return work(context, `${context.idempotencyKey}:${same}:${nth}`);
+  }
+  const run = ({ idempotencyKey }: Attempt) => persist(() => work(context, idempotencyKey), STORE_MS, isStoreDown);
+  const action = { type: 'run', name: `${verb} ${name}`, policy: ONCE, run } as const;
+  return context.execution.invoke({ kind: 'step', stepId: `${verb} ${name}`, input: what, action });
+}

@@ -1,0 +1,18 @@
+import { currentContext } from '../context.ts';
+import { decode, encode } from '../serialize.ts';
+import { createRunWritable } from '../values/streams.ts';
+
+export interface WritableOptions {
+  /** Streams of one run are told apart by this. Default `default`. */
+  namespace?: string;
+}
+
+/**
+ * A stream of the run: what steps write to it is kept and can be read while the run goes on and afterwards. A body may
+ * make one and hand it to steps; writing needs a step.
+ */
+// oxlint-disable-next-line typescript/no-explicit-any -- as the Workflow SDK has it: an untyped stream takes anything
+export function getWritable<T = any>({ namespace = 'default' }: WritableOptions = {}): WritableStream<T> {
+  if (!currentContext()) throw new Error('getWritable() works in a workflow or one of its steps.');
+  return createRunWritable<T>(namespace, { encode, decode });
+}

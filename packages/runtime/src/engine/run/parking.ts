@@ -1,0 +1,78 @@
+import type { Call } from '../call.ts';
+import type { RunPatch, RunRow } from '../journal.ts';
+import { real } from '../real.ts';
+import { describeWait } from './waits.ts';
+
+export interface ParkingOptions {
+  run: RunRow;
+  /** A wait at least this long leaves memory, in milliseconds. */
+  parkAfter: number;
+  /** A run that waits for others has done nothing for that long: look again. */
+  onIdle(): void;
+}
+
+/** What a run waits for that can do nothing by itself. */
+export interface Wait {
+  /** The call that is due first, or one of those that others answer. */
+  call: Call;
+  /** By the store's clock. Undefined: no call is ever due. */
+  wakeAt: number | undefined;
+  /** Milliseconds until then. */
+  left: number;
+  /** A resume or a child's end may come at any moment: such a run stays in memory for a while. */
+  isForOthers: boolean;
+}
+
+/** Whether the row of a run says that it waits, and when a run that waits leaves memory. */
+export class Parking {
+  readonly #options: ParkingOptions;
+  #status: RunRow['status'];
+  /** The row still says what the run waited for before it was taken up again. */
+  #isWaitStale: boolean;
+  #idleTimer: ReturnType<typeof setTimeout> | undefined;
+  #isIdleOver = false;
+
+  constructor(options: ParkingOptions) {
+    const { run } = options;
+    this.#options = options;
+    this.#status = run.status;
+    this.#isWaitStale = run.wakeAt !== null || run.waitingFor !== null;
+  }
+
+  /** What the row is to say; undefined: it says so. */
+  park({ call, wakeAt, left, isForOthers }: Wait): RunPatch | undefined {
+    const release = left >= this.#options.parkAfter && (!isForOthers || this.#hasIdled());
+    if (this.#status === 'waiting' && !release) return undefined;
+    this.#status = 'waiting';
+    this.#isWaitStale = false;
+    const waitingFor = JSON.stringify(describeWait(call, wakeAt));
+    return { status: 'waiting', wakeAt: wakeAt ?? null, waitingFor, ...(release ? { release } : {}) };
+  }
+
+  /** What the row is to say of a run that goes on; undefined: it says so. */
+  wake(): RunPatch | undefined {
+    this.stop();
+    if (this.#status !== 'waiting' && !this.#isWaitStale) return undefined;
+    this.#status = 'running';
+    this.#isWaitStale = false;
+    return { status: 'running', wakeAt: null, waitingFor: null };
+  }
+
+  stop(): void {
+    real.clearTimeout(this.#idleTimer);
+    this.#idleTimer = undefined;
+  }
+
+  /** True on the second look, `parkAfter` after the first, when nothing happened in between. */
+  #hasIdled(): boolean {
+    if (this.#idleTimer !== undefined && this.#status === 'waiting' && this.#isIdleOver) return true;
+    if (this.#idleTimer === undefined) {
+      this.#isIdleOver = false;
+      this.#idleTimer = real.setTimeout(() => {
+        this.#isIdleOver = true;
+        this.#options.onIdle();
+      }, this.#options.parkAfter);
+    }
+    return false;
+  }
+}
