@@ -1,7 +1,8 @@
 import { BoxError } from '../errors.ts';
-import { childText, parseXml } from '../objects/xml.ts';
-import type { XmlElement } from '../objects/xml.ts';
-import { encodePath, formatQuery, presignUrl, signHeaders } from './sign.ts';
+import { createSigner, encodePath, formatQuery } from './sign.ts';
+import type { Signer, UnsignedBody } from './sign.ts';
+import { childText, readRoot } from './xml.ts';
+import type { XmlElement } from './xml.ts';
 
 /** A bucket of an S3 backend, and how it is reached. */
 export interface S3Settings {
@@ -29,34 +30,30 @@ export interface S3Bucket {
    * `storage_refused` with the backend's own code where it does not.
    */
   send(request: S3Request): Promise<Response>;
-  presign(request: { method: 'GET' | 'PUT'; key: string; expiresIn: number }): string;
+  presign(request: { method: 'GET' | 'PUT'; key: string; expiresIn: number }): Promise<string>;
 }
 
 export function openBucket(settings: S3Settings): S3Bucket {
+  const signer = createSigner(settings);
   return {
     async send({ method, key, query = {}, headers = {}, body = NOTHING }) {
       const url = toUrl(settings, key);
-      url.search = formatQuery(Object.entries(query));
-      const signed = signHeaders({ method, url, headers, body }, settings, new Date());
-      const answer = await request(url, {
-        method,
-        headers: signed,
-        ...(method === 'PUT' ? { body: new Uint8Array(body) } : {}),
-      });
+      url.search = formatQuery(query);
+      const answer = await request(signer, { method, url, headers, body });
       if (answer.ok) return answer;
       const code = await readCode(answer);
       if (key !== undefined && answer.status === 404 && code !== 'NoSuchBucket') return answer;
       throw toError(answer.status, code, settings);
     },
     presign: ({ method, key, expiresIn }) =>
-      presignUrl({ method, url: toUrl(settings, key) }, settings, { expiresIn, now: new Date() }),
+      signer.presignUrl({ method, url: toUrl(settings, key) }, { expiresIn, now: new Date() }),
   };
 }
 
 /** Throws `storage_refused` for what is no XML: something else than an S3 backend answers there. */
 export async function readXml(answer: Response): Promise<XmlElement> {
   try {
-    return parseXml(await answer.text());
+    return readRoot(await answer.text());
   } catch (cause) {
     const message = 'What answers at SVC_S3_ENDPOINT is no S3 backend: it sent no XML.';
     throw new BoxError('storage_refused', message, { cause });
@@ -75,10 +72,13 @@ function toUrl({ endpoint, bucket, forcePathStyle }: S3Settings, key = ''): URL 
   return url;
 }
 
-async function request(url: URL, init: RequestInit): Promise<Response> {
+async function request(signer: Signer, unsigned: UnsignedBody): Promise<Response> {
+  const { method, url, body } = unsigned;
   try {
+    const headers = await signer.signHeaders(unsigned, { now: new Date() });
+    const sent = method === 'PUT' ? { body: new Uint8Array(body) } : {};
     // A redirect leads to where the signature is not good.
-    return await fetch(url, { ...init, redirect: 'manual', signal: AbortSignal.timeout(ANSWER_MS) });
+    return await fetch(url, { method, headers, ...sent, redirect: 'manual', signal: AbortSignal.timeout(ANSWER_MS) });
   } catch (error) {
     const { cause = error } = error as { cause?: { message?: string; code?: string } };
     const { message, code } = cause as { message?: string; code?: string };
@@ -91,7 +91,7 @@ async function request(url: URL, init: RequestInit): Promise<Response> {
 async function readCode(answer: Response): Promise<string | undefined> {
   const text = await answer.text().catch(() => '');
   try {
-    return childText(parseXml(text), 'Code');
+    return childText(readRoot(text), 'Code');
   } catch {
     return undefined;
   }

@@ -1,8 +1,8 @@
 import { BoxError } from '../errors.ts';
-import { childText } from '../objects/xml.ts';
-import type { XmlElement } from '../objects/xml.ts';
 import { openBucket, readXml } from './s3.ts';
 import type { S3Bucket, S3Settings } from './s3.ts';
+import { childText, listChildren } from './xml.ts';
+import type { XmlElement } from './xml.ts';
 
 /** An object, without what is in it. */
 export interface StoredObject {
@@ -63,7 +63,7 @@ export function createStorage({ prefix, ...settings }: S3Settings & { prefix: st
     },
     async list({ prefix: below = '', limit = PAGE, cursor } = {}) {
       const document = await list(bucket, { prefix: prefix + below, limit, cursor });
-      const items = document.children.filter(({ name }) => name === 'Contents').map(toObject);
+      const items = listChildren(document, 'Contents').map(toObject);
       return {
         items: items.map((item) => ({ ...item, key: item.key.slice(prefix.length) })),
         nextCursor: childText(document, 'NextContinuationToken') || null,
