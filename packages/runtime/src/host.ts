@@ -53,8 +53,8 @@ export type {
   StepEntry,
   WorkflowEntry,
 } from './manifest.ts';
-export { startObjectServer } from './objects/server.ts';
-export type { ObjectServer } from './objects/server.ts';
+export { startObjectServer } from '../../dev-s3/src/server.ts';
+export type { ObjectServer } from '../../dev-s3/src/server.ts';
 export type { Operation } from './operations/define.ts';
 export { splitRoute } from './operations/define.ts';
 export { OPERATIONS } from './surface/index.ts';

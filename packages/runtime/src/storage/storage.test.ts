@@ -1,7 +1,7 @@
 import { S3Client, GetObjectCommand, HeadObjectCommand, ListObjectsV2Command } from '@aws-sdk/client-s3';
 import { getSignedUrl } from '@aws-sdk/s3-request-presigner';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { BUCKET, KEYS, newFolder, startFixture, startServer } from '../objects/_setup.ts';
+import { BUCKET, KEYS, newFolder, startFixture, startServer } from '../../../dev-s3/src/_setup.ts';
 import { createSigner, encodePath } from './sign.ts';
 import { createStorage } from './storage.ts';
 

@@ -15,7 +15,7 @@ import { BUCKET, KEYS, listFiles, newClient, newFolder, startFixture, startServe
 import { signRaw } from './_sign.ts';
 
 const MIB = 1024 * 1024;
-const REPO = fileURLToPath(new URL('../../../../', import.meta.url));
+const REPO = fileURLToPath(new URL('../../../', import.meta.url));
 
 test('a client that goes away in the middle of an upload leaves the object that was there', async () => {
   const { dir, s3, server, errors } = await startFixture();
