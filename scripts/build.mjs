@@ -11,7 +11,7 @@ import { basename, join } from 'node:path';
 import { ROOT, binOf, runScript, secondsSince } from './_tool.mjs';
 
 /** In the order they need each other. */
-const PACKAGES = ['runtime', 'compiler', 'create', 'cli'];
+const PACKAGES = ['dev-s3', 'runtime', 'compiler', 'create', 'cli'];
 const HASH_FILE = 'dist/.build-hash';
 /** What shapes every build: the versions of the tools, the compiler options that end up in the types, the licences. */
 const SHARED_INPUTS = ['pnpm-lock.yaml', 'tsconfig.json', 'scripts/_licences.mjs'];
@@ -73,9 +73,10 @@ async function hashInputs(folder) {
   const texts = await Promise.all(files.map((file) => readFile(file)));
   for (const [i, text] of texts.entries()) hash.update(`${files[i]?.slice(ROOT.length)} ${text.length}\n`).update(text);
 
-  const { name, dependencies = {} } = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8'));
-  // What is in the dist of a package it depends on follows from that package's hash.
-  for (const dependency of Object.keys(dependencies)) hash.update(hashes.get(dependency) ?? '');
+  const { name, dependencies, devDependencies } = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8'));
+  // What is in the dist of a package it depends on, or bundles, follows from that package's hash.
+  for (const dependency of Object.keys({ ...dependencies, ...devDependencies }))
+    hash.update(hashes.get(dependency) ?? '');
   const digest = hash.digest('hex');
   hashes.set(name, digest);
   return digest;

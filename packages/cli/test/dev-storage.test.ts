@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import { startObjectServer } from '../../dev-s3/src/server.ts';
+import { startObjectServer } from '@svc/dev-s3';
 import { createStorage } from '../../runtime/src/storage/storage.ts';
 import { bootDev, SLOW_MS } from './_schema-dev.ts';
 import { eventually, occupy, useRig } from './e2e/_setup.ts';

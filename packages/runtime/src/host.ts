@@ -53,8 +53,6 @@ export type {
   StepEntry,
   WorkflowEntry,
 } from './manifest.ts';
-export { startObjectServer } from '../../dev-s3/src/server.ts';
-export type { ObjectServer } from '../../dev-s3/src/server.ts';
 export type { Operation } from './operations/define.ts';
 export { splitRoute } from './operations/define.ts';
 export { OPERATIONS } from './surface/index.ts';

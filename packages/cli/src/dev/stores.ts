@@ -1,6 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { startObjectServer } from '@svc/dev-s3';
 import type {
   BoxOptions,
   Database,
@@ -29,7 +30,6 @@ import {
   readVariable,
   rewrapSecrets,
   servePostgres,
-  startObjectServer,
   toBucketName,
 } from '@svc/runtime/host';
 import { CliError } from '../errors.ts';

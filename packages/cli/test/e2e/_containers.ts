@@ -62,13 +62,17 @@ export async function makeImages(engine: Engine, folder: string): Promise<void> 
   await engine.ask(['tag', 'svc-test-kv', IMAGES.kv]);
   await build(engine, {
     tag: IMAGES.objstore,
-    files: { 'objstore.mjs': standIn('objstore.mjs'), wget: join(folder, 'root/usr/bin/busybox') },
+    files: {
+      'objstore.mjs': standIn('objstore.mjs'),
+      'dev-s3.mjs': join(REPOSITORY, 'packages/dev-s3/dist/index.mjs'),
+      wget: join(folder, 'root/usr/bin/busybox'),
+    },
     // The image it stands in for runs as root too.
     lines: [
       `FROM ${base}`,
       'USER 0:0',
       'COPY wget /usr/bin/wget',
-      'COPY objstore.mjs /opt/svc/objstore.mjs',
+      'COPY *.mjs /opt/svc/',
       'ENTRYPOINT ["node", "/opt/svc/objstore.mjs"]',
     ],
   });

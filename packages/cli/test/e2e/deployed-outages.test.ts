@@ -1,7 +1,7 @@
 import { connect } from 'node:net';
 import { expect, it, onTestFinished } from 'vitest';
 import { findServers, startServer } from '../../../../torture/_servers.mjs';
-import { startObjectServer } from '../../../dev-s3/src/server.ts';
+import { startObjectServer } from '@svc/dev-s3';
 import { bothServers } from '../../../runtime/test/_cluster.ts';
 import { startProxy } from '../../../runtime/test/_proxy.ts';
 import type { Proxy } from '../../../runtime/test/_proxy.ts';

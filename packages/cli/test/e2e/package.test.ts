@@ -6,7 +6,7 @@ import { contractPayload } from '@svc/runtime/host';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { createApiKeys } from '../../../runtime/src/keys/api-keys.ts';
 import { createDatabase } from '../../../runtime/src/engine/stores/_clients.ts';
-import { startObjectServer } from '../../../dev-s3/src/server.ts';
+import { startObjectServer } from '@svc/dev-s3';
 import { openDatabase } from '../../../runtime/src/stores/database.ts';
 import { openPg } from '../../../runtime/src/stores/pg.ts';
 import { bothServers } from '../../../runtime/test/_cluster.ts';

@@ -36,7 +36,7 @@ const BUCKET = 'test-box';
 
 async function open() {
   const [{ startObjectServer }, { createStorage }] = await Promise.all([
-    import('../../../dev-s3/src/server.ts'),
+    import('@svc/dev-s3'),
     import('../storage/storage.ts'),
   ]);
   const dir = await mkdtemp(join(tmpdir(), 'svc-test-objects-'));

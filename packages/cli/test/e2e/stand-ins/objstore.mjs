@@ -5,8 +5,8 @@
  */
 import { createServer, request } from 'node:http';
 import { parseArgs } from 'node:util';
-// @ts-expect-error In the image the runtime lies beside this file.
-import { startObjectServer } from './runtime/dist/host.mjs';
+// @ts-expect-error In the image what `packages/dev-s3` is built to lies beside this file.
+import { startObjectServer } from './dev-s3.mjs';
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,

@@ -1,0 +1,2 @@
+export { startObjectServer } from './server.ts';
+export type { ObjectServer, ObjectServerOptions } from './server.ts';
