@@ -40,7 +40,7 @@ const STATUS = {
 
 export type S3ErrorCode = keyof typeof STATUS;
 
-/** What an S3 client is told. `fields` become elements of the XML answer, `headers` become HTTP headers. */
+/** An error answer to an S3 client. `fields` become elements of the XML answer, `headers` become HTTP headers. */
 export class S3Error extends Error {
   override readonly name = 'S3Error';
   readonly code: S3ErrorCode;

@@ -9,7 +9,7 @@ import { sha256, signRaw } from './_sign.ts';
 import type { SignOptions } from './_sign.ts';
 
 describe('who may ask', () => {
-  test('nobody without a signature, whatever the path', async () => {
+  test('no request without a signature, whatever the path', async () => {
     const { server } = await startFixture();
     for (const path of ['/', '/box', '/box/a', '/missing/a', '/box?acl']) {
       expect(await sendRaw(server.url, { path })).toMatchObject({ status: 403, code: 'AccessDenied' });

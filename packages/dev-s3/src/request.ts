@@ -15,7 +15,7 @@ export interface S3Request {
   query: [name: string, value: string][];
   headers: NodeJS.Dict<string[]>;
   incoming: IncomingMessage;
-  /** Tells a client that waits for it to send the body. */
+  /** Sends 100 Continue to a client that waits for it before it sends the body. */
   acceptBody(): void;
 }
 

@@ -22,7 +22,7 @@ export interface ObjectServerOptions {
   /** 0 takes a free one. */
   port: number;
   host?: '127.0.0.1';
-  /** What the `Host` of a request may be besides a name of this machine, where something of ours stands in front. */
+  /** What the `Host` of a request may be besides a name of this machine, for a proxy in front. */
   hosts?: readonly string[];
   accessKey: string;
   secretKey: string;
@@ -30,7 +30,7 @@ export interface ObjectServerOptions {
   region?: string;
   /** Made when missing. */
   buckets: string[];
-  /** Hears what is answered as a bare 500; stderr unless given. */
+  /** Called with what is answered as a bare 500; stderr unless given. */
   onError?: (error: unknown) => void;
 }
 
@@ -182,7 +182,7 @@ async function sendAnswer({ incoming, response, acceptBody }: Exchange, answer: 
   try {
     const headers: Record<string, string> = { ...answer.headers, 'x-amz-request-id': id };
     if (typeof body === 'string') headers['content-length'] = String(Buffer.byteLength(body));
-    // A client that was never told to send its body may send it or not; the connection cannot be read any further.
+    // A client that got no 100 Continue may send its body or not; the connection cannot be read any further.
     if (acceptBody && !incoming.readableEnded) headers['connection'] = 'close';
     response.writeHead(answer.status, { ...headers, ...formatCors(incoming.headers.origin, headers), vary: 'Origin' });
     if (incoming.method === 'HEAD' || body === undefined) response.end();

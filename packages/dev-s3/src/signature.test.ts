@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 
 import { decodeChunked } from './chunked.ts';
+import type { SignedRequest } from './claim.ts';
 import { verifySignature } from './signature.ts';
-import type { SignedRequest } from './signature.ts';
 
 // The worked examples of the Amazon S3 API reference, "Authenticating Requests (AWS Signature Version 4)".
 const credentials = {

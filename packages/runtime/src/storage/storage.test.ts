@@ -18,7 +18,7 @@ async function open() {
 }
 
 describe('the storage of a box', () => {
-  test('keeps objects under its prefix, and nobody else sees a difference', async () => {
+  test('keeps objects under its prefix, which other clients see as part of the key', async () => {
     const { storage, s3 } = await open();
     expect(await storage.put('reports/1.txt', 'one')).toMatchObject({ key: 'reports/1.txt', size: 3 });
     const head = await s3.send(new HeadObjectCommand({ Bucket: BUCKET, Key: `${PREFIX}reports/1.txt` }));
