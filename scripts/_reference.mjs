@@ -5,7 +5,7 @@
  * @typedef {Pick<typeof import('../packages/runtime/src/host.ts'), 'OPERATIONS' | 'PLAIN_ROUTES' | 'ERROR_STATUS' |
  *   'listVariables' | 'splitRoute' | 'toJsonSchema'>} Runtime
  * @typedef {Pick<typeof import('../packages/cli/src/index.ts'), 'CLI_CODES' | 'EXIT' | 'findSuggestion' |
- *   'listGlobalFlags' | 'listPayloads' | 'listVerbs'>} Cli
+ *   'listGlobalFlags' | 'listPayloads' | 'listVerbs' | 'TREE'>} Cli
  * @typedef {Pick<typeof import('../packages/compiler/src/index.ts'), 'PROBLEM_CODES'>} Compiler
  * @typedef {import('../packages/runtime/src/host.ts').Operation} Operation
  * @typedef {import('./_json-schema.mjs').JsonSchema} JsonSchema
@@ -20,7 +20,7 @@ export async function renderReference({ runtime, cli, compiler }) {
   return {
     'routes.md': await renderRoutes(runtime),
     'commands.md': await renderCommands(cli),
-    'payloads.json': `${JSON.stringify(await cli.listPayloads(), null, 2)}\n`,
+    'payloads.json': `${JSON.stringify(await cli.listPayloads(cli.TREE), null, 2)}\n`,
     'environment.md': renderEnvironment(runtime),
     'errors.md': renderErrors({ runtime, cli, compiler }),
   };
@@ -97,8 +97,8 @@ function listParameters(op, { method, path, schema }) {
 }
 
 /** @param {Cli} cli */
-async function renderCommands({ listVerbs, listGlobalFlags, EXIT }) {
-  const verbs = (await listVerbs()).map(
+async function renderCommands({ listVerbs, listGlobalFlags, EXIT, TREE }) {
+  const verbs = (await listVerbs(TREE)).map(
     ({ command, description, usage, examples, positionals, flags, schema, payload, stderr }) =>
       [
         `## ${code(command)}`,

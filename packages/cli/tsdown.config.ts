@@ -22,9 +22,9 @@ export default defineConfig({
   // What the verbs of operations are made of, and what completion knows: to load both takes several times as long.
   async onSuccess() {
     const dist = join(import.meta.dirname, 'dist');
-    const { listSpecs, readOutline } = (await import(pathToFileURL(join(dist, 'index.mjs')).href)) as typeof Cli;
+    const { listSpecs, readOutline, TREE } = (await import(pathToFileURL(join(dist, 'index.mjs')).href)) as typeof Cli;
     await writeFile(join(dist, 'operations.json'), JSON.stringify(await listSpecs()));
-    await writeFile(join(dist, 'outline.json'), JSON.stringify(await readOutline()));
+    await writeFile(join(dist, 'outline.json'), JSON.stringify(await readOutline(TREE)));
   },
   // A workspace reads the docs of the version it has from here; `svc init` and `svc add` copy the templates; `svc
   // complete` prints the scripts.

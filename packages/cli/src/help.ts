@@ -5,8 +5,9 @@ import type { Schema } from './payload/schema.ts';
 import { array, object, optional, record, string } from './payload/payload.ts';
 import type { TypeOf } from './payload/payload.ts';
 import type { Style } from './terminal/style.ts';
-import { isGroup, TREE } from './tree.ts';
-import type { Found, Group, Leaf } from './tree.ts';
+import { GLOBAL_FLAGS } from './global-flags.ts';
+import { isGroup, listLeaves } from './group.ts';
+import type { Found, Group, Place } from './group.ts';
 import { listAliases } from './verb.ts';
 import type { Answer, Verb } from './verb.ts';
 import { wrapText } from './terminal/wrap.ts';
@@ -46,9 +47,9 @@ export interface ArgumentSchema {
 }
 
 /** Help of a verb or a group: text for people, the argument schema for programs. */
-export async function describe({ path, node }: Found): Promise<Answer> {
-  if (isGroup(node)) return describeGroup(path, node);
-  return describeVerb({ path, summary: node.summary, verb: await node.load() });
+export async function describe({ path, node, root }: Found): Promise<Answer> {
+  if (isGroup(node)) return describeGroup(node, { path, root });
+  return describeVerb({ path, root, summary: node.summary, verb: await node.load({ path, root }) });
 }
 
 /** A verb as the reference shows it: flags as they are typed, those of every verb left out. */
@@ -57,85 +58,27 @@ export interface VerbReference extends VerbHelp {
 }
 
 /** Every verb, in the order of `svc --help`. */
-export function listVerbs(): Promise<VerbReference[]> {
+export function listVerbs(root: Group): Promise<VerbReference[]> {
   return Promise.all(
-    listLeaves(TREE, []).map(async ({ path, leaf }) => {
-      const verb = await leaf.load();
-      return { ...(await toVerbHelp({ path, summary: leaf.summary, verb })), flags: flagPairs(pickFlags(verb.args)) };
+    listLeaves(root).map(async ({ path, leaf }) => {
+      const verb = await leaf.load({ path, root });
+      const help = await toVerbHelp({ path, summary: leaf.summary, verb });
+      return { ...help, flags: flagPairs(pickFlags(verb.args)) };
     }),
   );
 }
 
-/** The flags every verb takes. */
-export const GLOBAL_FLAGS = {
-  json: { type: 'boolean', description: 'Print one JSON document.' },
-  verbose: { type: 'boolean', description: 'Print requests and raw logs on stderr.' },
-  'no-color': { type: 'boolean', description: 'Print without colour.' },
-  help: { type: 'boolean', alias: 'h', description: 'Print this help; with --json the argument schema.' },
-} as const satisfies ArgsDef;
-
-/** The same as they are typed. */
+/** The flags every verb takes, as they are typed. */
 export function listGlobalFlags(): [flag: string, description: string][] {
   return flagPairs(GLOBAL_FLAGS);
 }
 
 // --- internal ---
 
-const GROUP_EXAMPLES: Record<string, readonly [string, string] | undefined> = {
-  '': ['svc dev', 'svc workflows start greet --input \'{"name":"Ada"}\''],
-  add: ['svc add agent support', 'svc add workflow triage --calls support'],
-  schema: ['svc schema status', 'svc schema generate --rename users.name=users.full_name'],
-  pull: ['svc pull run <id>', 'svc pull run <id> --out run.json'],
-  workflows: ['svc workflows list', 'svc workflows start greet --input \'{"name":"Ada"}\''],
-  runs: ['svc runs list --status failed', 'svc runs get <id>'],
-  logs: ['svc logs tail --level warn', 'svc logs list --level error --from 2h'],
-  sessions: ['svc sessions list', 'svc sessions get <id>'],
-  hitl: ['svc hitl list --status pending', 'svc hitl approve <id> --note "Checked."'],
-  jobs: ['svc jobs list', 'svc jobs pause <id>'],
-  prompts: ['svc prompts list', 'svc prompts publish <id>'],
-  config: ['svc config list', 'svc config set greeting "Hello there"'],
-  secrets: ['svc secrets list', 'svc secrets set SMTP_PASSWORD --from-file password.txt'],
-  keys: ['svc keys list', 'svc keys create --name ci --workflows all'],
-  catalog: ['svc catalog list', 'svc catalog list --kind tool'],
-  activity: ['svc activity list', 'svc activity list --operation config.set'],
-  contract: ['svc contract show', 'svc contract show --json'],
-};
-
-/** The page of the guide about a verb, by its first word. */
-const PAGES: Record<string, string | undefined> = {
-  init: 'first-workspace',
-  add: 'first-workspace',
-  dev: 'dev',
-  login: 'dev',
-  logout: 'dev',
-  whoami: 'dev',
-  link: 'dev',
-  build: 'deploy',
-  package: 'deploy',
-  start: 'deploy',
-  check: 'deploy',
-  contract: 'deploy',
-  schema: 'database',
-  workflows: 'workflows',
-  sessions: 'sessions',
-  prompts: 'prompts',
-  config: 'config',
-  secrets: 'secrets',
-  runs: 'operating',
-  why: 'operating',
-  pull: 'operating',
-  replay: 'operating',
-  logs: 'operating',
-  hitl: 'operating',
-  jobs: 'operating',
-  keys: 'operating',
-  catalog: 'operating',
-  activity: 'operating',
-};
-
-function formatDocs(path: string): string {
+function formatDocs(root: Group, path: string): string {
   const [word = ''] = path.split(' ');
-  return `Docs: ${docsPath(`guide/${PAGES[word] ?? 'command-line'}.md`)}`;
+  const page = root.verbs[word]?.page ?? 'command-line';
+  return `Docs: ${docsPath(`guide/${page}.md`)}`;
 }
 
 interface Described {
@@ -144,8 +87,8 @@ interface Described {
   verb: Verb;
 }
 
-function describeGroup(path: string, group: Group): Answer<TypeOf<typeof GROUP_HELP>> {
-  const verbs = listLeaves(group, path ? [path] : []).map((found) => ({
+function describeGroup(group: Group, { path, root }: Place): Answer<TypeOf<typeof GROUP_HELP>> {
+  const verbs = listLeaves(group, path).map((found) => ({
     command: `svc ${found.path}`,
     description: found.leaf.summary,
   }));
@@ -155,7 +98,7 @@ function describeGroup(path: string, group: Group): Answer<TypeOf<typeof GROUP_H
     human: (style) =>
       joinSections([
         group.summary,
-        section('Examples', (GROUP_EXAMPLES[path] ?? []).map(indent), style),
+        section('Examples', group.examples.map(indent), style),
         section('Usage', [indent(`${name} <verb> [flags]`)], style),
         section(
           'Verbs',
@@ -166,12 +109,12 @@ function describeGroup(path: string, group: Group): Answer<TypeOf<typeof GROUP_H
           style,
         ),
         section('Flags', flagLines(GLOBAL_FLAGS, style), style),
-        formatDocs(path),
+        formatDocs(root, path),
       ]),
   };
 }
 
-async function describeVerb(described: Described): Promise<Answer<VerbHelp>> {
+async function describeVerb(described: Described & Place): Promise<Answer<VerbHelp>> {
   const help = await toVerbHelp(described);
   const { args } = described.verb;
   return {
@@ -190,7 +133,7 @@ async function describeVerb(described: Described): Promise<Answer<VerbHelp>> {
           style,
         ),
         section('Flags', flagLines({ ...pickFlags(args), ...GLOBAL_FLAGS }, style), style),
-        formatDocs(described.path),
+        formatDocs(described.root, described.path),
       ]),
   };
 }
@@ -236,12 +179,6 @@ function toArgumentSchema(args: ArgsDef): ArgumentSchema {
     required: entries.filter(([, def]) => def.required).map(([name]) => name),
     additionalProperties: false,
   };
-}
-
-function listLeaves(group: Group, words: string[]): { path: string; leaf: Leaf }[] {
-  return Object.entries(group.verbs).flatMap(([word, node]) =>
-    isGroup(node) ? listLeaves(node, [...words, word]) : [{ path: [...words, word].join(' '), leaf: node }],
-  );
 }
 
 function flagLines(flags: ArgsDef, style: Style): string[] {

@@ -8,7 +8,9 @@ import { captureTerminal, openTerminal } from './terminal/terminal.ts';
 import { createProgress } from './terminal/progress.ts';
 import type { Progress } from './terminal/progress.ts';
 import type { CaptureOptions, Terminal } from './terminal/terminal.ts';
-import { findVerb, isGroup } from './tree.ts';
+import { findVerb, isGroup } from './group.ts';
+import type { Group } from './group.ts';
+import { TREE } from './tree.ts';
 import type { Context } from './context.ts';
 import type { Answer } from './verb.ts';
 
@@ -23,24 +25,24 @@ export const VERSION = object({ version: string('Of this command.') });
 
 /** The command line of this process. Answers its exit code; the caller sets it, so that pipes are written out. */
 export async function main(argv: string[]): Promise<number> {
-  return runIn(openTerminal(), argv);
+  return runIn(openTerminal(), argv, TREE);
 }
 
-/** The same commands in process: nothing is printed, nothing exits. */
-export async function runCli(argv: string[], options: CaptureOptions = {}): Promise<CliResult> {
+/** The same commands in process: nothing is printed, nothing exits. `root`: another command line than that of svc. */
+export async function runCli(argv: string[], options: CaptureOptions = {}, root: Group = TREE): Promise<CliResult> {
   const { terminal, read } = captureTerminal(options);
-  const exitCode = await runIn(terminal, argv);
+  const exitCode = await runIn(terminal, argv, root);
   return { exitCode, ...read() };
 }
 
 // --- internal ---
 
-async function runIn(terminal: Terminal, argv: string[]): Promise<number> {
+async function runIn(terminal: Terminal, argv: string[], root: Group): Promise<number> {
   const { flags, rest } = readFlags(argv);
   const output = createOutput(terminal, flags);
   const progress = createProgress(terminal, { isOff: flags.json });
   try {
-    const answer = await dispatch(rest, flags, toContext(terminal, flags, progress));
+    const answer = await dispatch(rest, { root, flags, context: toContext(terminal, flags, progress) });
     await progress.stop();
     return await output.answer(answer);
   } catch (error) {
@@ -49,10 +51,16 @@ async function runIn(terminal: Terminal, argv: string[]): Promise<number> {
   }
 }
 
-async function dispatch(rest: string[], flags: Flags, context: Context): Promise<Answer> {
+interface Session {
+  root: Group;
+  flags: Flags;
+  context: Context;
+}
+
+async function dispatch(rest: string[], { root, flags, context }: Session): Promise<Answer> {
   if (rest.length === 1 && (rest[0] === '--version' || rest[0] === '-v')) return showVersion();
   const asked = rest[0] === 'help';
-  const found = findVerb(asked ? rest.slice(1) : rest);
+  const found = findVerb(root, asked ? rest.slice(1) : rest);
   if (asked || flags.help || found.path === '') {
     const { describe } = await import('./help.ts');
     return describe(found);
@@ -62,7 +70,7 @@ async function dispatch(rest: string[], flags: Flags, context: Context): Promise
     const verbs = Object.keys(node.verbs).join(', ');
     throw usageError(`"svc ${path}" needs a verb: ${verbs}.`, `Run \`svc ${path} --help\`.`);
   }
-  const verb = await node.load();
+  const verb = await node.load({ path, root });
   return verb.run(found.rest, path, context);
 }
 

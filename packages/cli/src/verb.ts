@@ -28,12 +28,24 @@ export interface Answer<Data extends object = object> {
   closed?: Promise<number>;
 }
 
+/** What completion offers for a flag or an argument. */
+export interface Completion {
+  words?: readonly string[];
+  /** What the workspace around has, before the words. */
+  names?: readonly ('agents' | 'workflows')[];
+  /** Several of them may be given with commas between. */
+  isList?: true;
+  /** A path is meant, too or instead. */
+  paths?: 'files' | 'folders';
+}
+
 export interface Verb {
   examples: readonly [string, string];
   args: ArgsDef;
   payload: JsonType<object>;
   isStream: boolean;
   stderr: JsonType<object> | undefined;
+  completes: Record<string, Completion> | undefined;
   run(rawArgs: string[], path: string, context: Context): Promise<Answer>;
 }
 
@@ -50,6 +62,8 @@ export interface VerbOptions<T extends ArgsDef, P extends JsonType<object>, R ex
   mayBeEmpty?: readonly (keyof T)[];
   /** Flags that may be given more than once: their texts come as one, with commas between them. */
   repeatable?: readonly (keyof T & string)[];
+  /** Of a flag or an argument whose values its kind and its name do not say. */
+  completes?: { [K in keyof T]?: Completion };
   /** Flags a person expects and the verb does not take, each with the sentence that says what does the same. */
   elsewhere?: Record<string, string>;
   /** Flags of earlier versions, each with the message that says what took its place. */
@@ -72,6 +86,7 @@ export function defineVerb<const T extends ArgsDef, P extends JsonType<object>, 
     payload: options.payload,
     isStream: options.isStream === true,
     stderr: options.stderr,
+    completes: options.completes as Record<string, Completion> | undefined,
     async run(rawArgs, path, context) {
       checkRetired(rawArgs, options.retired);
       checkSwitches(rawArgs, { path, defs: options.args, example: options.examples[0], mayBeEmpty: [] });

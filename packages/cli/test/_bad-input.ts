@@ -2,8 +2,9 @@ import { createHash } from 'node:crypto';
 import { lstatSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ArgDef } from 'citty';
-import { isGroup, TREE } from '../src/tree.ts';
-import type { Group, Leaf } from '../src/tree.ts';
+import * as groups from '../src/group.ts';
+import type { Leaf } from '../src/group.ts';
+import { TREE } from '../src/tree.ts';
 
 /** What nobody means. A flag may take some of them as a text like any other. */
 export const BAD_VALUES: Record<string, string> = {
@@ -47,15 +48,13 @@ export interface BadCase {
 }
 
 /** Every verb of the tree with its words. */
-export function listLeaves(group: Group = TREE, words: string[] = []): { path: string; leaf: Leaf }[] {
-  return Object.entries(group.verbs).flatMap(([word, node]) =>
-    isGroup(node) ? listLeaves(node, [...words, word]) : [{ path: [...words, word].join(' '), leaf: node }],
-  );
+export function listLeaves(): { path: string; leaf: Leaf }[] {
+  return groups.listLeaves(TREE);
 }
 
 /** Each argument and flag of a verb with each bad value in turn, in a command line that is right but for it. */
 export async function listBadCases(path: string, leaf: Leaf, base: Base): Promise<BadCase[]> {
-  const { args } = await leaf.load();
+  const { args } = await leaf.load({ path, root: TREE });
   return Object.entries(args).flatMap(([name, def]) =>
     Object.entries(valuesOf(path, name, def)).map(([kind, value]): BadCase => {
       const isPositional = def.type === 'positional';

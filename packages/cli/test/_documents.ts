@@ -1,8 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { onTestFinished } from 'vitest';
-import { OPERATE } from '../src/operate/verbs.ts';
-import { isGroup, TREE } from '../src/tree.ts';
-import type { Group, Leaf } from '../src/tree.ts';
+import { listLeaves } from '../src/group.ts';
+import { TREE } from '../src/tree.ts';
 
 /** What a command printed. */
 export interface Printed {
@@ -41,10 +40,8 @@ export function countMadeUp(): void {
 }
 
 /** Every verb, without its `svc`. */
-export function listPaths(group: Group = TREE, words: readonly string[] = []): string[] {
-  return Object.entries(group.verbs).flatMap(([word, node]: [string, Leaf | Group]) =>
-    isGroup(node) ? listPaths(node, [...words, word]) : [[...words, word].join(' ')],
-  );
+export function listPaths(): string[] {
+  return listLeaves(TREE).map(({ path }) => path);
 }
 
 // --- internal ---
@@ -91,8 +88,8 @@ const GLOBAL = ['--json', '--verbose', '--no-color'];
 
 /** Also verbs of their own, where they print an answer of the box. */
 function isAnsweredByBox(path: string): boolean {
-  const [group = '', word = ''] = path.split(' ');
-  return OPERATE[group]?.verbs[word] !== undefined || ['why', 'contract show', 'workflows start'].includes(path);
+  const found = listLeaves(TREE).find((verb) => verb.path === path);
+  return found?.leaf.operate !== undefined || ['why', 'contract show', 'workflows start'].includes(path);
 }
 
 /** Text for people may stand between, on stderr; a line that was cut off is none. */

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { setupBoxes } from '../../runtime/test/_setup.ts';
-import { OPERATE } from '../src/operate/verbs.ts';
+import { listLeaves } from '../src/group.ts';
+import { TREE } from '../src/tree.ts';
 import { openSeededBox } from './_seeded.ts';
 import type { Seeds } from './_seeded.ts';
 import { makeProject } from './_setup.ts';
@@ -89,9 +90,7 @@ it.each(sides)('every verb prints at $columns columns what the transcript says',
   for (const argv of listCommands(seeds)) await run(argv);
   const { stdout } = await run(['activity', 'list', '--operation', 'config.set', '--limit', '1']);
   await run(['activity', 'get', /[\da-f]{8}-[\da-f-]{27}/.exec(stdout)?.[0] ?? '']);
-  const all = Object.entries(OPERATE).flatMap(([group, { verbs }]) =>
-    Object.keys(verbs).map((word) => `${group} ${word}`),
-  );
+  const all = listLeaves(TREE).flatMap(({ path, leaf }) => (leaf.operate ? [path] : []));
   expect(all.filter((verb) => !seen.has(verb))).toEqual([]);
   await transcript.expectFile('operate');
 });

@@ -5,17 +5,14 @@ import { listVerbs } from '../src/help.ts';
 import type { VerbReference } from '../src/help.ts';
 import { runCli } from './_run.ts';
 import type { CliResult } from '../src/main.ts';
-import { loadSpec } from '../src/operate/spec.ts';
-import { SPECIALS } from '../src/operate/special.ts';
-import { OPERATE } from '../src/operate/verbs.ts';
-import { findVerb, isGroup } from '../src/tree.ts';
+import { listMembers, loadSpec } from '../src/operate/spec.ts';
+import { findVerb, isGroup, listLeaves } from '../src/group.ts';
+import { TREE } from '../src/tree.ts';
 import { openSeededBox } from './_seeded.ts';
 import { closedAddress, makeProject, readError } from './_setup.ts';
 
 const boxes = setupBoxes();
-const PROJECTED = Object.entries(OPERATE).flatMap(([group, { verbs }]) =>
-  Object.entries(verbs).map(([word, { operation }]) => ({ path: `${group} ${word}`, operation })),
-);
+const PROJECTED = listLeaves(TREE).flatMap(({ path, leaf: { operate } }) => (operate ? [{ path, ...operate }] : []));
 
 /** The verbs a registry entry names; `--run` of one that answers another operation is no word of it. */
 function verbsOf(cli: string): string[] {
@@ -26,7 +23,7 @@ describe('the tree and the registry', () => {
   it('name the same verbs', () => {
     const named = OPERATIONS.flatMap((op) => (op.cli === undefined ? [] : verbsOf(op.cli)));
     const missing = named.filter((verb) => {
-      const { node, path } = findVerb(verb.split(' '));
+      const { node, path } = findVerb(TREE, verb.split(' '));
       return isGroup(node) || path !== verb;
     });
     expect(missing).toEqual([]);
@@ -43,16 +40,22 @@ describe('the tree and the registry', () => {
     expect(wrong).toEqual([]);
   });
 
-  it('has a special form for no verb that is not there', () => {
-    const paths = PROJECTED.map(({ path }) => path);
-    expect(Object.keys(SPECIALS).filter((path) => !paths.includes(path))).toEqual([]);
+  it('has columns for the members of the items of a list, and for no others', async () => {
+    for (const { path, operation, columns = [] } of PROJECTED) {
+      const { output } = await loadSpec(operation);
+      const members = Object.keys(listMembers(output.properties?.items?.items ?? {}));
+      const read = columns
+        .map((column) => /^(?:\w+=)?(\w+)/.exec(column)?.[1] ?? '')
+        .filter((name) => !MADE.includes(name));
+      expect([path, read.filter((name) => !members.includes(name))]).toEqual([path, []]);
+    }
   });
 
   it('no answer has a member that the document has too, unless it is wrapped', async () => {
-    for (const { path, operation } of PROJECTED) {
+    for (const { path, operation, wrap } of PROJECTED) {
       const { output } = await loadSpec(operation);
       const clash = ['error', 'schema_version'].filter((name) => Object.hasOwn(output.properties ?? {}, name));
-      expect([path, SPECIALS[path]?.wrap === undefined ? clash : []]).toEqual([path, []]);
+      expect([path, wrap === undefined ? clash : []]).toEqual([path, []]);
     }
   });
 });
@@ -94,7 +97,7 @@ function countLines(text: string): number {
 
 describe('every flag of every verb', () => {
   it('with an absurd value ends with one clear line and an exit code of the table', async () => {
-    const verbs = (await listVerbs()).filter(({ command }) => !OTHERS.includes(command));
+    const verbs = (await listVerbs(TREE)).filter(({ command }) => !OTHERS.includes(command));
     // Nothing listens there: whatever is let through ends with dev_not_running.
     const cwd = await makeProject(await closedAddress());
     const lines = verbs.flatMap(listAbsurd);
@@ -105,7 +108,7 @@ describe('every flag of every verb', () => {
   it('is told by the box in the same way, and is no error of the box', async () => {
     const { url } = await openSeededBox(boxes);
     const cwd = await makeProject(url);
-    const verbs = (await listVerbs()).filter(({ command }) => isProjected(command));
+    const verbs = (await listVerbs(TREE)).filter(({ command }) => isProjected(command));
     for (const argv of verbs.flatMap(listAbsurd)) {
       // What is confirmed is let through as well.
       const yes = argv.some((arg) => arg.startsWith('--yes')) ? [] : ['--yes'];
@@ -118,6 +121,9 @@ describe('every flag of every verb', () => {
 });
 
 // --- internal ---
+
+/** Columns that are no member: how long a run took is made of two. */
+const MADE = ['duration'];
 
 const GLOBAL = ['json', 'verbose', 'no-color', 'help'];
 

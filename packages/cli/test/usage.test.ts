@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { runCli } from './_run.ts';
-import { OPERATE } from '../src/operate/verbs.ts';
+import { listLeaves } from '../src/group.ts';
 import { TREE } from '../src/tree.ts';
 import { REPOSITORY } from './_docs.ts';
 import { readDocument, readError } from './_setup.ts';
@@ -28,7 +28,7 @@ const VERBS = [
   'workflows list',
   'workflows schema',
   'workflows start',
-  ...Object.entries(OPERATE).flatMap(([group, { verbs }]) => Object.keys(verbs).map((word) => `${group} ${word}`)),
+  ...listLeaves(TREE).flatMap(({ path, leaf }) => (leaf.operate ? [path] : [])),
   'complete',
   'contract show',
   'contract validate',

@@ -20,6 +20,7 @@ export const build = defineVerb({
       description: 'The folder of the bundle, from the workspace. It is replaced as a whole.',
     },
   },
+  completes: { out: { paths: 'folders' } },
   payload: object({ outDir: string('The folder of the bundle, absolute.'), ...BUNDLE }),
   async run({ dir, out }, context) {
     const root = resolveWorkspace(dir, context, 'svc build');

@@ -14,6 +14,7 @@ export const start = defineVerb({
     dir: DIR_ARG,
     out: { type: 'string', default: DEFAULT_OUT, description: 'The folder of the bundle, from the workspace.' },
   },
+  completes: { out: { paths: 'folders' } },
   payload: object({
     agent_url: string('The address of the API.'),
     installation_id: string('The id of this installation.'),

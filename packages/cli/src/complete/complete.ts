@@ -5,6 +5,7 @@ import type { TypeOf } from '../payload/payload.ts';
 import { defineVerb } from '../verb.ts';
 import type { Context } from '../context.ts';
 import type { Answer, Verb } from '../verb.ts';
+import type { Group } from '../group.ts';
 
 const SHELLS = ['bash', 'zsh', 'fish'] as const;
 
@@ -15,6 +16,7 @@ const printScript = defineVerb({
   args: {
     shell: { type: 'positional', required: true, description: `One of ${SHELLS.join(', ')}.` },
   },
+  completes: { shell: { words: SHELLS } },
   payload: object({ shell: oneOf(SHELLS, 'Of which the script is.'), script: string('What the shell has to read.') }),
   async run({ shell }) {
     const known = SHELLS.find((one) => one === shell);
@@ -26,15 +28,17 @@ const printScript = defineVerb({
 });
 
 /** The script of a shell; behind `--` stand the words typed so far, as the script of the shell asks for what may follow. */
-export const complete: Verb = {
-  ...printScript,
-  payload: union(printScript.payload, WORDS),
-  async run(rawArgs: string[], path: string, context: Context): Promise<Answer> {
-    // What is built answers this without coming here: see quick.ts.
-    if (rawArgs[0] !== '--') return printScript.run(rawArgs, path, context);
-    const [{ completeWords }, { readOutline }] = await Promise.all([import('./words.ts'), import('./outline.ts')]);
-    const lines = completeWords(rawArgs.slice(1), { root: await readOutline(), cwd: context.cwd });
-    const data: TypeOf<typeof WORDS> = { lines };
-    return { data, human: () => lines.join('\n') };
-  },
-};
+export function completeVerb(root: Group): Verb {
+  return {
+    ...printScript,
+    payload: union(printScript.payload, WORDS),
+    async run(rawArgs: string[], path: string, context: Context): Promise<Answer> {
+      // What is built answers this without coming here: see quick.ts.
+      if (rawArgs[0] !== '--') return printScript.run(rawArgs, path, context);
+      const [{ completeWords }, { readOutline }] = await Promise.all([import('./words.ts'), import('./outline.ts')]);
+      const lines = completeWords(rawArgs.slice(1), { root: await readOutline(root), cwd: context.cwd });
+      const data: TypeOf<typeof WORDS> = { lines };
+      return { data, human: () => lines.join('\n') };
+    },
+  };
+}

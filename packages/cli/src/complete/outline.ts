@@ -1,7 +1,8 @@
 import type { ArgDef, ArgsDef } from 'citty';
-import { GLOBAL_FLAGS } from '../help.ts';
-import { isGroup, TREE } from '../tree.ts';
-import type { Group, Leaf } from '../tree.ts';
+import { GLOBAL_FLAGS } from '../global-flags.ts';
+import { isGroup } from '../group.ts';
+import type { Group, Leaf, Place } from '../group.ts';
+import type { Completion } from '../verb.ts';
 
 /** As much of a verb or a group as it takes to complete a command line. */
 export interface Outline {
@@ -9,19 +10,27 @@ export interface Outline {
   verbs?: Record<string, Outline>;
   /** Of the root: those that may stand anywhere. */
   args?: ArgsDef;
+  /** What the verb says of its flags and arguments. */
+  completes?: Record<string, Completion>;
 }
 
 /** All of the command line. It loads every verb: what is built has the answer in a file. */
-export async function readOutline(): Promise<Outline> {
-  return { ...(await toOutline(TREE)), args: pickShown(GLOBAL_FLAGS) };
+export async function readOutline(root: Group): Promise<Outline> {
+  return { ...(await toOutline(root, { path: '', root })), args: pickShown(GLOBAL_FLAGS) };
 }
 
 // --- internal ---
 
-async function toOutline(node: Leaf | Group): Promise<Outline> {
+async function toOutline(node: Leaf | Group, { path, root }: Place): Promise<Outline> {
   const { summary } = node;
-  if (!isGroup(node)) return { summary, args: pickShown((await node.load()).args) };
-  const verbs = Object.entries(node.verbs).map(async ([word, own]) => [word, await toOutline(own)] as const);
+  if (!isGroup(node)) {
+    const { args, completes } = await node.load({ path, root });
+    return { summary, args: pickShown(args), ...(completes ? { completes } : {}) };
+  }
+  const verbs = Object.entries(node.verbs).map(async ([word, own]) => {
+    const place = { path: [path, word].filter(Boolean).join(' '), root };
+    return [word, await toOutline(own, place)] as const;
+  });
   return { summary, verbs: Object.fromEntries(await Promise.all(verbs)) };
 }
 

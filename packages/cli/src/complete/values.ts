@@ -1,43 +1,39 @@
 import type { ArgDef } from 'citty';
+import type { Completion } from '../verb.ts';
 import type { Names } from './names.ts';
 
 /** What a flag or an argument takes, as far as it can be known here. */
-export interface Values {
+export interface Values extends Pick<Completion, 'isList' | 'paths'> {
   words: readonly string[];
-  /** Several of them may be given with commas between. */
-  isList?: true;
-  /** A path is meant, too or instead. */
-  paths?: 'files' | 'folders';
 }
 
-interface Where {
-  /** The words of the verb. */
-  path: string;
+export interface Known {
+  /** What the verb says of its flags and arguments. */
+  completes: Record<string, Completion> | undefined;
+  /** The names of the workspace. */
   names(): Names;
 }
 
-export function findValues(name: string, def: ArgDef, { path, names }: Where): Values {
+export function findValues(name: string, def: ArgDef, { completes, names }: Known): Values {
   if (def.type === 'enum') return { words: def.options ?? [] };
-  const paths = findPaths(name, def, path);
-  if (paths) return { words: [], paths };
-  if (path === 'complete') return { words: ['bash', 'zsh', 'fish'] };
-  if (path === 'keys create' && name === 'agents') return { words: [...names().agents, 'all'], isList: true };
-  if (path === 'keys create' && name === 'workflows') return { words: [...names().workflows, 'all'], isList: true };
-  if (name === 'agent-name') return { words: names().agents };
-  if (name === 'workflow' || (name === 'name' && path.startsWith('workflows '))) return { words: names().workflows };
-  if (name === 'calls' || name === 'owner-name' || (name === 'name' && /^(runs|logs) /.test(path)))
-    return { words: [...names().agents, ...names().workflows] };
-  return { words: [] };
+  const { names: kinds = [], words = [], ...more } = completes?.[name] ?? USUAL[name] ?? guess(def);
+  return { ...more, words: [...kinds.flatMap((kind) => names()[kind]), ...words] };
 }
 
 // --- internal ---
 
-const FOLDERS = ['dir', 'out-dir'];
+/** What means the same with every verb that takes it. */
+const USUAL: Record<string, Completion | undefined> = {
+  dir: { paths: 'folders' },
+  'out-dir': { paths: 'folders' },
+  'agent-name': { names: ['agents'] },
+  workflow: { names: ['workflows'] },
+  'owner-name': { names: ['agents', 'workflows'] },
+};
+
 const FILE_HINTS = ['path', 'tar', 'file.test.ts'];
 
-function findPaths(name: string, def: ArgDef, path: string): Values['paths'] {
-  if (FOLDERS.includes(name) || (name === 'out' && /^(build|start)$/.test(path))) return 'folders';
+function guess(def: ArgDef): Completion {
   const hint = 'valueHint' in def ? def.valueHint : undefined;
-  if (FILE_HINTS.includes(hint ?? '') || (path === 'replay' && name === 'run')) return 'files';
-  return undefined;
+  return FILE_HINTS.includes(hint ?? '') ? { paths: 'files' } : {};
 }

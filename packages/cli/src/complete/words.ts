@@ -12,11 +12,11 @@ export function completeWords(words: readonly string[], { root, cwd }: { root: O
   const typed = words.at(-1) ?? '';
   const place = findPlace(words.slice(0, -1), root);
   if (place === undefined) return [];
-  const { node, path, rest, isHelp } = place;
+  const { node, rest, isHelp } = place;
   if (node.verbs) return toLines(typed, typed.startsWith('-') ? [] : listVerbs(node, node === root && !isHelp));
   if (isHelp) return [];
   const args = { ...node.args, ...root.args };
-  return completeArgument(readTyped(args, rest), { args, path, typed, cwd });
+  return completeArgument(readTyped(args, rest), { args, completes: node.completes, typed, cwd });
 }
 
 // --- internal ---
@@ -30,7 +30,6 @@ interface Choice {
 
 interface Place {
   node: Outline;
-  path: string;
   /** Behind the verb. */
   rest: readonly string[];
   isHelp: boolean;
@@ -50,7 +49,7 @@ function findPlace(words: readonly string[], root: Outline): Place | undefined {
     if (!next) return undefined;
     node = next;
   }
-  return { node, path: left.slice(0, at).join(' '), rest: left.slice(at), isHelp };
+  return { node, rest: left.slice(at), isHelp };
 }
 
 function listVerbs({ verbs = {} }: Outline, isRoot: boolean): Choice[] {
@@ -89,9 +88,8 @@ function takesValue(def: ArgDef | undefined): boolean {
   return def?.type === 'string' || def?.type === 'enum';
 }
 
-interface Verb {
+interface Verb extends Pick<Outline, 'completes'> {
   args: ArgsDef;
-  path: string;
   typed: string;
   cwd: string;
 }
@@ -129,10 +127,10 @@ interface Asked {
 }
 
 /** `lead` is what of the word comes before its value. */
-function completeValue(lead: string, typed: string, { flag, verb: { args, path, cwd } }: Asked): string[] {
+function completeValue(lead: string, typed: string, { flag, verb: { args, completes, cwd } }: Asked): string[] {
   const def = args[flag];
   if (def === undefined) return [];
-  const found: Values = findValues(flag, def, { path, names: () => readNames(cwd) });
+  const found: Values = findValues(flag, def, { completes, names: () => readNames(cwd) });
   const listed = found.isList ? typed.slice(0, typed.lastIndexOf(',') + 1) : '';
   const taken = listed.split(',');
   const choices = found.words.filter((word) => !taken.includes(word));

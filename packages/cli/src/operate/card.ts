@@ -1,7 +1,7 @@
 import { formatValue, formatWhen } from '../terminal/format.ts';
 import { toPlainText } from '../terminal/style.ts';
 import type { Style } from '../terminal/style.ts';
-import type { Row } from './columns.ts';
+import type { Row } from './row.ts';
 import { formatCell, paintState } from './columns.ts';
 
 /** One thing in full: a title, a line for each plain member, then what takes more than a line. */

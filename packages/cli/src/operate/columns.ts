@@ -4,13 +4,18 @@ import type { Column } from '../terminal/table.ts';
 import type { OperationSpec } from './spec.ts';
 import type { Schema } from '../payload/schema.ts';
 import { listMembers } from './spec.ts';
+import type { Row } from './row.ts';
 
-export type Row = Record<string, unknown>;
-
-/** The columns of a list: those of the table below, else the first plain members of its items. */
-export function listColumns(spec: OperationSpec, now: number): Column<Row>[] {
-  const named = COLUMNS[spec.id] ?? pickPlain(spec.output.properties?.items?.items ?? {});
-  return named.map((column) => toColumn(column, now));
+/**
+ * The columns of a list: those that are named, else the first plain members of its items. `started:ago` is the member in
+ * a form of those below; `title=member` gives another title.
+ */
+export function listColumns(
+  spec: OperationSpec,
+  { named, now }: { named: readonly string[] | undefined; now: number },
+): Column<Row>[] {
+  const columns = named ?? pickPlain(spec.output.properties?.items?.items ?? {});
+  return columns.map((column) => toColumn(column, now));
 }
 
 /** Green for what went well, red for what did not, yellow for what is under way or waits. */
@@ -28,99 +33,6 @@ export function formatCell(value: unknown): string {
 }
 
 // --- internal ---
-
-/** `started:ago` is the member in a form; `title=member` gives another title. */
-const COLUMNS: Record<string, readonly string[] | undefined> = {
-  'runs.list': [
-    'id=runId',
-    'kind',
-    'name:name',
-    'status:state',
-    'started=startedAt:ago',
-    'duration:duration',
-    'tokens=totalTokens',
-  ],
-  'runs.steps': [
-    'call',
-    'kind',
-    'name:name',
-    'status:state',
-    'attempt',
-    'started=startedAt:ago',
-    'duration:duration',
-    'tokens=totalTokens',
-  ],
-  'logs.search': ['at:ago', 'level:level', 'name', 'message:long', 'run=runId'],
-  'sessions.list': [
-    'id=sessionId',
-    'agent:name',
-    'name:text',
-    'turns',
-    'tokens=totalTokens',
-    'active=lastActiveAt:ago',
-    'created=createdAt:ago',
-  ],
-  'approvals.list': [
-    'id=approvalId',
-    'status:state',
-    'title:name',
-    'source',
-    'asked=createdAt:ago',
-    'expires=expiresAt:when',
-    'by=decidedBy:text',
-    'run=runId',
-  ],
-  'jobs.list': [
-    'id',
-    'schedule=cron:text',
-    'paused=isPaused',
-    'next=nextFireAt:when',
-    'last=lastFiredAt:ago',
-    'outcome=lastOutcome:state',
-    'run=lastRunId',
-  ],
-  'prompts.list': [
-    'id',
-    'owner=ownerKind',
-    'of=ownerName:text',
-    'key:name',
-    'published=publishedVersion',
-    'latest=latestVersion',
-    'updated=updatedAt:ago',
-    'name:text',
-  ],
-  'prompts.versions': ['version', 'published=isPublished', 'by=createdBy:text', 'created=createdAt:ago', 'note:long'],
-  'config.list': [
-    'key:name',
-    'value:json',
-    'set=isSet',
-    'revision',
-    'default:json',
-    'changed=changedAt:ago',
-    'by=changedBy:text',
-  ],
-  'secrets.list': ['name:name', 'owner', 'version', 'set=setAt:ago', 'by=setBy:text', 'used=lastUsedAt:ago'],
-  'keys.list': [
-    'id',
-    'prefix',
-    'name:name',
-    'status:state',
-    'agents=grants.agents:names',
-    'workflows=grants.workflows:names',
-    'expires=expiresAt:when',
-    'used=lastUsedAt:ago',
-  ],
-  'catalog.list': [
-    'kind',
-    'name:name',
-    'health:state',
-    'model=model.effective:text',
-    'mode',
-    'hidden=isHidden',
-    'description:long',
-  ],
-  'activity.list': ['id:spare', 'at:ago', 'actor:actor', 'operation:what', 'target:target', 'source'],
-};
 
 const GOOD = ['completed', 'approved', 'active', 'ready', 'ok', 'published'];
 const BAD = ['failed', 'blocked', 'rejected', 'refused', 'revoked', 'expired', 'degraded'];

@@ -1,10 +1,21 @@
 import { openClient, toSegment } from '../client/client.ts';
 import { CliError } from '../errors.ts';
 import type { Context } from '../context.ts';
-import type { Row } from './columns.ts';
+import type { OperateForm } from './form.ts';
+import type { Row } from './row.ts';
 
-/** The value of `svc config set` as its key has it: text where the declared type is text, else JSON. */
-export async function readConfigValue(args: Record<string, unknown>, context: Context): Promise<Row> {
+/** The value that `svc config set` takes. */
+export const CONFIG_VALUE: OperateForm = {
+  replaces: ['value'],
+  flags: { value: { type: 'positional', required: true, description: 'JSON, or text where the type is text.' } },
+  mayBeEmpty: ['value'],
+  read: readConfigValue,
+};
+
+// --- internal ---
+
+/** The value as its key has it: text where the declared type is text, else JSON. */
+async function readConfigValue(args: Record<string, unknown>, context: Context): Promise<Row> {
   const key = String(args.key);
   const text = String(args.value);
   const { type } = await openClient(args, context).get<{ type: unknown }>(`/api/config/${toSegment(key)}`);
@@ -19,8 +30,6 @@ export async function readConfigValue(args: Record<string, unknown>, context: Co
     });
   }
 }
-
-// --- internal ---
 
 /** The JSON types a schema takes; none where it does not say. */
 function listTypes(schema: unknown): string[] {

@@ -1,25 +1,40 @@
 import { openClient } from '../client/client.ts';
+import { toPlainText } from '../terminal/style.ts';
+import type { Style } from '../terminal/style.ts';
 import { usageError } from '../errors.ts';
 import type { TargetNames } from '../client/target.ts';
 import type { Context } from '../context.ts';
-import type { Row } from './columns.ts';
+import type { OperateForm } from './form.ts';
+import type { Row } from './row.ts';
 import { parseSpan, splitList } from './members.ts';
 
-export const KEY_FLAGS = {
-  agents: { type: 'string', valueHint: 'names', description: 'The agents it may call, with commas between; or all.' },
-  workflows: {
-    type: 'string',
-    valueHint: 'names',
-    description: 'The workflows it may start, with commas between; or all.',
+/** What `svc keys create` takes and shows. */
+export const NEW_KEY: OperateForm = {
+  replaces: ['grants', 'expiresAt'],
+  flags: {
+    agents: { type: 'string', valueHint: 'names', description: 'The agents it may call, with commas between; or all.' },
+    workflows: {
+      type: 'string',
+      valueHint: 'names',
+      description: 'The workflows it may start, with commas between; or all.',
+    },
+    'expires-in': {
+      type: 'string',
+      valueHint: 'time',
+      description: 'How long it is good: 12h, 30d. Default: for ever.',
+    },
   },
-  'expires-in': { type: 'string', valueHint: 'time', description: 'How long it is good: 12h, 30d. Default: for ever.' },
-} as const;
+  read: readKey,
+  human: formatCreated,
+};
+
+// --- internal ---
 
 /**
  * What a key is granted, and until when. A key for nothing at all is no use and is refused; one for a name the box has
  * not got may be meant for a deploy to come, and is told.
  */
-export async function readKey(args: Record<string, unknown>, context: Context): Promise<Row> {
+async function readKey(args: Record<string, unknown>, context: Context): Promise<Row> {
   const grants = { agents: toGrant('agents', args.agents), workflows: toGrant('workflows', args.workflows) };
   if (grants.agents.length + grants.workflows.length === 0)
     throw usageError('The key would open nothing.', 'Add --agents <names|all> or --workflows <names|all>.');
@@ -28,8 +43,6 @@ export async function readKey(args: Record<string, unknown>, context: Context): 
     context.say(`warning: the box has no ${kind} "${name}"; the key is good for it once there is one.`);
   return { grants, expiresAt };
 }
-
-// --- internal ---
 
 type Grant = 'all' | string[];
 
@@ -75,3 +88,9 @@ function toExpiry(text: string | undefined): string | null {
 }
 
 const LAST = Date.UTC(9999, 0);
+
+/** The value of a key stands alone on its line, so that it can be taken from there. */
+function formatCreated(answer: Row, style: Style): string {
+  const expires = answer.expiresAt === null ? 'never expires' : `expires ${String(answer.expiresAt)}`;
+  return `${style.green('Created')} key ${toPlainText(String(answer.name))} (${String(answer.id)}), ${expires}:\n${String(answer.value)}`;
+}

@@ -2,7 +2,7 @@ import { usageError } from '../errors.ts';
 import { constant, extend, itemOf, object, oneOf, union } from '../payload/payload.ts';
 import { toPlainText } from '../terminal/style.ts';
 import type { Style } from '../terminal/style.ts';
-import type { Row } from './columns.ts';
+import type { Row } from './row.ts';
 import { paintLevel } from './columns.ts';
 import type { StreamForm } from './stream.ts';
 

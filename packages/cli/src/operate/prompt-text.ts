@@ -1,15 +1,22 @@
 import { usageError } from '../errors.ts';
 import { readTextFile } from '../terminal/read-input.ts';
 import type { Context } from '../context.ts';
-import type { Row } from './columns.ts';
+import type { OperateForm } from './form.ts';
+import type { Row } from './row.ts';
 
-export const TEXT_FLAGS = {
-  file: { type: 'string', valueHint: 'path', description: 'A file that holds the text; - is stdin.' },
-  text: { type: 'string', description: 'The text itself. At most 256 KiB.' },
-} as const;
+/** The text of a prompt, from exactly one of two flags. */
+export const PROMPT_TEXT: OperateForm = {
+  replaces: ['text'],
+  flags: {
+    file: { type: 'string', valueHint: 'path', description: 'A file that holds the text; - is stdin.' },
+    text: { type: 'string', description: 'The text itself. At most 256 KiB.' },
+  },
+  read: readPromptText,
+};
 
-/** The text of a prompt, from exactly one of its two flags. */
-export async function readPromptText(args: Record<string, unknown>, context: Context): Promise<Row> {
+// --- internal ---
+
+async function readPromptText(args: Record<string, unknown>, context: Context): Promise<Row> {
   const { file, text } = args;
   if ((file === undefined) === (text === undefined))
     throw usageError(

@@ -2,7 +2,7 @@ import type { Frame } from '../client/frames.ts';
 import type { JsonType } from '../payload/payload.ts';
 import type { Style } from '../terminal/style.ts';
 import type { StreamRecord } from '../verb.ts';
-import type { Row } from './columns.ts';
+import type { Row } from './row.ts';
 
 /** How the frames of a stream become records. */
 export interface StreamForm {

@@ -1,4 +1,5 @@
 import { describeDocument } from './document.ts';
+import type { Group } from '../group.ts';
 import { GROUP_HELP, listVerbs, VERB_HELP } from '../help.ts';
 import type { Schema } from './schema.ts';
 import { VERSION } from '../main.ts';
@@ -9,8 +10,8 @@ import { union } from './payload.ts';
  * What `--json` prints, by command: the JSON Schema of each document, or of each line of a stream. `<command> (stderr)`
  * is what it writes there that is JSON, each line.
  */
-export async function listPayloads(): Promise<Record<string, Schema>> {
-  const verbs = (await listVerbs()).map(({ command, payload, stderr }): [string, Schema][] => [
+export async function listPayloads(root: Group): Promise<Record<string, Schema>> {
+  const verbs = (await listVerbs(root)).map(({ command, payload, stderr }): [string, Schema][] => [
     [command, payload],
     ...(stderr ? [[`${command} (stderr)`, stderr] as [string, Schema]] : []),
   ]);

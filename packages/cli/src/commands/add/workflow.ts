@@ -19,6 +19,7 @@ export const addWorkflow = defineVerb({
       description: 'What it begins as. Default steps.',
     },
   },
+  completes: { calls: { names: ['agents', 'workflows'] } },
   payload: ADD_PAYLOAD,
   async run({ name, force, calls, template }, context) {
     if (calls !== undefined && template !== undefined)

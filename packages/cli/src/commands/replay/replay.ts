@@ -39,6 +39,7 @@ export const replayRun = defineVerb({
     force: { type: 'boolean', description: 'With --promote: replace a file that is there.' },
     ...TARGET_ARGS,
   },
+  completes: { run: { paths: 'files' } },
   payload: REPLAY_PAYLOAD,
   async run({ run: named, agent, url, promote: test, force = false, ...args }, context) {
     checkArgs({ ...args, promote: test }, context);

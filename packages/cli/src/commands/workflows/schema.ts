@@ -9,6 +9,7 @@ export const showSchema = defineVerb({
     name: { type: 'positional', required: true, description: 'The workflow.' },
     ...TARGET_ARGS,
   },
+  completes: { name: { names: ['workflows'] } },
   payload: object({ schema: answerOf('workflows.schema', 'What the workflow accepts and answers.') }),
   async run({ name, ...target }, context) {
     const { input, output } = await openClient(target, context).get<Schema>(`/api/workflows/${toSegment(name)}/schema`);

@@ -36,6 +36,7 @@ export const startWorkflow = defineVerb({
     wait: { type: 'boolean', description: 'Wait for the end of the run. Ends with 1 unless it completed.' },
     ...TARGET_ARGS,
   },
+  completes: { name: { names: ['workflows'] } },
   payload: extend(answerOf('workflows.start'), {
     run: optional(answerOf('runs.get', 'With --wait: the run once it is over.')),
   }),

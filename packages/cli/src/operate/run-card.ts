@@ -3,9 +3,9 @@ import { toPlainText } from '../terminal/style.ts';
 import type { Style } from '../terminal/style.ts';
 import { paintStatus } from '../commands/runs/run.ts';
 import type { Run } from '../commands/runs/run.ts';
-import { formatCard, toLabel } from './card.ts';
+import { toLabel } from './card.ts';
 import { formatCell } from './columns.ts';
-import type { Row } from './columns.ts';
+import type { Row } from './row.ts';
 
 /** One run in full. */
 export function formatRunCard(answer: Row, style: Style): string {
@@ -25,31 +25,7 @@ export function formatRunCard(answer: Row, style: Style): string {
   return [title, ...facts, ...sections].filter(Boolean).join('\n');
 }
 
-/** A prompt with the text that is in force, and the latest where that is another. */
-export function formatPromptCard({ published, latest, ...facts }: Row, style: Style): string {
-  const texts = [
-    ['published', published as Text | null],
-    ['latest', latest as Text],
-  ] as const;
-  const isSame = (published as Text | null)?.version === (latest as Text).version;
-  const sections = texts
-    .filter(([label, text]) => text !== null && !(isSame && label === 'latest'))
-    .map(([label, text]) => `\n${style.bold(`${label}, version ${text?.version}`)}\n${toPlainText(text?.text ?? '')}`);
-  return [formatCard(facts, style), ...sections].join('\n');
-}
-
-/** The value of a key stands alone on its line, so that it can be taken from there. */
-export function formatCreatedKey(answer: Row, style: Style): string {
-  const expires = answer.expiresAt === null ? 'never expires' : `expires ${String(answer.expiresAt)}`;
-  return `${style.green('Created')} key ${toPlainText(String(answer.name))} (${String(answer.id)}), ${expires}:\n${String(answer.value)}`;
-}
-
 // --- internal ---
-
-interface Text {
-  version: number;
-  text: string;
-}
 
 function listFacts(run: Run, now: number): [string, string][] {
   const facts: [string, string | null | undefined][] = [

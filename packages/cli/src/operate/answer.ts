@@ -1,0 +1,56 @@
+import { fromSchema, object } from '../payload/payload.ts';
+import type { JsonType } from '../payload/payload.ts';
+import type { Schema } from '../payload/schema.ts';
+import { toPlainText } from '../terminal/style.ts';
+import { formatTable } from '../terminal/table.ts';
+import type { Answer } from '../verb.ts';
+import { formatCard } from './card.ts';
+import { listColumns } from './columns.ts';
+import type { OperateVerb } from './form.ts';
+import type { Row } from './row.ts';
+import type { OperationSpec } from './spec.ts';
+
+/** What an operation answered, for a program and for a person. */
+export function toAnswer(answer: Row, { spec, verb }: { spec: OperationSpec; verb: OperateVerb }): Answer {
+  const hint = verb.hint?.(answer) ?? describeNext(answer);
+  return {
+    data: verb.wrap === undefined ? answer : { [verb.wrap]: answer },
+    human: (style) => {
+      if (verb.human) return verb.human(answer, style);
+      if (verb.done) return `${style.green(verb.done)} ${toPlainText(verb.subject?.(answer) ?? '')}`.trimEnd();
+      if (!Array.isArray(answer.items)) return formatCard(answer, style);
+      const items = answer.items as Row[];
+      return items.length === 0
+        ? `No ${verb.items ?? spec.id.split('.')[0]} match.`
+        : formatTable(listColumns(spec, { named: verb.columns, now: Date.now() }), items, style);
+    },
+    ...(hint === undefined ? {} : { hint }),
+  };
+}
+
+/** What it prints: the answer of its operation, or the lines its stream is shown as. */
+export function toPayload({ output }: OperationSpec, { wrap, stream }: OperateVerb): JsonType<object> {
+  if (stream) return stream.lines;
+  if (wrap !== undefined) return object({ [wrap]: fromSchema(output) });
+  return fromSchema(nameMembers(output));
+}
+
+// --- internal ---
+
+function describeNext({ nextCursor }: Row): string | undefined {
+  return typeof nextCursor === 'string' ? `There are more: add --cursor ${nextCursor}, or --all` : undefined;
+}
+
+/** Members every list has are not described by each operation. */
+function nameMembers(schema: Schema): Schema {
+  const members = Object.entries(schema.properties ?? {}).map(([name, member]): [string, Schema] => {
+    const description = member.description ?? MEMBER_WORDS[name];
+    return [name, description === undefined ? member : { ...member, description }];
+  });
+  return schema.properties ? { ...schema, properties: Object.fromEntries(members) } : schema;
+}
+
+const MEMBER_WORDS: Record<string, string | undefined> = {
+  items: 'What was found, each as the box answers it.',
+  nextCursor: 'The value of --cursor for the page after, or null.',
+};

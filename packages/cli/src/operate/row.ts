@@ -1,0 +1,2 @@
+/** An input or an answer of an operation. */
+export type Row = Record<string, unknown>;

@@ -1,0 +1,51 @@
+import type { Row } from '../operate/row.ts';
+import { operateGroup } from '../operate/group.ts';
+
+export const jobs = operateGroup({
+  summary: 'See and control the timers of a box.',
+  page: 'operating',
+  examples: ['svc jobs list', 'svc jobs pause <id>'],
+  sample: 'report:0',
+  verbs: {
+    list: {
+      summary: 'List timers with their next and last firing.',
+      operation: 'jobs.list',
+      columns: [
+        'id',
+        'schedule=cron:text',
+        'paused=isPaused',
+        'next=nextFireAt:when',
+        'last=lastFiredAt:ago',
+        'outcome=lastOutcome:state',
+        'run=lastRunId',
+      ],
+    },
+    pause: {
+      summary: 'Stop a timer from firing.',
+      operation: 'jobs.update',
+      fixed: { isPaused: true },
+      done: 'Paused',
+      subject: jobOf,
+    },
+    resume: {
+      summary: 'Let a paused timer fire again.',
+      operation: 'jobs.update',
+      fixed: { isPaused: false },
+      done: 'Resumed',
+      subject: jobOf,
+    },
+    run: {
+      summary: 'Fire a timer now, outside its schedule.',
+      operation: 'jobs.run',
+      done: 'Fired',
+      subject: jobOf,
+      hint: ({ lastRunId }) => (lastRunId ? `See its run with: svc runs get ${String(lastRunId)}` : undefined),
+    },
+  },
+});
+
+// --- internal ---
+
+function jobOf({ id }: Row): string {
+  return `job ${String(id)}`;
+}

@@ -1,0 +1,52 @@
+import type { OperateForm } from '../operate/form.ts';
+import type { Row } from '../operate/row.ts';
+import { operateGroup } from '../operate/group.ts';
+
+export const secrets = operateGroup({
+  summary: 'Write, rotate and delete secrets; nobody reads them.',
+  page: 'secrets',
+  examples: ['svc secrets list', 'svc secrets set SMTP_PASSWORD --from-file password.txt'],
+  sample: 'SMTP_PASSWORD',
+  verbs: {
+    list: {
+      summary: 'List the names of secrets; never a value.',
+      operation: 'secrets.list',
+      columns: ['name:name', 'owner', 'version', 'set=setAt:ago', 'by=setBy:text', 'used=lastUsedAt:ago'],
+    },
+    set: {
+      summary: 'Write a secret once.',
+      operation: 'secrets.set',
+      examples: [
+        'svc secrets set SMTP_PASSWORD --from-file password.txt',
+        'svc secrets set SMTP_PASSWORD < password.txt',
+      ],
+      form: loadValue,
+      // It refuses a name that exists: nothing can be lost.
+      asks: false,
+      done: 'Stored',
+      subject: secretOf,
+    },
+    rotate: {
+      summary: 'Replace the value of a secret.',
+      operation: 'secrets.rotate',
+      examples: [
+        'svc secrets rotate SMTP_PASSWORD --from-file password.txt --yes',
+        'svc secrets rotate SMTP_PASSWORD --yes < password.txt',
+      ],
+      form: loadValue,
+      done: 'Rotated',
+      subject: secretOf,
+    },
+    delete: { summary: 'Delete a secret.', operation: 'secrets.delete', done: 'Deleted', subject: secretOf },
+  },
+});
+
+// --- internal ---
+
+async function loadValue(): Promise<OperateForm> {
+  return (await import('../operate/secret-value.ts')).SECRET_VALUE;
+}
+
+function secretOf({ name }: Row): string {
+  return `secret ${String(name)}`;
+}

@@ -1,0 +1,31 @@
+import { operateGroup } from '../operate/group.ts';
+import { SAMPLE_ID } from './samples.ts';
+
+export const sessions = operateGroup({
+  summary: 'See the sessions of a box.',
+  page: 'sessions',
+  examples: ['svc sessions list', 'svc sessions get <id>'],
+  sample: SAMPLE_ID,
+  verbs: {
+    list: {
+      summary: 'List sessions, the last active first.',
+      operation: 'sessions.list',
+      columns: [
+        'id=sessionId',
+        'agent:name',
+        'name:text',
+        'turns',
+        'tokens=totalTokens',
+        'active=lastActiveAt:ago',
+        'created=createdAt:ago',
+      ],
+    },
+    get: { summary: 'Show one session with its tokens and what it waits for.', operation: 'sessions.get' },
+    delete: {
+      summary: 'Delete a session with its turns and their runs.',
+      operation: 'sessions.delete',
+      done: 'Deleted',
+      subject: ({ sessionId }) => `session ${String(sessionId)}`,
+    },
+  },
+});
