@@ -11,6 +11,7 @@ import { promisify } from 'node:util';
 import { createBox, createLog, openSqliteJournal } from '@svc/runtime/host';
 import type { Box, Journal } from '@svc/runtime/host';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { listHooks } from '../../runtime/src/engine/stores/contract/world.ts';
 import { createDrizzle } from '../../runtime/src/stores/drizzle.ts';
 import { createLazyDatabase } from '../../runtime/src/testing/database.ts';
 import { openHost } from '../src/dev/host.ts';
@@ -127,7 +128,7 @@ async function until<T>(look: () => Promise<T | undefined>): Promise<T> {
 /** The run waits for its hook, which can be resumed. */
 const parked = (runId: string, isWanted: (token: string) => boolean = () => true) =>
   until(async () => {
-    const hooks = await running.journal.hooks.list({ runId, isOpen: true }, { limit: 10 });
+    const hooks = (await listHooks(running.journal, runId)).filter((hook) => hook.isOpen);
     const waits = (await running.journal.getRun(runId))?.status === 'waiting';
     return waits ? hooks.find(({ token }) => isWanted(token))?.token : undefined;
   });

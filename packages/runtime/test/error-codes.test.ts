@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { defineDeepAgent } from '../src/definitions/definition.ts';
 import { requestApproval } from '../src/engine/primitives/approval.ts';
 import { createHook } from '../src/engine/primitives/hook.ts';
+import { listHooks } from '../src/engine/stores/contract/world.ts';
 import { ERROR_STATUS } from '../src/errors.ts';
 import type { ErrorCode } from '../src/errors.ts';
 import { finish, json, runWorkflow, setupBoxes, startWorkflow, toStep, until, untilStatus } from './_setup.ts';
@@ -36,7 +37,7 @@ async function park(box: TestBox, name: string): Promise<string> {
 
 async function ask(box: TestBox): Promise<{ runId: string; path: string }> {
   const runId = await park(box, 'ask');
-  const [hook] = await box.journal.hooks.list({ runId }, { limit: 1 });
+  const [hook] = await listHooks(box.journal, runId);
   return { runId, path: `/api/approvals/${hook?.token}/decide` };
 }
 

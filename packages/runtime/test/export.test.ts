@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { createWebhook } from '../src/engine/primitives/hook.ts';
+import { listHooks } from '../src/engine/stores/contract/world.ts';
 import { createMasker } from '../src/runs/mask.ts';
 import { fromRecordedValue, toRecordedValue } from '../src/runs/recording.ts';
 import type { Recording } from '../src/runs/recording.ts';
@@ -151,7 +152,7 @@ describe('secrets in the history of a run', () => {
     const box = await boxes.open({ workflows: { work: { run } } });
     const runId = await startWorkflow(box, 'work');
     await untilStatus(box, runId, 'waiting');
-    const [hook] = await box.journal.hooks.list({ runId }, { limit: 1 });
+    const [hook] = await listHooks(box.journal, runId);
     const history = await exportRun(box, runId);
     expect(JSON.stringify(history)).not.toContain(hook?.token);
     const [, told] = history.steps;

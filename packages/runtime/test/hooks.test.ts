@@ -2,6 +2,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { requestApproval } from '../src/engine/primitives/approval.ts';
 import { createHook, createWebhook } from '../src/engine/primitives/hook.ts';
 import type { WebhookOptions } from '../src/engine/primitives/hook.ts';
+import { listHooks } from '../src/engine/stores/contract/world.ts';
 import { createLog } from '../src/log.ts';
 import { createMask } from '../src/mask.ts';
 import { startPlane } from './_plane.ts';
@@ -33,7 +34,7 @@ const resume = (box: TestBox, token: string, body: unknown) =>
 async function park(box: TestBox, name: string, input: unknown = {}): Promise<{ runId: string; token: string }> {
   const runId = await startWorkflow(box, name, input);
   await untilStatus(box, runId, 'waiting');
-  const [hook] = await box.journal.hooks.list({ runId }, { limit: 1 });
+  const [hook] = await listHooks(box.journal, runId);
   return { runId, token: hook?.token ?? '' };
 }
 
@@ -221,7 +222,7 @@ describe('a webhook', () => {
     });
     const as = async (role: string) => ({ authorization: `Bearer ${await plane.mint(role)}` });
     const { runId } = (await call(box, 'POST /api/workflows/give/start', {}, await as('member'))).body;
-    const findHook = async () => (await box.journal.hooks.list({ runId: String(runId) }, { limit: 1 }))[0];
+    const findHook = async () => (await listHooks(box.journal, String(runId)))[0];
     await until(async () => (await findHook()) !== undefined);
     const { token = '' } = (await findHook()) ?? {};
     await send(box, token, { method: 'POST' });

@@ -151,9 +151,6 @@ export interface Append {
   signals?: number;
   /** Hooks that come to be, or whose `many` changes, with this append. Of a hook there is, nothing else changes. */
   hooks?: NewHook[];
-  /** Chunks and messages ride with records or with the end: an append that brings neither cannot be told from its repeat. */
-  chunks?: NewChunk[];
-  outbox?: NewMessage[];
   /**
    * The id of the run the next queued start becomes, should this append end a run that holds a lock. Without it the lock
    * waits for a claim. To be left out where the run has no `serialKey`: it may cost the append a commit of its own.
@@ -263,7 +260,7 @@ export interface Journal extends RunReader {
    */
   cancel(runId: string, error: string, newRunId: () => string): Promise<CancelResult | undefined>;
   /**
-   * Deletes a final run with its records, hooks, chunks and idempotency key; the runs below it and its messages stay.
+   * Deletes a final run with its records, hooks, chunks and idempotency key; the runs below it stay.
    * False: it is not final, or there is none.
    */
   deleteRun(runId: string): Promise<boolean>;
@@ -273,7 +270,6 @@ export interface Journal extends RunReader {
   readonly queue: SerialQueue;
   readonly schedules: ScheduleStore;
   readonly chunks: ChunkStore;
-  readonly outbox: Outbox;
   /** Milliseconds until the earliest `wakeAt` of an unowned waiting run (0: due), or undefined when none waits. */
   nextWake(): Promise<number | undefined>;
   /** The store's clock. */
@@ -363,8 +359,6 @@ export interface HookStore {
   close(runId: string, token: string): Promise<void>;
   /** The open hook of the token, else the newest closed one. */
   find(token: string): Promise<HookRow | undefined>;
-  /** Newest first. */
-  list(filter: { runId?: string; kind?: HookKind; isOpen?: boolean }, page: { limit: number }): Promise<HookRow[]>;
   /** Newest first, each with its first resume; `after` is the last of the page before. */
   listEntries(filter: HookFilter, page: { limit: number; after?: HookPlace }): Promise<HookEntry[]>;
   /** Every resume of the run's hooks, by token and `n`, and the run's `signals` as of no later than they were read. */
@@ -481,23 +475,6 @@ export interface ChunkStore {
   write(runId: string, epoch: number, chunks: NewChunk[]): Promise<number | undefined>;
   /** In order, after `after`. */
   read(runId: string, namespace: string, page: { after: number; limit: number }): Promise<Chunk[]>;
-}
-
-/** Something other stores must come to know, written with the commit it is about. */
-export interface NewMessage {
-  topic: string;
-  payload: string;
-}
-
-export interface Message extends NewMessage {
-  /** Ascending in the order of commits, as far as one process reads. */
-  id: number;
-}
-
-export interface Outbox {
-  read(limit: number): Promise<Message[]>;
-  /** Forgets messages that have been handled. */
-  remove(ids: number[]): Promise<void>;
 }
 
 /** What the rooms read; `/api/runs*` stands on it. */

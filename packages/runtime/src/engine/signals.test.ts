@@ -7,6 +7,7 @@ import { bodyOf, createHook, createWebhook } from './primitives/hook.ts';
 import { decode } from './serialize.ts';
 import { sleep } from './primitives/sleep.ts';
 import { getWritable } from './primitives/writable.ts';
+import { listHooks } from './stores/contract/world.ts';
 
 const bench = useBenches();
 
@@ -86,7 +87,7 @@ describe('a hook', () => {
     const first = await bench(path, code);
     const { runId } = await first.start('wait');
     await waiting(first, runId);
-    const [hook] = await first.journal.hooks.list({ runId }, { limit: 1 });
+    const [hook] = await listHooks(first.journal, runId);
     await first.kill();
     const second = await bench(path, code);
     await second.engine.resumeHook(hook?.token ?? '', 'hello');
@@ -116,7 +117,7 @@ describe('an approval', () => {
     const opened = await bench(newJournalPath(), code);
     const { runId } = await opened.start('ask');
     await waiting(opened, runId);
-    const [hook] = await opened.journal.hooks.list({ runId, kind: 'approval' }, { limit: 5 });
+    const [hook] = await listHooks(opened.journal, runId);
     const event = { decision: 'approve', by: 'ada', note: 'fine', input: null, timedOut: false };
     await opened.engine.resumeHook(hook?.token ?? '', event);
     expect(outputOf(await opened.engine.wait(runId, 5_000))).toEqual({ approved: true, ...event });
@@ -127,7 +128,7 @@ describe('an approval', () => {
     const { runId } = await opened.start('ask', '60ms');
     const row = await opened.engine.wait(runId, 5_000);
     expect(outputOf(row)).toMatchObject({ approved: false, decision: 'reject', by: null, timedOut: true });
-    const [hook] = await opened.journal.hooks.list({ runId }, { limit: 1 });
+    const [hook] = await listHooks(opened.journal, runId);
     expect((await opened.engine.resumeHook(hook?.token ?? '', {}))?.outcome).not.toBe('resumed');
   });
 

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe } from 'vitest';
 import type { Journal } from '../../journal.ts';
+import type { JournalPlace } from './place.ts';
 import { describeAppend, describePatch } from './append.ts';
 import { describeCancel, describeKeeping } from './cancel.ts';
 import { describeClaim, describeSuspects, describeTakeover } from './claim.ts';
@@ -13,19 +14,11 @@ import { describeMadeSchedules, describeSchedules } from './schedules.ts';
 import { describeSerial } from './serial.ts';
 import { describeSignals } from './signals.ts';
 import { describeStreams } from './streams.ts';
+import { describeUpgrade } from './upgrade.ts';
 import type { World } from './world.ts';
 
-/** One empty place for a journal, which can be opened several times. */
-export interface JournalPlace {
-  open(): Promise<Journal>;
-  /** Runs a statement on the journal's database. It is given the prefix of its tables. */
-  change(statement: (prefix: string) => string): Promise<void>;
-  /** After every journal opened here is closed. */
-  remove(): Promise<void>;
-}
-
-/** What every adapter of `Journal` promises. */
-export function describeJournal(name: string, createPlace: () => Promise<JournalPlace>): void {
+/** What every adapter of `Journal` promises. `version`: of the schema it works on. */
+export function describeJournal(name: string, version: number, createPlace: () => Promise<JournalPlace>): void {
   describe(`${name}`, () => {
     const opened: Journal[] = [];
     let place: JournalPlace;
@@ -77,4 +70,5 @@ export function describeJournal(name: string, createPlace: () => Promise<Journal
     describeEntries(world);
     describeLists(world);
   });
+  describeUpgrade(name, version, createPlace);
 }

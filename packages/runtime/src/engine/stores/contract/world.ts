@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import type { AppendResult, Journal, NewRun, RunPatch, RunRow } from '../../journal.ts';
+import type { AppendResult, HookKind, HookRow, Journal, NewRun, RunPatch, RunRow } from '../../journal.ts';
 import { newAppend, newRecord, newRun } from './records.ts';
 
 // What the parts of the contract share.
@@ -56,6 +56,13 @@ export function claim(
 
 export function ids(runs: { runId: string }[]): string[] {
   return runs.map((run) => run.runId);
+}
+
+/** The run's hooks of every kind, open or not; of each kind the newest first. */
+export async function listHooks(journal: Journal, runId: string): Promise<HookRow[]> {
+  const kinds: HookKind[] = ['hook', 'webhook', 'approval'];
+  const lists = kinds.map((kind) => journal.hooks.listEntries({ kind, runId }, { limit: 100 }));
+  return (await Promise.all(lists)).flat().map((entry) => entry.hook);
 }
 
 /** Polls until the condition holds. */

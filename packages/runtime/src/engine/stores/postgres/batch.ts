@@ -6,9 +6,7 @@ import {
   ENDS,
   endsIn,
   EVENT_COLUMNS,
-  GIVEN_CHUNKS,
   GIVEN_HOOKS,
-  GIVEN_MESSAGES,
   maskOf,
   MOVE_COLUMNS,
   PATCH_COLUMNS,
@@ -89,8 +87,6 @@ function appendParts(
   const columns = columnNames(EVENT_COLUMNS);
   const parts = [`moves as (select * from ${give(MOVE_COLUMNS, entries.map(toMoveRow))})`];
   const hooks = entries.flatMap(toHookRows);
-  const chunks = entries.flatMap(toChunkRows);
-  const messages = entries.flatMap(toMessageRows).map((row, place) => [place, ...row]);
   const records = entries.flatMap(toRecordRows);
   parts.push(movedPart(tables, entries, ends && !areSiblings));
   if (records.length > 0)
@@ -100,15 +96,13 @@ function appendParts(
   if (hooks.length > 0) parts.push(...hookParts(tables, give(GIVEN_HOOKS, hooks)));
   if (ends) parts.push(closedPart(tables, hooks.length > 0));
   if (ends && areSiblings) parts.push(signalledPart(tables));
-  if (chunks.length > 0) parts.push(chunkPart(tables, give(GIVEN_CHUNKS, chunks)));
-  if (messages.length > 0) parts.push(messagePart(tables, give(GIVEN_MESSAGES, messages)));
   return parts;
 }
 
 const IS_MOVED = 'run_id in (select run_id from moved)';
 
-function toMoveRow({ runId, epoch, seq, records, patch, signals, chunks }: Append): StoredValue[] {
-  const counts = [epoch, seq, records.length, maskOf(patch), signals ?? null, chunks?.length ?? null];
+function toMoveRow({ runId, epoch, seq, records, patch, signals }: Append): StoredValue[] {
+  const counts = [epoch, seq, records.length, maskOf(patch), signals ?? null];
   return [toStoredText(runId), ...counts, ...PATCH_KEYS.map((key) => toStored(patch[key]))];
 }
 
@@ -125,17 +119,6 @@ function toHookRows({ runId, hooks = [], patch }: Append): StoredValue[][] {
     const names = [toStoredText(runId), toStoredText(token)];
     return [...names, call, kind, Number(many), toStored(detail), isOpen];
   });
-}
-
-function toChunkRows({ runId, chunks = [] }: Append): StoredValue[][] {
-  return chunks.map(({ namespace, payload }, index) => {
-    const back = chunks.length - 1 - index;
-    return [toStoredText(runId), back, toStoredText(namespace), toStoredText(payload)];
-  });
-}
-
-function toMessageRows({ runId, outbox = [] }: Append): StoredValue[][] {
-  return outbox.map(({ topic, payload }) => [runId, topic, payload].map(toStoredText));
 }
 
 /** Whether the run takes the append of `moves`. */
@@ -157,12 +140,10 @@ function movedPart({ runs }: Tables, entries: Append[], defers: boolean): string
   });
   if (bits & RELEASES) sets.push(when(RELEASES, 'null', 'owner'), when(RELEASES, 'null', 'lease_until'));
   if (bits & ENDS) sets.push(when(ENDS, GIVEN_NOW, 'ended_at'));
-  if (entries.some((entry) => entry.chunks?.length))
-    sets.push('chunk_count = r.chunk_count + coalesce(moves.chunks, 0)');
   return `moved as (
     update ${runs} r set ${['seq = r.seq + moves.count', ...sets].join(', ')} from moves
     where r.run_id = moves.run_id and ${isOpenTo('r')} ${defers ? IS_NOT_DEFERRED : ''}
-    returning r.run_id, r.chunk_count, r.parent_run_id as parent, moves.mask)`;
+    returning r.run_id, r.parent_run_id as parent, moves.mask)`;
 }
 
 /**
@@ -200,16 +181,4 @@ function signalledPart({ runs }: Tables): string {
   return `signalled as (
     update ${runs} set ${signalSets('', '(select count(*)::int4 from moved)', GIVEN_NOW)}
     where run_id = (select parent from moved limit 1) and status not in ${FINAL_STATUSES})`;
-}
-
-function chunkPart({ chunks }: Tables, given: string): string {
-  return `chunked as (
-    insert into ${chunks} (run_id, n, namespace, payload)
-    select moved.run_id, moved.chunk_count - back, namespace, payload
-    from ${given} join moved on moved.run_id = given_rows.run_id)`;
-}
-
-function messagePart({ outbox }: Tables, given: string): string {
-  return `sent as (
-    insert into ${outbox} (topic, payload) select topic, payload from ${given} where ${IS_MOVED} order by place)`;
 }

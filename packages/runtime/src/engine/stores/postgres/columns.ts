@@ -42,7 +42,6 @@ export const MOVE_COLUMNS: Column[] = [
   ['count', 'int4'],
   ['mask', 'int4'],
   ['signals', 'int4'],
-  ['chunks', 'int4'],
   ...PATCH_COLUMNS.map(([, column, type]): Column => [column, type]),
 ];
 
@@ -69,21 +68,6 @@ export const GIVEN_HOOKS: Column[] = [
   ['many', 'int4'],
   ['detail', 'text'],
   ['is_open', 'int4'],
-];
-
-/** `back`: how many chunks of the same append follow. */
-export const GIVEN_CHUNKS: Column[] = [
-  ['run_id', 'text'],
-  ['back', 'int4'],
-  ['namespace', 'text'],
-  ['payload', 'text'],
-];
-
-export const GIVEN_MESSAGES: Column[] = [
-  ['place', 'int4'],
-  ['run_id', 'text'],
-  ['topic', 'text'],
-  ['payload', 'text'],
 ];
 
 // A bit for each column a patch names, in the order of `PATCH_KEYS`, and two for what follows from it.

@@ -6,9 +6,10 @@ import { newRunId } from '../../ids.ts';
 import type { Append, Journal, NewHook, NewRun, RunRow } from '../../journal.ts';
 import { createDatabase, openPgClient, toPgliteClient } from '../_clients.ts';
 import { describeJournal } from '../contract/journal.ts';
-import type { JournalPlace } from '../contract/journal.ts';
+import type { JournalPlace } from '../contract/place.ts';
 import { start } from '../contract/world.ts';
 import { openPostgresJournal } from './journal.ts';
+import { migratePostgres, POSTGRES_VERSION } from './schema.ts';
 import { newAppend, newRecord, newRun } from '../contract/records.ts';
 
 describe('Postgres journal on PGlite', () => {
@@ -17,7 +18,7 @@ describe('Postgres journal on PGlite', () => {
     sql = toPgliteClient(await PGlite.create());
   });
   afterAll(() => sql.close());
-  describeJournal('contract', async () => createPlace(sql));
+  describeJournal('contract', POSTGRES_VERSION, async () => createPlace(sql));
   describeSchema(() => sql);
   describeFaults(() => sql);
 });
@@ -33,7 +34,7 @@ describeWhen(realServers.database, 'Postgres journal on a server', (server) => {
     await sql.close();
     await database.drop();
   });
-  describeJournal('contract', async () => createPlace(sql));
+  describeJournal('contract', POSTGRES_VERSION, async () => createPlace(sql));
   describeSchema(() => sql);
   describeFaults(() => sql);
 });
@@ -49,6 +50,7 @@ function createPlace(sql: SqlClient): JournalPlace & { schema: string } {
   return {
     schema,
     open: () => openPostgresJournal({ sql, schema }),
+    migrate: (version) => migratePostgres(sql, schema, version),
     change: (statement) => sql.exec(statement(`${schema}.`)),
     remove: () => sql.exec(`drop schema ${schema} cascade`),
   };

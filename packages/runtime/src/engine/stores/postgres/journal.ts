@@ -5,7 +5,6 @@ import type { AppendResult, CreateResult, Journal } from '../../journal.ts';
 import { createChunkReader } from '../sql/chunks.ts';
 import { listHeld, mark, unblock } from '../sql/held.ts';
 import { createHookReader } from '../sql/hooks.ts';
-import { createOutbox } from '../outbox.ts';
 import { cancelTree } from './cancel.ts';
 import { writeChunks } from './chunks.ts';
 import { claimQuery, claimRunQuery, promoteIdle, renewQuery } from './claim.ts';
@@ -114,7 +113,6 @@ function createPostgresJournal(sql: SqlClient, schema: string): Journal {
       ...createChunkReader(statements),
       write: (runId, epoch, chunks) => writeChunks(sql, tables, { runId, epoch }, chunks),
     },
-    outbox: createOutbox(statements),
     async nextWake() {
       const [row] = await sql.query<{ wake: number | null; now: number }>(queries.nextWake);
       return row?.wake == null ? undefined : Math.max(0, row.wake - row.now);

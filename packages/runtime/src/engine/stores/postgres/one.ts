@@ -26,20 +26,15 @@ export function createQuery({ runs }: Tables, run: NewRun): Query {
 }
 
 /** Whether `appendQuery` takes the append. */
-export function isSmall({ records, hooks, chunks, outbox }: Append): boolean {
-  return records.length <= MAX_RECORDS && !hooks?.length && !chunks?.length && (outbox?.length ?? 0) <= MAX_MESSAGES;
+export function isSmall({ records, hooks }: Append): boolean {
+  return records.length <= MAX_RECORDS && !hooks?.length;
 }
 
 export function appendQuery(tables: Tables, entry: Append): Query {
   const { params, add } = createParamList();
-  const { records, patch, outbox = [] } = entry;
+  const { records, patch } = entry;
   const parts = [`moved as (${moveOne(tables, entry, add)})`];
   if (endsIn(patch)) parts.push(...endParts(tables));
-  const messages = outbox.map(({ topic, payload }) =>
-    [topic, payload].map((value) => add(toStoredText(value), 'text')).join(', '),
-  );
-  if (messages.length > 0)
-    parts.push(`sent as (insert into ${tables.outbox} (topic, payload) ${fromMoved('', messages)})`);
   const rows = records.map((record, index) =>
     toStoredRecord(record, entry.seq + index)
       .map((value, column) => add(value, RECORD_TYPED[column]?.[1] ?? 'text'))
@@ -47,16 +42,15 @@ export function appendQuery(tables: Tables, entry: Append): Query {
   );
   const result =
     rows.length > 0
-      ? `insert into ${tables.events} (${columnNames(EVENT_COLUMNS)}) ${fromMoved('id', rows)}
+      ? `insert into ${tables.events} (${columnNames(EVENT_COLUMNS)}) ${fromMoved(rows)}
         returning run_id as id, (select now from moved) as now`
       : 'select id, now from moved';
-  return { text: `with ${parts.join(', ')} ${result}`, params, prepared: rows.length <= 1 && messages.length <= 1 };
+  return { text: `with ${parts.join(', ')} ${result}`, params, prepared: rows.length <= 1 };
 }
 
 // --- internal ---
 
 const MAX_RECORDS = 16;
-const MAX_MESSAGES = 4;
 
 type Add = (value: StoredValue, type: ColumnType) => string;
 
@@ -94,9 +88,8 @@ function endParts({ runs, hooks }: Tables): string[] {
   ];
 }
 
-/** The rows, each behind the columns of `moved` that are named; none when nothing moved. */
-function fromMoved(columns: string, [row = '', ...more]: string[]): string {
-  const lead = columns && `${columns}, `;
-  if (more.length === 0) return `select ${lead}${row} from moved`;
-  return `select ${lead}r.* from moved, (values (${[row, ...more].join('), (')})) as r`;
+/** The rows, each behind the id of the run that moved; none when nothing moved. */
+function fromMoved([row = '', ...more]: string[]): string {
+  if (more.length === 0) return `select id, ${row} from moved`;
+  return `select id, r.* from moved, (values (${[row, ...more].join('), (')})) as r`;
 }

@@ -1,8 +1,12 @@
 import type { SqlClient } from '../../../stores/sql.ts';
 import { newerJournal } from '../sql/schema-version.ts';
 
-/** Brings the journal's schema to the newest version. Of two processes that boot together one migrates, the other waits. */
-export async function migratePostgres(sql: SqlClient, schema: string): Promise<void> {
+/** Brings the journal's schema to that version. Of two processes that boot together one migrates, the other waits. */
+export async function migratePostgres(
+  sql: SqlClient,
+  schema: string,
+  newest: number = POSTGRES_VERSION,
+): Promise<void> {
   await sql.transaction(async (tx) => {
     // Held until the transaction ends. PGlite is one session, where a session lock would exclude nobody.
     await tx.query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [`journal:${schema}`]);
@@ -12,17 +16,15 @@ export async function migratePostgres(sql: SqlClient, schema: string): Promise<v
     `);
     const [stored] = await tx.query<{ version: number }>(`select version from ${schema}.schema_version`);
     const version = stored?.version ?? 0;
-    if (version > MIGRATIONS.length) throw newerJournal(`in the schema "${schema}"`, version, MIGRATIONS.length);
-    if (version === MIGRATIONS.length) return;
-    for (const migration of MIGRATIONS.slice(version)) await tx.exec(migration(schema));
+    if (version > newest) throw newerJournal(`in the schema "${schema}"`, version, newest);
+    if (version === newest) return;
+    for (const migration of MIGRATIONS.slice(version, newest)) await tx.exec(migration(schema));
     await tx.exec(`
       delete from ${schema}.schema_version;
-      insert into ${schema}.schema_version values (${MIGRATIONS.length});
+      insert into ${schema}.schema_version values (${newest});
     `);
   });
 }
-
-// --- internal ---
 
 // Ids compare byte by byte ("C"), as they do in the code. `fillfactor` leaves room for a run's next version on its own
 // page, and no index names a column that every append or renewal changes: such updates then touch no index at all.
@@ -239,4 +241,11 @@ const MIGRATIONS = [
   (schema: string): string => `
   alter table ${schema}.serial_queue add column if not exists attributes text;
   `,
+  (schema: string): string => `
+  drop table if exists ${schema}.outbox;
+  drop index if exists ${schema}.hooks_by_time;
+  `,
 ];
+
+/** The schema this build works on. */
+export const POSTGRES_VERSION: number = MIGRATIONS.length;

@@ -27,26 +27,6 @@ export function createHookReader({ tables, query, commit }: Statements): Omit<Ho
       const [row] = await query(find, [toStoredText(token)]);
       return row && toHookRow(row);
     },
-    async list({ runId, kind, isOpen }, { limit }) {
-      const conditions: string[] = [];
-      const params: StoredValue[] = [];
-      const add = (column: string, value: StoredValue | undefined): void => {
-        if (value === undefined) return;
-        conditions.push(`${column} = ?`);
-        params.push(toStored(value));
-      };
-      add('run_id', runId);
-      add('kind', kind);
-      // Written out: so the planner sees that the index of open hooks will do.
-      if (isOpen !== undefined) conditions.push(`is_open = ${Number(isOpen)}`);
-      const where = conditions.length > 0 ? `where ${conditions.join(' and ')}` : '';
-      const order = 'order by created_at desc, run_id desc, call desc';
-      const rows = await query(`select ${HOOK_SELECT} from ${tables.hooks} ${where} ${order} limit ?`, [
-        ...params,
-        limit,
-      ]);
-      return rows.map(toHookRow);
-    },
     async listEntries(filter, { limit, after }) {
       const conditions = [`h.kind = ?`];
       const params: StoredValue[] = [toStoredText(filter.kind)];

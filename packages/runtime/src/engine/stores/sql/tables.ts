@@ -9,7 +9,6 @@ export interface Tables {
   schedules: string;
   firings: string;
   chunks: string;
-  outbox: string;
 }
 
 /** `schema`: the database schema they are in. */
@@ -25,6 +24,5 @@ export function namesOfTables(schema?: string): Tables {
     schedules: `${prefix}schedules`,
     firings: `${prefix}schedule_firings`,
     chunks: `${prefix}stream_chunks`,
-    outbox: `${prefix}outbox`,
   };
 }

@@ -11,15 +11,13 @@ export function runIdOf(write: Write): string {
 /** Roughly what a write adds to a commit, in bytes: its payloads. */
 export function sizeOf(write: Write): number {
   if (write.type === 'create') return write.run.input.length + sizeOfRecords(write.run.records);
-  const { patch, records, hooks, chunks, outbox } = write.entry;
+  const { patch, records, hooks } = write.entry;
   let size = (patch.output?.length ?? 0) + sizeOfRecords(records);
   for (const { detail } of hooks ?? []) size += detail?.length ?? 0;
-  size += sizeOfChunks(chunks);
-  for (const { payload } of outbox ?? []) size += payload.length;
   return size;
 }
 
-export function sizeOfChunks(chunks: NewChunk[] = []): number {
+export function sizeOfChunks(chunks: NewChunk[]): number {
   let size = 0;
   for (const { payload } of chunks) size += payload.length;
   return size;

@@ -4,7 +4,6 @@ import { HOOK_COLUMNS } from '../sql/hooks.ts';
 import { FINAL_STATUSES } from '../sql/queries.ts';
 import { PATCH_KEYS, RUN_COLUMNS, toStored } from '../sql/rows.ts';
 import type { StoredRow } from '../sql/rows.ts';
-import type { SqliteChunks } from './chunks.ts';
 import type { SqliteEffects } from './effects.ts';
 import type { SqliteDatabase, SqliteStatement, SqliteValue } from './driver.ts';
 import { insertInto } from './runs.ts';
@@ -17,17 +16,15 @@ export interface SqliteParts {
   runs: SqliteRuns;
   serial: SqliteSerial;
   effects: SqliteEffects;
-  chunks: SqliteChunks;
 }
 
 /** To be called in a transaction. */
 export function prepareAppend(db: SqliteDatabase, parts: SqliteParts): (entry: Append, now: number) => AppendResult {
-  const { runs, chunks } = parts;
+  const { runs } = parts;
   const advance = prepareAdvance(db);
   const judge = prepareJudge(db);
   const hooks = prepareHooks(db);
   const end = prepareEnd(parts);
-  const send = db.prepare('insert into outbox (topic, payload) values (?, ?)');
 
   /** A repeat is told what the first answer told. */
   function repeat(entry: Append, result: AppendResult): AppendResult {
@@ -41,8 +38,6 @@ export function prepareAppend(db: SqliteDatabase, parts: SqliteParts): (entry: A
     if (!moved) return repeat(entry, judge(entry, now));
     runs.insertRecords(entry.runId, entry.seq, entry.records);
     const refused = entry.hooks && hooks.put(entry.runId, entry.hooks, now);
-    if (entry.chunks) chunks.insert(entry.runId, entry.chunks);
-    for (const { topic, payload } of entry.outbox ?? []) send.run(toStoredText(topic), toStoredText(payload));
     return answer(now, refused, end(entry, moved, now));
   };
 }

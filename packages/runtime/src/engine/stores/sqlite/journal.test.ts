@@ -7,17 +7,18 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { describeJournal } from '../contract/journal.ts';
-import type { JournalPlace } from '../contract/journal.ts';
+import type { JournalPlace } from '../contract/place.ts';
 import { start } from '../contract/world.ts';
 import { newRun } from '../contract/records.ts';
 import { findSqlite, SQLITE_DRIVERS } from './driver.ts';
-import type { SqliteDriver } from './driver.ts';
+import type { SqliteDatabase, SqliteDriver, SqliteOpener } from './driver.ts';
 import { openSqliteJournal } from './journal.ts';
+import { migrateSqlite, SQLITE_VERSION } from './schema.ts';
 
 for (const driver of SQLITE_DRIVERS) {
   const { opener, reasons } = await findSqlite(driver);
   describe.skipIf(!opener)(`SQLite through ${[driver, ...reasons].join(': ')}`, () => {
-    describeJournal('journal', () => createPlace(driver));
+    describeJournal('journal', SQLITE_VERSION, () => createPlace(driver));
   });
 }
 
@@ -94,15 +95,17 @@ async function appendUntil(limit: number, args: string[], acknowledged: Map<stri
 async function createPlace(driver?: SqliteDriver): Promise<JournalPlace & { path: string }> {
   const folder = await mkdtemp(join(tmpdir(), 'journal-'));
   const path = join(folder, 'journal.db');
+  const withDatabase = async (work: (db: SqliteDatabase) => void): Promise<void> => {
+    const { opener } = await findSqlite(driver);
+    const db = (opener as SqliteOpener).open(path);
+    work(db);
+    db.close();
+  };
   return {
     path,
     open: () => openSqliteJournal({ path, ...(driver ? { driver } : {}) }),
-    async change(statement) {
-      const { opener } = await findSqlite(driver);
-      const db = opener?.open(path);
-      db?.exec(statement(''));
-      db?.close();
-    },
+    migrate: (version) => withDatabase((db) => migrateSqlite(db, path, version)),
+    change: (statement) => withDatabase((db) => db.exec(statement(''))),
     remove: () => rm(folder, { recursive: true }),
   };
 }

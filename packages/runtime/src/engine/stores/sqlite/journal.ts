@@ -4,7 +4,6 @@ import type { Durability, Journal } from '../../journal.ts';
 import { createChunkReader } from '../sql/chunks.ts';
 import { listHeld, mark, unblock } from '../sql/held.ts';
 import { createHookReader } from '../sql/hooks.ts';
-import { createOutbox } from '../outbox.ts';
 import { listQuery, tallyQuery, toTally } from '../sql/lists.ts';
 import { nextWakeQuery } from '../sql/queries.ts';
 import { createKeyReader } from '../sql/keys.ts';
@@ -14,7 +13,7 @@ import type { StoredRow } from '../sql/rows.ts';
 import { createScheduleStore } from '../sql/schedules.ts';
 import { prepareAppend } from './append.ts';
 import { prepareCancel } from './cancel.ts';
-import { createSqliteChunks } from './chunks.ts';
+import { prepareChunks } from './chunks.ts';
 import { createSqliteClaims } from './claim.ts';
 import { prepareCreate } from './create.ts';
 import { prepareDelete } from './delete.ts';
@@ -77,7 +76,8 @@ function createSqliteJournal(db: SqliteDatabase, clock: () => number): Journal {
   const statements = createSqliteStatements(db, writer, clock);
   const runs = createSqliteRuns(db);
   const serial = createSqliteSerial(db, runs);
-  const parts = { runs, serial, effects: createSqliteEffects(db), chunks: createSqliteChunks(db) };
+  const parts = { runs, serial, effects: createSqliteEffects(db) };
+  const writeChunks = prepareChunks(db);
   const claims = createSqliteClaims(db, serial);
   const create = prepareCreate(db, parts);
   const append = prepareAppend(db, parts);
@@ -118,10 +118,8 @@ function createSqliteJournal(db: SqliteDatabase, clock: () => number): Journal {
     schedules: createScheduleStore(statements),
     chunks: {
       ...createChunkReader(statements),
-      write: (runId, epoch, chunks) =>
-        commit('process', sizeOfChunks(chunks), () => parts.chunks.write(runId, epoch, chunks)),
+      write: (runId, epoch, chunks) => commit('process', sizeOfChunks(chunks), () => writeChunks(runId, epoch, chunks)),
     },
-    outbox: createOutbox(statements),
     async nextWake() {
       const now = clock();
       const wake = nextWake.get(now)?.wake;

@@ -1,19 +1,17 @@
 import { newerJournal } from '../sql/schema-version.ts';
 import type { SqliteDatabase } from './driver.ts';
 
-/** Brings a database to the newest schema. Two processes may do so at once; one of them waits. */
-export function migrateSqlite(db: SqliteDatabase, path: string): void {
-  if (readVersion(db) === MIGRATIONS.length) return;
+/** Brings a database to the schema of that version. Two processes may do so at once; one of them waits. */
+export function migrateSqlite(db: SqliteDatabase, path: string, newest: number = SQLITE_VERSION): void {
+  if (readVersion(db) === newest) return;
   db.transaction(() => {
     // Read again under the write lock: another process may have migrated meanwhile.
     const version = readVersion(db);
-    if (version > MIGRATIONS.length) throw newerJournal(`"${path}"`, version, MIGRATIONS.length);
-    for (const migration of MIGRATIONS.slice(version)) db.exec(migration);
-    db.exec(`pragma user_version = ${MIGRATIONS.length}`);
+    if (version > newest) throw newerJournal(`"${path}"`, version, newest);
+    for (const migration of MIGRATIONS.slice(version, newest)) db.exec(migration);
+    db.exec(`pragma user_version = ${newest}`);
   });
 }
-
-// --- internal ---
 
 /** The n-th entry leads from `user_version` n to n + 1. A shipped entry never changes. */
 const MIGRATIONS = [
@@ -237,7 +235,16 @@ const MIGRATIONS = [
   `
   alter table serial_queue add column attributes text;
   `,
+  `
+  drop table outbox;
+  drop index hooks_by_time;
+  `,
 ];
+
+/** The schema this build works on. */
+export const SQLITE_VERSION: number = MIGRATIONS.length;
+
+// --- internal ---
 
 function readVersion(db: SqliteDatabase): number {
   return db.prepare<{ user_version: number }>('pragma user_version').get()?.user_version ?? 0;
