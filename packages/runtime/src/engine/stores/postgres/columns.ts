@@ -1,9 +1,10 @@
-import type { NewRun, RunPatch, RunRow } from '../../journal.ts';
+import type { Append, NewRun, RunPatch, RunRow } from '../../journal.ts';
 import { isFinal } from '../../journal.ts';
-import { PATCH_KEYS, RECORD_COLUMNS, RUN_COLUMNS } from '../sql/rows.ts';
+import { PATCH_KEYS, RECORD_COLUMNS, RUN_COLUMNS, toStored, toStoredRecord } from '../sql/rows.ts';
 import type { StoredValue } from '../sql/rows.ts';
+import { toStoredText } from '../sql/text.ts';
 
-// What statements are given: a list of rows as one array per column, and the meaning of the columns.
+// What statements are given: rows, the meaning and the types of their columns, and lists of rows as one array per column.
 
 export type ColumnType = 'text' | 'int4' | 'int8';
 export type Column = readonly [name: string, type: ColumnType];
@@ -29,11 +30,11 @@ export const CREATE_COLUMNS: Column[] = [
   ['lease_ms', 'int8'],
 ];
 
-const INT8_KEYS: ReadonlySet<string> = new Set(['wakeAt', ...PATCH_KEYS.filter((key) => key.endsWith('Tokens'))]);
+export function toCreateRow(run: NewRun): StoredValue[] {
+  return [...CREATE_KEYS.map((key) => toStored(run[key])), toStored(run.claim?.owner), run.claim?.leaseMs ?? null];
+}
 
-export const PATCH_COLUMNS = PATCH_KEYS.map(
-  (key) => [key, RUN_COLUMNS[key], INT8_KEYS.has(key) ? 'int8' : 'text'] as const,
-);
+const INT8_KEYS: ReadonlySet<string> = new Set(['wakeAt', ...PATCH_KEYS.filter((key) => key.endsWith('Tokens'))]);
 
 export const MOVE_COLUMNS: Column[] = [
   ['run_id', 'text'],
@@ -42,8 +43,13 @@ export const MOVE_COLUMNS: Column[] = [
   ['count', 'int4'],
   ['mask', 'int4'],
   ['signals', 'int4'],
-  ...PATCH_COLUMNS.map(([, column, type]): Column => [column, type]),
+  ...PATCH_KEYS.map((key): Column => [RUN_COLUMNS[key], INT8_KEYS.has(key) ? 'int8' : 'text']),
 ];
+
+export function toMoveRow({ runId, epoch, seq, records, patch, signals }: Append): StoredValue[] {
+  const counts = [epoch, seq, records.length, maskOf(patch), signals ?? null];
+  return [toStoredText(runId), ...counts, ...PATCH_KEYS.map((key) => toStored(patch[key]))];
+}
 
 const RECORD_TYPES: Record<string, ColumnType> = {
   seq: 'int4',
@@ -60,6 +66,11 @@ export const RECORD_TYPED = Object.entries(RECORD_COLUMNS).map(([key, column]): 
 
 export const EVENT_COLUMNS: Column[] = [['run_id', 'text'], ...RECORD_TYPED];
 
+export function toRecordRows({ runId, seq, records }: Pick<Append, 'runId' | 'seq' | 'records'>): StoredValue[][] {
+  const id = toStoredText(runId);
+  return records.map((record, index) => [id, ...toStoredRecord(record, seq + index)]);
+}
+
 export const GIVEN_HOOKS: Column[] = [
   ['run_id', 'text'],
   ['token', 'text'],
@@ -69,6 +80,16 @@ export const GIVEN_HOOKS: Column[] = [
   ['detail', 'text'],
   ['is_open', 'int4'],
 ];
+
+export function toHookRows({ runId, hooks = [], patch }: Append): StoredValue[][] {
+  const isOpen = Number(!endsIn(patch));
+  // Named twice, the last word counts: a statement changes a row once.
+  const last = new Map(hooks.map((hook) => [hook.token, hook]));
+  return [...last.values()].map(({ token, call, kind, many, detail }) => {
+    const names = [toStoredText(runId), toStoredText(token)];
+    return [...names, call, kind, Number(many), toStored(detail), isOpen];
+  });
+}
 
 // A bit for each column a patch names, in the order of `PATCH_KEYS`, and two for what follows from it.
 export const RELEASES = 1 << PATCH_KEYS.length;

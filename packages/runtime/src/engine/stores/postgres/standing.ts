@@ -2,7 +2,7 @@ import type { SqlClient } from '../../../stores/sql.ts';
 import type { Append, AppendResult, RunRow } from '../../journal.ts';
 import { toAppended } from './append.ts';
 import { endsIn } from './columns.ts';
-import { standingQuery } from './sql.ts';
+import { NOW } from './sql.ts';
 import { RUN_SELECT, toRunRow } from '../sql/rows.ts';
 import type { StoredRow } from '../sql/rows.ts';
 import type { Tables } from '../sql/tables.ts';
@@ -93,4 +93,14 @@ async function readTokens(sql: SqlClient, { hooks }: Tables, entries: Append[]):
     tokens.set(id, (tokens.get(id) ?? new Set()).add(fromStoredText(row.token)));
   }
   return tokens;
+}
+
+/** How the runs of refused appends stand. Parameters: run ids, first positions, numbers of records. */
+function standingQuery({ runs, events }: Tables): string {
+  return `
+    with wanted as (select * from unnest($1::text[], $2::int4[], $3::int4[]) as wanted (id, start, count))
+    select run_id as "runId", parent_run_id as "parentRunId", status, epoch, seq, output, error, ${NOW} as now,
+      (select json_agg(e.record_id order by e.seq) from ${events} e
+        where e.run_id = wanted.id and e.seq >= start and e.seq < start + count) as "recordIds"
+    from wanted join ${runs} on run_id = id`;
 }
