@@ -1,12 +1,13 @@
-import type { Append, AppendResult, RunRow } from '../../journal.ts';
+import type { Append, AppendResult } from '../../journal.ts';
 import { commitQuery } from './batch.ts';
-import { endsIn } from './columns.ts';
 import { appendQuery, isSmall } from './one.ts';
 import { lockKey, promote } from './serial.ts';
 import type { Query } from './sql.ts';
 import type { Transaction } from './transaction.ts';
 import type { Tables } from '../sql/tables.ts';
 import { fromStoredText, toStoredText } from '../sql/text.ts';
+import { toAppended } from '../sql/verdict.ts';
+import { endsIn } from '../sql/write.ts';
 
 /** A row of `commitQuery`: a run that was written to, or a hook that it has. */
 export interface CommitRow {
@@ -49,7 +50,7 @@ export async function endInTransaction(
   const { nextRunId } = entry;
   const promoted =
     lock && nextRunId !== undefined ? await promote(tx, tables, fromStoredText(lock.key), () => nextRunId) : undefined;
-  return toAppended(entry, { at, tokens: committed.tokens.get(entry.runId), promoted });
+  return toAppended(at, listRefused(entry, committed.tokens.get(entry.runId)), promoted);
 }
 
 export function toCommitted(rows: CommitRow[]): Committed {
@@ -67,16 +68,7 @@ export function toCommitted(rows: CommitRow[]): Committed {
   return { at, tokens };
 }
 
-/** The answer to an append that is in the journal. `tokens`: the hooks of the run among those it brought. */
-export function toAppended(
-  { hooks = [] }: Append,
-  { at, tokens, promoted }: { at: number; tokens?: ReadonlySet<string> | undefined; promoted?: RunRow | undefined },
-): AppendResult {
-  const refused = hooks.map((hook) => hook.token).filter((token) => !tokens?.has(token));
-  return {
-    outcome: 'appended',
-    at,
-    ...(refused.length > 0 ? { refused } : {}),
-    ...(promoted ? { promoted } : {}),
-  };
+/** The tokens of the append's hooks that its run has no hook of. */
+export function listRefused({ hooks = [] }: Append, tokens: ReadonlySet<string> | undefined): string[] {
+  return hooks.map((hook) => hook.token).filter((token) => !tokens?.has(token));
 }

@@ -3,7 +3,6 @@ import {
   columnNames,
   CREATE_COLUMNS,
   ENDS,
-  endsIn,
   EVENT_COLUMNS,
   GIVEN_HOOKS,
   maskOf,
@@ -20,6 +19,7 @@ import { NOW } from './sql.ts';
 import type { Query } from './sql.ts';
 import type { StoredValue } from '../sql/rows.ts';
 import type { Tables } from '../sql/tables.ts';
+import { endsIn } from '../sql/write.ts';
 
 /**
  * One statement that creates and appends, or does one of both; each run may occur once. It has only the parts its

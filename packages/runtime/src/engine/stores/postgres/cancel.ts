@@ -9,12 +9,7 @@ import type { Transaction } from './transaction.ts';
 import { FINAL_STATUSES, treeQuery } from '../sql/queries.ts';
 import type { Tables } from '../sql/tables.ts';
 import { fromStoredText, toStoredText } from '../sql/text.ts';
-
-export interface Cancel {
-  runId: string;
-  error: string;
-  newRunId: () => string;
-}
+import type { Cancel } from '../sql/write.ts';
 
 /**
  * Cancels in one transaction. It locks run after run, and a commit of many runs may meanwhile hold what it needs and need

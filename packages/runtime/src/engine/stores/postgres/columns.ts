@@ -1,8 +1,8 @@
 import type { Append, NewRun, RunPatch, RunRow } from '../../journal.ts';
-import { isFinal } from '../../journal.ts';
 import { PATCH_KEYS, RECORD_COLUMNS, RUN_COLUMNS, toStored, toStoredRecord } from '../sql/rows.ts';
 import type { StoredValue } from '../sql/rows.ts';
 import { toStoredText } from '../sql/text.ts';
+import { endsIn } from '../sql/write.ts';
 
 // What statements are given: rows, the meaning and the types of their columns, and lists of rows as one array per column.
 
@@ -101,10 +101,6 @@ export function maskOf(patch: RunPatch): number {
   if (patch.release) mask |= RELEASES;
   if (endsIn(patch)) mask |= RELEASES | ENDS;
   return mask;
-}
-
-export function endsIn({ status }: RunPatch): boolean {
-  return status !== undefined && isFinal(status);
 }
 
 /**

@@ -2,12 +2,15 @@ import { newRunId } from '../../ids.ts';
 import type { CreateResult, NewRun } from '../../journal.ts';
 import { enqueue, findHolder, insertRun, lockKey, promote } from './serial.ts';
 import { NOW } from './sql.ts';
+import { toNumbered } from './statements.ts';
 import type { Transaction } from './transaction.ts';
+import { keyQuery, toKeyUse } from '../sql/keys.ts';
+import type { KeyUse } from '../sql/keys.ts';
 import { KEY_LIFE_MS } from '../sql/queries.ts';
 import { createdRun, RUN_SELECT, toRunRow } from '../sql/rows.ts';
 import type { StoredRow } from '../sql/rows.ts';
 import type { Tables } from '../sql/tables.ts';
-import { fromStoredText, toStoredText } from '../sql/text.ts';
+import { toStoredText } from '../sql/text.ts';
 
 /** Whether a statement of many rows can create the run. */
 export function isPlainCreate({ idempotency, serial, records }: NewRun): boolean {
@@ -71,17 +74,10 @@ async function place(tx: Transaction, tables: Tables, run: NewRun, now: number):
 }
 
 /** A use within the last 24 hours. */
-async function findKey(
-  tx: Transaction,
-  { keys }: Tables,
-  key: string,
-  now: number,
-): Promise<{ digest: string; startId: string } | undefined> {
-  const [row] = await tx.query<{ digest: string; start: string }>(
-    `select digest, start_id as start from ${keys} where key = $1 and created_at > $2`,
-    [toStoredText(key), now - KEY_LIFE_MS],
-  );
-  return row && { digest: fromStoredText(row.digest), startId: fromStoredText(row.start) };
+async function findKey(tx: Transaction, tables: Tables, key: string, now: number): Promise<KeyUse | undefined> {
+  const use = [toStoredText(key), now - KEY_LIFE_MS];
+  const [row] = await tx.query<StoredRow>(toNumbered(keyQuery(tables)), use);
+  return row && toKeyUse(row);
 }
 
 /** What has come of a start. Undefined: it is gone. */

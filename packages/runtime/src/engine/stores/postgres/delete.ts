@@ -1,11 +1,12 @@
 import type { SqlClient } from '../../../stores/sql.ts';
 import { FINAL_STATUSES } from '../sql/queries.ts';
+import { tablesOfRun } from '../sql/tables.ts';
 import type { Tables } from '../sql/tables.ts';
 import { toStoredText } from '../sql/text.ts';
 
 export async function deleteFinalRun(sql: SqlClient, tables: Tables, runId: string): Promise<boolean> {
-  const { runs, events, hooks, hookEvents, chunks, keys } = tables;
-  const rest = [events, hooks, hookEvents, chunks].map(
+  const { runs, keys } = tables;
+  const rest = tablesOfRun(tables).map(
     (table, index) => `rest${index} as (delete from ${table} where run_id in (select run_id from gone))`,
   );
   const rows = await sql.query(

@@ -1,5 +1,6 @@
 import type { HookEvent, ResumeOptions, ResumeResult } from '../../journal.ts';
-import { findHookQuery, findKeyedQuery, judgeKey, judgeResume, toHookEvent, toHookRow } from '../sql/hooks.ts';
+import { findFirstQuery, findHookQuery, findKeyedQuery, setVerdictQuery } from '../sql/hooks.ts';
+import { judgeKey, judgeResume, toHookEvent, toHookRow } from '../sql/hooks.ts';
 import { NOW, signalSets } from './sql.ts';
 import { toNumbered } from './statements.ts';
 import type { Transaction } from './transaction.ts';
@@ -37,10 +38,7 @@ export async function resumeInTransaction(
     const [used] = await tx.query<StoredRow>(toNumbered(findKeyedQuery(tables)), use);
     if (used) return judgeKey(hook, used, options);
   }
-  const [first] = await tx.query<StoredRow>(
-    `select token, n, payload, at from ${hookEvents} where run_id = $1 and token = $2 and n = 0`,
-    key,
-  );
+  const [first] = await tx.query<StoredRow>(toNumbered(findFirstQuery(tables)), key);
   const verdict = judgeResume(hook, first && toHookEvent(first));
   if (verdict) return verdict;
   const [event] = await tx.query<{ n: number; at: number }>(
@@ -51,11 +49,7 @@ export async function resumeInTransaction(
     returning n, at`,
     [...key, toStoredText(payload), toStored(idempotency?.key), toStored(idempotency?.digest)],
   );
-  if (said !== undefined)
-    await tx.query(`update ${hooks} set verdict = $3 where run_id = $1 and token = $2 and verdict is null`, [
-      ...key,
-      toStoredText(said),
-    ]);
+  if (said !== undefined) await tx.query(toNumbered(setVerdictQuery(tables)), [toStoredText(said), ...key]);
   return {
     outcome: 'resumed',
     hook: { ...hook, verdict: hook.verdict ?? said ?? null },

@@ -16,12 +16,12 @@ import { NOW } from './sql.ts';
 import { createPostgresStatements } from './statements.ts';
 import { transact } from './transaction.ts';
 import { createPostgresWriter } from './write.ts';
-import { listQuery, tallyQuery, toTally } from '../sql/lists.ts';
 import { expireOthersQuery, nextWakeQuery, purgeKeysQuery } from '../sql/queries.ts';
 import { createKeyReader } from '../sql/keys.ts';
 import { createSerialQueue } from '../sql/queue.ts';
-import { RECORD_SELECT, RUN_SELECT, toRecord, toRunRow } from '../sql/rows.ts';
+import { toRunRow } from '../sql/rows.ts';
 import type { StoredRow } from '../sql/rows.ts';
+import { createRunReader } from '../sql/runs.ts';
 import { createScheduleStore } from '../sql/schedules.ts';
 import { namesOfTables } from '../sql/tables.ts';
 import { toStoredText } from '../sql/text.ts';
@@ -68,8 +68,6 @@ function createPostgresJournal(sql: SqlClient, schema: string): Journal {
     claimRun: claimRunQuery(tables),
     renew: renewQuery(tables),
     nextWake: `with given as (select ${NOW} as now) ${nextWakeQuery(tables.runs)}`,
-    run: `select ${RUN_SELECT} from ${tables.runs} where run_id = $1`,
-    records: `select ${RECORD_SELECT} from ${tables.events} where run_id = $1 order by seq`,
   };
   let purgeAt = 0;
 
@@ -118,21 +116,7 @@ function createPostgresJournal(sql: SqlClient, schema: string): Journal {
       return row?.wake == null ? undefined : Math.max(0, row.wake - row.now);
     },
     now: statements.now,
-    async getRun(runId) {
-      const [row] = await sql.query<StoredRow>(queries.run, [toStoredText(runId)]);
-      return row && toRunRow(row);
-    },
-    async getRecords(runId) {
-      return (await sql.query<StoredRow>(queries.records, [toStoredText(runId)])).map(toRecord);
-    },
-    async listRuns(filter, page) {
-      const { sql: text, params } = listQuery(tables.runs, filter, page);
-      return (await statements.query(text, params)).map(toRunRow);
-    },
-    async tallyRuns(filter, bucketMs) {
-      const { sql: text, params } = tallyQuery(tables.runs, filter, bucketMs);
-      return (await statements.query(text, params)).map(toTally);
-    },
+    ...createRunReader(statements),
     close: () => commits.idle(),
   };
 }

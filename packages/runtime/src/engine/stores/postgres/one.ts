@@ -1,5 +1,5 @@
 import type { Append, NewRun } from '../../journal.ts';
-import { CREATE_COLUMNS, endsIn, maskOf, MOVE_COLUMNS, RECORD_TYPED, toCreateRow, toMoveRow } from './columns.ts';
+import { CREATE_COLUMNS, maskOf, MOVE_COLUMNS, RECORD_TYPED, toCreateRow, toMoveRow } from './columns.ts';
 import type { Column, ColumnType } from './columns.ts';
 import { closeHooks, createRuns, insertRecords, moveRuns, signalParent } from './parts.ts';
 import { NOW } from './sql.ts';
@@ -7,6 +7,7 @@ import type { Query } from './sql.ts';
 import { toStoredRecord } from '../sql/rows.ts';
 import type { StoredValue } from '../sql/rows.ts';
 import type { Tables } from '../sql/tables.ts';
+import { endsIn } from '../sql/write.ts';
 
 // What `commitQuery` does, for one run and as a statement with plain parameters: planning it takes the database a
 // fraction of the time.

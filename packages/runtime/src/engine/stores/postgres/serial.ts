@@ -1,11 +1,13 @@
 import type { JournalRecord, NewRun, RunRow } from '../../journal.ts';
 import { recordsQuery } from './batch.ts';
 import { NOW } from './sql.ts';
+import { toNumbered } from './statements.ts';
 import type { Transaction } from './transaction.ts';
 import { FINAL_STATUSES } from '../sql/queries.ts';
-import { QUEUE_COLUMNS, QUEUE_SELECT, toPromoted, toQueueValues } from '../sql/queue.ts';
-import { RUN_COLUMNS, RUN_SELECT, toRunRow, toStored } from '../sql/rows.ts';
+import { holderQuery, QUEUE_COLUMNS, QUEUE_SELECT, toPromoted, toQueueValues } from '../sql/queue.ts';
+import { RUN_COLUMNS, toRunRow, toStored } from '../sql/rows.ts';
 import type { StoredRow } from '../sql/rows.ts';
+import { insertInto } from '../sql/statements.ts';
 import type { Tables } from '../sql/tables.ts';
 import { toStoredText } from '../sql/text.ts';
 
@@ -17,9 +19,8 @@ export function lockKey({ queue }: Tables, key: string): string {
   return `pg_advisory_xact_lock(hashtextextended('${queue}:' || ${key}, 0))`;
 }
 
-export async function findHolder(tx: Transaction, { runs }: Tables, key: string): Promise<RunRow | undefined> {
-  const text = `select ${RUN_SELECT} from ${runs} where serial_key = $1 and status not in ${FINAL_STATUSES}`;
-  const [row] = await tx.query<StoredRow>(text, [toStoredText(key)]);
+export async function findHolder(tx: Transaction, tables: Tables, key: string): Promise<RunRow | undefined> {
+  const [row] = await tx.query<StoredRow>(toNumbered(holderQuery(tables)), [toStoredText(key)]);
   return row && toRunRow(row);
 }
 
@@ -47,7 +48,7 @@ export async function promote(
 }
 
 export async function enqueue(tx: Transaction, { queue }: Tables, run: NewRun, now: number): Promise<void> {
-  await tx.query(insertInto(queue, Object.values(QUEUE_COLUMNS)), toQueueValues(run, now));
+  await tx.query(toNumbered(insertInto(queue, Object.values(QUEUE_COLUMNS))), toQueueValues(run, now));
 }
 
 /** Inserts a run that does not exist, and its first records. */
@@ -59,16 +60,10 @@ export async function insertRun(
 ): Promise<void> {
   const keys = Object.keys(RUN_COLUMNS) as (keyof RunRow)[];
   await tx.query(
-    insertInto(tables.runs, Object.values(RUN_COLUMNS)),
+    toNumbered(insertInto(tables.runs, Object.values(RUN_COLUMNS))),
     keys.map((key) => toStored(run[key])),
   );
   if (records.length === 0) return;
   const { text, params } = recordsQuery(tables, { runId: run.runId, seq: 0, records });
   await tx.query(text, params);
-}
-
-// --- internal ---
-
-function insertInto(table: string, columns: readonly string[]): string {
-  return `insert into ${table} (${columns.join(', ')}) values (${columns.map((_, index) => `$${index + 1}`).join(', ')})`;
 }

@@ -1,14 +1,14 @@
 import type { SqlClient } from '../../../stores/sql.ts';
 import type { Append, AppendResult, RunRow } from '../../journal.ts';
-import { toAppended } from './append.ts';
-import { endsIn } from './columns.ts';
+import { listRefused } from './append.ts';
 import { NOW } from './sql.ts';
 import { RUN_SELECT, toRunRow } from '../sql/rows.ts';
 import type { StoredRow } from '../sql/rows.ts';
 import type { Tables } from '../sql/tables.ts';
 import { fromStoredText, toStoredText } from '../sql/text.ts';
-import { judgeRefusal, toStanding } from '../sql/verdict.ts';
+import { judgeRefusal, toAppended, toStanding } from '../sql/verdict.ts';
 import type { Standing } from '../sql/verdict.ts';
+import { endsIn } from '../sql/write.ts';
 
 /** How appends stand that were refused, or whose outcome is unknown. Each run may occur once. */
 export interface Standings {
@@ -45,7 +45,7 @@ export async function readStandings(sql: SqlClient, tables: Tables, entries: App
       const result = judge(entry);
       if (result.outcome !== 'appended') return result;
       const next = endsIn(entry.patch) && entry.nextRunId ? promoted.get(entry.nextRunId) : undefined;
-      return toAppended(entry, { at: result.at, tokens: tokens.get(entry.runId), promoted: next });
+      return toAppended(result.at, listRefused(entry, tokens.get(entry.runId)), next);
     },
   };
 }

@@ -1,10 +1,9 @@
 import type { SqlClient } from '../../../stores/sql.ts';
 import type { Append, NewRun } from '../../journal.ts';
-import { endInTransaction, isPlainAppend, toAppended, toAppendQuery, toCommitted } from './append.ts';
+import { endInTransaction, isPlainAppend, listRefused, toAppendQuery, toCommitted } from './append.ts';
 import type { Committed, CommitRow } from './append.ts';
 import { commitQuery } from './batch.ts';
 import { createInTransaction, findRepeat, isPlainCreate } from './create.ts';
-import { endsIn } from './columns.ts';
 import { isInvalidData, isRetryable, isRolledBack } from './errors.ts';
 import { createQuery } from './one.ts';
 import type { Query } from './sql.ts';
@@ -13,7 +12,8 @@ import type { Standings } from './standing.ts';
 import { RETRIES, unavailable } from './transaction.ts';
 import { createdRun } from '../sql/rows.ts';
 import type { Tables } from '../sql/tables.ts';
-import { runIdOf } from '../sql/write.ts';
+import { toAppended } from '../sql/verdict.ts';
+import { endsIn, runIdOf } from '../sql/write.ts';
 import type { Write, Written } from '../sql/write.ts';
 
 /**
@@ -164,7 +164,7 @@ function toWritten(write: Write, { at, tokens }: Committed): Written {
   const runId = runIdOf(write);
   const now = at.get(runId) ?? 0;
   if (write.type === 'create') return { outcome: 'created', run: createdRun(write.run, now) };
-  return toAppended(write.entry, { at: now, tokens: tokens.get(runId) });
+  return toAppended(now, listRefused(write.entry, tokens.get(runId)));
 }
 
 /** A write that is alone in its commit has a statement of its own, unless it brings much. */

@@ -89,6 +89,16 @@ export function findKeyedQuery({ hookEvents }: Pick<Tables, 'hookEvents'>): stri
     where run_id = ? and token = ? and idempotency_key = ? and at > ? order by n desc limit 1`;
 }
 
+/** The first resume. Parameters: run id, token. */
+export function findFirstQuery({ hookEvents }: Pick<Tables, 'hookEvents'>): string {
+  return `select token, n, payload, at from ${hookEvents} where run_id = ? and token = ? and n = 0`;
+}
+
+/** The first verdict stays. Parameters: verdict, run id, token. */
+export function setVerdictQuery({ hooks }: Pick<Tables, 'hooks'>): string {
+  return `update ${hooks} set verdict = ? where run_id = ? and token = ? and verdict is null`;
+}
+
 /** What a key answers that has resumed the hook before. */
 export function judgeKey(hook: HookRow, keyed: StoredRow, options: ResumeOptions): ResumeResult {
   if (decodeText(keyed).digest !== options.idempotency?.digest) return { outcome: 'idempotency_conflict' };

@@ -1,7 +1,9 @@
 import type { Journal } from '../../journal.ts';
 import { KEY_LIFE_MS } from './queries.ts';
 import { decodeText, RUN_SELECT, toRunRow } from './rows.ts';
+import type { StoredRow } from './rows.ts';
 import type { Statements } from './statements.ts';
+import type { Tables } from './tables.ts';
 import { toStoredText } from './text.ts';
 
 /** Of the key of a start that still queues there is no run yet. */
@@ -9,12 +11,26 @@ export function createKeyReader({ tables: { keys, runs }, query, now }: Statemen
   return {
     async findByKey(key) {
       const since = (await now()) - KEY_LIFE_MS;
-      const used = `select digest, start_id as "startId" from ${keys} where key = ? and created_at > ?`;
-      const [use] = await query(used, [toStoredText(key), since]);
+      const [use] = await query(keyQuery({ keys }), [toStoredText(key), since]);
       if (!use) return undefined;
       const id = use.startId ?? null;
       const [run] = await query(`select ${RUN_SELECT} from ${runs} where run_id = ? or trigger_id = ?`, [id, id]);
-      return run && { run: toRunRow(run), digest: String(decodeText(use).digest) };
+      return run && { run: toRunRow(run), digest: toKeyUse(use).digest };
     },
   };
+}
+
+/** The start a key was used for: the id of a run, or of a start that has queued. */
+export interface KeyUse {
+  digest: string;
+  startId: string;
+}
+
+/** Parameters: the key, and the time from which keys count. */
+export function keyQuery({ keys }: Pick<Tables, 'keys'>): string {
+  return `select digest, start_id as "startId" from ${keys} where key = ? and created_at > ?`;
+}
+
+export function toKeyUse(row: StoredRow): KeyUse {
+  return decodeText(row) as unknown as KeyUse;
 }

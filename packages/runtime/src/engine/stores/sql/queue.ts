@@ -4,6 +4,7 @@ import { FINAL_STATUSES } from './queries.ts';
 import { createdRun, decodeText, RUN_SELECT, toRunRow, toSelect, toStored } from './rows.ts';
 import type { StoredRow, StoredValue } from './rows.ts';
 import type { Statements } from './statements.ts';
+import type { Tables } from './tables.ts';
 import { toStoredText } from './text.ts';
 
 /** What is not part of a commit of runs. */
@@ -43,11 +44,15 @@ export function createSerialQueue({ tables, query, commit, now }: Statements): S
       return run && { run: toRunRow(run) };
     },
     async findHolder(serialKey) {
-      const text = `select ${RUN_SELECT} from ${runs} where serial_key = ? and status not in ${FINAL_STATUSES}`;
-      const [run] = await query(text, [toStoredText(serialKey)]);
+      const [run] = await query(holderQuery(tables), [toStoredText(serialKey)]);
       return run && toRunRow(run);
     },
   };
+}
+
+/** The unfinished run that has a lock. Parameter: its key. */
+export function holderQuery({ runs }: Pick<Tables, 'runs'>): string {
+  return `select ${RUN_SELECT} from ${runs} where serial_key = ? and status not in ${FINAL_STATUSES}`;
 }
 
 /** The columns of `serial_queue` next to `queue_no`: all that makes the run once the start has the lock. */

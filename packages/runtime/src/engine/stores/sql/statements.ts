@@ -1,6 +1,11 @@
 import type { StoredRow, StoredValue } from './rows.ts';
 import type { Tables } from './tables.ts';
 
+/** An insert of one row. */
+export function insertInto(table: string, columns: readonly string[]): string {
+  return `insert into ${table} (${columns.join(', ')}) values (${columns.map(() => '?').join(', ')})`;
+}
+
 export type Statement = [text: string, params: StoredValue[]];
 
 /** A database to stores whose SQL both databases read alike. `?` marks a parameter. */

@@ -11,6 +11,11 @@ export interface Tables {
   chunks: string;
 }
 
+/** Those that hold what is a run's own, by `run_id`. */
+export function tablesOfRun({ events, hooks, hookEvents, chunks }: Tables): string[] {
+  return [events, hooks, hookEvents, chunks];
+}
+
 /** `schema`: the database schema they are in. */
 export function namesOfTables(schema?: string): Tables {
   const prefix = schema ? `${schema}.` : '';

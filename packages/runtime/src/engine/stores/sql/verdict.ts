@@ -20,6 +20,16 @@ export function judgeRefusal(entry: Append, standing: Standing | undefined, at: 
   return { outcome: 'conflict' };
 }
 
+/** The answer to an append that is in the journal. */
+export function toAppended(at: number, refused: string[] = [], promoted?: RunRow): AppendResult {
+  return {
+    outcome: 'appended',
+    at,
+    ...(refused.length > 0 ? { refused } : {}),
+    ...(promoted ? { promoted } : {}),
+  };
+}
+
 /** From the columns of the run, as the database answers them. */
 export function toStanding(run: StoredRow, recordIds: string[]): Standing {
   return { ...toRunRow(run), recordIds };

@@ -1,4 +1,5 @@
-import type { Append, AppendResult, CreateResult, JournalRecord, NewChunk, NewRun } from '../../journal.ts';
+import type { Append, AppendResult, CreateResult, JournalRecord, NewChunk, NewRun, RunPatch } from '../../journal.ts';
+import { isFinal } from '../../journal.ts';
 
 /** What waits for a commit. */
 export type Write = { type: 'create'; run: NewRun } | { type: 'append'; entry: Append };
@@ -6,6 +7,17 @@ export type Written = CreateResult | AppendResult;
 
 export function runIdOf(write: Write): string {
   return write.type === 'create' ? write.run.runId : write.entry.runId;
+}
+
+/** Whether the patch ends its run. */
+export function endsIn({ status }: RunPatch): boolean {
+  return status !== undefined && isFinal(status);
+}
+
+export interface Cancel {
+  runId: string;
+  error: string;
+  newRunId: () => string;
 }
 
 /** Roughly what a write adds to a commit, in bytes: its payloads. */

@@ -1,16 +1,16 @@
 import type { Append, AppendResult, NewHook, RunPatch, RunRow } from '../../journal.ts';
-import { isFinal } from '../../journal.ts';
 import { HOOK_COLUMNS } from '../sql/hooks.ts';
 import { FINAL_STATUSES } from '../sql/queries.ts';
 import { PATCH_KEYS, RUN_COLUMNS, toStored } from '../sql/rows.ts';
 import type { StoredRow } from '../sql/rows.ts';
+import { insertInto } from '../sql/statements.ts';
 import type { SqliteEffects } from './effects.ts';
 import type { SqliteDatabase, SqliteStatement, SqliteValue } from './driver.ts';
-import { insertInto } from './runs.ts';
 import type { SqliteRuns } from './runs.ts';
 import type { SqliteSerial } from './serial.ts';
 import { fromStoredText, toStoredText } from '../sql/text.ts';
-import { judgeRefusal, toStanding } from '../sql/verdict.ts';
+import { judgeRefusal, toAppended, toStanding } from '../sql/verdict.ts';
+import { endsIn } from '../sql/write.ts';
 
 export interface SqliteParts {
   runs: SqliteRuns;
@@ -30,7 +30,7 @@ export function prepareAppend(db: SqliteDatabase, parts: SqliteParts): (entry: A
   function repeat(entry: Append, result: AppendResult): AppendResult {
     if (result.outcome !== 'appended') return result;
     const promoted = endsIn(entry.patch) && entry.nextRunId ? runs.find(entry.nextRunId) : undefined;
-    return answer(result.at, entry.hooks && hooks.listMissing(entry.runId, entry.hooks), promoted);
+    return toAppended(result.at, entry.hooks && hooks.listMissing(entry.runId, entry.hooks), promoted);
   }
 
   return (entry, now) => {
@@ -38,7 +38,7 @@ export function prepareAppend(db: SqliteDatabase, parts: SqliteParts): (entry: A
     if (!moved) return repeat(entry, judge(entry, now));
     runs.insertRecords(entry.runId, entry.seq, entry.records);
     const refused = entry.hooks && hooks.put(entry.runId, entry.hooks, now);
-    return answer(now, refused, end(entry, moved, now));
+    return toAppended(now, refused, end(entry, moved, now));
   };
 }
 
@@ -51,19 +51,6 @@ interface Moved {
 }
 
 const NOT_ENDED: Moved = { parent: null, serial: null };
-
-function endsIn({ status }: RunPatch): boolean {
-  return status !== undefined && isFinal(status);
-}
-
-function answer(at: number, refused: string[] = [], promoted?: RunRow): AppendResult {
-  return {
-    outcome: 'appended',
-    at,
-    ...(refused.length > 0 ? { refused } : {}),
-    ...(promoted ? { promoted } : {}),
-  };
-}
 
 /** The conditional half of an append. A statement per set of patched columns: a column not named is an index not touched. */
 function prepareAdvance(db: SqliteDatabase): (entry: Append, now: number) => Moved | undefined {

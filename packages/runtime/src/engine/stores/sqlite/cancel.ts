@@ -4,12 +4,7 @@ import { FINAL_STATUSES, treeQuery } from '../sql/queries.ts';
 import type { SqliteParts } from './append.ts';
 import type { SqliteDatabase } from './driver.ts';
 import { fromStoredText, toStoredText } from '../sql/text.ts';
-
-export interface Cancel {
-  runId: string;
-  error: string;
-  newRunId: () => string;
-}
+import type { Cancel } from '../sql/write.ts';
 
 /** To be called in a transaction. */
 export function prepareCancel(

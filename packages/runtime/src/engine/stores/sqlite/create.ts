@@ -1,12 +1,15 @@
 import { newRunId } from '../../ids.ts';
 import type { CreateResult, NewRun, RunRow } from '../../journal.ts';
+import { keyQuery, toKeyUse } from '../sql/keys.ts';
+import type { KeyUse } from '../sql/keys.ts';
 import { KEY_LIFE_MS } from '../sql/queries.ts';
 import { createdRun, RUN_SELECT, toRunRow } from '../sql/rows.ts';
 import type { StoredRow } from '../sql/rows.ts';
 import type { SqliteDatabase } from './driver.ts';
 import type { SqliteRuns } from './runs.ts';
 import type { SqliteSerial } from './serial.ts';
-import { fromStoredText, toStoredText } from '../sql/text.ts';
+import { namesOfTables } from '../sql/tables.ts';
+import { toStoredText } from '../sql/text.ts';
 
 /** To be called in a transaction. */
 export function prepareCreate(
@@ -72,21 +75,19 @@ export function prepareCreate(
 
 interface Keys {
   /** A use within the last 24 hours. */
-  find(key: string, now: number): { digest: string; startId: string } | undefined;
+  find(key: string, now: number): KeyUse | undefined;
   put(use: { key: string; digest: string }, startId: string, now: number): void;
 }
 
 function prepareKeys(db: SqliteDatabase): Keys {
-  const select = db.prepare<{ digest: string; start: string }>(
-    'select digest, start_id as start from idempotency_keys where key = ? and created_at > ?',
-  );
+  const select = db.prepare<StoredRow>(keyQuery(namesOfTables()));
   const replace = db.prepare(
     'insert or replace into idempotency_keys (key, digest, start_id, created_at) values (?, ?, ?, ?)',
   );
   return {
     find(key, now) {
       const row = select.get(toStoredText(key), now - KEY_LIFE_MS);
-      return row && { digest: fromStoredText(row.digest), startId: fromStoredText(row.start) };
+      return row && toKeyUse(row);
     },
     put: ({ key, digest }, startId, now) =>
       void replace.run(toStoredText(key), toStoredText(digest), toStoredText(startId), now),

@@ -1,5 +1,6 @@
 import { FINAL_STATUSES } from '../sql/queries.ts';
 import type { SqliteDatabase } from './driver.ts';
+import { namesOfTables, tablesOfRun } from '../sql/tables.ts';
 import { toStoredText } from '../sql/text.ts';
 
 /** To be called in a transaction. Answers whether the run was final and is gone. */
@@ -7,9 +8,7 @@ export function prepareDelete(db: SqliteDatabase): (runId: string) => boolean {
   const run = db.prepare<{ trigger: string | null }>(
     `delete from runs where run_id = ? and status in ${FINAL_STATUSES} returning trigger_id as trigger`,
   );
-  const rest = ['run_events', 'hooks', 'hook_events', 'stream_chunks'].map((table) =>
-    db.prepare(`delete from ${table} where run_id = ?`),
-  );
+  const rest = tablesOfRun(namesOfTables()).map((table) => db.prepare(`delete from ${table} where run_id = ?`));
   const keys = db.prepare('delete from idempotency_keys where start_id in (?, ?)');
   return (runId) => {
     const id = toStoredText(runId);

@@ -1,5 +1,6 @@
 import type { HookEvent, ResumeOptions, ResumeResult } from '../../journal.ts';
-import { findHookQuery, findKeyedQuery, judgeKey, judgeResume, toHookEvent, toHookRow } from '../sql/hooks.ts';
+import { findFirstQuery, findHookQuery, findKeyedQuery, setVerdictQuery } from '../sql/hooks.ts';
+import { judgeKey, judgeResume, toHookEvent, toHookRow } from '../sql/hooks.ts';
 import { KEY_LIFE_MS } from '../sql/queries.ts';
 import { toStored } from '../sql/rows.ts';
 import type { StoredRow } from '../sql/rows.ts';
@@ -14,15 +15,13 @@ export function prepareResume(
   effects: SqliteEffects,
 ): (given: { token: string; payload: string; options: ResumeOptions }, now: number) => ResumeResult | undefined {
   const find = db.prepare<StoredRow>(findHookQuery(namesOfTables()));
-  const first = db.prepare<StoredRow>(
-    'select token, n, payload, at from hook_events where run_id = ? and token = ? and n = 0',
-  );
+  const first = db.prepare<StoredRow>(findFirstQuery(namesOfTables()));
   const last = db.prepare<{ n: number | null }>('select max(n) as n from hook_events where run_id = ? and token = ?');
   const keyed = db.prepare<StoredRow>(findKeyedQuery(namesOfTables()));
   const insert = db.prepare(`
     insert into hook_events (run_id, token, n, payload, at, idempotency_key, idempotency_digest)
     values (?, ?, ?, ?, ?, ?, ?)`);
-  const judge = db.prepare('update hooks set verdict = ? where run_id = ? and token = ? and verdict is null');
+  const judge = db.prepare(setVerdictQuery(namesOfTables()));
 
   return ({ token, payload, options }, now) => {
     const { idempotency, verdict: said } = options;

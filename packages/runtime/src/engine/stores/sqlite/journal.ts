@@ -4,12 +4,10 @@ import type { Durability, Journal } from '../../journal.ts';
 import { createChunkReader } from '../sql/chunks.ts';
 import { listHeld, mark, unblock } from '../sql/held.ts';
 import { createHookReader } from '../sql/hooks.ts';
-import { listQuery, tallyQuery, toTally } from '../sql/lists.ts';
 import { nextWakeQuery } from '../sql/queries.ts';
 import { createKeyReader } from '../sql/keys.ts';
 import { createSerialQueue } from '../sql/queue.ts';
-import { RECORD_SELECT, toRecord, toRunRow } from '../sql/rows.ts';
-import type { StoredRow } from '../sql/rows.ts';
+import { createRunReader } from '../sql/runs.ts';
 import { createScheduleStore } from '../sql/schedules.ts';
 import { prepareAppend } from './append.ts';
 import { prepareCancel } from './cancel.ts';
@@ -84,7 +82,6 @@ function createSqliteJournal(db: SqliteDatabase, clock: () => number): Journal {
   const cancel = prepareCancel(db, parts);
   const resume = prepareResume(db, parts.effects);
   const deleteRun = prepareDelete(db);
-  const selectRecords = db.prepare<StoredRow>(`select ${RECORD_SELECT} from run_events where run_id = ? order by seq`);
   const renewals = db.prepare('update runs set lease_until = ? where owner = ? and lease_until < ?');
   const nextWake = db.prepare<{ wake: number | null }>(`with given(now) as (select ?) ${nextWakeQuery('runs')}`);
   let closed: Promise<void> | undefined;
@@ -126,16 +123,7 @@ function createSqliteJournal(db: SqliteDatabase, clock: () => number): Journal {
       return wake == null ? undefined : Math.max(0, wake - now);
     },
     now: async () => clock(),
-    getRun: async (runId) => runs.find(runId),
-    getRecords: async (runId) => selectRecords.all(toStoredText(runId)).map(toRecord),
-    async listRuns(filter, page) {
-      const { sql, params } = listQuery('runs', filter, page);
-      return (await statements.query(sql, params)).map(toRunRow);
-    },
-    async tallyRuns(filter, bucketMs) {
-      const { sql, params } = tallyQuery('runs', filter, bucketMs);
-      return (await statements.query(sql, params)).map(toTally);
-    },
+    ...createRunReader(statements),
     close: () => (closed ??= commits.idle().then(() => db.close())),
   };
 }

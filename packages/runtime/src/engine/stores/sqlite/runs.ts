@@ -1,6 +1,7 @@
 import type { JournalRecord, RunRow } from '../../journal.ts';
 import { RECORD_COLUMNS, RUN_COLUMNS, RUN_SELECT, toRunRow, toStored, toStoredRecord } from '../sql/rows.ts';
 import type { StoredRow } from '../sql/rows.ts';
+import { insertInto } from '../sql/statements.ts';
 import type { SqliteDatabase } from './driver.ts';
 import { toStoredText } from '../sql/text.ts';
 
@@ -29,9 +30,4 @@ export function createSqliteRuns(db: SqliteDatabase): SqliteRuns {
       for (const [index, record] of records.entries()) insertRecord.run(id, ...toStoredRecord(record, seq + index));
     },
   };
-}
-
-/** An insert of one row. */
-export function insertInto(table: string, columns: readonly string[]): string {
-  return `insert into ${table} (${columns.join(', ')}) values (${columns.map(() => '?').join(', ')})`;
 }

@@ -1,10 +1,10 @@
 import type { NewRun, RunRow } from '../../journal.ts';
-import { FINAL_STATUSES, idleKeysQuery } from '../sql/queries.ts';
-import { QUEUE_COLUMNS, QUEUE_SELECT, toPromoted, toQueueValues } from '../sql/queue.ts';
-import { RUN_SELECT, toRunRow } from '../sql/rows.ts';
+import { idleKeysQuery } from '../sql/queries.ts';
+import { holderQuery, QUEUE_COLUMNS, QUEUE_SELECT, toPromoted, toQueueValues } from '../sql/queue.ts';
+import { toRunRow } from '../sql/rows.ts';
 import type { StoredRow } from '../sql/rows.ts';
+import { insertInto } from '../sql/statements.ts';
 import type { SqliteDatabase } from './driver.ts';
-import { insertInto } from './runs.ts';
 import type { SqliteRuns } from './runs.ts';
 import { namesOfTables } from '../sql/tables.ts';
 import { fromStoredText, toStoredText } from '../sql/text.ts';
@@ -24,9 +24,7 @@ export interface SqliteSerial {
 }
 
 export function createSqliteSerial(db: SqliteDatabase, runs: SqliteRuns): SqliteSerial {
-  const holder = db.prepare<StoredRow>(
-    `select ${RUN_SELECT} from runs where serial_key = ? and status not in ${FINAL_STATUSES}`,
-  );
+  const holder = db.prepare<StoredRow>(holderQuery(namesOfTables()));
   const enqueue = db.prepare(insertInto('serial_queue', Object.values(QUEUE_COLUMNS)));
   const queued = db.prepare('select 1 from serial_queue where trigger_id = ?');
   const head = db.prepare<StoredRow>(
