@@ -1,5 +1,6 @@
 import type { Body } from '../engine/body.ts';
-import type { JournalRecord, RunRow } from '../engine/journal.ts';
+import type { JournalRecord } from '../engine/journal/record.ts';
+import type { RunRow } from '../engine/journal/run.ts';
 import type { Sessions } from '../sessions/sessions.ts';
 import { clientGone, toTurnError } from './events/turn-errors.ts';
 import type { AgentTools } from './agent-tools.ts';

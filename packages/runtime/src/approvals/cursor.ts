@@ -1,4 +1,4 @@
-import type { HookPlace } from '../engine/journal.ts';
+import type { HookPlace } from '../engine/journal/hooks.ts';
 import { invalidCursor } from '../errors.ts';
 
 /** Where a page of approvals ended: in which part of the list, and after which approval. */

@@ -1,5 +1,6 @@
 import { ASKED_BY, askedByOf } from '../engine/attributes.ts';
-import type { RunFilter, RunRow } from '../engine/journal.ts';
+import type { RunFilter } from '../engine/journal/reading.ts';
+import type { RunRow } from '../engine/journal/run.ts';
 import { may } from './caller.ts';
 import type { Caller } from './caller.ts';
 

@@ -1,5 +1,6 @@
 import type { StepContext } from './context.ts';
-import type { Durability, JournalRecord } from './journal.ts';
+import type { JournalRecord } from './journal/record.ts';
+import type { Durability } from './journal/run.ts';
 
 /** What a run executes: an author's workflow function, or the turn of an agent. */
 export interface Body {

@@ -1,4 +1,6 @@
-import type { HookKind, JournalRecord, StepKind, Tokens } from './journal.ts';
+import type { HookKind } from './journal/hooks.ts';
+import type { JournalRecord, StepKind } from './journal/record.ts';
+import type { Tokens } from './journal/run.ts';
 
 /** What a primitive asks of the run: who is called, with what, and what to do when it is not in the journal. */
 export interface CallRequest {

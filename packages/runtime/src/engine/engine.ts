@@ -16,19 +16,13 @@ import { newRunId, toTraceId } from './ids.ts';
 import { UNHEARD } from './lifecycle.ts';
 import type { Lifecycle } from './lifecycle.ts';
 import type { Observer } from './observer.ts';
-import type {
-  Append,
-  CancelResult,
-  CreateResult,
-  Journal,
-  JournalRecord,
-  NewRun,
-  ResumeOptions,
-  ResumeResult,
-  RunKind,
-  RunRow,
-  RunTrigger,
-} from './journal.ts';
+import type { Journal } from './journal.ts';
+import type { Append } from './journal/appends.ts';
+import type { CancelResult } from './journal/ends.ts';
+import type { ResumeOptions, ResumeResult } from './journal/hooks.ts';
+import type { JournalRecord } from './journal/record.ts';
+import type { RunKind, RunRow, RunTrigger } from './journal/run.ts';
+import type { CreateResult, NewRun } from './journal/starts.ts';
 import { encodeError, endOf, runPoisoned } from './run/outcome.ts';
 import { persist } from './persist.ts';
 import { real } from './real.ts';

@@ -1,5 +1,8 @@
 import type { CallRequest, HookRequest, OpenHook } from './call.ts';
-import type { Chunk, HookRow, NewChunk, QueuedStart, RunRow } from './journal.ts';
+import type { Chunk, NewChunk } from './journal/chunks.ts';
+import type { HookRow } from './journal/hooks.ts';
+import type { QueuedStart } from './journal/queue.ts';
+import type { RunRow } from './journal/run.ts';
 import type { Variables } from './run/variables.ts';
 
 /** What a body sees instead of the machine's own clock and dice. */

@@ -1,6 +1,8 @@
 import { askedByOf } from './attributes.ts';
-import type { Append, AppendResult, JournalRecord, RunRow, RunStatus, StepKind } from './journal.ts';
-import { isFinal } from './journal.ts';
+import type { Append, AppendResult } from './journal/appends.ts';
+import type { JournalRecord, StepKind } from './journal/record.ts';
+import type { RunRow, RunStatus } from './journal/run.ts';
+import { isFinal } from './journal/run.ts';
 
 /** What happens to runs, as it is told to whoever watches all of them: ids and status, no values. */
 export type LifecycleEvent =

@@ -2,7 +2,7 @@ import { relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { CallHistory } from './call.ts';
 import { runOutside } from './context.ts';
-import type { JournalRecord, StepKind } from './journal.ts';
+import type { JournalRecord, StepKind } from './journal/record.ts';
 
 /** Why a replay cannot go on: what the journal holds and what the code asked for instead. */
 export interface Mismatch {

@@ -1,4 +1,5 @@
-import type { JournalRecord, RunRow } from './journal.ts';
+import type { JournalRecord } from './journal/record.ts';
+import type { RunRow } from './journal/run.ts';
 
 /**
  * Told what the journal has taken, with its values, by the one process that wrote it: for traces and figures. Called in

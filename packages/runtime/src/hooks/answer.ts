@@ -1,6 +1,6 @@
 import type { Engine } from '../engine/engine.ts';
 import type { Journal } from '../engine/journal.ts';
-import { isFinal } from '../engine/journal.ts';
+import { isFinal } from '../engine/journal/run.ts';
 import { decode } from '../engine/serialize.ts';
 import { BoxError } from '../errors.ts';
 

@@ -1,5 +1,5 @@
 import type { StoreClock } from '../engine/clock.ts';
-import type { NewFiring, Schedule, ScheduleStore } from '../engine/journal.ts';
+import type { NewFiring, Schedule, ScheduleStore } from '../engine/journal/schedules.ts';
 import { encodeError } from '../engine/run/outcome.ts';
 import { decode } from '../engine/serialize.ts';
 import { BoxError } from '../errors.ts';

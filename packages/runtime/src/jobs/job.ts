@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Firing, Schedule } from '../engine/journal.ts';
+import type { Firing, Schedule } from '../engine/journal/schedules.ts';
 import { decode } from '../engine/serialize.ts';
 import { toIso, toJsonValue } from '../runs/json-value.ts';
 

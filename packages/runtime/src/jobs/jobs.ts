@@ -1,7 +1,8 @@
 import type { ScheduleDeclaration } from '../catalog/workflow-settings.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { ScheduleRequest, ScheduledWorkflow } from '../engine/handle.ts';
-import type { DeclaredSchedule, Journal, Schedule } from '../engine/journal.ts';
+import type { Journal } from '../engine/journal.ts';
+import type { DeclaredSchedule, Schedule } from '../engine/journal/schedules.ts';
 import { encode } from '../engine/serialize.ts';
 import { BoxError } from '../errors.ts';
 import type { Log } from '../log.ts';

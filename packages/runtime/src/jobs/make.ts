@@ -1,6 +1,6 @@
 import { parseWakeTime } from '../engine/duration.ts';
 import type { ScheduleRequest } from '../engine/handle.ts';
-import type { MadeSchedule } from '../engine/journal.ts';
+import type { MadeSchedule } from '../engine/journal/schedules.ts';
 import { digestOf, encode } from '../engine/serialize.ts';
 import { nextFire } from './cron.ts';
 

@@ -1,5 +1,6 @@
 import { ASKED_BY, askedByOf } from '../engine/attributes.ts';
-import type { JournalRecord, RunRow, RunStatus } from '../engine/journal.ts';
+import type { JournalRecord } from '../engine/journal/record.ts';
+import type { RunRow, RunStatus } from '../engine/journal/run.ts';
 import { nameOfStep } from '../engine/lifecycle.ts';
 import type { Observer } from '../engine/observer.ts';
 import type { LogLevel, LogRecord } from '../log.ts';

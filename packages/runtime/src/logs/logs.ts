@@ -3,7 +3,7 @@ import type { Caller } from '../auth/caller.ts';
 import { currentContext, runOutside } from '../engine/context.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { CodeLine } from '../engine/handle.ts';
-import { isFinal } from '../engine/journal.ts';
+import { isFinal } from '../engine/journal/run.ts';
 import type { Observer } from '../engine/observer.ts';
 import { invalidCursor } from '../errors.ts';
 import type { Frames } from '../http/sse.ts';

@@ -1,4 +1,4 @@
-import type { RunRow } from '../engine/journal.ts';
+import type { RunRow } from '../engine/journal/run.ts';
 import type { Log } from '../log.ts';
 import type { Prompts } from './prompts.ts';
 import { readInstructionsStamp, stampInstructions } from './stamp.ts';

@@ -5,7 +5,7 @@ import type { Catalog } from '../catalog/catalog.ts';
 import { installBodies } from '../engine/values/bodies.ts';
 import type { Body } from '../engine/body.ts';
 import { installGuard } from '../engine/guard/guard.ts';
-import type { RunRow } from '../engine/journal.ts';
+import type { RunRow } from '../engine/journal/run.ts';
 import { nameOfStep } from '../engine/lifecycle.ts';
 import { replay } from '../engine/run/replay.ts';
 import type { ReplayCall, ReplayEnd } from '../engine/run/replay.ts';

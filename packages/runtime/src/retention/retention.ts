@@ -1,4 +1,5 @@
-import type { Journal, RunFilter } from '../engine/journal.ts';
+import type { Journal } from '../engine/journal.ts';
+import type { RunFilter } from '../engine/journal/reading.ts';
 import { isStoreDown } from '../engine/persist.ts';
 import { BoxError } from '../errors.ts';
 import type { Log } from '../log.ts';

@@ -1,4 +1,6 @@
-import type { Journal, JournalRecord, RunRow } from '../engine/journal.ts';
+import type { Journal } from '../engine/journal.ts';
+import type { JournalRecord } from '../engine/journal/record.ts';
+import type { RunRow } from '../engine/journal/run.ts';
 import { BoxError } from '../errors.ts';
 import { contractPayload } from '../health/contract.ts';
 import { toIso } from './json-value.ts';

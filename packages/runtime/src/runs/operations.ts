@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { RunFilter } from '../engine/journal.ts';
+import type { RunFilter } from '../engine/journal/reading.ts';
 import { parseDuration } from '../engine/duration.ts';
 import { requireGrant } from '../auth/caller.ts';
 import { BoxError, invalidCursor } from '../errors.ts';

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import type { JournalRecord, RunRow } from '../engine/journal.ts';
+import type { JournalRecord } from '../engine/journal/record.ts';
+import type { RunRow } from '../engine/journal/run.ts';
 import { decode, digestOf, encode } from '../engine/serialize.ts';
 import { BoxError } from '../errors.ts';
 import { toIso } from './json-value.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { RunRow } from '../engine/journal.ts';
+import type { RunRow } from '../engine/journal/run.ts';
 import { decode } from '../engine/serialize.ts';
 import { toIso, toJsonValue } from './json-value.ts';
 import { RunError, toRunError } from './run-error.ts';

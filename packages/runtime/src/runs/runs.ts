@@ -1,7 +1,9 @@
 import { isHidden } from '../auth/visibility.ts';
 import type { Hidden } from '../auth/visibility.ts';
 import type { Engine } from '../engine/engine.ts';
-import type { Journal, RunFilter, RunRow } from '../engine/journal.ts';
+import type { Journal } from '../engine/journal.ts';
+import type { RunFilter } from '../engine/journal/reading.ts';
+import type { RunRow } from '../engine/journal/run.ts';
 import { BoxError } from '../errors.ts';
 import { toRun } from './run.ts';
 import type { Run } from './run.ts';

@@ -1,6 +1,7 @@
 import { z } from 'zod';
-import { NO_TOKENS } from '../engine/journal.ts';
-import type { RunTally, Tokens } from '../engine/journal.ts';
+import { NO_TOKENS } from '../engine/journal/run.ts';
+import type { RunTally } from '../engine/journal/reading.ts';
+import type { Tokens } from '../engine/journal/run.ts';
 import { toIso } from './json-value.ts';
 import { RunStatus } from './run.ts';
 

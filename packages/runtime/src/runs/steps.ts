@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { historyOf } from '../engine/call.ts';
 import type { CallRecord } from '../engine/call.ts';
-import type { JournalRecord } from '../engine/journal.ts';
+import type { JournalRecord } from '../engine/journal/record.ts';
 import { nameOfStep } from '../engine/lifecycle.ts';
 import { decode } from '../engine/serialize.ts';
 import { toIso, toJsonValue } from './json-value.ts';

@@ -1,4 +1,4 @@
-import type { RunRow } from '../engine/journal.ts';
+import type { RunRow } from '../engine/journal/run.ts';
 import type { Observer } from '../engine/observer.ts';
 import type { Mask } from '../mask.ts';
 import { placeOf, toRunError } from './run-error.ts';

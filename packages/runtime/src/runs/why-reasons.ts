@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { RunningStep } from '../engine/run/execution.ts';
-import type { RunRow } from '../engine/journal.ts';
-import { isFinal } from '../engine/journal.ts';
+import type { RunRow } from '../engine/journal/run.ts';
+import { isFinal } from '../engine/journal/run.ts';
 import { nameOfStep } from '../engine/lifecycle.ts';
 import { toIso } from './json-value.ts';
 import { placeOf, toRunError } from './run-error.ts';

@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import type { Approval } from '../approvals/approvals.ts';
-import type { QueuedStart, RunRow } from '../engine/journal.ts';
-import { isFinal } from '../engine/journal.ts';
+import type { QueuedStart } from '../engine/journal/queue.ts';
+import type { RunRow } from '../engine/journal/run.ts';
+import { isFinal } from '../engine/journal/run.ts';
 import { BoxError } from '../errors.ts';
 import { toIso } from './json-value.ts';
 import { toRunError } from './run-error.ts';

@@ -1,6 +1,6 @@
 import { createHook } from '../engine/primitives/hook.ts';
 import type { Hook, HookOptions } from '../engine/primitives/hook.ts';
-import type { HookRow } from '../engine/journal.ts';
+import type { HookRow } from '../engine/journal/hooks.ts';
 import { decode } from '../engine/serialize.ts';
 import { HookNotFoundError } from './errors.ts';
 import { inBox } from './in-box.ts';

@@ -1,6 +1,7 @@
 import { registerClass, WORKFLOW_DESERIALIZE, WORKFLOW_SERIALIZE } from '../engine/values/classes.ts';
 import { currentContext } from '../engine/context.ts';
-import type { QueuedStart, RunRow } from '../engine/journal.ts';
+import type { QueuedStart } from '../engine/journal/queue.ts';
+import type { RunRow } from '../engine/journal/run.ts';
 import { decode, encode } from '../engine/serialize.ts';
 import { countFrames, createRunReadable } from '../engine/values/streams.ts';
 import { WorkflowRunCancelledError, WorkflowRunFailedError, WorkflowRunNotFoundError } from './errors.ts';

@@ -2,7 +2,8 @@ import { and, asc, desc, eq, gt, inArray, isNull, lt, or, sql } from 'drizzle-or
 import { listWaitingBelow } from '../agents/reading/runs-below.ts';
 import type { Approval, Approvals } from '../approvals/approvals.ts';
 import type { Hidden } from '../auth/visibility.ts';
-import type { Journal, RunRow } from '../engine/journal.ts';
+import type { Journal } from '../engine/journal.ts';
+import type { RunRow } from '../engine/journal/run.ts';
 import { BoxError, invalidCursor } from '../errors.ts';
 import { parseIdCursor, toIdCursor } from '../operations/id-cursor.ts';
 import type { Drizzle } from '../stores/drizzle.ts';

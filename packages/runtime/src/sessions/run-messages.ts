@@ -1,6 +1,6 @@
 import type { TurnOutput } from '../agents/turn/turn.ts';
 import type { ConversationMessage, TurnInput } from '../agents/turn/input.ts';
-import type { RunRow } from '../engine/journal.ts';
+import type { RunRow } from '../engine/journal/run.ts';
 import { decode } from '../engine/serialize.ts';
 
 /** What was said in a turn whose messages are not kept: what was new in its request, and its answer. */

@@ -1,4 +1,5 @@
-import type { JournalRecord, RunRow } from '../engine/journal.ts';
+import type { JournalRecord } from '../engine/journal/record.ts';
+import type { RunRow } from '../engine/journal/run.ts';
 import { nameOfStep } from '../engine/lifecycle.ts';
 import { decode } from '../engine/serialize.ts';
 import type { Mask } from '../mask.ts';

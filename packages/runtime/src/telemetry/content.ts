@@ -1,5 +1,6 @@
 import type { ChatMessage } from '../agents/model/messages.ts';
-import type { JournalRecord, RunRow } from '../engine/journal.ts';
+import type { JournalRecord } from '../engine/journal/record.ts';
+import type { RunRow } from '../engine/journal/run.ts';
 import type { Mask } from '../mask.ts';
 import { redact } from '../redact.ts';
 import { readAsked, readReply } from './model-call.ts';

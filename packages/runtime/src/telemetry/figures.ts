@@ -1,4 +1,5 @@
-import type { JournalRecord, RunRow } from '../engine/journal.ts';
+import type { JournalRecord } from '../engine/journal/record.ts';
+import type { RunRow } from '../engine/journal/run.ts';
 import { nameOfStep } from '../engine/lifecycle.ts';
 import { modelOf } from './model-call.ts';
 import { ERROR_TYPE, GEN_AI, HTTP, RUN, STEP } from './names.ts';

@@ -1,6 +1,7 @@
 import type { ModelReply } from '../agents/model/client.ts';
 import type { ChatMessage } from '../agents/model/messages.ts';
-import type { JournalRecord, RunRow } from '../engine/journal.ts';
+import type { JournalRecord } from '../engine/journal/record.ts';
+import type { RunRow } from '../engine/journal/run.ts';
 import { decode } from '../engine/serialize.ts';
 
 /** The model a record asked. A summary is recorded under the name of its step. */

@@ -1,4 +1,4 @@
-import type { RunRow, Tokens } from '../engine/journal.ts';
+import type { RunRow, Tokens } from '../engine/journal/run.ts';
 import type { Mask } from '../mask.ts';
 import { placeOfRun } from './ids.ts';
 import { GEN_AI, RUN } from './names.ts';

@@ -1,4 +1,4 @@
-import type { JournalRecord } from '../engine/journal.ts';
+import type { JournalRecord } from '../engine/journal/record.ts';
 import { decode } from '../engine/serialize.ts';
 
 /** What the record of a tool says. */

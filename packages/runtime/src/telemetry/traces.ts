@@ -1,6 +1,8 @@
 import { currentContext, currentRequest, runOutside } from '../engine/context.ts';
 import { toTraceId } from '../engine/ids.ts';
-import type { Journal, JournalRecord, RunRow } from '../engine/journal.ts';
+import type { Journal } from '../engine/journal.ts';
+import type { JournalRecord } from '../engine/journal/record.ts';
+import type { RunRow } from '../engine/journal/run.ts';
 import type { Observer } from '../engine/observer.ts';
 import type { Mask } from '../mask.ts';
 import { hasSpan, toCallSpan } from './call-span.ts';

@@ -1,6 +1,9 @@
 import type { AroundStep } from '../engine/body.ts';
-import { isFinal } from '../engine/journal.ts';
-import type { Append, Journal, JournalRecord, RunStatus } from '../engine/journal.ts';
+import { isFinal } from '../engine/journal/run.ts';
+import type { Journal } from '../engine/journal.ts';
+import type { Append } from '../engine/journal/appends.ts';
+import type { JournalRecord } from '../engine/journal/record.ts';
+import type { RunStatus } from '../engine/journal/run.ts';
 
 /** Where a box is to crash. */
 export interface CrashPoint {

@@ -1,5 +1,6 @@
-import type { Journal, RunRow } from '../engine/journal.ts';
-import { isFinal } from '../engine/journal.ts';
+import type { Journal } from '../engine/journal.ts';
+import type { RunRow } from '../engine/journal/run.ts';
+import { isFinal } from '../engine/journal/run.ts';
 import { decode } from '../engine/serialize.ts';
 import type { Run } from '../runs/run.ts';
 import type { Step } from '../runs/steps.ts';

@@ -1,7 +1,7 @@
 import type { Engine } from '../engine/engine.ts';
 import type { BoxClient } from '../engine/handle.ts';
 import type { Journal } from '../engine/journal.ts';
-import { isFinal } from '../engine/journal.ts';
+import { isFinal } from '../engine/journal/run.ts';
 import type { Hooks } from '../hooks/hooks.ts';
 
 /** Rooms are handed as functions: the engine they stand on is made before them. */

@@ -1,6 +1,6 @@
 import type { ConflictPolicy, SerialPolicy } from '../catalog/workflow-settings.ts';
 import type { Engine, StartRequest } from '../engine/engine.ts';
-import type { CreateResult } from '../engine/journal.ts';
+import type { CreateResult } from '../engine/journal/starts.ts';
 import { BoxError } from '../errors.ts';
 
 export interface SerialStart {

@@ -4,8 +4,10 @@ import type { Catalog, LoadedWorkflow, WorkflowDefinition } from '../catalog/cat
 import type { SerialPolicy } from '../catalog/workflow-settings.ts';
 import type { Engine, StartRequest } from '../engine/engine.ts';
 import type { Body } from '../engine/body.ts';
-import type { CreateResult, Journal, RunRow, RunTrigger } from '../engine/journal.ts';
-import { isFinal } from '../engine/journal.ts';
+import type { Journal } from '../engine/journal.ts';
+import type { RunRow, RunTrigger } from '../engine/journal/run.ts';
+import type { CreateResult } from '../engine/journal/starts.ts';
+import { isFinal } from '../engine/journal/run.ts';
 import { decode } from '../engine/serialize.ts';
 import { BoxError, idempotencyConflict } from '../errors.ts';
 import type { Problem } from '../manifest.ts';

@@ -1,4 +1,4 @@
-import type { RunRow } from '../../engine/journal.ts';
+import type { RunRow } from '../../engine/journal/run.ts';
 import { BoxError, ERROR_STATUS } from '../../errors.ts';
 import type { ErrorCode } from '../../errors.ts';
 import type { TurnEvent } from './turn-events.ts';

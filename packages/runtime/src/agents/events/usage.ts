@@ -1,4 +1,5 @@
-import type { JournalRecord, Tokens } from '../../engine/journal.ts';
+import type { JournalRecord } from '../../engine/journal/record.ts';
+import type { Tokens } from '../../engine/journal/run.ts';
 import { decode } from '../../engine/serialize.ts';
 import { NO_USAGE } from './turn-events.ts';
 import type { Usage } from './turn-events.ts';

@@ -1,6 +1,9 @@
 import type { Engine } from '../../engine/engine.ts';
-import type { HookEntry, HookFilter, Journal, JournalRecord, RunRow } from '../../engine/journal.ts';
-import { isFinal } from '../../engine/journal.ts';
+import type { Journal } from '../../engine/journal.ts';
+import type { HookEntry, HookFilter } from '../../engine/journal/hooks.ts';
+import type { JournalRecord } from '../../engine/journal/record.ts';
+import type { RunRow } from '../../engine/journal/run.ts';
+import { isFinal } from '../../engine/journal/run.ts';
 import { decode } from '../../engine/serialize.ts';
 import type { Interrupt } from '../events/turn-events.ts';
 import { turnBlocked } from '../events/turn-errors.ts';

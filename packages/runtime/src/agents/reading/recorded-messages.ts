@@ -1,4 +1,4 @@
-import type { JournalRecord } from '../../engine/journal.ts';
+import type { JournalRecord } from '../../engine/journal/record.ts';
 import { decode } from '../../engine/serialize.ts';
 import { NO_USAGE } from '../events/turn-events.ts';
 import type { Usage } from '../events/turn-events.ts';

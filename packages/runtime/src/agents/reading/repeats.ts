@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Engine, KeyedStart } from '../../engine/engine.ts';
-import type { Journal, RunRow } from '../../engine/journal.ts';
+import type { Journal } from '../../engine/journal.ts';
+import type { RunRow } from '../../engine/journal/run.ts';
 import { decode } from '../../engine/serialize.ts';
 import { idempotencyConflict } from '../../errors.ts';
 import type { Sessions } from '../../sessions/sessions.ts';

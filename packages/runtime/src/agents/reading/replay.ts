@@ -1,4 +1,5 @@
-import type { JournalRecord, RunRow } from '../../engine/journal.ts';
+import type { JournalRecord } from '../../engine/journal/record.ts';
+import type { RunRow } from '../../engine/journal/run.ts';
 import { decode } from '../../engine/serialize.ts';
 import { NO_USAGE } from '../events/turn-events.ts';
 import type { Emit, Interrupt, TurnEvent, Usage } from '../events/turn-events.ts';

@@ -1,4 +1,5 @@
-import type { Journal, RunRow } from '../../engine/journal.ts';
+import type { Journal } from '../../engine/journal.ts';
+import type { RunRow } from '../../engine/journal/run.ts';
 import { decode } from '../../engine/serialize.ts';
 import type { TurnInput } from '../turn/input.ts';
 

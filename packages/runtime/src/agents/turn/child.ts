@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { AgentMessage } from '../../engine/handle.ts';
-import type { RunRow } from '../../engine/journal.ts';
+import type { RunRow } from '../../engine/journal/run.ts';
 import { decode } from '../../engine/serialize.ts';
 import type { Emit } from '../events/turn-events.ts';
 import type { TurnRequest } from './request.ts';

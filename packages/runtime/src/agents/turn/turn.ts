@@ -2,7 +2,7 @@ import type { RunAction } from '../../engine/call.ts';
 import { parseDuration } from '../../engine/duration.ts';
 import type { RunHandle } from '../../engine/handle.ts';
 import { bodyOf } from '../../engine/primitives/hook.ts';
-import type { StepKind } from '../../engine/journal.ts';
+import type { StepKind } from '../../engine/journal/record.ts';
 import { encode } from '../../engine/serialize.ts';
 import { ONCE } from '../../engine/primitives/step.ts';
 import type { Emit, FinishReason, Interrupt, TurnEvent, Usage } from '../events/turn-events.ts';

@@ -1,7 +1,7 @@
 import type { EventAction, OpenHook } from '../call.ts';
 import { currentContext } from '../context.ts';
 import type { RunHandle } from '../handle.ts';
-import type { HookKind } from '../journal.ts';
+import type { HookKind } from '../journal/hooks.ts';
 import { encode } from '../serialize.ts';
 import { ONCE } from './step.ts';
 import { toAnswer } from '../values/webhook-answer.ts';

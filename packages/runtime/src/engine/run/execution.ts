@@ -10,19 +10,12 @@ import type { RunHandle, World } from '../handle.ts';
 import { createRunHooks } from './run-hooks.ts';
 import type { RunHooks } from './run-hooks.ts';
 import { newRunId } from '../ids.ts';
-import type {
-  Append,
-  AppendResult,
-  HookEvent,
-  JournalRecord,
-  NewChunk,
-  NewHook,
-  ResumeOptions,
-  RunPatch,
-  RunRow,
-  StepKind,
-} from '../journal.ts';
-import { isFinal } from '../journal.ts';
+import type { Append, AppendResult, RunPatch } from '../journal/appends.ts';
+import type { NewChunk } from '../journal/chunks.ts';
+import type { HookEvent, NewHook, ResumeOptions } from '../journal/hooks.ts';
+import type { JournalRecord, StepKind } from '../journal/record.ts';
+import type { RunRow } from '../journal/run.ts';
+import { isFinal } from '../journal/run.ts';
 import type { AroundStep, Body } from '../body.ts';
 import type { Limits } from '../limits.ts';
 import { Parking } from './parking.ts';

@@ -1,6 +1,7 @@
 import { parseWakeTime } from '../duration.ts';
 import type { RetryableError } from '../errors.ts';
-import type { RunPatch, RunRow, Tokens } from '../journal.ts';
+import type { RunPatch } from '../journal/appends.ts';
+import type { RunRow, Tokens } from '../journal/run.ts';
 import { decode, encode } from '../serialize.ts';
 
 /** How a body ended. */

@@ -1,5 +1,6 @@
 import type { Call } from '../call.ts';
-import type { RunPatch, RunRow } from '../journal.ts';
+import type { RunPatch } from '../journal/appends.ts';
+import type { RunRow } from '../journal/run.ts';
 import { real } from '../real.ts';
 import { describeWait } from './waits.ts';
 

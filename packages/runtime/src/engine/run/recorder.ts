@@ -1,7 +1,9 @@
 import type { Call } from '../call.ts';
 import type { StoreClock } from '../clock.ts';
 import { newRecordId } from '../ids.ts';
-import type { Append, Durability, JournalRecord, RecordEvent, RunPatch, RunRow, Tokens } from '../journal.ts';
+import type { Append, RunPatch } from '../journal/appends.ts';
+import type { JournalRecord, RecordEvent } from '../journal/record.ts';
+import type { Durability, RunRow, Tokens } from '../journal/run.ts';
 import { addTokens, tokensOf } from './outcome.ts';
 
 export interface RecordFields {

@@ -1,5 +1,5 @@
 import { parseWakeTime } from '../duration.ts';
-import type { JournalRecord } from '../journal.ts';
+import type { JournalRecord } from '../journal/record.ts';
 import { decode, encode } from '../serialize.ts';
 
 /**

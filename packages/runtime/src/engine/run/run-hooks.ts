@@ -1,6 +1,6 @@
 import type { CallHistory, HookRequest, OpenHook } from '../call.ts';
 import { parseWakeTime } from '../duration.ts';
-import type { HookEvent, NewHook } from '../journal.ts';
+import type { HookEvent, NewHook } from '../journal/hooks.ts';
 import { newToken, newWebhookToken } from '../ids.ts';
 import { decode, encode } from '../serialize.ts';
 

@@ -1,4 +1,4 @@
-import type { AppendResult, RunPatch } from '../journal.ts';
+import type { AppendResult, RunPatch } from '../journal/appends.ts';
 import type { AppendExtras, Recorder } from './recorder.ts';
 import type { Appender } from '../worker/watchers.ts';
 

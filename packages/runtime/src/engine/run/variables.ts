@@ -1,4 +1,4 @@
-import type { JournalRecord } from '../journal.ts';
+import type { JournalRecord } from '../journal/record.ts';
 import type { RecordedCall } from './recorder.ts';
 import { decode, encode } from '../serialize.ts';
 

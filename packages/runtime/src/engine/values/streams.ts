@@ -1,6 +1,6 @@
 import { currentContext } from '../context.ts';
 import type { EngineContext, StepContext } from '../context.ts';
-import type { Chunk } from '../journal.ts';
+import type { Chunk } from '../journal/chunks.ts';
 import { markRunStream, STREAM_END } from './stream-ref.ts';
 import type { StreamRef } from './stream-ref.ts';
 

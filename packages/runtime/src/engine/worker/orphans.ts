@@ -1,5 +1,6 @@
 import type { Log } from '../../log.ts';
-import type { Append, Journal } from '../journal.ts';
+import type { Journal } from '../journal.ts';
+import type { Append } from '../journal/appends.ts';
 
 export interface StraysOptions {
   journal: Pick<Journal, 'getRun'>;

@@ -1,16 +1,11 @@
 import { runOutside } from '../context.ts';
 import { decode } from '../serialize.ts';
 import type { Execution } from '../run/execution.ts';
-import type {
-  Append,
-  AppendResult,
-  CancelResult,
-  Journal,
-  ResumeOptions,
-  ResumeResult,
-  RunRow,
-  RunStatus,
-} from '../journal.ts';
+import type { Journal } from '../journal.ts';
+import type { Append, AppendResult } from '../journal/appends.ts';
+import type { CancelResult } from '../journal/ends.ts';
+import type { ResumeOptions, ResumeResult } from '../journal/hooks.ts';
+import type { RunRow, RunStatus } from '../journal/run.ts';
 import { eventsOf, toRunEvent } from '../lifecycle.ts';
 import type { Lifecycle, LifecycleEvent, RunEventType } from '../lifecycle.ts';
 import type { Observer } from '../observer.ts';

@@ -3,7 +3,7 @@ import { SILENT } from '../doorbell.ts';
 import type { Doorbell, RingKind } from '../doorbell.ts';
 import type { Execution } from '../run/execution.ts';
 import type { Journal } from '../journal.ts';
-import { isFinal } from '../journal.ts';
+import { isFinal } from '../journal/run.ts';
 import { decode } from '../serialize.ts';
 import type { Watchers } from './watchers.ts';
 

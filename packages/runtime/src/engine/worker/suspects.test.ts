@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { RunRow } from '../journal.ts';
+import type { RunRow } from '../journal/run.ts';
 import { createSuspects } from './suspects.ts';
 
 const suspect = (runId: string, crashCount = 0) => ({ runId, crashCount }) as RunRow;

@@ -1,4 +1,4 @@
-import type { RunRow } from '../journal.ts';
+import type { RunRow } from '../journal/run.ts';
 import { real } from '../real.ts';
 
 /** How many attempts at one position may kill their process. */

@@ -1,5 +1,7 @@
-import type { Append, AppendResult, Journal, RunRow } from '../journal.ts';
-import { isFinal } from '../journal.ts';
+import type { Journal } from '../journal.ts';
+import type { Append, AppendResult } from '../journal/appends.ts';
+import type { RunRow } from '../journal/run.ts';
+import { isFinal } from '../journal/run.ts';
 import { persistAfter } from '../persist.ts';
 import { real } from '../real.ts';
 

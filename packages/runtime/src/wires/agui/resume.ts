@@ -3,7 +3,7 @@ import type { Agents, RunningTurn } from '../../agents/agents.ts';
 import type { Approvals, Decider, Decision } from '../../approvals/approvals.ts';
 import { toStartKey } from '../../agents/reading/repeats.ts';
 import type { TurnKey } from '../../agents/turn/input.ts';
-import type { RunRow } from '../../engine/journal.ts';
+import type { RunRow } from '../../engine/journal/run.ts';
 import { BoxError } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import type { ResumeEntry, RunAgentInput } from './input.ts';

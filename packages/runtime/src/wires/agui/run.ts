@@ -5,7 +5,7 @@ import type { Caller } from '../../auth/caller.ts';
 import type { ConversationMessage, TurnKey } from '../../agents/turn/input.ts';
 import type { TurnState } from '../../tools/state.ts';
 import { messageIdOf } from '../../agents/turn/turn.ts';
-import type { RunRow } from '../../engine/journal.ts';
+import type { RunRow } from '../../engine/journal/run.ts';
 import { BoxError } from '../../errors.ts';
 import type { Sessions } from '../../sessions/sessions.ts';
 import { readClientState, toSystemTexts } from './context.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { newRunId } from '../../ids.ts';
-import type { RunPatch } from '../../journal.ts';
+import type { RunPatch } from '../../journal/appends.ts';
 import { APPENDED, claim, read, start, write } from './world.ts';
 import type { World } from './world.ts';
 import { newAppend, newRecord, newRun } from './records.ts';

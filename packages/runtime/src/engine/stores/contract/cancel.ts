@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { newRunId } from '../../ids.ts';
-import type { Journal, NewRun, RunRow } from '../../journal.ts';
+import type { Journal } from '../../journal.ts';
+import type { RunRow } from '../../journal/run.ts';
+import type { NewRun } from '../../journal/starts.ts';
 import { claim, createWaiting, listHooks, read, start, write } from './world.ts';
 import type { World } from './world.ts';
 import { newAppend, newRecord, newRun } from './records.ts';

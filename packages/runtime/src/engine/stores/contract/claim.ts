@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { newRunId } from '../../ids.ts';
-import type { Journal, RunRow } from '../../journal.ts';
+import type { Journal } from '../../journal.ts';
+import type { RunRow } from '../../journal/run.ts';
 import { QUEUED, claim, createWaiting, ids, read, start, until, write } from './world.ts';
 import type { World } from './world.ts';
 import { newRun } from './records.ts';

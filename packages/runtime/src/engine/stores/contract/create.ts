@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { newRunId } from '../../ids.ts';
-import { NO_TOKENS } from '../../journal.ts';
+import { NO_TOKENS } from '../../journal/run.ts';
 import { QUEUED, ids, start, write } from './world.ts';
 import type { World } from './world.ts';
 import { newRun } from './records.ts';

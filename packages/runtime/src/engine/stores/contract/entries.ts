@@ -1,5 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import type { HookFilter, HookKind, Journal, NewRun, ResumeOptions, RunRow } from '../../journal.ts';
+import type { Journal } from '../../journal.ts';
+import type { HookFilter, HookKind, ResumeOptions } from '../../journal/hooks.ts';
+import type { RunRow } from '../../journal/run.ts';
+import type { NewRun } from '../../journal/starts.ts';
 import { start } from './world.ts';
 import type { World } from './world.ts';
 import { newAppend, newRecord, newRun } from './records.ts';

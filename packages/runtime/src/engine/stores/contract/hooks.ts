@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import type { Journal, NewHook, ResumeResult, RunRow } from '../../journal.ts';
+import type { Journal } from '../../journal.ts';
+import type { NewHook, ResumeResult } from '../../journal/hooks.ts';
+import type { RunRow } from '../../journal/run.ts';
 import { newRunId } from '../../ids.ts';
 import { APPENDED, ids, listHooks, read, start, write } from './world.ts';
 import type { World } from './world.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { newRunId } from '../../ids.ts';
-import type { CreateResult, NewRun } from '../../journal.ts';
+import type { CreateResult, NewRun } from '../../journal/starts.ts';
 import { ids, QUEUED, start, write } from './world.ts';
 import type { World } from './world.ts';
 import { newAppend, newRecord, newRun } from './records.ts';

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { RunFilter, RunStatus } from '../../journal.ts';
+import type { RunFilter } from '../../journal/reading.ts';
+import type { RunStatus } from '../../journal/run.ts';
 import { createWaiting, ids, QUEUED, start, write } from './world.ts';
 import type { World } from './world.ts';
 import { newRun } from './records.ts';

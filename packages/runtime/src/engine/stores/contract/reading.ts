@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { newRunId } from '../../ids.ts';
-import type { RunRow } from '../../journal.ts';
+import type { RunRow } from '../../journal/run.ts';
 import { APPENDED, QUEUED, claim, createWaiting, ids, read, start, until, write } from './world.ts';
 import type { World } from './world.ts';
 import { newAppend, newRecord, newRun } from './records.ts';

@@ -1,5 +1,8 @@
 import { newRecordId, newRunId, toTraceId } from '../../ids.ts';
-import type { Append, JournalRecord, NewRun, RunRow } from '../../journal.ts';
+import type { Append } from '../../journal/appends.ts';
+import type { JournalRecord } from '../../journal/record.ts';
+import type { RunRow } from '../../journal/run.ts';
+import type { NewRun } from '../../journal/starts.ts';
 
 // What tests write to a journal.
 

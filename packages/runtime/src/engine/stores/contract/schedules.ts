@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { DeclaredSchedule, Journal, Schedule } from '../../journal.ts';
+import type { Journal } from '../../journal.ts';
+import type { DeclaredSchedule, Schedule } from '../../journal/schedules.ts';
 import { start } from './world.ts';
 import type { World } from './world.ts';
 import { newRun } from './records.ts';

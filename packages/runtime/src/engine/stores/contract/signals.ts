@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import type { Journal, RunPatch, RunRow } from '../../journal.ts';
+import type { Journal } from '../../journal.ts';
+import type { RunPatch } from '../../journal/appends.ts';
+import type { RunRow } from '../../journal/run.ts';
 import { newRunId } from '../../ids.ts';
 import { createWaiting, ids, read, start, write } from './world.ts';
 import type { World } from './world.ts';

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { Chunk, Journal, NewChunk } from '../../journal.ts';
+import type { Journal } from '../../journal.ts';
+import type { Chunk, NewChunk } from '../../journal/chunks.ts';
 import { APPENDED, claim, read, start, write } from './world.ts';
 import type { World } from './world.ts';
 import { newAppend, newRecord, newRun } from './records.ts';

@@ -1,5 +1,9 @@
 import { expect } from 'vitest';
-import type { AppendResult, HookKind, HookRow, Journal, NewRun, RunPatch, RunRow } from '../../journal.ts';
+import type { Journal } from '../../journal.ts';
+import type { AppendResult, RunPatch } from '../../journal/appends.ts';
+import type { HookKind, HookRow } from '../../journal/hooks.ts';
+import type { RunRow } from '../../journal/run.ts';
+import type { NewRun } from '../../journal/starts.ts';
 import { newAppend, newRecord, newRun } from './records.ts';
 
 // What the parts of the contract share.

@@ -1,4 +1,4 @@
-import type { Append, AppendResult } from '../../journal.ts';
+import type { Append, AppendResult } from '../../journal/appends.ts';
 import { commitQuery } from './batch.ts';
 import { appendQuery, isSmall } from './one.ts';
 import { lockKey, promote } from './serial.ts';

@@ -1,4 +1,5 @@
-import type { Append, NewRun } from '../../journal.ts';
+import type { Append } from '../../journal/appends.ts';
+import type { NewRun } from '../../journal/starts.ts';
 import {
   columnNames,
   CREATE_COLUMNS,

@@ -1,6 +1,7 @@
 import type { SqlClient } from '../../../stores/sql.ts';
-import type { CancelResult, RunRow, RunStatus } from '../../journal.ts';
-import { isFinal } from '../../journal.ts';
+import type { CancelResult } from '../../journal/ends.ts';
+import type { RunRow, RunStatus } from '../../journal/run.ts';
+import { isFinal } from '../../journal/run.ts';
 import { isLockTimeout } from './errors.ts';
 import { lockKey, promote } from './serial.ts';
 import { IS_OPEN_OF_RUN, NOW, signalSets } from './sql.ts';

@@ -1,5 +1,5 @@
 import type { SqlClient } from '../../../stores/sql.ts';
-import type { NewChunk } from '../../journal.ts';
+import type { NewChunk } from '../../journal/chunks.ts';
 import { FINAL_STATUSES } from '../sql/queries.ts';
 import type { Tables } from '../sql/tables.ts';
 import { toStoredText } from '../sql/text.ts';

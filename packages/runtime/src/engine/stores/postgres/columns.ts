@@ -1,4 +1,6 @@
-import type { Append, NewRun, RunPatch, RunRow } from '../../journal.ts';
+import type { Append, RunPatch } from '../../journal/appends.ts';
+import type { RunRow } from '../../journal/run.ts';
+import type { NewRun } from '../../journal/starts.ts';
 import { PATCH_KEYS, RECORD_COLUMNS, RUN_COLUMNS, toStored, toStoredRecord } from '../sql/rows.ts';
 import type { StoredValue } from '../sql/rows.ts';
 import { toStoredText } from '../sql/text.ts';

@@ -1,5 +1,5 @@
 import { newRunId } from '../../ids.ts';
-import type { CreateResult, NewRun } from '../../journal.ts';
+import type { CreateResult, NewRun } from '../../journal/starts.ts';
 import { enqueue, findHolder, insertRun, lockKey, promote } from './serial.ts';
 import { NOW } from './sql.ts';
 import { toNumbered } from './statements.ts';

@@ -1,4 +1,4 @@
-import type { HookEvent, ResumeOptions, ResumeResult } from '../../journal.ts';
+import type { HookEvent, ResumeOptions, ResumeResult } from '../../journal/hooks.ts';
 import { findFirstQuery, findHookQuery, findKeyedQuery, setVerdictQuery } from '../sql/hooks.ts';
 import { judgeKey, judgeResume, toHookEvent, toHookRow } from '../sql/hooks.ts';
 import { NOW, signalSets } from './sql.ts';

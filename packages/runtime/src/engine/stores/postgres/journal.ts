@@ -1,7 +1,9 @@
 import type { SqlClient } from '../../../stores/sql.ts';
 import { createGroupCommit } from '../../group-commit.ts';
 import { real } from '../../real.ts';
-import type { AppendResult, CreateResult, Journal } from '../../journal.ts';
+import type { Journal } from '../../journal.ts';
+import type { AppendResult } from '../../journal/appends.ts';
+import type { CreateResult } from '../../journal/starts.ts';
 import { createChunkReader } from '../sql/chunks.ts';
 import { listHeld, mark, unblock } from '../sql/held.ts';
 import { createHookReader } from '../sql/hooks.ts';

@@ -1,4 +1,5 @@
-import type { Append, NewRun } from '../../journal.ts';
+import type { Append } from '../../journal/appends.ts';
+import type { NewRun } from '../../journal/starts.ts';
 import { CREATE_COLUMNS, maskOf, MOVE_COLUMNS, RECORD_TYPED, toCreateRow, toMoveRow } from './columns.ts';
 import type { Column, ColumnType } from './columns.ts';
 import { closeHooks, createRuns, insertRecords, moveRuns, signalParent } from './parts.ts';

@@ -1,4 +1,6 @@
-import type { JournalRecord, NewRun, RunRow } from '../../journal.ts';
+import type { JournalRecord } from '../../journal/record.ts';
+import type { RunRow } from '../../journal/run.ts';
+import type { NewRun } from '../../journal/starts.ts';
 import { recordsQuery } from './batch.ts';
 import { NOW } from './sql.ts';
 import { toNumbered } from './statements.ts';

@@ -1,5 +1,6 @@
 import type { SqlClient } from '../../../stores/sql.ts';
-import type { Append, AppendResult, RunRow } from '../../journal.ts';
+import type { Append, AppendResult } from '../../journal/appends.ts';
+import type { RunRow } from '../../journal/run.ts';
 import { listRefused } from './append.ts';
 import { NOW } from './sql.ts';
 import { RUN_SELECT, toRunRow } from '../sql/rows.ts';

@@ -1,5 +1,6 @@
 import type { SqlClient } from '../../../stores/sql.ts';
-import type { Append, NewRun } from '../../journal.ts';
+import type { Append } from '../../journal/appends.ts';
+import type { NewRun } from '../../journal/starts.ts';
 import { endInTransaction, isPlainAppend, listRefused, toAppendQuery, toCommitted } from './append.ts';
 import type { Committed, CommitRow } from './append.ts';
 import { commitQuery } from './batch.ts';

@@ -1,4 +1,4 @@
-import type { Chunk, ChunkStore } from '../../journal.ts';
+import type { Chunk, ChunkStore } from '../../journal/chunks.ts';
 import { decodeText } from './rows.ts';
 import type { Statements } from './statements.ts';
 import { toStoredText } from './text.ts';

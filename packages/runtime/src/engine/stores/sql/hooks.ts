@@ -6,7 +6,7 @@ import type {
   HookStore,
   ResumeOptions,
   ResumeResult,
-} from '../../journal.ts';
+} from '../../journal/hooks.ts';
 import { decodeText, toSelect, toStored } from './rows.ts';
 import type { StoredRow, StoredValue } from './rows.ts';
 import type { Statements } from './statements.ts';

@@ -1,4 +1,5 @@
-import type { RunFilter, RunStatus, RunTally } from '../../journal.ts';
+import type { RunFilter, RunTally } from '../../journal/reading.ts';
+import type { RunStatus } from '../../journal/run.ts';
 import { FREE } from './queries.ts';
 import { RUN_COLUMNS, RUN_SELECT } from './rows.ts';
 import type { StoredRow } from './rows.ts';

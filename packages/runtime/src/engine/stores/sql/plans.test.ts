@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { describeWhen, realServers } from '../../../../test/require.ts';
 import type { SqlClient } from '../../../stores/sql.ts';
-import type { RunFilter } from '../../journal.ts';
+import type { RunFilter } from '../../journal/reading.ts';
 import { createDatabase, openPgClient } from '../_clients.ts';
 import { listQuery } from './lists.ts';
 import { openPostgresJournal } from '../postgres/journal.ts';

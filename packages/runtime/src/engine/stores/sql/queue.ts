@@ -1,5 +1,8 @@
 import { toTraceId } from '../../ids.ts';
-import type { JournalRecord, NewRun, QueuedStart, RunRow, SerialQueue } from '../../journal.ts';
+import type { QueuedStart, SerialQueue } from '../../journal/queue.ts';
+import type { JournalRecord } from '../../journal/record.ts';
+import type { RunRow } from '../../journal/run.ts';
+import type { NewRun } from '../../journal/starts.ts';
 import { FINAL_STATUSES } from './queries.ts';
 import { createdRun, decodeText, RUN_SELECT, toRunRow, toSelect, toStored } from './rows.ts';
 import type { StoredRow, StoredValue } from './rows.ts';

@@ -1,4 +1,7 @@
-import type { JournalRecord, NewRun, RunPatch, RunRow, Tokens } from '../../journal.ts';
+import type { RunPatch } from '../../journal/appends.ts';
+import type { JournalRecord } from '../../journal/record.ts';
+import type { RunRow, Tokens } from '../../journal/run.ts';
+import type { NewRun } from '../../journal/starts.ts';
 import { fromStoredText, toStoredText } from './text.ts';
 
 /** The columns of `runs`, which both adapters share, by the name the code gives them. */

@@ -1,4 +1,4 @@
-import type { RunReader } from '../../journal.ts';
+import type { RunReader } from '../../journal/reading.ts';
 import { listQuery, tallyQuery, toTally } from './lists.ts';
 import { RECORD_SELECT, RUN_SELECT, toRecord, toRunRow } from './rows.ts';
 import type { Statements } from './statements.ts';

@@ -1,4 +1,4 @@
-import type { Firing, NewFiring, Schedule, ScheduleStore } from '../../journal.ts';
+import type { Firing, NewFiring, Schedule, ScheduleStore } from '../../journal/schedules.ts';
 import { decodeText, toStored } from './rows.ts';
 import type { StoredRow, StoredValue } from './rows.ts';
 import type { Statement, Statements } from './statements.ts';

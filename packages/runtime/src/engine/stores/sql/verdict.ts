@@ -1,5 +1,6 @@
-import type { Append, AppendResult, RunRow } from '../../journal.ts';
-import { isFinal } from '../../journal.ts';
+import type { Append, AppendResult } from '../../journal/appends.ts';
+import type { RunRow } from '../../journal/run.ts';
+import { isFinal } from '../../journal/run.ts';
 import { toRunRow } from './rows.ts';
 import type { StoredRow } from './rows.ts';
 

@@ -1,5 +1,8 @@
-import type { Append, AppendResult, CreateResult, JournalRecord, NewChunk, NewRun, RunPatch } from '../../journal.ts';
-import { isFinal } from '../../journal.ts';
+import type { Append, AppendResult, RunPatch } from '../../journal/appends.ts';
+import type { NewChunk } from '../../journal/chunks.ts';
+import type { JournalRecord } from '../../journal/record.ts';
+import type { CreateResult, NewRun } from '../../journal/starts.ts';
+import { isFinal } from '../../journal/run.ts';
 
 /** What waits for a commit. */
 export type Write = { type: 'create'; run: NewRun } | { type: 'append'; entry: Append };

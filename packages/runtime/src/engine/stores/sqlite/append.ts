@@ -1,4 +1,6 @@
-import type { Append, AppendResult, NewHook, RunPatch, RunRow } from '../../journal.ts';
+import type { Append, AppendResult, RunPatch } from '../../journal/appends.ts';
+import type { NewHook } from '../../journal/hooks.ts';
+import type { RunRow } from '../../journal/run.ts';
 import { HOOK_COLUMNS } from '../sql/hooks.ts';
 import { FINAL_STATUSES } from '../sql/queries.ts';
 import { PATCH_KEYS, RUN_COLUMNS, toStored } from '../sql/rows.ts';

@@ -1,5 +1,5 @@
-import type { CancelResult } from '../../journal.ts';
-import { isFinal } from '../../journal.ts';
+import type { CancelResult } from '../../journal/ends.ts';
+import { isFinal } from '../../journal/run.ts';
 import { FINAL_STATUSES, treeQuery } from '../sql/queries.ts';
 import type { SqliteParts } from './append.ts';
 import type { SqliteDatabase } from './driver.ts';

@@ -1,4 +1,4 @@
-import type { NewChunk } from '../../journal.ts';
+import type { NewChunk } from '../../journal/chunks.ts';
 import { FINAL_STATUSES } from '../sql/queries.ts';
 import type { SqliteDatabase } from './driver.ts';
 import { toStoredText } from '../sql/text.ts';

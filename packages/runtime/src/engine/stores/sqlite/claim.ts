@@ -1,5 +1,6 @@
 import { newRunId } from '../../ids.ts';
-import type { Claim, RunRow } from '../../journal.ts';
+import type { Claim } from '../../journal/leases.ts';
+import type { RunRow } from '../../journal/run.ts';
 import { CLAIMABLE, CLAIMABLE_ONE, expireOthersQuery, purgeKeysQuery } from '../sql/queries.ts';
 import { RUN_SELECT, toRunRow } from '../sql/rows.ts';
 import type { StoredRow } from '../sql/rows.ts';

@@ -1,5 +1,6 @@
 import { newRunId } from '../../ids.ts';
-import type { CreateResult, NewRun, RunRow } from '../../journal.ts';
+import type { RunRow } from '../../journal/run.ts';
+import type { CreateResult, NewRun } from '../../journal/starts.ts';
 import { keyQuery, toKeyUse } from '../sql/keys.ts';
 import type { KeyUse } from '../sql/keys.ts';
 import { KEY_LIFE_MS } from '../sql/queries.ts';

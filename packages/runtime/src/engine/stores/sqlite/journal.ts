@@ -1,6 +1,7 @@
 import { createGroupCommit } from '../../group-commit.ts';
 import { real } from '../../real.ts';
-import type { Durability, Journal } from '../../journal.ts';
+import type { Journal } from '../../journal.ts';
+import type { Durability } from '../../journal/run.ts';
 import { createChunkReader } from '../sql/chunks.ts';
 import { listHeld, mark, unblock } from '../sql/held.ts';
 import { createHookReader } from '../sql/hooks.ts';

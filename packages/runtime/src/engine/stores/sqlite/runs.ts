@@ -1,4 +1,5 @@
-import type { JournalRecord, RunRow } from '../../journal.ts';
+import type { JournalRecord } from '../../journal/record.ts';
+import type { RunRow } from '../../journal/run.ts';
 import { RECORD_COLUMNS, RUN_COLUMNS, RUN_SELECT, toRunRow, toStored, toStoredRecord } from '../sql/rows.ts';
 import type { StoredRow } from '../sql/rows.ts';
 import { insertInto } from '../sql/statements.ts';

@@ -1,4 +1,5 @@
-import type { NewRun, RunRow } from '../../journal.ts';
+import type { RunRow } from '../../journal/run.ts';
+import type { NewRun } from '../../journal/starts.ts';
 import { idleKeysQuery } from '../sql/queries.ts';
 import { holderQuery, QUEUE_COLUMNS, QUEUE_SELECT, toPromoted, toQueueValues } from '../sql/queue.ts';
 import { toRunRow } from '../sql/rows.ts';

@@ -1,4 +1,4 @@
-import type { Durability } from '../../journal.ts';
+import type { Durability } from '../../journal/run.ts';
 import type { SqliteDatabase } from './driver.ts';
 
 /** Something to do in a commit it may share. */

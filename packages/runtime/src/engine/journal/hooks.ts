@@ -1,0 +1,83 @@
+export type HookKind = 'hook' | 'webhook' | 'approval';
+
+export interface NewHook {
+  /** Names the hook to the outside; only one open hook has it. */
+  token: string;
+  /** The call of the body that made the hook. */
+  call: number;
+  kind: HookKind;
+  /** False: one resume, any further one is answered with the first. True: each resume is kept, in order. */
+  many: boolean;
+  /** What the maker says about it, as codec text. */
+  detail: string | null;
+}
+
+export interface HookRow extends NewHook {
+  runId: string;
+  /** A hook is open until its run is final. */
+  isOpen: boolean;
+  /** What its first resume amounts to, in the words of who resumed it: `approved`. Lists find hooks by it. */
+  verdict: string | null;
+  createdAt: number;
+}
+
+/** A hook with all that tells how it stands. */
+export interface HookEntry {
+  hook: HookRow;
+  first: HookEvent | undefined;
+  /** Of its run. */
+  sessionId: string | null;
+}
+
+export interface HookFilter {
+  kind: HookKind;
+  token?: string;
+  runId?: string;
+  /** Open and not resumed, or all others. */
+  isPending?: boolean;
+  verdict?: string;
+  /** Closed without a resume. */
+  isCancelled?: boolean;
+}
+
+/** A place in a list of hooks. */
+export type HookPlace = Pick<HookRow, 'createdAt' | 'runId' | 'token'>;
+
+export interface ResumeOptions {
+  verdict?: string;
+  /** The same key with the same digest answers the resume it made again for 24 hours; with another digest it is refused. */
+  idempotency?: { key: string; digest: string };
+}
+
+/** One resume of a hook. */
+export interface HookEvent {
+  token: string;
+  /** 0, 1, 2 … per hook. */
+  n: number;
+  payload: string;
+  at: number;
+}
+
+export type ResumeResult =
+  | { outcome: 'resumed'; hook: HookRow; event: HookEvent }
+  /** The idempotency key has made this resume before. */
+  | { outcome: 'repeated'; hook: HookRow; event: HookEvent }
+  /** The idempotency key has resumed this hook with another digest. */
+  | { outcome: 'idempotency_conflict' }
+  /** It has had its one resume: this one. That stays the answer once its run is final. */
+  | { outcome: 'already'; hook: HookRow; event: HookEvent }
+  /** Its run is final. */
+  | { outcome: 'closed'; hook: HookRow };
+
+export interface HookStore {
+  /** Records the resume and signals the run, in one commit. Undefined: no such hook. */
+  resume(token: string, payload: string, options?: ResumeOptions): Promise<ResumeResult | undefined>;
+  /** It takes no more resumes, and its token is free. */
+  close(runId: string, token: string): Promise<void>;
+  /** The open hook of the token, else the newest closed one. */
+  find(token: string): Promise<HookRow | undefined>;
+  /** Newest first, each with its first resume; `after` is the last of the page before. */
+  listEntries(filter: HookFilter, page: { limit: number; after?: HookPlace }): Promise<HookEntry[]>;
+  /** Every resume of the run's hooks, by token and `n`, and the run's `signals` as of no later than they were read. */
+  listEvents(runId: string): Promise<{ signals: number; events: HookEvent[] }>;
+}

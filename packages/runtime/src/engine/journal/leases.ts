@@ -1,0 +1,34 @@
+import type { RunRow } from './run.ts';
+
+export interface Claim {
+  owner: string;
+  leaseMs: number;
+  limit: number;
+  /** Take every unfinished, unparked run whoever holds it: for a store only this process can hold, at boot. */
+  takeover?: boolean;
+}
+
+/** Who runs what: an owner claims a run and renews its lease. */
+export interface RunLeases {
+  /**
+   * Takes up to `limit` runs without a valid lease: expired ones first, then due `wakeAt`, then queued ones; oldest first.
+   * Each gets the owner, a fresh lease, an epoch one higher, status `running` and, the first time, `startedAt`.
+   * `blocked` and final runs are never taken; a `waiting` run only once `wakeAt` is due. Before that it gives free
+   * locks to the first of the starts that wait for them, and forgets old idempotency keys, a bounded number of each.
+   * A run taken from another owner that did not release it becomes suspect at its position (`crashSeq`). Was it that
+   * already, and had that owner marked it, `crashCount` goes up by one; at a new position it starts from 0.
+   */
+  claim(claim: Claim): Promise<RunRow[]>;
+  /** Takes one run by id if no other owner holds it and it is due, as `claim` does. Undefined: it cannot be taken. */
+  claimRun(runId: string, claim: { owner: string; leaseMs: number }): Promise<RunRow | undefined>;
+  /** Sets the start mark of an unfinished run for this epoch. False: the epoch has passed, or the run is final. */
+  mark(runId: string, epoch: number, mark: string): Promise<boolean>;
+  /** Extends the lease of every run the owner holds. */
+  renew(owner: string, leaseMs: number): Promise<void>;
+  /** The runs the owner holds, with the epoch and the signals as stored: what has been lost, or was signalled. */
+  listHeld(owner: string): Promise<{ runId: string; epoch: number; signals: number }[]>;
+  /** Sets a `blocked` run free for the next claim (`queued`), under another code hash. False: it is not blocked. */
+  unblock(runId: string, codeHash: string): Promise<boolean>;
+  /** Milliseconds until the earliest `wakeAt` of an unowned waiting run (0: due), or undefined when none waits. */
+  nextWake(): Promise<number | undefined>;
+}

@@ -1,0 +1,42 @@
+import type { JournalRecord } from './record.ts';
+import type { RunKind, RunRow, RunStatus, RunTrigger, Tokens } from './run.ts';
+
+export interface RunFilter {
+  name?: string;
+  kind?: RunKind;
+  status?: RunStatus;
+  trigger?: RunTrigger;
+  sessionId?: string;
+  parentRunId?: string;
+  retryOf?: string;
+  /** A mark the author put on the run. The text of a number or a boolean finds it too. */
+  attribute?: { name: string; value: string };
+  /** Leaves out runs that carry this mark, unless its value is this text. */
+  hidden?: { mark: string; unless: string };
+  /** Created then or later, and before then, by the store's clock. */
+  from?: number;
+  to?: number;
+}
+
+/** Runs of one status that were created within one stretch of time. */
+export interface RunTally extends Tokens {
+  /** Which stretch: the time of creation, divided by its length. */
+  bucket: number;
+  status: RunStatus;
+  count: number;
+  /** Of those that have ended: how many, and the sum and the greatest of their times from start to end. */
+  timed: number;
+  durationSum: number;
+  durationMax: number;
+}
+
+/** What the rooms read; `/api/runs*` stands on it. */
+export interface RunReader {
+  getRun(runId: string): Promise<RunRow | undefined>;
+  /** Records in `seq` order. */
+  getRecords(runId: string): Promise<JournalRecord[]>;
+  /** Newest first (`runId` is time-ordered); `before` is the last run id of the page before. */
+  listRuns(filter: RunFilter, page: { limit: number; before?: string }): Promise<RunRow[]>;
+  /** The matching runs, counted by status and by stretches of `bucketMs` in which they were created. */
+  tallyRuns(filter: RunFilter, bucketMs: number): Promise<RunTally[]>;
+}

@@ -1,0 +1,75 @@
+export type RunKind = 'workflow' | 'agent';
+export type RunStatus = 'queued' | 'running' | 'waiting' | 'blocked' | 'completed' | 'failed' | 'cancelled';
+export type FinalStatus = 'completed' | 'failed' | 'cancelled';
+export type RunTrigger = 'api' | 'chat' | 'schedule' | 'trigger' | 'workflow' | 'eval' | 'retry' | 'copilot';
+/** `synced` survives power loss, `process` survives a crash of the process. */
+export type Durability = 'synced' | 'process';
+
+export interface Tokens {
+  inputTokens: number;
+  outputTokens: number;
+  cacheReadTokens: number;
+  cacheWriteTokens: number;
+  totalTokens: number;
+}
+
+export interface RunRow extends Tokens {
+  runId: string;
+  /** The engine's own id: the run id's 128 bits as 32 hex digits. */
+  traceId: string;
+  kind: RunKind;
+  name: string;
+  trigger: RunTrigger;
+  status: RunStatus;
+  /** The next free journal position; also the number of records. */
+  seq: number;
+  /** Raised by every claim. A record of a lower epoch is refused. */
+  epoch: number;
+  owner: string | null;
+  leaseUntil: number | null;
+  /** When a waiting or retrying run is due. Null: nothing but an event from outside wakes it. */
+  wakeAt: number | null;
+  /** What a waiting run waits for, as JSON text. */
+  waitingFor: string | null;
+  codeHash: string | null;
+  sessionId: string | null;
+  parentRunId: string | null;
+  retryOf: string | null;
+  /** What the body's randomness and first time come from when not the run's own: a retry that keeps records keeps it. */
+  seed: string | null;
+  /** How often the run was signalled from outside: a resumed hook, a child run that ended. */
+  signals: number;
+  /** How often an owner died at this position with a start mark set. */
+  crashCount: number;
+  /** The position at which an owner last died. A run that still stands there is suspect: it may be what killed it. */
+  crashSeq: number | null;
+  /** The start mark: what a suspect was about to run, as JSON text. Counts for the owner of `markEpoch` alone. */
+  mark: string | null;
+  markEpoch: number | null;
+  /** The queued start this run was promoted from. */
+  triggerId: string | null;
+  /** The lock this run holds until it is final: at most one unfinished run has it. */
+  serialKey: string | null;
+  /** Marks the author put on the run, as JSON text of an object of strings, numbers and booleans. */
+  attributes: string | null;
+  input: string;
+  output: string | null;
+  error: string | null;
+  createdAt: number;
+  startedAt: number | null;
+  endedAt: number | null;
+}
+
+export const NO_TOKENS: Readonly<Tokens> = Object.freeze({
+  inputTokens: 0,
+  outputTokens: 0,
+  cacheReadTokens: 0,
+  cacheWriteTokens: 0,
+  totalTokens: 0,
+});
+
+const FINAL: ReadonlySet<string> = new Set(['completed', 'failed', 'cancelled']);
+
+export function isFinal(status: RunStatus): status is FinalStatus {
+  return FINAL.has(status);
+}

@@ -1,0 +1,71 @@
+import type { RunStatus } from './run.ts';
+
+/** A timer that starts a workflow. */
+export interface Schedule {
+  /** `<workflow>:<index>` of a declared one, `<workflow>@<name>` of one that code made. */
+  id: string;
+  name: string;
+  /** Null: it fires once. */
+  cron: string | null;
+  timeZone: string | null;
+  input: string;
+  /** Null: it has fired its one time. */
+  nextAt: number | null;
+  isPaused: boolean;
+  origin: 'declared' | 'made';
+  /** What it was made from: the same again changes nothing. */
+  digest: string;
+  createdAt: number;
+  lastAt: number | null;
+  /** What it last started, and how that run stands now; null: nothing, or it is gone. */
+  lastRunId: string | null;
+  lastStatus: RunStatus | null;
+  /** Why it last started nothing, as codec text. */
+  lastError: string | null;
+}
+
+export type DeclaredSchedule = Pick<Schedule, 'id' | 'name' | 'timeZone' | 'input'> & { cron: string; nextAt: number };
+export type MadeSchedule = Pick<Schedule, 'id' | 'name' | 'cron' | 'timeZone' | 'input' | 'digest'> & {
+  nextAt: number;
+};
+
+/** What came of a firing: a run, a start that waits in a queue, or an error. */
+export interface NewFiring {
+  at: number;
+  runId: string | null;
+  triggerId?: string | null;
+  error?: string | null;
+}
+
+export interface Firing {
+  at: number;
+  runId: string | null;
+  status: RunStatus | null;
+  error: string | null;
+}
+
+export interface ScheduleStore {
+  /** By id; `after` is the last id of the page before. */
+  list(filter?: { name?: string }, page?: { limit: number; after?: string }): Promise<Schedule[]>;
+  find(id: string): Promise<Schedule | undefined>;
+  /**
+   * Makes the declared schedules those given: new ones with their `nextAt`, changed ones (cron, zone or input) with the
+   * new `nextAt`, unchanged ones as they are (pause, last and next kept), others gone. Those that code made stay.
+   */
+  reconcile(schedules: DeclaredSchedule[]): Promise<void>;
+  /** Arms a timer. One of the same id and digest stays as it is, also when it has fired; of another digest is replaced. */
+  make(schedule: MadeSchedule): Promise<Schedule>;
+  remove(id: string): Promise<boolean>;
+  /** Not paused and due, earliest first. */
+  due(limit: number): Promise<Schedule[]>;
+  /** Moves `nextAt` on if it still is `expected`: one of many replicas gets true. */
+  advance(id: string, expected: number, nextAt: number | null, fired: NewFiring): Promise<boolean>;
+  /** A firing outside of the schedule. */
+  noteFiring(id: string, fired: NewFiring): Promise<void>;
+  /** Newest first; the last 20 are kept. */
+  listFirings(id: string): Promise<Firing[]>;
+  /** False: there is none, or it is that already. */
+  setPaused(id: string, isPaused: boolean, nextAt: number): Promise<boolean>;
+  /** Removes made ones that fired their one time before then. */
+  forgetSpent(before: number): Promise<void>;
+}
