@@ -40,7 +40,7 @@ export interface Append {
 export type AppendResult =
   /** `refused`: tokens of `hooks` that another run's open hook has. `promoted`: the start that got the lock, unowned and `queued`. */
   | { outcome: 'appended'; at: number; refused?: string[]; promoted?: RunRow }
-  /** A higher epoch owns the run, or it is gone: drop it at once. */
+  /** A higher epoch owns the run, or it has been deleted: drop it at once. */
   | { outcome: 'fenced' }
   /** The run is final; nothing more is recorded. */
   | { outcome: 'final'; status: FinalStatus }

@@ -7,7 +7,7 @@ export type CancelResult =
 /** What ends a run, or removes it, from outside. A run's own end is an append. */
 export interface RunEnds {
   /**
-   * Ends a run that is not final as `cancelled`, whoever holds it, and every unfinished run below it (`parentRunId`),
+   * Ends a run that is not final as `cancelled`, whatever its owner, and every unfinished run below it (`parentRunId`),
    * also behind final ones. Each has a higher epoch then. Queued starts below them are dropped.
    * `cancelled` names all of them, `promoted` the queued starts that got their locks (ids from `newRunId`).
    */

@@ -8,7 +8,7 @@ export interface NewHook {
   kind: HookKind;
   /** False: one resume, any further one is answered with the first. True: each resume is kept, in order. */
   many: boolean;
-  /** What the maker says about it, as codec text. */
+  /** What its creator gave with it, as codec text. */
   detail: string | null;
 }
 
@@ -21,7 +21,7 @@ export interface HookRow extends NewHook {
   createdAt: number;
 }
 
-/** A hook with all that tells how it stands. */
+/** A hook with its state: open or not, and its first resume. */
 export interface HookEntry {
   hook: HookRow;
   first: HookEvent | undefined;

@@ -4,7 +4,7 @@ export interface Claim {
   owner: string;
   leaseMs: number;
   limit: number;
-  /** Take every unfinished, unparked run whoever holds it: for a store only this process can hold, at boot. */
+  /** Take every unfinished, unparked run whatever its owner: for a store only this process can hold, at boot. */
   takeover?: boolean;
 }
 

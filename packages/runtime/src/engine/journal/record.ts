@@ -21,7 +21,7 @@ export interface JournalRecord {
   stepId: string;
   /** Digest of the arguments; replay compares it. */
   digest: string;
-  /** Made by the writer: tells after a commit with unknown outcome whether the record at `seq` is ours. */
+  /** Made by the writer: by it a commit with unknown outcome is checked for whether the record at `seq` is ours. */
   recordId: string;
   /** 1-based number of the attempt that made the record. */
   attempt: number;

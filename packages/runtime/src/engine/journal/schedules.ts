@@ -17,7 +17,7 @@ export interface Schedule {
   digest: string;
   createdAt: number;
   lastAt: number | null;
-  /** What it last started, and how that run stands now; null: nothing, or it is gone. */
+  /** What it last started, and how that run stands now; null: nothing, or it has been deleted. */
   lastRunId: string | null;
   lastStatus: RunStatus | null;
   /** Why it last started nothing, as codec text. */
@@ -50,7 +50,7 @@ export interface ScheduleStore {
   find(id: string): Promise<Schedule | undefined>;
   /**
    * Makes the declared schedules those given: new ones with their `nextAt`, changed ones (cron, zone or input) with the
-   * new `nextAt`, unchanged ones as they are (pause, last and next kept), others gone. Those that code made stay.
+   * new `nextAt`, unchanged ones as they are (pause, last and next kept), others removed. Those that code made stay.
    */
   reconcile(schedules: DeclaredSchedule[]): Promise<void>;
   /** Arms a timer. One of the same id and digest stays as it is, also when it has fired; of another digest is replaced. */

@@ -40,7 +40,7 @@ export type CreateResult =
 export interface RunStarts {
   /**
    * One commit. A second call with the same `runId` answers the stored run as `created` and changes nothing; one with
-   * the `triggerId` of a start that has queued answers `queued` again. A key whose start is gone counts as unused.
+   * the `triggerId` of a start that has queued answers `queued` again. A key whose start has been removed counts as unused.
    */
   create(run: NewRun): Promise<CreateResult>;
   /** The run that a start with this idempotency key has made, with what the key stands for. Undefined: there is none. */

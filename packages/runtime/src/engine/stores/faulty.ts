@@ -21,7 +21,7 @@ export interface FaultyJournal {
   suffered(): string[];
 }
 
-/** A journal that breaks when it is told to: for tests. */
+/** A journal that breaks on command: for tests. */
 export function createFaultyJournal(inner: Journal): FaultyJournal {
   let calls: string[] = [];
   let suffered: string[] = [];

@@ -9,7 +9,7 @@ import { newAppend, newRecord, newRun } from './records.ts';
 
 export function describeCancel(world: World): void {
   describe('cancel', () => {
-    test('ends a run whoever holds it, and its owner hears `final`', async () => {
+    test('ends a run whatever its owner, which is answered `final`', async () => {
       const run = await start(world.journal, newRun());
       expect(await cancel(world.journal, run)).toStrictEqual({
         outcome: 'cancelled',
@@ -105,7 +105,7 @@ export function describeCancel(world: World): void {
       expect(await world.journal.queue.find('t1')).toBeUndefined();
     });
 
-    test('a cancel and the end of the run at once: one of them has it', async () => {
+    test('a cancel and the end of the run at once: one of them wins', async () => {
       const other = await world.open();
       for (let n = 0; n < 10; n++) {
         const [top, child] = await createFamily(world.journal);

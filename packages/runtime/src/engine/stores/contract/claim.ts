@@ -104,7 +104,7 @@ export function describeClaim(world: World): void {
   });
 
   describe('claimRun', () => {
-    test('takes the one run it is asked for', async () => {
+    test('takes the one run it names', async () => {
       await start(world.journal, newRun(QUEUED));
       const run = await start(world.journal, newRun(QUEUED));
       const taken = await world.journal.claimRun(run.runId, { owner: 'b', leaseMs: 1_000 });
@@ -112,7 +112,7 @@ export function describeClaim(world: World): void {
       expect(await world.journal.getRun(run.runId)).toStrictEqual(taken);
     });
 
-    test('a run another owner holds is not to be had; one whose lease expired is', async () => {
+    test('a run another owner holds cannot be claimed; one whose lease expired can', async () => {
       const held = await start(world.journal, newRun());
       const expired = await start(world.journal, newRun({ claim: { owner: 'a', leaseMs: 0 } }));
       const given = { owner: 'b', leaseMs: 1_000 };
@@ -126,7 +126,7 @@ export function describeClaim(world: World): void {
       expect(again).toMatchObject({ owner: 'a', epoch: 2, startedAt: held.startedAt });
     });
 
-    test('a waiting run is to be had once it is due', async () => {
+    test('a waiting run can be claimed once it is due', async () => {
       const now = await world.journal.now();
       const [due, notDue] = [await createWaiting(world.journal, now), await createWaiting(world.journal, now + 60_000)];
       const given = { owner: 'b', leaseMs: 1_000 };
@@ -134,7 +134,7 @@ export function describeClaim(world: World): void {
       expect(await world.journal.claimRun(notDue.runId, given)).toBeUndefined();
     });
 
-    test('a run that does not exist is not to be had', async () => {
+    test('a run that does not exist cannot be claimed', async () => {
       expect(await world.journal.claimRun(newRunId(), { owner: 'b', leaseMs: 1_000 })).toBeUndefined();
     });
   });
@@ -178,7 +178,7 @@ export function describeSuspects(world: World): void {
   const crashes = ({ crashCount, crashSeq }: RunRow) => ({ crashCount, crashSeq });
   const taken = async (run: RunRow, owner: string, leaseMs = 0): Promise<RunRow> => {
     const again = await world.journal.claimRun(run.runId, { owner, leaseMs });
-    if (!again) throw new Error('The run is not to be had.');
+    if (!again) throw new Error('The run cannot be claimed.');
     return again;
   };
 

@@ -84,7 +84,7 @@ export function describeEntries(world: World): void {
       ]);
     });
 
-    test('are told apart by whether they are pending, by verdict, and whether they were cancelled', async () => {
+    test('are filtered by whether they are pending, by verdict, and whether they were cancelled', async () => {
       const { journal } = world;
       for (const token of ['a', 'b', 'c']) await openHook(journal, token, { kind: 'approval' });
       const ended = await openHook(journal, 'd', { kind: 'approval' });

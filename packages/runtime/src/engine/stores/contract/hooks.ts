@@ -77,7 +77,7 @@ export function describeHooks(world: World): void {
       expect(await world.journal.hooks.find('u')).toMatchObject({ isOpen: true });
     });
 
-    test('of two runs that ask for one token at once, one has it', async () => {
+    test('of two runs that create one token at once, one gets it', async () => {
       const other = await world.open();
       for (let n = 0; n < 10; n++) {
         const runs = [await start(world.journal, newRun()), await start(world.journal, newRun())];

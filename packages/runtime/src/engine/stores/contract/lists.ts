@@ -63,7 +63,7 @@ export function describeLists(world: World): void {
       expect(await list({ attribute: { name, value } })).toEqual(isFound ? [run.runId] : []);
     });
 
-    test('without those that carry a mark of somebody else', async () => {
+    test('without those that carry the mark of another owner', async () => {
       const marked = (by: string, more = {}) => newRun({ attributes: JSON.stringify({ ...more, 'svc.by': by }) });
       const plain = await start(world.journal, newRun());
       const mine = await start(world.journal, marked('me "1"', { note: '"svc.by":"you"' }));

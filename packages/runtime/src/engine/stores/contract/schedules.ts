@@ -90,7 +90,7 @@ export function describeSchedules(world: World): void {
       expect(await find(world.journal, 'a:0')).toMatchObject({ lastAt: 2_500, lastRunId: null });
     });
 
-    test('of replicas that advance one schedule at once, one is told so', async () => {
+    test('of replicas that advance one schedule at once, one gets true', async () => {
       const other = await world.open();
       await world.journal.schedules.reconcile([given('a:0')]);
       for (let at = 1_000; at < 1_020; at++) {

@@ -28,7 +28,7 @@ export function describeSerial(world: World): void {
       expect(await world.journal.listRuns({}, { limit: 10 })).toHaveLength(1);
     });
 
-    test('a start that would rather not wait is refused and told who has the lock', async () => {
+    test('a start that is not to wait is refused, with the holder of the lock', async () => {
       const holder = await start(world.journal, serial('t0'));
       const given = serial('t1', { serial: { key: 's', triggerId: 't1', whenTaken: 'refuse' } });
       expect(await world.journal.create(given)).toStrictEqual({ outcome: 'refused', holder });
@@ -116,7 +116,7 @@ export function describeSerial(world: World): void {
       expect(await triggers(world.journal)).toStrictEqual(['x2', 'y1', 'y2', 'z2']);
     });
 
-    test('a start does not overtake those that wait for a lock nobody has', async () => {
+    test('a start does not overtake those that wait for a free lock', async () => {
       const holder = await start(world.journal, serial('t0'));
       await world.journal.create(serial('t1'));
       await write(world.journal, holder, 0, { status: 'completed' });

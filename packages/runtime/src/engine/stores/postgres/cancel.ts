@@ -14,8 +14,8 @@ import type { Cancel } from '../sql/write.ts';
 
 /**
  * Cancels in one transaction. It locks run after run, and a commit of many runs may meanwhile hold what it needs and need
- * what it holds. The database would find that out after a second, and end either; so it is the cancel that lets go, early,
- * and begins again.
+ * what it holds. The database would detect that deadlock after a second, and abort either; so the cancel gives up its
+ * locks early, and begins again.
  */
 export async function cancelTree(sql: SqlClient, tables: Tables, cancel: Cancel): Promise<CancelResult | undefined> {
   for (const waitMs of LOCK_WAITS_MS) {

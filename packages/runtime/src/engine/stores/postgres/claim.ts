@@ -41,7 +41,7 @@ export function renewQuery({ runs }: Tables): string {
       ((select count(*) from ${runs} where ${ending}) - (select count(*) from renewed))::int4 as locked`;
 }
 
-/** Gives locks that nobody has to the starts that wait for them. */
+/** Gives free locks to the starts that wait for them. */
 export async function promoteIdle(sql: SqlClient, tables: Tables): Promise<void> {
   for (const { key } of await sql.query<{ key: string }>(idleKeysQuery(tables)))
     await transact(sql, async (tx) => {
@@ -54,7 +54,7 @@ export async function promoteIdle(sql: SqlClient, tables: Tables): Promise<void>
 
 const GIVEN = `given as (select ${NOW} as now, $1::text as owner)`;
 
-/** Nobody died with the run: it was given back, or its own owner asks again. */
+/** No owner died with the run: it was released, or its own owner claims it again. */
 const IS_RELEASED = '(owner is null or owner = $1)';
 
 function takeQuery(runs: string): string {

@@ -60,7 +60,7 @@ async function lockAll(tx: Transaction, tables: Tables, { idempotency, serial }:
 async function place(tx: Transaction, tables: Tables, run: NewRun, now: number): Promise<CreateResult> {
   const { serial } = run;
   if (serial) {
-    // A lock nobody has goes to the first queued start before it goes to anybody else.
+    // A free lock goes to the first queued start before it goes to a new one.
     const holder = (await findHolder(tx, tables, serial.key)) ?? (await promote(tx, tables, serial.key, newRunId));
     if (holder && serial.whenTaken === 'refuse') return { outcome: 'refused', holder };
     if (holder) {
@@ -80,7 +80,7 @@ async function findKey(tx: Transaction, tables: Tables, key: string, now: number
   return row && toKeyUse(row);
 }
 
-/** What has come of a start. Undefined: it is gone. */
+/** The run of a start, or its place in the queue. Undefined: it has been removed. */
 async function findStart(
   tx: Transaction,
   { runs, queue }: Tables,

@@ -9,7 +9,7 @@ export function isRetryable(error: unknown): boolean {
   return ['40001', '40P01'].includes(sqlStateOf(error) ?? '');
 }
 
-/** It waited for a lock for as long as it was told to. */
+/** It waited for a lock for as long as `lock_timeout` allows. */
 export function isLockTimeout(error: unknown): boolean {
   return sqlStateOf(error) === '55P03';
 }

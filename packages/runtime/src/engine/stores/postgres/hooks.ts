@@ -19,8 +19,8 @@ export async function resumeInTransaction(
   const { token, payload, options } = given;
   const { idempotency, verdict: said } = options;
   const name = toStoredText(token);
-  // The run's row and not the hook's: the end of the run takes them in this order too. Whoever has it is alone with
-  // the run's hooks, and what it reads afterwards stays true.
+  // The run's row and not the hook's: the end of the run takes them in this order too. Its lock excludes
+  // every other change of the run's hooks, so what is read afterwards stays true.
   const [locked] = await tx.query<{ id: string }>(
     `select run_id as id from ${runs} where run_id = (select run_id from ${hooks} where token = $1 and is_open = 1)
       and status not in ${FINAL_STATUSES} for update`,
@@ -29,7 +29,7 @@ export async function resumeInTransaction(
   const [stored] = await tx.query<StoredRow>(toNumbered(findHookQuery(tables)), [name]);
   if (!stored) return undefined;
   const hook = toHookRow(stored);
-  // Between the two statements the token passed on to another run.
+  // Between the two statements the token went to another run.
   if (hook.isOpen && locked?.id !== stored.runId) return resumeInTransaction(tx, tables, given);
   const key = [toStoredText(hook.runId), name];
   if (idempotency) {

@@ -187,7 +187,7 @@ function describeFaults(sql: () => SqlClient): void {
         expect(await journal.queue.list({}, { limit: 9 })).toHaveLength(1);
       }));
 
-    test('an end that passed its lock on tells to whom, and does so once', () =>
+    test('an end that passed its lock on answers the promoted run, and promotes once', () =>
       withBroken(async ({ journal, ...broken }) => {
         const holder = await start(journal, serialRun('t0'));
         for (const id of ['t1', 't2']) await journal.create(serialRun(id));
@@ -204,7 +204,7 @@ function describeFaults(sql: () => SqlClient): void {
         expect(await journal.append(lost)).toMatchObject({ outcome: 'appended' });
       }));
 
-    test('an append whose answer was lost still tells which hooks were refused', () =>
+    test('an append whose answer was lost still answers which hooks were refused', () =>
       withBroken(async ({ journal, run, ...broken }) => {
         const hook = (token: string): NewHook => ({ token, call: 0, kind: 'hook', many: false, detail: null });
         const other = await start(journal, newRun());
@@ -214,7 +214,7 @@ function describeFaults(sql: () => SqlClient): void {
         expect(await journal.append(entry)).toMatchObject({ outcome: 'appended', refused: ['t'] });
       }));
 
-    test('a resume or a cancel whose outcome is unknown rejects, and its repeat is told', () =>
+    test('a resume or a cancel whose outcome is unknown rejects, and its repeat is answered', () =>
       withBroken(async ({ journal, run, ...broken }) => {
         const hook: NewHook = { token: 't', call: 0, kind: 'hook', many: false, detail: null };
         await journal.append(newAppend(run, { hooks: [hook] }));
@@ -314,7 +314,7 @@ function oneRecord(run: RunRow): Append {
   return newAppend(run, { records: [newRecord(run.seq)], patch: { totalTokens: 7 } });
 }
 
-/** Tells of every deadlock the database ends. */
+/** Notes every deadlock the database ends. */
 function watchClient(sql: SqlClient, onDeadlock: (error: unknown) => void): SqlClient {
   const watch = async <T>(work: Promise<T>): Promise<T> =>
     work.catch((error: unknown) => {

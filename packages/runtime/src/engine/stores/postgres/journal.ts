@@ -50,7 +50,7 @@ export async function openPostgresJournal(options: PostgresJournalOptions): Prom
 
 const COMMIT_LIMITS = { maxEntries: 1_000, maxBytes: 8 * 1024 * 1024 };
 
-/** Less than the engine waits for an answer: a commit that hangs is told from one that is not there. */
+/** Less than the engine waits for an answer: the statement ends before the engine gives up on it. */
 const STATEMENT_MS = 8_000;
 
 const RENEW_PASSES = 20;

@@ -8,7 +8,7 @@ export async function migratePostgres(
   newest: number = POSTGRES_VERSION,
 ): Promise<void> {
   await sql.transaction(async (tx) => {
-    // Held until the transaction ends. PGlite is one session, where a session lock would exclude nobody.
+    // Held until the transaction ends. PGlite is one session, where a session lock excludes nothing.
     await tx.query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [`journal:${schema}`]);
     await tx.exec(`
       create schema if not exists ${schema};

@@ -13,8 +13,8 @@ import { insertInto } from '../sql/statements.ts';
 import type { Tables } from '../sql/tables.ts';
 import { toStoredText } from '../sql/text.ts';
 
-// The locks of serial runs and the starts that wait for them. Whoever may give a lock to a start takes the key's
-// advisory lock first, and holds it until its transaction ends: so the queue is in the order of its commits.
+// The locks of serial runs and the starts that wait for them. A transaction that may give a lock to a start takes the
+// key's advisory lock first, and holds it until its transaction ends: so the queue is in the order of its commits.
 
 /** An expression that takes the advisory lock of a serial key until the transaction ends. */
 export function lockKey({ queue }: Tables, key: string): string {
@@ -26,7 +26,7 @@ export async function findHolder(tx: Transaction, tables: Tables, key: string): 
   return row && toRunRow(row);
 }
 
-/** The first queued start becomes a run, if nobody has the lock. The caller has locked the key. */
+/** The first queued start becomes a run, if the lock is free. The caller has locked the key. */
 export async function promote(
   tx: Transaction,
   tables: Tables,

@@ -16,7 +16,7 @@ export function signalSets(run: string, count: string, now: string): string {
 }
 
 /**
- * Whether a hook, already narrowed down to a run, is open. Said so that the index of all open hooks is no choice: a
- * database that knows no figures about the table yet would walk through it.
+ * Whether a hook, already narrowed down to a run, is open. Written so that the planner cannot choose the index of
+ * all open hooks: without statistics of the table it would walk through it.
  */
 export const IS_OPEN_OF_RUN = 'is_open + 0 = 1';

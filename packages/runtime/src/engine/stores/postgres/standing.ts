@@ -25,7 +25,7 @@ export async function readStandings(sql: SqlClient, tables: Tables, entries: App
     const at = found.get(entry.runId);
     return judgeRefusal(entry, at?.standing, at?.now ?? 0);
   };
-  // A repeat is told what the first answer told.
+  // A repeat gets the first answer again.
   const repeats = entries.filter((entry) => judge(entry).outcome === 'appended');
   const [tokens, promoted] = await Promise.all([
     readTokens(

@@ -15,7 +15,7 @@ export function createPostgresStatements(sql: SqlClient, tables: Tables): Statem
       }),
     async now() {
       const [row] = await sql.query<{ now: number }>(`select ${NOW} as now`);
-      if (!row) throw new Error('The database did not tell its time.');
+      if (!row) throw new Error('The database did not answer its time.');
       return row.now;
     },
   };

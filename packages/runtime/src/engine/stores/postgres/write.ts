@@ -168,7 +168,7 @@ function toWritten(write: Write, { at, tokens }: Committed): Written {
   return toAppended(now, listRefused(write.entry, tokens.get(runId)));
 }
 
-/** A write that is alone in its commit has a statement of its own, unless it brings much. */
+/** A write that is alone in its commit has a statement of its own, unless it has many records, or hooks. */
 function toQuery(tables: Tables, { writes, areSiblings }: Batch): Query {
   const [first] = writes;
   if (first && writes.length === 1)

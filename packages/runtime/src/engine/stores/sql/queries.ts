@@ -1,6 +1,6 @@
 import type { Tables } from './tables.ts';
 
-// SQL that both databases read alike. Where it says `given`, the caller puts a table of one row before it:
+// SQL that is the same in both databases. Where it names `given`, the caller puts a table of one row before it:
 // the store's time as `now` and, for claims, the claiming `owner`.
 
 const NOW = '(select now from given)';
@@ -13,7 +13,7 @@ export const FREE = `owner is null and status in ('queued', 'running', 'waiting'
 
 const DUE = `(status in ('queued', 'running') or (status = 'waiting' and wake_at <= ${NOW}))`;
 
-/** The runs to be had, as the parts of a claim: all of the first part go before any of the second. */
+/** The runs that can be claimed, as the parts of a claim: all of the first part go before any of the second. */
 export const CLAIMABLE = [
   { where: `owner is not null and lease_until <= ${NOW} and ${DUE}`, orderBy: 'lease_until, run_id' },
   { where: `${FREE} and status = 'running'`, orderBy: 'run_id' },
@@ -21,7 +21,7 @@ export const CLAIMABLE = [
   { where: `${FREE} and status = 'queued'`, orderBy: 'wake_at, run_id' },
 ] as const;
 
-/** Whether one run is to be had, by its owner too: who asks for a run by name knows that it does not run here. */
+/** Whether one run can be claimed, by its owner too: a caller that names a run is sure that it does not run here. */
 export const CLAIMABLE_ONE = `(owner is null or owner = ${OWNER} or lease_until <= ${NOW}) and ${DUE}`;
 
 /** For a takeover: makes every lease of another owner an expired one. */
@@ -31,7 +31,7 @@ export function expireOthersQuery(runs: string): string {
     where owner is not null and owner <> ${OWNER} and lease_until > ${NOW}`;
 }
 
-/** Answers `now`, and the earliest wake of a run that nobody holds as `wake`. */
+/** Answers `now`, and the earliest wake of a run without an owner, or with an expired lease, as `wake`. */
 export function nextWakeQuery(runs: string): string {
   return `
     select min(wake_at) as wake, ${NOW} as now from (
@@ -54,8 +54,8 @@ export function purgeKeysQuery({ keys }: Pick<Tables, 'keys'>, lock = ''): strin
 }
 
 /**
- * The serial keys of starts that wait for a run which is gone, a bounded number, as `key`. It steps from key to key along the index:
- * a queue of thousands on one key costs one step.
+ * The serial keys that have queued starts and no holder, a bounded number, as `key`. It steps from key to key along the
+ * index: a queue of thousands on one key costs one step.
  */
 export function idleKeysQuery({ runs, queue }: Pick<Tables, 'runs' | 'queue'>): string {
   return `

@@ -25,7 +25,7 @@ export function createSerialQueue({ tables, query, commit, now }: Statements): S
       const [start] = await query(`select parent_run_id from ${queue} where trigger_id = ?`, [id]);
       if (!start) return false;
       const parent = start['parent_run_id'] ?? null;
-      // Whoever waits for the start learns of it in the commit that drops it.
+      // A parent that waits for the start is signalled in the commit that drops it.
       await commit([
         [
           `update ${runs} set signals = signals + 1, wake_at = case when status = 'waiting' then ? else wake_at end

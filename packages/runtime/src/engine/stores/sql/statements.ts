@@ -8,7 +8,7 @@ export function insertInto(table: string, columns: readonly string[]): string {
 
 export type Statement = [text: string, params: StoredValue[]];
 
-/** A database to stores whose SQL both databases read alike. `?` marks a parameter. */
+/** The database, for the parts of the journal whose SQL is the same in both. `?` marks a parameter. */
 export interface Statements {
   readonly tables: Tables;
   /** One statement that answers rows, in a commit of its own. */

@@ -3,7 +3,7 @@
  * Such a code unit becomes U+001A and four hex digits, and so does U+001A itself. All other text stays as it is.
  */
 export function toStoredText(text: string): string {
-  // Nearly every text is plain, and these three know at once.
+  // Nearly every text is plain, and these three checks find that fast.
   if (text.isWellFormed() && !text.includes('\0') && !text.includes(ESCAPE)) return text;
   return text.replace(UNSTORABLE_ALL, escapeUnit);
 }

@@ -28,7 +28,7 @@ export function prepareAppend(db: SqliteDatabase, parts: SqliteParts): (entry: A
   const hooks = prepareHooks(db);
   const end = prepareEnd(parts);
 
-  /** A repeat is told what the first answer told. */
+  /** A repeat gets the first answer again. */
   function repeat(entry: Append, result: AppendResult): AppendResult {
     if (result.outcome !== 'appended') return result;
     const promoted = endsIn(entry.patch) && entry.nextRunId ? runs.find(entry.nextRunId) : undefined;
@@ -46,7 +46,7 @@ export function prepareAppend(db: SqliteDatabase, parts: SqliteParts): (entry: A
 
 // --- internal ---
 
-/** What an end has to know of the run it ended. */
+/** What an end needs of the run it ended. */
 interface Moved {
   parent: string | null;
   serial: string | null;

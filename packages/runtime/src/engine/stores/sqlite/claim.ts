@@ -64,7 +64,7 @@ export function createSqliteClaims(db: SqliteDatabase, serial: SqliteSerial): Sq
 
 const GIVEN = 'with given(now, owner) as (select ?, ?)';
 
-/** What the claim knows of the owner before: whether it died, and whether the run may have been what killed it. */
+/** What the claim records of the owner before: whether it died, and whether the run may have been what killed it. */
 function crashesOf(run: RunRow, owner: string): Pick<RunRow, 'crashCount' | 'crashSeq'> {
   const { crashCount, crashSeq, seq } = run;
   if (run.owner === null || run.owner === owner) return { crashCount, crashSeq };

@@ -25,7 +25,7 @@ export function prepareCreate(
     return row && toRunRow(row);
   }
 
-  /** What has come of the start a key was used for. Undefined: it is gone, and the key with it. */
+  /** What the start a key was used for is by now. Undefined: it has been removed, and the key counts as unused. */
   function findStart(startId: string): CreateResult | undefined {
     if (serial.isQueued(startId)) return { outcome: 'repeated_queued', triggerId: startId };
     const run = runs.find(startId) ?? findPromoted(startId);

@@ -55,7 +55,7 @@ export async function findSqlite(driver?: string): Promise<SqliteSearch> {
 
 // --- internal ---
 
-/** A machine where no SQLite opens, for a test or for whoever wants everything in one database. */
+/** As on a machine where no SQLite opens: for tests, and for a box that is to keep everything in one database. */
 const NO_DRIVER = 'none';
 
 type Open = SqliteOpener['open'];

@@ -1,7 +1,7 @@
 import { BoxError } from '../../../errors.ts';
 
 /**
- * What a failed transaction means to whoever asked: `store_full` when the disk has no room, `store_unavailable` when it
+ * What a failed transaction means to its caller: `store_full` when the disk has no room, `store_unavailable` when it
  * cannot be written to or another process holds it. Anything else is an error of ours, as it is.
  */
 export function toStoreError(error: unknown): unknown {

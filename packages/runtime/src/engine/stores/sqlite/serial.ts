@@ -12,13 +12,13 @@ import { fromStoredText, toStoredText } from '../sql/text.ts';
 
 /** The locks of serial runs and the starts that wait for them. To be called in a transaction. */
 export interface SqliteSerial {
-  /** The unfinished run that has the lock. A free lock goes to the first queued start before it goes to anybody else. */
+  /** The unfinished run that has the lock. A free lock goes to the first queued start before it goes to a new one. */
   findHolder(key: string, newRunId: () => string, now: number): RunRow | undefined;
   enqueue(run: NewRun, now: number): void;
   isQueued(triggerId: string): boolean;
-  /** The first queued start becomes a run, if nobody has the lock. */
+  /** The first queued start becomes a run, if the lock is free. */
   promote(key: string, newRunId: () => string, now: number): RunRow | undefined;
-  /** Gives locks that nobody has to the starts that wait for them. */
+  /** Gives free locks to the starts that wait for them. */
   promoteIdle(newRunId: () => string, now: number): void;
   /** Drops the starts below these runs. */
   removeBelow(runId: string): void;
