@@ -5,6 +5,11 @@ import { defineConfig } from 'tsdown';
 import { keepLicences } from '../../scripts/_licences.mjs';
 import type * as Cli from './src/index.ts';
 
+const DRIZZLE_KIT = ['drizzle-kit'];
+const TAR_STREAM = ['tar-stream', 'streamx', 'fast-fifo', 'b4a', 'text-decoder', 'events-universal'];
+/** On the way to every help: to look for four packages takes longer than to read them. */
+const STRING_WIDTH = ['string-width', 'emoji-regex', 'get-east-asian-width', 'strip-ansi', 'ansi-regex'];
+
 export default defineConfig({
   entry: { main: 'src/main.ts', index: 'src/index.ts', quick: 'src/complete/quick.ts' },
   format: 'esm',
@@ -14,7 +19,7 @@ export default defineConfig({
   sourcemap: false,
   // Their own dependencies, several esbuilds among them, weigh 80 MB and are not needed for what is called of them.
   deps: {
-    onlyBundle: ['drizzle-kit', 'tar-stream', 'streamx', 'fast-fifo', 'b4a', 'text-decoder', 'events-universal'],
+    onlyBundle: [...DRIZZLE_KIT, ...TAR_STREAM, ...STRING_WIDTH],
     // drizzle-kit imports every driver there is where it opens a database, which it is never asked to.
     neverBundle: (id, from) => /\/drizzle-kit\//.test(from ?? '') && !id.startsWith('.'),
   },

@@ -6,7 +6,7 @@ import { object, string } from './payload/payload.ts';
 import type { TypeOf } from './payload/payload.ts';
 import { captureTerminal, openTerminal } from './terminal/terminal.ts';
 import { createProgress } from './terminal/progress.ts';
-import type { Progress } from './terminal/progress.ts';
+import type { Talk } from './terminal/talk.ts';
 import type { CaptureOptions, Terminal } from './terminal/terminal.ts';
 import { findVerb, isGroup } from './group.ts';
 import type { Group } from './group.ts';
@@ -39,25 +39,31 @@ export async function runCli(argv: string[], options: CaptureOptions = {}, root:
 
 async function runIn(terminal: Terminal, argv: string[], root: Group): Promise<number> {
   const { flags, rest } = readFlags(argv);
-  const output = createOutput(terminal, flags);
   const progress = createProgress(terminal, { isOff: flags.json });
+  // Help and the version are answered without it.
+  let opening: Promise<Talk> | undefined;
+  const openTalk = () =>
+    (opening ??= import('./terminal/talk.ts').then(({ createTalk }) => createTalk(terminal, { flags, progress })));
+  const output = createOutput(terminal, { flags, openTalk });
+  const pause = () => progress.pause();
   try {
-    const answer = await dispatch(rest, { root, flags, context: toContext(terminal, flags, progress) });
+    const openContext = async () => toContext(terminal, flags, { talk: await openTalk(), pause });
+    const answer = await dispatch(rest, { root, flags, openContext });
     await progress.stop();
     return await output.answer(answer);
   } catch (error) {
     await progress.stop();
-    return output.fail(error);
+    return await output.fail(error);
   }
 }
 
 interface Session {
   root: Group;
   flags: Flags;
-  context: Context;
+  openContext(): Promise<Context>;
 }
 
-async function dispatch(rest: string[], { root, flags, context }: Session): Promise<Answer> {
+async function dispatch(rest: string[], { root, flags, openContext }: Session): Promise<Answer> {
   if (rest.length === 1 && (rest[0] === '--version' || rest[0] === '-v')) return showVersion();
   const asked = rest[0] === 'help';
   const found = findVerb(root, asked ? rest.slice(1) : rest);
@@ -70,38 +76,37 @@ async function dispatch(rest: string[], { root, flags, context }: Session): Prom
     const verbs = Object.keys(node.verbs).join(', ');
     throw usageError(`"svc ${path}" needs a verb: ${verbs}.`, `Run \`svc ${path} --help\`.`);
   }
-  const verb = await node.load({ path, root });
+  const [verb, context] = await Promise.all([node.load({ path, root }), openContext()]);
   return verb.run(found.rest, path, context);
 }
 
-function toContext(terminal: Terminal, flags: Flags, progress: Progress): Context {
+/** `pause`: nothing is shown of what is under way while a person types. */
+function toContext(
+  { cwd, env, signal, stdin, stderr }: Terminal,
+  { json, verbose }: Flags,
+  { talk, pause }: { talk: Talk; pause(): Promise<void> },
+): Context {
   return {
-    cwd: terminal.cwd,
-    env: terminal.env,
-    signal: terminal.signal,
-    json: flags.json,
-    verbose: flags.verbose,
-    say: (line) => {
-      if (!flags.json) terminal.stderr.write(`${line}\n`);
-    },
-    note: (record) => {
-      if (flags.json) terminal.stderr.write(`${JSON.stringify(record)}\n`);
-    },
-    trace: (line) => {
-      if (flags.verbose) terminal.stderr.write(`${line}\n`);
-    },
-    progress: (line) => progress.start(line),
-    mayAsk: terminal.stdin.isTTY && terminal.stderr.isTTY && !flags.json,
+    cwd,
+    env,
+    signal,
+    json,
+    verbose,
+    say: (line) => talk.log(line),
+    note: (record) => talk.log.raw(record),
+    trace: (line) => talk.debug(line),
+    progress: (line) => talk.start(line),
+    mayAsk: stdin.isTTY && stderr.isTTY && !json,
     async ask(question, { isHidden = false } = {}) {
-      await progress.pause();
-      return terminal.stdin.readLine(question, { isHidden, signal: terminal.signal }).catch(() => {
+      await pause();
+      return stdin.readLine(question, { isHidden, signal }).catch(() => {
         throw new CliError('generic', 'Interrupted before anything was done.', {
           exitCode: EXIT.interrupted,
           suggestion: 'Run the command again.',
         });
       });
     },
-    readStdin: async () => (terminal.stdin.isTTY ? undefined : terminal.stdin.readAll()),
+    readStdin: async () => (stdin.isTTY ? undefined : stdin.readAll()),
   };
 }
 

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { expect } from 'vitest';
 import { runCli } from './_run.ts';
 import type { CliResult } from '../src/main.ts';
-import { textWidth } from '../src/terminal/table.ts';
+import { textWidth } from '../src/terminal/width.ts';
 import type { CaptureOptions } from '../src/terminal/terminal.ts';
 import { UTF8 } from './_setup.ts';
 

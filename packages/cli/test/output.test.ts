@@ -2,7 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { runCli } from './_run.ts';
 import { findNearest } from '../src/nearest.ts';
 import { createStyle } from '../src/terminal/style.ts';
-import { formatTable, textWidth } from '../src/terminal/table.ts';
+import { formatTable } from '../src/terminal/table.ts';
+import { textWidth } from '../src/terminal/width.ts';
 import { readDocument, runAgainst, startBox, UTF8 } from './_setup.ts';
 
 const ESCAPE = '\u001B[';

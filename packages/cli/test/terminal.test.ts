@@ -5,7 +5,7 @@ import { stripVTControlCharacters } from 'node:util';
 import { expect, it } from 'vitest';
 import { describeWhen } from '../../runtime/test/require.ts';
 import type { Requirement } from '../../runtime/test/require.ts';
-import { textWidth } from '../src/terminal/table.ts';
+import { textWidth } from '../src/terminal/width.ts';
 import { makeProject, startBox } from './_setup.ts';
 import { makeHome, startPlane } from './_control-plane.ts';
 import { BIN, openLive, realTerminal } from './_terminal.ts';

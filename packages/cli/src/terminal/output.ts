@@ -1,13 +1,10 @@
-import type { Problem } from '@svc/runtime/host';
-import { EXIT, shorten, toCliError } from '../errors.ts';
+import { EXIT, toCliError } from '../errors.ts';
 import type { CliError } from '../errors.ts';
-import { formatPath, formatProblem } from './format.ts';
 import { any, array, object, open, optional, string } from '../payload/payload.ts';
 import type { TypeOf } from '../payload/payload.ts';
-import { createStyle, toPlainText } from './style.ts';
-import type { Style } from './style.ts';
+import { createStyle } from './style.ts';
+import type { Talk } from './talk.ts';
 import type { Terminal } from './terminal.ts';
-import { wrapText } from './wrap.ts';
 import type { Answer } from '../verb.ts';
 import { PROBLEM } from '../payload/problem.ts';
 
@@ -18,10 +15,16 @@ export interface Flags {
   help: boolean;
 }
 
-/** Prints what a verb answers or throws, once, and says with which code the command ends. */
+/** Prints what a verb answers or throws, once. Both answer the code the command ends with. */
 export interface Output {
   answer(answer: Answer): Promise<number>;
-  fail(error: unknown): number;
+  fail(error: unknown): Promise<number>;
+}
+
+export interface OutputOptions {
+  flags: Flags;
+  /** For what goes to stderr. */
+  openTalk(): Promise<Talk>;
 }
 
 /** What every verb prints with --json where it fails. */
@@ -58,10 +61,9 @@ export function readFlags(argv: readonly string[]): { flags: Flags; rest: string
 }
 
 /** With --json: exactly one document on stdout, whatever happens, and the reason of a failure in one line on stderr. */
-export function createOutput(terminal: Terminal, flags: Flags): Output {
-  const { stdout, stderr, env } = terminal;
+export function createOutput(terminal: Terminal, { flags, openTalk }: OutputOptions): Output {
+  const { stdout, env } = terminal;
   const colour = flags.color && !flags.json;
-  const talk = createStyle(stderr, env, { colour });
   let printed = false;
   const printDocument = (document: object) => {
     if (flags.json && !printed) stdout.write(`${JSON.stringify({ schema_version: 1, ...document })}\n`);
@@ -84,16 +86,17 @@ export function createOutput(terminal: Terminal, flags: Flags): Output {
       printDocument(answer.data);
       if (!flags.json) {
         stdout.write(endLine(answer.human(createStyle(stdout, env, { colour }))));
-        if (answer.hint) stderr.write(`${talk.dim(wrapText(toPlainText(answer.hint), talk))}\n`);
+        if (answer.hint) (await openTalk()).info(answer.hint);
       }
       return (await answer.closed) ?? EXIT.ok;
     },
 
-    fail(thrown) {
+    async fail(thrown) {
       const error = toCliError(thrown);
       printDocument({ error: toErrorDocument(error) });
-      stderr.write(`${flags.json ? formatReason(error) : formatFailure(error, talk)}\n`);
-      if (flags.verbose && thrown instanceof Error) stderr.write(`${talk.dim(thrown.stack ?? '')}\n`);
+      const talk = await openTalk();
+      talk.error.raw(thrown);
+      if (thrown instanceof Error) talk.debug(thrown);
       return error.exitCode;
     },
   };
@@ -111,38 +114,6 @@ function toErrorDocument(error: CliError): TypeOf<typeof FAILURE>['error'] {
     details: error.details,
     ...(error.requestId ? { requestId: error.requestId } : {}),
   };
-}
-
-/** One line, for a log. */
-function formatReason(error: CliError): string {
-  const issues = listIssues(error.details);
-  const text = issues.length > 0 ? `${error.message} ${issues.join('; ')}` : error.message;
-  return toPlainText(text).replaceAll(/\s+/g, ' ').trim();
-}
-
-function formatFailure(error: CliError, style: Style): string {
-  const lines = [
-    `${style.red('error:')} ${wrapText(toPlainText(error.message), { ...style, taken: 'error: '.length })}`,
-    ...listIssues(error.details).map((issue) => wrapText(`  ${toPlainText(issue)}`, style)),
-    ...listProblems(error.details).map((problem) => `\n${wrapText(toPlainText(formatProblem(problem)), style)}\n`),
-    `${style.bold('help:')} ${wrapText(toPlainText(error.suggestion), { ...style, taken: 'help: '.length })}`,
-  ];
-  if (error.requestId) lines.push(style.dim(`request id: ${toPlainText(error.requestId)}`));
-  return lines.join('\n');
-}
-
-/** `details.issues` as the box writes them: `[{path, message}]`. */
-function listIssues(details: Record<string, unknown>): string[] {
-  if (!Array.isArray(details.issues)) return [];
-  return details.issues.map((issue: { path?: unknown; message?: unknown }) => {
-    const path = Array.isArray(issue?.path) ? issue.path : [];
-    return shorten(`${formatPath(path)}: ${String(issue?.message ?? 'is not valid')}`);
-  });
-}
-
-/** `details.problems`: what is wrong in an author's files. */
-function listProblems(details: Record<string, unknown>): Problem[] {
-  return Array.isArray(details.problems) ? (details.problems as Problem[]) : [];
 }
 
 function endLine(text: string): string {

@@ -1,8 +1,7 @@
 import type { Writable } from 'node:stream';
-import { shorten } from './table.ts';
 import type { Terminal } from './terminal.ts';
 
-/** Says what is under way, so that a long wait is not taken for a standstill. */
+/** Shows what is under way, so that a long wait is not taken for a standstill. */
 export interface Progress {
   /** The next phase begins, and the one before is over. */
   start(line: string): void;
@@ -23,7 +22,7 @@ export function createProgress(
   let phases = 0;
   let spinner: Promise<Spinner> | undefined;
   let shown: string | undefined;
-  const toLine = () => shorten(shown ?? '', Math.max(1, (stderr.columns || 80) - FRAME_WIDTH), '...');
+  const room = () => Math.max(1, (stderr.columns || 80) - FRAME_WIDTH);
   const clear = async () => {
     shown = undefined;
     (await spinner)?.stop();
@@ -34,9 +33,9 @@ export function createProgress(
       if (isOff) return;
       if (!isLive || stream === undefined) return stderr.write(`${line}\n`);
       shown = line;
-      spinner ??= openSpinner(stream, toLine);
+      spinner ??= openSpinner(stream, room);
       void spinner.then((one) => {
-        if (shown === line) one.start(toLine());
+        if (shown === line) one.start(line);
       });
     },
     pause: clear,
@@ -51,7 +50,7 @@ export function createProgress(
 
 // --- internal ---
 
-/** A wait that was none is not talked about. */
+/** A shorter wait is not worth a line. */
 const SHOWN_FROM_S = 2;
 /** Ctrl-C is the business of the command. Ten frames a second are enough, also over a slow line. */
 const SPINNER = {
@@ -63,19 +62,26 @@ const SPINNER = {
 const FRAME_WIDTH = 3;
 
 interface Spinner {
-  start(text: string): Spinner;
-  stop(): Spinner;
-  text: string;
-  isSpinning: boolean;
+  start(line: string): void;
+  stop(): void;
 }
 
-async function openSpinner(stream: Writable, toLine: () => string): Promise<Spinner> {
-  const { default: create } = await import('yocto-spinner');
-  const spinner: Spinner = create({ stream, ...SPINNER });
+/** `room`: how many cells of the terminal a line may take. */
+async function openSpinner(stream: Writable, room: () => number): Promise<Spinner> {
+  const [{ default: create }, { shorten }] = await Promise.all([import('yocto-spinner'), import('./width.ts')]);
+  const spinner = create({ stream, ...SPINNER });
+  let shown = '';
+  const fit = () => shorten(shown, room(), '...');
   stream.on('resize', () => {
-    if (spinner.isSpinning) spinner.text = toLine();
+    if (spinner.isSpinning) spinner.text = fit();
   });
   // The cursor comes back however the process ends.
   process.once('exit', () => void spinner.stop());
-  return spinner;
+  return {
+    start(line) {
+      shown = line;
+      spinner.start(fit());
+    },
+    stop: () => void spinner.stop(),
+  };
 }

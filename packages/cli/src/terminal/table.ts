@@ -1,5 +1,6 @@
 import { toPlainText } from './style.ts';
 import type { Style } from './style.ts';
+import { shorten, textWidth } from './width.ts';
 
 export interface Column<T> {
   title: string;
@@ -33,38 +34,10 @@ export function formatTable<T>(columns: readonly Column<T>[], rows: readonly T[]
   return [header, ...lines].map((line) => line.join(GAP).trimEnd()).join('\n');
 }
 
-/** How many terminal cells a text takes. */
-export function textWidth(text: string): number {
-  let width = 0;
-  for (const char of text) width += charWidth(char);
-  return width;
-}
-
-/** At most that many cells: where something is left out, the mark says so. */
-export function shorten(text: string, width: number, mark: string): string {
-  if (textWidth(text) <= width) return text;
-  let kept = '';
-  let room = width - mark.length;
-  for (const char of text) {
-    room -= charWidth(char);
-    if (room < 0) break;
-    kept += char;
-  }
-  return (kept + mark).slice(0, width);
-}
-
 // --- internal ---
 
 const GAP = '  ';
 const SHORTEST = 8;
-const MARK = /\p{M}/u;
-const WIDE =
-  /[\u1100-\u115F\u2E80-\uA4CF\uAC00-\uD7A3\uF900-\uFAFF\uFE30-\uFE6F\uFF00-\uFF60\uFFE0-\uFFE6]|\p{Emoji_Presentation}/u;
-
-function charWidth(char: string): number {
-  if (MARK.test(char)) return 0;
-  return WIDE.test(char) ? 2 : 1;
-}
 
 function toCell(text: string): string {
   return toPlainText(text).replaceAll(/\s+/g, ' ').trim();

@@ -1,4 +1,4 @@
-import { textWidth } from './table.ts';
+import { textWidth } from './width.ts';
 
 export interface WrapOptions {
   /** Width of the terminal; undefined is a pipe, for which nothing is broken. */
@@ -27,7 +27,7 @@ export function wrapText(text: string, { columns, indent = 0, taken = 0 }: WrapO
 
 // --- internal ---
 
-/** A line of somebody's file, shown where a problem is. */
+/** A line of a source file, shown where a problem is. */
 const CODE_FRAME = /^\s*>?\s*\d*\s*\|/;
 const TWO_COLUMNS = /^(\s*\S.*?) {2,}(\S.*)$/;
 const COMMAND_OR_WORD = /\S*`[^`]*`\S*|(?<=: )(?:npx )?svc (?:(?!, |\. )[^`])*$|\S+/g;
