@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join, relative, sep } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 import type { Problem } from '@svc/runtime/host';
+import { frameOf } from './code-frame.ts';
 
 /** Where in the workspace a module failed to load: a syntax error by its place, a thrown one by its stack. */
 export function toProblem(thrown: unknown, { root, file }: { root: string; file: string }): Problem {
@@ -12,20 +13,6 @@ export function toProblem(thrown: unknown, { root, file }: { root: string; file:
     findMissingModule(error, root) ??
     findThrow(error, root, file);
   return { ...found, frame: frameOf(root, found) };
-}
-
-/** The source around a place, without colour. */
-export function frameOf(root: string, { file, line, column }: Pick<Problem, 'file' | 'line' | 'column'>): string {
-  const first = Math.max(1, line - 2);
-  const shown = readLines(root, file).slice(first - 1, line + 2);
-  const width = String(first + shown.length).length;
-  return shown
-    .flatMap((text, index) => {
-      const number = first + index;
-      const row = `${number === line ? '>' : ' '} ${String(number).padStart(width)} | ${text}`;
-      return number === line ? [row, `  ${' '.repeat(width)} | ${' '.repeat(Math.max(0, column - 1))}^`] : [row];
-    })
-    .join('\n');
 }
 
 // --- internal ---

@@ -30,7 +30,7 @@ export interface SyncResult {
 /** Folders in, files out: scans the workspace, checks it and brings `.svc/` up to date. */
 export async function syncWorkspace({ root, scanner = openScanner(root) }: SyncOptions): Promise<SyncResult> {
   const scan = await scanner.scan();
-  const problems = await checkScan(scan, root);
+  const problems = checkScan(scan, root);
   const manifest = createManifest(scan, problems);
   const texts = {
     'manifest.json': emitManifest(manifest),

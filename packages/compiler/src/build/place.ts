@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { Problem } from '@svc/runtime/host';
 import { findText } from '../files.ts';
-import { frameOf } from '../load-problem.ts';
+import { frameOf } from '../code-frame.ts';
 
 /** Of exports that are not usable the runtime knows the file alone: adds the line that exports them, and its frame. */
 export function addPlace(root: string, problem: Problem): Problem {

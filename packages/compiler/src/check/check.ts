@@ -23,12 +23,12 @@ export interface CheckOptions {
 export async function checkWorkspace(options: CheckOptions): Promise<{ manifest: Manifest; problems: Problem[] }> {
   const { root, scanner = createScanner({ root }), imports = false } = options;
   const scan = await scanner.scan();
-  const problems = await checkScan(scan, root, imports ? checkImports(scan, root) : []);
+  const problems = checkScan(scan, root, imports ? checkImports(scan, root) : []);
   return { manifest: createManifest(scan, problems), problems };
 }
 
 /** Every problem of a scan, by file and place; `more` is what else was found. */
-export function checkScan(scan: Scan, root: string, more: FoundIn[] = []): Promise<Problem[]> {
+export function checkScan(scan: Scan, root: string, more: FoundIn[] = []): Problem[] {
   const found: FoundIn[] = Object.entries(scan.files).flatMap(([file, { findings }]) =>
     findings.map((finding) => ({ ...finding, file })),
   );

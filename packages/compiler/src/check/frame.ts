@@ -1,6 +1,5 @@
-import { join } from 'node:path';
 import type { Problem } from '@svc/runtime/host';
-import { findText } from '../files.ts';
+import { frameOf } from '../code-frame.ts';
 import type { Finding } from '../finding.ts';
 
 export interface FoundIn extends Finding {
@@ -8,12 +7,9 @@ export interface FoundIn extends Finding {
 }
 
 /** Adds the source around each place. */
-export async function toProblems(root: string, found: FoundIn[]): Promise<Problem[]> {
-  if (found.length === 0) return [];
-  const { codeFrameColumns } = await import('@babel/code-frame');
+export function toProblems(root: string, found: FoundIn[]): Problem[] {
   return found.map(({ code, message, file, line, column }) => {
-    const text = findText(join(root, file)) ?? '';
-    const frame = codeFrameColumns(text, { start: { line, column } }, { highlightCode: false, linesAbove: 2 });
+    const frame = frameOf(root, { file, line, column });
     return { code, message, file, line, column, frame };
   });
 }
