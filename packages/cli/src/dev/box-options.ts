@@ -1,0 +1,59 @@
+import type { BoxOptions } from '@svc/runtime/host';
+import { createHostCheck, readVariable } from '@svc/runtime/host';
+import { readCorsOrigins, readTelemetrySettings } from './environment.ts';
+import type { Host } from './host.ts';
+import { createStopTalk } from './stopped.ts';
+import type { DevStores } from './stores.ts';
+
+export interface DevBoxOptions {
+  env: NodeJS.ProcessEnv;
+  slug: string;
+  /** Whether every address is bound. */
+  listen: boolean;
+  log: BoxOptions['log'] & BoxOptions['records'];
+  mask: BoxOptions['mask'];
+  settings: DevSettings;
+  stores: DevStores;
+  /** Asked once the box serves: it is built while the workspace is scanned. */
+  host(): Host;
+  url(): string;
+  say(line: string): void;
+}
+
+export type DevSettings = ReturnType<typeof readSettings>;
+
+/** What the environment says of the box itself. Throws where a value is not usable. */
+export function readSettings(env: NodeJS.ProcessEnv) {
+  return { corsOrigins: readCorsOrigins(env), telemetry: readTelemetrySettings(env) };
+}
+
+export function toBoxOptions(options: DevBoxOptions): BoxOptions {
+  const { env, slug, log, mask, settings, stores, host, say } = options;
+  return {
+    host: 'dev',
+    slug,
+    log,
+    records: log,
+    telemetry: settings.telemetry,
+    mask,
+    journal: stores.journal,
+    exclusive: stores.exclusive,
+    db: stores.db,
+    kv: stores.kv,
+    secretKey: stores.secretKey,
+    secretValues: () => stores.secretValues(),
+    provider: stores.provider,
+    storage: stores.storage,
+    environmentModel: () => readVariable(env, 'SVC_DEFAULT_MODEL'),
+    defaultModel: () => host().config().model,
+    isDatabaseOpen: stores.isOpen,
+    retention: () => host().config().retention ?? {},
+    loadProgram: async () => host().program(),
+    probes: stores.probes,
+    onStopped: createStopTalk(say),
+    services: () => stores.services(options.url()),
+    isAllowedHost: createHostCheck({ listen: options.listen }),
+    mcpTools: () => host().config().mcp?.tools === true,
+    corsOrigins: () => [...settings.corsOrigins, ...(host().config().studio?.corsOrigins ?? [])],
+  };
+}
