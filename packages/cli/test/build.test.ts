@@ -143,6 +143,22 @@ describe('svc check', () => {
     });
   });
 
+  it('looks at types with --deep alone', async () => {
+    const bad = `export async function keeps() {\n  'use workflow';\n  return keep(() => 1);\n}\nasync function keep(value: () => number) {\n  'use step';\n  return value();\n}\n`;
+    const cwd = await makeWorkspace({ 'workflows/keeps.workflow.ts': bad });
+    expect(await runCli(['check', '--json'], { cwd })).toMatchObject({ exitCode: 0 });
+    const problem = {
+      code: 'value_not_recordable',
+      file: 'workflows/keeps.workflow.ts',
+      line: 5,
+      message: expect.stringContaining('"value" of the step "keep" cannot be recorded: it is a function.'),
+    };
+    expect(readError(await runCli(['check', '--deep', '--json'], { cwd }))).toMatchObject({
+      code: 'check_failed',
+      details: { problems: [problem] },
+    });
+  });
+
   it('exits with 1 and shows the way to a call that a replay cannot repeat', async () => {
     const cwd = await makeWorkspace({ 'lib/load.ts': READS, 'workflows/reads.workflow.ts': NOT_REPLAYABLE });
     const json = await runCli(['check', '--json'], { cwd });
@@ -243,7 +259,7 @@ describe('what does not build or load', () => {
     });
   });
 
-  it('an agent that throws in a module it imports is named by check, told by build, and shipped', async () => {
+  it('an agent that throws in a module it imports is named by check and by build, and shipped', async () => {
     const cwd = await makeWorkspace({
       [AGENT]: `${DEFINE}import { key } from '../../lib/key.ts';\nexport default defineDeepAgent({ name: 'echo', instructions: key });\n`,
       'lib/key.ts': `const read = (): string => {\n  throw new Error('No key today.');\n};\n\nexport const key = read();\n`,
@@ -271,7 +287,7 @@ describe('what does not build or load', () => {
     expect(workflows.find(({ name }) => name === 'env')).not.toHaveProperty('problem');
   });
 
-  it('is told without what the modules print, and nothing is written', async () => {
+  it('is reported without what the modules print, and nothing is written', async () => {
     const cwd = await makeWorkspace({
       'lib/loud.ts': `console.log('loud');\n`,
       [AGENT]: `${DEFINE}import '../../lib/loud.ts';\nexport default defineDeepAgent({ name: 'echo' });\n`,

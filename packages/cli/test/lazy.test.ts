@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { expect, it } from 'vitest';
 
@@ -31,4 +31,31 @@ it.each([
 
 it('a verb of an operation loads the registry when it runs, and not before', () => {
   expect(listLibraries(listLoaded(join(SOURCE, 'operate/project.ts')))).toEqual(['citty', 'string-width']);
+});
+
+it.each(['ts-morph', 'consola/core', 'yocto-spinner'])('%s is never loaded with the command itself', (library) => {
+  const entries = [
+    'main.ts',
+    'help.ts',
+    'verb.ts',
+    'tree.ts',
+    'operate/project.ts',
+    'commands/check.ts',
+    'commands/dev.ts',
+  ];
+  for (const file of entries) expect(listLibraries(listLoaded(join(SOURCE, file)))).not.toContain(library);
+});
+
+it('ts-morph is imported where types are asked for, and nowhere else', () => {
+  const sources = ['../src', '../../compiler/src', '../../create/src'].map((path) =>
+    resolve(import.meta.dirname, path),
+  );
+  const files = sources.flatMap((folder) =>
+    readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((path) => join(folder, path)),
+  );
+  const importing = files.filter(
+    (file) =>
+      file.endsWith('.ts') && /^import (?!type).*'ts-morph'|import\('ts-morph'\);/m.test(readFileSync(file, 'utf8')),
+  );
+  expect(importing.map((file) => file.split('/src/')[1])).toEqual(['deep/project.ts']);
 });

@@ -8,6 +8,8 @@ export { MIGRATIONS_FOLDER, readMigrations } from './build/migrations.ts';
 export { checkWorkspace } from './check/check.ts';
 export type { CheckOptions } from './check/check.ts';
 export { frameOf } from './code-frame.ts';
+export { checkValues } from './deep/check-values.ts';
+export type { CheckValuesOptions } from './deep/check-values.ts';
 export { COMPOSE_MARK, emitCompose } from './deploy/compose.ts';
 export { emitDockerfile } from './deploy/dockerfile.ts';
 export { emitEnv, emitEnvExample, listOpenVariables, readEnvText } from './deploy/env.ts';

@@ -1,7 +1,7 @@
 /** Every code of a problem in an author's file, and what it means. A shipped code never changes; its meaning's words may. */
 export const PROBLEM_CODES = {
   syntax_error: 'The file does not parse.',
-  // Found by whoever loads the module; shown among the others.
+  // Found where the module is loaded; shown among the others.
   module_load_failed: 'The module throws while it loads, or what it exports is not usable.',
   module_not_found: 'An import leads to no file and to no package.',
   export_missing: 'An import names what the module it is from does not export.',
@@ -42,6 +42,8 @@ export const PROBLEM_CODES = {
   step_uses_super: 'A step of an object uses "super".',
   step_captures_scope: 'A step uses a variable of the function around it.',
   step_outside_workspace: 'A step stands outside of the workspace.',
+  // Found by the types, with `svc check --deep` alone.
+  value_not_recordable: 'What a step or a workflow takes or returns is nothing the journal can keep.',
 } as const satisfies Record<string, string>;
 
 export type ProblemCode = keyof typeof PROBLEM_CODES;

@@ -1,4 +1,6 @@
+import type { Problem } from '@svc/runtime/host';
 import { compileBundle } from '../workspace/bundle.ts';
+import type { Context } from '../context.ts';
 import { isFirst } from '../dev/banner.ts';
 import { readProject } from '../dev/project.ts';
 import { array, object, string } from '../payload/payload.ts';
@@ -9,8 +11,15 @@ import { findContractProblems, readOwnContract } from './contract/_needs.ts';
 import { findFaults, toProblem } from './schema/_ready.ts';
 
 export const check = defineVerb({
-  examples: ['svc check', 'svc check ./playground --json'],
-  args: { dir: DIR_ARG },
+  examples: ['svc check', 'svc check ./playground --deep --json'],
+  args: {
+    dir: DIR_ARG,
+    deep: {
+      type: 'boolean',
+      default: false,
+      description: 'Look at the types too: what steps and workflows take and return. Takes seconds.',
+    },
+  },
   payload: object({
     deepAgents: array(string(), 'The names of the agents.'),
     workflows: array(string(), 'The names of the workflows.'),
@@ -19,7 +28,7 @@ export const check = defineVerb({
       'Empty. Where there are problems, the command ends with 1 and error.details.problems holds them.',
     ),
   }),
-  async run({ dir }, context) {
+  async run({ dir, deep }, context) {
     const root = resolveWorkspace(dir, context, 'svc check');
     readProject(root);
     const [{ manifest, problems }, contract] = await Promise.all([compileBundle(root), readOwnContract()]);
@@ -27,7 +36,8 @@ export const check = defineVerb({
     const faults = await findFaults(root);
     // Of src/schema.ts who compares it says more than the bundler.
     const others = problems.filter(({ file }) => !faults.some((fault) => fault.file === file));
-    const all = [...others, ...unmet, ...faults.map(toProblem)].filter(isFirst);
+    const values = deep ? await checkTypes(root, context) : [];
+    const all = [...others, ...values, ...unmet, ...faults.map(toProblem)].filter(isFirst);
     if (all.length > 0)
       throw problemsError('check_failed', all, {
         what: countOf(all.length, 'problem'),
@@ -42,3 +52,11 @@ export const check = defineVerb({
     };
   },
 });
+
+// --- internal ---
+
+async function checkTypes(root: string, { progress }: Context): Promise<Problem[]> {
+  progress('Reading the types …');
+  const { checkValues } = await import('@svc/compiler');
+  return checkValues({ root });
+}
