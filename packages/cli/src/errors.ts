@@ -1,3 +1,6 @@
+import { CommandError } from '../../create/src/errors.ts';
+import type { Remedy } from '../../create/src/errors.ts';
+
 /** What a command ends with. Scripts read these: a value never changes. */
 export const EXIT = {
   ok: 0,
@@ -102,31 +105,23 @@ export const CLI_CODES = {
   not_found: { exitCode: EXIT.notFound, meaning: 'Something other than a box answered 404, or no name can be meant.' },
 } as const satisfies Record<string, { exitCode: number; meaning: string }>;
 
-export interface CliErrorOptions {
-  /** What to do next, one sentence. Absent: the sentence of the code. */
-  suggestion?: string;
-  details?: Record<string, unknown>;
-  /** Absent: the one of the code in `CLI_CODES`, else 1. */
-  exitCode?: number;
+export interface CliErrorOptions extends Partial<Remedy> {
   /** The box's name for the request that failed. */
   requestId?: string;
 }
 
-/** A failure a person can act on. Whatever else is thrown is a bug and is reported as `generic`. */
-export class CliError extends Error {
+/**
+ * A failure of a verb: what it leaves out is what its code says in the tables here, the exit code and the suggestion.
+ * Whatever else is thrown is a bug and is reported as `generic`.
+ */
+export class CliError extends CommandError {
   override readonly name = 'CliError';
-  readonly code: string;
-  readonly suggestion: string;
-  readonly details: Record<string, unknown>;
-  readonly exitCode: number;
   readonly requestId: string | undefined;
 
   constructor(code: string, message: string, options: CliErrorOptions = {}) {
-    super(shorten(message));
-    this.code = code;
-    this.suggestion = shorten(options.suggestion ?? findSuggestion(code) ?? FALLBACK_SUGGESTION);
-    this.details = options.details ?? {};
-    this.exitCode = options.exitCode ?? findOwn(code)?.exitCode ?? EXIT.generic;
+    const { suggestion = findSuggestion(code) ?? FALLBACK_SUGGESTION, details = {} } = options;
+    const exitCode = options.exitCode ?? findOwn(code)?.exitCode ?? EXIT.generic;
+    super(code, shorten(message), { suggestion: shorten(suggestion), details, exitCode });
     this.requestId = options.requestId;
   }
 }

@@ -1,6 +1,6 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { CreateError } from './errors.ts';
+import { CommandError } from './errors.ts';
 import { checkEntryName, listNameWarnings } from './names.ts';
 import type { EntryKind } from './names.ts';
 import { renderPart, renderWorkflow } from './parts.ts';
@@ -74,12 +74,12 @@ function findCallee(root: string, name: string, caller: string): Callee {
   const workflows = listEntries(root, 'workflow');
   if (agents.includes(name)) return { kind: 'agent', name };
   if (name === caller)
-    throw new CreateError('name_refused', `The workflow "${name}" cannot call itself.`, {
+    throw new CommandError('name_refused', `The workflow "${name}" cannot call itself.`, {
       suggestion: 'Name another workflow or an agent with --calls.',
     });
   if (workflows.includes(name)) return { kind: 'workflow', name };
   const known = [...new Set([...agents, ...workflows])];
-  throw new CreateError('not_found', `--calls names "${name}", which is no agent and no workflow of this workspace.`, {
+  throw new CommandError('not_found', `--calls names "${name}", which is no agent and no workflow of this workspace.`, {
     suggestion: known.length > 0 ? `Use one of: ${known.join(', ')}.` : `Run \`svc add agent ${name}\` first.`,
     details: { agents, workflows },
     exitCode: 4,
@@ -90,7 +90,7 @@ function findCallee(root: string, name: string, caller: string): Callee {
 function checkAlike(root: string, kind: EntryKind, name: string): void {
   const other = listEntries(root, kind).find((entry) => entry.toLowerCase() === name);
   if (other === undefined) return;
-  throw new CreateError(
+  throw new CommandError(
     'already_exists',
     `There is ${kind === 'agent' ? 'an agent' : 'a workflow'} "${other}" already.`,
     {

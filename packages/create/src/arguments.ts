@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import { CreateError } from './errors.ts';
+import { CommandError } from './errors.ts';
 import { FLAGS } from './help.ts';
 import { RETIRED_INIT_FLAGS, RETIRED_SUGGESTION } from './retired.ts';
 import { TEMPLATES } from './source.ts';
@@ -21,7 +21,7 @@ export interface Arguments {
 export function readArguments(argv: string[]): Arguments {
   for (const [flag, message] of Object.entries(RETIRED_INIT_FLAGS))
     if (argv.some((arg) => arg === `--${flag}` || arg.startsWith(`--${flag}=`)))
-      throw new CreateError('flag_removed', message, { suggestion: RETIRED_SUGGESTION });
+      throw new CommandError('flag_removed', message, { suggestion: RETIRED_SUGGESTION });
   const { values, positionals } = parse(argv);
   const [dir, surplus] = positionals;
   if (surplus !== undefined) throw misuse(`npm create svc does not take the argument "${surplus}".`);
@@ -29,7 +29,7 @@ export function readArguments(argv: string[]): Arguments {
   for (const flag of ['name', 'with'] as const) if (values[flag] === '') throw misuse(`--${flag} needs a value.`);
   const template = TEMPLATES.find((name) => name === values.with);
   if (values.with !== undefined && !template)
-    throw new CreateError('generic', `--with does not take "${values.with}".`, {
+    throw new CommandError('generic', `--with does not take "${values.with}".`, {
       suggestion: `Use one of: ${TEMPLATES.join(', ')}.`,
     });
   const { name, 'no-install': isLeft, force = false, json = false, version = false, help = false } = values;
@@ -47,8 +47,8 @@ function parse(argv: string[]) {
   }
 }
 
-function misuse(message: string): CreateError {
-  return new CreateError('generic', message, {
+function misuse(message: string): CommandError {
+  return new CommandError('generic', message, {
     suggestion: 'For example: npm create svc my-workspace -- --with agent',
   });
 }

@@ -1,6 +1,6 @@
 import { readdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
-import { CreateError } from './errors.ts';
+import { CommandError } from './errors.ts';
 import { linkTo } from './manager.ts';
 import type { PackageManager } from './manager.ts';
 import { checkWorkspaceName, toWorkspaceName } from './names.ts';
@@ -42,7 +42,7 @@ export function createWorkspace(options: CreateOptions): Created {
   const template = options.with ?? 'empty';
   const linked = findCheckout();
   const files = listFiles(template, { name, dependency: toDependency(linked, options.manager ?? 'npm') });
-  // A folder that is there keeps its place: somebody may stand in it.
+  // A folder that is there keeps its place: it may be the current one of a shell.
   if (isThere) placeFiles(dir, files, { force });
   else placeFolder(dir, files);
   return { dir, name, with: template, files: files.map(({ path }) => path), linked: linked ?? null };
@@ -59,14 +59,18 @@ function checkFolder(dir: string, force: boolean): boolean {
   if (!exists(dir)) return false;
   const suggestion = 'Choose another folder.';
   if (!statSync(dir, { throwIfNoEntry: false })?.isDirectory())
-    throw new CreateError('already_exists', `"${dir}" exists and is not a folder.`, { suggestion });
+    throw new CommandError('already_exists', `"${dir}" exists and is not a folder.`, { suggestion });
   const found = readFolder(dir).filter((entry) => !IGNORED.includes(entry));
   if (found.length === 0 || force) return true;
   const more = found.length > SHOWN ? ' …' : '';
-  throw new CreateError('already_exists', `"${dir}" is not empty: it has ${found.slice(0, SHOWN).join(', ')}${more}.`, {
-    suggestion: 'Choose another folder, or add --force to write into this one: files of the same name are replaced.',
-    details: { files: found },
-  });
+  throw new CommandError(
+    'already_exists',
+    `"${dir}" is not empty: it has ${found.slice(0, SHOWN).join(', ')}${more}.`,
+    {
+      suggestion: 'Choose another folder, or add --force to write into this one: files of the same name are replaced.',
+      details: { files: found },
+    },
+  );
 }
 
 function readFolder(dir: string): string[] {

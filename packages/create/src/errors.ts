@@ -1,4 +1,4 @@
-export interface CreateErrorOptions {
+export interface Remedy {
   /** What to do next, one sentence. */
   suggestion: string;
   details?: Record<string, unknown>;
@@ -6,19 +6,19 @@ export interface CreateErrorOptions {
   exitCode?: number;
 }
 
-/** A request that cannot be carried out. What was there before is there still, and nothing else. */
-export class CreateError extends Error {
-  override readonly name = 'CreateError';
+/** A failure a person can act on, and the base of every one the command line knows: what happened, and what to do next. */
+export class CommandError extends Error {
+  override readonly name: string = 'CommandError';
   readonly code: string;
   readonly suggestion: string;
   readonly details: Record<string, unknown>;
   readonly exitCode: number;
 
-  constructor(code: string, message: string, options: CreateErrorOptions) {
+  constructor(code: string, message: string, { suggestion, details = {}, exitCode = 1 }: Remedy) {
     super(message);
     this.code = code;
-    this.suggestion = options.suggestion;
-    this.details = options.details ?? {};
-    this.exitCode = options.exitCode ?? 1;
+    this.suggestion = suggestion;
+    this.details = details;
+    this.exitCode = exitCode;
   }
 }

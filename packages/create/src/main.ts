@@ -2,7 +2,7 @@ import { createInterface } from 'node:readline/promises';
 import { styleText } from 'node:util';
 import { readArguments } from './arguments.ts';
 import type { Arguments } from './arguments.ts';
-import { CreateError } from './errors.ts';
+import { CommandError } from './errors.ts';
 import { describeHelp, formatHelp } from './help.ts';
 import { init } from './init.ts';
 import { formatInit } from './report.ts';
@@ -41,7 +41,7 @@ function say(line: string): void {
 }
 
 function fail(error: unknown, json: boolean): number {
-  if (!(error instanceof CreateError)) throw error;
+  if (!(error instanceof CommandError)) throw error;
   const { code, message, suggestion, details, exitCode } = error;
   const document = { schema_version: 1, error: { code, message, suggestion, details } };
   if (json) process.stdout.write(`${JSON.stringify(document)}\n`);
@@ -49,12 +49,12 @@ function fail(error: unknown, json: boolean): number {
   return exitCode;
 }
 
-/** Asks for what is missing, where somebody can answer; elsewhere the folder has to be named. */
+/** Asks for what is missing, on a terminal; elsewhere the folder has to be named. */
 async function complete(asked: Arguments): Promise<Arguments & { dir: string; with: TemplateName }> {
   const { dir, json } = asked;
   if (dir !== undefined) return { ...asked, dir, with: asked.with ?? 'empty' };
   if (json || !process.stdin.isTTY || !process.stderr.isTTY)
-    throw new CreateError('generic', 'The folder to make is not named.', {
+    throw new CommandError('generic', 'The folder to make is not named.', {
       suggestion: 'For example: npm create svc my-workspace',
     });
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
@@ -65,7 +65,7 @@ async function complete(asked: Arguments): Promise<Arguments & { dir: string; wi
     (
       await terminal.question(question, { signal: left.signal }).catch(() => {
         process.stderr.write('\n');
-        throw new CreateError('generic', 'Interrupted before anything was made.', {
+        throw new CommandError('generic', 'Interrupted before anything was made.', {
           suggestion: 'Run the command again.',
           exitCode: 130,
         });
@@ -77,7 +77,7 @@ async function complete(asked: Arguments): Promise<Arguments & { dir: string; wi
     const typed = (await askFor(`Begin with ${TEMPLATES.join(', ')} (empty): `)) || 'empty';
     const chosen = TEMPLATES.find((name) => name === typed);
     if (!chosen)
-      throw new CreateError('generic', `There is no template "${typed}".`, {
+      throw new CommandError('generic', `There is no template "${typed}".`, {
         suggestion: `Use one of: ${TEMPLATES.join(', ')}.`,
       });
     return { ...asked, dir: folder, with: chosen };

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { stripVTControlCharacters } from 'node:util';
-import { CreateError } from './errors.ts';
+import { CommandError } from './errors.ts';
 
 export type PackageManager = 'npm' | 'pnpm' | 'yarn' | 'bun';
 
@@ -51,7 +51,7 @@ export async function installPackages({ dir, manager, env, signal }: InstallOpti
   if (outcome === '') return;
   const lines = said.trim().split('\n');
   const reason = findReason(lines);
-  throw new CreateError(
+  throw new CommandError(
     'install_failed',
     `The workspace is complete in "${dir}", but "${manager} install" failed: ${outcome}.${reason ? ` It said: ${reason}` : ''}`,
     {
@@ -66,7 +66,7 @@ export async function installPackages({ dir, manager, env, signal }: InstallOpti
 const MANAGERS = ['npm', 'pnpm', 'yarn', 'bun'] as const;
 const KEPT = 32_000;
 const LINES = 20;
-const TOLD = 2;
+const SHOWN = 2;
 
 /** How each package manager begins a line about a failure. */
 const FAILURE = /^(?:(?:npm (?:error|ERR!)|error:?|➤ YN(?:0001|0009|0035|0082): [│└]?)(?:\s+|$)|(?=ERR_PNPM_))/;
@@ -84,6 +84,6 @@ function findReason(lines: readonly string[]): string {
     .map((line) => line.replace(FAILURE, '').replace(LABEL, '').trim())
     .filter((line) => !MUTE.test(line));
   const stack = failures.findIndex((line) => line.startsWith('at '));
-  const told = failures.length > 0 ? failures.slice(0, stack > 0 ? Math.min(stack, TOLD) : TOLD) : lines.slice(-1);
-  return told.join('; ');
+  const shown = failures.length > 0 ? failures.slice(0, stack > 0 ? Math.min(stack, SHOWN) : SHOWN) : lines.slice(-1);
+  return shown.join('; ');
 }

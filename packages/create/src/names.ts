@@ -1,4 +1,4 @@
-import { CreateError } from './errors.ts';
+import { CommandError } from './errors.ts';
 
 export type EntryKind = 'agent' | 'workflow';
 
@@ -6,13 +6,13 @@ export type EntryKind = 'agent' | 'workflow';
 export function checkWorkspaceName(name: string): void {
   const suggestion = 'For example: --name my-workspace';
   if (!WORKSPACE_NAME.test(name))
-    throw new CreateError(
+    throw new CommandError(
       'name_invalid',
       `"${name}" cannot be the name of a workspace. Use 1 to 63 lower-case letters, digits and "-", beginning with a letter or a digit.`,
       { suggestion },
     );
   if (DEPENDENCIES.includes(name))
-    throw new CreateError(
+    throw new CommandError(
       'name_refused',
       `A workspace cannot be named "${name}": it depends on the package of that name, and no package may depend on itself.`,
       { suggestion },
@@ -30,14 +30,14 @@ export function toWorkspaceName(folder: string): string {
 export function checkEntryName(kind: EntryKind, name: string): void {
   if (!ENTRY_NAME.test(name)) {
     const better = toWords(name).slice(0, 64);
-    throw new CreateError(
+    throw new CommandError(
       'name_invalid',
       `"${name}" cannot be the name of ${kind === 'agent' ? 'an agent' : 'a workflow'}. Use 1 to 64 lower-case letters, digits, "-" and "_", beginning with a letter or a digit.`,
       { suggestion: better ? `For example: ${better}` : 'For example: support' },
     );
   }
   if (kind === 'workflow' && REFUSED_WORKFLOWS.includes(name))
-    throw new CreateError(
+    throw new CommandError(
       'name_refused',
       `A workflow cannot be named "${name}": /api/workflows/${name} is a route of the box.`,
       { suggestion: 'Choose another name.' },

@@ -1,6 +1,6 @@
 import { lstatSync, mkdirSync, readFileSync, renameSync, rmSync, rmdirSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { CreateError } from './errors.ts';
+import { CommandError } from './errors.ts';
 
 export interface NewFile {
   /** Relative to the folder it is placed in, with `/`. */
@@ -71,8 +71,8 @@ export function describeWriteError(error: unknown): string {
 /** What the system said about a write, in words. */
 export function toWriteError(error: unknown, path: string): unknown {
   const { code, path: at = path } = error as NodeJS.ErrnoException;
-  if (error instanceof CreateError || typeof code !== 'string') return error;
-  return new CreateError(
+  if (error instanceof CommandError || typeof code !== 'string') return error;
+  return new CommandError(
     'write_failed',
     `"${at.replace(DRAFT, '')}" cannot be written: ${describeWriteError(error)}. Nothing was kept.`,
     {
@@ -99,9 +99,9 @@ function placeFile(path: string, text: string, undo: (() => void)[]): void {
   undo.push(() => (before === undefined ? rmSync(path, { force: true }) : writeFileSync(path, before)));
 }
 
-function alreadyThere(taken: string[]): CreateError {
+function alreadyThere(taken: string[]): CommandError {
   const named = taken.map((path) => `"${path}"`).join(', ');
-  return new CreateError('already_exists', `${named} ${taken.length === 1 ? 'exists' : 'exist'} already.`, {
+  return new CommandError('already_exists', `${named} ${taken.length === 1 ? 'exists' : 'exist'} already.`, {
     suggestion: 'Choose another name, or add --force to replace what is there.',
     details: { files: taken },
   });
