@@ -77,7 +77,7 @@ describe('the .env of a workspace', () => {
     expect(await use(root)).toEqual([]);
   });
 
-  it('with lines that set nothing is read all the same, and the lines are told by number', async () => {
+  it('with lines that set nothing is read all the same, and the lines are named by number', async () => {
     const root = makeFolder('\uFEFFA=1\r\nsk-secret\r\nB=2 # b\r\nFOO BAR=3\r\n');
     expect(readEnvFile(root).values).toEqual({ A: '1', B: '2' });
     const [warning, used] = await use(root);

@@ -24,7 +24,7 @@ async function keep(text: string) {
 }
 `;
 
-/** An S3 backend of somebody else's, with one bucket. */
+/** A foreign S3 backend, with one bucket. */
 async function startBackend() {
   const dir = mkdtempSync(join(tmpdir(), 'svc-backend-'));
   const server = await startObjectServer({ dir, port: 0, ...KEYS, buckets: ['shared'] });

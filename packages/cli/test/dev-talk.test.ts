@@ -53,7 +53,7 @@ export async function boom() {
 }
 `,
       });
-      // Stacks are told from where the command runs, which is the workspace.
+      // Stacks are relative to where the command runs, which is the workspace.
       const cwd = process.cwd();
       process.chdir(workspace.root);
       onTestFinished(() => process.chdir(cwd));
@@ -131,7 +131,7 @@ export async function patient() {
   );
 
   it(
-    'tells what is served, and what does not load, when the gate opens',
+    'prints what is served, and what does not load, when the gate opens',
     async () => {
       const broken = `import { defineDeepAgent } from '@svc/runtime';
 if (Date.now() > 0) throw new Error('out of ' + 'order');
@@ -170,7 +170,7 @@ export default defineDeepAgent({ name: 'broken' });
   );
 
   it(
-    'of a database that does not answer says what to correct, and sends nobody to a box that did not start',
+    'of a database that does not answer says what to correct, and refers to no box that did not start',
     async () => {
       const workspace = await rig.workspace();
       const DATABASE_URL = 'postgres://nobody@127.0.0.1:1/nothing';

@@ -306,7 +306,7 @@ This error happened while installing a direct dependency of /work/shop
     expect(existsSync(join(cwd, 'shop/svc.json'))).toBe(true);
   });
 
-  it('without a package manager is told so', async () => {
+  it('without a package manager says so', async () => {
     const cwd = makeFolder();
     const result = await runCli(['init', 'shop', '--json'], { cwd, env: { PATH: cwd } });
     expect(readError(result).message).toContain('there is no command "npm"');

@@ -161,7 +161,7 @@ describe('the .env of a folder', () => {
 });
 
 describe('svc package refuses with 1', () => {
-  // Were anything compiled first, its failure would be told.
+  // Were anything compiled first, its failure would be reported.
   beforeEach(() => workspace.write('deep-agents/echo/index.ts', NOT_COMPILING));
 
   it.each([

@@ -76,8 +76,8 @@ describeWhen(bothServers, 'the migrations of a bundle', (servers) => {
         { name: '0001_add_notes_by' },
       ]);
       await client.query(`insert into notes (id, "by") values (1, 'Ada')`);
-      const told = lines.map((line) => (JSON.parse(line) as { migration?: string }).migration).filter(Boolean);
-      expect(told.sort()).toEqual(['0000_create_notes', '0001_add_notes_by']);
+      const applied = lines.map((line) => (JSON.parse(line) as { migration?: string }).migration).filter(Boolean);
+      expect(applied.sort()).toEqual(['0000_create_notes', '0001_add_notes_by']);
 
       await expect(start(first, env)).rejects.toMatchObject({
         code: 'database_newer',

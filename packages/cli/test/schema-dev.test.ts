@@ -71,9 +71,9 @@ describe('src/schema.ts under svc dev', () => {
       const dev = await boot(await rig.workspace({ 'src/schema.ts': USERS }));
       await dev.query(`insert into users (name) values ('Ada')`);
       dev.edit('src/schema.ts', (text) => text.replace('name: text()', 'full_name: text()'));
-      const told = await dev.heard(/^src\/schema.ts is not applied/);
+      const shown = await dev.heard(/^src\/schema.ts is not applied/);
       expect(
-        told
+        shown
           .split('\n')
           .slice(1)
           .map((line) => line.replaceAll(/ {2,}/g, ' | ')),
@@ -118,7 +118,7 @@ describe('src/schema.ts under svc dev', () => {
       const before = dev.said.length;
       dev.edit('src/schema.ts', (text) => `${text}\nexport const wrong = nothing.at(0);\n`);
       await dev.heard(/nothing is not defined/, before);
-      // Nor is there with a migration of somebody else's.
+      // Nor is there with a foreign migration.
       putMigration(dev.workspace, '0001_by_hand', 'select 1;');
       await dev.heard(/^Migrated: .*0001_by_hand.sql$/);
       // Noted once the file was looked at again.
@@ -207,7 +207,7 @@ describe('src/schema.ts under svc dev', () => {
   );
 });
 
-it('svc schema generate refuses what nobody has decided, with every flag', async () => {
+it('svc schema generate refuses what is not decided, with every flag', async () => {
   const workspace = await rig.workspace({ 'src/schema.ts': USERS });
   const { root: cwd } = workspace;
   await runCli(['schema', 'generate'], { cwd });

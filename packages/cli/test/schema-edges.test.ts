@@ -38,8 +38,8 @@ describe('a person who edits src/schema.ts under svc dev', () => {
       expect(await dev.heard(/is gone/)).toContain('svc schema generate --drop users.name ');
       const before = dev.said.length;
       replace(dev, `export const pets = pgTable('pets'`, `export const animals = pgTable('animals'`);
-      const told = await dev.heard(/The table "pets" is gone, and "animals" is new/, before);
-      expect(told).toContain('Say it of each in one command: svc schema generate ...');
+      const shown = await dev.heard(/The table "pets" is gone, and "animals" is new/, before);
+      expect(shown).toContain('Say it of each in one command: svc schema generate ...');
       expect(await dev.query('select name from users')).toEqual([{ name: 'Ada' }]);
       expect(await dev.query('select id from pets')).toEqual([{ id: 7 }]);
       expect(readError(await generate(dev, '--drop', 'users.name')).code).toBe('schema_ambiguous');

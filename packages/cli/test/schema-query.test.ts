@@ -109,8 +109,8 @@ async function count() {
       await dev.heard(/^reloaded/, before);
       expect(await read()).toEqual(['pets', 'users']);
       dev.edit('src/schema.ts', (text) => `${text}export const broken = nothing;\n`);
-      const told = await dev.heard(/nothing is not defined/, before);
-      expect(told.match(/nothing is not defined/g)).toHaveLength(1);
+      const shown = await dev.heard(/nothing is not defined/, before);
+      expect(shown.match(/nothing is not defined/g)).toHaveLength(1);
       expect(await read()).toEqual(['pets', 'users']);
     },
     SLOW_MS,

@@ -90,9 +90,9 @@ describe('the types of svc.database', () => {
   });
 
   it('make a wrong table, column or relation an error', async () => {
-    const told = await typecheck(await make({ 'src/schema.ts': SCHEMA, 'misuse.ts': MISUSE }));
-    expect(linesOf(told)).toEqual([5, 6, 7, 8, 9, 10]);
-    expect(told).toContain(`Property 'usres' does not exist`);
+    const output = await typecheck(await make({ 'src/schema.ts': SCHEMA, 'misuse.ts': MISUSE }));
+    expect(linesOf(output)).toEqual([5, 6, 7, 8, 9, 10]);
+    expect(output).toContain(`Property 'usres' does not exist`);
   });
 
   it('let an editor complete tables, columns and relations', async () => {

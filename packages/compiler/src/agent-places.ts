@@ -28,7 +28,7 @@ export function listAgentPlaces(root: string): AgentPlaces {
     if (!isDirectory) places.agentless.push(...readModule(root, path));
     else if (findFile(join(root, path, 'index.ts')))
       places.entries.push({ name: entry.name, file: `${path}/index.ts` });
-    // No agent has such a name: the folder is somebody's own.
+    // No agent has such a name: the folder is the author's own.
     else if (!/^[_.]|^node_modules$/.test(entry.name)) places.agentless.push(readFolder(root, path, entry.name));
   }
   places.agentless.push(...MISTAKEN.flatMap((folder) => readElsewhere(root, folder)));

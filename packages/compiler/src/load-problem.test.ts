@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { toProblem } from './load-problem.ts';
 
-test('an error that only counts its causes is told as its first cause', () => {
+test('an error that only counts its causes is reported as its first cause', () => {
   const cause = new Error(
     "\u001b[31m[TSCONFIG_ERROR] \u001b[0mFailed to load tsconfig '../tsconfig.json': Tsconfig not found\n",
   );

@@ -6,7 +6,7 @@ import type { Target } from './replay-table.ts';
 import type { Binding, Names, Reference } from './scope.ts';
 
 export interface Origins {
-  /** What an expression stands for, through constants, patterns and imports. Undefined: that cannot be told. */
+  /** What an expression stands for, through constants, patterns and imports. Undefined: unknown. */
   of(node: Node): Target | undefined;
   /** The module's own variable of this name, or what it stands for. */
   ofName(name: string): Target | undefined;

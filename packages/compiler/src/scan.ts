@@ -16,7 +16,7 @@ export interface Scan {
   /** What stands under `deep-agents/` where no agent is found. */
   agentless: Agentless[];
   /** Other modules under `workflows/`: no one loads them by name, but a directive may have been left there. */
-  strays: string[];
+  unplaced: string[];
   /** What every file named here says. */
   files: Record<string, FileFacts>;
   /** The file every relative import of them means: by importer, then by specifier. */
@@ -99,7 +99,7 @@ function scanOnce(root: string, cache: FactsCache): Scan {
     agents.push({ name, file, modules: listModules(walk, file), texts: readAgentTexts(root, posix.dirname(file)) });
   }
   const workflows: ScannedWorkflow[] = [];
-  const { entries, strays } = listWorkflows(root);
+  const { entries, unplaced } = listWorkflows(root);
   for (const { name, file } of entries) {
     if (!readInto(walk, file, 'full')) continue;
     const modules = listModules(walk, file);
@@ -108,7 +108,7 @@ function scanOnce(root: string, cache: FactsCache): Scan {
     readReached(walk, file);
     workflows.push({ name, file, modules, hasInputSchema, hasOutputSchema });
   }
-  for (const file of strays) readInto(walk, file, 'imports');
+  for (const file of unplaced) readInto(walk, file, 'imports');
   const configSchema = readInto(walk, CONFIG_SCHEMA, 'full') && {
     file: CONFIG_SCHEMA,
     modules: listModules(walk, CONFIG_SCHEMA),
@@ -121,7 +121,7 @@ function scanOnce(root: string, cache: FactsCache): Scan {
     agents,
     workflows,
     agentless: places.agentless,
-    strays,
+    unplaced,
     files,
     links,
     ...(configSchema && { configSchema }),
@@ -129,13 +129,13 @@ function scanOnce(root: string, cache: FactsCache): Scan {
   };
 }
 
-function listWorkflows(root: string): { entries: { name: string; file: string }[]; strays: string[] } {
+function listWorkflows(root: string): { entries: { name: string; file: string }[]; unplaced: string[] } {
   const files = listTree(root, 'workflows').filter((file) => MODULE.test(file) && !NOT_RUN.test(file));
   const entries = files.filter(isWorkflowFile).map((file) => ({ name: posix.basename(file, WORKFLOW), file }));
   // By name, as the agents are: by file name "a-2" would stand before "a".
   entries.sort((a, b) => (a.name < b.name ? -1 : 1));
   const elsewhere = MISTAKEN.flatMap((folder) => listTree(root, folder)).filter((file) => file.endsWith(WORKFLOW));
-  return { entries, strays: [...files.filter((file) => !isWorkflowFile(file)), ...elsewhere] };
+  return { entries, unplaced: [...files.filter((file) => !isWorkflowFile(file)), ...elsewhere] };
 }
 
 function isWorkflowFile(file: string): boolean {

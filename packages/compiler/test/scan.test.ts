@@ -143,7 +143,7 @@ describe('a scan', () => {
       agents: [],
       workflows: [],
       agentless: [],
-      strays: [],
+      unplaced: [],
       files: {},
       links: {},
     });
@@ -158,7 +158,7 @@ describe('a check', () => {
       entry('other', 'workflows/other.workflow.ts'),
       entry('refund', 'workflows/refund.workflow.ts'),
     ];
-    const scan: Scan = { agents, workflows, agentless: [], strays: [], files: {}, links: {} };
+    const scan: Scan = { agents, workflows, agentless: [], unplaced: [], files: {}, links: {} };
     const clashes = (await checkScan(scan, createWorkspace())).filter(({ code }) => code === 'name_clash');
     expect(clashes.map(({ file, message }) => [file, message])).toEqual([
       ['workflows/Refund.workflow.ts', 'The workflows "Refund" and "refund" differ only in case. Rename one of them.'],

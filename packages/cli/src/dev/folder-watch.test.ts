@@ -24,7 +24,7 @@ function startWatch(root: string) {
 }
 
 describe('watchFolder', () => {
-  it('tells of files that come, change and go, and is silent about what was there', async () => {
+  it('reports files that come, change and go, and is silent about what was there', async () => {
     const root = makeFolder('lib');
     writeFileSync(join(root, 'lib/a.ts'), '1');
     const { events, sees } = startWatch(root);
@@ -37,7 +37,7 @@ describe('watchFolder', () => {
     expect(events.filter((event) => event.includes('a.ts'))).toEqual([]);
   });
 
-  it('tells of every save of a series, however quick: after the last one there is an event', async () => {
+  it('reports every save of a series, however quick: after the last one there is an event', async () => {
     const root = makeFolder();
     const file = join(root, 'a.ts');
     writeFileSync(file, '0');
@@ -50,7 +50,7 @@ describe('watchFolder', () => {
     }
   });
 
-  it('tells of what lies in a folder that comes, is renamed or goes', async () => {
+  it('reports what lies in a folder that comes, is renamed or goes', async () => {
     const root = makeFolder();
     const { sees } = startWatch(root);
     mkdirSync(join(root, 'one/deep'), { recursive: true });

@@ -46,7 +46,7 @@ export function toSlug(name: string): string {
 
 // --- internal ---
 
-/** Most often it is one folder away: nobody went into a new workspace, or somebody stands inside of it. */
+/** Most often it is one folder away: in a new workspace just made here, or above a folder inside of it. */
 function suggestFolder(root: string, command: string, takesFolder: boolean): string {
   for (let folder = dirname(root); folder !== dirname(folder); folder = dirname(folder))
     if (existsSync(join(folder, 'svc.json'))) return `The workspace is "${folder}": run ${command} there.`;
@@ -76,8 +76,8 @@ function checkMembers(file: string, manifest: { dev?: unknown }): void {
   }
 }
 
-function unknownMember(file: string, told: { unknown: string; known: string[]; prefix: string }): CliError {
-  const { unknown, known, prefix } = told;
+function unknownMember(file: string, found: { unknown: string; known: string[]; prefix: string }): CliError {
+  const { unknown, known, prefix } = found;
   const name = (key: string) => `"${prefix}${key}"`;
   const near = findNearest(unknown, known);
   const others = known.filter((key) => key !== '$schema').map(name);

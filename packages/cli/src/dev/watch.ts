@@ -27,7 +27,7 @@ export interface Watch {
 }
 
 /**
- * Tells Vite what changes on disk, in place of its own watcher, and answers the edit event Vite makes of it: its module
+ * Hands Vite what changes on disk, in place of its own watcher, and answers the edit event Vite makes of it: its module
  * graph is up to date then.
  */
 export function createWatch({ environment, say }: WatchOptions): Watch {

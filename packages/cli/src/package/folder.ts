@@ -69,7 +69,7 @@ function replaceEntry(from: string, to: string, aside: string): void {
   fs.renameSync(from, to);
 }
 
-/** For nobody else to read, from its first byte. A link leads on to where the secrets are kept. */
+/** Readable by its owner alone, from its first byte. A link leads on to where the secrets are kept. */
 function writeEnv(file: string, text: string): void {
   const path = fs.existsSync(file) ? fs.realpathSync(file) : file;
   if (fs.existsSync(path)) fs.chmodSync(path, OWNER_ONLY);

@@ -34,7 +34,7 @@ export function createStyle(screen: Screen, env: Terminal['env'], options: { col
 }
 
 /**
- * Text of somebody else made harmless for a terminal: escape sequences and control characters become spaces.
+ * Foreign text made harmless for a terminal: escape sequences and control characters become spaces.
  * Line breaks and tabs stay.
  */
 export function toPlainText(text: string): string {

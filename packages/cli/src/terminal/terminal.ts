@@ -131,7 +131,7 @@ async function typeShown(question: string, signal: AbortSignal): Promise<string 
       typed = line;
       lines.close();
     });
-    // A terminal in raw mode hands Ctrl-C to readline and to nobody else.
+    // A terminal in raw mode hands Ctrl-C to readline alone.
     lines.once('SIGINT', leave);
     lines.once('close', () => {
       signal.removeEventListener('abort', leave);

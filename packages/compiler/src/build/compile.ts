@@ -24,7 +24,7 @@ export interface Compiled {
   problems: Problem[];
   /**
    * Why there is no bundle: an agent, `svc.config.ts`, `config.schema.ts` or `src/schema.ts` does not compile, or exports
-   * what cannot be served. One that throws while it loads is told and shipped.
+   * what cannot be served. One that throws while it loads is reported and shipped.
    */
   failed: Problem[];
   /** The workflows that do not compile or load, by name. */
@@ -47,8 +47,8 @@ export async function compileWorkspace({ root, inspect, imports }: CompileOption
   const { problems: unloadable, thrown } = inspect
     ? await inspectBundle({ root, bundle, manifest, config, inspect })
     : NONE;
-  const told = withProblems(manifest, unloadable);
-  const { workflows } = told;
+  const marked = withProblems(manifest, unloadable);
+  const { workflows } = marked;
   return {
     manifest,
     bundle,
@@ -56,7 +56,7 @@ export async function compileWorkspace({ root, inspect, imports }: CompileOption
     failed: [
       ...alone.flatMap((file) => found.get(file) ?? (thrown.has(file) ? [] : (unloadable.get(file) ?? []))),
       // What threw may have missed a variable that the box will have.
-      ...listEntries({ ...told, workflows: [] }).flatMap(({ file, problem }) =>
+      ...listEntries({ ...marked, workflows: [] }).flatMap(({ file, problem }) =>
         thrown.has(file) ? [] : (problem ?? []),
       ),
     ],

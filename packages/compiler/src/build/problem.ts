@@ -20,7 +20,7 @@ interface BundleError {
 }
 
 const MISSING_PACKAGE = /failed to resolve import "(?<name>.+?)" from "(?<importer>.+?)"/;
-/** Of a module that does not parse the bundler tells the path in its picture of the place alone, from where we stand. */
+/** Of a module that does not parse the bundler names the path only in its picture of the place, relative to the current folder. */
 const PICTURED_PATH = /\[ (?<path>.+):\d+:\d+ \]/;
 
 function toLoadError(thrown: unknown): unknown {

@@ -15,7 +15,7 @@ import { checkUndefinedNames } from './undefined-names.ts';
 export interface CheckOptions {
   root: string;
   scanner?: Scanner | undefined;
-  /** Name imports that lead nowhere too. Left out where the files are loaded or bundled next, which tells it by itself. */
+  /** Name imports that lead nowhere too. Left out where the files are loaded or bundled next, which reports them as well. */
   imports?: boolean | undefined;
 }
 

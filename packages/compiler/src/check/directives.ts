@@ -2,7 +2,7 @@ import { findOwn, positionOf } from '../ast.ts';
 import type { Finding } from '../finding.ts';
 import type { DirectiveString, FoundFunctions, MarkedFunction } from '../functions.ts';
 
-/** Directives that do not say what their author meant, and steps that could not be told apart. */
+/** Directives that do not say what their author meant, and steps with no name of their own. */
 export function checkDirectives(found: FoundFunctions): Finding[] {
   return [...found.strings.flatMap(checkString), ...found.marked.flatMap(checkFunction), ...checkNames(found.marked)];
 }

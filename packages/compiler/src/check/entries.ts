@@ -30,7 +30,7 @@ function checkAgent({ name, file }: ScannedEntry, facts: FileFacts | undefined):
     return [{ code: 'agent_default_missing', message, file, ...TOP }];
   }
   const { agentName } = facts;
-  // A folder that cannot keep its name is told so alone.
+  // A folder that cannot keep its name gets that problem alone.
   if (!agentName || agentName.value === name || !isUsableName(name)) return [];
   const { value, line, column } = agentName;
   const message = `The agent in the folder "${name}" calls itself "${value}". Write name: '${name}', or rename the folder.`;

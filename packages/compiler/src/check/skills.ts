@@ -2,7 +2,7 @@ import { parseSkill } from '../agent-texts.ts';
 import type { Scan, ScannedAgent } from '../scan.ts';
 import type { FoundIn } from './frame.ts';
 
-/** Skills a model could not choose, or not tell apart. */
+/** Skills a model could not choose, or not distinguish. */
 export function checkSkills({ agents }: Scan): FoundIn[] {
   return agents.flatMap(checkAgent);
 }

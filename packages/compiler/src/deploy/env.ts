@@ -29,7 +29,7 @@ export function emitEnvExample({ target }: DeployPlan): string {
   return [EXAMPLE_HEADER, ...listDeployVariables(target).map((one) => formatEntry(one))].join('\n');
 }
 
-/** What `.env` leaves open that somebody should know of: what the composition asks for first, then what works worse. */
+/** What `.env` leaves open and a person should know of: what the composition asks for first, then what works worse. */
 export function listOpenVariables({ target }: DeployPlan, env: string): DeployVariable[] {
   const set = readEnvText(env);
   const open = listDeployVariables(target).filter(({ name }) => !set.get(name));

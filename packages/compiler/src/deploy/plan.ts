@@ -1,6 +1,6 @@
 import { OUR_IMAGES, toImageName } from './images.ts';
 
-/** Where a folder is deployed: below somebody's control plane, or with one of its own. */
+/** Where a folder is deployed: below an existing control plane, or with one of its own. */
 export const DEPLOY_TARGETS = ['byoc', 'self-host'] as const;
 export type DeployTarget = (typeof DEPLOY_TARGETS)[number];
 

@@ -22,7 +22,7 @@ export interface Decided {
   from: Snapshot;
   /** What gives the new names. */
   statements: string[];
-  /** What nobody has decided. */
+  /** What is not decided. */
   open: Question[];
 }
 

@@ -4,12 +4,12 @@ import { findInstalled } from '../../workspace/installed.ts';
 
 /**
  * Throws, with the `problem`, for a project whose drizzle-orm is of another series than the one here. A copy of its own is
- * fine, as drizzle tells its things apart by a mark they carry; what the mark stands for changes from one series to the next.
+ * fine, as drizzle knows its things by a mark they carry; what the mark stands for changes from one series to the next.
  */
 export function checkDrizzle(root: string): void {
   const installed = findInstalled(root, NAME);
   const ours = findInstalled(fileURLToPath(new URL('.', import.meta.url)), NAME);
-  // One that is missing is told of by whoever loads what imports it.
+  // One that is missing is reported where what imports it is loaded.
   if (installed === undefined || ours === undefined || seriesOf(installed) === seriesOf(ours)) return;
   const message = `The project has ${NAME} ${installed} installed, and svc works with ${ours}. Install ${NAME}@${ours}.`;
   const problem: Problem = { code: 'drizzle_mismatch', message, file: 'package.json', line: 1, column: 1, frame: '' };

@@ -7,7 +7,7 @@ import type { Snapshot } from './snapshot.ts';
 
 /**
  * Throws `migrations_invalid` for a folder that is no history. Two branches that were merged each bring a migration on top
- * of the same one: the newest snapshot then tells of one branch only.
+ * of the same one: the newest snapshot then describes one branch only.
  */
 export function checkHistory(root: string, migrations: readonly ProjectMigration[]): void {
   const reason = findBreak(root, migrations);
@@ -21,8 +21,8 @@ export function checkHistory(root: string, migrations: readonly ProjectMigration
 
 function findBreak(root: string, migrations: readonly ProjectMigration[]): string | undefined {
   const names = migrations.map(({ name }) => name);
-  const stray = listFiles(join(root, MIGRATIONS_FOLDER)).find((name) => !names.includes(name));
-  if (stray !== undefined) return `"${stray}.sql" is in no line of the journal, so nobody applies it`;
+  const unlisted = listFiles(join(root, MIGRATIONS_FOLDER)).find((name) => !names.includes(name));
+  if (unlisted !== undefined) return `"${unlisted}.sql" is in no line of the journal, so it is never applied`;
   const ids = names.map((name) => readIds(root, name));
   const at = ids.findIndex(({ prevId }, i) => {
     const before = ids[i - 1]?.id;

@@ -109,7 +109,7 @@ async function refreshOnce(state: State, isEdit: boolean): Promise<Problem[]> {
     await remember(state);
     return problems;
   } catch (error) {
-    tell(state, formatFailure(error));
+    announce(state, formatFailure(error));
     return [];
   }
 }
@@ -121,7 +121,7 @@ async function applyPending(state: State, migrations: ProjectMigration[]): Promi
   if (pending.length === 0) return true;
   if (!isAutomatic) {
     const names = pending.map(({ name }) => name).join(', ');
-    tell(state, `Pending: ${names}. Migrations are left alone here; apply them with: svc schema apply`);
+    announce(state, `Pending: ${names}. Migrations are left alone here; apply them with: svc schema apply`);
     return false;
   }
   // One that fails is looked at again when it is saved.
@@ -145,7 +145,8 @@ async function followSchema(
 ): Promise<Problem[]> {
   const { root, load } = state;
   if (!existsSync(join(root, SCHEMA_FILE))) {
-    if (state.settled !== '') tell(state, `${SCHEMA_FILE} is gone. Its tables stay as they are, with what they hold.`);
+    if (state.settled !== '')
+      announce(state, `${SCHEMA_FILE} is gone. Its tables stay as they are, with what they hold.`);
     state.settled = '';
     return [];
   }
@@ -162,7 +163,8 @@ async function followSchema(
     if (error instanceof CliError) throw error;
     return [toProblem(error)];
   }
-  if (change.questions.length > 0) tell(state, `${SCHEMA_FILE} is not applied.\n${formatQuestions(change.questions)}`);
+  if (change.questions.length > 0)
+    announce(state, `${SCHEMA_FILE} is not applied.\n${formatQuestions(change.questions)}`);
   else if (change.statements.length > 0) await applyChange(state, { change, migrations, stamp });
   else {
     state.settled = stamp;
@@ -181,7 +183,7 @@ interface Changing {
 async function applyChange(state: State, { change, migrations, stamp }: Changing): Promise<void> {
   const { root, client, isAutomatic, say } = state;
   if (!isAutomatic) {
-    tell(state, `${SCHEMA_FILE} has changes that no migration holds. Write one with: ${GENERATE}`);
+    announce(state, `${SCHEMA_FILE} has changes that no migration holds. Write one with: ${GENERATE}`);
     return;
   }
   const draft = draftMigration(root, change);
@@ -193,7 +195,7 @@ async function applyChange(state: State, { change, migrations, stamp }: Changing
   } catch (error) {
     draft.remove();
     state.refused = stamp;
-    tell(state, `${SCHEMA_FILE} is not applied. ${formatFailure(error, SCHEMA_FILE)}`);
+    announce(state, `${SCHEMA_FILE} is not applied. ${formatFailure(error, SCHEMA_FILE)}`);
   }
 }
 
@@ -201,7 +203,7 @@ async function remember({ root, client, isEmbedded }: State): Promise<void> {
   writeApplied(root, { isEmbedded, migrations: await listAppliedMigrations(client) });
 }
 
-function tell(state: State, text: string): void {
+function announce(state: State, text: string): void {
   if (text !== state.said) state.say(text);
   state.said = text;
 }

@@ -3,7 +3,7 @@ import type { ColumnSnapshot, EnumSnapshot, Named, Snapshot, TableSnapshot } fro
 
 export type Kind = 'table' | 'column' | 'enum' | 'value' | 'sequence' | 'role';
 
-/** A change that would lose something, or may mean two things. Nobody but a person answers it. */
+/** A change that would lose something, or may mean two things. Only a person answers it. */
 export type Question =
   | {
       kind: Kind;
@@ -95,7 +95,7 @@ const WHOLE = ['smallint', 'integer', 'bigint', 'numeric'];
 const REAL = ['real', 'double precision'];
 const TEXT = /^(?:text|varchar|char)\b(?:\((\d+)\))?/;
 
-/** Types the database changes without losing anything, and without being told how. */
+/** Types the database changes without losing anything, and without an instruction how. */
 function isWider(from: string, to: string): boolean {
   for (const order of [WHOLE, REAL])
     if (order.includes(from) && order.includes(to)) return order.indexOf(from) < order.indexOf(to);

@@ -99,7 +99,7 @@ const BOX_SCHEMA = 'svc';
 
 /**
  * drizzle-kit answers two things of one name by printing them and ending the process, which here is a dev server.
- * The call is synchronous, so nobody else sees the console while it is taken away.
+ * The call is synchronous, so nothing else sees the console while it is replaced.
  */
 function withoutExit<T>(work: () => T): T {
   const { log } = console;
