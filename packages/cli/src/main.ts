@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { CliError, EXIT, usageError } from './errors.ts';
-import { createOutput, readFlags } from './terminal/output.ts';
-import type { Flags } from './terminal/output.ts';
+import { readFlags } from './terminal/flags.ts';
+import type { Flags } from './terminal/flags.ts';
+import { createOutput } from './terminal/output.ts';
 import { object, string } from './payload/payload.ts';
 import type { TypeOf } from './payload/payload.ts';
 import { captureTerminal, openTerminal } from './terminal/terminal.ts';

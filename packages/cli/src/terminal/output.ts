@@ -2,18 +2,12 @@ import { EXIT, toCliError } from '../errors.ts';
 import type { CliError } from '../errors.ts';
 import { any, array, object, open, optional, string } from '../payload/payload.ts';
 import type { TypeOf } from '../payload/payload.ts';
+import type { Flags } from './flags.ts';
 import { createStyle } from './style.ts';
 import type { Talk } from './talk.ts';
 import type { Terminal } from './terminal.ts';
 import type { Answer } from '../verb.ts';
 import { PROBLEM } from '../payload/problem.ts';
-
-export interface Flags {
-  json: boolean;
-  verbose: boolean;
-  color: boolean;
-  help: boolean;
-}
 
 /** Prints what a verb answers or throws, once. Both answer the code the command ends with. */
 export interface Output {
@@ -48,17 +42,6 @@ export const FAILURE = object({
     requestId: optional(string("The box's name for the request.")),
   }),
 });
-
-/** Takes the flags every verb has out of the command line, wherever they stand. What follows `--` is left alone. */
-export function readFlags(argv: readonly string[]): { flags: Flags; rest: string[] } {
-  const end = argv.indexOf('--');
-  const own = end === -1 ? argv : argv.slice(0, end);
-  const has = (...names: string[]) => own.some((arg) => names.includes(arg));
-  return {
-    flags: { json: has('--json'), verbose: has('--verbose'), color: !has('--no-color'), help: has('--help', '-h') },
-    rest: [...own.filter((arg) => !GLOBAL.includes(arg)), ...(end === -1 ? [] : argv.slice(end))],
-  };
-}
 
 /** With --json: exactly one document on stdout, whatever happens, and the reason of a failure in one line on stderr. */
 export function createOutput(terminal: Terminal, { flags, openTalk }: OutputOptions): Output {
@@ -103,8 +86,6 @@ export function createOutput(terminal: Terminal, { flags, openTalk }: OutputOpti
 }
 
 // --- internal ---
-
-const GLOBAL = ['--json', '--verbose', '--no-color', '--help', '-h'];
 
 function toErrorDocument(error: CliError): TypeOf<typeof FAILURE>['error'] {
   return {

@@ -2,7 +2,7 @@ import { createConsola, LogLevels } from 'consola/core';
 import type { ConsolaInstance, ConsolaReporter, LogType } from 'consola/core';
 import { toCliError } from '../errors.ts';
 import { formatFailure, formatReason } from './failure.ts';
-import type { Flags } from './output.ts';
+import type { Flags } from './flags.ts';
 import type { Progress } from './progress.ts';
 import { createStyle, toPlainText } from './style.ts';
 import type { Screen, Terminal } from './terminal.ts';
