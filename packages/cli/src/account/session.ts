@@ -2,8 +2,9 @@ import type { ControlPlane, Session, Target } from '../client/control-plane.ts';
 import { CliError } from '../errors.ts';
 import { changeCredentials, readCredentials } from './credentials.ts';
 import type { Tokens } from './credentials.ts';
+import { openOauth } from './oauth.ts';
 import { askPlane, toPlaneError } from './plane.ts';
-import type { PlaneAnswer, PlaneRequest, Reach } from './plane.ts';
+import type { PlaneRequest, Reach } from './plane.ts';
 
 /** A session kept by `svc login`, refreshed as it grows old. */
 export interface SignedIn extends Session {
@@ -19,8 +20,6 @@ export interface Installation {
   /** Where its box answers; null: `svc link` has not registered one. */
   deployment: { url: string } | null;
 }
-
-export const CLIENT_ID = 'svc-cli';
 
 /** The control plane of an address, with the session kept for it. */
 export function openPlane(endpoint: string, reach: Reach): ControlPlane {
@@ -51,17 +50,8 @@ export function noPlane(): CliError {
   });
 }
 
-/** What the token endpoint grants, as it is kept. Undefined: the answer is none of OAuth's. */
-export function toTokens(body: Record<string, unknown>, now = Date.now()): Tokens | undefined {
-  const { access_token: accessToken, refresh_token: refreshToken, expires_in: seconds } = body;
-  if (typeof accessToken !== 'string' || typeof refreshToken !== 'string') return undefined;
-  const lifetime = typeof seconds === 'number' && seconds > 0 ? seconds : DEFAULT_LIFETIME_S;
-  return { accessToken, refreshToken, expiresAt: now + lifetime * 1000 };
-}
-
 // --- internal ---
 
-const DEFAULT_LIFETIME_S = 300;
 /** A token that is about to end is refreshed before it is used. */
 const EARLY_MS = 30_000;
 
@@ -99,11 +89,10 @@ async function getAccessToken(endpoint: string, reach: Reach, refused?: string):
 
 /** Undefined: the session is over. */
 async function refresh(endpoint: string, { refreshToken }: Tokens, reach: Reach): Promise<Tokens | undefined> {
-  const form = { grant_type: 'refresh_token', refresh_token: refreshToken, client_id: CLIENT_ID };
-  const answer: PlaneAnswer = await askPlane(endpoint, { method: 'POST', path: '/oauth/token', form }, reach);
-  const fresh = answer.status === 200 ? toTokens(answer.body) : undefined;
-  if (!fresh && answer.body.error !== 'invalid_grant') throw toPlaneError(endpoint, answer);
-  return fresh;
+  const oauth = await openOauth(endpoint, reach);
+  const { granted, refusal } = await oauth.refresh(refreshToken);
+  if (refusal && refusal.body.error !== 'invalid_grant') throw toPlaneError(endpoint, refusal);
+  return granted;
 }
 
 async function endSession(endpoint: string, reach: Reach): Promise<CliError> {

@@ -38,7 +38,7 @@ export async function* followStream(
         last = frame.id ?? last;
         retryMs = frame.retry ?? retryMs;
         if (frame.event === 'end') return;
-        isExpired = frame.event === EXPIRED;
+        isExpired ||= frame.event === EXPIRED;
         if (frame.data !== undefined && !isExpired) yield frame;
       }
     } catch (error) {

@@ -17,35 +17,46 @@ export async function* readFrames(
   body: ReadableStream<Uint8Array>,
   onBytes: () => void = () => {},
 ): AsyncGenerator<Frame> {
+  const { createParser } = await import('eventsource-parser');
+  const frames: Frame[] = [];
+  const parser = createParser({
+    onEvent: ({ id, event = 'message', data }) =>
+      void frames.push({ ...(id === undefined ? {} : { id }), event, data }),
+    onRetry: (retry) => void frames.push({ event: 'message', retry }),
+  });
+  const readPosition = trackPosition();
   const decoder = new TextDecoder();
-  let rest = '';
+  let last: string | undefined;
   for await (const chunk of body as unknown as AsyncIterable<Uint8Array>) {
     onBytes();
-    rest += decoder.decode(chunk, { stream: true });
-    const blocks = rest.split(/\r\n\r\n|\n\n|\r\r/);
-    rest = blocks.pop() ?? '';
-    for (const block of blocks) {
-      const frame = parseFrame(block);
-      if (frame) yield frame;
-    }
+    const text = decoder.decode(chunk, { stream: true });
+    parser.feed(text);
+    const position = readPosition(text);
+    last = frames.findLast(({ id }) => id !== undefined)?.id ?? last;
+    if (position !== undefined && position !== last) frames.push({ event: 'message', id: position });
+    last = position;
+    yield* frames.splice(0);
   }
 }
 
 // --- internal ---
 
-function parseFrame(block: string): Frame | undefined {
-  const frame: Frame = { event: 'message' };
-  const data: string[] = [];
-  let isEmpty = true;
-  for (const line of block.split(/\r\n|\n|\r/)) {
-    const [, name = '', value = ''] = /^([^:]*)(?:: ?([^]*))?$/.exec(line) ?? [];
-    if (name === 'data') data.push(value);
-    else if (name === 'event') frame.event = value;
-    else if (name === 'id') frame.id = value;
-    else if (name === 'retry' && /^\d+$/.test(value)) frame.retry = Number(value);
-    else continue;
-    isEmpty = false;
-  }
-  if (isEmpty) return undefined;
-  return data.length === 0 ? frame : { ...frame, data: data.join('\n') };
+/**
+ * Answers the id of the last whole frame, with each piece of the text. The parser drops a frame without data, and a box
+ * says with one where its stream stands: `id: 7` alone.
+ */
+function trackPosition(): (text: string) => string | undefined {
+  let rest = '';
+  let id: string | undefined;
+  let position: string | undefined;
+  return (text) => {
+    // The half of a line break at the end may have its other half in the next piece.
+    const lines = (rest + text).split(/\r\n|\n|\r(?!$)/);
+    rest = lines.pop() ?? '';
+    for (const line of lines) {
+      if (line === '') position = id ?? position;
+      else if (line.startsWith('id:')) id = line.slice(3).replace(/^ /, '');
+    }
+    return position;
+  };
 }

@@ -1,7 +1,7 @@
 import { changeCredentials, readCredentials } from '../account/credentials.ts';
 import { findEndpoint } from '../account/endpoint.ts';
 import { askPlane } from '../account/plane.ts';
-import { CLIENT_ID } from '../account/session.ts';
+import { CLIENT_ID } from '../account/oauth.ts';
 import { CliError, EXIT } from '../errors.ts';
 import { boolean, nullable, object, string } from '../payload/payload.ts';
 import { findProject } from '../client/target.ts';
