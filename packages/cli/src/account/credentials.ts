@@ -5,6 +5,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { CliError } from '../errors.ts';
 import type { Context } from '../context.ts';
 import { interrupted } from './plane.ts';
+import { isRecord } from '../is-record.ts';
 
 /** What a session is kept as. */
 export interface Tokens {
@@ -106,10 +107,6 @@ function isTokens(value: unknown): value is Tokens {
   if (!isRecord(value)) return false;
   const { accessToken, refreshToken, expiresAt } = value;
   return typeof accessToken === 'string' && typeof refreshToken === 'string' && typeof expiresAt === 'number';
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function write(file: string, credentials: Credentials): void {

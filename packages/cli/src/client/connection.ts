@@ -4,6 +4,7 @@ import { findNearest } from '../nearest.ts';
 import { findName, toVerbs } from '../routes.ts';
 import type { Target } from './control-plane.ts';
 import type { Context } from '../context.ts';
+import { isRecord } from '../is-record.ts';
 
 export type Query = Record<string, string | undefined>;
 
@@ -169,10 +170,6 @@ function devNotRunning({ url }: Target): CliError {
   return new CliError('dev_not_running', `No dev runtime answers on ${url}.`, {
     suggestion: 'Run `svc dev` in another terminal, or pass --agent <installationId>.',
   });
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function toSearch(query: Query): string {

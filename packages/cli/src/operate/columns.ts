@@ -5,6 +5,7 @@ import type { OperationSpec } from './spec.ts';
 import type { Schema } from '../payload/schema.ts';
 import { listMembers } from './spec.ts';
 import type { Row } from './row.ts';
+import { isRecord } from '../is-record.ts';
 
 /**
  * The columns of a list: those that are named, else the first plain members of its items. `started:ago` is the member in
@@ -92,8 +93,4 @@ const SHOWN = 6;
 function pickPlain(item: Schema): string[] {
   const plain = Object.entries(listMembers(item)).filter(([, schema]) => schema.type !== 'object');
   return plain.slice(0, SHOWN).map(([name, schema]) => (schema.format === 'date-time' ? `${name}:ago` : name));
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null;
 }
