@@ -121,7 +121,7 @@ export class CliError extends CommandError {
   constructor(code: string, message: string, options: CliErrorOptions = {}) {
     const { suggestion = findSuggestion(code) ?? FALLBACK_SUGGESTION, details = {} } = options;
     const exitCode = options.exitCode ?? findOwn(code)?.exitCode ?? EXIT.generic;
-    super(code, shorten(message), { suggestion: shorten(suggestion), details, exitCode });
+    super(code, cutLongWords(message), { suggestion: cutLongWords(suggestion), details, exitCode });
     this.requestId = options.requestId;
   }
 }
@@ -151,7 +151,7 @@ export function usageError(message: string, suggestion: string): CliError {
 }
 
 /** A text with the words in it that nobody would read to their end cut off: an argument of 100,000 letters. */
-export function shorten(text: string): string {
+export function cutLongWords(text: string): string {
   return text.replaceAll(LONG_WORD, (word) => `${word.slice(0, WORD_START)}…`);
 }
 

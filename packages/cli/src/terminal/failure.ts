@@ -1,5 +1,5 @@
 import type { Problem } from '@svc/runtime/host';
-import { shorten } from '../errors.ts';
+import { cutLongWords } from '../errors.ts';
 import type { CliError } from '../errors.ts';
 import { formatPath, formatProblem } from './format.ts';
 import { toPlainText } from './style.ts';
@@ -32,7 +32,7 @@ function listIssues(details: Record<string, unknown>): string[] {
   if (!Array.isArray(details.issues)) return [];
   return details.issues.map((issue: { path?: unknown; message?: unknown }) => {
     const path = Array.isArray(issue?.path) ? issue.path : [];
-    return shorten(`${formatPath(path)}: ${String(issue?.message ?? 'is not valid')}`);
+    return cutLongWords(`${formatPath(path)}: ${String(issue?.message ?? 'is not valid')}`);
   });
 }
 

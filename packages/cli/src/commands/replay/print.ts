@@ -7,7 +7,7 @@ import type { History } from './history.ts';
 /** `#2 step charge({"amount":5}) → "paid"  workflows/order.workflow.ts:12` */
 export function formatCall(call: ReplayedCall): string {
   const { error, output, attempts, kind, at } = call;
-  const answer = error ? `failed: ${error.message}` : shorten(JSON.stringify(output) ?? 'nothing');
+  const answer = error ? `failed: ${error.message}` : cutText(JSON.stringify(output) ?? 'nothing');
   const tries = attempts === 0 ? '' : ` (attempt ${attempts + 1})`;
   return toPlainText(`#${call.call} ${kind} ${formatAsked(call)}${tries} → ${answer}${at === null ? '' : `  ${at}`}`);
 }
@@ -41,11 +41,11 @@ function formatOutcome(
     return [
       `${style.red('The code differs:')} ${toPlainText(difference.message)}`,
       ...(difference.at === null ? [] : [`  at    ${toPlainText(difference.at)}`]),
-      `  then  ${toPlainText(shorten(JSON.stringify(difference.was) ?? 'nothing'))}`,
-      `  now   ${toPlainText(shorten(JSON.stringify(difference.is) ?? 'nothing'))}`,
+      `  then  ${toPlainText(cutText(JSON.stringify(difference.was) ?? 'nothing'))}`,
+      `  now   ${toPlainText(cutText(JSON.stringify(difference.is) ?? 'nothing'))}`,
     ];
   if (outcome === 'same') {
-    const how = ended?.error ? `failed: ${ended.error.message}` : shorten(JSON.stringify(ended?.output) ?? 'nothing');
+    const how = ended?.error ? `failed: ${ended.error.message}` : cutText(JSON.stringify(ended?.output) ?? 'nothing');
     return [`${style.green('The same:')} the code ends as the run did. ${toPlainText(how)}`];
   }
   if (outcome === 'open')
@@ -64,9 +64,9 @@ function formatOutcome(
 function formatAsked({ name, input }: ReplayedCall): string {
   const args = (input as { args?: unknown } | null)?.args;
   const text = Array.isArray(args) ? args.map((arg) => JSON.stringify(arg)).join(', ') : (JSON.stringify(input) ?? '');
-  return `${name}(${shorten(text)})`;
+  return `${name}(${cutText(text)})`;
 }
 
-function shorten(text: string): string {
+function cutText(text: string): string {
   return text.length <= LONGEST ? text : `${text.slice(0, LONGEST)} … (${text.length} characters)`;
 }
