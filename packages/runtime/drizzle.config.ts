@@ -1,10 +1,10 @@
 import { defineConfig } from 'drizzle-kit';
 
-// `pnpm migrations` writes the next file of `migrations/` from the schema; then run `node scripts/make-template.mjs`.
+// `pnpm migrations` writes the next file of `migrations/` from the rooms' tables; then run `node scripts/make-template.mjs`.
 // Paths are seen from the workspace root, where the command runs.
 export default defineConfig({
   dialect: 'postgresql',
-  schema: './packages/runtime/src/stores/schema.ts',
+  schema: './packages/runtime/src/*/table.ts',
   out: './packages/runtime/migrations',
   schemaFilter: ['svc'],
 });

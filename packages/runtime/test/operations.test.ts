@@ -2,14 +2,14 @@ import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { createApp, mountFallback } from '../src/http/app.ts';
 import { createLog } from '../src/log.ts';
-import { operation } from '../src/operations/define.ts';
+import { operationsOf } from '../src/operations/define.ts';
 import { mountOperations } from '../src/surface/http.ts';
 import { OPERATIONS } from '../src/surface/index.ts';
 import { OWNER } from '../src/auth/caller.ts';
 import type { Rooms } from '../src/surface/rooms.ts';
 import { json } from './_setup.ts';
 
-const rename = operation({
+const rename = operationsOf<{}>()({
   id: 'things.rename',
   summary: 'Rename a thing',
   route: 'PUT /api/things/:id',

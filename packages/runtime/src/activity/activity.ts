@@ -7,7 +7,7 @@ import { newRunId } from '../engine/ids.ts';
 import { BoxError, invalidCursor } from '../errors.ts';
 import type { Log } from '../log.ts';
 import type { Drizzle } from '../stores/drizzle.ts';
-import { activity } from '../stores/schema.ts';
+import { activity } from './table.ts';
 
 export const ActivitySource = z.enum(['http', 'mcp', 'chat']);
 

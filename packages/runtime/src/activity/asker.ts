@@ -2,7 +2,7 @@ import { eq } from 'drizzle-orm';
 import { askedByOf } from '../engine/attributes.ts';
 import type { Journal } from '../engine/journal.ts';
 import type { Drizzle } from '../stores/drizzle.ts';
-import { sessions } from '../stores/schema.ts';
+import { sessions } from '../sessions/table.ts';
 
 export interface AskerFinderOptions {
   journal: Pick<Journal, 'getRun' | 'hooks'>;

@@ -1,7 +1,10 @@
 import { z } from 'zod';
-import { operation } from '../operations/define.ts';
+import { operationsOf } from '../operations/define.ts';
 import { Page, withoutUndefined } from '../operations/inputs.ts';
 import { ActivityDetail, ActivityEntry } from './activity.ts';
+import type { Activity } from './activity.ts';
+
+const operation = operationsOf<{ activity: Activity }>();
 
 const room = { tag: 'activity', permission: 'activity:read', kind: 'read', copilot: 'yes' } as const;
 const time = z.iso.datetime({ offset: true });

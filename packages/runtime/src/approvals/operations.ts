@@ -1,8 +1,11 @@
 import { z } from 'zod';
 import { BoxError } from '../errors.ts';
-import { operation } from '../operations/define.ts';
+import { operationsOf } from '../operations/define.ts';
 import { IDEMPOTENCY_HEADER, IdempotencyKey, Page, withoutUndefined } from '../operations/inputs.ts';
 import { Approval, ApprovalSource, ApprovalStatus, Decision } from './approvals.ts';
+import type { Approvals } from './approvals.ts';
+
+const operation = operationsOf<{ approvals: Approvals }>();
 
 export const listApprovals = operation({
   id: 'approvals.list',

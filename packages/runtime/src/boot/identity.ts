@@ -8,7 +8,7 @@ import type { SecretStore } from '../secrets/store.ts';
 import type { Database } from '../stores/database.ts';
 import type { Drizzle } from '../stores/drizzle.ts';
 import { ensureInstallation } from '../stores/installation.ts';
-import { settings } from '../stores/schema.ts';
+import { settings } from '../stores/table.ts';
 import type { GivenIdentity } from './environment.ts';
 
 /** Who this box is, the same for all of its replicas and after every restart. */

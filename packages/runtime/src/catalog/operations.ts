@@ -1,8 +1,11 @@
 import { z } from 'zod';
 import { may, requirePermission } from '../auth/caller.ts';
-import { operation } from '../operations/define.ts';
+import { operationsOf } from '../operations/define.ts';
 import { withoutUndefined } from '../operations/inputs.ts';
 import { CatalogDetail, CatalogEntry, CatalogKind } from './entry.ts';
+import type { CatalogEntries } from './entries.ts';
+
+const operation = operationsOf<{ entries: CatalogEntries }>();
 
 const room = { tag: 'catalog', permission: 'catalog:read', copilot: 'yes' } as const;
 const name = z.string().describe('Its name; of a tool `<agent>:<tool>`, of a prompt `<owner kind>:<owner name>:<key>`');

@@ -3,7 +3,7 @@ import { NO_OVERRIDE } from './overrides.ts';
 import type { Drizzle } from '../stores/drizzle.ts';
 import type { KeyValueStore } from '../stores/kv.ts';
 import { createLiveValue } from '../stores/live-value.ts';
-import { catalogOverrides } from '../stores/schema.ts';
+import { catalogOverrides } from './table.ts';
 
 export interface CatalogOverridesOptions {
   db: Drizzle;

@@ -1,8 +1,11 @@
 import { z } from 'zod';
-import { operation } from '../operations/define.ts';
+import { operationsOf } from '../operations/define.ts';
 import { Page, withoutUndefined } from '../operations/inputs.ts';
 import { ConfigValue } from './config-values.ts';
 import { ConfigRevision } from './store.ts';
+import type { ConfigValues } from './config-values.ts';
+
+const operation = operationsOf<{ config: ConfigValues }>();
 
 // Values are for those who may read them; every seat reads the activity log.
 const room = { tag: 'config', copilot: 'yes', secret: ['value', 'default', 'type', 'problem'] } as const;

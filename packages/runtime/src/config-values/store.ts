@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { invalidCursor } from '../errors.ts';
 import { parseIdCursor, toIdCursor } from '../operations/id-cursor.ts';
 import type { Drizzle } from '../stores/drizzle.ts';
-import { configRevisions } from '../stores/schema.ts';
+import { configRevisions } from './table.ts';
 
 /** What a key was set to at one time. */
 export const ConfigRevision = z.object({

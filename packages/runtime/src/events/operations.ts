@@ -1,5 +1,8 @@
 import { z } from 'zod';
-import { operation } from '../operations/define.ts';
+import { operationsOf } from '../operations/define.ts';
+import type { Events } from './events.ts';
+
+const operation = operationsOf<{ events: Events }>();
 
 export const streamEvents = operation({
   id: 'events.stream',

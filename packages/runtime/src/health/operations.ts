@@ -1,6 +1,9 @@
 import { z } from 'zod';
-import { operation } from '../operations/define.ts';
+import { operationsOf } from '../operations/define.ts';
 import { Contract, contractPayload } from './contract.ts';
+import type { Health } from './health.ts';
+
+const operation = operationsOf<{ health: Health }>();
 
 export const getIdentity = operation({
   id: 'health.identity',

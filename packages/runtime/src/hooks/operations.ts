@@ -1,6 +1,9 @@
 import { z } from 'zod';
-import { operation } from '../operations/define.ts';
+import { operationsOf } from '../operations/define.ts';
 import { IDEMPOTENCY_HEADER, IdempotencyKey, withoutUndefined } from '../operations/inputs.ts';
+import type { Hooks } from './hooks.ts';
+
+const operation = operationsOf<{ hooks: Hooks }>();
 
 export const resumeHook = operation({
   id: 'hooks.resume',

@@ -1,8 +1,11 @@
 import { z } from 'zod';
 import { BoxError } from '../errors.ts';
-import { operation } from '../operations/define.ts';
+import { operationsOf } from '../operations/define.ts';
 import { Page, withoutUndefined } from '../operations/inputs.ts';
 import { Job, JobDetail } from './job.ts';
+import type { Jobs } from './jobs.ts';
+
+const operation = operationsOf<{ jobs: Jobs }>();
 
 const id = z.string().describe('The job id: `<workflow>:<index>`, or `<workflow>@<name>` of one that code made');
 const room = { tag: 'jobs', copilot: 'yes' } as const;

@@ -5,7 +5,7 @@ import { BoxError } from '../errors.ts';
 import { parseIdCursor, toIdCursor } from '../operations/id-cursor.ts';
 import type { Drizzle } from '../stores/drizzle.ts';
 import type { KeyValueStore } from '../stores/kv.ts';
-import { apiKeys } from '../stores/schema.ts';
+import { apiKeys } from './table.ts';
 import type { Caller } from '../auth/caller.ts';
 import { digestOfKey, KEY_PREFIX, keyIdOf, newKey } from '../auth/credential.ts';
 import { createKeyLookup } from './key-lookup.ts';

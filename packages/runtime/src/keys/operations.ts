@@ -1,8 +1,11 @@
 import { z } from 'zod';
-import { operation } from '../operations/define.ts';
+import { operationsOf } from '../operations/define.ts';
 import { Page, withoutUndefined } from '../operations/inputs.ts';
 import { BoxError } from '../errors.ts';
 import { ApiKey, Grants } from './api-keys.ts';
+import type { ApiKeys } from './api-keys.ts';
+
+const operation = operationsOf<{ keys: ApiKeys }>();
 
 const room = { tag: 'keys', permission: 'keys:write' } as const;
 const id = z.string().describe('The id of the key');

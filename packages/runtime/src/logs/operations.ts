@@ -1,12 +1,15 @@
 import { z } from 'zod';
 import type { Caller } from '../auth/caller.ts';
 import { hiddenFrom } from '../auth/visibility.ts';
-import { operation } from '../operations/define.ts';
+import { operationsOf } from '../operations/define.ts';
 import { Page, withoutUndefined } from '../operations/inputs.ts';
-import type { Rooms } from '../surface/rooms.ts';
 import { runNotFound } from '../runs/runs.ts';
 import { LogEntry, LogLevelName } from './entry.ts';
 import type { LogFilter } from './filter.ts';
+import type { Logs } from './logs.ts';
+import type { Runs } from '../runs/runs.ts';
+
+const operation = operationsOf<{ logs: Logs; runs: Runs }>();
 
 const time = z.iso.datetime({ offset: true });
 const runId = z.string().describe('The run id');
@@ -110,7 +113,7 @@ export const tailLogs = operation({
 type Filter = { [K in keyof typeof OfAll]?: z.output<(typeof OfAll)[K]> };
 
 /** What the caller may not see is not there. */
-async function requireRun({ runs }: Rooms, id: string): Promise<void> {
+async function requireRun({ runs }: { runs: Runs }, id: string): Promise<void> {
   if (!(await runs.find(id))) throw runNotFound(id);
 }
 

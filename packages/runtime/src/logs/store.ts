@@ -1,6 +1,6 @@
 import { and, asc, desc, eq, gt, gte, lt, lte, sql } from 'drizzle-orm';
 import type { Drizzle } from '../stores/drizzle.ts';
-import { logs } from '../stores/schema.ts';
+import { logs } from './table.ts';
 import { LEVEL_NUMBERS, toLevelName } from './entry.ts';
 import type { LogEntry, NewLogEntry } from './entry.ts';
 import type { LogFilter } from './filter.ts';

@@ -11,7 +11,7 @@ import { getWorkflowRun } from '../runs/operations.ts';
 import type { JsonSchema } from '../schema/schema.ts';
 import type { Run } from '../runs/run.ts';
 import { startWorkflow } from '../workflows/operations.ts';
-import type { StartReceipt } from '../workflows/operations.ts';
+import type { StartReceipt } from '../runs/start-receipt.ts';
 import { toErrorResult, toResult } from './result.ts';
 import { toFailure } from './tools.ts';
 import type { ToolsOptions } from './tools.ts';
@@ -106,9 +106,7 @@ async function runWorkflow(
   { options, caller, signal }: Calling,
 ): Promise<CallToolResult> {
   const call = { caller, signal, source: 'mcp' as const };
-  const receipt = (await callOperation(startWorkflow, options.rooms, { name, input }, call)) as z.output<
-    typeof StartReceipt
-  >;
+  const receipt = (await callOperation(startWorkflow, options.rooms, { name, input }, call)) as StartReceipt;
   if (receipt.status === 'queued') return toResult(receipt);
   const waiting = { id: receipt.runId, wait: WAIT };
   const run = (await callOperation(getWorkflowRun, options.rooms, waiting, call)) as Run;

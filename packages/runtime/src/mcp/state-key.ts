@@ -2,7 +2,7 @@ import { hkdfSync, randomBytes, randomUUID } from 'node:crypto';
 import { eq } from 'drizzle-orm';
 import type { MasterKey } from '../secrets/seal.ts';
 import type { Drizzle } from '../stores/drizzle.ts';
-import { settings } from '../stores/schema.ts';
+import { settings } from '../stores/table.ts';
 
 /**
  * The key of what does not outlive a boot. Replicas share it: it follows from the key of the box and from what the last

@@ -16,7 +16,8 @@ import { Span } from '../runs/timeline.ts';
 import { Secret } from '../secrets/secrets.ts';
 import { Session, SessionDetail, SessionMessage, SessionTurn } from '../sessions/session.ts';
 import { Settings } from '../settings/settings.ts';
-import { StartReceipt, Workflow, WorkflowProblem } from '../workflows/operations.ts';
+import { StartReceipt } from '../runs/start-receipt.ts';
+import { Workflow, WorkflowProblem } from '../workflows/operations.ts';
 
 const ErrorBody = z
   .object({

@@ -2,7 +2,6 @@ import type { z } from 'zod';
 import type { ErrorCode } from '../errors.ts';
 import type { Caller } from '../auth/caller.ts';
 import type { Permission } from '../auth/permissions.ts';
-import type { Rooms } from '../surface/rooms.ts';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
@@ -19,7 +18,7 @@ export interface CallContext {
 /**
  * One action of the box, written once; HTTP, and every other surface, are projections of this object.
  */
-export interface OperationDefinition<I extends z.ZodType, O extends z.ZodType> {
+export interface OperationDefinition<R extends object, I extends z.ZodType, O extends z.ZodType> {
   /** `<room>.<action>`: the stable name on every surface. */
   id: string;
   /** One present-tense sentence, read by people and by models. */
@@ -59,32 +58,46 @@ export interface OperationDefinition<I extends z.ZodType, O extends z.ZodType> {
   /** `sse`: the handler answers the frames of an event stream. Default `json`. */
   answer?: 'json' | 'sse';
   /** What a write is about to change, for the activity log. Undefined: there is nothing yet. */
-  before?(rooms: Rooms, input: z.output<I>): Promise<unknown> | unknown;
-  handle(rooms: Rooms, input: z.output<I>, context: CallContext): Promise<z.output<O>> | z.output<O>;
+  before?(rooms: R, input: z.output<I>): Promise<unknown> | unknown;
+  handle(rooms: R, input: z.output<I>, context: CallContext): Promise<z.output<O>> | z.output<O>;
 }
 
-/** An operation as the surfaces see it. */
-export type Operation = Omit<OperationDefinition<z.ZodType, z.ZodType>, 'handle' | 'before'> & {
-  before?(rooms: Rooms, input: unknown): unknown;
-  handle(rooms: Rooms, input: unknown, context: CallContext): unknown;
+/** An operation as the surfaces see it; `R` is what its handler is handed. */
+export type Operation<R extends object = object> = Omit<
+  OperationDefinition<R, z.ZodType, z.ZodType>,
+  'handle' | 'before'
+> & {
+  before?(rooms: R, input: unknown): unknown;
+  handle(rooms: R, input: unknown, context: CallContext): unknown;
 };
 
 /** The same, with what its callers see in types. */
-export interface TypedOperation<Id extends string, In, Out, Answer extends 'json' | 'sse'> extends Operation {
+export interface TypedOperation<
+  R extends object,
+  Id extends string,
+  In,
+  Out,
+  Answer extends 'json' | 'sse',
+> extends Operation<R> {
   id: Id;
   /** Of types alone: no value has it. */
   '~types'?: { input: In; output: Out; answer: Answer };
 }
 
-export function operation<
-  const Id extends string,
-  I extends z.ZodType,
-  O extends z.ZodType,
-  const Answer extends 'json' | 'sse' = 'json',
->(
-  definition: OperationDefinition<I, O> & { id: Id; answer?: Answer },
-): TypedOperation<Id, z.input<I>, z.output<O>, Answer> {
-  return definition as unknown as TypedOperation<Id, z.input<I>, z.output<O>, Answer>;
+/**
+ * What a room defines its operations with. `R` names the rooms that its handlers are handed, so a room imports those and
+ * not all there are: `const operation = operationsOf<{ runs: Runs }>();`
+ */
+export function operationsOf<R extends object>() {
+  return <
+    const Id extends string,
+    I extends z.ZodType,
+    O extends z.ZodType,
+    const Answer extends 'json' | 'sse' = 'json',
+  >(
+    definition: OperationDefinition<R, I, O> & { id: Id; answer?: Answer },
+  ): TypedOperation<R, Id, z.input<I>, z.output<O>, Answer> =>
+    definition as unknown as TypedOperation<R, Id, z.input<I>, z.output<O>, Answer>;
 }
 
 /** The two halves of a route. */

@@ -4,7 +4,7 @@ import { newRunId } from '../engine/ids.ts';
 import { invalidCursor } from '../errors.ts';
 import { parseIdCursor, toIdCursor } from '../operations/id-cursor.ts';
 import type { Drizzle } from '../stores/drizzle.ts';
-import { promptPublications, prompts, promptVersions } from '../stores/schema.ts';
+import { promptPublications, prompts, promptVersions } from './table.ts';
 import { findBefore } from './rollback.ts';
 import type { PageOf, Prompt, PromptKey, PromptStore, PromptText, PromptVersion, Publication } from './store.ts';
 

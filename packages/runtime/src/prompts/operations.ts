@@ -1,11 +1,15 @@
 import { z } from 'zod';
 import { COPILOT_AGENT } from '../manifest.ts';
-import { operation } from '../operations/define.ts';
+import { operationsOf } from '../operations/define.ts';
 import { Page, withoutUndefined } from '../operations/inputs.ts';
-import type { Rooms } from '../surface/rooms.ts';
 import { LINE, PromptInput, ROOM } from './inputs.ts';
 import { OwnerKind, Prompt, PromptText } from './store.ts';
 import type { PromptKey } from './store.ts';
+import type { Prompts } from './prompts.ts';
+import type { Catalog } from '../catalog/catalog.ts';
+import type { Gate } from '../gate/gate.ts';
+
+const operation = operationsOf<{ prompts: Prompts; catalog: Catalog; gate: Gate }>();
 
 const PromptDetail = Prompt.extend({
   ownerExists: z
@@ -104,7 +108,10 @@ export const deletePrompt = operation({
 
 // --- internal ---
 
-function hasOwner({ catalog, gate }: Rooms, { ownerKind, ownerName }: PromptKey): boolean | null {
+function hasOwner(
+  { catalog, gate }: { catalog: Catalog; gate: Gate },
+  { ownerKind, ownerName }: PromptKey,
+): boolean | null {
   if (ownerKind === 'workspace') return true;
   if (!gate.state().open) return null;
   if (ownerKind === 'workflow') return catalog.findWorkflow(ownerName) !== undefined;

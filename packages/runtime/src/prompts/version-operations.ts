@@ -1,9 +1,12 @@
 import { z } from 'zod';
-import { operation } from '../operations/define.ts';
+import { operationsOf } from '../operations/define.ts';
 import { Page, withoutUndefined } from '../operations/inputs.ts';
 import { PromptDiff } from './diff.ts';
 import { NOTE, ROOM, TEXT } from './inputs.ts';
 import { Prompt, PromptText, PromptVersion } from './store.ts';
+import type { Prompts } from './prompts.ts';
+
+const operation = operationsOf<{ prompts: Prompts }>();
 
 const id = z.string();
 const version = z.coerce.number().int().min(1).max(1_000_000_000);

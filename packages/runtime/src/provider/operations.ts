@@ -1,6 +1,10 @@
 import { z } from 'zod';
 import { ModelList, ProviderTest } from './models.ts';
-import { operation } from '../operations/define.ts';
+import { operationsOf } from '../operations/define.ts';
+import type { Models } from './models.ts';
+import type { ModelProvider } from './provider.ts';
+
+const operation = operationsOf<{ models: Models; provider: ModelProvider }>();
 
 export const Provider = z.object({
   baseUrl: z.string().nullable(),

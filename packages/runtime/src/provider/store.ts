@@ -1,7 +1,7 @@
 import { eq } from 'drizzle-orm';
 import type { SecretStore } from '../secrets/store.ts';
 import type { Drizzle } from '../stores/drizzle.ts';
-import { settings } from '../stores/schema.ts';
+import { settings } from '../stores/table.ts';
 import type { ProviderSettings, ProviderStore } from './provider.ts';
 
 const SETTING = 'model-provider';

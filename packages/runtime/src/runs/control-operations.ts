@@ -1,11 +1,19 @@
 import { z } from 'zod';
 import { BoxError } from '../errors.ts';
-import { operation } from '../operations/define.ts';
+import { operationsOf } from '../operations/define.ts';
 import { IDEMPOTENCY_HEADER, IdempotencyKey } from '../operations/inputs.ts';
 import { Run } from './run.ts';
 import { Step } from './steps.ts';
 import { Span } from './timeline.ts';
-import { StartReceipt } from '../workflows/operations.ts';
+import { StartReceipt } from './start-receipt.ts';
+import type { Runs } from './runs.ts';
+
+/** Starts runs anew: a room above, which knows the code of the workflows. */
+export interface Retries {
+  retry(runId: string, from: 'failed-step' | 'start', idempotencyKey?: string): Promise<StartReceipt>;
+}
+
+const operation = operationsOf<{ runs: Runs; workflows: Retries }>();
 
 const id = z.string().describe('The run id');
 const room = { tag: 'runs', copilot: 'yes' } as const;

@@ -1,8 +1,13 @@
 import { z } from 'zod';
-import { operation } from '../operations/define.ts';
+import { operationsOf } from '../operations/define.ts';
 import { Recording } from './recording.ts';
 import { runNotFound } from './runs.ts';
 import { Why } from './why.ts';
+import type { RunExports } from './export.ts';
+import type { Runs } from './runs.ts';
+import type { RunWhy } from './why.ts';
+
+const operation = operationsOf<{ exports: RunExports; runs: Runs; why: RunWhy }>();
 
 const id = z.string().describe('The run id');
 const room = { tag: 'runs', kind: 'read', permission: 'runs:read' } as const;

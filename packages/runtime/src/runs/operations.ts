@@ -3,12 +3,15 @@ import type { RunFilter } from '../engine/journal/reading.ts';
 import { parseDuration } from '../engine/duration.ts';
 import { requireGrant } from '../auth/caller.ts';
 import { BoxError, invalidCursor } from '../errors.ts';
-import { operation } from '../operations/define.ts';
+import { operationsOf } from '../operations/define.ts';
 import { Page, withoutUndefined } from '../operations/inputs.ts';
 import { runNotFound } from './runs.ts';
 import { withoutStack } from './run-error.ts';
 import { Run, RunKind, RunStatus, RunTrigger } from './run.ts';
 import { RunStats } from './stats.ts';
+import type { Runs } from './runs.ts';
+
+const operation = operationsOf<{ runs: Runs }>();
 
 const MAX_WAIT_MS = 60_000;
 const RUN_ID = /^[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}$/;

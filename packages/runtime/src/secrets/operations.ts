@@ -1,7 +1,10 @@
 import { z } from 'zod';
-import { operation } from '../operations/define.ts';
+import { operationsOf } from '../operations/define.ts';
 import { Page, withoutUndefined } from '../operations/inputs.ts';
 import { Secret, secretNotFound } from './secrets.ts';
+import type { Secrets } from './secrets.ts';
+
+const operation = operationsOf<{ secrets: Secrets }>();
 
 const MAX_BYTES = 65_536;
 

@@ -5,7 +5,7 @@ import { resolveIdentity } from '../boot/identity.ts';
 import { createDatabase } from '../engine/stores/_clients.ts';
 import { openDatabase } from '../stores/database.ts';
 import { openPg } from '../stores/pg.ts';
-import { secrets as table } from '../stores/schema.ts';
+import { secrets as table } from './table.ts';
 import { loadMasterKey, newMasterKey } from './master-key.ts';
 import type { MasterKey } from './seal.ts';
 import { createSecrets } from './secrets.ts';

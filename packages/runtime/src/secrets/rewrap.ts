@@ -1,6 +1,6 @@
 import { and, eq, sql } from 'drizzle-orm';
 import type { Drizzle } from '../stores/drizzle.ts';
-import { secrets } from '../stores/schema.ts';
+import { secrets } from './table.ts';
 import { rewrap } from './seal.ts';
 import type { MasterKey } from './seal.ts';
 

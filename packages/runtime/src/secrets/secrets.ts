@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { BoxError } from '../errors.ts';
 import { parseIdCursor, toIdCursor } from '../operations/id-cursor.ts';
 import type { Drizzle } from '../stores/drizzle.ts';
-import { secrets } from '../stores/schema.ts';
+import { secrets } from './table.ts';
 import { seal, unseal } from './seal.ts';
 import type { MasterKey, SealPlace } from './seal.ts';
 

@@ -1,7 +1,7 @@
 import { and, eq, sql } from 'drizzle-orm';
 import { BoxError } from '../errors.ts';
 import type { Drizzle } from '../stores/drizzle.ts';
-import { secrets } from '../stores/schema.ts';
+import { secrets } from './table.ts';
 import { seal, unseal } from './seal.ts';
 import type { MasterKey, SealPlace } from './seal.ts';
 

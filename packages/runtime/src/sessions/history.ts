@@ -7,7 +7,7 @@ import type { RunRow } from '../engine/journal/run.ts';
 import { BoxError, invalidCursor } from '../errors.ts';
 import { parseIdCursor, toIdCursor } from '../operations/id-cursor.ts';
 import type { Drizzle } from '../stores/drizzle.ts';
-import { sessionMessages, sessions, sessionTurns } from '../stores/schema.ts';
+import { sessionMessages, sessions, sessionTurns } from './table.ts';
 import { messagesOfRun } from './run-messages.ts';
 import { toSessionMessage } from './session.ts';
 import type { Session, SessionDetail, SessionTurn } from './session.ts';

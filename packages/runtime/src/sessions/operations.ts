@@ -1,8 +1,12 @@
 import { z } from 'zod';
-import { operation } from '../operations/define.ts';
+import { operationsOf } from '../operations/define.ts';
 import { Page, withoutUndefined } from '../operations/inputs.ts';
 import { Run } from '../runs/run.ts';
 import { Session, SessionDetail, SessionTurn } from './session.ts';
+import type { Runs } from '../runs/runs.ts';
+import type { SessionHistory } from './history.ts';
+
+const operation = operationsOf<{ runs: Runs; sessions: SessionHistory }>();
 
 const room = { tag: 'sessions', permission: 'sessions:read', kind: 'read', copilot: 'yes' } as const;
 const One = {

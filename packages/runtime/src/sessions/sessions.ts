@@ -4,7 +4,7 @@ import type { ConversationMessage, ConversationSummary, KeptSummary } from '../a
 import type { TurnState } from '../tools/state.ts';
 import { BoxError } from '../errors.ts';
 import type { Drizzle } from '../stores/drizzle.ts';
-import { sessionMessages, sessions, sessionTurns } from '../stores/schema.ts';
+import { sessionMessages, sessions, sessionTurns } from './table.ts';
 import type { Usage } from '../agents/events/turn-events.ts';
 import { isStorable, toStorable } from '../agents/turn/storable.ts';
 

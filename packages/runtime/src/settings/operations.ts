@@ -1,8 +1,11 @@
 import { z } from 'zod';
-import { operation } from '../operations/define.ts';
+import { operationsOf } from '../operations/define.ts';
 import { withoutUndefined } from '../operations/inputs.ts';
 import { Settings } from './settings.ts';
 import { Setup } from './setup.ts';
+import type { WorkspaceSettings } from './settings.ts';
+
+const operation = operationsOf<{ settings: WorkspaceSettings; setup(): Promise<Setup> }>();
 
 const room = { tag: 'settings', copilot: 'yes', output: Settings } as const;
 const text = z.string().trim().min(1).max(200).nullable().optional();

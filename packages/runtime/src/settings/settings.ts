@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { Drizzle } from '../stores/drizzle.ts';
 import type { KeyValueStore } from '../stores/kv.ts';
 import { createLiveValue } from '../stores/live-value.ts';
-import { settings } from '../stores/schema.ts';
+import { settings } from '../stores/table.ts';
 
 /** What the workspace is set to, over the API and otherwise. */
 export const Settings = z.object({

@@ -8,7 +8,8 @@ import type { StoreClient } from './client.ts';
 import { migrate, openDatabase } from './database.ts';
 import type { Database } from './database.ts';
 import { ensureInstallation } from './installation.ts';
-import { secrets, settings } from './schema.ts';
+import { secrets } from '../secrets/table.ts';
+import { settings } from './table.ts';
 
 /** Migrations, drizzle and sealed rows: the same on every home. The caller opens and closes the client. */
 export function describeDatabase(name: string, getClient: () => StoreClient): void {

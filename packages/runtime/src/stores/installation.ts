@@ -1,5 +1,5 @@
 import type { Drizzle } from './drizzle.ts';
-import { installation } from './schema.ts';
+import { installation } from './table.ts';
 
 export interface Installation {
   id: string;

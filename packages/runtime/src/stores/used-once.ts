@@ -1,6 +1,6 @@
 import { lt } from 'drizzle-orm';
 import type { Drizzle } from './drizzle.ts';
-import { usedOnce } from './schema.ts';
+import { usedOnce } from './table.ts';
 
 export interface UsedOnce {
   /** Uses the value up, for every replica. False: somebody was first. It is forgotten after `ttlMs`. */

@@ -1,5 +1,8 @@
 import { z } from 'zod';
-import { operation } from '../operations/define.ts';
+import { operationsOf } from '../operations/define.ts';
+import type { OperationCatalog } from './catalog.ts';
+
+const operation = operationsOf<{ operations: OperationCatalog }>();
 
 const room = { tag: 'catalog', kind: 'read', permission: 'catalog:read', copilot: 'yes' } as const;
 

@@ -3,7 +3,7 @@ import type { DynamicConfig } from '../config-values/define.ts';
 import type { Journal } from '../engine/journal.ts';
 import { openSqliteJournal } from '../engine/stores/sqlite/journal.ts';
 import { newMasterKey } from '../secrets/master-key.ts';
-import type { StartReceipt } from '../workflows/operations.ts';
+import type { StartReceipt } from '../runs/start-receipt.ts';
 import { createTestApprovals } from './approvals.ts';
 import type { TestApprovals } from './approvals.ts';
 import { createTestClock } from './clock.ts';
@@ -129,7 +129,7 @@ export async function createTestBox<A extends string = string, W extends string 
     agent: (name) => turns.agent(name),
     workflow: (name) => ({
       async start(input = {}) {
-        const receipt = await life().call<Receipt>(`POST /api/workflows/${name}/start`, input);
+        const receipt = await life().call<StartReceipt>(`POST /api/workflows/${name}/start`, input);
         return toRun(receipt.status === 'queued' ? receipt.triggerId : receipt.runId);
       },
     }),
@@ -168,8 +168,6 @@ export async function createTestBox<A extends string = string, W extends string 
 }
 
 // --- internal ---
-
-type Receipt = ReturnType<(typeof StartReceipt)['parse']>;
 
 const MAX_SCHEDULES = 1_000;
 

@@ -1,7 +1,11 @@
 import { z } from 'zod';
 import { requireGrant } from '../auth/caller.ts';
-import { operation } from '../operations/define.ts';
+import { operationsOf } from '../operations/define.ts';
 import { IDEMPOTENCY_HEADER, IdempotencyKey, withoutUndefined } from '../operations/inputs.ts';
+import { StartReceipt } from '../runs/start-receipt.ts';
+import type { Workflows } from './workflows.ts';
+
+const operation = operationsOf<{ workflows: Workflows }>();
 
 export const WorkflowProblem = z.object({
   code: z.string(),
@@ -73,17 +77,6 @@ export const getWorkflowSchema = operation({
     return workflows.schema(input.name);
   },
 });
-
-export const StartReceipt = z.union([
-  z.object({
-    workflowName: z.string(),
-    status: z.literal('started'),
-    runId: z.uuid(),
-    worldRunId: z.string().describe("The engine's own run id; the run record carries it as `traceId`"),
-    trigger: z.string(),
-  }),
-  z.object({ workflowName: z.string(), status: z.literal('queued'), triggerId: z.uuid(), trigger: z.string() }),
-]);
 
 export const startWorkflow = operation({
   id: 'workflows.start',

@@ -12,14 +12,10 @@ import { decode } from '../engine/serialize.ts';
 import { BoxError, idempotencyConflict } from '../errors.ts';
 import type { Problem } from '../manifest.ts';
 import { toIso, toJsonValue } from '../runs/json-value.ts';
+import type { StartReceipt } from '../runs/start-receipt.ts';
 import type { JsonSchema } from '../schema/schema.ts';
 import { parseWith, toJsonSchema } from '../schema/schema.ts';
 import { lockOf, startSerial } from './serial.ts';
-
-/** What a start answers. A queued start is no run yet and has no `runId`. */
-export type StartReceipt =
-  | { workflowName: string; status: 'started'; runId: string; worldRunId: string; trigger: string }
-  | { workflowName: string; status: 'queued'; triggerId: string; trigger: string };
 
 export interface WorkflowSummary {
   name: string;
