@@ -12,7 +12,7 @@ import { BoxError, idempotencyConflict } from '../errors.ts';
 import { COPILOT_AGENT } from '../manifest.ts';
 import { toIso, toJsonValue } from '../runs/json-value.ts';
 import type { Issue } from '../schema/schema.ts';
-import { parseCursor, toCursor } from './cursor.ts';
+import { parseApprovalCursor, toApprovalCursor } from './cursor.ts';
 import { checkToolDecision } from './tool-decision.ts';
 
 export const ApprovalStatus = z.enum(['pending', 'approved', 'rejected', 'expired', 'cancelled']);
@@ -128,7 +128,7 @@ export function createApprovals(options: ApprovalsOptions): Approvals {
   };
   return {
     async list({ status, runId, ...wanted }, { limit, cursor }) {
-      const start = cursor === undefined ? { part: 0 } : parseCursor(cursor);
+      const start = cursor === undefined ? { part: 0 } : parseApprovalCursor(cursor);
       const parts = partsOf(status);
       const found: { part: number; entry: HookEntry }[] = [];
       for (let part = start.part; part < parts.length && found.length <= limit; part++) {
@@ -141,7 +141,7 @@ export function createApprovals(options: ApprovalsOptions): Approvals {
       const last = found.length > limit ? shown.at(-1) : undefined;
       return {
         items: shown.map(({ entry }) => toApproval(entry)),
-        nextCursor: last ? toCursor(last.part, last.entry.hook) : null,
+        nextCursor: last ? toApprovalCursor(last.part, last.entry.hook) : null,
       };
     },
     async find(approvalId) {

@@ -1,5 +1,5 @@
 import type { HookPlace } from '../engine/journal/hooks.ts';
-import { invalidCursor } from '../errors.ts';
+import { parseCursor, toCursor } from '../operations/cursor.ts';
 
 /** Where a page of approvals ended: in which part of the list, and after which approval. */
 export interface ApprovalPlace {
@@ -7,18 +7,23 @@ export interface ApprovalPlace {
   after?: HookPlace;
 }
 
-export function toCursor(part: number, { createdAt, runId, token }: HookPlace): string {
-  return Buffer.from(JSON.stringify([part, createdAt, runId, token])).toString('base64url');
+export function toApprovalCursor(part: number, { createdAt, runId, token }: HookPlace): string {
+  return toCursor(part, createdAt, runId, token);
 }
 
 /** Throws `invalid_cursor`. */
-export function parseCursor(cursor: string): ApprovalPlace {
-  try {
-    const [part, createdAt, runId, token] = JSON.parse(Buffer.from(cursor, 'base64url').toString()) as unknown[];
-    if (Number.isInteger(part) && Number.isInteger(createdAt) && typeof runId === 'string' && typeof token === 'string')
-      return { part: part as number, after: { createdAt: createdAt as number, runId, token } };
-  } catch {
-    // Not JSON: said below.
-  }
-  throw invalidCursor(cursor);
+export function parseApprovalCursor(cursor: string): ApprovalPlace {
+  const [part, createdAt, runId, token] = parseCursor(cursor, isPlace);
+  return { part, after: { createdAt, runId, token } };
+}
+
+// --- internal ---
+
+type Place = [part: number, createdAt: number, runId: string, token: string];
+
+function isPlace(place: unknown[]): place is Place {
+  const [part, createdAt, runId, token] = place;
+  return (
+    Number.isInteger(part) && Number.isInteger(createdAt) && typeof runId === 'string' && typeof token === 'string'
+  );
 }

@@ -1,7 +1,7 @@
 import { and, desc, eq, getTableColumns, lt, sql } from 'drizzle-orm';
 import { z } from 'zod';
 import { invalidCursor } from '../errors.ts';
-import { parseIdCursor, toIdCursor } from '../operations/id-cursor.ts';
+import { parseIdCursor, toIdCursor } from '../operations/cursor.ts';
 import type { Drizzle } from '../stores/drizzle.ts';
 import { configRevisions } from './table.ts';
 

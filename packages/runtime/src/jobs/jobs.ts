@@ -6,7 +6,7 @@ import type { DeclaredSchedule, Schedule } from '../engine/journal/schedules.ts'
 import { encode } from '../engine/serialize.ts';
 import { BoxError } from '../errors.ts';
 import type { Log } from '../log.ts';
-import { parseIdCursor, toIdCursor } from '../operations/id-cursor.ts';
+import { parseIdCursor, toIdCursor } from '../operations/cursor.ts';
 import { nextFire } from './cron.ts';
 import { createFiring } from './fire.ts';
 import type { StartJob } from './fire.ts';

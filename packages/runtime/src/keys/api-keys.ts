@@ -2,7 +2,7 @@ import { timingSafeEqual } from 'node:crypto';
 import { and, desc, eq, inArray, isNull, lt } from 'drizzle-orm';
 import { z } from 'zod';
 import { BoxError } from '../errors.ts';
-import { parseIdCursor, toIdCursor } from '../operations/id-cursor.ts';
+import { parseIdCursor, toIdCursor } from '../operations/cursor.ts';
 import type { Drizzle } from '../stores/drizzle.ts';
 import type { KeyValueStore } from '../stores/kv.ts';
 import { apiKeys } from './table.ts';

@@ -10,7 +10,7 @@ import type { Frames } from '../http/sse.ts';
 import type { StreamLimits } from '../http/stream-limits.ts';
 import type { Log, LogRecord, RootLog } from '../log.ts';
 import type { Mask } from '../mask.ts';
-import { parseIdCursor, toIdCursor } from '../operations/id-cursor.ts';
+import { parseIdCursor, toIdCursor } from '../operations/cursor.ts';
 import type { KeyValueStore } from '../stores/kv.ts';
 import { toNewEntry } from './entry.ts';
 import type { LogEntry } from './entry.ts';

@@ -2,7 +2,7 @@ import { and, asc, desc, eq, lt } from 'drizzle-orm';
 import { z } from 'zod';
 import { newRunId } from '../engine/ids.ts';
 import { invalidCursor } from '../errors.ts';
-import { parseIdCursor, toIdCursor } from '../operations/id-cursor.ts';
+import { parseIdCursor, toIdCursor } from '../operations/cursor.ts';
 import type { Drizzle } from '../stores/drizzle.ts';
 import { promptPublications, prompts, promptVersions } from './table.ts';
 import { findBefore } from './rollback.ts';

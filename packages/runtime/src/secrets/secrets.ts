@@ -1,7 +1,7 @@
 import { and, asc, eq, gt } from 'drizzle-orm';
 import { z } from 'zod';
 import { BoxError } from '../errors.ts';
-import { parseIdCursor, toIdCursor } from '../operations/id-cursor.ts';
+import { parseIdCursor, toIdCursor } from '../operations/cursor.ts';
 import type { Drizzle } from '../stores/drizzle.ts';
 import { secrets } from './table.ts';
 import { seal, unseal } from './seal.ts';

@@ -5,7 +5,7 @@ import type { Hidden } from '../auth/visibility.ts';
 import type { Journal } from '../engine/journal.ts';
 import type { RunRow } from '../engine/journal/run.ts';
 import { BoxError, invalidCursor } from '../errors.ts';
-import { parseIdCursor, toIdCursor } from '../operations/id-cursor.ts';
+import { parseCursor, parseIdCursor, toCursor, toIdCursor } from '../operations/cursor.ts';
 import type { Drizzle } from '../stores/drizzle.ts';
 import { sessionMessages, sessions, sessionTurns } from './table.ts';
 import { messagesOfRun } from './run-messages.ts';
@@ -108,6 +108,7 @@ export function createSessionHistory(options: SessionHistoryOptions): SessionHis
       const last = rows.length > limit ? shown.at(-1) : undefined;
       return {
         items: shown.map(({ row }) => toSession(row)),
+        // `at` as the database writes it: a Date has no microseconds, and would skip what happened within one.
         nextCursor: last ? toCursor(last.at, last.row.id) : null,
       };
     },
@@ -212,26 +213,15 @@ function toSession(row: SessionRow): Session {
   };
 }
 
-/** `at` as the database writes it: a Date has no microseconds, and would skip what happened within one. */
-function toCursor(at: string, id: string): string {
-  return Buffer.from(JSON.stringify([at, id])).toString('base64url');
-}
-
 function after(cursor: string | undefined) {
   if (cursor === undefined) return undefined;
-  const [at, id] = parseCursor(cursor);
+  const [at, id] = parseCursor(cursor, isPlace);
   return sql`(${sessions.lastActiveAt}, ${sessions.id}) < (${at}::timestamptz, ${id}::uuid)`;
 }
 
-function parseCursor(cursor: string): [at: string, id: string] {
-  try {
-    const [at, id] = JSON.parse(Buffer.from(cursor, 'base64url').toString()) as unknown[];
-    if (typeof at === 'string' && !Number.isNaN(Date.parse(at)) && typeof id === 'string' && UUID.test(id))
-      return [at, id];
-  } catch {
-    // Not JSON: said below.
-  }
-  throw invalidCursor(cursor);
+function isPlace(place: unknown[]): place is [at: string, id: string] {
+  const [at, id] = place;
+  return typeof at === 'string' && !Number.isNaN(Date.parse(at)) && typeof id === 'string' && UUID.test(id);
 }
 
 function parseRunCursor(cursor: string): string {
