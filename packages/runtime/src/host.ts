@@ -11,7 +11,7 @@ export { findBrokenStorage, formatBroken, readStorageSettings } from './boot/env
 export type { BrokenVariable, StorageSettings } from './boot/environment.ts';
 export { runBox } from './boot/main.ts';
 export { problemOf } from './catalog/catalog.ts';
-export { findLoadProblems } from './catalog/load-problems.ts';
+export { findLoadProblems } from './box/load-problems.ts';
 export { BoxError, ERROR_STATUS } from './errors.ts';
 export type { ErrorCode } from './errors.ts';
 export { describeVariable, listVariables, readVariable } from './config.ts';

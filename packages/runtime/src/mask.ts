@@ -1,4 +1,4 @@
-import { listSecretValues } from './secrets/environment.ts';
+import { listSecretValues } from './secret-variables.ts';
 
 /** Takes secrets out of text that leaves the box: log records and spans. */
 export interface Mask {

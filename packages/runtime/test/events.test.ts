@@ -6,7 +6,7 @@ import type { Strategy } from '../src/auth/strategy.ts';
 import { requestApproval } from '../src/engine/primitives/approval.ts';
 import { createHook } from '../src/engine/primitives/hook.ts';
 import { createEvents } from '../src/events/events.ts';
-import { createStreamLimits } from '../src/http/stream-limits.ts';
+import { createStreamLimits } from '../src/auth/stream-limits.ts';
 import { bothServers, createCluster, TOLD } from './_cluster.ts';
 import { describeWhen } from './require.ts';
 import { call, json, runWorkflow, setupBoxes, startWorkflow, toStep, until, untilStatus } from './_setup.ts';

@@ -5,7 +5,7 @@ import { createMasker } from '../src/runs/mask.ts';
 import { fromRecordedValue, toRecordedValue } from '../src/runs/recording.ts';
 import type { Recording } from '../src/runs/recording.ts';
 import { decode, encode } from '../src/engine/serialize.ts';
-import { listSecretValues } from '../src/secrets/environment.ts';
+import { listSecretValues } from '../src/secret-variables.ts';
 import { call, runWorkflow, setupBoxes, startWorkflow, toStep, untilStatus } from './_setup.ts';
 import type { TestBox } from './_setup.ts';
 

@@ -10,7 +10,7 @@ import type { HookEntry, HookFilter, HookPlace, HookRow, ResumeOptions } from '.
 import { decode, digestOf, encode } from '../engine/serialize.ts';
 import { BoxError, idempotencyConflict } from '../errors.ts';
 import { COPILOT_AGENT } from '../manifest.ts';
-import { toIso, toJsonValue } from '../runs/json-value.ts';
+import { toIso, toJsonValue } from '../json-value.ts';
 import type { Issue } from '../schema/schema.ts';
 import { parseApprovalCursor, toApprovalCursor } from './cursor.ts';
 import { checkToolDecision } from './tool-decision.ts';

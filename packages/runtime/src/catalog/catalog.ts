@@ -5,8 +5,8 @@ import type { AgentEntry, LoadedModule, Problem, Program, WorkflowEntry } from '
 import { COPILOT_AGENT } from '../manifest.ts';
 import { isSchema } from '../schema/schema.ts';
 import type { AnySchema } from '../schema/schema.ts';
-import { toSchedules, toSerialPolicy } from './workflow-settings.ts';
-import type { ScheduleDeclaration, SerialPolicy } from './workflow-settings.ts';
+import { toSchedules, toSerialPolicy } from '../definitions/workflow-settings.ts';
+import type { ScheduleDeclaration, SerialPolicy } from '../definitions/workflow-settings.ts';
 
 /** An agent or workflow that loaded, or why it did not. After a bad edit both: the last good one and the problem. */
 export interface Loaded<Entry, Definition> {

@@ -4,7 +4,7 @@ import { hiddenFrom, isKept } from '../auth/visibility.ts';
 import type { Hidden } from '../auth/visibility.ts';
 import type { Lifecycle, LifecycleEvent } from '../engine/lifecycle.ts';
 import type { Frames } from '../http/sse.ts';
-import type { StreamLimits } from '../http/stream-limits.ts';
+import type { StreamLimits } from '../auth/stream-limits.ts';
 import type { KeyValueStore } from '../stores/kv.ts';
 import { createFanOut } from './fan-out.ts';
 import type { Told } from './fan-out.ts';

@@ -10,7 +10,7 @@ import { askAnswer } from '../engine/values/instances.ts';
 import { fromAnswer } from '../engine/values/webhook-answer.ts';
 import type { StoredAnswer } from '../engine/values/webhook-answer.ts';
 import { BoxError, idempotencyConflict } from '../errors.ts';
-import { toIso, toJsonValue } from '../runs/json-value.ts';
+import { toIso, toJsonValue } from '../json-value.ts';
 import { parseWith } from '../schema/schema.ts';
 import { waitForAnswer } from './answer.ts';
 

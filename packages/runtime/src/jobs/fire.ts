@@ -4,7 +4,7 @@ import { encodeError } from '../engine/run/outcome.ts';
 import { decode } from '../engine/serialize.ts';
 import { BoxError } from '../errors.ts';
 import type { Log } from '../log.ts';
-import { nextFire } from './cron.ts';
+import { nextFire } from '../definitions/cron.ts';
 
 /** Starts a workflow; the same key starts nothing twice. Answers the run, or the start that waits in its queue. */
 export type StartJob = (

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Firing, Schedule } from '../engine/journal/schedules.ts';
 import { decode } from '../engine/serialize.ts';
-import { toIso, toJsonValue } from '../runs/json-value.ts';
+import { toIso, toJsonValue } from '../json-value.ts';
 
 const JobError = z.object({ code: z.string(), message: z.string() });
 

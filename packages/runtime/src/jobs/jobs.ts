@@ -1,4 +1,4 @@
-import type { ScheduleDeclaration } from '../catalog/workflow-settings.ts';
+import type { ScheduleDeclaration } from '../definitions/workflow-settings.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { ScheduleRequest, ScheduledWorkflow } from '../engine/handle.ts';
 import type { Journal } from '../engine/journal.ts';
@@ -7,7 +7,7 @@ import { encode } from '../engine/serialize.ts';
 import { BoxError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import { parseIdCursor, toIdCursor } from '../operations/cursor.ts';
-import { nextFire } from './cron.ts';
+import { nextFire } from '../definitions/cron.ts';
 import { createFiring } from './fire.ts';
 import type { StartJob } from './fire.ts';
 import { toJob, toJobDetail } from './job.ts';

@@ -2,7 +2,7 @@ import { parseWakeTime } from '../engine/duration.ts';
 import type { ScheduleRequest } from '../engine/handle.ts';
 import type { MadeSchedule } from '../engine/journal/schedules.ts';
 import { digestOf, encode } from '../engine/serialize.ts';
-import { nextFire } from './cron.ts';
+import { nextFire } from '../definitions/cron.ts';
 
 /** What code that runs asked for, as a timer. Throws a sentence that names what is wrong. */
 export function toMadeSchedule({ name, input, when, id }: ScheduleRequest, now: number): MadeSchedule {

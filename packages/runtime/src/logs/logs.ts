@@ -7,7 +7,7 @@ import { isFinal } from '../engine/journal/run.ts';
 import type { Observer } from '../engine/observer.ts';
 import { invalidCursor } from '../errors.ts';
 import type { Frames } from '../http/sse.ts';
-import type { StreamLimits } from '../http/stream-limits.ts';
+import type { StreamLimits } from '../auth/stream-limits.ts';
 import type { Log, LogRecord, RootLog } from '../log.ts';
 import type { Mask } from '../mask.ts';
 import { parseIdCursor, toIdCursor } from '../operations/cursor.ts';

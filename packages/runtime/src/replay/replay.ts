@@ -13,7 +13,7 @@ import { decode } from '../engine/serialize.ts';
 import { BoxError } from '../errors.ts';
 import type { Program } from '../manifest.ts';
 import { workflowBody } from '../workflows/workflows.ts';
-import { toJsonValue } from '../runs/json-value.ts';
+import { toJsonValue } from '../json-value.ts';
 import { fromRecordedValue, toRecords, toRunRow } from '../runs/recording.ts';
 import type { RecordedValue, Recording } from '../runs/recording.ts';
 import { toRunError } from '../runs/run-error.ts';

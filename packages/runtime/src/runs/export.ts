@@ -3,13 +3,13 @@ import type { JournalRecord } from '../engine/journal/record.ts';
 import type { RunRow } from '../engine/journal/run.ts';
 import { BoxError } from '../errors.ts';
 import { contractPayload } from '../health/contract.ts';
-import { toIso } from './json-value.ts';
+import { toIso } from '../json-value.ts';
 import { createMasker } from './mask.ts';
 import type { Masker } from './mask.ts';
 import { fromRecordedValue, toRecordedCall, toRecordedValue } from './recording.ts';
 import type { RecordedCall, RecordedValue, Recording } from './recording.ts';
 import { toRun } from './run.ts';
-import { isSecretVariable } from '../secrets/environment.ts';
+import { isSecretVariable } from '../secret-variables.ts';
 import { toSteps } from './steps.ts';
 
 /** Hands out the histories of runs, without the secrets of the box. */

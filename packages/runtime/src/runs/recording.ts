@@ -3,7 +3,7 @@ import type { JournalRecord } from '../engine/journal/record.ts';
 import type { RunRow } from '../engine/journal/run.ts';
 import { decode, digestOf, encode } from '../engine/serialize.ts';
 import { BoxError } from '../errors.ts';
-import { toIso } from './json-value.ts';
+import { toIso } from '../json-value.ts';
 import { Run, RunKind, RunStatus, RunTrigger } from './run.ts';
 import { Step } from './steps.ts';
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { decode } from '../engine/serialize.ts';
-import { toJsonValue } from './json-value.ts';
+import { toJsonValue } from '../json-value.ts';
 import { toProjectStack } from './project-stack.ts';
 
 /** What ended a run or a step, as every surface shows it. */

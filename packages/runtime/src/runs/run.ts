@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { RunRow } from '../engine/journal/run.ts';
 import { decode } from '../engine/serialize.ts';
-import { toIso, toJsonValue } from './json-value.ts';
+import { toIso, toJsonValue } from '../json-value.ts';
 import { RunError, toRunError } from './run-error.ts';
 
 export const RunStatus = z.enum(['queued', 'running', 'waiting', 'blocked', 'completed', 'failed', 'cancelled']);

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { NO_TOKENS } from '../engine/journal/run.ts';
 import type { RunTally } from '../engine/journal/reading.ts';
 import type { Tokens } from '../engine/journal/run.ts';
-import { toIso } from './json-value.ts';
+import { toIso } from '../json-value.ts';
 import { RunStatus } from './run.ts';
 
 /** The runs that were created within one stretch of time, as they stand now. */

@@ -4,7 +4,7 @@ import type { CallRecord } from '../engine/call.ts';
 import type { JournalRecord } from '../engine/journal/record.ts';
 import { nameOfStep } from '../engine/lifecycle.ts';
 import { decode } from '../engine/serialize.ts';
-import { toIso, toJsonValue } from './json-value.ts';
+import { toIso, toJsonValue } from '../json-value.ts';
 import { RunError, toRunError } from './run-error.ts';
 
 export const StepStatus = z.enum(['waiting', 'retrying', 'completed', 'failed']);

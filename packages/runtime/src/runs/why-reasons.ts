@@ -3,7 +3,7 @@ import type { RunningStep } from '../engine/run/execution.ts';
 import type { RunRow } from '../engine/journal/run.ts';
 import { isFinal } from '../engine/journal/run.ts';
 import { nameOfStep } from '../engine/lifecycle.ts';
-import { toIso } from './json-value.ts';
+import { toIso } from '../json-value.ts';
 import { placeOf, toRunError } from './run-error.ts';
 import { readFacts } from './why-facts.ts';
 import type { Facts, WhySources } from './why-facts.ts';

@@ -4,7 +4,7 @@ import type { QueuedStart } from '../engine/journal/queue.ts';
 import type { RunRow } from '../engine/journal/run.ts';
 import { isFinal } from '../engine/journal/run.ts';
 import { BoxError } from '../errors.ts';
-import { toIso } from './json-value.ts';
+import { toIso } from '../json-value.ts';
 import { toRunError } from './run-error.ts';
 import type { RunError } from './run-error.ts';
 import { RunKind, RunStatus } from './run.ts';

@@ -18,7 +18,7 @@ import { readJson } from '../http/body.ts';
 import { untilExpired } from '../http/expiry.ts';
 import { answerSse } from '../http/sse.ts';
 import { readIdempotencyKey, withoutUndefined } from '../operations/inputs.ts';
-import { toJsonValue } from '../runs/json-value.ts';
+import { toJsonValue } from '../json-value.ts';
 import { toRun } from '../runs/run.ts';
 import type { Workflows } from './workflows.ts';
 

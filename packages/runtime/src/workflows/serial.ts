@@ -1,4 +1,4 @@
-import type { ConflictPolicy, SerialPolicy } from '../catalog/workflow-settings.ts';
+import type { ConflictPolicy, SerialPolicy } from '../definitions/workflow-settings.ts';
 import type { Engine, StartRequest } from '../engine/engine.ts';
 import type { CreateResult } from '../engine/journal/starts.ts';
 import { BoxError } from '../errors.ts';

@@ -1,7 +1,7 @@
 import { isHidden } from '../auth/visibility.ts';
 import type { Hidden } from '../auth/visibility.ts';
 import type { Catalog, LoadedWorkflow, WorkflowDefinition } from '../catalog/catalog.ts';
-import type { SerialPolicy } from '../catalog/workflow-settings.ts';
+import type { SerialPolicy } from '../definitions/workflow-settings.ts';
 import type { Engine, StartRequest } from '../engine/engine.ts';
 import type { Body } from '../engine/body.ts';
 import type { Journal } from '../engine/journal.ts';
@@ -11,7 +11,7 @@ import { isFinal } from '../engine/journal/run.ts';
 import { decode } from '../engine/serialize.ts';
 import { BoxError, idempotencyConflict } from '../errors.ts';
 import type { Problem } from '../manifest.ts';
-import { toIso, toJsonValue } from '../runs/json-value.ts';
+import { toIso, toJsonValue } from '../json-value.ts';
 import type { StartReceipt } from '../runs/start-receipt.ts';
 import type { JsonSchema } from '../schema/schema.ts';
 import { parseWith, toJsonSchema } from '../schema/schema.ts';

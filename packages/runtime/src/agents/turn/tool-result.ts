@@ -1,4 +1,4 @@
-import { toJsonValue } from '../../runs/json-value.ts';
+import { toJsonValue } from '../../json-value.ts';
 import { failed, withinLimit } from './tool-answer.ts';
 import type { ToolAnswer } from './tool-answer.ts';
 

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
-import { bytesOf } from '../engine/values/bodies.ts';
-import { runStreamOf } from '../engine/values/stream-ref.ts';
-import { isJsonType } from '../http/body.ts';
+import { bytesOf } from './engine/values/bodies.ts';
+import { runStreamOf } from './engine/values/stream-ref.ts';
+import { isJsonType } from './http/body.ts';
 
 /**
  * A recorded value as JSON can show it: Date → ISO text, BigInt → digits, Map → entries, Set → array, Error → its

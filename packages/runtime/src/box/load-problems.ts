@@ -1,7 +1,7 @@
 import { loadDeclared, NONE } from '../config-values/declared.ts';
 import type { Problem, Program } from '../manifest.ts';
 import { toWorkspaceConfig } from '../workspace-config.ts';
-import { createCatalog, problemOf } from './catalog.ts';
+import { createCatalog, problemOf } from '../catalog/catalog.ts';
 
 /**
  * Loads everything a box loads at its start and answers what it would not serve, by the file of the entry: why it does

@@ -1,4 +1,4 @@
-import { nextFire } from '../jobs/cron.ts';
+import { nextFire } from './cron.ts';
 import type { WorkflowEntry } from '../manifest.ts';
 
 /** What happens to a start while the lock is held. */

@@ -12,7 +12,7 @@ import type { Storage } from '../storage/storage.ts';
 import type { Drizzle } from '../stores/drizzle.ts';
 import { createBoxClient } from './box-client.ts';
 import type { BoxClientOptions } from './box-client.ts';
-import type { Workflows } from './workflows.ts';
+import type { Workflows } from '../workflows/workflows.ts';
 
 /** Rooms are handed as functions: the engine they stand on is made before them. */
 export interface AmbientOptions extends BoxClientOptions {

@@ -1,4 +1,4 @@
-import type { Caller } from '../auth/caller.ts';
+import type { Caller } from './caller.ts';
 import { BoxError } from '../errors.ts';
 
 /** How many long-lived streams are open at once. */
