@@ -1,4 +1,3 @@
-import type { ApiKeys } from '../keys/api-keys.ts';
 import { requireGrant, requirePermission } from './caller.ts';
 import type { Caller } from './caller.ts';
 import { isApiKey, needCredentials, readCredential } from './credential.ts';
@@ -16,7 +15,13 @@ export interface Auth {
   authorize(headers: Headers, agent?: string): Promise<Caller>;
 }
 
-export function createAuth({ strategy, keys }: { strategy: Strategy; keys: Pick<ApiKeys, 'verify'> }): Auth {
+/** What knows the API keys: a room above. */
+export interface KeyVerifier {
+  /** Who holds the key. Throws `unauthorized` when it is unknown, revoked or expired. */
+  verify(value: string): Promise<Caller>;
+}
+
+export function createAuth({ strategy, keys }: { strategy: Strategy; keys: KeyVerifier }): Auth {
   const authenticate = async (credential: string | undefined, audience: Audience): Promise<Caller> => {
     if (strategy.checksKeys && credential !== undefined && isApiKey(credential)) return keys.verify(credential);
     return strategy.authenticate(credential, audience);

@@ -6,7 +6,8 @@ import type { Prompts } from '../prompts/prompts.ts';
 import type { Prompt } from '../prompts/store.ts';
 import { COPILOT_AGENT } from '../manifest.ts';
 import type { Problem } from '../manifest.ts';
-import type { Workflows, WorkflowSummary } from '../workflows/workflows.ts';
+import type { JsonSchema } from '../schema/schema.ts';
+import type { WorkflowSummary } from './workflow.ts';
 import type { Catalog, LoadedAgent } from './catalog.ts';
 import type { CatalogDetail, CatalogEntry, CatalogKind } from './entry.ts';
 import type { CatalogOverride, CatalogOverrides, OverridableKind } from './overrides.ts';
@@ -27,9 +28,16 @@ export interface CatalogEntries {
   listShown(kind: OverridableKind): Promise<string[]>;
 }
 
+/** What knows the workflows: a room above. */
+export interface WorkflowLister {
+  list(): WorkflowSummary[];
+  get(name: string): WorkflowSummary;
+  schema(name: string): Promise<{ input: JsonSchema | null; output: JsonSchema | null }>;
+}
+
 export interface CatalogEntriesOptions {
   catalog: Catalog;
-  workflows: Pick<Workflows, 'list' | 'get' | 'schema'>;
+  workflows: WorkflowLister;
   overrides: CatalogOverrides;
   prompts: Pick<Prompts, 'list'>;
   defaultModel(): Promise<string | undefined>;

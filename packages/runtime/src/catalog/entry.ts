@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { WorkflowProblem } from '../workflows/operations.ts';
+import { WorkflowProblem } from './workflow.ts';
 
 export const CATALOG_KINDS = ['agent', 'workflow', 'tool', 'prompt'] as const;
 export const CatalogKind = z.enum(CATALOG_KINDS);

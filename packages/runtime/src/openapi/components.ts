@@ -17,7 +17,7 @@ import { Secret } from '../secrets/secrets.ts';
 import { Session, SessionDetail, SessionMessage, SessionTurn } from '../sessions/session.ts';
 import { Settings } from '../settings/settings.ts';
 import { StartReceipt } from '../runs/start-receipt.ts';
-import { Workflow, WorkflowProblem } from '../workflows/operations.ts';
+import { Workflow, WorkflowProblem } from '../catalog/workflow.ts';
 
 const ErrorBody = z
   .object({

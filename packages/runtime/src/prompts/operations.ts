@@ -6,10 +6,15 @@ import { LINE, PromptInput, ROOM } from './inputs.ts';
 import { OwnerKind, Prompt, PromptText } from './store.ts';
 import type { PromptKey } from './store.ts';
 import type { Prompts } from './prompts.ts';
-import type { Catalog } from '../catalog/catalog.ts';
 import type { Gate } from '../gate/gate.ts';
 
-const operation = operationsOf<{ prompts: Prompts; catalog: Catalog; gate: Gate }>();
+/** What has prompts: the agents and workflows of a room above. */
+export interface Owners {
+  findAgent(name: string): { definition?: { subagents: ReadonlyMap<string, unknown> } | undefined } | undefined;
+  findWorkflow(name: string): unknown;
+}
+
+const operation = operationsOf<{ prompts: Prompts; catalog: Owners; gate: Gate }>();
 
 const PromptDetail = Prompt.extend({
   ownerExists: z
@@ -109,7 +114,7 @@ export const deletePrompt = operation({
 // --- internal ---
 
 function hasOwner(
-  { catalog, gate }: { catalog: Catalog; gate: Gate },
+  { catalog, gate }: { catalog: Owners; gate: Gate },
   { ownerKind, ownerName }: PromptKey,
 ): boolean | null {
   if (ownerKind === 'workspace') return true;

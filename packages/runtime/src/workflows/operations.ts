@@ -2,31 +2,11 @@ import { z } from 'zod';
 import { requireGrant } from '../auth/caller.ts';
 import { operationsOf } from '../operations/define.ts';
 import { IDEMPOTENCY_HEADER, IdempotencyKey, withoutUndefined } from '../operations/inputs.ts';
+import { Workflow } from '../catalog/workflow.ts';
 import { StartReceipt } from '../runs/start-receipt.ts';
 import type { Workflows } from './workflows.ts';
 
 const operation = operationsOf<{ workflows: Workflows }>();
-
-export const WorkflowProblem = z.object({
-  code: z.string(),
-  message: z.string(),
-  file: z.string(),
-  line: z.int(),
-  column: z.int(),
-  frame: z.string(),
-});
-
-export const Workflow = z.object({
-  name: z.string(),
-  trigger: z.string().describe('The start route'),
-  hasSchema: z.boolean(),
-  mode: z.enum(['task', 'chat']),
-  serial: z.boolean().describe('Whether one run at a time is accepted'),
-  schedules: z.int().describe('How many timers it declares'),
-  steps: z.array(z.object({ id: z.string(), name: z.string() })),
-  state: z.enum(['ready', 'failed']),
-  problem: WorkflowProblem.nullable().describe('Why the workflow does not load, with file, line and code frame'),
-});
 
 const name = z.string().describe('The workflow name');
 const JsonSchema = z.record(z.string(), z.unknown()).nullable();

@@ -1,6 +1,7 @@
 import { isHidden } from '../auth/visibility.ts';
 import type { Hidden } from '../auth/visibility.ts';
 import type { Catalog, LoadedWorkflow, WorkflowDefinition } from '../catalog/catalog.ts';
+import type { WorkflowSummary } from '../catalog/workflow.ts';
 import type { SerialPolicy } from '../definitions/workflow-settings.ts';
 import type { Engine, StartRequest } from '../engine/engine.ts';
 import type { Body } from '../engine/body.ts';
@@ -10,25 +11,11 @@ import type { CreateResult } from '../engine/journal/starts.ts';
 import { isFinal } from '../engine/journal/run.ts';
 import { decode } from '../engine/serialize.ts';
 import { BoxError, idempotencyConflict } from '../errors.ts';
-import type { Problem } from '../manifest.ts';
 import { toIso, toJsonValue } from '../json-value.ts';
 import type { StartReceipt } from '../runs/start-receipt.ts';
 import type { JsonSchema } from '../schema/schema.ts';
 import { parseWith, toJsonSchema } from '../schema/schema.ts';
 import { lockOf, startSerial } from './serial.ts';
-
-export interface WorkflowSummary {
-  name: string;
-  /** The start route. */
-  trigger: string;
-  hasSchema: boolean;
-  mode: 'task' | 'chat';
-  serial: boolean;
-  schedules: number;
-  steps: { id: string; name: string }[];
-  state: 'ready' | 'failed';
-  problem: Problem | null;
-}
 
 export interface QueueEntry {
   triggerId: string;
