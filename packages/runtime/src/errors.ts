@@ -126,3 +126,8 @@ export function idempotencyConflict(key = ''): BoxError {
 export function invalidCursor(cursor: string): BoxError {
   return new BoxError('invalid_cursor', `"${cursor}" is not a cursor. Pass the "nextCursor" of the page before.`);
 }
+
+/** `wanted`: what would listen there, as a clause behind the first. */
+export function portBusy(port: number, { wanted = '', cause }: { wanted?: string; cause: unknown }): BoxError {
+  return new BoxError('port_busy', `Port ${port} is in use${wanted}.`, { details: { port }, cause });
+}

@@ -3,6 +3,7 @@ import type { RequestListener, ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import type { H3 } from 'h3';
 import { toNodeHandler } from 'h3/node';
+import { portBusy } from '../errors.ts';
 import { STALL_MS } from './sse.ts';
 
 export interface Listener {
@@ -37,7 +38,9 @@ export function listen(app: H3, options: ListenOptions): Promise<Listener> {
   );
   return new Promise((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) =>
-      reject(error.code === 'EADDRINUSE' ? portBusy(options.port) : portUnusable(options.port, error)),
+      reject(
+        error.code === 'EADDRINUSE' ? portBusy(options.port, { cause: error }) : portUnusable(options.port, error),
+      ),
     );
     server.listen(options.port, options.host, () => {
       const { port } = server.address() as AddressInfo;
@@ -70,12 +73,5 @@ function limitStall({ socket }: ServerResponse, ms: number): void {
 function portUnusable(port: number, cause: NodeJS.ErrnoException): Error {
   return Object.assign(new Error(`Port ${port} cannot be used: ${cause.message}.`, { cause }), {
     code: 'port_unusable',
-  });
-}
-
-function portBusy(port: number): Error {
-  return Object.assign(new Error(`Port ${port} is in use.`), {
-    code: 'port_busy',
-    details: { port },
   });
 }

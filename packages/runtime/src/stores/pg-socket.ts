@@ -1,6 +1,6 @@
 import { createServer } from 'node:net';
 import type { Server, Socket } from 'node:net';
-import { BoxError } from '../errors.ts';
+import { portBusy } from '../errors.ts';
 import { servePgSession } from './pg-session.ts';
 import type { PgliteClient } from './pglite.ts';
 
@@ -52,12 +52,13 @@ export async function servePostgres(options: PgSocketOptions): Promise<PgSocket>
 
 // --- internal ---
 
+const WANTED = ', and the embedded database would listen there';
 const IDLE_TRANSACTION_MS = 30_000;
 
 async function listen(server: Server, port: number, host: string): Promise<number> {
   return new Promise((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => {
-      reject(error.code === 'EADDRINUSE' ? portBusy(port, error) : error);
+      reject(error.code === 'EADDRINUSE' ? portBusy(port, { wanted: WANTED, cause: error }) : error);
     });
     server.listen(port, host, () => {
       const address = server.address();
@@ -69,9 +70,4 @@ async function listen(server: Server, port: number, host: string): Promise<numbe
 /** Prepared statements, temporary tables and cursors belong to the one session: they go when the last client has gone. */
 async function forgetClients(pglite: PgliteClient): Promise<void> {
   await pglite.exec('discard all').catch(() => {}); // the database may be closing
-}
-
-function portBusy(port: number, cause: Error): BoxError {
-  const message = `Port ${port} is in use, and the embedded database would listen there.`;
-  return new BoxError('port_busy', message, { details: { port }, cause });
 }
