@@ -1,11 +1,13 @@
 /** What hosts a box is built from: the CLI's dev server, a container, a test. */
-export { createBox, PLAIN_ROUTES } from './box.ts';
-export type { Box, BoxOptions } from './box.ts';
+export { createBox } from './box.ts';
+export type { Box } from './box.ts';
+export type { BoxOptions } from './box/options.ts';
+export { PLAIN_ROUTES } from './box/routes.ts';
 export { operatorToken } from './auth/strategy.ts';
 export { boot } from './boot/boot.ts';
 export type { BootOptions, RunningBox } from './boot/boot.ts';
-export { createCloser } from './boot/closer.ts';
-export type { Closer } from './boot/closer.ts';
+export { createCloser } from './box/closer.ts';
+export type { Closer } from './box/closer.ts';
 export { TELEMETRY_RULES } from './boot/rules.ts';
 export { findBrokenStorage, formatBroken, readStorageSettings } from './boot/environment.ts';
 export type { BrokenVariable, StorageSettings } from './boot/environment.ts';

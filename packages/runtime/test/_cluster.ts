@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { onTestFinished } from 'vitest';
-import type { BoxOptions } from '../src/box.ts';
+import type { BoxOptions } from '../src/box/options.ts';
 import { openPostgresJournal } from '../src/engine/stores/postgres/journal.ts';
 import { createLog } from '../src/log.ts';
 import { openRedisKv } from '../src/stores/kv-redis.ts';

@@ -3,7 +3,7 @@ import { defineDeepAgent } from '../src/definitions/definition.ts';
 import { listPermissions, ROLES } from '../src/auth/permissions.ts';
 import type { Permission } from '../src/auth/permissions.ts';
 import { operatorToken } from '../src/auth/strategy.ts';
-import { PLAIN_ROUTES } from '../src/box.ts';
+import { PLAIN_ROUTES } from '../src/box/routes.ts';
 import { createLog } from '../src/log.ts';
 import { splitRoute } from '../src/operations/define.ts';
 import { OPERATIONS } from '../src/surface/index.ts';

@@ -1,0 +1,150 @@
+import { createEngine } from '../engine/engine.ts';
+import type { Engine, EngineOptions } from '../engine/engine.ts';
+import { newRunId } from '../engine/ids.ts';
+import { joinObservers } from '../engine/observer.ts';
+import { createEvents } from '../events/events.ts';
+import { contractPayload } from '../health/contract.ts';
+import { createStreamLimits } from '../auth/stream-limits.ts';
+import { withFields } from '../log.ts';
+import type { Log } from '../log.ts';
+import { createMask } from '../mask.ts';
+import type { Mask } from '../mask.ts';
+import { createLogs } from '../logs/logs.ts';
+import { createLogStore } from '../logs/store.ts';
+import { createStopObserver } from '../runs/stopped.ts';
+import { currentFields, currentRunFields } from '../telemetry/log-context.ts';
+import { readTelemetry } from '../telemetry/settings.ts';
+import type { TelemetrySettings } from '../telemetry/settings.ts';
+import { createTelemetry } from '../telemetry/telemetry.ts';
+import { createKvDoorbell } from '../engine/kv-doorbell.ts';
+import { createAmbient } from './ambient.ts';
+import type { StreamLimits } from '../auth/stream-limits.ts';
+import type { Events } from '../events/events.ts';
+import type { Logs } from '../logs/logs.ts';
+import type { Telemetry } from '../telemetry/telemetry.ts';
+import type { AmbientRooms } from './ambient.ts';
+import type { Closer } from './closer.ts';
+import { createLate } from './late.ts';
+import type { Late } from './late.ts';
+import type { BoxOptions } from './options.ts';
+
+/** Event streams that stay open, of all callers. */
+const STREAMS = 2_000;
+
+/** With what comes after it, well below the 20 s after which a platform kills. */
+const DRAIN_MS = 8_000;
+
+/** What every room stands on: the engine over its journal, and what is emitted, logged, traced and masked. */
+export interface Foundation {
+  options: BoxOptions;
+  /** With what is known of the request under way. */
+  log: Log;
+  mask: Mask;
+  /** This process among its replicas. */
+  owner: string;
+  limits: StreamLimits;
+  events: Events;
+  telemetry: Telemetry;
+  telemetrySettings: TelemetrySettings;
+  logs: Logs;
+  engine: Engine;
+  /** Set by `createRooms`, before the gate opens. */
+  above: Late<Above>;
+  /** With its log records. Answers whether there was one that could be deleted. */
+  deleteRun(runId: string): Promise<boolean>;
+  closer: Closer;
+}
+
+/** What the engine calls of the rooms that stand on it. */
+export interface Above extends AmbientRooms {
+  body: EngineOptions['resolve'];
+  sweep(): Promise<void>;
+}
+
+export async function createFoundation(options: BoxOptions, closer: Closer): Promise<Foundation> {
+  const { journal, kv, exclusive, mask = createMask(), telemetry: telemetrySettings = readTelemetry({}) } = options;
+  maskStoredSecrets(options, mask);
+  const owner = newRunId();
+  // A journal that no other process can hold has no replica to notify.
+  const shared = exclusive ? undefined : kv;
+  const limits = createStreamLimits({ perBox: STREAMS });
+  const events = createEvents({ limits, owner, kv: shared });
+  const engine = createLate<Engine>('the engine');
+  const above = createLate<Above>('the rooms');
+  const logs = createLogs({
+    store: createLogStore(options.db),
+    log: options.log,
+    records: options.records,
+    mask,
+    limits,
+    owner,
+    kv: shared,
+    engine: engine.get,
+    queue: options.logQueue,
+  });
+  closer.add(() => logs.close());
+  const telemetry = await createTelemetry({
+    settings: telemetrySettings,
+    service: { name: options.slug, version: contractPayload().build.version, instanceId: owner },
+    journal,
+    liveRuns: () => engine.get().liveRuns,
+    log: options.log,
+    mask,
+  });
+  closer.add(() => telemetry.close());
+  const doorbell = shared && createKvDoorbell(shared, owner);
+  if (doorbell) closer.add(() => doorbell.close());
+  engine.set(
+    await createEngine({
+      // A run that no other process can take goes on at the next boot: there is nothing to hurry for, nor to wait for.
+      drainMs: exclusive ? 0 : DRAIN_MS,
+      ...(doorbell ? { doorbell } : {}),
+      ...options.engine,
+      lifecycle: events,
+      observer: joinObservers([
+        telemetry.observer,
+        ...(logs.observer ? [logs.observer] : []),
+        ...(options.onStopped ? [createStopObserver(options.onStopped, mask)] : []),
+      ]),
+      journal,
+      log: withFields(options.log, currentRunFields),
+      owner,
+      exclusive,
+      resolve: (run) => above.get().body(run),
+      ambient: createAmbient({ journal, services: options.services, storage: options.storage, mask, above: above.get }),
+      onSweep: () => above.get().sweep(),
+    }),
+  );
+  // For a boot that fails midway; one that does not drains it first of all.
+  closer.add(() => engine.get().close());
+  return {
+    options,
+    log: withFields(options.log, currentFields),
+    mask,
+    owner,
+    limits,
+    events,
+    telemetry,
+    telemetrySettings,
+    logs,
+    engine: engine.get(),
+    above,
+    // A crash in between leaves records that go when they are old.
+    async deleteRun(runId) {
+      const isGone = await journal.deleteRun(runId);
+      if (isGone) await logs.deleteRun(runId);
+      return isGone;
+    },
+    closer,
+  };
+}
+
+// --- internal ---
+
+/** Not waited for: nothing that is stored has been used yet. */
+function maskStoredSecrets({ secretValues }: BoxOptions, mask: Mask): void {
+  void secretValues?.().then(
+    (values) => values.forEach((value) => mask.add(value)),
+    () => {},
+  );
+}

@@ -1,0 +1,85 @@
+import type { CallModel } from '../agents/model/client.ts';
+import type { Registration } from '../auth/registration.ts';
+import type { Strategy } from '../auth/strategy.ts';
+import type { EngineOptions } from '../engine/engine.ts';
+import type { Journal } from '../engine/journal.ts';
+import type { Probe, ServicesInfo } from '../health/health.ts';
+import type { Log, RootLog } from '../log.ts';
+import type { Mask } from '../mask.ts';
+import type { Program } from '../manifest.ts';
+import type { LogQueueLimits } from '../logs/queue.ts';
+import type { RetentionOptions } from '../retention/retention.ts';
+import type { EgressPolicy } from '../provider/egress.ts';
+import type { ProviderSettings, ProviderStore } from '../provider/provider.ts';
+import type { StoppedRun } from '../runs/stopped.ts';
+import type { MasterKey } from '../secrets/seal.ts';
+import type { Storage } from '../storage/storage.ts';
+import type { Drizzle } from '../stores/drizzle.ts';
+import type { TelemetrySettings } from '../telemetry/settings.ts';
+import type { KeyValueStore } from '../stores/kv.ts';
+
+export interface BoxOptions {
+  host: 'dev' | 'image';
+  /** Who may call. Default: anybody in dev, API keys alone in an image. */
+  strategy?: Strategy;
+  /** What is stored as a secret, to be hidden in what leaves the box. Default: the key of the provider alone. */
+  secretValues?(): Promise<string[]>;
+  /** What a control plane registers this box by. Undefined: it is not registered anywhere. */
+  registration?: Registration;
+  /** The agent's slug, from `svc.json`. */
+  slug: string;
+  log: Log;
+  /** Where traces and figures go. Default: nowhere; `/metrics` hands out figures all the same. */
+  telemetry?: TelemetrySettings;
+  /** Where the log records come from that are kept in the relational store. Default: none are kept. */
+  records?: Pick<RootLog, 'listen'>;
+  /** Days for which they are kept, rather than what `retention` says. */
+  logRetentionDays?(): number | undefined;
+  /** How they are stored, for tests. */
+  logQueue?: Partial<LogQueueLimits>;
+  /** Takes secrets out of traces and of what is kept of runs. Default: one that knows the key of the provider alone. */
+  mask?: Mask;
+  journal: Journal;
+  /** No other process can hold the journal, so runs of a killed process go on at once. */
+  exclusive: boolean;
+  /** Shorter leases and the like, for tests. Default: the engine's own. */
+  engine?: Pick<
+    EngineOptions,
+    'leaseMs' | 'sweepMs' | 'pollMs' | 'drainMs' | 'maxLive' | 'limits' | 'clock' | 'around'
+  >;
+  /** Instead of the provider, for tests. */
+  callModel?: CallModel;
+  /** What replicas tell each other. Undefined: they find out by looking in the journal. */
+  kv?: KeyValueStore;
+  provider: { environment: ProviderSettings | undefined; store: ProviderStore; egress: EgressPolicy };
+  /** The relational store: sessions, keys. */
+  db: Drizzle;
+  /** Where `svc.storage` keeps objects. Undefined: nowhere. */
+  storage?: Storage | undefined;
+  /** True while nothing has been written to the relational store: what is looked for there is not asked for. */
+  isBlank?(): boolean;
+  /** What the box signs and seals with. Undefined: a key made for this process. */
+  secretKey?: MasterKey;
+  /** The model of agents that name none, as the code says. What is set over the API wins over it. */
+  defaultModel(): string | undefined;
+  /** The same of the environment, which wins over both. */
+  environmentModel?(): string | undefined;
+  /** Dev only: false while the database is being opened. Until then what the code says is in force. */
+  isDatabaseOpen?(): boolean;
+  /** How long what is over is kept. Default: for ever. */
+  retention?(): RetentionOptions;
+  /** Milliseconds between two looks for what is too old. */
+  retentionEveryMs?: number;
+  /** Told of each run that fails or is blocked, for somebody who watches. */
+  onStopped?(run: StoppedRun): void;
+  /** Loads agents and workflows; called when the gate opens. */
+  loadProgram(): Promise<Program>;
+  probes: Record<string, Probe>;
+  services(): ServicesInfo;
+  /** Dev only: which Host names may call. */
+  isAllowedHost?: (host: string) => boolean;
+  /** Whether agents and workflows are tools of their own at `/mcp`. Default: no. */
+  mcpTools?: () => boolean;
+  /** Origins whose pages may call, as they are in force at a request. Default: `DEFAULT_CORS_ORIGINS`. */
+  corsOrigins?: () => readonly string[];
+}

@@ -1,0 +1,183 @@
+import { createActivity } from '../activity/activity.ts';
+import { createAskerFinder } from '../activity/asker.ts';
+import { createAgents } from '../agents/agents.ts';
+import type { Agents } from '../agents/agents.ts';
+import { createApiKeys } from '../keys/api-keys.ts';
+import { createAuth } from '../auth/auth.ts';
+import { KEYS_ONLY, OPEN } from '../auth/strategy.ts';
+import { createApprovals } from '../approvals/approvals.ts';
+import { createCatalogEntries } from '../catalog/entries.ts';
+import type { RunRow } from '../engine/journal/run.ts';
+import { contractPayload } from '../health/contract.ts';
+import { createHealth } from '../health/health.ts';
+import { createHooks } from '../hooks/hooks.ts';
+import { createOperationCatalog } from '../surface/catalog.ts';
+import { OPERATIONS } from '../surface/index.ts';
+import { mayReadChangesOf } from '../surface/readable.ts';
+import { createRetention } from '../retention/retention.ts';
+import { createPublishedInstructions } from '../prompts/instructions.ts';
+import { createPrompts } from '../prompts/prompts.ts';
+import { createModels } from '../provider/models.ts';
+import type { Rooms } from '../surface/rooms.ts';
+import { createRunExports } from '../runs/export.ts';
+import { createRuns } from '../runs/runs.ts';
+import { createRunWhy } from '../runs/why.ts';
+import { listSecretValues } from '../secret-variables.ts';
+import { createSessionHistory } from '../sessions/history.ts';
+import { createSessions } from '../sessions/sessions.ts';
+import { newMasterKey } from '../secrets/master-key.ts';
+import { createSecrets } from '../secrets/secrets.ts';
+import { createSettings } from '../settings/settings.ts';
+import { createSetup } from '../settings/setup.ts';
+import { createCatalogOverrides } from '../catalog/stored-overrides.ts';
+import { ensureInstallation } from '../stores/installation.ts';
+import type { KeyValueStore } from '../stores/kv.ts';
+import { workflowBody } from '../workflows/workflows.ts';
+import type { Auth } from '../auth/auth.ts';
+import type { Sessions } from '../sessions/sessions.ts';
+import type { Foundation } from './foundation.ts';
+import { createOpening } from './opening.ts';
+import type { BoxOptions } from './options.ts';
+import { createProgram } from './program.ts';
+import type { LoadedProgram } from './program.ts';
+
+/** The rooms that operations are handed, and what routes and hosts need besides. */
+export interface Built {
+  rooms: Rooms;
+  agents: Agents;
+  auth: Auth;
+  sessions: Sessions;
+  program: LoadedProgram;
+}
+
+/** Builds every room. One that holds something open registers how it is closed; what was made last is closed first. */
+export function createRooms(foundation: Foundation): Built {
+  const { options, closer, engine, events, log, logs, deleteRun } = foundation;
+  const { db, journal, kv, isBlank = () => false } = options;
+  const live = { db, kv, ...(options.isDatabaseOpen ? { isOpen: options.isDatabaseOpen } : {}) };
+
+  const program = createProgram(foundation);
+  const { catalog, workflows } = program;
+  const prompts = createPrompts({ db, kv, isBlank });
+  closer.add(() => prompts.close());
+  const overrides = createCatalogOverrides(live);
+  closer.add(() => overrides.close());
+  const settings = createSettings({
+    ...live,
+    environmentModel: options.environmentModel ?? (() => undefined),
+    codeModel: options.defaultModel,
+    codeMcpTools: options.mcpTools ?? (() => false),
+  });
+  closer.add(() => settings.close());
+  const { defaultModel } = settings;
+  const { gate, provider, callModel, hasCompletedRun } = createOpening(foundation, program);
+  const secrets = createSecrets({
+    db,
+    key: options.secretKey ?? newMasterKey(),
+    installation: async () => (await ensureInstallation(db)).id,
+  });
+  closer.add(() => secrets.close());
+  const keys = createApiKeys({ db, kv });
+  closer.add(() => keys.close());
+  const auth = createAuth({ strategy: options.strategy ?? (options.host === 'dev' ? OPEN : KEYS_ONLY), keys });
+  const sessions = createSessions(db, (sessionId, askedBy) =>
+    events.tell({ type: 'session.updated', sessionId, askedBy }),
+  );
+  const agents = createAgents({
+    catalog,
+    engine,
+    log,
+    isArmed: () => engine.armed,
+    sessions,
+    journal,
+    instructions: createPublishedInstructions(prompts, log),
+    defaultModel,
+    overrides,
+    callModel,
+  });
+  const approvals = createApprovals({ journal, engine, checkArguments: agents.checkArguments });
+  const history = createSessionHistory({
+    db,
+    journal,
+    deleteRun,
+    approvals,
+    onRemove: (sessionId, askedBy) => events.tell({ type: 'session.deleted', sessionId, askedBy }),
+  });
+  const rooms: Rooms = {
+    activity: createActivity({ db, log, findAsker: createAskerFinder({ journal, db }), mayRead: mayReadChangesOf }),
+    approvals,
+    catalog,
+    config: program.config,
+    entries: createCatalogEntries({ catalog, workflows, overrides, prompts, defaultModel }),
+    events,
+    exports: createRunExports({
+      journal,
+      secrets: () => listSecrets(options),
+      url: () => options.services().agent.url,
+      now: () => engine.clock.now(),
+    }),
+    gate,
+    health: createHealth(kv ? { ...options, probes: { ...options.probes, kv: () => probeKv(kv) } } : options),
+    hooks: createHooks({ journal, engine, approvals }),
+    jobs: program.jobs,
+    keys,
+    logs,
+    models: createModels(provider),
+    operations: createOperationCatalog(OPERATIONS),
+    prompts,
+    provider,
+    runs: createRuns({ journal, engine, deleteRun }),
+    secrets,
+    sessions: history,
+    settings,
+    setup: createSetup({ gate, provider, settings, hasCompletedRun }),
+    why: createRunWhy({
+      journal,
+      engine,
+      approvals,
+      gate: gate.state,
+      findCodeHash: ({ kind, name }) =>
+        (kind === 'agent' ? catalog.findAgent(name) : catalog.findWorkflow(name))?.definition?.codeHash,
+      version: contractPayload().build.version,
+    }),
+    workflows,
+  };
+  const retention = createRetention({
+    settings: options.retention ?? (() => ({})),
+    sessions: history,
+    journal,
+    deleteRun,
+    logs: options.records && logs,
+    logDays: options.logRetentionDays ?? settings.logRetentionDays,
+    log,
+    ...(options.retentionEveryMs === undefined ? {} : { everyMs: options.retentionEveryMs }),
+  });
+  closer.add(() => retention.close());
+  closer.add(() => agents.close());
+  foundation.above.set({
+    rooms,
+    agents,
+    engine,
+    database: () => program.tables.database(),
+    body: async (run) => (run.kind === 'agent' ? agents.body(run as RunRow) : workflowBody(catalog, run.name)),
+    sweep() {
+      retention.sweep();
+      return program.jobs.fireDue();
+    },
+  });
+  return { rooms, agents, auth, sessions, program };
+}
+
+// --- internal ---
+
+async function probeKv(kv: KeyValueStore): Promise<string | undefined> {
+  await kv.ping();
+  return kv.findWarning();
+}
+
+/** All that must not leave the box in a document. */
+async function listSecrets({ provider, secretKey, secretValues }: BoxOptions): Promise<string[]> {
+  const [stored, settings] = await Promise.all([secretValues?.() ?? [], provider.store.read()]);
+  const keys = [provider.environment?.apiKey, settings?.apiKey, secretKey?.key.export().toString('base64')];
+  return [...listSecretValues(process.env), ...stored, ...keys.filter((key) => key !== undefined)];
+}

@@ -1,0 +1,139 @@
+import type { H3 } from 'h3';
+import { mountRegistration, REGISTRATION_ROUTES } from '../auth/registration.ts';
+import { atMost } from '../engine/at-most.ts';
+import { contractPayload } from '../health/contract.ts';
+import { HEALTH_ROUTES, mountHealth } from '../health/routes.ts';
+import { mountWebhooks, WEBHOOK_PREFIX, WEBHOOK_ROUTES } from '../hooks/routes.ts';
+import { createApp, mountFallback } from '../http/app.ts';
+import type { RouteEntry } from '../http/app.ts';
+import { DOCS_ROUTES, mountDocs } from '../openapi/docs.ts';
+import { mountOpenApi, OPENAPI_ROUTE } from '../openapi/route.ts';
+import { mountRoot, ROOT_ROUTE } from '../http/root.ts';
+import { createConfirmations } from '../mcp/confirmations.ts';
+import { MCP_ERRORS, MCP_ROUTES, mountMcp } from '../mcp/routes.ts';
+import { createOwnStateKey, createSharedStateKey } from '../mcp/state-key.ts';
+import { splitRoute } from '../operations/define.ts';
+import { mountOperations } from '../surface/http.ts';
+import type { OpenApiDocument } from '../openapi/document.ts';
+import { OPERATIONS } from '../surface/index.ts';
+import { METRICS_ROUTE, mountMetrics } from '../telemetry/routes.ts';
+import { AGUI_ERRORS } from '../wires/agui/error.ts';
+import { AGUI_ROUTES, mountAgui } from '../wires/agui/routes.ts';
+import { WIRE_A_ERRORS } from '../wires/chat-completions/error.ts';
+import { mountWireA, WIRE_A_ROUTES } from '../wires/chat-completions/routes.ts';
+import { mountWireB, WIRE_B_ROUTES } from '../wires/messages/routes.ts';
+import { WIRE_B_ERRORS } from '../wires/messages/error.ts';
+import { createThinkingSigner } from '../wires/thinking-signature.ts';
+import { ensureInstallation } from '../stores/installation.ts';
+import { createUsedOnce } from '../stores/used-once.ts';
+import { CHAT_ROUTES, mountWorkflowChat } from '../workflows/chat.ts';
+import type { Confirmations } from '../mcp/confirmations.ts';
+import type { Foundation } from './foundation.ts';
+import type { BoxOptions } from './options.ts';
+import type { Built } from './rooms.ts';
+
+/** Routes that are no operations: their status code or their protocol is someone else's. */
+export const PLAIN_ROUTES: readonly RouteEntry[] = [
+  ROOT_ROUTE,
+  OPENAPI_ROUTE,
+  ...DOCS_ROUTES,
+  ...HEALTH_ROUTES,
+  METRICS_ROUTE,
+  ...REGISTRATION_ROUTES,
+  ...WIRE_A_ROUTES,
+  ...WIRE_B_ROUTES,
+  ...AGUI_ROUTES,
+  ...CHAT_ROUTES,
+  ...MCP_ROUTES,
+  ...WEBHOOK_ROUTES,
+];
+
+const ERROR_SHAPES = [WIRE_A_ERRORS, WIRE_B_ERRORS, AGUI_ERRORS, MCP_ERRORS];
+
+/** The app with every route of the box. */
+export async function createRoutes(foundation: Foundation, { rooms, agents, auth, sessions }: Built): Promise<H3> {
+  const { options, engine, log, telemetry, telemetrySettings, closer } = foundation;
+  const { journal } = options;
+  const { authorize } = auth;
+  const startedAt = engine.clock.now();
+  const app = createApp({
+    ...options,
+    log,
+    onAnswer: telemetry.answered,
+    onStream: telemetry.enterStream,
+    // A client of a box that has just begun waits for its agents, rather than being refused for want of a provider.
+    untilReady(path) {
+      const looking = rooms.gate.looking();
+      return looking && ASKS_PROGRAM.test(path) ? atMost(LONGEST_LOOK_MS, looking) : undefined;
+    },
+    anyBody: [WEBHOOK_PREFIX],
+    errorShapes: ERROR_SHAPES,
+  });
+  const routes = [...PLAIN_ROUTES, ...OPERATIONS.map(toRouteEntry)];
+  const describe = createDescribe(options);
+  mountRoot(app, { slug: options.slug, routes });
+  mountOpenApi(app, describe);
+  mountDocs(app, describe);
+  mountHealth(app, rooms.health);
+  mountMetrics(app, { telemetry, auth, token: telemetrySettings.metricsToken });
+  mountRegistration(app, options.registration, options.db);
+  mountOperations(app, OPERATIONS, { rooms, auth });
+  const signThinking = createThinkingSigner(options.secretKey);
+  mountWireA(app, { agents, authorize, startedAt });
+  mountWireB(app, { agents, authorize, signThinking, startedAt });
+  mountAgui(app, { agents, approvals: rooms.approvals, sessions, signThinking, log, authorize });
+  mountWorkflowChat(app, { auth, engine, journal, workflows: rooms.workflows });
+  mountWebhooks(app, rooms.hooks);
+  const mcp = mountMcp(app, {
+    agents,
+    auth,
+    log,
+    rooms,
+    slug: options.slug,
+    catalog: rooms.operations,
+    confirmations: await openConfirmations(foundation),
+    isEnabled: rooms.settings.isMcpEnabled,
+    hasProgramTools: rooms.settings.hasMcpTools,
+  });
+  closer.add(() => mcp.close());
+  mountFallback(app, routes, ERROR_SHAPES);
+  return app;
+}
+
+// --- internal ---
+
+const LONGEST_LOOK_MS = 10_000;
+const ASKS_PROGRAM = /^\/(?:api|wire-[ab]|agui|mcp)(?:\/|$)/;
+
+/** Where no other process can hold the journal, no other process can be asked for what this one sealed. */
+async function openConfirmations({ options, engine }: Foundation): Promise<Confirmations> {
+  const { db, exclusive, secretKey } = options;
+  const readKey = exclusive || !secretKey ? createOwnStateKey() : await createSharedStateKey(db, secretKey);
+  return createConfirmations({
+    readKey,
+    used: createUsedOnce(db, 'confirmation'),
+    installation: async () => (await ensureInstallation(db)).id,
+    now: () => engine.clock.now(),
+  });
+}
+
+/** The OpenAPI document of the box, written when it is first asked for: its own address is known only then. */
+function createDescribe({ slug, services }: BoxOptions): () => Promise<OpenApiDocument> {
+  let document: Promise<OpenApiDocument> | undefined;
+  const describe = async () => {
+    const { toOpenApi } = await import('../openapi/openapi.ts');
+    const { version } = contractPayload().build;
+    return toOpenApi({
+      title: slug,
+      version,
+      serverUrl: services().agent.url,
+      operations: OPERATIONS,
+      routes: PLAIN_ROUTES,
+    });
+  };
+  return () => (document ??= describe());
+}
+
+function toRouteEntry({ route, summary }: { route: string; summary: string }): RouteEntry {
+  return { ...splitRoute(route), summary };
+}
