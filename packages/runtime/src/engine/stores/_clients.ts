@@ -23,7 +23,7 @@ export function toPgliteClient(db: PGlite): SqlClient {
 
 export function openPgClient(url: string): SqlClient {
   const pool = new Pool({ connectionString: url, types: NUMBERS });
-  // Dropping the database ends sessions that are still saying goodbye.
+  // Dropping the database ends sessions that are still closing.
   pool.on('error', () => {});
   return {
     async query<Row>(text: string, values?: unknown[], options?: QueryOptions) {

@@ -17,7 +17,7 @@ export async function resumeInTransaction(
 ): Promise<ResumeResult | undefined> {
   const { runs, hooks, hookEvents } = tables;
   const { token, payload, options } = given;
-  const { idempotency, verdict: said } = options;
+  const { idempotency, verdict } = options;
   const name = toStoredText(token);
   // The run's row and not the hook's: the end of the run takes them in this order too. Its lock excludes
   // every other change of the run's hooks, so what is read afterwards stays true.
@@ -39,8 +39,8 @@ export async function resumeInTransaction(
     if (used) return judgeKey(hook, used, options);
   }
   const [first] = await tx.query<StoredRow>(toNumbered(findFirstQuery(tables)), key);
-  const verdict = judgeResume(hook, first && toHookEvent(first));
-  if (verdict) return verdict;
+  const settled = judgeResume(hook, first && toHookEvent(first));
+  if (settled) return settled;
   const [event] = await tx.query<{ n: number; at: number }>(
     `with signalled as (
       update ${runs} set ${signalSets('', '1', NOW)} where run_id = $1 and status not in ${FINAL_STATUSES})
@@ -49,10 +49,10 @@ export async function resumeInTransaction(
     returning n, at`,
     [...key, toStoredText(payload), toStored(idempotency?.key), toStored(idempotency?.digest)],
   );
-  if (said !== undefined) await tx.query(toNumbered(setVerdictQuery(tables)), [toStoredText(said), ...key]);
+  if (verdict !== undefined) await tx.query(toNumbered(setVerdictQuery(tables)), [toStoredText(verdict), ...key]);
   return {
     outcome: 'resumed',
-    hook: { ...hook, verdict: hook.verdict ?? said ?? null },
+    hook: { ...hook, verdict: hook.verdict ?? verdict ?? null },
     event: { token, payload, ...event } as HookEvent,
   };
 }

@@ -63,7 +63,7 @@ export const HOOK_COLUMNS = {
   createdAt: 'created_at',
 } as const satisfies Record<keyof HookRow, string>;
 
-export const HOOK_SELECT = toSelect(HOOK_COLUMNS);
+const HOOK_SELECT = toSelect(HOOK_COLUMNS);
 
 /** The open hook of a token, else the newest closed one. Parameter: the token. */
 export function findHookQuery({ hooks }: Pick<Tables, 'hooks'>): string {

@@ -155,13 +155,13 @@ function upsertsOf({ schedules }: Tables): { declare: string; make: string } {
 function firingStatements({ schedules, firings }: Tables, id: string, fired: NewFiring): Statement[] {
   const key = toStoredText(id);
   const { at, runId, triggerId, error } = fired;
-  const said = [at, toStored(runId), toStored(triggerId), toStored(error)];
+  const values = [at, toStored(runId), toStored(triggerId), toStored(error)];
   return [
     [
       `update ${schedules} set last_at = ?, last_run_id = ?, last_trigger_id = ?, last_error = ? where id = ?`,
-      [...said, key],
+      [...values, key],
     ],
-    [`insert into ${firings} (at, run_id, trigger_id, error, id) values (?, ?, ?, ?, ?)`, [...said, key]],
+    [`insert into ${firings} (at, run_id, trigger_id, error, id) values (?, ?, ?, ?, ?)`, [...values, key]],
     [
       `delete from ${firings} where id = ? and firing_no not in (
         select firing_no from ${firings} where id = ? order by firing_no desc limit ${KEPT_FIRINGS})`,

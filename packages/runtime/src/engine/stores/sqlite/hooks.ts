@@ -24,7 +24,7 @@ export function prepareResume(
   const judge = db.prepare(setVerdictQuery(namesOfTables()));
 
   return ({ token, payload, options }, now) => {
-    const { idempotency, verdict: said } = options;
+    const { idempotency, verdict } = options;
     const stored = find.get(toStoredText(token));
     if (!stored) return undefined;
     const hook = toHookRow(stored);
@@ -32,13 +32,13 @@ export function prepareResume(
     const used = idempotency && keyed.get(...key, toStoredText(idempotency.key), now - KEY_LIFE_MS);
     if (used) return judgeKey(hook, used, options);
     const earlier = first.get(...key);
-    const verdict = judgeResume(hook, earlier && toHookEvent(earlier));
-    if (verdict) return verdict;
+    const settled = judgeResume(hook, earlier && toHookEvent(earlier));
+    if (settled) return settled;
     const event: HookEvent = { token, n: (last.get(...key)?.n ?? -1) + 1, payload, at: now };
     const use = [toStored(idempotency?.key), toStored(idempotency?.digest)];
     insert.run(...key, event.n, toStoredText(payload), now, ...use);
-    if (said !== undefined) judge.run(toStoredText(said), ...key);
+    if (verdict !== undefined) judge.run(toStoredText(verdict), ...key);
     effects.signal(hook.runId, now);
-    return { outcome: 'resumed', hook: { ...hook, verdict: hook.verdict ?? said ?? null }, event };
+    return { outcome: 'resumed', hook: { ...hook, verdict: hook.verdict ?? verdict ?? null }, event };
   };
 }
