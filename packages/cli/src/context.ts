@@ -14,7 +14,7 @@ export interface Context {
   trace(line: string): void;
   /** What is done from here on: a spinner on a terminal, else one plain line. Ends with the command. Not with --json. */
   progress(line: string): void;
-  /** False: nobody can be asked, because an end is no terminal or --json was given. */
+  /** False: there is no one to ask, because an end is no terminal or --json was given. */
   mayAsk: boolean;
   /** One line a person types. Throws a CliError when the person leaves instead. */
   ask(question: string, options?: { isHidden?: boolean }): Promise<string>;

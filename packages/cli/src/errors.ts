@@ -150,7 +150,7 @@ export function usageError(message: string, suggestion: string): CliError {
   return new CliError('generic', message, { suggestion });
 }
 
-/** A text with the words in it that nobody would read to their end cut off: an argument of 100,000 letters. */
+/** Cuts words that are longer than any path or address: an argument of 100,000 letters. */
 export function cutLongWords(text: string): string {
   return text.replaceAll(LONG_WORD, (word) => `${word.slice(0, WORD_START)}…`);
 }

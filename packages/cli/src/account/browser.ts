@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 
 type Env = Record<string, string | undefined>;
 
-/** Whether nobody sits in front of a browser of this machine. */
+/** Whether this machine shows no browser to a person. */
 export function isHeadless(env: Env): boolean {
   return ['CI', 'SSH_CLIENT', 'SSH_TTY'].some((name) => Boolean(env[name]));
 }

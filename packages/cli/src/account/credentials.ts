@@ -143,7 +143,7 @@ async function lock(file: string, { signal, say }: Pick<Context, 'signal' | 'say
   }
 }
 
-/** False: somebody has it. */
+/** False: another process holds it. */
 function take(path: string, file: string): boolean {
   try {
     writeFileSync(path, `${process.pid} ${hostname()}`, { flag: 'wx', mode: 0o600 });

@@ -26,7 +26,7 @@ export function openPlane(endpoint: string, reach: Reach): ControlPlane {
   return { url: endpoint, findSession: async () => findSession(endpoint, reach) };
 }
 
-/** Undefined: nobody is signed in there. */
+/** Undefined: no session is kept for it. */
 export function findSession(endpoint: string, reach: Reach): SignedIn | undefined {
   if (!Object.hasOwn(readCredentials(reach.env).endpoints, endpoint)) return undefined;
   const request = async <T>(asked: PlaneRequest) => (await send(endpoint, asked, reach)) as T;
@@ -58,7 +58,7 @@ const EARLY_MS = 30_000;
 async function send(endpoint: string, asked: PlaneRequest, reach: Reach): Promise<unknown> {
   const token = await getAccessToken(endpoint, reach);
   let answer = await askPlane(endpoint, { ...asked, token }, reach);
-  // Ended before its time: by a clock that is off, or by somebody.
+  // Ended before its time: by a clock that is off, or revoked.
   if (answer.status === 401)
     answer = await askPlane(endpoint, { ...asked, token: await getAccessToken(endpoint, reach, token) }, reach);
   if (answer.status === 401) throw await endSession(endpoint, reach);

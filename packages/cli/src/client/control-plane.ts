@@ -16,11 +16,11 @@ export interface Target {
 export interface ControlPlane {
   /** Without a slash at the end. */
   url: string;
-  /** Undefined: nobody is signed in here. */
+  /** Undefined: there is no session on this machine. */
   findSession(): Promise<Session | undefined>;
 }
 
-/** Somebody who is signed in. */
+/** A person's session. */
 export interface Session {
   /** The box of an installation of the person's organization, with a token for it. Undefined: none is linked. */
   findBox(installationId: string): Promise<Target | undefined>;

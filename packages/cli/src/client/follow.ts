@@ -65,27 +65,27 @@ const AWAY = ['shutting_down', 'control_plane_unavailable'];
 
 /** Says once that the box is lost, and once that it is back. */
 function watchLoss({ target, say, note, signal }: Connection) {
-  const tell = (state: TypeOf<typeof CONNECTION_LINE>['state']) =>
+  const notify = (state: TypeOf<typeof CONNECTION_LINE>['state']) =>
     note({ type: 'connection', state } satisfies TypeOf<typeof CONNECTION_LINE>);
   let wasOpen = false;
   let lostAt: number | undefined;
-  let isTold = false;
+  let isReported = false;
   return {
     begin() {
       if (signal.aborted) return;
       lostAt ??= performance.now();
-      if (isTold) return;
-      isTold = true;
+      if (isReported) return;
+      isReported = true;
       say(`The connection to ${target.url} is lost. Connecting again.`);
-      tell('lost');
+      notify('lost');
     },
     end() {
       wasOpen = true;
       lostAt = undefined;
-      if (!isTold) return;
-      isTold = false;
+      if (!isReported) return;
+      isReported = false;
       say(`Connected to ${target.url} again.`);
-      tell('open');
+      notify('open');
     },
     /** Whether it may pass: nothing was refused, and the box was not away for too long. */
     isBearable(error: unknown, awayMs: number): boolean {

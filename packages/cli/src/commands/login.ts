@@ -34,7 +34,7 @@ export const login = defineVerb({
         suggestion:
           'Name yours: svc login --endpoint https://studio.example.com, or set SVC_CONTROL_PLANE_URL. Everything local works without one.',
       });
-    // A file that cannot take the session is better known before somebody approves it.
+    // A file that cannot take the session is reported before the person approves it.
     readCredentials(env);
     const tokens = await runDeviceFlow(endpoint, context, {
       show(code) {

@@ -4,7 +4,7 @@ import { completeWords } from './words.ts';
 
 /**
  * `svc complete -- <words>` without the rest of the command line, since every TAB waits for it. What fails is no
- * choice: somebody is typing.
+ * choice: a message would land in the line that is typed.
  */
 export function printChoices(words: readonly string[]): string {
   try {

@@ -5,7 +5,7 @@ export interface ExampleParts {
   sample: string | undefined;
   positionals: readonly string[];
   required: readonly Member[];
-  /** It needs --yes where nobody can be asked. */
+  /** It asks for a confirmation: without a terminal it needs --yes. */
   asks: boolean;
 }
 

@@ -32,7 +32,7 @@ export const NEW_KEY: OperateForm = {
 
 /**
  * What a key is granted, and until when. A key for nothing at all is no use and is refused; one for a name the box has
- * not got may be meant for a deploy to come, and is told.
+ * not got may be meant for a deploy to come: a warning.
  */
 async function readKey(args: Record<string, unknown>, context: Context): Promise<Row> {
   const grants = { agents: toGrant('agents', args.agents), workflows: toGrant('workflows', args.workflows) };

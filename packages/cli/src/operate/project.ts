@@ -65,7 +65,7 @@ interface Question {
   context: Context;
 }
 
-/** Asks the person who is there. Throws `confirm_required` where nobody is, and stops at anything but yes. */
+/** Asks the person at the terminal. Throws `confirm_required` where there is none, and stops at anything but yes. */
 async function confirm(path: string, { given, positionals, context }: Question): Promise<void> {
   if (given.yes === true) return;
   const words = ['svc', path, ...positionals.map((name) => String(given[name]))].join(' ');

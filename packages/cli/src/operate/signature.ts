@@ -73,7 +73,7 @@ export async function readInput(signature: Signature, given: Record<string, unkn
 
 // --- internal ---
 
-/** The client knows them: nobody types them. */
+/** The client fills them in: they are no flags. */
 const OWN_MEMBERS = ['lastEventId'];
 const ALL_ARG = { type: 'boolean', description: 'Follow the cursors to the last page.' } as const;
 const YES_ARG = { type: 'boolean', description: 'Do not ask.' } as const;

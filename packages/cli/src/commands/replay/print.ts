@@ -15,7 +15,7 @@ export function formatCall(call: ReplayedCall): string {
 export interface Printed {
   replayed: Replayed;
   promoted: string | null;
-  /** The steps have been told. */
+  /** The steps have been printed. */
   isLive: boolean;
 }
 

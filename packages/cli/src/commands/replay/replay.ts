@@ -77,7 +77,7 @@ interface Leading {
   root: string;
   context: Context;
   inspector: Inspector | undefined;
-  /** Steps are told as they are passed. */
+  /** Steps are printed as they are passed. */
   isLive: boolean;
   step: boolean | undefined;
   until: string | undefined;

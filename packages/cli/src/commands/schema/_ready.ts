@@ -43,7 +43,7 @@ export async function checkReady(root: string): Promise<Problem[]> {
   throw new CliError(error, message, { suggestion, details: { ...details, problems: [toProblem(fatal)] } });
 }
 
-/** As the other problems of a workspace are told: the advice is part of the message. */
+/** As the other problems of a workspace are reported: the advice is part of the message. */
 export function toProblem({ code, message, suggestion, file, line, column, frame }: Fault): Problem {
   return { code, message: `${message} ${suggestion}`, file, line, column, frame };
 }
@@ -97,7 +97,7 @@ function both(code: string): { code: string; error: string } {
   return { code, error: code };
 }
 
-/** A statement over many lines is told by its first. */
+/** Of a statement over many lines, the first. */
 function toLine(statement: string): string {
   const [first = ''] = statement.split('\n');
   return first.endsWith(';') ? first : `${first.replace(/\s*\($/, '')};`;
