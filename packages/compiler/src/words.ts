@@ -1,3 +1,5 @@
+import { editDistance } from './edit-distance.ts';
+
 /** The two directives an author writes. */
 export type Directive = 'use step' | 'use workflow';
 
@@ -13,7 +15,7 @@ export function matchDirective(text: string): DirectiveMatch | undefined {
   if (exact) return { directive: exact, exact: true };
   if (text.length > 20) return undefined;
   const letters = lettersOf(text);
-  const near = DIRECTIVES.find((directive) => distance(letters, lettersOf(directive)) <= MAX_TYPOS);
+  const near = DIRECTIVES.find((directive) => isNear(letters, lettersOf(directive), MAX_TYPOS));
   return near && { directive: near, exact: false };
 }
 
@@ -26,7 +28,7 @@ export function mayHoldDirective(code: string): boolean {
 export function findNear(name: string, names: Iterable<string>): string | undefined {
   if (name.length <= MAX_TYPOS + 1) return undefined;
   for (let typos = 1; typos <= MAX_TYPOS; typos++)
-    for (const one of names) if (distance(name, one) === typos) return one;
+    for (const one of names) if (name !== one && isNear(name, one, typos)) return one;
   return undefined;
 }
 
@@ -39,17 +41,6 @@ function lettersOf(text: string): string {
   return text.toLowerCase().replace(/[^a-z]/g, '');
 }
 
-/** Levenshtein distance, one row at a time. */
-function distance(a: string, b: string): number {
-  if (Math.abs(a.length - b.length) > MAX_TYPOS) return MAX_TYPOS + 1;
-  let row = Array.from({ length: b.length + 1 }, (_, i) => i);
-  for (let i = 1; i <= a.length; i++) {
-    const next = [i];
-    for (let j = 1; j <= b.length; j++) {
-      const change = (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
-      next.push(Math.min(change, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
-    }
-    row = next;
-  }
-  return row[b.length] ?? 0;
+function isNear(text: string, name: string, typos: number): boolean {
+  return Math.abs(text.length - name.length) <= typos && editDistance(text, name) <= typos;
 }
