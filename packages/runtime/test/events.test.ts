@@ -237,7 +237,7 @@ test('the last 4,096 events are kept for a client that comes back; an older id i
   const [start = ''] = await read(undefined, 1);
   const [, epoch] = /^id: (\w+)-0\n/.exec(start) ?? [];
   const idOf = (n: number) => `${epoch}-${n}`;
-  for (let n = 1; n <= 9_000; n++) events.tell({ type: 'session.updated', sessionId: `s${n}` });
+  for (let n = 1; n <= 9_000; n++) events.publish({ type: 'session.updated', sessionId: `s${n}` });
   const missed = await read(idOf(9_000 - 4_096), 4_096);
   expect([missed[0], missed.at(-1)]).toEqual([
     expect.stringContaining(`id: ${idOf(9_000 - 4_095)}\n`),

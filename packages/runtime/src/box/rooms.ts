@@ -81,7 +81,7 @@ export function createRooms(foundation: Foundation): Built {
   closer.add(() => keys.close());
   const auth = createAuth({ strategy: options.strategy ?? (options.host === 'dev' ? OPEN : KEYS_ONLY), keys });
   const sessions = createSessions(db, (sessionId, askedBy) =>
-    events.tell({ type: 'session.updated', sessionId, askedBy }),
+    events.publish({ type: 'session.updated', sessionId, askedBy }),
   );
   const agents = createAgents({
     catalog,
@@ -101,7 +101,7 @@ export function createRooms(foundation: Foundation): Built {
     journal,
     deleteRun,
     approvals,
-    onRemove: (sessionId, askedBy) => events.tell({ type: 'session.deleted', sessionId, askedBy }),
+    onRemove: (sessionId, askedBy) => events.publish({ type: 'session.deleted', sessionId, askedBy }),
   });
   const rooms: Rooms = {
     activity: createActivity({ db, log, findAsker: createAskerFinder({ journal, db }), mayRead: mayReadChangesOf }),

@@ -4,7 +4,7 @@ import type { JournalRecord, StepKind } from './journal/record.ts';
 import type { RunRow, RunStatus } from './journal/run.ts';
 import { isFinal } from './journal/run.ts';
 
-/** What happens to runs, as it is told to whoever watches all of them: ids and status, no values. */
+/** What happens to runs, for whoever follows all of them: ids and status, no values. */
 export type LifecycleEvent =
   | ({ type: RunEventType } & RunFacts & { status: RunStatus })
   | ({ type: 'step.completed' } & RunFacts & StepFacts)
@@ -28,18 +28,18 @@ export interface StepFacts {
 }
 
 export interface Lifecycle {
-  /** False: nothing has to be told, so nothing is made up to be told. */
-  readonly isHeard: boolean;
-  tell(event: LifecycleEvent): void;
+  /** False: there are no followers, so no event is made. */
+  readonly isFollowed: boolean;
+  publish(event: LifecycleEvent): void;
 }
 
-export const UNHEARD: Lifecycle = { isHeard: false, tell() {} };
+export const UNFOLLOWED: Lifecycle = { isFollowed: false, publish() {} };
 
 export function toRunEvent(type: RunEventType, run: RunRow, status: RunStatus = run.status): LifecycleEvent {
   return { type, ...factsOf(run), status };
 }
 
-/** What an append that has landed tells. */
+/** The events of an append that has landed. */
 export function eventsOf(run: RunRow, entry: Append, result: AppendResult): LifecycleEvent[] {
   if (result.outcome !== 'appended') return [];
   const facts = factsOf(run);
@@ -51,8 +51,8 @@ export function eventsOf(run: RunRow, entry: Append, result: AppendResult): Life
   const type = status && typeOf(status);
   const changed = type ? [toRunEvent(type, run, status)] : [];
   // A run goes on because something was answered, and waits or ends after it.
-  const told = type === 'run.resumed' ? [...changed, ...steps, ...asked] : [...steps, ...asked, ...changed];
-  return [...told, ...(result.promoted ? [toRunEvent('run.created', result.promoted)] : [])];
+  const events = type === 'run.resumed' ? [...changed, ...steps, ...asked] : [...steps, ...asked, ...changed];
+  return [...events, ...(result.promoted ? [toRunEvent('run.created', result.promoted)] : [])];
 }
 
 /** What people call the step: the name of its function, of the tool, of the model. */

@@ -18,7 +18,7 @@ export type BoxEvent =
 
 /** The one stream of all that happens. */
 export interface Events extends Lifecycle {
-  tell(event: BoxEvent): void;
+  publish(event: BoxEvent): void;
   /** Reads from now on, or after the event with that id. Throws `too_many_streams`. */
   open(caller: Caller, lastEventId: string | undefined, signal: AbortSignal): Frames;
   close(): Promise<void>;
@@ -46,11 +46,11 @@ export function createEvents({ limits, owner, kv, maxBytes = MAX_BYTES, lingerMs
   /** The number of the newest event. */
   let last = 0;
   let isListening = false;
-  let isHeard = false;
+  let isFollowed = false;
   let linger: ReturnType<typeof setTimeout> | undefined;
   let closed = false;
 
-  const update = (): void => void (isHeard = isListening || (fanOut?.isHeard ?? false));
+  const update = (): void => void (isFollowed = isListening || (fanOut?.isHeard ?? false));
   const deliver = ([type, data, askedBy]: Told): void => {
     if (!isListening) return;
     last += 1;
@@ -85,11 +85,11 @@ export function createEvents({ limits, owner, kv, maxBytes = MAX_BYTES, lingerMs
   };
 
   return {
-    get isHeard() {
-      return isHeard;
+    get isFollowed() {
+      return isFollowed;
     },
-    tell({ type, ...facts }) {
-      if (!isHeard) return;
+    publish({ type, ...facts }) {
+      if (!isFollowed) return;
       const data = JSON.stringify({ ...facts, at: new Date().toISOString() });
       const askedBy = 'askedBy' in facts ? facts.askedBy : undefined;
       const told: Told = askedBy === undefined ? [type, data] : [type, data, askedBy];
@@ -125,7 +125,7 @@ export function createEvents({ limits, owner, kv, maxBytes = MAX_BYTES, lingerMs
       clearTimeout(linger);
       for (const reader of readers.keys()) reader.end(RETRY_HINT);
       isListening = false;
-      isHeard = false;
+      isFollowed = false;
       await fanOut?.close();
     },
   };

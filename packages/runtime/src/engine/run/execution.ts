@@ -1,23 +1,22 @@
-import type { Ambient } from '../handle.ts';
 import type { Call, CallHistory, CallRequest, HookRequest, OpenHook, RunAction } from '../call.ts';
 import { checkAttributes } from '../attributes.ts';
 import { historyOf } from '../call.ts';
-import type { StoreClock } from '../clock.ts';
 import { runInContext, runOutside } from '../context.ts';
 import { StepAttempt } from './step-context.ts';
 import { createDeadline } from './deadline.ts';
-import type { RunHandle, World } from '../handle.ts';
+import type { Ambient, RunHandle, World } from '../handle.ts';
 import { createRunHooks } from './run-hooks.ts';
 import type { RunHooks } from './run-hooks.ts';
 import { newRunId } from '../ids.ts';
 import type { Append, AppendResult, RunPatch } from '../journal/appends.ts';
 import type { NewChunk } from '../journal/chunks.ts';
-import type { HookEvent, NewHook, ResumeOptions } from '../journal/hooks.ts';
+import type { NewHook } from '../journal/hooks.ts';
 import type { JournalRecord, StepKind } from '../journal/record.ts';
 import type { RunRow } from '../journal/run.ts';
 import { isFinal } from '../journal/run.ts';
-import type { AroundStep, Body } from '../body.ts';
-import type { Limits } from '../limits.ts';
+import type { Body } from '../body.ts';
+import { RunAppender } from './append.ts';
+import type { Driver, Leave, Left } from './driver.ts';
 import { Parking } from './parking.ts';
 import { mismatchOf, undelivered } from '../mismatch.ts';
 import type { Mismatch } from '../mismatch.ts';
@@ -39,35 +38,15 @@ import type { AppendExtras, RecordedCall, RecordFields, Recorder } from './recor
 import { decode, digestOf, encode } from '../serialize.ts';
 import { createTimers } from './timers.ts';
 import type { Timers } from './timers.ts';
-import type { Turn, Turns } from './turns.ts';
+import type { Turn } from './turns.ts';
 import { createVariables } from './variables.ts';
 import type { Variables } from './variables.ts';
-import { RunWriter } from './run-writer.ts';
-import type { Appender } from '../worker/watchers.ts';
-
-/** What an execution needs of the store, besides its clock. */
-export interface ExecutionStore {
-  append: Appender;
-  listEvents(runId: string): Promise<{ signals: number; events: HookEvent[] }>;
-  resumeHook(token: string, payload: string, options: ResumeOptions): Promise<unknown>;
-  findRun(child: { runId: string } | { triggerId: string }): Promise<RunRow | undefined>;
-  writeChunks(runId: string, epoch: number, chunks: NewChunk[]): Promise<number | undefined>;
-  /** False: the run is not ours any more. */
-  mark(runId: string, epoch: number, steps: string[]): Promise<boolean>;
-}
 
 export interface ExecutionOptions {
   run: RunRow;
   body: Body;
   records: JournalRecord[];
-  clock: StoreClock;
-  store: ExecutionStore;
-  ambient: Ambient;
-  turns: Turns;
-  /** Called once: the run has ended, is parked on disk, or is no longer ours. */
-  onLeave(how: Leave, left: Left): void;
-  limits: Limits;
-  around?: AroundStep | undefined;
+  driver: Driver;
 }
 
 /** An attempt of a step that is under way. */
@@ -82,15 +61,6 @@ export interface RunningStep {
   timeout: number | null;
 }
 
-export type Leave = 'ended' | 'parked' | 'blocked' | 'dropped';
-
-export interface Left {
-  /** The run as its own end left it; none when others ended it. */
-  row?: RunRow;
-  /** The run that got the lock this one held. */
-  promoted?: RunRow;
-}
-
 /**
  * One run in memory. The body stays suspended between its calls; nothing is replayed unless the run was loaded from
  * the journal. Work happens in turns of the event loop (`turns.ts`), one delivery a turn, so that a race has the same
@@ -103,9 +73,10 @@ export class Execution implements RunHandle, Turn {
   readonly run: RunRow;
   readonly world: World;
   readonly ambient: Ambient;
-  readonly #options: ExecutionOptions;
+  readonly #body: Body;
+  readonly #driver: Driver;
   readonly #recorder: Recorder;
-  readonly #writer: RunWriter;
+  readonly #appender: RunAppender;
   readonly #history: Map<number, CallHistory>;
   /** Calls the body has made that are not answered. */
   readonly #open = new Map<number, Call>();
@@ -137,22 +108,25 @@ export class Execution implements RunHandle, Turn {
   #isHeld = false;
 
   constructor(options: ExecutionOptions) {
-    const { run, body, records, clock } = options;
+    const { run, body, records, driver } = options;
+    const { clock, limits } = driver;
     const [seed = run.traceId, createdAt = run.createdAt] = run.seed?.split(':') ?? [];
     this.run = run;
-    this.ambient = options.ambient;
-    this.#options = options;
+    this.ambient = driver.ambient;
+    this.#body = body;
+    this.#driver = driver;
     this.#recorder = createRecorder({ run, clock, durability: body.durability });
-    this.#writer = new RunWriter({
+    this.#appender = new RunAppender({
+      run,
       recorder: this.#recorder,
-      append: options.store.append,
-      onSent: (result) => this.#sent(result),
+      driver,
+      onAppended: (result) => this.#appended(result),
       onFailed: (error) => this.drop(error),
     });
     this.#history = historyOf(records);
     this.#deliveries = records.filter((record) => record.event === 'done' || record.event === 'failed');
     this.#time = Number(createdAt);
-    this.#parking = new Parking({ run, parkAfter: options.limits.parkAfter, onIdle: () => this.#schedule() });
+    this.#parking = new Parking({ run, parkAfter: limits.parkAfter, onIdle: () => this.#schedule() });
     this.#signals = run.signals;
     this.#isReplaying = records.length > 0;
     this.world = this.#createWorld(seed, records);
@@ -160,12 +134,11 @@ export class Execution implements RunHandle, Turn {
 
   /** Runs the body up to its first call. */
   launch(): void {
-    const { body, run, turns } = this.#options;
     this.#isQueued = true;
-    turns.after(this);
+    this.#driver.turns.after(this);
     let ending: unknown;
     try {
-      ending = runInContext({ kind: 'body', execution: this }, () => body.run(decode(run.input)));
+      ending = runInContext({ kind: 'body', execution: this }, () => this.#body.run(decode(this.run.input)));
     } catch (error) {
       return this.#finish({ error });
     }
@@ -178,11 +151,12 @@ export class Execution implements RunHandle, Turn {
   invoke(request: CallRequest): Promise<unknown> {
     const call = this.#nextCall++;
     const digest = digestOf(request.input);
+    const answered = this.#driver.called?.(call, request);
     const history = this.#history.get(call);
     const mismatch = mismatchOf(history, { ...request, digest });
     if (request.action.type === 'event' && history?.answer && isKept(history.answer))
       this.#hooks.skip(request.action.token);
-    return new Promise((resolve, reject) => {
+    const answer = new Promise((resolve, reject) => {
       const attempt = history?.retries.length ?? 0;
       const { kind, stepId, input, action } = request;
       const made = { madeAt: this.#time, runningSince: undefined };
@@ -192,19 +166,23 @@ export class Execution implements RunHandle, Turn {
       if (!history?.answer) this.#starting.push(entry);
       this.#schedule();
     });
+    if (answered) answer.then(answered, answered);
+    return answer;
   }
 
   openHook(request: HookRequest): OpenHook {
     const call = this.#nextCall++;
     const input = encode(request, 'hook');
     const named = { call, kind: 'hook' as const, stepId: request.kind, digest: digestOf(input), input, attempt: 1 };
+    const answered = this.#driver.called?.(call, { kind: 'hook', stepId: request.kind, input });
     const history = this.#history.get(call);
     const mismatch = mismatchOf(history, named);
     if (mismatch) this.#block(mismatch);
-    const now = this.#options.clock.now();
+    const now = this.#driver.clock.now();
     const { hook, fresh } = this.#hooks.open({ call, request, history, now });
     const output = encode({ token: hook.token, expiresAt: hook.expiresAt }, 'token');
     if (fresh && !mismatch) this.#recorder.record(named, { event: 'set', startedAt: now, output });
+    if (history) answered?.();
     return hook;
   }
 
@@ -216,7 +194,7 @@ export class Execution implements RunHandle, Turn {
 
   async writeChunks(chunks: NewChunk[]): Promise<void> {
     const { runId, epoch } = this.run;
-    if ((await this.#options.store.writeChunks(runId, epoch, chunks)) === undefined)
+    if ((await this.#driver.writeChunks(runId, epoch, chunks)) === undefined)
       this.drop(new Error('The run is not ours any more.'));
   }
 
@@ -248,7 +226,7 @@ export class Execution implements RunHandle, Turn {
     this.#leave('ended', { reason });
   }
 
-  /** Lets go of the run without writing: another owner has it, or the store cannot be reached. */
+  /** Leaves without writing: another owner has the run, or the store cannot be reached. */
   drop(reason: unknown): void {
     this.#leave('dropped', { reason });
   }
@@ -285,18 +263,18 @@ export class Execution implements RunHandle, Turn {
   /** Stops and gives the run back, once what is being recorded is recorded. */
   async release(): Promise<void> {
     if (this.#left) return;
-    // Its end is on its way to the journal: that is told to whoever waits for it, as any other.
+    // Its end is on its way to the journal: whoever waits for it is notified, as of any other.
     const { status } = this.#written.patch;
-    if (this.#writer.isSending && status !== undefined && isFinal(status)) return this.#writer.landed();
+    if (this.#appender.isSending && status !== undefined && isFinal(status)) return this.#appender.settled();
     this.#leave('parked', { reason: new Error('The box is shutting down.') });
     const patch = { release: true, ...this.#attributePatch() };
-    await new Promise((resolve, reject) => this.#writer.sendLast(patch, this.#extrasOfLast, resolve, reject));
+    await this.#appender.sendLast(patch, this.#extrasOfLast);
   }
 
   #createWorld(seed: string, records: JournalRecord[]): World {
     let variables: Variables | undefined;
     const record = (named: RecordedCall, output: string | null) =>
-      void this.#recorder.record(named, { event: 'set', startedAt: this.#options.clock.now(), output });
+      void this.#recorder.record(named, { event: 'set', startedAt: this.#driver.clock.now(), output });
     let random: (() => number) | undefined;
     return {
       now: () => this.#time,
@@ -313,7 +291,7 @@ export class Execution implements RunHandle, Turn {
   #schedule(): void {
     if (this.#isQueued || this.#left) return;
     this.#isQueued = true;
-    this.#options.turns.next(this);
+    this.#driver.turns.next(this);
   }
 
   deliver(): boolean {
@@ -348,7 +326,7 @@ export class Execution implements RunHandle, Turn {
 
   // Properties, not methods: passing a method on takes a new function each time.
   readonly #advance = (): void => {
-    const { records } = this.#options.limits;
+    const { records } = this.#driver.limits;
     if (this.#recorder.count > records) this.#result = { error: journalFull(records) };
     if (this.#result) return this.#end(this.#result);
     const steps = this.#startWaits();
@@ -434,10 +412,10 @@ export class Execution implements RunHandle, Turn {
     const record = this.#history.size > 0 ? this.#findMissed() : undefined;
     if (record) return this.#block(undelivered(record));
     const nextRunId = this.run.serialKey === null ? {} : { nextRunId: newRunId() };
-    const patch = { ...endOf(result, this.#options.limits.resultBytes), ...this.#attributePatch() };
+    const patch = { ...endOf(result, this.#driver.limits.resultBytes), ...this.#attributePatch() };
     this.#isStoring = true;
     this.#written = { steps: NO_CALLS, patch };
-    this.#writer.send(patch, { ...this.#newHooks(), ...nextRunId });
+    this.#appender.send(patch, { ...this.#newHooks(), ...nextRunId });
   }
 
   /** What an earlier life of the run recorded, and its code does not ask for any more. */
@@ -453,17 +431,14 @@ export class Execution implements RunHandle, Turn {
     const action = call.action as RunAction;
     call.attempt += 1;
     this.#running += 1;
-    const { clock, around } = this.#options;
-    const startedAt = clock.now();
+    const startedAt = this.#driver.clock.now();
     call.runningSince = startedAt;
     const { timeout } = action.policy;
     const deadline = timeout === undefined ? undefined : createDeadline(this.#abort.signal, timeout);
     const context = new StepAttempt({ call, name: action.name, startedAt, execution: this, deadline });
     let outcome: unknown;
     try {
-      outcome = runInContext(context, () =>
-        around ? around(context, () => action.run(context)) : action.run(context),
-      );
+      outcome = runInContext(context, () => this.#driver.attempt(context, () => action.run(context)));
     } catch (error) {
       deadline?.clear();
       return this.#stepFailed(call, startedAt, error);
@@ -493,7 +468,7 @@ export class Execution implements RunHandle, Turn {
     this.#running -= 1;
     call.runningSince = undefined;
     try {
-      const output = encodeResult(value, 'result', this.#options.limits.resultBytes);
+      const output = encodeResult(value, 'result', this.#driver.limits.resultBytes);
       const tokens = (call.action as RunAction).tokensOf?.(value) ?? null;
       this.#answer(call, { event: 'done', startedAt, output, tokens });
     } catch (error) {
@@ -509,7 +484,7 @@ export class Execution implements RunHandle, Turn {
     const error = encodeError(thrown);
     if (isFatal(thrown) || call.attempt > policy.maxRetries)
       return this.#answer(call, { event: 'failed', startedAt, error });
-    const wakeAt = retryTime(thrown, this.#options.clock.now(), policy.delay(call.attempt));
+    const wakeAt = retryTime(thrown, this.#driver.clock.now(), policy.delay(call.attempt));
     this.#recorder.record(call, { event: 'retry', startedAt, error, output: encode(wakeAt, 'wakeAt') });
     this.#timers.set(call.call, wakeAt);
     this.#schedule();
@@ -524,7 +499,7 @@ export class Execution implements RunHandle, Turn {
     return true;
   }
 
-  /** The answer reaches the body before it is on disk; nothing begins and nobody is told until it is. */
+  /** The answer reaches the body before it is on disk; no step begins and nothing is published until it is. */
   #answer(call: Call, fields: RecordFields): void {
     this.#deliveries.push(this.#recorder.record(call, fields));
     this.#schedule();
@@ -534,7 +509,7 @@ export class Execution implements RunHandle, Turn {
 
   #setTimer(call: Call, wakeAtOf: (now: number) => number): void {
     const known = this.#history.get(call.call)?.set?.output;
-    const now = this.#options.clock.now();
+    const now = this.#driver.clock.now();
     const wakeAt = known ? (decode(known) as number) : wakeAtOf(now);
     if (!known) this.#recorder.record(call, { event: 'set', startedAt: now, output: encode(wakeAt, 'wakeAt') });
     this.#timers.set(call.call, wakeAt);
@@ -543,19 +518,19 @@ export class Execution implements RunHandle, Turn {
   #due(indexes: number[]): void {
     for (const index of indexes) {
       const call = this.#open.get(index);
-      if (call?.action.type === 'timer') this.#answer(call, { event: 'done', startedAt: this.#options.clock.now() });
+      if (call?.action.type === 'timer') this.#answer(call, { event: 'done', startedAt: this.#driver.clock.now() });
       else if (call?.action.type === 'event') void this.#expire(call);
       else if (call) this.#starting.push(call);
     }
     this.#schedule();
   }
 
-  /** The deadline of a hook resumes it, as anybody might: whoever was first is what the body gets. */
+  /** The deadline of a hook resumes it like a caller from outside: the body gets what the first of them gave. */
   async #expire(call: Call): Promise<void> {
     if (call.action.type !== 'event' || !call.action.deadline) return;
     const { token, deadline } = call.action;
     const { payload, verdict } = deadline;
-    await this.#options.store.resumeHook(token, encode(payload, 'payload'), { verdict }).then(
+    await this.#driver.resumeHook(token, encode(payload, 'payload'), { verdict }).then(
       () => this.poke(),
       (error: unknown) => this.drop(error),
     );
@@ -569,8 +544,7 @@ export class Execution implements RunHandle, Turn {
   /** Answers the open calls that wait for a resume or for another run, as far as there are answers. */
   async #lookAround(): Promise<void> {
     this.#isSignalled = false;
-    const { store } = this.#options;
-    const { signals, events } = await store.listEvents(this.run.runId);
+    const { signals, events } = await this.#driver.listEvents(this.run.runId);
     this.#signals = Math.max(this.#signals, signals);
     this.#hooks.load(events);
     for (const call of this.#open.values()) {
@@ -580,7 +554,7 @@ export class Execution implements RunHandle, Turn {
         const event = this.#hooks.find(call.action.token, call.action.n);
         if (event) this.#answer(call, { event: 'done', startedAt, output: event.payload });
       } else if (call.action.type === 'child') {
-        const child = await store.findRun(call.action.child);
+        const child = await this.#driver.findRun(call.action.child);
         if (!child) this.#answer(call, { event: 'failed', startedAt, error: childFailed(undefined) });
         else if (child.status === 'completed') this.#answer(call, { event: 'done', startedAt, output: child.output });
         else if (isFinal(child.status)) this.#answer(call, { event: 'failed', startedAt, error: childFailed(child) });
@@ -594,7 +568,7 @@ export class Execution implements RunHandle, Turn {
       if (call.action.type === 'event' && this.#hooks.isRefused(call.action.token))
         this.#answer(call, {
           event: 'failed',
-          startedAt: this.#options.clock.now(),
+          startedAt: this.#driver.clock.now(),
           error: hookRefused(call.action.token),
         });
   }
@@ -605,7 +579,7 @@ export class Execution implements RunHandle, Turn {
     const call = first
       ? this.#open.get(first.call)
       : [...this.#open.values()].find(({ action }) => action.type !== 'run');
-    const left = first ? first.wakeAt - this.#options.clock.now() : Infinity;
+    const left = first ? first.wakeAt - this.#driver.clock.now() : Infinity;
     if (!call || left <= 0) return undefined;
     return this.#parking.park({ call, wakeAt: first?.wakeAt, left, isForOthers: this.#waitsForOthers() });
   }
@@ -621,14 +595,14 @@ export class Execution implements RunHandle, Turn {
   // --- internal: leaving ---
 
   get #timers(): Timers {
-    return (this.#timersMade ??= createTimers(this.#options.clock, (calls) => this.#due(calls)));
+    return (this.#timersMade ??= createTimers(this.#driver.clock, (calls) => this.#due(calls)));
   }
 
   async #mark(begin: Call[]): Promise<void> {
     const { runId, epoch } = this.run;
     const steps = new Set([...begin, ...this.#open.values()].filter((call) => call.action.type === 'run'));
     const names = Array.from(steps, (call) => call.stepId);
-    if (!(await this.#options.store.mark(runId, epoch, names))) this.drop(new Error('The run is not ours any more.'));
+    if (!(await this.#driver.mark(runId, epoch, names))) this.drop(new Error('The run is not ours any more.'));
   }
 
   get #hooks(): RunHooks {
@@ -651,10 +625,10 @@ export class Execution implements RunHandle, Turn {
     const signals = patch.wakeAt === undefined && !patch.release ? undefined : { signals: this.#signals };
     this.#isStoring = true;
     const hasMore = signals || this.#hooksMade?.hasFresh;
-    this.#writer.send(patch, hasMore ? { ...signals, ...this.#newHooks() } : NO_EXTRAS);
+    this.#appender.send(patch, hasMore ? { ...signals, ...this.#newHooks() } : NO_EXTRAS);
   }
 
-  #sent(result: AppendResult): void {
+  #appended(result: AppendResult): void {
     if (result.outcome !== 'appended') return this.#lose(result);
     if (result.refused && result.refused.length > 0) this.#refuseHooks(result.refused);
     const { patch } = this.#written;
@@ -671,7 +645,7 @@ export class Execution implements RunHandle, Turn {
 
   #block(mismatch: Mismatch): void {
     if (this.#left) return;
-    const isSameCode = this.run.codeHash === this.#options.body.codeHash;
+    const isSameCode = this.run.codeHash === this.#body.codeHash;
     const code = isSameCode ? 'nondeterministic_workflow' : 'code_changed';
     const waitingFor = JSON.stringify({ type: 'decision', code, ...mismatch });
     const patch = { status: 'blocked' as const, waitingFor, wakeAt: null, release: true };
@@ -679,17 +653,17 @@ export class Execution implements RunHandle, Turn {
     runOutside(() => {
       this.#leave('blocked', { reason: new Error(mismatch.message) });
       // A crash before this append finds the same mismatch again.
-      this.#writer.sendLast(patch, this.#extrasOfLast, noop, noop);
+      this.#appender.sendLast(patch, this.#extrasOfLast).catch(noop);
     });
   }
 
-  #leave(how: Leave, { reason, ...left }: Left & { reason?: unknown } = {}): void {
+  #leave(how: Leave, left: Left = {}): void {
     if (this.#left) return;
     this.#left = true;
     this.#timersMade?.stop();
     this.#parking.stop();
-    if (this.#running > 0 || this.#isHeld) this.#abort.abort(reason);
-    this.#options.onLeave(how, left);
+    if (this.#running > 0 || this.#isHeld) this.#abort.abort(left.reason);
+    this.#driver.left(this.run, how, left);
   }
 }
 

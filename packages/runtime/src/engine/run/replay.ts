@@ -1,18 +1,18 @@
-import type { CallHistory, CallRequest, HookRequest, OpenHook } from '../call.ts';
-import { historyOf } from '../call.ts';
-import { runOutside } from '../context.ts';
-import { DEFAULT_LIMITS } from '../limits.ts';
-import { Execution } from './execution.ts';
 import type { Body } from '../body.ts';
-import type { ExecutionOptions, ExecutionStore, Leave } from './execution.ts';
+import { historyOf } from '../call.ts';
+import type { CallHistory, CallRequest } from '../call.ts';
+import type { StoreClock } from '../clock.ts';
+import { runOutside } from '../context.ts';
 import type { Ambient } from '../handle.ts';
-import type { Append } from '../journal/appends.ts';
+import type { Append, AppendResult } from '../journal/appends.ts';
 import type { JournalRecord, StepKind } from '../journal/record.ts';
 import type { RunRow } from '../journal/run.ts';
+import { DEFAULT_LIMITS } from '../limits.ts';
 import { findCaller } from '../mismatch.ts';
 import type { Mismatch } from '../mismatch.ts';
 import { real } from '../real.ts';
-import { encode } from '../serialize.ts';
+import type { Driver, Leave, Left } from './driver.ts';
+import { Execution } from './execution.ts';
 import { createTurns } from './turns.ts';
 import type { Turns } from './turns.ts';
 
@@ -39,7 +39,7 @@ export type ReplayEnd =
   | { how: 'differs'; code: string; difference: Mismatch; call: ReplayCall | undefined; thrown?: unknown }
   /** `until` said so. */
   | { how: 'stopped'; call: ReplayCall }
-  /** The history has been told, and the body waits for something that is no call of it. */
+  /** All of the history has been given, and the body waits for something that is no call of it. */
   | { how: 'stuck' };
 
 export interface ReplayOptions {
@@ -73,13 +73,15 @@ export function replay(options: ReplayOptions): Promise<ReplayEnd> {
     };
     const end = (how: ReplayEnd): void => {
       clearInterval(watch);
-      execution.finish();
+      driver.finish();
+      execution.drop(new Error('The replay is over.'));
       resolve(how.how === 'differs' && thrown ? { ...how, thrown: thrown.error } : how);
     };
-    const execution = new Replay({ ...options, body }, { end, fail: reject });
+    const driver = new ReplayDriver(options, { end, fail: reject });
+    const execution = new Execution({ run: options.run, records: options.records, body, driver });
     const patience = options.patienceMs ?? PATIENCE_MS;
     const watch = setInterval(() => {
-      if (real.performanceNow() - execution.movedAt > patience) end({ how: 'stuck' });
+      if (real.performanceNow() - driver.movedAt > patience) end({ how: 'stuck' });
     }, WATCH_MS);
     execution.launch();
   });
@@ -91,137 +93,103 @@ const PATIENCE_MS = 10_000;
 const WATCH_MS = 50;
 const NEVER = new Promise<never>(() => {});
 
-interface Told {
+interface Outcome {
   end(how: ReplayEnd): void;
   fail(error: unknown): void;
 }
 
-/** An execution that begins no step and writes nowhere. */
-class Replay extends Execution {
+/** A driver that begins no step and writes nowhere, and follows the calls of the body through their history. */
+class ReplayDriver implements Driver {
+  readonly clock: StoreClock;
+  readonly turns: Turns;
+  // Every wait ends the replay.
+  readonly limits = { ...DEFAULT_LIMITS, parkAfter: 0 };
+  readonly ambient: Ambient;
+  readonly leaseMs = 0;
   movedAt = real.performanceNow();
-  readonly #replay: ReplayOptions;
-  readonly #told: Told;
-  readonly #past: Map<number, CallHistory>;
+  readonly #options: ReplayOptions;
+  readonly #outcome: Outcome;
+  readonly #history: Map<number, CallHistory>;
   readonly #open = new Map<number, ReplayCall>();
-  #next = 0;
+  readonly #endedAt: number;
   #isOver = false;
   #last: ReplayCall | undefined;
 
-  constructor(given: ReplayOptions, told: Told) {
-    const later: Later = { append: () => {}, leave: () => {}, begin: () => {} };
-    super(toExecutionOptions(given, later));
-    this.#replay = given;
-    this.#told = told;
-    this.#past = historyOf(given.records);
-    later.append = (entry) => this.#look(entry);
-    later.leave = (how) => how === 'parked' && this.#endOpen();
-    later.begin = () => this.#endSoon();
+  constructor(options: ReplayOptions, outcome: Outcome) {
+    const { run, records } = options;
+    const now = Math.max(run.createdAt, ...records.map(({ at }) => at));
+    this.#endedAt = now;
+    this.#options = options;
+    this.#outcome = outcome;
+    this.#history = historyOf(records);
+    this.clock = { now: () => now, sync: async () => {} };
+    this.turns = toTurns(options.beforeNext);
+    this.ambient = toAmbient(options.ambient);
   }
 
-  override invoke(request: CallRequest): Promise<unknown> {
-    const call = this.#note(request.kind, request.stepId, request.input);
-    const answer = super.invoke(request);
-    const told = () => this.#answered(call);
-    answer.then(told, told);
-    return answer;
-  }
-
-  override openHook(request: HookRequest): OpenHook {
-    const call = this.#note('hook', request.kind, encode(request, 'hook'));
-    const hook = super.openHook(request);
-    if (call.history) this.#answered(call);
-    return hook;
-  }
-
-  override drop(reason: unknown): void {
-    if (!this.#isOver) runOutside(() => this.#told.fail(reason));
-    super.drop(reason);
-  }
-
-  /** Lets go of the body. */
+  /** Takes no more notice of the body. */
   finish(): void {
-    if (this.#isOver) return;
     this.#isOver = true;
-    super.drop(new Error('The replay is over.'));
   }
 
-  #note(kind: StepKind, stepId: string, input: string): ReplayCall {
-    const call = this.#next++;
-    const noted = { call, kind, stepId, input, at: findCaller(stepId), history: this.#past.get(call) };
+  called(call: number, { kind, stepId, input }: Omit<CallRequest, 'action'>): () => void {
+    const noted = { call, kind, stepId, input, at: findCaller(stepId), history: this.#history.get(call) };
     this.#open.set(call, noted);
     this.#last = noted;
     this.movedAt = real.performanceNow();
-    return noted;
+    return () => this.#answered(noted);
   }
+
+  append(entry: Append): Promise<AppendResult> {
+    this.#look(entry);
+    return new Promise((resolve) =>
+      runOutside(() => real.setImmediate(() => resolve({ outcome: 'appended', at: this.#endedAt }))),
+    );
+  }
+
+  /** A step would begin: whatever else the code asks for at this moment, it asks for before the next turn. */
+  attempt(): Promise<never> {
+    runOutside(() => real.setImmediate(() => real.setImmediate(() => this.#endOpen())));
+    return NEVER;
+  }
+
+  left(_: RunRow, how: Leave, { reason }: Left): void {
+    if (how === 'parked') this.#endOpen();
+    else if (how === 'dropped' && !this.#isOver) runOutside(() => this.#outcome.fail(reason));
+  }
+
+  // Nothing is kept, and nothing has happened since the history ended.
+  publish(): void {}
+  appended(): void {}
+  mark = async (): Promise<boolean> => true;
+  writeChunks = async (): Promise<number> => 0;
+  listEvents = async () => ({ signals: 0, events: [] });
+  resumeHook = async (): Promise<void> => {};
+  findRun = async (): Promise<RunRow> => ({ status: 'running' }) as RunRow;
 
   #answered(call: ReplayCall): void {
     if (this.#isOver) return;
     this.#open.delete(call.call);
     this.movedAt = real.performanceNow();
-    const { onAnswer, until } = this.#replay;
+    const { onAnswer, until } = this.#options;
     runOutside(() => {
       onAnswer?.(call);
-      if (until?.(call)) this.#told.end({ how: 'stopped', call });
+      if (until?.(call)) this.#outcome.end({ how: 'stopped', call });
     });
   }
 
   #look({ patch: { status, output = null, error = null, waitingFor } }: Append): void {
     if (this.#isOver) return;
-    if (status === 'completed' || status === 'failed') this.#told.end({ how: 'ended', status, output, error });
+    if (status === 'completed' || status === 'failed') this.#outcome.end({ how: 'ended', status, output, error });
     if (status !== 'blocked') return;
     const { code, ...difference } = JSON.parse(waitingFor ?? '{}') as Mismatch & { code: string };
     const call = this.#last?.call === difference.call ? this.#last : undefined;
-    this.#told.end({ how: 'differs', code, difference, call });
+    this.#outcome.end({ how: 'differs', code, difference, call });
   }
 
   #endOpen(): void {
-    if (!this.#isOver) this.#told.end({ how: 'open', calls: [...this.#open.values()] });
+    if (!this.#isOver) this.#outcome.end({ how: 'open', calls: [...this.#open.values()] });
   }
-
-  /** A step would begin: whatever else the code asks for at this moment, it asks for before the next turn. */
-  #endSoon(): void {
-    runOutside(() => real.setImmediate(() => real.setImmediate(() => this.#endOpen())));
-  }
-}
-
-/** What the execution is told before there is one to tell. */
-interface Later {
-  append(entry: Append): void;
-  leave(how: Leave): void;
-  begin(): void;
-}
-
-function toExecutionOptions(given: ReplayOptions, later: Later): ExecutionOptions {
-  const { run, records, body } = given;
-  const now = Math.max(run.createdAt, ...records.map(({ at }) => at));
-  return {
-    run,
-    body,
-    records,
-    clock: { now: () => now, sync: async () => {} },
-    store: createStore(now, later),
-    ambient: toAmbient(given.ambient),
-    turns: toTurns(given.beforeNext),
-    // Every wait ends the replay.
-    limits: { ...DEFAULT_LIMITS, parkAfter: 0 },
-    onLeave: (how) => later.leave(how),
-    around: () => (later.begin(), NEVER),
-  };
-}
-
-/** Takes every write and keeps none; nothing has happened since the history ended. */
-function createStore(at: number, later: Later): ExecutionStore {
-  return {
-    append(entry, done) {
-      later.append(entry);
-      runOutside(() => real.setImmediate(() => done({ outcome: 'appended', at })));
-    },
-    listEvents: async () => ({ signals: 0, events: [] }),
-    resumeHook: async () => undefined,
-    findRun: async () => ({ status: 'running' }) as RunRow,
-    writeChunks: async () => 0,
-    mark: async () => true,
-  };
 }
 
 function toTurns(beforeNext: (() => Promise<void>) | undefined): Turns {

@@ -1,11 +1,9 @@
 import type { Journal } from '../journal.ts';
-import type { Append, AppendResult } from '../journal/appends.ts';
 import type { RunRow } from '../journal/run.ts';
 import { isFinal } from '../journal/run.ts';
-import { persistAfter } from '../persist.ts';
 import { real } from '../real.ts';
 
-/** Those in this process who want to know when a run ends or writes to its streams. */
+/** Those in this process who wait for a run to end or to write to its streams. */
 export interface Watchers {
   /** They look again, or take the row, which is the run as its end left it. */
   notify(runId: string, row?: RunRow): void;
@@ -16,7 +14,7 @@ export interface Watchers {
 }
 
 export interface WaitOptions {
-  /** The run is in this process, so its end will be told. */
+  /** The run is in this process, so its end will be notified. */
   isHere?: boolean;
   signal?: AbortSignal | undefined;
 }
@@ -24,8 +22,8 @@ export interface WaitOptions {
 type Listener = (row?: RunRow) => void;
 
 /**
- * Told by this process and by the doorbell; and since neither may know what another replica did, they look by
- * themselves: for the end of a run every `pollMs`, for frames twice as often.
+ * Notified by this process and by the doorbell; and since neither may know what another replica did, they poll too: for
+ * the end of a run every `pollMs`, for frames twice as often.
  */
 export function createWatchers(journal: Pick<Journal, 'getRun'>, pollMs = POLL_MS): Watchers {
   const listeners = new Map<string, Set<Listener>>();
@@ -53,9 +51,9 @@ export function createWatchers(journal: Pick<Journal, 'getRun'>, pollMs = POLL_M
     });
   return {
     notify(runId, row) {
-      const told = listeners.get(runId);
+      const notified = listeners.get(runId);
       // A copy: a listener removes itself.
-      if (told) for (const listener of Array.from(told)) listener(row);
+      if (notified) for (const listener of Array.from(notified)) listener(row);
     },
     nextChange: async (runId, signal) => void (await pause(runId, pollMs / 2, signal)),
     async wait(runId, timeoutMs, { isHere = false, signal } = {}) {
@@ -65,8 +63,8 @@ export function createWatchers(journal: Pick<Journal, 'getRun'>, pollMs = POLL_M
         // Listening begins before the look: an end in between is not missed.
         const paused = left > 0 ? pause(runId, Math.min(pollMs, left), signal) : undefined;
         if (isHere) {
-          const told = await paused;
-          if (told) return told;
+          const ended = await paused;
+          if (ended) return ended;
           isHere = false;
           continue;
         }
@@ -76,22 +74,6 @@ export function createWatchers(journal: Pick<Journal, 'getRun'>, pollMs = POLL_M
         if (ended) return ended;
       }
     },
-  };
-}
-
-/** Appends, and calls one of the two once. Callbacks: for each step of a run a promise would cost as much as the rest. */
-export type Appender = (entry: Append, done: (result: AppendResult) => void, failed: (error: unknown) => void) => void;
-
-/**
- * An append is safe to repeat (the store knows a record by its id), so a store that fails gets the lease's time to come
- * back.
- */
-export function createAppender(journal: Pick<Journal, 'append'>, leaseMs: number): Appender {
-  return (entry, done, failed) => {
-    journal.append(entry).then(done, (error: unknown) => {
-      const giveUp = real.performanceNow() + leaseMs;
-      void persistAfter(error, () => journal.append(entry), { giveUp }).then(done, failed);
-    });
   };
 }
 

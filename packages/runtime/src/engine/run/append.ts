@@ -1,0 +1,103 @@
+import type { Append, AppendResult, RunPatch } from '../journal/appends.ts';
+import type { RunRow } from '../journal/run.ts';
+import { persistAfter } from '../persist.ts';
+import { real } from '../real.ts';
+import type { Driver } from './driver.ts';
+import type { AppendExtras, Recorder } from './recorder.ts';
+
+export interface RunAppenderOptions {
+  run: RunRow;
+  recorder: Recorder;
+  driver: Pick<Driver, 'append' | 'publish' | 'appended' | 'leaseMs'>;
+  onAppended(result: AppendResult): void;
+  onFailed(error: unknown): void;
+}
+
+/**
+ * The way of every append of a run, one at a time:
+ *
+ *   1. take      what is recorded and on no disk becomes one entry, with the change of the run's row (`recorder.ts`)
+ *   2. commit    the journal takes it whole or not at all, in one commit with what other runs append meanwhile
+ *                (`group-commit.ts`); while the store fails it is repeated, for as long as the lease may last
+ *   3. publish   what it says goes to whoever follows runs: events, traces, figures (`worker/publisher.ts`)
+ *   4. pass on   a suspect that has come further gives its turn to the next (`worker/suspects.ts`)
+ *   5. go on     the execution begins the steps that were waiting for it, or leaves (`execution.ts`)
+ */
+export class RunAppender {
+  readonly #options: RunAppenderOptions;
+  #isSending = false;
+  /** Waits for the append under way. */
+  #next: (() => void) | undefined;
+
+  constructor(options: RunAppenderOptions) {
+    this.#options = options;
+  }
+
+  get isSending(): boolean {
+    return this.#isSending;
+  }
+
+  /** To be called when no append is under way. */
+  send(patch: RunPatch, extras: AppendExtras): void {
+    this.#isSending = true;
+    this.#append(this.#options.recorder.take(patch, extras), this.#options.run, this.#done, this.#failed);
+  }
+
+  /** The last append of a run that has left, after the one under way. What goes with it is asked for then. */
+  sendLast(patch: RunPatch, extrasOf: () => AppendExtras): Promise<AppendResult> {
+    return new Promise((resolve, reject) =>
+      this.#afterThis(() => this.#append(this.#options.recorder.take(patch, extrasOf()), undefined, resolve, reject)),
+    );
+  }
+
+  /** Once the append under way is on disk, or has failed. */
+  settled(): Promise<void> {
+    return new Promise((resolve) => this.#afterThis(resolve));
+  }
+
+  // Callbacks: for each step of a run a promise more would cost as much as the rest.
+  #append(
+    entry: Append,
+    run: RunRow | undefined,
+    done: (result: AppendResult) => void,
+    failed: (error: unknown) => void,
+  ): void {
+    const { driver } = this.#options;
+    const landed = (result: AppendResult): void => {
+      driver.publish(entry, result, run);
+      driver.appended(entry);
+      done(result);
+    };
+    driver.append(entry).then(landed, (error: unknown) => {
+      const giveUp = real.performanceNow() + driver.leaseMs;
+      persistAfter(error, () => driver.append(entry), { giveUp }).then(landed, (last: unknown) => {
+        driver.appended(entry);
+        failed(last);
+      });
+    });
+  }
+
+  // Made once for a run: there is an append for every step.
+  readonly #done = (result: AppendResult): void => {
+    this.#end();
+    this.#options.onAppended(result);
+  };
+
+  readonly #failed = (error: unknown): void => {
+    this.#end();
+    this.#options.onFailed(error);
+  };
+
+  #end(): void {
+    this.#isSending = false;
+    this.#next?.();
+  }
+
+  #afterThis(work: () => void): void {
+    if (!this.#isSending) return work();
+    this.#next = () => {
+      this.#next = undefined;
+      work();
+    };
+  }
+}

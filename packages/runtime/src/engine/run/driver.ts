@@ -1,0 +1,54 @@
+import type { CallRequest } from '../call.ts';
+import type { StoreClock } from '../clock.ts';
+import type { StepContext } from '../context.ts';
+import type { Ambient } from '../handle.ts';
+import type { Append, AppendResult } from '../journal/appends.ts';
+import type { NewChunk } from '../journal/chunks.ts';
+import type { HookEvent, ResumeOptions } from '../journal/hooks.ts';
+import type { RunRow } from '../journal/run.ts';
+import type { Limits } from '../limits.ts';
+import type { Turns } from './turns.ts';
+
+/**
+ * What an execution stands on: its journal, its clock and its effects. A live run has one that writes and acts
+ * (`worker/live-driver.ts`), a replay one that does neither (`replay.ts`).
+ */
+export interface Driver {
+  readonly clock: StoreClock;
+  readonly turns: Turns;
+  readonly limits: Limits;
+  readonly ambient: Ambient;
+  /** How long the store may fail before an append is given up, in milliseconds. */
+  readonly leaseMs: number;
+
+  /** Safe to repeat: the journal knows a record by its id. */
+  append(entry: Append): Promise<AppendResult>;
+  /** The append has landed. `run`: undefined when it had left memory as the entry was sent. */
+  publish(entry: Append, result: AppendResult, run: RunRow | undefined): void;
+  /** The append is over, landed or given up. */
+  appended(entry: Append): void;
+  /** Sets the start mark. False: the run is not ours any more. */
+  mark(runId: string, epoch: number, steps: string[]): Promise<boolean>;
+  writeChunks(runId: string, epoch: number, chunks: NewChunk[]): Promise<number | undefined>;
+  listEvents(runId: string): Promise<{ signals: number; events: HookEvent[] }>;
+  resumeHook(token: string, payload: string, options: ResumeOptions): Promise<unknown>;
+  findRun(child: { runId: string } | { triggerId: string }): Promise<RunRow | undefined>;
+
+  /** The body makes a call; answers what is to be done once it has its answer. Absent: calls need no notice. */
+  called?(call: number, request: Omit<CallRequest, 'action'>): () => void;
+  /** Carries out one attempt of a step. */
+  attempt(context: StepContext, run: () => unknown): unknown;
+  /** Called once: the run has ended, is parked on disk, or is no longer ours. */
+  left(run: RunRow, how: Leave, left: Left): void;
+}
+
+export type Leave = 'ended' | 'parked' | 'blocked' | 'dropped';
+
+export interface Left {
+  /** Why, where the run did not leave by itself. */
+  reason?: unknown;
+  /** The run as its own end left it; none when others ended it. */
+  row?: RunRow;
+  /** The run that got the lock this one held. */
+  promoted?: RunRow;
+}

@@ -1,0 +1,135 @@
+import { BoxError } from '../../errors.ts';
+import type { Body } from '../body.ts';
+import type { StoreClock } from '../clock.ts';
+import type { Journal } from '../journal.ts';
+import type { JournalRecord } from '../journal/record.ts';
+import type { RunRow } from '../journal/run.ts';
+import type { CreateResult, NewRun } from '../journal/starts.ts';
+import { keptRecords } from '../run/retried-run.ts';
+import type { Claims } from './claims.ts';
+import type { Endings } from './endings.ts';
+import type { LiveRuns } from './live-runs.ts';
+import type { Loading, ResolvedRun } from './loading.ts';
+import { inheritedMarks, marksOfBox, toNewRun, toStartKey } from './new-run.ts';
+import type { StartRequest } from './new-run.ts';
+import type { Publisher } from './publisher.ts';
+import type { Signals } from './signals.ts';
+
+/** A start that may have been made before. */
+export interface KeyedStart {
+  name: string;
+  idempotencyKey: string;
+  digest: string;
+}
+
+export type Repeat = Extract<CreateResult, { outcome: 'repeated' | 'idempotency_conflict' }>;
+
+export type RetryOptions = Pick<StartRequest, 'serial' | 'idempotencyKey'>;
+
+/** How runs come to be. */
+export interface Starts {
+  /** Answers once the run, or the queued start, is in the journal. */
+  start(request: StartRequest): Promise<CreateResult>;
+  /** What a start with this key would be answered without starting anything. Undefined: it would be the first. */
+  findRepeat(start: KeyedStart): Promise<Repeat | undefined>;
+  /** A new run that keeps what a final one has recorded, up to the step that failed; or nothing of it. */
+  retry(run: RunRow, from: 'failed-step' | 'start', options?: RetryOptions): Promise<CreateResult>;
+}
+
+export interface StartsOptions {
+  journal: Journal;
+  owner: string;
+  clock: StoreClock;
+  closing: AbortSignal;
+  resolve(run: ResolvedRun): Promise<Body>;
+  live: LiveRuns;
+  loading: Loading;
+  claims: Claims;
+  publisher: Publisher;
+  signals: Signals;
+  endings: Endings;
+}
+
+export function createStarts(options: StartsOptions): Starts {
+  const { journal, owner, clock, closing, resolve, live, loading, claims, publisher, signals, endings } = options;
+
+  const create = async (request: NewRun, body: Body): Promise<CreateResult> => {
+    // What the box itself has begun, it completes: a child of a step under way, a schedule that is due. Others run it.
+    if (closing.aborted && request.parentRunId === null && request.trigger !== 'schedule') throw shuttingDown();
+    const created = async (): Promise<CreateResult> => {
+      // Cut off after its commit, it leaves a run that a repeat with the same key, or the sweep, takes up.
+      const result = await journal.create(request);
+      if (result.outcome === 'created') publisher.created(result.run);
+      // Without a turn in between where there is nothing to prepare.
+      if (result.outcome === 'created' && result.run.owner === owner)
+        if (body.prepare) await begin(result.run, body, request.records ?? []);
+        else loading.launch(result.run, body, request.records ?? []);
+      if (result.outcome === 'created' && result.run.owner === null) signals.signal(result.run.runId);
+      if (result.outcome === 'repeated' && result.run.owner === owner && !live.isHere(result.run.runId))
+        void claims.claimRun(result.run.runId);
+      return result;
+    };
+    return live.enter(request.runId, created);
+  };
+
+  const begin = async (run: RunRow, body: Body, records: JournalRecord[]): Promise<void> => {
+    try {
+      await body.prepare?.(records);
+      loading.launch(run, body, records);
+    } catch (error) {
+      await endings.cancel(run.runId, error instanceof Error ? error : new Error(String(error)));
+      throw error;
+    }
+  };
+
+  /**
+   * A parent cancelled before its child was stored did not reach it; one cancelled after reaches it itself. The answer
+   * stays a start: whoever asked is gone.
+   */
+  const withdrawIfOrphaned = async (parentRunId: string, result: CreateResult): Promise<void> => {
+    const parent = await journal.getRun(parentRunId);
+    if (parent?.status !== 'cancelled') return;
+    if (result.outcome === 'created') await endings.cancel(result.run.runId, parentCancelled());
+    else if (result.outcome === 'queued') await journal.queue.remove(result.triggerId);
+  };
+
+  return {
+    async start(request) {
+      const body = request.body ?? (await resolve({ kind: request.kind, name: request.name }));
+      const parent = request.parentRunId === undefined ? undefined : live.get(request.parentRunId)?.run;
+      const attributes = { ...inheritedMarks(parent), ...request.attributes };
+      const result = await create(toNewRun({ ...request, attributes }, body, claims.claimOf(request.kind)), body);
+      if (request.parentRunId !== undefined) await withdrawIfOrphaned(request.parentRunId, result);
+      return result;
+    },
+    async findRepeat({ name, idempotencyKey, digest }) {
+      const used = await journal.findByKey(toStartKey(name, idempotencyKey));
+      if (!used) return undefined;
+      return used.digest === digest ? { outcome: 'repeated', run: used.run } : { outcome: 'idempotency_conflict' };
+    },
+    async retry(run, from, { serial, idempotencyKey } = {}) {
+      const body = await resolve(run);
+      const records = from === 'start' ? [] : keptRecords(await journal.getRecords(run.runId), clock.now());
+      const { kind, name } = run;
+      const start: StartRequest = { kind, name, trigger: 'retry', input: null, ...(serial ? { serial } : {}) };
+      const seed = records.length > 0 ? { seed: run.seed ?? `${run.traceId}:${run.createdAt}`, records } : {};
+      const key = toStartKey(name, `retry ${run.runId} ${idempotencyKey}`);
+      const keyed = idempotencyKey === undefined ? {} : { idempotency: { key, digest: from } };
+      const { runId, input, sessionId } = run;
+      const kept = { input, retryOf: runId, sessionId, attributes: marksOfBox(run), ...seed, ...keyed };
+      return create({ ...toNewRun(start, body, claims.claimOf(kind)), ...kept }, body);
+    },
+  };
+}
+
+// --- internal ---
+
+function shuttingDown(): BoxError {
+  const message =
+    'The box is shutting down and takes no more starts. Send it again: to another replica, or in a moment.';
+  return new BoxError('shutting_down', message, { details: { retryAfter: 1 } });
+}
+
+function parentCancelled(): Error {
+  return Object.assign(new Error('The run that started this one was cancelled.'), { code: 'parent_cancelled' });
+}
