@@ -1,7 +1,7 @@
 /** What authors import. */
 export { defineDeepAgent, defineTool } from './definitions/definition.ts';
-export type { DeepAgentDefinition, Tool, ToolContext, ToolDefinition } from './definitions/definition.ts';
-export type { McpServer, Skill, SubagentDefinition } from './definitions/parts.ts';
+export type { DeepAgentDefinition, Tool, ToolContext, ToolDefinition } from './definitions/agent.ts';
+export type { McpServer, Skill, SubagentDefinition } from './definitions/agent.ts';
 export type { AgentAnswer, AgentSession, SendOptions } from './agent-client.ts';
 export { svc } from './svc.ts';
 export { defineDynamicConfig } from './config-values/define.ts';

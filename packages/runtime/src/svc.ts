@@ -2,7 +2,7 @@ import { openSession } from './agent-client.ts';
 import { readConfig, readPrompt, renderPublished } from './box-values.ts';
 import type { PromptOptions } from './box-values.ts';
 import type { AgentSession, AnswerOf } from './agent-client.ts';
-import type { KnownAgent } from './definitions/definition.ts';
+import type { KnownAgent } from './definitions/agent.ts';
 import { startWorkflow, startWorkflowAndWait } from './engine/primitives/child-workflow.ts';
 import { currentContext } from './engine/context.ts';
 import type { PromptAnswer, ScheduledWorkflow, StartedWorkflow } from './engine/handle.ts';

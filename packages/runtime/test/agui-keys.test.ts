@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { DeepAgentDefinition } from '../src/definitions/definition.ts';
+import type { DeepAgentDefinition } from '../src/definitions/agent.ts';
 import { requestApproval } from '../src/engine/primitives/approval.ts';
 import { createLog } from '../src/log.ts';
 import { createAgent, post } from './_agui.ts';

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
 import { defineDeepAgent, defineTool } from '../src/definitions/definition.ts';
-import type { McpServer } from '../src/definitions/parts.ts';
+import type { McpServer } from '../src/definitions/agent.ts';
 import { createMcpConnection } from '../src/tools/mcp/connection.ts';
 import { startMcpServer } from './fixtures/mcp-server.mjs';
 import { call, finish, json, setupBoxes, until } from './_setup.ts';

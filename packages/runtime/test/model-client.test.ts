@@ -1,7 +1,8 @@
 import type { ServerResponse } from 'node:http';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { createModelClient } from '../src/agents/model/client.ts';
-import type { ModelReply, ModelRequest } from '../src/agents/model/client.ts';
+import type { ModelReply } from '../src/agents/model/read-reply.ts';
+import type { ModelRequest } from '../src/agents/model/request.ts';
 import type { TurnEvent } from '../src/agents/events/turn-events.ts';
 import { startProvider, until } from './_setup.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
-import type { ToolDefinition } from '../src/definitions/definition.ts';
+import type { ToolDefinition } from '../src/definitions/agent.ts';
 import { defineDeepAgent, defineTool } from '../src/definitions/definition.ts';
 import { createTestBox, model } from '../src/testing.ts';
 import { call as ask, json, setupBoxes, until } from './_setup.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
 import { defineDeepAgent, defineTool } from '../src/definitions/definition.ts';
-import type { RunningTurn } from '../src/agents/agents.ts';
+import type { RunningTurn } from '../src/agents/reading/running-turn.ts';
 import type { TurnRequest } from '../src/agents/turn/request.ts';
 import type { ChatMessage } from '../src/agents/model/messages.ts';
 import type { TurnEvent } from '../src/agents/events/turn-events.ts';

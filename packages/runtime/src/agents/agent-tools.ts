@@ -3,11 +3,11 @@ import type { Log } from '../log.ts';
 import { fromJsonSchema, parseWith } from '../schema/schema.ts';
 import type { Issue } from '../schema/schema.ts';
 import { withInterrupt } from '../tools/builtin/builtins.ts';
-import type { DeepAgentDefinition } from '../definitions/definition.ts';
+import type { DeepAgentDefinition } from '../definitions/agent.ts';
+import { toTaskTool } from '../tools/builtin/task.ts';
 import { createMcpServers } from '../tools/mcp/servers.ts';
-import { toTaskTool } from '../definitions/subagents.ts';
-import { toBoxTools } from '../tools/toolset.ts';
-import type { BoxTool } from '../tools/toolset.ts';
+import { toBoxTools } from '../tools/box-tools.ts';
+import type { BoxTool } from '../tools/box-tool.ts';
 
 /** The tools of the box that an agent has. */
 export interface AgentTools {
@@ -15,7 +15,7 @@ export interface AgentTools {
   list(agent: DeepAgentDefinition): Promise<{ tools: BoxTool[]; notes: string[] }>;
   /** What is wrong with arguments for a tool. A tool that is gone has nothing to say. */
   checkArguments(agent: DeepAgentDefinition | undefined, tool: string, args: unknown): Promise<Issue[]>;
-  /** Lets go of the servers. */
+  /** Ends the connections to the servers. */
   close(): Promise<void>;
 }
 

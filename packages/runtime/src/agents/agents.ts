@@ -15,8 +15,7 @@ import type { Log } from '../log.ts';
 import { COPILOT_AGENT } from '../manifest.ts';
 import type { PublishedInstructions } from '../prompts/instructions.ts';
 import type { Issue } from '../schema/schema.ts';
-import type { Sessions } from '../sessions/sessions.ts';
-import type { EventBatches } from './events/turn-events.ts';
+import type { SessionStore } from './turn/session-store.ts';
 import { turnOpen } from './events/turn-errors.ts';
 import { createAgentTools } from './agent-tools.ts';
 import { nextDepth, toChildRequest, toTextReader } from './turn/child.ts';
@@ -26,29 +25,18 @@ import { pairToolCalls } from './model/messages.ts';
 import type { CallModel } from './model/client.ts';
 import { hasOutputRule } from './turn/output.ts';
 import { toRecordedMessages } from './reading/recorded-messages.ts';
-import { createRecordedPauses } from './reading/pending.ts';
+import { createPendingApprovals } from './reading/pending.ts';
 import { createRepeats, toStartKey } from './reading/repeats.ts';
 import { namesInChoice, requireChosenTools } from './turn/tool-choice.ts';
-import { createToolset } from '../tools/toolset.ts';
+import { createToolset } from './turn/toolset.ts';
 import { createTurnBody } from './turn-body.ts';
 import type { TurnRun } from './turn-body.ts';
 import type { ConversationMessage, TurnInput, TurnKey } from './turn/input.ts';
+import type { RunningTurn } from './reading/running-turn.ts';
 import { createTurnReaders } from './reading/readers.ts';
 import { toTurnInput } from './turn/request.ts';
 import type { TurnRequest } from './turn/request.ts';
 import { sumUsage } from './events/usage.ts';
-
-/** A turn that is being told. */
-export interface RunningTurn {
-  runId: string;
-  /** Null: a stateless turn. */
-  sessionId: string | null;
-  startedAt: number;
-  /** Ends with `finish` or `error`, once the run's end, or its pause, is recorded. */
-  events: EventBatches;
-  /** The client went away: a stateless turn is cancelled. One on a session, or with a key, runs on. */
-  leave(): void;
-}
 
 export interface Agents {
   /** Those that are offered: without the reserved copilot, and without those an operator hid. */
@@ -57,18 +45,18 @@ export interface Agents {
   has(name: string): boolean;
   /** Begins a turn as a run. Throws before anything is recorded when the agent cannot answer. */
   startTurn(request: TurnRequest): Promise<RunningTurn>;
-  /** The turn a client has begun under that key, told again. Throws `idempotency_conflict` when it was another one. */
+  /** The turn a client has begun under that key, replayed. Throws `idempotency_conflict` when it was another one. */
   findRepeat(agent: string, key: TurnKey): Promise<RunningTurn | undefined>;
   /** Begins a turn below a run, for code in that run. The same key answers the same turn. */
   startChild(message: AgentMessage, options: StartTurnOptions): Promise<StartedTurn>;
   /**
-   * Reads on where a turn that waited for a person goes on: call it before what it waits for is decided. One that goes
+   * Reads on where a turn that waited for an approval goes on: call it before what it waits for is decided. One that goes
    * on in another process is read as the journal has it: its end, or the calls it waits for next. `known`: the approvals
    * it is known to wait for.
    */
   follow(run: RunRow, known?: readonly string[]): Promise<RunningTurn>;
-  /** A person is asked in the turn, or in what runs below it. */
-  isAsking(run: RunRow): Promise<boolean>;
+  /** A call of the turn, or of what runs below it, waits for an approval. */
+  hasPendingApproval(run: RunRow): Promise<boolean>;
   /** The approvals the turn waits for now, those of its sub-agents too. */
   listPending(run: RunRow): Promise<string[]>;
   /** The turn a session has not ended, if there is one. Throws when the agent cannot answer. */
@@ -81,7 +69,7 @@ export interface Agents {
   checkArguments(agent: string, tool: string, args: unknown): Promise<Issue[]>;
   /** The code of a turn that goes on in this process. */
   body(run: RunRow): Promise<Body>;
-  /** Lets go of the servers that agents use, and of those who read turns. The engine has ended before. */
+  /** Ends the connections to the servers that agents use, and the readers of turns. The engine has ended before. */
   close(): Promise<void>;
 }
 
@@ -90,7 +78,7 @@ export interface AgentsOptions {
   /** They take the place of those in an agent's code. Undefined: there are none. */
   instructions?: PublishedInstructions;
   engine: Engine;
-  sessions: Sessions;
+  sessions: SessionStore;
   journal: Pick<Journal, 'getRun' | 'getRecords' | 'hooks' | 'listRuns'>;
   callModel: CallModel;
   log: Log;
@@ -105,15 +93,15 @@ export function createAgents(options: AgentsOptions): Agents {
   const live = createLiveTurns();
   const finder = createAgentFinder(options);
   const tools = createAgentTools(options);
-  const pauses = createRecordedPauses({ journal, engine });
+  const pending = createPendingApprovals({ journal, engine });
   const repeats = createRepeats({
     engine,
     journal,
     sessions,
-    pauses,
+    pending,
     isChecked: (name, input) => hasOutputRule(finder.find(name), input),
   });
-  const readers = createTurnReaders({ live, engine, pauses });
+  const readers = createTurnReaders({ live, engine, pending });
   const toBody = createTurnBody({ finder, tools, sessions, live, callModel: options.callModel });
 
   const listNames = async (name: string, input: TurnInput): Promise<string[]> => {
@@ -137,7 +125,7 @@ export function createAgents(options: AgentsOptions): Agents {
     if (length([...before.messages, ...messages]) > length(before.messages)) return;
     // The session has the calls of a turn once it has ended.
     const open = await findOpen(sessionId);
-    if (open) throw turnOpen(open, await pauses.isAsking(open.runId));
+    if (open) throw turnOpen(open, await pending.hasAny(open.runId));
     throw new BoxError(
       'invalid_request',
       '"messages" holds results of tool calls that this session does not wait for.',
@@ -163,7 +151,7 @@ export function createAgents(options: AgentsOptions): Agents {
       ...(input.session ? { serial: { key: `session ${sessionId}`, whenTaken: 'refuse' as const } } : {}),
       ...engineStart,
     });
-    if (started.outcome === 'refused') throw turnOpen(started.holder, await pauses.isAsking(started.holder.runId));
+    if (started.outcome === 'refused') throw turnOpen(started.holder, await pending.hasAny(started.holder.runId));
     if (started.outcome === 'idempotency_conflict') throw idempotencyConflict(shownKey);
     if (started.outcome === 'created') return started.run;
     if (started.outcome === 'repeated' && how.idempotencyKey !== undefined) return started.run;
@@ -179,7 +167,7 @@ export function createAgents(options: AgentsOptions): Agents {
     async startTurn(request) {
       const { agent: name, session, key } = request;
       const first = key && (await repeats.find(name, key));
-      if (first) return repeats.tell(first);
+      if (first) return repeats.replay(first);
       const model = await finder.modelOf(name);
       const runId = newRunId();
       const input = toTurnInput(runId, request, model);
@@ -195,7 +183,7 @@ export function createAgents(options: AgentsOptions): Agents {
       const reader = readers.open(runId, {
         isWhole: request.isWhole === true,
         isAwaited: endsAlone,
-        mayAskBelow: (finder.find(name)?.subagents ?? []).length > 0,
+        mayWaitBelow: (finder.find(name)?.subagents ?? []).length > 0,
       });
       try {
         const run = { runId, name, sessionId, parentRunId: null };
@@ -203,7 +191,7 @@ export function createAgents(options: AgentsOptions): Agents {
         const started = await startRun(run, input, { trigger: 'chat', ...asker, ...keyed });
         if (started.runId !== runId) {
           reader.close();
-          return repeats.tell(started);
+          return repeats.replay(started);
         }
         return readers.read({ runId, sessionId: keptIn, startedAt: started.createdAt, endsAlone }, reader);
       } catch (error) {
@@ -213,7 +201,7 @@ export function createAgents(options: AgentsOptions): Agents {
     },
     async findRepeat(agent, key) {
       const first = await repeats.find(agent, key);
-      return first && repeats.tell(first);
+      return first && repeats.replay(first);
     },
     async startChild({ agent: name, message, session, outputSchema }, { parent, idempotencyKey, callId, onText }) {
       const model = await finder.modelOf(name);
@@ -234,7 +222,7 @@ export function createAgents(options: AgentsOptions): Agents {
               kind: 'session',
               ...(askedBy === undefined ? {} : { askedBy }),
             });
-      const stopTelling = onText && live.tap(runId, toTextReader(onText));
+      const stopReading = onText && live.tap(runId, toTextReader(onText));
       try {
         const { runId: parentRunId } = parent;
         const run = { runId, name, sessionId, parentRunId };
@@ -243,14 +231,14 @@ export function createAgents(options: AgentsOptions): Agents {
           parentRunId,
           idempotencyKey,
         });
-        if (stopTelling)
+        if (stopReading)
           void engine
             .wait(childId, LONGEST_TIMER_MS)
-            .finally(stopTelling)
+            .finally(stopReading)
             .catch(() => {});
         return { runId: childId, sessionId };
       } catch (error) {
-        stopTelling?.();
+        stopReading?.();
         throw error;
       }
     },
@@ -265,8 +253,8 @@ export function createAgents(options: AgentsOptions): Agents {
         throw error;
       }
     },
-    isAsking: ({ runId }) => pauses.isAsking(runId),
-    listPending: ({ runId }) => pauses.listPending(runId),
+    hasPendingApproval: ({ runId }) => pending.hasAny(runId),
+    listPending: ({ runId }) => pending.listPending(runId),
     async findOpenTurn(agent, sessionName) {
       finder.get(agent);
       return findOpen(sessions.idOf(agent, sessionName));
@@ -289,10 +277,10 @@ export function createAgents(options: AgentsOptions): Agents {
     checkArguments: (agent, tool, args) => tools.checkArguments(finder.find(agent), tool, args),
     async body(run) {
       const input = decode(run.input) as TurnInput;
-      // A turn whose sub-agent has asked somebody has told its client so, as one that asked by itself.
+      // The client of a turn whose sub-agent has waited for an approval knows that it does, as of one that waited itself.
       const mayEndAlone = !input.session && !input.isKeyed && run.parentRunId === null;
-      const hasAskedBelow = mayEndAlone && (await pauses.hasAskedBelow(run.runId));
-      return toBody(run, input, async () => options.instructions?.resume(run), { hasAskedBelow });
+      const hadApprovalBelow = mayEndAlone && (await pending.hadApprovalBelow(run.runId));
+      return toBody(run, input, async () => options.instructions?.resume(run), { hadApprovalBelow });
     },
     async close() {
       readers.close();

@@ -2,7 +2,7 @@ import type { AgentDefinition, Catalog } from '../catalog/catalog.ts';
 import type { CatalogOverrides } from '../catalog/overrides.ts';
 import { BoxError } from '../errors.ts';
 import { agentNotFound } from './events/turn-errors.ts';
-import type { DeepAgentDefinition } from '../definitions/definition.ts';
+import type { DeepAgentDefinition } from '../definitions/agent.ts';
 import { splitName } from '../definitions/subagents.ts';
 
 /** Agents by the name of a run: a sub-agent has its parent's name before its own. */

@@ -1,45 +1,50 @@
 import type { Body } from '../engine/body.ts';
 import type { JournalRecord } from '../engine/journal/record.ts';
 import type { RunRow } from '../engine/journal/run.ts';
-import type { Sessions } from '../sessions/sessions.ts';
+import type { SessionStore } from './turn/session-store.ts';
 import { clientGone, toTurnError } from './events/turn-errors.ts';
 import type { AgentTools } from './agent-tools.ts';
-import type { DeepAgentDefinition } from '../definitions/definition.ts';
+import type { DeepAgentDefinition } from '../definitions/agent.ts';
 import type { AgentFinder } from './find-agent.ts';
 import type { LiveTurns } from './reading/live-turns.ts';
 import type { CallModel } from './model/client.ts';
 import { outputRuleOf } from './turn/output.ts';
-import { createToolset } from '../tools/toolset.ts';
+import { createToolset } from './turn/toolset.ts';
 import type { ConversationMessage, ConversationSummary, TurnInput } from './turn/input.ts';
 import { NO_STATE } from '../tools/state.ts';
 import { listModelCalls } from './reading/recorded-messages.ts';
-import type { ModelPlace } from './reading/recorded-messages.ts';
+import type { RecordedModelCall } from './turn/compaction.ts';
 import { runTurn } from './turn/turn.ts';
-import type { TurnAdded } from './turn/turn.ts';
+import type { TurnAdded } from './turn/options.ts';
 
 export type TurnRun = Pick<RunRow, 'runId' | 'name' | 'sessionId' | 'parentRunId'>;
 
 /** The code of the run of a turn. Throws when its agent cannot answer. */
-export type ToTurnBody = (run: TurnRun, input: TurnInput, told: Told, found?: FoundTurn) => Promise<Body>;
+export type ToTurnBody = (
+  run: TurnRun,
+  input: TurnInput,
+  readPublished: ReadPublished,
+  found?: FoundTurn,
+) => Promise<Body>;
 
 /** What is known of a turn that was found in the journal. */
 export interface FoundTurn {
-  hasAskedBelow: boolean;
+  hadApprovalBelow: boolean;
 }
 
 /** The published instructions of the turn. Undefined: there are none. */
-export type Told = () => Promise<string | undefined>;
+export type ReadPublished = () => Promise<string | undefined>;
 
 export interface TurnBodyOptions {
   finder: AgentFinder;
   tools: AgentTools;
-  sessions: Sessions;
+  sessions: SessionStore;
   live: LiveTurns;
   callModel: CallModel;
 }
 
 export function createTurnBody({ finder, tools, sessions, live, callModel }: TurnBodyOptions): ToTurnBody {
-  return async (run, input, told, { hasAskedBelow } = { hasAskedBelow: false }) => {
+  return async (run, input, readPublished, { hadApprovalBelow } = { hadApprovalBelow: false }) => {
     const { agent, codeHash } = finder.get(run.name);
     const { tools: own, notes } = await tools.list(agent);
     const toolset = createToolset(agent, own, input.tools);
@@ -50,7 +55,7 @@ export function createTurnBody({ finder, tools, sessions, live, callModel }: Tur
     let history: ConversationMessage[] = [];
     let state = NO_STATE;
     let summary: ConversationSummary | undefined;
-    let asked: readonly ModelPlace[] = [];
+    let recordedCalls: readonly RecordedModelCall[] = [];
     const save = async (id: string, added: TurnAdded): Promise<void> =>
       sessions.add({
         sessionId: id,
@@ -63,8 +68,8 @@ export function createTurnBody({ finder, tools, sessions, live, callModel }: Tur
       durability: 'synced',
       // The session is this turn's until it ends, so what is read here is what was there when it began.
       async prepare(records) {
-        asked = listModelCalls(records);
-        published = await told();
+        recordedCalls = listModelCalls(records);
+        published = await readPublished();
         if (session && sessionId !== null)
           ({ messages: history, state, summary } = await sessions.read(sessionId, session.cutAfter, runId));
       },
@@ -75,7 +80,7 @@ export function createTurnBody({ finder, tools, sessions, live, callModel }: Tur
           instructions: [published ?? (await instructionsOf(agent)), ...notes].filter(Boolean).join('\n\n'),
           history,
           summary,
-          asked,
+          recordedCalls,
           state,
           toolset,
           callModel,
@@ -86,13 +91,13 @@ export function createTurnBody({ finder, tools, sessions, live, callModel }: Tur
         }).catch((error: unknown) => {
           throw toTurnError(error);
         }),
-      // Whoever waited for a stateless turn went with the process, unless that is another run, or asks again under its
-      // key. One that waits for a person has told its client so.
+      // The client of a stateless turn went with the process, unless that is another run, or asks again under its key.
+      // Of one that waits for an approval, the client knows that it does.
       ...(session || input.isKeyed || run.parentRunId !== null
         ? {}
         : {
             whenFound: (records) =>
-              hasAskedBelow || records.some(isPause) || live.isRead(runId) ? undefined : clientGone(),
+              hadApprovalBelow || records.some(isWait) || live.isRead(runId) ? undefined : clientGone(),
           }),
     };
   };
@@ -105,6 +110,6 @@ async function instructionsOf(agent: DeepAgentDefinition): Promise<string | unde
   return agent.instructions({ agent: agent.name, now: new Date() });
 }
 
-function isPause({ kind }: JournalRecord): boolean {
+function isWait({ kind }: JournalRecord): boolean {
   return kind === 'hook';
 }

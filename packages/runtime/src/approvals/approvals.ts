@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import type { ToolPause } from '../agents/turn/approval.ts';
 import { splitName } from '../definitions/subagents.ts';
 import { isKept } from '../auth/visibility.ts';
 import type { Hidden } from '../auth/visibility.ts';
@@ -13,6 +12,7 @@ import { COPILOT_AGENT } from '../manifest.ts';
 import { toIso, toJsonValue } from '../json-value.ts';
 import type { Issue } from '../schema/schema.ts';
 import { parseApprovalCursor, toApprovalCursor } from './cursor.ts';
+import type { ToolApproval } from './tool-approval.ts';
 import { checkToolDecision } from './tool-decision.ts';
 
 export const ApprovalStatus = z.enum(['pending', 'approved', 'rejected', 'expired', 'cancelled']);
@@ -190,7 +190,7 @@ function partsOf(status: ApprovalStatus | undefined): Omit<HookFilter, 'kind'>[]
 
 /** What is kept with the hook: of a tool, what is asked of it too. */
 type Detail = { title: string; payload?: unknown; expiresAt?: number | null; askedBy?: string } & (
-  | ToolPause
+  | ToolApproval
   | { source?: Exclude<ApprovalSource, 'tool'> }
 );
 

@@ -1,12 +1,12 @@
-import type { ToolPause } from '../agents/turn/approval.ts';
 import { BoxError } from '../errors.ts';
 import type { Decision } from './approvals.ts';
+import type { ToolApproval } from './tool-approval.ts';
 
 type CheckArguments = (agent: string, tool: string, args: unknown) => Promise<{ path: unknown[]; message: string }[]>;
 
 /** Throws `invalid_request` when the tool does not allow the decision, or does not take the arguments it is given. */
 export async function checkToolDecision(
-  { agent, tool, allow }: ToolPause,
+  { agent, tool, allow }: ToolApproval,
   { decision, input }: Decision,
   checkArguments: CheckArguments,
 ): Promise<void> {

@@ -1,4 +1,4 @@
-import type { DeepAgentDefinition } from '../definitions/definition.ts';
+import type { DeepAgentDefinition } from '../definitions/agent.ts';
 import { defineDeepAgent, isDeepAgent } from '../definitions/definition.ts';
 import { listUnknown, toSubagents } from '../definitions/subagents.ts';
 import type { AgentEntry, LoadedModule, Problem, Program, WorkflowEntry } from '../manifest.ts';

@@ -1,6 +1,6 @@
-import type { DeepAgentDefinition } from '../definitions/definition.ts';
-import { toBoxTools } from '../tools/toolset.ts';
-import type { BoxTool } from '../tools/toolset.ts';
+import type { DeepAgentDefinition } from '../definitions/agent.ts';
+import { toBoxTools } from '../tools/box-tools.ts';
+import type { BoxTool } from '../tools/box-tool.ts';
 import { BoxError } from '../errors.ts';
 import type { Prompts } from '../prompts/prompts.ts';
 import type { Prompt } from '../prompts/store.ts';

@@ -1,86 +1,10 @@
-import type { AgentName } from '../register.ts';
 import { parseDuration } from '../engine/duration.ts';
 import { checkMembers, checkPart } from '../definition-checks.ts';
 import { isSchema } from '../schema/schema.ts';
-import type { AnySchema, OutputOf } from '../schema/schema.ts';
-import { checkContext } from '../agents/turn/context-size.ts';
-import type { ContextOptions } from '../agents/turn/context-size.ts';
+import type { AnySchema } from '../schema/schema.ts';
+import { checkContext } from './context.ts';
 import { checkDeepParts, checkTimeout, toolsOfParts } from './parts.ts';
-import type { McpServer, Skill, SubagentDefinition } from './parts.ts';
-
-/** What a tool may know about the call it answers. */
-export interface ToolContext {
-  /** Aborts when the turn is cancelled, and when the tool has had its time. */
-  signal: AbortSignal;
-  /** The same however often the call is repeated after a crash: hand it to whatever the tool has an effect on. */
-  idempotencyKey: string;
-  run: { id: string };
-  /** Null in a stateless turn. */
-  session: { id: string } | null;
-}
-
-export interface ToolDefinition<S extends AnySchema = AnySchema> {
-  /** One sentence the model reads. */
-  description: string;
-  inputSchema: S;
-  /** The most one call may take: milliseconds or a duration. Then `signal` aborts, and the model is told. Default: no limit. */
-  timeout?: number | string;
-  /** A failure goes to the model as the tool's result; it never ends the turn. */
-  // `any`: what it answers is not looked at then, so that agents whose tools ask each other are no circle of types.
-  // oxlint-disable-next-line typescript/no-explicit-any
-  execute(input: OutputOf<S>, context: ToolContext): any;
-}
-
-/** A tool as the box keeps it: input already checked against its schema. */
-export type Tool = Omit<ToolDefinition, 'execute'> & {
-  execute(input: unknown, context: ToolContext): unknown;
-};
-
-export interface DeepAgentDefinition<S extends AnySchema | undefined = AnySchema | undefined> {
-  /** Must equal the folder name; also the `model` value of a request. */
-  name: string;
-  /** What it is for, one sentence: told to agents that may hand it a task. */
-  description?: string;
-  /** A bare model id, `<vendor>/<model>`. Default: the workspace's default model. */
-  model?: string;
-  /** What the agent is told first: text, or a function of the turn. It stands behind `instructions.md`, where there is one. */
-  instructions?: string | ((turn: { agent: string; now: Date }) => string | Promise<string>);
-  /** Key = the name the model calls it by. */
-  tools?: Record<string, Tool>;
-  /** Tools that wait for a person before they run. True: may be approved, edited and rejected, and waits for ever. */
-  interruptOn?: Record<string, boolean | Partial<InterruptPolicy>>;
-  /** Model calls in one turn. Default 40. */
-  maxSteps?: number;
-  /** The most one model call may take: milliseconds or a duration. Default 10 minutes. */
-  timeout?: number | string;
-  /** When the older messages of a session are summarised. */
-  context?: ContextOptions;
-  /** True: the model keeps a plan with the session, by `write_todos`. */
-  planning?: boolean;
-  /** True: the model keeps texts with the session, by `ls`, `read_file`, `write_file`, `edit_file`, `glob` and `grep`. */
-  files?: boolean;
-  /** Whom the model may hand a task, by `task`: agents of this workspace by name, or some of its own. */
-  subagents?: readonly (KnownAgent | SubagentDefinition)[];
-  /** What every answer is: the model writes JSON that this schema takes. */
-  output?: S;
-  /** What the model may read when it needs it, by `read_skill`; with those of `skills/*.md`. */
-  skills?: readonly Skill[];
-  /** Servers of the Model Context Protocol whose tools the model may call. Key = the server's name. */
-  mcpServers?: Record<string, McpServer>;
-}
-
-/** A name of this workspace once its types are generated; any text before. */
-export type KnownAgent = [AgentName] extends [never] ? string : AgentName;
-
-/** How a person decides about a tool. */
-export interface InterruptPolicy {
-  /** What the person may do. Default: all three. */
-  allow: readonly ('approve' | 'edit' | 'reject')[];
-  /** After this time `fallback` decides. Default: it waits for ever. */
-  timeout?: number | string;
-  /** Default `reject`. */
-  fallback?: 'approve' | 'reject';
-}
+import type { DeepAgentDefinition, InterruptPolicy, Tool, ToolDefinition } from './agent.ts';
 
 const AGENT = Symbol.for('svc.deepAgent');
 const TOOL_NAME = /^[a-zA-Z0-9_-]{1,64}$/;

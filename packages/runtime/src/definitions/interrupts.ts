@@ -1,5 +1,5 @@
 import { toolsOfParts } from './parts.ts';
-import type { DeepAgentDefinition, InterruptPolicy } from './definition.ts';
+import type { DeepAgentDefinition, InterruptPolicy } from './agent.ts';
 import { toInterruptPolicy } from './definition.ts';
 
 /**

@@ -1,44 +1,7 @@
 import { parseDuration } from '../engine/duration.ts';
 import { checkMembers, checkPart } from '../definition-checks.ts';
 import { isSchema } from '../schema/schema.ts';
-import type { DeepAgentDefinition } from './definition.ts';
-
-/** An agent that only the one which declares it can hand a task to. */
-export interface SubagentDefinition extends Pick<
-  DeepAgentDefinition,
-  | 'name'
-  | 'model'
-  | 'instructions'
-  | 'tools'
-  | 'interruptOn'
-  | 'maxSteps'
-  | 'timeout'
-  | 'planning'
-  | 'files'
-  | 'skills'
-  | 'mcpServers'
-> {
-  /** What it is for, one sentence the model reads. */
-  description: string;
-}
-
-/** What an agent can look up. */
-export interface Skill {
-  name: string;
-  /** When it is of use, one sentence: all the model sees before it reads the skill. */
-  description: string;
-  text: string;
-}
-
-/** Where a server of the Model Context Protocol is: at an address, or a program that is started here. */
-export type McpServer = McpServerPlace & {
-  /** The most one call of its tools may take: milliseconds or a duration. Default 5 minutes. */
-  timeout?: number | string;
-};
-
-export type McpServerPlace =
-  | { url: string; headers?: Record<string, string>; command?: undefined }
-  | { command: string; args?: string[]; env?: Record<string, string>; cwd?: string; url?: undefined };
+import type { DeepAgentDefinition, McpServer, Skill, SubagentDefinition } from './agent.ts';
 
 /** The built-in tools by the part of an agent that switches them on. */
 const BUILT_IN_TOOLS = {

@@ -1,8 +1,5 @@
-import { createTaskTool } from '../tools/builtin/task.ts';
-import type { Subagent } from '../tools/builtin/task.ts';
-import type { DeepAgentDefinition } from './definition.ts';
+import type { DeepAgentDefinition } from './agent.ts';
 import { defineDeepAgent } from './definition.ts';
-import type { TaskTool } from '../tools/toolset.ts';
 
 /** Between an agent and the sub-agent it declares, in the name of a run. No agent's folder has it in its name. */
 const SEPARATOR = '/';
@@ -27,24 +24,7 @@ export function listUnknown(agent: DeepAgentDefinition, names: readonly string[]
   return (agent.subagents ?? []).filter((one): one is never => typeof one === 'string' && !names.includes(one));
 }
 
-/** The tool that hands a task on; undefined: the agent has nobody to hand it to. */
-export async function toTaskTool(
-  agent: DeepAgentDefinition,
-  describe: (name: string) => string | undefined,
-): Promise<TaskTool | undefined> {
-  const { subagents = [] } = agent;
-  if (subagents.length === 0) return undefined;
-  return createTaskTool(
-    subagents.map((one): Subagent => {
-      if (typeof one !== 'string')
-        return { name: one.name, description: one.description, runName: joinName(agent, one.name) };
-      return { name: one, description: describe(one) ?? `The agent "${one}".`, runName: one };
-    }),
-  );
-}
-
-// --- internal ---
-
-function joinName(parent: DeepAgentDefinition, name: string): string {
+/** The name that runs of a declared sub-agent have. */
+export function joinName(parent: DeepAgentDefinition, name: string): string {
   return `${parent.name}${SEPARATOR}${name}`;
 }

@@ -1,4 +1,4 @@
-import type { TurnOutput } from '../agents/turn/turn.ts';
+import type { TurnOutput } from '../agents/turn/options.ts';
 import type { ConversationMessage, TurnInput } from '../agents/turn/input.ts';
 import type { RunRow } from '../engine/journal/run.ts';
 import { decode } from '../engine/serialize.ts';

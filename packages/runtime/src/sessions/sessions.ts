@@ -1,61 +1,17 @@
 import { createHash } from 'node:crypto';
 import { and, asc, eq, gt, max, ne, sql } from 'drizzle-orm';
 import type { ConversationMessage, ConversationSummary, KeptSummary } from '../agents/turn/input.ts';
-import type { TurnState } from '../tools/state.ts';
 import { BoxError } from '../errors.ts';
 import type { Drizzle } from '../stores/drizzle.ts';
 import { sessionMessages, sessions, sessionTurns } from './table.ts';
-import type { Usage } from '../agents/events/turn-events.ts';
+import type { SessionStore } from '../agents/turn/session-store.ts';
 import { isStorable, toStorable } from '../agents/turn/storable.ts';
 
-/** `session`: the box keeps the messages. `conversation`: it only groups the turns. */
-export type SessionKind = 'session' | 'conversation';
-
-export interface SessionName {
-  agent: string;
-  /** What the client calls it: a header, a thread id. */
-  name: string;
-  kind: SessionKind;
-}
-
-/** A conversation as a turn finds it. */
-export interface Conversation {
-  messages: ConversationMessage[];
-  state: TurnState;
-  /** Of the first of the messages. */
-  summary?: ConversationSummary;
-}
-
-/** What one turn adds. */
-export interface SessionTurn {
-  sessionId: string;
-  runId: string;
-  messages: ConversationMessage[];
-  state: TurnState;
-  usage: Usage;
-  /** Replaces the one there is. */
-  summary?: ConversationSummary;
-  /** Forgets what stands behind this message first; null: everything. */
-  cutAfter?: string | null | undefined;
-}
-
-/** The conversations the box keeps. */
-export interface Sessions {
-  /** The id of a session, whether it is there or not. */
-  idOf(agent: string, name: string): string;
-  /** The id of the session, made if there is none: the same for the same agent and name. */
-  open(session: SessionName & { askedBy?: string }): Promise<string>;
-  /** `beforeRun`: without what that turn has added, should it have been saved already. */
-  read(sessionId: string, cutAfter?: string | null, beforeRun?: string): Promise<Conversation>;
-  /** Adds a turn, once: a repeat of the same run changes nothing, and a session that was deleted gets nothing. */
-  add(turn: SessionTurn): Promise<void>;
-}
-
-/** @param onChange told of a session that has a turn more */
+/** @param onChange called with a session that has a turn more */
 export function createSessions(
   db: Drizzle,
   onChange: (sessionId: string, askedBy?: string) => void = () => {},
-): Sessions {
+): SessionStore {
   return {
     idOf: sessionIdOf,
     async open({ agent, name, kind, askedBy }) {

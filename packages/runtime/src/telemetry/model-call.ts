@@ -1,4 +1,4 @@
-import type { ModelReply } from '../agents/model/client.ts';
+import type { ModelReply } from '../agents/model/read-reply.ts';
 import type { ChatMessage } from '../agents/model/messages.ts';
 import type { JournalRecord } from '../engine/journal/record.ts';
 import type { RunRow } from '../engine/journal/run.ts';

@@ -1,4 +1,4 @@
-import type { DeepAgentDefinition } from '../definitions/definition.ts';
+import type { DeepAgentDefinition } from '../definitions/agent.ts';
 import type { DynamicConfig } from '../config-values/define.ts';
 import type { Journal } from '../engine/journal.ts';
 import { openSqliteJournal } from '../engine/stores/sqlite/journal.ts';

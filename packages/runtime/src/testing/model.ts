@@ -1,5 +1,7 @@
 import type { ChatMessage } from '../agents/model/messages.ts';
-import type { CallModel, ModelReply, ModelTool } from '../agents/model/client.ts';
+import type { CallModel } from '../agents/model/client.ts';
+import type { ModelReply } from '../agents/model/read-reply.ts';
+import type { ModelTool } from '../tools/box-tool.ts';
 import { ProviderError } from '../agents/model/provider-error.ts';
 import { createReplyParts } from '../agents/model/reply.ts';
 import type { ReplyOptions } from '../agents/model/reply.ts';

@@ -1,4 +1,4 @@
-import type { DeepAgentDefinition } from '../definitions/definition.ts';
+import type { DeepAgentDefinition } from '../definitions/agent.ts';
 import type { DynamicConfig } from '../config-values/define.ts';
 import type { AgentEntry, Program, WorkflowEntry } from '../manifest.ts';
 import { workflowNameOf } from '../workflows/mark.ts';

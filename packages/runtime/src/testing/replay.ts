@@ -1,5 +1,5 @@
 import { isDeepAgent } from '../definitions/definition.ts';
-import type { DeepAgentDefinition } from '../definitions/definition.ts';
+import type { DeepAgentDefinition } from '../definitions/agent.ts';
 import { parseRecording } from '../runs/recording.ts';
 import { replayRecording } from '../replay/replay.ts';
 import type { Difference, Replayed } from '../replay/replay.ts';

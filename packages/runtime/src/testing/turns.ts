@@ -1,4 +1,4 @@
-import type { RunningTurn } from '../agents/agents.ts';
+import type { RunningTurn } from '../agents/reading/running-turn.ts';
 import type { Journal } from '../engine/journal.ts';
 import { decode } from '../engine/serialize.ts';
 import { toMessages } from '../agents/model/messages.ts';

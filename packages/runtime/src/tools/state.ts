@@ -1,4 +1,4 @@
 /** What an agent keeps beside its messages, with the session: JSON only. */
-export type TurnState = Readonly<Record<string, unknown>>;
+export type AgentState = Readonly<Record<string, unknown>>;
 
-export const NO_STATE: TurnState = Object.freeze({});
+export const NO_STATE: AgentState = Object.freeze({});

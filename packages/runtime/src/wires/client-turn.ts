@@ -1,4 +1,5 @@
-import type { Agents, RunningTurn } from '../agents/agents.ts';
+import type { Agents } from '../agents/agents.ts';
+import type { RunningTurn } from '../agents/reading/running-turn.ts';
 import type { TurnRequest } from '../agents/turn/request.ts';
 import type { Caller } from '../auth/caller.ts';
 import { toGrantedError } from './key.ts';

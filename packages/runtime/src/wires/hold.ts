@@ -1,4 +1,4 @@
-import type { RunningTurn } from '../agents/agents.ts';
+import type { RunningTurn } from '../agents/reading/running-turn.ts';
 import { isTerminal } from '../agents/events/turn-events.ts';
 import type { EventBatches, TurnEvent } from '../agents/events/turn-events.ts';
 import { toFailure } from './wire-error.ts';

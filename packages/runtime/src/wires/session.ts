@@ -1,4 +1,4 @@
-import type { SessionKind } from '../sessions/sessions.ts';
+import type { SessionKind } from '../agents/turn/session-store.ts';
 import { BoxError } from '../errors.ts';
 
 /** What the client calls its conversation, from one of the two session headers. Undefined: a stateless turn. */

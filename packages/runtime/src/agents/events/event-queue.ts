@@ -20,7 +20,7 @@ export interface EventQueueOptions {
    * it. What is held is dropped, and this is what it reads next. Default: everything is held.
    */
   overflow?: { characters: number; end: TurnEvent };
-  /** Told when the reader has taken what there was, and when no more is to come. */
+  /** Called when the reader has taken what there was, and when no more is to come. */
   onTaken?(): void;
 }
 
@@ -34,16 +34,16 @@ export function createEventQueue({ isWhole = false, overflow, onTaken }: EventQu
     get behind() {
       return ended ? 0 : held.size;
     },
-    push(told) {
+    push(next) {
       if (ended) return;
       const isTooSlow = overflow !== undefined && !isAwaited && held.size > overflow.characters;
-      const event = isTooSlow ? overflow.end : told;
+      const event = isTooSlow ? overflow.end : next;
       if (isTooSlow) held.take();
       held.add(event);
       ended = isTerminal(event);
       if (ended) onTaken?.();
       if (!wake || (isWhole && !ended)) return;
-      // Told from the body of a turn, too, which is refused a timer of its own.
+      // Called from the body of a turn, too, which is refused a timer of its own.
       real.setImmediate(wake);
       wake = undefined;
     },

@@ -8,27 +8,27 @@ export function agentNotFound(name: string, names: readonly string[]): BoxError 
   return new BoxError('agent_not_found', `There is no agent "${name}". This box has ${real}.`);
 }
 
-/** Ends a stateless turn nobody reads any more. */
+/** Ends a stateless turn that has no reader any more. */
 export function clientGone(): Error {
   return Object.assign(new Error('The client of this stateless turn went away.'), { code: 'client_gone' });
 }
 
-/** Whether a run that was cancelled was so because somebody wanted it, or nobody any more. */
+/** Whether a run was cancelled because it was asked for, or because its client or its parent is gone. */
 export function isWithdrawn(error: unknown): boolean {
   const { code } = (error ?? {}) as { code?: unknown };
   return code === 'run_cancelled' || code === 'client_gone' || code === 'parent_cancelled';
 }
 
-/** What readers of a turn are told when its process ends. */
-export const LET_GO: TurnEvent = {
+/** The last event of a turn for its readers when the process ends. */
+export const SHUTTING_DOWN: TurnEvent = {
   type: 'error',
   status: 503,
   code: 'shutting_down',
-  message: 'The box let go of this turn before it was finished. Ask again.',
+  message: 'The box shut down before this turn was finished. Ask again.',
   retryable: true,
 };
 
-/** What a reader of a turn that goes on without it is told when it is too far behind. */
+/** The last event for a reader that is too far behind; its turn goes on without it. */
 export const TOO_SLOW: TurnEvent = {
   type: 'error',
   status: 408,
@@ -38,7 +38,7 @@ export const TOO_SLOW: TurnEvent = {
   retryable: false,
 };
 
-/** Tells of a turn whose agent does something else now than the journal says. */
+/** The turn is blocked: its agent does something else now than the journal says. */
 export function turnBlocked({ runId }: Pick<RunRow, 'runId'>): BoxError {
   return new BoxError(
     'turn_blocked',
@@ -81,7 +81,7 @@ export function toTurnError(thrown: unknown): unknown {
   return answerTooLarge(Number(bytes), Number(limit), thrown);
 }
 
-/** Told by name: an error that went through the journal is a plain Error with the name, code and status it had. */
+/** Told apart by name: an error that went through the journal is a plain Error with the name, code and status it had. */
 export function toErrorEvent(thrown: unknown): TurnEvent {
   const error = toTurnError(thrown) as {
     name?: unknown;

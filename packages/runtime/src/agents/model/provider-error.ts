@@ -19,27 +19,27 @@ export class ProviderError extends Error {
 }
 
 /**
- * Tells the message of a provider's error object, without the key it was asked with, and nothing else of what the address
- * answered: it may be anyone's. Of a refused key, and of a connection that failed, nothing of it is told.
+ * Repeats the message of a provider's error object, without the key of the request, and nothing else of what the address
+ * answered: it may be anyone's. Of a refused key, and of a connection that failed, nothing is repeated.
  */
 export function toProviderError(error: unknown, provider: ProviderSettings): unknown {
   if (error instanceof BoxError || error instanceof ProviderError) return error;
-  // The SDK wraps what is thrown below it, such as the refusal to connect to a private address.
+  // What failed below the request is its cause, such as the refusal to connect to a private address.
   const { status, code, error: body, cause } = error as Failure;
   if (cause instanceof BoxError) return new ProviderError(cause.status, cause.code, cause.message);
   if (typeof status !== 'number')
     return new ProviderError(502, DEFAULT_CODE, `The model provider failed: ${explainCode(codeIn(error))}`);
-  const isTold = TOLD_STATUSES.has(status) || (status >= 500 && status <= 599);
-  const toldStatus = isTold ? status : 502;
-  if (!isTold && status !== 404)
-    return new ProviderError(toldStatus, DEFAULT_CODE, explainStatus(status), retryAfterOf(error));
+  const isPassedOn = PASSED_STATUSES.has(status) || (status >= 500 && status <= 599);
+  const shownStatus = isPassedOn ? status : 502;
+  if (!isPassedOn && status !== 404)
+    return new ProviderError(shownStatus, DEFAULT_CODE, explainStatus(status), retryAfterOf(error));
   const message = messageOf(body);
-  const unsaid = status === 404 ? `no message. ${BASE}` : 'no message.';
-  const told = message === undefined ? unsaid : clean(message, provider);
+  const without = status === 404 ? `no message. ${BASE}` : 'no message.';
+  const shown = message === undefined ? without : clean(message, provider);
   return new ProviderError(
-    toldStatus,
+    shownStatus,
     typeof code === 'string' ? clean(code, provider) : DEFAULT_CODE,
-    `The model provider answered ${status}: ${told}`,
+    `The model provider answered ${status}: ${shown}`,
     retryAfterOf(error),
   );
 }
@@ -47,8 +47,8 @@ export function toProviderError(error: unknown, provider: ProviderSettings): unk
 /** The error a provider sends in the middle of an answer that began well. */
 export function toBrokenOff(error: unknown, provider: ProviderSettings): ProviderError {
   const message = messageOf(error);
-  const told = message === undefined ? 'It does not say why.' : clean(message, provider);
-  return new ProviderError(502, DEFAULT_CODE, `The model provider failed in the middle of its answer: ${told}`);
+  const shown = message === undefined ? 'It does not say why.' : clean(message, provider);
+  return new ProviderError(502, DEFAULT_CODE, `The model provider failed in the middle of its answer: ${shown}`);
 }
 
 /** An answer that ends although more was to come. */
@@ -76,7 +76,7 @@ export function timedOut(ms: number): ProviderError {
 
 /**
  * How many milliseconds to wait before a request that failed is sent again; undefined: it is not. Only for requests of
- * which nothing has come back but a refusal: what was told, or paid for, is never asked for twice.
+ * which nothing has come back but a refusal: what was emitted, or paid for, is never asked for twice.
  */
 export function retryDelay(error: unknown, attempt: number): number | undefined {
   const { status, cause } = error as Failure;
@@ -94,13 +94,13 @@ export function retryDelay(error: unknown, attempt: number): number | undefined 
 const DEFAULT_CODE = 'model_provider_failed';
 const BASE = 'The address must end in what stands before /chat/completions, such as /v1.';
 const RETRIES = 2;
-/** A provider that asks for more gets no second request: whoever waits for the turn is told instead. */
+/** A provider that asks for more gets no second request: the turn fails instead. */
 const LONGEST_WAIT_S = 20;
 
 /** What of the provider's status is the caller's to know: its own request, or trouble that passes. The rest is 502. */
-const TOLD_STATUSES = new Set([400, 413, 422, 429]);
+const PASSED_STATUSES = new Set([400, 413, 422, 429]);
 
-const LONGEST_TOLD = 1_000;
+const LONGEST_SHOWN = 1_000;
 
 /** Of the member `error` of an answer: an object, or the message itself. */
 function messageOf(error: unknown): string | undefined {
@@ -117,7 +117,7 @@ function clean(text: string, { apiKey, baseUrl }: ProviderSettings): string {
     for (const part of [username, password].map(decodePart)) mask.add(part);
   }
   const masked = mask.text(text);
-  return masked.length > LONGEST_TOLD ? `${masked.slice(0, LONGEST_TOLD)}…` : masked;
+  return masked.length > LONGEST_SHOWN ? `${masked.slice(0, LONGEST_SHOWN)}…` : masked;
 }
 
 function decodePart(text: string): string {
@@ -128,7 +128,7 @@ function decodePart(text: string): string {
   }
 }
 
-/** What happened to a connection is told by the innermost error that has a code. */
+/** The innermost error with a code says what happened to a connection. */
 function codeIn(error: unknown): string | undefined {
   let code: string | undefined;
   for (let inner = error as Failure | undefined, depth = 0; inner && depth < 5; depth++) {
@@ -147,7 +147,7 @@ function retryAfterOf(error: unknown): number | undefined {
   return Number.isNaN(time) ? undefined : Math.max(0, Math.ceil((time - Date.now()) / 1_000));
 }
 
-/** An error of the SDK, as far as it is read. */
+/** What sending a request throws, as far as it is read. */
 interface Failure {
   status?: unknown;
   code?: unknown;

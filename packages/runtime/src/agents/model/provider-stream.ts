@@ -1,3 +1,4 @@
+import { createParser } from 'eventsource-parser';
 import { BoxError } from '../../errors.ts';
 
 /** One piece of a provider's answer, as it came. */
@@ -11,8 +12,8 @@ export interface StreamEnd {
 
 /**
  * The pieces of a provider's answer, as many at once as the network brought: one by one, the promises of each would take
- * longer than its parsing. A provider that does not stream answers one JSON document: that is one piece. Which it is, is
- * told by how it begins; content types are often another's.
+ * longer than its parsing. A provider that does not stream answers one JSON document: that is one piece. How it begins
+ * says which it is; content types are often another's.
  */
 export async function* readProvider({ body }: Response): AsyncGenerator<ProviderChunk[], StreamEnd> {
   if (!body) return { isWhole: false };
@@ -32,7 +33,8 @@ export async function* readProvider({ body }: Response): AsyncGenerator<Provider
       const text = decoder.decode(bytes, { stream: true });
       begins ||= text.trimStart().slice(0, 1);
       if (begins === '{') {
-        size = requirePiece(size + text.length);
+        size += text.length;
+        if (size > LONGEST_PIECE) throw pieceTooLong();
         document.push(text);
         continue;
       }
@@ -57,7 +59,7 @@ export async function* readProvider({ body }: Response): AsyncGenerator<Provider
 /** How long an answer that is whole is read on, until its connection is free for the next one. */
 const LONGEST_LINGER_MS = 500;
 
-/** Lets go of the connection of an answer whose end is not told. */
+/** Frees the connection of an answer whose end does not come. */
 function createLinger(body: ReadableStream): { begin(): void; end(): void } {
   let timer: ReturnType<typeof setTimeout> | undefined;
   return {
@@ -68,46 +70,27 @@ function createLinger(body: ReadableStream): { begin(): void; end(): void } {
 
 /** The data of server-sent events, by what came together; the last one may lack its empty line. */
 function createEventReader(): { push(text: string): string[]; end(): string[] } {
-  /** The last line so far. */
-  let rest: string[] = [];
-  let restSize = 0;
-  let data: string[] = [];
-  let dataSize = 0;
-  const take = (line: string): string | undefined => {
-    if (line.startsWith('data:')) {
-      data.push(line.slice(line.startsWith('data: ') ? 6 : 5));
-      dataSize = requirePiece(dataSize + line.length);
-    }
-    if (line !== '' || data.length === 0) return undefined;
-    const event = data.join('\n');
-    data = [];
-    dataSize = 0;
-    return event;
-  };
-  const takeAll = (lines: string[]): string[] => lines.map(take).filter((event) => event !== undefined);
-  return {
-    push(text) {
-      if (text === '') return [];
-      rest.push(text);
-      restSize = requirePiece(restSize + text.length);
-      // A long line comes in many parts: it is looked through once.
-      if (!/[\r\n]/.test(text) && !rest.at(-2)?.endsWith('\r')) return [];
-      const lines = rest.join('').split(/\r\n|\n|\r(?=[^\n])/);
-      const last = lines.pop() ?? '';
-      rest = [last];
-      restSize = last.length;
-      return takeAll(lines);
+  let found: string[] = [];
+  const parser = createParser({
+    maxBufferSize: LONGEST_PIECE,
+    onEvent: ({ data }) => void found.push(data),
+    onError(error) {
+      if (error.type === 'max-buffer-size-exceeded') throw pieceTooLong();
     },
-    end: () => takeAll([rest.join('').trimEnd(), '']),
+  });
+  const push = (text: string): string[] => {
+    found = [];
+    parser.feed(text);
+    return found;
   };
+  return { push, end: () => push('\n\n') };
 }
 
 /** Characters of one event, or of an answer that is not streamed: what is recorded of it is a part of that. */
 const LONGEST_PIECE = 16_777_216;
 
-function requirePiece(size: number): number {
-  if (size <= LONGEST_PIECE) return size;
-  throw new BoxError(
+function pieceTooLong(): BoxError {
+  return new BoxError(
     'model_provider_failed',
     `The model provider failed: It sent more than ${LONGEST_PIECE} characters in one piece.`,
   );

@@ -1,11 +1,14 @@
-import type OpenAI from 'openai';
 import type { Emit, Executor } from '../events/turn-events.ts';
 import type { ToolCall } from './messages.ts';
 
 /** A fragment of a tool call, with as much as the provider says. */
-export type ToolDelta = Partial<OpenAI.Chat.Completions.ChatCompletionChunk.Choice.Delta.ToolCall>;
+export interface ToolDelta {
+  index?: number;
+  id?: string;
+  function?: { name?: string; arguments?: string };
+}
 
-/** Resolves when those who are told have taken enough of it, or the signal aborts. Undefined: they have. */
+/** Resolves when the readers have taken enough of it, or the signal aborts. Undefined: they have. */
 export type UntilTaken = (signal: AbortSignal) => Promise<void> | undefined;
 
 export interface ReplyOptions {
@@ -15,16 +18,16 @@ export interface ReplyOptions {
   executorOf(name: string): Executor;
   /** A call id that no other call of the conversation has: providers count theirs from the start in every reply. */
   uniqueId(id: string): string;
-  /** Default: whoever is told keeps up. */
+  /** Default: the readers keep up. */
   untilTaken?: UntilTaken;
 }
 
-/** Collects one streamed model reply and tells its parts in order, none overlapping another. */
+/** Collects one streamed model reply and emits its parts in order, none overlapping another. */
 export interface ReplyParts {
   text(text: string): void;
   reasoning(text: string): void;
   tool(delta: ToolDelta): void;
-  /** Something was said. */
+  /** It has a part. */
   readonly hasAny: boolean;
   /** Characters, of which each takes a byte at least where the reply is recorded. */
   readonly size: number;
@@ -33,28 +36,28 @@ export interface ReplyParts {
 }
 
 /**
- * The first part of the queue is told as it comes. A provider may mix the fragments of several calls: then the later
+ * The first part of the queue is emitted as it comes. A provider may mix the fragments of several calls: then the later
  * ones are held until the arguments of the first are whole.
  */
 export function createReplyParts(options: ReplyOptions): ReplyParts {
   const { emit, messageId } = options;
   const parts: Part[] = [];
   const byIndex = new Map<number, Part>();
-  let telling = 0;
+  let current = 0;
   let size = 0;
 
   const advance = (all: boolean) => {
-    for (let part = parts[telling]; part; part = parts[telling]) {
+    for (let part = parts[current]; part; part = parts[current]) {
       if (part.kind === 'tool' && part.name === '' && !all) return;
-      tell(part, options);
-      const isLast = telling === parts.length - 1;
+      emitNew(part, options);
+      const isLast = current === parts.length - 1;
       if (!all && (isLast || !isWhole(part))) return;
       emitEnd(part, emit);
-      telling++;
+      current++;
     }
   };
   const add = (kind: Part['kind'], id: string, givenId?: string): Part => {
-    const part = { kind, id, givenId, name: '', value: '', untold: '', begun: false };
+    const part = { kind, id, givenId, name: '', value: '', unsent: '', begun: false };
     parts.push(part);
     if (kind === 'tool') size += id.length + CALL_SIZE;
     return part;
@@ -62,7 +65,7 @@ export function createReplyParts(options: ReplyOptions): ReplyParts {
   const append = (part: Part, text: string) => {
     size += text.length;
     part.value += text;
-    part.untold += text;
+    part.unsent += text;
     advance(false);
   };
   const open = (kind: 'text' | 'reasoning') => {
@@ -111,8 +114,8 @@ interface Part {
   givenId: string | undefined;
   name: string;
   value: string;
-  /** What of `value` is not told yet. */
-  untold: string;
+  /** What of `value` is not emitted yet. */
+  unsent: string;
   begun: boolean;
 }
 
@@ -129,8 +132,8 @@ function findCall(delta: ToolDelta, parts: readonly Part[], byIndex: Map<number,
   return begins ? undefined : known;
 }
 
-function tell(part: Part, { emit, messageId, executorOf }: ReplyOptions): void {
-  const { kind, id, name, untold: text } = part;
+function emitNew(part: Part, { emit, messageId, executorOf }: ReplyOptions): void {
+  const { kind, id, name, unsent: text } = part;
   if (!part.begun)
     emit(
       kind === 'tool'
@@ -138,7 +141,7 @@ function tell(part: Part, { emit, messageId, executorOf }: ReplyOptions): void {
         : { type: `${kind}.start`, id },
     );
   part.begun = true;
-  part.untold = '';
+  part.unsent = '';
   if (text === '') return;
   emit(kind === 'tool' ? { type: 'tool.args', callId: id, delta: text } : { type: `${kind}.delta`, id, text });
 }

@@ -1,10 +1,10 @@
 import type { Interrupt } from '../events/turn-events.ts';
 
-/** When a turn, its tools and its sub-agents were at work, and when a person was asked in them. */
-export interface AskedTurn extends Span {
-  asked: (Span & { interrupt: Interrupt })[];
+/** When a turn, its tools and its sub-agents were at work, and when their calls waited for approvals. */
+export interface TurnTimes extends Span {
+  approvals: (Span & { interrupt: Interrupt })[];
   tools: Span[];
-  tasks: AskedTurn[];
+  tasks: TurnTimes[];
 }
 
 export interface Span {
@@ -13,8 +13,8 @@ export interface Span {
   to: number;
 }
 
-/** What a turn waited for when it first did nothing but wait for people. None: it never did. */
-export function findFirstPause(turn: AskedTurn): Interrupt[] {
+/** What a turn waited for when it first did nothing but wait for approvals. None: it never did. */
+export function findFirstWait(turn: TurnTimes): Interrupt[] {
   const times = listTimes(turn).sort((a, b) => a - b);
   for (const at of times) {
     const waits = listWaits(turn, at);
@@ -25,16 +25,16 @@ export function findFirstPause(turn: AskedTurn): Interrupt[] {
 
 // --- internal ---
 
-/** When it may have come to rest: somebody is asked, or a tool or a sub-agent is done. */
-function listTimes({ asked, tools, tasks }: AskedTurn): number[] {
-  const own = [...asked.map(({ from }) => from), ...tools.map(({ to }) => to)];
+/** When it may have come to rest: a call begins to wait, or a tool or a sub-agent is done. */
+function listTimes({ approvals, tools, tasks }: TurnTimes): number[] {
+  const own = [...approvals.map(({ from }) => from), ...tools.map(({ to }) => to)];
   return [...own, ...tasks.flatMap((task) => [task.to, ...listTimes(task)])];
 }
 
 /** None: it does something else, too. */
-function listWaits({ asked, tools, tasks }: AskedTurn, at: number): Interrupt[] {
+function listWaits({ approvals, tools, tasks }: TurnTimes, at: number): Interrupt[] {
   if (tools.some(({ from, to }) => from <= at && at < to)) return [];
-  const own = asked.filter(({ from, to }) => from <= at && at <= to).map(({ interrupt }) => interrupt);
+  const own = approvals.filter(({ from, to }) => from <= at && at <= to).map(({ interrupt }) => interrupt);
   const below = tasks.filter(({ from, to }) => from <= at && at < to).map((task) => listWaits(task, at));
   return below.some((waits) => waits.length === 0) ? [] : [...own, ...below.flat()];
 }

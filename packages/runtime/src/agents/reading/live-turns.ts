@@ -2,15 +2,15 @@ import { createEventQueue } from '../events/event-queue.ts';
 import type { Emit, EventBatches } from '../events/turn-events.ts';
 import { TOO_SLOW } from '../events/turn-errors.ts';
 
-/** Who reads the turns that run in this process. */
+/** The readers of the turns that run in this process. */
 export interface LiveTurns {
-  /** Reads what the turn tells from now on; `push` adds to this reader's stream alone. */
+  /** Reads what the turn emits from now on; `push` adds to this reader's stream alone. */
   read(runId: string, how?: HowRead): TurnReader;
-  /** Hands on what the turn tells from now on; answers how to stop. */
+  /** Hands on what the turn emits from now on; answers how to stop. */
   tap(runId: string, push: Emit): () => void;
-  /** Somebody reads the turn here. */
+  /** The turn has a reader here. */
   isRead(runId: string): boolean;
-  /** How a turn tells its readers. */
+  /** How a turn notifies its readers. */
   emitterOf(runId: string): Emit;
   /** Resolves when the readers it waits for are near again, or the signal aborts. Undefined: they are. */
   untilTaken(runId: string, signal: AbortSignal): Promise<void> | undefined;

@@ -7,18 +7,18 @@ import { isFinal } from '../../engine/journal/run.ts';
 import { decode } from '../../engine/serialize.ts';
 import type { Interrupt } from '../events/turn-events.ts';
 import { turnBlocked } from '../events/turn-errors.ts';
-import { findFirstPause } from './first-wait.ts';
-import type { AskedTurn, Span } from './first-wait.ts';
+import { findFirstWait } from './first-wait.ts';
+import type { TurnTimes, Span } from './first-wait.ts';
 import { toInterrupt } from '../turn/approval.ts';
-import type { KeptPause } from '../turn/approval.ts';
+import type { KeptApproval } from '../turn/approval.ts';
 import { listWaitingBelow } from './runs-below.ts';
 import { listTasks } from './task-runs.ts';
 import type { TaskRun } from './task-runs.ts';
 
-/** What the journal knows of the calls that wait for a person, of a turn and of the sub-agents at work for it. */
-export interface RecordedPauses {
+/** What the journal knows of the calls that wait for an approval, of a turn and of the sub-agents at work for it. */
+export interface PendingApprovals {
   /** Resolves once the run waits for these and that is recorded, or it has ended. */
-  whenAsked(runId: string, approvalIds: readonly string[]): Promise<void>;
+  whenRecorded(runId: string, approvalIds: readonly string[]): Promise<void>;
   /**
    * The calls a turn waits for once it does nothing but wait, other than those `known`. None: it has ended before, or
    * the signal has aborted. A turn that runs in another process is found to wait so. Throws `turn_blocked`.
@@ -28,18 +28,18 @@ export interface RecordedPauses {
   listFirst(runId: string): Promise<Interrupt[]>;
   /** The approvals that wait now. */
   listPending(runId: string): Promise<string[]>;
-  /** A person is asked in the run, or in one below it. */
-  isAsking(runId: string): Promise<boolean>;
-  /** A person has been asked by a sub-agent, decided or not. */
-  hasAskedBelow(runId: string): Promise<boolean>;
+  /** A call of the run, or of one below it, waits for an approval. */
+  hasAny(runId: string): Promise<boolean>;
+  /** A call of a sub-agent has waited for an approval, decided or not. */
+  hadApprovalBelow(runId: string): Promise<boolean>;
 }
 
-export function createRecordedPauses({ journal, engine }: RecordedPausesOptions): RecordedPauses {
-  const listEntries = async (runId: string, filter: Pick<HookFilter, 'isPending'> = {}): Promise<Asked[]> => {
+export function createPendingApprovals({ journal, engine }: PendingApprovalsOptions): PendingApprovals {
+  const listEntries = async (runId: string, filter: Pick<HookFilter, 'isPending'> = {}): Promise<ApprovalEntry[]> => {
     const entries = await journal.hooks.listEntries({ kind: 'approval', runId, ...filter }, { limit: 200 });
     return entries.reverse().flatMap((entry) => {
-      const kept = decode(entry.hook.detail ?? NOTHING) as Partial<KeptPause>;
-      return kept.source === 'tool' ? { entry, interrupt: toInterrupt(entry.hook.token, kept as KeptPause) } : [];
+      const kept = decode(entry.hook.detail ?? NOTHING) as Partial<KeptApproval>;
+      return kept.source === 'tool' ? { entry, interrupt: toInterrupt(entry.hook.token, kept as KeptApproval) } : [];
     });
   };
 
@@ -50,7 +50,7 @@ export function createRecordedPauses({ journal, engine }: RecordedPausesOptions)
     const tasks = await listTasks(journal, run.runId);
     const open = tasks.filter(isOpen);
     const below = await Promise.all(
-      open.map(async (task) => (await listAtRest(task.run))?.map((one) => toAbove(task, one))),
+      open.map(async (task) => (await listAtRest(task.run))?.map((one) => toTurnAbove(task, one))),
     );
     const all = [...own, ...below.flatMap((waits) => waits ?? [])];
     if (all.length === 0 || below.includes(undefined)) return undefined;
@@ -64,7 +64,7 @@ export function createRecordedPauses({ journal, engine }: RecordedPausesOptions)
     return records.filter(({ kind, stepId }) => kind === 'child' && stepId.startsWith('wait ')).length;
   };
 
-  const readAsked = async (run: RunRow): Promise<AskedTurn> => {
+  const readTimes = async (run: RunRow): Promise<TurnTimes> => {
     const to = run.endedAt ?? Infinity;
     const [own, records, tasks] = await Promise.all([
       listEntries(run.runId),
@@ -74,9 +74,13 @@ export function createRecordedPauses({ journal, engine }: RecordedPausesOptions)
     return {
       from: run.createdAt,
       to,
-      asked: own.map(({ entry, interrupt }) => ({ interrupt, from: entry.hook.createdAt, to: entry.first?.at ?? to })),
+      approvals: own.map(({ entry, interrupt }) => ({
+        interrupt,
+        from: entry.hook.createdAt,
+        to: entry.first?.at ?? to,
+      })),
       tools: records.flatMap(toToolSpan),
-      tasks: await Promise.all(tasks.map(async (task) => toTaskAsked(task, await readAsked(task.run)))),
+      tasks: await Promise.all(tasks.map(async (task) => toTaskTimes(task, await readTimes(task.run)))),
     };
   };
 
@@ -87,29 +91,29 @@ export function createRecordedPauses({ journal, engine }: RecordedPausesOptions)
     return [...own.map(({ interrupt }) => interrupt.id), ...below.flat()];
   };
 
-  const hasAskedBelow = async (runId: string): Promise<boolean> => {
+  const hadApprovalBelow = async (runId: string): Promise<boolean> => {
     for (const { run } of await listTasks(journal, runId)) {
       const asked = await journal.hooks.listEntries({ kind: 'approval', runId: run.runId }, { limit: 1 });
-      if (asked.length > 0 || (await hasAskedBelow(run.runId))) return true;
+      if (asked.length > 0 || (await hadApprovalBelow(run.runId))) return true;
     }
     return false;
   };
 
   return {
     listPending,
-    hasAskedBelow,
+    hadApprovalBelow,
     async listFirst(runId) {
       const run = await journal.getRun(runId);
-      return run ? findFirstPause(await readAsked(run)) : [];
+      return run ? findFirstWait(await readTimes(run)) : [];
     },
-    async isAsking(runId) {
+    async hasAny(runId) {
       for await (const id of listWaitingBelow(journal, runId)) {
         const asked = await journal.hooks.listEntries({ kind: 'approval', runId: id, isPending: true }, { limit: 1 });
         if (asked.length > 0) return true;
       }
       return false;
     },
-    async whenAsked(runId, approvalIds) {
+    async whenRecorded(runId, approvalIds) {
       for (let delay = 1; ; delay = Math.min(delay * 2, 100)) {
         const run = await journal.getRun(runId);
         const hooks = await Promise.all(approvalIds.map((id) => journal.hooks.find(id)));
@@ -133,7 +137,7 @@ export function createRecordedPauses({ journal, engine }: RecordedPausesOptions)
   };
 }
 
-export interface RecordedPausesOptions {
+export interface PendingApprovalsOptions {
   journal: Pick<Journal, 'getRun' | 'getRecords' | 'hooks' | 'listRuns'>;
   engine: Pick<Engine, 'nextChange'>;
 }
@@ -142,7 +146,7 @@ export interface RecordedPausesOptions {
 
 const NOTHING = '1[{}]';
 
-interface Asked {
+interface ApprovalEntry {
   entry: HookEntry;
   interrupt: Interrupt;
 }
@@ -155,8 +159,8 @@ function isOpen({ run }: TaskRun): boolean {
   return !isFinal(run.status);
 }
 
-/** As the turn above tells it: a client knows the call that handed on the task, and none of those within it. */
-function toAbove({ run, callId }: TaskRun, interrupt: Interrupt): Interrupt {
+/** As the turn above has it: a client knows the call that handed on the task, and none of those within it. */
+function toTurnAbove({ run, callId }: TaskRun, interrupt: Interrupt): Interrupt {
   return { agent: run.name, ...interrupt, callId };
 }
 
@@ -164,10 +168,10 @@ function toToolSpan({ kind, startedAt: from, at: to }: JournalRecord): Span[] {
   return kind === 'tool' ? [{ from, to }] : [];
 }
 
-function toTaskAsked(task: TaskRun, turn: AskedTurn): AskedTurn {
+function toTaskTimes(task: TaskRun, turn: TurnTimes): TurnTimes {
   return {
     ...turn,
-    asked: turn.asked.map((one) => ({ ...one, interrupt: toAbove(task, one.interrupt) })),
-    tasks: turn.tasks.map((below) => toTaskAsked(task, below)),
+    approvals: turn.approvals.map((one) => ({ ...one, interrupt: toTurnAbove(task, one.interrupt) })),
+    tasks: turn.tasks.map((below) => toTaskTimes(task, below)),
   };
 }

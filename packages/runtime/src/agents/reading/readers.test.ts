@@ -8,8 +8,8 @@ function openTurn() {
   const live = createLiveTurns();
   const never = new Promise<never>(() => {});
   const engine = { wait: () => never, cancel: () => never } as TurnReadersOptions['engine'];
-  const pauses = { next: () => never } as Partial<TurnReadersOptions['pauses']> as TurnReadersOptions['pauses'];
-  const readers = createTurnReaders({ live, engine, pauses });
+  const pending = { next: () => never } as Partial<TurnReadersOptions['pending']> as TurnReadersOptions['pending'];
+  const readers = createTurnReaders({ live, engine, pending });
   const read = (known?: string[]) =>
     readers.read(
       { runId: 'run', sessionId: 's', startedAt: 0, endsAlone: false },

@@ -1,32 +1,32 @@
 import { LONGEST_TIMER_MS } from '../../engine/duration.ts';
 import type { Engine } from '../../engine/engine.ts';
 import type { TurnEvent, Usage } from '../events/turn-events.ts';
-import { clientGone, LET_GO, toErrorEvent } from '../events/turn-errors.ts';
-import type { RunningTurn } from '../agents.ts';
+import { clientGone, SHUTTING_DOWN, toErrorEvent } from '../events/turn-errors.ts';
+import type { RunningTurn } from './running-turn.ts';
 import { TASK } from '../../tools/builtin/task.ts';
 import type { HowRead, LiveTurns, TurnReader } from './live-turns.ts';
-import type { RecordedPauses } from './pending.ts';
+import type { PendingApprovals } from './pending.ts';
 import { toEndEvent } from './replay.ts';
 import { subtractUsage } from '../events/usage.ts';
 
-/** Those who read turns of this process, up to the end that is recorded. */
+/** The readers of the turns of this process, up to the end that is recorded. */
 export interface TurnReaders {
-  /** Reads what the turn tells from now on, or all of it at its end. */
+  /** Reads what the turn emits from now on, or all of it at its end. */
   open(runId: string, how?: HowToRead): Reader;
   /** The turn as its reader has it. */
   read(turn: ReadTurn, reader: Reader): RunningTurn;
-  /** Tells those who still read that the box has let go of their turn. */
+  /** Ends every reader: the box shuts down. */
   close(): void;
 }
 
 export interface HowToRead extends HowRead {
-  /** It may hand a task to a sub-agent, in which a person may be asked. */
-  mayAskBelow?: boolean;
+  /** It may hand a task to a sub-agent, whose calls may wait for an approval. */
+  mayWaitBelow?: boolean;
   /** The turn is under way, and is known to wait for these approvals: the next ones are read from the journal. */
   known?: readonly string[];
 }
 
-/** `done` aborts when nobody reads any more. */
+/** `done` aborts when it is not read any more. */
 export interface Reader extends TurnReader {
   done: AbortController;
 }
@@ -41,21 +41,21 @@ export interface ReadTurn extends Pick<RunningTurn, 'runId' | 'sessionId' | 'sta
 export interface TurnReadersOptions {
   live: LiveTurns;
   engine: Pick<Engine, 'wait' | 'cancel'>;
-  pauses: RecordedPauses;
+  pending: PendingApprovals;
 }
 
-export function createTurnReaders({ live, engine, pauses }: TurnReadersOptions): TurnReaders {
+export function createTurnReaders({ live, engine, pending }: TurnReadersOptions): TurnReaders {
   const reading = new Set<(event: TurnEvent) => void>();
 
-  /** Tells the calls the turn waits for next, as the journal has them, and ends what is read. */
-  const tellNextPause = (
+  /** Pushes the calls the turn waits for next, as the journal has them, and ends what is read. */
+  const pushNextInterrupts = (
     runId: string,
     { push, done }: Reader,
-    how: { known: readonly string[]; told: Set<string> },
+    how: { known: readonly string[]; seen: Set<string> },
   ) => {
-    pauses.next(runId, how.known, done.signal).then(
+    pending.next(runId, how.known, done.signal).then(
       (waits) => {
-        for (const interrupt of waits) if (!how.told.has(interrupt.id)) push({ type: 'interrupt', ...interrupt });
+        for (const interrupt of waits) if (!how.seen.has(interrupt.id)) push({ type: 'interrupt', ...interrupt });
         if (waits.length > 0) push({ type: 'finish', reason: 'interrupt' });
       },
       (error: unknown) => push(toErrorEvent(error)),
@@ -63,14 +63,14 @@ export function createTurnReaders({ live, engine, pauses }: TurnReadersOptions):
   };
 
   return {
-    open(runId, { mayAskBelow = false, known, ...how } = {}) {
+    open(runId, { mayWaitBelow = false, known, ...how } = {}) {
       const reader = { ...live.read(runId, how), done: new AbortController() };
-      if (known === undefined && !mayAskBelow) return reader;
-      const told = new Set<string>();
+      if (known === undefined && !mayWaitBelow) return reader;
+      const seen = new Set<string>();
       let isWatched = known !== undefined;
-      const watch = () => tellNextPause(runId, reader, { known: known ?? [], told });
+      const watch = () => pushNextInterrupts(runId, reader, { known: known ?? [], seen });
       const stop = live.tap(runId, (event) => {
-        if (event.type === 'interrupt') told.add(event.id);
+        if (event.type === 'interrupt') seen.add(event.id);
         if (isWatched || event.type !== 'tool.start' || event.executor !== 'box' || event.name !== TASK) return;
         isWatched = true;
         watch();
@@ -90,17 +90,17 @@ export function createTurnReaders({ live, engine, pauses }: TurnReadersOptions):
         done.abort(OVER);
       };
       reading.add(finish);
-      const letGo = (): void => {
+      const release = (): void => {
         reading.delete(finish);
         reader.close();
       };
       // Also of what is never taken: only events that are begun close it at their end.
-      done.signal.addEventListener('abort', letGo, { once: true });
+      done.signal.addEventListener('abort', release, { once: true });
       void engine
         .wait(runId, LONGEST_TIMER_MS, done.signal)
         .then((row) => !done.signal.aborted && finish(toEndEvent(row)))
         .catch((error: unknown) => finish(toErrorEvent(error)));
-      const events = untilEnd(reader, (asked) => pauses.whenAsked(runId, asked));
+      const events = untilEnd(reader, (ids) => pending.whenRecorded(runId, ids));
       return {
         runId,
         sessionId,
@@ -113,7 +113,7 @@ export function createTurnReaders({ live, engine, pauses }: TurnReadersOptions):
       };
     },
     close() {
-      for (const finish of reading) finish(LET_GO);
+      for (const finish of reading) finish(SHUTTING_DOWN);
     },
   };
 }
@@ -121,18 +121,18 @@ export function createTurnReaders({ live, engine, pauses }: TurnReadersOptions):
 // --- internal ---
 
 /** A reason, so that none is made for each turn: an AbortError takes its stack with it. */
-const OVER = 'The turn has been told.';
+const OVER = 'The turn has been read.';
 
 async function* untilEnd(
   { batches, close, done }: Reader,
-  whenAsked: (approvalIds: string[]) => Promise<void>,
+  whenRecorded: (approvalIds: string[]) => Promise<void>,
 ): AsyncGenerator<readonly TurnEvent[]> {
-  const asked: string[] = [];
+  const waiting: string[] = [];
   try {
     for await (const batch of batches) {
-      for (const event of batch) if (event.type === 'interrupt') asked.push(event.id);
-      // Whoever is told may decide at once.
-      if (batch.some((event) => event.type === 'finish' && event.reason === 'interrupt')) await whenAsked(asked);
+      for (const event of batch) if (event.type === 'interrupt') waiting.push(event.id);
+      // Whoever reads it may decide at once.
+      if (batch.some((event) => event.type === 'finish' && event.reason === 'interrupt')) await whenRecorded(waiting);
       yield batch;
     }
   } finally {
@@ -141,7 +141,7 @@ async function* untilEnd(
   }
 }
 
-/** A turn counts what it uses from its beginning; a reader that came later is told of what was used since. */
+/** A turn counts what it uses from its beginning; a reader that came later is given what was used since. */
 async function* withoutUsage(
   batches: AsyncIterable<readonly TurnEvent[]>,
   before: Usage,

@@ -3,14 +3,14 @@ import { decode } from '../../engine/serialize.ts';
 import { NO_USAGE } from '../events/turn-events.ts';
 import type { Usage } from '../events/turn-events.ts';
 import { COMPACT } from '../turn/compaction.ts';
-import type { SummaryPlace } from '../turn/compaction.ts';
+import type { RecordedModelCall, SummaryPlace } from '../turn/compaction.ts';
 import type { ToolCall } from '../model/messages.ts';
 import { toAssistantMessage } from '../model/messages.ts';
-import type { ModelReply } from '../model/client.ts';
-import { resultIdOf } from '../turn/tool-answer.ts';
+import type { ModelReply } from '../model/read-reply.ts';
+import { resultIdOf } from '../turn/ids.ts';
 import type { ToolAnswer } from '../turn/tool-answer.ts';
 import type { ConversationMessage, TurnInput } from '../turn/input.ts';
-import { messageIdOf } from '../turn/turn.ts';
+import { messageIdOf } from '../turn/ids.ts';
 import { addUsage } from '../events/usage.ts';
 
 /** What a turn has added to its conversation so far, of what is recorded: the session has it once the turn ends. */
@@ -41,13 +41,8 @@ export function readReplies({ model }: TurnInput, records: readonly JournalRecor
   });
 }
 
-/** A model call that the journal has: of a summary, which messages it is about. */
-export interface ModelPlace {
-  summary: SummaryPlace | undefined;
-}
-
 /** The model calls of a turn so far, in the order in which it made them. */
-export function listModelCalls(records: readonly JournalRecord[]): ModelPlace[] {
+export function listModelCalls(records: readonly JournalRecord[]): RecordedModelCall[] {
   return records
     .filter(({ kind, event }) => kind === 'model' && (event === 'done' || event === 'failed'))
     .sort((a, b) => a.call - b.call)
@@ -56,7 +51,7 @@ export function listModelCalls(records: readonly JournalRecord[]): ModelPlace[] 
     }));
 }
 
-/** What the model was told of its calls, by their ids, in the order in which it was known. */
+/** The results of the calls as the model read them, by their ids, in the order in which they were known. */
 export function readResults(records: readonly JournalRecord[]): Map<string, RecordedResult> {
   const results = new Map<string, RecordedResult>();
   for (const [id, result] of records.filter(({ event }) => event === 'done').flatMap(toResults))
@@ -70,7 +65,7 @@ export interface RecordedResult extends ToolAnswer {
 
 // --- internal ---
 
-/** A sub-agent's answer is recorded as the end of its run; what the model was told of it, with the next model call. */
+/** A sub-agent's answer is recorded as the end of its run; what the model read of it, with the next model call. */
 function toResults({ kind, input, output, at, startedAt }: JournalRecord): [string, RecordedResult][] {
   if (kind === 'model' && input !== null) {
     const { messages = [] } = decode(input) as { messages?: ConversationMessage[] };

@@ -4,35 +4,35 @@ import { decode } from '../../engine/serialize.ts';
 import { NO_USAGE } from '../events/turn-events.ts';
 import type { Emit, Interrupt, TurnEvent, Usage } from '../events/turn-events.ts';
 import { isWithdrawn, toErrorEvent } from '../events/turn-errors.ts';
-import type { ModelReply } from '../model/client.ts';
+import type { ModelReply } from '../model/read-reply.ts';
 import type { CheckedOutput } from '../turn/output.ts';
 import { readReplies, readResults } from './recorded-messages.ts';
 import { createReplyParts } from '../model/reply.ts';
-import { resultIdOf } from '../turn/tool-answer.ts';
+import { resultIdOf } from '../turn/ids.ts';
 import type { TurnInput } from '../turn/input.ts';
-import type { TurnState } from '../../tools/state.ts';
-import { messageIdOf } from '../turn/turn.ts';
-import type { TurnOutput } from '../turn/turn.ts';
+import type { AgentState } from '../../tools/state.ts';
+import { messageIdOf } from '../turn/ids.ts';
+import type { TurnOutput } from '../turn/options.ts';
 import { addUsage } from '../events/usage.ts';
 
-/** A turn that has ended, or waits for a person, as the box kept it. */
+/** A turn that has ended, or waits for an approval, as the box kept it. */
 export interface KeptTurn {
   run: RunRow;
   input: TurnInput;
   records: readonly JournalRecord[];
-  /** The calls it first waited for a person with, decided or not. */
+  /** The calls it first waited with, decided or not. */
   interrupts: readonly Interrupt[];
-  /** The answer had to fit a schema, and its text was told once it did. */
+  /** The answer had to fit a schema, and its text was emitted once it did. */
   isChecked: boolean;
   /** What the agent keeps, where the conversation is kept. */
-  state: TurnState;
+  state: AgentState;
 }
 
 /**
- * What the turn told whoever asked for it, after `turn.start`: up to its end, or to where it first waited for a person.
- * Each text is told at once; of a model call that failed nothing is recorded, and nothing told.
+ * What the turn emitted for its client, after `turn.start`: up to its end, or to where it first waited for an approval.
+ * Each text comes at once; of a model call that failed nothing is recorded, and nothing comes.
  */
-export function retellTurn(turn: KeptTurn): TurnEvent[] {
+export function replayTurn(turn: KeptTurn): TurnEvent[] {
   const { run, input, records, state } = turn;
   const events: TurnEvent[] = [];
   const emit: Emit = (event) => void events.push(event);
@@ -45,26 +45,26 @@ export function retellTurn(turn: KeptTurn): TurnEvent[] {
     const messageId = messageIdOf(run.runId, step);
     emit({ type: 'step.start', step });
     const isHidden = turn.isChecked;
-    tellReply(isHidden ? { ...reply, content: '' } : reply, { input, messageId, emit });
+    emitReply(isHidden ? { ...reply, content: '' } : reply, { input, messageId, emit });
     usage = addUsage(usage, reply.usage);
     emit({ type: 'usage', model: input.model, ...usage });
     const checked = isHidden && reply.toolCalls.length === 0 ? checks.shift() : undefined;
-    if (checked?.ok) tellText(checked.text, { input, messageId, emit });
-    const asked = turn.interrupts.filter(({ callId }) => isOf(callId, reply));
-    for (const interrupt of asked) emit({ type: 'interrupt', ...interrupt });
+    if (checked?.ok) emitText(checked.text, { input, messageId, emit });
+    const waiting = turn.interrupts.filter(({ callId }) => isOf(callId, reply));
+    for (const interrupt of waiting) emit({ type: 'interrupt', ...interrupt });
     for (const [callId, result] of results)
-      if (isOf(callId, reply) && !asked.some((interrupt) => interrupt.callId === callId))
+      if (isOf(callId, reply) && !waiting.some((interrupt) => interrupt.callId === callId))
         emit({ type: 'tool.result', callId, messageId: resultIdOf(callId), ...result });
-    if (asked.length > 0) return [...events, { type: 'finish', reason: 'interrupt' }];
+    if (waiting.length > 0) return [...events, { type: 'finish', reason: 'interrupt' }];
     const stopped = step === replies.length ? toStopText(run, reply) : undefined;
-    if (stopped !== undefined) tellText(stopped, { input, messageId: messageIdOf(run.runId, step + 1), emit });
+    if (stopped !== undefined) emitText(stopped, { input, messageId: messageIdOf(run.runId, step + 1), emit });
     emit({ type: 'step.end', step });
   }
   if (Object.keys(state).length > 0) emit({ type: 'state', snapshot: { ...state } });
   return [...events, toEndEvent(run)];
 }
 
-/** The end of a run as its reader is told. */
+/** The end of a run as its reader has it. */
 export function toEndEvent(run: RunRow | undefined): TurnEvent {
   if (run?.status === 'completed') return { type: 'finish', reason: outputOf(run).finishReason };
   const error = run?.error == null ? new Error('The turn is gone.') : decode(run.error);
@@ -76,30 +76,30 @@ export function toEndEvent(run: RunRow | undefined): TurnEvent {
 
 // --- internal ---
 
-interface Telling {
+interface Target {
   input: TurnInput;
   messageId: string;
   emit: Emit;
 }
 
-function tellReply({ reasoning, content, toolCalls }: Told, { input, messageId, emit }: Telling): void {
+function emitReply({ reasoning, content, toolCalls }: ReplyText, { input, messageId, emit }: Target): void {
   const executorOf = (name: string) => (input.tools.some((tool) => tool.name === name) ? 'client' : 'box');
   const parts = createReplyParts({ emit, messageId, executorOf, uniqueId: (id) => id });
   if (reasoning !== '') parts.reasoning(reasoning);
   if (content !== '') parts.text(content);
   for (const [index, { id, name, arguments: args }] of toolCalls.entries())
-    parts.tool({ index, id, type: 'function', function: { name, arguments: args } });
+    parts.tool({ index, id, function: { name, arguments: args } });
   parts.close();
 }
 
-type Told = Pick<ModelReply, 'reasoning' | 'content' | 'toolCalls'>;
+type ReplyText = Pick<ModelReply, 'reasoning' | 'content' | 'toolCalls'>;
 
 function isOf(callId: string, { toolCalls }: ModelReply): boolean {
   return toolCalls.some(({ id }) => id === callId);
 }
 
-function tellText(content: string, telling: Telling): void {
-  tellReply({ reasoning: '', content, toolCalls: [] }, telling);
+function emitText(content: string, target: Target): void {
+  emitReply({ reasoning: '', content, toolCalls: [] }, target);
 }
 
 /** The checks of answers, in the order of the answers. */

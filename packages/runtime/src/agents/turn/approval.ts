@@ -1,50 +1,42 @@
 import { askPerson } from '../../engine/primitives/approval.ts';
 import type { ApprovalAnswer } from '../../engine/primitives/approval.ts';
 import type { Interrupt } from '../events/turn-events.ts';
-import type { InterruptPolicy } from '../../definitions/definition.ts';
+import type { ToolApproval } from '../../approvals/tool-approval.ts';
+import type { InterruptPolicy } from '../../definitions/agent.ts';
 import type { ToolCall } from '../model/messages.ts';
 import { runCall } from './run-call.ts';
 import { answerCall, failed, parseArguments } from './tool-answer.ts';
 import type { ConversationMessage } from './input.ts';
-import type { Turn } from './turn.ts';
+import type { ToolTurn } from './tool-turn.ts';
 
-/** What an approval keeps of a tool that waits. */
-export interface ToolPause {
-  source: 'tool';
-  agent: string;
-  tool: string;
-  callId: string;
-  allow: InterruptPolicy['allow'];
-}
-
-/** Whether a person decides before the call is run. Arguments that are no JSON are answered, not asked about. */
-export function needsPerson(turn: Turn, call: ToolCall): boolean {
+/** Whether the call waits for an approval before it is run. Arguments that are no JSON are answered at once. */
+export function needsApproval(turn: ToolTurn, call: ToolCall): boolean {
   return turn.options.toolset.interruptOf(call.name) !== undefined && parseArguments(call.arguments).ok;
 }
 
-/** Asks a person, and does what was decided. The turn ends the answer to the client in between. */
-export async function askAndRun(turn: Turn, call: ToolCall): Promise<ConversationMessage> {
+/** Waits for the approval, and does what was decided. The turn ends the answer to the client in between. */
+export async function runApproved(turn: ToolTurn, call: ToolCall): Promise<ConversationMessage> {
   const { execution, options } = turn;
   const policy: Partial<InterruptPolicy> = options.toolset.interruptOf(call.name) ?? {};
   const { allow = [], timeout, fallback } = policy;
   const parsed = parseArguments(call.arguments);
   const args = parsed.ok ? parsed.value : {};
-  const detail: ToolPause = { source: 'tool', agent: options.agent.name, tool: call.name, callId: call.id, allow };
+  const detail: ToolApproval = { source: 'tool', agent: options.agent.name, tool: call.name, callId: call.id, allow };
   const request = { title: `Run "${call.name}"?`, payload: { tool: call.name, arguments: args }, detail };
-  const asked = askPerson(execution, {
+  const approval = askPerson(execution, {
     ...request,
     ...(timeout === undefined ? {} : { timeout }),
     ...(fallback === undefined ? {} : { fallback }),
   });
-  turn.interrupt(toInterrupt(asked.token, { ...request, ...detail, expiresAt: asked.expiresAt }));
-  const answer = await asked.answer;
+  turn.interrupt(toInterrupt(approval.token, { ...request, ...detail, expiresAt: approval.expiresAt }));
+  const answer = await approval.answer;
   turn.decided();
   if (!answer.approved) return answerCall(turn, call, failed(toRefusal(call, answer)));
   return runCall(turn, answer.input === null ? call : { ...call, arguments: JSON.stringify(answer.input) });
 }
 
-/** What an approval keeps of a tool that waits, as the client is told. */
-export function toInterrupt(id: string, { title, payload, callId, tool, allow, expiresAt }: KeptPause): Interrupt {
+/** What an approval keeps of a tool call, as an event of the turn. */
+export function toInterrupt(id: string, { title, payload, callId, tool, allow, expiresAt }: KeptApproval): Interrupt {
   return {
     id,
     callId,
@@ -57,7 +49,7 @@ export function toInterrupt(id: string, { title, payload, callId, tool, allow, e
   };
 }
 
-export interface KeptPause extends ToolPause {
+export interface KeptApproval extends ToolApproval {
   title: string;
   payload: { tool: string; arguments: unknown };
   expiresAt?: number | null;

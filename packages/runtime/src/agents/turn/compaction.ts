@@ -30,6 +30,11 @@ export interface SummaryRequest extends SummaryPlace {
   messages: ChatMessage[];
 }
 
+/** A model call that the journal has: of a summary, which messages it is about. */
+export interface RecordedModelCall {
+  summary: SummaryPlace | undefined;
+}
+
 /** The step it is recorded as. */
 export const COMPACT = 'compact';
 
@@ -66,7 +71,7 @@ export async function compact(past: Past, { limit, size, summarise }: Compaction
 
 /**
  * The past with the summaries that were made of it before. What the model is shown besides, such as the tools of a server
- * that is down now, has no say in it any more.
+ * that is down now, plays no part in it any more.
  */
 export async function repeatSummaries(
   past: Past,

@@ -1,5 +1,5 @@
 import { BoxError } from '../../errors.ts';
-import type { SessionKind } from '../../sessions/sessions.ts';
+import type { SessionKind } from './session-store.ts';
 import type { ChatMessage } from '../model/messages.ts';
 import type { ClientTool, ConversationMessage, TurnInput, TurnKey } from './input.ts';
 

@@ -1,18 +1,18 @@
 import type { Attempt } from '../../engine/call.ts';
 import { createDeadline } from '../../engine/run/deadline.ts';
 import { parseWith } from '../../schema/schema.ts';
-import type { ToolContext } from '../../definitions/definition.ts';
+import type { ToolContext } from '../../definitions/agent.ts';
 import type { ToolCall } from '../model/messages.ts';
 import { runTask } from './run-task.ts';
-import { answerCall, failed, notJson, parseArguments, tellResult, toMessage, withinLimit } from './tool-answer.ts';
+import { answerCall, failed, notJson, parseArguments, emitResult, toMessage, withinLimit } from './tool-answer.ts';
 import type { ToolAnswer } from './tool-answer.ts';
 import { toFailure, toResult } from './tool-result.ts';
-import type { AuthorTool, ReadTool, StateTool } from '../../tools/toolset.ts';
+import type { AuthorTool, ReadTool, StateTool } from '../../tools/box-tool.ts';
 import type { ConversationMessage } from './input.ts';
-import type { Turn } from './turn.ts';
+import type { ToolTurn } from './tool-turn.ts';
 
 /** Runs one tool call as a recorded step, and answers the message that carries its result. Never throws: what goes wrong is an answer the model can read. */
-export async function runCall(turn: Turn, call: ToolCall): Promise<ConversationMessage> {
+export async function runCall(turn: ToolTurn, call: ToolCall): Promise<ConversationMessage> {
   const tool = turn.options.toolset.find(call.name);
   if (tool?.kind === 'state') return runStateTool(turn, call, tool);
   if (tool?.kind === 'read') return runReadTool(turn, call, tool);
@@ -21,9 +21,9 @@ export async function runCall(turn: Turn, call: ToolCall): Promise<ConversationM
     name: call.name,
     run: async (attempt) => {
       const started = performance.now();
-      const told = await runTool(turn, { call, tool, attempt });
-      tellResult(turn, call, { ...told, durationMs: Math.round(performance.now() - started) });
-      return told;
+      const answered = await runTool(turn, { call, tool, attempt });
+      emitResult(turn, call, { ...answered, durationMs: Math.round(performance.now() - started) });
+      return answered;
     },
   })) as ToolAnswer;
   return toMessage(call, answer);
@@ -31,7 +31,7 @@ export async function runCall(turn: Turn, call: ToolCall): Promise<ConversationM
 
 // --- internal ---
 
-async function runStateTool(turn: Turn, call: ToolCall, tool: StateTool): Promise<ConversationMessage> {
+async function runStateTool(turn: ToolTurn, call: ToolCall, tool: StateTool): Promise<ConversationMessage> {
   const args = parseArguments(call.arguments);
   if (!args.ok) return answerCall(turn, call, notJson(call, args.reason));
   // Before anything is awaited, so that the calls of one reply change the state in the order of the reply.
@@ -40,7 +40,7 @@ async function runStateTool(turn: Turn, call: ToolCall, tool: StateTool): Promis
   return answerCall(turn, call, { content, isError });
 }
 
-async function runReadTool(turn: Turn, call: ToolCall, tool: ReadTool): Promise<ConversationMessage> {
+async function runReadTool(turn: ToolTurn, call: ToolCall, tool: ReadTool): Promise<ConversationMessage> {
   const args = parseArguments(call.arguments);
   // As the calls before it in the reply have left it.
   const { state } = turn;
@@ -49,9 +49,9 @@ async function runReadTool(turn: Turn, call: ToolCall, tool: ReadTool): Promise<
     run: (): ToolAnswer => {
       const started = performance.now();
       const read = args.ok ? tool.read(args.value, state) : notJson(call, args.reason);
-      const told = withinLimit(call.name, { content: read.content, isError: read.isError === true });
-      tellResult(turn, call, { ...told, durationMs: Math.round(performance.now() - started) });
-      return told;
+      const answered = withinLimit(call.name, { content: read.content, isError: read.isError === true });
+      emitResult(turn, call, { ...answered, durationMs: Math.round(performance.now() - started) });
+      return answered;
     },
   })) as ToolAnswer;
   return toMessage(call, answer);
@@ -63,7 +63,7 @@ interface ToolRun {
   attempt: Attempt;
 }
 
-async function runTool(turn: Turn, { call, tool, attempt }: ToolRun): Promise<ToolAnswer> {
+async function runTool(turn: ToolTurn, { call, tool, attempt }: ToolRun): Promise<ToolAnswer> {
   if (!tool) {
     const names = turn.options.toolset.model.map(({ name }) => name).join(', ') || 'none';
     return failed(`There is no tool "${call.name}". Tools: ${names}.`);

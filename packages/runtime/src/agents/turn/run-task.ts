@@ -1,17 +1,19 @@
 import { toStartCall, toWaitCall } from '../../engine/primitives/child-workflow.ts';
 import type { StartedTurn } from '../../engine/handle.ts';
 import type { ToolCall } from '../model/messages.ts';
-import { answerCall, failed, notJson, parseArguments, resultIdOf, toMessage } from './tool-answer.ts';
+import { answerCall, failed, notJson, parseArguments, toMessage } from './tool-answer.ts';
+import { resultIdOf } from './ids.ts';
 import type { ToolAnswer } from './tool-answer.ts';
-import type { TaskTool } from '../../tools/toolset.ts';
+import type { TaskTool } from '../../tools/box-tool.ts';
 import type { ConversationMessage } from './input.ts';
-import type { Turn, TurnOutput } from './turn.ts';
+import type { TurnOutput } from './options.ts';
+import type { ToolTurn } from './tool-turn.ts';
 
 /**
  * Has a sub-agent do the task as a run below this one, and answers its last text. Two recorded calls, the start and the
- * wait: the turn may be let go in between, and goes on in another process.
+ * wait: the turn may be suspended in between, and goes on in another process.
  */
-export async function runTask(turn: Turn, call: ToolCall, tool: TaskTool): Promise<ConversationMessage> {
+export async function runTask(turn: ToolTurn, call: ToolCall, tool: TaskTool): Promise<ConversationMessage> {
   const args = parseArguments(call.arguments);
   if (!args.ok) return answerCall(turn, call, notJson(call, args.reason));
   const task = tool.parse(args.value);
@@ -20,7 +22,7 @@ export async function runTask(turn: Turn, call: ToolCall, tool: TaskTool): Promi
   const started = world.now();
   const answer = await waitForAnswer(turn, call, task);
   const durationMs = world.now() - started;
-  turn.tell({ type: 'tool.result', callId: call.id, messageId: resultIdOf(call.id), ...answer, durationMs });
+  turn.emit({ type: 'tool.result', callId: call.id, messageId: resultIdOf(call.id), ...answer, durationMs });
   return toMessage(call, answer);
 }
 
@@ -31,7 +33,7 @@ interface Task {
   message: string;
 }
 
-async function waitForAnswer({ execution }: Turn, call: ToolCall, task: Task): Promise<ToolAnswer> {
+async function waitForAnswer({ execution }: ToolTurn, call: ToolCall, task: Task): Promise<ToolAnswer> {
   const { ambient, run: parent } = execution;
   const name = `agent ${task.agent}`;
   const { agent, message } = task;

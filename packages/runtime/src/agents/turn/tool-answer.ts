@@ -1,26 +1,26 @@
-import { createHash } from 'node:crypto';
 import { DEFAULT_LIMITS } from '../../engine/limits.ts';
 import type { ToolCall } from '../model/messages.ts';
 import type { ConversationMessage } from './input.ts';
-import type { Turn } from './turn.ts';
+import { resultIdOf } from './ids.ts';
+import type { ToolTurn } from './tool-turn.ts';
 
-/** What the model is told a tool answered. */
+/** What the model reads as the answer of a tool. */
 export interface ToolAnswer {
   content: string;
   isError: boolean;
 }
 
-/** Records an answer that no tool gave, and tells it. */
-export async function answerCall(turn: Turn, call: ToolCall, answer: ToolAnswer): Promise<ConversationMessage> {
+/** Records an answer that no tool gave, and emits it. */
+export async function answerCall(turn: ToolTurn, call: ToolCall, answer: ToolAnswer): Promise<ConversationMessage> {
   const recorded = (await turn.invoke('tool', `tool:${call.name}`, call, {
     name: call.name,
     run: () => {
       const kept = withinLimit(call.name, answer);
-      tellResult(turn, call, { ...kept, durationMs: 0 });
+      emitResult(turn, call, { ...kept, durationMs: 0 });
       return kept;
     },
   })) as ToolAnswer;
-  // What was recorded: should the state be another on a replay, what the model was told is not.
+  // What was recorded: should the state be another on a replay, what the model has read is not.
   return toMessage(call, recorded);
 }
 
@@ -50,14 +50,8 @@ export function parseArguments(text: string): { ok: true; value: unknown } | { o
   }
 }
 
-/** The id of the tool message that carries the result of a call. Some providers put thousands of characters into theirs. */
-export function resultIdOf(callId: string): string {
-  const short = callId.length <= LONGEST_ID ? callId : `call_${createHash('sha256').update(callId).digest('hex')}`;
-  return `${short}-result`;
-}
-
-export function tellResult(turn: Turn, call: ToolCall, told: ToolAnswer & { durationMs: number }): void {
-  turn.options.emit({ type: 'tool.result', callId: call.id, messageId: resultIdOf(call.id), ...told });
+export function emitResult(turn: ToolTurn, call: ToolCall, result: ToolAnswer & { durationMs: number }): void {
+  turn.options.emit({ type: 'tool.result', callId: call.id, messageId: resultIdOf(call.id), ...result });
 }
 
 export function toMessage(call: ToolCall, { content }: ToolAnswer): ConversationMessage {
@@ -75,6 +69,3 @@ const MAX_BYTES = DEFAULT_LIMITS.resultBytes - 1_024;
 
 /** A control character is written as \u0000. */
 const LONGEST_CHARACTER = 6;
-
-/** Ids of messages are kept in an index, which takes some 2,700 bytes. */
-const LONGEST_ID = 256;

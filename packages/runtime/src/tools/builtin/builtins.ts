@@ -1,6 +1,6 @@
-import type { DeepAgentDefinition } from '../../definitions/definition.ts';
+import type { DeepAgentDefinition } from '../../definitions/agent.ts';
 import { policyOf } from '../../definitions/interrupts.ts';
-import type { BoxTool } from '../toolset.ts';
+import type { BoxTool } from '../box-tool.ts';
 import { createFileTools } from './files.ts';
 import { createSkillTools } from './skills.ts';
 import { createTodoTools } from './todos.ts';

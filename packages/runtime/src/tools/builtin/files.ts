@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import type { BoxTool, StateAnswer } from '../toolset.ts';
-import type { TurnState } from '../state.ts';
+import type { BoxTool, StateAnswer } from '../box-tool.ts';
+import type { AgentState } from '../state.ts';
 import { findLines, findPaths } from './search.ts';
 import { createReadTool, createStateTool, refused } from './state-tool.ts';
 
@@ -74,7 +74,7 @@ export async function createFileTools(): Promise<BoxTool[]> {
   ]);
 }
 
-export function filesOf({ files }: TurnState): Files {
+export function filesOf({ files }: AgentState): Files {
   return (files ?? {}) as Files;
 }
 
@@ -116,7 +116,7 @@ function read(files: Files, input: { file_path: string; offset: number; limit: n
   };
 }
 
-function write(state: TurnState, given: string, content: string): StateAnswer {
+function write(state: AgentState, given: string, content: string): StateAnswer {
   const path = toPath(given);
   const wrong = refusalOf(filesOf(state), path, content);
   if (wrong !== undefined) return refused(wrong);
@@ -131,7 +131,7 @@ interface Edit {
   replace_all: boolean;
 }
 
-function edit(state: TurnState, { file_path: given, old_string: old, new_string: next, replace_all: all }: Edit) {
+function edit(state: AgentState, { file_path: given, old_string: old, new_string: next, replace_all: all }: Edit) {
   const text = find(filesOf(state), given);
   if (text === undefined) return noFile(filesOf(state), given);
   const count = text.split(old).length - 1;

@@ -1,5 +1,5 @@
 import { createContext, Script } from 'node:vm';
-import type { StateAnswer } from '../toolset.ts';
+import type { StateAnswer } from '../box-tool.ts';
 import type { Files } from './files.ts';
 import { refused } from './state-tool.ts';
 

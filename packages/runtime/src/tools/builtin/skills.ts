@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import type { Skill } from '../../definitions/parts.ts';
-import type { ReadTool } from '../toolset.ts';
+import type { Skill } from '../../definitions/agent.ts';
+import type { ReadTool } from '../box-tool.ts';
 import { createReadTool, refused } from './state-tool.ts';
 
 /** What an agent can look up: the model sees the descriptions, and reads the text when it needs it. */

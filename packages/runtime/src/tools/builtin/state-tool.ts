@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import { toJsonSchema } from '../../schema/schema.ts';
-import type { ReadTool, StateAnswer, StateTool } from '../toolset.ts';
-import type { TurnState } from '../state.ts';
+import type { ReadTool, StateAnswer, StateTool } from '../box-tool.ts';
+import type { AgentState } from '../state.ts';
 
 interface Described<S extends z.ZodType> {
   name: string;
@@ -12,7 +12,7 @@ interface Described<S extends z.ZodType> {
 /** A built-in tool that changes what the agent keeps. Arguments that do not fit are told to the model. */
 export async function createStateTool<S extends z.ZodType>(
   described: Described<S>,
-  apply: (input: z.output<S>, state: TurnState) => StateAnswer,
+  apply: (input: z.output<S>, state: AgentState) => StateAnswer,
 ): Promise<StateTool> {
   return {
     kind: 'state',
@@ -24,7 +24,7 @@ export async function createStateTool<S extends z.ZodType>(
 /** A built-in tool that looks at what the agent keeps. */
 export async function createReadTool<S extends z.ZodType>(
   described: Described<S>,
-  read: (input: z.output<S>, state: TurnState) => StateAnswer,
+  read: (input: z.output<S>, state: AgentState) => StateAnswer,
 ): Promise<ReadTool> {
   return {
     kind: 'read',

@@ -1,9 +1,11 @@
 import { z } from 'zod';
+import type { DeepAgentDefinition } from '../../definitions/agent.ts';
+import { joinName } from '../../definitions/subagents.ts';
 import { toJsonSchema } from '../../schema/schema.ts';
-import type { TaskTool } from '../toolset.ts';
+import type { TaskTool } from '../box-tool.ts';
 
-/** Whom a task can be handed to. */
-export interface Subagent {
+/** An agent that takes tasks. */
+interface Subagent {
   name: string;
   description: string;
   /** The name its runs have: `<agent>`, or `<parent>/<name>` of one the parent declares. */
@@ -17,8 +19,26 @@ const INPUT = z.object({
 
 export const TASK = 'task';
 
+/** The tool that hands a task on; undefined: the agent has no sub-agents. */
+export async function toTaskTool(
+  agent: DeepAgentDefinition,
+  describe: (name: string) => string | undefined,
+): Promise<TaskTool | undefined> {
+  const { subagents = [] } = agent;
+  if (subagents.length === 0) return undefined;
+  return createTaskTool(
+    subagents.map((one): Subagent => {
+      if (typeof one !== 'string')
+        return { name: one.name, description: one.description, runName: joinName(agent, one.name) };
+      return { name: one, description: describe(one) ?? `The agent "${one}".`, runName: one };
+    }),
+  );
+}
+
+// --- internal ---
+
 /** Hands a task to a sub-agent: a turn of its own, whose last text is the result. */
-export async function createTaskTool(subagents: readonly Subagent[]): Promise<TaskTool> {
+async function createTaskTool(subagents: readonly Subagent[]): Promise<TaskTool> {
   const { $schema: _dropped, ...parameters } = await toJsonSchema(INPUT, 'input');
   const list = subagents.map(({ name, description }) => `- ${name}: ${description}`).join('\n');
   const description = `Hand a task to a sub-agent, which works on its own and answers once. Several can work at the same time. The sub-agents:\n${list}`;

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { StateTool } from '../toolset.ts';
+import type { StateTool } from '../box-tool.ts';
 import { createStateTool } from './state-tool.ts';
 
 export const Todo = z.object({

@@ -1,7 +1,7 @@
 import type { CallToolResult, Client, Tool as McpTool } from '@modelcontextprotocol/client';
 import { runOutside } from '../../engine/context.ts';
 import { LONGEST_TIMER_MS } from '../../engine/duration.ts';
-import type { McpServerPlace } from '../../definitions/parts.ts';
+import type { McpServerPlace } from '../../definitions/agent.ts';
 
 /** One server, connected when it is first asked for something and again when that connection was lost. */
 export interface McpConnection {

@@ -1,8 +1,8 @@
 import type { CallToolResult } from '@modelcontextprotocol/client';
 import { parseDuration } from '../../engine/duration.ts';
 import type { Log } from '../../log.ts';
-import type { McpServer, McpServerPlace } from '../../definitions/parts.ts';
-import type { AuthorTool } from '../toolset.ts';
+import type { McpServer, McpServerPlace } from '../../definitions/agent.ts';
+import type { AuthorTool } from '../box-tool.ts';
 import { createMcpConnection } from './connection.ts';
 import type { McpConnection } from './connection.ts';
 

@@ -1,4 +1,4 @@
-import type { TurnState } from '../../tools/state.ts';
+import type { AgentState } from '../../tools/state.ts';
 import type { RunAgentInput } from './input.ts';
 
 /** The state of a client beside what the agent keeps, which the client has been told and sends back. */
@@ -6,10 +6,10 @@ export interface ClientState {
   /** What is the client's own. Undefined: nothing. */
   own: unknown;
   /** What the client is told when the agent keeps something else. */
-  toState(snapshot: TurnState): unknown;
+  toState(snapshot: AgentState): unknown;
 }
 
-export function readClientState(state: unknown, kept: TurnState): ClientState {
+export function readClientState(state: unknown, kept: AgentState): ClientState {
   if (!isRecord(state)) return { own: state ?? undefined, toState: (snapshot) => snapshot };
   const own = Object.fromEntries(Object.entries(state).filter(([key]) => !Object.hasOwn(kept, key)));
   return {

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import type { Agents, RunningTurn } from '../../agents/agents.ts';
+import type { Agents } from '../../agents/agents.ts';
+import type { RunningTurn } from '../../agents/reading/running-turn.ts';
 import type { Approvals, Decider, Decision } from '../../approvals/approvals.ts';
 import { toStartKey } from '../../agents/reading/repeats.ts';
 import type { TurnKey } from '../../agents/turn/input.ts';

@@ -1,13 +1,13 @@
 import { turnOpen } from '../../agents/events/turn-errors.ts';
-import type { RunningTurn } from '../../agents/agents.ts';
+import type { RunningTurn } from '../../agents/reading/running-turn.ts';
 import { requirePermission } from '../../auth/caller.ts';
 import type { Caller } from '../../auth/caller.ts';
 import type { ConversationMessage, TurnKey } from '../../agents/turn/input.ts';
-import type { TurnState } from '../../tools/state.ts';
-import { messageIdOf } from '../../agents/turn/turn.ts';
+import type { AgentState } from '../../tools/state.ts';
+import { messageIdOf } from '../../agents/turn/ids.ts';
 import type { RunRow } from '../../engine/journal/run.ts';
 import { BoxError } from '../../errors.ts';
-import type { Sessions } from '../../sessions/sessions.ts';
+import type { SessionStore } from '../../agents/turn/session-store.ts';
 import { readClientState, toSystemTexts } from './context.ts';
 import type { ClientState } from './context.ts';
 import type { RunAgentInput } from './input.ts';
@@ -18,7 +18,7 @@ import type { ThreadView } from './thread.ts';
 import { toModelParameters } from '../chat-completions/model-parameters.ts';
 
 export interface RunOptions extends ResumeOptions {
-  sessions: Sessions;
+  sessions: SessionStore;
 }
 
 export interface RunRequest {
@@ -34,7 +34,7 @@ export interface BegunRun {
   turn: RunningTurn | undefined;
   state: ClientState;
   /** What the client has not, to be told first. */
-  restated?: { messages: ConversationMessage[]; state: TurnState };
+  restated?: { messages: ConversationMessage[]; state: AgentState };
   /** Calls the client is to run, when there is no turn. */
   openCalls: string[];
   /** The turn was under way before: what the thread has is read again at its end. */
@@ -59,7 +59,7 @@ export async function beginRun(options: RunOptions, request: RunRequest): Promis
   const isResume = entries.length > 0;
   // A key may decide about the tools of its own threads; a person needs a seat that decides.
   if (isResume && caller.role !== null) requirePermission(caller, 'hitl:decide');
-  if (open && !isResume) throw turnOpen(open, await agents.isAsking(open));
+  if (open && !isResume) throw turnOpen(open, await agents.hasPendingApproval(open));
   const resumed = isResume ? await resumeTurn(options, { ...request, by: caller.name, entries, open }) : undefined;
   const stored = await sessions.read(sessions.idOf(agent, threadId)).catch((error: unknown) => {
     resumed?.turn.leave();

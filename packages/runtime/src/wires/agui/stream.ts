@@ -1,7 +1,8 @@
 import { toErrorEvent } from '../../agents/events/turn-errors.ts';
-import type { Agents, RunningTurn } from '../../agents/agents.ts';
+import type { Agents } from '../../agents/agents.ts';
+import type { RunningTurn } from '../../agents/reading/running-turn.ts';
 import type { ConversationMessage } from '../../agents/turn/input.ts';
-import type { Sessions } from '../../sessions/sessions.ts';
+import type { SessionStore } from '../../agents/turn/session-store.ts';
 import type { AguiEvent } from './event.ts';
 import { createTranslator } from './translator.ts';
 import type { AguiTranslator } from './translator.ts';
@@ -15,7 +16,7 @@ import type { SignThinking } from '../thinking-signature.ts';
 
 export interface StreamOptions {
   agents: Agents;
-  sessions: Sessions;
+  sessions: SessionStore;
   signThinking: SignThinking;
 }
 

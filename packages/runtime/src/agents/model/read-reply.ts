@@ -1,0 +1,80 @@
+import { DEFAULT_LIMITS } from '../../engine/limits.ts';
+import type { ProviderSettings } from '../../provider/provider.ts';
+import { NO_USAGE } from '../events/turn-events.ts';
+import type { Usage } from '../events/turn-events.ts';
+import { answerTooLarge } from '../events/turn-errors.ts';
+import type { ToolCall } from './messages.ts';
+import { toDelta } from './provider-delta.ts';
+import { answeredPage, cutShort, toBrokenOff } from './provider-error.ts';
+import { readProvider } from './provider-stream.ts';
+import type { ProviderChunk } from './provider-stream.ts';
+import { createReplyParts } from './reply.ts';
+import type { ReplyOptions } from './reply.ts';
+import { createYielder } from './yielder.ts';
+
+/** One finished model call. */
+export interface ModelReply {
+  content: string;
+  reasoning: string;
+  toolCalls: ToolCall[];
+  finishReason: string;
+  usage: Usage;
+  /** The model that answered, as its provider names it. */
+  model?: string;
+}
+
+export interface ReadReplyOptions extends ReplyOptions {
+  provider: ProviderSettings;
+  signal: AbortSignal;
+}
+
+/** Collects a reply. An answer that breaks off is a failure, never a short answer. */
+export async function readReply(
+  response: Response,
+  { provider, signal, ...options }: ReadReplyOptions,
+): Promise<ModelReply> {
+  if (/\bhtml\b/i.test(response.headers.get('content-type') ?? '')) {
+    await response.body?.cancel();
+    throw answeredPage();
+  }
+  const parts = createReplyParts(options);
+  const yielder = createYielder();
+  let finishReason: string | undefined;
+  let usage: Usage = NO_USAGE;
+  let model: string | undefined;
+  const read = (chunk: ProviderChunk): void => {
+    if (chunk.error) throw toBrokenOff(chunk.error, provider);
+    const delta = toDelta(chunk);
+    if (delta.reasoning !== '') parts.reasoning(delta.reasoning);
+    if (delta.text !== '') parts.text(delta.text);
+    for (const call of delta.tools) parts.tool(call);
+    finishReason = delta.finishReason ?? finishReason;
+    usage = delta.usage ?? usage;
+    model ??= delta.model;
+  };
+  const batches = readProvider(response);
+  try {
+    let next = await batches.next();
+    for (; !next.done; next = await batches.next()) {
+      for (const chunk of next.value) read(chunk);
+      // It could never be recorded, so the rest of it is not read.
+      if (parts.size > MOST_BYTES) throw answerTooLarge(parts.size, MOST_BYTES);
+      await yielder.yieldIfDue();
+      const taken = options.untilTaken?.(signal);
+      if (taken) await taken;
+    }
+    if (finishReason === undefined && !(next.value.isWhole && parts.hasAny)) throw cutShort();
+  } finally {
+    parts.close();
+    // Frees the connection of an answer that is not read to its end.
+    await batches.return({ isWhole: false });
+  }
+  const reply = parts.close();
+  const reason = finishReason ?? (reply.toolCalls.length > 0 ? 'tool_calls' : 'stop');
+  return { ...reply, finishReason: reason, usage, ...(model === undefined ? {} : { model }) };
+}
+
+// --- internal ---
+
+/** What one recorded result may take. */
+const MOST_BYTES = DEFAULT_LIMITS.resultBytes;

@@ -1,0 +1,121 @@
+import type { AgentName } from '../register.ts';
+import type { AnySchema, OutputOf } from '../schema/schema.ts';
+
+/** What a tool may know about the call it answers. */
+export interface ToolContext {
+  /** Aborts when the turn is cancelled, and when the tool has had its time. */
+  signal: AbortSignal;
+  /** The same however often the call is repeated after a crash: hand it to whatever the tool has an effect on. */
+  idempotencyKey: string;
+  run: { id: string };
+  /** Null in a stateless turn. */
+  session: { id: string } | null;
+}
+
+export interface ToolDefinition<S extends AnySchema = AnySchema> {
+  /** One sentence the model reads. */
+  description: string;
+  inputSchema: S;
+  /** The most one call may take: milliseconds or a duration. Then `signal` aborts, and the model is told. Default: no limit. */
+  timeout?: number | string;
+  /** A failure goes to the model as the tool's result; it never ends the turn. */
+  // `any`: what it answers is not looked at then, so that agents whose tools ask each other are no circle of types.
+  // oxlint-disable-next-line typescript/no-explicit-any
+  execute(input: OutputOf<S>, context: ToolContext): any;
+}
+
+/** A tool as the box keeps it: input already checked against its schema. */
+export type Tool = Omit<ToolDefinition, 'execute'> & {
+  execute(input: unknown, context: ToolContext): unknown;
+};
+
+export interface DeepAgentDefinition<S extends AnySchema | undefined = AnySchema | undefined> {
+  /** Must equal the folder name; also the `model` value of a request. */
+  name: string;
+  /** What it is for, one sentence: told to agents that may hand it a task. */
+  description?: string;
+  /** A bare model id, `<vendor>/<model>`. Default: the workspace's default model. */
+  model?: string;
+  /** What the agent is told first: text, or a function of the turn. It stands behind `instructions.md`, where there is one. */
+  instructions?: string | ((turn: { agent: string; now: Date }) => string | Promise<string>);
+  /** Key = the name the model calls it by. */
+  tools?: Record<string, Tool>;
+  /** Tools that wait for a person before they run. True: may be approved, edited and rejected, and waits for ever. */
+  interruptOn?: Record<string, boolean | Partial<InterruptPolicy>>;
+  /** Model calls in one turn. Default 40. */
+  maxSteps?: number;
+  /** The most one model call may take: milliseconds or a duration. Default 10 minutes. */
+  timeout?: number | string;
+  /** When the older messages of a session are summarised. */
+  context?: ContextOptions;
+  /** True: the model keeps a plan with the session, by `write_todos`. */
+  planning?: boolean;
+  /** True: the model keeps texts with the session, by `ls`, `read_file`, `write_file`, `edit_file`, `glob` and `grep`. */
+  files?: boolean;
+  /** Whom the model may hand a task, by `task`: agents of this workspace by name, or some of its own. */
+  subagents?: readonly (KnownAgent | SubagentDefinition)[];
+  /** What every answer is: the model writes JSON that this schema takes. */
+  output?: S;
+  /** What the model may read when it needs it, by `read_skill`; with those of `skills/*.md`. */
+  skills?: readonly Skill[];
+  /** Servers of the Model Context Protocol whose tools the model may call. Key = the server's name. */
+  mcpServers?: Record<string, McpServer>;
+}
+
+/** A name of this workspace once its types are generated; any text before. */
+export type KnownAgent = [AgentName] extends [never] ? string : AgentName;
+
+/** How a person decides about a tool. */
+export interface InterruptPolicy {
+  /** What the person may do. Default: all three. */
+  allow: readonly ('approve' | 'edit' | 'reject')[];
+  /** After this time `fallback` decides. Default: it waits for ever. */
+  timeout?: number | string;
+  /** Default `reject`. */
+  fallback?: 'approve' | 'reject';
+}
+
+/** An agent that only the one which declares it can hand a task to. */
+export interface SubagentDefinition extends Pick<
+  DeepAgentDefinition,
+  | 'name'
+  | 'model'
+  | 'instructions'
+  | 'tools'
+  | 'interruptOn'
+  | 'maxSteps'
+  | 'timeout'
+  | 'planning'
+  | 'files'
+  | 'skills'
+  | 'mcpServers'
+> {
+  /** What it is for, one sentence the model reads. */
+  description: string;
+}
+
+/** What an agent can look up. */
+export interface Skill {
+  name: string;
+  /** When it is of use, one sentence: all the model sees before it reads the skill. */
+  description: string;
+  text: string;
+}
+
+/** Where a server of the Model Context Protocol is: at an address, or a program that is started here. */
+export type McpServer = McpServerPlace & {
+  /** The most one call of its tools may take: milliseconds or a duration. Default 5 minutes. */
+  timeout?: number | string;
+};
+
+export type McpServerPlace =
+  | { url: string; headers?: Record<string, string>; command?: undefined }
+  | { command: string; args?: string[]; env?: Record<string, string>; cwd?: string; url?: undefined };
+
+/** How much of a conversation the model is shown. */
+export interface ContextOptions {
+  /** Tokens the model takes. Default 128,000. */
+  maxTokens?: number;
+  /** The share of them, up to 1, at which older messages are summarised. Default 0.8. */
+  compactAt?: number;
+}
