@@ -1,6 +1,6 @@
 // @ts-check
 /**
- * Builds the packages with tsdown, each only when something it is made of has changed.
+ * Builds the packages with tsdown, each only when something it is made of has changed, and the native SQLite driver.
  *   node scripts/build.mjs [--quiet]     quiet: one line per package that was built, nothing when none was
  * The talk goes to stderr; a failed build prints what tsdown said and exits 1.
  */
@@ -26,9 +26,12 @@ const quiet = process.argv.includes('--quiet');
 /** @type {Map<string, string>} hash by the package's own name, for those that depend on it */
 const hashes = new Map();
 
+// Beside the packages, which do not need it; what it has to say it says itself.
+const driver = runScript('scripts/sqlite-driver.mjs', ['--once'], { show: true });
 for (const name of PACKAGES) {
   if (!(await buildPackage(name))) process.exit(1);
 }
+await driver;
 
 // --- internal ---
 
