@@ -1,5 +1,6 @@
 import { rmSync } from 'node:fs';
 import { expect, it } from 'vitest';
+import { SQLITE_DRIVERS } from '../../runtime/src/engine/stores/sqlite/driver.ts';
 import { useRig } from './e2e/_setup.ts';
 import type { Box, Workspace } from './e2e/_setup.ts';
 import { settleIds, startTranscript, WIDTHS } from './_transcript.ts';
@@ -71,6 +72,8 @@ function showEnded({ stdout, stderr }: Pick<Awaited<ReturnType<Box['stop']>>, 's
 function settleDev(text: string, { root, ports }: Workspace): string {
   const shown = text
     .replaceAll(root, '/home/ada/work/shop')
+    // The first driver that opens on this machine.
+    .replace(new RegExp(`^(  Journal    SQLite )\\((?:${SQLITE_DRIVERS.join('|')})\\)$`, 'm'), '$1(better-sqlite3)')
     .replaceAll(new RegExp(`\\b${ports.api}\\b`, 'g'), '14242')
     .replaceAll(/\b\d+[sm] ago\b/g, '1s ago')
     .replaceAll(`:${ports.database}`, ':15432')

@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { setupBoxes } from '../../runtime/test/_setup.ts';
 import { listLeaves } from '../src/group.ts';
 import { TREE } from '../src/tree.ts';
@@ -76,6 +76,9 @@ const listCommands = (seeds: Seeds): string[][] => [
   ['activity', 'list'],
   ['activity', 'get', '00000000-0000-7000-8000-000000009999'],
 ];
+
+/** A hundred commands, and the machine may be busy. */
+vi.setConfig({ testTimeout: 120_000 });
 
 it.each(sides)('every verb prints at $columns columns what the transcript says', async ({ columns, boxes }) => {
   const seeds = await openSeededBox(boxes);

@@ -181,12 +181,13 @@ describeWhen({ value: BUILT || undefined, missing: 'a build' }, 'a pipe', () => 
   });
 
   it.each([
-    ['stdout', '| head -1'],
-    ['both', '2>&1 | head -1'],
-  ])('that is closed early is no failure: %s', async (_, pipe) => {
+    ['stdout', ''],
+    ['both', '2>&1'],
+  ])('that is closed early is no failure: %s', async (_, joined) => {
     const items = Array.from({ length: 20_000 }, (__, at) => ({ id: `job-${at}`, name: 'x'.repeat(100) }));
     const box = await startBox({ 'GET /api/recurring-jobs': { body: { items, nextCursor: 'c1' } } });
-    const line = `'${process.execPath}' '${BIN}' jobs list --url ${box.url} ${pipe}; echo "$\{PIPESTATUS[0]}"`;
+    const command = `'${process.execPath}' '${BIN}' jobs list --url ${box.url} ${joined}`;
+    const line = `{ { ${command}; echo "$?" >&3; } | head -1; } 3>&1`;
     const { stdout, stderr } = await run(line, { PATH: process.env.PATH ?? '' });
     expect(stdout.trimEnd().split('\n')).toEqual([expect.stringMatching(/^job-0\t/), '0']);
     expect(stderr.replace(/^There are more: .*\n$/, '')).toBe('');
@@ -197,7 +198,7 @@ describeWhen({ value: BUILT || undefined, missing: 'a build' }, 'a pipe', () => 
 
 function run(line: string, env: Record<string, string>): Promise<{ stdout: string; stderr: string }> {
   return new Promise((done) => {
-    execFile('bash', ['--norc', '-c', line], { env: { PATH: process.env.PATH, ...env } }, (_, stdout, stderr) =>
+    execFile('sh', ['-c', line], { env: { PATH: process.env.PATH, ...env } }, (_, stdout, stderr) =>
       done({ stdout, stderr }),
     );
   });

@@ -9,9 +9,9 @@ import { listen } from '../src/http/listen.ts';
 import { answerSse } from '../src/http/sse.ts';
 import { until } from './_setup.ts';
 
-async function serve(frames: () => AsyncGenerator<string>, onGone: () => void) {
+async function serve(frames: () => AsyncGenerator<string>, onGone: () => void, stallMs = 200) {
   const app = new H3();
-  app.get('/', () => answerSse(frames(), { onGone, keepAliveMs: 20, stallMs: 200 }));
+  app.get('/', () => answerSse(frames(), { onGone, keepAliveMs: 20, stallMs }));
   const listener = await listen(app, { port: 0, host: '127.0.0.1' });
   onTestFinished(() => listener.close(0));
   return listener;
@@ -44,14 +44,16 @@ test('a client that takes nothing is cut, and its frames are let go', async () =
 
 const LARGE = 24_000_000;
 
-/** Reads an answer of that size in a second: five times as long as one may take nothing. */
+const PATIENT_MS = 800;
+
+/** Reads an answer of that size in four times as long as one may take nothing. */
 async function readSlowly(url: string): Promise<number> {
   const answer = await new Promise<IncomingMessage>((resolve) => get(url, { agent: false }, resolve));
   const begun = performance.now();
   let size = 0;
   for await (const part of answer) {
     size += (part as Buffer).byteLength;
-    const early = (size / LARGE) * 1_000 - (performance.now() - begun);
+    const early = (size / LARGE) * 4 * PATIENT_MS - (performance.now() - begun);
     if (early > 0) await new Promise((resolve) => setTimeout(resolve, early));
   }
   return size;
@@ -59,19 +61,23 @@ async function readSlowly(url: string): Promise<number> {
 
 test('a client that reads slowly is kept for as long as it reads, however long a frame is', async () => {
   const onGone = vi.fn<() => void>();
-  const { url } = await serve(async function* () {
-    yield 'x'.repeat(LARGE - 1);
-    yield 'x';
-  }, onGone);
+  const { url } = await serve(
+    async function* () {
+      yield 'x'.repeat(LARGE - 1);
+      yield 'x';
+    },
+    onGone,
+    PATIENT_MS,
+  );
   expect(await readSlowly(url)).toBe(LARGE);
   expect(onGone).not.toHaveBeenCalled();
 });
 
 describe('an answer that is no stream', () => {
-  const serveLarge = async () => {
+  const serveLarge = async (stallMs = 200) => {
     const app = new H3();
     app.get('/', () => answerJson(200, 'x'.repeat(LARGE - 2)));
-    const listener = await listen(app, { port: 0, host: '127.0.0.1', stallMs: 200 });
+    const listener = await listen(app, { port: 0, host: '127.0.0.1', stallMs });
     onTestFinished(() => listener.close(0));
     return listener;
   };
@@ -91,7 +97,7 @@ describe('an answer that is no stream', () => {
   });
 
   test('is kept for one that takes it slowly', async () => {
-    const { url } = await serveLarge();
+    const { url } = await serveLarge(PATIENT_MS);
     expect(await readSlowly(url)).toBe(LARGE);
   });
 });

@@ -1,5 +1,7 @@
 import { existsSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
+import { findSqlite } from '../../../runtime/src/engine/stores/sqlite/driver.ts';
+import { describeWhen } from '../../../runtime/test/require.ts';
 import { useRig } from './_setup.ts';
 import type { Box } from './_setup.ts';
 
@@ -13,7 +15,12 @@ async function greet(box: Box, name: string): Promise<string> {
 }
 const journalLine = (box: Box) => /^ {2}Journal +(.*)$/m.exec(box.stdout())?.[1];
 
-describe('the journal', () => {
+const native = {
+  value: (await findSqlite('better-sqlite3')).opener,
+  missing: 'better-sqlite3 (run scripts/sqlite-driver.mjs)',
+};
+
+describeWhen(native, 'the journal of two drivers', () => {
   it.each([
     ['better-sqlite3', '@photostructure/sqlite'],
     ['@photostructure/sqlite', 'better-sqlite3'],
@@ -29,7 +36,9 @@ describe('the journal', () => {
     await greet(second, 'Bo');
     await second.stop();
   });
+});
 
+describe('the journal', () => {
   it('is on PGlite where no SQLite opens, says so in one line, and stays there', async () => {
     const workspace = await rig.workspace();
     const first = await workspace.boot({ json: false, env: NO_SQLITE });
