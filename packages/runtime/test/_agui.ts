@@ -73,6 +73,7 @@ export function setupAgui(): AguiBoxes {
       return boxes.model;
     },
     open: boxes.open,
+    share: boxes.share,
     async openAgui(options = {}) {
       const calls: Calls[] = [];
       return serveAgui(await boxes.open({ agents: { helper: createAgent(calls) }, ...options }), calls);

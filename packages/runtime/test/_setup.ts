@@ -1,14 +1,14 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname } from 'node:path';
 import { afterAll, beforeAll, onTestFinished } from 'vitest';
 import { startModelServer } from '../../../playground/model-server.mjs';
 import { createBox } from '../src/box.ts';
 import type { Box } from '../src/box.ts';
 import type { BoxOptions } from '../src/box/options.ts';
+import { newJournalPath } from '../src/engine/_setup.ts';
 import type { Journal } from '../src/engine/journal.ts';
 import { openSqliteJournal } from '../src/engine/stores/sqlite/journal.ts';
 import { listen } from '../src/http/listen.ts';
@@ -18,7 +18,7 @@ import type { Problem, Program } from '../src/manifest.ts';
 import type { ProviderSettings, ProviderStore } from '../src/provider/provider.ts';
 import { createDrizzle } from '../src/stores/drizzle.ts';
 import type { Drizzle } from '../src/stores/drizzle.ts';
-import { createLazyDatabase } from '../src/testing/database.ts';
+import { useDatabase } from './_database.ts';
 
 export type ModelServer = Awaited<ReturnType<typeof startModelServer>>;
 
@@ -73,6 +73,8 @@ export interface TestBox extends Box {
 
 export interface TestBoxes {
   open(options?: TestBoxOptions): Promise<TestBox>;
+  /** One box for all tests that ask for it, opened for the first and closed after the file: for what leaves no trace. */
+  share(options?: TestBoxOptions): () => Promise<TestBox>;
   readonly model: ModelServer;
 }
 
@@ -82,20 +84,31 @@ export interface TestBoxes {
  */
 export function setupBoxes(): TestBoxes {
   let model: ModelServer;
-  const database = createLazyDatabase();
+  const database = useDatabase();
   const db = createDrizzle(database.client, database.client.ready);
   beforeAll(async () => {
     model = await startModelServer();
   });
+  const shared: Closer[] = [];
   afterAll(async () => {
+    await closeAll(shared);
     await model.close();
-    await database.close();
   });
+  const openIn = (closers: Closer[], options: TestBoxOptions = {}) =>
+    openTestBox(options, { model, db, isBlank: database.isBlank, closers });
   return {
     get model() {
       return model;
     },
-    open: (options = {}) => openTestBox(options, { model, db, isBlank: database.isBlank }),
+    open(options) {
+      const closers: Closer[] = [];
+      onTestFinished(() => closeAll(closers));
+      return openIn(closers, options);
+    },
+    share(options) {
+      let opened: Promise<TestBox> | undefined;
+      return () => (opened ??= openIn(shared, options));
+    },
   };
 }
 
@@ -256,19 +269,24 @@ export async function until(condition: () => boolean | Promise<boolean>, timeout
 
 // --- internal ---
 
+type Closer = () => unknown;
+
 interface Shared {
   model: ModelServer;
   db: Drizzle;
   isBlank(): boolean;
+  /** Run in reverse when the box is no longer needed. */
+  closers: Closer[];
+}
+
+async function closeAll(closers: Closer[]): Promise<void> {
+  for (const close of closers.reverse()) await close();
 }
 
 async function openTestBox(setup: TestBoxOptions, shared: Shared): Promise<TestBox> {
-  const { model, db, isBlank } = shared;
-  const closers: (() => unknown)[] = [];
-  onTestFinished(async () => {
-    for (const close of closers.reverse()) await close();
-  });
-  const journalPath = setup.journalPath ?? (setup.journal ? '' : await newJournalPath((close) => closers.push(close)));
+  const { model, db, isBlank, closers } = shared;
+  const journalPath = setup.journalPath ?? (setup.journal ? '' : newJournalPath());
+  if (!setup.journalPath && journalPath) closers.push(() => rm(dirname(journalPath), { recursive: true, force: true }));
   const journal = setup.journal ?? (await openSqliteJournal({ path: journalPath }));
   const logs: Record<string, unknown>[] = [];
   const scripted: ProviderSettings = { baseUrl: model.url, apiKey: 'provider-key' };
@@ -321,12 +339,6 @@ async function openTestBox(setup: TestBoxOptions, shared: Shared): Promise<TestB
       return openTestBox({ ...setup, ...program, journalPath }, shared);
     },
   };
-}
-
-async function newJournalPath(onClose: (close: () => unknown) => void): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'svc-box-'));
-  onClose(() => rm(folder, { recursive: true, force: true }));
-  return join(folder, 'journal.db');
 }
 
 function toProviderStore(stored: { value: ProviderSettings | undefined }): ProviderStore {

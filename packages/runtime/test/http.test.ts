@@ -61,12 +61,14 @@ const titled = (routes: readonly Route[]) => routes.map((route) => [title(route)
 /** Names that exist, so that only what is tested is refused. */
 const address = (path: string) => path.replace(/:name/, 'echo').replace(/:\w+/g, 'helper');
 
-const open = (options: { dev?: boolean } = {}) =>
-  boxes.open({
-    agents: { helper: defineDeepAgent({ name: 'helper' }) },
-    workflows: { echo: { run: async (input: unknown) => input, mode: 'chat' } },
-    ...(options.dev ? { options: { isAllowedHost: createHostCheck({ listen: false }) } } : {}),
-  });
+const PROGRAM = {
+  agents: { helper: defineDeepAgent({ name: 'helper' }) },
+  workflows: { echo: { run: async (input: unknown) => input, mode: 'chat' } },
+};
+const open = () => boxes.open(PROGRAM);
+/** Of requests that are refused before they reach anything, hundreds may go to one box. */
+const theBox = boxes.share(PROGRAM);
+const theDevBox = boxes.share({ ...PROGRAM, options: { isAllowedHost: createHostCheck({ listen: false }) } });
 
 interface Refusal {
   code: string;
@@ -120,7 +122,7 @@ test('a browser gets the list as a page', async () => {
 
 describe('under dev, a Host that is not this machine', () => {
   test.each(titled([...ROUTES, ...UNKNOWN]))('is refused on %s', async (_title, route) => {
-    const box = await open({ dev: true });
+    const box = await theDevBox();
     const answer = await send(box, route, { headers: { host: 'rebound.example:4242' } });
     expect(await refusalOf(answer, route.path)).toEqual({ status: 403, code: 'host_not_allowed' });
   });
@@ -134,20 +136,20 @@ describe('under dev, a Host that is not this machine', () => {
     '169.254.1.1',
     '',
   ])('"%s" is refused', async (host) => {
-    const box = await open({ dev: true });
+    const box = await theDevBox();
     expect((await box.request('/live', { headers: { host } })).status).toBe(403);
   });
 
   test.each(['localhost', 'LOCALHOST:1', '127.0.0.1', '127.0.0.1:4242', '[::1]', '[::1]:4242'])(
     '"%s" is let in',
     async (host) => {
-      const box = await open({ dev: true });
+      const box = await theDevBox();
       expect((await box.request('/live', { headers: { host } })).status).toBe(200);
     },
   );
 
   test('is refused over a socket whatever the address of the request says', async () => {
-    const { port } = new URL(await (await open({ dev: true })).listen());
+    const { port } = new URL(await (await theDevBox()).listen());
     const rebound = await rawRequest({ port, path: '/live', headers: { host: 'evil.test' } });
     const absolute = await rawRequest({
       port,
@@ -158,7 +160,7 @@ describe('under dev, a Host that is not this machine', () => {
   });
 
   test('a foreign Origin gets its answer and no header that lets a page read it', async () => {
-    const box = await open({ dev: true });
+    const box = await theDevBox();
     const answer = await box.request('/live', { headers: { host: 'localhost', origin: 'https://evil.test' } });
     expect(answer.status).toBe(200);
     expect(answer.headers.get('access-control-allow-origin')).toBeNull();
@@ -167,7 +169,7 @@ describe('under dev, a Host that is not this machine', () => {
 
 describe('every answer carries an x-request-id of its own', () => {
   test.each(titled([...ROUTES, ...UNKNOWN]))('%s', async (_title, route) => {
-    const box = await open();
+    const box = await theBox();
     const ids = [];
     for (let i = 0; i < 2; i++) ids.push((await send(box, route)).headers.get('x-request-id'));
     expect(ids).toEqual([expect.stringMatching(/^req_[\da-f-]{36}$/), expect.stringMatching(/^req_[\da-f-]{36}$/)]);
@@ -190,7 +192,7 @@ describe('a write', () => {
   const types = [undefined, 'text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data; boundary=x'];
   const rows = WRITES.flatMap((route) => types.map((type) => [title(route), String(type), route, type] as const));
   test.each(rows)('%s as %s is 415', async (_title, _type, route, type) => {
-    const box = await open();
+    const box = await theBox();
     const answer = await box.request(address(route.path), {
       method: route.method,
       headers: { ...KEY, ...(type === undefined ? {} : { 'content-type': type }) },
@@ -236,7 +238,7 @@ describe('a write', () => {
   test.each(WRITES.flatMap((route) => malformed.map((body) => [title(route), encodeURI(body), route, body] as const)))(
     '%s of %s is 400',
     async (_title, _body, route, body) => {
-      const answer = await send(await open(), route, { body });
+      const answer = await send(await theBox(), route, { body });
       expect(await refusalOf(answer, route.path)).toEqual({ status: 400, code: 'invalid_json' });
     },
   );
@@ -432,7 +434,7 @@ describe('a method the address has not', () => {
       .map((method) => [method, path, [...new Set(allowed(path))].join(', ')] as const),
   );
   test.each(rows)('%s %s is 405, allowed: %s', async (method, path, allow) => {
-    const box = await open();
+    const box = await theBox();
     const answer = await box.request(address(path), {
       method,
       headers: { ...KEY, 'content-type': 'application/json' },

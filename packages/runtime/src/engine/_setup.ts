@@ -1,4 +1,4 @@
-import { mkdtempSync } from 'node:fs';
+import { copyFileSync, mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach } from 'vitest';
@@ -31,8 +31,11 @@ export interface Bench {
   close(): Promise<void>;
 }
 
+/** The path of an empty journal in a folder of its own. */
 export function newJournalPath(): string {
-  return join(mkdtempSync(join(tmpdir(), 'svc-engine-')), 'journal.db');
+  const path = join(mkdtempSync(join(tmpdir(), 'svc-engine-')), 'journal.db');
+  copyFileSync(TEMPLATE, path);
+  return path;
 }
 
 /** An engine over a real SQLite file, running the given bodies. */
@@ -164,4 +167,15 @@ export async function until(condition: () => boolean | Promise<boolean>, timeout
     if (performance.now() > end) throw new Error('The condition did not come true in time.');
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
+}
+
+// --- internal ---
+
+/** To make its tables takes longer than most tests, so it is done once. */
+const TEMPLATE = await makeTemplate();
+
+async function makeTemplate(): Promise<string> {
+  const path = join(mkdtempSync(join(tmpdir(), 'svc-journal-')), 'journal.db');
+  await (await openSqliteJournal({ path })).close();
+  return path;
 }

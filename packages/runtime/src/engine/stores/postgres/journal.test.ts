@@ -1,6 +1,9 @@
+import { readFileSync } from 'node:fs';
+import { brotliDecompressSync } from 'node:zlib';
 import { PGlite } from '@electric-sql/pglite';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { describeWhen, realServers } from '../../../../test/require.ts';
+import { getPackageFile } from '../../../stores/package-file.ts';
 import type { SqlClient } from '../../../stores/sql.ts';
 import { newRunId } from '../../ids.ts';
 import type { Journal } from '../../journal.ts';
@@ -19,10 +22,14 @@ import { newAppend, newRecord, newRun } from '../contract/records.ts';
 describe('Postgres journal on PGlite', () => {
   let sql: SqlClient;
   beforeAll(async () => {
-    sql = toPgliteClient(await PGlite.create());
+    sql = toPgliteClient(await PGlite.create({ loadDataDir: readTemplate() }));
   });
   afterAll(() => sql.close());
-  describeJournal('contract', POSTGRES_VERSION, async () => createPlace(sql));
+  describeJournal(
+    'contract',
+    POSTGRES_VERSION,
+    createPlaces(() => sql),
+  );
   describeSchema(() => sql);
   describeFaults(() => sql);
 });
@@ -38,12 +45,21 @@ describeWhen(realServers.database, 'Postgres journal on a server', (server) => {
     await sql.close();
     await database.drop();
   });
-  describeJournal('contract', POSTGRES_VERSION, async () => createPlace(sql));
+  describeJournal(
+    'contract',
+    POSTGRES_VERSION,
+    createPlaces(() => sql),
+  );
   describeSchema(() => sql);
   describeFaults(() => sql);
 });
 
 // --- internal ---
+
+/** What a development box starts from: initdb would take longer than all tests here. */
+function readTemplate(): Blob {
+  return new Blob([brotliDecompressSync(readFileSync(getPackageFile('template/pglite.tar.br')))]);
+}
 
 const schemas = (function* names(): Generator<string, never> {
   for (let n = 1; ; n++) yield `journal_${n}`;
@@ -59,6 +75,38 @@ function createPlace(sql: SqlClient): JournalPlace & { schema: string } {
     remove: () => sql.exec(`drop schema ${schema} cascade`),
   };
 }
+
+/** Places that are emptied for the next test: to make a schema and drop it again takes longer than most tests. */
+function createPlaces(sql: () => SqlClient): () => Promise<JournalPlace> {
+  const idle: ReturnType<typeof createPlace>[] = [];
+  return async () => {
+    const used = idle.pop();
+    const place = used ?? createPlace(sql());
+    return {
+      ...place,
+      async migrate(version) {
+        if (used) await place.remove();
+        await place.migrate(version);
+      },
+      async remove() {
+        await sql().exec(toEmpty(place.schema));
+        idle.push(place);
+      },
+    };
+  };
+}
+
+const toEmpty = (schema: string) => `
+  do $$
+  declare one record;
+  begin
+    for one in select tablename from pg_tables where schemaname = '${schema}' and tablename <> 'schema_version' loop
+      execute format('delete from ${schema}.%I', one.tablename);
+    end loop;
+    for one in select sequencename from pg_sequences where schemaname = '${schema}' loop
+      execute format('alter sequence ${schema}.%I restart', one.sequencename);
+    end loop;
+  end $$`;
 
 function describeSchema(sql: () => SqlClient): void {
   test('of journals that open together one migrates, and all of them work', async () => {

@@ -1,0 +1,49 @@
+import type { StoreClient } from '../src/stores/client.ts';
+import { createLazyDatabase } from '../src/testing/database.ts';
+import type { LazyDatabase } from '../src/testing/database.ts';
+
+/**
+ * An empty relational store for a file of tests: the one PGlite of this process, opened when a first file asks it something
+ * and emptied when another does. It goes with the process, its folder with the scratch folder of the run.
+ */
+export function useDatabase(): Pick<LazyDatabase, 'client' | 'isBlank'> {
+  let handedOver: Promise<StoreClient> | undefined;
+  const client = (): Promise<StoreClient> => (handedOver ??= handOver());
+  return {
+    client: {
+      ready: Promise.resolve(),
+      query: async (...args) => (await client()).query(...args),
+      queryArrays: async (...args) => (await client()).queryArrays(...args),
+      exec: async (...args) => (await client()).exec(...args),
+      transaction: async (work) => (await client()).transaction(work),
+      close: async () => {},
+    },
+    isBlank: () => handedOver === undefined,
+  };
+}
+
+// --- internal ---
+
+let database: LazyDatabase | undefined;
+
+async function handOver(): Promise<StoreClient> {
+  if (database) await database.client.exec(EMPTY);
+  database ??= createLazyDatabase();
+  return database.client;
+}
+
+/** Deletes rather than truncates, which makes new files of every table and index. Without triggers, so in any order. */
+const EMPTY = `
+  set session_replication_role = replica;
+  do $$
+  declare one record;
+  begin
+    for one in select tablename from pg_tables where schemaname = 'svc' and tablename <> 'migrations' loop
+      execute format('delete from svc.%I', one.tablename);
+    end loop;
+    for one in select sequencename from pg_sequences where schemaname = 'svc' and sequencename <> 'migrations_id_seq' loop
+      execute format('alter sequence svc.%I restart', one.sequencename);
+    end loop;
+  end $$;
+  reset session_replication_role;
+`;
