@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { configDefaults, defineConfig } from 'vitest/config';
+import { SCRATCH } from './scripts/_scratch.mjs';
 
 /**
  * Minutes each, and both cores: a container engine driven, a newcomer's whole way on three Nodes, stores and replicas lost
@@ -9,16 +10,60 @@ export const LONG_TESTS = ['stack', 'newcomer', 'deployed-outages', 'deployed-re
   (name) => `packages/cli/test/e2e/${name}.test.ts`,
 );
 
-export default defineConfig({
+/**
+ * They put another module in place of one of ours, change the process they run in, or start so many that to load what they
+ * need is the least of it: each has a process to itself.
+ */
+const ALONE = [
+  'packages/cli/**/*.test.ts',
+  'packages/runtime/src/engine/guard/guard.test.ts',
+  'packages/runtime/src/engine/stores/sqlite/driver.test.ts',
+  'packages/runtime/test/outage.test.ts',
+];
+
+/** Lines are wrapped with the real paths in them, so how long those are is seen: these stay in the usual folder. */
+const WRAPPED = ['packages/cli/test/*transcripts.test.ts'];
+
+export const base = defineConfig({
   resolve: { conditions: ['svc-source'] },
   ssr: { resolve: { conditions: ['svc-source'] } },
   test: {
-    include: ['packages/*/src/**/*.test.ts', 'packages/*/test/**/*.test.ts', 'playground/test/**/*.test.ts'],
-    exclude: [...configDefaults.exclude, ...LONG_TESTS],
     pool: 'forks',
-    // One on two cores otherwise, and a test waits more than it works.
-    maxWorkers: Math.max(2, availableParallelism() - 1),
+    // A test waits about as long as it works.
+    maxWorkers: availableParallelism() + 1,
     testTimeout: 30_000,
     hookTimeout: 30_000,
+    globalSetup: ['scripts/_scratch.mjs'],
+    setupFiles: ['scripts/_waits.mjs'],
+  },
+});
+
+export default defineConfig({
+  ...base,
+  test: {
+    ...base.test,
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: 'alone',
+          include: ALONE,
+          exclude: [...configDefaults.exclude, ...LONG_TESTS, ...WRAPPED],
+          env: { TMPDIR: SCRATCH },
+        },
+      },
+      { extends: true, test: { name: 'alone, wrapped', include: WRAPPED } },
+      {
+        extends: true,
+        test: {
+          name: 'shared',
+          include: ['packages/*/src/**/*.test.ts', 'packages/*/test/**/*.test.ts', 'playground/test/**/*.test.ts'],
+          exclude: [...configDefaults.exclude, ...ALONE],
+          // The modules of the runtime are loaded once a worker, not once a file, which took longer than most files run.
+          isolate: false,
+          env: { TMPDIR: SCRATCH },
+        },
+      },
+    ],
   },
 });

@@ -1,5 +1,5 @@
 import { configDefaults, defineConfig } from 'vitest/config';
-import base, { LONG_TESTS } from './vitest.config.ts';
+import { base, LONG_TESTS } from './vitest.config.ts';
 
 /**
  * What `pnpm test` leaves out. `.ci/containers.sh` brings up what the tests of the container stack need; without, they are

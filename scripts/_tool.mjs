@@ -10,11 +10,15 @@ export const ROOT = fileURLToPath(new URL('..', import.meta.url));
  * Runs a script with this same Node. Output is kept, or shown as it comes.
  * @param {string} script a path, relative to the root or absolute
  * @param {string[]} args
- * @param {{ cwd?: string, show?: boolean }} [options]
+ * @param {{ cwd?: string, show?: boolean, env?: NodeJS.ProcessEnv }} [options]
  * @returns {Promise<{ ok: boolean, output: string }>} `output` is empty when it was shown
  */
-export function runScript(script, args, { cwd = ROOT, show = false } = {}) {
-  const child = spawn(process.execPath, [resolve(ROOT, script), ...args], { cwd, stdio: show ? 'inherit' : 'pipe' });
+export function runScript(script, args, { cwd = ROOT, show = false, env = process.env } = {}) {
+  const child = spawn(process.execPath, [resolve(ROOT, script), ...args], {
+    cwd,
+    env,
+    stdio: show ? 'inherit' : 'pipe',
+  });
   child.stdin?.end();
   let output = '';
   for (const stream of [child.stdout, child.stderr]) stream?.setEncoding('utf8').on('data', (text) => (output += text));

@@ -64,25 +64,25 @@ async function runTests(built) {
   const folder = join(ROOT, 'node_modules/.cache/svc-test');
   const file = join(folder, `${process.pid}.json`);
   await mkdir(folder, { recursive: true });
+  const waits = join(folder, `${process.pid}.waits`);
   const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${file}`];
-  const { ok } = await runScript(binOf('vitest'), ['run', ...reporters, ...vitestArgs], { show: true });
-  const text = await readFile(file, 'utf8').catch(() => '');
-  await rm(file, { force: true });
+  const env = { ...process.env, SVC_TEST_WAITS: waits };
+  const { ok } = await runScript(binOf('vitest'), ['run', ...reporters, ...vitestArgs], { show: true, env });
+  const [text = '', lines = ''] = await Promise.all(
+    [file, waits].map((path) => readFile(path, 'utf8').catch(() => '')),
+  );
+  for (const path of [file, waits]) await rm(path, { force: true });
   if (text) countTests(JSON.parse(text), counts);
+  counts.slowest = listSlowest(lines);
   return { phase: { name: 'tests', seconds: secondsSince(started), outcome: ok ? 'ok' : 'failed' }, counts };
 }
 
 /**
- * @param {{ testResults: { status: string, name: string, startTime: number, endTime: number,
+ * @param {{ testResults: { status: string,
  *   assertionResults: { status: string, ancestorTitles: string[] }[] }[] }} results as vitest's json reporter writes them
  * @param {Counts} counts
  */
 function countTests({ testResults }, counts) {
-  counts.slowest = testResults
-    .map(({ name, startTime, endTime }) => ({ name, seconds: (endTime - startTime) / 1_000 }))
-    .toSorted((a, b) => b.seconds - a.seconds)
-    .slice(0, 10)
-    .map(({ name, seconds }) => `${seconds.toFixed(0).padStart(4)} s  ${relative(ROOT, name)}`);
   for (const file of testResults) {
     const failedBefore = counts.failed;
     for (const { status, ancestorTitles } of file.assertionResults) {
@@ -96,6 +96,28 @@ function countTests({ testResults }, counts) {
     // A file that could not be loaded, or a hook that threw, names no failed test.
     if (file.status === 'failed' && counts.failed === failedBefore) counts.failed++;
   }
+}
+
+/**
+ * The five files that took longest, each with what its time went into.
+ * @param {string} lines as `_waits.mjs` writes them
+ */
+function listSlowest(lines) {
+  /** @type {import('./_waits.mjs').Waits[]} */
+  const files = lines
+    .split('\n')
+    .filter(Boolean)
+    .map((line) => JSON.parse(line));
+  const slowest = files.toSorted((a, b) => b.seconds - a.seconds).slice(0, 5);
+  return slowest.map(({ file, seconds, own, started, beside }) => {
+    const work = `works ${own.toFixed(0)} s itself and ${started.toFixed(0)} s in processes it starts`;
+    const rest = Math.max(0, seconds - own);
+    const wait =
+      beside > seconds / 4
+        ? `waits ${rest.toFixed(0)} s, mostly for those processes`
+        : `waits ${rest.toFixed(0)} s for timers, sockets, the database's thread and its turn on a core`;
+    return `${seconds.toFixed(0).padStart(4)} s  ${relative(ROOT, file)}: ${work}, ${wait}`;
+  });
 }
 
 /**
@@ -119,7 +141,7 @@ function report(phases, { passed, failed, skipped, needs, slowest }) {
   const failures = failed + lost;
   console.log('');
   for (const { name, seconds, outcome } of phases) console.log(`${name.padEnd(7)}${seconds.padStart(7)} s  ${outcome}`);
-  if (slowest.length > 0) console.log(`\nThe slowest files:\n  ${slowest.join('\n  ')}`);
+  if (slowest.length > 0) console.log(`\nThe slowest files, and what they wait for:\n  ${slowest.join('\n  ')}`);
   for (const [need, suites] of needs) console.log(`\nSkipped for want of ${need}:\n  ${suites.join('\n  ')}`);
   console.log(`\n${passed} passed, ${failures} failed${skipped ? `, ${skipped} skipped` : ''}`);
   process.exitCode = failures ? 1 : 0;

@@ -356,12 +356,14 @@ function isRunning(child: ChildProcess): boolean {
 
 /**
  * A shift of the default ports with which all three are free. The range keeps them clear of the ports the system hands
- * to outgoing connections, and each worker of the test runner has a part of it to itself.
+ * to outgoing connections, and each worker of the test runner has a part of it to itself. A fourth port is held until
+ * this process ends: another run of the tests, on the same machine, keeps off a shift whose ports are not bound yet.
  */
 async function findOffset(): Promise<number> {
   const worker = Number(process.env.VITEST_POOL_ID ?? 0) % WORKERS;
   for (let tries = 0; tries < 50; tries++) {
     const offset = FIRST_OFFSET + worker * OFFSETS_PER_WORKER + Math.floor(Math.random() * OFFSETS_PER_WORKER);
+    if (!(await isHeld(MARK_PORT + offset))) continue;
     const free = await Promise.all([4242, 9000, 54_322].map((base) => isFree(base + offset)));
     if (free.every(Boolean)) return offset;
   }
@@ -371,6 +373,7 @@ async function findOffset(): Promise<number> {
 const WORKERS = 8;
 const FIRST_OFFSET = 6_700;
 const OFFSETS_PER_WORKER = 560;
+const MARK_PORT = 20_500;
 
 async function isFree(port: number): Promise<boolean> {
   return occupy(port).then(
@@ -380,4 +383,10 @@ async function isFree(port: number): Promise<boolean> {
     },
     () => false,
   );
+}
+
+/** Whether the port is now held, for as long as this process lives. */
+async function isHeld(port: number): Promise<boolean> {
+  const server = createServer().unref();
+  return new Promise((done) => server.once('error', () => done(false)).listen(port, '127.0.0.1', () => done(true)));
 }
