@@ -1,37 +1,7 @@
-import { readFileSync, readdirSync } from 'node:fs';
-import { dirname, join, relative, resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
-
-const packages = resolve(import.meta.dirname, '../..');
-
-interface Import {
-  /** Relative to `packages/`. */
-  from: string;
-  /** A path relative to `packages/`, or the name of a package. */
-  to: string;
-  isType: boolean;
-}
-
-const IMPORT = /^(?:import|export)\s+(type\s)?[^'";]*?from\s+'([^']+)'|import\(\s*'([^']+)'\s*\)/gm;
-
-function listImports(folder: string): Import[] {
-  const files = readdirSync(join(packages, folder), { recursive: true, withFileTypes: true });
-  return files
-    .filter(
-      (file) =>
-        file.isFile() && file.name.endsWith('.ts') && !/\.test\.ts$|^_|contract\.ts$|^records\.ts$/.test(file.name),
-    )
-    .flatMap((file) => readImports(join(file.parentPath, file.name)));
-}
-
-function readImports(path: string): Import[] {
-  const from = relative(packages, path);
-  return [...readFileSync(path, 'utf8').matchAll(IMPORT)].map((match) => {
-    const specifier = match[2] ?? match[3] ?? '';
-    const to = specifier.startsWith('.') ? relative(packages, resolve(dirname(path), specifier)) : specifier;
-    return { from, to, isType: match[1] !== undefined };
-  });
-}
+import { FLOORS } from './_floors.ts';
+import { findRings, listImports } from './_imports.ts';
+import type { Import } from './_imports.ts';
 
 /** By the name of a package, or by the path to its files. */
 const ours = (imports: Import[]) =>
@@ -80,28 +50,40 @@ describe('the arrows between packages', () => {
   });
 });
 
-describe('the arrows inside the runtime', () => {
-  const all = listImports('runtime/src');
-  const inside = (folder: string) => all.filter(({ from }) => from.startsWith(`runtime/src/${folder}/`));
+describe('the floors of the runtime', () => {
+  const all = listImports('runtime/src').filter(({ to }) => to.startsWith('runtime/src/'));
 
-  test('the engine imports no room and no HTTP', () => {
-    const allowed = /^runtime\/src\/(?:engine\/|log\.ts|errors\.ts|stores\/(?:sql|client|kv)\.ts)/;
-    const wrong = inside('engine').filter(({ to }) => to.startsWith('runtime/') && !allowed.test(to));
+  test('each folder, and each file beside them, stands on one of them', () => {
+    const places = new Set(all.flatMap(({ from, to }) => [placeOf(from), placeOf(to)]));
+    expect([...places].toSorted()).toStrictEqual(FLOORS.toSorted());
+  });
+
+  test('a file imports what is below it, types too', () => {
+    const wrong = all.filter(({ from, to }) => FLOORS.indexOf(placeOf(from)) < FLOORS.indexOf(placeOf(to)));
     expect(format(wrong)).toEqual([]);
-    expect(format(inside('engine').filter(({ to }) => to === 'h3'))).toEqual([]);
   });
 
-  test('only the box wires stores to rooms', () => {
-    const rooms = ['agents', 'gate', 'health', 'operations', 'runs', 'wires', 'workflows'];
-    const wrong = rooms
-      .flatMap(inside)
-      .filter(({ to, isType }) => !isType && /^runtime\/src\/(?:stores|engine\/stores)\//.test(to));
-    expect(format(wrong).filter((arrow) => !arrow.endsWith('stores/package-file.ts'))).toEqual([]);
+  test('the engine knows no HTTP', () => {
+    const wrong = listImports('runtime/src/engine').filter(({ to }) => to === 'h3' || to === 'srvx');
+    expect(format(wrong)).toEqual([]);
   });
 
-  test('no room imports the box', () => {
-    const allowed = ['runtime/src/host.ts', 'runtime/src/boot/boot.ts', 'runtime/src/testing/life.ts'];
-    const wrong = all.filter(({ from, to }) => to === 'runtime/src/box.ts' && !allowed.includes(from));
+  test('only what builds a box knows which stores there are', () => {
+    const stores = /^runtime\/src\/(?:engine\/stores\/(?:sqlite|postgres)|stores\/(?:pglite|pg|kv-redis|kv-memory))/;
+    const builders = ['boot/', 'host.ts', 'testing/'];
+    const wrong = all.filter(
+      ({ from, to }) => stores.test(to) && !/\/(?:engine|stores)\//.test(from) && !builders.includes(placeOf(from)),
+    );
     expect(format(wrong)).toEqual([]);
   });
 });
+
+test.each(['runtime', 'compiler', 'cli', 'create', 'dev-s3'])('no files of %s import each other in a ring', (name) => {
+  expect(findRings(listImports(`${name}/src`)).map((ring) => ring.join(' -> '))).toEqual([]);
+});
+
+/** The folder in `runtime/src`, or the file beside them. */
+function placeOf(path: string): string {
+  const [, , place = '', ...rest] = path.split('/');
+  return rest.length > 0 ? `${place}/` : place;
+}

@@ -13,6 +13,7 @@ import { toIso, toJsonValue } from '../json-value.ts';
 import type { Issue } from '../schema/schema.ts';
 import { parseApprovalCursor, toApprovalCursor } from './cursor.ts';
 import type { ToolApproval } from './tool-approval.ts';
+import type { Decision } from './decision.ts';
 import { checkToolDecision } from './tool-decision.ts';
 
 export const ApprovalStatus = z.enum(['pending', 'approved', 'rejected', 'expired', 'cancelled']);
@@ -20,15 +21,6 @@ export type ApprovalStatus = z.infer<typeof ApprovalStatus>;
 
 export const ApprovalSource = z.enum(['workflow', 'tool', 'guardrail']);
 export type ApprovalSource = z.infer<typeof ApprovalSource>;
-
-export const Decision = z.strictObject({
-  decision: z.enum(['approve', 'reject'], {
-    error: 'Use "approve" or "reject". To edit a call, approve it with "input".',
-  }),
-  note: z.string().max(10_000).optional(),
-  input: z.unknown().describe('What the person changed or added; the workflow gets it').optional(),
-});
-export type Decision = z.infer<typeof Decision>;
 
 export const Approval = z.object({
   approvalId: z.string(),

@@ -2,7 +2,8 @@ import { z } from 'zod';
 import { BoxError } from '../errors.ts';
 import { operationsOf } from '../operations/define.ts';
 import { IDEMPOTENCY_HEADER, IdempotencyKey, Page, withoutUndefined } from '../operations/inputs.ts';
-import { Approval, ApprovalSource, ApprovalStatus, Decision } from './approvals.ts';
+import { Approval, ApprovalSource, ApprovalStatus } from './approvals.ts';
+import { Decision } from './decision.ts';
 import type { Approvals } from './approvals.ts';
 
 const operation = operationsOf<{ approvals: Approvals }>();

@@ -1,5 +1,5 @@
 import { BoxError } from '../errors.ts';
-import type { Decision } from './approvals.ts';
+import type { Decision } from './decision.ts';
 import type { ToolApproval } from './tool-approval.ts';
 
 type CheckArguments = (agent: string, tool: string, args: unknown) => Promise<{ path: unknown[]; message: string }[]>;

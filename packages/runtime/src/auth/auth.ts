@@ -1,7 +1,8 @@
 import { requireGrant, requirePermission } from './caller.ts';
 import type { Caller } from './caller.ts';
 import { isApiKey, needCredentials, readCredential } from './credential.ts';
-import type { Audience, Strategy } from './strategy.ts';
+import type { Audience } from './identity-tokens.ts';
+import type { Strategy } from './strategy.ts';
 
 /** The one place where a request becomes a caller. */
 export interface Auth {

@@ -5,7 +5,9 @@ import { toPerson } from './caller.ts';
 import type { Caller } from './caller.ts';
 import type { KeySet } from './key-set.ts';
 import { findRole } from './permissions.ts';
-import type { Audience } from './strategy.ts';
+
+/** Which part of the box a credential is presented to: an identity token is good for one of them. */
+export type Audience = 'box' | 'mcp';
 
 /** What the control plane vouches for. */
 export interface IdentityTokens {

@@ -2,10 +2,7 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import { BoxError } from '../errors.ts';
 import { OPERATOR, OWNER } from './caller.ts';
 import type { Caller } from './caller.ts';
-import type { IdentityTokens } from './identity-tokens.ts';
-
-/** Which part of the box a credential is presented to: an identity token is good for one of them. */
-export type Audience = 'box' | 'mcp';
+import type { Audience, IdentityTokens } from './identity-tokens.ts';
 
 /** How a box finds out who calls it, apart from API keys. Exactly one is armed. */
 export interface Strategy {

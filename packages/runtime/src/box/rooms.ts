@@ -34,7 +34,7 @@ import { ensureInstallation } from '../stores/installation.ts';
 import type { KeyValueStore } from '../stores/kv.ts';
 import { workflowBody } from '../workflows/workflows.ts';
 import type { Auth } from '../auth/auth.ts';
-import type { Sessions } from '../sessions/sessions.ts';
+import type { SessionStore } from '../agents/turn/session-store.ts';
 import type { Foundation } from './foundation.ts';
 import { createOpening } from './opening.ts';
 import type { BoxOptions } from './options.ts';
@@ -46,7 +46,7 @@ export interface Built {
   rooms: Rooms;
   agents: Agents;
   auth: Auth;
-  sessions: Sessions;
+  sessions: SessionStore;
   program: LoadedProgram;
 }
 

@@ -3,7 +3,6 @@ import type { Chunk, NewChunk } from './journal/chunks.ts';
 import type { HookRow } from './journal/hooks.ts';
 import type { QueuedStart } from './journal/queue.ts';
 import type { RunRow } from './journal/run.ts';
-import type { Variables } from './run/variables.ts';
 
 /** What a body sees instead of the machine's own clock and dice. */
 export interface World {
@@ -171,4 +170,12 @@ export interface RunHandle {
   writeChunks(chunks: NewChunk[]): Promise<void>;
   /** Marks the run, with its next append. */
   setAttributes(attributes: Record<string, string | number | boolean>): void;
+}
+
+/** What the body of one run has read of `process.env`. */
+export interface Variables {
+  has(name: string): boolean;
+  get(name: string): string | undefined;
+  /** Keeps the value for the rest of the run. */
+  set(name: string, value: string | undefined): void;
 }

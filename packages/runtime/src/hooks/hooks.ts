@@ -1,4 +1,4 @@
-import { Decision } from '../approvals/approvals.ts';
+import { Decision } from '../approvals/decision.ts';
 import type { Approvals, Decider } from '../approvals/approvals.ts';
 import { readBytes } from '../engine/values/bodies.ts';
 import type { Engine } from '../engine/engine.ts';

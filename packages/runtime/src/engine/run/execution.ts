@@ -4,7 +4,7 @@ import { historyOf } from '../call.ts';
 import { runInContext, runOutside } from '../context.ts';
 import { StepAttempt } from './step-context.ts';
 import { createDeadline } from './deadline.ts';
-import type { Ambient, RunHandle, World } from '../handle.ts';
+import type { Ambient, RunHandle, Variables, World } from '../handle.ts';
 import { createRunHooks } from './run-hooks.ts';
 import type { RunHooks } from './run-hooks.ts';
 import { newRunId } from '../ids.ts';
@@ -40,7 +40,6 @@ import { createTimers } from './timers.ts';
 import type { Timers } from './timers.ts';
 import type { Turn } from './turns.ts';
 import { createVariables } from './variables.ts';
-import type { Variables } from './variables.ts';
 
 export interface ExecutionOptions {
   run: RunRow;

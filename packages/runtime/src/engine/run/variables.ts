@@ -1,14 +1,7 @@
 import type { JournalRecord } from '../journal/record.ts';
+import type { Variables } from '../handle.ts';
 import type { RecordedCall } from './recorder.ts';
 import { decode, encode } from '../serialize.ts';
-
-/** What the body of one run has read of `process.env`. */
-export interface Variables {
-  has(name: string): boolean;
-  get(name: string): string | undefined;
-  /** Keeps the value for the rest of the run. */
-  set(name: string, value: string | undefined): void;
-}
 
 /** A variable is recorded by its name and is no call: code that reads one more, or one fewer, replays all the same. */
 export function createVariables(

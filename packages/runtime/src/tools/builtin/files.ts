@@ -2,10 +2,8 @@ import { z } from 'zod';
 import type { BoxTool, StateAnswer } from '../box-tool.ts';
 import type { AgentState } from '../state.ts';
 import { findLines, findPaths } from './search.ts';
+import type { Files } from './search.ts';
 import { createReadTool, createStateTool, refused } from './state-tool.ts';
-
-/** Texts by path. A path has no leading slash. */
-export type Files = Readonly<Record<string, string>>;
 
 /** The most an agent may keep: all of it is part of its session, and of every `state` event. */
 export const FILE_LIMITS = { file: 262_144, all: 1_048_576, count: 500, path: 256 } as const;

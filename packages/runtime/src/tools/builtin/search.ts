@@ -1,7 +1,9 @@
 import { createContext, Script } from 'node:vm';
 import type { StateAnswer } from '../box-tool.ts';
-import type { Files } from './files.ts';
 import { refused } from './state-tool.ts';
+
+/** Texts by path. A path has no leading slash. */
+export type Files = Readonly<Record<string, string>>;
 
 /** A pattern that takes longer is given up: a regular expression a model wrote may take for ever. */
 const SEARCH_MS = 250;

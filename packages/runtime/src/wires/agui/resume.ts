@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import type { Agents } from '../../agents/agents.ts';
 import type { RunningTurn } from '../../agents/reading/running-turn.ts';
-import type { Approvals, Decider, Decision } from '../../approvals/approvals.ts';
+import type { Approvals, Decider } from '../../approvals/approvals.ts';
+import type { Decision } from '../../approvals/decision.ts';
 import { toStartKey } from '../../agents/reading/repeats.ts';
 import type { TurnKey } from '../../agents/turn/input.ts';
 import type { RunRow } from '../../engine/journal/run.ts';

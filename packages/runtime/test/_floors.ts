@@ -1,0 +1,73 @@
+/**
+ * The floors of `packages/runtime/src`, the lowest first: folders, and the files beside them. A file imports its own folder
+ * and what stands before it here, types too. A new room is put after the last one it imports.
+ */
+export const FLOORS: readonly string[] = [
+  // Plain data and errors.
+  'errors.ts',
+  'manifest.ts',
+  'register.ts',
+  'config.ts',
+  'client-routes.ts',
+  'secret-variables.ts',
+  'mask.ts',
+  'redact.ts',
+  'log.ts',
+  'definition-checks.ts',
+  'schema/',
+  // What is stored, and the engine over it.
+  'stores/',
+  'engine/',
+  // Who calls, over HTTP, and what an operation is.
+  'http/',
+  'json-value.ts',
+  'auth/',
+  'operations/',
+  // Rooms: each may know those above it in this list.
+  'gate/',
+  'health/',
+  'secrets/',
+  'keys/',
+  'storage/',
+  'provider/',
+  'prompts/',
+  'definitions/',
+  'tools/',
+  'catalog/',
+  'config-values/',
+  'approvals/',
+  'hooks/',
+  'agents/',
+  'runs/',
+  'sessions/',
+  'events/',
+  'logs/',
+  'jobs/',
+  'settings/',
+  'activity/',
+  'workflows/',
+  'telemetry/',
+  'retention/',
+  'workspace-config.ts',
+  // What callers see of them.
+  'openapi/',
+  'surface/',
+  'wires/',
+  'mcp/',
+  'client.ts',
+  // What authors import.
+  'agent-client.ts',
+  'box-values.ts',
+  'svc.ts',
+  'sdk/',
+  'internal.ts',
+  'index.ts',
+  // The box, and who hosts one.
+  'box/',
+  'box.ts',
+  'boot/',
+  'replay/',
+  'host.ts',
+  'testing/',
+  'testing.ts',
+];
