@@ -139,7 +139,7 @@ async function sendFromStep(
       ...(pump ? { onText: pump.push } : {}),
     });
     const output = (await ambient.waitForRun({ status: 'started', runId: started.runId })) as Answered['output'];
-    // A turn that ran elsewhere, or before this attempt, has told nothing here.
+    // A turn that ran elsewhere, or before this attempt, has streamed nothing here.
     if (pump && !pump.hasWritten()) pump.push(output.content);
     await pump?.end();
     return { started, output };
@@ -168,7 +168,7 @@ function createPump(writable: WritableStream<string>) {
       written = true;
       waiting += text;
       writing ??= flush();
-      // Told by `end`.
+      // Reported by `end`.
       writing.catch(() => {});
     },
     hasWritten: () => written,

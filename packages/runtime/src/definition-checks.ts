@@ -1,4 +1,4 @@
-/** Throws a sentence on a member that nobody reads: a slip in its name would go unseen. */
+/** Throws a sentence on a member that is not known: a slip in its name would go unseen. */
 export function checkMembers(what: string, given: object, known: readonly string[]): void {
   const other = Object.keys(given).find((member) => !known.includes(member));
   if (other !== undefined)

@@ -19,7 +19,7 @@ export const ERROR_STATUS = {
   workflow_not_found: 404,
   agent_not_found: 404,
   method_not_allowed: 405,
-  // Told in a stream that has begun.
+  // Sent in a stream that has begun.
   client_too_slow: 408,
   activity_not_found: 404,
   approval_not_found: 404,

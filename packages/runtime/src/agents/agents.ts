@@ -84,7 +84,7 @@ export interface AgentsOptions {
   log: Log;
   isArmed(): boolean;
   defaultModel(): Promise<string | undefined> | string | undefined;
-  /** What an operator chose beside the code. Undefined: nobody does. */
+  /** What an operator chose beside the code. Undefined: no overrides. */
   overrides?: Pick<CatalogOverrides, 'find' | 'listShown'>;
 }
 
@@ -296,7 +296,7 @@ type TurnStart = Pick<StartRequest, 'trigger' | 'parentRunId' | 'idempotencyKey'
   askedBy?: string;
 };
 
-/** Whom a turn, and what it starts, is to be hidden from everybody else for. */
+/** The caller to whom alone a turn, and what it starts, is shown. */
 function askerOf({ agent, askedBy }: TurnRequest): { askedBy?: string } {
   return agent === COPILOT_AGENT && askedBy !== undefined ? { askedBy } : {};
 }

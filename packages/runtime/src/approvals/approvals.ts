@@ -143,7 +143,7 @@ export function createApprovals(options: ApprovalsOptions): Approvals {
     check: async (approvalId, decision) => check(await get(approvalId), decision),
     async decide(approvalId, given, { by, idempotencyKey: key }) {
       const entry = await get(approvalId);
-      // Who comes too late is told so, whatever they send.
+      // Too late is the answer whatever the body is.
       if (!entry.first) await check(entry, given);
       const { decision, note = null, input = null } = given;
       const event: ApprovalEvent = { decision, by, note, input, timedOut: false };

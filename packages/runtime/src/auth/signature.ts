@@ -22,10 +22,10 @@ export async function checkSignature(call: SignedCall, secret: string, nonces: U
   const [, time = '', nonce = '', given = ''] = HEADER.exec(call.header ?? '') ?? [];
   const isGiven = given !== '';
   const expected = signCall({ ...call, time, nonce }, secret);
-  // Compared whatever the form, so that the time taken tells nothing.
+  // Compared whatever the form, so that the time taken reveals nothing.
   const isSame = timingSafeEqual(expected, isGiven ? Buffer.from(given, 'hex') : Buffer.alloc(expected.length));
   const isNear = Math.abs(Date.now() / 1_000 - Number(time)) <= WINDOW_S;
-  // Last: a nonce is used up by the one who has the secret, and nobody else.
+  // Last: a nonce is used up by the holder of the secret alone.
   if (isGiven && isSame && isNear && (await nonces.use(nonce, NONCE_MS))) return;
   throw new BoxError('invalid_signature', 'The signature of this call is not valid.');
 }

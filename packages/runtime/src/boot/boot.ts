@@ -60,7 +60,7 @@ export async function boot({ env, bundleDir, write = toStderr }: BootOptions): P
   try {
     return await start({ environment, bundle, write, closer, mask: createMask(env) });
   } catch (error) {
-    await closer.close().catch(() => {}); // the first error is the one that tells
+    await closer.close().catch(() => {}); // the first error says why
     throw error;
   }
 }
@@ -106,7 +106,7 @@ async function start({ environment, bundle, write, closer, mask }: Starting): Pr
     ...environment.storage,
     bucket: environment.storage.bucket ?? toBucketName(slug),
   };
-  // Closed by nobody: it holds no connection of its own.
+  // Not closed: it holds no connection of its own.
   const storage = s3 && createStorage({ ...s3, prefix: `${environment.orgSlug}/${identity.agentId}/` });
   const strategy = armGate(environment, identity, log);
   if ((environment.standaloneToken?.length ?? Infinity) < SHORT_TOKEN)
@@ -152,7 +152,7 @@ async function start({ environment, bundle, write, closer, mask }: Starting): Pr
   await box.gate.check();
   const listener = await listen(box.app, { port: environment.port, host });
   closer.add(() => listener.close());
-  // Before the listener: what comes while the box gives back its runs is told so.
+  // Before the listener: requests that come while the box releases its runs are refused with the reason.
   closer.add(() => box.close());
   const running = { url: listener.url, port: listener.port, identity, box, close: () => closer.close() };
   report(log, running, { strategy: strategy.name, isOpen: environment.insecureLocal });

@@ -32,7 +32,7 @@ export interface BoxEnvironment {
   standaloneToken: string | undefined;
   /** Whose identity tokens are trusted otherwise, without a slash at the end. */
   controlPlaneUrl: string;
-  /** Nobody is asked for a credential, and only this machine is let in. */
+  /** No credential is asked for, and only this machine may connect. */
   insecureLocal: boolean;
 }
 

@@ -49,7 +49,7 @@ export interface BoxOptions {
   >;
   /** Instead of the provider, for tests. */
   callModel?: CallModel;
-  /** What replicas tell each other. Undefined: they find out by looking in the journal. */
+  /** What replicas publish over. Undefined: they find out by looking in the journal. */
   kv?: KeyValueStore;
   provider: { environment: ProviderSettings | undefined; store: ProviderStore; egress: EgressPolicy };
   /** The relational store: sessions, keys. */
@@ -70,7 +70,7 @@ export interface BoxOptions {
   retention?(): RetentionOptions;
   /** Milliseconds between two looks for what is too old. */
   retentionEveryMs?: number;
-  /** Told of each run that fails or is blocked, for somebody who watches. */
+  /** Called with each run that fails or is blocked, for a person who watches. */
   onStopped?(run: StoppedRun): void;
   /** Loads agents and workflows; called when the gate opens. */
   loadProgram(): Promise<Program>;

@@ -24,7 +24,7 @@ export interface CatalogEntries {
     change: Partial<CatalogOverride>,
     by: string,
   ): Promise<CatalogDetail>;
-  /** The names that nobody hid. */
+  /** The names that are not hidden. */
   listShown(kind: OverridableKind): Promise<string[]>;
 }
 

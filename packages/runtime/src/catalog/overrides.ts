@@ -11,11 +11,11 @@ export type OverridableKind = 'agent' | 'workflow';
 /** In force on every replica within 5 seconds. */
 export interface CatalogOverrides {
   find(kind: OverridableKind, name: string): Promise<CatalogOverride>;
-  /** Those that nobody hid. */
+  /** Those that are not hidden. */
   listShown(kind: OverridableKind, names: readonly string[]): Promise<string[]>;
   set(kind: OverridableKind, name: string, change: Partial<CatalogOverride>, by: string): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Nobody chose anything. */
+/** No choice was made. */
 export const NO_OVERRIDE: CatalogOverride = { model: null, isHidden: false };

@@ -61,8 +61,8 @@ async function toKeys(file: string, { exports }: LoadedModule): Promise<Map<stri
 
 async function toKey(key: string, schema: AnySchema): Promise<DeclaredKey> {
   const { $schema: _dropped, description, ...rest } = await toJsonSchema(schema, 'input');
-  const told = typeof description === 'string' ? description : null;
-  const declared = { key, schema, type: rest, description: told };
+  const text = typeof description === 'string' ? description : null;
+  const declared = { key, schema, type: rest, description: text };
   await readDefault(declared);
   return declared;
 }

@@ -16,7 +16,7 @@ export interface ToolDefinition<S extends AnySchema = AnySchema> {
   /** One sentence the model reads. */
   description: string;
   inputSchema: S;
-  /** The most one call may take: milliseconds or a duration. Then `signal` aborts, and the model is told. Default: no limit. */
+  /** The most one call may take: milliseconds or a duration. Then `signal` aborts, and the model is sent that. Default: no limit. */
   timeout?: number | string;
   /** A failure goes to the model as the tool's result; it never ends the turn. */
   // `any`: what it answers is not looked at then, so that agents whose tools ask each other are no circle of types.
@@ -32,11 +32,11 @@ export type Tool = Omit<ToolDefinition, 'execute'> & {
 export interface DeepAgentDefinition<S extends AnySchema | undefined = AnySchema | undefined> {
   /** Must equal the folder name; also the `model` value of a request. */
   name: string;
-  /** What it is for, one sentence: told to agents that may hand it a task. */
+  /** What it is for, one sentence: shown to agents that may hand it a task. */
   description?: string;
   /** A bare model id, `<vendor>/<model>`. Default: the workspace's default model. */
   model?: string;
-  /** What the agent is told first: text, or a function of the turn. It stands behind `instructions.md`, where there is one. */
+  /** What the agent is instructed first: text, or a function of the turn. It stands behind `instructions.md`, where there is one. */
   instructions?: string | ((turn: { agent: string; now: Date }) => string | Promise<string>);
   /** Key = the name the model calls it by. */
   tools?: Record<string, Tool>;
@@ -52,7 +52,7 @@ export interface DeepAgentDefinition<S extends AnySchema | undefined = AnySchema
   planning?: boolean;
   /** True: the model keeps texts with the session, by `ls`, `read_file`, `write_file`, `edit_file`, `glob` and `grep`. */
   files?: boolean;
-  /** Whom the model may hand a task, by `task`: agents of this workspace by name, or some of its own. */
+  /** The agents the model may hand a task, by `task`: agents of this workspace by name, or some of its own. */
   subagents?: readonly (KnownAgent | SubagentDefinition)[];
   /** What every answer is: the model writes JSON that this schema takes. */
   output?: S;

@@ -3,7 +3,7 @@ import type { DeepAgentDefinition, InterruptPolicy } from './agent.ts';
 import { toInterruptPolicy } from './definition.ts';
 
 /**
- * How a person decides about the calls of a tool; undefined: nobody is asked.
+ * How a person decides about the calls of a tool; undefined: no approval.
  * @param names what the tool may be called in `interruptOn`; the first that is named there counts
  */
 export function policyOf({ interruptOn = {} }: DeepAgentDefinition, ...names: string[]): InterruptPolicy | undefined {

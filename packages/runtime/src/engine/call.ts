@@ -38,7 +38,7 @@ export interface EventAction {
   token: string;
   /** Which resume of the hook, from 0. */
   n: number;
-  /** At this time the hook is resumed with `payload`, unless somebody was faster. */
+  /** At this time the hook is resumed with `payload`, unless it was resumed before. */
   deadline?: { wakeAt(now: number): number; payload: unknown; verdict: string };
 }
 

@@ -19,7 +19,7 @@ export interface StepContext {
   readonly signal: AbortSignal;
   /** `<runId>:<call>:<stepName>`, the same across attempts, replicas and restarts. */
   readonly idempotencyKey: string;
-  /** The workflows this attempt has started, each by what tells it from the others. */
+  /** The workflows this attempt has started, each by what distinguishes it from the others. */
   starts?: string[];
 }
 
@@ -31,7 +31,7 @@ export interface RequestContext {
   requestId: string;
   /** The runs it has started. */
   runs?: string[];
-  /** Where its trace is: what it was given, or what somebody has drawn for it. */
+  /** Where its trace is: what it was given, or what was drawn for it. */
   traceparent: string | null;
   span?: { traceId: string; spanId: string };
 }

@@ -5,11 +5,11 @@
 export type RingKind = 'due' | 'ended' | 'written';
 
 /**
- * Tells other replicas at once what they would find in the journal within a second. It carries ids only: whoever hears
+ * Notifies other replicas at once what they would find in the journal within a second. It carries ids only: whoever hears
  * a ring looks in the journal, and a ring that is lost costs a sweep.
  */
 export interface Doorbell {
-  /** Tells every other replica. Never waits and never fails. */
+  /** Notifies every other replica. Never waits and never fails. */
   ring(kind: RingKind, runId: string): void;
   /** Calls `listener` with what others ring; answers how to stop. A later release may ring kinds unknown here. */
   listen(listener: (kind: RingKind, runId: string) => void): () => void;

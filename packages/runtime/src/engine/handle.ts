@@ -110,7 +110,7 @@ export interface StartTurnOptions {
   idempotencyKey: string;
   /** The call of the turn above whose task it is. */
   callId?: string;
-  /** Is told the text of the answer as it comes, of a turn that runs in this process. */
+  /** Called with the text of the answer as it comes, of a turn that runs in this process. */
   onText?(text: string): void;
 }
 

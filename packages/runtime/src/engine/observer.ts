@@ -2,7 +2,7 @@ import type { JournalRecord } from './journal/record.ts';
 import type { RunRow } from './journal/run.ts';
 
 /**
- * Told what the journal has taken, with its values, by the one process that wrote it: for traces and figures. Called in
+ * Notified of what the journal has taken, with its values, by the one process that wrote it: for traces and figures. Called in
  * whatever context there is, in the hot path of every run: it must return at once and never throw.
  */
 export interface Observer {
@@ -18,7 +18,7 @@ export interface Observer {
   ended(run: RunRow): void;
 }
 
-/** Tells all of them. */
+/** Notifies all of them. */
 export function joinObservers(observers: readonly [Observer, ...Observer[]]): Observer {
   if (observers.length === 1) return observers[0];
   return {

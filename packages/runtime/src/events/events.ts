@@ -7,11 +7,11 @@ import type { Frames } from '../http/sse.ts';
 import type { StreamLimits } from '../auth/stream-limits.ts';
 import type { KeyValueStore } from '../stores/kv.ts';
 import { createFanOut } from './fan-out.ts';
-import type { Told } from './fan-out.ts';
+import type { Published } from './fan-out.ts';
 import { createReader } from './reader.ts';
 import type { Reader } from './reader.ts';
 
-/** What is told besides the lifecycle of runs. */
+/** What is published besides the lifecycle of runs. */
 export type BoxEvent =
   | LifecycleEvent
   | { type: 'session.updated' | 'session.deleted'; sessionId: string; askedBy?: string | undefined };
@@ -27,7 +27,7 @@ export interface Events extends Lifecycle {
 export interface EventsOptions {
   limits: StreamLimits;
   owner: string;
-  /** Undefined: no other replica, or none that can be told. */
+  /** Undefined: no other replica, or none that can be notified. */
   kv?: KeyValueStore | undefined;
   /** Bytes held for a client that does not read. Default 256 KiB. */
   maxBytes?: number;
@@ -36,8 +36,8 @@ export interface EventsOptions {
 }
 
 /**
- * An event is made up only while somebody listens, here or on another replica. The last `RING` of them are kept for
- * clients that come back; once nobody has listened for a while they are forgotten, and ids begin anew.
+ * An event is made only while a client listens, here or on another replica. The last `RING` of them are kept for
+ * clients that come back; once no client has listened for a while they are forgotten, and ids begin anew.
  */
 export function createEvents({ limits, owner, kv, maxBytes = MAX_BYTES, lingerMs = LINGER_MS }: EventsOptions): Events {
   const readers = new Map<Reader, Hidden>();
@@ -51,7 +51,7 @@ export function createEvents({ limits, owner, kv, maxBytes = MAX_BYTES, lingerMs
   let closed = false;
 
   const update = (): void => void (isFollowed = isListening || (fanOut?.isHeard ?? false));
-  const deliver = ([type, data, askedBy]: Told): void => {
+  const deliver = ([type, data, askedBy]: Published): void => {
     if (!isListening) return;
     last += 1;
     const frame = `id: ${epoch}-${last}\nevent: ${type}\ndata: ${data}\n\n`;
@@ -60,7 +60,7 @@ export function createEvents({ limits, owner, kv, maxBytes = MAX_BYTES, lingerMs
     if (ring.length > 2 * RING) ring = ring.slice(-RING);
     for (const [reader, hidden] of readers) if (!isKept(askedBy, hidden)) reader.push(frame);
   };
-  const fanOut = kv && createFanOut({ kv, owner, topic: 'events', onTold: deliver, onHeard: update });
+  const fanOut = kv && createFanOut({ kv, owner, topic: 'events', onEvent: deliver, onHeard: update });
   const listen = (value: boolean): void => {
     isListening = value;
     update();
@@ -92,9 +92,9 @@ export function createEvents({ limits, owner, kv, maxBytes = MAX_BYTES, lingerMs
       if (!isFollowed) return;
       const data = JSON.stringify({ ...facts, at: new Date().toISOString() });
       const askedBy = 'askedBy' in facts ? facts.askedBy : undefined;
-      const told: Told = askedBy === undefined ? [type, data] : [type, data, askedBy];
-      deliver(told);
-      if (fanOut?.isHeard) fanOut.send(told);
+      const event: Published = askedBy === undefined ? [type, data] : [type, data, askedBy];
+      deliver(event);
+      if (fanOut?.isHeard) fanOut.send(event);
     },
     open(caller, lastEventId, signal) {
       const hidden = hiddenFrom(caller);
@@ -144,7 +144,7 @@ const RING = 4_096;
 const MAX_BYTES = 256 * 1_024;
 const LINGER_MS = 60_000;
 const RECONNECT = 'retry: 2000\n\n';
-/** Tells the client of a box that goes away when to come back. */
+/** Says to the client of a box that shuts down when to reconnect. */
 const RETRY_HINT = 'retry: 1000\n\n';
 
 function newEpoch(): string {

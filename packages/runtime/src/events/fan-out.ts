@@ -1,14 +1,14 @@
 import type { KeyValueStore } from '../stores/kv.ts';
 
-/** An event on its way: its name, its data as JSON text, and the one caller it may be told to besides those who see all. */
-export type Told = [type: string, data: string, askedBy?: string];
+/** An event on its way: its name, its data as JSON text, and the one caller who may see it besides those who see all. */
+export type Published = [type: string, data: string, askedBy?: string];
 
-/** What replicas tell each other of events: only while a client of another one listens. */
+/** What replicas publish to each other of events: only while a client of another one listens. */
 export interface FanOut {
   /** A client of another replica listens. */
   readonly isHeard: boolean;
-  send(told: Told): void;
-  /** Whether clients of this replica listen: the others are told, again and again while they do. */
+  send(event: Published): void;
+  /** Whether clients of this replica listen: the others are notified, repeatedly while they do. */
   listen(isListening: boolean): void;
   close(): Promise<void>;
 }
@@ -16,14 +16,14 @@ export interface FanOut {
 export interface FanOutOptions {
   kv: KeyValueStore;
   owner: string;
-  /** What is told, among all that replicas tell each other. */
+  /** The topic, among all that replicas publish. */
   topic: string;
-  onTold(told: Told): void;
+  onEvent(event: Published): void;
   onHeard(): void;
 }
 
-export function createFanOut({ kv, owner, topic, onTold, onHeard }: FanOutOptions): FanOut {
-  const pending: Told[] = [];
+export function createFanOut({ kv, owner, topic, onEvent, onHeard }: FanOutOptions): FanOut {
+  const pending: Published[] = [];
   let sending: Promise<void> | undefined;
   let heardTimer: ReturnType<typeof setTimeout> | undefined;
   let beat: ReturnType<typeof setInterval> | undefined;
@@ -33,9 +33,9 @@ export function createFanOut({ kv, owner, topic, onTold, onHeard }: FanOutOption
   // Lost is lost: a client that must know looks at the lists.
   const publish = (message: Message): Promise<void> => kv.publish(topic, JSON.stringify(message)).catch(() => {});
   const flush = async (): Promise<void> => {
-    // What one turn of the event loop tells shares a message.
+    // What one turn of the event loop publishes shares a message.
     await new Promise((resolve) => setImmediate(resolve));
-    while (pending.length > 0) await publish({ from: owner, told: pending.splice(0, MAX_PENDING) });
+    while (pending.length > 0) await publish({ from: owner, events: pending.splice(0, MAX_PENDING) });
     sending = undefined;
   };
   const hear = (): void => {
@@ -52,7 +52,7 @@ export function createFanOut({ kv, owner, topic, onTold, onHeard }: FanOutOption
   const subscribed = kv.subscribe(topic, (text) => {
     const message = parse(text);
     if (closed || !message || message.from === owner) return;
-    if (message.told) for (const told of message.told) onTold(told);
+    if (message.events) for (const event of message.events) onEvent(event);
     else hear();
   });
 
@@ -60,9 +60,9 @@ export function createFanOut({ kv, owner, topic, onTold, onHeard }: FanOutOption
     get isHeard() {
       return isHeard;
     },
-    send(told) {
+    send(event) {
       if (closed || pending.length >= MAX_PENDING) return;
-      pending.push(told);
+      pending.push(event);
       sending ??= flush();
     },
     listen(isListening) {
@@ -93,15 +93,15 @@ const MAX_PENDING = 10_000;
 interface Message {
   from: string;
   /** Absent: a client of that replica listens. */
-  told?: Told[];
+  events?: Published[];
 }
 
 /** Undefined: not one of ours. */
 function parse(text: string): Message | undefined {
   try {
-    const { from, told } = JSON.parse(text) as Partial<Message>;
+    const { from, events } = JSON.parse(text) as Partial<Message>;
     if (typeof from !== 'string') return undefined;
-    return Array.isArray(told) ? { from, told } : { from };
+    return Array.isArray(events) ? { from, events } : { from };
   } catch {
     return undefined;
   }

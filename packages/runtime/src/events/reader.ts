@@ -9,15 +9,15 @@ export interface Reader {
 }
 
 export interface ReaderOptions {
-  /** What it is told first. */
+  /** What it is sent first. */
   first: readonly string[];
-  /** Bytes held for a client that does not read; one more and it is let go. */
+  /** Bytes held for a client that does not read; one more and it is disconnected. */
   maxBytes: number;
   /** Called once. */
   onEnd(): void;
 }
 
-/** Holds frames until they are read. A client that was let go comes back with the id of the last one it has. */
+/** Holds frames until they are read. A client that was disconnected comes back with the id of the last one it has. */
 export function createReader({ first, maxBytes, onEnd }: ReaderOptions): Reader {
   let held = [...first];
   let bytes = 0;

@@ -26,17 +26,17 @@ export interface Gate {
 export function createGate(sources: GateSources, onOpen: () => Promise<void>): Gate {
   let state: GateState = { open: false, reason: 'no-model-provider' };
   let checking: Promise<unknown> = Promise.resolve();
-  let tell = (): void => {};
-  const opened = new Promise<void>((resolve) => (tell = resolve));
-  let tellLooked = (): void => {};
-  let looking: Promise<void> | undefined = new Promise<void>((resolve) => (tellLooked = resolve));
+  let resolveOpened = (): void => {};
+  const opened = new Promise<void>((resolve) => (resolveOpened = resolve));
+  let resolveLooked = (): void => {};
+  let looking: Promise<void> | undefined = new Promise<void>((resolve) => (resolveLooked = resolve));
   const check = async (): Promise<GateState> => {
     if (state.open) return state;
     const reason = await findReason(sources);
     if (reason === 'no-model-provider') return state;
     await onOpen();
     state = { open: true, reason };
-    tell();
+    resolveOpened();
     return state;
   };
   return {
@@ -50,7 +50,7 @@ export function createGate(sources: GateSources, onOpen: () => Promise<void>): G
         .catch(() => {})
         .then(() => {
           looking = undefined;
-          tellLooked();
+          resolveLooked();
         });
       return checked;
     },

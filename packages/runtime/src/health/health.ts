@@ -79,7 +79,7 @@ export function createHealth(options: HealthOptions): Health {
 
 // --- internal ---
 
-/** An address that cannot be read is not told at all. */
+/** An address that cannot be read is left out. */
 function withoutPassword(address: string | null): string | null {
   if (address === null || !URL.canParse(address)) return null;
   const url = new URL(address);

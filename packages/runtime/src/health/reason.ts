@@ -1,6 +1,6 @@
 import { BoxError } from '../errors.ts';
 
-/** What anybody may be told of a failed probe: no host, no user, no name of anything inside. */
+/** What any caller may read of a failed probe: no host, no user, no name of anything inside. */
 export function toReason(error: unknown): string {
   if (error instanceof ProbeTimeout) return error.message;
   const refused = toRefusal(error);

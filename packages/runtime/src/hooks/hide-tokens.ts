@@ -23,7 +23,7 @@ function isStream(value: object): value is AsyncIterable<unknown> {
   return Symbol.asyncIterator in value && !(value instanceof ReadableStream);
 }
 
-/** No generator: it would let go of what it reads only once that has answered. */
+/** No generator: it would release what it reads only once that has answered. */
 function hideInStream(frames: AsyncIterable<unknown>): AsyncIterable<unknown> {
   return {
     [Symbol.asyncIterator]() {

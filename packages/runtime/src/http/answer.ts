@@ -16,7 +16,7 @@ export function answerError(error: BoxError, requestId: string): Response {
   return answerJson(error.status, body, toErrorHeaders(error));
 }
 
-/** What the caller is told of a thrown thing: a BoxError as it is, anything else as a bare `internal`. */
+/** What the caller is sent of a thrown thing: a BoxError as it is, anything else as a bare `internal`. */
 export function toBoxError(thrown: unknown): BoxError {
   const cause = thrown instanceof BoxError ? thrown : (thrown as { cause?: unknown } | null)?.cause;
   if (cause instanceof BoxError) return cause;

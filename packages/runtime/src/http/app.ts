@@ -22,9 +22,9 @@ export interface AppOptions {
   errorShapes?: readonly ErrorShape[];
   /** What a request waits for before it comes to its route: a box that has just begun. Default: nothing. */
   untilReady?: (path: string) => Promise<void> | undefined;
-  /** Told of every answer as it begins. Default: nobody is told. */
+  /** Called with every answer as it begins. */
   onAnswer?: (answer: Answered) => void;
-  /** Told of an answer that is a stream; answers what to do at its end. */
+  /** Called with an answer that is a stream; answers what to do at its end. */
   onStream?: () => () => void;
 }
 

@@ -9,7 +9,7 @@ export const DEFAULT_CORS_ORIGINS: readonly string[] = [
 export interface Cors {
   /** The answer to a browser that asks before it sends; undefined for any other request. */
   answerPreflight(request: Request): Response | undefined;
-  /** Says in an answer who may read it. An origin that may not is told nothing, and gets its answer all the same. */
+  /** Says in an answer who may read it. An origin that may not gets no header, and gets its answer all the same. */
   markAnswer(response: Response, request: Request): void;
 }
 

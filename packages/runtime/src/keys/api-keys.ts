@@ -43,7 +43,7 @@ export interface NewKey {
 export interface ApiKeys {
   /** Newest first. Throws `invalid_cursor`. */
   list(page: { limit: number; cursor?: string }): Promise<{ items: ApiKey[]; nextCursor: string | null }>;
-  /** `value` is told here and never again. */
+  /** `value` is shown here and never again. */
   create(key: NewKey): Promise<ApiKey & { value: string }>;
   /** Throws `key_not_found`. */
   update(id: string, change: { name?: string; grants?: Partial<Grants> }): Promise<ApiKey>;
@@ -54,7 +54,7 @@ export interface ApiKeys {
   close(): Promise<void>;
 }
 
-/** A change is seen at once where a key-value store tells of it, and by any replica within 3 s. */
+/** A change is seen at once where a key-value store publishes it, and by any replica within 3 s. */
 export function createApiKeys({ db, kv }: { db: Drizzle; kv?: KeyValueStore | undefined }): ApiKeys {
   const keys = createKeyLookup<Row>((ids) => db.select().from(apiKeys).where(inArray(apiKeys.id, ids)));
   const noted = new Map<string, number>();

@@ -2,7 +2,7 @@
 export interface KeyLookup<R> {
   /** As it was at most 3 s ago; undefined: there was none 1 s ago. */
   find(id: string): Promise<R | undefined>;
-  /** It has changed, or is new: whoever asks from here on is told what is there. */
+  /** It has changed, or is new: lookups from here on see what is there. */
   forget(id: string): void;
 }
 

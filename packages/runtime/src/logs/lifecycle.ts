@@ -13,7 +13,7 @@ export const RUN_ENDS = ['run.completed', 'run.failed', 'run.cancelled'] as cons
 
 /** Logs what happens to runs: that they begin and end, and which attempts of steps fail. A step that succeeds costs a look. */
 export function createRunLog(write: (record: LogRecord) => void, mask: Mask): Observer {
-  const tell = ({ run, at, level, message, ...rest }: Told): void => {
+  const writeLine = ({ run, at, level, message, ...rest }: Line): void => {
     const record = { time: new Date(at).toISOString(), level, message, ...factsOf(run), ...rest };
     write(redact(record, mask) as LogRecord);
   };
@@ -22,7 +22,7 @@ export function createRunLog(write: (record: LogRecord) => void, mask: Mask): Ob
     started(run) {
       const { kind, trigger, parentRunId, createdAt, startedAt } = run;
       const event = 'run.started';
-      tell({
+      writeLine({
         run,
         at: startedAt ?? createdAt,
         level: 'info',
@@ -35,7 +35,7 @@ export function createRunLog(write: (record: LogRecord) => void, mask: Mask): Ob
     },
     appended(run, records) {
       for (const record of records)
-        if (record.event === 'retry' || record.event === 'failed') tell(toFailure(run, record));
+        if (record.event === 'retry' || record.event === 'failed') writeLine(toFailure(run, record));
     },
     ended(run) {
       const { status, startedAt, createdAt, endedAt } = run;
@@ -43,7 +43,7 @@ export function createRunLog(write: (record: LogRecord) => void, mask: Mask): Ob
       if (!end) return;
       const at = endedAt ?? createdAt;
       const durationMs = at - (startedAt ?? createdAt);
-      tell({ run, at, ...end, event: `run.${status}`, durationMs, ...errorOf(run.error) });
+      writeLine({ run, at, ...end, event: `run.${status}`, durationMs, ...errorOf(run.error) });
     },
   };
 }
@@ -62,7 +62,7 @@ export function factsOf(run: RunRow): Record<string, string> {
 
 // --- internal ---
 
-interface Told extends Record<string, unknown> {
+interface Line extends Record<string, unknown> {
   run: RunRow;
   at: number;
   level: LogLevel;
@@ -75,7 +75,7 @@ const ENDS: Partial<Record<RunStatus, { level: LogLevel; message: string }>> = {
   cancelled: { level: 'info', message: 'The run was cancelled.' },
 };
 
-function toFailure(run: RunRow, record: JournalRecord): Told {
+function toFailure(run: RunRow, record: JournalRecord): Line {
   const { event, attempt, at, error, call } = record;
   const again = event === 'retry';
   const message = again ? 'The step failed and will be tried again.' : 'The step failed.';

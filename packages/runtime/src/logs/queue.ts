@@ -7,7 +7,7 @@ import { sizeOf, toNewEntry } from './entry.ts';
 import type { NewLogEntry } from './entry.ts';
 import type { LogStore } from './store.ts';
 
-/** Entries on their way to the store. Nobody who logs waits for it, and it never takes more memory than it may. */
+/** Entries on their way to the store. No call that logs waits for it, and it never takes more memory than it may. */
 export interface LogQueue {
   /** Never throws. */
   push(entry: NewLogEntry): void;
@@ -20,7 +20,7 @@ export interface LogQueue {
 export interface LogQueueOptions {
   store: Pick<LogStore, 'append'>;
   log: Pick<Log, 'warn'>;
-  /** Told of the last id of every batch that is stored. */
+  /** Called with the last id of every batch that is stored. */
   onStored?(last: number): void;
   limits?: Partial<LogQueueLimits>;
 }

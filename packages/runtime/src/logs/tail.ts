@@ -24,14 +24,14 @@ export interface TailRequest {
   /** From the first one that is kept, where `after` says nothing. */
   fromStart?: boolean;
   signal: AbortSignal;
-  /** Resolves when no more can come: what is stored by then is told, and the stream ends. */
+  /** Resolves when no more can come: what is stored by then is sent, and the stream ends. */
   over?: Promise<void>;
 }
 
 export interface LogTailOptions {
   store: Pick<LogStore, 'follow' | 'bounds'>;
   owner: string;
-  /** Undefined: no other replica, or none that can be told. */
+  /** Undefined: no other replica, or none that can be notified. */
   kv?: KeyValueStore | undefined;
   /** Milliseconds between two looks for what replicas have stored without saying so. */
   pollMs?: number;
@@ -40,7 +40,7 @@ export interface LogTailOptions {
 }
 
 /**
- * Everybody reads the store in the order of its ids; what is told is only that there is more to read. While somebody
+ * Everybody reads the store in the order of its ids; what is published is only that there is more to read. While a client
  * listens, one query for all of them follows each batch, here or on another replica.
  */
 export function createLogTail({ store, owner, kv, pollMs = POLL_MS, maxBytes = MAX_BYTES }: LogTailOptions): LogTail {
@@ -75,7 +75,7 @@ export function createLogTail({ store, owner, kv, pollMs = POLL_MS, maxBytes = M
   const look = (): void => {
     if (readers.size > 0 && !closed) void read();
   };
-  const fanOut = kv && createFanOut({ kv, owner, topic: 'logs', onTold: look, onHeard() {} });
+  const fanOut = kv && createFanOut({ kv, owner, topic: 'logs', onEvent: look, onHeard() {} });
   const enter = (listener: Listener): void => {
     readers.add(listener);
     if (readers.size > 1) return;
@@ -107,7 +107,7 @@ export function createLogTail({ store, owner, kv, pollMs = POLL_MS, maxBytes = M
     if (after !== undefined && !isKnown) yield `id: ${newest}\nevent: reset\ndata: {}\n\n`;
     else if (position === newest) yield `id: ${newest}\n\n`;
     let upTo = newest;
-    // Until nothing was stored while the client read: from then on it is told with the others.
+    // Until nothing was stored while the client read: from then on it is notified with the others.
     for (;;) {
       yield* catchUp(filter, position, upTo);
       position = upTo;
@@ -122,7 +122,7 @@ export function createLogTail({ store, owner, kv, pollMs = POLL_MS, maxBytes = M
     const stop = () => listener.reader.end();
     signal.addEventListener('abort', stop, { once: true });
     closing.signal.addEventListener('abort', stop, { once: true });
-    // One that could not be told everything comes back with the id of the last it has.
+    // One that could not be sent everything comes back with the id of the last it has.
     void over?.then(read).then(
       (isTold) => listener.reader.end(isTold ? END : undefined),
       () => listener.reader.end(),
@@ -164,7 +164,7 @@ const PAGE = 500;
 const POLL_MS = 2_000;
 const MAX_BYTES = 256 * 1_024;
 const RECONNECT = 'retry: 2000\n\n';
-/** Tells the client of a box that goes away when to come back. */
+/** Says to the client of a box that shuts down when to reconnect. */
 const RETRY_HINT = 'retry: 1000\n\n';
 const END = 'event: end\ndata: {}\n\n';
 

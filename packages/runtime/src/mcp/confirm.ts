@@ -31,7 +31,7 @@ export interface Question {
   state: string;
 }
 
-/** Asks: through the client where it can, else with a result that tells the model to. */
+/** Asks: through the client where it can, else with a result that asks the model to. */
 export function toQuestion({ op, call, doubt, state }: Question, context: ServerContext): ToolAnswer {
   const shown = withoutSecrets(op, call);
   const message = `${REASONS[doubt]}${op.summary}: "${op.id}" with ${JSON.stringify(shown)}.`;

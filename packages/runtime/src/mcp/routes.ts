@@ -39,7 +39,7 @@ const ROUTE: RouteEntry = {
 
 export const MCP_ROUTES: RouteEntry[] = [ROUTE];
 
-/** How MCP refuses what is no message, or comes from nobody. */
+/** How MCP refuses what is no message, or comes without a credential. */
 export const MCP_ERRORS: ErrorShape = {
   prefix: '/mcp',
   answer(error, requestId, request) {

@@ -1,6 +1,6 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 
-/** Hands values to clients that must come back as they are, and that nobody else may read or make. */
+/** Hands values to clients that must come back as they are, and that no other party may read or make. */
 export interface StateSeal {
   seal(value: unknown): Promise<string>;
   /** Undefined for a text this seal did not write, or that was changed. */

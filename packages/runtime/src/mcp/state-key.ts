@@ -21,7 +21,7 @@ export async function createSharedStateKey(db: Drizzle, { key }: MasterKey): Pro
   };
 }
 
-/** The same for a box that is one process: nobody else has the key, and nobody keeps it. */
+/** The same for a box that is one process: no other process has the key, and it is not kept. */
 export function createOwnStateKey(): () => Promise<Buffer> {
   const key = randomBytes(KEY_BYTES);
   return async () => key;

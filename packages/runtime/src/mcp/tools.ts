@@ -56,7 +56,7 @@ export function registerTools(server: McpServer, options: ToolsOptions, caller: 
   );
 }
 
-/** What was thrown, as a result; a bug is logged and told as `internal`. */
+/** What was thrown, as a result; a bug is logged and answered as `internal`. */
 export function toFailure(thrown: unknown, log: Log): CallToolResult {
   const error = toBoxError(thrown);
   if (error.code === 'internal') log.error('A call over MCP failed.', { error: error.cause });
@@ -106,7 +106,7 @@ async function runOperation(op: Operation, values: unknown, calling: Calling): P
 /** A person is asked first, in the way the client has for it. */
 async function runMarked(op: Operation, call: z.output<typeof WriteInput>, calling: Calling): Promise<ToolAnswer> {
   const { options, caller, context } = calling;
-  // Nobody is asked about a call that cannot run.
+  // No confirmation is asked for a call that cannot run.
   checkPermission(op, caller);
   await parseInput(op, call.input);
   const marked = { caller, operation: op.id, input: call.input };

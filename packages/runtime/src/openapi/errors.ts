@@ -21,7 +21,7 @@ export const BODY_ERRORS: readonly ErrorCode[] = [
   'unsupported_media_type',
 ];
 
-/** The responses that refuse, by status. The codes are named: the status alone does not tell them apart. */
+/** The responses that refuse, by status. The codes are named: the status alone does not distinguish them. */
 export function toErrorResponses(codes: readonly ErrorCode[], family: ErrorFamily): Record<string, object> {
   const statuses = [...new Set(codes.map((code) => ERROR_STATUS[code]))].sort((a, b) => a - b);
   return Object.fromEntries(

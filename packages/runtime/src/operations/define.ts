@@ -34,7 +34,7 @@ export interface OperationDefinition<R extends object, I extends z.ZodType, O ex
   /** False: a write that the activity log leaves out, because what it makes is a record of itself. */
   activity?: false;
   /**
-   * Members of the input, the answer and what `before` answers that nobody but the caller may see: the activity log and the
+   * Members of the input, the answer and what `before` answers that the caller alone may see: the activity log and the
    * question to a person leave them out.
    */
   secret?: readonly string[];

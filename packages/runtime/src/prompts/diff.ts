@@ -49,7 +49,7 @@ type Line = PromptDiff['hunks'][number]['lines'][number];
 
 const CONTEXT = 3;
 
-/** Texts that have less than this in common are told as replaced: finding it out would hold up everybody else. */
+/** Texts that have less than this in common are shown as replaced: comparing them would block the event loop. */
 const MAX_EDITS = 2_000;
 
 const KINDS: Record<string, Line['kind'] | undefined> = { ' ': 'same', '+': 'added', '-': 'removed' };

@@ -9,7 +9,7 @@ import { findBefore } from './rollback.ts';
 import type { PageOf, Prompt, PromptKey, PromptStore, PromptText, PromptVersion, Publication } from './store.ts';
 
 export function createPromptStore(db: Drizzle): PromptStore {
-  /** Moves the pointer of a prompt that nobody else moves meanwhile. */
+  /** Moves the pointer of a prompt that no other caller moves meanwhile. */
   const move = (id: string, by: string, choose: (tx: Drizzle, row: Row) => Promise<number | Refusal>) =>
     db.transaction(async (tx): Promise<Publication> => {
       const row = await lock(tx, id);

@@ -32,7 +32,7 @@ export type PromptVersion = z.infer<typeof PromptVersion>;
 export const PromptText = PromptVersion.extend({ text: z.string() });
 export type PromptText = z.infer<typeof PromptText>;
 
-/** Whom a prompt belongs to, and what it is asked for by. */
+/** What a prompt belongs to, and what it is asked for by. */
 export interface PromptKey {
   ownerKind: OwnerKind;
   /** Empty for the workspace. */

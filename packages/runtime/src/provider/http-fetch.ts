@@ -33,7 +33,7 @@ export function createHttpFetch(options: HttpFetchOptions = {}): Fetch {
     const isRedirect = message.statusCode !== undefined && REDIRECTS.has(message.statusCode);
     if (!isRedirect || !followsRedirects || init.redirect === 'manual') return toResponse(url, message, options);
     message.resume();
-    // Rare, and full of rules: what is sent on, and to whom.
+    // Rare, and full of rules: what is sent on, and where.
     return globalThis.fetch(input, init);
   };
 }
@@ -118,7 +118,7 @@ function toResponse(url: URL, message: IncomingMessage, { mostBytes }: HttpFetch
   return response as unknown as Response;
 }
 
-/** What our readers ask of a body: to be read once, or to be let go. */
+/** What our readers ask of a body: to be read once, or to be released. */
 type Body = AsyncIterable<Uint8Array> & { cancel(): Promise<void> };
 
 function toBody(message: IncomingMessage, mostBytes: number | undefined): Body {

@@ -9,7 +9,7 @@ const operation = operationsOf<{ models: Models; provider: ModelProvider }>();
 export const Provider = z.object({
   baseUrl: z.string().nullable(),
   source: z.enum(['environment', 'stored']).nullable(),
-  hasKey: z.boolean().describe('Whether a key is present; the key is never told'),
+  hasKey: z.boolean().describe('Whether a key is present; the key is never shown'),
 });
 
 export const getProvider = operation({

@@ -17,7 +17,7 @@ export interface ProviderSettings {
 export interface ProviderInfo {
   baseUrl: string | null;
   source: 'environment' | 'stored' | null;
-  /** Whether a key is present; the key itself is never told. */
+  /** Whether a key is present; the key itself is never shown. */
   hasKey: boolean;
 }
 
@@ -62,7 +62,7 @@ export function createModelProvider({ environment, store, kv, egress, onStored }
     load: () => store.read(),
     topic: 'model-provider',
     kv,
-    onTold: () => void onStored().catch(() => {}), // the next look at the gate finds out
+    onPublished: () => void onStored().catch(() => {}), // the next look at the gate finds out
   });
   const info = async (): Promise<ProviderInfo> => {
     const settings = environment ?? (await stored.read());

@@ -39,7 +39,7 @@ export interface ReplayedCall {
 export interface Replayed {
   /**
    * `same`: the code ends as the run did. `open`: the history ends, and the code would go on with `next`. `differs`: the
-   * code does something else, which `difference` tells. `stopped`: where `until` said. `stuck`: the code waits for
+   * code does something else, which `difference` describes. `stopped`: where `until` said. `stuck`: the code waits for
    * something that is no step.
    */
   outcome: 'same' | 'open' | 'differs' | 'stopped' | 'stuck';
@@ -149,7 +149,7 @@ async function bodyOf(catalog: Catalog, run: RunRow): Promise<LoadedBody> {
   const { mcpServers } = catalog.findAgent(run.name)?.definition?.agent ?? {};
   if (mcpServers)
     throw notReplayable(
-      `The agent "${run.name}" takes tools from other servers (mcpServers), and a replay asks nobody for them.`,
+      `The agent "${run.name}" takes tools from other servers (mcpServers), and a replay connects to none.`,
     );
   const agents = createAgents({
     catalog,
@@ -247,20 +247,20 @@ function compareEnds(
     const why = ended.error ? ` with "${ended.error.message}"` : '';
     return toEndDifference(
       `The run ended as ${status}; the code now ends as ${ended.status}${why}.`,
-      told(was),
-      told(ended),
+      outcomeOf(was),
+      outcomeOf(ended),
     );
   }
   if (status === 'failed')
     return was.error?.message === ended.error?.message
       ? null
-      : toEndDifference('The code now fails with another error than the run did.', told(was), told(ended));
+      : toEndDifference('The code now fails with another error than the run did.', outcomeOf(was), outcomeOf(ended));
   if (fromRecordedValue(run.output) === end.output) return null;
   if (JSON.stringify(was.output) === JSON.stringify(ended.output)) return null;
-  return toEndDifference('The code now answers something else than the run did.', told(was), told(ended));
+  return toEndDifference('The code now answers something else than the run did.', outcomeOf(was), outcomeOf(ended));
 }
 
-function told({ output, error }: ReplayedEnd): unknown {
+function outcomeOf({ output, error }: ReplayedEnd): unknown {
   return error ? error.message : output;
 }
 

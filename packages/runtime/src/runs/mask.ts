@@ -1,4 +1,4 @@
-/** Hides in plain data what nobody else may read, and remembers where. */
+/** Hides in plain data what no other caller may read, and remembers where. */
 export interface Masker {
   /** Looks for secrets by the names of fields. All values are learnt from before the first one is masked. */
   learn(value: unknown): void;

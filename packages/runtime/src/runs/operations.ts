@@ -112,7 +112,7 @@ export const getWorkflowRun = operation({
   output: Run,
   keys: true,
   async handle({ runs }, { id, wait }, { signal, caller }) {
-    // Looked at first: nobody is kept waiting for a run that is not theirs to see.
+    // Looked at first: no caller waits for a run that is not theirs to see.
     const found = await runs.find(id);
     if (found?.kind !== 'workflow') throw runNotFound(id);
     requireGrant(caller, 'workflows', found.name);

@@ -107,7 +107,7 @@ export function toRunRow({ run, records }: Recording): RunRow {
   const ms = (text: string | null): number | null => (text === null ? null : Date.parse(text));
   return {
     ...same,
-    ...NOBODY,
+    ...UNCLAIMED,
     seq: records.length,
     attributes: attributes === null ? null : JSON.stringify(attributes),
     waitingFor: waitingFor === null ? null : JSON.stringify(waitingFor),
@@ -160,8 +160,8 @@ export function toRecordedCall(record: JournalRecord): RecordedCall {
 const FLAT_CODEC = '1';
 const JSON_CODEC = '2';
 
-/** The columns that say who has a run and how it goes on: nobody, and not at all. */
-const NOBODY = {
+/** The columns that say who has a run and how it goes on: no worker, and not at all. */
+const UNCLAIMED = {
   epoch: 1,
   owner: null,
   leaseUntil: null,

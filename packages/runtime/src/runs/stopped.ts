@@ -14,18 +14,18 @@ export interface StoppedRun {
   place: string | undefined;
 }
 
-/** Tells of runs that stop, other than failures below another run: that one says what it makes of them. */
-export function createStopObserver(tell: (run: StoppedRun) => void, mask: Mask): Observer {
+/** Notifies of runs that stop, other than failures below another run: that one says what it makes of them. */
+export function createStopObserver(notify: (run: StoppedRun) => void, mask: Mask): Observer {
   return {
     created() {},
     started() {},
     appended() {},
     blocked({ runId, name, waitingFor }) {
       const { message } = JSON.parse(waitingFor ?? '{}') as { message?: string };
-      tell({ runId, name, status: 'blocked', message: mask.text(message ?? UNSAID), place: undefined });
+      notify({ runId, name, status: 'blocked', message: mask.text(message ?? UNSAID), place: undefined });
     },
     ended({ runId, name, status, parentRunId, error }) {
-      if (status === 'failed' && parentRunId === null) tell({ runId, name, status, ...readError(error, mask) });
+      if (status === 'failed' && parentRunId === null) notify({ runId, name, status, ...readError(error, mask) });
     },
   };
 }

@@ -99,7 +99,7 @@ function listGates({ engine, gate }: WhySources): Reason[] {
   return [reason('gate_closed', message, { suggestion })];
 }
 
-/** What the row itself says: nobody has it, or its code does not fit. */
+/** What the row itself says: no worker has it, or its code does not fit. */
 function listStates(facts: Facts): Reason[] {
   const { run, now } = facts;
   if (run.status === 'blocked') return [toBlocked(run)];

@@ -1,5 +1,5 @@
 /**
- * Schemas an author brings: zod 3 or zod 4, from whichever copy of zod the workspace has. Told apart by marker,
+ * Schemas an author brings: zod 3 or zod 4, from whichever copy of zod the workspace has. Distinguished by marker,
  * never by `instanceof`.
  */
 export interface AnySchema {

@@ -7,7 +7,7 @@ import { ONCE } from '../engine/primitives/step.ts';
 export interface BoxCall<T> {
   /** What the author called: `run.status`. */
   caller: string;
-  /** What tells the call from another of the same name. */
+  /** What distinguishes the call from another of the same name. */
   input: unknown;
   work(client: BoxClient, signal: AbortSignal): Promise<T>;
 }

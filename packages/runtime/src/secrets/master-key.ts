@@ -24,7 +24,7 @@ export async function loadMasterKey({ value, file, variable = 'SVC_SECRET_KEY' }
   return parseMasterKey(text.trim(), `The key in "${file}", which stands in for SVC_SECRET_KEY,`);
 }
 
-/** One that nobody else knows, and nobody keeps. */
+/** One of this process alone, kept nowhere. */
 export function newMasterKey(): MasterKey {
   return toMasterKey(randomBytes(KEY_BYTES));
 }

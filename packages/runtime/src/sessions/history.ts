@@ -48,7 +48,7 @@ export interface SessionHistoryOptions {
   /** With what hangs on it. False: it is not final. */
   deleteRun(runId: string): Promise<boolean>;
   approvals: Pick<Approvals, 'list'>;
-  /** Told of a session that is gone. */
+  /** Called with a session that was deleted. */
   onRemove?(sessionId: string, askedBy?: string): void;
   hidden?: Hidden;
 }

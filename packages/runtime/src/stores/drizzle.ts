@@ -19,7 +19,7 @@ export function createDrizzle(client: StoreClient, ready: Promise<void>): Drizzl
 
 /**
  * The same store, with the tables and relations among these exports under `query`. They may be of another copy of
- * drizzle-orm: drizzle tells its things apart by a mark they carry, not by their class.
+ * drizzle-orm: drizzle knows its things by a mark they carry, not by their class.
  */
 export function withTables(db: Drizzle, exports: Record<string, unknown>): Drizzle {
   const { client, ready } = (db._.session as StoreSession).store;

@@ -1,5 +1,5 @@
 /**
- * What replicas tell each other, and what they count together. Everything in it is a hint: it may be flushed, lost or
+ * What replicas publish to each other, and what they count together. Everything in it is a hint: it may be flushed, lost or
  * unreachable at any moment, and whoever uses it still does the right thing, only later.
  * Two adapters (`kv-memory.ts`, `kv-redis.ts`) pass one contract suite (`kv-contract.ts`).
  *
@@ -7,7 +7,7 @@
  * it to come back. After `close` all of them reject.
  */
 export interface KeyValueStore {
-  /** Hands the message to whoever listens to the topic, in any process. Nobody may: it is not kept. */
+  /** Hands the message to whoever listens to the topic, in any process. There may be no listener: it is not kept. */
   publish(topic: string, message: string): Promise<void>;
   /**
    * Calls `listener` for each message of the topic from here on, this process's own included; answers how to stop.
@@ -21,7 +21,7 @@ export interface KeyValueStore {
   increment(key: string, ttlMs: number): Promise<number>;
   /** Rejects with the reason while the store does not answer, or does not pass on messages. */
   ping(): Promise<void>;
-  /** What to change about how the server is set up; undefined: nothing, or it does not tell. */
+  /** What to change about how the server is set up; undefined: nothing, or it does not say. */
   findWarning(): Promise<string | undefined>;
   close(): Promise<void>;
 }

@@ -4,25 +4,25 @@ import type { KeyValueStore } from './kv.ts';
 export interface LiveValue<T> {
   /** At most `MAX_AGE_MS` old. While the store is away, what was known last; throws what the store does if nothing was. */
   read(): Promise<T>;
-  /** Call it after each change: it is seen at once here, and wherever the key-value store tells of it. */
+  /** Call it after each change: it is seen at once here, and wherever the key-value store publishes it. */
   changed(): Promise<void>;
   close(): Promise<void>;
 }
 
 export interface LiveValueOptions<T> {
   load(): Promise<T>;
-  /** What replicas tell each other under. */
+  /** The topic replicas publish under. */
   topic: string;
   /** Undefined: other replicas find out by themselves. */
   kv?: KeyValueStore | undefined;
   /** What is answered while the store is not open yet. Without it everybody waits. */
   early?: { isOpen(): boolean; value: T };
-  /** Another replica has told of a change. */
-  onTold?(): void;
+  /** Another replica has published a change. */
+  onPublished?(): void;
 }
 
 /** A change through any replica is in force on all of them within 5 seconds, whatever is heard of it. */
-export function createLiveValue<T>({ load, topic, kv, early, onTold }: LiveValueOptions<T>): LiveValue<T> {
+export function createLiveValue<T>({ load, topic, kv, early, onPublished }: LiveValueOptions<T>): LiveValue<T> {
   let known: { value: T; readAt: number } | undefined;
   let loading: Promise<T> | undefined;
   let changes = 0;
@@ -46,7 +46,7 @@ export function createLiveValue<T>({ load, topic, kv, early, onTold }: LiveValue
   };
   const listening = kv?.subscribe(topic, () => {
     forget();
-    onTold?.();
+    onPublished?.();
   });
 
   return {

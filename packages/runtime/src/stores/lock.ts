@@ -21,7 +21,7 @@ export async function acquireLock(file: string): Promise<Lock> {
     if (owner && isAlive(owner)) throw alreadyRunning(file, owner);
     if (!removeStale(file)) {
       if (Date.now() > deadline) throw alreadyRunning(file, owner);
-      await sleep(POLL_MS); // another starter is at it: whoever wins, the next look tells
+      await sleep(POLL_MS); // another starter is at it: the next look shows which of the two has it
     }
   }
   return {
@@ -35,7 +35,7 @@ export async function acquireLock(file: string): Promise<Lock> {
 
 interface Owner {
   pid: number;
-  /** Clock ticks since boot when the process began; null where the system does not tell. A pid alone is used again. */
+  /** Clock ticks since boot when the process began; null where the system does not say. A pid alone is used again. */
   startTime: string | null;
 }
 

@@ -67,7 +67,7 @@ export async function servePgSession({ pglite, socket, id, idleTransactionMs }: 
       for (const frame of readFrames(chunk as Uint8Array)) await answer(frame);
     }
   } catch {
-    hangUp(); // the client broke off, or the worker is gone; either way nobody is left to tell
+    hangUp(); // the client broke off, or the worker is gone; either way no reader is left
   } finally {
     clearTimeout(timer);
     if (lease) await rollBack(lease, isSynced).catch(() => {});

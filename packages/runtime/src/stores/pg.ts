@@ -52,7 +52,7 @@ export function openPg(url: string): StoreClient {
 
 const POOL_SIZE = 10;
 const CONNECT_MS = 10_000;
-/** `begin`, `commit`, `rollback` and what opens a connection wait for nobody. */
+/** `begin`, `commit`, `rollback` and what opens a connection wait for no lease. */
 const BOUNDARY_MS = 10_000;
 
 /**
@@ -159,7 +159,7 @@ async function runTransaction<T>(
   try {
     result = await work(session);
   } catch (error) {
-    await say('rollback').catch(() => {}); // the first error is the one that tells
+    await say('rollback').catch(() => {}); // the first error says why
     throw error;
   } finally {
     isOver = true;

@@ -53,7 +53,7 @@ export function openPglite(options: PgliteOptions): PgliteClient {
   };
   /**
    * Made inside a transaction but not through its `tx`, a statement waits for the end of what may be waiting for it.
-   * That is fine as long as nobody awaits it, so it is given some time before it is called a deadlock.
+   * That is fine as long as it is not awaited, so it is given some time before it is called a deadlock.
    */
   const waitFor = (turn: Promise<unknown>): Promise<unknown> => {
     const isInside = inside.getStore()?.open === true;
@@ -75,7 +75,7 @@ export function openPglite(options: PgliteOptions): PgliteClient {
     });
     return { connection: live(), release: held.resolve };
   };
-  /** Waits for the lease before it and holds up nobody: the worker keeps the order. */
+  /** Waits for the lease before it and blocks no caller: the worker keeps the order. */
   const shared = async <T>(use: (session: SqlSession) => Promise<T>): Promise<T> => {
     refuseClosed();
     await waitFor(tail);
@@ -173,7 +173,7 @@ async function runTransaction<T>(
   try {
     result = await work(createSession(connection, scope));
   } catch (error) {
-    // A worker that is gone has rolled back by itself; the first error is the one that tells.
+    // A worker that is gone has rolled back by itself; the first error says why.
     await connection.call({ op: 'exec', text: 'rollback' }).catch(() => {});
     throw error;
   }

@@ -96,7 +96,7 @@ function applyNext(
   });
 }
 
-/** One statement at a time, as drizzle-kit separates them: of the one that fails the error can tell. */
+/** One statement at a time, as drizzle-kit separates them: the error can name the one that fails. */
 async function run(tx: SqlSession, { name, sql }: ProjectMigration): Promise<void> {
   for (const part of sql.split('--> statement-breakpoint')) {
     const statement = part.trim();

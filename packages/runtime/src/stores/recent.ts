@@ -10,7 +10,7 @@ export interface Recent<T> {
 }
 
 export interface RecentOptions<T> {
-  /** Where replicas tell each other of changes. */
+  /** Where replicas publish changes. */
   topic: string;
   kv: KeyValueStore | undefined;
   read(key: string): Promise<T>;
@@ -74,7 +74,7 @@ interface Entry<T> {
   isRenewed?: boolean;
 }
 
-/** With what is asked for all the time, nobody waits: it is read anew before it is too old. */
+/** With what is asked for all the time, no reader waits: it is read anew before it is too old. */
 const RENEW_MS = 1_500;
 const MAX_AGE_MS = 4_000;
 const MAX_KNOWN = 10_000;

@@ -3,7 +3,7 @@ import type { Drizzle } from './drizzle.ts';
 import { usedOnce } from './table.ts';
 
 export interface UsedOnce {
-  /** Uses the value up, for every replica. False: somebody was first. It is forgotten after `ttlMs`. */
+  /** Uses the value up, for every replica. False: it has been used. It is forgotten after `ttlMs`. */
   use(value: string, ttlMs: number): Promise<boolean>;
 }
 

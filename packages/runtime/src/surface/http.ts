@@ -44,7 +44,7 @@ async function answerStream(
   expiresAt: number | undefined,
 ): Promise<Response> {
   const gone = new AbortController();
-  // A HEAD has no body that somebody could leave.
+  // A HEAD has no body that a client could leave.
   if (req.method === 'HEAD') gone.abort();
   const frames = (await call(AbortSignal.any([req.signal, gone.signal]))) as Frames;
   const letGo = () => gone.abort();

@@ -46,7 +46,7 @@ export function toCallSpan(
   };
 }
 
-/** Whether an answered call has a span: what takes no time and asks nobody has none. */
+/** Whether an answered call has a span: what takes no time and asks no other party has none. */
 export function hasSpan({ kind, event, stepId }: JournalRecord): boolean {
   return kind !== 'env' && (event === 'done' || event === 'failed') && !stepId.startsWith('hook.');
 }

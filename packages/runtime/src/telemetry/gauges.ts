@@ -83,8 +83,8 @@ function readMemory(): Gauge[] {
 
 /** How late the event loop came, since it was last asked. */
 function toLag(delay: { mean: number; max: number; percentile(p: number): number }): Gauge[] {
-  const told = { mean: delay.mean, max: delay.max, p50: delay.percentile(50), p99: delay.percentile(99) };
-  return Object.entries(told).map(([which, nanoseconds]) =>
+  const lags = { mean: delay.mean, max: delay.max, p50: delay.percentile(50), p99: delay.percentile(99) };
+  return Object.entries(lags).map(([which, nanoseconds]) =>
     one(
       { name: `nodejs.eventloop.delay.${which}`, unit: 's', text: `Delay of the event loop: ${which}.` },
       nanoseconds / 1e9,

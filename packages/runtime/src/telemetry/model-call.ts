@@ -10,7 +10,7 @@ export function modelOf({ stepId, input }: JournalRecord): string {
   return (read(input) as { model?: string } | undefined)?.model ?? stepId;
 }
 
-/** What the model was told since its last call. What the turn began with is kept with its run. */
+/** What the model was sent since its last call. What the turn began with is kept with its run. */
 export function readAsked(run: RunRow, record: JournalRecord): ChatMessage[] {
   const messagesOf = (text: string) => (read(text) as { messages?: ChatMessage[] } | undefined)?.messages ?? [];
   return messagesOf(record.call === 0 ? run.input : (record.input ?? ''));

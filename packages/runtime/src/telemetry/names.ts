@@ -1,4 +1,4 @@
-/** The names of what is told: the conventions of OpenTelemetry, and ours below `svc.`. */
+/** The names of what is exported: the conventions of OpenTelemetry, and ours below `svc.`. */
 export const RUN = {
   id: 'svc.run.id',
   kind: 'svc.run.kind',

@@ -61,13 +61,13 @@ async function toReader(settings: TelemetrySettings, target: OtlpTarget, onFaile
   return new PeriodicExportingMetricReader({ exporter, exportIntervalMillis, exportTimeoutMillis });
 }
 
-/** The same, and every failure is told: the libraries keep it to themselves. */
+/** The same, and every failure is reported: the libraries keep it to themselves. */
 function telling<T>(exporter: Exporter<T>, onFailed: (reason: string) => void): Required<Exporter<T>> {
   return {
     export: (items, done) =>
       exporter.export(items, (result) => {
         if (result.error) onFailed(result.error.message);
-        // Told already: a failure that is passed on is only told again.
+        // Reported already: a failure that is passed on is only reported again.
         done({ code: 0 });
       }),
     shutdown: () => exporter.shutdown(),

@@ -1,4 +1,4 @@
-/** Where model calls go, as spans and figures tell it. */
+/** Where model calls go, as spans and figures name it. */
 export interface ProviderFacts {
   /** The convention's word for it. */
   name: string;

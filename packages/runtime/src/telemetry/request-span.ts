@@ -27,7 +27,7 @@ export function placeOfRequest(context: RequestContext): SpanPlace {
   return context.span;
 }
 
-/** Undefined: it is not told. The path is told as the route has it: what stands in its place may let somebody in. */
+/** Undefined: it is not exported. The path is that of the route: what stands in its place may be a credential. */
 export function toRequestSpan(request: AnsweredRequest, sampler: Sampler): SpanData | undefined {
   const { context, method, route, status, start, end, scheme } = request;
   const remote = parseTraceparent(context.traceparent);
@@ -56,5 +56,5 @@ export function toRequestSpan(request: AnsweredRequest, sampler: Sampler): SpanD
 
 // --- internal ---
 
-/** Asked every few seconds by a platform: nobody looks for them in a trace. */
+/** Asked every few seconds by a platform: no trace needs them. */
 const PROBES = new Set(['/live', '/health', '/metrics']);

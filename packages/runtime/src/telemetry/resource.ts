@@ -1,7 +1,7 @@
 import { resourceFromAttributes } from '@opentelemetry/resources';
 import type { Resource } from '@opentelemetry/resources';
 
-/** Who tells. */
+/** Which process exports. */
 export interface ResourceFacts {
   serviceName: string;
   serviceVersion: string;

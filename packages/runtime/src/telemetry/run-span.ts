@@ -13,7 +13,7 @@ export interface RunSpanOptions {
   startedBy?: SpanLink | undefined;
 }
 
-/** The span of a run that is over. Made of its row alone, so whichever process ends it tells the whole of it. */
+/** The span of a run that is over. Made of its row alone, so whichever process ends it exports the whole of it. */
 export function toRunSpan(run: RunRow, { provider, mask, startedBy }: RunSpanOptions): SpanData {
   const { runId, kind, name, createdAt, startedAt, endedAt, status } = run;
   const start = startedAt ?? createdAt;

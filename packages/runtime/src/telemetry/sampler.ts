@@ -1,4 +1,4 @@
-/** The samplers of OTEL_TRACES_SAMPLER that need nobody else. */
+/** The samplers of OTEL_TRACES_SAMPLER that need no other service. */
 export const SAMPLERS = [
   'always_on',
   'always_off',
@@ -9,7 +9,7 @@ export const SAMPLERS = [
 ] as const;
 export type SamplerName = (typeof SAMPLERS)[number];
 
-/** Whether a trace is told. The same in every process that knows its id. */
+/** Whether a trace is exported. The same in every process that knows its id. */
 export type Sampler = (traceId: string, parent?: { isSampled: boolean }) => boolean;
 
 export function createSampler(name: SamplerName, ratio: number): Sampler {

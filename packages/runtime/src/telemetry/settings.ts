@@ -3,7 +3,7 @@ import type { VariableName } from '../config.ts';
 import { SAMPLERS } from './sampler.ts';
 import type { SamplerName } from './sampler.ts';
 
-/** What is told to whom, as the environment says. */
+/** What is exported where, as the environment says. */
 export interface TelemetrySettings {
   /** Undefined: no traces leave the box. */
   traces?: OtlpTarget;

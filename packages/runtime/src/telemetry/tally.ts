@@ -1,4 +1,4 @@
-/** What is counted, kept as plain numbers: no library is loaded before somebody asks for them. */
+/** What is counted, kept as plain numbers: no library is loaded before they are read. */
 export interface Counter {
   readonly description: Description;
   readonly points: ReadonlyMap<string, Point>;

@@ -17,7 +17,7 @@ import type { TelemetrySettings } from './settings.ts';
 import type { SpanData } from './span.ts';
 import { createTraces } from './traces.ts';
 
-/** What a box tells of itself: figures always, traces where they are wanted. */
+/** What a box exports of itself: figures always, traces where they are wanted. */
 export interface Telemetry {
   readonly observer: Observer;
   /** Where model calls go; its key is a secret from then on. */
@@ -86,7 +86,7 @@ export async function createTelemetry(options: TelemetryOptions): Promise<Teleme
       const { method, route = '', status, start, end } = request;
       figures.request({ method, route, status, seconds: (end - start) / 1_000 });
       const span = traces && toRequestSpan(request, sampler);
-      if (span) traces.tell(span);
+      if (span) traces.emit(span);
     },
     enterStream() {
       streams += 1;

@@ -17,7 +17,7 @@ import type { SpanData, SpanLink } from './span.ts';
 export interface Traces extends Observer {
   /** Headers of a call to a model in the step that is under way. */
   headers(): Record<string, string>;
-  tell(span: SpanData): void;
+  emit(span: SpanData): void;
 }
 
 export interface TracesOptions {
@@ -31,7 +31,7 @@ export interface TracesOptions {
 
 /**
  * Makes spans of what the journal has taken. Their ids follow from the run's, and all that is in them from its row and
- * its records: each process tells what it wrote, and together that is one trace. A process that is killed takes with it
+ * its records: each process exports what it wrote, and together that is one trace. A process that is killed takes with it
  * what it had not sent.
  */
 export function createTraces({ journal, sampler, mask, capturesContent, provider, emit }: TracesOptions): Traces {
@@ -78,7 +78,7 @@ export function createTraces({ journal, sampler, mask, capturesContent, provider
       const place = context.kind === 'step' ? placeOfCall(runId, context.call) : placeOfRun(runId);
       return { traceparent: toTraceparent(place, isTold(runId)) };
     },
-    tell: (span) => runOutside(() => emit(span)),
+    emit: (span) => runOutside(() => emit(span)),
   };
 }
 

@@ -43,7 +43,7 @@ export interface TestWorkflow {
   start(input?: unknown): Promise<TestRun>;
 }
 
-/** A box in this process, in memory, with a model that says what it is told and a clock that moves when it is told. */
+/** A box in this process, in memory, with a scripted model and a clock that is moved by hand. */
 export interface TestBox<A extends string = string, W extends string = string> {
   agent(name: A): TestAgent;
   workflow(name: W): TestWorkflow;

@@ -1,7 +1,7 @@
 import type { StoreClock } from '../engine/clock.ts';
 import { parseDuration } from '../engine/duration.ts';
 
-/** The time of a test box. It stands still until it is told to move: sleeps, timeouts, retries and schedules follow it. */
+/** The time of a test box. It stands still until it is moved: sleeps, timeouts, retries and schedules follow it. */
 export interface TestClock {
   now(): Date;
   /**

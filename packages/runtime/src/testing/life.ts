@@ -87,7 +87,7 @@ export async function beginLife(options: LifeOptions): Promise<Life> {
 
 // --- internal ---
 
-/** There is one, so the gate is open; nobody calls it. */
+/** There is one, so the gate is open; it is never called. */
 const PROVIDER = {
   environment: { baseUrl: 'http://127.0.0.1:9/v1', apiKey: 'none' },
   store: { read: async () => undefined, write: async () => {}, remove: async () => {} },
@@ -121,10 +121,10 @@ async function call<T>(box: Box, { route, body, logs }: Call): Promise<T> {
   const [method = 'GET', path = ''] = route.split(' ');
   const init = method === 'GET' ? {} : { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) };
   const answer = await box.request(path, { method, ...init });
-  const told = (await answer.json()) as { code?: string; message?: string; details?: unknown };
-  if (answer.ok) return told as T;
-  const { code, details } = told;
-  // What a caller is not told, a test is: it stands in the log.
+  const answered = (await answer.json()) as { code?: string; message?: string; details?: unknown };
+  if (answer.ok) return answered as T;
+  const { code, details } = answered;
+  // What is kept from a caller, a test may see: it stands in the log.
   const cause = code === 'internal' ? logs.at(-1)?.error : undefined;
-  throw Object.assign(new Error(told.message, { cause }), { code, status: answer.status, details });
+  throw Object.assign(new Error(answered.message, { cause }), { code, status: answer.status, details });
 }

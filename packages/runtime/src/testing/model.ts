@@ -93,7 +93,7 @@ export function createScriptedModel(script: ModelScript): ScriptedModel {
         throw error;
       });
       if (given instanceof ProviderError) throw given;
-      return tell(typeof given === 'string' ? { text: given } : given, options, asked.length);
+      return emit(typeof given === 'string' ? { text: given } : given, options, asked.length);
     },
     async rethrow(runId, journal) {
       for (const one of thrown) {
@@ -121,7 +121,7 @@ function whoAsks(): Pick<Asked, 'agent' | 'runId' | 'sessionId'> {
 }
 
 /** Streams a reply as a provider does: word by word. */
-function tell(reply: ScriptedReply, options: ReplyOptions, nth: number): ModelReply {
+function emit(reply: ScriptedReply, options: ReplyOptions, nth: number): ModelReply {
   const parts = createReplyParts(options);
   const { text = '', reasoning = '', toolCalls = [], usage, finishReason } = reply;
   for (const piece of toWords(reasoning)) parts.reasoning(piece);

@@ -146,7 +146,7 @@ export function createProcess(): TestProcess {
 interface AwaitedPoint extends CrashPoint {
   /** Runs that have ended since it is waited for. */
   ended: string[];
-  /** It has come, or whoever waits was told that it will not. */
+  /** It has come, or it has failed. */
   isOver: boolean;
   reached(): void;
   miss(why: string): void;

@@ -7,7 +7,7 @@ import type { Step } from '../runs/steps.ts';
 import type { Life } from './life.ts';
 import type { ScriptedModel } from './model.ts';
 
-/** A run, whichever process of the box has it. What it answers is told once nothing moves any more. */
+/** A run, whichever process of the box has it. It is answered once nothing moves any more. */
 export interface TestRun {
   /** Of a start that waits for a lock, the id of its trigger. */
   readonly id: string;

@@ -10,7 +10,7 @@ import type { Life } from './life.ts';
 import type { ScriptedModel } from './model.ts';
 import type { TestRun } from './runs.ts';
 
-/** A call the model made, and what it was told. */
+/** A call the model made, and what it was answered. */
 export interface TestToolCall {
   id: string;
   name: string;
@@ -33,7 +33,7 @@ export interface TestTurn {
   interrupts: Interrupt[];
   usage: Usage;
   run: TestRun;
-  /** Everything it told. */
+  /** Everything it emitted. */
   events: TurnEvent[];
   /** What it does after the pause: up to its end, or until it is to be decided on again. */
   rest(): Promise<TestTurn>;
@@ -78,7 +78,7 @@ export function createTestTurns({ life, journal, model, toRun }: TurnsOptions): 
     if (run) paused.set(runId, { running: await life().box.agents.follow(run, known), known });
   };
 
-  /** What a client is not told, a test is: it stands in the run. */
+  /** What is kept from a client, a test may see: it stands in the run. */
   const causeOf = async (runId: string, code: string): Promise<ErrorOptions> => {
     const run = code === 'internal' ? await journal.getRun(runId) : undefined;
     return run?.error == null ? {} : { cause: decode(run.error) };
@@ -98,16 +98,16 @@ export function createTestTurns({ life, journal, model, toRun }: TurnsOptions): 
         status: end.status,
         events,
       });
-    const told = readEvents(events);
-    const asked = told.interrupts.map(({ id }) => id);
-    if (told.finishReason === 'interrupt') await follow(runId, asked);
+    const read = readEvents(events);
+    const asked = read.interrupts.map(({ id }) => id);
+    if (read.finishReason === 'interrupt') await follow(runId, asked);
     const rest = async (): Promise<TestTurn> => {
       const next = paused.get(runId);
       if (!next) throw new Error('The turn has ended: nothing is left of it.');
       paused.delete(runId);
       return collect(next.running);
     };
-    return { ...told, run: toRun(runId), events, rest };
+    return { ...read, run: toRun(runId), events, rest };
   };
 
   return {
@@ -150,7 +150,7 @@ function toCall({ callId, name, executor }: Extract<TurnEvent, { type: 'tool.sta
   return { id: callId, name, args: undefined, executor };
 }
 
-/** After a pause the call itself was told in the part before. */
+/** After an approval the call itself was emitted in the part before. */
 function addResult(calls: TestToolCall[], event: Extract<TurnEvent, { type: 'tool.result' }>): void {
   const { callId: id, content: result, isError } = event;
   const call = calls.find((known) => known.id === id);

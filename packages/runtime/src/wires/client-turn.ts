@@ -5,7 +5,7 @@ import type { Caller } from '../auth/caller.ts';
 import { toGrantedError } from './key.ts';
 
 export interface ClientTurn extends RunningTurn {
-  /** To call when the client goes away in a way its request does not tell. */
+  /** To call when the client goes away in a way its request does not show. */
   onGone: () => void;
 }
 

@@ -27,7 +27,7 @@ export async function holdUntilOutput(
       if (next === 'late') return { all: replay(held, iterator, pending) };
       if (next.done) return { all: replay(held, iterator) };
       for (const event of next.value) held.push(event);
-      // An error among output is told in the stream; one before it is the answer.
+      // An error among output is sent in the stream; one before it is the answer.
       const first = next.value.find((event) => toFailure(event) || isOutput(event));
       const failed = toFailure(first);
       if (failed) return { all: replay(held, iterator), failed };

@@ -1,7 +1,7 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import type { MasterKey } from '../secrets/seal.ts';
 
-/** Signs what an agent thought, so that the box can tell its own thinking from anyone's. */
+/** Signs what an agent thought, so that the box knows its own thinking. */
 export type SignThinking = (thinking: string) => string;
 
 /** Without a master key, with one made for this process. */

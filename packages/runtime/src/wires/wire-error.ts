@@ -2,12 +2,12 @@ import { ERROR_STATUS } from '../errors.ts';
 import { answerJson } from '../http/answer.ts';
 import type { TurnEvent } from '../agents/events/turn-events.ts';
 
-/** What a client is told of a turn that failed. */
+/** What a client is sent of a turn that failed. */
 export interface TurnFailure extends Pick<Extract<TurnEvent, { type: 'error' }>, 'status' | 'code' | 'message'> {
   retryAfter?: number | undefined;
 }
 
-/** How a turn failed that this event ends. One that somebody cancelled has: told as an answer, half of one would be taken for all of it. */
+/** How a turn failed that this event ends. One that was cancelled has: sent as an answer, half of one would be taken for all of it. */
 export function toFailure(event: TurnEvent | undefined): TurnFailure | undefined {
   if (event?.type === 'error') return event;
   return event?.type === 'finish' && event.reason === 'cancelled' ? CANCELLED : undefined;

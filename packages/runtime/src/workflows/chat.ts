@@ -61,7 +61,7 @@ export const CHAT_ROUTES: RouteEntry[] = [ROUTE];
 
 const BATCH = 100;
 const RECONNECT = 'retry: 2000\n\n';
-/** Tells the client of a box that goes away when to come back. */
+/** Says to the client of a box that shuts down when to reconnect. */
 const RETRY_HINT = 'retry: 1000\n\n';
 
 /**
@@ -82,8 +82,8 @@ export function mountWorkflowChat(app: H3, options: WorkflowChatOptions): void {
       : await begin(event, name, { workflows: options.workflows, caller });
     const gone = new AbortController();
     const letGo = () => gone.abort();
-    const told = untilExpired(frames(position, options, gone.signal), caller.expiresAt, letGo);
-    return answerSse(told, { onGone: letGo });
+    const sent = untilExpired(frames(position, options, gone.signal), caller.expiresAt, letGo);
+    return answerSse(sent, { onGone: letGo });
   });
 }
 

@@ -81,7 +81,7 @@ export function toTurnError(thrown: unknown): unknown {
   return answerTooLarge(Number(bytes), Number(limit), thrown);
 }
 
-/** Told apart by name: an error that went through the journal is a plain Error with the name, code and status it had. */
+/** Distinguished by name: an error that went through the journal is a plain Error with the name, code and status it had. */
 export function toErrorEvent(thrown: unknown): TurnEvent {
   const error = toTurnError(thrown) as {
     name?: unknown;

@@ -64,7 +64,7 @@ function toToolDelta(value: unknown): ToolDelta {
   };
 }
 
-/** What a provider does not tell is 0: a guess would be taken for a bill. */
+/** What a provider does not report is 0: a guess would be taken for a bill. */
 function toUsage(usage: ProviderChunk): Usage {
   const prompt = recordOf(usage.prompt_tokens_details);
   const completion = recordOf(usage.completion_tokens_details);

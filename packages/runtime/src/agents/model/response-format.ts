@@ -1,6 +1,6 @@
 import type { JsonSchema } from '../../schema/schema.ts';
 
-/** How a provider is told the schema of the answer; strictly, where the schema allows it. */
+/** How a provider is sent the schema of the answer; strictly, where the schema allows it. */
 export function toResponseFormat(given: JsonSchema): object {
   const { $schema: _dropped, ...schema } = given;
   const strict = toStrict(schema);
@@ -43,7 +43,7 @@ function toStrict(schema: unknown): unknown {
   return node.type === 'object' ? closeObject(node, parts) : parts;
 }
 
-/** An integer without bounds of its own is one that JavaScript can count to: nothing to tell a model. */
+/** An integer without bounds of its own is one that JavaScript can count to: nothing to send a model. */
 function withoutSafeBounds({ minimum, maximum, ...node }: JsonSchema): JsonSchema {
   return {
     ...node,

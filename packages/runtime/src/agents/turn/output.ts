@@ -6,7 +6,7 @@ import type { AnySchema, Issue, JsonSchema, Parsed } from '../../schema/schema.t
 
 /** What every answer of a turn has to be. */
 export interface OutputRule {
-  /** As the provider is told. */
+  /** As the provider is sent it. */
   schema: JsonSchema;
   check(content: string): Promise<CheckedOutput>;
 }
@@ -22,7 +22,7 @@ export function hasOutputRule(
   return outputSchema !== undefined || (agent?.output !== undefined && !('response_format' in parameters));
 }
 
-/** Undefined: any text will do. A client that tells the provider itself has it its way. */
+/** Undefined: any text will do. What a client sends the provider itself is left as it is. */
 export async function outputRuleOf(
   agent: DeepAgentDefinition,
   input: Pick<TurnInput, 'outputSchema' | 'parameters'>,
@@ -31,7 +31,7 @@ export async function outputRuleOf(
   return agent.output && hasOutputRule(agent, input) ? createOutputRule(agent.output) : undefined;
 }
 
-/** What the model is told of an answer that does not fit. */
+/** What the model is sent about an answer that does not fit. */
 export function toRepair(issues: string): string {
   return `Your answer does not fit the schema it must have. ${issues} Answer again, with the JSON and nothing else.`;
 }
@@ -52,7 +52,7 @@ async function createOutputRule(schema: AnySchema): Promise<OutputRule> {
 
 /** The rule of a JSON Schema a caller sent. */
 function toOutputRule(schema: JsonSchema): OutputRule {
-  // What cannot be checked here, the provider has been told all the same.
+  // What cannot be checked here, the provider has been sent all the same.
   return { schema, check: async (content) => check(content, await fromJsonSchema(schema)) };
 }
 
@@ -77,7 +77,7 @@ function parseJson(text: string): { ok: true; value: unknown } | { ok: false; re
   }
 }
 
-/** Some models put JSON in a code block, whatever they are told. */
+/** Some models put JSON in a code block, whatever they are instructed. */
 function withoutFence(content: string): string {
   const [, inner] = /^\s*```(?:json)?\s*\n([^]*?)\n?```\s*$/.exec(content) ?? [];
   return (inner ?? content).trim();

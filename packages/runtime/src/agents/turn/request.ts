@@ -14,7 +14,7 @@ export interface TurnRequest {
   /** `name`: what the client calls it. */
   session?: { name: string; kind: SessionKind; cutAfter?: string | null };
   outputSchema?: Record<string, unknown>;
-  /** The id of the caller: the copilot's turns are for nobody else to see. */
+  /** The id of the caller: the copilot's turns are shown to no other caller. */
   askedBy?: string;
   /** The same key answers with the turn it began: nothing is asked or run again. */
   key?: TurnKey;

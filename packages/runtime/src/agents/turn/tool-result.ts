@@ -2,12 +2,12 @@ import { toJsonValue } from '../../json-value.ts';
 import { failed, withinLimit } from './tool-answer.ts';
 import type { ToolAnswer } from './tool-answer.ts';
 
-/** What the model is told of a value a tool answered. Half of an emoji is U+FFFD: providers refuse what is no Unicode. */
+/** What the model is sent of a value a tool answered. Half of an emoji is U+FFFD: providers refuse what is no Unicode. */
 export function toResult(name: string, value: unknown): ToolAnswer {
   return withinLimit(name, { content: toText(value).toWellFormed(), isError: false });
 }
 
-/** What the model is told of what a tool threw: anything can be thrown. */
+/** What the model is sent of what a tool threw: anything can be thrown. */
 export function toFailure(name: string, thrown: unknown): ToolAnswer {
   return withinLimit(name, failed(`The tool "${name}" failed: ${describe(thrown)}`.toWellFormed()));
 }

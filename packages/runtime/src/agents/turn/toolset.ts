@@ -11,7 +11,7 @@ export interface Toolset {
   model: ModelTool[];
   find(name: string): BoxTool | undefined;
   executorOf(name: string): Executor;
-  /** How a person decides about a call of that name, whether its tool is there or not; undefined: nobody is asked. */
+  /** How a person decides about a call of that name, whether its tool is there or not; undefined: no approval. */
   interruptOf(name: string): InterruptPolicy | undefined;
 }
 

@@ -13,7 +13,7 @@ export interface ApprovalRequest {
   fallback?: 'approve' | 'reject';
 }
 
-/** What was decided, and by whom. */
+/** What was decided, and by which person. */
 export interface ApprovalAnswer {
   approved: boolean;
   decision: 'approve' | 'reject';

@@ -3,7 +3,7 @@ import { decode, encode } from '../serialize.ts';
 import { createRunWritable } from '../values/streams.ts';
 
 export interface WritableOptions {
-  /** Streams of one run are told apart by this. Default `default`. */
+  /** Streams of one run are distinguished by this. Default `default`. */
   namespace?: string;
 }
 

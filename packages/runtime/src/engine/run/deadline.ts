@@ -5,7 +5,7 @@ export interface Deadline {
   readonly signal: AbortSignal;
   /**
    * Settles as `work` does; rejects with `step_timeout` when that takes longer than its time. Once the run itself has
-   * aborted nobody waits for it, and only `work` settles it.
+   * aborted it is not waited for, and only `work` settles it.
    */
   race(work: unknown): Promise<unknown>;
   /** The attempt is over before there was anything to wait for. */

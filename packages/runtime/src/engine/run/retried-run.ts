@@ -51,7 +51,7 @@ function isTimed({ event, output }: JournalRecord): boolean {
   return typeof (decode(output) as OpenedHook | null)?.expiresAt === 'number';
 }
 
-/** The same token: it may have been told to somebody. */
+/** The same token: it may have been handed out. */
 function renewed({ input, output }: JournalRecord, now: number): string | null {
   if (input === null || output === null) return output;
   const { timeout } = decode(input) as { timeout?: number | string | Date };

@@ -12,7 +12,7 @@ export interface Turn {
 export interface Turns {
   /** In the next turn of the event loop: `deliver`, or `settle` when there is nothing to deliver. */
   next(turn: Turn): void;
-  /** `settle` as soon as every microtask of this moment has run: for a body that has just been let go on. */
+  /** `settle` as soon as every microtask of this moment has run: for a body that has just been resumed. */
   after(turn: Turn): void;
 }
 

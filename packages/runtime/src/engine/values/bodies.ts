@@ -13,7 +13,7 @@ export function keepBytes<T extends Request | Response>(message: T, bytes: Uint8
   return Object.defineProperty(message, BYTES, { value: bytes, configurable: true });
 }
 
-/** Reads the body, at most `limit` bytes, and keeps it. Throws when somebody else has begun to read it. */
+/** Reads the body, at most `limit` bytes, and keeps it. Throws when other code has begun to read it. */
 export async function readBytes(message: Request | Response, limit: number): Promise<void> {
   if (bytesOf(message) !== undefined) return;
   if (message.bodyUsed || !message.body)

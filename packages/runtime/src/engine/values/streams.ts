@@ -53,7 +53,7 @@ export function createRunReadable<T>(ref: StreamRef & { runId: string }, { decod
         }
       },
     },
-    // Nothing is read before somebody asks: in a body nobody may.
+    // Nothing is read before it is asked for: in a body it may not be.
     { highWaterMark: 0 },
   );
   return markRunStream(stream, ref);

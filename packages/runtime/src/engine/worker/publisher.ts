@@ -9,7 +9,7 @@ import type { Lifecycle, LifecycleEvent, RunEventType } from '../lifecycle.ts';
 import type { Observer } from '../observer.ts';
 import { decode } from '../serialize.ts';
 
-/** Publishes what happens to runs: as events while somebody follows them, and to the observer of this process. */
+/** Publishes what happens to runs: as events while a client follows them, and to the observer of this process. */
 export interface Publisher {
   run(type: RunEventType, run: RunRow, status?: RunStatus): void;
   /** A run was created here, and has begun, and is over: the row as that left it. */

@@ -4,7 +4,7 @@ import type { Doorbell, RingKind } from '../doorbell.ts';
 import type { LiveRuns } from './live-runs.ts';
 import type { Watchers } from './watchers.ts';
 
-/** What this process and the other replicas tell each other about runs. */
+/** What this process and the other replicas notify each other of. */
 export interface Signals {
   ring(kind: RingKind, runId: string): void;
   /** The run is due, or was signalled in the journal: by its execution, here or elsewhere, or by taking it up. */

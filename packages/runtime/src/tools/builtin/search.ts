@@ -40,10 +40,10 @@ export function findLines(files: Files, { pattern, folder, glob, ignore_case: ig
   if (!Array.isArray(found)) return refused(found.reason);
   const shown = found.slice(0, MAX_MATCHES).flatMap(({ index }) => lines[index] ?? []);
   const rest = found.length > shown.length ? [`(more lines match; the first ${shown.length} are shown)`] : [];
-  const told = shown.map(
+  const numbered = shown.map(
     ({ path, text, n }) => `${path}:${n}: ${text.length > MAX_LINE ? `${text.slice(0, MAX_LINE)}…` : text}`,
   );
-  return { content: [...told, ...rest].join('\n') || `No line matches "${pattern}".` };
+  return { content: [...numbered, ...rest].join('\n') || `No line matches "${pattern}".` };
 }
 
 // --- internal ---

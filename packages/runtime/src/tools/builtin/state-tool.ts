@@ -9,7 +9,7 @@ interface Described<S extends z.ZodType> {
   input: S;
 }
 
-/** A built-in tool that changes what the agent keeps. Arguments that do not fit are told to the model. */
+/** A built-in tool that changes what the agent keeps. Arguments that do not fit are reported to the model. */
 export async function createStateTool<S extends z.ZodType>(
   described: Described<S>,
   apply: (input: z.output<S>, state: AgentState) => StateAnswer,

@@ -7,7 +7,7 @@ import type { McpServerPlace } from '../../definitions/agent.ts';
 export interface McpConnection {
   /** Its tools, asked for once per connection. `problem`: it cannot be reached, and these are what it had before. */
   list(): Promise<{ tools: readonly McpTool[]; problem?: string }>;
-  /** Throws what is to be told of a call that failed. Waits until the signal aborts. */
+  /** Throws what the model is sent of a call that failed. Waits until the signal aborts. */
   call(name: string, args: Record<string, unknown>, signal: AbortSignal): Promise<CallToolResult>;
   close(): Promise<void>;
 }
@@ -68,7 +68,7 @@ export function createMcpConnection(server: McpServerPlace, onDown: (problem: st
         await use(
           async (open, link) => {
             ({ tools } = await open.listTools(undefined, { timeout: CONNECT_MS }));
-            // One that is over meanwhile is not told of any change.
+            // One that is over meanwhile is not notified of any change.
             isListed = current === link;
           },
           () => true,

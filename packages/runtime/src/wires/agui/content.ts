@@ -6,7 +6,7 @@ export function toProviderContent(content: AguiContent): unknown {
   return content.flatMap((part) => toProviderPart(part) ?? []);
 }
 
-/** Content as it is kept, told again. */
+/** Content as it is kept, for the client. */
 export function toAguiContent(content: unknown): AguiContent {
   if (!Array.isArray(content)) return typeof content === 'string' ? content : '';
   return content.flatMap((part: ProviderPart | null) => (part && toAguiPart(part)) ?? []);
@@ -14,9 +14,9 @@ export function toAguiContent(content: unknown): AguiContent {
 
 /** The text of content, for a message that takes nothing else. */
 export function toText(content: unknown): string {
-  const told = toAguiContent(content);
-  if (typeof told === 'string') return told;
-  return told.map((part) => (part.type === 'text' ? part.text : '')).join('');
+  const parts = toAguiContent(content);
+  if (typeof parts === 'string') return parts;
+  return parts.map((part) => (part.type === 'text' ? part.text : '')).join('');
 }
 
 // --- internal ---

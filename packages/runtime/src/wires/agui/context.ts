@@ -1,11 +1,11 @@
 import type { AgentState } from '../../tools/state.ts';
 import type { RunAgentInput } from './input.ts';
 
-/** The state of a client beside what the agent keeps, which the client has been told and sends back. */
+/** The state of a client beside what the agent keeps, which the client was sent and sends back. */
 export interface ClientState {
   /** What is the client's own. Undefined: nothing. */
   own: unknown;
-  /** What the client is told when the agent keeps something else. */
+  /** What the client is sent when the agent keeps something else. */
   toState(snapshot: AgentState): unknown;
 }
 

@@ -42,7 +42,7 @@ export const AguiMessage = z.discriminatedUnion('role', [
     toolCalls: z.array(ToolCall).optional(),
   }),
   z.object({ id, role: z.literal('tool'), content: Content, toolCallId: z.string(), error: z.string().optional() }),
-  // What the box told of itself comes back so; it is not handed on.
+  // What the box sent of its own comes back so; it is not handed on.
   z.object({ id, role: z.literal('reasoning'), content: z.string() }),
   z.object({ id, role: z.literal('activity'), activityType: z.string(), content: z.record(z.string(), z.unknown()) }),
 ]);

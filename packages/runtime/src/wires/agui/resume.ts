@@ -22,7 +22,7 @@ export interface Resume {
   entries: readonly ResumeEntry[];
   /** The turn of the thread that has not ended. */
   open: RunRow | undefined;
-  /** Whom the audit names. */
+  /** The person the audit names. */
   by: string;
   /** The same key with the same decisions reads on in what they began. */
   key?: TurnKey;

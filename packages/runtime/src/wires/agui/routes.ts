@@ -41,7 +41,7 @@ async function answerRun(event: H3Event, options: AguiOptions): Promise<Response
   const caller = await options.authorize(headers, agent);
   const body = await readChatBody(event.req);
   const input = await parseRunInput(body);
-  // What the client calls this run is told back to it, and nothing else.
+  // What the client calls this run is echoed to it, and nothing else.
   const asked = { ...(body as object), runId: undefined, parentRunId: undefined };
   const key = readTurnKey({ headers, wire: 'agui', caller, asked });
   const begun = await beginRun(options, { agent, input, caller, ...(key ? { key } : {}) }).catch(
@@ -49,11 +49,11 @@ async function answerRun(event: H3Event, options: AguiOptions): Promise<Response
       throw await toGrantedError(error, { agents: options.agents, agent, caller });
     },
   );
-  let isTold = false;
+  let isSent = false;
   const leave = (): void => {
     begun.turn?.leave();
-    if (isTold || !begun.followed) return;
-    isTold = true;
+    if (isSent || !begun.followed) return;
+    isSent = true;
     askAlone(options, input, begun.followed).catch((error: unknown) =>
       options.log.warn('What came with a resume is not answered: its client went away.', { agent, error }),
     );
@@ -61,12 +61,12 @@ async function answerRun(event: H3Event, options: AguiOptions): Promise<Response
   const onGone = leaveWhenGone({ leave }, signal);
   const events = toAguiEvents(options, input, begun);
   return answerSse(
-    toFrames(events, () => (isTold = true)),
+    toFrames(events, () => (isSent = true)),
     { onGone },
   );
 }
 
-async function* toFrames(events: AsyncIterable<object>, onTold: () => void): AsyncGenerator<string> {
+async function* toFrames(events: AsyncIterable<object>, onSent: () => void): AsyncGenerator<string> {
   for await (const event of events) yield `data: ${JSON.stringify(event)}\n\n`;
-  onTold();
+  onSent();
 }

@@ -33,7 +33,7 @@ export interface BegunRun {
   /** Undefined: there was nothing to ask the agent. */
   turn: RunningTurn | undefined;
   state: ClientState;
-  /** What the client has not, to be told first. */
+  /** What the client lacks, to be sent first. */
   restated?: { messages: ConversationMessage[]; state: AgentState };
   /** Calls the client is to run, when there is no turn. */
   openCalls: string[];
@@ -90,7 +90,7 @@ export async function beginRun(options: RunOptions, request: RunRequest): Promis
 
 // --- internal ---
 
-/** The client is told what it was told at first of the thread before the turn, should it lack that. */
+/** The client is sent what came first of the thread before the turn, should it lack that. */
 async function repeatRun({ sessions }: RunOptions, { agent, input }: RunRequest, turn: RunningTurn): Promise<BegunRun> {
   const stored = await sessions.read(sessions.idOf(agent, input.threadId));
   const state = readClientState(input.state, stored.state);

@@ -5,16 +5,16 @@ import type { AguiMessage } from './input.ts';
 import { isSilent, toAguiMessages } from './thread.ts';
 
 /**
- * Tells the thread to a client that lacks a part of it; nothing to one that has it all. A client keeps what it has where
- * it stands and adds the rest at the end. So one that has a later message is told first without it, then with it.
+ * Sends the thread to a client that lacks a part of it; nothing to one that has it all. A client keeps what it has where
+ * it stands and adds the rest at the end. So one that has a later message is sent it first without that, then with it.
  * Its system texts are its own, and stay.
  */
 export function restate(
   thread: readonly ConversationMessage[],
   sent: readonly AguiMessage[],
-  told: ReadonlySet<string> = new Set(),
+  emitted: ReadonlySet<string> = new Set(),
 ): AguiEvent[] {
-  const has = new Set([...sent.map(({ id }) => id), ...told]);
+  const has = new Set([...sent.map(({ id }) => id), ...emitted]);
   const missing = thread.findIndex((message) => !has.has(message.id) && !isSilent(message));
   if (missing < 0) return [];
   const snapshot = (messages: readonly ConversationMessage[]): AguiEvent => ({

@@ -30,7 +30,7 @@ export async function askAlone(options: StreamOptions, input: RunAgentInput, fol
   if (openCalls.length === 0 && isAsked(rest)) (await followed.ask(rest)).leave();
 }
 
-/** Everything one run tells, in order: from RUN_STARTED to RUN_FINISHED or RUN_ERROR. */
+/** Everything one run emits, in order: from RUN_STARTED to RUN_FINISHED or RUN_ERROR. */
 export async function* toAguiEvents(
   options: StreamOptions,
   input: RunAgentInput,
@@ -80,7 +80,7 @@ async function* finish(
   if (!followed) return yield* translator.finish(reason, translator.clientCalls);
   const messages = await readThread(options, followed, reason);
   // What was made before this run was read, or in another process, has not been streamed.
-  yield* restate(messages, input.messages, translator.told);
+  yield* restate(messages, input.messages, translator.emitted);
   const { rest, openCalls } = viewAfter(messages, input);
   if (!isOver(reason) || openCalls.length > 0 || !isAsked(rest)) return yield* translator.finish(reason, openCalls);
   const next = await followed.ask(rest).catch(toErrorEvent);

@@ -12,7 +12,7 @@ export interface ThreadView {
   added: ConversationMessage[];
   /** What the turn forgets first: what stands behind this message, null all of it. Undefined: nothing. */
   cutAfter?: string | null;
-  /** The client has sent nothing of what is kept, so it is told. */
+  /** The client has sent nothing of what is kept, so it is sent. */
   isRestated: boolean;
 }
 
@@ -51,7 +51,7 @@ export function isAsked({ kept, added }: ThreadView): boolean {
   return last !== undefined && last.role !== 'assistant';
 }
 
-/** The messages a thread has, as this wire tells them. */
+/** The messages a thread has, as this wire has them. */
 export function toAguiMessages(messages: readonly ConversationMessage[]): AguiMessage[] {
   return messages.flatMap((message): AguiMessage[] => {
     const { id, content, reasoning } = message;

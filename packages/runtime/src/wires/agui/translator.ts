@@ -10,9 +10,9 @@ export interface AguiTranslator {
   close(): AguiEvent[];
   finish(reason: FinishReason, openCalls: readonly string[]): AguiEvent[];
   fail(error: { code: string; message: string }): AguiEvent[];
-  /** Ids of the messages that were told. */
-  readonly told: ReadonlySet<string>;
-  /** Calls of the client that were told. */
+  /** Ids of the messages that were emitted. */
+  readonly emitted: ReadonlySet<string>;
+  /** Calls of the client that were emitted. */
   readonly clientCalls: readonly string[];
 }
 
@@ -35,13 +35,13 @@ export interface TranslatorOptions {
 export function createTranslator({ run, boxRunId, signThinking, toState }: TranslatorOptions): AguiTranslator {
   const { threadId, runId, parentRunId } = run;
   const own = boxRunId === undefined ? {} : { metadata: { svc: { runId: boxRunId } } };
-  const told = new Set<string>();
+  const emitted = new Set<string>();
   const clientCalls: string[] = [];
   /** How to end what is open, by what opened it; the last one opened is ended first. */
   const open = new Map<string, () => AguiEvent[]>();
   const interrupts = new Map<string, Interrupt>();
   let thinking = '';
-  /** Of each turn that this run tells. */
+  /** Of each turn that this run emits. */
   const usages: ({ model: string } & Usage)[] = [];
   let turns = 0;
 
@@ -72,7 +72,7 @@ export function createTranslator({ run, boxRunId, signThinking, toState }: Trans
     'step.end': ({ step }) => end(`step ${step}`),
     'reasoning.start': ({ id: messageId }) => {
       thinking = '';
-      told.add(messageId);
+      emitted.add(messageId);
       return begin(
         messageId,
         [
@@ -98,7 +98,7 @@ export function createTranslator({ run, boxRunId, signThinking, toState }: Trans
     'reasoning.end': ({ id }) => end(id),
     'text.start': ({ id }) => {
       const messageId = messageOf(id);
-      told.add(messageId);
+      emitted.add(messageId);
       return begin(id, [{ type: 'TEXT_MESSAGE_START', messageId, role: 'assistant' }], () => [
         { type: 'TEXT_MESSAGE_END', messageId },
       ]);
@@ -106,7 +106,7 @@ export function createTranslator({ run, boxRunId, signThinking, toState }: Trans
     'text.delta': ({ id, text: delta }) => [{ type: 'TEXT_MESSAGE_CONTENT', messageId: messageOf(id), delta }],
     'text.end': ({ id }) => end(id),
     'tool.start': ({ callId: toolCallId, name: toolCallName, messageId: parentMessageId, executor }) => {
-      told.add(parentMessageId);
+      emitted.add(parentMessageId);
       if (executor === 'client') clientCalls.push(toolCallId);
       return begin(
         `call ${toolCallId}`,
@@ -117,7 +117,7 @@ export function createTranslator({ run, boxRunId, signThinking, toState }: Trans
     'tool.args': ({ callId: toolCallId, delta }) => [{ type: 'TOOL_CALL_ARGS', toolCallId, delta }],
     'tool.end': ({ callId }) => end(`call ${callId}`),
     'tool.result': ({ callId: toolCallId, messageId, content }) => {
-      told.add(messageId);
+      emitted.add(messageId);
       for (const [id, { callId }] of interrupts) if (callId === toolCallId) interrupts.delete(id);
       return [{ type: 'TOOL_CALL_RESULT', messageId, toolCallId, content, role: 'tool' }];
     },
@@ -132,7 +132,7 @@ export function createTranslator({ run, boxRunId, signThinking, toState }: Trans
     },
   };
   return {
-    told,
+    emitted,
     clientCalls,
     start: () => ({
       type: 'RUN_STARTED',
@@ -209,7 +209,7 @@ function toAguiUsage(usage: { model: string } & Usage): AguiUsage {
     inputTokens,
     outputTokens,
     totalTokens: inputTokens + outputTokens,
-    // The parts are counted from nought, so nought may be a part that nobody reports.
+    // The parts are counted from nought, so nought may be a part that is not reported.
     ...(cacheReadTokens > 0 ? { cachedInputTokens: cacheReadTokens } : {}),
     ...(cacheWriteTokens > 0 ? { cacheWriteInputTokens: cacheWriteTokens } : {}),
     ...(reasoningTokens > 0 ? { reasoningTokens } : {}),

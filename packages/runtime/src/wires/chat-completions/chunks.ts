@@ -52,7 +52,7 @@ function createTranslator(view: CompletionView): (event: TurnEvent) => string {
   };
 }
 
-/** Calls are told one after the other, so fragments belong to the last one begun. */
+/** Calls are emitted one after the other, so fragments belong to the last one begun. */
 interface Calls {
   index: number;
   isShown: boolean;

@@ -26,7 +26,7 @@ export async function* toMessageFrames(
 export function toMessage(events: readonly TurnEvent[], view: MessageView): Message | undefined {
   const translate = createMessageEvents(view);
   let message: Message | undefined;
-  for (const told of events.flatMap(translate)) message = accumulate(message, told);
+  for (const event of events.flatMap(translate)) message = accumulate(message, event);
   return message;
 }
 

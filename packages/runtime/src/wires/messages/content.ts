@@ -86,9 +86,9 @@ function toResult(block: Block, param: string): { message: ChatMessage; parts: P
   if (typeof id !== 'string') throw invalid(param, `"${param}" must name its call in "tool_use_id".`);
   const all = toBlocks(content ?? '', `${param}.content`).flatMap((inner) => toParts(inner, `${param}.content`));
   const text = all.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n\n');
-  const told = isError === true && !/^error\b/i.test(text) ? `Error: ${text}` : text;
+  const shown = isError === true && !/^error\b/i.test(text) ? `Error: ${text}` : text;
   return {
-    message: { role: 'tool', tool_call_id: id, content: told },
+    message: { role: 'tool', tool_call_id: id, content: shown },
     parts: all.filter(({ type }) => type !== 'text'),
   };
 }

@@ -37,8 +37,8 @@ export function toMessagesRequest(value: unknown, { keepsHistory, isAnswered }: 
   const all = checkMessages(body.messages);
   const given = keepsHistory ? newestOf(all) : all;
   const said = joinAnswers(given).flatMap(({ message, param }) => toChatMessages(message, param));
-  const told = keepsHistory ? said : pairToolCalls(said);
-  if (isAnswered && told.every(({ role }) => role === 'system'))
+  const asked = keepsHistory ? said : pairToolCalls(said);
+  if (isAnswered && asked.every(({ role }) => role === 'system'))
     throw invalid('messages', '"messages" holds nothing to answer.');
   const first = system === undefined || system === null ? '' : toText(toBlocks(system, 'system'));
   return {

@@ -118,7 +118,7 @@ interface ReadRequest {
 }
 
 async function readRequest(event: H3Event, authorize: Authorize, options: ReadOptions): Promise<ReadRequest> {
-  // Before the body: who may not ask is told so whatever it sends.
+  // Before the body: a caller without access is refused whatever it sends.
   const caller = await authorize(event.req.headers);
   const body = await readChatBody(event.req);
   const request = toMessagesRequest(body, options);

@@ -14,7 +14,7 @@ export function toMessageTools(value: unknown): ClientTool[] {
   });
 }
 
-/** What the provider is told of a `tool_choice`. */
+/** What the provider is sent of a `tool_choice`. */
 export function toToolChoice(value: unknown): Record<string, unknown> {
   const { type, name, disable_parallel_tool_use: isSingle } = (value ?? {}) as Record<string, unknown>;
   const single = isSingle === true ? { parallel_tool_calls: false } : {};

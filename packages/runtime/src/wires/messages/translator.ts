@@ -78,7 +78,7 @@ interface State {
   index: number;
   /** What the open block holds. */
   thinking: string;
-  /** The call that is being told. */
+  /** The call that is being emitted. */
   call: { id: string; name: string; shown: MessageView['boxTools']; input: ObjectText } | undefined;
   usage: Usage | undefined;
   interrupts: Interrupt[];
@@ -124,9 +124,9 @@ const TRANSLATE: Translation = {
   },
   'tool.result'(state, { callId, content, isError }) {
     if (state.view.boxTools !== 'mcp') return [];
-    const told = [{ type: 'text' as const, text: content }];
+    const shown = [{ type: 'text' as const, text: content }];
     return [
-      begin(state, { type: 'mcp_tool_result', tool_use_id: callId, is_error: isError, content: told }),
+      begin(state, { type: 'mcp_tool_result', tool_use_id: callId, is_error: isError, content: shown }),
       end(state),
     ];
   },
