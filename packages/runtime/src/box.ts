@@ -8,7 +8,6 @@ import type { Problem, Program } from './manifest.ts';
 import { createCloser } from './box/closer.ts';
 import type { Closer } from './box/closer.ts';
 import { createFoundation } from './box/foundation.ts';
-import type { Foundation } from './box/foundation.ts';
 import type { BoxOptions } from './box/options.ts';
 import { createRooms } from './box/rooms.ts';
 import type { Built } from './box/rooms.ts';
@@ -42,7 +41,7 @@ export async function createBox(options: BoxOptions): Promise<Box> {
     const foundation = await createFoundation(options, closer);
     const built = createRooms(foundation);
     const app = await createRoutes(foundation, built);
-    closer.add(() => drain(foundation));
+    closer.add(foundation.drain);
     return toBox(app, { engine: foundation.engine, built, closer });
   } catch (error) {
     // Why it failed is what its host has to know.
@@ -74,12 +73,4 @@ function toBox(app: H3, { engine, built, closer }: Parts): Box {
     workflowNames: () => catalog.workflows().map(({ entry }) => entry.name),
     close: closer.close,
   };
-}
-
-/** First of all no more starts: a client of a stream that is closed here must not begin one. */
-async function drain({ engine, events, logs }: Foundation): Promise<void> {
-  const drained = engine.close();
-  await events.close();
-  await logs.closeStreams();
-  await drained;
 }

@@ -52,6 +52,8 @@ export interface Foundation {
   above: Late<Above>;
   /** With its log records. Answers whether there was one that could be deleted. */
   deleteRun(runId: string): Promise<boolean>;
+  /** Ends runs and streams; once, however often it is called. */
+  drain(): Promise<void>;
   closer: Closer;
 }
 
@@ -115,8 +117,9 @@ export async function createFoundation(options: BoxOptions, closer: Closer): Pro
       onSweep: () => above.get().sweep(),
     }),
   );
-  // For a boot that fails midway; one that does not drains it first of all.
-  closer.add(() => engine.get().close());
+  const drain = createDrain({ engine: engine.get(), events, logs });
+  // For a boot that fails midway; one that does not drains first of all.
+  closer.add(drain);
   return {
     options,
     log: withFields(options.log, currentFields),
@@ -135,11 +138,24 @@ export async function createFoundation(options: BoxOptions, closer: Closer): Pro
       if (isGone) await logs.deleteRun(runId);
       return isGone;
     },
+    drain,
     closer,
   };
 }
 
 // --- internal ---
+
+/** First of all no more starts: a client of a stream that is closed here must not begin one. */
+function createDrain({ engine, events, logs }: { engine: Engine; events: Events; logs: Logs }): () => Promise<void> {
+  const drain = async (): Promise<void> => {
+    const drained = engine.close();
+    await events.close();
+    await logs.closeStreams();
+    await drained;
+  };
+  let draining: Promise<void> | undefined;
+  return () => (draining ??= drain());
+}
 
 /** Not waited for: nothing that is stored has been used yet. */
 function maskStoredSecrets({ secretValues }: BoxOptions, mask: Mask): void {
