@@ -1,15 +1,11 @@
-import type { DeepAgentDefinition } from '../definitions/agent.ts';
-import { toBoxTools } from '../tools/box-tools.ts';
-import type { BoxTool } from '../tools/box-tool.ts';
 import { BoxError } from '../errors.ts';
 import type { Prompts } from '../prompts/prompts.ts';
-import type { Prompt } from '../prompts/store.ts';
 import { COPILOT_AGENT } from '../manifest.ts';
-import type { Problem } from '../manifest.ts';
 import type { JsonSchema } from '../schema/schema.ts';
 import type { WorkflowSummary } from './workflow.ts';
 import type { Catalog, LoadedAgent } from './catalog.ts';
 import type { CatalogDetail, CatalogEntry, CatalogKind } from './entry.ts';
+import { createEntryWriter, SEPARATOR, toPrompt } from './entry-writer.ts';
 import type { CatalogOverride, CatalogOverrides, OverridableKind } from './overrides.ts';
 
 /** What the box serves, with what an operator chose for it. */
@@ -45,59 +41,7 @@ export interface CatalogEntriesOptions {
 
 export function createCatalogEntries(options: CatalogEntriesOptions): CatalogEntries {
   const { catalog, workflows, overrides } = options;
-
-  const toAgent = async (loaded: LoadedAgent): Promise<CatalogEntry> => {
-    const { entry, definition, problem } = loaded;
-    const agent = definition?.agent;
-    const { model: override, isHidden } = await overrides.find('agent', entry.name);
-    const declared = agent?.model ?? null;
-    const tools = agent ? await toBoxTools(agent) : [];
-    return {
-      ...NOTHING,
-      kind: 'agent',
-      name: entry.name,
-      description: agent?.description ?? null,
-      health: healthOf(problem, definition),
-      isSystem: entry.name === COPILOT_AGENT,
-      isHidden,
-      model: { declared, override, effective: override ?? declared ?? (await options.defaultModel()) ?? null },
-      tools: tools.map(({ model }) => model.name),
-      interruptOn: listInterrupting(agent),
-      problem: problem ?? null,
-    };
-  };
-  const toWorkflow = async ({ name, mode, hasSchema, state, problem }: WorkflowSummary): Promise<CatalogEntry> => ({
-    ...NOTHING,
-    kind: 'workflow',
-    name,
-    health: state === 'failed' ? 'failed' : problem ? 'stale' : 'ok',
-    isHidden: (await overrides.find('workflow', name)).isHidden,
-    mode,
-    hasSchema,
-    problem,
-  });
-  const toTools = async ({
-    entry,
-    definition,
-    problem,
-  }: LoadedAgent): Promise<{ entry: CatalogEntry; tool: BoxTool }[]> => {
-    if (!definition) return [];
-    const waiting = listInterrupting(definition.agent);
-    return (await toBoxTools(definition.agent)).map((tool) => ({
-      tool,
-      entry: {
-        ...NOTHING,
-        kind: 'tool',
-        name: `${entry.name}${SEPARATOR}${tool.model.name}`,
-        description: tool.model.description,
-        health: healthOf(problem, definition),
-        isSystem: entry.name === COPILOT_AGENT,
-        interruptOn: waiting.filter((name) => name === tool.model.name),
-        problem: null,
-      },
-    }));
-  };
-
+  const { toAgent, toWorkflow, toTools } = createEntryWriter(options);
   const agentsOf = (system: boolean): LoadedAgent[] => {
     const copilot = system ? catalog.findAgent(COPILOT_AGENT) : undefined;
     return [...catalog.agents(), ...(copilot ? [copilot] : [])].toSorted((a, b) => compare(a.entry.name, b.entry.name));
@@ -188,40 +132,7 @@ export function createCatalogEntries(options: CatalogEntriesOptions): CatalogEnt
 
 // --- internal ---
 
-const SEPARATOR = ':';
-
-const NOTHING = {
-  description: null,
-  isSystem: false,
-  isHidden: false,
-  model: null,
-  mode: null,
-  hasSchema: null,
-  tools: null,
-  interruptOn: null,
-};
-
 const NO_DETAIL = { file: null, inputSchema: null, outputSchema: null, steps: null, trigger: null };
-
-function toPrompt({ ownerKind, ownerName, key, name }: Prompt): CatalogEntry {
-  return {
-    ...NOTHING,
-    kind: 'prompt',
-    name: [ownerKind, ownerName, key].join(SEPARATOR),
-    description: name,
-    health: 'ok',
-    problem: null,
-  };
-}
-
-function healthOf(problem: Problem | undefined, definition: object | undefined): CatalogEntry['health'] {
-  if (!problem) return 'ok';
-  return definition ? 'stale' : 'failed';
-}
-
-function listInterrupting(agent: DeepAgentDefinition | undefined): string[] {
-  return Object.entries(agent?.interruptOn ?? {}).flatMap(([name, policy]) => (policy === false ? [] : name));
-}
 
 function compare(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;

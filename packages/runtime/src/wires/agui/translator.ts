@@ -1,4 +1,5 @@
 import type { AguiEvent, AguiInterrupt, AguiOutcome, AguiUsage } from './event.ts';
+import { createOpenEvents } from './open-events.ts';
 import type { FinishReason, Interrupt, TurnEvent, Usage } from '../../agents/events/turn-events.ts';
 
 /** Translates one turn. What it has begun and not ended is ended before the terminal event. */
@@ -37,24 +38,13 @@ export function createTranslator({ run, boxRunId, signThinking, toState }: Trans
   const own = boxRunId === undefined ? {} : { metadata: { svc: { runId: boxRunId } } };
   const emitted = new Set<string>();
   const clientCalls: string[] = [];
-  /** How to end what is open, by what opened it; the last one opened is ended first. */
-  const open = new Map<string, () => AguiEvent[]>();
+  const { begin, end, endAll } = createOpenEvents();
   const interrupts = new Map<string, Interrupt>();
   let thinking = '';
   /** Of each turn that this run emits. */
   const usages: ({ model: string } & Usage)[] = [];
   let turns = 0;
 
-  const begin = (key: string, first: AguiEvent[], end: () => AguiEvent[]): AguiEvent[] => {
-    open.set(key, end);
-    return first;
-  };
-  const end = (key: string): AguiEvent[] => {
-    const ending = open.get(key);
-    open.delete(key);
-    return ending?.() ?? [];
-  };
-  const endAll = (): AguiEvent[] => Array.from(open.keys()).reverse().flatMap(end);
   const used = () => {
     const usage = usages.filter(({ inputTokens, outputTokens }) => inputTokens + outputTokens > 0).map(toAguiUsage);
     return usage.length > 0 ? { usage } : {};
