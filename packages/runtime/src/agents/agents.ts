@@ -1,36 +1,30 @@
 import type { Catalog } from '../catalog/catalog.ts';
 import type { CatalogOverrides } from '../catalog/overrides.ts';
-import { LONGEST_TIMER_MS } from '../engine/duration.ts';
-import type { Engine, StartRequest } from '../engine/engine.ts';
+import type { Engine } from '../engine/engine.ts';
 import type { Body } from '../engine/body.ts';
 import type { AgentMessage, StartedTurn, StartTurnOptions } from '../engine/handle.ts';
-import { ASKED_BY, askedByOf } from '../engine/attributes.ts';
 import { newRunId } from '../engine/ids.ts';
-import { isFinal } from '../engine/journal/run.ts';
 import type { Journal } from '../engine/journal.ts';
 import type { RunRow } from '../engine/journal/run.ts';
 import { decode } from '../engine/serialize.ts';
-import { BoxError, idempotencyConflict } from '../errors.ts';
 import type { Log } from '../log.ts';
 import { COPILOT_AGENT } from '../manifest.ts';
 import type { PublishedInstructions } from '../prompts/instructions.ts';
 import type { Issue } from '../schema/schema.ts';
 import type { SessionStore } from './turn/session-store.ts';
-import { turnOpen } from './events/turn-errors.ts';
 import { createAgentTools } from './agent-tools.ts';
-import { nextDepth, toChildRequest, toTextReader } from './turn/child.ts';
+import { createChildStarts } from './child-starts.ts';
+import { createOpenTurns } from './open-turns.ts';
+import { createTurnStarts } from './turn-starts.ts';
 import { createAgentFinder } from './find-agent.ts';
 import { createLiveTurns } from './reading/live-turns.ts';
-import { pairToolCalls } from './model/messages.ts';
 import type { CallModel } from './model/client.ts';
 import { hasOutputRule } from './turn/output.ts';
-import { toRecordedMessages } from './reading/recorded-messages.ts';
 import { createPendingApprovals } from './reading/pending.ts';
 import { createRepeats, toStartKey } from './reading/repeats.ts';
 import { namesInChoice, requireChosenTools } from './turn/tool-choice.ts';
 import { createToolset } from './turn/toolset.ts';
 import { createTurnBody } from './turn-body.ts';
-import type { TurnRun } from './turn-body.ts';
 import type { ConversationMessage, TurnInput, TurnKey } from './turn/input.ts';
 import type { RunningTurn } from './reading/running-turn.ts';
 import { createTurnReaders } from './reading/readers.ts';
@@ -104,58 +98,15 @@ export function createAgents(options: AgentsOptions): Agents {
   const readers = createTurnReaders({ live, engine, pending });
   const toBody = createTurnBody({ finder, tools, sessions, live, callModel: options.callModel });
 
+  const turns = createOpenTurns({ journal, sessions, finder });
+  const { instructions } = options;
+  const starts = createTurnStarts({ engine, sessions, instructions, open: turns, pending, toBody });
+  const startChild = createChildStarts({ engine, sessions, live, finder, starts });
+
   const listNames = async (name: string, input: TurnInput): Promise<string[]> => {
     const { agent } = finder.get(name);
     const { tools: own } = await tools.list(agent);
     return createToolset(agent, own, input.tools).model.map((tool) => tool.name);
-  };
-
-  const findOpen = async (sessionId: string): Promise<RunRow | undefined> => {
-    const runs = await journal.listRuns({ sessionId }, { limit: 20 });
-    // What it has other agents do are runs below it.
-    return runs.find(({ status, parentRunId }) => !isFinal(status) && parentRunId === null);
-  };
-
-  /** Throws `invalid_request` where a turn on a session brings results alone, and of no call of the session. */
-  const requireAsked = async (name: string, { session, messages }: TurnInput): Promise<void> => {
-    if (!session || messages.length === 0 || messages.some(({ role }) => role !== 'tool')) return;
-    const sessionId = sessions.idOf(name, session.id);
-    const before = await sessions.read(sessionId, session.cutAfter);
-    const length = (all: ConversationMessage[]) => pairToolCalls(all).length;
-    if (length([...before.messages, ...messages]) > length(before.messages)) return;
-    // The session has the calls of a turn once it has ended.
-    const open = await findOpen(sessionId);
-    if (open) throw turnOpen(open, await pending.hasAny(open.runId));
-    throw new BoxError(
-      'invalid_request',
-      '"messages" holds results of tool calls that this session does not wait for.',
-      {
-        details: { param: 'messages' },
-      },
-    );
-  };
-
-  /** Starts the run of a turn, or finds the one that the same key has started. One turn of a session at a time. */
-  const startRun = async (run: TurnRun, input: TurnInput, how: TurnStart): Promise<RunRow> => {
-    const { runId, name, sessionId } = run;
-    const { key: shownKey, askedBy, ...engineStart } = how;
-    const published = await options.instructions?.begin(name);
-    const started = await engine.start({
-      runId,
-      kind: 'agent',
-      name,
-      input,
-      body: await toBody(run, input, async () => published?.text),
-      ...marksOf({ ...published?.attributes, ...(askedBy === undefined ? {} : { [ASKED_BY]: askedBy }) }),
-      ...(sessionId === null ? {} : { sessionId }),
-      ...(input.session ? { serial: { key: `session ${sessionId}`, whenTaken: 'refuse' as const } } : {}),
-      ...engineStart,
-    });
-    if (started.outcome === 'refused') throw turnOpen(started.holder, await pending.hasAny(started.holder.runId));
-    if (started.outcome === 'idempotency_conflict') throw idempotencyConflict(shownKey);
-    if (started.outcome === 'created') return started.run;
-    if (started.outcome === 'repeated' && how.idempotencyKey !== undefined) return started.run;
-    throw new Error(`The start of a turn was ${started.outcome}.`);
   };
 
   return {
@@ -173,7 +124,7 @@ export function createAgents(options: AgentsOptions): Agents {
       const input = toTurnInput(runId, request, model);
       const chosen = namesInChoice(input.parameters);
       if (chosen.length > 0) requireChosenTools(chosen, await listNames(name, input));
-      await requireAsked(name, input);
+      await starts.requireAsked(name, input);
       const asker = askerOf(request);
       const sessionId = session
         ? await sessions.open({ agent: name, name: session.name, kind: session.kind, ...asker })
@@ -188,7 +139,7 @@ export function createAgents(options: AgentsOptions): Agents {
       try {
         const run = { runId, name, sessionId, parentRunId: null };
         const keyed = key ? { key: key.key, ...toStartKey(key) } : {};
-        const started = await startRun(run, input, { trigger: 'chat', ...asker, ...keyed });
+        const started = await starts.startRun(run, input, { trigger: 'chat', ...asker, ...keyed });
         if (started.runId !== runId) {
           reader.close();
           return repeats.replay(started);
@@ -203,45 +154,7 @@ export function createAgents(options: AgentsOptions): Agents {
       const first = await repeats.find(agent, key);
       return first && repeats.replay(first);
     },
-    async startChild({ agent: name, message, session, outputSchema }, { parent, idempotencyKey, callId, onText }) {
-      const model = await finder.modelOf(name);
-      const depth = nextDepth(name, parent);
-      const askedBy = askedByOf(parent);
-      const runId = newRunId();
-      const input: TurnInput = {
-        ...toTurnInput(runId, toChildRequest({ agent: name, message, session, outputSchema }, idempotencyKey), model),
-        depth,
-        ...(callId === undefined ? {} : { callId }),
-      };
-      const sessionId =
-        session === undefined
-          ? null
-          : await sessions.open({
-              agent: name,
-              name: session,
-              kind: 'session',
-              ...(askedBy === undefined ? {} : { askedBy }),
-            });
-      const stopReading = onText && live.tap(runId, toTextReader(onText));
-      try {
-        const { runId: parentRunId } = parent;
-        const run = { runId, name, sessionId, parentRunId };
-        const { runId: childId } = await startRun(run, input, {
-          trigger: 'workflow',
-          parentRunId,
-          idempotencyKey,
-        });
-        if (stopReading)
-          void engine
-            .wait(childId, LONGEST_TIMER_MS)
-            .finally(stopReading)
-            .catch(() => {});
-        return { runId: childId, sessionId };
-      } catch (error) {
-        stopReading?.();
-        throw error;
-      }
-    },
+    startChild,
     async follow({ runId, sessionId, createdAt: startedAt }, known = []) {
       const endsAlone = sessionId === null;
       const reader = readers.open(runId, { known, isAwaited: endsAlone });
@@ -255,25 +168,9 @@ export function createAgents(options: AgentsOptions): Agents {
     },
     hasPendingApproval: ({ runId }) => pending.hasAny(runId),
     listPending: ({ runId }) => pending.listPending(runId),
-    async findOpenTurn(agent, sessionName) {
-      finder.get(agent);
-      return findOpen(sessions.idOf(agent, sessionName));
-    },
-    async findTurn(agent, sessionName, runId) {
-      const sessionId = sessions.idOf(agent, sessionName);
-      let run = await journal.getRun(runId);
-      while (run && run.sessionId !== sessionId)
-        run = run.parentRunId === null ? undefined : await journal.getRun(run.parentRunId);
-      return run;
-    },
-    async readOpenTurn(run) {
-      const input = decode(run.input) as TurnInput;
-      const [before, records] = await Promise.all([
-        sessions.read(run.sessionId ?? '', input.session?.cutAfter),
-        journal.getRecords(run.runId),
-      ]);
-      return [...before.messages, ...toRecordedMessages(run.runId, input, records)];
-    },
+    findOpenTurn: turns.findOpenTurn,
+    findTurn: turns.findTurn,
+    readOpenTurn: turns.readOpenTurn,
     checkArguments: (agent, tool, args) => tools.checkArguments(finder.find(agent), tool, args),
     async body(run) {
       const input = decode(run.input) as TurnInput;
@@ -291,16 +188,7 @@ export function createAgents(options: AgentsOptions): Agents {
 
 // --- internal ---
 
-type TurnStart = Pick<StartRequest, 'trigger' | 'parentRunId' | 'idempotencyKey' | 'digest'> & {
-  key?: string;
-  askedBy?: string;
-};
-
 /** The caller to whom alone a turn, and what it starts, is shown. */
 function askerOf({ agent, askedBy }: TurnRequest): { askedBy?: string } {
   return agent === COPILOT_AGENT && askedBy !== undefined ? { askedBy } : {};
-}
-
-function marksOf(attributes: Record<string, string>): Pick<StartRequest, 'attributes'> {
-  return Object.keys(attributes).length > 0 ? { attributes } : {};
 }

@@ -1,0 +1,65 @@
+import { askedByOf } from '../engine/attributes.ts';
+import { LONGEST_TIMER_MS } from '../engine/duration.ts';
+import type { Engine } from '../engine/engine.ts';
+import { newRunId } from '../engine/ids.ts';
+import type { AgentFinder } from './find-agent.ts';
+import type { LiveTurns } from './reading/live-turns.ts';
+import type { TurnStarts } from './turn-starts.ts';
+import { nextDepth, toChildRequest, toTextReader } from './turn/child.ts';
+import type { TurnInput } from './turn/input.ts';
+import { toTurnInput } from './turn/request.ts';
+import type { SessionStore } from './turn/session-store.ts';
+import type { AgentMessage, StartedTurn, StartTurnOptions } from '../engine/handle.ts';
+
+/** Begins turns below a run, for code in that run. */
+export type StartChild = (message: AgentMessage, options: StartTurnOptions) => Promise<StartedTurn>;
+
+export interface ChildStartsOptions {
+  engine: Pick<Engine, 'wait'>;
+  sessions: SessionStore;
+  live: Pick<LiveTurns, 'tap'>;
+  finder: Pick<AgentFinder, 'modelOf'>;
+  starts: Pick<TurnStarts, 'startRun'>;
+}
+
+export function createChildStarts({ engine, sessions, live, finder, starts }: ChildStartsOptions): StartChild {
+  return async ({ agent: name, message, session, outputSchema }, { parent, idempotencyKey, callId, onText }) => {
+    const model = await finder.modelOf(name);
+    const depth = nextDepth(name, parent);
+    const askedBy = askedByOf(parent);
+    const runId = newRunId();
+    const input: TurnInput = {
+      ...toTurnInput(runId, toChildRequest({ agent: name, message, session, outputSchema }, idempotencyKey), model),
+      depth,
+      ...(callId === undefined ? {} : { callId }),
+    };
+    const sessionId =
+      session === undefined
+        ? null
+        : await sessions.open({
+            agent: name,
+            name: session,
+            kind: 'session',
+            ...(askedBy === undefined ? {} : { askedBy }),
+          });
+    const stopReading = onText && live.tap(runId, toTextReader(onText));
+    try {
+      const { runId: parentRunId } = parent;
+      const run = { runId, name, sessionId, parentRunId };
+      const { runId: childId } = await starts.startRun(run, input, {
+        trigger: 'workflow',
+        parentRunId,
+        idempotencyKey,
+      });
+      if (stopReading)
+        void engine
+          .wait(childId, LONGEST_TIMER_MS)
+          .finally(stopReading)
+          .catch(() => {});
+      return { runId: childId, sessionId };
+    } catch (error) {
+      stopReading?.();
+      throw error;
+    }
+  };
+}
