@@ -140,7 +140,10 @@ describe.skipIf(!HAS_TERMINAL)('from an empty folder and an empty home, on a ter
       expect(served).toContain(`http://127.0.0.1:${workspace.ports.api}`);
       expect(served).toContain('Agents and workflows are held back until a model provider is set.');
       expect(await run(['build'])).toMatch(/Built .*: 1 agent, 1 workflow/);
-      expect(await run(['package'])).toMatch(/Packaged .* for byoc: 1 agent, 1 workflow,\s+image svc-agent:latest/);
+      // The line wraps wherever the length of its path has it.
+      expect(await run(['package'])).toMatch(
+        /Packaged\s+\S+\s+for\s+byoc:\s+1\s+agent,\s+1\s+workflow,\s+image\s+svc-agent:latest/,
+      );
       expect(readdirSync(home)).toEqual([]);
     },
     SLOW_MS,
