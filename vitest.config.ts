@@ -31,8 +31,9 @@ export const base = defineConfig({
     pool: 'forks',
     // A test waits about as long as it works.
     maxWorkers: availableParallelism() + 1,
-    testTimeout: 30_000,
-    hookTimeout: 30_000,
+    // Two suites and a container engine may share two cores: a limit is there for what hangs, not for what is slow.
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
     globalSetup: ['scripts/_scratch.mjs'],
     setupFiles: ['scripts/_waits.mjs'],
   },
