@@ -11,7 +11,7 @@ import type { Lifecycle } from './lifecycle.ts';
 import { DEFAULT_LIMITS } from './limits.ts';
 import type { Limits } from './limits.ts';
 import type { Observer } from './observer.ts';
-import type { RunningStep } from './run/execution.ts';
+import type { RunningStep } from './run/step-attempts.ts';
 import { encode } from './serialize.ts';
 import { createClaims } from './worker/claims.ts';
 import { createEndings } from './worker/endings.ts';

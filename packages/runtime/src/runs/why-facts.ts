@@ -2,7 +2,7 @@ import type { Approval, Approvals } from '../approvals/approvals.ts';
 import { historyOf } from '../engine/call.ts';
 import type { CallRecord } from '../engine/call.ts';
 import type { Engine } from '../engine/engine.ts';
-import type { RunningStep } from '../engine/run/execution.ts';
+import type { RunningStep } from '../engine/run/step-attempts.ts';
 import type { Journal } from '../engine/journal.ts';
 import type { HookEntry } from '../engine/journal/hooks.ts';
 import type { QueuedStart } from '../engine/journal/queue.ts';

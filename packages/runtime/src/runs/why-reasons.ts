@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { RunningStep } from '../engine/run/execution.ts';
+import type { RunningStep } from '../engine/run/step-attempts.ts';
 import type { RunRow } from '../engine/journal/run.ts';
 import { isFinal } from '../engine/journal/run.ts';
 import { nameOfStep } from '../engine/lifecycle.ts';

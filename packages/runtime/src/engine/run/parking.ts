@@ -2,7 +2,7 @@ import type { Call } from '../call.ts';
 import type { RunPatch } from '../journal/appends.ts';
 import type { RunRow } from '../journal/run.ts';
 import { real } from '../real.ts';
-import { describeWait } from './waits.ts';
+import { describeWait } from './waiting-for.ts';
 
 export interface ParkingOptions {
   run: RunRow;

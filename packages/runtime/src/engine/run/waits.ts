@@ -1,25 +1,210 @@
-import type { Call } from '../call.ts';
-import { decode } from '../serialize.ts';
+import type { Call, CallHistory, HookRequest, OpenHook } from '../call.ts';
+import type { NewHook } from '../journal/hooks.ts';
+import type { RunRow } from '../journal/run.ts';
+import { isFinal } from '../journal/run.ts';
+import { decode, encode } from '../serialize.ts';
+import type { Driver } from './driver.ts';
+import { childFailed, hookRefused } from './outcome.ts';
+import type { Wait } from './parking.ts';
+import type { RecordFields } from './recorder.ts';
+import { createRunHooks } from './run-hooks.ts';
+import type { RunHooks } from './run-hooks.ts';
+import { createTimers } from './timers.ts';
+import type { Timers } from './timers.ts';
 
-/** What a waiting run says about itself: of several waits the one that can end first, a time before anything else. */
-export interface WaitingFor {
-  type: 'sleep' | 'retry' | 'hook' | 'webhook' | 'approval' | 'child';
-  /** ISO 8601, where the wait ends by itself. */
-  until?: string;
-  step: string;
-  title?: string;
-  runId?: string;
-  /** Of a child that still waits for its lock. */
-  triggerId?: string;
+export interface WaitsOptions {
+  run: RunRow;
+  driver: Pick<Driver, 'clock' | 'listEvents' | 'resumeHook' | 'findRun'>;
+  /** Calls of the body that are not answered. */
+  open: ReadonlyMap<number, Call>;
+  historyOf(call: Call): CallHistory | undefined;
+  /** Has been answered, and the body has not seen it yet. */
+  isAnswered(call: number): boolean;
+  onAnswer(call: Call, fields: RecordFields): void;
+  /** A timer was set: that is recorded, and says nothing to the body. */
+  onSet(call: Call, fields: RecordFields): void;
+  /** The next attempt of a step is due. */
+  onRetryDue(call: Call): void;
+  /** There is something to do. */
+  onChange(): void;
+  onFailed(error: unknown): void;
 }
 
-/** @param wakeAt when the first timer is due; undefined: no timer is set */
-export function describeWait(call: Call, wakeAt: number | undefined): WaitingFor {
-  const until = wakeAt === undefined ? {} : { until: new Date(wakeAt).toISOString() };
-  const { action } = call;
-  if (action.type === 'run') return { type: 'retry', step: call.stepId, ...until };
-  if (action.type === 'timer') return { type: 'sleep', step: call.stepId, ...until };
-  if (action.type === 'child') return { type: 'child', step: call.stepId, ...action.child };
-  const { kind, title } = decode(call.input) as { kind: 'hook' | 'webhook' | 'approval'; title?: string };
-  return { type: kind, step: call.stepId, ...(title === undefined ? {} : { title }), ...until };
+/** What the open calls of one run wait for that is no step: a time, a resume from outside, the end of another run. */
+export class Waits {
+  readonly #options: WaitsOptions;
+  // What most runs never need is made when they do.
+  #timersMade: Timers | undefined;
+  #hooksMade: RunHooks | undefined;
+  /** Signals taken into account; the row may have more. */
+  #signals: number;
+  /** Something outside may have answered an open call: look before waiting. */
+  #isSignalled = true;
+
+  constructor(options: WaitsOptions) {
+    this.#options = options;
+    this.#signals = options.run.signals;
+  }
+
+  get signals(): number {
+    return this.#signals;
+  }
+
+  /** Something outside happened: a hook was resumed, a child ended. */
+  signal(): void {
+    this.#isSignalled = true;
+  }
+
+  /** A look at what others have done is due, before the run waits for them. */
+  get isLookDue(): boolean {
+    return this.#isSignalled && this.#isForOthers;
+  }
+
+  begin(call: Call): void {
+    const { action } = call;
+    if (action.type === 'timer') this.#setTimer(call, action.wakeAt);
+    else if (action.type === 'event' && action.deadline) this.#setTimer(call, action.deadline.wakeAt);
+    // The child may have ended, and the resume may have come, before it was waited for.
+    if (action.type === 'child' || (action.type === 'event' && this.#hooks.find(action.token, action.n)))
+      this.#isSignalled = true;
+  }
+
+  /** A step waits for its next attempt. */
+  retryAt(call: Call, wakeAt: number): void {
+    this.#timers.set(call.call, wakeAt);
+  }
+
+  /** The call has been answered. */
+  end(call: number): void {
+    this.#timersMade?.delete(call);
+  }
+
+  /** Answers the open calls that wait for a resume or for another run, as far as there are answers. */
+  async lookAround(): Promise<void> {
+    const { run, driver, open, isAnswered, onAnswer } = this.#options;
+    this.#isSignalled = false;
+    const { signals, events } = await driver.listEvents(run.runId);
+    this.#signals = Math.max(this.#signals, signals);
+    this.#hooks.load(events);
+    for (const call of open.values()) {
+      if (isAnswered(call.call)) continue;
+      const startedAt = call.madeAt;
+      if (call.action.type === 'event') {
+        const event = this.#hooks.find(call.action.token, call.action.n);
+        if (event) onAnswer(call, { event: 'done', startedAt, output: event.payload });
+      } else if (call.action.type === 'child') {
+        const child = await driver.findRun(call.action.child);
+        if (!child) onAnswer(call, { event: 'failed', startedAt, error: childFailed(undefined) });
+        else if (child.status === 'completed') onAnswer(call, { event: 'done', startedAt, output: child.output });
+        else if (isFinal(child.status)) onAnswer(call, { event: 'failed', startedAt, error: childFailed(child) });
+      }
+    }
+  }
+
+  /** What the run waits for, when nothing of it is under way. Undefined: for nothing, or it is due. */
+  current(): Wait | undefined {
+    const { open, driver } = this.#options;
+    const first = this.#timersMade?.first();
+    const call = first ? open.get(first.call) : [...open.values()].find(({ action }) => action.type !== 'run');
+    const left = first ? first.wakeAt - driver.clock.now() : Infinity;
+    return call && left > 0 ? { call, wakeAt: first?.wakeAt, left, isForOthers: this.#isForOthers } : undefined;
+  }
+
+  /** When the first of its waits is over, by the store's clock. */
+  get nextDue(): number | undefined {
+    return this.#timersMade?.first()?.wakeAt;
+  }
+
+  /** Waits for the first timer, by the clock as it is now. */
+  arm(): void {
+    this.#timersMade?.arm();
+  }
+
+  stop(): void {
+    this.#timersMade?.stop();
+  }
+
+  // --- hooks ---
+
+  /** Makes a hook, or finds it again on replay; `fresh`: it has no record yet. */
+  openHook(call: number, request: HookRequest, history: CallHistory | undefined): { hook: OpenHook; fresh: boolean } {
+    return this.#hooks.open({ call, request, history, now: this.#options.driver.clock.now() });
+  }
+
+  /** The run this one is a retry of has had that resume. */
+  skipResume(token: string): void {
+    this.#hooks.skip(token);
+  }
+
+  get hasNewHooks(): boolean {
+    return this.#hooksMade?.hasFresh ?? false;
+  }
+
+  /** The hooks the next append has to store. */
+  takeNewHooks(): NewHook[] {
+    return this.#hooksMade?.take() ?? NO_HOOKS;
+  }
+
+  /** Other runs have these tokens. */
+  refuse(tokens: string[]): void {
+    const { open, driver, onAnswer } = this.#options;
+    this.#hooks.refuse(tokens);
+    for (const call of open.values()) {
+      const { action } = call;
+      if (action.type !== 'event' || !this.#hooks.isRefused(action.token)) continue;
+      onAnswer(call, { event: 'failed', startedAt: driver.clock.now(), error: hookRefused(action.token) });
+    }
+  }
+
+  // --- internal ---
+
+  get #isForOthers(): boolean {
+    for (const { action } of this.#options.open.values())
+      if (action.type === 'event' || action.type === 'child') return true;
+    return false;
+  }
+
+  #setTimer(call: Call, wakeAtOf: (now: number) => number): void {
+    const known = this.#options.historyOf(call)?.set?.output;
+    const now = this.#options.driver.clock.now();
+    const wakeAt = known ? (decode(known) as number) : wakeAtOf(now);
+    if (!known) this.#options.onSet(call, { event: 'set', startedAt: now, output: encode(wakeAt, 'wakeAt') });
+    this.#timers.set(call.call, wakeAt);
+  }
+
+  #due(indexes: number[]): void {
+    const { open, driver, onAnswer, onRetryDue, onChange } = this.#options;
+    for (const index of indexes) {
+      const call = open.get(index);
+      if (call?.action.type === 'timer') onAnswer(call, { event: 'done', startedAt: driver.clock.now() });
+      else if (call?.action.type === 'event') void this.#expire(call);
+      else if (call) onRetryDue(call);
+    }
+    onChange();
+  }
+
+  /** The deadline of a hook resumes it like a caller from outside: the body gets what the first of them gave. */
+  async #expire(call: Call): Promise<void> {
+    const { driver, onChange, onFailed } = this.#options;
+    if (call.action.type !== 'event' || !call.action.deadline) return;
+    const { token, deadline } = call.action;
+    const { payload, verdict } = deadline;
+    await driver.resumeHook(token, encode(payload, 'payload'), { verdict }).then(() => {
+      this.signal();
+      onChange();
+    }, onFailed);
+  }
+
+  get #timers(): Timers {
+    return (this.#timersMade ??= createTimers(this.#options.driver.clock, (calls) => this.#due(calls)));
+  }
+
+  get #hooks(): RunHooks {
+    const { run, onChange } = this.#options;
+    return (this.#hooksMade ??= createRunHooks({ onChange, isCopy: run.seed !== null }));
+  }
 }
+
+// --- internal ---
+
+const NO_HOOKS: NewHook[] = [];

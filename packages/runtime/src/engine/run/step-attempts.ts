@@ -1,0 +1,154 @@
+import type { Call, CallHistory, RunAction } from '../call.ts';
+import { runInContext } from '../context.ts';
+import type { StepContext } from '../context.ts';
+import type { RunHandle } from '../handle.ts';
+import type { StepKind } from '../journal/record.ts';
+import { decode, encode } from '../serialize.ts';
+import { createDeadline } from './deadline.ts';
+import type { Driver } from './driver.ts';
+import { encodeError, encodeResult, isFatal, retryTime } from './outcome.ts';
+import type { RecordFields } from './recorder.ts';
+import { StepAttempt } from './step-context.ts';
+
+/** An attempt of a step that is under way. */
+export interface RunningStep {
+  call: number;
+  kind: StepKind;
+  stepId: string;
+  name: string;
+  attempt: number;
+  startedAt: number;
+  /** Milliseconds it may take; null: no limit. */
+  timeout: number | null;
+}
+
+export interface StepAttemptsOptions {
+  execution: RunHandle & { readonly signal: AbortSignal };
+  driver: Pick<Driver, 'clock' | 'limits' | 'attempt'>;
+  /** The run has left: nothing is recorded any more. */
+  hasLeft(): boolean;
+  /** The last attempt has ended: the step is over. */
+  onAnswer(call: Call, fields: RecordFields): void;
+  /** The attempt has failed, and the next one is due at `wakeAt`, by the store's clock. */
+  onRetry(call: Call, fields: RecordFields, wakeAt: number): void;
+}
+
+/** The steps of one run that are under way: begins each attempt, and says what came of it, or when the next is due. */
+export class StepAttempts {
+  readonly #options: StepAttemptsOptions;
+  #running = 0;
+  // Most runs never ask for it.
+  #abortMade: AbortController | undefined;
+
+  constructor(options: StepAttemptsOptions) {
+    this.#options = options;
+  }
+
+  /** Attempts under way. */
+  get count(): number {
+    return this.#running;
+  }
+
+  /** Aborts when the run leaves this process before its end. */
+  get signal(): AbortSignal {
+    return this.#abort.signal;
+  }
+
+  begin(call: Call): void {
+    const { driver, execution } = this.#options;
+    const action = call.action as RunAction;
+    call.attempt += 1;
+    this.#running += 1;
+    const startedAt = driver.clock.now();
+    call.runningSince = startedAt;
+    const { timeout } = action.policy;
+    const deadline = timeout === undefined ? undefined : createDeadline(this.signal, timeout);
+    const context = new StepAttempt({ call, name: action.name, startedAt, execution, deadline });
+    let outcome: unknown;
+    try {
+      outcome = runInContext(context, () => driver.attempt(context, () => action.run(context)));
+    } catch (error) {
+      deadline?.clear();
+      return this.#failed(call, startedAt, error);
+    }
+    if (!deadline && !isThenable(outcome)) return this.#returned(call, context, outcome);
+    (deadline ? deadline.race(outcome) : Promise.resolve(outcome)).then(
+      (value) => this.#returned(call, context, value),
+      (error: unknown) => this.#failed(call, startedAt, error),
+    );
+  }
+
+  /** When the next attempt of a step is due whose last one failed before the run was loaded. Undefined: none has. */
+  static dueAfter(history: CallHistory | undefined): number | undefined {
+    const last = history?.retries.at(-1);
+    return last?.output ? (decode(last.output) as number) : undefined;
+  }
+
+  /** Those of the open calls that are under way. */
+  static list(open: Iterable<Call>): RunningStep[] {
+    return [...open].flatMap(({ call, kind, stepId, attempt, runningSince, action }) => {
+      if (runningSince === undefined || action.type !== 'run') return [];
+      const { name, policy } = action;
+      return [{ call, kind, stepId, name, attempt, startedAt: runningSince, timeout: policy.timeout ?? null }];
+    });
+  }
+
+  abort(reason: unknown): void {
+    this.#abort.abort(reason);
+  }
+
+  // --- internal ---
+
+  /** A value that is still to be read, such as the body of a response, is read first. */
+  #returned(call: Call, context: StepContext, value: unknown): void {
+    if (this.#options.hasLeft()) return;
+    const { startedAt } = context;
+    const action = call.action as RunAction;
+    const isPlain = typeof value !== 'object' || value === null;
+    const reading = isPlain ? undefined : runInContext(context, () => action.settle?.(value));
+    if (!reading) return this.#succeeded(call, startedAt, value);
+    reading.then(
+      () => this.#succeeded(call, startedAt, value),
+      (error: unknown) => this.#failed(call, startedAt, error),
+    );
+  }
+
+  #succeeded(call: Call, startedAt: number, value: unknown): void {
+    if (!this.#ended(call)) return;
+    try {
+      const output = encodeResult(value, 'result', this.#options.driver.limits.resultBytes);
+      const tokens = (call.action as RunAction).tokensOf?.(value) ?? null;
+      this.#options.onAnswer(call, { event: 'done', startedAt, output, tokens });
+    } catch (error) {
+      this.#options.onAnswer(call, { event: 'failed', startedAt, error: encodeError(error) });
+    }
+  }
+
+  #failed(call: Call, startedAt: number, thrown: unknown): void {
+    if (!this.#ended(call)) return;
+    const { policy } = call.action as RunAction;
+    const error = encodeError(thrown);
+    if (isFatal(thrown) || call.attempt > policy.maxRetries)
+      return this.#options.onAnswer(call, { event: 'failed', startedAt, error });
+    const wakeAt = retryTime(thrown, this.#options.driver.clock.now(), policy.delay(call.attempt));
+    this.#options.onRetry(call, { event: 'retry', startedAt, error, output: encode(wakeAt, 'wakeAt') }, wakeAt);
+  }
+
+  /** False: the run has left meanwhile, and what the attempt came to is of no use. */
+  #ended(call: Call): boolean {
+    if (this.#options.hasLeft()) return false;
+    this.#running -= 1;
+    call.runningSince = undefined;
+    return true;
+  }
+
+  get #abort(): AbortController {
+    return (this.#abortMade ??= new AbortController());
+  }
+}
+
+// --- internal ---
+
+function isThenable(value: unknown): value is PromiseLike<unknown> {
+  return typeof (value as PromiseLike<unknown> | null | undefined)?.then === 'function';
+}

@@ -1,0 +1,25 @@
+import type { Call } from '../call.ts';
+import { decode } from '../serialize.ts';
+
+/** What a waiting run says about itself: of several waits the one that can end first, a time before anything else. */
+export interface WaitingFor {
+  type: 'sleep' | 'retry' | 'hook' | 'webhook' | 'approval' | 'child';
+  /** ISO 8601, where the wait ends by itself. */
+  until?: string;
+  step: string;
+  title?: string;
+  runId?: string;
+  /** Of a child that still waits for its lock. */
+  triggerId?: string;
+}
+
+/** @param wakeAt when the first timer is due; undefined: no timer is set */
+export function describeWait(call: Call, wakeAt: number | undefined): WaitingFor {
+  const until = wakeAt === undefined ? {} : { until: new Date(wakeAt).toISOString() };
+  const { action } = call;
+  if (action.type === 'run') return { type: 'retry', step: call.stepId, ...until };
+  if (action.type === 'timer') return { type: 'sleep', step: call.stepId, ...until };
+  if (action.type === 'child') return { type: 'child', step: call.stepId, ...action.child };
+  const { kind, title } = decode(call.input) as { kind: 'hook' | 'webhook' | 'approval'; title?: string };
+  return { type: kind, step: call.stepId, ...(title === undefined ? {} : { title }), ...until };
+}
