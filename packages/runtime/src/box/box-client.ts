@@ -63,7 +63,7 @@ export function createBoxClient({ journal, engine, hooks }: BoxClientOptions): B
     findHook: (token) => journal.hooks.find(token),
     resumeHook: (token, payload) => hooks().resumeFromCode(token, payload),
     callWebhook: (token, request) => hooks().call(token, request),
-    closeHook: (runId, token) => journal.hooks.close(runId, token),
+    closeHook: (runId, token, call) => journal.hooks.close(runId, token, call),
   };
 }
 

@@ -16,12 +16,15 @@ import type { CreateResult } from './journal/starts.ts';
 import { decode } from './serialize.ts';
 import { callStep } from './primitives/step.ts';
 import { openSqliteJournal } from './stores/sqlite/journal.ts';
+import { wrapJournal } from './stores/wrap.ts';
 
 export type Code = Record<string, (input: never) => Promise<unknown>>;
 
 export interface Bench {
   engine: Engine;
   journal: Journal;
+  /** What the code of runs has logged, and the engine for it: `warn …`. */
+  logged: string[];
   /** Starts a workflow and waits until it is final. */
   run(name: string, input?: unknown): Promise<RunRow>;
   start(name: string, input?: unknown): Promise<RunRow>;
@@ -38,26 +41,28 @@ export function newJournalPath(): string {
   return path;
 }
 
-/** An engine over a real SQLite file, running the given bodies. */
+/** Where a journal is kept; it can be opened several times. */
+export interface Place {
+  open(): Promise<Journal>;
+}
+
+/** An engine over a real journal, running the given bodies. */
 export async function openBench(
-  path: string,
+  place: string | Place,
   code: Code,
   options: Partial<EngineOptions> & { codeHash?: string } = {},
 ): Promise<Bench> {
   installGuard();
   installBodies();
-  const journal = await openSqliteJournal({ path });
+  const journal = await (typeof place === 'string' ? openSqliteJournal({ path: place }) : place.open());
   let dead = false;
+  const logged: string[] = [];
   const bodyOf = (name: string): Body => {
     const run = code[name];
     if (!run) throw new Error(`There is no workflow "${name}".`);
     return { run: run as Body['run'], codeHash: options.codeHash ?? 'hash', durability: 'process' };
   };
-  const guarded: Journal = {
-    ...journal,
-    append: (entry) => (dead ? new Promise(() => {}) : journal.append(entry)),
-    renew: async (...args) => (dead ? undefined : journal.renew(...args)),
-  };
+  const guarded = wrapJournal(journal, (_, call) => (dead ? new Promise(() => {}) : call()));
   const ambient: Ambient = {
     async startWorkflow(name, input, more) {
       const result = await engine.start({ kind: 'workflow', name, trigger: 'workflow', input, ...more });
@@ -75,11 +80,14 @@ export async function openBench(
     startUrl: (name) => `/api/workflows/${name}/start`,
     readPrompt: () => Promise.reject(new Error('There are no prompts here.')),
     readConfig: () => Promise.reject(new Error('There is no configuration here.')),
-    // Other runs are the rooms' business.
-    client: {} as Ambient['client'],
+    client: {
+      findRun: (id: string) => journal.getRun(id),
+      findHook: (token: string) => journal.hooks.find(token),
+      closeHook: (...hook: Parameters<Ambient['client']['closeHook']>) => journal.hooks.close(...hook),
+    } as Ambient['client'],
     database: undefined,
     storage: undefined,
-    log: () => {},
+    log: (line) => void logged.push(`${line.level} ${line.message}`),
   };
   const engine: Engine = await createEngine({
     journal: guarded,
@@ -98,6 +106,7 @@ export async function openBench(
   return {
     engine,
     journal,
+    logged,
     start,
     create,
     async run(name, input) {

@@ -1,3 +1,4 @@
+import type { Answer } from './run/answer.ts';
 import type { HookKind } from './journal/hooks.ts';
 import type { JournalRecord, StepKind } from './journal/record.ts';
 import type { Tokens } from './journal/run.ts';
@@ -36,7 +37,7 @@ export interface TimerAction {
 export interface EventAction {
   type: 'event';
   token: string;
-  /** Which resume of the hook, from 0. */
+  /** Which resume of the token in this run, from 0. */
   n: number;
   /** At this time the hook is resumed with `payload`, unless it was resumed before. */
   deadline?: { wakeAt(now: number): number; payload: unknown; verdict: string };
@@ -59,6 +60,10 @@ export interface HookRequest {
 
 export interface OpenHook {
   readonly token: string;
+  /** The call that made it. */
+  readonly call: number;
+  /** Which resume of the token is its first: those before are of a hook the run has made earlier. */
+  readonly since: number;
   /** The end of its timeout; null: it has none. */
   readonly expiresAt: number | null;
   /** From here on every resume is kept, not only the first. */
@@ -91,6 +96,9 @@ export interface Call extends CallRequest {
   madeAt: number;
   /** When the attempt that is under way began; undefined: none is. */
   runningSince: number | undefined;
+  /** When its first attempt began; undefined: none has. */
+  firstStartedAt: number | undefined;
+  answer: Answer;
   resolve(value: unknown): void;
   reject(error: unknown): void;
 }

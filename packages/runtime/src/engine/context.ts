@@ -16,6 +16,8 @@ export interface StepContext {
   call: number;
   attempt: number;
   startedAt: number;
+  /** When the first attempt of the step began. */
+  firstStartedAt: number;
   readonly signal: AbortSignal;
   /** `<runId>:<call>:<stepName>`, the same across attempts, replicas and restarts. */
   readonly idempotencyKey: string;

@@ -75,7 +75,7 @@ export interface BoxClient {
   /** Throws as the route does. */
   callWebhook(token: string, request: Request): Promise<Response>;
   /** Takes no more resumes; another run may have the token. */
-  closeHook(runId: string, token: string): Promise<void>;
+  closeHook(runId: string, token: string, call: number): Promise<void>;
 }
 
 /** Whose prompt it is. */
@@ -164,6 +164,8 @@ export interface RunHandle {
   readonly isRepeating: boolean;
   /** The one way in for every primitive. Resolves with the recorded answer. */
   invoke(request: CallRequest): Promise<unknown>;
+  /** Awaits work of the platform that is no call: the run neither goes on nor parks meanwhile. */
+  waitFor<T>(work: () => Promise<T>): Promise<T>;
   /** Makes a hook, with the run's next append. */
   openHook(request: HookRequest): OpenHook;
   /** Writes frames to the run's stream; resolves once they are stored. */

@@ -3,6 +3,9 @@ import { fileURLToPath } from 'node:url';
 import type { CallHistory } from './call.ts';
 import { runOutside } from './context.ts';
 import type { JournalRecord, StepKind } from './journal/record.ts';
+import { differenceOf } from './values/difference.ts';
+import type { Difference } from './values/difference.ts';
+import { toText } from './values/text.ts';
 
 /** Why a replay cannot go on: what the journal holds and what the code asked for instead. */
 export interface Mismatch {
@@ -12,24 +15,30 @@ export interface Mismatch {
   call: number;
   /** The author's line that calls: `workflows/refund.workflow.ts:12`. Null: no line does, or it is not known. */
   at: string | null;
+  /** Where the arguments differ, of a call that is the same but for them. */
+  difference?: Difference;
 }
 
 /** Compares a call with the journal; undefined: it is the same call, or a new one. */
 export function mismatchOf(
   history: CallHistory | undefined,
-  request: { kind: StepKind; stepId: string; digest: string },
+  request: { kind: StepKind; stepId: string; digest: string; input: string },
 ): Mismatch | undefined {
   const record = history?.answer ?? history?.set ?? history?.retries[0];
   if (!record) return undefined;
   const { call, stepId } = record;
   const isSameStep = stepId === request.stepId && record.kind === request.kind;
   if (isSameStep && record.digest === request.digest) return undefined;
+  // The digest is of the text, which is quick; what differs in it need not be what the code has chosen.
+  const difference = isSameStep && record.input !== null ? differenceOf(record.input, request.input) : undefined;
+  if (isSameStep && record.input !== null && !difference) return undefined;
   const at = findCaller(request.stepId);
   const where = at === null ? '' : ` at ${at}`;
   const message = isSameStep
-    ? `Call ${call}, "${stepId}", was recorded with other arguments than the code passes now${where}.`
+    ? `Call ${call}, "${stepId}", was recorded with other arguments than the code passes now${where}${inWords(difference)}.`
     : `Call ${call} of this run was recorded as "${stepId}"; the code now calls "${request.stepId}"${where}.`;
-  return { message, recorded: stepId, called: request.stepId, call, at };
+  const named = { message, recorded: stepId, called: request.stepId, call, at };
+  return difference ? { ...named, difference } : named;
 }
 
 /** The journal answers a call the code did not make. */
@@ -61,7 +70,20 @@ export function findCaller(stepId: string): string | null {
   return own;
 }
 
+/** What is recorded cannot be given to the code: a class of it is gone. */
+export function unreadable(record: JournalRecord, error: unknown): Mismatch {
+  const { call, stepId } = record;
+  const message = `The recorded answer of call ${call}, "${stepId}", cannot be read: ${toText(error)}`;
+  return { message, recorded: stepId, called: stepId, call, at: null };
+}
+
 // --- internal ---
+
+function inWords(difference: Difference | undefined): string {
+  if (!difference) return '';
+  const { path, recorded, called } = difference;
+  return `: ${path === '' ? 'the value' : `"${path}"`} was ${recorded}, is ${called}`;
+}
 
 /** The runtime's own files: in a bundle all of them lie in its folder. */
 const OWN = fileURLToPath(new URL('.', import.meta.url));

@@ -30,10 +30,14 @@ export class SerializationError extends Error {
 export function encode(value: unknown, root: string): string {
   if (isPlain(value)) return JSON_FORMAT + JSON.stringify(value);
   try {
-    return FORMAT + stringify(value, REDUCERS);
+    const text = stringify(value, REDUCERS);
+    // Each level takes some characters: what is short is not deep.
+    if (text.length > MAX_DEPTH * 4 && isDeeper(value, MAX_DEPTH)) throw new SerializationError(root, TOO_DEEP);
+    return FORMAT + text;
   } catch (error) {
     if (error instanceof DevalueError)
       throw new SerializationError((root + error.path).replace(/^\./, ''), reasonOf(error));
+    if (error instanceof RangeError && isDeeper(value, MAX_DEPTH)) throw new SerializationError(root, TOO_DEEP);
     throw error;
   }
 }
@@ -46,6 +50,16 @@ export function decode(text: string): unknown {
       `The journal holds a value of format "${text[0]}"; this build reads "${FORMAT}" and "${JSON_FORMAT}".`,
     );
   return parse(text.slice(1), REVIVERS);
+}
+
+/** What `decode` answers, with errors and instances as they are recorded: no class is looked for, no stream opened. */
+export function decodeInert(text: string): unknown {
+  return text[0] === FORMAT ? parse(text.slice(1), INERT) : decode(text);
+}
+
+/** What an object of `decodeInert` stands for: `Error`, `Instance`. Undefined: for itself. */
+export function inertType(value: object): string | undefined {
+  return (value as Record<symbol, string | undefined>)[INERT_TYPE];
 }
 
 /** A short digest of encoded arguments; replay compares it with the recorded one. */
@@ -61,6 +75,31 @@ const REVIVERS = {
   Error: ERRORS.revive,
   Instance: (plain: RecordedValue) => reviveInstance(plain, { encode, decode }),
 };
+
+const INERT_TYPE = Symbol('svc.engine.inert');
+const INERT = {
+  Error: (plain: object) => Object.assign(plain, { [INERT_TYPE]: 'Error' }),
+  Instance: (plain: object) => Object.assign(plain, { [INERT_TYPE]: 'Instance' }),
+};
+
+/** Levels of objects within objects; the codec takes some frames of the stack for each. */
+const MAX_DEPTH = 1_000;
+const TOO_DEEP = `it is nested more than ${MAX_DEPTH.toLocaleString('en')} levels deep`;
+
+function isDeeper(value: unknown, depth: number): boolean {
+  const seen = new Set<object>();
+  let level: unknown[] = [value];
+  for (let n = 0; level.length > 0; n++) {
+    if (n > depth) return true;
+    level = level.flatMap((item) => {
+      if (typeof item !== 'object' || item === null || seen.has(item)) return [];
+      seen.add(item);
+      if (item instanceof Map) return [...item].flat();
+      return item instanceof Set ? [...item] : ArrayBuffer.isView(item) ? [] : Object.values(item);
+    });
+  }
+  return false;
+}
 
 function isRecordable(value: unknown): boolean {
   try {

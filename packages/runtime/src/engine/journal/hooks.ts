@@ -10,6 +10,8 @@ export interface NewHook {
   many: boolean;
   /** What its creator gave with it, as codec text. */
   detail: string | null;
+  /** The `n` of its first resume: a hook that is made again in a run goes on behind those of the one before. */
+  since: number;
 }
 
 export interface HookRow extends NewHook {
@@ -52,7 +54,7 @@ export interface ResumeOptions {
 /** One resume of a hook. */
 export interface HookEvent {
   token: string;
-  /** 0, 1, 2 … per hook. */
+  /** 0, 1, 2 … per run and token. */
   n: number;
   payload: string;
   at: number;
@@ -72,12 +74,29 @@ export type ResumeResult =
 export interface HookStore {
   /** Records the resume and signals the run, in one commit. Undefined: no such hook. */
   resume(token: string, payload: string, options?: ResumeOptions): Promise<ResumeResult | undefined>;
-  /** It takes no more resumes, and its token is free. */
-  close(runId: string, token: string): Promise<void>;
+  /** It takes no more resumes, and its token is free; unless the run has made it again, in a later `call`. */
+  close(runId: string, token: string, call: number): Promise<void>;
   /** The open hook of the token, else the newest closed one. */
   find(token: string): Promise<HookRow | undefined>;
   /** Newest first, each with its first resume; `after` is the last of the page before. */
   listEntries(filter: HookFilter, page: { limit: number; after?: HookPlace }): Promise<HookEntry[]>;
-  /** Every resume of the run's hooks, by token and `n`, and the run's `signals` as of no later than they were read. */
-  listEvents(runId: string): Promise<{ signals: number; events: HookEvent[] }>;
+  /** The resumes a run waits for, and its `signals` as of no later than they were read. */
+  listEvents(runId: string, waits: readonly HookWait[]): Promise<HookEvents>;
 }
+
+/** A hook of a run, and the first of its resumes that is of interest. */
+export interface HookWait {
+  token: string;
+  n: number;
+}
+
+export interface HookEvents {
+  signals: number;
+  /** Of each token at most `MAX_EVENTS`, by token and `n`. */
+  events: HookEvent[];
+  /** Tokens of which the run has no hook. */
+  missing: string[];
+}
+
+/** So many resumes of one hook are read at once. */
+export const MAX_EVENTS = 100;

@@ -60,9 +60,11 @@ export function askPerson(execution: RunHandle, request: ApprovalRequest & { det
   const expired: ApprovalEvent = { decision: fallback, by: null, note: null, input: null, timedOut: true };
   const deadline =
     expiresAt === null ? {} : { deadline: { wakeAt: () => expiresAt, payload: expired, verdict: 'expired' } };
-  const answer = awaitEvent(execution, { kind: 'approval', token, n: 0, title, ...deadline }).then((event) => ({
-    approved: (event as ApprovalEvent).decision === 'approve',
-    ...(event as ApprovalEvent),
-  }));
+  const answer = awaitEvent(execution, { kind: 'approval', token, n: 0, since: 0, title, ...deadline }).then(
+    (event) => ({
+      approved: (event as ApprovalEvent).decision === 'approve',
+      ...(event as ApprovalEvent),
+    }),
+  );
   return { token, expiresAt, answer };
 }

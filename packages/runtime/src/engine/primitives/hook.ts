@@ -79,7 +79,7 @@ export function toHook<T>(execution: RunHandle, opened: OpenHook, kind: HookKind
   const next = (): Promise<T> => {
     if (pending) return pending;
     if (n > 0) opened.keepAll();
-    const event = awaitEvent(execution, { kind, token, n }) as Promise<T>;
+    const event = awaitEvent(execution, { kind, token, n, since: opened.since }) as Promise<T>;
     pending = event;
     const advance = () => {
       n += 1;
@@ -92,7 +92,7 @@ export function toHook<T>(execution: RunHandle, opened: OpenHook, kind: HookKind
   const dispose = (): void => {
     if (isDisposed) return;
     isDisposed = true;
-    closeHook(execution, token);
+    closeHook(execution, opened);
   };
   return {
     token,
@@ -114,19 +114,22 @@ export function toHook<T>(execution: RunHandle, opened: OpenHook, kind: HookKind
 export interface EventRequest {
   kind: HookKind;
   token: string;
+  /** Which resume of this hook, from 0. */
   n: number;
+  /** Which of the token's resumes is its first. */
+  since: number;
   title?: string;
   deadline?: EventAction['deadline'];
 }
 
 /** Waits for the n-th resume. The token is no part of what is recorded: a webhook's is a secret. */
 export function awaitEvent(execution: RunHandle, request: EventRequest): Promise<unknown> {
-  const { kind, token, n, title, deadline } = request;
+  const { kind, token, n, since, title, deadline } = request;
   return execution.invoke({
     kind: kind === 'approval' ? 'approval' : 'hook',
     stepId: `await ${kind}`,
     input: encode({ kind, n, ...(title === undefined ? {} : { title }) }, kind),
-    action: { type: 'event', token, n, ...(deadline ? { deadline } : {}) },
+    action: { type: 'event', token, n: since + n, ...(deadline ? { deadline } : {}) },
   });
 }
 
@@ -146,8 +149,8 @@ function findConflict(execution: RunHandle, token: string): Promise<{ runId: str
 }
 
 /** Recorded, so that a run that goes on elsewhere still does it; the end of the run closes its hooks by itself. */
-function closeHook(execution: RunHandle, token: string): void {
-  const run = () => execution.ambient.client.closeHook(execution.run.runId, token);
+function closeHook(execution: RunHandle, { token, call }: OpenHook): void {
+  const run = () => execution.ambient.client.closeHook(execution.run.runId, token, call);
   const action = { type: 'run' as const, name: 'dispose', policy: { ...ONCE, maxRetries: 3 }, run };
   execution.invoke({ kind: 'hook', stepId: 'hook.dispose', input: encode({}, 'hook'), action }).catch(() => {});
 }

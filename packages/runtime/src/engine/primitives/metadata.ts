@@ -6,10 +6,11 @@ export interface StepMetadata {
   stepName: string;
   /** 1 for the first attempt. */
   attempt: number;
+  /** When the first attempt began. */
   stepStartedAt: Date;
   /** The same across attempts, replicas and restarts: hand it to whatever the step has an effect on. */
   idempotencyKey: string;
-  /** Aborts when the run is cancelled or the attempt has had its time. */
+  /** Aborts when the run is cancelled or the attempt has had its time. Left out where the metadata is recorded. */
   signal: AbortSignal;
 }
 
@@ -26,14 +27,10 @@ export function getStepMetadata(): StepMetadata {
   const context = currentContext();
   if (context?.kind !== 'step') throw new Error('getStepMetadata() works in a step only.');
   const { stepName, attempt, idempotencyKey, signal } = context;
-  return {
-    stepId: idempotencyKey,
-    stepName,
-    attempt,
-    stepStartedAt: new Date(context.startedAt),
-    idempotencyKey,
-    signal,
-  };
+  const stepStartedAt = new Date(context.firstStartedAt);
+  const metadata = { stepId: idempotencyKey, stepName, attempt, stepStartedAt, idempotencyKey };
+  // Not enumerable: a step may return its metadata, and a signal cannot be recorded.
+  return Object.defineProperty(metadata, 'signal', { value: signal }) as StepMetadata;
 }
 
 /** The run a workflow body or one of its steps belongs to. Throws outside a run. */

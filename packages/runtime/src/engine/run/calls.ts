@@ -2,7 +2,8 @@ import type { Call, CallHistory, CallRequest, HookRequest, OpenHook } from '../c
 import { historyOf } from '../call.ts';
 import type { JournalRecord } from '../journal/record.ts';
 import type { RunRow } from '../journal/run.ts';
-import { mismatchOf, undelivered } from '../mismatch.ts';
+import { Answer } from './answer.ts';
+import { mismatchOf, unreadable } from '../mismatch.ts';
 import type { Mismatch } from '../mismatch.ts';
 import { decode, digestOf, encode } from '../serialize.ts';
 import type { Driver } from './driver.ts';
@@ -34,6 +35,7 @@ export class Calls {
   readonly #open = new Map<number, Call>();
   #deliveries: JournalRecord[];
   #fresh: Call[] = [];
+  #unheard: Call[] = [];
   #count = 0;
   #time: number;
   #isReplaying: boolean;
@@ -71,19 +73,23 @@ export class Calls {
     const answered = driver.called?.(call, request);
     const history = this.#history.get(call);
     const mismatch = mismatchOf(history, { ...request, digest });
-    if (request.action.type === 'event' && history?.answer && isKept(history.answer))
-      this.waits.skipResume(request.action.token);
-    const answer = new Promise((resolve, reject) => {
-      const attempt = history?.retries.length ?? 0;
-      const { kind, stepId, input, action } = request;
-      const made = { madeAt: this.#time, runningSince: undefined };
-      const entry: Call = { kind, stepId, input, action, call, digest, attempt, ...made, resolve, reject };
-      this.#open.set(call, entry);
-      if (mismatch) return onMismatch(mismatch);
+    if (request.action.type === 'event')
+      this.waits.expectResume(request.action, history?.answer !== undefined && isKept(history.answer));
+    let resolve!: (value: unknown) => void;
+    let reject!: (error: unknown) => void;
+    const answer = new Answer((...both) => ([resolve, reject] = both));
+    const { kind, stepId, input, action } = request;
+    const attempt = history?.retries.length ?? 0;
+    const firstStartedAt = history?.retries[0]?.startedAt;
+    const made = { madeAt: this.#time, runningSince: undefined, firstStartedAt, answer, resolve, reject };
+    const entry: Call = { kind, stepId, input, action, call, digest, attempt, ...made };
+    this.#open.set(call, entry);
+    if (answered) answer.then(answered, answered);
+    if (mismatch) onMismatch(mismatch);
+    else {
       if (!history?.answer) this.#fresh.push(entry);
       onChange();
-    });
-    if (answered) answer.then(answered, answered);
+    }
     return answer;
   }
 
@@ -134,27 +140,48 @@ export class Calls {
     return this.#deliveries.length > 0;
   }
 
-  /** Gives the body its next answer. False: there is none. */
+  /**
+   * The next answer is of a call that the body has not made again. It may still make it: what it awaits need not be the
+   * engine's. Undefined: it has.
+   */
+  get missing(): JournalRecord | undefined {
+    const [record] = this.#deliveries;
+    return record && !this.#open.has(record.call) ? record : undefined;
+  }
+
+  /** Steps that nothing has asked the answer of, and that are not over. */
+  get hasUnawaited(): boolean {
+    for (const { action, answer } of this.#open.values()) if (action.type === 'run' && !answer.isAwaited) return true;
+    return false;
+  }
+
+  /** Gives the body its next answer. False: there is none, or its call has not been made. */
   deliver(): boolean {
-    const record = this.#deliveries.shift();
-    if (!record) return false;
-    const { run, onMismatch, onFailed } = this.#options;
-    const call = this.#open.get(record.call);
-    if (!call) {
-      onMismatch(undelivered(record));
-      return true;
-    }
+    const [record] = this.#deliveries;
+    const call = record && this.#open.get(record.call);
+    if (!record || !call) return false;
+    const { run, onMismatch } = this.#options;
+    this.#deliveries.shift();
     this.#open.delete(record.call);
     this.#waitsMade?.end(record.call);
     this.#time = Math.max(this.#time, record.at);
     this.#isReplaying = record.seq < run.seq;
     try {
       if (record.event === 'done') call.resolve(record.output === null ? undefined : decode(record.output));
-      else call.reject(record.error === null ? new Error('The step failed.') : decode(record.error));
+      else {
+        call.answer.ignoreUnhandled();
+        if (!call.answer.isAwaited) this.#unheard.push(call);
+        call.reject(record.error === null ? new Error('The step failed.') : decode(record.error));
+      }
     } catch (error) {
-      onFailed(error);
+      onMismatch(unreadable(record, error));
     }
     return true;
+  }
+
+  /** Steps whose failure nothing has asked for. */
+  listUnheard(): string[] {
+    return this.#unheard.filter(({ answer }) => !answer.isAwaited).map(({ stepId }) => stepId);
   }
 
   /** What an earlier life of the run recorded, and its code has not asked for. */

@@ -4,7 +4,7 @@ import type { StepContext } from '../context.ts';
 import type { Ambient } from '../handle.ts';
 import type { Append, AppendResult } from '../journal/appends.ts';
 import type { NewChunk } from '../journal/chunks.ts';
-import type { HookEvent, ResumeOptions } from '../journal/hooks.ts';
+import type { HookEvents, HookWait, ResumeOptions } from '../journal/hooks.ts';
 import type { RunRow } from '../journal/run.ts';
 import type { Limits } from '../limits.ts';
 import type { Turns } from './turns.ts';
@@ -30,7 +30,7 @@ export interface Driver {
   /** Sets the start mark. False: the run is not ours any more. */
   mark(runId: string, epoch: number, steps: string[]): Promise<boolean>;
   writeChunks(runId: string, epoch: number, chunks: NewChunk[]): Promise<number | undefined>;
-  listEvents(runId: string): Promise<{ signals: number; events: HookEvent[] }>;
+  listEvents(runId: string, waits: readonly HookWait[]): Promise<HookEvents>;
   resumeHook(token: string, payload: string, options: ResumeOptions): Promise<unknown>;
   findRun(child: { runId: string } | { triggerId: string }): Promise<RunRow | undefined>;
 

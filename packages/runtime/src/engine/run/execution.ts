@@ -16,6 +16,8 @@ import { Parking } from './parking.ts';
 import { undelivered } from '../mismatch.ts';
 import type { Mismatch } from '../mismatch.ts';
 import type { Result } from './outcome.ts';
+import { startPatience } from './patience.ts';
+import type { Patience } from './patience.ts';
 import { endOf, journalFull } from './outcome.ts';
 import { createRecorder, NO_EXTRAS } from './recorder.ts';
 import type { AppendExtras, Recorder } from './recorder.ts';
@@ -62,7 +64,12 @@ export class Execution implements RunHandle, Turn {
   /** What the append under way carries, and what follows it. */
   #written = NOTHING;
   #left = false;
+  /** Begins no further step. */
   #isHeld = false;
+  /** Works of the platform the body awaits, and the last of them. */
+  #holds = 0;
+  #held: Promise<unknown> | undefined;
+  #missing: Patience | undefined;
 
   constructor(options: ExecutionOptions) {
     const { run, body, records, driver } = options;
@@ -135,6 +142,23 @@ export class Execution implements RunHandle, Turn {
     const { runId, epoch } = this.run;
     if ((await this.#driver.writeChunks(runId, epoch, chunks)) === undefined)
       this.drop(new Error('The run is not ours any more.'));
+  }
+
+  /**
+   * The body awaits work of the platform that is no call of the engine's, such as a digest. Until it is done the run gives
+   * the body no answer and does not park, so that the order of what the body sees is the same on every replay. Works end
+   * in the order they were begun.
+   */
+  waitFor<T>(work: () => Promise<T>): Promise<T> {
+    this.#holds += 1;
+    const own = runOutside(work);
+    const turn = Promise.allSettled([this.#held, own]);
+    this.#held = turn;
+    void turn.then(() => {
+      this.#holds -= 1;
+      this.#schedule();
+    });
+    return turn.then(() => own);
   }
 
   /** Something outside happened: a hook was resumed, a child ended. */
@@ -216,24 +240,29 @@ export class Execution implements RunHandle, Turn {
   }
 
   deliver(): boolean {
-    return !this.#left && this.#calls.deliver();
+    return !this.#left && this.#holds === 0 && this.#calls.deliver();
   }
 
   /** The body can go no further on its own: record, begin, end or park. One write at a time. */
   settle(): void {
     this.#isQueued = false;
     if (this.#left) return;
+    if (this.#holds > 0) return;
+    this.#missing = this.#missing?.end();
     if (this.#isStoring) this.#isBehind = true;
+    else if (this.#calls.missing) this.#awaitMissing(this.#calls.missing);
     else if (this.#calls.hasAnswers) this.#schedule();
     else this.#attend(this.#advance);
   }
 
   // Properties, not methods: passing a method on takes a new function each time.
   readonly #advance = (): void => {
-    const { records } = this.#driver.limits;
-    if (this.#recorder.count > records) this.#result = { error: journalFull(records) };
-    if (this.#result) return this.#end(this.#result);
+    if (this.#result && !this.#calls.hasUnawaited) return this.#end(this.#result);
     const steps = this.#calls.takeSteps();
+    const { records } = this.#driver.limits;
+    // Before the steps begin: their effects would be in no record.
+    if (this.#recorder.count + this.#steps.count + steps.length > records)
+      return this.#end((this.#result = { error: journalFull(records) }));
     const waits = this.#waits;
     if (!waits?.isLookDue) return this.#write(steps);
     this.#isStoring = true;
@@ -299,11 +328,19 @@ export class Execution implements RunHandle, Turn {
   #end(result: Result): void {
     const record = this.#calls.findMissed();
     if (record) return this.#block(undelivered(record));
+    for (const step of this.#calls.listUnheard())
+      this.ambient.log({ level: 'warn', message: `"${step}" failed, and nothing awaited it.`, run: this.run, step });
     const nextRunId = this.run.serialKey === null ? {} : { nextRunId: newRunId() };
     const patch = { ...endOf(result, this.#driver.limits.resultBytes), ...this.#attributePatch() };
     this.#isStoring = true;
     this.#written = { steps: NO_CALLS, patch };
     this.#appender.send(patch, { ...this.#newHooks(), ...nextRunId });
+  }
+
+  /** The body has ended, or has had time enough to make the call: its code makes it no more. */
+  #awaitMissing(record: JournalRecord): void {
+    if (this.#result) this.#block(undelivered(record));
+    else this.#missing = startPatience(PATIENCE_MS, () => this.#block(undelivered(record)));
   }
 
   /** Nothing runs and nothing is due: say what the run waits for. Undefined: nothing changes. */
@@ -380,6 +417,7 @@ export class Execution implements RunHandle, Turn {
     if (this.#left) return;
     this.#left = true;
     this.#waits?.stop();
+    this.#missing?.end();
     this.#parking.stop();
     if (this.#steps.count > 0 || this.#isHeld) this.#steps.abort(left.reason);
     this.#driver.left(this.run, how, left);
@@ -388,6 +426,8 @@ export class Execution implements RunHandle, Turn {
 
 // --- internal ---
 
+/** How long a body that makes no call may take to make the one that is recorded. */
+const PATIENCE_MS = 10_000;
 const NO_PATCH: RunPatch = {};
 const NO_CALLS: Call[] = [];
 const NOTHING: { steps: Call[]; patch: RunPatch } = { steps: NO_CALLS, patch: NO_PATCH };

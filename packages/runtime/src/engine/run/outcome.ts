@@ -3,6 +3,7 @@ import type { RetryableError } from '../errors.ts';
 import type { RunPatch } from '../journal/appends.ts';
 import type { RunRow, Tokens } from '../journal/run.ts';
 import { decode, encode } from '../serialize.ts';
+import { toText } from '../values/text.ts';
 
 /** How a body ended. */
 export type Result = { value: unknown } | { error: unknown };
@@ -30,22 +31,36 @@ export function encodeResult(value: unknown, root: string, maxBytes: number): st
   );
 }
 
+/** Never throws: of an error that cannot be recorded, what can be said of it is. */
 export function encodeError(error: unknown): string {
-  return encode(error instanceof Error ? error : new Error(`Not an Error was thrown: ${describe(error)}`), 'error');
+  try {
+    return encode(error instanceof Error ? error : new Error(`Not an Error was thrown: ${toText(error)}`), 'error');
+  } catch (reason) {
+    return encode(new Error(`The step threw an error that cannot be recorded: ${toText(reason)}`), 'error');
+  }
 }
 
 export function isFatal(error: unknown): boolean {
-  return typeof error === 'object' && error !== null && (error as { fatal?: unknown }).fatal === true;
+  try {
+    return typeof error === 'object' && error !== null && (error as { fatal?: unknown }).fatal === true;
+  } catch {
+    // A property that throws when it is read.
+    return false;
+  }
 }
 
-/** When the next attempt is due: the author's `retryAfter`, else `delay` milliseconds from now. */
+/**
+ * When the next attempt is due: the author's `retryAfter`, else `delay` milliseconds from now or up to a quarter of that
+ * sooner, so that runs that failed together do not come back together.
+ */
 export function retryTime(error: unknown, now: number, delay: number): number {
-  const retryable = error as Partial<RetryableError> | null | undefined;
-  if (retryable?.name !== 'RetryableError' || retryable.retryAfter === undefined) return now + delay;
+  const soon = Math.ceil(now + delay * (1 - JITTER * Math.random()));
   try {
+    const retryable = error as Partial<RetryableError> | null | undefined;
+    if (retryable?.name !== 'RetryableError' || retryable.retryAfter === undefined) return soon;
     return parseWakeTime(retryable.retryAfter, now);
   } catch {
-    return now + delay;
+    return soon;
   }
 }
 
@@ -100,11 +115,5 @@ export function addTokens(a: Tokens, b: Tokens): Tokens {
 
 // --- internal ---
 
-function describe(value: unknown): string {
-  if (typeof value === 'string') return value;
-  try {
-    return JSON.stringify(value) ?? String(value);
-  } catch {
-    return String(value);
-  }
-}
+/** Of a delay, how much may be left out. */
+const JITTER = 0.25;

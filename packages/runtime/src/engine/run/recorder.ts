@@ -70,7 +70,8 @@ export function createRecorder({ run, durability, clock }: RecorderOptions): Rec
         digest: call.digest,
         recordId: newRecordId(),
         attempt: Math.max(1, call.attempt),
-        input: event === 'retry' ? null : call.input,
+        // Of the first record of a call; those of further attempts would only repeat it.
+        input: event === 'retry' && call.attempt > 1 ? null : call.input,
         output,
         error,
         tokens: used,

@@ -163,7 +163,7 @@ class ReplayDriver implements Driver {
   appended(): void {}
   mark = async (): Promise<boolean> => true;
   writeChunks = async (): Promise<number> => 0;
-  listEvents = async () => ({ signals: 0, events: [] });
+  listEvents = async () => ({ signals: 0, events: [], missing: [] });
   resumeHook = async (): Promise<void> => {};
   findRun = async (): Promise<RunRow> => ({ status: 'running' }) as RunRow;
 

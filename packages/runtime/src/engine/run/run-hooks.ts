@@ -1,6 +1,7 @@
 import type { CallHistory, HookRequest, OpenHook } from '../call.ts';
 import { parseWakeTime } from '../duration.ts';
-import type { HookEvent, NewHook } from '../journal/hooks.ts';
+import { MAX_EVENTS } from '../journal/hooks.ts';
+import type { HookEvent, HookWait, NewHook } from '../journal/hooks.ts';
 import { newToken, newWebhookToken } from '../ids.ts';
 import { decode, encode } from '../serialize.ts';
 
@@ -11,12 +12,19 @@ export interface RunHooks {
   /** What the next append has to store. */
   take(): NewHook[];
   readonly hasFresh: boolean;
-  refuse(tokens: string[]): void;
+  /** The body waits for a resume. `isKept`: the run this one is a retry of has had it. */
+  wait(wait: HookWait, isKept: boolean): void;
+  /** Other runs have these tokens. */
+  refuse(tokens: readonly string[]): void;
   isRefused(token: string): boolean;
-  load(events: HookEvent[]): void;
-  /** A resume of the hook is among the records the run began with: those of its own are counted from there. */
-  skip(token: string): void;
-  find(token: string, n: number): HookEvent | undefined;
+  /** What is to be read of the journal for these waits. */
+  toRead(waits: readonly HookWait[]): HookWait[];
+  /** What has been read; of a hook that is not stored yet, `missing` says nothing. */
+  load(events: readonly HookEvent[], missing: readonly string[]): void;
+  /** The resume, if it has been read. */
+  find(wait: HookWait): HookEvent | undefined;
+  /** There may be more resumes of the token than have been read. */
+  mayHaveMore(token: string): boolean;
 }
 
 export interface MadeHook {
@@ -36,11 +44,17 @@ export interface RunHooksOptions {
 
 export function createRunHooks({ onChange, isCopy }: RunHooksOptions): RunHooks {
   const refused = new Set<string>();
-  const skipped = new Map<string, number>();
-  let fresh: NewHook[] = [];
-  let events = new Map<string, HookEvent[]>();
-  const store = (hook: NewHook) => {
-    if (!fresh.includes(hook)) fresh.push(hook);
+  const tokens = new Map<string, TokenState>();
+  let fresh: FreshHook[] = [];
+  const stateOf = (token: string): TokenState => {
+    const known = tokens.get(token);
+    if (known) return known;
+    const made = { waits: 0, kept: 0, events: new Map<number, HookEvent>(), hasMore: false };
+    tokens.set(token, made);
+    return made;
+  };
+  const store = (made: FreshHook) => {
+    if (!fresh.includes(made)) fresh.push(made);
     onChange();
   };
   return {
@@ -50,43 +64,85 @@ export function createRunHooks({ onChange, isCopy }: RunHooksOptions): RunHooks 
       const token = recorded?.token ?? request.token ?? makeToken(request);
       const expiresAt = recorded ? recorded.expiresAt : expiryOf(request, now);
       const detail = detailOf(request, expiresAt);
-      const hook: NewHook = { token, call, kind: request.kind, many: false, detail };
-      if (!recorded || isCopy) store(hook);
+      const { waits: since, kept } = stateOf(token);
+      const hook: NewHook = { token, call, kind: request.kind, many: false, detail, since: Math.max(0, since - kept) };
+      const made = { hook, since };
+      if (!recorded || isCopy) store(made);
       return {
         fresh: !recorded,
         hook: {
           token,
+          call,
+          since,
           expiresAt,
           keepAll() {
             if (hook.many) return;
             hook.many = true;
-            store(hook);
+            store(made);
           },
         },
       };
     },
     take() {
       // A hook that has had its one resume in the run before is not opened again.
-      const taken = fresh.filter((hook) => hook.many || !skipped.has(hook.token)).map((hook) => ({ ...hook }));
+      const taken = fresh.filter(({ hook, since }) => hook.many || since >= stateOf(hook.token).kept);
       fresh = [];
-      return taken;
+      return taken.map(({ hook }) => ({ ...hook }));
     },
     get hasFresh() {
       return fresh.length > 0;
     },
-    refuse(tokens) {
-      for (const token of tokens) refused.add(token);
+    wait({ token, n }, kept) {
+      const state = stateOf(token);
+      state.waits = Math.max(state.waits, n + 1);
+      // Whoever waits for this one has had the one before.
+      state.events.delete(n - 1 - state.kept);
+      if (kept) state.kept += 1;
+    },
+    refuse(given) {
+      for (const token of given) refused.add(token);
     },
     isRefused: (token) => refused.has(token),
-    load(loaded) {
-      events = groupByToken(loaded);
+    toRead: (waits) => waits.map(({ token, n }) => ({ token, n: n - stateOf(token).kept })),
+    load(events, missing) {
+      for (const [token, list] of groupByToken(events)) {
+        const state = stateOf(token);
+        for (const event of list) state.events.set(event.n, event);
+        state.hasMore = list.length >= MAX_EVENTS;
+      }
+      // A hook with a record and without a row was refused in an earlier life of the run.
+      for (const token of missing) if (!fresh.some(({ hook }) => hook.token === token)) refused.add(token);
     },
-    skip: (token) => void skipped.set(token, (skipped.get(token) ?? 0) + 1),
-    find: (token, n) => events.get(token)?.find((event) => event.n === n - (skipped.get(token) ?? 0)),
+    find({ token, n }) {
+      const { events, kept } = stateOf(token);
+      return events.get(n - kept);
+    },
+    mayHaveMore(token) {
+      const state = stateOf(token);
+      const { hasMore } = state;
+      state.hasMore = false;
+      return hasMore;
+    },
   };
 }
 
 // --- internal ---
+
+interface TokenState {
+  /** Resumes the body has waited for. */
+  waits: number;
+  /** How many of them the run this one is a retry of has had. */
+  kept: number;
+  /** Those read that the body may still wait for, by `n`. */
+  events: Map<number, HookEvent>;
+  hasMore: boolean;
+}
+
+interface FreshHook {
+  hook: NewHook;
+  /** Counted with the resumes of the run this one is a retry of. */
+  since: number;
+}
 
 function makeToken({ kind }: HookRequest): string {
   return kind === 'webhook' ? newWebhookToken() : newToken();
@@ -101,8 +157,12 @@ function detailOf({ detail }: HookRequest, expiresAt: number | null): string | n
   return detail === undefined ? null : encode(detail, 'detail');
 }
 
-function groupByToken(events: HookEvent[]): Map<string, HookEvent[]> {
+function groupByToken(events: readonly HookEvent[]): Map<string, HookEvent[]> {
   const groups = new Map<string, HookEvent[]>();
-  for (const event of events) groups.set(event.token, [...(groups.get(event.token) ?? []), event]);
+  for (const event of events) {
+    const group = groups.get(event.token);
+    if (group) group.push(event);
+    else groups.set(event.token, [event]);
+  }
   return groups;
 }

@@ -61,6 +61,7 @@ export class StepAttempts {
     this.#running += 1;
     const startedAt = driver.clock.now();
     call.runningSince = startedAt;
+    call.firstStartedAt ??= startedAt;
     const { timeout } = action.policy;
     const deadline = timeout === undefined ? undefined : createDeadline(this.signal, timeout);
     const context = new StepAttempt({ call, name: action.name, startedAt, execution, deadline });
@@ -105,7 +106,12 @@ export class StepAttempts {
     const { startedAt } = context;
     const action = call.action as RunAction;
     const isPlain = typeof value !== 'object' || value === null;
-    const reading = isPlain ? undefined : runInContext(context, () => action.settle?.(value));
+    let reading: Promise<void> | undefined;
+    try {
+      reading = isPlain ? undefined : runInContext(context, () => action.settle?.(value));
+    } catch (error) {
+      return this.#unrecordable(call, startedAt, error);
+    }
     if (!reading) return this.#succeeded(call, startedAt, value);
     reading.then(
       () => this.#succeeded(call, startedAt, value),
@@ -114,14 +120,20 @@ export class StepAttempts {
   }
 
   #succeeded(call: Call, startedAt: number, value: unknown): void {
-    if (!this.#ended(call)) return;
+    let fields: RecordFields;
     try {
       const output = encodeResult(value, 'result', this.#options.driver.limits.resultBytes);
       const tokens = (call.action as RunAction).tokensOf?.(value) ?? null;
-      this.#options.onAnswer(call, { event: 'done', startedAt, output, tokens });
+      fields = { event: 'done', startedAt, output, tokens };
     } catch (error) {
-      this.#options.onAnswer(call, { event: 'failed', startedAt, error: encodeError(error) });
+      return this.#unrecordable(call, startedAt, error);
     }
+    if (this.#ended(call)) this.#options.onAnswer(call, fields);
+  }
+
+  /** The step has done its work: to do it again would not make its result another one. */
+  #unrecordable(call: Call, startedAt: number, error: unknown): void {
+    if (this.#ended(call)) this.#options.onAnswer(call, { event: 'failed', startedAt, error: encodeError(error) });
   }
 
   #failed(call: Call, startedAt: number, thrown: unknown): void {

@@ -20,6 +20,7 @@ export class StepAttempt implements StepContext {
   readonly call: number;
   readonly attempt: number;
   readonly startedAt: number;
+  readonly firstStartedAt: number;
   starts?: string[];
   readonly #deadline: Deadline | undefined;
 
@@ -30,6 +31,7 @@ export class StepAttempt implements StepContext {
     this.call = call.call;
     this.attempt = call.attempt;
     this.startedAt = startedAt;
+    this.firstStartedAt = call.firstStartedAt ?? startedAt;
     this.#deadline = deadline;
   }
 

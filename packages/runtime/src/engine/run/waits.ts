@@ -1,5 +1,5 @@
-import type { Call, CallHistory, HookRequest, OpenHook } from '../call.ts';
-import type { NewHook } from '../journal/hooks.ts';
+import type { Call, CallHistory, EventAction, HookRequest, OpenHook } from '../call.ts';
+import type { HookWait, NewHook } from '../journal/hooks.ts';
 import type { RunRow } from '../journal/run.ts';
 import { isFinal } from '../journal/run.ts';
 import { decode, encode } from '../serialize.ts';
@@ -64,9 +64,9 @@ export class Waits {
     const { action } = call;
     if (action.type === 'timer') this.#setTimer(call, action.wakeAt);
     else if (action.type === 'event' && action.deadline) this.#setTimer(call, action.deadline.wakeAt);
-    // The child may have ended, and the resume may have come, before it was waited for.
-    if (action.type === 'child' || (action.type === 'event' && this.#hooks.find(action.token, action.n)))
-      this.#isSignalled = true;
+    if (action.type === 'event') this.#beginResume(call, action);
+    // The child may have ended before it was waited for.
+    if (action.type === 'child') this.#isSignalled = true;
   }
 
   /** A step waits for its next attempt. */
@@ -83,16 +83,16 @@ export class Waits {
   async lookAround(): Promise<void> {
     const { run, driver, open, isAnswered, onAnswer } = this.#options;
     this.#isSignalled = false;
-    const { signals, events } = await driver.listEvents(run.runId);
+    const waits: HookWait[] = [];
+    for (const { call, action } of open.values()) if (action.type === 'event' && !isAnswered(call)) waits.push(action);
+    const { signals, events, missing } = await driver.listEvents(run.runId, this.#hooks.toRead(waits));
     this.#signals = Math.max(this.#signals, signals);
-    this.#hooks.load(events);
+    this.#hooks.load(events, missing);
     for (const call of open.values()) {
       if (isAnswered(call.call)) continue;
       const startedAt = call.madeAt;
-      if (call.action.type === 'event') {
-        const event = this.#hooks.find(call.action.token, call.action.n);
-        if (event) onAnswer(call, { event: 'done', startedAt, output: event.payload });
-      } else if (call.action.type === 'child') {
+      if (call.action.type === 'event') this.#takeResume(call, call.action);
+      else if (call.action.type === 'child') {
         const child = await driver.findRun(call.action.child);
         if (!child) onAnswer(call, { event: 'failed', startedAt, error: childFailed(undefined) });
         else if (child.status === 'completed') onAnswer(call, { event: 'done', startedAt, output: child.output });
@@ -131,9 +131,9 @@ export class Waits {
     return this.#hooks.open({ call, request, history, now: this.#options.driver.clock.now() });
   }
 
-  /** The run this one is a retry of has had that resume. */
-  skipResume(token: string): void {
-    this.#hooks.skip(token);
+  /** The body waits for a resume. `isKept`: the run this one is a retry of has had it. */
+  expectResume(wait: HookWait, isKept: boolean): void {
+    this.#hooks.wait(wait, isKept);
   }
 
   get hasNewHooks(): boolean {
@@ -147,21 +147,33 @@ export class Waits {
 
   /** Other runs have these tokens. */
   refuse(tokens: string[]): void {
-    const { open, driver, onAnswer } = this.#options;
     this.#hooks.refuse(tokens);
-    for (const call of open.values()) {
-      const { action } = call;
-      if (action.type !== 'event' || !this.#hooks.isRefused(action.token)) continue;
-      onAnswer(call, { event: 'failed', startedAt: driver.clock.now(), error: hookRefused(action.token) });
-    }
+    for (const call of this.#options.open.values())
+      if (call.action.type === 'event' && !this.#options.isAnswered(call.call)) this.#takeResume(call, call.action);
   }
 
   // --- internal ---
 
+  /** Others are to answer a call, and have not. */
   get #isForOthers(): boolean {
-    for (const { action } of this.#options.open.values())
-      if (action.type === 'event' || action.type === 'child') return true;
+    for (const { call, action } of this.#options.open.values())
+      if ((action.type === 'event' || action.type === 'child') && !this.#options.isAnswered(call)) return true;
     return false;
+  }
+
+  /** The resume may have been read already, and the token refused, before it was waited for. */
+  #beginResume(call: Call, action: EventAction): void {
+    if (!this.#takeResume(call, action) && this.#hooks.mayHaveMore(action.token)) this.#isSignalled = true;
+  }
+
+  /** Answers the call, if its resume has been read or will never come. */
+  #takeResume(call: Call, action: EventAction): boolean {
+    const { driver, onAnswer } = this.#options;
+    const event = this.#hooks.find(action);
+    const isRefused = !event && this.#hooks.isRefused(action.token);
+    if (event) onAnswer(call, { event: 'done', startedAt: call.madeAt, output: event.payload });
+    if (isRefused) onAnswer(call, { event: 'failed', startedAt: driver.clock.now(), error: hookRefused(action.token) });
+    return event !== undefined || isRefused;
   }
 
   #setTimer(call: Call, wakeAtOf: (now: number) => number): void {

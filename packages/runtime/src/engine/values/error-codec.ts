@@ -1,4 +1,5 @@
 import { createKnownError } from '../errors.ts';
+import { toText } from './text.ts';
 
 /** How an error stands in the journal. `cause`, `errors` and `props` may hold further errors. */
 export interface PlainError {
@@ -28,13 +29,14 @@ export interface ErrorCodec {
 export function createErrorCodec(isRecordable: (value: unknown) => boolean): ErrorCodec {
   const toPlain = (error: Error, parents: readonly Error[]): PlainError => {
     const { code, status, fatal, cause, errors } = readAll(error);
-    const plain: PlainError = { name: String(error.name), message: String(error.message) };
+    const plain: PlainError = { name: toText(read(error, 'name')), message: toText(read(error, 'message')) };
     const path = [...parents, error];
     const inner = (value: unknown): unknown => {
-      if (value instanceof Error) return path.includes(value) ? value.message : toInner(value, path);
-      return isRecordable(value) ? value : String(value);
+      if (value instanceof Error) return path.includes(value) ? toText(read(value, 'message')) : toInner(value, path);
+      return isRecordable(value) ? value : toText(value);
     };
-    if (typeof error.stack === 'string') plain.stack = error.stack;
+    const stack = read(error, 'stack');
+    if (typeof stack === 'string') plain.stack = stack;
     if (typeof code === 'string') plain.code = code;
     if (typeof status === 'number') plain.status = status;
     if (fatal === true) plain.fatal = true;

@@ -9,9 +9,7 @@ const LIMIT = 1_048_576;
 /** Bodies and streams inside a value, which have to be read before it can be recorded. Plain data costs one look. */
 export function listUnread(value: unknown): Unread[] {
   if (typeof value !== 'object' || value === null) return NONE;
-  const found: Unread[] = [];
-  visit(value, found, { seen: new Set(), isWanted: isUnread });
-  return found;
+  return listIn(value, isUnread);
 }
 
 /** Reads them: bodies are kept beside their Request or Response, streams go to the run of the step this is called in. */
@@ -24,9 +22,7 @@ export async function readAll(unread: Unread[]): Promise<void> {
 
 /** A stream that only the run it was made in can write to. */
 export function holdsWritable(value: unknown): boolean {
-  const found: object[] = [];
-  visit(value, found, { seen: new Set(), isWanted: (item): item is object => item instanceof WritableStream });
-  return found.length > 0;
+  return listIn(value, (item): item is WritableStream => item instanceof WritableStream).length > 0;
 }
 
 // --- internal ---
@@ -35,26 +31,30 @@ type Unread = Request | Response | ReadableStream<unknown>;
 
 const NONE: Unread[] = [];
 
-interface Search<T> {
-  seen: Set<object>;
-  isWanted(value: object): value is T & object;
+/** Looks into whatever a value may be made of, in its order; what is neither that nor wanted is left alone. */
+function listIn<T extends object>(value: unknown, isWanted: (item: object) => item is T): T[] {
+  const found: T[] = [];
+  const seen = new Set<object>();
+  // A list and no recursion: a value may be deeper than the stack.
+  const left: unknown[] = [value];
+  while (left.length > 0) {
+    const item = left.pop();
+    if (typeof item !== 'object' || item === null || seen.has(item)) continue;
+    seen.add(item);
+    const inner = partsOf(item);
+    if (inner) for (let index = inner.length - 1; index >= 0; index--) left.push(inner[index]);
+    else if (isWanted(item)) found.push(item);
+  }
+  return found;
 }
 
-/** Looks into whatever a value may be made of; what is neither that nor wanted is left alone. */
-function visit<T>(value: unknown, found: T[], search: Search<T>): void {
-  if (typeof value !== 'object' || value === null || search.seen.has(value)) return;
-  search.seen.add(value);
+/** What a list, a map, a set or an object without a class holds. Undefined: it is none of these. */
+function partsOf(value: object): unknown[] | undefined {
+  if (Array.isArray(value)) return value;
   const prototype: unknown = Object.getPrototypeOf(value);
-  if (prototype === Object.prototype || prototype === null) {
-    for (const key in value) visit((value as Record<string, unknown>)[key], found, search);
-  } else if (Array.isArray(value) || value instanceof Set) {
-    for (const item of value) visit(item, found, search);
-  } else if (value instanceof Map) {
-    for (const [key, item] of value) {
-      visit(key, found, search);
-      visit(item, found, search);
-    }
-  } else if (search.isWanted(value)) found.push(value);
+  if (prototype === Object.prototype || prototype === null) return Object.values(value);
+  if (value instanceof Set) return [...value];
+  return value instanceof Map ? [...value].flat() : undefined;
 }
 
 function isUnread(value: object): value is Unread {

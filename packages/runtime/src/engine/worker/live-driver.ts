@@ -49,7 +49,7 @@ export function createLiveDriver(options: LiveDriverOptions): Driver {
       signals.ring('written', runId);
       return last;
     },
-    listEvents: (runId) => persist(() => journal.hooks.listEvents(runId), leaseMs),
+    listEvents: (runId, waits) => persist(() => journal.hooks.listEvents(runId, waits), leaseMs),
     async resumeHook(...given) {
       const result = await persist(() => journal.hooks.resume(...given), leaseMs);
       publisher.decided(result, given[2]);

@@ -3,7 +3,7 @@ import { newRunId } from '../../ids.ts';
 import type { Journal } from '../../journal.ts';
 import type { RunRow } from '../../journal/run.ts';
 import type { NewRun } from '../../journal/starts.ts';
-import { claim, createWaiting, listHooks, read, start, write } from './world.ts';
+import { claim, createWaiting, listEvents, listHooks, read, start, write } from './world.ts';
 import type { World } from './world.ts';
 import { newAppend, newRecord, newRun } from './records.ts';
 
@@ -77,7 +77,7 @@ export function describeCancel(world: World): void {
 
     test('closes the hooks of all it ends', async () => {
       const [top, child] = await createFamily(world.journal);
-      const hook = { call: 0, kind: 'hook', many: true, detail: null } as const;
+      const hook = { call: 0, kind: 'hook', many: true, detail: null, since: 0 } as const;
       await world.journal.append(newAppend(top, { hooks: [{ ...hook, token: 't' }] }));
       await world.journal.append(newAppend(child, { hooks: [{ ...hook, token: 'c' }] }));
       await cancel(world.journal, top);
@@ -129,7 +129,7 @@ export function describeKeeping(world: World): void {
     test('removes a final run with all that is its own', async () => {
       const run = await start(world.journal, newRun({ idempotency: { key: 'k', digest: 'd' } }));
       const neighbour = await start(world.journal, newRun());
-      const hook = { call: 0, kind: 'hook', many: true, detail: null } as const;
+      const hook = { call: 0, kind: 'hook', many: true, detail: null, since: 0 } as const;
       for (const each of [run, neighbour]) {
         const hooks = [{ ...hook, token: `t${each.runId}` }];
         await world.journal.append(newAppend(each, { records: [newRecord(0)], hooks }));
@@ -144,12 +144,12 @@ export function describeKeeping(world: World): void {
       expect(await world.journal.getRecords(run.runId)).toStrictEqual([]);
       expect(await listHooks(world.journal, run.runId)).toStrictEqual([]);
       expect(await world.journal.hooks.find(`t${run.runId}`)).toBeUndefined();
-      expect(await world.journal.hooks.listEvents(run.runId)).toStrictEqual({ signals: 0, events: [] });
+      expect(await listEvents(world.journal, run.runId)).toStrictEqual({ signals: 0, events: [] });
       // Made again under the same id, it has nothing of the old one.
       const again = await start(world.journal, newRun({ runId: run.runId }));
       const page = { after: 0, limit: 9 };
       expect(await world.journal.chunks.read(again.runId, 'n', page)).toStrictEqual([]);
-      expect((await world.journal.hooks.listEvents(again.runId)).events).toStrictEqual([]);
+      expect((await listEvents(world.journal, again.runId)).events).toStrictEqual([]);
       expect(await world.journal.create(newRun({ idempotency: { key: 'k', digest: 'd' } }))).toMatchObject({
         outcome: 'created',
       });

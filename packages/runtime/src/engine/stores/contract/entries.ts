@@ -44,7 +44,7 @@ export function describeEntries(world: World): void {
       const { hooks } = world.journal;
       const run = await openHook(world.journal, 't', { many: true });
       for (const key of ['a', 'b', 'a', 'c']) await hooks.resume('t', `["${key}"]`, keyed('d', key));
-      const { events } = await hooks.listEvents(run.runId);
+      const { events } = await hooks.listEvents(run.runId, [{ token: 't', n: 0 }]);
       expect(events.map(({ n, payload }) => [n, payload])).toEqual([
         [0, '["a"]'],
         [1, '["b"]'],
@@ -128,7 +128,7 @@ async function openHook(
   fields: Partial<NewRun> = {},
 ): Promise<RunRow> {
   const run = await start(journal, newRun(fields));
-  const hooks = [{ token, call: 0, kind, many, detail: null }];
+  const hooks = [{ token, call: 0, kind, many, detail: null, since: 0 }];
   await journal.append(newAppend(run, { records: [newRecord(0)], hooks }));
   return run;
 }

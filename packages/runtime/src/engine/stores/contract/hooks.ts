@@ -1,9 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import type { Journal } from '../../journal.ts';
+import { MAX_EVENTS } from '../../journal/hooks.ts';
 import type { NewHook, ResumeResult } from '../../journal/hooks.ts';
 import type { RunRow } from '../../journal/run.ts';
 import { newRunId } from '../../ids.ts';
-import { APPENDED, ids, listHooks, read, start, write } from './world.ts';
+import { APPENDED, ids, listEvents, listHooks, read, start, write } from './world.ts';
 import type { World } from './world.ts';
 import { newAppend, newRecord, newRun } from './records.ts';
 
@@ -24,6 +25,7 @@ export function describeHooks(world: World): void {
         isOpen: true,
         verdict: null,
         createdAt: expect.any(Number) as number,
+        since: 0,
       });
       expect(hook?.createdAt).toBeGreaterThanOrEqual(before);
       expect(await world.journal.hooks.find('u')).toBeUndefined();
@@ -64,10 +66,10 @@ export function describeHooks(world: World): void {
     test('a hook that is closed takes no resume, and its token is free while its run goes on', async () => {
       const [holder, run] = [await start(world.journal, newRun()), await start(world.journal, newRun())];
       await addHooks(world.journal, holder, [newHook('t'), newHook('u')]);
-      await world.journal.hooks.close(run.runId, 't');
+      await world.journal.hooks.close(run.runId, 't', 0);
       expect(await world.journal.hooks.find('t')).toMatchObject({ runId: holder.runId, isOpen: true });
-      await world.journal.hooks.close(holder.runId, 't');
-      await world.journal.hooks.close(holder.runId, 't');
+      await world.journal.hooks.close(holder.runId, 't', 0);
+      await world.journal.hooks.close(holder.runId, 't', 0);
       expect(await world.journal.hooks.resume('t', '1')).toMatchObject({ outcome: 'closed' });
       expect(await addHooks(world.journal, run, [newHook('t')])).toStrictEqual(APPENDED);
       expect(await world.journal.hooks.resume('t', '1')).toMatchObject({
@@ -90,13 +92,43 @@ export function describeHooks(world: World): void {
       }
     });
 
-    test('a hook made again changes `many` and nothing else', async () => {
+    test('a hook stored again changes `many` and nothing else', async () => {
       const run = await start(world.journal, newRun());
       await addHooks(world.journal, run, [newHook('t', { call: 1, detail: '[1]' })]);
       const made = await world.journal.hooks.find('t');
-      const again = [newHook('t', { call: 2, many: true, detail: '[2]' }), newHook('u')];
+      const again = [newHook('t', { call: 1, many: true, detail: '[2]' }), newHook('u')];
       expect(await addHooks(world.journal, run, again)).toStrictEqual(APPENDED);
       expect(await world.journal.hooks.find('t')).toStrictEqual({ ...made, many: true });
+    });
+
+    test('made again in a later call it takes resumes again, behind those of the one before', async () => {
+      const { hooks } = world.journal;
+      const run = await createWithHook(world.journal, newHook('t', { call: 1, detail: '[1]' }));
+      await hooks.resume('t', '["a"]', { verdict: 'approved' });
+      await addHooks(world.journal, run, [newHook('t', { call: 3, detail: '[2]', since: 1 })]);
+      const again = { call: 3, detail: '[2]', since: 1, isOpen: true, verdict: null };
+      expect(await hooks.find('t')).toMatchObject(again);
+      // What a replay says of the earlier one changes nothing, and neither does its end.
+      await addHooks(world.journal, run, [newHook('t', { call: 1, many: true })]);
+      await hooks.close(run.runId, 't', 1);
+      expect(await hooks.find('t')).toMatchObject({ ...again, many: false });
+      expect(await hooks.resume('t', '["b"]')).toMatchObject({ outcome: 'resumed', event: { n: 1, payload: '["b"]' } });
+      expect(await hooks.resume('t', '["c"]')).toMatchObject({ outcome: 'already', event: { n: 1, payload: '["b"]' } });
+      const [entry] = await hooks.listEntries({ kind: 'hook', runId: run.runId }, { limit: 10 });
+      expect(entry?.first).toMatchObject({ n: 1 });
+    });
+
+    test('made again after it was closed it is open, unless another run has its token by then', async () => {
+      const [run, other] = [await createWithHook(world.journal, newHook('t')), await start(world.journal, newRun())];
+      await world.journal.hooks.close(run.runId, 't', 0);
+      expect(await addHooks(world.journal, run, [newHook('t', { call: 2 })])).toStrictEqual(APPENDED);
+      expect(await world.journal.hooks.find('t')).toMatchObject({ runId: run.runId, isOpen: true });
+      await world.journal.hooks.close(run.runId, 't', 2);
+      await addHooks(world.journal, other, [newHook('t')]);
+      const refused = await addHooks(world.journal, run, [newHook('t', { call: 4 }), newHook('u', { call: 5 })]);
+      expect(refused).toStrictEqual({ ...APPENDED, refused: ['t'] });
+      expect(await world.journal.hooks.find('t')).toMatchObject({ runId: other.runId, isOpen: true });
+      expect(await world.journal.hooks.find('u')).toMatchObject({ runId: run.runId, isOpen: true });
     });
 
     test('a hook made by the append that ends its run is closed', async () => {
@@ -130,14 +162,14 @@ export function describeResume(world: World): void {
       });
       expect(await world.journal.hooks.resume('t', '["no"]')).toStrictEqual({ ...first, outcome: 'already' });
       const { event } = first as { event: object };
-      expect(await world.journal.hooks.listEvents(run.runId)).toStrictEqual({ signals: 1, events: [event] });
+      expect(await listEvents(world.journal, run.runId)).toStrictEqual({ signals: 1, events: [event] });
     });
 
     test('a hook for many keeps every resume, in order', async () => {
       const run = await createWithHook(world.journal, newHook('t', { many: true }));
       for (const payload of ['a', 'b', 'c'])
         expect(await world.journal.hooks.resume('t', payload)).toMatchObject({ outcome: 'resumed' });
-      const { signals, events } = await world.journal.hooks.listEvents(run.runId);
+      const { signals, events } = await listEvents(world.journal, run.runId);
       expect(signals).toBe(3);
       expect(events.map(({ n, payload }) => [n, payload])).toStrictEqual([
         [0, 'a'],
@@ -159,7 +191,7 @@ export function describeResume(world: World): void {
       expect(await world.journal.hooks.resume('u', '[2]')).toMatchObject({ outcome: 'closed', hook });
       expect(await world.journal.hooks.resume('v', '[2]')).toMatchObject({ outcome: 'closed', hook });
       expect(await world.journal.hooks.resume('t', '[2]')).toMatchObject({ outcome: 'already', event: first.event });
-      expect((await world.journal.hooks.listEvents(run.runId)).events).toHaveLength(2);
+      expect((await listEvents(world.journal, run.runId)).events).toHaveLength(2);
       expect((await read(world.journal, run.runId)).signals).toBe(2);
     });
 
@@ -172,7 +204,7 @@ export function describeResume(world: World): void {
       const results = (await Promise.all(sent)) as Extract<ResumeResult, { event: unknown }>[];
       expect(results.filter((result) => result.outcome === 'resumed')).toHaveLength(1);
       expect(results.filter((result) => result.outcome === 'already')).toHaveLength(49);
-      const { signals, events } = await world.journal.hooks.listEvents(run.runId);
+      const { signals, events } = await listEvents(world.journal, run.runId);
       expect([signals, events.length]).toStrictEqual([1, 1]);
       for (const { event } of results) expect(event).toStrictEqual(events[0]);
     });
@@ -183,7 +215,7 @@ export function describeResume(world: World): void {
       await Promise.all(
         Array.from({ length: 50 }, (_, n) => (n % 2 ? other : world.journal).hooks.resume('t', JSON.stringify(n))),
       );
-      const { signals, events } = await world.journal.hooks.listEvents(run.runId);
+      const { signals, events } = await listEvents(world.journal, run.runId);
       expect(signals).toBe(50);
       expect(events.map((event) => event.n)).toStrictEqual(Array.from({ length: 50 }, (_, n) => n));
       expect(new Set(events.map((event) => event.payload)).size).toBe(50);
@@ -199,7 +231,7 @@ export function describeResume(world: World): void {
           write(world.journal, run, 1, { status: 'completed' }),
         ]);
         expect(ended).toStrictEqual(APPENDED);
-        const { events } = await world.journal.hooks.listEvents(run.runId);
+        const { events } = await listEvents(world.journal, run.runId);
         expect([resumed?.outcome, events.length]).toBeOneOf([
           ['resumed', 1],
           ['closed', 0],
@@ -210,9 +242,24 @@ export function describeResume(world: World): void {
     test('events are listed by token and number', async () => {
       const run = await createWithHook(world.journal, newHook('b', { many: true }), newHook('a'));
       for (const token of ['b', 'a', 'b']) await world.journal.hooks.resume(token, '[1]');
-      const { events } = await world.journal.hooks.listEvents(run.runId);
+      const { events } = await listEvents(world.journal, run.runId);
       expect(events.map(({ token, n }) => `${token}${n}`)).toStrictEqual(['a0', 'b0', 'b1']);
-      expect(await world.journal.hooks.listEvents(newRunId())).toStrictEqual({ signals: 0, events: [] });
+      expect(await listEvents(world.journal, newRunId())).toStrictEqual({ signals: 0, events: [] });
+    });
+
+    test('events are read from where they are wanted, at most so many, and a token without a hook is named', async () => {
+      const { hooks } = world.journal;
+      const run = await createWithHook(world.journal, newHook('t', { many: true }), newHook('u'));
+      for (let n = 0; n < MAX_EVENTS + 5; n++) await hooks.resume('t', `[${n}]`);
+      const waits = ['t', 'u', 'x'].map((token) => ({ token, n: 3 }));
+      const { signals, events, missing } = await hooks.listEvents(run.runId, waits);
+      expect([signals, missing]).toStrictEqual([MAX_EVENTS + 5, ['x']]);
+      expect(events.map(({ token, n }) => [token, n])).toStrictEqual(
+        Array.from({ length: MAX_EVENTS }, (_, n) => ['t', n + 3]),
+      );
+      const many = Array.from({ length: 1_200 }, (_, n) => ({ token: n === 1_100 ? 't' : `x${n}`, n: 104 }));
+      expect((await hooks.listEvents(run.runId, many)).events).toMatchObject([{ token: 't', n: 104 }]);
+      expect(await hooks.listEvents(run.runId, [])).toMatchObject({ signals: MAX_EVENTS + 5, events: [] });
     });
 
     test('a token, a detail and a payload can be any string', async () => {
@@ -220,7 +267,7 @@ export function describeResume(world: World): void {
       const run = await createWithHook(world.journal, newHook(text, { detail: text }));
       expect(await world.journal.hooks.find(text)).toMatchObject({ token: text, detail: text });
       expect(await world.journal.hooks.resume(text, text)).toMatchObject({ event: { token: text, payload: text } });
-      const { events } = await world.journal.hooks.listEvents(run.runId);
+      const { events } = await listEvents(world.journal, run.runId);
       expect(events).toMatchObject([{ token: text, payload: text }]);
     });
 
@@ -238,7 +285,7 @@ export function describeResume(world: World): void {
 // --- internal ---
 
 function newHook(token: string, fields: Partial<NewHook> = {}): NewHook {
-  return { token, call: 0, kind: 'hook', many: false, detail: null, ...fields };
+  return { token, call: 0, kind: 'hook', many: false, detail: null, since: 0, ...fields };
 }
 
 function addHooks(journal: Journal, run: RunRow, hooks: NewHook[]): ReturnType<Journal['append']> {

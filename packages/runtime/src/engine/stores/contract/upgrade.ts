@@ -14,7 +14,7 @@ export function describeUpgrade(name: string, newest: number, createPlace: () =>
       const runs = await claim(journal);
       expect(ids(runs)).toStrictEqual(['old']);
       const run = await read(journal, 'old');
-      const hooks = [{ token: 't', call: 0, kind: 'approval', many: false, detail: null } as const];
+      const hooks = [{ token: 't', call: 0, kind: 'approval', many: false, detail: null, since: 0 } as const];
       await journal.append(newAppend(run, { records: [newRecord(0)], hooks, patch: { status: 'completed' } }));
       expect(await read(journal, 'old')).toMatchObject({ input: '[1]', seq: 1, status: 'completed', crashCount: 0 });
       await journal.close();

@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import type { Journal } from '../../journal.ts';
 import type { AppendResult, RunPatch } from '../../journal/appends.ts';
-import type { HookKind, HookRow } from '../../journal/hooks.ts';
+import type { HookEvents, HookKind, HookRow } from '../../journal/hooks.ts';
 import type { RunRow } from '../../journal/run.ts';
 import type { NewRun } from '../../journal/starts.ts';
 import { newAppend, newRecord, newRun } from './records.ts';
@@ -67,6 +67,15 @@ export async function listHooks(journal: Journal, runId: string): Promise<HookRo
   const kinds: HookKind[] = ['hook', 'webhook', 'approval'];
   const lists = kinds.map((kind) => journal.hooks.listEntries({ kind, runId }, { limit: 100 }));
   return (await Promise.all(lists)).flat().map((entry) => entry.hook);
+}
+
+/** All resumes of the run's hooks. */
+export async function listEvents(journal: Journal, runId: string): Promise<Omit<HookEvents, 'missing'>> {
+  const hooks = await listHooks(journal, runId);
+  const waits = hooks.map(({ token }) => ({ token, n: 0 }));
+  const { missing, ...found } = await journal.hooks.listEvents(runId, waits);
+  expect(missing).toStrictEqual([]);
+  return found;
 }
 
 /** Polls until the condition holds. */

@@ -104,6 +104,10 @@ const IS_NOT_DEFERRED = `and (moves.mask & ${ENDS} = 0 or r.parent_run_id is nul
 /** A statement changes a row once, and the part before has closed those it was given. */
 const IS_NOT_MADE = 'and not exists (select 1 from made where made.run_id = h.run_id and made.token = h.token)';
 
+/** The hook there is, and not one that the run has made since then: of an older one nothing is taken. */
+const IS_SAME = 'made.call <= h.call';
+const IS_OLDER = 'made.call < h.call';
+
 function hookParts({ hooks }: Tables, given: string): string[] {
   const columns = columnNames(GIVEN_HOOKS);
   return [
@@ -113,8 +117,18 @@ function hookParts({ hooks }: Tables, given: string): string[] {
       insert into ${hooks} (${columns}, created_at) select ${columns}, ${GIVEN_NOW} from made where ${IS_MOVED}
       on conflict do nothing returning run_id, token)`,
     `rehooked as (
-      update ${hooks} h set many = made.many, is_open = least(h.is_open, made.is_open) from made
+      update ${hooks} h set
+        many = case when made.call = h.call then greatest(h.many, made.many) when ${IS_OLDER} then h.many else made.many end,
+        detail = case when ${IS_SAME} then h.detail else made.detail end,
+        since = case when ${IS_SAME} then h.since else made.since end,
+        is_open = case when ${IS_SAME} then least(h.is_open, made.is_open) else made.is_open end,
+        verdict = case when ${IS_SAME} then h.verdict end,
+        created_at = case when ${IS_SAME} then h.created_at else ${GIVEN_NOW} end,
+        call = greatest(h.call, made.call)
+      from made
       where h.run_id = made.run_id and h.token = made.token and made.${IS_MOVED}
+        and (h.is_open = 1 or not exists (
+          select 1 from ${hooks} o where o.token = h.token and o.is_open = 1 and o.run_id <> h.run_id))
       returning h.run_id, h.token)`,
   ];
 }

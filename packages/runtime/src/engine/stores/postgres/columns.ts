@@ -81,15 +81,16 @@ export const GIVEN_HOOKS: Column[] = [
   ['many', 'int4'],
   ['detail', 'text'],
   ['is_open', 'int4'],
+  ['since', 'int4'],
 ];
 
 export function toHookRows({ runId, hooks = [], patch }: Append): StoredValue[][] {
   const isOpen = Number(!endsIn(patch));
   // Named twice, the last word counts: a statement changes a row once.
   const last = new Map(hooks.map((hook) => [hook.token, hook]));
-  return [...last.values()].map(({ token, call, kind, many, detail }) => {
+  return [...last.values()].map(({ token, call, kind, many, detail, since }) => {
     const names = [toStoredText(runId), toStoredText(token)];
-    return [...names, call, kind, Number(many), toStored(detail), isOpen];
+    return [...names, call, kind, Number(many), toStored(detail), isOpen, since];
   });
 }
 

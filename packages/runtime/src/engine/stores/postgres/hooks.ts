@@ -38,7 +38,7 @@ export async function resumeInTransaction(
     const [used] = await tx.query<StoredRow>(toNumbered(findKeyedQuery(tables)), use);
     if (used) return judgeKey(hook, used, options);
   }
-  const [first] = await tx.query<StoredRow>(toNumbered(findFirstQuery(tables)), key);
+  const [first] = await tx.query<StoredRow>(toNumbered(findFirstQuery(tables)), [...key, hook.since]);
   const settled = judgeResume(hook, first && toHookEvent(first));
   if (settled) return settled;
   const [event] = await tx.query<{ n: number; at: number }>(

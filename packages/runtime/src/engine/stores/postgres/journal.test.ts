@@ -254,7 +254,14 @@ function describeFaults(sql: () => SqlClient): void {
 
     test('an append whose answer was lost still answers which hooks were refused', () =>
       withBroken(async ({ journal, run, ...broken }) => {
-        const hook = (token: string): NewHook => ({ token, call: 0, kind: 'hook', many: false, detail: null });
+        const hook = (token: string): NewHook => ({
+          token,
+          call: 0,
+          kind: 'hook',
+          many: false,
+          detail: null,
+          since: 0,
+        });
         const other = await start(journal, newRun());
         await journal.append(newAppend(other, { hooks: [hook('t')] }));
         broken.break('after');
@@ -264,7 +271,7 @@ function describeFaults(sql: () => SqlClient): void {
 
     test('a resume or a cancel whose outcome is unknown rejects, and its repeat is answered', () =>
       withBroken(async ({ journal, run, ...broken }) => {
-        const hook: NewHook = { token: 't', call: 0, kind: 'hook', many: false, detail: null };
+        const hook: NewHook = { token: 't', call: 0, kind: 'hook', many: false, detail: null, since: 0 };
         await journal.append(newAppend(run, { hooks: [hook] }));
         broken.break('after');
         await expect(journal.hooks.resume('t', '[1]')).rejects.toMatchObject(unavailable);

@@ -245,6 +245,9 @@ const MIGRATIONS = [
   drop table if exists ${schema}.outbox;
   drop index if exists ${schema}.hooks_by_time;
   `,
+  (schema: string): string => `
+  alter table ${schema}.hooks add column if not exists since int4 not null default 0;
+  `,
 ];
 
 /** The schema this build works on. */

@@ -1,6 +1,8 @@
+import { MAX_EVENTS } from '../../journal/hooks.ts';
 import type {
   HookEntry,
   HookEvent,
+  HookEvents,
   HookFilter,
   HookRow,
   HookStore,
@@ -16,13 +18,10 @@ import { toStoredText } from './text.ts';
 /** All but the resume, which each adapter does in its own way. */
 export function createHookReader({ tables, query, commit }: Statements): Omit<HookStore, 'resume'> {
   const find = findHookQuery(tables);
-  const listEvents = `
-    select r.signals as "signals", e.token as "token", e.n as "n", e.payload as "payload", e.at as "at"
-    from ${tables.runs} r left join ${tables.hookEvents} e on e.run_id = r.run_id
-    where r.run_id = ? order by e.token, e.n`;
-  const close = `update ${tables.hooks} set is_open = 0 where run_id = ? and token = ? and is_open = 1`;
+  const signals = `select signals as "signals" from ${tables.runs} where run_id = ?`;
+  const close = `update ${tables.hooks} set is_open = 0 where run_id = ? and token = ? and call = ? and is_open = 1`;
   return {
-    close: (runId, token) => commit([[close, [toStoredText(runId), toStoredText(token)]]]),
+    close: (runId, token, call) => commit([[close, [toStoredText(runId), toStoredText(token), call]]]),
     async find(token) {
       const [row] = await query(find, [toStoredText(token)]);
       return row && toHookRow(row);
@@ -42,11 +41,20 @@ export function createHookReader({ tables, query, commit }: Statements): Omit<Ho
       const rows = await query(entries(tables, filter.kind, conditions), [...params, limit]);
       return rows.map(toHookEntry);
     },
-    async listEvents(runId) {
-      // One statement, so that the signals and the events are of one moment.
-      const rows = await query(listEvents, [toStoredText(runId)]);
-      const events = rows.filter((row) => row.n !== null).map(toHookEvent);
-      return { signals: Number(rows[0]?.signals ?? 0), events };
+    async listEvents(runId, waits) {
+      const id = toStoredText(runId);
+      const [row] = await query(signals, [id]);
+      const found: HookEvents = { signals: Number(row?.signals ?? 0), events: [], missing: [] };
+      // After the signals: what comes in between is read now and signalled again.
+      for (let from = 0; from < waits.length; from += WAITS_AT_ONCE) {
+        const some = waits.slice(from, from + WAITS_AT_ONCE);
+        const params = some.flatMap(({ token, n }) => [toStoredText(token), n]);
+        for (const { isMade, ...event } of await query(eventsQuery(tables, some.length), [...params, id, id])) {
+          if (isMade === 0) found.missing.push(decodeText({ token: event.token ?? null }).token as string);
+          else if (event.n !== null) found.events.push(toHookEvent(event));
+        }
+      }
+      return found;
     },
   };
 }
@@ -61,6 +69,7 @@ export const HOOK_COLUMNS = {
   isOpen: 'is_open',
   verdict: 'verdict',
   createdAt: 'created_at',
+  since: 'since',
 } as const satisfies Record<keyof HookRow, string>;
 
 const HOOK_SELECT = toSelect(HOOK_COLUMNS);
@@ -89,9 +98,9 @@ export function findKeyedQuery({ hookEvents }: Pick<Tables, 'hookEvents'>): stri
     where run_id = ? and token = ? and idempotency_key = ? and at > ? order by n desc limit 1`;
 }
 
-/** The first resume. Parameters: run id, token. */
+/** The first resume. Parameters: run id, token, the hook's `since`. */
 export function findFirstQuery({ hookEvents }: Pick<Tables, 'hookEvents'>): string {
-  return `select token, n, payload, at from ${hookEvents} where run_id = ? and token = ? and n = 0`;
+  return `select token, n, payload, at from ${hookEvents} where run_id = ? and token = ? and n = ?`;
 }
 
 /** The first verdict stays. Parameters: verdict, run id, token. */
@@ -107,7 +116,7 @@ export function judgeKey(hook: HookRow, keyed: StoredRow, options: ResumeOptions
 
 /**
  * What a resume answers without recording anything; undefined: it is to be recorded. A decision stays the answer after
- * its run has ended. `first`: the hook's event 0.
+ * its run has ended. `first`: the hook's first resume.
  */
 export function judgeResume(hook: HookRow, first: HookEvent | undefined): ResumeResult | undefined {
   if (first && !hook.many) return { outcome: 'already', hook, event: first };
@@ -126,11 +135,27 @@ function entries({ hooks, hookEvents, runs }: Tables, kind: string, conditions: 
   return `
     select ${ENTRY_SELECT}, e.n as "n", e.payload as "payload", e.at as "at", r.session_id as "sessionId"
     from ${hooks} h
-    left join ${hookEvents} e on e.run_id = h.run_id and e.token = h.token and e.n = 0
+    left join ${hookEvents} e on e.run_id = h.run_id and e.token = h.token and e.n = h.since
     left join ${runs} r on r.run_id = h.run_id
     where ${conditions.join(' and ')}${named}
     order by h.created_at desc, h.run_id desc, h.token desc limit ?`;
 }
+
+/** Each wait is a row of its own, so that each is looked up by the key. Parameters: token and `n` of each, run id twice. */
+function eventsQuery({ hooks, hookEvents }: Tables, count: number): string {
+  const waits = Array.from({ length: count }, () => '(cast(? as text), cast(? as integer))').join(', ');
+  return `
+    with w (token, n) as (values ${waits})
+    select w.token as "token", case when h.token is null then 0 else 1 end as "isMade",
+      e.n as "n", e.payload as "payload", e.at as "at"
+    from w
+    left join ${hooks} h on h.run_id = ? and h.token = w.token
+    left join ${hookEvents} e on e.run_id = ? and e.token = w.token and e.n >= w.n and e.n < w.n + ${MAX_EVENTS}
+    order by w.token, e.n`;
+}
+
+/** A statement has a limit of parameters. */
+const WAITS_AT_ONCE = 500;
 
 function standingOf({ isPending, isCancelled }: HookFilter): string[] {
   if (isPending === true) return ['h.is_open = 1', 'h.verdict is null'];

@@ -142,15 +142,23 @@ function prepareHooks(db: SqliteDatabase): Hooks {
   const mine = db.prepare('select 1 from hooks where run_id = ? and token = ?');
   const upsert = db.prepare(`
     ${insertInto('hooks', Object.values(HOOK_COLUMNS))}
-    on conflict (run_id, token) do update set many = excluded.many`);
+    on conflict (run_id, token) do update set
+      many = case when excluded.call = call then max(many, excluded.many) else excluded.many end,
+      detail = case when excluded.call = call then detail else excluded.detail end,
+      since = case when excluded.call = call then since else excluded.since end,
+      is_open = case when excluded.call = call then is_open else 1 end,
+      verdict = case when excluded.call = call then verdict end,
+      created_at = case when excluded.call = call then created_at else excluded.created_at end,
+      call = excluded.call
+    where excluded.call >= call`);
   return {
     put(runId, hooks, now) {
       const id = toStoredText(runId);
       const refused: string[] = [];
-      for (const { token, call, kind, many, detail } of hooks) {
+      for (const { token, call, kind, many, detail, since } of hooks) {
         const stored = toStoredText(token);
         if (taken.get(stored, id)) refused.push(token);
-        else upsert.run(stored, id, call, kind, Number(many), toStored(detail), 1, null, now);
+        else upsert.run(stored, id, call, kind, Number(many), toStored(detail), 1, null, now, since);
       }
       return refused;
     },

@@ -31,7 +31,7 @@ export function prepareResume(
     const key = [toStoredText(hook.runId), toStoredText(token)] as const;
     const used = idempotency && keyed.get(...key, toStoredText(idempotency.key), now - KEY_LIFE_MS);
     if (used) return judgeKey(hook, used, options);
-    const earlier = first.get(...key);
+    const earlier = first.get(...key, hook.since);
     const settled = judgeResume(hook, earlier && toHookEvent(earlier));
     if (settled) return settled;
     const event: HookEvent = { token, n: (last.get(...key)?.n ?? -1) + 1, payload, at: now };

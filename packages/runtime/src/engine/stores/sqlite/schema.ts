@@ -239,6 +239,9 @@ const MIGRATIONS = [
   drop table outbox;
   drop index hooks_by_time;
   `,
+  `
+  alter table hooks add column since integer not null default 0;
+  `,
 ];
 
 /** The schema this build works on. */
