@@ -49,10 +49,23 @@ const GLOBALS: Record<string, string> = {
   EventSource: ADVICE.step,
   MessageChannel: ADVICE.step,
   BroadcastChannel: ADVICE.step,
+  CompressionStream: ADVICE.step,
+  DecompressionStream: ADVICE.step,
+  'URL.createObjectURL': ADVICE.step,
+  'Atomics.wait': ADVICE.step,
+  'Atomics.waitAsync': ADVICE.step,
   'process.hrtime': ADVICE.clock,
   'process.hrtime.bigint': ADVICE.clock,
   'crypto.subtle.generateKey': ADVICE.random,
+  'crypto.subtle.encapsulateBits': ADVICE.random,
+  'crypto.subtle.encapsulateKey': ADVICE.random,
 };
+
+/** What a process says of itself, and what ends or changes it. */
+const PROCESS =
+  /^(?:abort|availableMemory|binding|chdir|constrainedMemory|cpuUsage|dlopen|execve|exit|getActiveResourcesInfo|get(?:e?[gu]id|groups)|initgroups|kill|loadEnvFile|memoryUsage(?:\.rss)?|openStdin|reallyExit|resourceUsage|set(?:e?[gu]id|groups)|threadCpuUsage|umask|uptime)$/;
+
+const MEASURES = /^(?:eventLoopUtilization|getEntries(?:ByName|ByType)?|mark|measure|timerify|toJSON)$/;
 
 /** The modules that reach outside of the process, with what is refused of them when that is not nearly everything. */
 const BUILTINS: Record<string, RegExp | undefined> = {
@@ -67,8 +80,13 @@ const BUILTINS: Record<string, RegExp | undefined> = {
   https: undefined,
   http2: /^(?:connect|createServer|createSecureServer)$/,
   child_process: undefined,
-  worker_threads: /^(?:Worker|MessageChannel|BroadcastChannel)$/,
-  cluster: /^fork$/,
+  worker_threads: /^(?:Worker|MessageChannel|BroadcastChannel|postMessageToThread|receiveMessageOnPort)$/,
+  cluster: /^(?:fork|disconnect|setup(?:Master|Primary))$/,
+  os: /^(?:availableParallelism|cpus|freemem|[gs]etPriority|hostname|loadavg|networkInterfaces|totalmem|uptime|userInfo)$/,
+  v8: /^(?:get(?:CppHeap|HeapCode|HeapSpace|Heap)Statistics|getHeapSnapshot|queryObjects|setFlagsFromString|setHeapSnapshotNearHeapLimit|startCpuProfile|stopCoverage|takeCoverage|writeHeapSnapshot|GCProfiler)$/,
+  perf_hooks: /^(?:eventLoopUtilization|monitorEventLoopDelay|PerformanceObserver)$/,
+  zlib: /^(?:create)?(?:BrotliCompress|BrotliDecompress|Deflate|DeflateRaw|Gunzip|Gzip|Inflate|InflateRaw|Unzip|ZstdCompress|ZstdDecompress)$/,
+  vm: /^measureMemory$/,
 };
 
 /** Well-known packages that exist to do I/O. */
@@ -102,7 +120,7 @@ const TIMER_FUNCTIONS = /^(?:promises\.)?(?:setTimeout|setInterval|setImmediate|
 
 // `getRandomValues` of the module is a getter on Node 20, which the guard cannot replace.
 const RANDOM_FUNCTIONS =
-  /^(?:random(?:Bytes|Int|Fill|FillSync)|getRandomValues|generate(?:Key|KeyPair|Prime)(?:Sync)?|(?:webcrypto\.)?subtle\.generateKey)$/;
+  /^(?:random(?:Bytes|Int|Fill|FillSync|UUIDv7)|secureHeapUsed|publicEncrypt|encapsulate|sign|getRandomValues|generate(?:Key|KeyPair|Prime)(?:Sync)?|(?:webcrypto\.)?subtle\.generateKey)$/;
 
 /** Names of those modules that only look at a value, or make one. The guard of the runtime has the same list. */
 const HARMLESS =
@@ -115,7 +133,10 @@ const HARMLESS_IN_PACKAGES =
 const WORDS = createWords();
 
 function findGlobalAdvice(path: string): string | undefined {
-  return Object.hasOwn(GLOBALS, path) ? GLOBALS[path] : undefined;
+  if (Object.hasOwn(GLOBALS, path)) return GLOBALS[path];
+  const [, holder, name = ''] = /^(process|performance)\.(.+)$/.exec(path) ?? [];
+  if (holder === 'process') return PROCESS.test(name) ? ADVICE.step : undefined;
+  return holder === 'performance' && MEASURES.test(name) ? ADVICE.clock : undefined;
 }
 
 function isEffect(module: string, name: string): boolean {
@@ -137,5 +158,5 @@ function lastOf(path: string): string {
 function createWords(): RegExp {
   const globals = Object.keys(GLOBALS).map(lastOf);
   const modules = [...Object.keys(BUILTINS), ...PACKAGES, 'timers', 'timers/promises', 'crypto', 'process'];
-  return new RegExp(`\\b(?:${globals.join('|')})\\b|['"](?:node:)?(?:${modules.join('|')})['"]`);
+  return new RegExp(`\\b(?:${globals.join('|')}|process|performance)\\b|['"](?:node:)?(?:${modules.join('|')})['"]`);
 }

@@ -7,6 +7,8 @@ import type { RunRow } from './journal/run.ts';
 /** What a body sees instead of the machine's own clock and dice. */
 export interface World {
   now(): number;
+  /** When the run began: from there `performance.now()` counts. */
+  readonly startedAt: number;
   random(): number;
   /** What it has read of `process.env`. */
   readonly variables: Variables;

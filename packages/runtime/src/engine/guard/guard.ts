@@ -1,10 +1,11 @@
 import nodeCrypto from 'node:crypto';
 import Module, { syncBuiltinESMExports } from 'node:module';
 import { currentContext, runOutside } from '../context.ts';
-import { DeterminismError } from '../errors.ts';
 import { listRefusals } from './refusals.ts';
 import type { Refusal } from './refusals.ts';
-import type { World } from '../handle.ts';
+import { refusedBy } from './refused.ts';
+import type { RunHandle, World } from '../handle.ts';
+import { listPlatformWork, waitForWork } from './platform-work.ts';
 import { fillRandom, randomUuid } from './random.ts';
 import { real } from '../real.ts';
 
@@ -21,19 +22,26 @@ export function installGuard(): void {
   openOutput();
   guardDate();
   guardIntl();
+  guardFiles();
   guardRandom();
   guardVariables();
+  guardProcess();
   const guarded = new Map<object, object>();
   for (const refusal of listRefusals()) refuse(refusal, guarded);
+  for (const work of listPlatformWork()) waitForWork(work, body);
   guardLoader();
   syncBuiltinESMExports();
 }
 
 // --- internal ---
 
-function world(): World | undefined {
+function body(): RunHandle | undefined {
   const context = currentContext();
-  return context?.kind === 'body' ? context.execution.world : undefined;
+  return context?.kind === 'body' ? context.execution : undefined;
+}
+
+function world(): World | undefined {
+  return body()?.world;
 }
 
 function guardDate(): void {
@@ -55,11 +63,40 @@ function guardDate(): void {
   });
   Object.defineProperty(RealDate.prototype, 'constructor', { value: GuardedDate, writable: true, configurable: true });
   globalThis.Date = GuardedDate;
-  const origin = performance.timeOrigin;
+  guardPerformance();
+}
+
+/** To a body its run is the process: it began when the run did. */
+function guardPerformance(): void {
+  const { timeOrigin } = performance;
   performance.now = () => {
     const current = world();
-    return current ? current.now() - origin : real.performanceNow();
+    return current ? current.now() - current.startedAt : real.performanceNow();
   };
+  const origin = () => world()?.startedAt ?? timeOrigin;
+  Object.defineProperty(performance, 'timeOrigin', { get: origin, enumerable: true, configurable: true });
+  const stamp = Object.getOwnPropertyDescriptor(Event.prototype, 'timeStamp')?.get as (this: unknown) => number;
+  Object.defineProperty(Event.prototype, 'timeStamp', {
+    get(this: unknown) {
+      return world() ? performance.now() : stamp.call(this);
+    },
+    enumerable: true,
+    configurable: true,
+  });
+}
+
+/** A file is as old as the moment it is made, unless it says so. */
+function guardFiles(): void {
+  const buffer = process.getBuiltinModule('node:buffer') as unknown as Record<string, unknown>;
+  const guarded = new Proxy(buffer['File'] as new (...args: unknown[]) => object, {
+    construct(target, [parts, name, options]: unknown[], newTarget) {
+      const current = world();
+      const made = current ? { lastModified: current.now(), ...(options as object) } : options;
+      return Reflect.construct(target, [parts, name, made], newTarget) as object;
+    },
+  });
+  buffer['File'] = guarded;
+  Object.defineProperty(globalThis, 'File', { value: guarded, configurable: true, writable: true, enumerable: false });
 }
 
 /** Console output is fine in a body, and the stream behind it is made at its first use: of a file, or of a socket. */
@@ -168,6 +205,21 @@ function guardVariables(): void {
   Object.defineProperty(process, 'env', { value: env, enumerable: true, configurable: true, writable: true });
 }
 
+/** The number of the process is recorded like a variable: a log line may name it, and a replay names it again. */
+function guardProcess(): void {
+  for (const key of ['pid', 'ppid'] as const) {
+    const known = process[key];
+    const get = function get(): number {
+      const variables = world()?.variables;
+      if (!variables || isNodeItself(get as AnyFunction, /^node:/)) return known;
+      const name = `process.${key}`;
+      if (!variables.has(name)) variables.set(name, String(known));
+      return Number(variables.get(name));
+    };
+    Object.defineProperty(process, key, { get, enumerable: true, configurable: true });
+  }
+}
+
 type AnyFunction = (this: unknown, ...args: unknown[]) => unknown;
 
 interface Guarding {
@@ -227,20 +279,21 @@ function guardCall(original: AnyFunction, check: (caller: AnyFunction) => void):
   };
 }
 
-function refusedBy(label: string, advice: string): DeterminismError {
-  const message = `${label} cannot be used in a workflow body, because a replay could not repeat it. ${advice}.`;
-  return new DeterminismError(message);
-}
-
 /** Where Node loads a module or maps a stack: an `import()` in a body reads files, too. */
 const LOADER = /^node:internal\/(?:modules|source_map)\//;
+
+/** A function of `fs` may be built of others, each guarded for itself: who has called the first of them is what counts. */
+const INNER = /^node:(?:internal\/)?fs(?:\/|$)/;
 
 /** True when what calls this is one of these files of Node's own. */
 function isNodeItself(called: AnyFunction, files: RegExp): boolean {
   const { prepareStackTrace, stackTraceLimit } = Error;
   const trace: { stack?: unknown } = {};
-  Error.stackTraceLimit = 1;
-  Error.prepareStackTrace = (_, sites) => sites[0]?.getFileName();
+  Error.stackTraceLimit = 8;
+  Error.prepareStackTrace = (_, sites) => {
+    const callers = sites.map((site) => site.getFileName() ?? '');
+    return callers.find((file) => file !== import.meta.url && !INNER.test(file)) ?? '';
+  };
   Error.captureStackTrace(trace, called);
   const file = trace.stack;
   Object.assign(Error, { prepareStackTrace, stackTraceLimit });

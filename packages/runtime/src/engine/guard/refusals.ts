@@ -1,3 +1,6 @@
+import { DiffieHellman, DiffieHellmanGroup, ECDH, Sign } from 'node:crypto';
+import { words } from './words.ts';
+
 /** A function or class of the platform that a workflow body may not use. */
 export interface Refusal {
   /** As a sentence names it: `fs.readFileSync()`, `new MessageChannel()`. */
@@ -18,6 +21,7 @@ const ADVICE = {
   step: 'Move this to a step',
   timer: 'Use sleep() from @svc/runtime, or move this to a step',
   clock: 'Use performance.now() or Date.now(), which replay, or move this to a step',
+  signature: 'Use crypto.subtle.sign() with a key that draws no numbers, or move this to a step',
   random: 'Use crypto.randomUUID() or crypto.getRandomValues(), which replay, or move this to a step',
 } as const;
 
@@ -34,23 +38,56 @@ const MODULES: Record<string, readonly string[] | 'all'> = {
   https: 'all',
   http2: ['connect', 'createServer', 'createSecureServer'],
   child_process: 'all',
-  worker_threads: ['Worker'],
-  cluster: ['fork'],
+  worker_threads: ['Worker', 'postMessageToThread', 'receiveMessageOnPort'],
+  cluster: ['fork', 'disconnect', 'setupMaster', 'setupPrimary'],
+  os: words(
+    'availableParallelism cpus freemem getPriority hostname loadavg networkInterfaces setPriority totalmem uptime userInfo',
+  ),
+  v8: words(
+    'getCppHeapStatistics getHeapCodeStatistics getHeapSnapshot getHeapSpaceStatistics getHeapStatistics queryObjects setFlagsFromString setHeapSnapshotNearHeapLimit startCpuProfile stopCoverage takeCoverage writeHeapSnapshot GCProfiler',
+  ),
+  perf_hooks: ['eventLoopUtilization', 'monitorEventLoopDelay', 'PerformanceObserver'],
+  zlib: words(
+    'BrotliCompress BrotliDecompress Deflate DeflateRaw Gunzip Gzip Inflate InflateRaw Unzip ZstdCompress ZstdDecompress',
+  ).flatMap((name) => [name, `create${name}`]),
+  vm: ['measureMemory'],
 };
+
+/** What a process says of itself, and what ends or changes it. */
+const PROCESS = words(
+  'abort availableMemory binding chdir constrainedMemory cpuUsage dlopen execve exit getActiveResourcesInfo getegid geteuid getgid getgroups getuid initgroups kill loadEnvFile memoryUsage openStdin reallyExit resourceUsage setegid seteuid setgid setgroups setuid threadCpuUsage umask uptime',
+);
 
 /** Names of those modules that only look at a value, or make one. */
 const HARMLESS =
   /^(?:_|is[A-Z]|validate|[gs]et[A-Z]|convert)|^(?:Agent|Stats|Dir|Dirent|BlockList|SocketAddress|SecureContext|createSecureContext|createSecurePair|checkServerIdentity|IncomingMessage|OutgoingMessage|ServerResponse)$/;
 
 const TIMERS = ['setTimeout', 'setInterval', 'setImmediate'];
-const RANDOM = ['randomBytes', 'randomInt', 'randomFill', 'randomFillSync'];
+const RANDOM = [
+  'secureHeapUsed',
+  'randomBytes',
+  'randomInt',
+  'randomFill',
+  'randomFillSync',
+  'randomUUIDv7',
+  'publicEncrypt',
+  'encapsulate',
+];
+const MEASURES = words(
+  'eventLoopUtilization getEntries getEntriesByName getEntriesByType mark measure timerify toJSON',
+);
 const RANDOM_KEYS = ['generateKey', 'generateKeyPair', 'generatePrime'].flatMap((name) => [name, `${name}Sync`]);
 
 function listGlobals(): Refusal[] {
   const sockets = ['fetch', 'WebSocket', 'EventSource', 'MessageChannel', 'BroadcastChannel'];
+  const streams = ['CompressionStream', 'DecompressionStream'];
   return [
     ...list(globalThis, TIMERS, '', ADVICE.timer),
-    ...list(globalThis, sockets, '', ADVICE.step),
+    ...list(globalThis, [...sockets, ...streams], '', ADVICE.step),
+    ...list(URL, ['createObjectURL'], 'URL.', ADVICE.step),
+    ...list(Atomics, ['wait', 'waitAsync'], 'Atomics.', ADVICE.step),
+    ...list(performance, MEASURES, 'performance.', ADVICE.clock),
+    ...list(process, PROCESS, 'process.', ADVICE.step),
     ...list(builtin('worker_threads'), ['MessageChannel', 'BroadcastChannel'], '', ADVICE.step),
     ...list(AbortSignal, ['timeout'], 'AbortSignal.', ADVICE.timer),
     ...list(process, ['hrtime'], 'process.', ADVICE.clock),
@@ -69,12 +106,25 @@ function listTimers(): Refusal[] {
 function listRandom(): Refusal[] {
   return [
     ...list(builtin('crypto'), [...RANDOM, ...RANDOM_KEYS], 'crypto.', ADVICE.random),
-    ...list(globalThis.crypto.subtle, ['generateKey'], 'crypto.subtle.', ADVICE.random),
+    ...list(
+      globalThis.crypto.subtle,
+      ['encapsulateBits', 'encapsulateKey', 'generateKey'],
+      'crypto.subtle.',
+      ADVICE.random,
+    ),
+    ...[ECDH, DiffieHellman, DiffieHellmanGroup].flatMap(({ name, prototype }) =>
+      list(prototype, ['generateKeys'], `crypto.${name}.`, ADVICE.random),
+    ),
+    // Signatures of some keys are drawn: which, only the key says.
+    ...list(builtin('crypto'), ['sign'], 'crypto.', ADVICE.signature),
+    ...list(Sign.prototype, ['sign'], 'crypto.Sign.', ADVICE.signature),
   ];
 }
 
 function listModule([name, wanted]: [string, readonly string[] | 'all']): Refusal[] {
   const module = builtin(name);
+  // What a release of Node does not have is not refused there.
+  if (module === undefined) return [];
   const keys = wanted === 'all' ? Object.keys(module).filter((key) => isEffect(module, key)) : wanted;
   return list(module, keys, `${name.replace('/', '.')}.`, ADVICE.step);
 }
@@ -93,8 +143,8 @@ function list(holder: object, keys: readonly string[], prefix: string, advice: s
     .map((key) => ({ holder, key, advice, label: `${isClassName(key) ? 'new ' : ''}${prefix}${key}()` }));
 }
 
-function builtin(name: string): object {
-  return process.getBuiltinModule(`node:${name}`) as object;
+function builtin<T extends object = object>(name: string): T {
+  return process.getBuiltinModule(`node:${name}`) as T;
 }
 
 function isClassName(key: string): boolean {

@@ -105,7 +105,14 @@ export class Execution implements RunHandle, Turn {
       onRetry: (call, fields, wakeAt) => this.#calls.retryAt(call, fields, wakeAt),
     });
     this.#parking = new Parking({ run, parkAfter: limits.parkAfter, onIdle: () => this.#schedule() });
-    this.world = createWorld({ seed, records, recorder: this.#recorder, clock, now: () => this.#calls.time });
+    this.world = createWorld({
+      seed,
+      records,
+      recorder: this.#recorder,
+      clock,
+      startedAt: Number(createdAt),
+      now: () => this.#calls.time,
+    });
   }
 
   /** Runs the body up to its first call. */

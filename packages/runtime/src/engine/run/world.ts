@@ -11,16 +11,19 @@ export interface WorldOptions {
   records: readonly JournalRecord[];
   recorder: Recorder;
   clock: StoreClock;
+  /** When the run began. */
+  startedAt: number;
   /** The time the body sees. */
   now(): number;
 }
 
 /** Most bodies ask neither for randomness nor for a variable: both are made when they do. */
-export function createWorld({ seed, records, recorder, clock, now }: WorldOptions): World {
+export function createWorld({ seed, records, recorder, clock, startedAt, now }: WorldOptions): World {
   let variables: Variables | undefined;
   let random: (() => number) | undefined;
   return {
     now,
+    startedAt,
     random: () => (random ??= createRandom(seed))(),
     get variables() {
       return (variables ??= createVariables(
