@@ -62,3 +62,13 @@ export function createOpenTurns({ journal, sessions, finder, pending }: OpenTurn
     },
   };
 }
+
+/** A turn of a session that has not ended, also one that code in a run has begun: while there is one, the session stays. */
+export async function findUnended(journal: Pick<Journal, 'listRuns'>, sessionId: string): Promise<RunRow | undefined> {
+  const found = await Promise.all(UNENDED.map((status) => journal.listRuns({ sessionId, status }, { limit: 1 })));
+  return found.flat()[0];
+}
+
+// --- internal ---
+
+const UNENDED = ['queued', 'running', 'waiting', 'blocked'] as const;
