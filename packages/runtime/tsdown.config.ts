@@ -30,7 +30,7 @@ export default defineConfig({
   sourcemap: false,
   // A twentieth of what the libraries weigh is ever called; the S3 server is for test boxes alone, which no deployed box
   // is. `@opentelemetry/api` stays an import: it is the workspace's too.
-  deps: { onlyBundle: [/^@opentelemetry\/(?!api$)/, '@rgrove/parse-xml', '@svc/dev-s3'] },
+  deps: { onlyBundle: [/^@opentelemetry\/(?!api$)/, '@rgrove/parse-xml', 'lru-cache', '@svc/dev-s3'] },
   plugins: [keepLicences()],
   inputOptions: { resolve: { mainFields: ['module', 'main'], alias: { [NAMES]: asModule(NAMES) } } },
   copy: [

@@ -84,7 +84,7 @@ export const CLI_CODES = {
   },
   not_signed_in: {
     exitCode: EXIT.auth,
-    meaning: 'Nobody is signed in to the control plane, or something other than a box answered 401.',
+    meaning: 'There is no session at the control plane, or something other than a box answered 401.',
   },
   session_expired: { exitCode: EXIT.auth, meaning: 'The session at the control plane has ended.' },
   login_denied: { exitCode: EXIT.auth, meaning: 'The sign-in was denied where it was to be approved.' },
@@ -99,7 +99,7 @@ export const CLI_CODES = {
   },
   confirm_required: {
     exitCode: EXIT.generic,
-    meaning: 'What cannot be taken back needs --yes where nobody can be asked.',
+    meaning: 'What cannot be undone needs --yes where there is no way to ask for confirmation.',
   },
   forbidden: { exitCode: EXIT.generic, meaning: 'Something other than a box answered 403.' },
   not_found: { exitCode: EXIT.notFound, meaning: 'Something other than a box answered 404, or no name can be meant.' },

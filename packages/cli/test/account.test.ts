@@ -357,7 +357,7 @@ describe('a session', () => {
     controller.abort();
     const result = await running;
     expect([result.exitCode, readFileOf(env).endpoints]).toEqual([130, {}]);
-    expect(readError(result).message).toContain('nobody is signed in here any more');
+    expect(readError(result).message).toContain('you are signed out here');
   });
 
   it.each([

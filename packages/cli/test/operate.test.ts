@@ -85,10 +85,10 @@ describe('svc activity list', () => {
   });
 });
 
-describe('what cannot be taken back', () => {
+describe('what cannot be undone', () => {
   const routes = { 'DELETE /api/secrets/A': { body: { name: 'A', deleted: true } } };
 
-  it('needs --yes where nobody can be asked, and nothing is sent', async () => {
+  it('needs --yes where it cannot ask, and nothing is sent', async () => {
     const box = await startBox(routes);
     for (const options of [{}, { tty: true }, { tty: true, stdin: ['y'], flags: ['--json'] }]) {
       const argv = ['secrets', 'delete', 'A', ...('flags' in options ? (options.flags ?? []) : ['--json'])];
@@ -108,7 +108,7 @@ describe('what cannot be taken back', () => {
     const box = await startBox(routes);
     const result = await runAgainst(box, ['secrets', 'delete', 'A'], { tty: true, stdin: [typed] });
     expect([result.exitCode, box.seen.length]).toEqual([exitCode, sent]);
-    expect(result.stderr).toContain('svc secrets delete A: this cannot be taken back. Go on? [y/N]');
+    expect(result.stderr).toContain('svc secrets delete A: this cannot be undone. Continue? [y/N]');
   });
 
   it('stops with 130 when the person leaves', async () => {

@@ -41,7 +41,6 @@ export async function createBox(options: BoxOptions): Promise<Box> {
     const foundation = await createFoundation(options, closer);
     const built = createRooms(foundation);
     const app = await createRoutes(foundation, built);
-    closer.add(foundation.drain);
     return toBox(app, { engine: foundation.engine, built, closer });
   } catch (error) {
     // Why it failed is what its host has to know.

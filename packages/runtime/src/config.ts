@@ -95,7 +95,7 @@ const VARIABLES = {
   },
   SVC_INSECURE_LOCAL: {
     purpose:
-      'For trying a built bundle on one machine: with 1 a deployed box asks nobody for a credential, and binds 127.0.0.1 alone.',
+      'For trying a built bundle on one machine: with 1 a deployed box asks for no credential, and binds 127.0.0.1 alone.',
     make: 'echo 1',
   },
   SVC_DEV_PORT_OFFSET: { purpose: 'Dev only: shifts the API, database and object-store ports together.' },

@@ -1,5 +1,5 @@
 import type { StoreClient } from '../src/stores/client.ts';
-import { createLazyDatabase } from '../src/testing/database.ts';
+import { createLazyClient, createLazyDatabase } from '../src/testing/database.ts';
 import type { LazyDatabase } from '../src/testing/database.ts';
 
 /**
@@ -8,16 +8,8 @@ import type { LazyDatabase } from '../src/testing/database.ts';
  */
 export function useDatabase(): Pick<LazyDatabase, 'client' | 'isBlank'> {
   let handedOver: Promise<StoreClient> | undefined;
-  const client = (): Promise<StoreClient> => (handedOver ??= handOver());
   return {
-    client: {
-      ready: Promise.resolve(),
-      query: async (...args) => (await client()).query(...args),
-      queryArrays: async (...args) => (await client()).queryArrays(...args),
-      exec: async (...args) => (await client()).exec(...args),
-      transaction: async (work) => (await client()).transaction(work),
-      close: async () => {},
-    },
+    client: createLazyClient(() => (handedOver ??= handOver())),
     isBlank: () => handedOver === undefined,
   };
 }

@@ -75,7 +75,7 @@ describe('why a run waits', () => {
     expect(why.suggestion).toContain(`/api/approvals/${why.approval?.approvalId}/decide`);
   });
 
-  test('a paused turn of an agent says which tool waits for a person', async () => {
+  test('a turn of an agent says which tool waits for a person', async () => {
     const pay = defineTool({ description: 'Pay.', inputSchema: z.object({}), execute: () => 1 });
     const clerk = defineDeepAgent({ name: 'clerk', instructions: '', tools: { pay }, interruptOn: { pay: true } });
     const box = await boxes.open({ agents: { clerk } });
@@ -85,7 +85,7 @@ describe('why a run waits', () => {
     await until(async () => (await find()) !== undefined);
     const why = await explain(box, (await find())?.runId ?? '');
     expect(why).toMatchObject({ kind: 'agent', name: 'clerk', approval: { source: 'tool' } });
-    expect(why.summary).toMatch(/^The turn of "clerk" is paused until a person decides: "/);
+    expect(why.summary).toMatch(/^The turn of "clerk" waits until a person decides: "/);
   });
 
   test('a child leads on to what the child waits for', async () => {

@@ -37,14 +37,14 @@ export function findSession(endpoint: string, reach: Reach): SignedIn | undefine
 export function needSession(endpoint: string, reach: Reach): SignedIn {
   const session = findSession(endpoint, reach);
   if (session) return session;
-  throw new CliError('not_signed_in', `Nobody is signed in to ${endpoint}.`, {
+  throw new CliError('not_signed_in', `You are not signed in to ${endpoint}.`, {
     suggestion: 'Run `svc login`, then try again.',
   });
 }
 
 /** The failure where no control plane is configured. */
 export function noPlane(): CliError {
-  return new CliError('not_signed_in', 'Nobody is signed in: no control plane is configured.', {
+  return new CliError('not_signed_in', 'You are not signed in: no control plane is configured.', {
     suggestion:
       'Set SVC_CONTROL_PLANE_URL, or run `svc login --endpoint <address>`. Everything local works without one.',
   });

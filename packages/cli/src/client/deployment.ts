@@ -13,7 +13,7 @@ export async function findDeployment(
   if (!url) throw notConfigured(installationId);
   const session = await (open ?? (await openKept(context)))(url).findSession();
   if (!session)
-    throw new CliError('not_signed_in', `Nobody is signed in to ${url}.`, {
+    throw new CliError('not_signed_in', `You are not signed in to ${url}.`, {
       suggestion:
         'Run `svc login`, or name the box with --url and its token in SVC_API_TOKEN, or leave --agent out to use the dev runtime.',
     });

@@ -24,7 +24,7 @@ export const logout = defineVerb({
     const { cwd, env } = context;
     const endpoint = findEndpoint({ env, flag, root: findProject(cwd) }) ?? null;
     if (endpoint === null || !Object.hasOwn(readCredentials(env).endpoints, endpoint))
-      return { data: { endpoint, signedOut: false }, human: () => 'Nobody was signed in.' };
+      return { data: { endpoint, signedOut: false }, human: () => 'You were not signed in.' };
     const tokens = await changeCredentials(context, (credentials) => {
       const { [endpoint]: kept, ...others } = credentials.endpoints;
       credentials.endpoints = others;
@@ -43,7 +43,7 @@ export const logout = defineVerb({
 // --- internal ---
 
 function halfDone(endpoint: string): CliError {
-  return new CliError('generic', `Interrupted: nobody is signed in here any more, but ${endpoint} may not know.`, {
+  return new CliError('generic', `Interrupted: you are signed out here, but ${endpoint} may not know.`, {
     exitCode: EXIT.interrupted,
     suggestion: 'Nothing has to be done: the session ends there when it grows old.',
   });

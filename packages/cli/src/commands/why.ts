@@ -59,8 +59,8 @@ function formatError(error: Why['lastError']): string | undefined {
 function formatLock(lock: Why['lock']): string | undefined {
   if (!lock) return undefined;
   const name = lock.key === null ? lock.name : `${lock.name} / ${lock.key}`;
-  const queue = lock.waiting === 0 ? 'nobody waits' : `${lock.waiting} waiting`;
-  return `${name}, held by ${lock.heldByRunId ?? 'nobody'}, ${queue}`;
+  const queue = lock.waiting === 0 ? 'none waiting' : `${lock.waiting} waiting`;
+  return `${name}, held by ${lock.heldByRunId ?? 'no run'}, ${queue}`;
 }
 
 function formatLease(lease: Why['lease']): string | undefined {

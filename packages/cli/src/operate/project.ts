@@ -70,12 +70,16 @@ async function confirm(path: string, { given, positionals, context }: Question):
   if (given.yes === true) return;
   const words = ['svc', path, ...positionals.map((name) => String(given[name]))].join(' ');
   if (!context.mayAsk)
-    throw new CliError('confirm_required', `"${words}" cannot be taken back, and nobody can be asked.`, {
-      suggestion: 'Add --yes.',
-    });
-  const answer = await context.ask(`${toPlainText(words)}: this cannot be taken back. Go on? [y/N] `);
+    throw new CliError(
+      'confirm_required',
+      `"${words}" cannot be undone, and there is no way to ask for confirmation here.`,
+      {
+        suggestion: 'Add --yes.',
+      },
+    );
+  const answer = await context.ask(`${toPlainText(words)}: this cannot be undone. Continue? [y/N] `);
   if (!/^y(es)?$/i.test(answer.trim()))
-    throw new CliError('generic', 'Nothing was done.', { suggestion: 'Answer y to go on, or add --yes.' });
+    throw new CliError('generic', 'Nothing was done.', { suggestion: 'Answer y to continue, or add --yes.' });
 }
 
 function call(client: Client, spec: OperationSpec, input: Row): Promise<Row> {

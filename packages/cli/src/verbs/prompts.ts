@@ -55,7 +55,7 @@ export const prompts = operateGroup({
       columns: ['version', 'published=isPublished', 'by=createdBy:text', 'created=createdAt:ago', 'note:long'],
     },
     publish: {
-      summary: 'Publish a version of a prompt, the latest unless told.',
+      summary: 'Publish a version of a prompt, by default the latest.',
       operation: 'prompts.publish',
       done: 'Published',
       subject: publishedOf,

@@ -3,7 +3,7 @@ import type { Row } from '../operate/row.ts';
 import { operateGroup } from '../operate/group.ts';
 
 export const secrets = operateGroup({
-  summary: 'Write, rotate and delete secrets; nobody reads them.',
+  summary: 'Write, rotate and delete secrets; their values are never shown.',
   page: 'secrets',
   examples: ['svc secrets list', 'svc secrets set SMTP_PASSWORD --from-file password.txt'],
   sample: 'SMTP_PASSWORD',

@@ -7,6 +7,7 @@ import { newRunId } from '../engine/ids.ts';
 import type { Journal } from '../engine/journal.ts';
 import type { RunRow } from '../engine/journal/run.ts';
 import { decode } from '../engine/serialize.ts';
+import type { BoxError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import { COPILOT_AGENT } from '../manifest.ts';
 import type { PublishedInstructions } from '../prompts/instructions.ts';
@@ -14,7 +15,7 @@ import type { Issue } from '../schema/schema.ts';
 import type { SessionStore } from './turn/session-store.ts';
 import { createAgentTools } from './agent-tools.ts';
 import { createChildStarts } from './child-starts.ts';
-import { createOpenTurns } from './open-turns.ts';
+import { createOpenTurns } from './threads/open-turns.ts';
 import { createTurnStarts } from './turn-starts.ts';
 import { createAgentFinder } from './find-agent.ts';
 import { createLiveTurns } from './reading/live-turns.ts';
@@ -49,12 +50,12 @@ export interface Agents {
    * it is known to wait for.
    */
   follow(run: RunRow, known?: readonly string[]): Promise<RunningTurn>;
-  /** A call of the turn, or of what runs below it, waits for an approval. */
-  hasPendingApproval(run: RunRow): Promise<boolean>;
   /** The approvals the turn waits for now, those of its sub-agents too. */
   listPending(run: RunRow): Promise<string[]>;
   /** The turn a session has not ended, if there is one. Throws when the agent cannot answer. */
   findOpenTurn(agent: string, sessionName: string): Promise<RunRow | undefined>;
+  /** What a request is refused with that such a turn stands in the way of. */
+  toTurnOpen(open: RunRow): Promise<BoxError>;
   /** A turn of a session, ended or not, by its run or by that of one of its sub-agents. */
   findTurn(agent: string, sessionName: string, runId: string): Promise<RunRow | undefined>;
   /** The conversation of a turn that has not ended, with what it has made so far. */
@@ -98,9 +99,9 @@ export function createAgents(options: AgentsOptions): Agents {
   const readers = createTurnReaders({ live, engine, pending });
   const toBody = createTurnBody({ finder, tools, sessions, live, callModel: options.callModel });
 
-  const turns = createOpenTurns({ journal, sessions, finder });
+  const turns = createOpenTurns({ journal, sessions, finder, pending });
   const { instructions } = options;
-  const starts = createTurnStarts({ engine, sessions, instructions, open: turns, pending, toBody });
+  const starts = createTurnStarts({ engine, sessions, instructions, open: turns, toBody });
   const startChild = createChildStarts({ engine, sessions, live, finder, starts });
 
   const listNames = async (name: string, input: TurnInput): Promise<string[]> => {
@@ -166,9 +167,9 @@ export function createAgents(options: AgentsOptions): Agents {
         throw error;
       }
     },
-    hasPendingApproval: ({ runId }) => pending.hasAny(runId),
     listPending: ({ runId }) => pending.listPending(runId),
     findOpenTurn: turns.findOpenTurn,
+    toTurnOpen: turns.toTurnOpen,
     findTurn: turns.findTurn,
     readOpenTurn: turns.readOpenTurn,
     checkArguments: (agent, tool, args) => tools.checkArguments(finder.find(agent), tool, args),

@@ -3,10 +3,8 @@ import type { Engine, StartRequest } from '../engine/engine.ts';
 import type { RunRow } from '../engine/journal/run.ts';
 import { BoxError, idempotencyConflict } from '../errors.ts';
 import type { PublishedInstructions } from '../prompts/instructions.ts';
-import { turnOpen } from './events/turn-errors.ts';
 import { pairToolCalls } from './model/messages.ts';
-import type { OpenTurns } from './open-turns.ts';
-import type { PendingApprovals } from './reading/pending.ts';
+import type { OpenTurns } from './threads/open-turns.ts';
 import type { ToTurnBody, TurnRun } from './turn-body.ts';
 import type { ConversationMessage, TurnInput } from './turn/input.ts';
 import type { SessionStore } from './turn/session-store.ts';
@@ -28,13 +26,12 @@ export interface TurnStartsOptions {
   engine: Pick<Engine, 'start'>;
   sessions: SessionStore;
   instructions?: PublishedInstructions | undefined;
-  open: Pick<OpenTurns, 'findOpen'>;
-  pending: Pick<PendingApprovals, 'hasAny'>;
+  open: Pick<OpenTurns, 'findOpen' | 'toTurnOpen'>;
   toBody: ToTurnBody;
 }
 
 export function createTurnStarts(options: TurnStartsOptions): TurnStarts {
-  const { engine, sessions, open: turns, pending, toBody } = options;
+  const { engine, sessions, open: turns, toBody } = options;
   return {
     async requireAsked(name: string, { session, messages }: TurnInput) {
       if (!session || messages.length === 0 || messages.some(({ role }) => role !== 'tool')) return;
@@ -44,7 +41,7 @@ export function createTurnStarts(options: TurnStartsOptions): TurnStarts {
       if (length([...before.messages, ...messages]) > length(before.messages)) return;
       // The session has the calls of a turn once it has ended.
       const open = await turns.findOpen(sessionId);
-      if (open) throw turnOpen(open, await pending.hasAny(open.runId));
+      if (open) throw await turns.toTurnOpen(open);
       throw new BoxError(
         'invalid_request',
         '"messages" holds results of tool calls that this session does not wait for.',
@@ -68,7 +65,7 @@ export function createTurnStarts(options: TurnStartsOptions): TurnStarts {
         ...(input.session ? { serial: { key: `session ${sessionId}`, whenTaken: 'refuse' as const } } : {}),
         ...engineStart,
       });
-      if (started.outcome === 'refused') throw turnOpen(started.holder, await pending.hasAny(started.holder.runId));
+      if (started.outcome === 'refused') throw await turns.toTurnOpen(started.holder);
       if (started.outcome === 'idempotency_conflict') throw idempotencyConflict(shownKey);
       if (started.outcome === 'created') return started.run;
       if (started.outcome === 'repeated' && how.idempotencyKey !== undefined) return started.run;

@@ -47,7 +47,7 @@ export interface ApprovalFilter {
   status?: ApprovalStatus;
   source?: ApprovalSource;
   runId?: string;
-  /** Without pauses of the copilot: those are for the person it talks to, and for no inbox. */
+  /** Without approvals of the copilot: those are for the person it talks to, and for no inbox. */
   isInbox?: true;
 }
 

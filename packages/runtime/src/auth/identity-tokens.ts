@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { JWTPayload, JWTVerifyOptions } from 'jose';
+import { LRUCache } from 'lru-cache';
 import { BoxError } from '../errors.ts';
 import { toPerson } from './caller.ts';
 import type { Caller } from './caller.ts';
@@ -32,7 +33,7 @@ export function keySetUrl(issuer: string): string {
 
 export function createIdentityTokens({ issuer, installationId, keys, now }: IdentityTokensOptions): IdentityTokens {
   // Checked once per token: by digest, so that no credential lies about in memory.
-  const verified = new Map<string, { caller: Caller; until: number }>();
+  const verified = new LRUCache<string, { caller: Caller; until: number }>({ max: MAX_KNOWN });
 
   const check = async (token: string, audience: Audience): Promise<Caller> => {
     const jose = await import('jose');
@@ -68,7 +69,6 @@ export function createIdentityTokens({ issuer, installationId, keys, now }: Iden
       const known = verified.get(digest);
       if (known && known.until > now()) return known.caller;
       const caller = await check(token, audience);
-      if (verified.size >= MAX_KNOWN) forget(verified, now());
       verified.set(digest, { caller, until: caller.expiresAt ?? 0 });
       return caller;
     },
@@ -123,9 +123,4 @@ function refused(why: string): BoxError {
   // An `expired` one is the client's to replace; about the others it can do nothing.
   const options = why === 'over' ? { details: { reason: 'expired' } } : {};
   return new BoxError('unauthorized', `The credential is not accepted: it is ${why}.`, options);
-}
-
-function forget(verified: Map<string, { until: number }>, now: number): void {
-  for (const [digest, { until }] of verified) if (until <= now) verified.delete(digest);
-  if (verified.size >= MAX_KNOWN) verified.clear();
 }

@@ -52,8 +52,6 @@ export interface Foundation {
   above: Late<Above>;
   /** With its log records. Answers whether there was one that could be deleted. */
   deleteRun(runId: string): Promise<boolean>;
-  /** Ends runs and streams; once, however often it is called. */
-  drain(): Promise<void>;
   closer: Closer;
 }
 
@@ -117,9 +115,7 @@ export async function createFoundation(options: BoxOptions, closer: Closer): Pro
       onSweep: () => above.get().sweep(),
     }),
   );
-  const drain = createDrain({ engine: engine.get(), events, logs });
-  // For a boot that fails midway; one that does not drains first of all.
-  closer.add(drain);
+  closer.addFirst(() => drain({ engine: engine.get(), events, logs }));
   return {
     options,
     log: withFields(options.log, currentFields),
@@ -138,7 +134,6 @@ export async function createFoundation(options: BoxOptions, closer: Closer): Pro
       if (isGone) await logs.deleteRun(runId);
       return isGone;
     },
-    drain,
     closer,
   };
 }
@@ -146,15 +141,11 @@ export async function createFoundation(options: BoxOptions, closer: Closer): Pro
 // --- internal ---
 
 /** First of all no more starts: a client of a stream that is closed here must not begin one. */
-function createDrain({ engine, events, logs }: { engine: Engine; events: Events; logs: Logs }): () => Promise<void> {
-  const drain = async (): Promise<void> => {
-    const drained = engine.close();
-    await events.close();
-    await logs.closeStreams();
-    await drained;
-  };
-  let draining: Promise<void> | undefined;
-  return () => (draining ??= drain());
+async function drain({ engine, events, logs }: Pick<Foundation, 'engine' | 'events' | 'logs'>): Promise<void> {
+  const drained = engine.close();
+  await events.close();
+  await logs.closeStreams();
+  await drained;
 }
 
 /** Not waited for: nothing that is stored has been used yet. */

@@ -1,4 +1,5 @@
 import type { H3 } from 'h3';
+import { createThreads } from '../agents/threads/threads.ts';
 import { mountRegistration, REGISTRATION_ROUTES } from '../auth/registration.ts';
 import { atMost } from '../engine/at-most.ts';
 import { contractPayload } from '../health/contract.ts';
@@ -81,7 +82,8 @@ export async function createRoutes(foundation: Foundation, { rooms, agents, auth
   const signThinking = createThinkingSigner(options.secretKey);
   mountWireA(app, { agents, authorize, startedAt });
   mountWireB(app, { agents, authorize, signThinking, startedAt });
-  mountAgui(app, { agents, approvals: rooms.approvals, sessions, signThinking, log, authorize });
+  const threads = createThreads({ agents, approvals: rooms.approvals, sessions, log });
+  mountAgui(app, { agents, threads, signThinking, log, authorize });
   mountWorkflowChat(app, { auth, engine, journal, workflows: rooms.workflows });
   mountWebhooks(app, rooms.hooks);
   const mcp = mountMcp(app, {

@@ -3,6 +3,7 @@ import type { Caller } from '../auth/caller.ts';
 import { hiddenFrom, isKept } from '../auth/visibility.ts';
 import type { Hidden } from '../auth/visibility.ts';
 import type { Lifecycle, LifecycleEvent } from '../engine/lifecycle.ts';
+import { RECONNECT, RETRY_HINT } from '../http/sse.ts';
 import type { Frames } from '../http/sse.ts';
 import type { StreamLimits } from '../auth/stream-limits.ts';
 import type { KeyValueStore } from '../stores/kv.ts';
@@ -143,9 +144,6 @@ interface Kept {
 const RING = 4_096;
 const MAX_BYTES = 256 * 1_024;
 const LINGER_MS = 60_000;
-const RECONNECT = 'retry: 2000\n\n';
-/** Says to the client of a box that shuts down when to reconnect. */
-const RETRY_HINT = 'retry: 1000\n\n';
 
 function newEpoch(): string {
   return randomBytes(4).toString('hex');

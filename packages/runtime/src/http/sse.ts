@@ -3,6 +3,10 @@ export type Frames = AsyncIterable<string>;
 
 const KEEP_ALIVE_MS = 15_000;
 export const KEEP_ALIVE = ': keep-alive\n\n';
+/** Says first when to reconnect. */
+export const RECONNECT = 'retry: 2000\n\n';
+/** Says the same to the client of a box that shuts down. */
+export const RETRY_HINT = 'retry: 1000\n\n';
 /** How long a client may take nothing while there is something for it. */
 export const STALL_MS = 60_000;
 /** Bytes handed on at once: that a client takes a part of what is more is seen, and it is kept. */

@@ -1,3 +1,5 @@
+import { LRUCache } from 'lru-cache';
+
 /** Finds rows by their id, each read once for all who ask at the same time. */
 export interface KeyLookup<R> {
   /** As it was at most 3 s ago; undefined: there was none 1 s ago. */
@@ -11,8 +13,8 @@ export interface KeyLookup<R> {
  * and holds no connection that others need.
  */
 export function createKeyLookup<R extends { id: string }>(read: (ids: string[]) => Promise<R[]>): KeyLookup<R> {
-  const known = createMemory<R>(KNOWN_MS);
-  const missing = createMemory<undefined>(MISSING_MS);
+  const known = new LRUCache<string, R>({ ...MEMORY, ttl: KNOWN_MS });
+  const missing = new LRUCache<string, true>({ ...MEMORY, ttl: MISSING_MS });
   const asked = new Map<string, Asked<R>>();
   let queue: Asked<R>[] = [];
   let isReading = false;
@@ -25,8 +27,8 @@ export function createKeyLookup<R extends { id: string }>(read: (ids: string[]) 
     for (const one of batch) {
       const row = rows.get(one.id);
       // Forgotten meanwhile, it may have been read too early to be kept.
-      if (asked.get(one.id) === one && row) known.set(one.id, row, readAt);
-      else if (asked.get(one.id) === one) missing.set(one.id, undefined, readAt);
+      if (asked.get(one.id) === one && row) known.set(one.id, row, { start: readAt });
+      else if (asked.get(one.id) === one) missing.set(one.id, true, { start: readAt });
       one.resolve(row);
     }
   };
@@ -66,7 +68,8 @@ export function createKeyLookup<R extends { id: string }>(read: (ids: string[]) 
 /** A revoked key is refused everywhere within 5 s, whatever is heard of it. */
 const KNOWN_MS = 3_000;
 const MISSING_MS = 1_000;
-const MAX_KEPT = 10_000;
+/** The clock is read at each lookup: kept for a while, it would have a timer. */
+const MEMORY = { max: 10_000, ttlResolution: 0 };
 const BATCH = 500;
 
 interface Asked<R> {
@@ -80,21 +83,4 @@ function createAsked<R>(id: string): Asked<R> {
   const asked = { id } as Asked<R>;
   asked.promise = new Promise((resolve, reject) => Object.assign(asked, { resolve, reject }));
   return asked;
-}
-
-function createMemory<V>(ms: number) {
-  const kept = new Map<string, { value: V; readAt: number }>();
-  const find = (id: string) => {
-    const entry = kept.get(id);
-    return entry && performance.now() - entry.readAt < ms ? entry : undefined;
-  };
-  return {
-    get: (id: string): V | undefined => find(id)?.value,
-    has: (id: string): boolean => find(id) !== undefined,
-    set(id: string, value: V, readAt: number): void {
-      if (kept.size >= MAX_KEPT) kept.clear();
-      kept.set(id, { value, readAt });
-    },
-    delete: (id: string): void => void kept.delete(id),
-  };
 }

@@ -2,6 +2,7 @@ import { createFanOut } from '../events/fan-out.ts';
 import { createReader } from '../events/reader.ts';
 import type { Reader } from '../events/reader.ts';
 import { runOutside } from '../engine/context.ts';
+import { RECONNECT, RETRY_HINT } from '../http/sse.ts';
 import type { Frames } from '../http/sse.ts';
 import type { KeyValueStore } from '../stores/kv.ts';
 import type { LogEntry } from './entry.ts';
@@ -163,9 +164,6 @@ export function parseId(text: string): number | undefined {
 const PAGE = 500;
 const POLL_MS = 2_000;
 const MAX_BYTES = 256 * 1_024;
-const RECONNECT = 'retry: 2000\n\n';
-/** Says to the client of a box that shuts down when to reconnect. */
-const RETRY_HINT = 'retry: 1000\n\n';
 const END = 'event: end\ndata: {}\n\n';
 
 interface Listener {

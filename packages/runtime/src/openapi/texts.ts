@@ -21,7 +21,7 @@ const TAGS: Record<string, string> = {
   reference: 'What this box serves',
   registration: 'The proof a control plane asks for',
   runs: 'Each execution of a workflow and each turn of an agent, with its steps',
-  secrets: 'Values that code reads and nobody sees',
+  secrets: 'Values that code reads and the API never shows',
   sessions: 'Conversations with agents',
   settings: 'What holds for the whole workspace',
   webhooks: 'Addresses at which runs wait for a call from outside',

@@ -54,7 +54,7 @@ export const addPromptVersion = operation({
 export const diffPromptVersions = operation({
   ...ROOM,
   id: 'prompts.diff',
-  summary: 'Compare two versions of a prompt by line; the published one with the latest unless told',
+  summary: 'Compare two versions of a prompt by line; by default the published one with the latest',
   route: 'GET /api/prompts/:id/diff',
   kind: 'read',
   errors: ['prompt_not_found', 'prompt_version_not_found'],
@@ -66,7 +66,7 @@ export const diffPromptVersions = operation({
 export const publishPrompt = operation({
   ...ROOM,
   id: 'prompts.publish',
-  summary: 'Publish a version of a prompt, the latest unless told',
+  summary: 'Publish a version of a prompt, by default the latest',
   route: 'POST /api/prompts/:id/publish',
   kind: 'write',
   cli: 'prompts publish',

@@ -177,7 +177,7 @@ function toRetry({ stepId, attempt, error, at }: NonNullable<Facts['retry']>, no
 
 function listApprovals({ run, approvals, now }: Facts): Reason[] {
   return approvals.map(({ approvalId, title, expiresAt }) => {
-    const who = run.kind === 'agent' ? `The turn of "${run.name}" is paused` : 'The run waits';
+    const who = run.kind === 'agent' ? `The turn of "${run.name}" waits` : 'The run waits';
     const until =
       expiresAt === null ? '' : ` The time for it is over at ${expiresAt}, ${inTime(Date.parse(expiresAt), now)}.`;
     return reason('approval_pending', `${who} until a person decides: "${title}".${until}`, {

@@ -132,7 +132,7 @@ async function explainQueued(start: QueuedStart, sources: WhySources): Promise<W
   const lock = toLock(start.serialKey, holder?.runId ?? null, ahead.length);
   const held = holder
     ? `run ${holder.runId} has the lock${lock.key === null ? '' : ` "${lock.key}"`} of "${lock.name}"`
-    : `nobody has the lock of "${lock.name}", which the next look at the journal gives to it`;
+    : `no run has the lock of "${lock.name}", which the next look at the journal gives to it`;
   const message = `The start waits in the queue: ${held}.${before}`;
   const suggestion = holder
     ? `Look at what holds it up: svc why ${holder.runId}. Drop the start with DELETE /api/workflows/${start.name}/queue/${start.triggerId}.`

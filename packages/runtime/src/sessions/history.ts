@@ -1,9 +1,10 @@
 import { and, asc, desc, eq, gt, inArray, isNull, lt, or, sql } from 'drizzle-orm';
+import { turnNotEnded } from '../agents/events/turn-errors.ts';
 import { listWaitingBelow } from '../agents/reading/runs-below.ts';
+import { findUnended } from '../agents/threads/open-turns.ts';
 import type { Approval, Approvals } from '../approvals/approvals.ts';
 import type { Hidden } from '../auth/visibility.ts';
 import type { Journal } from '../engine/journal.ts';
-import type { RunRow } from '../engine/journal/run.ts';
 import { BoxError, invalidCursor } from '../errors.ts';
 import { parseCursor, parseIdCursor, toCursor, toIdCursor } from '../operations/cursor.ts';
 import type { Drizzle } from '../stores/drizzle.ts';
@@ -75,12 +76,6 @@ export function createSessionHistory(options: SessionHistoryOptions): SessionHis
       `There is no session "${id}". Give its id, or what the client calls it with "?agent=".`,
     );
   };
-  const findOpen = async (sessionId: string): Promise<RunRow | undefined> => {
-    const found = await Promise.all(
-      OPEN_STATUSES.map((status) => journal.listRuns({ sessionId, status }, { limit: 1 })),
-    );
-    return found.flat()[0];
-  };
   const findPending = async (runId: string): Promise<Approval | null> => {
     for await (const id of listWaitingBelow(journal, runId)) {
       const { items } = await approvals.list({ status: 'pending', runId: id }, { limit: 1 });
@@ -91,7 +86,7 @@ export function createSessionHistory(options: SessionHistoryOptions): SessionHis
   const removeRuns = async (sessionId: string): Promise<void> => {
     for (;;) {
       const runs = await journal.listRuns({ sessionId }, { limit: BATCH });
-      for (const run of runs) if (!(await options.deleteRun(run.runId))) throw turnOpen(run);
+      for (const run of runs) if (!(await options.deleteRun(run.runId))) throw turnNotEnded(run);
       if (runs.length < BATCH) return;
     }
   };
@@ -114,7 +109,7 @@ export function createSessionHistory(options: SessionHistoryOptions): SessionHis
     },
     async get(id, agent) {
       const row = await find(id, agent);
-      const open = await findOpen(row.id);
+      const open = await findUnended(journal, row.id);
       return {
         ...toSession(row),
         openTurn: open ? { runId: open.runId, status: open.status } : null,
@@ -144,8 +139,8 @@ export function createSessionHistory(options: SessionHistoryOptions): SessionHis
     },
     async remove(id, agent) {
       const row = await find(id, agent);
-      const open = await findOpen(row.id);
-      if (open) throw turnOpen(open);
+      const open = await findUnended(journal, row.id);
+      if (open) throw turnNotEnded(open);
       // A crash in between leaves the session, to be deleted again.
       await removeRuns(row.id);
       await db.delete(sessions).where(eq(sessions.id, row.id));
@@ -172,7 +167,6 @@ type SessionRow = typeof sessions.$inferSelect;
 type Messages = Awaited<ReturnType<typeof messagesOfRun>>;
 
 const UUID = /^[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}$/i;
-const OPEN_STATUSES = ['queued', 'running', 'waiting', 'blocked'] as const;
 const BATCH = 100;
 
 async function keptMessages(db: Drizzle, sessionId: string, runIds: string[]): Promise<Map<string, Messages>> {
@@ -193,14 +187,6 @@ async function runMessages(journal: Pick<Journal, 'getRun'>, runIds: string[]): 
     return [runId, run ? messagesOfRun(run) : []];
   });
   return new Map(await Promise.all(all));
-}
-
-function turnOpen({ runId, status }: RunRow): BoxError {
-  return new BoxError(
-    'turn_in_progress',
-    `A turn of this session is ${status}. Wait for its end, or cancel its run "${runId}"; then delete the session.`,
-    { details: { runId, status } },
-  );
 }
 
 function toSession(row: SessionRow): Session {

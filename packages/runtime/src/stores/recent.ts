@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import type { KeyValueStore } from './kv.ts';
 
 /** What a process keeps of the relational store in memory, so that whoever needs it often does not wait for a query. */
@@ -17,12 +18,11 @@ export interface RecentOptions<T> {
 }
 
 export function createRecent<T>({ topic, kv, read }: RecentOptions<T>): Recent<T> {
-  const known = new Map<string, Entry<T>>();
+  const known = new LRUCache<string, Entry<T>>({ max: MAX_KNOWN });
   const listening = kv?.subscribe(topic, (key) => known.delete(key));
 
   /** What it answers is only kept where nothing has changed meanwhile. */
   const begin = (key: string): Entry<T> => {
-    if (known.size >= MAX_KNOWN) known.clear();
     // Counted from before the read: what changes while it is under way is seen as late as anything else.
     const entry: Entry<T> = { readAt: performance.now(), reading: read(key) };
     entry.reading.then(

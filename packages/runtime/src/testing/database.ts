@@ -26,14 +26,7 @@ export function createLazyDatabase(root?: string): LazyDatabase {
     return database;
   };
   return {
-    client: {
-      ready: Promise.resolve(),
-      query: async (...args) => (await client()).query(...args),
-      queryArrays: async (...args) => (await client()).queryArrays(...args),
-      exec: async (...args) => (await client()).exec(...args),
-      transaction: async (work) => (await client()).transaction(work),
-      close: async () => {},
-    },
+    client: createLazyClient(client),
     isBlank: () => opened === undefined,
     async settled() {
       const wasOpening = opened !== undefined && !isOpen;
@@ -48,6 +41,18 @@ export function createLazyDatabase(root?: string): LazyDatabase {
       await database.close();
       await rm(folder, { recursive: true, force: true });
     },
+  };
+}
+
+/** A client of a store that is opened by the first call. It is the opener's to close. */
+export function createLazyClient(get: () => Promise<StoreClient>): StoreClient {
+  return {
+    ready: Promise.resolve(),
+    query: async (...args) => (await get()).query(...args),
+    queryArrays: async (...args) => (await get()).queryArrays(...args),
+    exec: async (...args) => (await get()).exec(...args),
+    transaction: async (work) => (await get()).transaction(work),
+    close: async () => {},
   };
 }
 

@@ -22,7 +22,7 @@ export interface TestToolCall {
   isError?: boolean;
 }
 
-/** A turn, or the part of one up to a pause. */
+/** A turn, or the part of one up to an interrupt. */
 export interface TestTurn {
   /** The text of the last model call. */
   text: string;
@@ -35,7 +35,7 @@ export interface TestTurn {
   run: TestRun;
   /** Everything it emitted. */
   events: TurnEvent[];
-  /** What it does after the pause: up to its end, or until it is to be decided on again. */
+  /** What it does after the interrupt: up to its end, or until it is to be decided on again. */
   rest(): Promise<TestTurn>;
 }
 
@@ -70,12 +70,12 @@ export interface TestTurns {
 
 export function createTestTurns({ life, journal, model, toRun }: TurnsOptions): TestTurns {
   /** Read on from before they are decided, so that nothing is missed. */
-  const paused = new Map<string, { running: RunningTurn; known: string[] }>();
+  const waiting = new Map<string, { running: RunningTurn; known: string[] }>();
 
   /** `known`: the approvals it is known to wait for. */
   const follow = async (runId: string, known: string[]): Promise<void> => {
     const run = await journal.getRun(runId);
-    if (run) paused.set(runId, { running: await life().box.agents.follow(run, known), known });
+    if (run) waiting.set(runId, { running: await life().box.agents.follow(run, known), known });
   };
 
   /** What is kept from a client, a test may see: it stands in the run. */
@@ -102,9 +102,9 @@ export function createTestTurns({ life, journal, model, toRun }: TurnsOptions): 
     const asked = read.interrupts.map(({ id }) => id);
     if (read.finishReason === 'interrupt') await follow(runId, asked);
     const rest = async (): Promise<TestTurn> => {
-      const next = paused.get(runId);
+      const next = waiting.get(runId);
       if (!next) throw new Error('The turn has ended: nothing is left of it.');
-      paused.delete(runId);
+      waiting.delete(runId);
       return collect(next.running);
     };
     return { ...read, run: toRun(runId), events, rest };
@@ -121,7 +121,7 @@ export function createTestTurns({ life, journal, model, toRun }: TurnsOptions): 
         return collect(await alive(box.agents.startTurn({ ...request, ...kept })), signal);
       },
     }),
-    followAgain: async () => void (await Promise.all([...paused].map(([runId, { known }]) => follow(runId, known)))),
+    followAgain: async () => void (await Promise.all([...waiting].map(([runId, { known }]) => follow(runId, known)))),
   };
 }
 

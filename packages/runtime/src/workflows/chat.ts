@@ -16,7 +16,7 @@ import type { RouteEntry } from '../http/app.ts';
 import { mountRoute } from '../http/app.ts';
 import { readJson } from '../http/body.ts';
 import { untilExpired } from '../http/expiry.ts';
-import { answerSse } from '../http/sse.ts';
+import { answerSse, RECONNECT, RETRY_HINT } from '../http/sse.ts';
 import { readIdempotencyKey, withoutUndefined } from '../operations/inputs.ts';
 import { toJsonValue } from '../json-value.ts';
 import { toRun } from '../runs/run.ts';
@@ -60,9 +60,6 @@ const ROUTE: RouteEntry = {
 export const CHAT_ROUTES: RouteEntry[] = [ROUTE];
 
 const BATCH = 100;
-const RECONNECT = 'retry: 2000\n\n';
-/** Says to the client of a box that shuts down when to reconnect. */
-const RETRY_HINT = 'retry: 1000\n\n';
 
 /**
  * One event stream per run: `run` names it, `frame` carries what a step wrote to the default stream, `end` carries

@@ -64,6 +64,24 @@ export function turnOpen(holder: RunRow, isAsking: boolean): BoxError {
   });
 }
 
+/** Refuses to delete a session whose last turn has not ended. */
+export function turnNotEnded({ runId, status }: RunRow): BoxError {
+  return new BoxError(
+    'turn_in_progress',
+    `A turn of this session is ${status}. Wait for its end, or cancel its run "${runId}"; then delete the session.`,
+    { details: { runId, status } },
+  );
+}
+
+/** Refuses a request that goes on with a turn and leaves calls undecided that it waits for. */
+export function callsUndecided(approvalIds: readonly string[]): BoxError {
+  return new BoxError(
+    'approval_pending',
+    `A tool call of this thread waits for a person, and "resume" does not answer it: ${approvalIds.join(', ')}.`,
+    { details: { interruptIds: approvalIds } },
+  );
+}
+
 /** An answer of the model that cannot be recorded. Asked for again it would be no shorter. */
 export function answerTooLarge(bytes: number, limit: number, cause?: unknown): BoxError {
   return new BoxError(

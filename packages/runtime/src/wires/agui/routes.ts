@@ -1,11 +1,11 @@
 import type { H3, H3Event } from 'h3';
+import type { Agents } from '../../agents/agents.ts';
+import type { ThreadRequest, Threads } from '../../agents/threads/threads.ts';
 import { mountRoute } from '../../http/app.ts';
 import type { RouteEntry } from '../../http/app.ts';
 import { answerSse } from '../../http/sse.ts';
-import { askAlone, toAguiEvents } from './stream.ts';
-import { parseRunInput } from './input.ts';
-import { beginRun } from './run.ts';
-import type { RunOptions } from './run.ts';
+import type { Log } from '../../log.ts';
+import { toModelParameters } from '../chat-completions/model-parameters.ts';
 import { leaveWhenGone } from '../client-turn.ts';
 import { toGrantedError } from '../key.ts';
 import type { Authorize } from '../key.ts';
@@ -13,6 +13,12 @@ import { readChatBody } from '../request.ts';
 import { AGUI_DOC } from '../route-docs.ts';
 import type { SignThinking } from '../thinking-signature.ts';
 import { readTurnKey } from '../turn-key.ts';
+import { readClientState, toSystemTexts } from './context.ts';
+import { toAnswers } from './decision.ts';
+import { parseRunInput } from './input.ts';
+import type { RunAgentInput } from './input.ts';
+import { toSentMessages } from './messages.ts';
+import { toAguiEvents } from './stream.ts';
 
 const RUN: RouteEntry = {
   method: 'POST',
@@ -23,7 +29,10 @@ const RUN: RouteEntry = {
 
 export const AGUI_ROUTES: RouteEntry[] = [RUN];
 
-export interface AguiOptions extends RunOptions {
+export interface AguiOptions {
+  agents: Pick<Agents, 'names'>;
+  threads: Threads;
+  log: Log;
   authorize: Authorize;
   signThinking: SignThinking;
 }
@@ -44,26 +53,39 @@ async function answerRun(event: H3Event, options: AguiOptions): Promise<Response
   // What the client calls this run is echoed to it, and nothing else.
   const asked = { ...(body as object), runId: undefined, parentRunId: undefined };
   const key = readTurnKey({ headers, wire: 'agui', caller, asked });
-  const begun = await beginRun(options, { agent, input, caller, ...(key ? { key } : {}) }).catch(
-    async (error: unknown) => {
-      throw await toGrantedError(error, { agents: options.agents, agent, caller });
-    },
-  );
+  const request = { agent, ...toThread(input), caller, ...(key ? { key } : {}) };
+  const begun = await options.threads.begin(request).catch(async (error: unknown) => {
+    throw await toGrantedError(error, { agents: options.agents, agent, caller });
+  });
   let isSent = false;
   const leave = (): void => {
     begun.turn?.leave();
     if (isSent || !begun.followed) return;
     isSent = true;
-    askAlone(options, input, begun.followed).catch((error: unknown) =>
-      options.log.warn('What came with a resume is not answered: its client went away.', { agent, error }),
-    );
+    begun.followed
+      .askAlone()
+      .catch((error: unknown) =>
+        options.log.warn('What came with a resume is not answered: its client went away.', { agent, error }),
+      );
   };
   const onGone = leaveWhenGone({ leave }, signal);
-  const events = toAguiEvents(options, input, begun);
+  const events = toAguiEvents(input, begun, options.signThinking);
   return answerSse(
     toFrames(events, () => (isSent = true)),
     { onGone },
   );
+}
+
+function toThread(input: RunAgentInput): Omit<ThreadRequest, 'agent' | 'caller' | 'key'> {
+  const { threadId, messages, resume, tools, forwardedProps } = input;
+  return {
+    name: threadId,
+    messages: toSentMessages(messages),
+    answers: toAnswers(resume),
+    toSystem: (kept) => toSystemTexts(input, readClientState(input.state, kept)),
+    tools,
+    parameters: typeof forwardedProps === 'object' && forwardedProps !== null ? toModelParameters(forwardedProps) : {},
+  };
 }
 
 async function* toFrames(events: AsyncIterable<object>, onSent: () => void): AsyncGenerator<string> {

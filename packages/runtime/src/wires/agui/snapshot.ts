@@ -1,8 +1,9 @@
+import { isSilent } from '../../agents/threads/view.ts';
 import type { ConversationMessage } from '../../agents/turn/input.ts';
 import { isSystem } from './context.ts';
 import type { AguiEvent } from './event.ts';
 import type { AguiMessage } from './input.ts';
-import { isSilent, toAguiMessages } from './thread.ts';
+import { toAguiMessages } from './messages.ts';
 
 /**
  * Sends the thread to a client that lacks a part of it; nothing to one that has it all. A client keeps what it has where

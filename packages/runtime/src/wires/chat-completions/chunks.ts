@@ -1,6 +1,6 @@
 import { KEEP_ALIVE } from '../../http/sse.ts';
 import type { CompletionView } from './completion.ts';
-import { isShown, toPauseText, toWireFinish, toWirePause, toWireUsage } from './completion.ts';
+import { isShown, toInterruptText, toWireFinish, toWireInterrupts, toWireUsage } from './completion.ts';
 import { toWireError } from './error.ts';
 import type { EventBatches, FinishReason, Interrupt, TurnEvent, Usage } from '../../agents/events/turn-events.ts';
 import { joinFrames } from '../frames.ts';
@@ -37,7 +37,7 @@ function createTranslator(view: CompletionView): (event: TurnEvent) => string {
   let usage: Usage | undefined;
   let begun = false;
   const finish = (reason: FinishReason): string =>
-    chunk({}, toWireFinish(reason), interrupts.length > 0 ? { svc: toWirePause(interrupts) } : {}) +
+    chunk({}, toWireFinish(reason), interrupts.length > 0 ? { svc: toWireInterrupts(interrupts) } : {}) +
     (view.includeUsage ? frame({ ...head, choices: [], usage: toWireUsage(usage) }) : '');
   return (event) => {
     if (event.type === 'usage') usage = event;
@@ -61,7 +61,7 @@ interface Calls {
 function toDelta(event: TurnEvent, calls: Calls, view: CompletionView): object | undefined {
   if (event.type === 'text.delta') return { content: event.text };
   if (event.type === 'reasoning.delta') return { reasoning_content: event.text };
-  if (event.type === 'interrupt') return { content: toPauseText(event) };
+  if (event.type === 'interrupt') return { content: toInterruptText(event) };
   if (event.type === 'tool.start') {
     calls.isShown = isShown(event, view);
     if (!calls.isShown) return undefined;

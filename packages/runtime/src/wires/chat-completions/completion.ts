@@ -39,7 +39,7 @@ export function toCompletion(events: readonly TurnEvent[], view: CompletionView)
     else if (event.type === 'usage') usage = event;
     else if (event.type === 'finish') finish = event.reason;
   }
-  content += interrupts.map(toPauseText).join('');
+  content += interrupts.map(toInterruptText).join('');
   const message = {
     role: 'assistant',
     content: content === '' && calls.length > 0 ? null : content,
@@ -47,13 +47,13 @@ export function toCompletion(events: readonly TurnEvent[], view: CompletionView)
     ...(reasoning === '' ? {} : { reasoning_content: reasoning }),
     ...(calls.length > 0 ? { tool_calls: calls } : {}),
   };
-  const pause = interrupts.length > 0 ? { svc: toWirePause(interrupts) } : {};
+  const svc = interrupts.length > 0 ? { svc: toWireInterrupts(interrupts) } : {};
   return {
     id: view.id,
     object: 'chat.completion',
     created: view.created,
     model: view.model,
-    choices: [{ index: 0, message, logprobs: null, finish_reason: toWireFinish(finish), ...pause }],
+    choices: [{ index: 0, message, logprobs: null, finish_reason: toWireFinish(finish), ...svc }],
     usage: toWireUsage(usage),
   };
 }
@@ -66,12 +66,12 @@ export function isShown(
   return executor === 'client' || showTools;
 }
 
-/** What a client that knows nothing of pauses shows its user. */
-export function toPauseText({ message }: Interrupt): string {
+/** What a client that knows nothing of interrupts shows its user. */
+export function toInterruptText({ message }: Interrupt): string {
   return `Waiting for a decision: ${message}\n`;
 }
 
-export function toWirePause(interrupts: readonly Interrupt[]) {
+export function toWireInterrupts(interrupts: readonly Interrupt[]) {
   return { interrupts: interrupts.map(({ id, callId, message }) => ({ id, toolCallId: callId, message })) };
 }
 

@@ -1,27 +1,18 @@
-import type { H3, H3Event } from 'h3';
+import type { H3 } from 'h3';
 import { toMessages } from '../../agents/model/messages.ts';
-import type { Agents } from '../../agents/agents.ts';
 import { requireGrant } from '../../auth/caller.ts';
-import type { Caller } from '../../auth/caller.ts';
 import { BoxError } from '../../errors.ts';
-import { answerJson } from '../../http/answer.ts';
 import { mountRoute } from '../../http/app.ts';
 import type { RouteEntry } from '../../http/app.ts';
-import { answerSse } from '../../http/sse.ts';
-import { toCompletion } from './completion.ts';
-import { toChunks } from './chunks.ts';
-import { answerFailure } from './error.ts';
-import { startClientTurn } from '../client-turn.ts';
+import { mountChatWire, toModelRoutes } from '../chat-wire.ts';
+import type { AskedTurn, ChatWireOptions, SentTurn } from '../chat-wire.ts';
 import { toClientTools } from '../client-tools.ts';
-import { readAll } from '../../agents/events/turn-events.ts';
-import { failureIn, holdUntilOutput } from '../hold.ts';
-import { grantedAgents } from '../key.ts';
-import type { Authorize } from '../key.ts';
-import { toModelParameters } from './model-parameters.ts';
-import { readChatBody, requireAgent } from '../request.ts';
 import { WIRE_A_DOCS } from '../route-docs.ts';
 import { newestOf, readSession } from '../session.ts';
-import { readTurnKey } from '../turn-key.ts';
+import { toChunks } from './chunks.ts';
+import { toCompletion } from './completion.ts';
+import { answerFailure } from './error.ts';
+import { toModelParameters } from './model-parameters.ts';
 
 const BASE = '/wire-a/v1';
 
@@ -31,42 +22,24 @@ const COMPLETIONS: RouteEntry = {
   summary: 'Chat with an agent; `model` is the agent name',
   doc: WIRE_A_DOCS.completions,
 };
-const MODELS: RouteEntry = {
-  method: 'GET',
-  path: `${BASE}/models`,
-  summary: 'List the agents as models',
-  doc: WIRE_A_DOCS.models,
-};
-const MODEL: RouteEntry = {
-  method: 'GET',
-  path: `${BASE}/models/:id`,
-  summary: 'Get one agent as a model',
-  doc: WIRE_A_DOCS.model,
-};
+const MODELS = toModelRoutes(BASE, WIRE_A_DOCS, 'List the agents as models');
 
-export const WIRE_A_ROUTES: RouteEntry[] = [COMPLETIONS, MODELS, MODEL];
+export const WIRE_A_ROUTES: RouteEntry[] = [COMPLETIONS, MODELS.models, MODELS.model];
 
-/** The chat-completions wire: translation only. Its errors are thrown; the app answers them as `WIRE_A_ERRORS` (`chat-completion-error.ts`) says. */
-export function mountWireA(app: H3, { agents, authorize, startedAt }: WireAOptions): void {
-  mountRoute(app, MODELS, async (event) => {
-    const names = grantedAgents(await authorize(event.req.headers), await agents.names());
-    return answerJson(200, { object: 'list', data: names.map((id) => toModel(id, startedAt)) });
-  });
-  mountRoute(app, MODEL, async (event) => {
-    const id = decodeURIComponent(event.context.params?.id ?? '');
-    await requireAgent(agents, id, await authorize(event.req.headers, id));
-    return answerJson(200, toModel(id, startedAt));
-  });
-  mountRoute(app, COMPLETIONS, async (event) => {
-    const caller = await authorize(event.req.headers);
-    return complete(event, agents, caller);
-  });
+export interface WireAOptions extends ChatWireOptions {
+  startedAt: number;
 }
 
-export interface WireAOptions {
-  agents: Agents;
-  authorize: Authorize;
-  startedAt: number;
+/** The chat-completions wire: translation only. Its errors are answered as `WIRE_A_ERRORS` (`error.ts`) says. */
+export function mountWireA(app: H3, { startedAt, ...options }: WireAOptions): void {
+  const wire = {
+    name: 'wire-a',
+    routes: { turn: COMPLETIONS, ...MODELS },
+    toModel: (id: string) => toModel(id, startedAt),
+    toModels: (ids: readonly string[]) => ({ object: 'list', data: ids.map((id) => toModel(id, startedAt)) }),
+    read: readCompletion,
+  };
+  mountChatWire((route, handler) => mountRoute(app, route, handler), wire, options);
 }
 
 // --- internal ---
@@ -80,10 +53,10 @@ interface ChatRequest {
   n?: unknown;
 }
 
-async function complete(event: H3Event, agents: Agents, caller: Caller): Promise<Response> {
-  const { signal, headers } = event.req;
-  const request = checkRequest(await readChatBody(event.req));
-  requireGrant(caller, 'agents', request.model);
+function readCompletion({ body, headers, caller }: SentTurn): AskedTurn {
+  const request = checkRequest(body);
+  const { model } = request;
+  requireGrant(caller, 'agents', model);
   const session = readSession(headers);
   const keepsHistory = session?.kind === 'session';
   const all = toMessages(request.messages, { keepsHistory });
@@ -93,33 +66,27 @@ async function complete(event: H3Event, agents: Agents, caller: Caller): Promise
       details: { param: 'messages' },
     });
   const tools = toClientTools(request.tools);
-  const { stream: _stream, stream_options: _options, ...body } = request;
-  const key = readTurnKey({ headers, wire: 'wire-a', caller, asked: [session, body] });
-  const asked = {
-    agent: request.model,
-    messages,
-    tools,
-    askedBy: caller.id,
-    ...(session ? { session } : {}),
-    ...(key ? { key } : {}),
-    parameters: toModelParameters(request),
-    isWhole: request.stream !== true,
+  const { stream, stream_options: streamOptions, ...asked } = request;
+  return {
+    request: { agent: model, messages, tools, parameters: toModelParameters(request) },
+    session,
+    asked,
+    isStream: stream === true,
+    toAnswer({ runId, startedAt }) {
+      const view = {
+        id: `chatcmpl-${runId.replaceAll('-', '')}`,
+        created: Math.floor(startedAt / 1_000),
+        model,
+        showTools: tools.length === 0,
+        includeUsage: streamOptions?.include_usage === true,
+      };
+      return {
+        toWhole: (events) => toCompletion(events, view),
+        toFrames: (events) => toChunks(events, view),
+        fail: answerFailure,
+      };
+    },
   };
-  const turn = await startClientTurn(agents, asked, { caller, signal });
-  const view = {
-    id: `chatcmpl-${turn.runId.replaceAll('-', '')}`,
-    created: Math.floor(turn.startedAt / 1_000),
-    model: request.model,
-    showTools: tools.length === 0,
-    includeUsage: request.stream_options?.include_usage === true,
-  };
-  if (request.stream !== true) {
-    const events = await readAll(turn.events);
-    const failure = failureIn(events);
-    return failure ? answerFailure(failure) : answerJson(200, toCompletion(events, view));
-  }
-  const events = await holdUntilOutput(turn);
-  return events.failed ? answerFailure(events.failed) : answerSse(toChunks(events.all, view), { onGone: turn.onGone });
 }
 
 function checkRequest(body: unknown): ChatRequest {

@@ -1,5 +1,5 @@
 import type { FinishReason, Interrupt, TurnEvent, Usage } from '../../agents/events/turn-events.ts';
-import { toPauseText, toWirePause } from '../chat-completions/completion.ts';
+import { toInterruptText, toWireInterrupts } from '../chat-completions/completion.ts';
 import { createObjectText } from './object-text.ts';
 import type { ObjectText } from './object-text.ts';
 import type { SignThinking } from '../thinking-signature.ts';
@@ -44,7 +44,7 @@ export interface Message {
   stop_reason: string | null;
   stop_sequence: null;
   usage: WireUsage;
-  svc?: ReturnType<typeof toWirePause>;
+  svc?: ReturnType<typeof toWireInterrupts>;
 }
 
 export type MessageEvent =
@@ -57,7 +57,7 @@ export type MessageEvent =
       type: 'message_delta';
       delta: { stop_reason: string; stop_sequence: null };
       usage: WireUsage;
-      svc?: ReturnType<typeof toWirePause>;
+      svc?: ReturnType<typeof toWireInterrupts>;
     }
   | { type: 'message_stop' };
 
@@ -130,10 +130,10 @@ const TRANSLATE: Translation = {
       end(state),
     ];
   },
-  // A client that knows nothing of pauses reads what waits; `pause_turn` would make it ask again at once.
+  // A client that knows nothing of interrupts reads what waits; `pause_turn` would make it ask again at once.
   interrupt(state, event) {
     state.interrupts.push(event);
-    const text = toPauseText(event);
+    const text = toInterruptText(event);
     return [begin(state, { type: 'text', text: '' }), add(state, { type: 'text_delta', text }), end(state)];
   },
   usage(state, event) {
@@ -145,7 +145,7 @@ const TRANSLATE: Translation = {
       type: 'message_delta',
       delta: { stop_reason: STOP_REASONS[reason], stop_sequence: null },
       usage: toUsage(usage),
-      ...(interrupts.length > 0 ? { svc: toWirePause(interrupts) } : {}),
+      ...(interrupts.length > 0 ? { svc: toWireInterrupts(interrupts) } : {}),
     },
     { type: 'message_stop' },
   ],

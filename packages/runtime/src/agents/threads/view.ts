@@ -1,8 +1,13 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { ConversationMessage } from '../../agents/turn/input.ts';
-import { toStorable } from '../../agents/turn/storable.ts';
-import { toAguiContent, toProviderContent, toText } from './content.ts';
-import type { AguiMessage } from './input.ts';
+import type { ConversationMessage } from '../turn/input.ts';
+import { toStorable } from '../turn/storable.ts';
+
+/** A message of the thread as its client has it. */
+export interface SentMessage {
+  id: string;
+  /** Undefined: it is no part of the conversation, such as a system text, which is of the request. */
+  message?: ConversationMessage;
+}
 
 /** A thread as a request finds it and leaves it to the turn. */
 export interface ThreadView {
@@ -22,11 +27,11 @@ export interface ThreadView {
  */
 export function viewThread(
   stored: readonly ConversationMessage[],
-  incoming: readonly AguiMessage[],
+  sent: readonly SentMessage[],
   { append = false }: { append?: boolean } = {},
 ): ThreadView {
   // As they are kept: a message that comes again is the same one.
-  const messages = toStorable(toConversation(incoming));
+  const messages = toStorable(toConversation(sent));
   const known = new Set(stored.map(({ id }) => id));
   const isKnown = messages.some(({ id }) => known.has(id));
   if (!isKnown || append) {
@@ -39,41 +44,16 @@ export function viewThread(
 }
 
 /** What a request says since the last thing the person said that the thread has. */
-export function viewRest(thread: readonly ConversationMessage[], incoming: readonly AguiMessage[]): ThreadView {
+export function viewRest(thread: readonly ConversationMessage[], sent: readonly SentMessage[]): ThreadView {
   const known = new Set(thread.map(({ id }) => id));
-  const last = incoming.findLastIndex(({ id, role }) => role === 'user' && known.has(id));
-  return viewThread(thread, incoming.slice(last + 1), { append: true });
+  const last = sent.findLastIndex(({ id, message }) => message?.role === 'user' && known.has(id));
+  return viewThread(thread, sent.slice(last + 1), { append: true });
 }
 
 /** Something was said after the agent's last answer. */
 export function isAsked({ kept, added }: ThreadView): boolean {
   const last = added.at(-1) ?? kept.at(-1);
   return last !== undefined && last.role !== 'assistant';
-}
-
-/** The messages a thread has, as this wire has them. */
-export function toAguiMessages(messages: readonly ConversationMessage[]): AguiMessage[] {
-  return messages.flatMap((message): AguiMessage[] => {
-    const { id, content, reasoning } = message;
-    if (message.role === 'tool')
-      return [{ id, role: 'tool', content: toAguiContent(content), toolCallId: message.tool_call_id }];
-    if (message.role !== 'assistant') {
-      const name = message.name === undefined ? {} : { name: message.name };
-      if (message.role === 'user') return [{ id, role: 'user', content: toAguiContent(content), ...name }];
-      return [{ id, role: message.role, content: toText(content), ...name }];
-    }
-    const text = toText(content);
-    const { tool_calls: toolCalls = [] } = message;
-    const said: AguiMessage = {
-      id,
-      role: 'assistant',
-      ...(text === '' ? {} : { content: text }),
-      ...(toolCalls.length > 0 ? { toolCalls } : {}),
-    };
-    // The id under which it was streamed.
-    const thought = reasoning ? [{ id: `${id}-reasoning`, role: 'reasoning' as const, content: reasoning }] : [];
-    return isSilent(message) ? thought : [...thought, said];
-  });
 }
 
 /** The calls of the last answer that nothing answers: the client is to run them. */
@@ -89,30 +69,27 @@ export function listOpenCalls(messages: readonly ConversationMessage[]): string[
 
 /** A reply that said nothing and called nothing: a client has never seen it. */
 export function isSilent(message: ConversationMessage): boolean {
-  return message.role === 'assistant' && !message.tool_calls?.length && toText(message.content) === '';
+  return message.role === 'assistant' && !message.tool_calls?.length && !hasText(message.content);
 }
 
 // --- internal ---
 
-/** What belongs to the conversation; system texts are of the request. An id counts once. */
-function toConversation(incoming: readonly AguiMessage[]): ConversationMessage[] {
+/** What belongs to the conversation. An id counts once. */
+function toConversation(sent: readonly SentMessage[]): ConversationMessage[] {
   const seen = new Set<string>();
-  return incoming.flatMap((message): ConversationMessage[] => {
-    if (seen.has(message.id)) return [];
-    seen.add(message.id);
-    const { id } = message;
-    if (message.role === 'user') {
-      const name = message.name === undefined ? {} : { name: message.name };
-      return [{ id, role: 'user', content: toProviderContent(message.content), ...name }];
-    }
-    if (message.role === 'tool') {
-      const content = message.error === undefined ? toProviderContent(message.content) : `Error: ${message.error}`;
-      return [{ id, role: 'tool', content, tool_call_id: message.toolCallId }];
-    }
-    if (message.role !== 'assistant') return [];
-    const { content = null, toolCalls = [] } = message;
-    return [{ id, role: 'assistant', content, ...(toolCalls.length > 0 ? { tool_calls: toolCalls } : {}) }];
+  return sent.flatMap(({ id, message }) => {
+    if (seen.has(id)) return [];
+    seen.add(id);
+    return message ?? [];
   });
+}
+
+function hasText(content: unknown): boolean {
+  if (!Array.isArray(content)) return typeof content === 'string' && content !== '';
+  return content.some(
+    (part: { type?: unknown; text?: unknown } | null) =>
+      part?.type === 'text' && typeof part.text === 'string' && part.text !== '',
+  );
 }
 
 /** What is not kept. A call keeps the result it has: another one is of no use. */
