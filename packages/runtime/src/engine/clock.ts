@@ -1,7 +1,10 @@
 import { real } from './real.ts';
 import type { Journal } from './journal.ts';
 
-/** The store's time, read locally: calibrated by `sync`, carried on by the monotonic clock in between. */
+/**
+ * The store's time, read locally: calibrated by `sync`, carried on by the monotonic clock in between. Where the store's
+ * clock is set back this one goes back with it, or waits would stand still for as long; a run's own time never does.
+ */
 export interface StoreClock {
   now(): number;
   sync(): Promise<void>;
@@ -10,7 +13,6 @@ export interface StoreClock {
 export async function createStoreClock(journal: Pick<Journal, 'now'>): Promise<StoreClock> {
   let base = 0;
   let mark = 0;
-  let last = 0;
   const sync = async () => {
     const before = real.performanceNow();
     const now = await journal.now();
@@ -20,10 +22,6 @@ export async function createStoreClock(journal: Pick<Journal, 'now'>): Promise<S
   await sync();
   return {
     sync,
-    now() {
-      // Never backwards: a body that compares two times must not see a later record with an earlier one.
-      last = Math.max(last, Math.floor(base + real.performanceNow() - mark));
-      return last;
-    },
+    now: () => Math.floor(base + real.performanceNow() - mark),
   };
 }

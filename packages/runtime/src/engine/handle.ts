@@ -168,6 +168,8 @@ export interface RunHandle {
   invoke(request: CallRequest): Promise<unknown>;
   /** Awaits work of the platform that is no call: the run neither goes on nor parks meanwhile. */
   waitFor<T>(work: () => Promise<T>): Promise<T>;
+  /** In a step that waits for another run: the run's place in this process is the other's for the taking. */
+  standBy<T>(wait: () => Promise<T>): Promise<T>;
   /** Makes a hook, with the run's next append. */
   openHook(request: HookRequest): OpenHook;
   /** Writes frames to the run's stream; resolves once they are stored. */

@@ -1,6 +1,7 @@
 import { currentContext } from '../engine/context.ts';
 import type { BoxClient } from '../engine/handle.ts';
 import { encode } from '../engine/serialize.ts';
+import { isStoreDown, persist } from '../engine/persist.ts';
 import { listUnread, readAll } from '../engine/values/unread.ts';
 import { ONCE } from '../engine/primitives/step.ts';
 
@@ -27,7 +28,13 @@ export function inBox<T>({ caller, input, work }: BoxCall<T>): Promise<T> {
       type: 'run',
       name: caller,
       policy: ONCE,
-      run: ({ signal }) => work(client, signal),
+      // A store that is down is no answer to the body: it would stay its answer.
+      run: ({ signal }) => persist(() => work(client, signal), STORE_MS, isStoreDown),
     },
   }) as Promise<T>;
 }
+
+// --- internal ---
+
+/** How long a call of a body waits for the store to come back. */
+const STORE_MS = 30_000;

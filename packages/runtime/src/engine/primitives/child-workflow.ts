@@ -22,7 +22,10 @@ export interface StartHow {
 export async function startWorkflowAndWait(name: string, input: unknown): Promise<unknown> {
   const context = contextOf('svc.workflows.startAndWait');
   const { execution } = context;
-  if (context.kind === 'step') return execution.ambient.waitForRun(await startFrom(context, { name, input }));
+  if (context.kind === 'step') {
+    const started = await startFrom(context, { name, input });
+    return execution.standBy(() => execution.ambient.waitForRun(started));
+  }
   const started = (await execution.invoke(startCall(execution, { name, input }))) as StartedWorkflow;
   const child = started.status === 'started' ? { runId: started.runId } : { triggerId: started.triggerId };
   return execution.invoke(toWaitCall(name, child));

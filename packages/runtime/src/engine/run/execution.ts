@@ -66,6 +66,8 @@ export class Execution implements RunHandle, Turn {
   #left = false;
   /** Begins no further step. */
   #isHeld = false;
+  /** Steps that wait for other runs. */
+  #standing = 0;
   /** Works of the platform the body awaits, and the last of them. */
   #holds = 0;
   #held: Promise<unknown> | undefined;
@@ -166,6 +168,21 @@ export class Execution implements RunHandle, Turn {
       this.#schedule();
     });
     return turn.then(() => own);
+  }
+
+  /** A step waits for another run: meanwhile the run does no work of its own, and takes no place that the other may need. */
+  async standBy<T>(wait: () => Promise<T>): Promise<T> {
+    this.#standing += 1;
+    try {
+      return await wait();
+    } finally {
+      this.#standing -= 1;
+    }
+  }
+
+  /** The run does something, or is about to: it does not only wait. */
+  get isActive(): boolean {
+    return this.#steps.count > this.#standing || this.#isStoring || this.#isQueued || this.#holds > 0;
   }
 
   /** Something outside happened: a hook was resumed, a child ended. */

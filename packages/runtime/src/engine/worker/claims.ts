@@ -1,10 +1,11 @@
 import type { Journal } from '../journal.ts';
+import { real } from '../real.ts';
+import type { StoreClock } from '../clock.ts';
 import type { RunKind } from '../journal/run.ts';
 import type { NewRun } from '../journal/starts.ts';
 import type { LiveRuns } from './live-runs.ts';
 import type { Loading } from './loading.ts';
 import type { RunClaims } from './signals.ts';
-import type { Suspects } from './suspects.ts';
 
 /** How this process gets runs from the journal: those that are due, or one by its name. */
 export interface Claims extends RunClaims {
@@ -13,7 +14,11 @@ export interface Claims extends RunClaims {
   readonly isArmed: boolean;
   /** Renews the leases at once. */
   renew(): Promise<void>;
+  /** The same, where the timer that does it has not come to its turn. */
+  renewIfLate(): Promise<void>;
   stopRenewing(): void;
+  /** There is no room for what is due: it is taken as places become free, and to look for it is of no use. */
+  readonly isBehind: boolean;
   /** Takes runs while there is room. `takeover`: whoever holds them. */
   claimAll(takeover: boolean): Promise<void>;
   /** What a new run is created with: held by this process, or free for all. */
@@ -27,26 +32,45 @@ export interface ClaimsOptions {
   /** Runs in memory at once. */
   maxLive: number;
   closing: AbortSignal;
+  clock: StoreClock;
   live: LiveRuns;
-  suspects: Suspects;
   loading: Loading;
 }
 
 export function createClaims(options: ClaimsOptions): Claims {
-  const { journal, owner, leaseMs, maxLive, closing, live, suspects, loading } = options;
+  const { journal, owner, leaseMs, maxLive, closing, clock, live, loading } = options;
   let isArmed = false;
+  /** Runs wait in the journal for a place here: no start goes before them. */
+  let isBehind = false;
+  let filling: ReturnType<typeof setTimeout> | undefined;
   let renewTimer: ReturnType<typeof setInterval> | undefined;
-  const renew = (): Promise<void> => journal.renew(owner, leaseMs);
+  let renewedAt = clock.now();
+  const renew = async (): Promise<void> => {
+    const now = clock.now();
+    await journal.renew(owner, leaseMs);
+    renewedAt = now;
+  };
 
   const claimAll = async (takeover: boolean): Promise<void> => {
     for (;;) {
-      const room = Math.min(CLAIM_BATCH, maxLive - live.size - suspects.waiting);
-      if (room <= 0 || closing.aborted) return;
+      const room = Math.min(CLAIM_BATCH, live.roomFor(maxLive));
+      if (closing.aborted) return;
+      if (room <= 0) return void (isBehind = true);
       const runs = await journal.claim({ owner, leaseMs, limit: room, ...(takeover ? { takeover } : {}) });
       await Promise.all(runs.map((run) => loading.resume(run)));
-      if (runs.length < room) return;
+      if (runs.length < room) return void (isBehind = false);
     }
   };
+  /** A place is free that others wait for: with what else becomes free in a moment. */
+  const fillSoon = (): void => {
+    if (!isBehind || !isArmed || closing.aborted || filling !== undefined) return;
+    filling = real.setTimeout(() => {
+      void claimAll(false)
+        .catch(() => {})
+        .finally(() => (filling = undefined));
+    }, FILL_MS);
+  };
+  live.onRoom(fillSoon);
 
   return {
     arm() {
@@ -57,12 +81,15 @@ export function createClaims(options: ClaimsOptions): Claims {
       return isArmed;
     },
     renew,
+    // This process stood still, or the store's clock was set: its own leases are over, and it still has the runs.
+    renewIfLate: async () => (Math.abs(clock.now() - renewedAt) > leaseMs / 2 ? renew() : undefined),
     stopRenewing: () => clearInterval(renewTimer),
     claimAll,
     claimDue: async () => (isArmed ? claimAll(false) : undefined),
     async claimRun(runId) {
       if (live.has(runId)) return true;
-      if (!isArmed || closing.aborted || live.size >= maxLive) return false;
+      // Others that are due have waited longer.
+      if (!isArmed || closing.aborted || isBehind || live.roomFor(maxLive) <= 0) return false;
       const claimed = async (): Promise<boolean> => {
         const run = await journal.claimRun(runId, { owner, leaseMs }).catch(() => undefined);
         if (run) await loading.resume(run);
@@ -71,10 +98,19 @@ export function createClaims(options: ClaimsOptions): Claims {
       return live.enter(runId, claimed).catch(() => false);
     },
     // A turn has a client waiting in this process, so it never queues.
-    claimOf: (kind) => (!closing.aborted && (kind === 'agent' || live.size < maxLive) ? { owner, leaseMs } : null),
+    claimOf(kind) {
+      if (closing.aborted) return null;
+      if (kind === 'agent' || (!isBehind && live.roomFor(maxLive) > 0)) return { owner, leaseMs };
+      isBehind = true;
+      return null;
+    },
+    get isBehind() {
+      return isBehind;
+    },
   };
 }
 
 // --- internal ---
 
 const CLAIM_BATCH = 100;
+const FILL_MS = 10;

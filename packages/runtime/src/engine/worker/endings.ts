@@ -5,6 +5,7 @@ import type { CancelResult } from '../journal/ends.ts';
 import type { RunRow } from '../journal/run.ts';
 import { encodeError } from '../run/outcome.ts';
 import type { Leave, Left } from '../run/driver.ts';
+import { toText } from '../values/text.ts';
 import type { LiveRuns } from './live-runs.ts';
 import type { Publisher } from './publisher.ts';
 import type { Signals } from './signals.ts';
@@ -40,10 +41,11 @@ export function createEndings(options: EndingsOptions): Endings {
   };
 
   return {
-    left(run, how, { row, promoted }) {
+    left(run, how, { row, promoted, reason }) {
       live.remove(run);
       suspects.pass(run.runId);
-      if (how === 'dropped') log.warn('The run left this process.', { runId: run.runId, name: run.name });
+      if (how === 'dropped')
+        log.warn('The run left this process.', { runId: run.runId, name: run.name, reason: toText(reason) });
       if (row) publisher.ended(row);
       if (how === 'ended') ended(run.runId, run.parentRunId, row);
       else watchers.notify(run.runId);

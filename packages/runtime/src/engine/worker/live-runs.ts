@@ -1,6 +1,7 @@
 import type { Journal } from '../journal.ts';
 import type { RunRow } from '../journal/run.ts';
 import { isFinal } from '../journal/run.ts';
+import { real } from '../real.ts';
 import type { Execution } from '../run/execution.ts';
 import { decode } from '../serialize.ts';
 import type { Suspects } from './suspects.ts';
@@ -13,6 +14,11 @@ export interface LiveRuns {
   readonly size: number;
   /** Those, and the ones on their way there. */
   readonly count: number;
+  /**
+   * How many of so many runs may still be taken in. Runs that only wait, for others or for what their body awaits, leave
+   * their place to others, or a thousand parents would wait for children that find none; up to ten times as many.
+   */
+  roomFor(most: number): number;
   /** The run is in memory in this epoch or a later one. */
   hasEpoch(run: RunRow): boolean;
   /** This process has the run: it need not be claimed. */
@@ -22,6 +28,8 @@ export interface LiveRuns {
   /** Takes the place of the execution of an earlier epoch, which is dropped. */
   add(execution: Execution): void;
   remove(run: RunRow): void;
+  /** Called when a run has left. */
+  onRoom(listener: () => void): void;
   /** Ends the execution of a run that is final in the journal, with what ended it. False: it is not final. */
   abandonIfFinal(execution: Execution): Promise<boolean>;
   /** The work is about to bring the run into memory. */
@@ -37,11 +45,18 @@ export interface LiveRunsOptions {
   suspects: Suspects;
 }
 
+/** The runs that do something are counted at most so often, in milliseconds. */
+const COUNTED_MS = 20;
+const MOST_WAITING = 10;
+
 export function createLiveRuns({ journal, suspects }: LiveRunsOptions): LiveRuns {
   const executions = new Map<string, Execution>();
   /** How many starts or claims are about to bring the run. */
   const arriving = new Map<string, number>();
   const entering = new Set<Promise<unknown>>();
+  let onRoom = (): void => {};
+  let active = 0;
+  let countedAt = -Infinity;
 
   const arrive = async <T>(runId: string, work: () => Promise<T>): Promise<T> => {
     arriving.set(runId, (arriving.get(runId) ?? 0) + 1);
@@ -63,16 +78,34 @@ export function createLiveRuns({ journal, suspects }: LiveRunsOptions): LiveRuns
     get count() {
       return executions.size + entering.size + suspects.waiting;
     },
+    roomFor(most) {
+      const all = executions.size + suspects.waiting;
+      if (all < most) return most - all;
+      const now = real.performanceNow();
+      if (now - countedAt > COUNTED_MS) {
+        active = 0;
+        for (const execution of executions.values()) if (execution.isActive) active += 1;
+        countedAt = now;
+      }
+      return Math.min(most - active, most * MOST_WAITING - all);
+    },
     hasEpoch: ({ runId, epoch }) => (executions.get(runId)?.run.epoch ?? 0) >= epoch,
     has,
     isHere: (runId) => has(runId) || arriving.has(runId),
     add(execution) {
+      active += 1;
       const { runId } = execution.run;
       executions.get(runId)?.drop(new Error('The run was taken up again.'));
       executions.set(runId, execution);
     },
     remove({ runId, epoch }) {
-      if (executions.get(runId)?.run.epoch === epoch) executions.delete(runId);
+      if (executions.get(runId)?.run.epoch !== epoch) return;
+      executions.delete(runId);
+      active -= 1;
+      onRoom();
+    },
+    onRoom(listener) {
+      onRoom = listener;
     },
     async abandonIfFinal(execution) {
       const run = await journal.getRun(execution.run.runId);

@@ -12,6 +12,7 @@ import { endOf, runPoisoned } from '../run/outcome.ts';
 import type { Endings } from './endings.ts';
 import type { LiveRuns } from './live-runs.ts';
 import type { Publisher } from './publisher.ts';
+import { toText } from '../values/text.ts';
 import { isSuspect, POISON_LIMIT } from './suspects.ts';
 import type { Suspects } from './suspects.ts';
 
@@ -53,8 +54,9 @@ export function createLoading(options: LoadingOptions): Loading {
     try {
       // Marked before its code is loaded: that may be what kills the process.
       if (isSuspect(run) && !(await driver.mark(run.runId, run.epoch, []))) return;
-      const records = run.seq > 0 ? await persist(() => journal.getRecords(run.runId), leaseMs) : [];
+      // First: without its code there is no use in its history, which may be long.
       const body = await options.resolve(run);
+      const records = run.seq > 0 ? await persist(() => journal.getRecords(run.runId), leaseMs) : [];
       const reason = body.whenFound?.(records);
       if (reason) await endings.cancel(run.runId, reason);
       else {
@@ -64,7 +66,7 @@ export function createLoading(options: LoadingOptions): Loading {
     } catch (error) {
       log.warn('The run waits: its code cannot be loaded.', { runId: run.runId, name: run.name, error });
       // Not stored, it is a run we hold and do not have: the sweep gives it back.
-      await journal.append(unavailable(run, error, clock.now() + UNAVAILABLE_RETRY_MS)).catch(() => {});
+      await journal.append(unavailable(run, error, clock.now())).catch(() => {});
     }
   };
 
@@ -99,12 +101,17 @@ export function createLoading(options: LoadingOptions): Loading {
 
 // --- internal ---
 
-/** How long a run whose code cannot be loaded waits before the next try. */
+/** How long a run whose code cannot be loaded waits before the next try, at first and at most, in milliseconds. */
 const UNAVAILABLE_RETRY_MS = 5_000;
+const UNAVAILABLE_MOST_MS = 60_000;
 
-function unavailable(run: RunRow, error: unknown, wakeAt: number): Append {
-  const message = error instanceof Error ? error.message : String(error);
-  const waitingFor = JSON.stringify({ type: 'code', message });
+/** Twice as long each time: thousands of runs whose workflow was removed would keep a box busy for good. */
+function unavailable(run: RunRow, error: unknown, now: number): Append {
+  const message = toText(error);
+  const { type, tries = 0 } = JSON.parse(run.waitingFor ?? '{}') as { type?: string; tries?: number };
+  const failed = type === 'code' ? tries + 1 : 1;
+  const waitingFor = JSON.stringify({ type: 'code', message, tries: failed });
+  const wakeAt = now + Math.min(UNAVAILABLE_MOST_MS, UNAVAILABLE_RETRY_MS * 2 ** (failed - 1));
   const patch = { status: 'waiting' as const, wakeAt, waitingFor, release: true };
   return { runId: run.runId, epoch: run.epoch, seq: run.seq, records: [], patch, durability: 'process' };
 }

@@ -58,6 +58,7 @@ export function createSweep(options: SweepOptions): Sweep {
   const sweep = async (): Promise<void> => {
     try {
       await clock.sync();
+      await claims.renewIfLate();
       await inspect();
       await claims.claimAll(isTakeoverDue);
       isTakeoverDue = false;
@@ -66,7 +67,7 @@ export function createSweep(options: SweepOptions): Sweep {
       log.error('The journal cannot be read; the next sweep tries again.', { error });
     }
     if (closing.aborted) return;
-    const due = await journal.nextWake().catch(() => undefined);
+    const due = claims.isBehind ? undefined : await journal.nextWake().catch(() => undefined);
     const jitter = sweepMs * (0.9 + Math.random() * 0.2);
     timer = real.setTimeout(() => (sweeping = sweep()), Math.max(5, Math.min(jitter, due ?? jitter)));
   };
