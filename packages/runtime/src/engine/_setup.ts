@@ -13,6 +13,7 @@ import type { Ambient } from './handle.ts';
 import type { Journal } from './journal.ts';
 import type { RunRow } from './journal/run.ts';
 import type { CreateResult } from './journal/starts.ts';
+import { childFailed } from './run/outcome.ts';
 import { decode } from './serialize.ts';
 import { callStep } from './primitives/step.ts';
 import { openSqliteJournal } from './stores/sqlite/journal.ts';
@@ -70,7 +71,9 @@ export async function openBench(
       return { status: 'started', workflowName: name, runId: run.runId, worldRunId: run.traceId, trigger: '' };
     },
     async waitForRun(started) {
-      return started.status === 'started' ? outputOf(await engine.wait(started.runId, 10_000)) : undefined;
+      const row = started.status === 'started' ? await engine.wait(started.runId, 10_000) : undefined;
+      if (row?.status !== 'completed') throw decode(childFailed(row)) as Error;
+      return outputOf(row);
     },
     startTurn: () => Promise.reject(new Error('There are no agents here.')),
     schedule: async () => ({ id: '', nextFireAt: null }),

@@ -19,7 +19,7 @@ export interface StepContext {
   /** When the first attempt of the step began. */
   firstStartedAt: number;
   readonly signal: AbortSignal;
-  /** `<runId>:<call>:<stepName>`, the same across attempts, replicas and restarts. */
+  /** `<runId>:<call>:<stepName>`, the same across attempts, replicas, restarts and retries that keep what succeeded. */
   readonly idempotencyKey: string;
   /** The workflows this attempt has started, each by what distinguishes it from the others. */
   starts?: string[];

@@ -42,6 +42,11 @@ export function toTraceId(runId: string): string {
   return runId.replaceAll('-', '').toLowerCase();
 }
 
+/** The inverse. */
+export function toRunId(traceId: string): string {
+  return traceId.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
+}
+
 /** Names one record among all that were ever offered for its position: 96 random bits. */
 export function newRecordId(): string {
   return recordBytes(12).toString('base64url');

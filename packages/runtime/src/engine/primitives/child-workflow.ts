@@ -75,18 +75,29 @@ interface Start {
 }
 
 function startCall(execution: RunHandle, { name, input, how }: Start): CallRequest {
-  const { ambient, run: parent } = execution;
+  const { run: parent } = execution;
   return toStartCall(name, { name, input }, ({ idempotencyKey }) =>
-    ambient.startWorkflow(name, input, { ...how, parentRunId: parent.runId, idempotencyKey }),
+    startChild(execution, { name, input, how }, { parentRunId: parent.runId, idempotencyKey }),
   );
+}
+
+/** A retried run finds the child of the run before by its key; one that did not complete is started anew. */
+async function startChild(
+  { ambient, run }: RunHandle,
+  { name, input, how }: Start,
+  named: { parentRunId: string; idempotencyKey: string },
+): Promise<StartedWorkflow> {
+  const started = await ambient.startWorkflow(name, input, { ...how, ...named });
+  if (run.seed === null || started.status !== 'started') return started;
+  const child = await ambient.client.findRun(started.runId);
+  const hasFailed = child && 'status' in child && (child.status === 'failed' || child.status === 'cancelled');
+  if (!hasFailed || child.parentRunId === run.runId) return started;
+  const idempotencyKey = `${named.idempotencyKey}:${run.runId}`;
+  return ambient.startWorkflow(name, input, { ...how, ...named, idempotencyKey });
 }
 
 function startFrom(context: StepContext, { name, input, how }: Start): Promise<StartedWorkflow> {
   const { execution } = context;
   const idempotencyKey = toStartKey(context, `${name}:${digestOf(encode(input, 'input'))}`);
-  return execution.ambient.startWorkflow(name, input, {
-    ...how,
-    parentRunId: execution.run.runId,
-    idempotencyKey,
-  });
+  return startChild(execution, { name, input, how }, { parentRunId: execution.run.runId, idempotencyKey });
 }

@@ -95,7 +95,10 @@ export function childFailed(child: RunRow | undefined): string {
     );
   const message = `Run ${child.runId} of "${child.name}" ended as ${child.status}.`;
   const cause = child.error === null ? undefined : decode(child.error);
-  return encodeError(Object.assign(new Error(message, { cause }), { code: `child_${child.status}`, fatal: true }));
+  const { runId } = child;
+  return encodeError(
+    Object.assign(new Error(message, { cause }), { code: `child_${child.status}`, fatal: true, runId }),
+  );
 }
 
 export function tokensOf(run: RunRow): Tokens {

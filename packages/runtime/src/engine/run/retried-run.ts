@@ -1,15 +1,25 @@
 import { parseWakeTime } from '../duration.ts';
+import { toRunId } from '../ids.ts';
 import type { JournalRecord } from '../journal/record.ts';
-import { decode, encode } from '../serialize.ts';
+import type { RunRow } from '../journal/run.ts';
+import { decode, decodeInert, encode } from '../serialize.ts';
 
 /**
- * What a retry keeps of a failed run: everything but the call whose failure ended it, and what came after that call
- * was answered. With no failed call the body itself failed, and all answers are kept. A wait that was not over begins
- * again: a sleep is slept whole, and a person has the whole time for a decision. `now` is the store's.
+ * What a retry keeps of a failed run: everything but the call whose failure ended it, and what was begun after that.
+ * Where a child run has failed, its start goes too, so that it is started anew. Where no call's failure ended the run,
+ * the body itself has failed, and all answers are kept, those that failed and were caught too. A wait that was not over
+ * begins again: a sleep is slept whole, and a person has the whole time for a decision.
+ * @param error what ended the run, as it is recorded; @param now the store's
  */
-export function keptRecords(records: readonly JournalRecord[], now: number): JournalRecord[] {
-  const failed = records.findLast((record) => record.event === 'failed');
-  const kept = records.filter((record) => !failed || (record.call !== failed.call && record.seq < failed.seq));
+export function keptRecords(records: readonly JournalRecord[], error: string | null, now: number): JournalRecord[] {
+  const failed = findEnding(records, error);
+  const start = failed && findStart(records, failed);
+  const first = start ?? failed;
+  const kept = records.filter((record) => {
+    if (!failed || !first) return true;
+    // What was under way when it failed is not for the failure; what came after it may be.
+    return record.call !== first.call && record.call !== failed.call && isBefore(record, failed);
+  });
   const answered = new Set(kept.filter(isAnswer).map(({ call }) => call));
   return kept
     .filter((record) => !isTimer(record) || answered.has(record.call))
@@ -21,6 +31,11 @@ export function keptRecords(records: readonly JournalRecord[], now: number): Jou
     }));
 }
 
+/** The run whose id is in the keys of the steps: of retries that keep records that of the first of them. */
+export function keyRunId({ runId, seed }: Pick<RunRow, 'runId' | 'seed'>): string {
+  return seed === null ? runId : toRunId(seed.split(':')[0] ?? '');
+}
+
 /** The record was made by a run this one is a retry of. */
 export function isKept({ recordId }: JournalRecord): boolean {
   return recordId.startsWith(KEPT);
@@ -30,6 +45,53 @@ export function isKept({ recordId }: JournalRecord): boolean {
 
 /** No record id of the engine's own has a colon. */
 const KEPT = 'kept:';
+
+/** The failure that ended the run: what the body threw is it, or has it as a cause. */
+function findEnding(records: readonly JournalRecord[], error: string | null): JournalRecord | undefined {
+  const thrown = error === null ? [] : causesOf(decodeInert(error));
+  return records.findLast((record) => {
+    if (record.event !== 'failed' || record.error === null) return false;
+    const own = decodeInert(record.error) as InertError;
+    return thrown.some(
+      ({ name, message, stack }) => name === own.name && message === own.message && stack === own.stack,
+    );
+  });
+}
+
+interface InertError {
+  name?: unknown;
+  message?: unknown;
+  stack?: unknown;
+  cause?: unknown;
+  errors?: unknown;
+}
+
+/** An error, and those it was made of. */
+function causesOf(value: unknown): InertError[] {
+  const found = new Set<InertError>();
+  const visit = (item: unknown): void => {
+    if (typeof item !== 'object' || item === null || found.has(item)) return;
+    found.add(item);
+    const { cause, errors } = item as InertError;
+    visit(cause);
+    if (Array.isArray(errors)) errors.forEach(visit);
+  };
+  visit(value);
+  return [...found];
+}
+
+/** Of a wait for a child that failed: the call that started it. */
+function findStart(records: readonly JournalRecord[], failed: JournalRecord): JournalRecord | undefined {
+  if (failed.kind !== 'child' || failed.error === null) return undefined;
+  const { props } = decodeInert(failed.error) as { props?: { runId?: unknown } };
+  if (typeof props?.runId !== 'string') return undefined;
+  const { runId } = props;
+  return records.find(({ kind, event, output }) => kind === 'child' && event === 'done' && output?.includes(runId));
+}
+
+function isBefore(record: JournalRecord, failed: JournalRecord): boolean {
+  return record.seq < failed.seq || record.startedAt < failed.at;
+}
 
 interface OpenedHook {
   token: string;

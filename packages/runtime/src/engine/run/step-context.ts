@@ -2,6 +2,7 @@ import type { Call } from '../call.ts';
 import type { StepContext } from '../context.ts';
 import type { Deadline } from './deadline.ts';
 import type { RunHandle } from '../handle.ts';
+import { keyRunId } from './retried-run.ts';
 
 export interface StepAttemptOptions {
   call: Call;
@@ -40,6 +41,6 @@ export class StepAttempt implements StepContext {
   }
 
   get idempotencyKey(): string {
-    return `${this.execution.run.runId}:${this.call}:${this.stepName}`;
+    return `${keyRunId(this.execution.run)}:${this.call}:${this.stepName}`;
   }
 }

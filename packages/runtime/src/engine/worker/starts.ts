@@ -109,10 +109,11 @@ export function createStarts(options: StartsOptions): Starts {
     },
     async retry(run, from, { serial, idempotencyKey } = {}) {
       const body = await resolve(run);
-      const records = from === 'start' ? [] : keptRecords(await journal.getRecords(run.runId), clock.now());
+      const records = from === 'start' ? [] : keptRecords(await journal.getRecords(run.runId), run.error, clock.now());
       const { kind, name } = run;
       const start: StartRequest = { kind, name, trigger: 'retry', input: null, ...(serial ? { serial } : {}) };
-      const seed = records.length > 0 ? { seed: run.seed ?? `${run.traceId}:${run.createdAt}`, records } : {};
+      // Also where nothing is kept: what is executed again has the keys it had.
+      const seed = from === 'start' ? {} : { seed: run.seed ?? `${run.traceId}:${run.createdAt}`, records };
       const key = toStartKey(name, `retry ${run.runId} ${idempotencyKey}`);
       const keyed = idempotencyKey === undefined ? {} : { idempotency: { key, digest: from } };
       const { runId, input, sessionId } = run;

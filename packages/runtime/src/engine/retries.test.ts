@@ -1,0 +1,168 @@
+import { expect, test } from 'vitest';
+import { errorOf, outputOf, runOf, step, useBenches } from './_setup.ts';
+import type { Bench } from './_setup.ts';
+import { describeOnStores } from './_stores.ts';
+import { FatalError } from './errors.ts';
+import type { RunRow } from './journal/run.ts';
+import { startWorkflowAndWait } from './primitives/child-workflow.ts';
+import { getStepMetadata } from './primitives/metadata.ts';
+
+// What a retry from the failed step keeps, and what it does again.
+
+const bench = useBenches();
+
+async function retry({ engine }: Bench, run: RunRow): Promise<RunRow | undefined> {
+  const { runId } = runOf(await engine.retry(run, 'failed-step'));
+  return engine.wait(runId, 10_000);
+}
+
+describeOnStores('a retry from the failed step', (newPlace) => {
+  test('keeps what succeeded, and the keys of the steps it executes again', async () => {
+    const keys: string[] = [];
+    let isBroken = true;
+    const note = step('note', () => void keys.push(getStepMetadata().idempotencyKey));
+    const charge = step('charge', () => {
+      keys.push(getStepMetadata().idempotencyKey);
+      if (isBroken) throw new FatalError('no funds');
+      return 'paid';
+    });
+    const opened = await bench(newPlace(), {
+      go: async () => {
+        await note();
+        return charge();
+      },
+    });
+    const failed = await opened.run('go');
+    const again = await retry(opened, failed);
+    expect([failed.status, again?.status]).toEqual(['failed', 'failed']);
+    isBroken = false;
+    expect(outputOf(await retry(opened, again as RunRow))).toBe('paid');
+    const [noted, ...charged] = keys;
+    expect(noted).toBe(`${failed.runId}:0:note`);
+    expect(charged).toEqual(Array.from({ length: 3 }, () => `${failed.runId}:1:charge`));
+  });
+
+  test('keeps a failure that the body caught, and what came after it', async () => {
+    const calls: string[] = [];
+    let isBroken = true;
+    const named = (name: string, work: () => unknown = () => name) =>
+      step(name, () => {
+        calls.push(name);
+        return work();
+      });
+    const lookup = named('lookup', () => {
+      throw new FatalError('not found');
+    });
+    const [charge, mail] = [named('charge'), named('mail')];
+    const opened = await bench(newPlace(), {
+      go: async () => {
+        await lookup().catch(() => {});
+        await charge();
+        await mail();
+        if (isBroken) throw new Error('a fault of the body');
+        return 'done';
+      },
+    });
+    const failed = await opened.run('go');
+    isBroken = false;
+    expect(outputOf(await retry(opened, failed))).toBe('done');
+    expect(calls).toEqual(['lookup', 'charge', 'mail']);
+  });
+
+  test('executes the step again whose error the body threw in another one', async () => {
+    let isBroken = true;
+    const calls: string[] = [];
+    const charge = step('charge', () => {
+      calls.push('charge');
+      if (isBroken) throw new FatalError('no funds');
+      return 'paid';
+    });
+    const opened = await bench(newPlace(), {
+      go: async () => {
+        try {
+          return await charge();
+        } catch (cause) {
+          throw new Error('The order cannot be paid.', { cause });
+        }
+      },
+    });
+    const failed = await opened.run('go');
+    isBroken = false;
+    expect(outputOf(await retry(opened, failed))).toBe('paid');
+    expect(calls).toEqual(['charge', 'charge']);
+  });
+
+  test('keeps a step that was under way beside the one that failed', async () => {
+    const calls: string[] = [];
+    let isBroken = true;
+    const slow = step('slow', async () => {
+      calls.push('slow');
+      await new Promise((resolve) => setTimeout(resolve, 60));
+      return 'slow';
+    });
+    const quick = step('quick', async () => {
+      calls.push('quick');
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      if (isBroken) throw new FatalError('no');
+      return 'quick';
+    });
+    const undo = step('undo', () => void calls.push('undo'));
+    const opened = await bench(newPlace(), {
+      go: async () => {
+        const all = [quick(), slow()] as const;
+        try {
+          return await Promise.all(all);
+        } catch (error) {
+          await all[1];
+          await undo();
+          throw error;
+        }
+      },
+    });
+    const failed = await opened.run('go');
+    isBroken = false;
+    expect(outputOf(await retry(opened, failed))).toEqual(['quick', 'slow']);
+    expect(calls).toEqual(['quick', 'slow', 'undo', 'quick']);
+  });
+
+  test.each(['body', 'step'])('starts a child anew that has failed, and no other, in a %s', async (where) => {
+    const calls: string[] = [];
+    let isBroken = true;
+    const note = step('note', (name: string) => {
+      calls.push(name);
+      if (name === 'bad' && isBroken) throw new FatalError('no');
+      return name;
+    });
+    const both = async (): Promise<unknown[]> => [
+      await startWorkflowAndWait('child', 'good'),
+      await startWorkflowAndWait('child', 'bad'),
+    ];
+    const inStep = step('inStep', both, { maxRetries: 0 });
+    const opened = await bench(newPlace(), {
+      child: async (name: string) => note(name),
+      body: both,
+      step: async () => inStep(),
+    });
+    const failed = await opened.run(where);
+    expect([failed.status, calls]).toEqual(['failed', ['good', 'bad']]);
+    isBroken = false;
+    const again = await retry(opened, failed);
+    expect(errorOf(again)).toBeUndefined();
+    expect(outputOf(again)).toEqual(['good', 'bad']);
+    expect(calls).toEqual(['good', 'bad', 'bad']);
+  });
+});
+
+describeOnStores('the limit of records', (newPlace) => {
+  test('is looked at before the effects', async () => {
+    let effects = 0;
+    const act = step('act', () => (effects += 1));
+    const opened = await bench(
+      newPlace(),
+      { go: async () => Promise.all(Array.from({ length: 21 }, () => act())) },
+      { limits: { records: 20 } },
+    );
+    const row = await opened.run('go');
+    expect([row.status, errorOf(row), effects]).toMatchObject(['failed', { code: 'run_journal_full' }, 0]);
+  });
+});
