@@ -33,6 +33,8 @@ import type { Write, Written } from '../sql/write.ts';
 export interface PostgresJournalOptions {
   /** Stays open when the journal is closed. */
   sql: SqlClient;
+  /** What leases are renewed over: a connection that nothing else takes. Stays open, too. Default: `sql`. */
+  leases?: SqlClient;
   /** The database schema that holds the journal's tables. Default "journal". */
   schema?: string;
 }
@@ -43,7 +45,8 @@ export async function openPostgresJournal(options: PostgresJournalOptions): Prom
   if (!/^[a-z_][a-z0-9_]{0,62}$/.test(schema))
     throw new Error(`"${schema}" cannot be the journal's schema. Use small letters, digits and underscores.`);
   await migratePostgres(options.sql, schema);
-  return createPostgresJournal(limitClient(options.sql, STATEMENT_MS), schema);
+  const sql = limitClient(options.sql, STATEMENT_MS);
+  return createPostgresJournal(sql, options.leases ? limitClient(options.leases, STATEMENT_MS) : sql, schema);
 }
 
 // --- internal ---
@@ -58,7 +61,7 @@ const RENEW_PAUSE_MS = 10;
 
 const PURGE_EVERY_MS = 60_000;
 
-function createPostgresJournal(sql: SqlClient, schema: string): Journal {
+function createPostgresJournal(sql: SqlClient, leases: SqlClient, schema: string): Journal {
   const tables = namesOfTables(schema);
   const writer = createPostgresWriter(sql, tables);
   const commits = createGroupCommit<Write, Written>(writer, { ...COMMIT_LIMITS, sizeOf, keyOf: runIdOf });
@@ -96,7 +99,7 @@ function createPostgresJournal(sql: SqlClient, schema: string): Journal {
       return row && toRunRow(row);
     },
     mark: (...given) => mark(statements, given),
-    renew: (owner, leaseMs) => renew(sql, queries.renew, [toStoredText(owner), leaseMs]),
+    renew: (owner, leaseMs) => renew(leases, queries.renew, [toStoredText(owner), leaseMs]),
     listHeld: (owner) => listHeld(statements, owner),
     cancel: (runId, error, newRunId) => cancelTree(sql, tables, { runId, error, newRunId }),
     deleteRun: (runId) => deleteFinalRun(sql, tables, runId),
