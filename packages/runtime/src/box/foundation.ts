@@ -52,6 +52,8 @@ export interface Foundation {
   above: Late<Above>;
   /** With its log records. Answers whether there was one that could be deleted. */
   deleteRun(runId: string): Promise<boolean>;
+  /** The same for several. Answers those that are gone. */
+  deleteRuns(runIds: string[]): Promise<string[]>;
   /** Ends runs and streams; once, however often it is called. */
   drain(): Promise<void>;
   closer: Closer;
@@ -120,6 +122,12 @@ export async function createFoundation(options: BoxOptions, closer: Closer): Pro
   const drain = createDrain({ engine: engine.get(), events, logs });
   // For a boot that fails midway; one that does not drains first of all.
   closer.add(drain);
+  const deleteRuns = async (runIds: string[]): Promise<string[]> => {
+    const gone = await journal.deleteRuns(runIds);
+    // A crash in between leaves records that go when they are old.
+    await logs.deleteRuns(gone);
+    return gone;
+  };
   return {
     options,
     log: withFields(options.log, currentFields),
@@ -132,12 +140,8 @@ export async function createFoundation(options: BoxOptions, closer: Closer): Pro
     logs,
     engine: engine.get(),
     above,
-    // A crash in between leaves records that go when they are old.
-    async deleteRun(runId) {
-      const isGone = await journal.deleteRun(runId);
-      if (isGone) await logs.deleteRun(runId);
-      return isGone;
-    },
+    deleteRun: async (runId) => (await deleteRuns([runId])).length > 0,
+    deleteRuns,
     drain,
     closer,
   };

@@ -6,11 +6,12 @@ import type { AppendResult } from '../../journal/appends.ts';
 import type { CreateResult } from '../../journal/starts.ts';
 import { createChunkReader } from '../sql/chunks.ts';
 import { listHeld, mark, unblock } from '../sql/held.ts';
+import { createEndedReader } from '../sql/ended.ts';
 import { createHookReader } from '../sql/hooks.ts';
 import { cancelTree } from './cancel.ts';
 import { writeChunks } from './chunks.ts';
 import { claimQuery, claimRunQuery, promoteIdle, renewQuery } from './claim.ts';
-import { deleteFinalRun } from './delete.ts';
+import { deleteFinalRuns } from './delete.ts';
 import { resumeInTransaction } from './hooks.ts';
 import { limitClient } from './limit.ts';
 import { migratePostgres } from './schema.ts';
@@ -102,7 +103,10 @@ function createPostgresJournal(sql: SqlClient, leases: SqlClient, schema: string
     renew: (owner, leaseMs) => renew(leases, queries.renew, [toStoredText(owner), leaseMs]),
     listHeld: (owner) => listHeld(statements, owner),
     cancel: (runId, error, newRunId) => cancelTree(sql, tables, { runId, error, newRunId }),
-    deleteRun: (runId) => deleteFinalRun(sql, tables, runId),
+    deleteRun: async (runId) => (await deleteFinalRuns(sql, tables, { runIds: [runId] })).length > 0,
+    // Two replicas that delete the same ones do not wait for each other.
+    deleteRuns: (runIds) => deleteFinalRuns(sql, tables, { runIds, skipsLocked: true }),
+    ...createEndedReader(statements),
     unblock: (runId, codeHash) => unblock(statements, runId, codeHash),
     hooks: {
       ...createHookReader(statements),

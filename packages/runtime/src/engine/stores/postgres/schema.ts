@@ -245,6 +245,10 @@ const MIGRATIONS = [
   drop table if exists ${schema}.outbox;
   drop index if exists ${schema}.hooks_by_time;
   `,
+  (schema: string): string => `
+  -- What retention deletes.
+  create index if not exists runs_by_end on ${schema}.runs (ended_at, run_id) where ended_at is not null;
+  `,
 ];
 
 /** The schema this build works on. */

@@ -4,6 +4,7 @@ import type { Journal } from '../../journal.ts';
 import type { Durability } from '../../journal/run.ts';
 import { createChunkReader } from '../sql/chunks.ts';
 import { listHeld, mark, unblock } from '../sql/held.ts';
+import { createEndedReader } from '../sql/ended.ts';
 import { createHookReader } from '../sql/hooks.ts';
 import { nextWakeQuery } from '../sql/queries.ts';
 import { createKeyReader } from '../sql/keys.ts';
@@ -105,6 +106,8 @@ function createSqliteJournal(db: SqliteDatabase, clock: () => number): Journal {
     cancel: (runId, error, newRunId) =>
       commit('synced', error.length, (now) => cancel({ runId, error, newRunId }, now)),
     deleteRun: (runId) => commit('process', 0, () => deleteRun(runId)),
+    deleteRuns: (runIds) => commit('process', 0, () => runIds.filter(deleteRun)),
+    ...createEndedReader(statements),
     unblock: (runId, codeHash) => unblock(statements, runId, codeHash),
     hooks: {
       ...createHookReader(statements),

@@ -239,6 +239,10 @@ const MIGRATIONS = [
   drop table outbox;
   drop index hooks_by_time;
   `,
+  `
+  -- What retention deletes.
+  create index runs_by_end on runs (ended_at, run_id) where ended_at is not null;
+  `,
 ];
 
 /** The schema this build works on. */
