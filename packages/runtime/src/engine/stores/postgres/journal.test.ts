@@ -72,6 +72,10 @@ function createPlace(sql: SqlClient): JournalPlace & { schema: string } {
     open: () => openPostgresJournal({ sql, schema }),
     migrate: (version) => migratePostgres(sql, schema, version),
     change: (statement) => sql.exec(statement(`${schema}.`)),
+    async count(table) {
+      const [row] = await sql.query<{ n: number }>(`select count(*)::int4 as n from ${schema}.${table}`);
+      return row?.n ?? 0;
+    },
     remove: () => sql.exec(`drop schema ${schema} cascade`),
   };
 }

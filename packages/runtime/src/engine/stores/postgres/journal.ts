@@ -19,6 +19,7 @@ import { NOW } from './sql.ts';
 import { createPostgresStatements } from './statements.ts';
 import { transact } from './transaction.ts';
 import { createPostgresWriter } from './write.ts';
+import { createPurge } from '../sql/purge.ts';
 import { expireOthersQuery, nextWakeQuery, purgeKeysQuery } from '../sql/queries.ts';
 import { createKeyReader } from '../sql/keys.ts';
 import { createSerialQueue } from '../sql/queue.ts';
@@ -60,8 +61,6 @@ const STATEMENT_MS = 8_000;
 const RENEW_PASSES = 20;
 const RENEW_PAUSE_MS = 10;
 
-const PURGE_EVERY_MS = 60_000;
-
 function createPostgresJournal(sql: SqlClient, leases: SqlClient, schema: string): Journal {
   const tables = namesOfTables(schema);
   const writer = createPostgresWriter(sql, tables);
@@ -69,19 +68,13 @@ function createPostgresJournal(sql: SqlClient, leases: SqlClient, schema: string
   const statements = createPostgresStatements(sql, tables);
   const queries = {
     expireOthers: `with given as (select ${NOW} as now, $1::text as owner) ${expireOthersQuery(tables.runs)}`,
-    purgeKeys: `with given as (select ${NOW} as now) ${purgeKeysQuery(tables, 'for update skip locked')}`,
+    purgeKeys: `with given as (select ${NOW} as now) ${purgeKeysQuery(tables, 'for update skip locked')} returning 1`,
     claim: claimQuery(tables),
     claimRun: claimRunQuery(tables),
     renew: renewQuery(tables),
     nextWake: `with given as (select ${NOW} as now) ${nextWakeQuery(tables.runs)}`,
   };
-  let purgeAt = 0;
-
-  async function purgeKeys(): Promise<void> {
-    if (real.performanceNow() < purgeAt) return;
-    purgeAt = real.performanceNow() + PURGE_EVERY_MS;
-    await sql.query(queries.purgeKeys);
-  }
+  const purge = createPurge(async () => (await sql.query(queries.purgeKeys)).length);
 
   return {
     adapter: 'postgres',
@@ -89,7 +82,7 @@ function createPostgresJournal(sql: SqlClient, leases: SqlClient, schema: string
     append: (entry) => commits.add({ type: 'append', entry }) as Promise<AppendResult>,
     async claim(claim) {
       const owner = toStoredText(claim.owner);
-      await purgeKeys();
+      purge.start();
       await promoteIdle(sql, tables);
       if (claim.takeover) await sql.query(queries.expireOthers, [owner]);
       const rows = await sql.query<StoredRow>(queries.claim, [owner, claim.leaseMs, claim.limit]);
@@ -126,7 +119,7 @@ function createPostgresJournal(sql: SqlClient, leases: SqlClient, schema: string
     },
     now: statements.now,
     ...createRunReader(statements),
-    close: () => commits.idle(),
+    close: () => purge.stop().then(() => commits.idle()),
   };
 }
 
