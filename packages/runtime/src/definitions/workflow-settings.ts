@@ -14,7 +14,7 @@ export interface SerialPolicy {
 export interface ScheduleDeclaration {
   /** Five fields: minute, hour, day of the month, month, day of the week. */
   cron: string;
-  /** An IANA name. Default: the zone of the machine. */
+  /** An IANA name. Default: UTC. */
   timeZone?: string;
   /** Default `{}`. */
   input?: unknown;
