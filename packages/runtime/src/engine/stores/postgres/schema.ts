@@ -249,6 +249,9 @@ const MIGRATIONS = [
   -- What retention deletes.
   create index if not exists runs_by_end on ${schema}.runs (ended_at, run_id) where ended_at is not null;
   `,
+  (schema: string): string => `
+  alter table ${schema}.schedules add column if not exists taken_until int8;
+  `,
 ];
 
 /** The schema this build works on. */

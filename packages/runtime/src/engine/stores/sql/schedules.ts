@@ -5,7 +5,7 @@ import type { Statement, Statements } from './statements.ts';
 import type { Tables } from './tables.ts';
 import { toStoredText } from './text.ts';
 
-export function createScheduleStore({ tables, query, commit, now }: Statements): ScheduleStore {
+export function createScheduleStore({ tables, lock, query, commit, now }: Statements): ScheduleStore {
   const { schedules, firings } = tables;
   const { declare, make } = upsertsOf(tables);
   const read = async (rest: string, params: StoredValue[]): Promise<Schedule[]> =>
@@ -53,15 +53,26 @@ export function createScheduleStore({ tables, query, commit, now }: Statements):
       await commit([[`delete from ${firings} where id = ?`, [key]]]);
       return rows.length > 0;
     },
-    async due(limit) {
-      return read('where s.is_paused = 0 and s.next_at <= ? order by s.next_at, s.id limit ?', [await now(), limit]);
+    async takeDue(limit, holdMs) {
+      const at = await now();
+      const due = `
+        select id from ${schedules} where is_paused = 0 and next_at <= ? and (taken_until is null or taken_until <= ?)
+        order by next_at, id limit ? ${lock}`;
+      const taken = await query(`update ${schedules} set taken_until = ? where id in (${due}) returning id`, [
+        at + holdMs,
+        at,
+        at,
+        limit,
+      ]);
+      if (taken.length === 0) return [];
+      const ids = taken.map(({ id }) => id as string);
+      return read(`where s.id in (${ids.map(() => '?').join(', ')}) order by s.next_at, s.id`, ids);
     },
     async advance(id, expected, nextAt, fired) {
-      const rows = await query(`update ${schedules} set next_at = ? where id = ? and next_at = ? returning id`, [
-        nextAt,
-        toStoredText(id),
-        expected,
-      ]);
+      const rows = await query(
+        `update ${schedules} set next_at = ?, taken_until = null where id = ? and next_at = ? returning id`,
+        [nextAt, toStoredText(id), expected],
+      );
       if (rows.length === 0) return false;
       await keep(id, fired);
       return true;
@@ -78,7 +89,7 @@ export function createScheduleStore({ tables, query, commit, now }: Statements):
     },
     async setPaused(id, isPaused, nextAt) {
       const rows = await query(
-        `update ${schedules} set is_paused = ?, next_at = case when next_at is null then null else cast(? as bigint) end
+        `update ${schedules} set is_paused = ?, taken_until = null, next_at = case when next_at is null then null else cast(? as bigint) end
         where id = ? and is_paused <> ? returning id`,
         [Number(isPaused), nextAt, toStoredText(id), Number(isPaused)],
       );
@@ -146,7 +157,7 @@ function upsertsOf({ schedules }: Tables): { declare: string; make: string } {
     make: `
       insert into ${schedules} as stored (${columns}, origin, digest, created_at)
       values (?, ?, ?, ?, ?, ?, 0, 'made', ?, ?)
-      on conflict (id) do update set ${replaced}, next_at = excluded.next_at, is_paused = 0, digest = excluded.digest,
+      on conflict (id) do update set ${replaced}, next_at = excluded.next_at, is_paused = 0, taken_until = null, digest = excluded.digest,
         created_at = excluded.created_at
       where stored.digest <> excluded.digest returning id`,
   };

@@ -243,6 +243,9 @@ const MIGRATIONS = [
   -- What retention deletes.
   create index runs_by_end on runs (ended_at, run_id) where ended_at is not null;
   `,
+  `
+  alter table schedules add column taken_until integer;
+  `,
 ];
 
 /** The schema this build works on. */
