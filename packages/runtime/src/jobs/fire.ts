@@ -33,6 +33,8 @@ const HOLD_MS = 15_000;
 const AGAIN_MS = 30_000;
 /** How long a timer that has fired its one time stays to be seen, and keeps the same from being armed again. */
 const SPENT_MS = 24 * 60 * 60 * 1000;
+/** How long the pause of a timer that is declared no more is kept: a rollout may go back, or be slow. */
+const GONE_MS = 30 * 24 * 60 * 60 * 1000;
 const FORGET_EVERY_MS = 60 * 60 * 1000;
 
 export function createFiring({ schedules, clock, log, start }: FiringOptions) {
@@ -74,12 +76,12 @@ export function createFiring({ schedules, clock, log, start }: FiringOptions) {
       for (let isMore = true; isMore;) {
         const taken = await schedules.takeDue(FIRE_BATCH, HOLD_MS);
         const failed = (await Promise.allSettled(taken.map(fireOne))).find(({ status }) => status === 'rejected');
-        if (failed) throw (failed as PromiseRejectedResult).reason;
+        if (failed?.status === 'rejected') throw failed.reason as Error;
         isMore = taken.length === FIRE_BATCH;
       }
       if (clock.now() < forgetAt) return;
       forgetAt = clock.now() + FORGET_EVERY_MS;
-      await schedules.forgetSpent(clock.now() - SPENT_MS);
+      await schedules.forgetSpent(clock.now() - SPENT_MS, clock.now() - GONE_MS);
     },
   };
 }

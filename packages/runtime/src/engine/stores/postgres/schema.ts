@@ -252,6 +252,9 @@ const MIGRATIONS = [
   (schema: string): string => `
   alter table ${schema}.schedules add column if not exists taken_until int8;
   `,
+  (schema: string): string => `
+  alter table ${schema}.schedules add column if not exists gone_at int8;
+  `,
 ];
 
 /** The schema this build works on. */

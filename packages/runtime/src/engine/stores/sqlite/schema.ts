@@ -246,6 +246,9 @@ const MIGRATIONS = [
   `
   alter table schedules add column taken_until integer;
   `,
+  `
+  alter table schedules add column gone_at integer;
+  `,
 ];
 
 /** The schema this build works on. */
