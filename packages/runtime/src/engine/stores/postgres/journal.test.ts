@@ -341,6 +341,28 @@ function describeFaults(sql: () => SqlClient): void {
         expect(await journal.cancel(run.runId, '[]', newRunId)).toMatchObject({ outcome: 'cancelled' });
       }));
 
+    test('what the database undoes for the sake of others is done again, and unavailable when it never ends', () =>
+      withBroken(async ({ journal, run, ...broken }) => {
+        const undone = (count: number) => broken.break(...Array.from({ length: count }, () => ({ code: '40001' })));
+        undone(5);
+        expect(await journal.append(oneRecord(run))).toMatchObject({ outcome: 'appended' });
+        undone(5);
+        expect(await journal.claim({ owner: 'b', leaseMs: 1_000, limit: 1 })).toEqual([]);
+        undone(5);
+        expect(await journal.deleteRuns([run.runId])).toEqual([]);
+        const calls = [
+          () => journal.append(oneRecord({ ...run, seq: 1 })),
+          () => journal.create(newRun()),
+          () => journal.create(serialRun('t')),
+          () => journal.cancel(run.runId, '[]', newRunId),
+          () => journal.getRun(run.runId),
+        ];
+        for (const call of calls) {
+          undone(6);
+          await expect(call()).rejects.toMatchObject(unavailable);
+        }
+      }));
+
     test('another refusal reaches the caller as it is', () =>
       withBroken(async ({ journal, run, ...broken }) => {
         broken.break({ code: '53100' });

@@ -17,7 +17,7 @@ import { limitClient } from './limit.ts';
 import { migratePostgres } from './schema.ts';
 import { NOW } from './sql.ts';
 import { createPostgresStatements } from './statements.ts';
-import { transact } from './transaction.ts';
+import { retryClient, transact } from './transaction.ts';
 import { createPostgresWriter } from './write.ts';
 import { createPurge } from '../sql/purge.ts';
 import { expireOthersQuery, nextWakeQuery, purgeKeysQuery } from '../sql/queries.ts';
@@ -61,9 +61,10 @@ const STATEMENT_MS = 8_000;
 const RENEW_PASSES = 20;
 const RENEW_PAUSE_MS = 10;
 
-function createPostgresJournal(sql: SqlClient, leases: SqlClient, schema: string): Journal {
+function createPostgresJournal(client: SqlClient, leases: SqlClient, schema: string): Journal {
   const tables = namesOfTables(schema);
-  const writer = createPostgresWriter(sql, tables);
+  const writer = createPostgresWriter(client, tables);
+  const sql = retryClient(client);
   const commits = createGroupCommit<Write, Written>(writer, { ...COMMIT_LIMITS, sizeOf, keyOf: runIdOf });
   const statements = createPostgresStatements(sql, tables);
   const queries = {
@@ -93,7 +94,7 @@ function createPostgresJournal(sql: SqlClient, leases: SqlClient, schema: string
       return row && toRunRow(row);
     },
     mark: (...given) => mark(statements, given),
-    renew: (owner, leaseMs) => renew(leases, queries.renew, [toStoredText(owner), leaseMs]),
+    renew: (owner, leaseMs) => renew(retryClient(leases), queries.renew, [toStoredText(owner), leaseMs]),
     listHeld: (owner) => listHeld(statements, owner),
     cancel: (runId, error, newRunId) => cancelTree(sql, tables, { runId, error, newRunId }),
     deleteRun: async (runId) => (await deleteFinalRuns(sql, tables, { runIds: [runId] })).length > 0,
