@@ -363,6 +363,15 @@ function describeFaults(sql: () => SqlClient): void {
         }
       }));
 
+    test('a long history is read a page at a time, each a statement with its own limit', () =>
+      withBroken(async ({ journal, run, sent }) => {
+        const records = Array.from({ length: 600 }, (_, seq) => newRecord(seq));
+        await journal.append(newAppend(run, { records }));
+        sent.length = 0;
+        expect(await journal.getRecords(run.runId)).toStrictEqual(records);
+        expect(sent).toHaveLength(3);
+      }));
+
     test('another refusal reaches the caller as it is', () =>
       withBroken(async ({ journal, run, ...broken }) => {
         broken.break({ code: '53100' });
