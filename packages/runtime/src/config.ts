@@ -12,6 +12,11 @@ const VARIABLES = {
       'The PostgreSQL server that keeps runs, sessions and secrets; it needs the vector extension. Dev has one embedded.',
     make: 'echo "postgres://user:password@host:5432/database"',
   },
+  SVC_STATEMENT_TIMEOUT: {
+    purpose:
+      'Seconds one statement of svc.database may take on the server of DATABASE_URL, where neither its role nor the address sets a statement_timeout. 0: no limit. Default: 60.',
+    make: 'echo 600',
+  },
   WORKFLOW_KV_URL: {
     purpose: 'The Redis over which replicas tell each other what happens to runs. Nothing in it has to be kept.',
     make: 'echo "redis://:password@host:6379/0"',

@@ -235,6 +235,28 @@ describe('after an edit', () => {
     expect(await list(box)).toEqual([]);
   });
 
+  test('a pause stays with its timer when another is removed or put in front, or an older box comes between', async () => {
+    const first = await open([MADRID, LEAP]);
+    await call(first, 'PATCH /api/recurring-jobs/report:1', { isPaused: true });
+    await reload(first, { ...echo, schedules: [LEAP] });
+    expect(await list(first)).toMatchObject([{ cron: LEAP.cron, isPaused: true }]);
+    await reload(first, { ...echo, schedules: [HOURLY, LEAP] });
+    const pauses = async (box: TestBox) =>
+      Object.fromEntries((await list(box)).map(({ cron, isPaused }) => [cron, isPaused]));
+    expect(await pauses(first)).toEqual({ [LEAP.cron]: true, [HOURLY.cron]: false });
+    const older = await first.restart({ workflows: { report: echo } });
+    expect(await list(older)).toEqual([]);
+    const newer = await older.restart({ workflows: { report: { ...echo, schedules: [HOURLY, LEAP] } } });
+    expect(await pauses(newer)).toEqual({ [LEAP.cron]: true, [HOURLY.cron]: false });
+  });
+
+  test('a timer with a name keeps its pause when its time and its input change', async () => {
+    const box = await open([{ ...LEAP, name: 'yearly' }]);
+    await call(box, 'PATCH /api/recurring-jobs/report:yearly', { isPaused: true });
+    await reload(box, { ...echo, schedules: [{ ...MADRID, name: 'yearly' }] });
+    expect(await list(box)).toMatchObject([{ id: 'report:yearly', cron: MADRID.cron, isPaused: true }]);
+  });
+
   test('that does not load, the timers stay, and a pause survives a restart on the broken file', async () => {
     const first = await open();
     await call(first, 'PATCH /api/recurring-jobs/report:0', { isPaused: true });
@@ -255,9 +277,17 @@ describe('a schedule that cannot work', () => {
     [[{ cron: 'a b c d e' }], 'is not usable'],
     [[{ cron: '0 0 30 2 *' }], '"0 0 30 2 *" never fires'],
     [[MADRID, { cron: '0 9 * * *', timeZone: 'Mars/Base' }], 'Mars/Base'],
-    [[{}], 'must be an array of { cron, timeZone?, input? }'],
-    [[null], 'must be an array of { cron, timeZone?, input? }'],
-    ['0 9 * * *', 'must be an array of { cron, timeZone?, input? }'],
+    [[{}], 'must be an array of { cron, timeZone?, input?, name? }'],
+    [[{ ...MADRID, name: '1' }], 'cannot have the name "1"'],
+    [
+      [
+        { ...MADRID, name: 'a' },
+        { ...LEAP, name: 'a' },
+      ],
+      'cannot have the name "a"',
+    ],
+    [[null], 'must be an array of { cron, timeZone?, input?, name? }'],
+    ['0 9 * * *', 'must be an array of { cron, timeZone?, input?, name? }'],
   ])('%j is a problem of its workflow', async (schedules, message) => {
     const box = await open(schedules);
     expect(box.problems()).toMatchObject([

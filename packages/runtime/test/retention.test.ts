@@ -3,9 +3,10 @@ import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { defineDeepAgent, defineTool } from '../src/definitions/definition.ts';
 import { createHook } from '../src/engine/primitives/hook.ts';
+import { describeOnBoth } from './_both.ts';
 import type { RetentionOptions } from '../src/retention/retention.ts';
 import { defineConfig } from '../src/workspace-config.ts';
-import { call, json, runWorkflow, setupBoxes, startWorkflow, until, untilStatus } from './_setup.ts';
+import { call, finish, json, runWorkflow, setupBoxes, startWorkflow, until, untilStatus } from './_setup.ts';
 import type { TestBox } from './_setup.ts';
 
 const boxes = setupBoxes();
@@ -63,6 +64,37 @@ describe('what is over', () => {
     expect(await statusOf(box, `/api/runs/${waiting}`)).toBe(200);
   });
 });
+
+describeOnBoth(boxes, 'a run that has ended long enough ago', (openBox) => {
+  test('goes, also behind many that began as early and have not', async () => {
+    const token = randomUUID();
+    const hook = { run: async ({ n }: { n: number }) => createHook({ token: `${token}-${n}` }) };
+    const box = await openBox({
+      workflows: { hook },
+      engine: { sweepMs: 50 },
+      options: { retention: () => ({ runDays: 2 * SOON }), retentionEveryMs: 20 },
+    });
+    const resume = (n: number) => call(box, `POST /api/workflows/hooks/${token}-${n}/resume`, {});
+    const old = await startWorkflow(box, 'hook', { n: -1 });
+    const others = Array.from({ length: 110 }, (_, n) => n);
+    const runs = await Promise.all(others.map((n) => startWorkflow(box, 'hook', { n })));
+    await until(async () => (await statusesOf(box, [old, ...runs])).every((status) => status === 'waiting'));
+    await resume(-1);
+    const { endedAt } = await finish(box, old);
+    // They end half of the time later, so the other half is left to see them in.
+    await until(() => Date.now() - Date.parse(endedAt as string) > 2_000);
+    await Promise.all(others.map(resume));
+    await until(async () => (await statusOf(box, `/api/runs/${old}`)) === 404);
+    expect((await statusesOf(box, runs)).filter((status) => status === 'completed').length).toBeGreaterThan(100);
+  });
+});
+
+/** Undefined: it is gone. */
+async function statusesOf(box: TestBox, runs: string[]): Promise<(string | undefined)[]> {
+  return Promise.all(
+    runs.map(async (runId) => (await call<{ status?: string }>(box, `GET /api/runs/${runId}`)).body.status),
+  );
+}
 
 test.each([0, -1, '30'])('a retention of %j days is refused', (days) => {
   expect(() => defineConfig({ retention: { sessionDays: days as number } })).toThrow('retention.sessionDays is');

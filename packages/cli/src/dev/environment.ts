@@ -4,9 +4,11 @@ import {
   describeVariable,
   findBrokenStorage,
   isOriginEntry,
+  readStatementTimeout,
   readStorageSettings,
   readTelemetry,
   readVariable,
+  STATEMENT_TIMEOUT_RULE,
   TELEMETRY_RULES,
 } from '@svc/runtime/host';
 import { usageError } from '../errors.ts';
@@ -40,6 +42,14 @@ export function readDatabaseUrl(env: NodeJS.ProcessEnv): string | undefined {
   if (url !== undefined)
     checkUrl('DATABASE_URL', url, ['postgres:', 'postgresql:'], 'postgres://user:password@host:5432/name');
   return url;
+}
+
+/** How long a statement may take on that server, in seconds. */
+export function readStatementSeconds(env: NodeJS.ProcessEnv): number {
+  const text = readVariable(env, 'SVC_STATEMENT_TIMEOUT');
+  const reason = text === undefined ? undefined : STATEMENT_TIMEOUT_RULE.explain(text);
+  if (reason === undefined) return readStatementTimeout(env);
+  throw usageError(`SVC_STATEMENT_TIMEOUT ${reason}.`, 'For example: SVC_STATEMENT_TIMEOUT=600');
 }
 
 /** The Redis that replicas share; undefined: this process is alone. */

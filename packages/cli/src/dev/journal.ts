@@ -1,15 +1,15 @@
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Database, Journal } from '@svc/runtime/host';
-import { findSqlite, openPostgresJournal, openSqliteJournal, readVariable } from '@svc/runtime/host';
+import { findSqlite, openPostgresJournal, openServerJournal, openSqliteJournal, readVariable } from '@svc/runtime/host';
 import { CliError } from '../errors.ts';
 
 export interface JournalOptions {
   /** `.svc` of the workspace. */
   dir: string;
   database: Database;
-  /** The database is a server of its own: the journal lives there too. */
-  server: boolean;
+  /** The server that the database is on: the journal lives there too. Undefined: it is embedded. */
+  url: string | undefined;
   env: NodeJS.ProcessEnv;
 }
 
@@ -20,10 +20,10 @@ export interface JournalOptions {
 export async function openJournal({
   dir,
   database,
-  server,
+  url,
   env,
 }: JournalOptions): Promise<{ journal: Journal; adapter: string }> {
-  if (server) return { journal: await openPostgresJournal({ sql: database.client }), adapter: 'PostgreSQL' };
+  if (url !== undefined) return { journal: await openServerJournal(url), adapter: 'PostgreSQL' };
   const recorded = readRecord(dir);
   const { opener, reasons } = await findSqlite(
     readVariable(env, 'SVC_SQLITE_DRIVER') as Parameters<typeof findSqlite>[0],

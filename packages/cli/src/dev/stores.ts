@@ -7,13 +7,20 @@ import {
   createProviderStore,
   createSecretStore,
   openDatabase,
-  openPg,
   openPglite,
   openRedisKv,
+  openServerDatabase,
   readVariable,
   servePostgres,
 } from '@svc/runtime/host';
-import { readDatabaseUrl, readKeyPrefix, readKvUrl, readProvider, readStorage } from './environment.ts';
+import {
+  readDatabaseUrl,
+  readKeyPrefix,
+  readKvUrl,
+  readProvider,
+  readStatementSeconds,
+  readStorage,
+} from './environment.ts';
 import { openJournal } from './journal.ts';
 import { openObjects } from './objects.ts';
 import type { Objects } from './objects.ts';
@@ -71,7 +78,7 @@ export async function openDevStores(options: DevStoresOptions): Promise<DevStore
     () => (isOpen = true),
     () => {},
   );
-  const { journal, adapter } = await openJournal({ dir, database, server: url !== undefined, env });
+  const { journal, adapter } = await openJournal({ dir, database, url, env });
   const objects = openObjects({ dir, env, port: ports.objects, slug, key: keys.master.key });
   const endpoints = {
     postgres_url: url ?? `postgres://postgres@127.0.0.1:${ports.postgres}/postgres`,
@@ -115,14 +122,17 @@ export async function openDevStores(options: DevStoresOptions): Promise<DevStore
 /** Refuses what the environment says of any store before the first of them is opened. */
 function checkEnvironment(env: NodeJS.ProcessEnv): void {
   readDatabaseUrl(env);
+  readStatementSeconds(env);
   readKvUrl(env);
   readStorage(env);
 }
 
 function openRelational(env: NodeJS.ProcessEnv, dir: string) {
   const url = readDatabaseUrl(env);
-  const pglite = url === undefined ? openPglite({ dataDir: join(dir, 'pgdata') }) : undefined;
-  return { url, pglite, database: openDatabase(pglite ?? openPg(url ?? '')) };
+  if (url !== undefined)
+    return { url, database: openServerDatabase(url, { statementTimeoutS: readStatementSeconds(env) }) };
+  const pglite = openPglite({ dataDir: join(dir, 'pgdata') });
+  return { url, pglite, database: openDatabase(pglite) };
 }
 
 function openKv({ env, slug, log }: DevStoresOptions): KeyValueStore {

@@ -1,6 +1,5 @@
 import { createBox } from '../box.ts';
 import type { Box } from '../box.ts';
-import { openPostgresJournal } from '../engine/stores/postgres/journal.ts';
 import { BoxError } from '../errors.ts';
 import { createHostCheck } from '../http/hosts.ts';
 import { listen } from '../http/listen.ts';
@@ -14,9 +13,7 @@ import type { MasterKey } from '../secrets/seal.ts';
 import { toBucketName } from '../storage/bucket-name.ts';
 import type { S3Settings } from '../storage/s3.ts';
 import { createStorage } from '../storage/storage.ts';
-import { openDatabase } from '../stores/database.ts';
 import { openRedisKv } from '../stores/kv-redis.ts';
-import { openPg } from '../stores/pg.ts';
 import { applyProjectMigrations } from '../stores/project-migrations.ts';
 import { openBundle } from './bundle.ts';
 import type { OpenBundle } from './bundle.ts';
@@ -28,6 +25,7 @@ import { armGate } from './gate.ts';
 import { resolveIdentity } from './identity.ts';
 import type { Identity } from './identity.ts';
 import { createProbes } from './probes.ts';
+import { openServerDatabase, openServerJournal } from './server-stores.ts';
 
 export interface BootOptions {
   env: NodeJS.ProcessEnv;
@@ -80,7 +78,7 @@ interface Starting {
 async function start({ environment, bundle, write, closer, mask }: Starting): Promise<RunningBox> {
   const { slug, config, program, migrations } = bundle;
   const plainLog = createLog({ level: environment.logLevel, write, mask });
-  const database = openDatabase(openPg(environment.databaseUrl));
+  const database = openServerDatabase(environment.databaseUrl, environment);
   closer.add(() => database.close());
   await database.ready.catch((error: unknown) => {
     throw toDatabaseError(error);
@@ -98,7 +96,7 @@ async function start({ environment, bundle, write, closer, mask }: Starting): Pr
   await applyProjectMigrations(database.client, migrations, {
     onApplied: ({ name }) => log.info('Applied a migration of the project.', { migration: name }),
   });
-  const journal = await openPostgresJournal({ sql: database.client });
+  const journal = await openServerJournal(environment.databaseUrl);
   closer.add(() => journal.close());
   const kv = openRedisKv({ url: environment.kvUrl, prefix: tenant, log });
   closer.add(() => kv.close());

@@ -18,6 +18,7 @@ const VALUES: Record<keyof typeof RULES, { bad: string[]; good: string[] }> = {
     bad: ['db:5432', 'mysql://secret-word@db/x', 'postgres://'],
     good: ['postgres://db/x', 'postgresql://a:b@db:1/x', 'postgres:///x?host=/var/run/postgresql'],
   },
+  SVC_STATEMENT_TIMEOUT: { bad: ['1m', '-1', '0.5'], good: ['0', '600'] },
   WORKFLOW_KV_URL: {
     bad: ['kv:6379', 'http://kv:6379', 'redis://kv/first', 'redis://'],
     good: ['redis://kv', 'rediss://:p@kv:1/3'],

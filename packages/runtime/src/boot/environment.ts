@@ -8,10 +8,13 @@ import { readTelemetry } from '../telemetry/settings.ts';
 import type { TelemetrySettings } from '../telemetry/settings.ts';
 import { listEntries, RULES } from './rules.ts';
 import type { Rule } from './rules.ts';
+import { STATEMENT_TIMEOUT_S } from './server-stores.ts';
 
 /** What the environment of a deployed box says, checked. */
 export interface BoxEnvironment {
   databaseUrl: string;
+  /** How long a statement of `svc.database` may take, in seconds; 0: for ever. */
+  statementTimeoutS: number;
   kvUrl: string;
   secretKey: string;
   /** The key before it, while what it has sealed is to be wrapped anew. */
@@ -73,6 +76,7 @@ export function readEnvironment(env: NodeJS.ProcessEnv): BoxEnvironment {
   const origins = read('SVC_CORS_ALLOW_ORIGINS');
   return {
     databaseUrl: read('DATABASE_URL') ?? '',
+    statementTimeoutS: readStatementTimeout(env),
     kvUrl: read('WORKFLOW_KV_URL') ?? '',
     secretKey: read('SVC_SECRET_KEY') ?? '',
     previousSecretKey: read('SVC_SECRET_KEY_PREVIOUS'),
@@ -96,6 +100,11 @@ export function readEnvironment(env: NodeJS.ProcessEnv): BoxEnvironment {
     controlPlaneUrl: (read('SVC_CONTROL_PLANE_URL') ?? HOSTED_CONTROL_PLANE).replace(/\/+$/, ''),
     insecureLocal: read('SVC_INSECURE_LOCAL') !== undefined,
   };
+}
+
+/** In seconds. */
+export function readStatementTimeout(env: NodeJS.ProcessEnv): number {
+  return Number(readVariable(env, 'SVC_STATEMENT_TIMEOUT') ?? STATEMENT_TIMEOUT_S);
 }
 
 /** What a person reads who has to put it right. */

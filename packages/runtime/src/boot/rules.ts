@@ -45,12 +45,18 @@ export const TELEMETRY_RULES = {
   OTEL_SDK_DISABLED: { explain: explainBoolean },
 } as const satisfies Partial<Record<VariableName, Rule>>;
 
+/** What the statements of a server are asked to keep to, wherever the box runs. */
+export const STATEMENT_TIMEOUT_RULE: Rule = {
+  explain: (value) => unless(/^\d{1,6}$/.test(value), `is "${value}", which is no number of seconds up to 999999`),
+};
+
 /**
  * The rules of a deployed box, in the order they are reported. A value is repeated only where it is no secret and holds
  * none: an address may carry a password.
  */
 export const RULES = {
   DATABASE_URL: { required: true, explain: (value) => explainAddress(value, ['postgres:', 'postgresql:']) },
+  SVC_STATEMENT_TIMEOUT: STATEMENT_TIMEOUT_RULE,
   WORKFLOW_KV_URL: { required: true, explain: explainRedis },
   SVC_SECRET_KEY: { required: true, explain: (value) => unless(isMasterKey(value), 'is not 32 bytes in base64') },
   SVC_SECRET_KEY_PREVIOUS: { explain: (value) => unless(isMasterKey(value), 'is not 32 bytes in base64') },

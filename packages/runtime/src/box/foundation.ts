@@ -52,6 +52,8 @@ export interface Foundation {
   above: Late<Above>;
   /** With its log records. Answers whether there was one that could be deleted. */
   deleteRun(runId: string): Promise<boolean>;
+  /** The same for several. Answers those that are gone. */
+  deleteRuns(runIds: string[]): Promise<string[]>;
   closer: Closer;
 }
 
@@ -116,6 +118,12 @@ export async function createFoundation(options: BoxOptions, closer: Closer): Pro
     }),
   );
   closer.addFirst(() => drain({ engine: engine.get(), events, logs }));
+  const deleteRuns = async (runIds: string[]): Promise<string[]> => {
+    const gone = await journal.deleteRuns(runIds);
+    // A crash in between leaves records that go when they are old.
+    await logs.deleteRuns(gone);
+    return gone;
+  };
   return {
     options,
     log: withFields(options.log, currentFields),
@@ -128,12 +136,8 @@ export async function createFoundation(options: BoxOptions, closer: Closer): Pro
     logs,
     engine: engine.get(),
     above,
-    // A crash in between leaves records that go when they are old.
-    async deleteRun(runId) {
-      const isGone = await journal.deleteRun(runId);
-      if (isGone) await logs.deleteRun(runId);
-      return isGone;
-    },
+    deleteRun: async (runId) => (await deleteRuns([runId])).length > 0,
+    deleteRuns,
     closer,
   };
 }

@@ -52,7 +52,7 @@ export interface Built {
 
 /** Builds every room. One that holds something open registers how it is closed; what was made last is closed first. */
 export function createRooms(foundation: Foundation): Built {
-  const { options, closer, engine, events, log, logs, deleteRun } = foundation;
+  const { options, closer, engine, events, log, logs, deleteRun, deleteRuns } = foundation;
   const { db, journal, kv, isBlank = () => false } = options;
   const live = { db, kv, ...(options.isDatabaseOpen ? { isOpen: options.isDatabaseOpen } : {}) };
 
@@ -146,7 +146,7 @@ export function createRooms(foundation: Foundation): Built {
     settings: options.retention ?? (() => ({})),
     sessions: history,
     journal,
-    deleteRun,
+    deleteRuns,
     logs: options.records && logs,
     logDays: options.logRetentionDays ?? settings.logRetentionDays,
     log,

@@ -1,23 +1,97 @@
 import { Cron } from 'croner';
 
-/** The first time after `now` the expression names, in milliseconds since 1970. Throws a sentence that names what is wrong. */
+/**
+ * The first time after `now` the expression names, in milliseconds since 1970. Throws a sentence that names what is wrong.
+ * Without a zone its times are in UTC, wherever the process runs.
+ *
+ * Where the clocks change, each time of the day that it names counts once: those the clocks skip are made up for by one
+ * firing when the gap is over, those that come twice fire the first time. What names every hour goes on by real time.
+ */
 export function nextFire(cron: string, timeZone: string | null, now: number): number {
-  const next = find(cron, timeZone, now);
-  if (!next) throw new RangeError(`The schedule "${cron}" never fires.`);
-  return next.getTime();
+  const fields = cron.trim().split(/\s+/);
+  if (fields.length !== 5)
+    throw new RangeError(`The schedule "${cron}" must have five fields: minute, hour, day, month, day of the week.`);
+  const next = ask(cron, () => {
+    if (timeZone === null || EVERY_HOUR.test(fields[1] ?? '')) return nextReal(cron, timeZone ?? 'UTC', now);
+    return nextNamed(cron, createZone(timeZone), now);
+  });
+  if (next === undefined) throw new RangeError(`The schedule "${cron}" never fires.`);
+  return next;
 }
 
 // --- internal ---
 
-function find(cron: string, timeZone: string | null, now: number): Date | null {
-  if (cron.trim().split(/\s+/).length !== 5)
-    throw new RangeError(`The schedule "${cron}" must have five fields: minute, hour, day, month, day of the week.`);
+const EVERY_HOUR = /^(\*|\*\/1|0-23)$/;
+const DAY_MS = 24 * 60 * 60 * 1000;
+const MINUTE_MS = 60_000;
+
+function ask<T>(cron: string, work: () => T): T {
   try {
-    // A zone that does not exist is found out when a time is asked for.
-    return new Cron(cron, { paused: true, ...(timeZone === null ? {} : { timezone: timeZone }) }).nextRun(
-      new Date(now),
-    );
+    return work();
   } catch (error) {
     throw new RangeError(`The schedule "${cron}" is not usable: ${(error as Error).message}`, { cause: error });
   }
+}
+
+function nextReal(cron: string, timezone: string, now: number): number | undefined {
+  // A zone that does not exist is found out when a time is asked for.
+  return new Cron(cron, { paused: true, timezone }).nextRun(new Date(now))?.getTime();
+}
+
+/** Goes by what a clock on the wall shows, written as if it were UTC, and turns that into a moment. */
+function nextNamed(cron: string, zone: Zone, now: number): number | undefined {
+  const clock = new Cron(cron, { paused: true, timezone: 'UTC' });
+  for (let wall = new Date(zone.toWall(now)); ;) {
+    const next = clock.nextRun(wall);
+    if (!next) return undefined;
+    const at = zone.toMoment(next.getTime());
+    // It was the first time, or the gap is over: that has fired.
+    if (at > now) return at;
+    wall = next;
+  }
+}
+
+interface Zone {
+  /** What the clocks show then, as if it were UTC. */
+  toWall(at: number): number;
+  /** The first moment at which they show it; when they skip it, the end of the gap. */
+  toMoment(wall: number): number;
+}
+
+function createZone(timeZone: string): Zone {
+  const format = new Intl.DateTimeFormat('en-US', {
+    timeZone,
+    hourCycle: 'h23',
+    year: 'numeric',
+    month: 'numeric',
+    day: 'numeric',
+    hour: 'numeric',
+    minute: 'numeric',
+    second: 'numeric',
+  });
+  const offsetOf = (at: number): number => {
+    const parts = Object.fromEntries(format.formatToParts(at).map(({ type, value }) => [type, Number(value)]));
+    const { year = 0, month = 1, day, hour, minute, second } = parts;
+    const shown = Date.UTC(year, month - 1, day, hour, minute, second);
+    return shown - Math.floor(at / 1_000) * 1_000;
+  };
+  return {
+    toWall: (at) => at + offsetOf(at),
+    toMoment(wall) {
+      const before = offsetOf(wall - DAY_MS);
+      const after = offsetOf(wall + DAY_MS);
+      const shows = (at: number) => at + offsetOf(at) === wall;
+      const found = [wall - Math.max(before, after), wall - Math.min(before, after)].find(shows);
+      if (found !== undefined) return found;
+      // Clocks change at a full minute.
+      let early = wall - after;
+      let late = wall - before;
+      while (late - early > MINUTE_MS) {
+        const middle = early + Math.floor((late - early) / 2 / MINUTE_MS) * MINUTE_MS;
+        if (offsetOf(middle) === before) early = middle;
+        else late = middle;
+      }
+      return late;
+    },
+  };
 }

@@ -12,9 +12,11 @@ export interface SerialPolicy {
 
 /** A timer a workflow declares, as the author wrote it. */
 export interface ScheduleDeclaration {
+  /** What the timer is called: with a name it stays the same one when anything else of it changes. */
+  name?: string;
   /** Five fields: minute, hour, day of the month, month, day of the week. */
   cron: string;
-  /** An IANA name. Default: the zone of the machine. */
+  /** An IANA name. Default: UTC. */
   timeZone?: string;
   /** Default `{}`. */
   input?: unknown;
@@ -44,7 +46,24 @@ export function toSchedules(entry: WorkflowEntry, schedules: unknown): ScheduleD
   const isList =
     Array.isArray(schedules) &&
     schedules.every((item) => typeof (item as ScheduleDeclaration | null)?.cron === 'string');
-  if (!isList) throw new Error(`"schedules" of "${entry.file}" must be an array of { cron, timeZone?, input? }.`);
+  if (!isList)
+    throw new Error(`"schedules" of "${entry.file}" must be an array of { cron, timeZone?, input?, name? }.`);
+  checkNames(entry, schedules as ScheduleDeclaration[]);
   for (const { cron, timeZone } of schedules as ScheduleDeclaration[]) nextFire(cron, timeZone ?? null, Date.now());
   return schedules as ScheduleDeclaration[];
+}
+
+// --- internal ---
+
+/** Numbers are what those without a name are called by. */
+const NAME = /^[a-z][\w.-]{0,99}$/i;
+
+function checkNames(entry: WorkflowEntry, schedules: ScheduleDeclaration[]): void {
+  const names = schedules.flatMap(({ name }) => (name === undefined ? [] : [name]));
+  const wrong = names.find(
+    (name, index) => typeof name !== 'string' || !NAME.test(name) || names.indexOf(name) < index,
+  );
+  if (wrong === undefined) return;
+  const reason = 'A name begins with a letter, has up to 100 letters, digits and . _ -, and is there once.';
+  throw new Error(`"schedules" of "${entry.file}" cannot have the name "${wrong}". ${reason}`);
 }

@@ -27,6 +27,17 @@ test('run ids stay in order while the clock stands still, and when it goes back'
   expect(ids.slice().sort()).toStrictEqual(ids);
 });
 
+test('run ids are of the present again once a clock that was far ahead is put right', () => {
+  const right = Date.UTC(2026, 0, 1);
+  let now = right + 26 * 60 * 60 * 1000;
+  const next = createRunIds({ now: () => now });
+  next();
+  now = right;
+  const ids = Array.from({ length: 5_000 }, next);
+  expect(Number.parseInt((ids[0] as string).replace('-', '').slice(0, 12), 16)).toBe(right);
+  expect(ids.slice().sort()).toStrictEqual(ids);
+});
+
 test('a trace id is the run id in 32 hex digits', () => {
   expect(toTraceId('0190163D-8694-739B-AEA5-966C26F8AD91')).toBe('0190163d8694739baea5966c26f8ad91');
 });

@@ -4,7 +4,10 @@ import { real } from './real.ts';
 /** Taken before the guard refuses it in bodies: a token is drawn while a body runs. */
 const nodeRandomBytes = nodeCrypto.randomBytes;
 
-/** Makes UUIDv7 texts: time-ordered, and each greater than the one before it whatever the clock does. */
+/**
+ * Makes UUIDv7 texts: time-ordered, and each greater than the one before it, unless the clock goes back by more than an hour:
+ * it was wrong then, and ids of the time it showed would be in no list of today.
+ */
 export function createRunIds(options: { now?: () => number } = {}): () => string {
   const now = options.now ?? real.now;
   const random = createRandomPool();
@@ -14,7 +17,7 @@ export function createRunIds(options: { now?: () => number } = {}): () => string
 
   function tick(): void {
     const present = now();
-    if (present > time) {
+    if (present > time || time - present > CLOCK_BACK_MS) {
       time = present;
       // The upper half of the counter stays free, so that a millisecond holds at least 2,048 ids.
       counter = random(2).readUInt16BE() & 0x7ff;
@@ -65,6 +68,7 @@ export function newWebhookToken(): string {
 // --- internal ---
 
 const POOL_BYTES = 12 * 1024;
+const CLOCK_BACK_MS = 60 * 60 * 1000;
 
 // Taken when the module loads: inside a workflow body the live binding refuses.
 const { randomFillSync } = nodeCrypto;

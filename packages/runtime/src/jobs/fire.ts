@@ -26,11 +26,15 @@ export interface Fired {
   error?: unknown;
 }
 
-const FIRE_BATCH = 50;
-/** A timer that fires once and finds its workflow unable to begin comes back after this time. */
+const FIRE_BATCH = 100;
+/** For so long one that was taken is left to whoever took it, who may die before it has started anything. */
+const HOLD_MS = 15_000;
+/** A timer that fires once and finds that its workflow cannot begin yet comes back after this time. */
 const AGAIN_MS = 30_000;
 /** How long a timer that has fired its one time stays to be seen, and keeps the same from being armed again. */
 const SPENT_MS = 24 * 60 * 60 * 1000;
+/** How long the pause of a timer that is declared no more is kept: a rollout may go back, or be slow. */
+const GONE_MS = 30 * 24 * 60 * 60 * 1000;
 const FORGET_EVERY_MS = 60 * 60 * 1000;
 
 export function createFiring({ schedules, clock, log, start }: FiringOptions) {
@@ -61,23 +65,30 @@ export function createFiring({ schedules, clock, log, start }: FiringOptions) {
     // The start comes first and carries what fires as its key: a crash in between, or another replica that fires the
     // same time, starts nothing twice.
     const fired = await fire(schedule, `job:${id}:${cron === null ? `once:${createdAt}` : nextAt}`);
+    // Another box starts it, or this one once it is back.
+    if (fired.error instanceof BoxError && fired.error.code === 'shutting_down') return;
     await schedules.advance(id, nextAt, nextOf(schedule, fired), fired.note);
   };
 
   return {
     fire,
     async fireDue(): Promise<void> {
-      await Promise.all((await schedules.due(FIRE_BATCH)).map(fireOne));
+      for (let isMore = true; isMore;) {
+        const taken = await schedules.takeDue(FIRE_BATCH, HOLD_MS);
+        const failed = (await Promise.allSettled(taken.map(fireOne))).find(({ status }) => status === 'rejected');
+        if (failed?.status === 'rejected') throw failed.reason as Error;
+        isMore = taken.length === FIRE_BATCH;
+      }
       if (clock.now() < forgetAt) return;
       forgetAt = clock.now() + FORGET_EVERY_MS;
-      await schedules.forgetSpent(clock.now() - SPENT_MS);
+      await schedules.forgetSpent(clock.now() - SPENT_MS, clock.now() - GONE_MS);
     },
   };
 }
 
 // --- internal ---
 
-/** Something that may well be over the next time: the workflow does not load, the store is away. */
+/** Something that may well be over the next time: the workflow does not load, a run is in its way, the store is away. */
 function isPassing(error: unknown): boolean {
-  return !(error instanceof BoxError) || error.status >= 500;
+  return !(error instanceof BoxError) || error.status >= 500 || error.code === 'workflow_busy';
 }

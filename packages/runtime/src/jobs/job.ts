@@ -7,7 +7,7 @@ const JobError = z.object({ code: z.string(), message: z.string() });
 
 /** A timer as every surface shows it. */
 export const Job = z.object({
-  id: z.string().describe('`<workflow>:<index>` of a declared one, `<workflow>@<name>` of one that code made'),
+  id: z.string().describe('`<workflow>:<number or name>` of a declared one, `<workflow>@<name>` of one that code made'),
   workflow: z.string(),
   origin: z.enum(['declared', 'made']).describe('Declared by the workflow, or made by code that ran'),
   cron: z.string().nullable().describe('Null: it fires once'),

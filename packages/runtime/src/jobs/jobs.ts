@@ -2,12 +2,12 @@ import type { ScheduleDeclaration } from '../definitions/workflow-settings.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { ScheduleRequest, ScheduledWorkflow } from '../engine/handle.ts';
 import type { Journal } from '../engine/journal.ts';
-import type { DeclaredSchedule, Schedule } from '../engine/journal/schedules.ts';
-import { encode } from '../engine/serialize.ts';
+import type { Schedule } from '../engine/journal/schedules.ts';
 import { BoxError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import { parseIdCursor, toIdCursor } from '../operations/cursor.ts';
 import { nextFire } from '../definitions/cron.ts';
+import { toDeclared } from './declared.ts';
 import { createFiring } from './fire.ts';
 import type { StartJob } from './fire.ts';
 import { toJob, toJobDetail } from './job.ts';
@@ -107,25 +107,25 @@ export function createJobs({ journal, engine, log, start, check }: JobsOptions):
     async reconcile(declared) {
       const now = clock.now();
       const broken = new Set(declared.flatMap(({ name, schedules: list }) => (list ? [] : name)));
-      const known = broken.size > 0 ? await schedules.list() : [];
-      const kept = known.filter(({ name, origin }) => origin === 'declared' && broken.has(name)) as DeclaredSchedule[];
-      const wanted = declared.flatMap(({ name, schedules: list = [] }) =>
-        list.map(({ cron, timeZone = null, input = {} }, index) => ({
-          id: `${name}:${index}`,
-          name,
-          cron,
-          timeZone,
-          input: encode(input, 'input'),
-          nextAt: nextFire(cron, timeZone, now),
-        })),
-      );
-      await schedules.reconcile([...wanted, ...kept]);
+      for (let tries = 0; tries < RECONCILE_TRIES; tries++) {
+        const known = await schedules.listDeclared();
+        const kept = known.filter(({ name, isGone }) => !isGone && broken.has(name));
+        const wanted = declared.flatMap(({ name, schedules: list = [] }) => {
+          const own = known.filter((timer) => timer.name === name);
+          return toDeclared({ name, schedules: list }, own, now);
+        });
+        // Another replica may have given a number away meanwhile.
+        if (await schedules.reconcile([...wanted, ...kept])) return;
+      }
     },
     fireDue,
   };
 }
 
 // --- internal ---
+
+/** Replicas that boot together with other lists each, which is rare, disturb each other once or twice. */
+const RECONCILE_TRIES = 5;
 
 /** How many others the message about a job that is not there names. */
 const SHOWN = 5;

@@ -7,7 +7,9 @@ import type { Jobs } from './jobs.ts';
 
 const operation = operationsOf<{ jobs: Jobs }>();
 
-const id = z.string().describe('The job id: `<workflow>:<index>`, or `<workflow>@<name>` of one that code made');
+const id = z
+  .string()
+  .describe('The job id: `<workflow>:<number or name>`, or `<workflow>@<name>` of one that code made');
 const room = { tag: 'jobs', copilot: 'yes' } as const;
 
 export const listJobs = operation({

@@ -123,10 +123,10 @@ export function describeLogStore(name: string, getStore: () => LogStore): void {
       }
     });
 
-    it('deletes the records of one run', async () => {
+    it('deletes the records of runs', async () => {
       const other = randomUUID();
       await append({ message: 'mine' }, { message: 'other', runId: other }, { message: 'of none', runId: null });
-      await getStore().deleteRun(runId);
+      await getStore().deleteRuns([runId]);
       expect(await page()).toEqual([]);
       expect(await page({ runId: other })).toEqual(['other']);
     });

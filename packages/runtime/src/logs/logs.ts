@@ -34,7 +34,7 @@ export interface Logs {
   ): Promise<{ items: LogEntry[]; nextCursor: string | null }>;
   /** Throws `too_many_streams`. */
   follow(filter: LogFilter, request: FollowRequest): Frames;
-  deleteRun(runId: string): Promise<void>;
+  deleteRuns(runIds: string[]): Promise<void>;
   /** Deletes at most `limit` that are older than so many days. Answers how many. */
   deleteOlder(days: number, limit: number): Promise<number>;
   /** Ends the streams. What comes after is kept all the same. */
@@ -122,9 +122,10 @@ export function createLogs(options: LogsOptions): Logs {
         }
       })();
     },
-    async deleteRun(runId) {
-      await queue.forget(runId);
-      await store.deleteRun(runId);
+    async deleteRuns(runIds) {
+      if (runIds.length === 0) return;
+      await queue.forget(runIds);
+      await store.deleteRuns(runIds);
     },
     deleteOlder: (days, limit) => store.deleteOlder(days, limit),
     closeStreams: () => tail.close(),

@@ -123,7 +123,7 @@ describe('the queue of log records', () => {
     push('kept');
     const runId = '0190d0a0-0000-7000-8000-000000000000';
     queue.push({ ...toEntry('gone', 'info'), runId });
-    await queue.forget(runId);
+    await queue.forget([runId]);
     await queue.close();
     expect(messages()).toEqual(['kept']);
   });

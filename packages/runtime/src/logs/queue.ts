@@ -11,8 +11,8 @@ import type { LogStore } from './store.ts';
 export interface LogQueue {
   /** Never throws. */
   push(entry: NewLogEntry): void;
-  /** Drops what waits of a run; what is being sent is stored when it answers. */
-  forget(runId: string): Promise<void>;
+  /** Drops what waits of these runs; what is being sent is stored when it answers. */
+  forget(runIds: string[]): Promise<void>;
   /** Stores what is left, for at most `CLOSE_MS`. */
   close(): Promise<void>;
 }
@@ -133,10 +133,11 @@ export function createLogQueue({ store, log, onStored, limits: given }: LogQueue
       if (held.length >= limits.batch && pause === 0) start(1);
       else arm();
     },
-    async forget(runId) {
-      const gone = held.filter((entry) => entry.runId === runId);
+    async forget(runIds) {
+      const isOf = new Set<string | null>(runIds);
+      const gone = held.filter((entry) => isOf.has(entry.runId));
       for (const entry of gone) bytes -= sizeOf(entry);
-      if (gone.length > 0) held = held.filter((entry) => entry.runId !== runId);
+      if (gone.length > 0) held = held.filter((entry) => !isOf.has(entry.runId));
       await appending?.catch(() => {});
     },
     async close() {

@@ -1,4 +1,4 @@
-import { and, asc, desc, eq, gt, gte, lt, lte, sql } from 'drizzle-orm';
+import { and, asc, desc, eq, gt, gte, inArray, lt, lte, sql } from 'drizzle-orm';
 import type { Drizzle } from '../stores/drizzle.ts';
 import { logs } from './table.ts';
 import { LEVEL_NUMBERS, toLevelName } from './entry.ts';
@@ -15,7 +15,7 @@ export interface LogStore {
   follow(filter: LogFilter, page: { limit: number; after: number; upTo: number }): Promise<LogEntry[]>;
   /** The ids of the oldest and the newest one; 0 where there is none. */
   bounds(): Promise<{ oldest: number; newest: number }>;
-  deleteRun(runId: string): Promise<void>;
+  deleteRuns(runIds: string[]): Promise<void>;
   /** Deletes at most `limit` that are older than so many days. Answers how many. */
   deleteOlder(days: number, limit: number): Promise<number>;
 }
@@ -72,8 +72,8 @@ export function createLogStore(db: Drizzle): LogStore {
         .from(logs);
       return { oldest: Number(row?.oldest ?? 0), newest: Number(row?.newest ?? 0) };
     },
-    async deleteRun(runId) {
-      await db.delete(logs).where(eq(logs.runId, runId));
+    async deleteRuns(runIds) {
+      await db.delete(logs).where(inArray(logs.runId, runIds));
     },
     async deleteOlder(days, limit) {
       const rows = (await db.execute(sql`

@@ -1,10 +1,10 @@
 import type { Journal } from '../engine/journal.ts';
-import type { RunFilter } from '../engine/journal/reading.ts';
+import type { EndedRun } from '../engine/journal/ends.ts';
 import { isStoreDown } from '../engine/persist.ts';
 import { BoxError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import type { Logs } from '../logs/logs.ts';
-import type { SessionHistory } from '../sessions/history.ts';
+import type { IdleSession, SessionHistory } from '../sessions/history.ts';
 
 /** How long what is over is kept, in days. Absent: for ever. */
 export interface RetentionOptions {
@@ -25,15 +25,16 @@ export interface Retention {
 
 export interface RetentionSources {
   settings(): RetentionOptions;
-  sessions: Pick<SessionHistory, 'listIdle' | 'remove'>;
-  journal: Pick<Journal, 'listRuns' | 'now'>;
-  deleteRun(runId: string): Promise<boolean>;
+  sessions: Pick<SessionHistory, 'listIdle'> & { remove(id: string): Promise<unknown> };
+  journal: Pick<Journal, 'listEnded' | 'now'>;
+  /** Answers those that are gone. */
+  deleteRuns(runIds: string[]): Promise<string[]>;
   /** Undefined: none are kept. */
   logs?: Pick<Logs, 'deleteOlder'> | undefined;
   /** What the operator wants, rather than what the settings say. */
   logDays?(): Promise<number | undefined> | number | undefined;
   log: Log;
-  /** Milliseconds between two looks that find nothing left to do. Default: an hour. */
+  /** Milliseconds between two looks. Default: an hour. */
   everyMs?: number;
 }
 
@@ -41,30 +42,44 @@ export function createRetention(sources: RetentionSources): Retention {
   const { log, settings, everyMs = EVERY_MS } = sources;
   let nextAt = 0;
   let running: Promise<void> | undefined;
-  let closed = false;
+  const closing = new AbortController();
 
+  /** Answers whether there may be more. */
+  const remove = async (batch: Batch): Promise<boolean> => {
+    try {
+      return await batch();
+    } catch (error) {
+      nextAt = performance.now() + Math.min(everyMs, RETRY_MS);
+      if (!isStoreDown(error)) log.error('What is too old could not be deleted.', { error });
+      return false;
+    }
+  };
   const look = async (): Promise<void> => {
     const { sessionDays, runDays, logDays = LOG_DAYS } = settings();
-    const found = [
-      await removeLogs(sources, (await sources.logDays?.()) ?? logDays),
-      sessionDays === undefined ? 0 : await removeSessions(sources, sessionDays),
-      runDays === undefined ? 0 : await removeRuns(sources, runDays),
+    let batches = [
+      removeLogs(sources, logDays),
+      ...(sessionDays === undefined ? [] : [removeSessions(sources, sessionDays)]),
+      ...(runDays === undefined ? [] : [removeRuns(sources, runDays)]),
     ];
-    // A full batch: there is more.
-    nextAt = Math.max(...found) < BATCH ? performance.now() + everyMs : 0;
+    while (batches.length > 0 && !closing.signal.aborted) {
+      const began = performance.now();
+      const more = [];
+      for (const batch of batches) if (await remove(batch)) more.push(batch);
+      batches = more;
+      // No more than half of the time: the store is there for others.
+      if (more.length > 0) await pause(Math.min(performance.now() - began, LONGEST_PAUSE_MS));
+    }
   };
   return {
     sweep() {
-      if (closed || running || performance.now() < nextAt) return;
-      nextAt = performance.now() + RETRY_MS;
+      if (closing.signal.aborted || running || performance.now() < nextAt) return;
+      nextAt = performance.now() + everyMs;
       running = look()
-        .catch((error: unknown) => {
-          if (!isStoreDown(error)) log.error('What is too old could not be deleted.', { error });
-        })
+        .catch((error: unknown) => log.error('What is too old could not be deleted.', { error }))
         .finally(() => (running = undefined));
     },
     async close() {
-      closed = true;
+      closing.abort();
       await running;
     },
   };
@@ -81,42 +96,89 @@ export function checkRetention(options: RetentionOptions = {}): void {
 
 const EVERY_MS = 60 * 60 * 1000;
 const RETRY_MS = 60_000;
-const BATCH = 100;
+const LONGEST_PAUSE_MS = 250;
+const SESSIONS = 100;
+const RUNS = 200;
+/** A commit deletes runs with so many records in sum, or one run. */
+const RECORDS = 5_000;
 const LOG_DAYS = 14;
-const LOG_BATCH = 5_000;
+const LOG_RECORDS = 5_000;
 const DAY_MS = 24 * 60 * 60 * 1000;
-const FINAL = ['completed', 'failed', 'cancelled'] as const;
 
-/** Answers how many were deleted. */
-async function removeSessions({ sessions }: RetentionSources, days: number): Promise<number> {
-  const ids = await sessions.listIdle(days, BATCH);
-  let removed = 0;
-  for (const id of ids) if (await sessions.remove(id).then(() => true, isKept)) removed += 1;
-  return removed;
+/** Deletes the next ones. Answers whether there may be more. */
+type Batch = () => Promise<boolean>;
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}
+
+function removeLogs({ logs, logDays }: RetentionSources, days: number): Batch {
+  return async () => {
+    const removed = (await logs?.deleteOlder((await logDays?.()) ?? days, LOG_RECORDS)) ?? 0;
+    return removed === LOG_RECORDS;
+  };
+}
+
+function removeSessions({ sessions, journal, log }: RetentionSources, days: number): Batch {
+  let last: IdleSession | undefined;
+  return async () => {
+    const page = await sessions.listIdle(days, { limit: SESSIONS, ...(last ? { after: last } : {}) });
+    for (const { id } of page)
+      await sessions.remove(id).catch(async (error: unknown) => {
+        if (isKept(error)) return;
+        // Rejects if it is the store: then none of the others goes either.
+        await journal.now();
+        log.error('A session that is too old could not be deleted.', { session: id, error });
+      });
+    last = page.at(-1);
+    return page.length === SESSIONS;
+  };
 }
 
 /** One whose turn waits for a person is not over, and another replica may have been faster. */
-function isKept(error: unknown): false {
-  if (error instanceof BoxError && (error.code === 'turn_in_progress' || error.code === 'session_not_found'))
-    return false;
-  throw error;
+function isKept(error: unknown): boolean {
+  return error instanceof BoxError && (error.code === 'turn_in_progress' || error.code === 'session_not_found');
 }
 
-/** As many batches of log records as make a batch of the others. */
-async function removeLogs({ logs }: RetentionSources, days: number): Promise<number> {
-  const removed = (await logs?.deleteOlder(days, LOG_BATCH)) ?? 0;
-  return removed < LOG_BATCH ? 0 : BATCH;
-}
-
-async function removeRuns({ journal, deleteRun }: RetentionSources, days: number): Promise<number> {
-  const before = (await journal.now()) - days * DAY_MS;
-  const old = async (filter: RunFilter): Promise<number> => {
-    const runs = await journal.listRuns({ ...filter, to: before }, { limit: BATCH });
-    const over = runs.filter(({ endedAt }) => endedAt !== null && endedAt < before);
-    for (const { runId } of over) await deleteRun(runId);
-    return over.length;
+function removeRuns(sources: RetentionSources, days: number): Batch {
+  const { journal } = sources;
+  let before: number | undefined;
+  let last: EndedRun | undefined;
+  return async () => {
+    before ??= (await journal.now()) - days * DAY_MS;
+    const page = await journal.listEnded(before, { limit: RUNS, ...(last ? { after: last } : {}) });
+    const batch = takeBatch(page);
+    await deleteEach(
+      sources,
+      batch.map(({ runId }) => runId),
+    );
+    last = batch.at(-1);
+    return batch.length < page.length || page.length === RUNS;
   };
-  const counts = [];
-  for (const status of FINAL) counts.push(await old({ status }));
-  return Math.max(...counts);
+}
+
+function takeBatch(page: EndedRun[]): EndedRun[] {
+  let records = 0;
+  const end = page.findIndex(({ seq }, index) => (records += seq) > RECORDS && index > 0);
+  return end === -1 ? page : page.slice(0, end);
+}
+
+/** One that cannot be deleted keeps no other from it. */
+async function deleteEach(
+  sources: Pick<RetentionSources, 'deleteRuns' | 'journal' | 'log'>,
+  runIds: string[],
+): Promise<void> {
+  const { deleteRuns, journal, log } = sources;
+  try {
+    await deleteRuns(runIds);
+    return;
+  } catch (error) {
+    // Rejects if it is the store: then none of the others goes either.
+    await journal.now();
+    if (runIds.length === 1) {
+      log.error('A run that is too old could not be deleted.', { run: runIds[0], error });
+      return;
+    }
+  }
+  for (const runId of runIds) await deleteEach(sources, [runId]);
 }

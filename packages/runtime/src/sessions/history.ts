@@ -37,10 +37,15 @@ export interface SessionHistory {
   remove(id: string, agent?: string): Promise<Session>;
   /** The id of a session that is there. */
   idOf(id: string, agent?: string): Promise<string>;
-  /** Up to `limit` sessions nothing has happened to for so many days; the longest first. */
-  listIdle(days: number, limit: number): Promise<string[]>;
+  /** Sessions nothing has happened to for so many days; the longest first. `after`: the last one of the page before. */
+  listIdle(days: number, page: { limit: number; after?: IdleSession }): Promise<IdleSession[]>;
   /** The same without what is hidden: such a session is none. */
   without(hidden: Hidden): SessionHistory;
+}
+
+export interface IdleSession {
+  id: string;
+  lastActiveAt: string;
 }
 
 export interface SessionHistoryOptions {
@@ -148,14 +153,15 @@ export function createSessionHistory(options: SessionHistoryOptions): SessionHis
       return toSession(row);
     },
     idOf: async (id, agent) => (await find(id, agent)).id,
-    async listIdle(days, limit) {
-      const rows = await db
-        .select({ id: sessions.id })
+    async listIdle(days, { limit, after: last }) {
+      const isBehind =
+        last && sql`(${sessions.lastActiveAt}, ${sessions.id}) > (${last.lastActiveAt}::timestamptz, ${last.id}::uuid)`;
+      return db
+        .select({ id: sessions.id, lastActiveAt: sql<string>`${sessions.lastActiveAt}::text` })
         .from(sessions)
-        .where(lt(sessions.lastActiveAt, sql`now() - ${days}::float8 * interval '1 day'`))
-        .orderBy(asc(sessions.lastActiveAt))
+        .where(and(lt(sessions.lastActiveAt, sql`now() - ${days}::float8 * interval '1 day'`), isBehind))
+        .orderBy(asc(sessions.lastActiveAt), asc(sessions.id))
         .limit(limit);
-      return rows.map((row) => row.id);
     },
     without: (more) => createSessionHistory({ ...options, hidden: more }),
   };

@@ -34,6 +34,7 @@ export function openDatabase(client: StoreClient): Database {
 export async function migrate(client: StoreClient, migrationsFolder = getPackageFile('migrations')): Promise<void> {
   const migrations = readMigrationFiles({ migrationsFolder });
   await client.transaction(async (tx) => {
+    await tx.exec(NO_TIMEOUT);
     await tx.query('select pg_advisory_xact_lock($1)', [MIGRATION_LOCK]);
     const applied = await readApplied(tx);
     const known = new Set(migrations.map(({ hash }) => hash));
@@ -50,6 +51,9 @@ export async function migrate(client: StoreClient, migrationsFolder = getPackage
     }
   });
 }
+
+/** For a migration: it may wait for another box that migrates, and build an index over all there is. */
+export const NO_TIMEOUT = 'set local statement_timeout = 0';
 
 // --- internal ---
 

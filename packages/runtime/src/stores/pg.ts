@@ -5,9 +5,18 @@ import { commitRefused, parseInt8, storeUnavailable, toStoreError } from './clie
 import type { SqlSession, StoreClient } from './client.ts';
 import type { QueryOptions } from './sql.ts';
 
+export interface PgOptions {
+  /** Most connections at a time. Default: 10. */
+  connections?: number;
+  /** Connections that nobody uses stay open: to open one may fail just when it is needed. */
+  keepsIdle?: boolean;
+  /** How long one statement may take, where neither the role nor the address says so. 0, the default: no limit. */
+  statementTimeoutMs?: number;
+}
+
 /** Postgres over a pool of connections. `pg` is loaded here and not before. */
-export function openPg(url: string): StoreClient {
-  const pool = createPool(url);
+export function openPg(url: string, options: PgOptions = {}): StoreClient {
+  const pool = createPool(url, options);
   const nameOf = createNames();
   let closing: Promise<void> | undefined;
   const ready = pool.then(async (opened) => {
@@ -65,14 +74,22 @@ const PUBLIC_FIRST = `
   where name not in ('public', 'svc')
   having current_setting('search_path') <> 'public'`;
 
-async function createPool(connectionString: string): Promise<Pool> {
+function statementLimit(ms: number): string {
+  return `
+  select set_config('statement_timeout', '${ms}', false) where current_setting('statement_timeout') = '0'`;
+}
+
+async function createPool(connectionString: string, options: PgOptions): Promise<Pool> {
+  const { connections = POOL_SIZE, keepsIdle = false, statementTimeoutMs = 0 } = options;
   const { default: pg } = await import('pg');
   const parsers = createParsers(pg.types);
+  const setUp = `${PUBLIC_FIRST}; ${statementLimit(statementTimeoutMs)}`;
   const pool = new pg.Pool({
     connectionString,
-    max: POOL_SIZE,
+    max: connections,
+    ...(keepsIdle ? { idleTimeoutMillis: 0 } : {}),
     connectionTimeoutMillis: CONNECT_MS,
-    onConnect: (client) => client.query({ text: PUBLIC_FIRST, query_timeout: BOUNDARY_MS } as QueryConfig),
+    onConnect: (client) => client.query({ text: setUp, query_timeout: BOUNDARY_MS } as QueryConfig),
     types: { getTypeParser: (oid, format) => parsers.get(oid) ?? pg.types.getTypeParser(oid, format) },
   });
   // An idle connection that the server closes is dropped from the pool; the next query opens another.

@@ -1,5 +1,6 @@
 import { BoxError } from '../errors.ts';
 import type { SqlSession, StoreClient } from './client.ts';
+import { NO_TIMEOUT } from './database.ts';
 
 /** A migration of the project's own tables, as a file of `.svc/migrations` holds it. */
 export interface ProjectMigration {
@@ -85,6 +86,7 @@ function applyNext(
   { onApply }: ApplyOptions,
 ): Promise<ProjectMigration | undefined> {
   return client.transaction(async (tx) => {
+    await tx.exec(NO_TIMEOUT);
     await tx.query('select pg_advisory_xact_lock($1)', [PROJECT_LOCK]);
     const [next] = findPendingMigrations(migrations, await listAppliedMigrations(tx));
     if (!next) return undefined;

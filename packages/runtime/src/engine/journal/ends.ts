@@ -4,6 +4,13 @@ export type CancelResult =
   | { outcome: 'cancelled'; cancelled: string[]; promoted: RunRow[] }
   | { outcome: 'final'; status: FinalStatus };
 
+export interface EndedRun {
+  runId: string;
+  endedAt: number;
+  /** How many records it has. */
+  seq: number;
+}
+
 /** What ends a run, or removes it, from outside. A run's own end is an append. */
 export interface RunEnds {
   /**
@@ -17,4 +24,8 @@ export interface RunEnds {
    * False: it is not final, or there is none.
    */
   deleteRun(runId: string): Promise<boolean>;
+  /** The same for several at once, in one commit. Answers those that are gone; one another process is deleting is not. */
+  deleteRuns(runIds: string[]): Promise<string[]>;
+  /** Final runs that ended before then, by the store's clock; the earliest end first. `after`: the last one of the page before. */
+  listEnded(before: number, page: { limit: number; after?: EndedRun }): Promise<EndedRun[]>;
 }

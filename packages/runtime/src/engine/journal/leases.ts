@@ -14,7 +14,8 @@ export interface RunLeases {
    * Takes up to `limit` runs without a valid lease: expired ones first, then due `wakeAt`, then queued ones; oldest first.
    * Each gets the owner, a fresh lease, an epoch one higher, status `running` and, the first time, `startedAt`.
    * `blocked` and final runs are never taken; a `waiting` run only once `wakeAt` is due. Before that it gives free
-   * locks to the first of the starts that wait for them, and forgets old idempotency keys, a bounded number of each.
+   * locks to the first of the starts that wait for them, a bounded number; and once a minute it has old idempotency keys
+   * forgotten, all of them, beside it.
    * A run taken from another owner that did not release it becomes suspect at its position (`crashSeq`). Was it that
    * already, and had that owner marked it, `crashCount` goes up by one; at a new position it starts from 0.
    */

@@ -2,7 +2,7 @@ import type { RunStatus } from './run.ts';
 
 /** A timer that starts a workflow. */
 export interface Schedule {
-  /** `<workflow>:<index>` of a declared one, `<workflow>@<name>` of one that code made. */
+  /** `<workflow>:<number or name>` of a declared one, `<workflow>@<name>` of one that code made. */
   id: string;
   name: string;
   /** Null: it fires once. */
@@ -50,14 +50,18 @@ export interface ScheduleStore {
   find(id: string): Promise<Schedule | undefined>;
   /**
    * Makes the declared schedules those given: new ones with their `nextAt`, changed ones (cron, zone or input) with the
-   * new `nextAt`, unchanged ones as they are (pause, last and next kept), others removed. Those that code made stay.
+   * new `nextAt`, unchanged ones as they are (pause, last and next kept). Others are gone: no list has them and they do not
+   * fire, but declared again they have their pause. Those that code made stay. False: what is stored under one of the ids
+   * by now is another timer.
    */
-  reconcile(schedules: DeclaredSchedule[]): Promise<void>;
+  reconcile(schedules: DeclaredSchedule[]): Promise<boolean>;
+  /** Every declared schedule, also those that are gone. */
+  listDeclared(): Promise<(DeclaredSchedule & { isGone: boolean })[]>;
   /** Arms a timer. One of the same id and digest stays as it is, also when it has fired; of another digest is replaced. */
   make(schedule: MadeSchedule): Promise<Schedule>;
   remove(id: string): Promise<boolean>;
-  /** Not paused and due, earliest first. */
-  due(limit: number): Promise<Schedule[]>;
+  /** Takes those that are not paused and due, earliest first, for so long: until then, or `advance`, nobody else gets them. */
+  takeDue(limit: number, holdMs: number): Promise<Schedule[]>;
   /** Moves `nextAt` on if it still is `expected`: one of many replicas gets true. */
   advance(id: string, expected: number, nextAt: number | null, fired: NewFiring): Promise<boolean>;
   /** A firing outside of the schedule. */
@@ -66,6 +70,6 @@ export interface ScheduleStore {
   listFirings(id: string): Promise<Firing[]>;
   /** False: there is none, or it is that already. */
   setPaused(id: string, isPaused: boolean, nextAt: number): Promise<boolean>;
-  /** Removes made ones that fired their one time before then. */
-  forgetSpent(before: number): Promise<void>;
+  /** Removes made ones that fired their one time before then, and declared ones that were gone before `goneBefore`. */
+  forgetSpent(before: number, goneBefore: number): Promise<void>;
 }

@@ -3,7 +3,7 @@ import type { Body } from '../body.ts';
 import { newRunId, toTraceId } from '../ids.ts';
 import type { RunKind, RunRow, RunTrigger } from '../journal/run.ts';
 import type { NewRun } from '../journal/starts.ts';
-import { encode } from '../serialize.ts';
+import { digestOf, encode } from '../serialize.ts';
 
 export interface StartRequest {
   /** Default: a new one. */
@@ -44,7 +44,7 @@ export function toNewRun(request: StartRequest, body: Body, claim: NewRun['claim
     input,
     ...(key === undefined
       ? {}
-      : { idempotency: { key: toStartKey(request.name, key), digest: request.digest ?? input } }),
+      : { idempotency: { key: toStartKey(request.name, key), digest: request.digest ?? digestOf(input) } }),
     ...(serial ? { serial: { ...serial, triggerId: newRunId() } } : {}),
     ...(Object.keys(request.attributes ?? {}).length > 0 ? { attributes: JSON.stringify(request.attributes) } : {}),
     claim,

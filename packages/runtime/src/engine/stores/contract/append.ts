@@ -7,6 +7,16 @@ import { newAppend, newRecord, newRun } from './records.ts';
 
 export function describeAppend(world: World): void {
   describe('append', () => {
+    test('one that cannot be written rejects its own caller only', async () => {
+      const [run, other] = [await start(world.journal, newRun()), await start(world.journal, newRun())];
+      const bad = newAppend(other, { records: [newRecord(0, { attempt: null as unknown as number })] });
+      const good = [newAppend(run, { records: [newRecord(0)] }), bad].map((entry) => world.journal.append(entry));
+      const [first, second] = await Promise.allSettled([...good, world.journal.create(newRun())]);
+      expect([first?.status, second?.status]).toEqual(['fulfilled', 'rejected']);
+      expect(await world.journal.getRecords(run.runId)).toHaveLength(1);
+      expect(await world.journal.getRecords(other.runId)).toEqual([]);
+    });
+
     test('an append takes the next positions and keeps its records', async () => {
       const run = await start(world.journal, newRun());
       const tokens = { inputTokens: 1, outputTokens: 2, cacheReadTokens: 3, cacheWriteTokens: 4, totalTokens: 10 };

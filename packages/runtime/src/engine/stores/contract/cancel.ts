@@ -1,9 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { newRunId } from '../../ids.ts';
 import type { Journal } from '../../journal.ts';
+import type { EndedRun } from '../../journal/ends.ts';
 import type { RunRow } from '../../journal/run.ts';
 import type { NewRun } from '../../journal/starts.ts';
-import { claim, createWaiting, listEvents, listHooks, read, start, write } from './world.ts';
+import { claim, createWaiting, ids, listEvents, listHooks, read, start, until, write } from './world.ts';
 import type { World } from './world.ts';
 import { newAppend, newRecord, newRun } from './records.ts';
 
@@ -156,6 +157,51 @@ export function describeKeeping(world: World): void {
       expect(await world.journal.getRecords(neighbour.runId)).toHaveLength(1);
       expect(await world.journal.hooks.find(`t${neighbour.runId}`)).toBeDefined();
       expect(await world.journal.chunks.read(neighbour.runId, 'n', page)).toHaveLength(1);
+    });
+  });
+
+  describe('deleteRuns', () => {
+    test('removes those that are final, with all that is their own, and names them', async () => {
+      const runs = [];
+      for (let n = 0; n < 4; n++) runs.push(await start(world.journal, newRun()));
+      const [first, open, last] = runs as [RunRow, RunRow, RunRow];
+      for (const run of runs) await write(world.journal, run, 2);
+      for (const run of [first, last]) await write(world.journal, { ...run, seq: 2 }, 0, { status: 'failed' });
+      const gone = await world.journal.deleteRuns(['none', ...ids([last, open, first])]);
+      expect([...gone].sort()).toStrictEqual(ids([first, last]).sort());
+      expect(await world.journal.getRecords(first.runId)).toStrictEqual([]);
+      expect(await world.journal.getRecords(open.runId)).toHaveLength(2);
+      expect(ids(await world.journal.listRuns({}, { limit: 9 })).sort()).toStrictEqual(
+        ids([open, runs[3] as RunRow]).sort(),
+      );
+      expect(await world.journal.deleteRuns([])).toStrictEqual([]);
+    });
+  });
+
+  describe('listEnded', () => {
+    test('pages the runs that ended before a time by their end, whenever they began', async () => {
+      const runs = [];
+      for (let n = 0; n < 6; n++) runs.push(await start(world.journal, newRun()));
+      // The newest ends first; one is cancelled, one does not end.
+      for (const run of runs.slice(1, 5).reverse()) {
+        await write(world.journal, run, 1, { status: 'completed' });
+        const endedAt = (await read(world.journal, run.runId)).endedAt ?? 0;
+        await until(async () => (await world.journal.now()) > endedAt);
+      }
+      await world.journal.cancel((runs[5] as RunRow).runId, '[1]', newRunId);
+      const ended = (await Promise.all(ids(runs).map((id) => read(world.journal, id)))).filter(
+        ({ endedAt }) => endedAt !== null,
+      );
+      const expected = [...ended]
+        .sort((a, b) => (a.endedAt ?? 0) - (b.endedAt ?? 0))
+        .map(({ runId, endedAt, seq }) => ({ runId, endedAt, seq }));
+      const all = (await world.journal.now()) + 1;
+      const page = await world.journal.listEnded(all, { limit: 3 });
+      expect(page).toStrictEqual(expected.slice(0, 3));
+      const after = page[2] as EndedRun;
+      expect(await world.journal.listEnded(all, { limit: 3, after })).toStrictEqual(expected.slice(3));
+      const before = expected[2]?.endedAt ?? 0;
+      expect(await world.journal.listEnded(before, { limit: 9 })).toStrictEqual(expected.slice(0, 2));
     });
   });
 

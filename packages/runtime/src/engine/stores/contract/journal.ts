@@ -42,6 +42,8 @@ export function describeJournal(name: string, version: number, createPlace: () =
 
     const world: World = {
       open,
+      change: (statement) => place.change(statement),
+      count: (table) => place.count(table),
       ageKeys: (ms) => place.change((prefix) => `update ${prefix}idempotency_keys set created_at = created_at - ${ms}`),
       ageResumes: (ms) => place.change((prefix) => `update ${prefix}hook_events set at = at - ${ms}`),
       get journal() {

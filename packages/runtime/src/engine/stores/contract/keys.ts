@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { newRunId } from '../../ids.ts';
+import { digestOf } from '../../serialize.ts';
 import type { CreateResult, NewRun } from '../../journal/starts.ts';
-import { ids, QUEUED, start, write } from './world.ts';
+import { claim, ids, QUEUED, start, until, write } from './world.ts';
 import type { World } from './world.ts';
 import { newAppend, newRecord, newRun } from './records.ts';
 
@@ -77,6 +78,25 @@ export function describeKeys(world: World): void {
       expect(second.runId).not.toBe(first.runId);
       const again = await world.journal.create(keyed({ idempotency: { key: 'k', digest: 'e' } }));
       expect(again).toMatchObject({ outcome: 'repeated', run: { runId: second.runId } });
+    });
+
+    test('that is old goes with all others, however many they are', async () => {
+      await world.change(
+        (prefix) => `
+        insert into ${prefix}idempotency_keys (key, digest, start_id, created_at)
+        with recursive numbers(n) as (select 1 union all select n + 1 from numbers where n < 5000)
+        select 'k' || n, 'd', 'r' || n, 0 from numbers`,
+      );
+      await start(world.journal, keyed());
+      await claim(world.journal);
+      await until(async () => (await world.count('idempotency_keys')) === 1);
+    });
+
+    test('answers a use of an earlier build, which kept the input as its digest', async () => {
+      const first = await start(world.journal, keyed({ idempotency: { key: 'k', digest: '2{"a":1}' } }));
+      const digest = digestOf('2{"a":1}');
+      const again = await world.journal.create(keyed({ idempotency: { key: 'k', digest } }));
+      expect(again).toStrictEqual({ outcome: 'repeated', run: first });
     });
 
     test('can be any string', async () => {

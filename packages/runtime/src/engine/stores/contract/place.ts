@@ -7,6 +7,8 @@ export interface JournalPlace {
   migrate(version: number): Promise<void>;
   /** Runs a statement on the journal's database. It is given the prefix of its tables. */
   change(statement: (prefix: string) => string): Promise<void>;
+  /** How many rows a table has, by its name without the prefix. */
+  count(table: string): Promise<number>;
   /** After every journal opened here is closed. */
   remove(): Promise<void>;
 }

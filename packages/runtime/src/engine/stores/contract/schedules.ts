@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Journal } from '../../journal.ts';
 import type { DeclaredSchedule, Schedule } from '../../journal/schedules.ts';
-import { start } from './world.ts';
+import { start, until } from './world.ts';
 import type { World } from './world.ts';
 import { newRun } from './records.ts';
 
@@ -56,6 +56,26 @@ export function describeSchedules(world: World): void {
       expect(await schedules.list()).toStrictEqual([]);
     });
 
+    test('one that is gone is in no list and does not fire, and has its pause and a new time when it is back', async () => {
+      const { schedules } = world.journal;
+      await schedules.reconcile([given('a:0'), given('a:1')]);
+      await schedules.setPaused('a:0', true, 1_000);
+      expect(await schedules.reconcile([])).toBe(true);
+      expect([await schedules.list(), await schedules.find('a:0'), await schedules.takeDue(9, 0)]).toEqual([
+        [],
+        undefined,
+        [],
+      ]);
+      expect(await schedules.listDeclared()).toMatchObject([
+        { id: 'a:0', isGone: true },
+        { id: 'a:1', isGone: true },
+      ]);
+      await schedules.reconcile([given('a:0', { nextAt: 9_000 })]);
+      expect(await schedules.list()).toMatchObject([{ id: 'a:0', isPaused: true, nextAt: 9_000 }]);
+      await schedules.forgetSpent(0, (await world.journal.now()) + 1);
+      expect((await schedules.listDeclared()).map(({ id }) => id)).toEqual(['a:0']);
+    });
+
     test('due ones are those not paused whose time has come, earliest first', async () => {
       const { schedules } = world.journal;
       const now = await world.journal.now();
@@ -66,11 +86,32 @@ export function describeSchedules(world: World): void {
         given('later', { nextAt: now + 60_000 }),
       ]);
       await schedules.setPaused('paused', true, now - 30);
-      const due = async (limit: number): Promise<string[]> => (await schedules.due(limit)).map(({ id }) => id);
+      const due = async (limit: number): Promise<string[]> => (await schedules.takeDue(limit, 0)).map(({ id }) => id);
       expect(await due(10)).toStrictEqual(['early', 'late']);
       expect(await due(1)).toStrictEqual(['early']);
       await schedules.setPaused('paused', false, now - 5);
       expect(await due(10)).toStrictEqual(['early', 'late', 'paused']);
+    });
+
+    test('a due one is taken by one replica until it is advanced, or its hold is over', async () => {
+      const other = await world.open();
+      const journals = [world.journal, other];
+      await world.journal.schedules.reconcile(Array.from({ length: 40 }, (_, n) => given(`a:${n}`)));
+      const take = async (holdMs: number) => {
+        const sent = Array.from({ length: 8 }, (_, n) => (journals[n % 2] as Journal).schedules.takeDue(5, holdMs));
+        return (await Promise.all(sent)).flat().map(({ id }) => id);
+      };
+      const taken = new Set<string>();
+      await until(async () => {
+        const more = await take(60_000);
+        expect(more.filter((id) => taken.has(id))).toEqual([]);
+        for (const id of more) taken.add(id);
+        return taken.size === 40;
+      });
+      expect(await take(60_000)).toStrictEqual([]);
+      await world.journal.schedules.advance('a:7', 1_000, 2_000, { at: 1, runId: null });
+      expect(await take(20)).toStrictEqual(['a:7']);
+      await until(async () => (await take(60_000)).length === 1);
     });
 
     test('advance notes the run it fired, once', async () => {
@@ -133,7 +174,7 @@ export function describeMadeSchedules(world: World): void {
       expect(await schedules.make({ ...made, nextAt: 9_000 })).toStrictEqual(first);
       await schedules.advance('a@x', 1_000, null, { at: 1_001, runId: null });
       expect(await schedules.make({ ...made, nextAt: 9_000 })).toMatchObject({ nextAt: null, lastAt: 1_001 });
-      expect(await schedules.due(10)).toStrictEqual([]);
+      expect(await schedules.takeDue(10, 0)).toStrictEqual([]);
       expect(await schedules.make({ ...made, digest: 'e', nextAt: 9_000 })).toMatchObject({ nextAt: 9_000 });
     });
 
@@ -158,7 +199,7 @@ export function describeMadeSchedules(world: World): void {
       for (const id of ['a@x', 'a@y', 'a@z']) await schedules.make({ ...made, id });
       await schedules.advance('a@x', 1_000, null, { at: 2_000, runId: null });
       await schedules.advance('a@y', 1_000, null, { at: 3_000, runId: null });
-      await schedules.forgetSpent(3_000);
+      await schedules.forgetSpent(3_000, 0);
       expect((await schedules.list()).map(({ id }) => id)).toEqual(['a@y', 'a@z']);
     });
 

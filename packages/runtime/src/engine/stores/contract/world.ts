@@ -13,6 +13,10 @@ export interface World {
   readonly journal: Journal;
   /** Another handle on the same journal. */
   open(): Promise<Journal>;
+  /** Runs a statement on the journal's database. It is given the prefix of its tables. */
+  change(statement: (prefix: string) => string): Promise<void>;
+  /** How many rows a table has. */
+  count(table: string): Promise<number>;
   /** Makes every idempotency key so much older. */
   ageKeys(ms: number): Promise<void>;
   /** Makes every resume so much older. */

@@ -4,7 +4,7 @@ import { enqueue, findHolder, insertRun, lockKey, promote } from './serial.ts';
 import { NOW } from './sql.ts';
 import { toNumbered } from './statements.ts';
 import type { Transaction } from './transaction.ts';
-import { keyQuery, toKeyUse } from '../sql/keys.ts';
+import { isSameUse, keyQuery, toKeyUse } from '../sql/keys.ts';
 import type { KeyUse } from '../sql/keys.ts';
 import { KEY_LIFE_MS } from '../sql/queries.ts';
 import { createdRun, RUN_SELECT, toRunRow } from '../sql/rows.ts';
@@ -26,7 +26,7 @@ export async function createInTransaction(tx: Transaction, tables: Tables, run: 
   if (!idempotency) return place(tx, tables, run, now);
   const used = await findKey(tx, tables, idempotency.key, now);
   const start = used && (await findStart(tx, tables, used.startId));
-  if (start) return used.digest === idempotency.digest ? start : { outcome: 'idempotency_conflict' };
+  if (start) return isSameUse(used, idempotency.digest) ? start : { outcome: 'idempotency_conflict' };
   const result = await place(tx, tables, run, now);
   if (result.outcome === 'created') await putKey(tx, tables, { ...idempotency, startId: result.run.runId, now });
   if (result.outcome === 'queued') await putKey(tx, tables, { ...idempotency, startId: result.triggerId, now });

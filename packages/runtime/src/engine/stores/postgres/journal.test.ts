@@ -72,6 +72,10 @@ function createPlace(sql: SqlClient): JournalPlace & { schema: string } {
     open: () => openPostgresJournal({ sql, schema }),
     migrate: (version) => migratePostgres(sql, schema, version),
     change: (statement) => sql.exec(statement(`${schema}.`)),
+    async count(table) {
+      const [row] = await sql.query<{ n: number }>(`select count(*)::int4 as n from ${schema}.${table}`);
+      return row?.n ?? 0;
+    },
     remove: () => sql.exec(`drop schema ${schema} cascade`),
   };
 }
@@ -342,6 +346,37 @@ function describeFaults(sql: () => SqlClient): void {
         expect(await journal.create(serialRun('t'))).toMatchObject({ outcome: 'created' });
         broken.break({ code: '40P01' });
         expect(await journal.cancel(run.runId, '[]', newRunId)).toMatchObject({ outcome: 'cancelled' });
+      }));
+
+    test('what the database undoes for the sake of others is done again, and unavailable when it never ends', () =>
+      withBroken(async ({ journal, run, ...broken }) => {
+        const undone = (count: number) => broken.break(...Array.from({ length: count }, () => ({ code: '40001' })));
+        undone(5);
+        expect(await journal.append(oneRecord(run))).toMatchObject({ outcome: 'appended' });
+        undone(5);
+        expect(await journal.claim({ owner: 'b', leaseMs: 1_000, limit: 1 })).toEqual([]);
+        undone(5);
+        expect(await journal.deleteRuns([run.runId])).toEqual([]);
+        const calls = [
+          () => journal.append(oneRecord({ ...run, seq: 1 })),
+          () => journal.create(newRun()),
+          () => journal.create(serialRun('t')),
+          () => journal.cancel(run.runId, '[]', newRunId),
+          () => journal.getRun(run.runId),
+        ];
+        for (const call of calls) {
+          undone(6);
+          await expect(call()).rejects.toMatchObject(unavailable);
+        }
+      }));
+
+    test('a long history is read a page at a time, each a statement with its own limit', () =>
+      withBroken(async ({ journal, run, sent }) => {
+        const records = Array.from({ length: 600 }, (_, seq) => newRecord(seq));
+        await journal.append(newAppend(run, { records }));
+        sent.length = 0;
+        expect(await journal.getRecords(run.runId)).toStrictEqual(records);
+        expect(sent).toHaveLength(3);
       }));
 
     test('another refusal reaches the caller as it is', () =>

@@ -6,18 +6,20 @@ import type { AppendResult } from '../../journal/appends.ts';
 import type { CreateResult } from '../../journal/starts.ts';
 import { createChunkReader } from '../sql/chunks.ts';
 import { listHeld, mark, unblock } from '../sql/held.ts';
+import { createEndedReader } from '../sql/ended.ts';
 import { createHookReader } from '../sql/hooks.ts';
 import { cancelTree } from './cancel.ts';
 import { writeChunks } from './chunks.ts';
 import { claimQuery, claimRunQuery, promoteIdle, renewQuery } from './claim.ts';
-import { deleteFinalRun } from './delete.ts';
+import { deleteFinalRuns } from './delete.ts';
 import { resumeInTransaction } from './hooks.ts';
 import { limitClient } from './limit.ts';
 import { migratePostgres } from './schema.ts';
 import { NOW } from './sql.ts';
 import { createPostgresStatements } from './statements.ts';
-import { transact } from './transaction.ts';
+import { retryClient, transact } from './transaction.ts';
 import { createPostgresWriter } from './write.ts';
+import { createPurge } from '../sql/purge.ts';
 import { expireOthersQuery, nextWakeQuery, purgeKeysQuery } from '../sql/queries.ts';
 import { createKeyReader } from '../sql/keys.ts';
 import { createSerialQueue } from '../sql/queue.ts';
@@ -33,6 +35,8 @@ import type { Write, Written } from '../sql/write.ts';
 export interface PostgresJournalOptions {
   /** Stays open when the journal is closed. */
   sql: SqlClient;
+  /** What leases are renewed over: a connection that nothing else takes. Stays open, too. Default: `sql`. */
+  leases?: SqlClient;
   /** The database schema that holds the journal's tables. Default "journal". */
   schema?: string;
 }
@@ -43,7 +47,8 @@ export async function openPostgresJournal(options: PostgresJournalOptions): Prom
   if (!/^[a-z_][a-z0-9_]{0,62}$/.test(schema))
     throw new Error(`"${schema}" cannot be the journal's schema. Use small letters, digits and underscores.`);
   await migratePostgres(options.sql, schema);
-  return createPostgresJournal(limitClient(options.sql, STATEMENT_MS), schema);
+  const sql = limitClient(options.sql, STATEMENT_MS);
+  return createPostgresJournal(sql, options.leases ? limitClient(options.leases, STATEMENT_MS) : sql, schema);
 }
 
 // --- internal ---
@@ -56,28 +61,21 @@ const STATEMENT_MS = 8_000;
 const RENEW_PASSES = 20;
 const RENEW_PAUSE_MS = 10;
 
-const PURGE_EVERY_MS = 60_000;
-
-function createPostgresJournal(sql: SqlClient, schema: string): Journal {
+function createPostgresJournal(client: SqlClient, leases: SqlClient, schema: string): Journal {
   const tables = namesOfTables(schema);
-  const writer = createPostgresWriter(sql, tables);
+  const writer = createPostgresWriter(client, tables);
+  const sql = retryClient(client);
   const commits = createGroupCommit<Write, Written>(writer, { ...COMMIT_LIMITS, sizeOf, keyOf: runIdOf });
   const statements = createPostgresStatements(sql, tables);
   const queries = {
     expireOthers: `with given as (select ${NOW} as now, $1::text as owner) ${expireOthersQuery(tables.runs)}`,
-    purgeKeys: `with given as (select ${NOW} as now) ${purgeKeysQuery(tables, 'for update skip locked')}`,
+    purgeKeys: `with given as (select ${NOW} as now) ${purgeKeysQuery(tables, 'for update skip locked')} returning 1`,
     claim: claimQuery(tables),
     claimRun: claimRunQuery(tables),
     renew: renewQuery(tables),
     nextWake: `with given as (select ${NOW} as now) ${nextWakeQuery(tables.runs)}`,
   };
-  let purgeAt = 0;
-
-  async function purgeKeys(): Promise<void> {
-    if (real.performanceNow() < purgeAt) return;
-    purgeAt = real.performanceNow() + PURGE_EVERY_MS;
-    await sql.query(queries.purgeKeys);
-  }
+  const purge = createPurge(async () => (await sql.query(queries.purgeKeys)).length);
 
   return {
     adapter: 'postgres',
@@ -85,7 +83,7 @@ function createPostgresJournal(sql: SqlClient, schema: string): Journal {
     append: (entry) => commits.add({ type: 'append', entry }) as Promise<AppendResult>,
     async claim(claim) {
       const owner = toStoredText(claim.owner);
-      await purgeKeys();
+      purge.start();
       await promoteIdle(sql, tables);
       if (claim.takeover) await sql.query(queries.expireOthers, [owner]);
       const rows = await sql.query<StoredRow>(queries.claim, [owner, claim.leaseMs, claim.limit]);
@@ -96,10 +94,13 @@ function createPostgresJournal(sql: SqlClient, schema: string): Journal {
       return row && toRunRow(row);
     },
     mark: (...given) => mark(statements, given),
-    renew: (owner, leaseMs) => renew(sql, queries.renew, [toStoredText(owner), leaseMs]),
+    renew: (owner, leaseMs) => renew(retryClient(leases), queries.renew, [toStoredText(owner), leaseMs]),
     listHeld: (owner) => listHeld(statements, owner),
     cancel: (runId, error, newRunId) => cancelTree(sql, tables, { runId, error, newRunId }),
-    deleteRun: (runId) => deleteFinalRun(sql, tables, runId),
+    deleteRun: async (runId) => (await deleteFinalRuns(sql, tables, { runIds: [runId] })).length > 0,
+    // Two replicas that delete the same ones do not wait for each other.
+    deleteRuns: (runIds) => deleteFinalRuns(sql, tables, { runIds, skipsLocked: true }),
+    ...createEndedReader(statements),
     unblock: (runId, codeHash) => unblock(statements, runId, codeHash),
     hooks: {
       ...createHookReader(statements),
@@ -119,7 +120,7 @@ function createPostgresJournal(sql: SqlClient, schema: string): Journal {
     },
     now: statements.now,
     ...createRunReader(statements),
-    close: () => commits.idle(),
+    close: () => purge.stop().then(() => commits.idle()),
   };
 }
 

@@ -248,6 +248,16 @@ const MIGRATIONS = [
   (schema: string): string => `
   alter table ${schema}.hooks add column if not exists since int4 not null default 0;
   `,
+  (schema: string): string => `
+  -- What retention deletes.
+  create index if not exists runs_by_end on ${schema}.runs (ended_at, run_id) where ended_at is not null;
+  `,
+  (schema: string): string => `
+  alter table ${schema}.schedules add column if not exists taken_until int8;
+  `,
+  (schema: string): string => `
+  alter table ${schema}.schedules add column if not exists gone_at int8;
+  `,
 ];
 
 /** The schema this build works on. */

@@ -8,6 +8,7 @@ import type { Tables } from '../sql/tables.ts';
 export function createPostgresStatements(sql: SqlClient, tables: Tables): Statements {
   return {
     tables,
+    lock: 'for update skip locked',
     query: (text, params) => sql.query<StoredRow>(toNumbered(text), params),
     commit: (statements) =>
       transact(sql, async (tx) => {

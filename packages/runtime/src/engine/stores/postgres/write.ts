@@ -10,7 +10,7 @@ import { createQuery } from './one.ts';
 import type { Query } from './sql.ts';
 import { readRuns, readStandings } from './standing.ts';
 import type { Standings } from './standing.ts';
-import { RETRIES, unavailable } from './transaction.ts';
+import { beforeRetry, RETRIES, unavailable } from './transaction.ts';
 import { createdRun } from '../sql/rows.ts';
 import type { Tables } from '../sql/tables.ts';
 import { toAppended } from '../sql/verdict.ts';
@@ -32,7 +32,10 @@ export function createPostgresWriter(
       return await send(batch);
     } catch (error) {
       if (!isRolledBack(error)) return readBack(writes, error);
-      if (isRetryable(error) && retries > 0) return commit(batch, retries - 1);
+      if (isRetryable(error)) {
+        await beforeRetry(error, retries);
+        return commit(batch, retries - 1);
+      }
       // One write the database cannot hold must not take its neighbours along.
       if (isInvalidData(error) && writes.length > 1) return commitEach(writes);
       throw error;

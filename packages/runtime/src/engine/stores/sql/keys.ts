@@ -1,4 +1,5 @@
 import type { Journal } from '../../journal.ts';
+import { digestOf } from '../../serialize.ts';
 import { KEY_LIFE_MS } from './queries.ts';
 import { decodeText, RUN_SELECT, toRunRow } from './rows.ts';
 import type { StoredRow } from './rows.ts';
@@ -24,6 +25,11 @@ export function createKeyReader({ tables: { keys, runs }, query, now }: Statemen
 export interface KeyUse {
   digest: string;
   startId: string;
+}
+
+/** Earlier builds kept the input itself. */
+export function isSameUse(used: KeyUse, digest: string): boolean {
+  return used.digest === digest || digestOf(used.digest) === digest;
 }
 
 /** Parameters: the key, and the time from which keys count. */

@@ -6,6 +6,7 @@ import { describeWhen, realServers } from '../../../../test/require.ts';
 import type { SqlClient } from '../../../stores/sql.ts';
 import type { RunFilter } from '../../journal/reading.ts';
 import { createDatabase, openPgClient } from '../_clients.ts';
+import { endedQuery } from './ended.ts';
 import { listQuery } from './lists.ts';
 import { openPostgresJournal } from '../postgres/journal.ts';
 import { toNumbered } from '../postgres/statements.ts';
@@ -35,6 +36,8 @@ const FILTERS: [string, RunFilter, RegExp][] = [
   ['time', { from: 1_700_000_000_000, to: 1_700_000_100_000 }, /pkey/],
   ['name and status', { name: 'name-7', status: 'failed' }, /runs_by_state|runs_by_name/],
 ];
+const WHERE_ENDED = endedQuery('runs', true);
+const ENDED = [10_000, 10_000, 'ffff', 200];
 const ROWS = 20_000;
 const COLUMNS = `run_id, trace_id, kind, name, trigger, status, seq, epoch, signals, input, input_tokens, output_tokens,
   cache_read_tokens, cache_write_tokens, total_tokens, created_at, ended_at`;
@@ -65,6 +68,11 @@ describe('SQLite', () => {
     expect(text).toMatch(index);
     expect(text).not.toMatch(/SCAN runs(?! USING (?:INDEX runs_held|pkey))/);
   });
+
+  test('finds what retention deletes in an index, in its order', () => {
+    const plan = db.prepare<{ detail: string }>(`explain query plan ${WHERE_ENDED}`).all(...ENDED);
+    expect(plan.map(({ detail }) => detail)).toEqual([expect.stringMatching(/SEARCH runs USING .*INDEX runs_by_end/)]);
+  });
 });
 
 describeWhen(realServers.database, 'Postgres', (server) => {
@@ -90,5 +98,13 @@ describeWhen(realServers.database, 'Postgres', (server) => {
     const lines = plan.map((line) => line['QUERY PLAN']).join('\n');
     expect(lines).toMatch(index);
     expect(lines).not.toContain('Seq Scan');
+  });
+
+  test('finds what retention deletes in an index, in its order', async () => {
+    const text = toNumbered(WHERE_ENDED.replace('runs', 'journal.runs'));
+    const plan = await sql.query<{ 'QUERY PLAN': string }>(`explain ${text}`, ENDED);
+    const lines = plan.map((line) => line['QUERY PLAN']).join('\n');
+    expect(lines).toContain('runs_by_end');
+    expect(lines).not.toMatch(/Sort|Seq Scan/);
   });
 });

@@ -1,3 +1,4 @@
+import { PURGE_BATCH } from './purge.ts';
 import type { Tables } from './tables.ts';
 
 // SQL that is the same in both databases. Where it names `given`, the caller puts a table of one row before it:
@@ -46,10 +47,10 @@ export function nextWakeQuery(runs: string): string {
 /** How long an idempotency key answers the first start again. */
 export const KEY_LIFE_MS = 24 * 60 * 60 * 1000;
 
-/** Forgets idempotency keys whose life is over, a bounded number. `lock`: how the database locks what it picks. */
+/** Forgets idempotency keys whose life is over, a batch of them. `lock`: how the database locks what it picks. */
 export function purgeKeysQuery({ keys }: Pick<Tables, 'keys'>, lock = ''): string {
   const end = `${NOW} - ${KEY_LIFE_MS}`;
-  const old = `select key from ${keys} where created_at <= ${end} order by created_at limit 500 ${lock}`;
+  const old = `select key from ${keys} where created_at <= ${end} order by created_at limit ${PURGE_BATCH} ${lock}`;
   return `delete from ${keys} where key in (${old})`;
 }
 

@@ -1,17 +1,25 @@
-import type { Firing, NewFiring, Schedule, ScheduleStore } from '../../journal/schedules.ts';
+import type { DeclaredSchedule, Firing, NewFiring, Schedule, ScheduleStore } from '../../journal/schedules.ts';
 import { decodeText, toStored } from './rows.ts';
 import type { StoredRow, StoredValue } from './rows.ts';
 import type { Statement, Statements } from './statements.ts';
 import type { Tables } from './tables.ts';
 import { toStoredText } from './text.ts';
 
-export function createScheduleStore({ tables, query, commit, now }: Statements): ScheduleStore {
+export function createScheduleStore({ tables, lock, query, commit, now }: Statements): ScheduleStore {
   const { schedules, firings } = tables;
   const { declare, make } = upsertsOf(tables);
   const read = async (rest: string, params: StoredValue[]): Promise<Schedule[]> =>
-    (await query(`${selectOf(tables)} ${rest}`, params)).map(toSchedule);
-  const find = async (id: string): Promise<Schedule | undefined> =>
-    (await read('where s.id = ?', [toStoredText(id)]))[0];
+    (await query(`${selectOf(tables)} where s.gone_at is null and ${rest}`, params)).map(toSchedule);
+  const find = async (id: string): Promise<Schedule | undefined> => (await read('s.id = ?', [toStoredText(id)]))[0];
+  const listDeclared = async (): ReturnType<ScheduleStore['listDeclared']> => {
+    const rows = await query(
+      `select id as "id", name as "name", cron as "cron", time_zone as "timeZone", input as "input", next_at as "nextAt",
+        case when gone_at is null then 0 else 1 end as "isGone"
+      from ${schedules} where origin = 'declared' order by id`,
+      [],
+    );
+    return rows.map((row) => ({ ...(decodeText(row) as unknown as DeclaredSchedule), isGone: row.isGone === 1 }));
+  };
   const keep = (id: string, fired: NewFiring): Promise<void> => commit(firingStatements(tables, id, fired));
   return {
     find,
@@ -25,7 +33,7 @@ export function createScheduleStore({ tables, query, commit, now }: Statements):
       };
       add('s.name = ?', name);
       add('s.id > ?', page?.after);
-      const where = conditions.length > 0 ? `where ${conditions.join(' and ')}` : '';
+      const where = ['true', ...conditions].join(' and ');
       return read(`${where} order by s.id ${page ? 'limit ?' : ''}`, page ? [...params, page.limit] : params);
     },
     async reconcile(given) {
@@ -35,13 +43,17 @@ export function createScheduleStore({ tables, query, commit, now }: Statements):
       const upserts = given.map(({ id, name, cron, timeZone, input, nextAt }): Statement => {
         return [declare, [...[id, name, cron, timeZone, input].map(toStored), nextAt, at]];
       });
-      const gone = `select id from ${schedules} where origin = 'declared' ${others}`;
       await commit([
-        [`delete from ${firings} where id in (${gone})`, ids],
-        [`delete from ${schedules} where origin = 'declared' ${others}`, ids],
+        [`update ${schedules} set gone_at = ? where origin = 'declared' and gone_at is null ${others}`, [at, ...ids]],
         ...upserts,
       ]);
+      const stored = new Map((await listDeclared()).map((schedule) => [schedule.id, schedule]));
+      return given.every(({ id, cron, timeZone, input }) => {
+        const kept = stored.get(id);
+        return kept?.cron === cron && kept.timeZone === timeZone && kept.input === input;
+      });
     },
+    listDeclared,
     async make({ id, name, cron, timeZone, input, nextAt, digest }) {
       const texts = [id, name, cron, timeZone, input].map(toStored);
       await query(make, [...texts, nextAt, toStoredText(digest), await now()]);
@@ -53,15 +65,26 @@ export function createScheduleStore({ tables, query, commit, now }: Statements):
       await commit([[`delete from ${firings} where id = ?`, [key]]]);
       return rows.length > 0;
     },
-    async due(limit) {
-      return read('where s.is_paused = 0 and s.next_at <= ? order by s.next_at, s.id limit ?', [await now(), limit]);
+    async takeDue(limit, holdMs) {
+      const at = await now();
+      const due = `
+        select id from ${schedules} where is_paused = 0 and gone_at is null and next_at <= ? and (taken_until is null or taken_until <= ?)
+        order by next_at, id limit ? ${lock}`;
+      const taken = await query(`update ${schedules} set taken_until = ? where id in (${due}) returning id`, [
+        at + holdMs,
+        at,
+        at,
+        limit,
+      ]);
+      if (taken.length === 0) return [];
+      const ids = taken.map(({ id }) => id as string);
+      return read(`s.id in (${ids.map(() => '?').join(', ')}) order by s.next_at, s.id`, ids);
     },
     async advance(id, expected, nextAt, fired) {
-      const rows = await query(`update ${schedules} set next_at = ? where id = ? and next_at = ? returning id`, [
-        nextAt,
-        toStoredText(id),
-        expected,
-      ]);
+      const rows = await query(
+        `update ${schedules} set next_at = ?, taken_until = null where id = ? and next_at = ? returning id`,
+        [nextAt, toStoredText(id), expected],
+      );
       if (rows.length === 0) return false;
       await keep(id, fired);
       return true;
@@ -78,17 +101,18 @@ export function createScheduleStore({ tables, query, commit, now }: Statements):
     },
     async setPaused(id, isPaused, nextAt) {
       const rows = await query(
-        `update ${schedules} set is_paused = ?, next_at = case when next_at is null then null else cast(? as bigint) end
+        `update ${schedules} set is_paused = ?, taken_until = null, next_at = case when next_at is null then null else cast(? as bigint) end
         where id = ? and is_paused <> ? returning id`,
         [Number(isPaused), nextAt, toStoredText(id), Number(isPaused)],
       );
       return rows.length > 0;
     },
-    async forgetSpent(before) {
-      const spent = `next_at is null and last_at < ?`;
+    async forgetSpent(before, goneBefore) {
+      const spent = `((next_at is null and last_at < ?) or gone_at < ?)`;
+      const times = [before, goneBefore];
       await commit([
-        [`delete from ${firings} where id in (select id from ${schedules} where ${spent})`, [before]],
-        [`delete from ${schedules} where ${spent}`, [before]],
+        [`delete from ${firings} where id in (select id from ${schedules} where ${spent})`, times],
+        [`delete from ${schedules} where ${spent}`, times],
       ]);
     },
   };
@@ -139,14 +163,14 @@ function upsertsOf({ schedules }: Tables): { declare: string; make: string } {
     declare: `
       insert into ${schedules} as stored (${columns}, origin, digest, created_at)
       values (?, ?, ?, ?, ?, ?, 0, 'declared', '', ?)
-      on conflict (id) do update set ${replaced}, next_at = case
-        when stored.cron = excluded.cron and stored.input = excluded.input
+      on conflict (id) do update set ${replaced}, gone_at = null, next_at = case
+        when stored.gone_at is null and stored.cron = excluded.cron and stored.input = excluded.input
           and stored.time_zone is not distinct from excluded.time_zone then stored.next_at
         else excluded.next_at end`,
     make: `
       insert into ${schedules} as stored (${columns}, origin, digest, created_at)
       values (?, ?, ?, ?, ?, ?, 0, 'made', ?, ?)
-      on conflict (id) do update set ${replaced}, next_at = excluded.next_at, is_paused = 0, digest = excluded.digest,
+      on conflict (id) do update set ${replaced}, next_at = excluded.next_at, is_paused = 0, taken_until = null, digest = excluded.digest,
         created_at = excluded.created_at
       where stored.digest <> excluded.digest returning id`,
   };

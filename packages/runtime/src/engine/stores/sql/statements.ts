@@ -11,6 +11,8 @@ export type Statement = [text: string, params: StoredValue[]];
 /** The database, for the parts of the journal whose SQL is the same in both. `?` marks a parameter. */
 export interface Statements {
   readonly tables: Tables;
+  /** Behind a select of rows that an update is about to take: those another process is taking are left out. */
+  readonly lock: string;
   /** One statement that answers rows, in a commit of its own. */
   query(text: string, params: StoredValue[]): Promise<StoredRow[]>;
   /** Several statements that answer none, in one commit. */

@@ -1,12 +1,11 @@
 import { newRunId } from '../../ids.ts';
 import type { Claim } from '../../journal/leases.ts';
 import type { RunRow } from '../../journal/run.ts';
-import { CLAIMABLE, CLAIMABLE_ONE, expireOthersQuery, purgeKeysQuery } from '../sql/queries.ts';
+import { CLAIMABLE, CLAIMABLE_ONE, expireOthersQuery } from '../sql/queries.ts';
 import { RUN_SELECT, toRunRow } from '../sql/rows.ts';
 import type { StoredRow } from '../sql/rows.ts';
 import type { SqliteDatabase } from './driver.ts';
 import type { SqliteSerial } from './serial.ts';
-import { namesOfTables } from '../sql/tables.ts';
 import { toStoredText } from '../sql/text.ts';
 
 export interface SqliteClaims {
@@ -22,7 +21,6 @@ export function createSqliteClaims(db: SqliteDatabase, serial: SqliteSerial): Sq
   );
   const one = db.prepare<StoredRow>(`${GIVEN} select ${RUN_SELECT} from runs where run_id = ? and ${CLAIMABLE_ONE}`);
   const expireOthers = db.prepare(`${GIVEN} ${expireOthersQuery('runs')}`);
-  const purge = db.prepare(`with given(now) as (select ?) ${purgeKeysQuery(namesOfTables())}`);
   const update = db.prepare(
     `update runs set owner = ?, lease_until = ?, epoch = ?, status = 'running', started_at = ?, crash_count = ?,
       crash_seq = ? where run_id = ?`,
@@ -45,7 +43,6 @@ export function createSqliteClaims(db: SqliteDatabase, serial: SqliteSerial): Sq
   return {
     claim(claim, now) {
       const owner = toStoredText(claim.owner);
-      purge.run(now);
       serial.promoteIdle(newRunId, now);
       if (claim.takeover) expireOthers.run(now, owner);
       const found: StoredRow[] = [];

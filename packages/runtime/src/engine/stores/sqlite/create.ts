@@ -1,7 +1,7 @@
 import { newRunId } from '../../ids.ts';
 import type { RunRow } from '../../journal/run.ts';
 import type { CreateResult, NewRun } from '../../journal/starts.ts';
-import { keyQuery, toKeyUse } from '../sql/keys.ts';
+import { isSameUse, keyQuery, toKeyUse } from '../sql/keys.ts';
 import type { KeyUse } from '../sql/keys.ts';
 import { KEY_LIFE_MS } from '../sql/queries.ts';
 import { createdRun, RUN_SELECT, toRunRow } from '../sql/rows.ts';
@@ -64,7 +64,7 @@ export function prepareCreate(
     if (!idempotency) return place(run, now);
     const used = keys.find(idempotency.key, now);
     const start = used && findStart(used.startId);
-    if (start) return used.digest === idempotency.digest ? start : { outcome: 'idempotency_conflict' };
+    if (start) return isSameUse(used, idempotency.digest) ? start : { outcome: 'idempotency_conflict' };
     const result = place(run, now);
     if (result.outcome === 'created') keys.put(idempotency, result.run.runId, now);
     if (result.outcome === 'queued') keys.put(idempotency, result.triggerId, now);

@@ -95,17 +95,22 @@ async function appendUntil(limit: number, args: string[], acknowledged: Map<stri
 async function createPlace(driver?: SqliteDriver): Promise<JournalPlace & { path: string }> {
   const folder = await mkdtemp(join(tmpdir(), 'journal-'));
   const path = join(folder, 'journal.db');
-  const withDatabase = async (work: (db: SqliteDatabase) => void): Promise<void> => {
+  const withDatabase = async <T>(work: (db: SqliteDatabase) => T): Promise<T> => {
     const { opener } = await findSqlite(driver);
     const db = (opener as SqliteOpener).open(path);
-    work(db);
-    db.close();
+    try {
+      return work(db);
+    } finally {
+      db.close();
+    }
   };
   return {
     path,
     open: () => openSqliteJournal({ path, ...(driver ? { driver } : {}) }),
     migrate: (version) => withDatabase((db) => migrateSqlite(db, path, version)),
     change: (statement) => withDatabase((db) => db.exec(statement(''))),
+    count: (table) =>
+      withDatabase((db) => db.prepare<{ n: number }>(`select count(*) as n from ${table}`).get()?.n ?? 0),
     remove: () => rm(folder, { recursive: true }),
   };
 }

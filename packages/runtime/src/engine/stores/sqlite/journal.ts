@@ -4,8 +4,10 @@ import type { Journal } from '../../journal.ts';
 import type { Durability } from '../../journal/run.ts';
 import { createChunkReader } from '../sql/chunks.ts';
 import { listHeld, mark, unblock } from '../sql/held.ts';
+import { createEndedReader } from '../sql/ended.ts';
 import { createHookReader } from '../sql/hooks.ts';
-import { nextWakeQuery } from '../sql/queries.ts';
+import { createPurge } from '../sql/purge.ts';
+import { nextWakeQuery, purgeKeysQuery } from '../sql/queries.ts';
 import { createKeyReader } from '../sql/keys.ts';
 import { createSerialQueue } from '../sql/queue.ts';
 import { createRunReader } from '../sql/runs.ts';
@@ -26,6 +28,7 @@ import { createSqliteSerial } from './serial.ts';
 import { createSqliteStatements } from './statements.ts';
 import { createSqliteWriter } from './write.ts';
 import type { SqliteWork } from './write.ts';
+import { namesOfTables } from '../sql/tables.ts';
 import { toStoredText } from '../sql/text.ts';
 import { sizeOf, sizeOfChunks } from '../sql/write.ts';
 
@@ -85,16 +88,21 @@ function createSqliteJournal(db: SqliteDatabase, clock: () => number): Journal {
   const deleteRun = prepareDelete(db);
   const renewals = db.prepare('update runs set lease_until = ? where owner = ? and lease_until < ?');
   const nextWake = db.prepare<{ wake: number | null }>(`with given(now) as (select ?) ${nextWakeQuery('runs')}`);
+  const purgeKeys = db.prepare(`with given(now) as (select ?) ${purgeKeysQuery(namesOfTables())}`);
   let closed: Promise<void> | undefined;
 
   const commit = <T>(durability: Durability, size: number, run: (now: number) => T): Promise<T> =>
     commits.add({ durability, size, run }) as Promise<T>;
+  const purge = createPurge(() => commit('process', 0, (now) => Number(purgeKeys.run(now).changes)));
 
   return {
     adapter: 'sqlite',
     create: (run) => commit(run.durability, sizeOf({ type: 'create', run }), (now) => create(run, now)),
     append: (entry) => commit(entry.durability, sizeOf({ type: 'append', entry }), (now) => append(entry, now)),
-    claim: async (claim) => writer.transaction(() => claims.claim(claim, clock())),
+    async claim(claim) {
+      purge.start();
+      return writer.transaction(() => claims.claim(claim, clock()));
+    },
     claimRun: async (runId, claim) => writer.transaction(() => claims.claimRun(runId, claim, clock())),
     mark: (...given) => mark(statements, given),
     async renew(owner, leaseMs) {
@@ -105,6 +113,8 @@ function createSqliteJournal(db: SqliteDatabase, clock: () => number): Journal {
     cancel: (runId, error, newRunId) =>
       commit('synced', error.length, (now) => cancel({ runId, error, newRunId }, now)),
     deleteRun: (runId) => commit('process', 0, () => deleteRun(runId)),
+    deleteRuns: (runIds) => commit('process', 0, () => runIds.filter(deleteRun)),
+    ...createEndedReader(statements),
     unblock: (runId, codeHash) => unblock(statements, runId, codeHash),
     hooks: {
       ...createHookReader(statements),
@@ -125,6 +135,10 @@ function createSqliteJournal(db: SqliteDatabase, clock: () => number): Journal {
     },
     now: async () => clock(),
     ...createRunReader(statements),
-    close: () => (closed ??= commits.idle().then(() => db.close())),
+    close: () =>
+      (closed ??= purge
+        .stop()
+        .then(() => commits.idle())
+        .then(() => db.close())),
   };
 }

@@ -242,6 +242,16 @@ const MIGRATIONS = [
   `
   alter table hooks add column since integer not null default 0;
   `,
+  `
+  -- What retention deletes.
+  create index runs_by_end on runs (ended_at, run_id) where ended_at is not null;
+  `,
+  `
+  alter table schedules add column taken_until integer;
+  `,
+  `
+  alter table schedules add column gone_at integer;
+  `,
 ];
 
 /** The schema this build works on. */

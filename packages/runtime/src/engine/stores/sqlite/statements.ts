@@ -18,6 +18,7 @@ export function createSqliteStatements(db: SqliteDatabase, writer: SqliteWriter,
 
   return {
     tables: namesOfTables(),
+    lock: '',
     query: async (text, params) => prepare(text).all(...params),
     commit: async (statements) =>
       writer.transaction(() => {

@@ -1,3 +1,4 @@
+import { BoxError } from '../../../errors.ts';
 import type { Durability } from '../../journal/run.ts';
 import type { SqliteDatabase } from './driver.ts';
 
@@ -10,7 +11,7 @@ export interface SqliteWork {
 }
 
 export interface SqliteWriter {
-  /** One transaction for all. */
+  /** One transaction for all. When one of them throws, each has one of its own, and an `Error` is the answer of what threw. */
   commit(works: SqliteWork[]): unknown[];
   /** Runs `work` in a transaction of its own that need not survive power loss. */
   transaction<T>(work: () => T): T;
@@ -18,12 +19,29 @@ export interface SqliteWriter {
 
 export function createSqliteWriter(db: SqliteDatabase, clock: () => number): SqliteWriter {
   const transaction = prepareTransaction(db);
+  const commit = (works: SqliteWork[]): unknown[] =>
+    transaction(works.some(isSynced) ? 'synced' : 'process', () => {
+      const now = clock();
+      return works.map((work) => work.run(now));
+    });
+  const commitEach = (works: SqliteWork[]): unknown[] =>
+    works.flatMap((work) => {
+      try {
+        return commit([work]);
+      } catch (error) {
+        return [error instanceof Error ? error : new Error(String(error))];
+      }
+    });
   return {
-    commit: (works) =>
-      transaction(works.some(isSynced) ? 'synced' : 'process', () => {
-        const now = clock();
-        return works.map((work) => work.run(now));
-      }),
+    commit(works) {
+      try {
+        return commit(works);
+      } catch (error) {
+        // What the store cannot do for one of them, it cannot do for the others.
+        if (error instanceof BoxError || works.length === 1) throw error;
+        return commitEach(works);
+      }
+    },
     transaction: (work) => transaction('process', work),
   };
 }

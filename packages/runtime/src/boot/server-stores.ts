@@ -1,0 +1,39 @@
+import type { Journal } from '../engine/journal.ts';
+import { openPostgresJournal } from '../engine/stores/postgres/journal.ts';
+import { openDatabase } from '../stores/database.ts';
+import type { Database } from '../stores/database.ts';
+import { openPg } from '../stores/pg.ts';
+
+// What a box keeps on one PostgreSQL server, over pools of their own: code of the workspace may hold every connection of the
+// database for as long as it likes, and runs still go on.
+
+/** How long a statement of `svc.database` may take, where nothing else is said. */
+export const STATEMENT_TIMEOUT_S = 60;
+
+/** The relational store. Answers at once, as `openDatabase` does. */
+export function openServerDatabase(
+  url: string,
+  { statementTimeoutS = STATEMENT_TIMEOUT_S }: { statementTimeoutS?: number } = {},
+): Database {
+  return openDatabase(openPg(url, { statementTimeoutMs: statementTimeoutS * 1_000 }));
+}
+
+/** The journal. It closes its connections when it is closed. */
+export async function openServerJournal(url: string, { schema }: { schema?: string } = {}): Promise<Journal> {
+  const sql = openPg(url, { connections: JOURNAL_CONNECTIONS });
+  // A lease that is not renewed in time is lost, and every step under way begins again elsewhere.
+  const leases = openPg(url, { connections: 1, keepsIdle: true });
+  const close = () => Promise.all([sql.close(), leases.close()]);
+  try {
+    const journal = await openPostgresJournal({ sql, leases, ...(schema === undefined ? {} : { schema }) });
+    return { ...journal, close: () => journal.close().finally(close) };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+// --- internal ---
+
+/** One commit is under way at a time; the others are for reads, cancels, resumes, and starts with a key or a lock. */
+const JOURNAL_CONNECTIONS = 6;
