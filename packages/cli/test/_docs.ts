@@ -90,13 +90,6 @@ export async function runBlock(block: Block, workspace: Workspace, modelPort: nu
   }
 }
 
-/** What the TypeScript of this repository says about the workspace; empty when it has nothing to say. */
-export async function typecheck({ root }: Workspace): Promise<string> {
-  const tsc = join(REPOSITORY, 'node_modules/typescript/bin/tsc');
-  const { code, stdout, stderr } = await run(process.execPath, [tsc, '-p', root], { cwd: root, env: {} });
-  return code === 0 ? '' : stdout + stderr;
-}
-
 /** The JSON documents `curl` printed one after the other. */
 export function readDocuments({ stdout }: Ran): Record<string, unknown>[] {
   return stdout.split(/(?<=\})\n?(?=\{)/).map((text) => JSON.parse(text) as Record<string, unknown>);
