@@ -3,6 +3,7 @@ import { dirname, join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { typecheck } from '../../compiler/test/_typecheck.ts';
 import {
+  bootPage,
   isFile,
   listPages,
   makePageWorkspace,
@@ -459,7 +460,7 @@ describe.each(GUIDES)('$file', ({ file, model, edits, facts }) => {
 
   beforeAll(async () => {
     page.workspace = await makePageWorkspace(rig, file);
-    page.box = await page.workspace.boot({ model });
+    page.box = await bootPage(rig, page.workspace, { model });
     return async () => void (await page.box.stop());
   });
 
