@@ -15,7 +15,25 @@ export const LONG_TESTS = ['stack', 'newcomer', 'deployed-outages', 'deployed-re
  * need is the least of it: each has a process to itself.
  */
 const ALONE = [
-  'packages/cli/**/*.test.ts',
+  'packages/cli/test/e2e/*.test.ts',
+  'packages/cli/test/*-transcripts.test.ts',
+  ...[
+    'dev-talk',
+    'docs',
+    'history',
+    'package',
+    'package-offline',
+    'packed',
+    'payloads',
+    'reference',
+    'schema-build',
+    'schema-deployed',
+    'schema-dev',
+    'schema-edges',
+    'schema-query',
+    'schema-types',
+    'sdk',
+  ].map((name) => `packages/cli/test/${name}.test.ts`),
   'packages/runtime/src/engine/guard/guard.test.ts',
   'packages/runtime/src/engine/stores/sqlite/driver.test.ts',
   'packages/runtime/test/outage.test.ts',

@@ -1,6 +1,6 @@
 // @ts-check
 /**
- * Everything that must hold: build, lint, types, tests. Arguments go to vitest.
+ * Everything that must hold: build, lint, types, tests. Arguments go to vitest. Types are checked while the tests run.
  * The last line is `<passed> passed, <failed> failed[, <skipped> skipped]`; a phase that fails without naming a test
  * counts as one failure. Exit code 1 when anything failed.
  */
@@ -9,9 +9,13 @@ import { basename, join, relative } from 'node:path';
 import { ROOT, binOf, runScript, secondsSince } from './_tool.mjs';
 
 /**
- * @typedef {{ name: string, seconds: string, outcome: 'ok' | 'failed' | 'not run' }} Phase
+ * @typedef {{ name: string, seconds: string, outcome: 'ok' | 'failed' | 'not run', failures?: string[] }} Phase
+ * `failures`: what scripts that failed have said.
  * @typedef {{ passed: number, failed: number, skipped: number, needs: Map<string, string[]>, slowest: string[] }} Counts
  */
+
+const CACHE = join(ROOT, 'node_modules/.cache/svc-test');
+const TSC = binOf('typescript', 'tsc');
 
 const vitestArgs = process.argv.slice(2).filter((arg) => arg !== '--');
 
@@ -22,33 +26,54 @@ const [build, lint] = await Promise.all([
     [binOf('oxfmt'), '--check'],
   ]),
 ]);
-// After the build: the playground's demo and the benchmarks import what was built.
-const types = await runPhase('types', [
-  [binOf('typescript', 'tsc'), '-p', 'tsconfig.json'],
-  [binOf('typescript', 'tsc'), '-p', 'playground'],
+for (const phase of [build, lint]) showFailures(phase);
+// After the build, since the playground's demo and the benchmarks import what was built; beside the tests, which wait about
+// as long as they work, and behind them in the queue for a core.
+const [types, tests] = await Promise.all([
+  runPhase(
+    'types',
+    [
+      [TSC, '-p', 'tsconfig.json', ...rememberIn('root')],
+      [TSC, '-p', 'playground', ...rememberIn('playground')],
+    ],
+    { nice: 10 },
+  ),
+  runTests(build.outcome === 'ok'),
 ]);
-const checks = [build, lint, types];
-const tests = await runTests(build.outcome === 'ok');
-report([...checks, tests.phase], tests.counts);
+// What it has found would be lost among the lines of the tests.
+showFailures(types);
+report([build, lint, types, tests.phase], tests.counts);
 
 // --- internal ---
 
 /**
- * Runs scripts one after the other, all of them, and prints what the failing ones said.
+ * Runs scripts one after the other, all of them, and keeps what the failing ones said.
  * @param {string} name
  * @param {[script: string, ...args: string[]][]} commands
+ * @param {{ nice?: number }} [options]
  * @returns {Promise<Phase>}
  */
-async function runPhase(name, commands) {
+async function runPhase(name, commands, options) {
   const started = performance.now();
-  let failed = false;
+  const failures = [];
   for (const [script, ...args] of commands) {
-    const { ok, output } = await runScript(script, args);
-    if (ok) continue;
-    failed = true;
-    console.log(`\n--- ${name}: ${[basename(script), ...args].join(' ')} failed ---\n${output.trim()}\n`);
+    const { ok, output } = await runScript(script, args, options);
+    if (!ok) failures.push(`--- ${name}: ${[basename(script), ...args].join(' ')} failed ---\n${output.trim()}`);
   }
-  return { name, seconds: secondsSince(started), outcome: failed ? 'failed' : 'ok' };
+  return { name, seconds: secondsSince(started), outcome: failures.length > 0 ? 'failed' : 'ok', failures };
+}
+
+/** @param {Phase} phase */
+function showFailures({ failures = [] }) {
+  for (const failure of failures) console.log(`\n${failure}\n`);
+}
+
+/**
+ * What a check of the types has found is kept for the next one, which looks at what has changed since.
+ * @param {string} name
+ */
+function rememberIn(name) {
+  return ['--incremental', '--tsBuildInfoFile', join(CACHE, `${name}.tsbuildinfo`)];
 }
 
 /**
@@ -61,10 +86,9 @@ async function runTests(built) {
   if (!built) return { phase: { name: 'tests', seconds: '', outcome: 'not run' }, counts };
 
   const started = performance.now();
-  const folder = join(ROOT, 'node_modules/.cache/svc-test');
-  const file = join(folder, `${process.pid}.json`);
-  await mkdir(folder, { recursive: true });
-  const waits = join(folder, `${process.pid}.waits`);
+  const file = join(CACHE, `${process.pid}.json`);
+  await mkdir(CACHE, { recursive: true });
+  const waits = join(CACHE, `${process.pid}.waits`);
   const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${file}`];
   const env = { ...process.env, SVC_TEST_WAITS: waits };
   const { ok } = await runScript(binOf('vitest'), ['run', ...reporters, ...vitestArgs], { show: true, env });

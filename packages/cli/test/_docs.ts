@@ -12,8 +12,10 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { vi } from 'vitest';
+import { startDev } from '../src/dev/start.ts';
 import { BIN } from './e2e/_setup.ts';
-import type { Rig, Workspace } from './e2e/_setup.ts';
+import type { Box, Command, Rig, Workspace } from './e2e/_setup.ts';
 
 export const REPOSITORY = fileURLToPath(new URL('../../../', import.meta.url));
 
@@ -74,6 +76,35 @@ export async function makePageWorkspace(rig: Rig, file: string): Promise<Workspa
   return workspace;
 }
 
+/**
+ * `svc dev` for a page, in this process: its compiler and its stores are loaded once for all pages. Commands of the page are
+ * processes, as a person starts them.
+ */
+export async function bootPage(rig: Rig, workspace: Workspace, { model }: { model: boolean }): Promise<Box> {
+  const said: string[] = [];
+  // What the box logs goes where a person would see it as well.
+  const log = vi.spyOn(process.stderr, 'write').mockImplementation((text) => Boolean(said.push(String(text))));
+  const server = await startDev({
+    root: workspace.root,
+    listen: false,
+    json: true,
+    verbose: false,
+    env: { ...workspace.env, ...(model ? { MODEL_PROVIDER_BASE_URL: rig.model().url } : {}) },
+  });
+  const ended = server.closed.then((code) => {
+    log.mockRestore();
+    return { code, signal: null, stdout: '', stderr: said.join(''), ms: 0 };
+  });
+  const command: Command = {
+    pid: process.pid,
+    stdout: () => JSON.stringify(server.payload),
+    stderr: () => said.join(''),
+    kill: () => void server.close(),
+    ended,
+  };
+  return workspace.talkTo(command, { port: workspace.ports.api });
+}
+
 /** Runs a block as a person would, in the workspace, with the addresses of the page led to the running servers. */
 export async function runBlock(block: Block, workspace: Workspace, modelPort: number): Promise<Ran> {
   const text = block.text
@@ -88,13 +119,6 @@ export async function runBlock(block: Block, workspace: Workspace, modelPort: nu
   } finally {
     rmSync(commands, { recursive: true });
   }
-}
-
-/** What the TypeScript of this repository says about the workspace; empty when it has nothing to say. */
-export async function typecheck({ root }: Workspace): Promise<string> {
-  const tsc = join(REPOSITORY, 'node_modules/typescript/bin/tsc');
-  const { code, stdout, stderr } = await run(process.execPath, [tsc, '-p', root], { cwd: root, env: {} });
-  return code === 0 ? '' : stdout + stderr;
 }
 
 /** The JSON documents `curl` printed one after the other. */

@@ -1,7 +1,9 @@
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { typecheck } from '../../compiler/test/_typecheck.ts';
 import {
+  bootPage,
   isFile,
   listPages,
   makePageWorkspace,
@@ -10,7 +12,6 @@ import {
   readText,
   REPOSITORY,
   runBlock,
-  typecheck,
 } from './_docs.ts';
 import type { Ran } from './_docs.ts';
 import { eventually, useRig } from './e2e/_setup.ts';
@@ -459,7 +460,7 @@ describe.each(GUIDES)('$file', ({ file, model, edits, facts }) => {
 
   beforeAll(async () => {
     page.workspace = await makePageWorkspace(rig, file);
-    page.box = await page.workspace.boot({ model });
+    page.box = await bootPage(rig, page.workspace, { model });
     return async () => void (await page.box.stop());
   });
 
@@ -484,7 +485,7 @@ describe.each(GUIDES)('$file', ({ file, model, edits, facts }) => {
     expect(model && !edits ? said : '').toBe('');
   });
 
-  it('has types that fit, and in which a wrong name does not', async () => {
+  it('has types that fit, and in which a wrong name does not', () => {
     const [, folder, right] =
       blocks.map(({ name }) => /^(workflows|deep-agents)\/([\w-]+)/.exec(name)).find(Boolean) ?? [];
     const type = folder === 'workflows' ? 'WorkflowName' : 'AgentName';
@@ -501,7 +502,7 @@ describe.each(GUIDES)('$file', ({ file, model, edits, facts }) => {
         `export const lost = () => svc.workflows.start('nowhere', {});`,
       );
     page.workspace.write('deep-agents/names.ts', lines.join('\n'));
-    expect(await typecheck(page.workspace)).toBe('');
+    expect(typecheck(page.workspace.root)).toBe('');
   });
 });
 

@@ -2,7 +2,8 @@ import { cpSync, realpathSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { syncWorkspace } from '@svc/compiler';
 import { describe, expect, it, vi } from 'vitest';
-import { REPOSITORY, readText, typecheck } from './_docs.ts';
+import { typecheck } from '../../compiler/test/_typecheck.ts';
+import { REPOSITORY, readText } from './_docs.ts';
 import { listCompletions } from './_language.ts';
 import { empty, linkPackages } from './e2e/_scaffold.ts';
 import { useRig } from './e2e/_setup.ts';
@@ -86,11 +87,13 @@ const linesOf = (text: string) => Array.from(text.matchAll(/^misuse\.ts\((\d+),/
 
 describe('the types of svc.database', () => {
   it('are those of src/schema.ts: rows, relations and transactions', async () => {
-    expect(await typecheck(await make({ 'src/schema.ts': SCHEMA, 'use.ts': USE }))).toBe('');
+    const { root } = await make({ 'src/schema.ts': SCHEMA, 'use.ts': USE });
+    expect(typecheck(root)).toBe('');
   });
 
   it('make a wrong table, column or relation an error', async () => {
-    const output = await typecheck(await make({ 'src/schema.ts': SCHEMA, 'misuse.ts': MISUSE }));
+    const { root } = await make({ 'src/schema.ts': SCHEMA, 'misuse.ts': MISUSE });
+    const output = typecheck(root);
     expect(linesOf(output)).toEqual([5, 6, 7, 8, 9, 10]);
     expect(output).toContain(`Property 'usres' does not exist`);
   });
@@ -111,19 +114,19 @@ describe('the types of svc.database', () => {
   it('are those of any drizzle database where there is no src/schema.ts, and follow when it comes and goes', async () => {
     const use = `import { svc } from '@svc/runtime';\nimport { sql } from 'drizzle-orm';\nexport const now = () => svc.database.execute(sql\`select now()\`);\n`;
     const workspace = await make({ 'use.ts': use });
-    expect(await typecheck(workspace)).toBe('');
+    expect(typecheck(workspace.root)).toBe('');
     workspace.write('src/schema.ts', SCHEMA);
     expect((await syncWorkspace({ root: workspace.root })).written).toContain('.svc/database.d.ts');
     expect(workspace.read('.svc/database.d.ts')).toContain('../src/schema.js');
     workspace.remove('src');
     expect((await syncWorkspace({ root: workspace.root })).written).toContain('.svc/database.d.ts');
-    expect(await typecheck(workspace)).toBe('');
+    expect(typecheck(workspace.root)).toBe('');
   });
 
   it('fit a copy of drizzle-orm of its own, of another version too', async () => {
     const workspace = await make({ 'src/schema.ts': SCHEMA, 'use.ts': USE });
     copyDrizzle(workspace, '0.45.3');
-    expect(await typecheck(workspace)).toBe('');
+    expect(typecheck(workspace.root)).toBe('');
   });
 });
 

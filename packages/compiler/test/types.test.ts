@@ -1,12 +1,9 @@
-import { execFileSync } from 'node:child_process';
 import { readdirSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { syncWorkspace } from '../src/sync.ts';
 import { copyFixture, writeFile } from './_setup.ts';
-
-const TSC = fileURLToPath(new URL('../../../node_modules/typescript/bin/tsc', import.meta.url));
+import { typecheck } from './_typecheck.ts';
 
 /** The part of the runtime the generated files speak to, laid out as its own `index.ts` and `register.ts`. */
 const RUNTIME = {
@@ -118,19 +115,9 @@ async function compile({
   writeFile(root, 'tsconfig.json', JSON.stringify(config));
   await syncWorkspace({ root });
   if (isStrict) uncoverErrors(join(root, '.svc'));
-  try {
-    execFileSync(process.execPath, [TSC, '-p', '.', '--pretty', 'false'], {
-      cwd: root,
-      encoding: 'utf8',
-      stdio: 'pipe',
-    });
-    return [];
-  } catch (error) {
-    return (error as { stdout: string }).stdout
-      .trim()
-      .split('\n')
-      .filter((line) => !line.startsWith(' '));
-  }
+  return typecheck(root)
+    .split('\n')
+    .filter((line) => line !== '' && !line.startsWith(' '));
 }
 
 /** As a `.ts` file a declaration file is checked like any other; `modules.d.ts` may only be one. */

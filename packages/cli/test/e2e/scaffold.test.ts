@@ -1,7 +1,8 @@
 import { readdirSync } from 'node:fs';
 import { describe, expect, it, vi } from 'vitest';
+import { typecheck } from '../../../compiler/test/_typecheck.ts';
+import { readBlocks, runBlock } from '../_docs.ts';
 import { listCompletions } from '../_language.ts';
-import { readBlocks, runBlock, typecheck } from '../_docs.ts';
 import { scaffold as scaffoldIn } from './_scaffold.ts';
 import { eventually, useRig } from './_setup.ts';
 import type { Box, Run, Workspace } from './_setup.ts';
@@ -23,7 +24,7 @@ describe('a new workspace', () => {
     const workspace = await scaffold('empty');
     const box = await workspace.boot();
     expect(box.payload.deep_agents).toEqual([]);
-    expect(await typecheck(workspace)).toBe('');
+    expect(typecheck(workspace.root)).toBe('');
     await workspace.svc('add', 'agent', 'support');
     await eventually(async () => (await box.chat('support', 'say:Here I am.')) === 'Here I am.', { within: 30_000 });
     await box.stop();
@@ -35,7 +36,7 @@ describe('a new workspace', () => {
     expect(await box.chat('assistant', 'tool:current_time {"timeZone":"UTC"}')).toMatch(
       /^The tool answered: .*\d:\d\d/,
     );
-    expect(await typecheck(workspace)).toBe('');
+    expect(typecheck(workspace.root)).toBe('');
     expect(box.stderr()).toBe('');
     await box.stop();
   });
@@ -47,7 +48,7 @@ describe('a new workspace', () => {
       status: 'completed',
       output: { greeting: 'Welcome, Ada.', sentAt: expect.stringMatching(/^\d{4}-/) },
     });
-    expect(await typecheck(workspace)).toBe('');
+    expect(typecheck(workspace.root)).toBe('');
     expect(box.stderr()).toBe('');
     await box.stop();
   });
@@ -68,7 +69,7 @@ describe('a new workspace', () => {
     );
     expect(frames.join('')).toBe('One two three.');
     expect(text).toContain('"output":{"text":"One two three.","words":3}');
-    expect(await typecheck(workspace)).toBe('');
+    expect(typecheck(workspace.root)).toBe('');
     expect(box.stderr()).toBe('');
     await box.stop();
   });
@@ -87,7 +88,7 @@ it('everything `svc add` can add compiles, fits its types, and runs', async () =
     ['workflow-agent', 'guide'],
   );
   const box = await workspace.boot();
-  expect(await typecheck(workspace)).toBe('');
+  expect(typecheck(workspace.root)).toBe('');
   expect(box.stderr()).toBe('');
   const { runId } = await box.start('buy', { item: 'desk', price: 10 });
   const [asked] = await eventually(async () => {
@@ -132,7 +133,7 @@ describe('the types of a workspace', () => {
       ...WRONG.map((call, i) => `export const wrong${i} = () => ${call};`),
     ];
     workspace.write('use.ts', lines.join('\n'));
-    const errors = Array.from((await typecheck(workspace)).matchAll(/^use\.ts\((\d+),/gm), ([, line]) => Number(line));
+    const errors = Array.from(typecheck(workspace.root).matchAll(/^use\.ts\((\d+),/gm), ([, line]) => Number(line));
     expect([...new Set(errors)]).toEqual(WRONG.map((_, i) => i + 3));
   });
 
