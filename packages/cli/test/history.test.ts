@@ -301,8 +301,7 @@ describe('svc replay --promote', () => {
     expect(failed.stdout + failed.stderr).toContain(
       'was recorded as "workflows/order.workflow.ts#login"; the code now calls',
     );
-    // Two runs of vitest that each load the whole runtime from its source.
-  }, 180_000);
+  });
 
   it('says what the test needs where vitest is not installed', async () => {
     const runId = await start({ amount: 5 }, 'completed');
@@ -334,14 +333,13 @@ describe('svc replay --promote', () => {
 });
 
 /** The tests of the workspace, with the runtime as it stands in this repository. */
+/** On what was built, as a workspace has it. */
 function runVitest() {
   writeFileSync(
     join(root, 'vitest.config.mjs'),
     `import { svcTesting } from '@svc/compiler';
 export default {
   plugins: [svcTesting()],
-  resolve: { conditions: ['svc-source'] },
-  ssr: { resolve: { conditions: ['svc-source'] } },
   test: { include: ['tests/**/*.test.ts'], testTimeout: 30_000 },
 };
 `,
