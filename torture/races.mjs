@@ -56,7 +56,7 @@ async function raceResumes(scene, token, clients) {
   if (winner < 0 || told.length !== clients - 1)
     scene.problems.push(`${token}: client ${winner} won, ${told.length} of ${clients - 1} others were told so.`);
   await until(async () => (await scene.journal.getRun(runId))?.endedAt != null);
-  const events = await scene.journal.hooks.listEvents(runId);
+  const events = await scene.journal.hooks.listEvents(runId, [{ token, n: 0 }]);
   const shown = await scene.pick()?.call(`GET /api/runs/${runId}`);
   if (events.events.length !== 1) scene.problems.push(`${token}: ${events.events.length} resumes are recorded.`);
   if (shown?.body?.output?.by !== winner)

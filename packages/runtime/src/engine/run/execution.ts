@@ -1,5 +1,4 @@
 import type { Call, CallRequest, HookRequest, OpenHook } from '../call.ts';
-import { checkAttributes } from '../attributes.ts';
 import { runInContext, runOutside } from '../context.ts';
 import type { Ambient, RunHandle, World } from '../handle.ts';
 import { newRunId } from '../ids.ts';
@@ -16,6 +15,8 @@ import { Parking } from './parking.ts';
 import { undelivered } from '../mismatch.ts';
 import type { Mismatch } from '../mismatch.ts';
 import type { Result } from './outcome.ts';
+import { RunAttributes } from './run-attributes.ts';
+import { PlatformWait } from './platform-wait.ts';
 import { startPatience } from './patience.ts';
 import type { Patience } from './patience.ts';
 import { endOf, journalFull } from './outcome.ts';
@@ -54,7 +55,7 @@ export class Execution implements RunHandle, Turn {
   readonly #calls: Calls;
   readonly #steps: StepAttempts;
   readonly #parking: Parking;
-  #attributes: Record<string, string | number | boolean> | undefined;
+  readonly #attributes: RunAttributes;
   #result: Result | undefined;
   #isQueued = false;
   /** An append or a look around is under way. */
@@ -66,11 +67,11 @@ export class Execution implements RunHandle, Turn {
   #left = false;
   /** Begins no further step. */
   #isHeld = false;
+  /** The run is this process's own, and not over: an append of this life has shown it. */
+  #isConfirmed: boolean;
   /** Steps that wait for other runs. */
   #standing = 0;
-  /** Works of the platform the body awaits, and the last of them. */
-  #holds = 0;
-  #held: Promise<unknown> | undefined;
+  #platform: PlatformWait | undefined;
   #missing: Patience | undefined;
 
   constructor(options: ExecutionOptions) {
@@ -89,6 +90,7 @@ export class Execution implements RunHandle, Turn {
       onAppended: (result) => this.#appended(result),
       onFailed: (error) => this.drop(error),
     });
+    this.#attributes = new RunAttributes(run);
     this.#calls = new Calls({
       run,
       records,
@@ -106,6 +108,7 @@ export class Execution implements RunHandle, Turn {
       onAnswer: (call, fields) => this.#calls.answer(call, fields),
       onRetry: (call, fields, wakeAt) => this.#calls.retryAt(call, fields, wakeAt),
     });
+    this.#isConfirmed = run.epoch <= 1;
     this.#parking = new Parking({ run, parkAfter: limits.parkAfter, onIdle: () => this.#schedule() });
     this.world = createWorld({
       seed,
@@ -142,8 +145,7 @@ export class Execution implements RunHandle, Turn {
   }
 
   setAttributes(attributes: Record<string, string | number | boolean>): void {
-    const known = this.#attributes ?? (JSON.parse(this.run.attributes ?? '{}') as typeof attributes);
-    this.#attributes = checkAttributes({ ...known, ...attributes });
+    this.#attributes.set(attributes);
     this.#schedule();
   }
 
@@ -159,15 +161,7 @@ export class Execution implements RunHandle, Turn {
    * in the order they were begun.
    */
   waitFor<T>(work: () => Promise<T>): Promise<T> {
-    this.#holds += 1;
-    const own = runOutside(work);
-    const turn = Promise.allSettled([this.#held, own]);
-    this.#held = turn;
-    void turn.then(() => {
-      this.#holds -= 1;
-      this.#schedule();
-    });
-    return turn.then(() => own);
+    return (this.#platform ??= new PlatformWait()).begin(work, () => this.#schedule());
   }
 
   /** A step waits for another run: meanwhile the run does no work of its own, and takes no place that the other may need. */
@@ -182,7 +176,7 @@ export class Execution implements RunHandle, Turn {
 
   /** The run does something, or is about to: it does not only wait. */
   get isActive(): boolean {
-    return this.#steps.count > this.#standing || this.#isStoring || this.#isQueued || this.#holds > 0;
+    return this.#steps.count > this.#standing || this.#isStoring || this.#isQueued || this.#isHeldUp;
   }
 
   /** Something outside happened: a hook was resumed, a child ended. */
@@ -251,7 +245,7 @@ export class Execution implements RunHandle, Turn {
     const { status } = this.#written.patch;
     if (this.#appender.isSending && status !== undefined && isFinal(status)) return this.#appender.settled();
     this.#leave('parked', { reason: new Error('The box is shutting down.') });
-    const patch = { release: true, ...this.#attributePatch() };
+    const patch = { release: true, ...this.#attributes.take() };
     await this.#appender.sendLast(patch, this.#extrasOfLast);
   }
 
@@ -264,14 +258,14 @@ export class Execution implements RunHandle, Turn {
   }
 
   deliver(): boolean {
-    return !this.#left && this.#holds === 0 && this.#calls.deliver();
+    return !this.#left && !this.#isHeldUp && this.#calls.deliver();
   }
 
   /** The body can go no further on its own: record, begin, end or park. One write at a time. */
   settle(): void {
     this.#isQueued = false;
     if (this.#left) return;
-    if (this.#holds > 0) return;
+    if (this.#isHeldUp) return;
     this.#missing = this.#missing?.end();
     if (this.#isStoring) this.#isBehind = true;
     else if (this.#calls.missing) this.#awaitMissing(this.#calls.missing);
@@ -300,7 +294,7 @@ export class Execution implements RunHandle, Turn {
   #write(steps: Call[]): void {
     const isIdle = steps.length === 0 && this.#steps.count === 0 && !this.#calls.hasAnswers;
     const change = isIdle ? this.#park() : this.#parking.wake();
-    const patch = this.#attributes ? { ...change, ...this.#attributePatch() } : (change ?? NO_PATCH);
+    const patch = this.#attributes.hasFresh ? { ...change, ...this.#attributes.take() } : (change ?? NO_PATCH);
     this.#written = { steps, patch };
     // A crash before this append repeats the calls it would have recorded; a crash after it finds them answered.
     if (this.#recorder.isBehind || this.#waits?.hasNewHooks || patch !== NO_PATCH) this.#append(patch);
@@ -312,6 +306,7 @@ export class Execution implements RunHandle, Turn {
     const { steps, patch } = this.#written;
     this.#written = NOTHING;
     if (patch.release) return this.#leave('parked');
+    if (steps.length > 0 && !this.#isConfirmed) return this.#confirm(steps);
     // Nothing recorded since its owner died here: should a step kill the process, it is known which.
     if (steps.length === 0 || this.run.crashSeq !== this.#recorder.count) return this.#start(steps);
     this.#isStoring = true;
@@ -320,6 +315,24 @@ export class Execution implements RunHandle, Turn {
       (error: unknown) => this.drop(error),
     );
   };
+
+  /**
+   * The steps were recorded as open before the run was loaded, so no append of this life has shown that it is still to
+   * be run: it may have been cancelled meanwhile.
+   */
+  #confirm(steps: Call[]): void {
+    const patch = NO_PATCH;
+    this.#isStoring = true;
+    this.#driver.findRun({ runId: this.run.runId }).then(
+      (row) => {
+        if (!row || isFinal(row.status)) return this.abandon(new Error(`The run is ${row?.status ?? 'gone'}.`));
+        this.#isConfirmed = true;
+        this.#written = { steps, patch };
+        this.#goOn(this.#begin);
+      },
+      (error: unknown) => this.drop(error),
+    );
+  }
 
   #start(steps: Call[]): void {
     for (const call of this.#isHeld ? NO_CALLS : steps) this.#steps.begin(call);
@@ -355,7 +368,7 @@ export class Execution implements RunHandle, Turn {
     for (const step of this.#calls.listUnheard())
       this.ambient.log({ level: 'warn', message: `"${step}" failed, and nothing awaited it.`, run: this.run, step });
     const nextRunId = this.run.serialKey === null ? {} : { nextRunId: newRunId() };
-    const patch = { ...endOf(result, this.#driver.limits.resultBytes), ...this.#attributePatch() };
+    const patch = { ...endOf(result, this.#driver.limits.resultBytes), ...this.#attributes.take() };
     this.#isStoring = true;
     this.#written = { steps: NO_CALLS, patch };
     this.#appender.send(patch, { ...this.#newHooks(), ...nextRunId });
@@ -373,15 +386,12 @@ export class Execution implements RunHandle, Turn {
     return wait && this.#parking.park(wait);
   }
 
-  #attributePatch(): RunPatch {
-    if (!this.#attributes) return {};
-    const attributes = JSON.stringify(this.#attributes);
-    this.#attributes = undefined;
-    (this.run as { attributes: string | null }).attributes = attributes;
-    return { attributes };
-  }
-
   // --- internal: leaving ---
+
+  /** The body awaits the platform. */
+  get #isHeldUp(): boolean {
+    return this.#platform?.isUnderWay ?? false;
+  }
 
   get #waits(): Waits | undefined {
     return this.#calls.waitsSoFar;
@@ -410,6 +420,7 @@ export class Execution implements RunHandle, Turn {
 
   #appended(result: AppendResult): void {
     if (result.outcome !== 'appended') return this.#lose(result);
+    this.#isConfirmed = true;
     if (result.refused && result.refused.length > 0) this.#calls.waits.refuse(result.refused);
     const { patch } = this.#written;
     if (patch.status === undefined || !isFinal(patch.status)) return this.#goOn(this.#begin);

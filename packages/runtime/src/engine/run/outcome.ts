@@ -79,6 +79,11 @@ export function runPoisoned({ crashCount, mark }: RunRow): Error {
   return Object.assign(new Error(message), { code: 'run_poisoned' });
 }
 
+/** What ends a run whose parent was cancelled before it came to be. */
+export function parentCancelled(): Error {
+  return Object.assign(new Error('The run that started this one was cancelled.'), { code: 'parent_cancelled' });
+}
+
 /** What a body gets for a hook whose token another run has. */
 export function hookRefused(token: string): string {
   const message = `The hook token "${token}" belongs to another run that is not final. Choose another token.`;

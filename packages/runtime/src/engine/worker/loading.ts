@@ -8,7 +8,7 @@ import type { RunRow } from '../journal/run.ts';
 import { persist } from '../persist.ts';
 import type { Driver } from '../run/driver.ts';
 import { Execution } from '../run/execution.ts';
-import { endOf, runPoisoned } from '../run/outcome.ts';
+import { endOf, parentCancelled, runPoisoned } from '../run/outcome.ts';
 import type { Endings } from './endings.ts';
 import type { LiveRuns } from './live-runs.ts';
 import type { Publisher } from './publisher.ts';
@@ -50,11 +50,18 @@ export function createLoading(options: LoadingOptions): Loading {
     execution.launch();
   };
 
+  /** Its parent was cancelled, and the process that started it died before it could see that. */
+  const isOrphan = async ({ parentRunId, seq }: RunRow): Promise<boolean> => {
+    if (parentRunId === null || seq > 0) return false;
+    return (await persist(() => journal.getRun(parentRunId), leaseMs))?.status === 'cancelled';
+  };
+
   const load = async (run: RunRow): Promise<void> => {
     try {
       // Marked before its code is loaded: that may be what kills the process.
       if (isSuspect(run) && !(await driver.mark(run.runId, run.epoch, []))) return;
       // First: without its code there is no use in its history, which may be long.
+      if (await isOrphan(run)) return void (await endings.cancel(run.runId, parentCancelled()));
       const body = await options.resolve(run);
       const records = run.seq > 0 ? await persist(() => journal.getRecords(run.runId), leaseMs) : [];
       const reason = body.whenFound?.(records);

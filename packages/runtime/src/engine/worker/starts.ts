@@ -5,6 +5,7 @@ import type { Journal } from '../journal.ts';
 import type { JournalRecord } from '../journal/record.ts';
 import type { RunRow } from '../journal/run.ts';
 import type { CreateResult, NewRun } from '../journal/starts.ts';
+import { parentCancelled } from '../run/outcome.ts';
 import { keptRecords } from '../run/retried-run.ts';
 import type { Claims } from './claims.ts';
 import type { Endings } from './endings.ts';
@@ -129,8 +130,4 @@ function shuttingDown(): BoxError {
   const message =
     'The box is shutting down and takes no more starts. Send it again: to another replica, or in a moment.';
   return new BoxError('shutting_down', message, { details: { retryAfter: 1 } });
-}
-
-function parentCancelled(): Error {
-  return Object.assign(new Error('The run that started this one was cancelled.'), { code: 'parent_cancelled' });
 }
