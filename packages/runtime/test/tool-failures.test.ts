@@ -1,4 +1,4 @@
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
 import type { ToolDefinition } from '../src/definitions/agent.ts';
 import { defineDeepAgent, defineTool } from '../src/definitions/definition.ts';
@@ -22,21 +22,39 @@ const ENDLESS: [string, Execute][] = [
   ],
 ];
 
-/** A box whose agent calls one tool, then says what it was told. */
-async function open(execute: Execute, more: Pick<ToolDefinition, 'timeout'> = {}) {
+type More = Pick<ToolDefinition, 'timeout'>;
+
+/** A box whose agent calls one tool, then says what it was told. Closed after the test. */
+async function open(execute: Execute, more?: More) {
+  const box = await openBox(execute, more);
+  onTestFinished(() => box.close());
+  return box;
+}
+
+/** One such box for all tests that need no more than a turn of their own; answers how to take one with this tool. */
+function share(more?: More) {
+  let execute: Execute | undefined;
+  let opened: ReturnType<typeof openBox> | undefined;
+  afterAll(async () => (await opened)?.close());
+  return async (given: Execute) => {
+    execute = given;
+    const box = await (opened ??= openBox((signal) => execute?.(signal), more));
+    return box.agent('helper').send('go');
+  };
+}
+
+async function openBox(execute: Execute, more: More = {}) {
   const tool = defineTool({
     ...more,
     description: 'Does it.',
     inputSchema: z.object({}),
     execute: (_, { signal }) => execute(signal),
   });
-  const box = await createTestBox({
+  return createTestBox({
     agents: { helper: defineDeepAgent({ name: 'helper', tools: { tool } }) },
     model: ({ messages }) =>
       messages.at(-1)?.role === 'user' ? model.reply({ toolCalls: [{ name: 'tool' }] }) : `${messages.length}`,
   });
-  onTestFinished(() => box.close());
-  return box;
 }
 
 const reject = (value: unknown) => () => Promise.reject(value);
@@ -44,6 +62,8 @@ const cyclic: Record<string, unknown> = { n: 1n };
 cyclic.self = cyclic;
 
 describe('a tool that fails is an answer the model reads, and the turn goes on', () => {
+  const send = share();
+
   test.each<[string, Execute, string]>([
     ['an error', reject(new Error('No.')), 'The tool "tool" failed: No.'],
     ['an error without a message', reject(new RangeError()), 'The tool "tool" failed: RangeError'],
@@ -62,8 +82,7 @@ describe('a tool that fails is an answer the model reads, and the turn goes on',
     ],
     ['an error as long as a book', reject(new Error('x'.repeat(2_000_000))), 'is too long: '],
   ])('it throws %s', async (_, execute, content) => {
-    const box = await open(execute);
-    const turn = await box.agent('helper').send('go');
+    const turn = await send(execute);
     expect(turn).toMatchObject({ text: '3', toolCalls: [{ isError: true }] });
     expect(turn.toolCalls[0]?.result).toContain(content);
   });
@@ -86,8 +105,7 @@ describe('a tool that fails is an answer the model reads, and the turn goes on',
       'The tool "tool" failed: Hidden.',
     ],
   ])('it answers %s', async (_, value, isError, content) => {
-    const box = await open(() => value);
-    const turn = await box.agent('helper').send('go');
+    const turn = await send(() => value);
     expect(turn).toMatchObject({ text: '3', toolCalls: [{ isError }] });
     expect(turn.toolCalls[0]?.result).toContain(content);
   });
@@ -199,19 +217,17 @@ test('a turn that is cancelled while the arguments are checked does not run the 
 });
 
 describe('a tool with a timeout', () => {
+  const sendInShort = share({ timeout: '30ms' });
+  const sendInLong = share({ timeout: 2_147_483_648 });
   const tooLong =
     'The tool "tool" failed: It took longer than its timeout of 30 ms, and may have had an effect all the same.';
 
   test.each(ENDLESS)('that %s is given up, and the model is told', async (_, execute) => {
     let told: AbortSignal | undefined;
-    const box = await open(
-      (signal) => {
-        told = signal;
-        return execute(signal);
-      },
-      { timeout: '30ms' },
-    );
-    const turn = await box.agent('helper').send('go');
+    const turn = await sendInShort((signal) => {
+      told = signal;
+      return execute(signal);
+    });
     expect(turn).toMatchObject({ text: '3', toolCalls: [{ isError: true, result: tooLong }] });
     expect(told?.aborted).toBe(true);
     expect(told?.reason).toMatchObject({ code: 'step_timeout' });
@@ -264,14 +280,11 @@ describe('a tool with a timeout', () => {
     ],
   ])('that %s in time is told as it is', async (_, execute, result) => {
     let told: AbortSignal | undefined;
-    const box = await open(
-      (signal) => {
-        told = signal;
-        return execute(signal);
-      },
-      { timeout: 2_147_483_648 },
-    );
-    expect((await box.agent('helper').send('go')).toolCalls).toMatchObject([{ result }]);
+    const { toolCalls } = await sendInLong((signal) => {
+      told = signal;
+      return execute(signal);
+    });
+    expect(toolCalls).toMatchObject([{ result }]);
     expect(told?.aborted).toBe(false);
   });
 
