@@ -98,10 +98,20 @@ describeWhen(bothServers, 'two replicas', (servers) => {
     });
 
     test('a parent on one goes on when its child ends on the other', async () => {
+      const gate = createGate();
+      const hold = toStep('hold', () => gate.pass());
       const { a } = await openPair(
         (name) => ({
-          parent: { run: async () => [name, await svc.workflows.startAndWait('child', {})] },
-          child: { run: async () => name },
+          // A step under way beside the child: the parent does not only wait, and keeps its place.
+          parent: {
+            async run() {
+              const held = hold();
+              const child = await svc.workflows.startAndWait('child', {});
+              await held;
+              return [name, child];
+            },
+          },
+          child: { run: async () => (gate.open(), name) },
         }),
         { engine: { maxLive: 1 } },
       );

@@ -72,7 +72,7 @@ describeOnBoth(boxes, 'a run that has ended long enough ago', (openBox) => {
     const box = await openBox({
       workflows: { hook },
       engine: { sweepMs: 50 },
-      options: { retention: () => ({ runDays: 2 * SOON }), retentionEveryMs: 20 },
+      options: { retention: () => ({ runDays: 6 * SOON }), retentionEveryMs: 20 },
     });
     const resume = (n: number) => call(box, `POST /api/workflows/hooks/${token}-${n}/resume`, {});
     const old = await startWorkflow(box, 'hook', { n: -1 });
@@ -81,7 +81,7 @@ describeOnBoth(boxes, 'a run that has ended long enough ago', (openBox) => {
     await until(async () => (await statusesOf(box, [old, ...runs])).every((status) => status === 'waiting'));
     await resume(-1);
     const { endedAt } = await finish(box, old);
-    // They end half of the time later, so the other half is left to see them in.
+    // They end later, and most of the time is left to see them in.
     await until(() => Date.now() - Date.parse(endedAt as string) > 2_000);
     await Promise.all(others.map(resume));
     await until(async () => (await statusOf(box, `/api/runs/${old}`)) === 404);

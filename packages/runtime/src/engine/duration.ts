@@ -23,8 +23,8 @@ const WORDS: Record<string, string> = {
 /** A timer of more milliseconds than this fires at once. */
 export const LONGEST_TIMER_MS = 2_147_483_647;
 
-/** The longest duration there is: 100 years. A wait with no end is a hook. */
-export const LONGEST_DURATION_MS = 100 * 365.25 * 86_400_000;
+/** The longest wait there is: 100 years. One without an end is a hook. */
+export const LONGEST_WAIT_MS = 100 * 365.25 * 86_400_000;
 
 /**
  * Milliseconds of a duration, which may be a fraction: a number of milliseconds, or text such as `'10s'`,
@@ -36,16 +36,16 @@ export function parseDuration(value: number | string): number {
     throw new RangeError(
       `"${value}" is not a duration. Use milliseconds, or text such as "10s", "5 minutes", "2 days".`,
     );
-  if (ms > LONGEST_DURATION_MS)
-    throw new RangeError(
-      `"${value}" is too long: a duration is at most 100 years. To wait without an end, use a hook.`,
-    );
   return ms;
 }
 
 /** The moment a wait ends, in whole milliseconds: a duration from `now`, which never ends early, or the Date itself. */
 export function parseWakeTime(value: number | string | Date, now: number): number {
-  if (!(value instanceof Date)) return Math.ceil(now + parseDuration(value));
+  if (!(value instanceof Date)) {
+    const ms = parseDuration(value);
+    if (ms <= LONGEST_WAIT_MS) return Math.ceil(now + ms);
+    throw new RangeError(`"${value}" is too long: a wait is at most 100 years. To wait without an end, use a hook.`);
+  }
   const time = value.getTime();
   if (Number.isNaN(time)) throw new RangeError('The Date to wait for is invalid.');
   return time;

@@ -1,6 +1,6 @@
 import type { RetryPolicy } from '../call.ts';
 import { currentContext } from '../context.ts';
-import { parseDuration } from '../duration.ts';
+import { LONGEST_WAIT_MS, parseDuration } from '../duration.ts';
 import { decode, encode } from '../serialize.ts';
 import { listUnread, readAll } from '../values/unread.ts';
 
@@ -108,7 +108,7 @@ function toPolicy(
   if (!Number.isInteger(maxRetries) || maxRetries < 0)
     throw new RangeError(`"${name}.maxRetries" is ${maxRetries}; it must be a whole number from 0.`);
   const initial = parseDuration(backoff.initial ?? 1_000);
-  const max = parseDuration(backoff.max ?? 60_000);
+  const max = Math.min(parseDuration(backoff.max ?? 60_000), LONGEST_WAIT_MS);
   const factor = backoff.factor ?? 2;
   return {
     maxRetries,
