@@ -43,13 +43,18 @@ export function createHookReader({ tables, query, commit }: Statements): Omit<Ho
     },
     async listEvents(runId, waits) {
       const id = toStoredText(runId);
-      const [row] = await query(signals, [id]);
-      const found: HookEvents = { signals: Number(row?.signals ?? 0), events: [], missing: [] };
-      // After the signals: what comes in between is read now and signalled again.
+      if (waits.length === 0) {
+        const [row] = await query(signals, [id]);
+        return { signals: Number(row?.signals ?? 0), events: [], missing: [] };
+      }
+      const found: HookEvents = { signals: Infinity, events: [], missing: [] };
       for (let from = 0; from < waits.length; from += WAITS_AT_ONCE) {
         const some = waits.slice(from, from + WAITS_AT_ONCE);
         const params = some.flatMap(({ token, n }) => [toStoredText(token), n]);
-        for (const { isMade, ...event } of await query(eventsQuery(tables, some.length), [...params, id, id])) {
+        const rows = await query(eventsQuery(tables, some.length), [...params, id, id, id]);
+        // The fewest: what came after them is signalled again.
+        found.signals = Math.min(found.signals, Number(rows[0]?.signals ?? 0));
+        for (const { isMade, signals: _, ...event } of rows) {
           if (isMade === 0) found.missing.push(decodeText({ token: event.token ?? null }).token as string);
           else if (event.n !== null) found.events.push(toHookEvent(event));
         }
@@ -141,13 +146,14 @@ function entries({ hooks, hookEvents, runs }: Tables, kind: string, conditions: 
     order by h.created_at desc, h.run_id desc, h.token desc limit ?`;
 }
 
-/** Each wait is a row of its own, so that each is looked up by the key. Parameters: token and `n` of each, run id twice. */
-function eventsQuery({ hooks, hookEvents }: Tables, count: number): string {
+/** Each wait is a row of its own, so that each is looked up by the key. Parameters: token and `n` of each, run id thrice. */
+function eventsQuery({ runs, hooks, hookEvents }: Tables, count: number): string {
   const waits = Array.from({ length: count }, () => '(cast(? as text), cast(? as integer))').join(', ');
   return `
     with w (token, n) as (values ${waits})
     select w.token as "token", case when h.token is null then 0 else 1 end as "isMade",
-      e.n as "n", e.payload as "payload", e.at as "at"
+      e.n as "n", e.payload as "payload", e.at as "at",
+      (select signals from ${runs} where run_id = ?) as "signals"
     from w
     left join ${hooks} h on h.run_id = ? and h.token = w.token
     left join ${hookEvents} e on e.run_id = ? and e.token = w.token and e.n >= w.n and e.n < w.n + ${MAX_EVENTS}
