@@ -117,7 +117,7 @@ function startBox(argv, { port, env }) {
 async function findPorts() {
   for (let tries = 0; tries < 50; tries++) {
     const offset = 1 + Math.floor(Math.random() * 10_000);
-    const ports = [4_242, 54_322, 9_000].map((base) => base + offset);
+    const ports = [4_242, 15_432, 9_000].map((base) => base + offset);
     const free = await Promise.all(ports.map(isFree));
     if (free.every(Boolean)) return { port: Number(ports[0]), offset };
   }

@@ -21,10 +21,7 @@ const vitestArgs = process.argv.slice(2).filter((arg) => arg !== '--');
 
 const [build, lint] = await Promise.all([
   runPhase('build', [['scripts/build.mjs', '--quiet']]),
-  runPhase('lint', [
-    [binOf('oxlint'), '--deny-warnings'],
-    [binOf('oxfmt'), '--check'],
-  ]),
+  runPhase('lint', [[binOf('oxlint'), '--deny-warnings'], [binOf('oxfmt'), '--check'], ['scripts/check-lockfile.mjs']]),
 ]);
 for (const phase of [build, lint]) showFailures(phase);
 // After the build, since the playground's demo and the benchmarks import what was built; beside the tests, which wait about

@@ -17,7 +17,8 @@ import { fileURLToPath } from 'node:url';
  */
 export async function bootWorker(settings) {
   const forked = performance.now();
-  const child = fork(WORKER, [JSON.stringify(settings)], { execArgv: ['--expose-gc'] });
+  const execArgv = ['--expose-gc', ...(settings.jumps ? ['--import', CLOCK] : [])];
+  const child = fork(WORKER, [JSON.stringify(settings)], { execArgv });
   /** @type {{ isUp: boolean, aborted: { key: string, reason: string }[] }} */
   const state = { isUp: true, aborted: [] };
   const exited = once(child, 'exit').then(([code]) => {
@@ -62,6 +63,7 @@ export async function bootWorker(settings) {
 // --- internal ---
 
 const WORKER = fileURLToPath(new URL('_worker.mjs', import.meta.url));
+const CLOCK = new URL('_clock.mjs', import.meta.url).href;
 
 /**
  * @param {import('node:child_process').ChildProcess} child

@@ -6,11 +6,14 @@
 import { openJournal } from './_store.mjs';
 import {
   createBox,
+  createForker,
   createDrizzle,
   createLog,
   installGuard,
   listen,
   openRedisKv,
+  SUPERVISED,
+  superviseProcess,
 } from '../packages/runtime/dist/host.mjs';
 
 /**
@@ -19,6 +22,8 @@ import {
  * @property {string} receiver
  * @property {NonNullable<import('../packages/runtime/dist/host.mjs').BoxOptions['engine']>} [engine]
  * @property {string} [kv] the Redis server
+ * @property {boolean} [isolates] runs that may have killed their process go on in one of their own
+ * @property {boolean} [jumps] the machine's clock jumps
  * @property {number} [drainMs] how long it answers 503 after a SIGTERM, before it stops listening. Default 300
  *
  * @typedef {object} WorkerFacts
@@ -34,7 +39,9 @@ const begun = performance.now();
 process.once('disconnect', () => process.exit(1));
 /** @type {WorkerSettings} */
 const settings = JSON.parse(process.argv[2] ?? '{}');
-const say = (/** @type {object} */ message) => void (process.connected && process.send?.(message));
+const supervised = process.argv.includes(SUPERVISED) ? superviseProcess() : undefined;
+// What supervises this process hears nothing of what a torture says.
+const say = (/** @type {object} */ message) => void (!supervised && process.connected && process.send?.(message));
 installGuard();
 const { createWorkflows } = await import('./_workflows.mjs');
 const workflows = createWorkflows({
@@ -55,6 +62,7 @@ const FORGETFUL = {
   close: async () => {},
 };
 
+const ITSELF = { module: process.argv[1] ?? '', args: [process.argv[2] ?? ''], env: process.env };
 const opened = await openJournal(settings.store);
 const log = createLog({
   level: process.env.TORTURE_LOG === '1' ? 'warn' : 'silent',
@@ -79,10 +87,13 @@ const box = await createBox({
   probes: { journal: async () => void (await opened.journal.now()) },
   services: () => ({ database: { url: null }, storage: null, agent: { url: '' } }),
   ...(settings.engine ? { engine: settings.engine } : {}),
+  ...(supervised ? { supervisor: supervised.supervisor } : {}),
+  ...(settings.isolates && !supervised ? { isolate: createForker(ITSELF) } : {}),
   ...(kv ? { kv } : {}),
 });
-const listener = await listen(box.app, { port: 0, host: '127.0.0.1' });
+const listener = supervised ? undefined : await listen(box.app, { port: 0, host: '127.0.0.1' });
 await box.gate.check();
+void supervised?.closed.then(() => box.close()).finally(() => process.exit(0));
 
 process.on('message', (message) => {
   if (message !== 'facts') return;
@@ -90,16 +101,17 @@ process.on('message', (message) => {
   const { rss, heapUsed } = process.memoryUsage();
   say({ event: 'facts', facts: { ...facts, rss, heap: heapUsed } });
 });
-process.once('SIGTERM', async () => {
-  await box.close();
-  // Whoever sends requests here learns from the 503 that it should send them elsewhere.
-  await new Promise((resolve) => setTimeout(resolve, settings.drainMs ?? 300));
-  await listener.close();
-  await kv?.close();
-  await opened.close();
-  process.exit(0);
-});
-say({ event: 'ready', url: listener.url, bootMs: performance.now() - begun });
+if (!supervised)
+  process.once('SIGTERM', async () => {
+    await box.close();
+    // Whoever sends requests here learns from the 503 that it should send them elsewhere.
+    await new Promise((resolve) => setTimeout(resolve, settings.drainMs ?? 300));
+    await listener?.close();
+    await kv?.close();
+    await opened.close();
+    process.exit(0);
+  });
+say({ event: 'ready', url: listener?.url, bootMs: performance.now() - begun });
 
 // --- internal ---
 

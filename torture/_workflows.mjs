@@ -22,6 +22,13 @@ export function createWorkflows({ receiver, onAbort }) {
     }),
     { backoff: { initial: 1 } },
   );
+  const linger = createStep('torture#linger', async (/** @type {{ ms: number }} */ { ms }) => {
+    const { idempotencyKey, signal } = getStepMetadata();
+    const headers = { 'content-type': 'application/json', 'idempotency-key': idempotencyKey };
+    await new Promise((resolve) => setTimeout(resolve, ms));
+    const answer = await fetch(receiver, { method: 'POST', headers, body: '{}', signal });
+    return /** @type {{ n: number }} */ (await answer.json()).n;
+  });
   return {
     /** Steps in pairs, some of which fail once, and short sleeps. */
     work: {
@@ -43,6 +50,13 @@ export function createWorkflows({ receiver, onAbort }) {
       async run({ place, hold }) {
         await effect({ what: `in ${place}`, ...(hold ? { hold } : {}) });
         await effect({ what: `out ${place}` });
+      },
+    },
+    /** One step that takes its time. */
+    long: {
+      async run({ ms }) {
+        await linger({ ms });
+        return ms;
       },
     },
     nap: {

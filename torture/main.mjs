@@ -2,7 +2,7 @@
 /**
  * The full size of what the tests run small: boxes that are killed, paused and cut off while they work. Prints one JSON
  * line each and, at the end, the time it took. Exits 1 when a promise was broken.
- *   node torture/main.mjs [--quick] [name …]     default: all, one after the other, 10 to 20 minutes
+ *   node torture/main.mjs [--quick] [name …]     default: all, one after the other, 20 to 30 minutes
  * Those on PostgreSQL need SVC_TEST_DATABASE_URL, those that stop a server root and what .ci/services.sh unpacks.
  */
 import { parseArgs } from 'node:util';
@@ -10,8 +10,8 @@ import { findServers } from './_servers.mjs';
 
 /** By what they need. */
 const NAMES = {
-  nothing: ['kill', 'serial', 'parked'],
-  postgres: ['kill', 'serial', 'parked', 'pause', 'deploy', 'races'],
+  nothing: ['kill', 'orchestrator', 'serial', 'parked'],
+  postgres: ['kill', 'orchestrator', 'serial', 'parked', 'pause', 'deploy', 'races'],
   servers: ['restart-postgres', 'flush-redis'],
 };
 

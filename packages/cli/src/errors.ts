@@ -97,6 +97,10 @@ export const CLI_CODES = {
     exitCode: EXIT.notFound,
     meaning: 'The agent this workspace is linked to is no longer at the control plane.',
   },
+  decision_needed: {
+    exitCode: EXIT.generic,
+    meaning: 'The agent of `svc chat` waits for a decision, and there is no one to ask.',
+  },
   confirm_required: {
     exitCode: EXIT.generic,
     meaning: 'What cannot be undone needs --yes where there is no way to ask for confirmation.',
@@ -191,6 +195,8 @@ const SUGGESTIONS: Record<string, string | undefined> = {
   run_not_blocked: 'Run `svc why <id>` to see how it stands.',
   run_not_retryable: 'Run `svc why <id>` to see how it stands.',
   prompt_not_published_before: 'Run `svc prompts versions <id>` to see the versions.',
+  trigger_not_found: 'Run `svc workflows queue <name>` to see the starts that wait.',
+  delivery_not_found: 'Run `svc notify list` to see what was sent.',
   job_not_found: 'Run `svc jobs list` to see the timers of this box.',
   prompt_not_found: 'Run `svc prompts list` to see the prompts of this box.',
   prompt_version_not_found: 'Run `svc prompts versions <id>` to see the versions.',

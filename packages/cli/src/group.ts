@@ -71,9 +71,18 @@ export function listLeaves(group: Group, path = ''): { path: string; leaf: Leaf 
 
 // --- internal ---
 
+/** What some call a group elsewhere. */
+const OTHER_WORDS: Record<string, string | undefined> = {
+  approvals: 'hitl',
+  agents: 'catalog',
+  schedules: 'jobs',
+  threads: 'sessions',
+};
+
 function unknownVerb(group: Group, words: string[], typed: readonly string[]) {
   const [word = '', next = ''] = typed;
-  const near = findNearest(word, Object.keys(group.verbs));
+  const other = OTHER_WORDS[word];
+  const near = other !== undefined && other in group.verbs ? other : findNearest(word, Object.keys(group.verbs));
   // A word that names no group may be the last word of a verb: `svc start` is `svc workflows start`.
   const meant = near
     ? [...words, near].join(' ')

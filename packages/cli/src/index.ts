@@ -1,5 +1,6 @@
 export { readOutline } from './complete/outline.ts';
 export { startDev } from './dev/start.ts';
+export { runSupervised } from './dev/supervised.ts';
 export type { DevOptions, DevServer } from './dev/start.ts';
 export { CLI_CODES, EXIT, findSuggestion } from './errors.ts';
 export { listGlobalFlags, listVerbs } from './help.ts';

@@ -5,9 +5,12 @@ import { catalog } from './verbs/catalog.ts';
 import { config } from './verbs/config.ts';
 import { contract } from './verbs/contract.ts';
 import { hitl } from './verbs/hitl.ts';
+import { hooks } from './verbs/hooks.ts';
 import { jobs } from './verbs/jobs.ts';
+import { usage } from './verbs/usage.ts';
 import { keys } from './verbs/keys.ts';
 import { logs } from './verbs/logs.ts';
+import { notify } from './verbs/notify.ts';
 import { prompts } from './verbs/prompts.ts';
 import { pull } from './verbs/pull.ts';
 import { runs } from './verbs/runs.ts';
@@ -73,17 +76,25 @@ export const TREE: Group = {
       page: 'deploy',
       load: async () => (await import('./commands/check.ts')).check,
     },
+    chat: {
+      summary: 'Talk with an agent.',
+      page: 'agents',
+      load: async () => (await import('./commands/chat/chat.ts')).chat,
+    },
     schema,
     workflows,
     runs,
     logs,
     sessions,
     hitl,
+    hooks,
     jobs,
+    notify,
     prompts,
     config,
     secrets,
     keys,
+    usage,
     catalog,
     activity,
     why: {

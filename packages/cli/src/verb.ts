@@ -12,6 +12,8 @@ export interface StreamRecord {
   data: object;
   /** The same for a person; undefined where there is nothing to show. */
   human(style: Style): string | undefined;
+  /** The next record goes on in the same line. */
+  isOpen?: boolean;
 }
 
 /** What a verb hands back. It never prints. */

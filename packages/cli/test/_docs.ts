@@ -54,7 +54,7 @@ export function readBlocks(file: string): Block[] {
 }
 
 export function isFile({ language }: Block): boolean {
-  return language === 'ts' || language === 'json' || language === 'md';
+  return language === 'ts' || language === 'js' || language === 'json' || language === 'md';
 }
 
 /** A workspace of the files a page shows, as a reader has it who did what the page says. */

@@ -109,8 +109,11 @@ async function seed(box: TestBox): Promise<Omit<Seeds, 'url'>> {
   const { body: key } = await call<{ id: string }>(box, 'POST /api/keys', { name: 'ci', grants: { workflows: 'all' } });
   await call(box, 'PUT /api/config/greeting', { value: 'Good day' });
   const sessions = await call<{ items: { sessionId: string }[] }>(box, 'GET /api/sessions');
-  const last = '/api/logs?name=support&text=completed';
-  await until(async () => (await call<{ items: object[] }>(box, `GET ${last}`)).body.items.length > 0);
+  const untilLogged = (filter: string, count: number): Promise<void> =>
+    until(async () => (await call<{ items: object[] }>(box, `GET /api/logs?${filter}`)).body.items.length >= count);
+  await untilLogged('name=support&text=completed', 1);
+  // The secret and the key.
+  await untilLogged('text=credentials_changed', 2);
   return {
     completed,
     failed,

@@ -29,9 +29,29 @@ const LONG_MS = 240_000;
 const basesOf = ({ completed, session, approval, prompt }: Seeds): Record<string, Base> => ({
   init: { flags: { 'no-install': true } },
   link: { positionals: { installation: 'shop' }, flags: { url: 'https://box.example.com', 'image-tag': 'shop:1' } },
-  ...forEach(['workflows schema', 'workflows start'], { positionals: { name: 'greet' } }),
-  ...forEach(['runs get', 'runs steps', 'runs retry', 'runs resume', 'pull run'], { positionals: { id: completed } }),
+  ...forEach(['workflows schema', 'workflows start', 'workflows queue'], { positionals: { name: 'greet' } }),
+  'workflows find': { positionals: { name: 'greet', id: 'none' } },
+  'workflows dequeue': { positionals: { name: 'greet', triggerId: 'none' }, flags: { yes: true } },
+  ...forEach(
+    [
+      'runs get',
+      'runs steps',
+      'runs state',
+      'runs watch',
+      'runs streams',
+      'runs webhooks',
+      'runs retry',
+      'runs pause',
+      'runs resume',
+      'pull run',
+    ],
+    {
+      positionals: { id: completed },
+    },
+  ),
+  ...forEach(['runs cancel-all', 'runs retry-all', 'runs delete-all'], { flags: { name: 'none', yes: true } }),
   ...forEach(['runs cancel', 'runs delete'], { positionals: { id: 'none' }, flags: { yes: true } }),
+  'runs stream': { positionals: { id: completed, name: 'default' } },
   'logs tail': { flags: { run: completed } },
   'sessions get': { positionals: { id: session } },
   ...forEach(['sessions delete', 'prompts delete', 'keys revoke'], {
@@ -39,6 +59,10 @@ const basesOf = ({ completed, session, approval, prompt }: Seeds): Record<string
     flags: { yes: true },
   }),
   ...forEach(['hitl get', 'hitl approve', 'hitl reject'], { positionals: { id: approval } }),
+  // An agent that answered would be one more session.
+  chat: { positionals: { name: 'none', message: 'Hello.' } },
+  ...forEach(['notify redeliver', 'keys rotate'], { positionals: { id: 'none' } }),
+  'hooks signal': { positionals: { token: 'none' } },
   ...forEach(['jobs pause', 'jobs resume', 'jobs run'], { positionals: { id: 'report:0' } }),
   'prompts create': {
     positionals: { key: 'tone' },
@@ -54,6 +78,8 @@ const basesOf = ({ completed, session, approval, prompt }: Seeds): Record<string
   'secrets set': { positionals: { name: 'SMTP_PASSWORD' } },
   ...forEach(['secrets rotate', 'secrets delete'], { positionals: { name: 'NONE' }, flags: { yes: true } }),
   'keys create': { flags: { name: 'ci', agents: 'all' } },
+  'keys update': { positionals: { id: 'none' }, flags: { 'requests-per-minute': '60' } },
+  'usage get': { positionals: { kind: 'agent', id: 'support' } },
   'activity get': { positionals: { id: 'none' } },
   why: { positionals: { run: completed } },
   replay: { positionals: { run: 'run.json' } },
@@ -66,6 +92,7 @@ const basesOf = ({ completed, session, approval, prompt }: Seeds): Record<string
  * command may fail for another reason, which its message names then.
  */
 const TAKEN: readonly RegExp[] = [
+  /^chat (message|--session), /,
   // Its message does not repeat what may be a secret.
   /^secrets \S+ given, /,
   // Set by then.
@@ -78,15 +105,27 @@ const TAKEN: readonly RegExp[] = [
   /^add \S+ name, (unknown|huge|a folder)$/,
   /^(build --out|package --out-dir|pull run --out), (unknown|negative|huge|not a number|lines)$/,
   /^package --(tag|base), (unknown|huge|a folder|a file|below a file)$/,
-  /^(runs|logs|sessions|hitl|jobs|prompts|activity) list --(name|parent|retry-of|session|step|text|agent-name|run|workflow|key|owner-name|operation|actor|target), (?!long)/,
+  /^(runs|logs|sessions|hitl|jobs|notify|prompts|activity) list --(name|receiver|parent|retry-of|session|step|text|agent-name|run|workflow|key|owner-name|operation|actor|target|client|user), (?!long)/,
+  /^runs (cancel|retry|delete)-all --(name|parent|retry-of|session), /,
   /^logs tail --(step|text), (?!long)/,
+  // What has used nothing so far.
+  /^usage (get id|list --id), /,
+  // A hook that there is not yet.
+  /^hooks (signal|kept) (--)?(token|payload|payload-file|start-file|idempotency-key), /,
+  // Nothing has been written to it so far.
+  /^runs stream name, /,
+  /^runs stream --start-index, negative$/,
   /^runs get --wait, huge$/,
-  /^(workflows start|runs retry|hitl approve|hitl reject) --(idempotency-key|note|input|input-file), (?!long)/,
+  /^(workflows start|runs retry|hitl approve|hitl reject) --(idempotency-key|id|note|input|input-file), (?!long)/,
+  /^workflows start --priority, negative$/,
+  // The start before has made it.
+  /^workflows find id, /,
   /^prompts create (key|--name|--owner-name|--text|--file|--note), /,
   /^prompts update --(text|file|note), /,
   /^config set value, huge$/,
   /^secrets set (name|--from-file), /,
-  /^keys create --(name|agents|workflows), (?!long)/,
+  /^keys update --(name|agents|workflows), (?!long)/,
+  /^keys create --(name|agents|workflows|client), (?!long)/,
   /^link --image-tag, (unknown|huge)$/,
 ];
 
@@ -94,7 +133,7 @@ const TAKEN: readonly RegExp[] = [
 const STATE = ['runs', 'prompts', 'config', 'secrets', 'keys', 'approvals', 'recurring-jobs', 'sessions', 'activity'];
 
 /** Verbs that change nothing when they succeed. */
-const READS = /\b(?:list|get|tail|steps|versions)$/;
+const READS = /\b(?:list|get|tail|steps|state|versions|queue|find|receivers|kept|watch|streams?|webhooks)$/;
 
 describe('what nobody means', () => {
   it.each([...byGroup(listLeaves())])(

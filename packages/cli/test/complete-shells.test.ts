@@ -137,7 +137,7 @@ for (const shell of ['bash', 'zsh'] as const)
 describeWhen(needs('bash'), 'a list in bash', () => {
   it('shows all that may follow', async () => {
     const { list } = await openShell('bash');
-    expect(await list('svc runs ', /\n[^>]*cancel[^>]*steps/)).toMatch(/cancel\s+delete\s+get\s+list/);
+    expect(await list('svc runs ', /\n[^>]*cancel[^>]*steps/)).toMatch(/cancel\s+cancel-all\s+delete\s+delete-all/);
   });
 });
 

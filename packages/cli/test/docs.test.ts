@@ -17,6 +17,12 @@ import type { Ran } from './_docs.ts';
 import { eventually, useRig } from './e2e/_setup.ts';
 import type { Box, Run, Workspace } from './e2e/_setup.ts';
 
+interface ShownWorkflow {
+  name: string;
+  steps: { id: string }[];
+  problem: unknown;
+}
+
 interface Page {
   workspace: Workspace;
   box: Box;
@@ -41,7 +47,7 @@ const NOT_RUN: Record<string, string> = {
   'start.md#install': 'needs a registry, and stays',
   'start.md#model': 'stays; the same server runs in this process',
   ...Object.fromEntries(
-    ['create', 'gate', 'chat', 'talk', 'add', 'start'].map((name) => [
+    ['create', 'gate', 'say', 'chat', 'talk', 'add', 'start'].map((name) => [
       `start.md#${name}`,
       'e2e/scaffold.test.ts runs it',
     ]),
@@ -52,6 +58,9 @@ const NOT_RUN: Record<string, string> = {
   'deploy.md#base': 'needs a container engine; e2e/package.test.ts runs what the image holds',
   'deploy.md#offline': 'needs a base image; package-offline.test.ts runs it with one made for it',
   'first-workspace.md#prepare': 'needs a registry; the workspace of this test is linked in the same way',
+  'react.md#install': 'needs a registry',
+  'react.md#page/chat.tsx': 'runtime/test/react.test.ts runs it in a browser',
+  'react.md#page/main.tsx': 'runtime/test/react.test.ts runs it in a browser',
   'first-workspace.md#model': 'stays; the same server runs in this process',
 };
 
@@ -93,13 +102,19 @@ const GUIDES: Guide[] = [
     file: 'docs/guide/agents.md',
     model: true,
     facts: {
+      terminal(ran) {
+        expect(ran).toMatchObject({
+          stdout: 'It is paid.\n',
+          stderr: expect.stringMatching(/^pay \{"amount": 5\}\n {2}= /),
+        });
+      },
       async stream({ stdout }, { box }) {
         expect(stdout).toContain('"name":"pay"');
         expect(stdout).toMatch(/data: \[DONE\]\n+$/);
         const said = Array.from(stdout.matchAll(/"content":"([^"]*)"/g), ([, text]) => text).join('');
         expect(said).toBe('It is paid.');
         const { items } = await box.get<{ items: Run[] }>('/api/runs?kind=agent');
-        expect(items).toMatchObject([{ name: 'clerk', status: 'completed' }]);
+        expect(items).toMatchObject([{ name: 'clerk', status: 'completed' }, { sessionId: expect.any(String) }]);
       },
       wait(ran) {
         expect(readDocuments(ran)).toMatchObject([
@@ -113,6 +128,33 @@ const GUIDES: Guide[] = [
         const said = await box.get('/api/sessions/ada/messages?agent=refunds');
         expect(said).toMatchObject({
           items: [{ messages: [{}, {}, { role: 'tool', content: '{"refunded":4}' }, { content: 'It is done.' }] }],
+        });
+      },
+    },
+  },
+  {
+    file: 'docs/guide/react.md',
+    model: true,
+    facts: {
+      send({ stdout }) {
+        const [stream = '', chat = ''] = stdout.split('data: [DONE]\n\n');
+        const chunks = stream.split('\n\n').filter(Boolean);
+        expect(chunks.map((chunk) => (JSON.parse(chunk.slice('data: '.length)) as { type: string }).type)).toEqual(
+          expect.arrayContaining(['start', 'tool-output-available', 'text-delta', 'finish']),
+        );
+        expect(JSON.parse(chat)).toMatchObject({
+          id: 'c1',
+          messages: [
+            { id: 'u1' },
+            {
+              parts: [
+                { type: 'step-start' },
+                { type: 'tool-lookup', output: { order: 'A-1', total: 40 } },
+                { type: 'step-start' },
+                { type: 'text', text: 'It is 40.' },
+              ],
+            },
+          ],
         });
       },
     },
@@ -147,6 +189,35 @@ const GUIDES: Guide[] = [
         expect(types).toEqual(
           expect.arrayContaining(['REASONING_ENCRYPTED_VALUE', 'TOOL_CALL_RESULT', 'TEXT_MESSAGE_END']),
         );
+      },
+    },
+  },
+  {
+    file: 'docs/guide/callers.md',
+    model: true,
+    facts: {
+      async greet(ran, { box }) {
+        const [{ runId }] = readDocuments(ran) as [{ runId: string }];
+        expect(await box.finish(runId)).toMatchObject({
+          output: 'Hello ada',
+          startedBy: { kind: 'user', id: 'ada', client: 'dev' },
+        });
+      },
+      key(ran) {
+        expect(readDocuments(ran)).toMatchObject([{ client: 'shop', users: true, sessions: 'own' }]);
+      },
+      user(ran) {
+        expect(readDocuments(ran)).toMatchObject([
+          { choices: [{ message: { content: 'Hello.' } }] },
+          { items: [{ name: 'main', owner: { kind: 'user', id: 'ada', client: 'dev' } }] },
+        ]);
+      },
+      async token(ran, { box }) {
+        const [{ runId }] = readDocuments(ran) as [{ runId: string }];
+        expect(await box.finish(runId)).toMatchObject({
+          output: 'Hello ada',
+          startedBy: { client: 'shop', user: { id: 'ada', name: 'Ada L.', data: { plan: 'gold' } } },
+        });
       },
     },
   },
@@ -344,8 +415,20 @@ const GUIDES: Guide[] = [
       key(ran) {
         expect(readDocuments(ran)).toMatchObject([{ name: 'web shop', value: expect.stringMatching(/^svc_/) }]);
       },
+      rotate(ran) {
+        expect(readDocuments(ran)).toMatchObject([
+          { name: 'web shop', value: expect.stringMatching(/^svc_/), replaces: { expiresAt: expect.any(String) } },
+        ]);
+      },
+      limits({ stdout }) {
+        expect(stdout).toMatch(/^Created key mobile /);
+        expect(stdout).toMatch(/^ {2}tokens this month +0, no limit$/m);
+      },
       events({ stdout }) {
         expect(stdout).toMatch(/^retry: 2000\n/);
+      },
+      notify({ stdout }) {
+        expect(stdout).toContain('run.failed charge: The card was declined.');
       },
       metrics({ stdout }) {
         expect(stdout).toMatch(/^svc_runs_live \d+$/m);
@@ -394,6 +477,11 @@ const GUIDES: Guide[] = [
         await eventually(async () => (await box.fetch('/api/workflows/hooks/team:blue/resume', resume)).status === 200);
         expect(await box.finish(runId)).toMatchObject({ output: { text: 'HELLO ADA', status: 200 } });
       },
+      async newsletter({ stdout }, { box }) {
+        const [first = '', second = ''] = Array.from(stdout.matchAll(/run (\S+)/g), ([, runId = '']) => runId);
+        expect(await box.finish(first)).toMatchObject({ output: 'Dear reader, it is spring' });
+        expect(await box.finish(second)).toMatchObject({ output: 'Dear reader, and dear Ada' });
+      },
     },
   },
   {
@@ -413,6 +501,15 @@ const GUIDES: Guide[] = [
           error: { message: 'Only 4 of "lamp" are left.' },
         });
       },
+      async publish({ stdout }, { box }) {
+        const runId = /Started import-rows: run (\S+)/.exec(stdout)?.[1] ?? '';
+        await box.finish(runId);
+        expect(await box.get(`/api/runs/${runId}/state`)).toMatchObject({ state: { done: 3, of: 3 } });
+      },
+      async collect({ stdout }, { box }) {
+        const runId = /Started collect: run (\S+)/.exec(stdout)?.[1] ?? '';
+        expect(await box.finish(runId)).toMatchObject({ status: 'completed', output: 7, continuedTo: null });
+      },
       async park({ stdout }, { box }) {
         const runId = /Started deliver: run (\S+)/.exec(stdout)?.[1] ?? '';
         await eventually(async () => (await box.get<Run>(`/api/runs/${runId}`)).status === 'waiting');
@@ -431,6 +528,15 @@ const GUIDES: Guide[] = [
           attributes: { orderId: 'A-1' },
         });
       },
+      async signal(_, { box }) {
+        const { items } = await box.get<{ items: Run[] }>('/api/runs?name=tab');
+        expect(items).toHaveLength(1);
+        expect(await box.finish(items[0]?.runId ?? '')).toMatchObject({ output: ['tea', 'cake'] });
+      },
+      streams({ stdout }) {
+        expect(stdout).toMatch(/^default\s+2\s/m);
+        expect(stdout).toMatch(/^\{"text":"two"\}$/m);
+      },
       stream({ stdout }) {
         const lines = stdout.split('\n').filter((line) => /^(event|data):/.test(line));
         expect(lines.slice(2)).toEqual([
@@ -441,6 +547,19 @@ const GUIDES: Guide[] = [
           'event: end',
           'data: {"status":"completed","output":2,"error":null}',
         ]);
+      },
+      async flow({ stdout }, { box }) {
+        const [, runId = '', first, second] =
+          /Started pack-order: run (\S+)\nQueued pack-order: start (\S+)\nQueued pack-order: start (\S+)/.exec(
+            stdout,
+          ) ?? [];
+        // The id has the start that waits: the second one joins it.
+        expect(first).toBe(second);
+        expect(stdout).toMatch(new RegExp(`^0\\s+${first}\\s+delay\\s.*\\s5\\s`, 'm'));
+        expect(stdout).toMatch(/order-7\n.*\n.*queued/);
+        expect(await box.finish(runId)).toMatchObject({ output: 'lamp for main' });
+        const all = await box.start('pack-all', { shop: 'b', items: ['x', 'y'] });
+        expect(await box.finish(all.runId)).toMatchObject({ output: 'x for b' });
       },
       once(ran) {
         const [first, second] = readDocuments(ran);
@@ -471,13 +590,18 @@ describe.each(GUIDES)('$file', ({ file, model, edits, facts }) => {
   });
 
   it('has no problem in its files', async () => {
-    const { items } = await page.box.get<{ items: { name: string; problem: unknown }[] }>('/api/workflows');
+    const { items } = await page.box.get<{ items: ShownWorkflow[] }>('/api/workflows');
     const { agents } = await page.box.get<{ agents: string[] }>('/api/discovery');
-    const shown = [...items.map(({ name }) => `workflows/${name}.workflow.ts`), ...agents.map(toAgentFile)];
     const written = blocks
       .filter(isFile)
       .map(({ name }) => name)
       .filter((name) => !name.endsWith('.md'));
+    const toFile = ({ name, steps }: ShownWorkflow): string => {
+      const own = `workflows/${name}.workflow.ts`;
+      // One of several in a file stands where its steps do.
+      return written.includes(own) ? own : (steps[0]?.id.replace(/#.*/, '') ?? own);
+    };
+    const shown = [...new Set(items.map(toFile)), ...agents.map(toAgentFile)];
     expect(shown.sort()).toEqual(written.filter((name) => /^(?:workflows|deep-agents)\//.test(name)).sort());
     expect(items.filter(({ problem }) => problem !== null)).toEqual([]);
     // A box whose gate is closed says how to open it, and a run that a page lets fail or block is told.
@@ -536,6 +660,14 @@ describe('the pages', () => {
     expect(calls.length).toBeGreaterThan(5);
     expect(calls.filter(([, used]) => used !== undefined && used !== version).map(([text]) => text)).toEqual([]);
     expect(calls.filter(([, , script = '']) => !Object.hasOwn(scripts, script)).map(([text]) => text)).toEqual([]);
+  });
+
+  it('name tests that are there for each promise of security', () => {
+    const rows = readText('docs/reference/security.md').matchAll(/^\| (?!Promise|---).* \| (.*) \|$/gm);
+    const named = Array.from(rows, ([, cell = '']) => cell.match(/(?<=`)[\w/-]+(?=`)/g) ?? []);
+    expect(named.length).toBeGreaterThan(20);
+    expect(named.filter((files) => files.length === 0)).toEqual([]);
+    expect(named.flat().filter((file) => !existsSync(join(REPOSITORY, 'packages', `${file}.test.ts`)))).toEqual([]);
   });
 
   it('link to files that are there', () => {

@@ -49,7 +49,15 @@ describe('svc package', () => {
     });
     expect(files).toContain('workspace/manifest.json');
     for (const file of files) expect(existsSync(deployed(file))).toBe(true);
-    expect(entries()).toEqual(['.env', '.env.example', 'Dockerfile', 'README.md', 'docker-compose.yml', 'workspace']);
+    expect(entries()).toEqual([
+      '.dockerignore',
+      '.env',
+      '.env.example',
+      'Dockerfile',
+      'README.md',
+      'docker-compose.yml',
+      'workspace',
+    ]);
     expect(read('Dockerfile')).toBe(`FROM svc-runtime:${VERSION}\nCOPY workspace/ /workspace/\n`);
     expect(readdirSync(workspace.path('dist'))).toEqual(['deploy']);
   });

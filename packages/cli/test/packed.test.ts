@@ -54,6 +54,14 @@ describe.skipIf(!BUILT)('the published package', () => {
     expect(Object.keys({ ...dependencies, ...peerDependencies })).toEqual(expect.arrayContaining(imported));
   });
 
+  it.each(['dev-s3', 'runtime', 'compiler', 'create', 'cli'])(
+    '%s says what it is and what may be done with it',
+    async (name) => {
+      expect(await listPacked(name)).toEqual(expect.arrayContaining(['LICENSE', 'README.md']));
+      expect(readText(`packages/${name}/LICENSE`)).toBe(readText('LICENSE'));
+    },
+  );
+
   it('runtime loads what it carries of other packages, whichever part is asked for first', async () => {
     const folder = join(REPOSITORY, 'packages/runtime/dist');
     const parts = listFiles('packages/runtime/dist').filter(

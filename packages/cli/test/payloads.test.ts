@@ -26,10 +26,18 @@ const ON_A_BOX = [
   'workflows schema greet',
   'workflows start greet --input {"name":"Ada"}',
   'workflows start greet --input {"name":"Ada"} --wait',
+  'workflows start greet --delay 1h --id later',
+  'workflows queue greet',
+  'workflows find greet later',
+  'workflows dequeue greet {queued} --yes',
   'runs list',
   'runs list --all',
   'runs get {failed}',
   'runs steps {completed}',
+  'runs streams {completed}',
+  'runs stream {completed} default',
+  'runs watch {completed}',
+  'runs webhooks {completed}',
   'runs retry {failed}',
   'why {waiting}',
   'pull run {completed}',
@@ -43,12 +51,24 @@ const ON_A_BOX = [
   'hitl approve {approval}',
   'hitl reject {otherApproval}',
   'workflows start ask',
+  'runs state {started}',
+  'runs pause {started}',
+  'runs cancel-all --name ask --dry-run',
+  'runs retry-all --name nobody --yes',
+  'runs delete-all --name nobody --yes',
   'runs cancel {started} --yes',
   'runs delete {completed} --yes',
+  'chat support say:Hello.',
+  'hooks signal paid:7',
+  'hooks kept',
   'jobs list',
   'jobs pause report:0',
   'jobs resume report:0',
   'jobs run report:0',
+  'notify receivers',
+  'notify list',
+  'usage list',
+  'usage get agent helper',
   'prompts list',
   'prompts get {prompt}',
   'prompts create tone --owner-kind workspace --name Tone --text Brief.',
@@ -68,6 +88,8 @@ const ON_A_BOX = [
   'secrets delete API_TOKEN --yes',
   'keys list',
   'keys create --name partner --workflows greet',
+  'keys update {key} --tokens-per-day 1000',
+  'keys rotate {key} --overlap 1h',
   'keys revoke {key} --yes',
   'catalog list',
   'activity list',
@@ -94,7 +116,7 @@ const IN_A_WORKSPACE = [
 ];
 
 /** Each has a test of its own. */
-const ELSEWHERE = ['dev', 'replay', 'start', 'login', 'whoami', 'link', 'logout', 'runs resume'];
+const ELSEWHERE = ['dev', 'replay', 'start', 'login', 'whoami', 'link', 'logout', 'runs resume', 'notify redeliver'];
 
 describe('every verb prints what docs/reference/payloads.json says of it', () => {
   it('and none is left out', () => {
@@ -116,6 +138,7 @@ describe('every verb prints what docs/reference/payloads.json says of it', () =>
         const argv = line.replaceAll(/\{(\w+)\}/g, (_, name: string) => names[name] ?? '').split(' ');
         const result = await runCli([...argv, '--json'], { cwd });
         expect([line, result]).toMatchObject([line, { exitCode: 0 }]);
+        if (line.includes('--delay')) names.queued = String(readDocument(result).triggerId);
         if (line === 'workflows start ask') names.started = String(readDocument(result).runId);
       }
     },
@@ -129,6 +152,11 @@ describe('every verb prints what docs/reference/payloads.json says of it', () =>
     const resuming = await startBox({ [`POST /api/runs/${waiting}/resume`]: { body: run } });
     const result = await runCli(['runs', 'resume', waiting, '--json'], { cwd: await makeProject(resuming.url) });
     expect(await findMisfit('svc runs resume', readDocument(result))).toBeUndefined();
+    const body = { ...(run as object), status: 'blocked', waitingFor: { type: 'decision', message: 'It differs.' } };
+    const again = await startBox({ [`POST /api/runs/${waiting}/resume`]: { body } });
+    const blocked = await runCli(['runs', 'resume', waiting], { cwd: await makeProject(again.url) });
+    expect(blocked).toMatchObject({ exitCode: 1, stdout: `Blocked again run ${waiting}. It differs.\n` });
+    expect(blocked.stderr).toContain(`svc why ${waiting}`);
   });
 
   it(

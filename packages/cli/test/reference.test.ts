@@ -10,6 +10,8 @@ import * as cli from '../src/index.ts';
 import { readText, REPOSITORY } from './_docs.ts';
 
 const FOLDER = 'docs/reference';
+/** What no table of the code says. */
+const BY_HAND = ['security.md'];
 const BUILT = existsSync(join(REPOSITORY, 'packages/cli/dist/index.mjs'));
 
 function makeReference(...args: string[]) {
@@ -29,7 +31,9 @@ function readSources(): string {
 describe('docs/reference', () => {
   it('says what the code says; if not, run `pnpm reference`', async () => {
     const pages = await renderReference({ runtime, cli, compiler });
-    const kept = readdirSync(join(REPOSITORY, FOLDER)).map((file) => [file, readText(`${FOLDER}/${file}`)]);
+    const kept = readdirSync(join(REPOSITORY, FOLDER))
+      .filter((file) => !BY_HAND.includes(file))
+      .map((file) => [file, readText(`${FOLDER}/${file}`)]);
     expect(Object.fromEntries(kept)).toEqual(pages);
   });
 

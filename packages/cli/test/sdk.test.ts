@@ -1,5 +1,14 @@
 import { createHash } from 'node:crypto';
-import { cpSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -33,16 +42,17 @@ interface Running {
 }
 
 /** Files as a user of the Workflow SDK writes them, through the compiler and the runtime as `svc dev` uses them. */
-function makeWorkspace(files: Record<string, string> = {}): string {
+function makeWorkspace(): string {
   const root = realpathSync(mkdtempSync(join(tmpdir(), 'svc-sdk-')));
   cpSync(FIXTURE, root, { recursive: true });
-  cpSync(join(REPOSITORY, 'templates/empty/tsconfig.json'), join(root, 'tsconfig.json'));
+  const tsconfig = JSON.parse(readFileSync(join(REPOSITORY, 'templates/empty/tsconfig.json'), 'utf8'));
+  tsconfig.compilerOptions.paths = { '@/*': ['./lib/*'] };
+  writeFileSync(join(root, 'tsconfig.json'), JSON.stringify(tsconfig, null, 2));
   mkdirSync(join(root, 'node_modules/@svc'), { recursive: true });
   symlinkSync(join(REPOSITORY, 'packages/runtime'), join(root, 'node_modules/@svc/runtime'));
   symlinkSync(join(REPOSITORY, 'packages/compiler/node_modules/zod'), join(root, 'node_modules/zod'));
   mkdirSync(join(root, 'node_modules/@types'));
   symlinkSync(join(REPOSITORY, 'node_modules/@types/node'), join(root, 'node_modules/@types/node'));
-  for (const [file, text] of Object.entries(files)) writeFileSync(join(root, file), text);
   return root;
 }
 
@@ -135,10 +145,10 @@ async function restart(): Promise<void> {
 }
 
 describe('a workflow file of the Workflow SDK', () => {
-  it('loads as it is, one workflow in each file', () => {
+  it('loads as it is, with one workflow or many in a file', () => {
     expect(running.host.problems()).toEqual([]);
     expect(running.box.problems()).toEqual([]);
-    expect(running.box.workflowNames()).toHaveLength(10);
+    expect(running.box.workflowNames()).toHaveLength(23);
   });
 
   it('compiles with the generated types', () => {
@@ -282,56 +292,68 @@ describe('a workflow file of the Workflow SDK', () => {
   });
 });
 
-const TWO = `
-import { sleep } from 'workflow';
-
-const note = async (text: string) => {
-  'use step';
-  return \`noted \${text}\`;
-};
-
-export async function first(text: string) {
-  'use workflow';
-  await sleep(1);
-  return note(text);
-}
-
-export async function sendReminderWorkflow(text: string) {
-  'use workflow';
-  return note(text);
-}
-`;
-
-const SPLIT = {
-  'lib/note.ts': `export const note = async (text: string) => {\n  'use step';\n  return \`noted \${text}\`;\n};\n`,
-  'workflows/first.workflow.ts': `import { note } from '../lib/note.js';\nexport async function first(text: string) {\n  'use workflow';\n  return note(text);\n}\n`,
-  'workflows/send-reminder.workflow.ts': `import { note } from '../lib/note.js';\nexport async function sendReminderWorkflow(text: string) {\n  'use workflow';\n  return note(text);\n}\n`,
-};
-
 describe('a file with many workflows', () => {
-  it('says where to move the second one, and the others still run', async () => {
-    const root = makeWorkspace({ 'workflows/many.workflow.ts': TWO });
-    const host = await openHost({ root, say: () => {} });
-    onTestFinished(() => host.close());
-    onTestFinished(() => rmSync(root, { recursive: true, force: true }));
-    expect(host.problems()).toMatchObject([
-      {
-        code: 'workflow_duplicate',
-        file: 'workflows/many.workflow.ts',
-        message: expect.stringContaining('move "sendReminderWorkflow" to "workflows/send-reminder.workflow.ts"'),
-      },
-    ]);
-    expect(host.program().manifest.workflows.filter(({ problem }) => problem)).toHaveLength(1);
+  const text = (path: string) => readFileSync(join(running.root, path), 'utf8');
+
+  it.each([
+    ['add-ten', [123], 133],
+    ['words', ['so what'], 2],
+    ['numbers-scale-twice', [3], 300],
+    ['getter-step', [[2, 3]], [5, 5, 20]],
+    ['spawn', [5], 15],
+    ['99_e2e', [], 'the file itself'],
+    ['page', ['Ada'], '<p>Hello, <b>Ada</b>: 3</p>'],
+    ['step-function-passing', [], [42, 8]],
+    ['closure-variable', [1], ['Result: 3', 'Result: 4', 'Result: |a|Result: 3']],
+    ['step-function-with-closure', [5], 13],
+    [
+      'step-function-as-start-arg',
+      [7],
+      [
+        [14, 30],
+        [93, 187],
+      ],
+    ],
+  ])('runs each under a name of its own: %s', async (name, args, output) => {
+    expect(await run(name, ...args)).toMatchObject({ status: 'completed', output });
   });
 
-  it('runs once it is split', async () => {
-    const before = running;
-    running = await openRunning(makeWorkspace(SPLIT));
-    onTestFinished(async () => {
-      await close(running);
-      running = before;
+  it('takes the settings of each from its function', async () => {
+    const list = (await (await running.box.request('/api/workflows')).json()) as { items: { name: string }[] };
+    const entries = new Map(list.items.map((one) => [one.name, one]));
+    expect(entries.get('guarded')).toMatchObject({ serial: true, schedules: 1, hasSchema: true });
+    expect(entries.get('add-ten')).toMatchObject({ serial: false, schedules: 0, hasSchema: false });
+    const refused = await running.box.request('/api/workflows/guarded/start', json({ text: 5 }));
+    expect(await refused.json()).toMatchObject({ code: 'workflow_input_invalid' });
+    const started = await running.box.request('/api/workflows/guarded/start', json({ text: 'hey' }));
+    expect(await finish(((await started.json()) as { runId: string }).runId)).toMatchObject({ output: 'HEY' });
+    expect(text('.svc/workflows.d.ts')).toMatch(/"guarded": \{ input: Input<typeof w\d+\.guarded\.inputSchema>/);
+  });
+
+  it('replays each after a restart', async () => {
+    const runId = await start('getter-step', [1, 2]);
+    const other = await start('numbers-scale-twice', 4);
+    const closed = await start('closure-variable', 2);
+    await restart();
+    expect((await finish(closed)).output).toEqual(['Result: 4', 'Result: 5', 'Result: |a|Result: 4']);
+    expect((await finish(runId)).output).toEqual([3, 3, 20]);
+    expect((await finish(other)).output).toBe(400);
+  });
+
+  it('is one workflow less, or more, once it is edited', async () => {
+    const path = join(running.root, 'workflows/two.workflow.ts');
+    const body = (name: string) => `export async function ${name}() {\n  'use workflow';\n  return '${name}';\n}\n`;
+    const names = () => running.box.workflowNames().filter((name) => /^(?:two|left|right)$/.test(name));
+    running.host.onChange(async (program) => {
+      await running.box.reload(program);
+      return { problems: running.box.problems(), left: [] };
     });
-    expect((await run('first', 'a')).output).toBe('noted a');
-    expect((await run('send-reminder', 'b')).output).toBe('noted b');
+    writeFileSync(path, body('left'));
+    await until(async () => (names().join() === 'two' ? true : undefined));
+    writeFileSync(path, body('left') + body('right'));
+    await until(async () => (names().join() === 'left,right' ? true : undefined));
+    expect((await run('right')).output).toBe('right');
+    rmSync(path);
+    await until(async () => (names().join() === '' ? true : undefined));
   });
 });

@@ -59,7 +59,7 @@ describe('a wrong command line is generic, exit 1', () => {
     [['prompts', 'list', '--owner-kind', 'agnet'], '--owner-kind does not take "agnet".'],
     [['frobnicate'], 'There is no verb "frobnicate".'],
     [['constructor'], 'There is no verb "constructor".'],
-    [['workflows'], '"svc workflows" needs a verb: list, schema, start.'],
+    [['workflows'], '"svc workflows" needs a verb: list, schema, start, queue, dequeue, find.'],
     [['--agent', 'x', 'runs', 'list'], '"--agent" stands before the verb.'],
     [['runs', 'list', '--stauts', 'failed'], '"svc runs list" has no flag "--stauts".'],
     [['runs', 'list', '-x'], '"svc runs list" has no flag "-x".'],

@@ -204,7 +204,7 @@ describe('svc workflows start --wait', () => {
   it('says in plain lines on a pipe what is under way', async () => {
     const box = await startBox({
       'POST /api/workflows/greet/start': { status: 202, body: { ...receipt, runId: undefined, triggerId: 't1' } },
-      'GET /api/runs/t1/why': { body: { runId: 'r1' } },
+      'GET /api/workflows/greet/queue/t1': { body: { runId: 'r1' } },
       'GET /api/runs/r1': { body: over('completed') },
     });
     const { stderr } = await runAgainst(box, ['workflows', 'start', 'greet', '--wait']);

@@ -1,8 +1,11 @@
 import type { types as t } from '@babel/core';
-import { literalText, patternNames, positionOf, unwrap } from './ast.ts';
+import type { Aliases } from './aliases.ts';
+import { forEachChild, literalText, memberPath, positionOf, unwrap } from './ast.ts';
 import type { Node, Position } from './ast.ts';
 import { checkCaptures } from './check/captures.ts';
 import { checkDirectives } from './check/directives.ts';
+import { checkSettings, SETTINGS } from './check/settings.ts';
+import { exportNameOf, nameOf, readExports } from './exports.ts';
 import { findFreeNames, mayHoldFreeNames } from './free-names.ts';
 import type { FreeName } from './free-names.ts';
 import type { Finding } from './finding.ts';
@@ -36,8 +39,12 @@ export interface FileFacts {
 }
 
 export interface WorkflowFacts extends Position {
-  /** Null: the function is not exported. */
+  /** As the module gives it: `refund`, `Billing.charge` for a static method. Null: the function is not exported. */
   exportName: string | null;
+  /** What to do about that, where "export" before it is not it. */
+  advice?: string;
+  /** Settings assigned to it: `refund.inputSchema = ...`. Left out: none. */
+  settings?: string[];
 }
 
 export interface StepFacts {
@@ -45,13 +52,22 @@ export interface StepFacts {
   line: number;
 }
 
-export function analyseFile(code: string, file: string, parse: Parse): FileFacts {
+export interface AnalyseOptions {
+  code: string;
+  /** Relative to the workspace root with forward slashes. */
+  file: string;
+  parse: Parse;
+  aliases: Aliases;
+}
+
+export function analyseFile({ code, file, parse, aliases }: AnalyseOptions): FileFacts {
   let program: t.Program;
   try {
     ({ program } = parse(code, file));
   } catch (error) {
-    return { ...analyseImports(code), depth: 'full', findings: [toFinding(error)] };
+    return { ...analyseImports({ code, file, aliases }), depth: 'full', findings: [toFinding(error)] };
   }
+  if (aliases.key !== '') resolveAliases(program, (specifier) => aliases.toRelative(file, specifier));
   const found = findFunctions(program);
   const names = once(() => resolveNames(program));
   const exported = readExports(program);
@@ -63,37 +79,21 @@ export function analyseFile(code: string, file: string, parse: Parse): FileFacts
     imports: [...new Set([...readImports(program), ...found.dynamicImports])],
     exports: exported.map(({ name }) => name),
     stars: program.body.flatMap((node) => (node.type === 'ExportAllDeclaration' ? relative(node.source) : [])),
-    workflows: found.marked.filter(isWorkflow).map((one) => toWorkflow(one, exported)),
+    workflows: found.marked.filter(isWorkflow).map((one) => toWorkflow(one, exported, program)),
     steps: found.marked.flatMap(toStep),
     ...(agentName && { agentName }),
     ...(replay && { replay }),
     ...(freeNames.length > 0 && { freeNames }),
-    findings: findAll(found, names),
+    findings: findAll({ found, exported, names }),
   };
 }
 
 /** What a file without directives has to say: where its imports lead. */
-export function analyseImports(code: string): FileFacts {
-  const imports = Array.from(code.matchAll(RELATIVE_IMPORT), ([, , specifier]) => specifier ?? '');
+export function analyseImports({ code, file, aliases }: Omit<AnalyseOptions, 'parse'>): FileFacts {
+  const all = Array.from(code.matchAll(IMPORT), ([, , specifier]) => specifier ?? '');
+  const imports = all.flatMap((one) => (/^\.{1,2}\//.test(one) ? one : (aliases.toRelative(file, one) ?? [])));
   const facts: FileFacts = { ...NO_FACTS, imports: [...new Set(imports)] };
   return facts;
-}
-
-export function readExports(program: t.Program): Exported[] {
-  return program.body.flatMap((node) => {
-    if (node.type === 'ExportDefaultDeclaration') return [readDefault(node)];
-    if (node.type !== 'ExportNamedDeclaration' || node.exportKind === 'type') return [];
-    return node.declaration ? readDeclaration(node.declaration) : readSpecifiers(node);
-  });
-}
-
-/** The name a module-level function is exported under, or null. */
-export function exportNameOf({ slots, node }: MarkedFunction, exported: Exported[]): string | null {
-  const [statement] = slots;
-  const direct = exported.find((one) => unwrap(one.node) === node);
-  if (direct) return direct.name;
-  const local = statement && localName(slots.map((slot) => slot.node));
-  return exported.find((one) => local !== undefined && one.local === local)?.name ?? null;
 }
 
 // --- internal ---
@@ -108,11 +108,32 @@ const NO_FACTS: FileFacts = {
   findings: [],
 };
 
-const RELATIVE_IMPORT = /\b(?:from|import)\s*\(?\s*(['"])(\.{1,2}\/[^'"\n]+)\1/g;
+const IMPORT = /\b(?:from|import)\s*\(?\s*(['"])([^'"\n]+)\1/g;
 
-function findAll(found: FoundFunctions, names: () => Names): Finding[] {
+/** From here on an import by an alias is one of the file it means. */
+function resolveAliases(node: Node, toRelative: (specifier: string) => string | undefined): void {
+  const visit = (child: Node): void => {
+    const isDynamic = child.type === 'CallExpression' && child.callee.type === 'Import';
+    const source = isDynamic ? child.arguments[0] : 'source' in child ? child.source : undefined;
+    if (source?.type === 'StringLiteral') source.value = toRelative(source.value) ?? source.value;
+    forEachChild(child, visit);
+  };
+  visit(node);
+}
+
+interface FoundInFile {
+  found: FoundFunctions;
+  exported: Exported[];
+  names(): Names;
+}
+
+function findAll({ found, exported, names }: FoundInFile): Finding[] {
   if (found.marked.length === 0 && found.strings.length === 0) return [];
-  const findings = [...checkDirectives(found), ...checkCaptures(found.marked, names)];
+  const findings = [
+    ...checkDirectives(found),
+    ...checkCaptures(found.marked, names),
+    ...checkSettings(found.marked, exported),
+  ];
   return findings.sort((a, b) => a.line - b.line || a.column - b.column);
 }
 
@@ -132,52 +153,42 @@ function toFinding(error: unknown): Finding {
   };
 }
 
-function toWorkflow(marked: MarkedFunction, exported: Exported[]): WorkflowFacts {
+function toWorkflow(marked: MarkedFunction, exported: Exported[], program: t.Program): WorkflowFacts {
   const place = marked.directives.find(({ directive }) => directive === 'use workflow');
-  return { exportName: exportNameOf(marked, exported), ...positionOf(place?.node ?? marked.node) };
+  const settings = listAssigned(program, marked.path);
+  const advice = adviseExport(marked);
+  return {
+    exportName: exportNameOf(marked, exported),
+    ...(advice !== undefined && { advice }),
+    ...(settings.length > 0 && { settings }),
+    ...positionOf(place?.node ?? marked.node),
+  };
+}
+
+/** A method is exported with what holds it, and an object's or an instance's cannot be. */
+function adviseExport({ node, enclosing, path }: MarkedFunction): string | undefined {
+  const isMethod = node.type === 'ClassMethod' || node.type === 'ClassPrivateMethod';
+  if (enclosing.length > 0) return 'It stands in another function: move it to the top of the module, and export it.';
+  if (node.type === 'ClassMethod' && node.static && node.kind === 'method')
+    return 'Write "export" before its class; a method that is private, protected or has a computed name cannot be started.';
+  if (!isMethod && node.type !== 'ObjectMethod' && !path?.includes('.')) return undefined;
+  return 'Only a function of the module and a static method of an exported class can be started: make it one.';
+}
+
+/** What statements of the module assign to a function: `refund.inputSchema = ...` gives `inputSchema`. */
+function listAssigned(program: t.Program, path: string | undefined): string[] {
+  return program.body.flatMap((node) => {
+    if (path === undefined || node.type !== 'ExpressionStatement') return [];
+    const assignment = unwrap(node.expression);
+    const target = assignment.type === 'AssignmentExpression' ? memberPath(assignment.left) : undefined;
+    const [, owner, name = ''] = /^(.*)\.([^.]+)$/.exec(target ?? '') ?? [];
+    return owner === path && SETTINGS.has(name) ? [name] : [];
+  });
 }
 
 function toStep(marked: MarkedFunction): StepFacts[] {
   if (isWorkflow(marked)) return [];
   return [{ name: stepName(marked), line: positionOf(marked.node).line }];
-}
-
-/** The module-level name of a function: a declaration, or the whole value of a variable. */
-function localName([statement, ...inner]: Node[]): string | undefined {
-  const isExport = statement?.type === 'ExportNamedDeclaration' || statement?.type === 'ExportDefaultDeclaration';
-  const [node, declarator, ...value] = isExport ? inner : [statement, ...inner];
-  if (node?.type === 'FunctionDeclaration' && !declarator) return node.id?.name;
-  if (node?.type !== 'VariableDeclaration' || declarator?.type !== 'VariableDeclarator') return undefined;
-  const isWhole = declarator.init && unwrap(declarator.init) === value.at(-1);
-  return isWhole && declarator.id.type === 'Identifier' ? declarator.id.name : undefined;
-}
-
-function readDefault(node: t.ExportDefaultDeclaration): Exported {
-  const value = unwrap(node.declaration);
-  const local = value.type === 'Identifier' ? value.name : 'id' in value && value.id ? nameOf(value.id) : null;
-  return { name: 'default', local, node: node.declaration };
-}
-
-function readDeclaration(node: t.Declaration): Exported[] {
-  if (node.type === 'VariableDeclaration') {
-    return node.declarations.flatMap((one) =>
-      patternNames(one.id).map(({ name }) => ({ name, local: name, node: one })),
-    );
-  }
-  const isValue = node.type === 'FunctionDeclaration' || node.type === 'ClassDeclaration';
-  return isValue && node.id ? [{ name: node.id.name, local: node.id.name, node }] : [];
-}
-
-function readSpecifiers(node: t.ExportNamedDeclaration): Exported[] {
-  return node.specifiers.flatMap((one) => {
-    if (one.type === 'ExportSpecifier' && one.exportKind === 'type') return [];
-    const local = one.type === 'ExportSpecifier' && !node.source ? one.local.name : null;
-    return [{ name: nameOf(one.exported), local, node: one }];
-  });
-}
-
-function nameOf(node: Node): string {
-  return node.type === 'Identifier' ? node.name : (literalText(node) ?? '');
 }
 
 function readImports(program: t.Program): string[] {

@@ -77,6 +77,15 @@ export function keyName(node: { key: Node; computed?: boolean | null }): string 
   return key.type === 'PrivateName' ? `#${key.id.name}` : undefined;
 }
 
+/** `a.b.c` of names alone; undefined: anything else is in it. */
+export function memberPath(node: Node): string | undefined {
+  const target = unwrap(node);
+  if (target.type === 'Identifier') return target.name;
+  if (target.type !== 'MemberExpression' || target.computed || target.property.type !== 'Identifier') return undefined;
+  const object = memberPath(target.object);
+  return object && `${object}.${target.property.name}`;
+}
+
 /** The text of a string literal or of a template without holes. */
 export function literalText(node: Node | null | undefined): string | undefined {
   if (node?.type === 'StringLiteral') return node.value;

@@ -21,6 +21,7 @@ describe('the directive transform', () => {
     expect(code).toBe(
       [
         'import * as __svc from "@svc/runtime/internal";',
+        '__svc.registerStep(f, "workflows/a.workflow.ts#f");',
         'f.maxRetries = 5;',
         'export async function f(...args) {',
         '  return __svc.callStep("workflows/a.workflow.ts#f", f, f$step, this, args);',
@@ -106,10 +107,33 @@ describe('the directive transform', () => {
     ['a default export', `export default async function () {\n  'use workflow';\n}`, 'default', 'workflow1'],
     ['a default arrow', `export default async () => {\n  'use workflow';\n};`, 'default', 'workflow1'],
   ])('marks %s as the workflow of its file', async (_, source, exportName, local) => {
-    const { code, workflow } = await transform(source);
-    expect(workflow).toEqual({ name: 'a', exportName });
+    const { code, workflows } = await transform(source);
+    expect(workflows).toEqual([{ name: 'a', exportName }]);
     expect(code).toContain(`__svc.markWorkflow(${local}, "a");`);
     expect(code).not.toContain('use workflow');
+  });
+
+  it('gives each of several workflows a name of its own, and the default export that of the file', async () => {
+    const { code, workflows } = await transform(
+      [
+        `export async function sendReminderWorkflow() { 'use workflow'; }`,
+        `export class Billing { static async chargeAll() { 'use workflow'; } static async note() { 'use step'; } }`,
+        `export default async () => { 'use workflow'; };`,
+      ].join('\n'),
+    );
+    expect(workflows.map(({ name }) => name)).toEqual(['send-reminder', 'billing-charge-all', 'a']);
+    expect(code).toContain('__svc.markWorkflow(sendReminderWorkflow, "send-reminder");');
+    expect(code).toContain('__svc.markWorkflow(this.chargeAll, "billing-charge-all");');
+    expect(code).toContain('__svc.markWorkflow(workflow1, "a");');
+  });
+
+  it('makes a getter of a class a step', async () => {
+    const { code, steps } = await transform(
+      `class Cart { get total() { 'use step'; return 1; } static get all() { 'use step'; return 2; } }`,
+    );
+    expect(steps.map(({ name }) => name)).toEqual(['Cart.total', 'Cart.all']);
+    expect(code).toContain(`__svc.createGetterStep(${at('Cart.total')}, this.prototype, "total");`);
+    expect(code).toContain(`__svc.createGetterStep(${at('Cart.all')}, this, "all");`);
   });
 
   it('names the same steps as the scan', async () => {
@@ -122,10 +146,49 @@ describe('the directive transform', () => {
     const { code } = await transform(
       `async function outer() {\n  'use step';\n  if (outer) {\n    async function inner() {\n      'use step';\n    }\n  }\n}\n`,
     );
-    expect(code).toMatch(
-      /async function outer\$step\(\) \{\n  if \(outer\) \{\n    async function inner\(\.\.\.args\)/,
+    expect(code).toContain(`__svc.registerClosure(${at('outer.inner')}, ({}) => async function inner() {});`);
+    expect(code).toMatch(/async function outer\$step\(\) \{\n  if \(outer\) \{/);
+    expect(code).toContain(`return __svc.callStep(${at('outer.inner')}, inner, null, this, args);`);
+  });
+
+  it('hands what a step uses of the function around it to the step, which is made outside of it', async () => {
+    const { code } = await transform(
+      [
+        `export async function w(base: number) { 'use workflow'; const rate = 2;`,
+        `const times = async (n: number): Promise<number> => { 'use step'; return n > 9 ? times(n - 9) : base + n * rate; };`,
+        `async function note() { 'use step'; return rate; }`,
+        `return times(await note()); }`,
+      ].join('\n'),
     );
-    expect(code).toContain('async function inner$step() {}');
+    const bare = code.replace(/\s+/g, ' ');
+    expect(bare).toContain(
+      `__svc.registerClosure(${at('w.times')}, ({ base, rate }, times) => async (n: number): Promise<number> => {`,
+    );
+    expect(bare).toContain(`const times = __svc.createClosure(${at('w.times')}, () => ({ base, rate }));`);
+    expect(bare).toContain(`__svc.registerStep(note, ${at('w.note')}, () => ({ rate }));`);
+    expect(bare).toContain(`return __svc.callStep(${at('w.note')}, note, null, this, args, () => ({ rate }));`);
+  });
+
+  it('binds the functions that code hands on to the run that makes them', async () => {
+    const { code } = await transform(
+      [
+        `export async function w(limit, queue, items) {`,
+        `  'use workflow';`,
+        `  await Promise.all(items.map((item) => limit(() => f(item))));`,
+        `  queue.add(async function () { await f(1); }, { priority: 1 });`,
+        `  await Promise.all(items.map((item) => f(item)));`,
+        `  signal.addEventListener('abort', () => f(2));`,
+        `  pick((item) => item.id);`,
+        `}`,
+        `export async function f(a) { 'use step'; return retry(() => g(a)); }`,
+        `const outside = run(() => g(1));`,
+      ].join('\n'),
+    );
+    expect(code.match(/__svc\.bindCallback\(.*/g)).toEqual([
+      '__svc.bindCallback(() => f(item)))));',
+      '__svc.bindCallback(async function () {',
+      '__svc.bindCallback(() => g(a)));',
+    ]);
   });
 
   it('leaves code without a directive alone', async () => {

@@ -1,15 +1,20 @@
 import type { types as t } from '@babel/core';
-import { exportNameOf, readExports } from './analyse.ts';
 import { isFunction, positionOf } from './ast.ts';
-import type { Node, Slot } from './ast.ts';
+import type { FunctionNode, Node, Slot } from './ast.ts';
+import { bindCallbacks } from './callbacks.ts';
+import { findCaptures, isInner } from './captures.ts';
+import type { Captures } from './captures.ts';
 import { findClasses, mayHoldClass } from './classes.ts';
 import type { RecordableClass } from './classes.ts';
-import { findFunctions, isWorkflow, stepName } from './functions.ts';
+import { exportNameOf, readExports } from './exports.ts';
+import { findFunctions, isGetterStep, isWorkflow, stepName } from './functions.ts';
 import type { MarkedFunction } from './functions.ts';
 import { stepId } from './manifest.ts';
 import { loadBabel, parserOptions } from './parse.ts';
+import { resolveNames } from './scope.ts';
 import { lowerUsing, mayHoldUsing } from './using.ts';
 import { mayHoldDirective } from './words.ts';
+import { nameWorkflows, workflowFileName } from './workflow-names.ts';
 
 export interface TransformOptions {
   code: string;
@@ -24,8 +29,8 @@ export interface TransformResult {
   code: string;
   map: SourceMap;
   steps: { id: string; name: string; line: number }[];
-  /** The workflow this file holds, or null. */
-  workflow: { name: string; exportName: string } | null;
+  /** The workflows this file holds. */
+  workflows: { name: string; exportName: string }[];
 }
 
 export interface SourceMap {
@@ -52,26 +57,37 @@ export async function transformDirectives({ code, file, id }: TransformOptions):
   const rewrite: Rewrite = { t: babel.types, file, svc: freeName('__svc', code), code, program: ast.program };
   const steps = valid.filter((one) => !isWorkflow(one));
   const result = steps.map((one) => ({ id: idOf(rewrite, one), name: stepName(one), line: positionOf(one.node).line }));
-  const workflows = valid.filter((one) => isWorkflow(one) && exportNameOf(one, exported) !== null);
-  const workflow = findWorkflow(file, workflows, exported);
+  const workflows = findWorkflows(file, valid, exported);
   const classes = mayHoldClass(code) ? findClasses(ast.program) : [];
-  if (steps.length === 0 && !workflow && classes.length === 0) return null;
+  if (steps.length === 0 && workflows.length === 0 && classes.length === 0) return null;
+  const [top] = ast.program.body;
+  const inner = findInner(steps, marked, ast.program);
   for (const one of valid) dropDirective(one);
+  const bind = () => member(rewrite, 'bindCallback');
+  bindCallbacks({ types: rewrite.t, program: ast.program, bind, steps: new Set(steps.map(({ node }) => node)) });
   for (const one of classes) registerClass(rewrite, one);
-  for (const one of steps) rewriteStep(rewrite, one);
-  if (workflow) for (const one of workflows) markWorkflow(rewrite, one, workflow.name);
+  for (const { step, captures } of inner) rewriteInner(rewrite, step, captures);
+  for (const one of steps) if (!inner.some(({ step }) => step === one)) rewriteStep(rewrite, one);
+  for (const { marked: one, name } of workflows) markWorkflow(rewrite, one, name);
   if (mayHoldUsing(code)) lowerUsing(babel.types, ast.program);
-  ast.program.body.unshift(importRuntime(rewrite));
+  const runtime = importRuntime(rewrite);
+  // Only what stands above everything says how JSX is meant.
+  if (file.endsWith('x') && top) moveComments(top, runtime);
+  ast.program.body.unshift(runtime);
   const output = babel.transformFromAstSync(ast, code, { ...BARE, ...OUTPUT, filename: id, sourceFileName: id });
   if (!output?.code || !output.map) return null;
-  return { code: output.code, map: output.map as SourceMap, steps: result, workflow };
+  return {
+    code: output.code,
+    map: output.map as SourceMap,
+    steps: result,
+    workflows: workflows.map(({ name, exportName }) => ({ name, exportName })),
+  };
 }
 
 // --- internal ---
 
 const BARE = { configFile: false, babelrc: false, browserslistConfigFile: false } as const;
 const OUTPUT = { sourceMaps: true, cloneInputAst: false, compact: false, retainLines: false } as const;
-const WORKFLOW_FILE = /^workflows\/([^/]+)\.workflow\.ts$/;
 
 interface Rewrite {
   t: typeof t;
@@ -82,9 +98,11 @@ interface Rewrite {
   program: t.Program;
 }
 
-function isValid({ node, directives }: MarkedFunction): boolean {
+function isValid(marked: MarkedFunction): boolean {
+  const { node, directives } = marked;
   const kinds = new Set(directives.map(({ directive }) => directive));
-  return kinds.size === 1 && node.async === true && !node.generator && node.type !== 'ClassPrivateMethod';
+  const isAsync = node.async === true || isGetterStep(marked);
+  return kinds.size === 1 && isAsync && !node.generator && node.type !== 'ClassPrivateMethod';
 }
 
 function freeName(wanted: string, code: string): string {
@@ -97,15 +115,96 @@ function idOf({ file }: Rewrite, marked: MarkedFunction): string {
   return stepId(file, stepName(marked));
 }
 
-function findWorkflow(file: string, marked: MarkedFunction[], exported: ReturnType<typeof readExports>) {
-  const name = WORKFLOW_FILE.exec(file)?.[1];
-  const exportName = marked.map((one) => exportNameOf(one, exported)).find((one) => one !== null);
-  return name && exportName ? { name, exportName } : null;
+function findWorkflows(file: string, marked: MarkedFunction[], exported: ReturnType<typeof readExports>) {
+  if (workflowFileName(file) === undefined) return [];
+  const found = marked.filter(isWorkflow).flatMap((one) => {
+    const exportName = exportNameOf(one, exported);
+    return exportName === null ? [] : [{ marked: one, exportName }];
+  });
+  const names = nameWorkflows(
+    file,
+    found.map(({ exportName }) => exportName),
+  );
+  return found.map((one) => ({ ...one, name: names.get(one.exportName) ?? '' }));
 }
 
 function dropDirective({ node, directives }: MarkedFunction): void {
   if (node.body.type !== 'BlockStatement') return;
   node.body.directives = node.body.directives.filter((one) => !directives.some((marked) => marked.node === one));
+}
+
+interface Inner {
+  step: MarkedFunction;
+  captures: Captures;
+}
+
+/** Those that are made outside of the function they stand in. */
+function findInner(steps: MarkedFunction[], marked: MarkedFunction[], program: t.Program): Inner[] {
+  const candidates = steps.filter(isInner);
+  if (candidates.length === 0) return [];
+  const names = resolveNames(program);
+  return candidates
+    .map((step) => ({ step, captures: findCaptures(step, marked, names) }))
+    .filter(({ captures }) => captures.isMovable && captures.refused.length === 0);
+}
+
+/**
+ * What makes the step moves to the top of the module, so that it can be found when the function around it has not run;
+ * where it stood it is called with what it uses there.
+ */
+function rewriteInner(rewrite: Rewrite, marked: MarkedFunction, { names, self }: Captures): void {
+  const { t } = rewrite;
+  const { node } = marked;
+  const slot = marked.slots.at(-1);
+  if (!slot) return;
+  const id = t.stringLiteral(idOf(rewrite, marked));
+  const property = (name: string) => t.objectProperty(t.identifier(name), t.identifier(name), false, true);
+  const capture = () => t.arrowFunctionExpression([], t.objectExpression(names.map(property)));
+  const captured = names.length > 0 ? [capture()] : [];
+  if (node.type === 'FunctionDeclaration') {
+    const { name } = (node.id ??= t.identifier(freeName('step', rewrite.code)));
+    const args = t.identifier(name === 'args' ? 'args_' : 'args');
+    const call = t.callExpression(member(rewrite, 'callStep'), [
+      t.cloneNode(id),
+      t.identifier(name),
+      t.nullLiteral(),
+      t.thisExpression(),
+      args,
+      ...captured,
+    ]);
+    call.loc = node.loc ?? null;
+    const wrapper = t.functionDeclaration(
+      t.identifier(name),
+      [t.restElement(args)],
+      t.blockStatement([t.returnStatement(call)]),
+      false,
+      true,
+    );
+    putAt(slot, wrapper);
+    moveComments(node, wrapper);
+    const known = [t.identifier(name), t.cloneNode(id), ...(names.length > 0 ? [capture()] : [])];
+    const list = listOf(marked.slots.findLast(({ parent }) => isList(parent)) ?? slot);
+    list.unshift(t.expressionStatement(t.callExpression(member(rewrite, 'registerStep'), known)));
+  } else {
+    const made = t.callExpression(member(rewrite, 'createClosure'), [t.cloneNode(id), ...captured]);
+    putAt(slot, node.type === 'ObjectMethod' ? t.objectProperty(node.key, made, node.computed) : made);
+  }
+  // A pattern of its own even when it is empty: behind it stands the step itself.
+  const pattern = t.objectPattern(names.map(property));
+  const isNamed = self !== undefined && node.type !== 'FunctionDeclaration';
+  const factory = t.arrowFunctionExpression([pattern, ...(isNamed ? [t.identifier(self)] : [])], toExpression(t, node));
+  const statement = t.callExpression(member(rewrite, 'registerClosure'), [id, factory]);
+  rewrite.program.body.unshift(t.expressionStatement(statement));
+}
+
+/** The function as written, as an expression. */
+function toExpression({ functionExpression }: typeof t, node: FunctionNode): t.Expression {
+  if (node.type === 'ArrowFunctionExpression' || node.type === 'FunctionExpression') return node;
+  const name = node.type === 'FunctionDeclaration' ? node.id : null;
+  const params = node.params as t.FunctionExpression['params'];
+  const value = functionExpression(name ? { ...name } : null, params, node.body as t.BlockStatement, false, true);
+  value.loc = node.loc ?? null;
+  return value;
 }
 
 function rewriteStep(rewrite: Rewrite, marked: MarkedFunction): void {
@@ -140,6 +239,9 @@ function splitDeclaration(rewrite: Rewrite, marked: MarkedFunction, node: t.Func
   const slot = marked.slots.at(-1);
   if (!statement || !slot) return;
   putAt(slot, wrapper);
+  // Above what stands in the module: whoever is handed the step finds it known.
+  const known = [t.identifier(name), t.stringLiteral(idOf(rewrite, marked))];
+  listOf(statement).unshift(t.expressionStatement(t.callExpression(member(rewrite, 'registerStep'), known)));
   insertAfter(statement, { ...node, id: t.identifier(impl), leadingComments: null, trailingComments: null });
   moveComments(node, wrapper);
 }
@@ -158,9 +260,26 @@ function wrapMethod(rewrite: Rewrite, marked: MarkedFunction, node: t.ClassMetho
   if (body?.type !== 'ClassBody' || node.computed) return;
   const owner = node.static ? t.thisExpression() : t.memberExpression(t.thisExpression(), t.identifier('prototype'));
   const isName = node.key.type === 'Identifier';
+  if (node.kind === 'get') return wrapGetter(rewrite, marked, { body, owner, key: node.key as t.Expression });
   const place = () => t.memberExpression(t.cloneNode(owner), t.cloneNode(node.key as t.Expression), !isName);
   const assignment = t.assignmentExpression('=', place(), createStep(rewrite, marked, place()));
   body.body.unshift(t.staticBlock([t.expressionStatement(assignment)]));
+}
+
+/** A getter has no value to replace: its property is defined anew. */
+function wrapGetter(
+  rewrite: Rewrite,
+  marked: MarkedFunction,
+  { body, owner, key }: { body: t.ClassBody; owner: t.Expression; key: t.Expression },
+): void {
+  const { t } = rewrite;
+  const name = key.type === 'Identifier' ? t.stringLiteral(key.name) : key;
+  const call = t.callExpression(member(rewrite, 'createGetterStep'), [
+    t.stringLiteral(idOf(rewrite, marked)),
+    owner,
+    name,
+  ]);
+  body.body.unshift(t.staticBlock([t.expressionStatement(call)]));
 }
 
 /** In the class itself, so that it is known as soon as there can be an instance. */
@@ -180,11 +299,21 @@ function createStep(rewrite: Rewrite, marked: MarkedFunction, implementation: t.
 
 function markWorkflow(rewrite: Rewrite, marked: MarkedFunction, workflow: string): void {
   const { t } = rewrite;
+  if (marked.node.type === 'ClassMethod') return markStatic(rewrite, marked, workflow);
   const [statement] = marked.slots;
   const name = statement && nameWorkflow(rewrite, marked, statement);
   if (!name) return;
   const call = t.callExpression(member(rewrite, 'markWorkflow'), [t.identifier(name), t.stringLiteral(workflow)]);
   insertAfter(statement, t.expressionStatement(call));
+}
+
+function markStatic(rewrite: Rewrite, { node, slots }: MarkedFunction, workflow: string): void {
+  const { t } = rewrite;
+  const body = slots.at(-1)?.parent;
+  if (body?.type !== 'ClassBody' || node.type !== 'ClassMethod') return;
+  const method = t.memberExpression(t.thisExpression(), t.cloneNode(node.key as t.Identifier));
+  const call = t.callExpression(member(rewrite, 'markWorkflow'), [method, t.stringLiteral(workflow)]);
+  body.body.push(t.staticBlock([t.expressionStatement(call)]));
 }
 
 /** The module-level name of the workflow function; a default export without one is given one. */

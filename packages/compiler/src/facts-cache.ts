@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import type { Aliases } from './aliases.ts';
 import { analyseFile, analyseImports } from './analyse.ts';
 import type { FileFacts } from './analyse.ts';
 import { findFile, findText, writeText } from './files.ts';
@@ -20,10 +21,11 @@ export interface FactsCache {
 export interface FactsCacheOptions {
   root: string;
   cacheFile: string | undefined;
+  aliases: Aliases;
 }
 
-export function createFactsCache({ root, cacheFile }: FactsCacheOptions): FactsCache {
-  const version = compilerVersion();
+export function createFactsCache({ root, cacheFile, aliases }: FactsCacheOptions): FactsCache {
+  const version = compilerVersion() + aliases.key;
   let known = cacheFile ? readCache(cacheFile, version) : new Map<string, Entry>();
   let used = new Map<string, Entry>();
   // An edit changes one entry, so the text of the others is kept.
@@ -56,9 +58,9 @@ export function createFactsCache({ root, cacheFile }: FactsCacheOptions): FactsC
   }
 
   function analyse(code: string, file: string, depth: Depth): FileFacts {
-    if (depth === 'imports' && !mayHoldDirective(code)) return analyseImports(code);
+    if (depth === 'imports' && !mayHoldDirective(code)) return analyseImports({ code, file, aliases });
     parse ??= loadParser();
-    return analyseFile(code, file, parse);
+    return analyseFile({ code, file, parse, aliases });
   }
 
   function save(): void {

@@ -1,5 +1,5 @@
 import type { types as t } from '@babel/core';
-import { forEachChild, isFunction, keyName, literalText, patternNames, unwrap } from './ast.ts';
+import { forEachChild, isFunction, keyName, literalText, memberPath, patternNames } from './ast.ts';
 import type { FunctionNode, Node, Slot } from './ast.ts';
 import { matchDirective } from './words.ts';
 import type { Directive } from './words.ts';
@@ -51,6 +51,11 @@ export function findFunctions(program: t.Program): FoundFunctions {
 /** The path that stands in a step's id. A step without a name is a problem; the transform still has to call it something. */
 export function stepName(marked: MarkedFunction): string {
   return marked.path ?? 'anonymous';
+}
+
+/** `get total() { 'use step'; ... }` of a class: reading it calls the step. */
+export function isGetterStep({ node, directives }: MarkedFunction): boolean {
+  return node.type === 'ClassMethod' && node.kind === 'get' && directives[0]?.directive === 'use step';
 }
 
 export function isWorkflow(marked: MarkedFunction): boolean {
@@ -168,14 +173,6 @@ function nameGivenBy(node: Node): string | undefined {
 function plainKey(node: { key: Node; computed?: boolean | null }): string | undefined {
   const name = keyName(node);
   return node.key.type === 'StringLiteral' ? name?.replace(/[.#]/g, '_') : name;
-}
-
-function memberPath(node: Node): string | undefined {
-  const target = unwrap(node);
-  if (target.type === 'Identifier') return target.name;
-  if (target.type !== 'MemberExpression' || target.computed || target.property.type !== 'Identifier') return undefined;
-  const object = memberPath(target.object);
-  return object && `${object}.${target.property.name}`;
 }
 
 function readDirectives(state: Walk, node: FunctionNode): MarkedFunction['directives'] {

@@ -11,7 +11,7 @@ export { frameOf } from './code-frame.ts';
 export { checkValues } from './deep/check-values.ts';
 export type { CheckValuesOptions } from './deep/check-values.ts';
 export { COMPOSE_MARK, emitCompose } from './deploy/compose.ts';
-export { emitDockerfile } from './deploy/dockerfile.ts';
+export { emitDockerfile, emitDockerignore } from './deploy/dockerfile.ts';
 export { emitEnv, emitEnvExample, listOpenVariables, readEnvText } from './deploy/env.ts';
 export { isImageReference, toCommonName } from './deploy/images.ts';
 export { AGENT_PORT, CONTROL_PLANE_PORT, DEPLOY_TARGETS, planDeploy } from './deploy/plan.ts';

@@ -13,7 +13,10 @@ export function createManifest(scan: Scan, problems: readonly Problem[] = []): M
   return {
     version: 1,
     agents: scan.agents.map((entry) => toAgent(entry, firstOf)),
-    workflows: scan.workflows.map((entry) => toWorkflow(entry, scan, firstOf)),
+    // Of those that share a name the first one is served; the others are problems.
+    workflows: scan.workflows
+      .filter(({ name }, i) => scan.workflows[i - 1]?.name !== name)
+      .map((entry) => toWorkflow(entry, scan, firstOf)),
     ...(configSchema ? { configSchema: { file: configSchema.file, ...problemOf(configSchema, firstOf) } } : {}),
     ...(databaseSchema === undefined ? {} : { databaseSchema: { file: databaseSchema } }),
   };
@@ -38,11 +41,10 @@ function toAgent({ name, file, modules, texts }: ScannedAgent, firstOf: Map<stri
 }
 
 function toWorkflow(entry: ScannedWorkflow, scan: Scan, firstOf: Map<string, Problem>): WorkflowEntry {
-  const { name, file, hasInputSchema, hasOutputSchema } = entry;
-  const exported = scan.files[file]?.workflows.filter(({ exportName }) => exportName !== null) ?? [];
-  const exportName = exported.length === 1 ? (exported[0]?.exportName ?? null) : null;
+  const { name, file, exportName, settings, hasInputSchema, hasOutputSchema } = entry;
   const steps = [file, ...entry.modules].flatMap((module) => listSteps(module, scan));
-  return { name, file, exportName, steps, hasInputSchema, hasOutputSchema, ...problemOf(entry, firstOf) };
+  const facts = { exportName, steps, ...(settings && { settings }), hasInputSchema, hasOutputSchema };
+  return { name, file, ...facts, ...problemOf(entry, firstOf) };
 }
 
 function listSteps(file: string, scan: Scan): StepEntry[] {

@@ -24,7 +24,8 @@ export const PROBLEM_CODES = {
   config_default_missing: 'config.schema.ts has no default export.',
   skill_invalid: 'A skill has no description in its front matter, no text, or the name of another one.',
   workflow_missing: "A workflow file has no function marked 'use workflow'.",
-  workflow_duplicate: "A workflow file has more than one exported function marked 'use workflow'.",
+  workflow_duplicate: 'Two workflows have the same name.',
+  workflow_settings_unclear: 'A file with several workflows exports a setting, and does not say whose it is.',
   workflow_not_exported: "The function marked 'use workflow' is not exported.",
   workflow_outside_folder: "'use workflow' stands in a file that is no workflow file.",
   workflow_module_state:
@@ -40,7 +41,7 @@ export const PROBLEM_CODES = {
   step_name_clash: 'Two steps of one file have the same name.',
   step_private_method: 'A step is a private method.',
   step_uses_super: 'A step of an object uses "super".',
-  step_captures_scope: 'A step uses a variable of the function around it.',
+  step_captures_scope: 'A step uses what cannot be recorded of the function around it, or assigns a variable of it.',
   step_outside_workspace: 'A step stands outside of the workspace.',
   // Found by the types, with `svc check --deep` alone.
   value_not_recordable: 'What a step or a workflow takes or returns is nothing the journal can keep.',

@@ -22,6 +22,8 @@ export interface Link {
 /** A function that runs when a body does. */
 export interface Reached {
   file: string;
+  /** The workflow's own function. */
+  body: UnitFacts;
   unit: UnitFacts;
   /** The calls that lead to it, from the body on. */
   chain: Link[];
@@ -30,7 +32,7 @@ export interface Reached {
 /** Every function a workflow body of this file reaches, the nearest first, itself included; steps are no part of it. */
 export function listReached(file: string, modules: Modules): Reached[] {
   const bodies = modules.read(file)?.replay?.units.filter(({ isWorkflow }) => isWorkflow) ?? [];
-  return bodies.flatMap((unit) => reachFrom({ file, unit, chain: [] }, modules));
+  return bodies.flatMap((unit) => reachFrom({ file, body: unit, unit, chain: [] }, modules));
 }
 
 /** Where a target leads once every import and export on the way is followed. Local: `from` is left out. */
@@ -71,7 +73,12 @@ function reachFrom(body: Reached, modules: Modules): Reached[] {
       for (const callee of modules.read(place.file)?.replay?.units ?? []) {
         if (callee.name !== place.target.path || seen.has(callee)) continue;
         seen.add(callee);
-        reached.push({ file: place.file, unit: callee, chain: [...chain, { label, file, line, column }] });
+        reached.push({
+          file: place.file,
+          body: body.unit,
+          unit: callee,
+          chain: [...chain, { label, file, line, column }],
+        });
       }
     }
   }

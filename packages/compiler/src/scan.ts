@@ -1,13 +1,15 @@
 import { join, posix } from 'node:path';
+import { readAliases } from './aliases.ts';
 import { readAgentTexts } from './agent-texts.ts';
 import type { AgentTexts } from './agent-texts.ts';
-import type { FileFacts } from './analyse.ts';
+import type { FileFacts, WorkflowFacts } from './analyse.ts';
 import { createFactsCache } from './facts-cache.ts';
 import type { FactsCache } from './facts-cache.ts';
 import { findFile, listFolder } from './files.ts';
 import { listAgentPlaces } from './agent-places.ts';
 import type { Agentless } from './agent-places.ts';
 import { listReached } from './reach.ts';
+import { endsAsWorkflow, nameWorkflows, workflowFileName } from './workflow-names.ts';
 
 /** What a scan of the workspace found, as plain data. Every path is relative to the root, with forward slashes. */
 export interface Scan {
@@ -42,6 +44,10 @@ export interface ScannedAgent extends ScannedEntry {
 }
 
 export interface ScannedWorkflow extends ScannedEntry {
+  /** What the module exports it as; null: nothing is found there. */
+  exportName: string | null;
+  /** Assigned to the function itself. Left out: none. */
+  settings?: string[];
   hasInputSchema: boolean;
   hasOutputSchema: boolean;
 }
@@ -60,7 +66,7 @@ export interface Scanner {
 
 /** Keeps what it read in memory, so a second scan costs one `stat` per file. */
 export function createScanner({ root, cacheFile }: ScannerOptions): Scanner {
-  const cache = createFactsCache({ root, cacheFile });
+  const cache = createFactsCache({ root, cacheFile, aliases: readAliases(root) });
   return { root, scan: async () => scanOnce(root, cache) };
 }
 
@@ -72,7 +78,6 @@ export function scanWorkspace(options: ScannerOptions): Promise<Scan> {
 
 const MODULE = /\.[mc]?[jt]sx?$/;
 const NOT_RUN = /\.d\.[mc]?ts$|\.(?:test|spec)\.[mc]?[jt]sx?$/;
-const WORKFLOW = '.workflow.ts';
 /** Folders people take for `workflows`. */
 const MISTAKEN = ['workflow', 'src/workflows'];
 const CONFIG_SCHEMA = 'config.schema.ts';
@@ -98,16 +103,13 @@ function scanOnce(root: string, cache: FactsCache): Scan {
     if (!readInto(walk, file, 'full')) continue;
     agents.push({ name, file, modules: listModules(walk, file), texts: readAgentTexts(root, posix.dirname(file)) });
   }
-  const workflows: ScannedWorkflow[] = [];
-  const { entries, unplaced } = listWorkflows(root);
-  for (const { name, file } of entries) {
-    if (!readInto(walk, file, 'full')) continue;
-    const modules = listModules(walk, file);
-    const hasInputSchema = hasExport(walk, file, 'inputSchema');
-    const hasOutputSchema = hasExport(walk, file, 'outputSchema');
-    readReached(walk, file);
-    workflows.push({ name, file, modules, hasInputSchema, hasOutputSchema });
-  }
+  const { workflowFiles, unplaced } = listWorkflowFiles(root);
+  const workflows = workflowFiles.flatMap((file) => scanWorkflows(walk, file));
+  // By name, as the agents are. Of two with one name, the one whose file has it is first.
+  const owners = new Set(workflows.filter(({ name, file }) => name === workflowFileName(file)));
+  workflows.sort((a, b) =>
+    a.name !== b.name ? (a.name < b.name ? -1 : 1) : Number(owners.has(b)) - Number(owners.has(a)),
+  );
   for (const file of unplaced) readInto(walk, file, 'imports');
   const configSchema = readInto(walk, CONFIG_SCHEMA, 'full') && {
     file: CONFIG_SCHEMA,
@@ -129,18 +131,42 @@ function scanOnce(root: string, cache: FactsCache): Scan {
   };
 }
 
-function listWorkflows(root: string): { entries: { name: string; file: string }[]; unplaced: string[] } {
+function listWorkflowFiles(root: string): { workflowFiles: string[]; unplaced: string[] } {
   const files = listTree(root, 'workflows').filter((file) => MODULE.test(file) && !NOT_RUN.test(file));
-  const entries = files.filter(isWorkflowFile).map((file) => ({ name: posix.basename(file, WORKFLOW), file }));
-  // By name, as the agents are: by file name "a-2" would stand before "a".
-  entries.sort((a, b) => (a.name < b.name ? -1 : 1));
-  const elsewhere = MISTAKEN.flatMap((folder) => listTree(root, folder)).filter((file) => file.endsWith(WORKFLOW));
-  return { entries, unplaced: [...files.filter((file) => !isWorkflowFile(file)), ...elsewhere] };
+  const elsewhere = MISTAKEN.flatMap((folder) => listTree(root, folder)).filter(endsAsWorkflow);
+  const isOurs = (file: string) => workflowFileName(file) !== undefined;
+  return { workflowFiles: files.filter(isOurs), unplaced: [...files.filter((file) => !isOurs(file)), ...elsewhere] };
 }
 
-function isWorkflowFile(file: string): boolean {
-  return file.endsWith(WORKFLOW) && file.split('/').length === 2;
+/** The workflows of a file; of one that holds none an entry all the same, so that it is seen. */
+function scanWorkflows(walk: Walk, file: string): ScannedWorkflow[] {
+  const facts = readInto(walk, file, 'full');
+  if (!facts) return [];
+  const modules = listModules(walk, file);
+  const exported = facts.workflows.filter((one): one is Exported => one.exportName !== null);
+  const names = nameWorkflows(
+    file,
+    exported.map(({ exportName }) => exportName),
+  );
+  const has = (setting: string, one?: Exported): boolean =>
+    one?.settings?.includes(setting) || (exported.length < 2 && hasExport(walk, file, setting));
+  const toEntry = (name: string, one?: Exported): ScannedWorkflow => ({
+    name,
+    file,
+    modules,
+    exportName: one?.exportName ?? null,
+    ...(one?.settings && { settings: one.settings }),
+    hasInputSchema: has('inputSchema', one),
+    hasOutputSchema: has('outputSchema', one),
+  });
+  const own = workflowFileName(file) ?? '';
+  const entries =
+    exported.length === 0 ? [toEntry(own)] : exported.map((one) => toEntry(names.get(one.exportName) ?? own, one));
+  readReached(walk, file);
+  return entries;
 }
+
+type Exported = WorkflowFacts & { exportName: string };
 
 function listTree(root: string, folder: string): string[] {
   return listFolder(join(root, folder)).flatMap((entry) => {

@@ -1,6 +1,7 @@
 import type { Plugin } from 'vite';
 import { packageNameOf } from './host-modules.ts';
 import { svcPlugin } from './vite-plugin.ts';
+import { resolveOptions } from './workspace-server.ts';
 
 /**
  * For `vitest.config.ts`: compiles what tests import of the workspace as `svc dev` does, with the runtime the workspace has
@@ -10,6 +11,7 @@ export function svcTesting({ root = process.cwd() }: { root?: string } = {}): Pl
   return {
     ...svcPlugin({ root }),
     name: 'svc-testing',
+    config: () => ({ resolve: resolveOptions(root) }),
     resolveId: {
       filter: { id: /^(?:workflow(?:\/api|\/errors)?|@workflow\/(?:serde|errors))$/ },
       handler(source, importer) {

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import manifest from '../package.json' with { type: 'json' };
 
 /** Raise it when a scan or a transform answers something else for the same code. */
-const FORMAT = 3;
+const FORMAT = 4;
 
 /** Part of every cache key: another compiler, or the same one built again, trusts no entry of this one. */
 export function compilerVersion(): string {

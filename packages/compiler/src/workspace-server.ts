@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import type { InlineConfig, Plugin } from 'vite';
+import { readAliases } from './aliases.ts';
 import { svcPlugin } from './vite-plugin.ts';
 
 /** The environment of Vite that holds the workspace's modules. */
@@ -10,6 +11,11 @@ export interface WorkspaceServerOptions {
   plugins?: Plugin[];
   /** Where transformed modules are kept between processes. Left out: nowhere. */
   cacheDir?: string | undefined;
+}
+
+/** Aliases of `tsconfig.json` lead where TypeScript says. */
+export function resolveOptions(root: string): { tsconfigPaths?: true } {
+  return readAliases(root).key === '' ? {} : { tsconfigPaths: true };
 }
 
 /**
@@ -27,6 +33,7 @@ export function toServerConfig({ root, plugins = [], cacheDir }: WorkspaceServer
     cacheDir: join(root, '.svc/cache/vite'),
     server: { middlewareMode: true, ws: false, watch: null },
     optimizeDeps: { noDiscovery: true },
+    resolve: resolveOptions(root),
     environments: { [WORKSPACE_ENVIRONMENT]: {} },
     plugins: [svcPlugin({ root, cacheDir, runtimeGlobal: true }), ...plugins],
   };

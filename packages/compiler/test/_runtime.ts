@@ -18,9 +18,22 @@ export interface FakeRuntime {
 export function installRuntime(): FakeRuntime {
   const calls: FakeRuntime['calls'] = [];
   const marked = new Map<unknown, string>();
-  function callStep(id: string, fn: Callable, impl: Callable, self: unknown, args: unknown[]): unknown {
+  const factories = new Map<string, (closure: object, self: Callable) => Callable>();
+  function callStep(
+    id: string,
+    fn: Callable,
+    impl: Callable | null,
+    self: unknown,
+    args: unknown[],
+    capture = () => ({}),
+  ): unknown {
     calls.push({ id, args, options: { ...fn } });
-    return impl.apply(self, args);
+    return (impl ?? factories.get(id)?.(capture(), fn))?.apply(self, args);
+  }
+  function createClosure(id: string, capture?: () => object): Callable {
+    return function step(this: unknown, ...args: unknown[]) {
+      return callStep(id, step, null, this, args, capture);
+    };
   }
   function createStep(id: string, impl: Callable): Callable {
     return function step(this: unknown, ...args: unknown[]) {
@@ -29,7 +42,15 @@ export function installRuntime(): FakeRuntime {
   }
   const runtime: FakeRuntime = {
     index: { sleep: async (time: string) => time, defineDeepAgent: (value: unknown) => value },
-    internal: { callStep, createStep, markWorkflow: (fn: unknown, name: string) => marked.set(fn, name) },
+    internal: {
+      callStep,
+      createStep,
+      createClosure,
+      registerStep() {},
+      registerClosure: (id: string, factory: (closure: object, self: Callable) => Callable) =>
+        factories.set(id, factory),
+      markWorkflow: (fn: unknown, name: string) => marked.set(fn, name),
+    },
     calls,
     marked,
   };

@@ -70,6 +70,42 @@ describe('a build', () => {
     expect([...runtime.marked.values()]).toContain('greet');
   });
 
+  it('holds a file with several workflows once, and follows the aliases of tsconfig.json', async () => {
+    const runtime = installRuntime();
+    const root = createWorkspace({
+      'lib/steps.ts': FILES['lib/steps.ts'],
+      'lib/word.ts': FILES['lib/word.ts'],
+      'tsconfig.json': `{ "compilerOptions": { "paths": { "@/*": ["./lib/*"] } } } // where the steps are`,
+      'workflows/many.workflow.ts': `import { work } from '@/steps';
+export async function greet() {
+  'use workflow';
+  return await work('Ada');
+}
+export class Ledger {
+  static async close() {
+    'use workflow';
+    return await work('Bob');
+  }
+}
+`,
+    });
+    const { manifest, problems } = await build(root);
+    expect(problems).toEqual([]);
+    expect(Object.keys(manifest.modules)).toEqual(['workflows/many.workflow.ts']);
+    expect(manifest.workflows.map(({ name, exportName }) => [name, exportName])).toEqual([
+      ['greet', 'greet'],
+      ['ledger-close', 'Ledger.close'],
+    ]);
+    expect(manifest.workflows[0]?.steps).toMatchObject([{ id: 'lib/steps.ts#work' }]);
+    const path = manifest.modules['workflows/many.workflow.ts']?.path ?? '';
+    const { Ledger } = (await import(pathToFileURL(join(root, 'dist/workspace', path)).href)) as {
+      Ledger: { close(): Promise<unknown> };
+    };
+    expect(await Ledger.close()).toBe('word-1 Bob');
+    expect(runtime.calls.map(({ id }) => id)).toEqual(['lib/steps.ts#work']);
+    expect(manifest.modules['workflows/many.workflow.ts']?.hash).not.toBe('');
+  });
+
   it('holds the schema of the dynamic configuration, and is refused where that does not compile', async () => {
     const root = createWorkspace({ 'config.schema.ts': `export default { most: {} };\n` });
     const { manifest, failed } = await build(root);

@@ -11,7 +11,7 @@ const step = (name: string) => `export async function ${name}() {\n  'use step';
 const cacheOf = (root: string) => join(root, '.svc/cache/scan.json');
 
 function entry(name: string, file: string): ScannedWorkflow {
-  return { name, file, modules: [], hasInputSchema: false, hasOutputSchema: false };
+  return { name, file, modules: [], exportName: 'run', hasInputSchema: false, hasOutputSchema: false };
 }
 
 /** Makes a file old enough for its time and size to be trusted. */

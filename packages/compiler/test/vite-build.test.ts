@@ -43,7 +43,11 @@ describe('a built workspace', () => {
     writeFile(runtime, 'index.mjs', 'export const sleep = async () => {};\n');
     const internal = [
       'export const called = [];',
-      'export const callStep = (id, fn, impl, self, args) => (called.push(id), impl.apply(self, args));',
+      'export const callStep = (id, fn, impl, self, args) => (called.push(id), (impl ?? factories.get(id)({}, fn)).apply(self, args));',
+      'export const registerStep = () => {};',
+      'const factories = new Map();',
+      'export const registerClosure = (id, factory) => factories.set(id, factory);',
+      'export const createClosure = (id, capture = () => ({})) => function step(...args) { return callStep(id, step, factories.get(id)(capture(), step), this, args); };',
       'export const createStep = (id, impl) => function step(...args) { return callStep(id, step, impl, this, args); };',
       'export const markWorkflow = () => {};',
     ];

@@ -101,7 +101,7 @@ describe('the transform cache', () => {
     const [name, ...others] = readdirSync(cacheDir);
     expect(others).toEqual([]);
     const path = join(cacheDir, name ?? '');
-    writeFileSync(path, readFileSync(path, 'utf8').replace('step.ts#save', 'step.ts#cached'));
+    writeFileSync(path, readFileSync(path, 'utf8').replaceAll('step.ts#save', 'step.ts#cached'));
     const runtime = installRuntime();
     const second = await startHost(root, { cacheDir });
     const { save } = await second.import<{ save: Run }>('step.ts');

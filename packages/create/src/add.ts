@@ -109,8 +109,5 @@ function listEntries(root: string, kind: EntryKind): string[] {
       .filter((entry) => existsSync(join(folder, entry.name, 'index.ts')))
       .map((entry) => entry.name)
       .sort();
-  return entries
-    .filter((entry) => entry.name.endsWith('.workflow.ts'))
-    .map((entry) => entry.name.slice(0, -'.workflow.ts'.length))
-    .sort();
+  return entries.flatMap((entry) => /^(.+)\.workflow\.tsx?$/.exec(entry.name)?.[1] ?? []).sort();
 }

@@ -3,6 +3,7 @@ import type { Agents } from './agents/agents.ts';
 import { installBodies } from './engine/values/bodies.ts';
 import type { Engine } from './engine/engine.ts';
 import { installGuard } from './engine/guard/guard.ts';
+import { installUnhandled } from './engine/unhandled.ts';
 import type { Gate } from './gate/gate.ts';
 import type { Problem, Program } from './manifest.ts';
 import { createCloser } from './box/closer.ts';
@@ -35,6 +36,7 @@ export interface Box {
 /** Builds every room, mounts every route. Start reading here. */
 export async function createBox(options: BoxOptions): Promise<Box> {
   installGuard();
+  installUnhandled();
   installBodies();
   const closer = createCloser();
   try {

@@ -2,6 +2,9 @@ import type { OperationTypes } from './surface/index.ts';
 import { ROUTES } from './client-routes.ts';
 import type { ClientRoute } from './client-routes.ts';
 
+export { signUserToken } from './sign-user-token.ts';
+export type { UserTokenClaims, UserTokenKey } from './sign-user-token.ts';
+
 type IdsOf<Answer> = {
   [Id in keyof OperationTypes]: OperationTypes[Id]['answer'] extends Answer ? Id : never;
 }[keyof OperationTypes];

@@ -11,6 +11,8 @@ export type { Closer } from './box/closer.ts';
 export { STATEMENT_TIMEOUT_RULE, TELEMETRY_RULES } from './boot/rules.ts';
 export { findBrokenStorage, formatBroken, readStatementTimeout, readStorageSettings } from './boot/environment.ts';
 export type { BrokenVariable, StorageSettings } from './boot/environment.ts';
+export { createForker, SUPERVISED, superviseProcess } from './boot/isolation.ts';
+export type { Supervised } from './boot/isolation.ts';
 export { runBox } from './boot/main.ts';
 export { openServerDatabase, openServerJournal } from './boot/server-stores.ts';
 export { problemOf } from './catalog/catalog.ts';
@@ -66,6 +68,7 @@ export type { Difference, Replayed, ReplayedCall, ReplayRecordingOptions } from 
 export { createProviderStore } from './provider/store.ts';
 export type { JsonSchema } from './schema/schema.ts';
 export { toJsonSchema } from './schema/schema.ts';
+export { createRarely } from './runs/rarely.ts';
 export type { StoppedRun } from './runs/stopped.ts';
 export { checkCanary } from './secrets/canary.ts';
 export { loadMasterKey } from './secrets/master-key.ts';

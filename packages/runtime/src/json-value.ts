@@ -1,11 +1,13 @@
 import { isUtf8 } from 'node:buffer';
 import { bytesOf } from './engine/values/bodies.ts';
+import { AbortingAnswer } from './engine/values/signals.ts';
+import { toStepRef } from './engine/values/steps.ts';
 import { runStreamOf } from './engine/values/stream-ref.ts';
 import { isJsonType } from './http/body.ts';
 
 /**
  * A recorded value as JSON can show it: Date → ISO text, BigInt → digits, Map → entries, Set → array, Error → its
- * parts, typed array → numbers, Request and Response → their parts with the body as JSON, text or numbers, stream → name, a reference back to a parent, a function or a symbol → null.
+ * parts, typed array → numbers, Request and Response → their parts with the body as JSON, text or numbers, stream → name, step function → id, a reference back to a parent, another function or a symbol → null.
  */
 export function toJsonValue(value: unknown): unknown {
   return convert(value, new Set());
@@ -20,6 +22,8 @@ export function toIso(ms: number): string {
 
 function convert(value: unknown, parents: Set<object>): unknown {
   if (typeof value === 'bigint') return value.toString();
+  const step = toStepRef(value);
+  if (step) return { step: step.id };
   if (value === undefined || typeof value === 'function' || typeof value === 'symbol') return null;
   if (typeof value !== 'object' || value === null) return value;
   if (parents.has(value)) return null;
@@ -36,6 +40,9 @@ function convertObject(value: object, inner: (value: unknown) => unknown): unkno
   if (value instanceof Response) return { status: value.status, ...toParts(value) };
   if (value instanceof Headers || value instanceof URLSearchParams || value instanceof FormData)
     return Object.fromEntries(value);
+  if (value instanceof AbortSignal) return { aborted: value.aborted };
+  if (value instanceof AbortController) return { aborted: value.signal.aborted };
+  if (value instanceof AbortingAnswer) return inner(value.value);
   const stream = runStreamOf(value);
   if (stream) return { stream: stream.name };
   if (value instanceof Map) return [...value].map(([key, item]) => [inner(key), inner(item)]);

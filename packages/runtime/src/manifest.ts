@@ -44,12 +44,14 @@ export interface SkillEntry {
 }
 
 export interface WorkflowEntry {
-  /** The file's basename without `.workflow.ts`. */
+  /** The file's basename without `.workflow.ts`; of a file with several workflows, made of the function's own name. */
   name: string;
   file: string;
-  /** The one exported function marked 'use workflow'; null when a problem hides it. */
+  /** The exported function marked 'use workflow', or the static method as `Billing.charge`; null when a problem hides it. */
   exportName: string | null;
   steps: StepEntry[];
+  /** What the author assigned to the function itself, such as `inputSchema`. Absent: nothing. */
+  settings?: string[];
   hasInputSchema: boolean;
   hasOutputSchema: boolean;
   problem?: Problem;

@@ -1,8 +1,14 @@
-import { listSecretValues } from './secret-variables.ts';
+import { createEncodedSecrets, listEncodings } from './encoded-secrets.ts';
+import { isGuessable, listSecretValues } from './secret-variables.ts';
 
 /** Takes secrets out of text that leaves the box: log records and spans. */
 export interface Mask {
   text(text: string): string;
+  /**
+   * The same of a text that whoever gave `given` is shown. A secret that can be guessed and that stands in `given` is not
+   * hidden: a mask in its place would tell that the guess is right.
+   */
+  textFor(given: string, text: string): string;
   /** One that was not in the environment. */
   add(secret: string | undefined): void;
 }
@@ -15,29 +21,57 @@ export const WEBHOOK_TOKEN = String.raw`(?<=/api/webhooks/)[\w-]{16,}|whk_[\w-]{
 /** Knows the secrets of the environment, what stands before the host of any address, and the tokens of webhooks. Short values are words. */
 export function createMask(env: NodeJS.ProcessEnv = {}): Mask {
   const secrets = new Set<string>();
-  let pattern: RegExp | undefined;
+  const guessable = new Set<string>();
+  let all: Hider | undefined;
+  /** Of the last one who gave something: an error has many texts. */
+  let last: { given: string; hide: Hider } | undefined;
   const add = (secret: string | undefined): void => {
     const value = secret?.trim() ?? '';
-    if (value.length < SHORTEST) return;
-    for (const form of formsOf(value)) secrets.add(form);
-    pattern = undefined;
+    if (value.length < SHORTEST || secrets.has(value)) return;
+    secrets.add(value);
+    if (isGuessable(value)) guessable.add(value);
+    all = undefined;
+    last = undefined;
   };
   // The keys of the box by their names: in base64 one may look like a path.
   for (const secret of [...listSecretValues(env), env.SVC_SECRET_KEY, env.HMAC_SECRET]) add(secret);
   for (const [name, value = ''] of Object.entries(env))
     if (/^OTEL_EXPORTER_OTLP.*HEADERS$/.test(name)) listHeaderValues(value).forEach(add);
-  const toPattern = (): RegExp => {
-    // The longest first: one may be the beginning of another.
-    const longest = [...secrets].toSorted((a, b) => b.length - a.length);
-    return new RegExp([...longest.map(escape), CREDENTIALS, WEBHOOK_TOKEN].join('|'), 'g');
+  const text = (plain: string): string => (all ??= createHider(secrets))(plain);
+  const createFor = (given: string): Hider => {
+    const guessed = new Set([...guessable].filter((secret) => standsIn(secret, given)));
+    return guessed.size === 0 ? text : createHider([...secrets].filter((secret) => !guessed.has(secret)));
   };
   return {
     add,
-    text: (text) => text.replace((pattern ??= toPattern()), HIDDEN),
+    text,
+    textFor(given, plain) {
+      if (last?.given !== given) last = { given, hide: createFor(given) };
+      return last.hide(plain);
+    },
   };
 }
 
 // --- internal ---
+
+type Hider = (text: string) => string;
+
+function createHider(secrets: Iterable<string>): Hider {
+  const forms = new Set<string>();
+  const encoded = createEncodedSecrets();
+  for (const secret of secrets) {
+    for (const form of formsOf(secret)) forms.add(form);
+    encoded.add(secret);
+  }
+  // The longest first: one may be the beginning of another.
+  const longest = [...forms].toSorted((a, b) => b.length - a.length);
+  const pattern = new RegExp([...longest.map(escape), CREDENTIALS, WEBHOOK_TOKEN].join('|'), 'g');
+  return (text) => encoded.hide(text.replace(pattern, HIDDEN), HIDDEN);
+}
+
+function standsIn(secret: string, text: string): boolean {
+  return [...formsOf(secret), ...listEncodings(secret)].some((form) => text.includes(form));
+}
 
 const SHORTEST = 6;
 /** What stands before the host of an address, whoever it belongs to. */

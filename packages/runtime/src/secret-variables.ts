@@ -14,7 +14,14 @@ export function listSecretValues(env: NodeJS.ProcessEnv): string[] {
   });
 }
 
+/** Whether somebody who learns of each guess if it is right finds the secret: one of random characters has more of them. */
+export function isGuessable(secret: string): boolean {
+  return secret.length < UNGUESSABLE;
+}
+
 // --- internal ---
+
+const UNGUESSABLE = 16;
 
 /** Shorter ones are switches and counts. */
 const SHORTEST = 6;

@@ -4,8 +4,12 @@ import type { PromptOptions } from './box-values.ts';
 import type { AgentSession, AnswerOf } from './agent-client.ts';
 import type { KnownAgent } from './definitions/agent.ts';
 import { startWorkflow, startWorkflowAndWait } from './engine/primitives/child-workflow.ts';
+import { continueAsNew } from './engine/primitives/continue-as-new.ts';
 import { currentContext } from './engine/context.ts';
-import type { PromptAnswer, ScheduledWorkflow, StartedWorkflow } from './engine/handle.ts';
+import type { ChildStartHow, PromptAnswer, ScheduledWorkflow, StartedWorkflow } from './engine/handle.ts';
+import { contextOf } from './engine/started-by.ts';
+import type { RunContext } from './engine/started-by.ts';
+import { publish } from './engine/primitives/publish.ts';
 import { scheduleWorkflow, unscheduleWorkflow } from './engine/primitives/schedule.ts';
 import type { ScheduleOptions } from './engine/primitives/schedule.ts';
 import { BoxError } from './errors.ts';
@@ -44,6 +48,15 @@ export const svc = {
   get database(): ProjectDatabase {
     return openDatabase() as ProjectDatabase;
   },
+  /**
+   * Who made this run begin: `svc.context.caller`, and the end user it is for: `svc.context.user`, or null. In a workflow
+   * body, a step or a tool. What a run starts has the same; a timer's is `{ kind: 'box' }`.
+   */
+  get context(): RunContext {
+    const context = currentContext();
+    if (!context) throw new Error('There is no run here. Use svc.context in a workflow, a step or a tool.');
+    return contextOf(context.execution.run);
+  },
   /** An agent of this box, to talk to: `svc.agent('support').session().send('Hello')`. */
   agent: <N extends KnownAgent>(name: N) => ({
     /** @param id names the conversation; the same name goes on with it in any run. Default: a new one */
@@ -80,11 +93,15 @@ export const svc = {
     url: async (...args) => openStorage().url(...args),
   } satisfies Storage as Storage,
   workflows: {
-    /** Starts another workflow. Its run is cancelled with this one. In a workflow body it is recorded, so it starts once. */
-    start: <N extends Name>(name: N, input: InputOf<N>): Promise<StartedWorkflow> => startWorkflow(name, input),
+    /**
+     * Starts another workflow. Its run is cancelled with this one. In a workflow body it is recorded, so it starts once.
+     * `options`: when it begins, its priority, and an id of its own: `{ delay: '10m', priority: 5, id: 'order-7' }`.
+     */
+    start: <N extends Name>(name: N, input: InputOf<N>, options?: ChildStartHow): Promise<StartedWorkflow> =>
+      startWorkflow(name, input, options),
     /** Starts another workflow and answers its output; what ends it otherwise is thrown, with its error as the cause. */
-    startAndWait: <N extends Name>(name: N, input: InputOf<N>): Promise<OutputOf<N>> =>
-      startWorkflowAndWait(name, input) as Promise<OutputOf<N>>,
+    startAndWait: <N extends Name>(name: N, input: InputOf<N>, options?: ChildStartHow): Promise<OutputOf<N>> =>
+      startWorkflowAndWait(name, input, options) as Promise<OutputOf<N>>,
     /**
      * Arms a timer that starts a workflow, again and again (`cron`) or once (`at`, `in`). It outlives this run, is among the
      * recurring jobs, and is armed once however often the code is repeated.
@@ -94,6 +111,16 @@ export const svc = {
     /** Removes a timer that `schedule` made, by its id. False: there is none (any more). */
     unschedule: (id: string): Promise<boolean> => unscheduleWorkflow(id),
   },
+  /**
+   * Publishes what the run is at: whoever looks reads the last one, while it runs and after, at `GET /api/runs/:id/state`
+   * and as a stream. Plain data of up to 64 KiB, in a body or a step.
+   */
+  publish: (state: unknown): void => publish(state),
+  /**
+   * Ends this run and begins the next of its chain with another input, in one commit: for a workflow that never ends.
+   * Open hooks with unread payloads, attributes, children, locks and whoever waits go over to the next run. In a body.
+   */
+  continueAsNew: (input: unknown): never => continueAsNew(input),
   secrets: {
     /**
      * The value of a secret of the workspace, in a step or a tool. Use it there and do not return it: what a step answers

@@ -1,5 +1,8 @@
+import type { UsersProvider } from './auth/user-tokens.ts';
 import { isOriginEntry } from './http/cors.ts';
 import { checkMembers } from './definition-checks.ts';
+import { checkNotify } from './notify/config.ts';
+import type { NotifyReceiver } from './notify/config.ts';
 import { checkRetention } from './retention/retention.ts';
 import type { RetentionOptions } from './retention/retention.ts';
 
@@ -8,6 +11,10 @@ export interface WorkspaceConfig {
   model?: string;
   /** How long sessions and runs that are over are kept, and log records. Default: for ever; log records 14 days. */
   retention?: RetentionOptions;
+  /** Who is posted a signed message when a run fails or is blocked, or an approval is asked for. Default: nobody. */
+  notify?: NotifyReceiver[];
+  /** Who signs tokens of end users, besides the API keys: an issuer of the workspace's own. Default: nobody. */
+  users?: UsersProvider;
   studio?: {
     /**
      * Origins whose pages may call the box, besides the built-in ones: `https://app.example.com`, with `*` for one label
@@ -21,7 +28,7 @@ export interface WorkspaceConfig {
   };
 }
 
-const MEMBERS: (keyof WorkspaceConfig)[] = ['model', 'retention', 'studio', 'mcp'];
+const MEMBERS: (keyof WorkspaceConfig)[] = ['model', 'retention', 'notify', 'users', 'studio', 'mcp'];
 
 /**
  * Types `svc.config.ts`, the workspace's settings in code. Throws on a setting that there is not, on an origin that is
@@ -38,6 +45,8 @@ export function defineConfig(config: WorkspaceConfig): WorkspaceConfig {
         `"studio.corsOrigins" has the entry "${String(origin)}", which is no origin. Write scheme and host, as in https://app.example.com, without a path.`,
       );
   checkRetention(config.retention);
+  checkNotify(config.notify);
+  checkUsers(config.users);
   return config;
 }
 
@@ -48,4 +57,32 @@ export function toWorkspaceConfig(exports: Record<string, unknown>): WorkspaceCo
   throw new TypeError(
     'The default export of "svc.config.ts" is not an object of settings. Write: export default defineConfig({ ... }).',
   );
+}
+
+// --- internal ---
+
+const USERS_MEMBERS = ['issuer', 'audience', 'jwksUrl', 'client'] as const;
+
+function checkUsers(users: UsersProvider | undefined): void {
+  if (users === undefined) return;
+  checkMembers('"users" of svc.config.ts', users, USERS_MEMBERS);
+  for (const member of USERS_MEMBERS) {
+    const value: unknown = users[member];
+    if (typeof value !== 'string' || value === '' || value.length > LONGEST)
+      throw new TypeError(`"users.${member}" of svc.config.ts is no text of 1 to ${LONGEST} characters.`);
+  }
+  if (!isKeySetUrl(users.jwksUrl))
+    throw new TypeError(
+      `"users.jwksUrl" of svc.config.ts is "${users.jwksUrl}". Write an https address without a password, as in https://login.example.com/.well-known/jwks.json.`,
+    );
+}
+
+const LONGEST = 1_024;
+
+/** Who could change the keys on their way could sign for any user. */
+function isKeySetUrl(text: string): boolean {
+  if (!URL.canParse(text)) return false;
+  const { protocol, hostname, username, password } = new URL(text);
+  const isLocal = ['localhost', '127.0.0.1', '[::1]'].includes(hostname);
+  return (protocol === 'https:' || (protocol === 'http:' && isLocal)) && username === '' && password === '';
 }

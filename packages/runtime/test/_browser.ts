@@ -30,7 +30,7 @@ export interface PageOptions {
   scripts?: boolean;
 }
 
-/** A page of a browser of its own, which ends with the test. Nothing but 127.0.0.1 has an address for it. */
+/** A page of a browser of its own, which ends with the test. Nothing but this machine has an address for it. */
 export async function openPage(path: string, { scripts = true }: PageOptions = {}): Promise<Page> {
   const send = await startBrowser(path);
   const requests: string[] = [];
@@ -80,7 +80,7 @@ const FLAGS = [
   '--disable-gpu',
   '--disable-dev-shm-usage',
   '--disable-background-networking',
-  '--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1',
+  '--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1 , EXCLUDE localhost',
   '--remote-debugging-pipe',
 ];
 

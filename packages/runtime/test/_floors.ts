@@ -10,6 +10,8 @@ export const FLOORS: readonly string[] = [
   'config.ts',
   'client-routes.ts',
   'secret-variables.ts',
+  'encoded-secrets.ts',
+  'text-finder.ts',
   'mask.ts',
   'redact.ts',
   'log.ts',
@@ -21,6 +23,7 @@ export const FLOORS: readonly string[] = [
   // Who calls, over HTTP, and what an operation is.
   'http/',
   'json-value.ts',
+  'limits/',
   'auth/',
   'operations/',
   // Rooms: each may know those above it in this list.
@@ -28,6 +31,7 @@ export const FLOORS: readonly string[] = [
   'health/',
   'secrets/',
   'keys/',
+  'usage/',
   'storage/',
   'provider/',
   'prompts/',
@@ -43,6 +47,7 @@ export const FLOORS: readonly string[] = [
   'events/',
   'logs/',
   'jobs/',
+  'notify/',
   'settings/',
   'activity/',
   'workflows/',
@@ -54,6 +59,7 @@ export const FLOORS: readonly string[] = [
   'surface/',
   'wires/',
   'mcp/',
+  'sign-user-token.ts',
   'client.ts',
   // What authors import.
   'agent-client.ts',

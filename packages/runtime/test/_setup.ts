@@ -12,6 +12,7 @@ import { newJournalPath } from '../src/engine/_setup.ts';
 import type { Journal } from '../src/engine/journal.ts';
 import { openSqliteJournal } from '../src/engine/stores/sqlite/journal.ts';
 import { listen } from '../src/http/listen.ts';
+import type { ListenOptions } from '../src/http/listen.ts';
 import { callStep } from '../src/internal.ts';
 import { createLog } from '../src/log.ts';
 import type { Problem, Program } from '../src/manifest.ts';
@@ -27,7 +28,13 @@ export interface TestWorkflow {
   inputSchema?: unknown;
   outputSchema?: unknown;
   serial?: unknown;
+  concurrency?: unknown;
+  throttle?: unknown;
+  rateLimit?: unknown;
+  debounce?: unknown;
   schedules?: unknown;
+  cleanup?: unknown;
+  timeout?: unknown;
   mode?: string;
 }
 
@@ -64,7 +71,7 @@ export interface TestBox extends Box {
   logs: Record<string, unknown>[];
   stored: { value: ProviderSettings | undefined };
   /** Serves the box on a free port; answers its address. */
-  listen(): Promise<string>;
+  listen(options?: Partial<ListenOptions>): Promise<string>;
   /** Closes the box and its journal, as the end of the test would. */
   shut(): Promise<void>;
   /** Closes this box and opens another on the same journal, with the same program unless another is given. */
@@ -328,8 +335,8 @@ async function openTestBox(setup: TestBoxOptions, shared: Shared): Promise<TestB
     model,
     logs,
     stored,
-    async listen() {
-      const listener = await listen(box.app, { port: 0, host: '127.0.0.1' });
+    async listen(how) {
+      const listener = await listen(box.app, { port: 0, host: '127.0.0.1', ...how });
       closers.push(() => listener.close(0));
       return listener.url;
     },

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { DeepAgentDefinition } from '../src/definitions/agent.ts';
+import { defineDeepAgent } from '../src/definitions/definition.ts';
 import { requestApproval } from '../src/engine/primitives/approval.ts';
 import { createLog } from '../src/log.ts';
 import { createAgent, post } from './_agui.ts';
@@ -27,12 +28,12 @@ interface Setup {
 }
 
 /** A box that checks who calls, and one on the same database that makes its keys. */
-async function open(): Promise<Setup> {
+async function open(by: 'user' | 'operator' | 'default' = 'user'): Promise<Setup> {
   const calls: Calls[] = [];
   const dev = await boxes.open({});
   const strategy = plane.strategy({ log: createLog({ level: 'silent', write: () => {} }) });
   const box = await boxes.open({
-    agents: { helper: withClerk(createAgent(calls)) },
+    agents: { helper: withClerk(createAgent(calls), by) },
     workflows: { ask: { run: async () => requestApproval({ title: 'Go?' }) } },
     options: { host: 'image', strategy },
   });
@@ -49,10 +50,13 @@ async function open(): Promise<Setup> {
   };
 }
 
-/** The same agent, with a sub-agent that has its tools. */
-function withClerk(agent: DeepAgentDefinition): DeepAgentDefinition {
-  const { tools = {}, interruptOn = {} } = agent;
-  return { ...agent, subagents: [{ name: 'clerk', description: 'Does the same.', tools, interruptOn }] };
+/** The same agent, with sub-agents that have its tools. */
+function withClerk(agent: DeepAgentDefinition, by: 'user' | 'operator' | 'default'): DeepAgentDefinition {
+  const { tools = {}, interruptOn } = agent;
+  const refund = { title: 'Pay it back?', description: 'It is gone then.', ...(by === 'default' ? {} : { by }) };
+  const clerk = { name: 'clerk', description: 'Does the same.', tools };
+  const free = { ...clerk, name: 'free', interruptOn: { refund: false } };
+  return defineDeepAgent({ ...agent, interruptOn: { ...interruptOn, refund }, subagents: [clerk, free] });
 }
 
 const message = { id: 'u1', role: 'user', content: 'tool:refund {"order":"A-1","amount":5}; say:Done.' };
@@ -70,7 +74,69 @@ async function pause({ box }: Setup, threadId: string, headers: Headers): Promis
   return id;
 }
 
+const tasked = (agent: string) => {
+  const task = { subagent_type: agent, description: message.content.replace('; ', '\n') };
+  return [{ ...message, content: `tool:task ${JSON.stringify(task)}\nsay:Done.` }];
+};
+
+describe('an API key over AG-UI, where an operator decides', () => {
+  test.each(['default', 'operator'] as const)('decides nothing, its own conversation included: %s', async (by) => {
+    const setup = await open(by);
+    const { box, calls, owner } = setup;
+    const key = await setup.newKey({ agents: ['helper'] });
+    const id = await pause(setup, 'own', key);
+    const decisions = [
+      { status: 'resolved', payload: { decision: 'approve' } },
+      { status: 'resolved', payload: { decision: 'edit', input: { order: 'A-1', amount: 99 } } },
+      { status: 'resolved', payload: { decision: 'reject' } },
+      { status: 'cancelled' },
+    ];
+    for (const decision of decisions) {
+      const refused = await run(box, 'own', key, { resume: [{ interruptId: id, ...decision }] });
+      expect([refused.status, JSON.parse(refused.text)]).toMatchObject([
+        403,
+        { code: 'decision_not_yours', details: { interruptId: id } },
+      ]);
+    }
+    expect(calls).toEqual([]);
+    const { body: asked } = await call(box, `GET /api/approvals/${id}`, undefined, owner);
+    expect(asked).toMatchObject({
+      status: 'pending',
+      by: 'operator',
+      title: 'Pay it back?',
+      description: 'It is gone then.',
+    });
+    const { body } = await call(box, `POST /api/approvals/${id}/decide`, { decision: 'approve' }, owner);
+    expect(body).toMatchObject({ status: 'approved', decidedBy: 'olga' });
+    await until(() => calls.length === 1);
+  });
+
+  test('nor by a sub-agent, which asks what its parent asks unless it says otherwise', async () => {
+    const setup = await open('operator');
+    const { box, calls } = setup;
+    const key = await setup.newKey({ agents: ['helper'] });
+    const { text } = await run(box, 'below', key, { messages: tasked('clerk') });
+    const [, id = ''] = /"interrupts":\[\{"id":"([^"]+)"/.exec(text) ?? [];
+    expect((await run(box, 'below', key, { messages: tasked('clerk'), ...approve(id) })).status).toBe(403);
+    expect(calls).toEqual([]);
+    expect((await run(box, 'freely', key, { messages: tasked('free') })).text).toContain('"type":"success"');
+    expect(calls).toHaveLength(1);
+  });
+});
+
 describe('an API key over AG-UI', () => {
+  test('what it decides is in the activity log', async () => {
+    const setup = await open();
+    const { box, owner } = setup;
+    const key = await setup.newKey({ agents: ['helper'] });
+    const id = await pause(setup, 'own', key);
+    await run(box, 'own', key, approve(id));
+    const list = await call<{ items: object[] }>(box, `GET /api/activity?target=${id}`, undefined, owner);
+    expect(list.body.items).toMatchObject([
+      { operation: 'approvals.decide', source: 'chat', target: { id }, actor: { role: null } },
+    ]);
+  });
+
   test('decides about the tools of its thread, and the audit names it', async () => {
     const setup = await open();
     const { box, calls, owner } = setup;
@@ -88,8 +154,7 @@ describe('an API key over AG-UI', () => {
     const setup = await open();
     const { box, calls, owner } = setup;
     const key = await setup.newKey({ agents: ['helper'] });
-    const task = { subagent_type: 'clerk', description: message.content.replace('; ', '\n') };
-    const messages = [{ ...message, content: `tool:task ${JSON.stringify(task)}\nsay:Done.` }];
+    const messages = tasked('clerk');
     const { text } = await run(box, 'below', key, { messages });
     const [, id = ''] = /"interrupts":\[\{"id":"([^"]+)"/.exec(text) ?? [];
     expect((await run(box, 'other', key, { messages, ...approve(id) })).text).toContain('"type":"interrupt"');

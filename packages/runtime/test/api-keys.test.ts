@@ -69,6 +69,10 @@ describe('an API key', () => {
         prefix: `svc_${body.id}`,
         name: 'ci',
         grants: { agents: ['helper'], workflows: [] },
+        limits: null,
+        client: body.id,
+        users: false,
+        sessions: 'own',
         status: 'active',
         createdBy: 'owner',
         createdAt: expect.any(String),
@@ -211,6 +215,55 @@ describe('a box that checks keys', () => {
     expect(Math.min(...times)).toBeLessThan(3_000);
   });
 
+  test('takes a rotated key beside the one in its place, whose sessions, limits and users are its own', async () => {
+    const { dev, image } = await openBoth();
+    const limits = { requestsPerMinute: 1_000 };
+    const old = await makeKey(dev, { agents: 'all' }, { users: true, limits });
+    const say = (value: string, content: string) =>
+      image.request(
+        '/wire-a/v1/chat/completions',
+        json(
+          { model: 'helper', messages: [{ role: 'user', content }] },
+          { headers: { ...as(value), 'x-svc-session': 'kept' } },
+        ),
+      );
+    expect((await say(old.value, 'say:first')).status).toBe(200);
+    const rotated = await call<Key & { replaces: { id: string; expiresAt: string }; userSecret: string }>(
+      dev,
+      `POST /api/keys/${old.id}/rotate`,
+      { overlap: '4s' },
+    );
+    const { id, value, replaces, userSecret } = rotated.body;
+    expect([rotated.status, replaces.id, id === old.id, userSecret === null]).toEqual([201, old.id, false, false]);
+    expect(Date.parse(replaces.expiresAt) - Date.now()).toBeLessThanOrEqual(4_000);
+    const { items } = (await call<{ items: Record<string, unknown>[] }>(dev, 'GET /api/keys')).body;
+    const shown = ({ name, grants, client, users, expiresAt }: Record<string, unknown>) => [
+      name,
+      grants,
+      client,
+      users,
+      expiresAt,
+    ];
+    const [made, kept] = [items.find((key) => key.id === id), items.find((key) => key.id === old.id)];
+    expect(shown(made ?? {})).toEqual([kept?.name, kept?.grants, old.id, true, null]);
+    expect(made?.limits).toEqual(limits);
+    expect(JSON.stringify(items)).not.toContain(value);
+    // Both are good, and are one owner.
+    expect((await say(value, 'say:second')).status).toBe(200);
+    expect(image.model.requests.at(-1)?.messages).toHaveLength(4);
+    expect((await say(old.value, 'say:third')).status).toBe(200);
+    await until(async () => (await say(old.value, 'say:late')).status === 401, 20_000);
+    expect((await say(value, 'say:fourth')).status).toBe(200);
+    const again = await call(dev, `POST /api/keys/${old.id}/rotate`);
+    expect(again).toMatchObject({ status: 409, body: { code: 'key_not_active', details: { status: 'expired' } } });
+    expect((await call(dev, 'POST /api/keys/nope/rotate')).body).toMatchObject({ code: 'key_not_found' });
+    for (const overlap of ['31d', 'soon', '-1s'])
+      expect((await call(dev, `POST /api/keys/${id}/rotate`, { overlap })).body).toMatchObject({
+        code: 'invalid_request',
+        details: { param: 'overlap' },
+      });
+  });
+
   test('refuses a revoked key within 5 s where they do not', async () => {
     const dev = await boxes.open();
     const image = await boxes.open({ ...PROGRAM, options: { host: 'image' } });
@@ -222,7 +275,7 @@ describe('a box that checks keys', () => {
   });
 
   test.each(['revoked', 'expired'])(
-    'finishes the answer of a key that is %s meanwhile, and gives no other',
+    'cuts the answer of a key that is %s meanwhile, and gives no other',
     async (end) => {
       const { dev, image } = await openBoth();
       const more = end === 'expired' ? { expiresAt: new Date(Date.now() + 1_500).toISOString() } : {};
@@ -235,13 +288,14 @@ describe('a box that checks keys', () => {
             { headers: { 'x-api-key': value } },
           ),
         );
-      const answer = await ask(`say:${'word '.repeat(12)}\ndelay:250`);
+      const answer = await ask(`say:${'word '.repeat(40)}\ndelay:250`);
       expect(answer.status).toBe(200);
       if (end === 'revoked') await call(dev, `POST /api/keys/${id}/revoke`);
       let refused: Response | undefined;
       await until(async () => (refused = await ask('say:hi')).status === 401);
-      const words = (await answer.text()).match(/"text":"word/g);
-      expect(words).toHaveLength(12);
+      const said = await answer.text();
+      expect(said.match(/"text":"word/g)?.length).toBeLessThan(40);
+      expect(said).toMatch(/event: error\ndata: \{"type":"error","error":\{"type":"authentication_error"[^\n]*\s+$/);
       expect(await refused?.json()).toMatchObject({
         type: 'error',
         error: { type: 'authentication_error', message: expect.stringContaining(`is ${end}`) },
@@ -279,9 +333,8 @@ describe('a key that is granted workflows', () => {
       'POST /api/workflows/ask/start',
       'POST /api/workflows/nope/start',
       'GET /api/workflows/ask/schema',
-      `GET /api/workflows/runs/${runId}`,
-      `GET /api/runs/${runId}`,
-      'POST /api/workflows/echo/chat',
+      'POST /api/workflows/ask/chat',
+      `GET /api/runs/${runId}/steps`,
       'GET /api/workflows',
       'GET /api/runs',
       'GET /api/keys',

@@ -54,6 +54,8 @@ describe('an approval', () => {
       note: null,
       decidedBy: null,
       allow: null,
+      by: 'operator',
+      description: null,
       createdAt: TIME,
       expiresAt: TIME,
       audit: [{ at: TIME, action: 'asked', by: null }],

@@ -1,7 +1,10 @@
 import { describe, expect, test } from 'vitest';
+import { OWNER } from '../src/auth/caller.ts';
+import type { Strategy } from '../src/auth/strategy.ts';
+import { continueAsNew } from '../src/engine/primitives/continue-as-new.ts';
 import { createHook } from '../src/engine/primitives/hook.ts';
 import { getWritable } from '../src/engine/primitives/writable.ts';
-import { call, finish, json, setupBoxes, startWorkflow, toStep, untilStatus } from './_setup.ts';
+import { call, finish, json, setupBoxes, startWorkflow, toStep, until, untilStatus } from './_setup.ts';
 import type { TestBox } from './_setup.ts';
 
 const boxes = setupBoxes();
@@ -102,6 +105,31 @@ describe('a chat', () => {
     const box = await boxes.open({ workflows: { talk: { run: async () => say(...words), mode: 'chat' } } });
     const events = await eventsOf(await chat(box, 'talk'));
     expect(events.filter(({ event }) => event === 'frame').map(({ data }) => data)).toEqual(words);
+  });
+
+  test('goes on with the frames of the run that continues it, to the end of the last', async () => {
+    const rounds = async ({ n }: { n: number }) => {
+      await say(`round ${n}`);
+      return n < 3 ? continueAsNew({ n: n + 1 }) : 'over';
+    };
+    const box = await boxes.open({ workflows: { rounds: { run: rounds, mode: 'chat' } } });
+    const events = await eventsOf(await chat(box, 'rounds', { n: 1 }));
+    expect(events.map(({ event, data }) => (event === 'run' ? event : (data.output ?? data)))).toEqual([
+      'run',
+      'round 1',
+      'run',
+      'round 2',
+      'run',
+      'round 3',
+      'over',
+    ]);
+    const [first, , second] = events;
+    const run = await call(box, `GET /api/runs/${first?.data.runId}`);
+    expect(run.body).toMatchObject({ status: 'completed', output: null, continuedTo: second?.data.runId });
+    const waited = await call(box, `GET /api/runs/${first?.data.runId}?wait=5s`);
+    expect(waited.body).toMatchObject({ output: 'over', continuedTo: null, warning: null, records: 1 });
+    const why = await call(box, `GET /api/runs/${first?.data.runId}/why`);
+    expect(why.body).toMatchObject({ summary: expect.stringContaining(`went on as run ${second?.data.runId}`) });
   });
 
   test('without frames has its end', async () => {
@@ -305,4 +333,24 @@ test('the catalog tells a chat workflow from a task', async () => {
   const box = await open();
   expect((await call(box, 'GET /api/workflows/talk')).body.mode).toBe('chat');
   expect((await call(box, 'GET /api/workflows/task')).body.mode).toBe('task');
+});
+
+test('a user has 20 chat streams open, and one more once one has ended', async () => {
+  const strategy: Strategy = {
+    name: 'test',
+    checksKeys: false,
+    authenticate: async (id = '') => ({ ...OWNER, kind: 'user', by: 'user token', id }),
+  };
+  const box = await boxes.open({ workflows: WORKFLOWS, options: { host: 'image', strategy } });
+  const as = (who: string) => ({ authorization: `Bearer ${who}` });
+  const streams = await Promise.all(Array.from({ length: 20 }, () => chat(box, 'asks', {}, as('a'))));
+  expect(streams.map(({ status }) => status)).toEqual(Array(20).fill(200));
+  const refused = await chat(box, 'asks', {}, as('a'));
+  expect([refused.status, await refused.json()]).toEqual([
+    429,
+    expect.objectContaining({ code: 'too_many_streams', message: expect.stringContaining('20 chat streams open') }),
+  ]);
+  expect((await chat(box, 'talk', {}, as('b'))).status).toBe(200);
+  await streams[0]?.body?.cancel();
+  await until(async () => (await chat(box, 'talk', {}, as('a'))).status === 200);
 });

@@ -95,12 +95,18 @@ test('knows the route of every operation', async () => {
 
 // --- internal ---
 
+/** As the formatter has it. */
+function toHeaders(pairs: string[]): string {
+  const line = `headers: { ${pairs.join(', ')} }`;
+  return line.length <= 115 ? line : `headers: {\n${pairs.map((pair) => `      ${pair},\n`).join('')}    }`;
+}
+
 function toRoutesFile(operations: readonly Operation[]): string {
   const rows = operations.map(({ id, route, headers, body }) => {
     const pairs = Object.entries(headers ?? {}).map(([header, name]) => `${quote(header)}: ${quote(name)}`);
     const members = [
       `route: ${quote(route)}`,
-      ...(pairs.length > 0 ? [`headers: { ${pairs.join(', ')} }`] : []),
+      ...(pairs.length > 0 ? [toHeaders(pairs)] : []),
       ...(body === undefined ? [] : [`body: ${quote(body)}`]),
     ];
     const row = `  ${quote(id)}: { ${members.join(', ')} },`;

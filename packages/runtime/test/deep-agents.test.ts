@@ -170,6 +170,24 @@ describe('a plan and files', () => {
       expect.stringMatching(/^The pattern is not a regular expression: /),
     ]);
   });
+
+  test('are searched for two seconds a turn, in which the box does other things', async () => {
+    const box = await boxes.open({ agents });
+    const searches = Array.from({ length: 12 }, () => use('grep', { pattern: '(a+)+$' }));
+    const before = performance.eventLoopUtilization();
+    await ask(
+      box,
+      'planner',
+      script(use('write_file', { file_path: 'a', content: `${'a'.repeat(40)}b` }), ...searches),
+      'searches',
+    );
+    expect(performance.eventLoopUtilization(before).utilization).toBeLessThan(0.8);
+    const answers = results(box).slice(1);
+    // The last one is given what is left of the two seconds.
+    expect(answers.filter((text) => text.startsWith('The pattern took longer')).length).toBeLessThanOrEqual(9);
+    expect(answers[0]).toMatch(/^The pattern took longer/);
+    expect(answers.at(-1)).toBe('The searches of this turn have taken 2000 ms, the most they may. Go on without one.');
+  });
 });
 
 describe('a task', () => {
@@ -276,12 +294,15 @@ describe('a part that is wrong', () => {
     [{ mcpServers: { a: { url: 'ftp://x' } } }, 'The MCP server "a" has the url "ftp://x".'],
     [{ output: {} }, '"output" is not a zod schema.'],
     [{ interruptOn: { task: true } }, 'interruptOn names "task", which is not a tool of this agent.'],
-    [waits('yes'), 'interruptOn.slow is "yes"; it must be true, false or { allow, timeout, fallback }.'],
+    [waits('yes'), 'interruptOn.slow is "yes"; it must be true, false or { by, allow, timeout, fallback }.'],
     [waits({ allow: ['aprove'] }), 'interruptOn.slow.allow is ["aprove"]; it must be a list of "approve", "edit"'],
     [waits({ allow: [] }), 'interruptOn.slow.allow is []; it must be a list'],
     [waits({ fallback: 'ask' }), 'interruptOn.slow.fallback is "ask"; it must be "approve" or "reject".'],
     [waits({ timeout: 'soon' }), 'interruptOn.slow.timeout: '],
-    [waits({ timout: '1h' }), '"timout" is no member of interruptOn.slow. The members are: allow, timeout, fallback.'],
+    [
+      waits({ timout: '1h' }),
+      '"timout" is no member of interruptOn.slow. The members are: by, title, description, allow, timeout, fallback.',
+    ],
     [{ interuptOn: { slow: true } }, '"interuptOn" is no member of an agent. The members are: name, description, '],
     [{ tools: { slow: { ...slow, timout: 5 } } }, 'The tool "slow": "timout" is no member of a tool.'],
     [{ tools: [slow] }, 'tools is a list. Write tools: { name: defineTool({ ... }) }.'],

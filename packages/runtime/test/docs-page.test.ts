@@ -1,3 +1,4 @@
+import { gunzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
 import { setupBoxes } from './_setup.ts';
 
@@ -40,3 +41,25 @@ test('its files are named ones alone', async () => {
   expect(answer.headers.get('content-type')).toBe('text/javascript; charset=utf-8');
   expect(text).toContain('SwaggerUIBundle');
 });
+
+test.each(['/api/openapi.json', '/api/docs', '/api/docs/assets/swagger-ui-bundle.js'])(
+  '%s is made once, compressed, and not sent again to whoever has it',
+  async (path) => {
+    const box = await boxes.open();
+    const plain = await box.request(path);
+    const etag = plain.headers.get('etag') ?? '';
+    const text = await plain.text();
+    const packed = await box.request(path, { headers: { 'accept-encoding': 'br, gzip' } });
+    expect([packed.headers.get('content-encoding'), packed.headers.get('vary')]).toEqual([
+      'gzip',
+      expect.stringContaining('accept-encoding'),
+    ]);
+    const bytes = Buffer.from(await packed.arrayBuffer());
+    expect(bytes.length).toBeLessThan(text.length / 2);
+    expect(gunzipSync(bytes).toString()).toBe(text);
+    const again = await box.request(path, { headers: { 'if-none-match': `W/"other", ${etag}` } });
+    expect([again.status, await again.text(), again.headers.get('etag')]).toEqual([304, '', etag]);
+    const refused = await box.request(path, { headers: { 'accept-encoding': 'gzip;q=0' } });
+    expect([refused.headers.get('content-encoding'), refused.headers.get('etag')]).toEqual([null, etag]);
+  },
+);

@@ -20,6 +20,7 @@ const OPTIONS: TestBoxOptions = {
     ask: { run: async () => requestApproval({ title: 'Go?' }) },
     broken: new Error('Broken.'),
     reject: { run: async () => createHook({ token: 'busy' }), serial: { onConflict: 'reject' } },
+    limited: { run: async () => 1, rateLimit: { limit: 1, period: '1h' } },
     timed: { run: async () => 1, schedules: [{ cron: '0 0 29 2 *' }] },
   },
 };
@@ -56,7 +57,9 @@ const PROVOKED: Partial<
     ask: (box) => start(box, 'typed', { n: 'x' }),
   },
   workflow_not_found: {
-    details: { workflows: ['ask', 'broken', 'echo', 'hook', 'reject', 'timed', 'typed'].map(() => expect.any(String)) },
+    details: {
+      workflows: ['ask', 'broken', 'echo', 'hook', 'limited', 'reject', 'timed', 'typed'].map(() => expect.any(String)),
+    },
     ask: (box) => start(box, 'nope'),
   },
   workflow_compile_failed: {
@@ -72,6 +75,20 @@ const PROVOKED: Partial<
       return start(box, 'reject');
     },
   },
+  workflow_id_taken: {
+    details: { runId: expect.any(String), status: expect.any(String) },
+    async ask(box) {
+      await start(box, 'hook', {}, { 'x-svc-id': 'a' });
+      return start(box, 'hook', {}, { 'x-svc-id': 'a' });
+    },
+  },
+  workflow_rate_limited: {
+    details: { retryAt: expect.stringMatching(/Z$/), retryAfter: expect.any(Number) },
+    async ask(box) {
+      await start(box, 'limited');
+      return start(box, 'limited');
+    },
+  },
   idempotency_conflict: {
     async ask(box) {
       await start(box, 'echo', { a: 1 }, { 'idempotency-key': 'k' });
@@ -79,6 +96,15 @@ const PROVOKED: Partial<
     },
   },
   run_not_found: { ask: (box) => box.request(`/api/workflows/runs/${randomUUID()}`) },
+  key_not_active: {
+    details: { status: 'revoked' },
+    async ask(box) {
+      const body = { name: 'k', grants: { agents: [], workflows: ['echo'] } };
+      const { id } = (await (await post(box, '/api/keys', body)).json()) as { id: string };
+      await post(box, `/api/keys/${id}/revoke`);
+      return post(box, `/api/keys/${id}/rotate`);
+    },
+  },
   run_final: {
     details: { status: 'completed' },
     ask: async (box) => post(box, `/api/runs/${String((await runWorkflow(box, 'echo')).runId)}/cancel`),
@@ -146,6 +172,7 @@ const ELSEWHERE: Partial<Record<ErrorCode, string>> = {
   unauthorized: 'wire-a',
   invalid_signature: 'identity',
   forbidden: 'api-keys',
+  users_not_granted: 'owners',
   key_not_found: 'api-keys',
   session_not_found: 'session-operations',
   identity_keys_unavailable: 'identity',
@@ -168,6 +195,9 @@ const ELSEWHERE: Partial<Record<ErrorCode, string>> = {
   catalog_entry_not_found: 'catalog',
   models_unavailable: 'provider',
   too_many_streams: 'events',
+  decision_not_yours: 'agui-keys',
+  budget_exceeded: 'limit-routes',
+  rate_limited: 'limit-routes',
   host_not_allowed: 'http',
   agent_not_found: 'wire-a',
   thread_unsupported_request: 'wire-b',
@@ -190,8 +220,11 @@ const ELSEWHERE: Partial<Record<ErrorCode, string>> = {
   agent_runtime_not_armed: 'provider',
   store_unavailable: 'replicas',
   store_full: 'stores',
+  overloaded: 'bodies',
   shutting_down: 'drain',
   webhook_unanswered: 'hooks',
+  delivery_not_found: 'notify',
+  hook_queue_full: 'signal',
 };
 
 const HEADERS: Partial<Record<ErrorCode, Record<string, string>>> = { method_not_allowed: { allow: 'POST' } };

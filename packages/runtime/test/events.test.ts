@@ -133,6 +133,8 @@ describe('the stream of events', () => {
     const { runId: failed } = await runWorkflow(box, 'bad');
     await until(() => stream.says(String(failed)).includes('run.ended failed'));
     expect(stream.says(String(failed))).toContain('step.completed failed');
+    const ended = stream.events().find(({ type, data }) => type === 'run.ended' && data.runId === failed);
+    expect(ended?.data.code).toBe('run_failed');
     const waiting = await startWorkflow(box, 'hook');
     await until(() => stream.says(waiting).includes('run.waiting waiting'));
     await call(box, `POST /api/runs/${waiting}/cancel`);
@@ -252,7 +254,11 @@ describe('a box that is not dev', () => {
   const strategy: Strategy = {
     name: 'test',
     checksKeys: true,
-    authenticate: async (id = 'nobody') => ({ ...OWNER, kind: id === 'operator' ? 'operator' : 'person', id }),
+    authenticate: async (id = 'nobody') => ({
+      ...OWNER,
+      by: id === 'operator' ? 'operator token' : 'identity token',
+      id,
+    }),
   };
 
   test('opens 20 streams a caller, and one more once one is closed', async () => {

@@ -108,10 +108,9 @@ describe('secrets in the history of a run', () => {
     expect(text).not.toContain('provider-key');
     expect(history.run.input).toEqual({ json: { note: 'n __masked_1__' } });
     expect(history.steps[0]?.output).toMatchObject({ said: 'I use __masked_1__ and __masked_2__.' });
-    expect(history.steps[1]?.error?.message).toBe('Refused: __masked_1__');
+    expect(history.steps[1]?.error?.message).toBe('Refused: [hidden]');
     expect(history.masked).toEqual(expect.arrayContaining(['run.input.json.note', 'run.output.json']));
     expect(history.masked.some((path) => path.startsWith('records[0].output.devalue['))).toBe(true);
-    expect(history.masked.some((path) => path.startsWith('records[1].error.devalue['))).toBe(true);
   });
 
   test('what a field or a header that is named like a secret holds is hidden there, and wherever else it occurs', async () => {

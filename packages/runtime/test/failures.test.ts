@@ -104,7 +104,11 @@ describe('an error keeps its name, message, stack, causes and properties', () =>
     ['is caused two hundred deep', deep, { message: '199', cause: { message: '198' } }],
     ['has a property that throws', trap, { message: 'the trap' }],
     ['is caused by what cannot be recorded', new Error('x', { cause: () => 1 }), { cause: '() => 1' }],
-    ['is no error', { plain: 1 }, { message: 'Not an Error was thrown: {"plain":1}' }],
+    [
+      'is no error',
+      { plain: 1 },
+      { message: 'Not an Error was thrown: {"plain":1}', name: 'FatalError', cause: { plain: 1 } },
+    ],
   ])('and is recorded even if it %s', async (_, thrown, expected) => {
     const box = await open({ w: { run: () => Promise.reject(thrown as Error) } });
     expect((await runWorkflow(box, 'w')).error).toMatchObject(expected);

@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { requestApproval } from '../src/engine/primitives/approval.ts';
 import { createHook, createWebhook } from '../src/engine/primitives/hook.ts';
@@ -174,6 +176,29 @@ describe('a webhook', () => {
       headers: expect.objectContaining({ 'x-event': 'paid' }),
       body: seen,
     });
+  });
+
+  test('leaves out the credentials of its caller, unless it asks for them', async () => {
+    const box = await open();
+    const headers = { authorization: 'Bearer partner-secret', cookie: 'sid=abc', 'x-signature': 'v1=1' };
+    for (const credentials of [false, true]) {
+      const { runId, token } = await park(box, 'webhook', { credentials });
+      await send(box, token, { method: 'POST', headers });
+      const { output } = await finish(box, runId);
+      expect((output as { headers: unknown }).headers).toMatchObject({ 'x-signature': 'v1=1' });
+      const steps = JSON.stringify((await call(box, `GET /api/runs/${runId}/steps`)).body);
+      expect([steps.includes('partner-secret'), steps.includes('sid=abc')]).toEqual([credentials, credentials]);
+    }
+  });
+
+  test('whose token is unknown reads nothing of a body', async () => {
+    const box = await open();
+    const { port } = new URL(await box.listen());
+    const socket = connect(Number(port), '127.0.0.1');
+    onTestFinished(() => void socket.destroy());
+    socket.write(`POST /api/webhooks/${'a'.repeat(43)} HTTP/1.1\r\nHost: a\r\nContent-Length: 1000000\r\n\r\n`);
+    const [head] = (await once(socket, 'data')) as [Buffer];
+    expect(head.toString()).toMatch(/^HTTP\/1\.1 404 /);
   });
 
   test('has an unguessable token, which its url ends with, and which no record shows', async () => {

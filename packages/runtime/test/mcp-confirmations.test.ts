@@ -2,7 +2,9 @@ import type { Client } from '@modelcontextprotocol/client';
 import { describe, expect, test } from 'vitest';
 import { connect, ERAS, MODERN, openMcpBox, write } from './_mcp.ts';
 import type { Json } from './_mcp.ts';
-import { getRun, setupBoxes, startWorkflow } from './_setup.ts';
+import { svc } from '../src/svc.ts';
+import { requestApproval } from '../src/engine/primitives/approval.ts';
+import { call as request, getRun, runWorkflow, setupBoxes, startWorkflow, toStep, until } from './_setup.ts';
 import type { TestBox, TestBoxOptions } from './_setup.ts';
 
 const boxes = setupBoxes();
@@ -35,6 +37,37 @@ describe('a marked write, asked for by a client that cannot ask a person', () =>
     expect(state).toMatch(/^v1\.[\w-]{16}\.[\w-]+$/);
     const text = Buffer.from(String(state).split('.')[2] ?? '', 'base64url').toString('latin1');
     expect([id, 'runs.cancel', 'owner'].filter((word) => text.includes(word))).toEqual([]);
+  });
+
+  test('a call that is repeated as it was shown stores the value that was not', async () => {
+    const stored: unknown[] = [];
+    const readSecret = toStep('readSecret', async () => void stored.push(await svc.secrets.get('MCP_KEY')));
+    const box = await boxes.open({ workflows: { readSecret: { run: async () => readSecret() } } });
+    const client = await connect(box);
+    const value = `sk-${'a value that is hidden '.repeat(200)}`;
+    const { body } = await write(client, 'secrets.set', { name: 'MCP_KEY', value });
+    const { call } = body.details as { call: { operation: string; input: Json } };
+    expect(call).toEqual({ operation: 'secrets.set', input: { name: 'MCP_KEY', value: '[hidden]' } });
+    const other = await write(client, call.operation, { ...call.input, name: 'OTHER' }, body.requestState);
+    expect(other.body).toMatchObject({ code: 'invalid_request', details: { param: 'value' } });
+    const set = await write(client, call.operation, call.input, body.requestState);
+    expect([set.isError, set.body.name]).toEqual([false, 'MCP_KEY']);
+    await runWorkflow(box, 'readSecret');
+    expect(stored).toEqual([value]);
+  });
+
+  test('what stands for a hidden value is not stored', async () => {
+    const client = await connect(await open());
+    for (const operation of ['secrets.set', 'secrets.rotate']) {
+      const { isError, body } = await write(client, operation, { name: 'MCP_KEY', value: '[hidden]' });
+      expect([isError, body.code, body.message]).toEqual([
+        true,
+        'invalid_request',
+        expect.stringMatching(
+          /^"value" of "secrets\.\w+" is "\[hidden\]", which stands for a value that is not shown\./,
+        ),
+      ]);
+    }
   });
 
   test('a state serves once', async () => {
@@ -148,5 +181,46 @@ describe('a marked write, asked for by a client that asks a person', () => {
     const { client, asked } = await connectAsking(box, () => ({ action: 'decline' }));
     const { body: answer } = await write(client, 'runs.cancel', { id }, body.requestState);
     expect([asked.length, answer.code]).toEqual([1, 'confirmation_declined']);
+  });
+});
+
+describe('what a caller has started over MCP', () => {
+  const program = {
+    workflows: {
+      refund: { run: async () => (await requestApproval({ title: 'Refund 50?' })).decision },
+      outer: { run: async () => svc.workflows.startAndWait('refund', {}) },
+    },
+  };
+  const pending = async (box: TestBox): Promise<string> => {
+    let id = '';
+    await until(async () => {
+      const { body } = await request<{ items: { approvalId: string }[] }>(box, 'GET /api/approvals?status=pending');
+      id = body.items[0]?.approvalId ?? '';
+      return id !== '';
+    });
+    return id;
+  };
+  const decide = async (client: Client, id: string) => {
+    const input = { id, decision: 'approve' };
+    const { body } = await write(client, 'approvals.decide', input);
+    return (await write(client, 'approvals.decide', input, body.requestState)).body;
+  };
+
+  test.each(['refund', 'outer'])('is not decided there by the same one, but elsewhere: %s', async (name) => {
+    const box = await boxes.open(program);
+    const client = await connect(box);
+    const { runId } = (await write(client, 'workflows.start', { name, input: {} })).body;
+    const id = await pending(box);
+    expect(await decide(client, id)).toMatchObject({ code: 'decision_not_yours' });
+    expect(await getRun(box, String(runId))).toMatchObject({ status: 'waiting', startedBy: { via: 'mcp' } });
+    expect((await request(box, `POST /api/approvals/${id}/decide`, { decision: 'approve' })).status).toBe(200);
+    expect(await getRun(box, String(runId), '20s')).toMatchObject({ status: 'completed', output: 'approve' });
+  });
+
+  test('is no matter where the run was started elsewhere', async () => {
+    const box = await boxes.open(program);
+    const runId = await startWorkflow(box, 'refund');
+    expect(await decide(await connect(box), await pending(box))).toMatchObject({ status: 'approved' });
+    expect(await getRun(box, runId, '20s')).toMatchObject({ output: 'approve' });
   });
 });

@@ -1,4 +1,5 @@
 import { createServer } from 'node:http';
+import type { ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -41,11 +42,24 @@ const results = (box: TestBox) =>
     .messages.filter(({ role }) => role === 'tool')
     .map(({ content }) => content);
 
-/** A way to a server that answers 502 to the requests it is told to refuse. */
-async function startBetween(target: string, isRefused: (body: string) => boolean | Promise<boolean>): Promise<string> {
+async function flood(response: ServerResponse, type: string): Promise<void> {
+  response.writeHead(200, { 'content-type': type });
+  response.write(type === 'application/json' ? '{"jsonrpc":"2.0","id":1,"result":"' : 'data: ');
+  const part = 'x'.repeat(1_048_576);
+  while (!response.destroyed) await new Promise<void>((resolve) => response.write(part, () => resolve()));
+}
+
+/** A way to a server that answers 502 to the requests it is told to refuse, and without an end to those it is to flood. */
+async function startBetween(
+  target: string,
+  isRefused: (body: string) => boolean | Promise<boolean>,
+  flooded?: (body: string) => string | undefined,
+): Promise<string> {
   const http = createServer(async (request, response) => {
     let body = '';
     for await (const part of request) body += String(part);
+    const type = flooded?.(body);
+    if (type !== undefined) return flood(response, type);
     if (await isRefused(body)) return response.writeHead(502).end();
     const headers = Object.entries(request.headers).filter(
       ([name]) => name.startsWith('mcp') || /accept|type/.test(name),
@@ -138,11 +152,13 @@ describe('an MCP server', () => {
     expect(results(box)).toEqual(['4']);
   });
 
-  test('that is a program which ends says what it said', async () => {
+  test("that cannot be reached is named to the model; what it said is anybody's text, and stands in the log alone", async () => {
     const args = ['-e', 'console.error("No key is set."); process.exit(1)'];
     const box = await openWith({ local: { command: process.execPath, args }, none: { command: '/nowhere/at/all' } });
     expect(await ask(box, 'say:hello')).toContain('hello');
-    expect(asked(box).messages[0]?.content).toContain('No key is set.');
+    expect(asked(box).messages[0]?.content).toContain('"local" cannot be reached');
+    expect(asked(box).messages[0]?.content).not.toContain('No key is set.');
+    expect(JSON.stringify(box.logs)).toContain('No key is set.');
     expect(asked(box).messages[0]?.content).toContain('"none" cannot be reached');
   });
 
@@ -279,4 +295,20 @@ describe('an MCP server', () => {
     await ask(box, 'say:hello');
     expect(offered(box).filter((name) => name.includes('add'))).toEqual(['add']);
   });
+});
+
+test.each(['application/json', 'text/event-stream'])('an answer of %s without an end is broken off', async (type) => {
+  const server = await startServer();
+  const isCall = (body: string): boolean => body.includes('"tools/call"');
+  const url = await startBetween(
+    server.url,
+    () => false,
+    (body) => (isCall(body) ? type : undefined),
+  );
+  const connection = createMcpConnection({ url }, () => {});
+  onTestFinished(() => connection.close());
+  const [tool] = (await connection.list()).tools;
+  await expect(connection.call(tool?.name ?? '', {}, new AbortController().signal)).rejects.toThrow(
+    /The server answered more than 16777216 bytes\.|Connection closed/,
+  );
 });

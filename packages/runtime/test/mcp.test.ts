@@ -33,8 +33,12 @@ describe.each(ERAS)('a client of %s', (era, options) => {
       };
       return operations.map(({ id }) => id);
     };
-    expect(await idsOf({ query: 'cancel run', kind: 'write' })).toEqual(['runs.cancel']);
-    expect(await idsOf({ tag: 'approvals', kind: 'read' })).toEqual(['approvals.list', 'approvals.get']);
+    expect(await idsOf({ query: 'cancel run', kind: 'write' })).toEqual([
+      'runs.cancel',
+      'runs.cancel_all',
+      'runs.retry_all',
+    ]);
+    expect(await idsOf({ tag: 'approvals', kind: 'read' })).toEqual(['approvals.list', 'approvals.get', 'hooks.kept']);
     const all = await idsOf({});
     expect(all).toContain('workflows.start');
     expect(all).not.toContain('keys.create');

@@ -159,6 +159,13 @@ describe('an operation says', () => {
     expect(start?.parameters).toMatchObject([
       { name: 'name', in: 'path', required: true, description: 'The workflow name' },
       { name: 'idempotency-key', in: 'header', required: false },
+      { name: 'x-svc-priority', in: 'header', required: false },
+      { name: 'x-svc-delay' },
+      { name: 'x-svc-at' },
+      { name: 'x-svc-timeout' },
+      { name: 'x-svc-id' },
+      { name: 'x-svc-on-conflict' },
+      { name: 'x-svc-reuse' },
     ]);
     expect(start?.requestBody).toEqual({ required: false, content: { 'application/json': { schema: {} } } });
     expect((await find('provider.set'))?.requestBody).toMatchObject({
@@ -177,7 +184,7 @@ describe('an operation says', () => {
       'x-svc-permission': 'runs:cancel',
       'x-svc-confirm': true,
       'x-svc-cli': 'svc runs cancel',
-      security: [{ bearer: [] }],
+      security: [{ bearer: [] }, { apiKey: [] }],
     });
     expect(await find('contract.get')).toMatchObject({ security: [] });
     expect(await find('contract.get')).not.toHaveProperty('x-svc-permission');
@@ -188,7 +195,7 @@ describe('an operation says', () => {
     const responses = (await find('runs.cancel'))?.responses as Record<string, { 'x-svc-codes'?: string[] }>;
     expect(responses['404']?.['x-svc-codes']).toEqual(['run_not_found']);
     expect(responses['409']?.['x-svc-codes']).toEqual(['run_final']);
-    expect(responses['403']?.['x-svc-codes']).toEqual(['forbidden', 'host_not_allowed']);
+    expect(responses['403']?.['x-svc-codes']).toEqual(['forbidden', 'host_not_allowed', 'users_not_granted']);
   });
 });
 

@@ -13,8 +13,14 @@ runs.step | GET /api/runs/:id/steps/:stepId | read runs:read
 runs.timeline | GET /api/runs/:id/timeline | read runs:read
 runs.logs | GET /api/runs/:id/logs | read logs:read
 runs.logs_stream | GET /api/runs/:id/logs/stream | read logs:read | no: stream
+runs.state | GET /api/runs/:id/state | read runs:read
+runs.state_stream | GET /api/runs/:id/state/stream | read runs:read | no: stream
 runs.stats | GET /api/runs/stats | read runs:read
 runs.retry | POST /api/runs/:id/retry | write runs:retry
+runs.cancel_all | POST /api/runs/cancel | write runs:cancel | confirm
+runs.retry_all | POST /api/runs/retry | write runs:retry | confirm
+runs.delete_all | POST /api/runs/delete | write runs:delete | confirm
+runs.pause | POST /api/runs/:id/pause | write runs:cancel
 runs.resume | POST /api/runs/:id/resume | write runs:retry
 runs.cancel | POST /api/runs/:id/cancel | write runs:cancel | confirm
 runs.delete | DELETE /api/runs/:id | write runs:delete | confirm
@@ -175,6 +181,14 @@ const DEVIATIONS: Record<string, { row?: string; why: string }> = {
     row: 'keys.create | POST /api/keys | write keys:write | no: secret in the answer',
     why: 'there is no signed URL in this answer',
   },
+  'keys.update': {
+    row: 'keys.update | PATCH /api/keys/:id | write keys:write | confirm',
+    why: 'a model that grants a key more is confirmed by a person',
+  },
+  'approvals.decide': {
+    row: 'approvals.decide | POST /api/approvals/:id/decide | write hitl:decide | confirm',
+    why: 'what a model has caused to wait it does not decide alone',
+  },
   'health.get': {
     why: 'GET /health is a route of its own, whose status says how the box is',
   },
@@ -183,9 +197,22 @@ const DEVIATIONS: Record<string, { row?: string; why: string }> = {
 /** Operations nobody planned, and what asks for them. */
 const ADDED: Record<string, string> = {
   'health.identity': 'svc dev and the CLI tell by it whether it is their box that answers',
+  'hooks.kept': 'a payload that waits for a hook that never comes must be seen',
+  'hooks.signal': 'whoever signals a run need not know whether it has begun',
   'jobs.delete': 'code makes timers while it runs, and somebody has to be able to end one',
+  'notify.deliveries': 'what was not delivered, and why, is looked for here',
+  'notify.receivers': 'a receiver that takes nothing must be seen',
+  'usage.get': 'who has a limit sees how near it is',
+  'usage.list': 'what models cost is asked by key, by agent and by month',
+  'keys.rotate': 'a key is replaced without a moment in which none is good',
+  'notify.redeliver': 'what has failed for good can be sent once its receiver is mended',
   'runs.export': 'svc pull run',
+  'runs.stream': 'an output says the name of a stream, which somebody has to be able to read',
+  'runs.streams': 'svc runs streams',
+  'runs.webhooks': 'whoever connects an outside service needs the address that a run made for it',
   'runs.why': 'svc why',
+  'workflows.find': 'whoever gave a run an id has no other name for it',
+  'workflows.queued': 'whoever may start a workflow, an API key too, waits for the turn of a queued start',
   'workflows.run': 'whoever may start a workflow reads what came of it, an API key too',
 };
 

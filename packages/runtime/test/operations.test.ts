@@ -1,3 +1,4 @@
+import { createCredentialWatch } from '../src/auth/credential-watch.ts';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { createApp, mountFallback } from '../src/http/app.ts';
@@ -27,7 +28,8 @@ function open() {
   const app = createApp({ log: createLog({ level: 'silent', write: () => {} }) });
   const activity = { record: async () => {}, findAsker: async () => undefined };
   const rooms = { activity } as unknown as Rooms;
-  mountOperations(app, [rename], { rooms, auth: { authenticate: async () => OWNER } });
+  const watch = createCredentialWatch({ requireKey: async () => {} });
+  mountOperations(app, [rename], { rooms, auth: { authenticate: async () => OWNER }, watch });
   mountFallback(app, []);
   return async (path: string, body: unknown) => app.request(path, json(body, { method: 'PUT' }));
 }

@@ -196,6 +196,7 @@ describe('an address given over the API', () => {
     'http://user:pass@127.0.0.1/v1',
     'http://user@127.0.0.1/v1',
     'http://169.254.169.254/latest',
+    'http://168.63.129.16/machine',
     'http://[fe80::1]/v1',
     'http://[fd00:ec2::254]/v1',
     'http://[::ffff:169.254.169.254]/v1',
@@ -232,7 +233,7 @@ describe('an address given over the API', () => {
   const LOCAL = { allowLoopback: true, allowed: [] };
   const LISTED = {
     allowLoopback: false,
-    allowed: ['10.0.0.7', 'fd12::1', '169.254.169.254', '127.0.0.1', 'localhost'],
+    allowed: ['10.0.0.7', 'fd12::1', '169.254.169.254', '168.63.129.16', '127.0.0.1', 'localhost'],
   };
   const NONE = { allowLoopback: false, allowed: [] };
   const GATEWAYS = {

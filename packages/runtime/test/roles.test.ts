@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { defineDeepAgent } from '../src/definitions/definition.ts';
 import { listPermissions, ROLES } from '../src/auth/permissions.ts';
-import type { Permission } from '../src/auth/permissions.ts';
 import { operatorToken } from '../src/auth/strategy.ts';
 import { PLAIN_ROUTES } from '../src/box/routes.ts';
 import { createLog } from '../src/log.ts';
@@ -9,50 +8,9 @@ import { splitRoute } from '../src/operations/define.ts';
 import { OPERATIONS } from '../src/surface/index.ts';
 import { signatureOf, startPlane } from './_plane.ts';
 import type { Plane } from './_plane.ts';
+import { KEY_OPERATIONS, LETTERS, SEATS } from './_seats.ts';
 import { call, json, setupBoxes } from './_setup.ts';
 import type { TestBox } from './_setup.ts';
-
-/**
- * What every seat may do, said a second time: o(wner), a(dmin), m(ember), p (approver), v(iewer). From the sentences
- * on roles in the specification.
- */
-const SEATS: Record<Permission, string> = {
-  'runs:read': 'oampv',
-  'runs:cancel': 'oam',
-  'runs:delete': 'oam',
-  'runs:retry': 'oam',
-  'sessions:read': 'oampv',
-  'sessions:delete': 'oa',
-  'hitl:read': 'oampv',
-  'hitl:decide': 'oap',
-  'logs:read': 'oam',
-  'activity:read': 'oampv',
-  'events:read': 'oampv',
-  'catalog:read': 'oampv',
-  'catalog:write': 'oa',
-  'workflows:start': 'oam',
-  'agents:chat': 'oam',
-  'jobs:write': 'oa',
-  'config:read': 'oam',
-  'config:write': 'oam',
-  'secrets:read': 'oa',
-  'secrets:write': 'oa',
-  'secrets:rotate': 'oa',
-  'provider:read': 'oa',
-  'provider:write': 'oa',
-  'settings:read': 'oampv',
-  'settings:write': 'oam',
-  'settings:admin': 'oa',
-  'copilot:read_all': 'oa',
-  'keys:read': 'oa',
-  'keys:write': 'oa',
-  'services:read': 'oampv',
-  'mcp:use': 'oampv',
-};
-const LETTERS = { owner: 'o', admin: 'a', member: 'm', approver: 'p', viewer: 'v' } as const;
-
-/** What an API key may call besides the chat wires; and then only what it is granted. */
-const KEY_OPERATIONS = ['workflows.start', 'workflows.schema', 'workflows.run'];
 
 const boxes = setupBoxes();
 const log = createLog({ level: 'silent', write: () => {} });
@@ -225,9 +183,10 @@ describe('an API key', () => {
       `GET /api/workflows/runs/${receipt.runId}`,
       'GET /api/workflows/echo/schema',
       `GET /api/runs/${receipt.runId}`,
+      `GET /api/runs/${receipt.runId}/steps`,
       'GET /api/workflows/other/schema',
     ])
       statuses.push((await call(box, route, undefined, headers)).status);
-    expect(statuses).toEqual([200, 200, 403, 403]);
+    expect(statuses).toEqual([200, 200, 200, 403, 403]);
   });
 });

@@ -236,6 +236,9 @@ describe('the queue', () => {
         position,
         input: { id },
         trigger: 'api',
+        priority: 0,
+        waitsFor: 'lock',
+        readyAt: null,
         createdAt: expect.stringMatching(/Z$/),
       })),
     );

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
+import { operatorToken } from '../src/auth/strategy.ts';
 import { defineDeepAgent, defineTool } from '../src/definitions/definition.ts';
 import { sleep } from '../src/engine/primitives/sleep.ts';
 import { createLog } from '../src/log.ts';
@@ -314,6 +315,29 @@ test('/metrics of a deployed box asks for the token of the scraper, or somebody 
   expect([(await ask()).status, (await ask('another')).status, (await ask('scraper-token')).status]).toEqual([
     401, 401, 200,
   ]);
+});
+
+test('a step that holds the event loop of a deployed box is in its log by name, and in the figures', async () => {
+  const spin = toStep('spin', () => {
+    const end = performance.now() + 1_500;
+    while (performance.now() < end);
+  });
+  const telemetry = readTelemetry({ SVC_METRICS_TOKEN: 'scraper-token' });
+  const box = await boxes.open({
+    workflows: { hog: { run: async () => spin() } },
+    options: { host: 'image', telemetry, strategy: operatorToken('the-token-of-the-operator') },
+  });
+  const headers = { authorization: 'Bearer the-token-of-the-operator' };
+  const find = () => box.logs.find(({ message }) => /^The event loop was held for \d+ ms: /.test(String(message)));
+  // Beside others that are busy the first one may look like a machine without time.
+  await until(async () => {
+    await call(box, 'POST /api/workflows/hog/start', {}, headers);
+    return find() !== undefined;
+  }, 30_000);
+  expect(find()).toMatchObject({ level: 'warn', ms: expect.any(Number), steps: ['hog: spin'] });
+  const answer = await box.request('/metrics', { headers: { authorization: 'Bearer scraper-token' } });
+  const samples = parseMetrics(await answer.text());
+  expect(samples.get('svc_eventloop_stall_duration_seconds_count{svc_stall_cause="code"}')).toBeGreaterThan(0);
 });
 
 test('records of the log say what they are about, and hold no secret', async () => {

@@ -9,7 +9,7 @@ import {
 } from './connection.ts';
 import type { BoxRequest, Connection, Query } from './connection.ts';
 import { CliError } from '../errors.ts';
-import { followStream } from './follow.ts';
+import { followStream, readStream } from './follow.ts';
 import type { Frame } from './frames.ts';
 import type { Target } from './control-plane.ts';
 import { resolveTarget } from './target.ts';
@@ -23,6 +23,8 @@ export interface Client {
   send<T>(request: BoxRequest): Promise<T>;
   /** The frames of an event stream, over lost connections. Ends when the box says so, or with Ctrl-C. */
   follow(request: BoxRequest): AsyncIterable<Frame>;
+  /** The frames of one answer of a chat; one that is cut off is not asked for again. */
+  stream(request: BoxRequest): AsyncIterable<Frame>;
 }
 
 /** A client of the box that `--agent` or `--url` names, or of the dev runtime. */
@@ -43,6 +45,13 @@ export function createClient(target: Target | Promise<Target>, context: Omit<Con
     send: async <T>(request: BoxRequest) => (await send(request)) as T,
     async *follow(request) {
       yield* followStream(await connect(), request);
+    },
+    async *stream(request) {
+      const open = await connect();
+      // A chat wants a credential of whoever asks, a dev box any.
+      const { isDev, token } = open.target;
+      const headers: Record<string, string> = isDev && token === undefined ? { authorization: 'Bearer dev' } : {};
+      yield* readStream(open, { ...request, headers: { ...headers, ...request.headers } });
     },
   };
 }

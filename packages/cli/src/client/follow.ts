@@ -52,6 +52,16 @@ export async function* followStream(
   }
 }
 
+/** The frames of one answer, to its end or until nothing has come for a while. Throws a CliError. */
+export async function* readStream(connection: Connection, request: BoxRequest): AsyncGenerator<Frame> {
+  try {
+    const options = { last: undefined, silentMs: PATIENCE.silentMs, onOpen() {} };
+    for await (const frame of openStream(connection, request, options)) if (frame.data !== undefined) yield frame;
+  } catch (error) {
+    throw toStreamError(error, connection);
+  }
+}
+
 // --- internal ---
 
 /** A box says that it is there every 15 seconds. */

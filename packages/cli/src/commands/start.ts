@@ -1,4 +1,5 @@
-import { resolve } from 'node:path';
+import { createRequire } from 'node:module';
+import { dirname, join, resolve } from 'node:path';
 import type { BrokenVariable, RunningBox } from '@svc/runtime/host';
 import { GATE, LOG_LINE } from '../dev/payload.ts';
 import { docsPath } from '../workspace/docs-path.ts';
@@ -26,9 +27,12 @@ export const start = defineVerb({
   elsewhere: { port: 'Set the variable PORT: PORT=8080 svc start' },
   async run({ dir, out }, context) {
     const root = resolveWorkspace(dir, context, 'svc start');
-    const { boot } = await import('@svc/runtime/host');
+    const { boot, createForker } = await import('@svc/runtime/host');
     process.setSourceMapsEnabled(true);
-    const running = await boot({ env: context.env, bundleDir: resolve(root, out) }).catch((error: unknown) => {
+    const bundleDir = resolve(root, out);
+    const module = join(dirname(createRequire(import.meta.url).resolve('@svc/runtime/package.json')), 'bin.mjs');
+    const isolate = createForker({ module, args: [bundleDir], env: context.env });
+    const running = await boot({ env: context.env, bundleDir, isolate }).catch((error: unknown) => {
       throw toCliError(error);
     });
     const { box, url, identity } = running;

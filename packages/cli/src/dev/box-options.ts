@@ -15,7 +15,7 @@ export interface DevBoxOptions {
   settings: DevSettings;
   stores: DevStores;
   /** Asked once the box serves: it is built while the workspace is scanned. */
-  host(): Host;
+  host(): Pick<Host, 'program' | 'config'>;
   url(): string;
   say(line: string): void;
 }
@@ -48,6 +48,8 @@ export function toBoxOptions(options: DevBoxOptions): BoxOptions {
     defaultModel: () => host().config().model,
     isDatabaseOpen: stores.isOpen,
     retention: () => host().config().retention ?? {},
+    notify: () => host().config().notify,
+    users: () => host().config().users,
     loadProgram: async () => host().program(),
     probes: stores.probes,
     onStopped: createStopTalk(say),

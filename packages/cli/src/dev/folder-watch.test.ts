@@ -1,4 +1,13 @@
-import { mkdirSync, mkdtempSync, realpathSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  mkdirSync,
+  mkdtempSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
@@ -48,6 +57,21 @@ describe('watchFolder', () => {
       writeFileSync(file, String(i % 10));
       await vi.waitFor(() => expect(events.length).toBeGreaterThan(seen), { interval: 1 });
     }
+  });
+
+  it('reports a save that empties the file first once it is written, and a file that stays empty', async () => {
+    const root = makeFolder();
+    const file = join(root, 'a.ts');
+    writeFileSync(file, '1');
+    const sizes: number[] = [];
+    const watch = watchFolder({ root, onEvent: () => sizes.push(statSync(file).size), onBlind: () => {} });
+    onTestFinished(() => watch.close());
+    writeFileSync(file, '');
+    setTimeout(() => writeFileSync(file, 'written'), 20);
+    await vi.waitFor(() => expect(sizes).toContain(7));
+    expect(sizes).not.toContain(0);
+    writeFileSync(file, '');
+    await vi.waitFor(() => expect(sizes).toContain(0));
   });
 
   it('reports what lies in a folder that comes, is renamed or goes', async () => {

@@ -114,15 +114,13 @@ export async function openHost({ root, ...options }: HostOptions): Promise<Host>
   };
 }
 
-// --- internal ---
-
-interface LoadedConfig {
+export interface LoadedConfig {
   value: WorkspaceConfig;
   problems: Problem[];
 }
 
 /** A config that does not load leaves the last good one in force. */
-async function loadConfig(root: string, modules: Modules, last: WorkspaceConfig): Promise<LoadedConfig> {
+export async function loadConfig(root: string, modules: Modules, last: WorkspaceConfig): Promise<LoadedConfig> {
   if (!existsSync(join(root, CONFIG_FILE))) return { value: {}, problems: [] };
   const { problemOf, toWorkspaceConfig } = await import('@svc/runtime/host');
   try {
@@ -132,6 +130,8 @@ async function loadConfig(root: string, modules: Modules, last: WorkspaceConfig)
     return { value: last, problems: [problemOf(error, CONFIG_FILE)] };
   }
 }
+
+// --- internal ---
 
 function listFiles({ agents, workflows, configSchema, databaseSchema }: Program['manifest']): string[] {
   return [...agents, ...workflows, configSchema, databaseSchema].flatMap((entry) => entry?.file ?? []);

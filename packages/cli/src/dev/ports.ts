@@ -6,7 +6,8 @@ export interface Ports {
   objects: number;
 }
 
-const DEFAULTS: Ports = { api: 4242, postgres: 54_322, objects: 9_000 };
+/** Below 32768: from there on Linux takes ports for connections that go out, and one of them may be ours. */
+const DEFAULTS: Ports = { api: 4242, postgres: 15_432, objects: 9_000 };
 
 /** The ports of a dev box: SVC_DEV_PORT_OFFSET shifts all of them, `--port` sets the API's alone. */
 export function readPorts(env: NodeJS.ProcessEnv, port: number | undefined): Ports {

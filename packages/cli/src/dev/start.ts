@@ -15,6 +15,7 @@ import { checkFolder, readProject } from './project.ts';
 import { followFiles } from './reload.ts';
 import type { ReportAll } from './reload.ts';
 import { openDevStores } from './stores.ts';
+import { forkSupervised } from './supervised.ts';
 import type { DevStores } from './stores.ts';
 
 export interface DevOptions {
@@ -88,7 +89,8 @@ async function boot({ options, env, say, closer }: Boot): Promise<DevServer> {
   const stores = await openDevStores({ root, env, ports, slug, log });
   closer.add(() => stores.close());
   const parts = { env, slug, listen: options.listen, log, mask, settings, stores, say };
-  const box = await createBox(toBoxOptions({ ...parts, host: () => host, url: () => listener.url }));
+  const boxOptions = toBoxOptions({ ...parts, host: () => host, url: () => listener.url });
+  const box = await createBox({ ...boxOptions, isolate: forkSupervised({ root, env, port: options.port }) });
   closer.add(() => box.close());
   // The types are written before the first answer: an editor that waits for the port finds them.
   const host = await hosting;

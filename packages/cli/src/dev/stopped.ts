@@ -1,16 +1,19 @@
+import { createRarely } from '@svc/runtime/host';
 import type { StoppedRun } from '@svc/runtime/host';
+import { toPlainText } from '../terminal/style.ts';
 
 /** Says in a line that a run has failed or is blocked. Of many that stop together, each name is said once a second. */
 export function createStopTalk(say: (line: string) => void): (run: StoppedRun) => void {
-  const saidAt = new Map<string, number>();
-  return ({ runId, name, status, message, place }) => {
-    const now = performance.now();
-    if (now - (saidAt.get(name) ?? -QUIET_MS) < QUIET_MS) return;
-    saidAt.set(name, now);
-    const [first = ''] = message.split('\n');
-    const what = status === 'failed' ? 'failed' : 'is blocked';
-    say(`${name} ${what}: ${first}${place === undefined ? '' : `  ${place}`}  svc why ${runId}`);
-  };
+  return createRarely<StoppedRun>({
+    quietMs: QUIET_MS,
+    say({ runId, name, status, message, place }) {
+      const [first = ''] = message.split('\n', 1);
+      const what = status === 'failed' ? 'failed' : 'is blocked';
+      // The message may be that of an upstream's answer.
+      say(toPlainText(`${name} ${what}: ${first}${place === undefined ? '' : `  ${place}`}  svc why ${runId}`));
+    },
+    sayLeftOut: (name, count) => say(`${name}: ${count} more failed or are blocked  svc runs list --name ${name}`),
+  }).add;
 }
 
 // --- internal ---

@@ -1,4 +1,4 @@
-import { mkdirSync } from 'node:fs';
+import { chmodSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { BoxOptions, Database, Journal, KeyValueStore, Log, StoreClient } from '@svc/runtime/host';
 import {
@@ -62,15 +62,19 @@ export interface DevStoresOptions {
   ports: Ports;
   slug: string;
   log: Log;
+  /** Another process has the embedded ones open: they are reached over its ports. */
+  isAttached?: boolean;
 }
 
 /** The embedded stores in `.svc/`, or the servers the environment names. Serves before the database is open. */
 export async function openDevStores(options: DevStoresOptions): Promise<DevStores> {
   const { root, env, ports, slug } = options;
   const dir = join(root, '.svc');
-  mkdirSync(dir, { recursive: true });
+  mkdirSync(dir, { recursive: true, mode: 0o700 });
+  // One that an earlier version made is open to everybody on the machine, and so is the journal in it.
+  chmodSync(dir, 0o700);
   checkEnvironment(env);
-  const { database, pglite, url } = openRelational(env, dir);
+  const { database, pglite, url } = openRelational(options, dir);
   const keys = await loadSecretKeys(env, dir);
   let isOpen = false;
   const ready = unlockDatabase(database, keys);
@@ -81,7 +85,7 @@ export async function openDevStores(options: DevStoresOptions): Promise<DevStore
   const { journal, adapter } = await openJournal({ dir, database, url, env });
   const objects = openObjects({ dir, env, port: ports.objects, slug, key: keys.master.key });
   const endpoints = {
-    postgres_url: url ?? `postgres://postgres@127.0.0.1:${ports.postgres}/postgres`,
+    postgres_url: url ?? embeddedUrl(ports),
     s3_endpoint: objects.settings.endpoint,
     s3_bucket: objects.settings.bucket,
   };
@@ -119,6 +123,11 @@ export async function openDevStores(options: DevStoresOptions): Promise<DevStore
 
 // --- internal ---
 
+/** Of the embedded database, for other processes. */
+function embeddedUrl({ postgres }: Ports): string {
+  return `postgres://postgres@127.0.0.1:${postgres}/postgres`;
+}
+
 /** Refuses what the environment says of any store before the first of them is opened. */
 function checkEnvironment(env: NodeJS.ProcessEnv): void {
   readDatabaseUrl(env);
@@ -127,10 +136,11 @@ function checkEnvironment(env: NodeJS.ProcessEnv): void {
   readStorage(env);
 }
 
-function openRelational(env: NodeJS.ProcessEnv, dir: string) {
+function openRelational({ env, ports, isAttached }: DevStoresOptions, dir: string) {
   const url = readDatabaseUrl(env);
   if (url !== undefined)
     return { url, database: openServerDatabase(url, { statementTimeoutS: readStatementSeconds(env) }) };
+  if (isAttached) return { url, database: openServerDatabase(embeddedUrl(ports)) };
   const pglite = openPglite({ dataDir: join(dir, 'pgdata') });
   return { url, pglite, database: openDatabase(pglite) };
 }

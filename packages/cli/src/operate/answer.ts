@@ -1,3 +1,4 @@
+import { EXIT } from '../errors.ts';
 import { fromSchema, object } from '../payload/payload.ts';
 import type { JsonType } from '../payload/payload.ts';
 import type { Schema } from '../payload/schema.ts';
@@ -12,6 +13,7 @@ import type { OperationSpec } from './spec.ts';
 
 /** What an operation answered, for a program and for a person. */
 export function toAnswer(answer: Row, { spec, verb }: { spec: OperationSpec; verb: OperateVerb }): Answer {
+  const exitCode = verb.exitCode?.(answer) ?? EXIT.ok;
   const hint = verb.hint?.(answer) ?? describeNext(answer);
   return {
     data: verb.wrap === undefined ? answer : { [verb.wrap]: answer },
@@ -25,6 +27,7 @@ export function toAnswer(answer: Row, { spec, verb }: { spec: OperationSpec; ver
         : formatTable(listColumns(spec, { named: verb.columns, now: Date.now() }), items, style);
     },
     ...(hint === undefined ? {} : { hint }),
+    ...(exitCode === EXIT.ok ? {} : { closed: Promise.resolve(exitCode) }),
   };
 }
 

@@ -42,5 +42,7 @@ export interface OperateForm {
   done?: string;
   subject?(answer: Row): string;
   hint?(answer: Row): string | undefined;
+  /** What the command ends with, where the answer is no success: with `human`, which says so. Default 0. */
+  exitCode?(answer: Row): number;
   stream?: StreamForm;
 }

@@ -13,9 +13,8 @@ export function operateGroup({ sample, verbs, ...group }: OperateGroup): Group {
   return { ...group, verbs: Object.fromEntries(leaves) };
 }
 
-// --- internal ---
-
-function operateLeaf(operate: OperateVerb, sample: string | undefined): Leaf {
+/** One verb that calls an operation of the box. */
+export function operateLeaf(operate: OperateVerb, sample?: string): Leaf {
   return {
     summary: operate.summary,
     operate,

@@ -8,16 +8,38 @@ import type { OperateForm } from './form.ts';
 import type { Row } from './row.ts';
 import { parseSpan, splitList } from './members.ts';
 
+const GRANT_FLAGS = {
+  agents: { type: 'string', valueHint: 'names', description: 'The agents it may call, with commas between; or all.' },
+  workflows: {
+    type: 'string',
+    valueHint: 'names',
+    description: 'The workflows it may start, with commas between; or all.',
+  },
+} as const;
+
+const COUNT = { type: 'string', valueHint: 'count' } as const;
+
+const LIMIT_FLAGS = {
+  'requests-per-minute': { type: 'string', valueHint: 'count', description: 'Requests it may send in 60 seconds.' },
+  'concurrent-turns': { type: 'string', valueHint: 'count', description: 'Turns of agents it may have at once.' },
+  'tokens-per-day': { type: 'string', valueHint: 'count', description: 'Tokens of models it may use in a day of UTC.' },
+  'tokens-per-month': { type: 'string', valueHint: 'count', description: 'The same in a month of UTC.' },
+} as const;
+
+const USER_LIMIT_FLAGS = {
+  'user-requests-per-minute': { ...COUNT, description: 'Requests each of its users may send in 60 seconds.' },
+  'user-concurrent-turns': { ...COUNT, description: 'Turns of agents each of its users may have at once.' },
+  'user-tokens-per-day': { ...COUNT, description: 'Tokens each of its users may use in a day of UTC.' },
+  'user-tokens-per-month': { ...COUNT, description: 'The same in a month of UTC.' },
+} as const;
+
 /** What `svc keys create` takes and shows. */
 export const NEW_KEY: OperateForm = {
-  replaces: ['grants', 'expiresAt'],
+  replaces: ['grants', 'limits', 'expiresAt'],
   flags: {
-    agents: { type: 'string', valueHint: 'names', description: 'The agents it may call, with commas between; or all.' },
-    workflows: {
-      type: 'string',
-      valueHint: 'names',
-      description: 'The workflows it may start, with commas between; or all.',
-    },
+    ...GRANT_FLAGS,
+    ...LIMIT_FLAGS,
+    ...USER_LIMIT_FLAGS,
     'expires-in': {
       type: 'string',
       valueHint: 'time',
@@ -26,6 +48,21 @@ export const NEW_KEY: OperateForm = {
   },
   read: readKey,
   human: formatCreated,
+};
+
+/** What `svc keys rotate` shows. */
+export const ROTATED_KEY: OperateForm = { human: formatRotated };
+
+/** What `svc keys update` takes. */
+export const CHANGED_KEY: OperateForm = {
+  replaces: ['grants', 'limits'],
+  flags: {
+    ...GRANT_FLAGS,
+    ...LIMIT_FLAGS,
+    ...USER_LIMIT_FLAGS,
+    unlimited: { type: 'boolean', description: 'Takes all its limits away.' },
+  },
+  read: readChange,
 };
 
 // --- internal ---
@@ -41,7 +78,47 @@ async function readKey(args: Record<string, unknown>, context: Context): Promise
   const expiresAt = toExpiry(args['expires-in'] as string | undefined);
   for (const { kind, name } of await listUnknown(grants, args, context))
     context.say(`warning: the box has no ${kind} "${name}"; the key is good for it once there is one.`);
-  return { grants, expiresAt };
+  return { grants, limits: toLimits(args), expiresAt };
+}
+
+/** Limits that are given stand in place of all it had. */
+async function readChange(args: Record<string, unknown>): Promise<Row> {
+  const limits = toLimits(args);
+  if (limits && args.unlimited) throw usageError('--unlimited does not go with limits.', 'Give one or the other.');
+  const grants = Object.fromEntries(
+    (['agents', 'workflows'] as const)
+      .filter((flag) => args[flag] !== undefined)
+      .map((flag) => [flag, toGrant(flag, args[flag])]),
+  );
+  return {
+    ...(Object.keys(grants).length > 0 ? { grants } : {}),
+    ...(limits || args.unlimited ? { limits } : {}),
+  };
+}
+
+function toLimits(args: Record<string, unknown>): Row | null {
+  const [own, users] = [readLimits(args, ''), readLimits(args, 'user-')];
+  return own || users ? { ...own, ...(users ? { users } : {}) } : null;
+}
+
+function readLimits(args: Record<string, unknown>, prefix: string): Row | undefined {
+  const given = Object.entries(LIMIT_OF)
+    .map(([flag, member]) => [`${prefix}${flag}`, member] as const)
+    .filter(([flag]) => args[flag] !== undefined);
+  if (given.length === 0) return undefined;
+  return Object.fromEntries(given.map(([flag, member]) => [member, toCount(flag, String(args[flag]))]));
+}
+
+const LIMIT_OF: Record<keyof typeof LIMIT_FLAGS, string> = {
+  'requests-per-minute': 'requestsPerMinute',
+  'concurrent-turns': 'concurrentTurns',
+  'tokens-per-day': 'tokensPerDay',
+  'tokens-per-month': 'tokensPerMonth',
+};
+
+function toCount(flag: string, text: string): number {
+  if (/^[1-9]\d{0,12}$/.test(text)) return Number(text);
+  throw usageError(`--${flag} does not take "${text}".`, 'Use a whole number from 1.');
 }
 
 type Grant = 'all' | string[];
@@ -89,8 +166,15 @@ function toExpiry(text: string | undefined): string | null {
 
 const LAST = Date.UTC(9999, 0);
 
-/** The value of a key stands alone on its line, so that it can be taken from there. */
+function formatRotated(answer: Row, style: Style): string {
+  const { id, expiresAt } = answer.replaces as { id: string; expiresAt: string };
+  return `${formatCreated(answer, style)}\nThe old one, ${id}, is good until ${expiresAt}.`;
+}
+
+/** The value of a key stands alone on its line, and so does what signs for its users, so that they can be taken from there. */
 function formatCreated(answer: Row, style: Style): string {
   const expires = answer.expiresAt === null ? 'never expires' : `expires ${String(answer.expiresAt)}`;
-  return `${style.green('Created')} key ${toPlainText(String(answer.name))} (${String(answer.id)}), ${expires}:\n${String(answer.value)}`;
+  const made = `${style.green('Created')} key ${toPlainText(String(answer.name))} (${String(answer.id)}), ${expires}:`;
+  const signs = answer.userSecret ? ['Tokens of its users are signed with its userSecret:', answer.userSecret] : [];
+  return [made, answer.value, ...signs].join('\n');
 }

@@ -50,7 +50,7 @@ function projectOperation(spec: OperationSpec, verb: OperateVerb, { path, sample
     async run(typed, context) {
       const given = typed as Record<string, unknown>;
       const input = await readInput(signature, given, context);
-      if (asks) await confirm(path, { given, positionals, context });
+      if (asks && input.dryRun !== true) await confirm(path, { given, positionals, context });
       const client = openClient(given, context);
       if (spec.isStream) return openStream(spec, { input, verb, client });
       const answer = given.all === true ? await readAll(client, spec, input) : await call(client, spec, input);

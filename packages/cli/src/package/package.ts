@@ -70,6 +70,7 @@ export async function writeDeployFolder(options: PackageOptions, context: Contex
     const { workflows, deepAgents, degradedWorkflows, problems } = await buildBundle({ root, slug, outDir: workspace });
     const texts = {
       Dockerfile: compiler.emitDockerfile(plan),
+      '.dockerignore': compiler.emitDockerignore(),
       'docker-compose.yml': compiler.emitCompose(plan),
       '.env.example': compiler.emitEnvExample(plan),
       'README.md': compiler.emitReadme(plan),

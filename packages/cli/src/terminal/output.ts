@@ -57,7 +57,7 @@ export function createOutput(terminal: Terminal, { flags, openTalk }: OutputOpti
     const style = createStyle(stdout, env, { colour });
     for await (const record of stream) {
       const line = flags.json ? JSON.stringify(record.data) : record.human(style);
-      if (line !== undefined) stdout.write(endLine(line));
+      if (line !== undefined) stdout.write(record.isOpen && !flags.json ? line : endLine(line));
     }
     if (flags.json) stdout.write(`${JSON.stringify({ type: 'end', schema_version: 1 })}\n`);
     return terminal.signal.aborted ? EXIT.interrupted : EXIT.ok;

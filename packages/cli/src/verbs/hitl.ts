@@ -27,6 +27,8 @@ export const hitl = operateGroup({
     approve: {
       summary: 'Approve; the run goes on at once.',
       operation: 'approvals.decide',
+      // Who types it decides: nobody else is to be asked.
+      asks: false,
       fixed: { decision: 'approve' },
       done: 'Approved',
       subject: approvalOf,
@@ -34,6 +36,8 @@ export const hitl = operateGroup({
     reject: {
       summary: 'Reject; the run goes on at once.',
       operation: 'approvals.decide',
+      // Who types it decides: nobody else is to be asked.
+      asks: false,
       fixed: { decision: 'reject' },
       done: 'Rejected',
       subject: approvalOf,

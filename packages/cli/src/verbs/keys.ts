@@ -1,7 +1,14 @@
 import { operateGroup } from '../operate/group.ts';
+import type { Completion } from '../verb.ts';
+
+/** What a key may be granted. */
+const GRANTED: Record<string, Completion> = {
+  agents: { names: ['agents'], words: ['all'], isList: true },
+  workflows: { names: ['workflows'], words: ['all'], isList: true },
+};
 
 export const keys = operateGroup({
-  summary: 'Make and revoke API keys.',
+  summary: 'Make, rotate and revoke API keys.',
   page: 'operating',
   examples: ['svc keys list', 'svc keys create --name ci --workflows all'],
   sample: 'key_4m2n8p',
@@ -27,11 +34,29 @@ export const keys = operateGroup({
         'svc keys create --name ci --agents support --workflows all --expires-in 30d',
         'svc keys create --name partner --workflows refund,triage --json',
       ],
-      completes: {
-        agents: { names: ['agents'], words: ['all'], isList: true },
-        workflows: { names: ['workflows'], words: ['all'], isList: true },
-      },
+      completes: GRANTED,
       form: async () => (await import('../operate/key.ts')).NEW_KEY,
+      hint: () => 'It is not shown again.',
+    },
+    update: {
+      summary: 'Rename an API key, change what it is granted or its limits.',
+      operation: 'keys.update',
+      // Who types it changes it: nobody else is to be asked.
+      asks: false,
+      examples: [
+        'svc keys update <id> --requests-per-minute 60 --tokens-per-month 5000000',
+        'svc keys update <id> --agents support,triage',
+      ],
+      completes: GRANTED,
+      form: async () => (await import('../operate/key.ts')).CHANGED_KEY,
+      done: 'Changed',
+      subject: ({ id, name }) => `key ${String(name)} (${String(id)})`,
+    },
+    rotate: {
+      summary: 'Make a key in place of another, which is good for a while yet.',
+      operation: 'keys.rotate',
+      examples: ['svc keys rotate <id>', 'svc keys rotate <id> --overlap 7d'],
+      form: async () => (await import('../operate/key.ts')).ROTATED_KEY,
       hint: () => 'It is not shown again.',
     },
     revoke: {

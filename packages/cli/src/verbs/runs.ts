@@ -1,5 +1,8 @@
+import { EXIT } from '../errors.ts';
 import type { Row } from '../operate/row.ts';
 import { operateGroup } from '../operate/group.ts';
+import { toPlainText } from '../terminal/style.ts';
+import type { Style } from '../terminal/style.ts';
 import { SAMPLE_ID } from './samples.ts';
 
 export const runs = operateGroup({
@@ -44,6 +47,35 @@ export const runs = operateGroup({
         'tokens=totalTokens',
       ],
     },
+    state: {
+      summary: 'Show what a run has published last.',
+      operation: 'runs.state',
+      examples: ['svc runs state <id>', 'svc runs state <id> --json'],
+    },
+    watch: {
+      summary: 'Follow what a run publishes, until it is over.',
+      operation: 'runs.state_stream',
+      examples: ['svc runs watch <id>', 'svc runs watch <id> --json'],
+      form: async () => ({ stream: (await import('../operate/run-streams.ts')).STATE_STREAM }),
+    },
+    streams: {
+      summary: 'List the streams that a run has written to.',
+      operation: 'runs.streams',
+      items: 'streams',
+      columns: ['name', 'frames', 'closed=isClosed'],
+    },
+    stream: {
+      summary: 'Print what a run has written to one of its streams.',
+      operation: 'runs.stream',
+      examples: ['svc runs stream <id> default --follow', 'svc runs stream <id> default --start-index -10'],
+      form: async () => ({ stream: (await import('../operate/run-streams.ts')).RUN_STREAM }),
+    },
+    webhooks: {
+      summary: 'List the addresses that resume a run, which are credentials.',
+      operation: 'runs.webhooks',
+      items: 'webhooks',
+      columns: ['url:text', 'open=isOpen', 'answers', 'made=createdAt:ago', 'called=firstCalledAt:ago'],
+    },
     retry: {
       summary: 'Start a run again, from the step that failed or from the start.',
       operation: 'runs.retry',
@@ -52,19 +84,53 @@ export const runs = operateGroup({
         runId ? `run ${String(runId)}` : `start ${String(triggerId)}, which is queued`,
       hint: ({ runId }) => (runId ? `See it with: svc runs get ${String(runId)}` : undefined),
     },
+    'cancel-all': {
+      summary: 'Cancel all unfinished runs that match.',
+      operation: 'runs.cancel_all',
+      hint: moreOf,
+      examples: ['svc runs cancel-all --name import --dry-run', 'svc runs cancel-all --name import --yes'],
+    },
+    'retry-all': {
+      summary: 'Start all failed and cancelled runs that match anew.',
+      operation: 'runs.retry_all',
+      hint: moreOf,
+      examples: [
+        'svc runs retry-all --name import --status failed --dry-run',
+        'svc runs retry-all --name import --yes',
+      ],
+    },
+    'delete-all': {
+      summary: 'Delete all finished runs that match, with their steps.',
+      operation: 'runs.delete_all',
+      hint: moreOf,
+      examples: [
+        'svc runs delete-all --to 2026-01-01T00:00:00Z --dry-run',
+        'svc runs delete-all --status cancelled --yes',
+      ],
+    },
+    pause: {
+      summary: 'Pause a run: it begins no further step until it is resumed.',
+      operation: 'runs.pause',
+      wrap: 'run',
+      done: 'Paused',
+      subject: runOf,
+      hint: ({ runId }) => `Let it go on with: svc runs resume ${String(runId)}`,
+    },
     resume: {
-      summary: 'Continue a blocked run on the current code.',
+      summary: 'Continue a paused run, or a blocked one on the current code.',
       operation: 'runs.resume',
       wrap: 'run',
-      done: 'Resumed',
-      subject: runOf,
+      human: formatResumed,
+      exitCode: ({ status }) => (status === 'blocked' ? EXIT.generic : EXIT.ok),
+      hint: ({ runId, status }) => (status === 'blocked' ? `See why with: svc why ${String(runId)}` : undefined),
     },
     cancel: {
       summary: 'Cancel a run and the runs it started.',
       operation: 'runs.cancel',
       wrap: 'run',
-      done: 'Cancelled',
-      subject: runOf,
+      human: formatCancelled,
+      hint: ({ runId, cancelling }) =>
+        cancelling ? `End it at once with: svc runs cancel ${String(runId)}` : undefined,
     },
     delete: {
       summary: 'Delete a finished run with its steps.',
@@ -76,6 +142,22 @@ export const runs = operateGroup({
 });
 
 // --- internal ---
+
+function moreOf({ nextCursor }: Row): string | undefined {
+  return typeof nextCursor === 'string' ? `There are more: add --cursor ${nextCursor}` : undefined;
+}
+
+function formatResumed(run: Row, style: Style): string {
+  if (run.status !== 'blocked') return `${style.green('Resumed')} ${runOf(run)}`;
+  const { message = '' } = (run.waitingFor ?? {}) as { message?: string };
+  return `${style.red('Blocked again')} ${runOf(run)}. ${toPlainText(message)}`.trimEnd();
+}
+
+function formatCancelled(run: Row, style: Style): string {
+  const { until } = (run.cancelling ?? {}) as { until?: string };
+  if (until === undefined) return `${style.green('Cancelled')} ${runOf(run)}`;
+  return `${style.yellow('Cancelling')} ${runOf(run)}: it cleans up, until ${until} at the latest.`;
+}
 
 function runOf({ runId }: Row): string {
   return `run ${String(runId)}`;

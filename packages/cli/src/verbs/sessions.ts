@@ -17,6 +17,7 @@ export const sessions = operateGroup({
         'turns',
         'tokens=totalTokens',
         'active=lastActiveAt:ago',
+        'owner=owner.id:text',
         'created=createdAt:ago',
       ],
     },

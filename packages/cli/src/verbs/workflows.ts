@@ -1,4 +1,6 @@
 import type { Group } from '../group.ts';
+import { operateLeaf } from '../operate/group.ts';
+import type { Row } from '../operate/row.ts';
 
 export const workflows: Group = {
   summary: 'See and start the workflows of a box.',
@@ -17,5 +19,24 @@ export const workflows: Group = {
       summary: 'Start a run of a workflow.',
       load: async () => (await import('../commands/workflows/start.ts')).startWorkflow,
     },
+    queue: operateLeaf(
+      {
+        summary: 'List the starts that wait for a place or a time.',
+        operation: 'workflows.queue',
+        columns: ['position', 'triggerId', 'for=waitsFor', 'until=readyAt:when', 'priority', 'queued=createdAt:ago'],
+      },
+      'greet',
+    ),
+    dequeue: operateLeaf(
+      { summary: 'Drop a start that waits.', operation: 'workflows.dequeue', done: 'Dropped', subject: startOf },
+      'greet',
+    ),
+    find: operateLeaf({ summary: 'Find a run by the id it was started with.', operation: 'workflows.find' }, 'greet'),
   },
 };
+
+// --- internal ---
+
+function startOf({ triggerId }: Row): string {
+  return `start ${String(triggerId)}`;
+}

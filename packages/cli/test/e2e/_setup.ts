@@ -247,7 +247,7 @@ function createWorkspace({ root, offset, model, started }: Making): Workspace {
     fs.mkdirSync(dirname(path(file)), { recursive: true });
     fs.writeFileSync(path(file), text);
   };
-  const ports = { api: 4242 + offset, database: 54_322 + offset, objects: 9000 + offset };
+  const ports = { api: 4242 + offset, database: 15_432 + offset, objects: 9000 + offset };
   const env = { SVC_DEV_PORT_OFFSET: String(offset) };
   const start = (argv: string[], options: Omit<Start, 'cwd'>) => {
     const command = startSvc(argv, { cwd: root, ...options });
@@ -339,7 +339,7 @@ function createBox(command: Command, { port, key }: { port: number; key?: string
           const run = await ask<Run>(`${runs}/${runId}?wait=5s`, { headers: credential });
           return ['completed', 'failed', 'cancelled'].includes(run.status) && run;
         },
-        { within: 30_000 },
+        { within: 90_000 },
       ).then((run) => run as Run),
   };
 }
@@ -364,7 +364,7 @@ async function findOffset(): Promise<number> {
   for (let tries = 0; tries < 50; tries++) {
     const offset = FIRST_OFFSET + worker * OFFSETS_PER_WORKER + Math.floor(Math.random() * OFFSETS_PER_WORKER);
     if (!(await isHeld(MARK_PORT + offset))) continue;
-    const free = await Promise.all([4242, 9000, 54_322].map((base) => isFree(base + offset)));
+    const free = await Promise.all([4242, 9000, 15_432].map((base) => isFree(base + offset)));
     if (free.every(Boolean)) return offset;
   }
   throw new Error('No free ports were found.');

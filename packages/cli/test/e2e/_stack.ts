@@ -79,13 +79,19 @@ export function addOutside(folder: string, values: Record<string, string>, keySe
   const lines = Object.entries({ MODEL_PROVIDER_BASE_URL: 'http://outside:9101/v1', ...values });
   // Of a name that stands there twice the last counts.
   appendFileSync(join(folder, '.env'), `\n${lines.map(([name, value]) => `${name}=${value}\n`).join('')}`);
-  const outside = { image: OUTSIDE_IMAGE, networks: ['edge'], environment: { KEY_SET: JSON.stringify(keySet) } };
-  const unasked = { healthcheck: { disable: true }, stop_grace_period: '1s' };
+  const standIn = {
+    image: OUTSIDE_IMAGE,
+    environment: { KEY_SET: JSON.stringify(keySet) },
+    healthcheck: { disable: true },
+    stop_grace_period: '1s',
+  };
+  const services = {
+    outside: { ...standIn, networks: ['edge'] },
+    // A plain control plane is taken of the box's own machine alone.
+    plane: { ...standIn, network_mode: 'service:agent' },
+  };
   // JSON is YAML.
-  writeFileSync(
-    join(folder, 'docker-compose.override.yml'),
-    JSON.stringify({ services: { outside: { ...outside, ...unasked } } }),
-  );
+  writeFileSync(join(folder, 'docker-compose.override.yml'), JSON.stringify({ services }));
 }
 
 /** The ports a workspace has to itself, for the services of a folder that publish one. */

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
-import { readdir } from 'node:fs/promises';
+import { chmod, mkdir, readdir, stat } from 'node:fs/promises';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { eventually, linesOf, occupy, startSvc, useRig } from './_setup.ts';
 import type { Box, Workspace } from './_setup.ts';
@@ -11,9 +12,17 @@ const UUID = /^[0-9a-f-]{36}$/;
 /** The box the tests of `describe('a running box')` share. */
 const shared: { workspace?: Workspace; box?: Box } = {};
 async function openShared(): Promise<{ workspace: Workspace; box: Box }> {
-  const workspace = (shared.workspace ??= await rig.workspace());
+  const workspace = (shared.workspace ??= await makeOldWorkspace());
   const box = (shared.box ??= await workspace.boot());
   return { workspace, box };
+}
+
+/** With a `.svc` that everybody on the machine may read. */
+async function makeOldWorkspace(): Promise<Workspace> {
+  const workspace = await rig.workspace();
+  await mkdir(join(workspace.root, '.svc'), { recursive: true });
+  await chmod(join(workspace.root, '.svc'), 0o755);
+  return workspace;
 }
 
 describe('a running box', () => {
@@ -45,6 +54,11 @@ describe('a running box', () => {
       url: box.url,
       startedAt: expect.any(String),
     });
+  });
+
+  it('keeps .svc, where every prompt and result is, from other users of the machine', async () => {
+    const { workspace } = await openShared();
+    expect((await stat(join(workspace.root, '.svc'))).mode & 0o777).toBe(0o700);
   });
 
   it('answers a chat turn that calls a tool', async () => {

@@ -4,6 +4,22 @@ import type { Box, Workspace } from './_setup.ts';
 
 const rig = useRig();
 
+const POISON = `
+import { existsSync } from 'node:fs';
+
+export async function poison(input: { how: 'kill' | 'wait'; gate?: string }) {
+  'use workflow';
+  return await act(input.how, input.gate);
+}
+
+async function act(how: string, gate = '') {
+  'use step';
+  if (how === 'kill') process.kill(process.pid, 'SIGKILL');
+  while (!existsSync(gate)) await new Promise((resolve) => setTimeout(resolve, 50));
+  return 'waited';
+}
+`;
+
 const texts = (file: string) => linesOf(file).map((line) => line.split(' ')[1]);
 
 async function kill(box: Box): Promise<void> {
@@ -34,6 +50,33 @@ async function killInStep(workspace: Workspace, env: Record<string, string> = {}
   expect(new Set(keys).size).toBe(4);
   await second.stop();
 }
+
+describe('a step that kills its process', () => {
+  it.each([
+    ['SQLite', {}],
+    ['PGlite', { SVC_SQLITE_DRIVER: 'none' }],
+  ])(
+    'ends its run in a process of its own, and the box stays: journal on %s',
+    async (_, env) => {
+      const workspace = await rig.workspace({ 'workflows/poison.workflow.ts': POISON });
+      const first = await workspace.boot({ env });
+      const { runId: gatedId } = await first.start('poison', { how: 'wait', gate: workspace.path('gate') });
+      const { runId } = await first.start('poison', { how: 'kill' });
+      expect((await first.ended).signal).toBe('SIGKILL');
+      // Takes it up again, and dies again: from then on it is known what may do that.
+      expect((await workspace.dev({ env }).ended).signal).toBe('SIGKILL');
+      const last = await workspace.boot({ env });
+      const run = await last.finish(runId);
+      expect(run).toMatchObject({ status: 'failed', error: { code: 'run_poisoned' } });
+      expect(run.error?.message).toContain('poison.workflow.ts#act');
+      workspace.write('gate', '');
+      expect(await last.finish(gatedId)).toMatchObject({ status: 'completed', output: 'waited' });
+      expect(await last.stop()).toMatchObject({ code: 0 });
+    },
+    // Several processes begin one after the other, each as slow as the machine is.
+    240_000,
+  );
+});
 
 describe('kill -9', () => {
   it('in the middle of a step: the run goes on within a second of the restart, and no recorded step runs again', async () => {

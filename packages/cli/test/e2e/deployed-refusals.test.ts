@@ -38,7 +38,11 @@ const BROKEN: [name: string, value: string, reason: string][] = [
   ['SVC_CORS_ALLOW_ORIGINS', 'https://a.example,b', 'SVC_CORS_ALLOW_ORIGINS has the entry "b"'],
   ['SVC_S3_ACCESS_KEY', 'a', 'SVC_S3_ENDPOINT is missing, and SVC_S3_ACCESS_KEY is set.'],
   ['SVC_LOG_LEVEL', 'loud', 'SVC_LOG_LEVEL is "loud"'],
-  ['STUDIO_STANDALONE_TOKEN', 'planted words', 'STUDIO_STANDALONE_TOKEN has a character that no header carries'],
+  [
+    'STUDIO_STANDALONE_TOKEN',
+    'planted words of a token',
+    'STUDIO_STANDALONE_TOKEN has a character that no header carries',
+  ],
 ];
 
 describeWhen(bothServers, 'a deployed box does not start', (servers) => {

@@ -1,5 +1,7 @@
 import { expect, it } from 'vitest';
 import { createApiKeys } from '../../../runtime/src/keys/api-keys.ts';
+import { createUserSecrets } from '../../../runtime/src/keys/user-secrets.ts';
+import { newMasterKey } from '../../../runtime/src/secrets/master-key.ts';
 import { openDatabase } from '../../../runtime/src/stores/database.ts';
 import { openPg } from '../../../runtime/src/stores/pg.ts';
 import { bothServers } from '../../../runtime/test/_cluster.ts';
@@ -125,7 +127,8 @@ describeWhen(bothServers, 'a deployed box', (servers) => {
       await eventually(() => linesOf(input.log).length === 3);
       expect((await dev.stop('SIGTERM')).code).toBe(0);
       workspace.write('gate', '');
-      const box = await boot(workspace, { env });
+      // A key would not see a run that a person began.
+      const box = await bootWith({ workspace, env });
       expect(await box.finish(runId)).toMatchObject({ status: 'completed', output: ['first', 'second', 'last'] });
       const again = await box.start('gated', input);
       await box.finish(again.runId);
@@ -191,12 +194,16 @@ describeWhen(bothServers, 'a deployed box', (servers) => {
 
 // --- internal ---
 
-/** A key for everything. A person would make it; there is nobody here whom the box takes for one. */
+/** Another key of one client, for everything. A person would make it; there is nobody here whom the box takes for one. */
 async function makeKey(env: Record<string, string>): Promise<string> {
   const database = openDatabase(openPg(env['DATABASE_URL'] ?? ''));
   const grants = { agents: 'all', workflows: 'all' } as const;
-  const { value } = await createApiKeys({ db: database.db }).create({
+  const { value } = await createApiKeys({
+    db: database.db,
+    userSecrets: createUserSecrets({ db: database.db, key: newMasterKey() }),
+  }).create({
     name: 'test',
+    client: 'test',
     grants,
     expiresAt: null,
     createdBy: 'test',

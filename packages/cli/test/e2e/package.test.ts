@@ -5,6 +5,8 @@ import { join } from 'node:path';
 import { contractPayload } from '@svc/runtime/host';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { createApiKeys } from '../../../runtime/src/keys/api-keys.ts';
+import { createUserSecrets } from '../../../runtime/src/keys/user-secrets.ts';
+import { newMasterKey } from '../../../runtime/src/secrets/master-key.ts';
 import { createDatabase } from '../../../runtime/src/engine/stores/_clients.ts';
 import { startObjectServer } from '@svc/dev-s3';
 import { openDatabase } from '../../../runtime/src/stores/database.ts';
@@ -185,8 +187,12 @@ async function untilServing(command: Command): Promise<void> {
 async function makeKey(env: Record<string, string>): Promise<string> {
   const database = openDatabase(openPg(env['DATABASE_URL'] ?? ''));
   const grants = { agents: 'all', workflows: 'all' } as const;
-  const { value } = await createApiKeys({ db: database.db }).create({
+  const { value } = await createApiKeys({
+    db: database.db,
+    userSecrets: createUserSecrets({ db: database.db, key: newMasterKey() }),
+  }).create({
     name: 'test',
+    client: 'test',
     grants,
     expiresAt: null,
     createdBy: 'test',

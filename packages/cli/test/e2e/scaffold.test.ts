@@ -170,6 +170,7 @@ describe('docs/guide/start.md', () => {
     expect(workspace.read('AGENTS.md').split('\n').slice(1)).toEqual(empty.read('shop/AGENTS.md').split('\n').slice(1));
     const box = await workspace.boot({ model: false });
     await run('gate', workspace);
+    expect(await run('say', workspace)).toBe('Hello from the terminal.\n');
     expect(await run('chat', workspace)).toContain('Hello from the guide.');
     expect(await run('talk', workspace)).toContain('"output":{"text":"One two three.","words":3}');
     await run('add', workspace);

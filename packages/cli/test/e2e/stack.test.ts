@@ -14,7 +14,7 @@ import type { Stack } from './_stack.ts';
 
 const SLOW_MS = 300_000;
 /** Where the box of the composition finds the keys of the control plane. */
-const PLANE_URL = 'http://outside:9102';
+const PLANE_URL = 'http://127.0.0.1:9102';
 const BASE = `svc-runtime:${contractPayload().build.version}`;
 const OFFLINE = 'svc-test-offline:1';
 const ARCHIVED = 'svc-test-archive:1';
@@ -100,7 +100,9 @@ describe.skipIf(root === undefined)(`a deploy folder under an engine${root ? '' 
       expect(readFileSync(join(stack.folder, 'Dockerfile'), 'utf8')).toBe(
         `FROM ${BASE}\nCOPY workspace/ /workspace/\n`,
       );
-      expect(await stack.log('agent')).toContain('The identity gate is armed: identity tokens of http://outside:9102.');
+      expect(await stack.log('agent')).toContain(
+        'The identity gate is armed: identity tokens of http://127.0.0.1:9102.',
+      );
       expect(await stack.log('objstore-init')).toBe('The bucket "small" is made.\n');
     });
 

@@ -1,6 +1,7 @@
 import { dirname, join, posix, relative, resolve, sep } from 'node:path';
 import type { Rolldown } from 'vite';
 import { svcPlugin } from '../vite-plugin.ts';
+import { resolveOptions } from '../workspace-server.ts';
 
 /** A file of the bundle, its path relative to the bundle's folder. */
 export interface BundleFile {
@@ -31,6 +32,7 @@ export async function bundleFiles(root: string, files: readonly string[]): Promi
     plugins: [svcPlugin({ root, runtimeGlobal: true })],
     // Where the bundle runs there are no packages.
     ssr: { noExternal: true, target: 'node' },
+    resolve: resolveOptions(root),
     build: {
       ssr: true,
       write: false,

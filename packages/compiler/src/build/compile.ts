@@ -41,7 +41,7 @@ export async function compileWorkspace({ root, inspect, imports }: CompileOption
     ...(checked.manifest.databaseSchema ? [checked.manifest.databaseSchema.file] : []),
   ];
   const sound = listEntries(checked.manifest).flatMap(({ problem, file }) => (problem ? [] : [file]));
-  const { bundle, problems: found } = await bundleGood(root, [...alone, ...sound]);
+  const { bundle, problems: found } = await bundleGood(root, [...new Set([...alone, ...sound])]);
   const manifest = withProblems(checked.manifest, found);
   const config = bundle.paths.has(CONFIG_FILE) ? CONFIG_FILE : undefined;
   const { problems: unloadable, thrown } = inspect

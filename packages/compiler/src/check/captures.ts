@@ -1,45 +1,31 @@
-import { findOwn, isInside, positionOf } from '../ast.ts';
-import type { Node } from '../ast.ts';
+import { positionOf } from '../ast.ts';
+import { findCaptures, isInner } from '../captures.ts';
+import type { Captures, Refusal } from '../captures.ts';
 import type { Finding } from '../finding.ts';
 import type { MarkedFunction } from '../functions.ts';
-import type { Binding, Names, Reference } from '../scope.ts';
+import type { Names } from '../scope.ts';
 
-/** A step written inside a function may use what the module holds, and nothing of that function. */
+/** What a step inside of a function uses of it goes along with each call, recorded; not everything can. */
 export function checkCaptures(marked: MarkedFunction[], names: () => Names): Finding[] {
-  const steps = marked.filter(
-    ({ enclosing, directives }) => enclosing.length > 0 && directives[0]?.directive === 'use step',
-  );
-  if (steps.length === 0) return [];
-  const { references } = names();
-  return steps.flatMap((step) => [...findNames(step, references), ...findThis(step)]);
+  return marked.filter(isInner).flatMap((step) => {
+    const { refused } = findCaptures(step, marked, names());
+    return refused.map((one) => toFinding(step, one));
+  });
 }
 
 // --- internal ---
 
-function findNames(step: MarkedFunction, references: Reference[]): Finding[] {
-  const seen = new Set<string>();
-  return references.flatMap(({ name, node, binding }) => {
-    if (!isInside(node, step.node) || !binding || !isCapture(binding, step.node) || seen.has(name)) return [];
-    seen.add(name);
-    return [toFinding(step, name, node)];
-  });
-}
+const ADVICE: Record<Refusal, string> = {
+  assigned: 'It has a copy, so nobody would see what it assigns: return the value instead.',
+  function: 'A function cannot be recorded: move it to the top of the module, into the step, or make it a step.',
+  class: 'A class cannot be recorded: move it to the top of the module.',
+  this: 'A step may run in another process after a restart, where that does not exist: pass it as an argument.',
+  bound: 'A step may run in another process after a restart, where that does not exist: pass it as an argument.',
+};
 
-function isCapture({ scope, node }: Binding, step: Node): boolean {
-  if (!scope.inFunction || isInside(scope.node, step)) return false;
-  const isItself = node === step || (node.type === 'VariableDeclarator' && !!node.init && isInside(step, node.init));
-  return !isItself;
-}
-
-/** An arrow has no `this` of its own: it is the enclosing function's. */
-function findThis(step: MarkedFunction): Finding[] {
-  if (step.node.type !== 'ArrowFunctionExpression') return [];
-  const place = findOwn(step.node.body, 'ThisExpression');
-  return place ? [toFinding(step, 'this', place)] : [];
-}
-
-function toFinding(step: MarkedFunction, name: string, place: Node): Finding {
+function toFinding(step: MarkedFunction, { name, why, node }: Captures['refused'][number]): Finding {
   const what = step.path ? `The step "${step.path}"` : 'This step';
-  const message = `${what} uses "${name}" of the function around it. A step may run in another process after a restart, where that does not exist: pass it as an argument.`;
-  return { code: 'step_captures_scope', message, ...positionOf(place) };
+  const does = why === 'assigned' ? 'assigns' : 'uses';
+  const message = `${what} ${does} "${name}" of the function around it. ${ADVICE[why]}`;
+  return { code: 'step_captures_scope', message, ...positionOf(node) };
 }

@@ -1,5 +1,7 @@
 import { findOwn, positionOf } from '../ast.ts';
+import type { FunctionNode } from '../ast.ts';
 import type { Finding } from '../finding.ts';
+import { isGetterStep } from '../functions.ts';
 import type { DirectiveString, FoundFunctions, MarkedFunction } from '../functions.ts';
 
 /** Directives that do not say what their author meant, and steps with no name of their own. */
@@ -40,7 +42,14 @@ function checkFunction(marked: MarkedFunction): Finding[] {
     const message = `${what} is a generator and cannot be marked '${first.directive}'. Make it an async function that returns its result.`;
     return [{ code: 'directive_on_generator', message, ...place }];
   }
-  if (!node.async) {
+  const accessor = accessorOf(node);
+  if (accessor !== undefined && !isGetterStep(marked)) {
+    const instead =
+      first.directive === 'use step' && accessor === 'getter' ? 'Make it one of a class' : 'Make it a method';
+    const message = `${what} is a ${accessor} and cannot be marked '${first.directive}'. ${instead}.`;
+    return [{ code: 'directive_not_async', message, ...place }];
+  }
+  if (!node.async && accessor === undefined) {
     const message = `${what} is marked '${first.directive}' and is not async. Write "async" before it.`;
     return [{ code: 'directive_not_async', message, ...place }];
   }
@@ -59,6 +68,11 @@ function checkFunction(marked: MarkedFunction): Finding[] {
     return [{ code: 'step_uses_super', message, ...positionOf(usesSuper) }];
   }
   return [];
+}
+
+function accessorOf(node: FunctionNode): 'getter' | 'setter' | undefined {
+  if (!('kind' in node)) return undefined;
+  return node.kind === 'get' ? 'getter' : node.kind === 'set' ? 'setter' : undefined;
 }
 
 function checkNames(marked: MarkedFunction[]): Finding[] {

@@ -1,6 +1,8 @@
+import { posix } from 'node:path';
 import type { FileFacts } from '../analyse.ts';
 import type { Scan, ScannedEntry } from '../scan.ts';
 import type { FoundIn } from './frame.ts';
+import { workflowFileName } from '../workflow-names.ts';
 import { isUsableName } from './names.ts';
 
 /** What an agent's or a workflow's file must hold, and what no other file may. */
@@ -8,7 +10,7 @@ export function checkEntries(scan: Scan): FoundIn[] {
   const workflows = new Set(scan.workflows.map(({ file }) => file));
   return [
     ...scan.agents.flatMap((entry) => checkAgent(entry, scan.files[entry.file])),
-    ...scan.workflows.flatMap((entry) => checkWorkflow(entry, scan.files[entry.file])),
+    ...[...workflows].flatMap((file) => checkWorkflowFile(file, scan.files[file])),
     ...(scan.configSchema ? checkConfigSchema(scan.configSchema.file, scan.files[scan.configSchema.file]) : []),
     ...Object.entries(scan.files).flatMap(([file, facts]) =>
       workflows.has(file) ? [] : checkOther(file, facts, workflows),
@@ -44,28 +46,16 @@ function checkConfigSchema(file: string, facts: FileFacts | undefined): FoundIn[
   return [{ code: 'config_default_missing', message, file, ...TOP }];
 }
 
-function checkWorkflow({ name, file }: ScannedEntry, facts: FileFacts | undefined): FoundIn[] {
+function checkWorkflowFile(file: string, facts: FileFacts | undefined): FoundIn[] {
   if (!facts) return [];
-  const [first, ...others] = facts.workflows.filter(({ exportName }) => exportName !== null);
-  const found: FoundIn[] = [];
-  for (const { exportName, line, column } of others) {
-    const message = `"${exportName}" is a second 'use workflow' function; the first is "${first?.exportName}". Keep one per file: move "${exportName}" to "workflows/${fileNameOf(exportName)}.workflow.ts", and steps that both use to a module both import.`;
-    found.push({ code: 'workflow_duplicate', message, file, line, column });
-  }
-  for (const { exportName, line, column } of facts.workflows) {
-    if (exportName !== null) continue;
-    const message = `This 'use workflow' function is not exported. Write "export" before it.`;
-    found.push({ code: 'workflow_not_exported', message, file, line, column });
-  }
+  const found = facts.workflows.flatMap(({ exportName, advice, line, column }): FoundIn[] => {
+    if (exportName !== null) return [];
+    const message = `This 'use workflow' function is not exported. ${advice ?? 'Write "export" before it.'}`;
+    return [{ code: 'workflow_not_exported', message, file, line, column }];
+  });
   if (facts.workflows.length > 0 || facts.findings.some(({ code }) => EXPLAINS_MISSING.has(code))) return found;
-  const message = `The workflow "${name}" has no function marked 'use workflow'. Export one async function whose body begins with 'use workflow'.`;
+  const message = `The workflow "${workflowFileName(file)}" has no function marked 'use workflow'. Export one async function whose body begins with 'use workflow'.`;
   return [{ code: 'workflow_missing', message, file, ...TOP }];
-}
-
-/** `sendInvoiceWorkflow` → `send-invoice`. */
-function fileNameOf(exportName: string | null): string {
-  const words = (exportName ?? '').replace(/Workflow$/, '').replace(/([a-z\d])([A-Z])/g, '$1-$2');
-  return words === '' || words === 'default' ? '<name>' : words.toLowerCase();
 }
 
 function checkOther(file: string, facts: FileFacts, workflows: ReadonlySet<string>): FoundIn[] {
@@ -82,9 +72,9 @@ function checkOther(file: string, facts: FileFacts, workflows: ReadonlySet<strin
 /** What makes a workflow of the file: another name where it stands, another place, or a file of its own. */
 function wayInto(file: string, workflows: ReadonlySet<string>): string {
   const [, folder = '', name = ''] = /^(?:src\/)?workflows?\/(.*\/)?([^/]+?)(?:\.workflow)?\.\w+$/.exec(file) ?? [];
-  const path = `workflows/${name}.workflow.ts`;
+  const path = `workflows/${name}.workflow.${file.endsWith('x') ? 'tsx' : 'ts'}`;
   if (name === '' || workflows.has(path)) return 'Move the function to a file "workflows/<name>.workflow.ts".';
   return folder === '' && file.startsWith('workflows/')
-    ? `Rename the file to "${name}.workflow.ts".`
+    ? `Rename the file to "${posix.basename(path)}".`
     : `Move the file to "${path}".`;
 }

@@ -1,15 +1,17 @@
 import type { REFUSED_WORKFLOW_NAMES } from '@svc/runtime/host';
-import type { Scan, ScannedEntry } from '../scan.ts';
+import type { Position } from '../ast.ts';
+import type { Scan, ScannedEntry, ScannedWorkflow } from '../scan.ts';
+import { workflowFileName } from '../workflow-names.ts';
 import type { FoundIn } from './frame.ts';
 
 /** Names that cannot stand in a route, and names a person would take for one. */
-export function checkNames({ agents, workflows }: Scan): FoundIn[] {
+export function checkNames({ agents, workflows, files }: Scan): FoundIn[] {
   return [
-    ...agents.flatMap((entry) => checkName('agent', entry)),
-    ...workflows.flatMap((entry) => checkName('workflow', entry)),
-    ...workflows.flatMap(checkRefused),
+    ...agents.flatMap((entry) => checkName(entry, { what: 'an agent', named: 'folder', ending: '' })),
+    ...workflows.flatMap((entry) => [...checkName(entry, namedBy(entry)), ...checkRefused(entry)]),
     ...checkClashes('agents', agents),
     ...checkClashes('workflows', workflows),
+    ...checkDuplicates(workflows, files),
   ];
 }
 
@@ -27,11 +29,26 @@ const REFUSED: typeof REFUSED_WORKFLOW_NAMES = ['runs', 'hooks'];
 
 const TOP = { line: 1, column: 1 };
 
-function checkName(kind: 'agent' | 'workflow', { name, file }: ScannedEntry): FoundIn[] {
+interface Named {
+  what: string;
+  /** What has to be renamed. */
+  named: string;
+  ending: string;
+}
+
+/** Of a file with several workflows the functions have the names. */
+function namedBy({ name, file, exportName }: ScannedWorkflow): Named {
+  const what = 'a workflow';
+  if (name === workflowFileName(file))
+    return { what, named: 'file', ending: file.slice(file.lastIndexOf('.workflow')) };
+  return { what, named: `function "${exportName}"`, ending: '' };
+}
+
+function checkName({ name, file }: ScannedEntry, { what, named, ending }: Named): FoundIn[] {
   if (isUsableName(name)) return [];
   const better = suggestName(name);
-  const renamed = better && (kind === 'agent' ? ` to "${better}"` : ` to "${better}.workflow.ts"`);
-  const message = `"${name}" cannot be the name of ${kind === 'agent' ? 'an agent' : 'a workflow'}. Use 1 to 64 lower-case letters, digits, "-" and "_", beginning with a letter or a digit: rename the ${kind === 'agent' ? 'folder' : 'file'}${renamed}.`;
+  const renamed = better && !named.startsWith('function') ? ` to "${better}${ending}"` : '';
+  const message = `"${name}" cannot be the name of ${what}. Use 1 to 64 lower-case letters, digits, "-" and "_", beginning with a letter or a digit: rename the ${named}${renamed}.`;
   return [{ code: 'name_invalid', message, file, ...TOP }];
 }
 
@@ -44,10 +61,32 @@ function suggestName(name: string): string {
     .slice(0, MAX_LENGTH);
 }
 
-function checkRefused({ name, file }: ScannedEntry): FoundIn[] {
+function checkRefused(entry: ScannedWorkflow): FoundIn[] {
+  const { name, file } = entry;
   if (!REFUSED.some((refused) => refused === name)) return [];
-  const message = `A workflow cannot be named "${name}": /api/workflows/${name} is a route of the box. Rename the file.`;
+  const message = `A workflow cannot be named "${name}": /api/workflows/${name} is a route of the box. Rename the ${namedBy(entry).named}.`;
   return [{ code: 'name_refused', message, file, ...TOP }];
+}
+
+/** Every workflow has a route of its own. */
+function checkDuplicates(workflows: ScannedWorkflow[], files: Scan['files']): FoundIn[] {
+  const owners = new Map<string, ScannedWorkflow>();
+  return workflows.flatMap((entry) => {
+    const first = owners.get(entry.name);
+    owners.set(entry.name, first ?? entry);
+    if (!first) return [];
+    const describe = (one: ScannedWorkflow) => {
+      const { line } = placeOf(one, files);
+      return `${one.exportName === null ? 'the workflow' : `"${one.exportName}"`} in ${one.file}:${line}`;
+    };
+    const message = `There are two workflows "${entry.name}": ${describe(first)} and ${describe(entry)}. Rename one of them.`;
+    return [{ code: 'workflow_duplicate', message, file: entry.file, ...placeOf(entry, files) }];
+  });
+}
+
+function placeOf({ file, exportName }: ScannedWorkflow, files: Scan['files']): Position {
+  const found = files[file]?.workflows.find((one) => one.exportName !== null && one.exportName === exportName);
+  return found ? { line: found.line, column: found.column } : TOP;
 }
 
 function checkClashes(kind: 'agents' | 'workflows', entries: ScannedEntry[]): FoundIn[] {
@@ -59,6 +98,7 @@ function checkClashes(kind: 'agents' | 'workflows', entries: ScannedEntry[]): Fo
   return entries.flatMap(({ name, file }) => {
     const other = alike.get(name.toLowerCase())?.find((one) => one.file !== file);
     if (!other) return [];
+    if (other.name === name) return [];
     const message = `The ${kind} "${name}" and "${other.name}" differ only in case. Rename one of them.`;
     return [{ code: 'name_clash', message, file, ...TOP }];
   });

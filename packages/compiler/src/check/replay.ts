@@ -3,6 +3,7 @@ import { followTarget, listReached } from '../reach.ts';
 import type { Link, Modules, Reached } from '../reach.ts';
 import { findAdvice } from '../replay-table.ts';
 import type { Scan } from '../scan.ts';
+import { workflowFileName } from '../workflow-names.ts';
 import { isStateChange } from '../states.ts';
 import type { CallFacts, WriteFacts } from '../replay-facts.ts';
 import type { FoundIn } from './frame.ts';
@@ -24,7 +25,7 @@ export function checkReplay(scan: Scan): FoundIn[] {
 function checkFile(file: string, modules: Modules): FoundIn[] {
   const found = new Map<string, FoundIn>();
   for (const reached of listReached(file, modules)) {
-    const workflow = nameOf(file, modules);
+    const workflow = nameOf(file, reached);
     for (const problem of [...checkCalls(reached, workflow, modules), ...checkWrites(reached, workflow, modules)]) {
       const place = [...reached.chain, problem.link].findLast((link) => link.file === file) ?? problem.link;
       const { code, message } = problem;
@@ -43,10 +44,8 @@ interface Problem {
   link: Link;
 }
 
-function nameOf(file: string, modules: Modules): string {
-  const [workflow] = modules.read(file)?.workflows ?? [];
-  const name = workflow?.exportName;
-  return name === 'default' || !name ? file.replace(/^.*\//, '').replace(/\.workflow\.ts$/, '') : name;
+function nameOf(file: string, { body }: Reached): string {
+  return body.name === 'default' ? (workflowFileName(file) ?? file) : body.name;
 }
 
 function checkCalls({ file, unit, chain }: Reached, workflow: string, modules: Modules): Problem[] {

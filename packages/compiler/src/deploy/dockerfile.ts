@@ -4,3 +4,8 @@ import type { DeployPlan } from './plan.ts';
 export function emitDockerfile({ baseImage }: DeployPlan): string {
   return `FROM ${baseImage}\nCOPY workspace/ /workspace/\n`;
 }
+
+/** Of the folder, what the build is sent: nothing of `.env`, whatever builds it. */
+export function emitDockerignore(): string {
+  return '*\n!Dockerfile\n!workspace\n';
+}

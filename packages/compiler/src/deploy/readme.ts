@@ -80,6 +80,7 @@ function describeFiles({ offline, target }: DeployPlan): string {
   const rows = [
     ['workspace/', 'the compiled agents and workflows'],
     ['Dockerfile', 'the base, and the workspace in it'],
+    ['.dockerignore', 'what the build of the image is not sent: the secrets of `.env`'],
     ['docker-compose.yml', 'the services, their networks and volumes'],
     ['.env', 'the secrets and settings, readable by you alone'],
     ['.env.example', 'the same variables without values'],

@@ -28,10 +28,14 @@ export function emitWorkflowsTypes({ workflows }: Manifest): string {
 const FUNCTION_TYPES = `type First<F> = F extends (...args: infer A) => any ? (A extends [] ? undefined : A[0]) : unknown;
 type Result<F> = F extends (...args: never[]) => infer R ? Awaited<R> : unknown;`;
 
-function emitMember({ name, exportName, hasInputSchema, hasOutputSchema }: WorkflowEntry, i: number): string {
+function emitMember(entry: WorkflowEntry, i: number): string {
+  const { name, exportName, hasInputSchema, hasOutputSchema, settings } = entry;
   const key = JSON.stringify(name);
   if (exportName === null) return `    ${key}: { input: unknown; output: unknown };`;
-  const input = hasInputSchema ? `Input<typeof w${i}.inputSchema>` : `First<typeof w${i}.${exportName}>`;
-  const output = hasOutputSchema ? `Output<typeof w${i}.outputSchema>` : `Result<typeof w${i}.${exportName}>`;
+  const toSchema = (setting: string) => (settings?.includes(setting) ? `${exportName}.${setting}` : setting);
+  const input = hasInputSchema ? `Input<typeof w${i}.${toSchema('inputSchema')}>` : `First<typeof w${i}.${exportName}>`;
+  const output = hasOutputSchema
+    ? `Output<typeof w${i}.${toSchema('outputSchema')}>`
+    : `Result<typeof w${i}.${exportName}>`;
   return `    ${key}: { input: ${input}; output: ${output} };`;
 }

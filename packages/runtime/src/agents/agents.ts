@@ -6,16 +6,24 @@ import type { AgentMessage, StartedTurn, StartTurnOptions } from '../engine/hand
 import { newRunId } from '../engine/ids.ts';
 import type { Journal } from '../engine/journal.ts';
 import type { RunRow } from '../engine/journal/run.ts';
-import { decode } from '../engine/serialize.ts';
-import type { BoxError } from '../errors.ts';
+import { decode, SerializationError } from '../engine/serialize.ts';
+import { BoxError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import { COPILOT_AGENT } from '../manifest.ts';
 import type { PublishedInstructions } from '../prompts/instructions.ts';
 import type { Issue } from '../schema/schema.ts';
-import type { SessionStore } from './turn/session-store.ts';
+import { BOX_OWNER } from './turn/session-store.ts';
+import type { SessionOwner, SessionPlace, SessionStore } from './turn/session-store.ts';
 import { createAgentTools } from './agent-tools.ts';
 import { createChildStarts } from './child-starts.ts';
+import { chargedBy, toStartedBy } from '../auth/caller.ts';
+import { ownerFor } from './threads/owner.ts';
 import { createOpenTurns } from './threads/open-turns.ts';
+import type { OpenConversation } from './threads/open-turns.ts';
+import { createTurnLimits } from './turn-limits.ts';
+import type { TurnLimitsOptions } from './turn-limits.ts';
+import { createTurnRetries } from './turn-retries.ts';
+import type { RetryTurn } from './turn-retries.ts';
 import { createTurnStarts } from './turn-starts.ts';
 import { createAgentFinder } from './find-agent.ts';
 import { createLiveTurns } from './reading/live-turns.ts';
@@ -42,24 +50,27 @@ export interface Agents {
   startTurn(request: TurnRequest): Promise<RunningTurn>;
   /** The turn a client has begun under that key, replayed. Throws `idempotency_conflict` when it was another one. */
   findRepeat(agent: string, key: TurnKey): Promise<RunningTurn | undefined>;
+  retryTurn: RetryTurn;
   /** Begins a turn below a run, for code in that run. The same key answers the same turn. */
   startChild(message: AgentMessage, options: StartTurnOptions): Promise<StartedTurn>;
   /**
    * Reads on where a turn that waited for an approval goes on: call it before what it waits for is decided. One that goes
    * on in another process is read as the journal has it: its end, or the calls it waits for next. `known`: the approvals
-   * it is known to wait for.
+   * it is known to wait for. `isJoining`: first what it has emitted since its last model call began, in this process.
    */
-  follow(run: RunRow, known?: readonly string[]): Promise<RunningTurn>;
+  follow(run: RunRow, known?: readonly string[], how?: { isJoining: boolean }): Promise<RunningTurn>;
   /** The approvals the turn waits for now, those of its sub-agents too. */
   listPending(run: RunRow): Promise<string[]>;
   /** The turn a session has not ended, if there is one. Throws when the agent cannot answer. */
-  findOpenTurn(agent: string, sessionName: string): Promise<RunRow | undefined>;
+  findOpenTurn(place: SessionPlace): Promise<RunRow | undefined>;
   /** What a request is refused with that such a turn stands in the way of. */
   toTurnOpen(open: RunRow): Promise<BoxError>;
   /** A turn of a session, ended or not, by its run or by that of one of its sub-agents. */
-  findTurn(agent: string, sessionName: string, runId: string): Promise<RunRow | undefined>;
+  findTurn(place: SessionPlace, runId: string): Promise<RunRow | undefined>;
   /** The conversation of a turn that has not ended, with what it has made so far. */
   readOpenTurn(run: RunRow): Promise<ConversationMessage[]>;
+  /** The same in two. */
+  splitOpenTurn(run: RunRow): Promise<OpenConversation>;
   /** What is wrong with arguments for a tool of the box. A tool that is gone has nothing to say. */
   checkArguments(agent: string, tool: string, args: unknown): Promise<Issue[]>;
   /** The code of a turn that goes on in this process. */
@@ -79,6 +90,8 @@ export interface AgentsOptions {
   log: Log;
   isArmed(): boolean;
   defaultModel(): Promise<string | undefined> | string | undefined;
+  /** Undefined: nothing has limits. */
+  limiter?: TurnLimitsOptions['limiter'];
   /** What an operator chose beside the code. Undefined: no overrides. */
   overrides?: Pick<CatalogOverrides, 'find' | 'listShown'>;
 }
@@ -102,12 +115,48 @@ export function createAgents(options: AgentsOptions): Agents {
   const turns = createOpenTurns({ journal, sessions, finder, pending });
   const { instructions } = options;
   const starts = createTurnStarts({ engine, sessions, instructions, open: turns, toBody });
-  const startChild = createChildStarts({ engine, sessions, live, finder, starts });
+  const limits = createTurnLimits(options);
+  const startChild = createChildStarts({ engine, sessions, live, finder, starts, limits });
 
   const listNames = async (name: string, input: TurnInput): Promise<string[]> => {
     const { agent } = finder.get(name);
     const { tools: own } = await tools.list(agent);
     return createToolset(agent, own, input.tools).model.map((tool) => tool.name);
+  };
+
+  /** Its run, and what the wire reads of it. */
+  const begin = async (
+    runId: string,
+    request: TurnRequest,
+    { input, owner }: { input: TurnInput; owner: SessionOwner },
+  ): Promise<RunningTurn> => {
+    const { agent: name, session, key, caller } = request;
+    const asker = askerOf(request);
+    const sessionId = session
+      ? await sessions.open({ agent: name, name: session.name, owner, kind: session.kind, ...asker })
+      : null;
+    const keptIn = input.session ? sessionId : null;
+    const endsAlone = keptIn === null && key === undefined;
+    const reader = readers.open(runId, {
+      isWhole: request.isWhole === true,
+      isAwaited: endsAlone,
+      mayWaitBelow: (finder.find(name)?.subagents ?? []).length > 0,
+    });
+    try {
+      const run = { runId, name, sessionId, parentRunId: null };
+      const keyed = key ? { key: key.key, ...toStartKey(key) } : {};
+      const charged = caller ? chargedBy(caller) : [];
+      const by = caller ? { startedBy: toStartedBy(caller) } : {};
+      const started = await starts.startRun(run, input, { trigger: 'chat', charged, ...by, ...asker, ...keyed });
+      if (started.runId === runId)
+        return readers.read({ runId, sessionId: keptIn, startedAt: started.createdAt, endsAlone }, reader);
+      reader.close();
+      limits.leave(runId);
+      return repeats.replay(started);
+    } catch (error) {
+      reader.close();
+      throw error;
+    }
   };
 
   return {
@@ -117,7 +166,7 @@ export function createAgents(options: AgentsOptions): Agents {
       return options.overrides?.listShown('agent', names) ?? names;
     },
     async startTurn(request) {
-      const { agent: name, session, key } = request;
+      const { agent: name, session, key, caller } = request;
       const first = key && (await repeats.find(name, key));
       if (first) return repeats.replay(first);
       const model = await finder.modelOf(name);
@@ -125,40 +174,25 @@ export function createAgents(options: AgentsOptions): Agents {
       const input = toTurnInput(runId, request, model);
       const chosen = namesInChoice(input.parameters);
       if (chosen.length > 0) requireChosenTools(chosen, await listNames(name, input));
-      await starts.requireAsked(name, input);
-      const asker = askerOf(request);
-      const sessionId = session
-        ? await sessions.open({ agent: name, name: session.name, kind: session.kind, ...asker })
-        : null;
-      const keptIn = input.session ? sessionId : null;
-      const endsAlone = keptIn === null && key === undefined;
-      const reader = readers.open(runId, {
-        isWhole: request.isWhole === true,
-        isAwaited: endsAlone,
-        mayWaitBelow: (finder.find(name)?.subagents ?? []).length > 0,
+      const owner = session
+        ? (session.owner ?? (await ownerFor(sessions, { agent: name, name: session.name, caller })))
+        : BOX_OWNER;
+      await starts.requireAsked(name, input, owner);
+      await limits.enter({ runId, name, limited: caller?.limited ?? [] });
+      return begin(runId, request, { input, owner }).catch((error: unknown) => {
+        limits.leave(runId);
+        throw error instanceof SerializationError ? notRecordable(error) : error;
       });
-      try {
-        const run = { runId, name, sessionId, parentRunId: null };
-        const keyed = key ? { key: key.key, ...toStartKey(key) } : {};
-        const started = await starts.startRun(run, input, { trigger: 'chat', ...asker, ...keyed });
-        if (started.runId !== runId) {
-          reader.close();
-          return repeats.replay(started);
-        }
-        return readers.read({ runId, sessionId: keptIn, startedAt: started.createdAt, endsAlone }, reader);
-      } catch (error) {
-        reader.close();
-        throw error;
-      }
     },
     async findRepeat(agent, key) {
       const first = await repeats.find(agent, key);
       return first && repeats.replay(first);
     },
     startChild,
-    async follow({ runId, sessionId, createdAt: startedAt }, known = []) {
+    retryTurn: createTurnRetries({ engine, journal, finder, open: turns }),
+    async follow({ runId, sessionId, createdAt: startedAt }, known = [], how = { isJoining: false }) {
       const endsAlone = sessionId === null;
-      const reader = readers.open(runId, { known, isAwaited: endsAlone });
+      const reader = readers.open(runId, { known, isAwaited: endsAlone, ...how });
       try {
         const before = sumUsage(await journal.getRecords(runId));
         return readers.read({ runId, sessionId, startedAt, endsAlone, before }, reader);
@@ -172,6 +206,7 @@ export function createAgents(options: AgentsOptions): Agents {
     toTurnOpen: turns.toTurnOpen,
     findTurn: turns.findTurn,
     readOpenTurn: turns.readOpenTurn,
+    splitOpenTurn: turns.splitOpenTurn,
     checkArguments: (agent, tool, args) => tools.checkArguments(finder.find(agent), tool, args),
     async body(run) {
       const input = decode(run.input) as TurnInput;
@@ -189,7 +224,14 @@ export function createAgents(options: AgentsOptions): Agents {
 
 // --- internal ---
 
+/** Such as a member "__proto__" in the schema of a tool. */
+function notRecordable({ path }: SerializationError): BoxError {
+  return new BoxError('invalid_request', `"${path}" of the request cannot be recorded: it has a member "__proto__".`, {
+    details: { path },
+  });
+}
+
 /** The caller to whom alone a turn, and what it starts, is shown. */
-function askerOf({ agent, askedBy }: TurnRequest): { askedBy?: string } {
-  return agent === COPILOT_AGENT && askedBy !== undefined ? { askedBy } : {};
+function askerOf({ agent, caller }: TurnRequest): { askedBy?: string } {
+  return agent === COPILOT_AGENT && caller ? { askedBy: caller.id } : {};
 }

@@ -4,10 +4,12 @@ import type { Engine } from '../engine/engine.ts';
 import { newRunId } from '../engine/ids.ts';
 import type { AgentFinder } from './find-agent.ts';
 import type { LiveTurns } from './reading/live-turns.ts';
+import type { TurnLimits } from './turn-limits.ts';
 import type { TurnStarts } from './turn-starts.ts';
 import { nextDepth, toChildRequest, toTextReader } from './turn/child.ts';
 import type { TurnInput } from './turn/input.ts';
 import { toTurnInput } from './turn/request.ts';
+import { BOX_OWNER } from './turn/session-store.ts';
 import type { SessionStore } from './turn/session-store.ts';
 import type { AgentMessage, StartedTurn, StartTurnOptions } from '../engine/handle.ts';
 
@@ -20,11 +22,14 @@ export interface ChildStartsOptions {
   live: Pick<LiveTurns, 'tap'>;
   finder: Pick<AgentFinder, 'modelOf'>;
   starts: Pick<TurnStarts, 'startRun'>;
+  limits: Pick<TurnLimits, 'enterBelow'>;
 }
 
-export function createChildStarts({ engine, sessions, live, finder, starts }: ChildStartsOptions): StartChild {
+export function createChildStarts(options: ChildStartsOptions): StartChild {
+  const { engine, sessions, live, finder, starts, limits } = options;
   return async ({ agent: name, message, session, outputSchema }, { parent, idempotencyKey, callId, onText }) => {
     const model = await finder.modelOf(name);
+    await limits.enterBelow(name, parent);
     const depth = nextDepth(name, parent);
     const askedBy = askedByOf(parent);
     const runId = newRunId();
@@ -39,6 +44,7 @@ export function createChildStarts({ engine, sessions, live, finder, starts }: Ch
         : await sessions.open({
             agent: name,
             name: session,
+            owner: BOX_OWNER,
             kind: 'session',
             ...(askedBy === undefined ? {} : { askedBy }),
           });

@@ -4,7 +4,6 @@ import type { RunRow } from '../engine/journal/run.ts';
 import type { SessionStore } from './turn/session-store.ts';
 import { clientGone, toTurnError } from './events/turn-errors.ts';
 import type { AgentTools } from './agent-tools.ts';
-import type { DeepAgentDefinition } from '../definitions/agent.ts';
 import type { AgentFinder } from './find-agent.ts';
 import type { LiveTurns } from './reading/live-turns.ts';
 import type { CallModel } from './model/client.ts';
@@ -12,6 +11,7 @@ import { outputRuleOf } from './turn/output.ts';
 import { createToolset } from './turn/toolset.ts';
 import type { ConversationMessage, ConversationSummary, TurnInput } from './turn/input.ts';
 import { NO_STATE } from '../tools/state.ts';
+import { beganWithoutInstructions, readInstructions } from './turn/instructions.ts';
 import { listModelCalls } from './reading/recorded-messages.ts';
 import type { RecordedModelCall } from './turn/compaction.ts';
 import { runTurn } from './turn/turn.ts';
@@ -55,6 +55,7 @@ export function createTurnBody({ finder, tools, sessions, live, callModel }: Tur
     let history: ConversationMessage[] = [];
     let state = NO_STATE;
     let summary: ConversationSummary | undefined;
+    let isOlder = false;
     let recordedCalls: readonly RecordedModelCall[] = [];
     const save = async (id: string, added: TurnAdded): Promise<void> =>
       sessions.add({
@@ -68,6 +69,7 @@ export function createTurnBody({ finder, tools, sessions, live, callModel }: Tur
       durability: 'synced',
       // The session is this turn's until it ends, so what is read here is what was there when it began.
       async prepare(records) {
+        isOlder = beganWithoutInstructions(records);
         recordedCalls = listModelCalls(records);
         published = await readPublished();
         if (session && sessionId !== null)
@@ -77,14 +79,16 @@ export function createTurnBody({ finder, tools, sessions, live, callModel }: Tur
         runTurn({
           agent,
           input,
-          instructions: [published ?? (await instructionsOf(agent)), ...notes].filter(Boolean).join('\n\n'),
+          instructions: [published ?? (await readInstructions(agent, { isRecorded: !isOlder })), ...notes]
+            .filter(Boolean)
+            .join('\n\n'),
           history,
           summary,
           recordedCalls,
           state,
           toolset,
           callModel,
-          emit: live.emitterOf(runId),
+          emit: live.emitterOf(runId, { isJoined: session !== undefined }),
           untilTaken: (signal) => live.untilTaken(runId, signal),
           ...(output ? { output } : {}),
           ...(sessionId === null ? {} : { save: (added) => save(sessionId, added) }),
@@ -104,11 +108,6 @@ export function createTurnBody({ finder, tools, sessions, live, callModel }: Tur
 }
 
 // --- internal ---
-
-async function instructionsOf(agent: DeepAgentDefinition): Promise<string | undefined> {
-  if (typeof agent.instructions !== 'function') return agent.instructions;
-  return agent.instructions({ agent: agent.name, now: new Date() });
-}
 
 function isWait({ kind }: JournalRecord): boolean {
   return kind === 'hook';

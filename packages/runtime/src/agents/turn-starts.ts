@@ -1,4 +1,4 @@
-import { ASKED_BY } from '../engine/attributes.ts';
+import { ASKED_BY, toChargedMark } from '../engine/attributes.ts';
 import type { Engine, StartRequest } from '../engine/engine.ts';
 import type { RunRow } from '../engine/journal/run.ts';
 import { BoxError, idempotencyConflict } from '../errors.ts';
@@ -7,19 +7,21 @@ import { pairToolCalls } from './model/messages.ts';
 import type { OpenTurns } from './threads/open-turns.ts';
 import type { ToTurnBody, TurnRun } from './turn-body.ts';
 import type { ConversationMessage, TurnInput } from './turn/input.ts';
-import type { SessionStore } from './turn/session-store.ts';
+import type { SessionOwner, SessionStore } from './turn/session-store.ts';
 
 /** How turns begin, whoever asks for one. */
 export interface TurnStarts {
   /** Throws `invalid_request` where a turn on a session brings results alone, and of no call of the session. */
-  requireAsked(name: string, input: TurnInput): Promise<void>;
+  requireAsked(name: string, input: TurnInput, owner: SessionOwner): Promise<void>;
   /** Starts the run of a turn, or finds the one that the same key has started. One turn of a session at a time. */
   startRun(run: TurnRun, input: TurnInput, how: TurnStart): Promise<RunRow>;
 }
 
-export type TurnStart = Pick<StartRequest, 'trigger' | 'parentRunId' | 'idempotencyKey' | 'digest'> & {
+export type TurnStart = Pick<StartRequest, 'trigger' | 'parentRunId' | 'idempotencyKey' | 'digest' | 'startedBy'> & {
   key?: string;
   askedBy?: string;
+  /** For whom its tokens count. */
+  charged?: readonly string[];
 };
 
 export interface TurnStartsOptions {
@@ -33,9 +35,9 @@ export interface TurnStartsOptions {
 export function createTurnStarts(options: TurnStartsOptions): TurnStarts {
   const { engine, sessions, open: turns, toBody } = options;
   return {
-    async requireAsked(name: string, { session, messages }: TurnInput) {
+    async requireAsked(agent, { session, messages }, owner) {
       if (!session || messages.length === 0 || messages.some(({ role }) => role !== 'tool')) return;
-      const sessionId = sessions.idOf(name, session.id);
+      const sessionId = sessions.idOf({ agent, name: session.id, owner });
       const before = await sessions.read(sessionId, session.cutAfter);
       const length = (all: ConversationMessage[]) => pairToolCalls(all).length;
       if (length([...before.messages, ...messages]) > length(before.messages)) return;
@@ -52,7 +54,8 @@ export function createTurnStarts(options: TurnStartsOptions): TurnStarts {
     },
     async startRun(run, input, how) {
       const { runId, name, sessionId } = run;
-      const { key: shownKey, askedBy, ...engineStart } = how;
+      const { key: shownKey, askedBy, charged = [], ...engineStart } = how;
+      const asker: Record<string, string> = askedBy === undefined ? {} : { [ASKED_BY]: askedBy };
       const published = await options.instructions?.begin(name);
       const started = await engine.start({
         runId,
@@ -60,7 +63,7 @@ export function createTurnStarts(options: TurnStartsOptions): TurnStarts {
         name,
         input,
         body: await toBody(run, input, async () => published?.text),
-        ...marksOf({ ...published?.attributes, ...(askedBy === undefined ? {} : { [ASKED_BY]: askedBy }) }),
+        ...marksOf({ ...published?.attributes, ...asker, ...toChargedMark(charged) }),
         ...(sessionId === null ? {} : { sessionId }),
         ...(input.session ? { serial: { key: `session ${sessionId}`, whenTaken: 'refuse' as const } } : {}),
         ...engineStart,

@@ -7,6 +7,8 @@ import type { Engine } from '../engine/engine.ts';
 import type { Journal } from '../engine/journal.ts';
 import type { HookEntry, HookFilter, HookPlace, HookRow, ResumeOptions } from '../engine/journal/hooks.ts';
 import { decode, digestOf, encode } from '../engine/serialize.ts';
+import { startedByOf } from '../engine/started-by.ts';
+import type { StartedBy } from '../engine/started-by.ts';
 import { BoxError, idempotencyConflict } from '../errors.ts';
 import { COPILOT_AGENT } from '../manifest.ts';
 import { toIso, toJsonValue } from '../json-value.ts';
@@ -37,6 +39,10 @@ export const Approval = z.object({
     .array(z.enum(['approve', 'edit', 'reject']))
     .nullable()
     .describe('What may be decided about a tool call; null: all, and the input is for the workflow to read'),
+  by: z
+    .enum(['operator', 'user'])
+    .describe('Who decides; `user`: whoever has the conversation, over its wire, and operators, too'),
+  description: z.string().nullable().describe('What they should know to decide'),
   createdAt: z.iso.datetime(),
   expiresAt: z.iso.datetime().nullable(),
   audit: z.array(z.object({ at: z.iso.datetime(), action: z.string(), by: z.string().nullable() })),
@@ -61,6 +67,8 @@ export interface ApprovalPage {
 export interface Decider {
   by: string;
   idempotencyKey?: string;
+  /** A model may be deciding, for this caller: not about what it has caused itself. */
+  overMcp?: StartedBy;
 }
 
 /** The approvals of the journal: a hook of a run, and the one resume it gets. */
@@ -70,7 +78,7 @@ export interface Approvals {
   find(approvalId: string): Promise<Approval | undefined>;
   /** Throws `invalid_request` when this may not be decided, whether it has been decided before or not. */
   check(approvalId: string, decision: Decision): Promise<void>;
-  /** Throws what `check` throws, `already_decided` with the first decision, and `idempotency_conflict`. */
+  /** Throws what `check` throws, `decision_not_yours`, `already_decided` with the first decision, and `idempotency_conflict`. */
   decide(approvalId: string, decision: Decision, decider: Decider): Promise<Approval>;
   /** The same without those of runs that are hidden: such an approval is none. */
   without(hidden: Hidden): Approvals;
@@ -102,6 +110,16 @@ export function createApprovals(options: ApprovalsOptions): Approvals {
   const check = async ({ hook }: HookEntry, decision: Decision): Promise<void> => {
     const asked = readDetail(hook);
     if (asked.source === 'tool') await checkToolDecision(asked, decision, checkArguments);
+  };
+  const requireOther = async ({ hook }: HookEntry, caller: StartedBy): Promise<void> => {
+    const run = await journal.getRun(hook.runId);
+    const by = run && startedByOf(run);
+    if (by?.via !== 'mcp' || by.kind !== caller.kind || by.id !== caller.id || by.client !== caller.client) return;
+    throw new BoxError(
+      'decision_not_yours',
+      'You started this over MCP, so it is not decided there. Decide it in the dashboard, with `svc hitl`, or ask somebody else.',
+      { details: { runId: hook.runId } },
+    );
   };
   /** The next entries of these sources, up to `limit`. */
   const listOf = async (
@@ -141,8 +159,9 @@ export function createApprovals(options: ApprovalsOptions): Approvals {
       return entry && toApproval(entry);
     },
     check: async (approvalId, decision) => check(await get(approvalId), decision),
-    async decide(approvalId, given, { by, idempotencyKey: key }) {
+    async decide(approvalId, given, { by, idempotencyKey: key, overMcp }) {
       const entry = await get(approvalId);
+      if (overMcp) await requireOther(entry, overMcp);
       // Too late is the answer whatever the body is.
       if (!entry.first) await check(entry, given);
       const { decision, note = null, input = null } = given;
@@ -216,6 +235,8 @@ function toApproval({ hook, first, sessionId }: HookEntry): Approval {
     note: answer?.note ?? null,
     decidedBy: answer?.by ?? null,
     allow: asked.source === 'tool' ? [...asked.allow] : null,
+    by: (asked.source === 'tool' && asked.by) || 'operator',
+    description: (asked.source === 'tool' && asked.description) || null,
     createdAt: toIso(hook.createdAt),
     expiresAt: expiresAt ? toIso(expiresAt) : null,
     audit: [{ at: toIso(hook.createdAt), action: 'asked', by: null }, ...decided],

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { toStartedBy } from '../auth/caller.ts';
 import { BoxError } from '../errors.ts';
 import { operationsOf } from '../operations/define.ts';
 import { IDEMPOTENCY_HEADER, IdempotencyKey, Page, withoutUndefined } from '../operations/inputs.ts';
@@ -57,12 +58,21 @@ export const decideApproval = operation({
   tag: 'approvals',
   kind: 'write',
   permission: 'hitl:decide',
+  confirm: true,
   copilot: 'yes',
   cli: 'hitl approve',
   headers: IDEMPOTENCY_HEADER,
-  errors: ['approval_not_found', 'approval_closed', 'already_decided'],
+  errors: ['approval_not_found', 'approval_closed', 'already_decided', 'decision_not_yours'],
   input: z.strictObject({ id: z.string(), ...Decision.shape, idempotencyKey: IdempotencyKey }),
   output: Approval,
   handle: ({ approvals }, { id, idempotencyKey, ...decision }, { caller }) =>
-    approvals.decide(id, decision, withoutUndefined({ by: caller.name, idempotencyKey })),
+    approvals.decide(
+      id,
+      decision,
+      withoutUndefined({
+        by: caller.name,
+        idempotencyKey,
+        overMcp: caller.via === 'mcp' ? toStartedBy(caller) : undefined,
+      }),
+    ),
 });

@@ -7,4 +7,7 @@ export interface ToolApproval {
   tool: string;
   callId: string;
   allow: InterruptPolicy['allow'];
+  /** Absent: an operator. */
+  by?: 'user';
+  description?: string;
 }

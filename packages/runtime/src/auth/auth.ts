@@ -1,17 +1,23 @@
-import { requireGrant, requirePermission } from './caller.ts';
+import type { Limiter } from '../limits/limiter.ts';
+import { requireGrant, requirePermission, toUser } from './caller.ts';
 import type { Caller } from './caller.ts';
 import { isApiKey, needCredentials, readCredential } from './credential.ts';
 import type { Audience } from './identity-tokens.ts';
 import type { Strategy } from './strategy.ts';
+import { USER_ID } from './user-tokens.ts';
+import type { UserTokens } from './user-tokens.ts';
+import { currentRequest } from '../engine/context.ts';
+import { BoxError } from '../errors.ts';
+import { createGuesses } from './guesses.ts';
 
 /** The one place where a request becomes a caller. */
 export interface Auth {
-  /** Throws `unauthorized`. */
+  /** Throws `unauthorized`, and `rate_limited`. */
   authenticate(headers: Headers, audience?: Audience): Promise<Caller>;
   /**
    * For the chat wires: some key is needed on any box. Clients of theirs may send two credentials, and either may be the
-   * key. Throws `unauthorized`, and `forbidden` for an agent that is not
-   * granted, or a person whose role may not chat.
+   * key. Throws `unauthorized` and `rate_limited`, and `forbidden` for an agent that is not granted, or a person whose
+   * role may not chat.
    */
   authorize(headers: Headers, agent?: string): Promise<Caller>;
 }
@@ -22,26 +28,80 @@ export interface KeyVerifier {
   verify(value: string): Promise<Caller>;
 }
 
-export function createAuth({ strategy, keys }: { strategy: Strategy; keys: KeyVerifier }): Auth {
-  const authenticate = async (credential: string | undefined, audience: Audience): Promise<Caller> => {
-    if (strategy.checksKeys && credential !== undefined && isApiKey(credential)) return keys.verify(credential);
-    return strategy.authenticate(credential, audience);
-  };
-  const authenticateAny = async ([first, ...others]: readonly string[]): Promise<Caller> => {
+export interface AuthOptions {
+  strategy: Strategy;
+  keys: KeyVerifier;
+  users: UserTokens;
+  limiter: Pick<Limiter, 'admit'>;
+}
+
+export function createAuth({ strategy, keys, users, limiter }: AuthOptions): Auth {
+  const guesses = createGuesses();
+  const authenticateOther = async (credential: string | undefined, audience: Audience): Promise<Caller> => {
+    const address = credential === undefined || !strategy.isOneToken ? undefined : currentRequest()?.address?.();
+    if (address === undefined) return strategy.authenticate(credential, audience);
+    guesses.check(address);
     try {
-      return await authenticate(first, 'box');
+      return await strategy.authenticate(credential, audience);
+    } catch (error) {
+      guesses.wrong(address);
+      throw error;
+    }
+  };
+  const identify = (credential: string | undefined, audience: Audience): Promise<Caller> => {
+    if (credential !== undefined && strategy.checksKeys && isApiKey(credential)) return keys.verify(credential);
+    // Also where nothing else is checked: the page under development is to see what it will see.
+    if (credential !== undefined && users.isOne(credential)) return users.verify(credential);
+    return authenticateOther(credential, audience);
+  };
+  const admit = async (caller: Caller): Promise<Caller> => {
+    if (caller.limited) await limiter.admit(caller.limited);
+    return caller;
+  };
+  const identifyAny = async ([first, ...others]: readonly string[]): Promise<Caller> => {
+    try {
+      return await identify(first, 'box');
     } catch (error) {
       if (others.length === 0) throw error;
-      return authenticateAny(others).catch(() => Promise.reject(error));
+      return identifyAny(others).catch(() => Promise.reject(error));
     }
   };
   return {
-    authenticate: (headers, audience = 'box') => authenticate(readCredential(headers), audience),
+    authenticate: async (headers, audience = 'box') =>
+      admit(letIn(await identify(readCredential(headers), audience), headers)),
     async authorize(headers, agent) {
-      const caller = await authenticateAny(needCredentials(headers));
+      const caller = await admit(letIn(await identifyAny(needCredentials(headers)), headers));
       if (caller.role !== null) requirePermission(caller, 'agents:chat');
       if (agent !== undefined) requireGrant(caller, 'agents', agent);
       return caller;
     },
   };
+}
+
+// --- internal ---
+
+const USER_HEADER = 'x-svc-user';
+
+/** As whoever it speaks for. What the request is refused from here on is refused to it. */
+function letIn(caller: Caller, headers: Headers): Caller {
+  const request = currentRequest();
+  if (request) request.caller = caller;
+  const speaking = speakFor(caller, headers);
+  if (request) request.caller = speaking;
+  return speaking;
+}
+
+/** The user the caller speaks for, where it names one. Throws `users_not_granted`, `invalid_request`. */
+function speakFor(caller: Caller, headers: Headers): Caller {
+  const id = headers.get(USER_HEADER);
+  if (id === null) return caller;
+  if (!caller.hasUsers) throw notGranted(caller);
+  if (!USER_ID.test(id))
+    throw new BoxError('invalid_request', `The header "${USER_HEADER}" must have 1 to 256 visible characters.`);
+  return toUser(caller, { id });
+}
+
+function notGranted({ name, kind }: Caller): BoxError {
+  const advice = kind === 'key' ? 'Make a key with "users": true, or leave the header out.' : 'Leave the header out.';
+  return new BoxError('users_not_granted', `The ${name} may not speak for users ("${USER_HEADER}"). ${advice}`);
 }

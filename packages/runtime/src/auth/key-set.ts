@@ -2,7 +2,7 @@ import type { JSONWebKeySet } from 'jose';
 import { BoxError } from '../errors.ts';
 import type { Log } from '../log.ts';
 
-/** The public keys of the control plane. */
+/** The public keys of whoever signs tokens. */
 export interface KeySet {
   /** `kid`: a key the caller looks for; where the set lacks it, it is read again. Throws `identity_keys_unavailable`. */
   read(kid: string): Promise<JSONWebKeySet>;
@@ -10,16 +10,24 @@ export interface KeySet {
 
 export interface KeySetOptions {
   url: string;
+  /** Whose keys they are. Default: the control plane. */
+  of?: string;
   log: Log;
   now(): number;
   fetch?: typeof fetch;
 }
 
 /**
- * Kept for ten minutes, and read again for an unknown key at most every 30 s. While the control plane cannot be
+ * Kept for ten minutes, and read again for an unknown key at most every 30 s. While their address cannot be
  * reached, the keys it last gave are good for an hour.
  */
-export function createKeySet({ url, log, now, fetch: request = fetch }: KeySetOptions): KeySet {
+export function createKeySet({
+  url,
+  of = 'the control plane',
+  log,
+  now,
+  fetch: request = fetch,
+}: KeySetOptions): KeySet {
   let kept: { set: JSONWebKeySet; readAt: number } | undefined;
   let triedAt = -Infinity;
   let pending: Promise<void> | undefined;
@@ -29,7 +37,7 @@ export function createKeySet({ url, log, now, fetch: request = fetch }: KeySetOp
     try {
       kept = { set: await fetchKeySet(url, request), readAt: now() };
     } catch (error) {
-      log.warn('The keys of the control plane cannot be read.', { url, error });
+      log.warn(`The keys of ${of} cannot be read.`, { url, error });
     }
   };
   const refresh = (): Promise<void> => (pending ??= readAgain().finally(() => (pending = undefined)));
@@ -47,7 +55,7 @@ export function createKeySet({ url, log, now, fetch: request = fetch }: KeySetOp
       if (kept && isUsable(kept, now())) return kept.set;
       throw new BoxError(
         'identity_keys_unavailable',
-        `The keys that identity tokens are checked with cannot be read from ${url}. Try again later.`,
+        `The keys of ${of} cannot be read from ${url}, so its tokens cannot be checked. Try again later.`,
         { details: { retryAfter: AGAIN_MS / 1_000 } },
       );
     },

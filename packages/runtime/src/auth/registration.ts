@@ -25,7 +25,7 @@ const ROUTE: RouteEntry = {
     id: 'registration.challenge',
     tag: 'registration',
     security: 'signature',
-    errors: ['invalid_signature', 'invalid_json', 'invalid_request', 'payload_too_large', 'not_found'],
+    errors: ['invalid_signature', 'invalid_json', 'invalid_request', 'payload_too_large', 'overloaded', 'not_found'],
     body: Challenge,
     answers: {
       200: {
@@ -44,7 +44,7 @@ export function mountRegistration(app: H3, registration: Registration | undefine
   mountRoute(app, ROUTE, async ({ req, url }) => {
     if (!registration) throw new BoxError('not_found', 'This box is not one that can be registered.');
     const { installationId, hmacSecret } = registration;
-    const body = await readBody(req);
+    const body = await readBody(req, CHALLENGE_BYTES);
     const header = req.headers.get(SIGNATURE_HEADER);
     const path = url.pathname + url.search;
     await checkSignature({ method: req.method, path, body, header }, hmacSecret, nonces);
@@ -54,6 +54,9 @@ export function mountRegistration(app: H3, registration: Registration | undefine
 }
 
 // --- internal ---
+
+/** A nonce is 64 characters; what is read before the signature is anybody's. */
+const CHALLENGE_BYTES = 4_096;
 
 function readChallenge(body: Buffer): z.infer<typeof Challenge> {
   let value: unknown;

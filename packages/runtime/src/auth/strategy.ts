@@ -10,6 +10,8 @@ export interface Strategy {
   name: string;
   /** False: keys are not looked at either. */
   checksKeys: boolean;
+  /** One credential lets in: whoever tries others is guessing. */
+  isOneToken?: true;
   /** `credential`: what the request carries, never an API key that is to be checked. Throws `unauthorized`. */
   authenticate(credential: string | undefined, audience: Audience): Promise<Caller>;
 }
@@ -36,6 +38,7 @@ export function operatorToken(token: string): Strategy {
   return {
     name: 'operator token (STUDIO_STANDALONE_TOKEN)',
     checksKeys: true,
+    isOneToken: true,
     async authenticate(credential) {
       if (credential === undefined) throw noCredential();
       if (timingSafeEqual(sha256(credential), digest)) return OPERATOR;

@@ -4,20 +4,48 @@ import { BoxError } from '../errors.ts';
 /** How many long-lived streams are open at once. */
 export interface StreamLimits {
   /** Counts one more; answers how to give it back. Throws `too_many_streams`. */
-  enter(caller: Pick<Caller, 'id' | 'kind'>): () => void;
+  enter(caller: Pick<Caller, 'id' | 'by'> & Partial<Pick<Caller, 'kind'>>): () => void;
 }
 
-/** The operator is every page of every person who looks at a self-hosted box. */
-const PER_CALLER: Record<Caller['kind'], number> = { dev: Infinity, operator: 500, person: 20, key: 20 };
+type PerCaller = Record<Caller['by'], number>;
 
-export function createStreamLimits({ perBox }: { perBox: number }): StreamLimits {
+/** Of what stays open by itself. The operator is every page of every person who looks at a self-hosted box. */
+const PER_CALLER: PerCaller = {
+  none: Infinity,
+  'operator token': 500,
+  'identity token': 20,
+  key: 20,
+  'user token': 20,
+};
+
+/** Of streams that end with a run. A key may be the backend of many people. */
+export const CHATS_PER_CALLER: PerCaller = {
+  none: Infinity,
+  'operator token': 1_000,
+  'identity token': 100,
+  key: 1_000,
+  'user token': 20,
+};
+
+export interface StreamLimitsOptions {
+  perBox: number;
+  /** Default: those of streams that stay open. */
+  perCaller?: PerCaller;
+  /** What a sentence calls them. Default `event streams`. */
+  what?: string;
+}
+
+export function createStreamLimits(options: StreamLimitsOptions): StreamLimits {
+  const { perBox, perCaller = PER_CALLER, what = 'event streams' } = options;
   const open = new Map<string, number>();
   let all = 0;
   return {
-    enter({ id: callerId, kind }) {
+    enter({ id: callerId, by, kind }) {
       const own = open.get(callerId) ?? 0;
-      if (own >= PER_CALLER[kind]) throw tooMany(`This caller has ${own} event streams open, the most one may have.`);
-      if (all >= perBox) throw tooMany(`This box has ${all} event streams open, the most it may have.`);
+      // A user is one person, whatever credential it comes with.
+      if (own >= perCaller[kind === 'user' ? 'user token' : by])
+        throw tooMany(`This caller has ${own} ${what} open, the most one may have.`);
+      if (all >= perBox) throw tooMany(`This box has ${all} ${what} open, the most it may have.`);
       open.set(callerId, own + 1);
       all += 1;
       let isGiven = false;

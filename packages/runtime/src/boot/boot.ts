@@ -1,5 +1,6 @@
 import { createBox } from '../box.ts';
 import type { Box } from '../box.ts';
+import type { BoxOptions } from '../box/options.ts';
 import { BoxError } from '../errors.ts';
 import { createHostCheck } from '../http/hosts.ts';
 import { listen } from '../http/listen.ts';
@@ -7,6 +8,7 @@ import { createLog, withFields } from '../log.ts';
 import { createMask } from '../mask.ts';
 import type { Mask } from '../mask.ts';
 import type { Log } from '../log.ts';
+import type { Isolate, Supervisor } from '../engine/isolation.ts';
 import { createProviderStore } from '../provider/store.ts';
 import { loadMasterKey } from '../secrets/master-key.ts';
 import type { MasterKey } from '../secrets/seal.ts';
@@ -33,6 +35,12 @@ export interface BootOptions {
   bundleDir: string;
   /** One line of the log. Default: stderr. */
   write?(line: string): void;
+  /** Begins a process for runs that may have killed theirs: one that calls `bootSupervised`. Default: they go on in this. */
+  isolate?: Isolate;
+}
+
+export interface SupervisedOptions extends BootOptions {
+  supervisor: Supervisor;
 }
 
 export interface RunningBox {
@@ -51,21 +59,23 @@ export interface RunningBox {
  * Starts a deployed box. Everything that keeps it from serving is found before the port is opened: the environment as a
  * whole, the bundle, the database and its schema, the identity, the secret key. Once the port is open it serves.
  */
-export async function boot({ env, bundleDir, write = toStderr }: BootOptions): Promise<RunningBox> {
-  const environment = readEnvironment(env);
-  const bundle = await openBundle(bundleDir);
-  const closer = createCloser();
-  try {
-    return await start({ environment, bundle, write, closer, mask: createMask(env) });
-  } catch (error) {
-    await closer.close().catch(() => {}); // the first error says why
-    throw error;
-  }
+export async function boot({ isolate, ...options }: BootOptions): Promise<RunningBox> {
+  return begin(options, (opening) => serve({ ...opening, options: isolate ? { isolate } : {} }));
+}
+
+/** The same box over the same stores, that opens no port and takes no run but those its supervisor hands it. */
+export async function bootSupervised({
+  supervisor,
+  ...options
+}: SupervisedOptions): Promise<Pick<RunningBox, 'close'>> {
+  return begin(options, async (opening) => {
+    const { box } = await openBox({ ...opening, options: { supervisor } });
+    await box.gate.check();
+    return { close: () => opening.closer.close() };
+  });
 }
 
 // --- internal ---
-
-const SHORT_TOKEN = 16;
 
 interface Starting {
   environment: BoxEnvironment;
@@ -73,9 +83,42 @@ interface Starting {
   write(line: string): void;
   closer: Closer;
   mask: Mask;
+  /** What stands in the box's options besides. */
+  options: Pick<BoxOptions, 'isolate' | 'supervisor'>;
 }
 
-async function start({ environment, bundle, write, closer, mask }: Starting): Promise<RunningBox> {
+/** What cannot be opened closes what was opened before it. */
+async function begin<T>(
+  { env, bundleDir, write = toStderr }: Omit<BootOptions, 'isolate'>,
+  work: (opening: Omit<Starting, 'options'>) => Promise<T>,
+): Promise<T> {
+  const environment = readEnvironment(env);
+  const bundle = await openBundle(bundleDir);
+  const closer = createCloser();
+  try {
+    return await work({ environment, bundle, write, closer, mask: createMask(env) });
+  } catch (error) {
+    await closer.close().catch(() => {}); // the first error says why
+    throw error;
+  }
+}
+
+/** Opens the port last: a balancer that finds it open sends requests at once. */
+async function serve(starting: Starting): Promise<RunningBox> {
+  const { environment, closer } = starting;
+  const { box, identity, log, strategy, host } = await openBox(starting);
+  await box.gate.check();
+  const listener = await listen(box.app, { port: environment.port, host });
+  closer.add(() => listener.close());
+  // Before the listener: requests that come while the box releases its runs are refused with the reason.
+  closer.add(() => box.close());
+  const running = { url: listener.url, port: listener.port, identity, box, close: () => closer.close() };
+  report(log, running, { strategy: strategy.name, isOpen: environment.insecureLocal });
+  return running;
+}
+
+/** The box over its stores. */
+async function openBox({ environment, bundle, write, closer, mask, options }: Starting) {
   const { slug, config, program, migrations } = bundle;
   const plainLog = createLog({ level: environment.logLevel, write, mask });
   const database = openServerDatabase(environment.databaseUrl, environment);
@@ -98,7 +141,7 @@ async function start({ environment, bundle, write, closer, mask }: Starting): Pr
   });
   const journal = await openServerJournal(environment.databaseUrl);
   closer.add(() => journal.close());
-  const kv = openRedisKv({ url: environment.kvUrl, prefix: tenant, log });
+  const kv = openRedisKv({ url: environment.kvUrl, prefix: `${tenant}:${identity.installationId}`, log });
   closer.add(() => kv.close());
   const s3 = environment.storage && {
     ...environment.storage,
@@ -107,10 +150,9 @@ async function start({ environment, bundle, write, closer, mask }: Starting): Pr
   // Not closed: it holds no connection of its own.
   const storage = s3 && createStorage({ ...s3, prefix: `${environment.orgSlug}/${identity.agentId}/` });
   const strategy = armGate(environment, identity, log);
-  if ((environment.standaloneToken?.length ?? Infinity) < SHORT_TOKEN)
-    log.warn('STUDIO_STANDALONE_TOKEN is short enough to be guessed. Make one: openssl rand -hex 32');
   const host = environment.insecureLocal ? '127.0.0.1' : '0.0.0.0';
   const box = await createBox({
+    ...options,
     host: 'image',
     strategy,
     ...(environment.insecureLocal ? {} : { registration: identity }),
@@ -133,6 +175,8 @@ async function start({ environment, bundle, write, closer, mask }: Starting): Pr
     environmentModel: () => environment.defaultModel,
     defaultModel: () => config.model,
     retention: () => config.retention ?? {},
+    notify: () => config.notify,
+    users: () => config.users,
     loadProgram: async () => program,
     storage,
     probes: createProbes({ client: database.client, journal, storage }),
@@ -146,15 +190,7 @@ async function start({ environment, bundle, write, closer, mask }: Starting): Pr
     ...(environment.insecureLocal ? { isAllowedHost: createHostCheck({ listen: false }) } : {}),
   });
   closer.add(() => box.close());
-  // Before the port is open: a balancer that finds it open sends requests at once.
-  await box.gate.check();
-  const listener = await listen(box.app, { port: environment.port, host });
-  closer.add(() => listener.close());
-  // Before the listener: requests that come while the box releases its runs are refused with the reason.
-  closer.add(() => box.close());
-  const running = { url: listener.url, port: listener.port, identity, box, close: () => closer.close() };
-  report(log, running, { strategy: strategy.name, isOpen: environment.insecureLocal });
-  return running;
+  return { box, identity, log, strategy, host };
 }
 
 async function readPreviousKey({ previousSecretKey: value }: BoxEnvironment): Promise<MasterKey | undefined> {

@@ -1,5 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { eq } from 'drizzle-orm';
+import { ADVISORY_LOCKS } from '../stores/advisory-locks.ts';
 import { checkCanary } from '../secrets/canary.ts';
 import { rewrapSecrets } from '../secrets/rewrap.ts';
 import type { MasterKey } from '../secrets/seal.ts';
@@ -44,7 +45,7 @@ export async function resolveIdentity(options: IdentityOptions): Promise<Resolve
   const { database, key, previousKey, given } = options;
   await database.ready;
   return database.client.transaction(async (tx) => {
-    await tx.query('select pg_advisory_xact_lock($1)', [IDENTITY_LOCK]);
+    await tx.query('select pg_advisory_xact_lock($1)', [ADVISORY_LOCKS.identity]);
     const { db } = database;
     // What secrets are sealed for is the row, whatever id the environment gives the box.
     const { id } = await ensureInstallation(db, given.installationId);
@@ -61,7 +62,6 @@ export async function resolveIdentity(options: IdentityOptions): Promise<Resolve
 // --- internal ---
 
 /** Any number but the one of the migrations; every version of the box must use this one. */
-const IDENTITY_LOCK = 7_305_127;
 const NOTHING_TO_REWRAP =
   'SVC_SECRET_KEY_PREVIOUS is set, and nothing is sealed under that key any more. Take it out of the environment.';
 const HMAC = 'hmac-secret';

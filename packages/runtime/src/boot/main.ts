@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import { BoxError } from '../errors.ts';
-import { boot } from './boot.ts';
+import { boot, bootSupervised } from './boot.ts';
+import { createForker, SUPERVISED, superviseProcess } from './isolation.ts';
 
 /**
  * `svc-box [bundle]`: the process of a container. Ends with 1 and the reason on stderr when the box does not start, with
@@ -8,9 +9,13 @@ import { boot } from './boot.ts';
  */
 export async function runBox(argv: readonly string[], env: NodeJS.ProcessEnv): Promise<number> {
   process.setSourceMapsEnabled(true);
+  const bundleDir = resolve(argv[0] ?? '.');
+  if (argv.includes(SUPERVISED)) return runSupervised(bundleDir, env);
   const stopped = untilStopped();
+  const [, module] = process.argv;
   try {
-    const running = await Promise.race([boot({ env, bundleDir: resolve(argv[0] ?? '.') }), stopped]);
+    const isolate = module === undefined ? {} : { isolate: createForker({ module, args: [bundleDir], env }) };
+    const running = await Promise.race([boot({ env, bundleDir, ...isolate }), stopped]);
     // Stopped while it started: what it has done so far is undone or done again by the next boot.
     if (!running) return 0;
     await stopped;
@@ -23,6 +28,20 @@ export async function runBox(argv: readonly string[], env: NodeJS.ProcessEnv): P
 }
 
 // --- internal ---
+
+/** The process that another of the same box has begun for runs that may have killed theirs. */
+async function runSupervised(bundleDir: string, env: NodeJS.ProcessEnv): Promise<number> {
+  const { supervisor, closed } = superviseProcess();
+  try {
+    const running = await bootSupervised({ env, bundleDir, supervisor });
+    await closed;
+    await running.close();
+    return 0;
+  } catch (error) {
+    process.stderr.write(`${formatFailure(error)}\n`);
+    return 1;
+  }
+}
 
 /** Node as pid 1 gets no signal it does not ask for. */
 function untilStopped(): Promise<undefined> {

@@ -72,12 +72,15 @@ export const RULES = {
   WORKSPACE_ID: { explain: (value) => unless(NAME.test(value), NAME_REASON) },
   SVC_ORG_SLUG: { explain: (value) => unless(NAME.test(value), NAME_REASON) },
   SVC_LOG_LEVEL: { explain: (value) => explainChoice(value, ['debug', 'info', 'warn', 'error', 'silent']) },
+  HMAC_SECRET: { explain: explainGuessable },
+  SVC_METRICS_TOKEN: { explain: explainGuessable },
   STUDIO_STANDALONE_TOKEN: {
     explain: (value) =>
+      explainGuessable(value) ??
       unless(/^[!-~]+$/.test(value), 'has a character that no header carries, such as a space') ??
       unless(!isApiKey(value), 'begins like an API key, with "svc_", and would be taken for one'),
   },
-  SVC_CONTROL_PLANE_URL: { explain: explainBase },
+  SVC_CONTROL_PLANE_URL: { explain: (value) => explainBase(value) ?? explainPlain(value) },
   SVC_INSECURE_LOCAL: { explain: (value) => explainChoice(value, ['1']) },
   ...TELEMETRY_RULES,
 } as const satisfies Partial<Record<VariableName, Rule>>;
@@ -134,10 +137,27 @@ function explainBase(value: string): string | undefined {
   return unless(search === '' && hash === '', 'has a query or a fragment');
 }
 
+/** Whoever stands between could answer with keys of their own, and be let in as the owner. */
+function explainPlain(value: string): string | undefined {
+  const { protocol, hostname } = new URL(value);
+  const isSafe = protocol === 'https:' || ['127.0.0.1', 'localhost', '[::1]'].includes(hostname);
+  return unless(isSafe, 'begins with http://, which is taken of this machine alone; it must begin with https://');
+}
+
 function explainOrigins(value: string): string | undefined {
   const wrong = listEntries(value).find((entry) => !isOriginEntry(entry));
   return unless(wrong === undefined, `has the entry "${wrong}", which is no origin: scheme and host, without a path`);
 }
+
+/** Whoever guesses it is let in. */
+function explainGuessable(value: string): string | undefined {
+  return unless(
+    value.length >= SHORTEST_SECRET,
+    `has ${value.length} characters, and less than ${SHORTEST_SECRET} can be guessed`,
+  );
+}
+
+const SHORTEST_SECRET = 16;
 
 /** The entries of a comma-separated list. */
 export function listEntries(value: string): string[] {

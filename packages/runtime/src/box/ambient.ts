@@ -5,6 +5,7 @@ import type { Journal } from '../engine/journal.ts';
 import { childFailed } from '../engine/run/outcome.ts';
 import { decode } from '../engine/serialize.ts';
 import type { ServicesInfo } from '../health/health.ts';
+import { toWebhookUrl } from '../hooks/routes.ts';
 import type { Mask } from '../mask.ts';
 import { readPrompt } from '../prompts/read.ts';
 import type { Storage } from '../storage/storage.ts';
@@ -14,8 +15,8 @@ import { createBoxClient } from './box-client.ts';
 
 /** The rooms that code reaches. They stand on the engine, which is made before them. */
 export interface AmbientRooms {
-  rooms: Pick<Rooms, 'config' | 'hooks' | 'jobs' | 'logs' | 'prompts' | 'secrets' | 'workflows'>;
-  agents: Pick<Agents, 'startChild'>;
+  rooms: Pick<Rooms, 'config' | 'hooks' | 'jobs' | 'logs' | 'prompts' | 'secrets' | 'signals' | 'workflows'>;
+  agents: Pick<Agents, 'startChild' | 'retryTurn'>;
   engine: Engine;
   database(): Drizzle;
 }
@@ -46,11 +47,17 @@ export function createAmbient({ journal, services, storage, mask, above }: Ambie
     startTurn: (message, how) => above().agents.startChild(message, how),
     schedule: (request) => above().rooms.jobs.schedule(request),
     unschedule: (id) => above().rooms.jobs.unschedule(id),
-    webhookUrl: (token) => `${services().agent.url}/api/webhooks/${token}`,
+    webhookUrl: (token) => toWebhookUrl(services().agent.url, token),
     startUrl: (name) => `${services().agent.url}/api/workflows/${name}/start`,
     readPrompt: (execution, request) => readPrompt(above().rooms.prompts, execution, request),
     readConfig: (key) => above().rooms.config.read(key),
-    client: createBoxClient({ journal, engine: () => above().engine, hooks: () => above().rooms.hooks }),
+    client: createBoxClient({
+      journal,
+      engine: () => above().engine,
+      hooks: () => above().rooms.hooks,
+      signals: () => above().rooms.signals,
+    }),
+    redact: mask.textFor,
     async readSecret(name) {
       const value = await above().rooms.secrets.read(name);
       // From here on it is not logged, whatever the code does with it.

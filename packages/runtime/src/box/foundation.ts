@@ -1,17 +1,24 @@
 import { createEngine } from '../engine/engine.ts';
 import type { Engine, EngineOptions } from '../engine/engine.ts';
 import { newRunId } from '../engine/ids.ts';
+import type { Look } from '../engine/journal/leases.ts';
 import { joinObservers } from '../engine/observer.ts';
 import { createEvents } from '../events/events.ts';
 import { contractPayload } from '../health/contract.ts';
 import { createStreamLimits } from '../auth/stream-limits.ts';
+import { splitName } from '../definitions/subagents.ts';
+import { createLimiter } from '../limits/limiter.ts';
+import type { BudgetNotice, Limiter } from '../limits/limiter.ts';
+import { readWho } from '../limits/limits.ts';
+import type { Limited } from '../limits/limits.ts';
+import { createLimitObserver } from '../limits/observer.ts';
 import { withFields } from '../log.ts';
 import type { Log } from '../log.ts';
 import { createMask } from '../mask.ts';
 import type { Mask } from '../mask.ts';
 import { createLogs } from '../logs/logs.ts';
 import { createLogStore } from '../logs/store.ts';
-import { createStopObserver } from '../runs/stopped.ts';
+import { createStopLog, createStopObserver } from '../runs/stopped.ts';
 import { currentFields, currentRunFields } from '../telemetry/log-context.ts';
 import { readTelemetry } from '../telemetry/settings.ts';
 import type { TelemetrySettings } from '../telemetry/settings.ts';
@@ -44,6 +51,7 @@ export interface Foundation {
   owner: string;
   limits: StreamLimits;
   events: Events;
+  limiter: Limiter;
   telemetry: Telemetry;
   telemetrySettings: TelemetrySettings;
   logs: Logs;
@@ -60,7 +68,12 @@ export interface Foundation {
 /** What the engine calls of the rooms that stand on it. */
 export interface Above extends AmbientRooms {
   body: EngineOptions['resolve'];
-  sweep(): Promise<void>;
+  sweep(look: Look): Promise<void>;
+  /** A key or an agent that usage is counted for, with its limits. */
+  findLimited(who: string): Promise<Limited | undefined>;
+  cleanupOf: NonNullable<EngineOptions['cleanupOf']>;
+  /** The hashes of the code of all agents and workflows. */
+  codes(): string[];
 }
 
 export async function createFoundation(options: BoxOptions, closer: Closer): Promise<Foundation> {
@@ -90,10 +103,23 @@ export async function createFoundation(options: BoxOptions, closer: Closer): Pro
     service: { name: options.slug, version: contractPayload().build.version, instanceId: owner },
     journal,
     liveRuns: () => engine.get().liveRuns,
+    busySteps: (most) => engine.get().listBusy(most),
+    // Under `svc dev` code is compiled in the same process, again and again.
+    logsStalls: options.host === 'image',
     log: options.log,
     mask,
   });
   closer.add(() => telemetry.close());
+  const limiter = createLimiter({
+    db: options.db,
+    kv,
+    log: options.log,
+    find: (who) => above.get().findLimited(who),
+    onBudget: createBudgetNotices(events, options.log),
+  });
+  closer.add(() => limiter.close());
+  const stopLog = createStopLog(options.log);
+  closer.add(async () => stopLog.close());
   const doorbell = shared && createKvDoorbell(shared, owner);
   if (doorbell) closer.add(() => doorbell.close());
   engine.set(
@@ -102,11 +128,14 @@ export async function createFoundation(options: BoxOptions, closer: Closer): Pro
       drainMs: exclusive ? 0 : DRAIN_MS,
       ...(doorbell ? { doorbell } : {}),
       ...options.engine,
+      ...(options.isolate ? { isolate: options.isolate } : {}),
+      ...(options.supervisor ? { supervisor: options.supervisor } : {}),
       lifecycle: events,
       observer: joinObservers([
         telemetry.observer,
         ...(logs.observer ? [logs.observer] : []),
-        ...(options.onStopped ? [createStopObserver(options.onStopped, mask)] : []),
+        createStopObserver(options.onStopped ?? stopLog.notify, mask),
+        createLimitObserver({ limiter, agentOf: (name) => splitName(name).agent, countsAll: options.host === 'image' }),
       ]),
       journal,
       log: withFields(options.log, currentRunFields),
@@ -114,7 +143,9 @@ export async function createFoundation(options: BoxOptions, closer: Closer): Pro
       exclusive,
       resolve: (run) => above.get().body(run),
       ambient: createAmbient({ journal, services: options.services, storage: options.storage, mask, above: above.get }),
-      onSweep: () => above.get().sweep(),
+      onSweep: (look) => above.get().sweep(look),
+      codes: () => above.get().codes(),
+      cleanupOf: (run) => above.get().cleanupOf(run),
     }),
   );
   closer.addFirst(() => drain({ engine: engine.get(), events, logs }));
@@ -131,6 +162,7 @@ export async function createFoundation(options: BoxOptions, closer: Closer): Pro
     owner,
     limits,
     events,
+    limiter,
     telemetry,
     telemetrySettings,
     logs,
@@ -143,6 +175,15 @@ export async function createFoundation(options: BoxOptions, closer: Closer): Pro
 }
 
 // --- internal ---
+
+function createBudgetNotices(events: Pick<Events, 'publish'>, log: Log): (notice: BudgetNotice) => void {
+  return ({ limited, period, used, limit, isExceeded }) => {
+    const facts = { ...readWho(limited.id), period, limit, used };
+    events.publish({ type: isExceeded ? 'budget.exceeded' : 'budget.warning', ...facts });
+    const share = isExceeded ? 'all' : '80 %';
+    log.warn(`${limited.name} has used ${share} of its ${limit} tokens of this ${period}.`, facts);
+  };
+}
 
 /** First of all no more starts: a client of a stream that is closed here must not begin one. */
 async function drain({ engine, events, logs }: Pick<Foundation, 'engine' | 'events' | 'logs'>): Promise<void> {

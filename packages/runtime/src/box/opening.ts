@@ -18,18 +18,20 @@ export interface Opening {
 }
 
 export function createOpening({ options, closer, engine, telemetry }: Foundation, { load }: LoadedProgram): Opening {
-  const { journal, kv } = options;
+  const { journal, kv, supervisor } = options;
   const { environment, store, egress } = options.provider;
   const hasCompletedRun = async () => (await journal.listRuns({ status: 'completed' }, { limit: 1 })).length > 0;
   const gate = createGate(
     {
-      providerInEnvironment: environment !== undefined,
+      // One that another process has begun for its runs need not ask.
+      providerInEnvironment: environment !== undefined || supervisor !== undefined,
       isProviderStored: async () => (await store.read()) !== undefined,
       hasCompletedRun,
     },
     async () => {
       await load(await options.loadProgram());
       await engine.arm();
+      telemetry.watchStalls();
     },
   );
   const onStored = async () => void (await gate.check());

@@ -1,6 +1,7 @@
 import type { CallModel } from '../agents/model/client.ts';
 import type { Registration } from '../auth/registration.ts';
 import type { Strategy } from '../auth/strategy.ts';
+import type { UsersProvider } from '../auth/user-tokens.ts';
 import type { EngineOptions } from '../engine/engine.ts';
 import type { Journal } from '../engine/journal.ts';
 import type { Probe, ServicesInfo } from '../health/health.ts';
@@ -8,6 +9,8 @@ import type { Log, RootLog } from '../log.ts';
 import type { Mask } from '../mask.ts';
 import type { Program } from '../manifest.ts';
 import type { LogQueueLimits } from '../logs/queue.ts';
+import type { NotifyReceiver } from '../notify/config.ts';
+import type { NotifyLimits } from '../notify/notify.ts';
 import type { RetentionOptions } from '../retention/retention.ts';
 import type { EgressPolicy } from '../provider/egress.ts';
 import type { ProviderSettings, ProviderStore } from '../provider/provider.ts';
@@ -22,6 +25,8 @@ export interface BoxOptions {
   host: 'dev' | 'image';
   /** Who may call. Default: anybody in dev, API keys alone in an image. */
   strategy?: Strategy;
+  /** Who signs tokens of end users, besides the API keys. Default: nobody. */
+  users?(): UsersProvider | undefined;
   /** What is stored as a secret, to be hidden in what leaves the box. Default: the key of the provider alone. */
   secretValues?(): Promise<string[]>;
   /** What a control plane registers this box by. Undefined: it is not registered anywhere. */
@@ -47,6 +52,10 @@ export interface BoxOptions {
     EngineOptions,
     'leaseMs' | 'sweepMs' | 'pollMs' | 'drainMs' | 'maxLive' | 'limits' | 'clock' | 'around'
   >;
+  /** Begins a process for runs that may have killed theirs. Default: they go on in this one. */
+  isolate?: EngineOptions['isolate'];
+  /** This process was begun for such runs, by that one: it takes those it is given, and nothing calls it. */
+  supervisor?: EngineOptions['supervisor'];
   /** Instead of the provider, for tests. */
   callModel?: CallModel;
   /** What replicas publish over. Undefined: they find out by looking in the journal. */
@@ -70,7 +79,11 @@ export interface BoxOptions {
   retention?(): RetentionOptions;
   /** Milliseconds between two looks for what is too old. */
   retentionEveryMs?: number;
-  /** Called with each run that fails or is blocked, for a person who watches. */
+  /** Who is notified of runs that stop, over HTTP. Default: none. */
+  notify?(): readonly NotifyReceiver[] | undefined;
+  /** How they are notified, for tests. */
+  notifyLimits?: Partial<NotifyLimits>;
+  /** Called with each run that fails or is blocked, for a person who watches. Default: the log says it. */
   onStopped?(run: StoppedRun): void;
   /** Loads agents and workflows; called when the gate opens. */
   loadProgram(): Promise<Program>;

@@ -25,13 +25,19 @@ export interface LoadedProgram {
   problems(): Problem[];
 }
 
-export function createProgram({ options, closer, engine, log }: Foundation): LoadedProgram {
+export function createProgram({ options, closer, engine, above, log }: Foundation): LoadedProgram {
   const { db, journal, kv, isBlank = () => false } = options;
   const catalog = createCatalog();
   const tables = createProjectTables(db);
   const config = createConfigValues({ db, kv, isBlank, loadProgram: options.loadProgram });
   closer.add(() => config.close());
-  const workflows = createWorkflows({ catalog, engine, journal, isArmed: () => engine.armed });
+  const workflows = createWorkflows({
+    catalog,
+    engine,
+    journal,
+    isArmed: () => engine.armed,
+    retryTurn: (retry) => above.get().agents.retryTurn(retry),
+  });
   const jobs = createJobs({
     journal,
     engine,

@@ -3,17 +3,29 @@ import { createAskerFinder } from '../activity/asker.ts';
 import { createAgents } from '../agents/agents.ts';
 import type { Agents } from '../agents/agents.ts';
 import { createApiKeys } from '../keys/api-keys.ts';
+import { createUserSecrets } from '../keys/user-secrets.ts';
 import { createAuth } from '../auth/auth.ts';
+import { createSecurityLog } from '../auth/security-log.ts';
+import { createCredentialWatch } from '../auth/credential-watch.ts';
+import type { CredentialWatch } from '../auth/credential-watch.ts';
+import { createKeySet } from '../auth/key-set.ts';
+import { createUserTokens } from '../auth/user-tokens.ts';
 import { KEYS_ONLY, OPEN } from '../auth/strategy.ts';
 import { createApprovals } from '../approvals/approvals.ts';
 import { createCatalogEntries } from '../catalog/entries.ts';
+import { readUserId, readWho, toLimitedUser, whoOfAgent } from '../limits/limits.ts';
+import type { Limited } from '../limits/limits.ts';
 import type { RunRow } from '../engine/journal/run.ts';
 import { contractPayload } from '../health/contract.ts';
 import { createHealth } from '../health/health.ts';
 import { createHooks } from '../hooks/hooks.ts';
+import { createHookSignals } from '../hooks/signal.ts';
+import { toWebhookUrl } from '../hooks/routes.ts';
 import { createOperationCatalog } from '../surface/catalog.ts';
 import { OPERATIONS } from '../surface/index.ts';
 import { mayReadChangesOf } from '../surface/readable.ts';
+import { createDeliveries } from '../notify/deliveries.ts';
+import { createNotify } from '../notify/notify.ts';
 import { createRetention } from '../retention/retention.ts';
 import { createPublishedInstructions } from '../prompts/instructions.ts';
 import { createPrompts } from '../prompts/prompts.ts';
@@ -30,9 +42,10 @@ import { createSecrets } from '../secrets/secrets.ts';
 import { createSettings } from '../settings/settings.ts';
 import { createSetup } from '../settings/setup.ts';
 import { createCatalogOverrides } from '../catalog/stored-overrides.ts';
+import { createUsage } from '../usage/usage.ts';
 import { ensureInstallation } from '../stores/installation.ts';
 import type { KeyValueStore } from '../stores/kv.ts';
-import { workflowBody } from '../workflows/workflows.ts';
+import { cleanupOf, workflowBody } from '../workflows/workflows.ts';
 import type { Auth } from '../auth/auth.ts';
 import type { SessionStore } from '../agents/turn/session-store.ts';
 import type { Foundation } from './foundation.ts';
@@ -46,13 +59,14 @@ export interface Built {
   rooms: Rooms;
   agents: Agents;
   auth: Auth;
+  watch: CredentialWatch;
   sessions: SessionStore;
   program: LoadedProgram;
 }
 
 /** Builds every room. One that holds something open registers how it is closed; what was made last is closed first. */
 export function createRooms(foundation: Foundation): Built {
-  const { options, closer, engine, events, log, logs, deleteRun, deleteRuns } = foundation;
+  const { options, closer, engine, events, limiter, log, logs, telemetry, deleteRun, deleteRuns } = foundation;
   const { db, journal, kv, isBlank = () => false } = options;
   const live = { db, kv, ...(options.isDatabaseOpen ? { isOpen: options.isDatabaseOpen } : {}) };
 
@@ -71,15 +85,26 @@ export function createRooms(foundation: Foundation): Built {
   closer.add(() => settings.close());
   const { defaultModel } = settings;
   const { gate, provider, callModel, hasCompletedRun } = createOpening(foundation, program);
+  const secretKey = options.secretKey ?? newMasterKey();
   const secrets = createSecrets({
     db,
-    key: options.secretKey ?? newMasterKey(),
+    key: secretKey,
     installation: async () => (await ensureInstallation(db)).id,
   });
   closer.add(() => secrets.close());
-  const keys = createApiKeys({ db, kv });
+  const watch = createCredentialWatch({ requireKey: (id) => keys.requireKey(id) });
+  closer.add(async () => watch.close());
+  const userSecrets = createUserSecrets({ db, key: secretKey });
+  const keys = createApiKeys({ db, kv, userSecrets, onChange: watch.changed });
   closer.add(() => keys.close());
-  const auth = createAuth({ strategy: options.strategy ?? (options.host === 'dev' ? OPEN : KEYS_ONLY), keys });
+  const users = createUserTokens({
+    speakers: keys,
+    provider: options.users ?? (() => undefined),
+    openKeySet: (url) => createKeySet({ url, log, now: Date.now, of: 'the issuer of user tokens' }),
+    now: Date.now,
+  });
+  const strategy = options.strategy ?? (options.host === 'dev' ? OPEN : KEYS_ONLY);
+  const auth = createAuth({ strategy, keys, users, limiter });
   const sessions = createSessions(db, (sessionId, askedBy) =>
     events.publish({ type: 'session.updated', sessionId, askedBy }),
   );
@@ -92,10 +117,38 @@ export function createRooms(foundation: Foundation): Built {
     journal,
     instructions: createPublishedInstructions(prompts, log),
     defaultModel,
+    limiter,
     overrides,
     callModel,
   });
+  const limitedAgent = (name: string): Limited | undefined => {
+    const { limits } = catalog.findAgent(name)?.definition?.agent ?? {};
+    return limits && { id: whoOfAgent(name), name: `The agent "${name}"`, limits };
+  };
+  const findLimited = async (who: string): Promise<Limited | undefined> => {
+    const { kind, id } = readWho(who);
+    if (kind === 'key') return keys.findLimited(id);
+    if (kind === 'agent') return limitedAgent(id);
+    const { client, user } = readUserId(id);
+    const limits = await keys.findUserLimits(client);
+    return limits && toLimitedUser(client, user, limits);
+  };
   const approvals = createApprovals({ journal, engine, checkArguments: agents.checkArguments });
+  const notify = createNotify({
+    journal,
+    approvals,
+    settings: options.notify ?? (() => undefined),
+    readSecret: async (name) => process.env[name] ?? secrets.read(name),
+    url: () => options.services().agent.url,
+    version: contractPayload().build.version,
+    mask: foundation.mask,
+    log,
+    count: telemetry.notified,
+    limits: options.notifyLimits,
+  });
+  closer.add(() => notify.close());
+  const signals = createHookSignals({ journal, engine, log });
+  closer.add(() => signals.close());
   const history = createSessionHistory({
     db,
     journal,
@@ -108,6 +161,7 @@ export function createRooms(foundation: Foundation): Built {
     approvals,
     catalog,
     config: program.config,
+    deliveries: createDeliveries({ journal, notify }),
     entries: createCatalogEntries({ catalog, workflows, overrides, prompts, defaultModel }),
     events,
     exports: createRunExports({
@@ -126,10 +180,17 @@ export function createRooms(foundation: Foundation): Built {
     operations: createOperationCatalog(OPERATIONS),
     prompts,
     provider,
-    runs: createRuns({ journal, engine, deleteRun }),
+    runs: createRuns({
+      journal,
+      engine,
+      deleteRun,
+      webhookUrl: (token) => toWebhookUrl(options.services().agent.url, token),
+    }),
     secrets,
+    security: createSecurityLog({ log }),
     sessions: history,
     settings,
+    signals,
     setup: createSetup({ gate, provider, settings, hasCompletedRun }),
     why: createRunWhy({
       journal,
@@ -140,6 +201,7 @@ export function createRooms(foundation: Foundation): Built {
         (kind === 'agent' ? catalog.findAgent(name) : catalog.findWorkflow(name))?.definition?.codeHash,
       version: contractPayload().build.version,
     }),
+    usage: createUsage(limiter),
     workflows,
   };
   const retention = createRetention({
@@ -155,17 +217,25 @@ export function createRooms(foundation: Foundation): Built {
   closer.add(() => retention.close());
   closer.add(() => agents.close());
   foundation.above.set({
+    findLimited,
     rooms,
     agents,
     engine,
     database: () => program.tables.database(),
     body: async (run) => (run.kind === 'agent' ? agents.body(run as RunRow) : workflowBody(catalog, run.name)),
-    sweep() {
+    codes: () => catalog.codeHashes(),
+    cleanupOf: (run) => cleanupOf(catalog, run),
+    sweep({ isScheduled }) {
       retention.sweep();
-      return program.jobs.fireDue();
+      // A process of its own for some runs leaves that to the one that began it.
+      if (!options.supervisor) {
+        notify.sweep();
+        signals.sweep();
+      }
+      return program.jobs.fireDue(isScheduled);
     },
   });
-  return { rooms, agents, auth, sessions, program };
+  return { rooms, agents, auth, watch, sessions, program };
 }
 
 // --- internal ---

@@ -1,6 +1,11 @@
 import type { H3 } from 'h3';
+import type { Activity } from '../activity/activity.ts';
 import { createThreads } from '../agents/threads/threads.ts';
+import type { Approval } from '../approvals/approvals.ts';
+import { decideApproval } from '../approvals/operations.ts';
+import type { Caller } from '../auth/caller.ts';
 import { mountRegistration, REGISTRATION_ROUTES } from '../auth/registration.ts';
+import { CHATS_PER_CALLER, createStreamLimits } from '../auth/stream-limits.ts';
 import { atMost } from '../engine/at-most.ts';
 import { contractPayload } from '../health/contract.ts';
 import { HEALTH_ROUTES, mountHealth } from '../health/routes.ts';
@@ -24,10 +29,12 @@ import { WIRE_A_ERRORS } from '../wires/chat-completions/error.ts';
 import { mountWireA, WIRE_A_ROUTES } from '../wires/chat-completions/routes.ts';
 import { mountWireB, WIRE_B_ROUTES } from '../wires/messages/routes.ts';
 import { WIRE_B_ERRORS } from '../wires/messages/error.ts';
+import { mountUiMessages, UI_ROUTES } from '../wires/ui-messages/routes.ts';
 import { createThinkingSigner } from '../wires/thinking-signature.ts';
 import { ensureInstallation } from '../stores/installation.ts';
 import { createUsedOnce } from '../stores/used-once.ts';
 import { CHAT_ROUTES, mountWorkflowChat } from '../workflows/chat.ts';
+import { RunCancelledError } from '../engine/errors.ts';
 import type { Confirmations } from '../mcp/confirmations.ts';
 import type { Foundation } from './foundation.ts';
 import type { BoxOptions } from './options.ts';
@@ -44,6 +51,7 @@ export const PLAIN_ROUTES: readonly RouteEntry[] = [
   ...WIRE_A_ROUTES,
   ...WIRE_B_ROUTES,
   ...AGUI_ROUTES,
+  ...UI_ROUTES,
   ...CHAT_ROUTES,
   ...MCP_ROUTES,
   ...WEBHOOK_ROUTES,
@@ -52,7 +60,10 @@ export const PLAIN_ROUTES: readonly RouteEntry[] = [
 const ERROR_SHAPES = [WIRE_A_ERRORS, WIRE_B_ERRORS, AGUI_ERRORS, MCP_ERRORS];
 
 /** The app with every route of the box. */
-export async function createRoutes(foundation: Foundation, { rooms, agents, auth, sessions }: Built): Promise<H3> {
+export async function createRoutes(
+  foundation: Foundation,
+  { rooms, agents, auth, watch, sessions }: Built,
+): Promise<H3> {
   const { options, engine, log, telemetry, telemetrySettings, closer } = foundation;
   const { journal } = options;
   const { authorize } = auth;
@@ -61,6 +72,7 @@ export async function createRoutes(foundation: Foundation, { rooms, agents, auth
     ...options,
     log,
     onAnswer: telemetry.answered,
+    onRefusal: rooms.security.refused,
     onStream: telemetry.enterStream,
     // A client of a box that has just begun waits for its agents, rather than being refused for want of a provider.
     untilReady(path) {
@@ -78,13 +90,23 @@ export async function createRoutes(foundation: Foundation, { rooms, agents, auth
   mountHealth(app, rooms.health);
   mountMetrics(app, { telemetry, auth, token: telemetrySettings.metricsToken });
   mountRegistration(app, options.registration, options.db);
-  mountOperations(app, OPERATIONS, { rooms, auth });
+  mountOperations(app, OPERATIONS, { rooms, auth, watch });
   const signThinking = createThinkingSigner(options.secretKey);
-  mountWireA(app, { agents, authorize, startedAt });
-  mountWireB(app, { agents, authorize, signThinking, startedAt });
-  const threads = createThreads({ agents, approvals: rooms.approvals, sessions, log });
-  mountAgui(app, { agents, threads, signThinking, log, authorize });
-  mountWorkflowChat(app, { auth, engine, journal, workflows: rooms.workflows });
+  mountWireA(app, { agents, authorize, watch, startedAt });
+  mountWireB(app, { agents, authorize, watch, signThinking, startedAt });
+  const threads = createThreads({
+    agents,
+    approvals: rooms.approvals,
+    sessions,
+    log,
+    cancel: async (runId) =>
+      (await engine.cancel(runId, new RunCancelledError('The turn was cancelled.')))?.outcome !== 'final',
+    onDecided: (after, caller) => recordDecision(rooms.activity, after, caller),
+  });
+  mountAgui(app, { agents, threads, signThinking, log, authorize, watch });
+  mountUiMessages(app, { agents, threads, log, authorize, watch });
+  const limits = createStreamLimits({ perBox: CHATS, perCaller: CHATS_PER_CALLER, what: 'chat streams' });
+  mountWorkflowChat(app, { auth, watch, engine, journal, workflows: rooms.workflows, limits });
   mountWebhooks(app, rooms.hooks);
   const mcp = mountMcp(app, {
     agents,
@@ -104,8 +126,17 @@ export async function createRoutes(foundation: Foundation, { rooms, agents, auth
 
 // --- internal ---
 
+/** Chat streams of workflows, of all callers. */
+const CHATS = 5_000;
 const LONGEST_LOOK_MS = 10_000;
 const ASKS_PROGRAM = /^\/(?:api|wire-[ab]|agui|mcp)(?:\/|$)/;
+
+/** As one that was made over the API. */
+async function recordDecision(activity: Activity, after: Approval, caller: Caller): Promise<void> {
+  const askedBy = await activity.findAsker(after.runId).catch(() => undefined);
+  const target = { id: after.approvalId };
+  await activity.record({ operation: decideApproval.id, caller, source: 'chat', target, askedBy, after });
+}
 
 /** Where no other process can hold the journal, no other process can be asked for what this one sealed. */
 async function openConfirmations({ options, engine }: Foundation): Promise<Confirmations> {

@@ -5,6 +5,9 @@ import type { AgentEntry, LoadedModule, Problem, Program, WorkflowEntry } from '
 import { COPILOT_AGENT } from '../manifest.ts';
 import { isSchema } from '../schema/schema.ts';
 import type { AnySchema } from '../schema/schema.ts';
+import { toCleanup, toRunTimeout } from '../definitions/life-settings.ts';
+import { toFlowPolicy } from '../definitions/flow-settings.ts';
+import type { FlowPolicy } from '../definitions/flow-settings.ts';
 import { toSchedules, toSerialPolicy } from '../definitions/workflow-settings.ts';
 import type { ScheduleDeclaration, SerialPolicy } from '../definitions/workflow-settings.ts';
 
@@ -23,6 +26,12 @@ export interface WorkflowDefinition {
   mode: 'task' | 'chat';
   /** One run at a time holds the lock that `key` names for an input. */
   serial?: SerialPolicy;
+  /** What limits how its runs begin. */
+  flow: FlowPolicy;
+  /** What its runs have to clean up when they are cancelled. */
+  cleanupMs: number;
+  /** What its runs may take. Default: as long as they do. */
+  timeoutMs?: number;
   schedules: ScheduleDeclaration[];
   codeHash: string;
 }
@@ -46,6 +55,8 @@ export interface Catalog {
   workflows(): LoadedWorkflow[];
   findAgent(name: string): LoadedAgent | undefined;
   findWorkflow(name: string): LoadedWorkflow | undefined;
+  /** Of all code that can run here, the copilot's too. */
+  codeHashes(): string[];
   /** What does not load now. */
   problems(): Problem[];
 }
@@ -67,6 +78,9 @@ export function createCatalog(): Catalog {
     workflows: () => [...workflows.values()],
     findAgent: (name) => agents.get(name),
     findWorkflow: (name) => workflows.get(name),
+    codeHashes: () => [
+      ...new Set([...agents.values(), ...workflows.values()].flatMap(({ definition }) => definition?.codeHash ?? [])),
+    ],
     problems: () => [...agents.values(), ...workflows.values()].flatMap(({ problem }) => problem ?? []),
   };
 }
@@ -129,22 +143,42 @@ function joinInstructions(
 }
 
 function toWorkflow(entry: WorkflowEntry, module: LoadedModule): WorkflowDefinition {
-  const run = entry.exportName === null ? undefined : module.exports[entry.exportName];
+  const { run, owner } = findFunction(entry, module);
   if (typeof run !== 'function') throw new Error(`"${entry.file}" exports no workflow function.`);
-  const { inputSchema, outputSchema, durability, mode, serial, schedules } = module.exports;
+  const { inputSchema, outputSchema, durability, mode, serial, schedules, cleanup, timeout } = readSettings(
+    run,
+    module,
+  );
+  const timeoutMs = toRunTimeout(entry, timeout);
   for (const [name, schema] of Object.entries({ inputSchema, outputSchema }))
     if (schema !== undefined && !isSchema(schema))
       throw new Error(`"${name}" of "${entry.file}" is not a zod schema. Export a zod schema, or remove it.`);
   return {
-    run: run as WorkflowDefinition['run'],
+    run: (...args) => Reflect.apply(run, owner, args) as unknown,
     ...(inputSchema === undefined ? {} : { inputSchema: inputSchema as AnySchema }),
     ...(outputSchema === undefined ? {} : { outputSchema: outputSchema as AnySchema }),
     durability: durability === 'process' ? 'process' : 'synced',
     mode: mode === 'chat' ? 'chat' : 'task',
     ...(serial === undefined ? {} : { serial: toSerialPolicy(entry, serial) }),
+    flow: toFlowPolicy(entry, module.exports),
+    cleanupMs: toCleanup(entry, cleanup),
+    ...(timeoutMs === undefined ? {} : { timeoutMs }),
     schedules: toSchedules(entry, schedules),
     codeHash: module.hash,
   };
+}
+
+/** A static method is found in its class, which is its `this`. */
+function findFunction({ exportName }: WorkflowEntry, { exports }: LoadedModule): { run: unknown; owner: unknown } {
+  const [name = '', method] = exportName?.split('.') ?? [];
+  if (method === undefined) return { run: exports[name], owner: undefined };
+  const owner = exports[name] as Record<string, unknown> | undefined;
+  return { run: owner?.[method], owner };
+}
+
+/** What is set on the function itself; what the module exports is for the only workflow of a file. */
+function readSettings(run: object, { exports }: LoadedModule): Record<string, unknown> {
+  return { ...exports, ...run };
 }
 
 /** An agent that names one which is not there does not load. */

@@ -9,12 +9,25 @@ export const WorkflowProblem = z.object({
   frame: z.string(),
 });
 
+const isKeyed = z.boolean().describe('Whether it is counted for each value of a key');
+const StartRate = z.object({ limit: z.int(), periodMs: z.int(), isKeyed });
+
 export const Workflow = z.object({
   name: z.string(),
   trigger: z.string().describe('The start route'),
   hasSchema: z.boolean(),
   mode: z.enum(['task', 'chat']),
   serial: z.boolean().describe('Whether one run at a time is accepted'),
+  concurrency: z
+    .object({ limit: z.int(), isKeyed, onConflict: z.enum(['queue', 'reject']) })
+    .nullable()
+    .describe('How many runs there may be at once'),
+  throttle: StartRate.nullable().describe('How many may begin within a period: more wait'),
+  rateLimit: StartRate.nullable().describe('How many may be started within a period: more are refused'),
+  debounce: z
+    .object({ periodMs: z.int(), timeoutMs: z.int().nullable(), isKeyed })
+    .nullable()
+    .describe('A start waits until there was no other for the period; the last input wins'),
   schedules: z.int().describe('How many timers it declares'),
   steps: z.array(z.object({ id: z.string(), name: z.string() })),
   state: z.enum(['ready', 'failed']),

@@ -1,3 +1,5 @@
+import type { Limits } from '../limits/limits.ts';
+import type { EndUser, StartedBy } from '../engine/started-by.ts';
 import type { AgentName } from '../register.ts';
 import type { AnySchema, OutputOf } from '../schema/schema.ts';
 
@@ -10,6 +12,10 @@ export interface ToolContext {
   run: { id: string };
   /** Null in a stateless turn. */
   session: { id: string } | null;
+  /** Who made the turn begin, also where it is below another run. */
+  caller: StartedBy;
+  /** The end user the turn is for; null: nobody's. */
+  user: EndUser | null;
 }
 
 export interface ToolDefinition<S extends AnySchema = AnySchema> {
@@ -37,7 +43,9 @@ export interface DeepAgentDefinition<S extends AnySchema | undefined = AnySchema
   /** A bare model id, `<vendor>/<model>`. Default: the workspace's default model. */
   model?: string;
   /** What the agent is instructed first: text, or a function of the turn. It stands behind `instructions.md`, where there is one. */
-  instructions?: string | ((turn: { agent: string; now: Date }) => string | Promise<string>);
+  instructions?:
+    | string
+    | ((turn: { agent: string; now: Date; caller: StartedBy; user: EndUser | null }) => string | Promise<string>);
   /** Key = the name the model calls it by. */
   tools?: Record<string, Tool>;
   /** Tools that wait for a person before they run. True: may be approved, edited and rejected, and waits for ever. */
@@ -46,6 +54,8 @@ export interface DeepAgentDefinition<S extends AnySchema | undefined = AnySchema
   maxSteps?: number;
   /** The most one model call may take: milliseconds or a duration. Default 10 minutes. */
   timeout?: number | string;
+  /** What all its callers together may use. */
+  limits?: Limits;
   /** When the older messages of a session are summarised. */
   context?: ContextOptions;
   /** True: the model keeps a plan with the session, by `write_todos`. */
@@ -67,6 +77,15 @@ export type KnownAgent = [AgentName] extends [never] ? string : AgentName;
 
 /** How a person decides about a tool. */
 export interface InterruptPolicy {
+  /**
+   * Who decides: `operator` who has a seat that may, over the API, or `user` whose conversation it is, over its wire;
+   * operators may then, too. Default `operator`: no API key decides what its own conversation waits for.
+   */
+  by?: 'operator' | 'user';
+  /** What a person is asked. Default: `Run "<tool>"?` */
+  title?: string;
+  /** What they should know to decide, as text. */
+  description?: string;
   /** What the person may do. Default: all three. */
   allow: readonly ('approve' | 'edit' | 'reject')[];
   /** After this time `fallback` decides. Default: it waits for ever. */

@@ -1,5 +1,6 @@
 import { parseDuration } from '../engine/duration.ts';
 import { checkMembers, checkPart } from '../definition-checks.ts';
+import { checkLimits } from '../limits/limits.ts';
 import { isSchema } from '../schema/schema.ts';
 import type { AnySchema } from '../schema/schema.ts';
 import { checkContext } from './context.ts';
@@ -31,6 +32,7 @@ export function defineDeepAgent<S extends AnySchema | undefined = undefined>(
   for (const [name, tool] of Object.entries(tools)) checkTool(name, tool);
   checkDeepParts(agent);
   checkContext(agent.context);
+  checkLimits('limits', agent.limits ?? {});
   const builtIn = toolsOfParts(agent);
   for (const name of Object.keys(interruptOn))
     // What a server offers is known once it is asked.
@@ -65,6 +67,7 @@ const MEMBERS: (keyof DeepAgentDefinition)[] = [
     'maxSteps',
     'timeout',
     'context',
+    'limits',
   ] as const),
   ...(['planning', 'files', 'subagents', 'output', 'skills', 'mcpServers'] as const),
 ];
@@ -74,9 +77,16 @@ function checkPolicy(name: string, policy: unknown): void {
   if (typeof policy === 'boolean') return;
   const place = `interruptOn.${name}`;
   if (typeof policy !== 'object' || policy === null || Array.isArray(policy))
-    throw new TypeError(`${place} is ${show(policy)}; it must be true, false or { allow, timeout, fallback }.`);
-  checkMembers(place, policy, ['allow', 'timeout', 'fallback']);
-  const { allow, timeout, fallback } = policy as Partial<Record<keyof InterruptPolicy, unknown>>;
+    throw new TypeError(`${place} is ${show(policy)}; it must be true, false or { by, allow, timeout, fallback }.`);
+  checkMembers(place, policy, ['by', 'title', 'description', 'allow', 'timeout', 'fallback']);
+  const { by, title, description, allow, timeout, fallback } = policy as Partial<
+    Record<keyof InterruptPolicy, unknown>
+  >;
+  if (by !== undefined && by !== 'operator' && by !== 'user')
+    throw new TypeError(`${place}.by is ${show(by)}; it must be "operator" or "user".`);
+  for (const [member, text] of Object.entries({ title, description }))
+    if (text !== undefined && (typeof text !== 'string' || text === ''))
+      throw new TypeError(`${place}.${member} is ${show(text)}; it must be a text.`);
   const isList = Array.isArray(allow) && allow.length > 0 && allow.every((one) => DECISIONS.includes(one));
   if (allow !== undefined && !isList)
     throw new TypeError(`${place}.allow is ${show(allow)}; it must be a list of "approve", "edit" and "reject".`);

@@ -1,5 +1,6 @@
-import type { DeepAgentDefinition } from './agent.ts';
+import type { DeepAgentDefinition, SubagentDefinition } from './agent.ts';
 import { defineDeepAgent } from './definition.ts';
+import { toolsOfParts } from './parts.ts';
 
 /** Between an agent and the sub-agent it declares, in the name of a run. No agent's folder has it in its name. */
 const SEPARATOR = '/';
@@ -15,8 +16,19 @@ export function toSubagents(parent: DeepAgentDefinition): Map<string, DeepAgentD
   const declared = (parent.subagents ?? []).filter((one) => typeof one !== 'string');
   const model = parent.model === undefined ? {} : { model: parent.model };
   return new Map(
-    declared.map((one) => [one.name, defineDeepAgent({ ...model, ...one, name: joinName(parent, one.name) })]),
+    declared.map((one) => [
+      one.name,
+      defineDeepAgent({ ...model, ...one, interruptOn: inherited(parent, one), name: joinName(parent, one.name) }),
+    ]),
   );
+}
+
+/** What the parent asks a person about, a sub-agent asks about, too, unless it says itself what it does. */
+function inherited(parent: DeepAgentDefinition, one: SubagentDefinition): DeepAgentDefinition['interruptOn'] {
+  const { tools = {}, mcpServers } = one;
+  const own = [...Object.keys(tools), ...toolsOfParts(one)];
+  const fits = ([name]: [string, unknown]): boolean => mcpServers !== undefined || own.includes(name);
+  return { ...Object.fromEntries(Object.entries(parent.interruptOn ?? {}).filter(fits)), ...one.interruptOn };
 }
 
 /** The sub-agents that are no agents of the workspace. */

@@ -65,8 +65,8 @@ export async function openBench(
   };
   const guarded = wrapJournal(journal, (_, call) => (dead ? new Promise(() => {}) : call()));
   const ambient: Ambient = {
-    async startWorkflow(name, input, more) {
-      const result = await engine.start({ kind: 'workflow', name, trigger: 'workflow', input, ...more });
+    async startWorkflow(name, input, { parentClosePolicy: closePolicy, ...more }) {
+      const result = await engine.start({ kind: 'workflow', name, trigger: 'workflow', input, closePolicy, ...more });
       const run = runOf(result);
       return { status: 'started', workflowName: name, runId: run.runId, worldRunId: run.traceId, trigger: '' };
     },
@@ -84,7 +84,7 @@ export async function openBench(
     readPrompt: () => Promise.reject(new Error('There are no prompts here.')),
     readConfig: () => Promise.reject(new Error('There is no configuration here.')),
     client: {
-      findRun: (id: string) => journal.getRun(id),
+      findRun: (id: string) => journal.getLastRun(id),
       findHook: (token: string) => journal.hooks.find(token),
       closeHook: (...hook: Parameters<Ambient['client']['closeHook']>) => journal.hooks.close(...hook),
     } as Ambient['client'],
@@ -157,6 +157,24 @@ export function useBenches(): typeof openBench {
     open.push(opened);
     return opened;
   };
+}
+
+/**
+ * Starts the workflow `go`, kills its engine as it waits for the hook `go-on`, and resumes that with 1 in a second one.
+ * Answers before the run has ended.
+ */
+export async function goOnAfterKill(
+  bench: typeof openBench,
+  place: string | Place,
+  code: Code,
+): Promise<{ second: Bench; runId: string }> {
+  const first = await bench(place, code);
+  const { runId } = await first.start('go');
+  await until(async () => (await first.journal.getRun(runId))?.status === 'waiting');
+  await first.kill();
+  const second = await bench(place, code);
+  await second.engine.resumeHook('go-on', 1);
+  return { second, runId };
 }
 
 /** A step as the compiler would write it. */

@@ -7,6 +7,8 @@ export interface Body {
   run(input: unknown): Promise<unknown>;
   /** Called once the run is this process's own, before its body runs. Outside of the body it may take its time. */
   prepare?(records: readonly JournalRecord[]): Promise<void>;
+  /** The input of a next run of it, as that will get it. Throws what a start with it would. Absent: any input is taken as it is. */
+  check?(input: unknown): Promise<unknown>;
   codeHash: string;
   durability: Durability;
   /** Asked when the run is found in the journal, not started here: an error ends it as cancelled instead. */

@@ -85,6 +85,8 @@ export interface RetryPolicy {
   delay(attempt: number): number;
   /** Milliseconds one attempt may take; undefined: no limit. */
   timeout: number | undefined;
+  /** Milliseconds that may pass between two heartbeats of one attempt; undefined: it need not beat. */
+  heartbeat?: number;
 }
 
 /** One call of the body that has not been answered. */
@@ -96,6 +98,8 @@ export interface Call extends CallRequest {
   madeAt: number;
   /** When the attempt that is under way began; undefined: none is. */
   runningSince: number | undefined;
+  /** Answered because the run was cancelled: what it comes to is of no use. */
+  isCancelled: boolean;
   /** When its first attempt began; undefined: none has. */
   firstStartedAt: number | undefined;
   answer: Answer;

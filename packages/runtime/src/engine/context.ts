@@ -19,6 +19,8 @@ export interface StepContext {
   /** When the first attempt of the step began. */
   firstStartedAt: number;
   readonly signal: AbortSignal;
+  /** The attempt is getting on: where it has a heartbeat timeout, that begins anew. */
+  beat(): void;
   /** `<runId>:<call>:<stepName>`, the same across attempts, replicas, restarts and retries that keep what succeeded. */
   readonly idempotencyKey: string;
   /** The workflows this attempt has started, each by what distinguishes it from the others. */
@@ -31,6 +33,10 @@ export type EngineContext = BodyContext | StepContext;
 export interface RequestContext {
   kind: 'request';
   requestId: string;
+  /** Where it comes from. Undefined: over no socket. */
+  address?: () => string | undefined;
+  /** Who was let in. */
+  caller?: { id: string; name: string };
   /** The runs it has started. */
   runs?: string[];
   /** Where its trace is: what it was given, or what was drawn for it. */

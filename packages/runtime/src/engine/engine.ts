@@ -2,31 +2,38 @@ import type { Log } from '../log.ts';
 import type { AroundStep, Body } from './body.ts';
 import { createStoreClock } from './clock.ts';
 import type { StoreClock } from './clock.ts';
+import { joinDoorbells } from './doorbell.ts';
 import type { Doorbell } from './doorbell.ts';
 import type { Ambient } from './handle.ts';
+import type { Isolate, Supervisor } from './isolation.ts';
 import type { Journal } from './journal.ts';
 import type { ResumeOptions, ResumeResult } from './journal/hooks.ts';
+import type { Look } from './journal/leases.ts';
 import type { RunRow } from './journal/run.ts';
+import { UNFOLLOWED } from './lifecycle.ts';
 import type { Lifecycle } from './lifecycle.ts';
 import { DEFAULT_LIMITS } from './limits.ts';
 import type { Limits } from './limits.ts';
 import type { Observer } from './observer.ts';
 import type { RunningStep } from './run/step-attempts.ts';
 import { encode } from './serialize.ts';
+import { boundGiven } from './values/size.ts';
+import { createAssigned } from './worker/assigned.ts';
 import { createClaims } from './worker/claims.ts';
 import { createEndings } from './worker/endings.ts';
 import type { Endings } from './worker/endings.ts';
 import { boundJournal } from './worker/journal-timeout.ts';
+import { createIsolation } from './worker/isolation.ts';
 import { createLiveDriver } from './worker/live-driver.ts';
 import { createLiveRuns } from './worker/live-runs.ts';
 import { createLoading } from './worker/loading.ts';
-import type { ResolvedRun } from './worker/loading.ts';
+import type { Loading, ResolvedRun } from './worker/loading.ts';
+import { createReplicas } from './worker/replicas.ts';
 import { createPublisher } from './worker/publisher.ts';
 import { shutDown } from './worker/shutdown.ts';
 import { createSignals } from './worker/signals.ts';
 import { createStarts } from './worker/starts.ts';
 import type { Starts } from './worker/starts.ts';
-import { createSuspects } from './worker/suspects.ts';
 import { createSweep } from './worker/sweep.ts';
 import { createWatchers } from './worker/watchers.ts';
 
@@ -63,12 +70,26 @@ export interface EngineOptions {
   drainMs?: number;
   /** Milliseconds a call of the journal may take. Default 10,000 for a database behind a network, no limit for a file. */
   callMs?: number;
-  /** Work to be done with each sweep, such as firing schedules. */
-  onSweep?(): Promise<void>;
+  /**
+   * The hashes of the code there is here. A run whose code is not here, but in another replica that lives, is left to
+   * that one. Default: this process takes whatever is due.
+   */
+  codes?(): readonly string[];
+  /** The milliseconds a cancelled run has to clean up; 0: it ends at once. Default: every run does. */
+  cleanupOf?(run: Pick<RunRow, 'kind' | 'name'>): number;
+  /** Work to be done with each sweep, such as firing schedules. `look`: what the journal had to do as it began. */
+  onSweep?(look: Look): Promise<void>;
   /** Default: the journal's time. One that is moved by hand belongs to the journal too, and to `tick`. */
   clock?: StoreClock;
   /** Stands around each attempt of a step, for a test that ends a process there. */
   around?: AroundStep;
+  /**
+   * Begins a process for runs that may have killed theirs twice. Default: there is none, so they go on in this one, and
+   * none is ever convicted.
+   */
+  isolate?: Isolate;
+  /** This process was begun for such runs by that one: it takes the runs it is given, and no others. */
+  supervisor?: Supervisor;
 }
 
 export interface Engine extends Starts, Pick<Endings, 'cancel'> {
@@ -80,10 +101,17 @@ export interface Engine extends Starts, Pick<Endings, 'cancel'> {
   dequeue(triggerId: string): Promise<boolean>;
   /** Continues a blocked run on the code there is now. False: it is not blocked. */
   unblock(runId: string): Promise<boolean>;
+  /** Begins no further step of the run, and lets it rest once those under way are over. False: no such run, or it is final. */
+  pause(runId: string): Promise<boolean>;
+  /** The run goes on. False: it is not paused. */
+  unpause(runId: string): Promise<boolean>;
   resumeHook(token: string, payload: unknown, options?: ResumeOptions): Promise<ResumeResult | undefined>;
   /** Resolves when the run may have ended or written to its streams, or the signal aborts. */
   nextChange(runId: string, signal?: AbortSignal): Promise<void>;
-  /** Answers when the run is final, or what it is once `timeoutMs` are over or the signal aborts. Undefined: no such run. */
+  /**
+   * Answers when the last run of its chain is final, or what that is once `timeoutMs` are over or the signal aborts.
+   * Undefined: no such run.
+   */
   wait(runId: string, timeoutMs: number, signal?: AbortSignal): Promise<RunRow | undefined>;
   /** Aborts when `close` begins: an answer that is held open ends. */
   readonly closing: AbortSignal;
@@ -93,6 +121,8 @@ export interface Engine extends Starts, Pick<Endings, 'cancel'> {
   nextDue(): Promise<number | undefined>;
   /** The attempts of steps under way in a run that this process has. Undefined: it does not have it. */
   runningSteps(runId: string): RunningStep[] | undefined;
+  /** `<workflow>: <step>` of attempts under way in this process, at most so many. */
+  listBusy(most: number): string[];
   /** Runs in memory and on their way there. */
   readonly liveRuns: number;
   /**
@@ -107,27 +137,60 @@ export interface Engine extends Starts, Pick<Endings, 'cancel'> {
  * of `worker/` has one of these tasks, all stand on one register of live runs, and what a run does is in `run/`.
  */
 export async function createEngine(options: EngineOptions): Promise<Engine> {
-  const { log, owner, resolve, leaseMs = 30_000, sweepMs = 1_000, maxLive = 1_000, drainMs = 0 } = options;
+  const { log, owner, resolve, leaseMs = 30_000, sweepMs = 1_000, drainMs = 0, supervisor } = options;
+  // Without room it claims nothing by itself.
+  const maxLive = supervisor ? 0 : (options.maxLive ?? 1_000);
   const journal = withTimeout(options);
   const clock = options.clock ?? (await createStoreClock(journal));
   const close = new AbortController();
   const closing = close.signal;
 
-  const suspects = createSuspects();
-  const live = createLiveRuns({ journal, suspects });
-  const watchers = createWatchers(journal, options.pollMs);
-  const publisher = createPublisher({ journal, lifecycle: options.lifecycle, observer: options.observer });
-  const signals = createSignals({ doorbell: options.doorbell, live, watchers });
+  const assigned = supervisor && createAssigned(supervisor);
+  const lifecycle = assigned?.lifecycle ?? options.lifecycle ?? UNFOLLOWED;
+  const { isolate } = options;
+  const resume: Loading['resume'] = (run, isolateRun) => loading.resume(run, isolateRun);
+  const isolation = isolate && createIsolation({ isolate, journal, log, owner, leaseMs, lifecycle, closing, resume });
+  const live = createLiveRuns({ journal, isolated: isolation });
+  const watchers = createWatchers({ journal, clock, pollMs: options.pollMs });
+  const publisher = createPublisher({ journal, lifecycle, observer: options.observer });
+  const doorbell = joinDoorbells([options.doorbell, isolation?.doorbell, assigned?.doorbell]);
+  const signals = createSignals({ doorbell, journal, owner, live, watchers });
+  const codes = options.exclusive || supervisor ? undefined : options.codes;
+  const replicas = createReplicas({ journal, log, owner, leaseMs, codes, now: clock.now });
   // Every part is handed what all of them stand on, and the parts before it that it works with.
-  const core = { journal, log, owner, leaseMs, clock, closing, resolve, suspects, live, watchers, publisher, signals };
-  const endings = createEndings(core);
+  const core = {
+    journal,
+    log,
+    owner,
+    leaseMs,
+    clock,
+    closing,
+    resolve,
+    isolation,
+    live,
+    watchers,
+    publisher,
+    signals,
+    replicas,
+  };
+  const endings = createEndings({ ...core, graceOf: options.cleanupOf, onLeft: assigned?.left });
   const limits = { ...DEFAULT_LIMITS, ...options.limits };
-  const driver = createLiveDriver({ ...core, endings, limits, ambient: options.ambient, around: options.around });
-  const loading = createLoading({ ...core, endings, driver });
+  const { ambient, around } = options;
+  const isAlone = () => assigned?.isAlone === true;
+  const driver = createLiveDriver({ ...core, endings, limits, ambient, around, isAlone });
+  const loading = createLoading({ ...core, endings, driver, isolate: isolation?.add });
   const claims = createClaims({ ...core, loading, maxLive });
   signals.listen(claims);
-  const starts = createStarts({ ...core, endings, loading, claims });
-  const sweep = createSweep({ ...core, claims, sweepMs, exclusive: options.exclusive, onSweep: options.onSweep });
+  const starts = createStarts({ ...core, endings, loading, claims, ambient });
+  const onSweep = supervisor ? undefined : options.onSweep;
+  const sweep = createSweep({
+    ...core,
+    claims,
+    endings,
+    sweepMs,
+    exclusive: options.exclusive && !supervisor,
+    onSweep,
+  });
   let closed: Promise<void> | undefined;
 
   return {
@@ -141,6 +204,9 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
     async arm() {
       if (claims.isArmed || closing.aborted) return;
       claims.arm();
+      // Known before the first claim.
+      await replicas.announce().catch(() => {});
+      assigned?.begin({ journal, owner, leaseMs, live, loading });
       await sweep.now();
     },
     async dequeue(triggerId) {
@@ -158,8 +224,24 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
       signals.signal(runId);
       return true;
     },
+    async pause(runId) {
+      if (!(await journal.pause(runId))) return false;
+      // Where another process has the run, its next sweep finds it.
+      live.get(runId)?.pause();
+      return true;
+    },
+    async unpause(runId) {
+      if (!(await journal.unpause(runId))) return false;
+      live.get(runId)?.unpause();
+      signals.signal(runId);
+      return true;
+    },
     async resumeHook(token, payload, given) {
-      const result = await journal.hooks.resume(token, encode(payload, 'payload'), given);
+      const result = await journal.hooks.resume(
+        token,
+        boundGiven(encode(payload, 'payload'), { value: payload, what: 'payload' }),
+        given,
+      );
       publisher.decided(result, given);
       if (result?.outcome === 'resumed') signals.signal(result.hook.runId);
       return result;
@@ -180,6 +262,14 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
       return all.length === 0 ? undefined : Math.min(...all);
     },
     runningSteps: (runId) => live.get(runId)?.runningSteps,
+    listBusy(most) {
+      const busy: string[] = [];
+      for (const { run, runningSteps } of live.list()) {
+        for (const { name } of runningSteps) busy.push(`${run.name}: ${name}`);
+        if (busy.length >= most) return busy.slice(0, most);
+      }
+      return busy;
+    },
     get liveRuns() {
       return live.count;
     },

@@ -30,6 +30,18 @@ export class RetryableError extends Error {
   }
 }
 
+/** What a body gets for what it awaits when its run is cancelled, so that `catch` and `finally` can clean up. */
+export class RunCancelledError extends Error {
+  override readonly name = 'RunCancelledError';
+  readonly code: string = 'run_cancelled';
+  readonly fatal = true;
+
+  /** Also of one that comes from the journal, or from another copy of this module. */
+  static is(value: unknown): value is RunCancelledError {
+    return isNamed(value, 'RunCancelledError');
+  }
+}
+
 /** What a body called that it may not: time, randomness or an effect the run cannot replay. */
 export class DeterminismError extends Error {
   override readonly name = 'DeterminismError';
@@ -60,6 +72,7 @@ const CLASSES: Record<string, new (message: string, options?: ErrorOptions) => E
   RangeError,
   ReferenceError,
   RetryableError,
+  RunCancelledError,
   SyntaxError,
   TypeError,
   URIError,

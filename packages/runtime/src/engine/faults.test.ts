@@ -168,6 +168,7 @@ const SCENARIOS: Record<string, Scenario> = {
       child: async () =>
         step('endless', async () => {
           const { signal, idempotencyKey } = getStepMetadata();
+          begun.add(idempotencyKey.slice(0, 36));
           await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()));
           aborted.add(idempotencyKey.slice(0, 36));
         })(),
@@ -176,6 +177,8 @@ const SCENARIOS: Record<string, Scenario> = {
       const runId = await world.start('go');
       await world.until(runId, ({ waitingFor }) => waitingFor !== null);
       const [child] = await world.journal.listRuns({ parentRunId: runId }, { limit: 1 });
+      // Cancelled before, the step would have nothing to learn.
+      await until(() => begun.has(child?.runId ?? ''), 10_000);
       await world.insist(() => world.engine.cancel(runId, new Error('enough')));
       for (const id of [runId, child?.runId ?? '']) expect((await world.final(id)).status).toBe('cancelled');
       // However the cancel was answered, the step under way learns of it.
@@ -185,6 +188,7 @@ const SCENARIOS: Record<string, Scenario> = {
   },
 };
 
+const begun = new Set<string>();
 const aborted = new Set<string>();
 
 describe('on SQLite, whichever call of the journal', () => {

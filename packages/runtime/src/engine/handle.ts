@@ -2,7 +2,9 @@ import type { CallRequest, HookRequest, OpenHook } from './call.ts';
 import type { Chunk, NewChunk } from './journal/chunks.ts';
 import type { HookRow } from './journal/hooks.ts';
 import type { QueuedStart } from './journal/queue.ts';
-import type { RunRow } from './journal/run.ts';
+import type { ClosePolicy, RunRow } from './journal/run.ts';
+import type { Callbacks } from './callbacks.ts';
+import type { SignalsOfRun } from './values/signal-ref.ts';
 
 /** What a body sees instead of the machine's own clock and dice. */
 export interface World {
@@ -14,12 +16,40 @@ export interface World {
   readonly variables: Variables;
 }
 
+/** How code wants one start. */
+export interface StartHow {
+  /** Among the starts that wait for the same workflow, higher ones begin first: a whole number from -1000 to 1000. Default 0. */
+  priority?: number | undefined;
+  /** Begins so much later: milliseconds, or text such as `'10m'`. */
+  delay?: number | string | undefined;
+  /** Begins at this time: a Date, or ISO 8601 with its offset. */
+  at?: Date | string | undefined;
+  /** How long the run may take, in place of what its workflow says: milliseconds, or text such as `'1h'`. */
+  timeout?: number | string | undefined;
+  /** What the run is called among those of its workflow: 1 to 200 characters. At most one unfinished run has it. */
+  id?: string | undefined;
+  /** When a run that has not ended has the id: an error, that run, or the new one in its place. Default `reject`. */
+  onConflict?: 'reject' | 'join' | 'replace' | undefined;
+  /** Whether a run that has ended leaves its id to another. Default `always`. */
+  reuse?: 'always' | 'after-failure' | 'never' | undefined;
+}
+
+/** How code wants a run below its own. */
+export interface ChildStartHow extends StartHow {
+  /**
+   * What becomes of it when this run ends: it goes on (`abandon`), is cancelled (`cancel`), or this run does not end before
+   * it has (`wait`; a cancel or a timeout of this run cancels it). Default: a cancel or a timeout takes it along, a run that
+   * completes or fails leaves it.
+   */
+  parentClosePolicy?: ClosePolicy | undefined;
+}
+
 /** What code in a run can reach of the box that runs it. */
 export interface Ambient {
   startWorkflow(
     name: string,
     input: unknown,
-    options: { parentRunId: string; idempotencyKey?: string; isSpread?: boolean },
+    options: ChildStartHow & { parentRunId: string; idempotencyKey?: string; isSpread?: boolean },
   ): Promise<StartedWorkflow>;
   /** The output of the run, once it is final; throws what ended it otherwise. */
   waitForRun(started: StartedWorkflow | { status: 'started'; runId: string }): Promise<unknown>;
@@ -38,6 +68,8 @@ export interface Ambient {
   /** A value of the dynamic configuration. Throws `config_key_not_found`. */
   readConfig(key: string): Promise<unknown>;
   readonly client: BoxClient;
+  /** Takes secrets out of a text that whoever made the run begin with `input` is shown. Absent: nothing is known to be one. */
+  redact?(this: void, input: string, text: string): string;
   /** The value of a secret of the workspace. Throws `secret_not_found`. */
   readSecret(name: string): Promise<string>;
   /** The relational store, through drizzle. The engine hands it on and knows nothing of it. */
@@ -62,18 +94,22 @@ export interface CodeLine {
 export interface BoxClient {
   /** A start that still waits in its queue is found by its `triggerId`. */
   findRun(id: string): Promise<RunRow | QueuedStart | undefined>;
+  /** The run, or the start that waits, that was started with an id of its own. */
+  findById(name: string, id: string): Promise<RunRow | QueuedStart | undefined>;
   /** The run once it is final; undefined: there is none. */
   waitForEnd(id: string, signal: AbortSignal): Promise<RunRow | undefined>;
   /** False: there is nothing left to cancel. */
   cancel(id: string): Promise<boolean>;
   /** The next frames of a stream, as soon as there are some; undefined: the run has ended and there are no more. */
-  readChunks(stream: StreamPosition & { signal: AbortSignal }): Promise<Chunk[] | undefined>;
+  readChunks(stream: StreamPosition & { signal: AbortSignal }): Promise<Chunk[] | { continuedTo: string } | undefined>;
   /** The frames there are, at most a page of them. */
   listChunks(runId: string, name: string, after: number): Promise<Chunk[]>;
   /** The open hook of the token, else the newest closed one. */
   findHook(token: string): Promise<HookRow | undefined>;
   /** Throws as the route does. */
   resumeHook(token: string, payload: unknown): Promise<void>;
+  /** Keeps the payload where there is no such hook. Answers the run that was resumed; undefined: it is kept. */
+  signalHook(token: string, payload: unknown, waitFor: number | string): Promise<string | undefined>;
   /** Throws as the route does. */
   callWebhook(token: string, request: Request): Promise<Response>;
   /** Takes no more resumes; another run may have the token. */
@@ -162,8 +198,14 @@ export interface RunHandle {
   readonly ambient: Ambient;
   /** What the body does now it has done before: in another process, or before it was parked. */
   readonly isReplaying: boolean;
+  /** The abort signals its steps are given. */
+  readonly abortSignals: SignalsOfRun;
   /** The same, or what an earlier life of the run may have done before it recorded anything. */
   readonly isRepeating: boolean;
+  /** What it has handed to code that others share. */
+  readonly callbacks: Callbacks;
+  /** It is over, or goes on in another place: what its body still awaits never comes. */
+  readonly hasLeft: boolean;
   /** The one way in for every primitive. Resolves with the recorded answer. */
   invoke(request: CallRequest): Promise<unknown>;
   /** Awaits work of the platform that is no call: the run neither goes on nor parks meanwhile. */
@@ -174,6 +216,10 @@ export interface RunHandle {
   openHook(request: HookRequest): OpenHook;
   /** Writes frames to the run's stream; resolves once they are stored. */
   writeChunks(chunks: NewChunk[]): Promise<void>;
+  /** The body is being given what was recorded in an earlier life of the run, and there is more of it. */
+  readonly isCatchingUp: boolean;
+  /** Publishes what the run is at, with its next append. */
+  publish(state: unknown): void;
   /** Marks the run, with its next append. */
   setAttributes(attributes: Record<string, string | number | boolean>): void;
 }

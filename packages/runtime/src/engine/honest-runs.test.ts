@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { gzip } from 'node:zlib';
 import { scrypt, sign, generateKeyPairSync } from 'node:crypto';
 import { promisify } from 'node:util';
-import { newJournalPath, outputOf, step, until, useBenches } from './_setup.ts';
+import { goOnAfterKill, newJournalPath, outputOf, step, until, useBenches } from './_setup.ts';
 import { describeOnStores } from './_stores.ts';
 import { createHook } from './primitives/hook.ts';
 import { sleep } from './primitives/sleep.ts';
@@ -22,12 +22,7 @@ async function replays(place: Parameters<typeof bench>[0], body: () => Promise<u
       return body();
     },
   };
-  const first = await bench(place, code);
-  const { runId } = await first.start('go');
-  await until(async () => (await first.journal.getRun(runId))?.status === 'waiting');
-  await first.kill();
-  const second = await bench(place, code);
-  await second.engine.resumeHook('go-on', 1);
+  const { second, runId } = await goOnAfterKill(bench, place, code);
   const row = await second.engine.wait(runId, 20_000);
   expect(row?.waitingFor ?? null).toBeNull();
   expect(row?.status).toBe('completed');

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { errorOf, outputOf, step, until, useBenches } from './_setup.ts';
 import type { Bench } from './_setup.ts';
 import { describeOnStores } from './_stores.ts';
+import { startWorkflowAndWait } from './primitives/child-workflow.ts';
 import { createHook } from './primitives/hook.ts';
 import { sleep } from './primitives/sleep.ts';
 
@@ -141,6 +142,41 @@ describeOnStores('a hook that is iterated', (newPlace) => {
       await Promise.all(Array.from({ length: 50 }, (_, i) => resume(opened, 'stream', n + i)));
     await resume(opened, 'stream', 'end');
     expect(Number(outputOf(await opened.engine.wait(runId, 60_000)))).toBeGreaterThanOrEqual(1_000);
+  });
+});
+
+describeOnStores('a hook that is resumed before it is awaited', (newPlace) => {
+  test('has its resume, whatever the run has waited for in between', async () => {
+    const opened = await bench(newPlace(), {
+      go: async () => {
+        const early = createHook<string>({ token: 'early' });
+        const child = await startWorkflowAndWait('child', null);
+        return [child, await early];
+      },
+      child: async () => createHook({ token: 'of-child' }),
+    });
+    const { runId } = await opened.start('go');
+    await until(async () => (await resume(opened, 'early', 'word')) === 'resumed');
+    await until(async () => (await resume(opened, 'of-child', 'end')) === 'resumed');
+    expect(outputOf(await opened.engine.wait(runId, 5_000))).toEqual(['end', 'word']);
+  });
+
+  test('has the resume that its token was given after the last one was taken', async () => {
+    const opened = await bench(newPlace(), {
+      go: async () => {
+        const first = createHook<number>({ token: 'again' });
+        const taken = [await first, await first];
+        await startWorkflowAndWait('child', null);
+        return [...taken, await createHook<number>({ token: 'again' })];
+      },
+      child: async () => createHook({ token: 'of-child' }),
+    });
+    const { runId } = await opened.start('go');
+    await until(async () => (await resume(opened, 'again', 1)) === 'resumed');
+    await until(async () => (await resume(opened, 'again', 2)) === 'resumed');
+    await until(async () => (await resume(opened, 'again', 3)) === 'resumed');
+    await until(async () => (await resume(opened, 'of-child', 'end')) === 'resumed');
+    expect(outputOf(await opened.engine.wait(runId, 5_000))).toEqual([1, 2, 3]);
   });
 });
 

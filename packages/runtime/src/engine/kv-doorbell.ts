@@ -26,9 +26,9 @@ export function createKvDoorbell(kv: KeyValueStore, owner: string): KvDoorbell {
   };
 
   return {
-    ring(kind, runId) {
+    ring(kind, runId, to) {
       if (closed || pending.size >= MAX_PENDING) return;
-      pending.add(`${kind} ${runId}`);
+      pending.add(to === undefined ? `${kind} ${runId}` : `${kind} ${runId} ${to}`);
       sending ??= send();
     },
     listen(listener) {
@@ -36,8 +36,8 @@ export function createKvDoorbell(kv: KeyValueStore, owner: string): KvDoorbell {
         const message = parse(text);
         if (!message || message.from === owner) return;
         for (const ring of message.rings) {
-          const [kind, runId = ''] = ring.split(' ');
-          listener(kind as RingKind, runId);
+          const [kind, runId = '', to] = ring.split(' ');
+          listener(kind as RingKind, runId, to);
         }
       });
       stops.push(stop);
@@ -59,7 +59,7 @@ const MAX_PENDING = 10_000;
 
 interface Message {
   from: string;
-  /** `<kind> <run id>` */
+  /** `<kind> <run id>`, and the owner it is meant for. */
   rings: string[];
 }
 

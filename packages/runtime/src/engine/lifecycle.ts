@@ -3,10 +3,11 @@ import type { Append, AppendResult } from './journal/appends.ts';
 import type { JournalRecord, StepKind } from './journal/record.ts';
 import type { RunRow, RunStatus } from './journal/run.ts';
 import { isFinal } from './journal/run.ts';
+import { codeOfError } from './run/outcome.ts';
 
-/** What happens to runs, for whoever follows all of them: ids and status, no values. */
+/** What happens to runs, for whoever follows all of them: ids, status and codes, no values. */
 export type LifecycleEvent =
-  | ({ type: RunEventType } & RunFacts & { status: RunStatus })
+  | ({ type: RunEventType } & RunFacts & { status: RunStatus; code?: string })
   | ({ type: 'step.completed' } & RunFacts & StepFacts)
   | ({ type: 'approval.asked' } & RunFacts & { approvalId: string; status: 'pending' })
   | { type: 'approval.decided'; runId: string; approvalId: string; status: string; askedBy?: string };
@@ -36,7 +37,8 @@ export interface Lifecycle {
 export const UNFOLLOWED: Lifecycle = { isFollowed: false, publish() {} };
 
 export function toRunEvent(type: RunEventType, run: RunRow, status: RunStatus = run.status): LifecycleEvent {
-  return { type, ...factsOf(run), status };
+  const code = codeOf(run, status);
+  return { type, ...factsOf(run), status, ...(code === undefined ? {} : { code }) };
 }
 
 /** The events of an append that has landed. */
@@ -49,7 +51,7 @@ export function eventsOf(run: RunRow, entry: Append, result: AppendResult): Life
     .map(({ token }) => ({ type: 'approval.asked' as const, ...facts, approvalId: token, status: 'pending' as const }));
   const { status } = entry.patch;
   const type = status && typeOf(status);
-  const changed = type ? [toRunEvent(type, run, status)] : [];
+  const changed = type ? [toRunEvent(type, { ...run, ...entry.patch }, status)] : [];
   // A run goes on because something was answered, and waits or ends after it.
   const events = type === 'run.resumed' ? [...changed, ...steps, ...asked] : [...steps, ...asked, ...changed];
   return [...events, ...(result.promoted ? [toRunEvent('run.created', result.promoted)] : [])];
@@ -61,6 +63,12 @@ export function nameOfStep({ kind, stepId }: Pick<JournalRecord, 'kind' | 'stepI
 }
 
 // --- internal ---
+
+/** Why a run stopped: of a failed one the code of its error, of a blocked one what blocks it. */
+function codeOf({ error, waitingFor }: RunRow, status: RunStatus): string | undefined {
+  if (status === 'failed') return codeOfError(error) ?? 'run_failed';
+  return status === 'blocked' ? (JSON.parse(waitingFor ?? '{}') as { code?: string }).code : undefined;
+}
 
 const STEP_STATUS = { done: 'completed', failed: 'failed', retry: 'retrying' } as const;
 

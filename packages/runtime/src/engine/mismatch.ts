@@ -77,6 +77,12 @@ export function unreadable(record: JournalRecord, error: unknown): Mismatch {
   return { message, recorded: stepId, called: stepId, call, at: null };
 }
 
+/** The same of what the run was started with. */
+export function unreadableInput(error: unknown): Mismatch {
+  const message = `The input of the run cannot be read: ${toText(error)}`;
+  return { message, recorded: 'input', called: 'input', call: 0, at: null };
+}
+
 // --- internal ---
 
 function inWords(difference: Difference | undefined): string {

@@ -14,6 +14,10 @@ export interface Observer {
   appended(run: RunRow, records: readonly JournalRecord[]): void;
   /** It waits for a decision: its code no longer does what its journal says. */
   blocked?(run: RunRow): void;
+  /** It is suspended until something from outside comes, or its time. */
+  waiting?(run: RunRow): void;
+  /** It goes on after that, or in this process after another one. */
+  resumed?(run: RunRow): void;
   /** It is final: the row as its end left it. */
   ended(run: RunRow): void;
 }
@@ -26,6 +30,8 @@ export function joinObservers(observers: readonly [Observer, ...Observer[]]): Ob
     started: (run) => observers.forEach((one) => one.started(run)),
     appended: (run, records) => observers.forEach((one) => one.appended(run, records)),
     blocked: (run) => observers.forEach((one) => one.blocked?.(run)),
+    waiting: (run) => observers.forEach((one) => one.waiting?.(run)),
+    resumed: (run) => observers.forEach((one) => one.resumed?.(run)),
     ended: (run) => observers.forEach((one) => one.ended(run)),
   };
 }

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { errorOf, outputOf, step, until, useBenches } from './_setup.ts';
+import { errorOf, goOnAfterKill, outputOf, step, until, useBenches } from './_setup.ts';
 import { describeOnStores } from './_stores.ts';
 import { FatalError, RetryableError } from './errors.ts';
 import { createHook } from './primitives/hook.ts';
@@ -305,12 +305,7 @@ describeOnStores('a body that awaits the platform', (newPlace) => {
         return 'end';
       },
     };
-    const first = await bench(place, code);
-    const { runId } = await first.start('go');
-    await until(async () => (await first.journal.getRun(runId))?.status === 'waiting');
-    await first.kill();
-    const second = await bench(place, code);
-    await second.engine.resumeHook('go-on', 1);
+    const { second, runId } = await goOnAfterKill(bench, place, code);
     const row = await second.engine.wait(runId, 15_000);
     expect([row?.status, outputOf(row), effects.length]).toEqual(['completed', 'end', 2]);
   });

@@ -4,7 +4,8 @@ import type { Bench } from './_setup.ts';
 import { describeOnStores } from './_stores.ts';
 import { FatalError } from './errors.ts';
 import type { RunRow } from './journal/run.ts';
-import { startWorkflowAndWait } from './primitives/child-workflow.ts';
+import { startWorkflow, startWorkflowAndWait, toWaitCall } from './primitives/child-workflow.ts';
+import { bodyOf } from './primitives/hook.ts';
 import { getStepMetadata } from './primitives/metadata.ts';
 
 // What a retry from the failed step keeps, and what it does again.
@@ -92,6 +93,34 @@ describeOnStores('a retry from the failed step', (newPlace) => {
     expect(calls).toEqual(['charge', 'charge']);
   });
 
+  test('is warned of the compensations that have run', async () => {
+    const calls: string[] = [];
+    let isBroken = true;
+    const reserve = step('reserve', () => void calls.push('reserve'));
+    const charge = step('charge', () => {
+      calls.push('charge');
+      if (isBroken) throw new FatalError('no funds');
+    });
+    const release = step('release', () => void calls.push('release'));
+    const go = async (): Promise<void> => {
+      await reserve();
+      try {
+        await charge();
+      } catch (error) {
+        await release();
+        throw error;
+      }
+    };
+    const opened = await bench(newPlace(), { go });
+    const failed = await opened.run('go');
+    isBroken = false;
+    const again = await retry(opened, failed);
+    expect([again?.status, calls]).toEqual(['completed', ['reserve', 'charge', 'release', 'charge']]);
+    expect(
+      opened.logged.filter((line) => line.startsWith('warn') && line.includes('completed "release"')),
+    ).toHaveLength(1);
+  });
+
   test('keeps a step that was under way beside the one that failed', async () => {
     const calls: string[] = [];
     let isBroken = true;
@@ -125,6 +154,36 @@ describeOnStores('a retry from the failed step', (newPlace) => {
     expect(calls).toEqual(['quick', 'slow', 'undo', 'quick']);
   });
 
+  test('keeps no compensation of a time in which the clock was set back', async () => {
+    let isBroken = true;
+    const charge = step('charge', () => {
+      if (isBroken) throw new FatalError('no');
+      return 'paid';
+    });
+    const undo = step('undo', () => {});
+    let reads = 0;
+    const startedAt = Date.now();
+    // Each look at it is before the last one.
+    const clock = { now: () => startedAt - (reads += 1), sync: async () => {} };
+    const opened = await bench(
+      newPlace(),
+      {
+        async go() {
+          try {
+            return await charge();
+          } catch (error) {
+            await undo();
+            throw error;
+          }
+        },
+      },
+      { clock },
+    );
+    const failed = await opened.run('go');
+    isBroken = false;
+    expect(outputOf(await retry(opened, failed))).toBe('paid');
+  });
+
   test.each(['body', 'step'])('starts a child anew that has failed, and no other, in a %s', async (where) => {
     const calls: string[] = [];
     let isBroken = true;
@@ -150,6 +209,33 @@ describeOnStores('a retry from the failed step', (newPlace) => {
     expect(errorOf(again)).toBeUndefined();
     expect(outputOf(again)).toEqual(['good', 'bad']);
     expect(calls).toEqual(['good', 'bad', 'bad']);
+  });
+});
+
+describeOnStores('a retry of a child that has failed', (newPlace) => {
+  test('keeps what was done between its start and the wait for it', async () => {
+    const calls: string[] = [];
+    let isBroken = true;
+    const note = step('note', (name: string) => {
+      calls.push(name);
+      if (name === 'bad' && isBroken) throw new FatalError('no');
+      return name;
+    });
+    const opened = await bench(newPlace(), {
+      child: async (name: string) => note(name),
+      async go() {
+        const { runId } = (await startWorkflow('child', 'bad')) as { runId: string };
+        await note('between');
+        return bodyOf('go').invoke(toWaitCall('child', { runId }));
+      },
+    });
+    const failed = await opened.run('go');
+    expect(failed.status).toBe('failed');
+    isBroken = false;
+    const again = await retry(opened, failed);
+    expect([again?.status, errorOf(again)]).toEqual(['completed', undefined]);
+    expect(outputOf(again)).toBe('bad');
+    expect(calls).toEqual(['bad', 'between', 'bad']);
   });
 });
 

@@ -141,9 +141,12 @@ describeOnStores('a workflow that was removed', (newPlace) => {
       {
         open: async () => {
           const journal = await place.open();
-          const { getRecords } = journal;
+          const { listRecords } = journal;
           return Object.assign(journal, {
-            getRecords: async (id: string) => ((reads += 1), getRecords(id)),
+            listRecords: async (id: string, page: { from: number; limit: number }) => (
+              (reads += 1),
+              listRecords(id, page)
+            ),
           }) as Journal;
         },
       },

@@ -23,7 +23,7 @@ export class SerializationError extends Error {
 
 /**
  * Turns a value into the text the journal keeps: Date, Map, Set, BigInt, RegExp, typed arrays, URL, undefined and
- * Error (`values/error-codec.ts`) survive, and so does what `values/instances.ts` lists; functions, symbols and other class instances
+ * Error (`values/error-codec.ts`) survive, and so does what `values/instances.ts` lists; other functions, symbols and other class instances
  * are refused by path.
  * @param root what the value is called in an error: `input`, `result`; empty: its properties speak for themselves
  */
@@ -52,6 +52,11 @@ export function decode(text: string): unknown {
   return parse(text.slice(1), REVIVERS);
 }
 
+/** What `decode` answers, to be shown: where code that is gone would make it, its data stands for it. */
+export function decodeToShow(text: string): unknown {
+  return text[0] === FORMAT ? parse(text.slice(1), SHOWN) : decode(text);
+}
+
 /** What `decode` answers, with errors and instances as they are recorded: no class is looked for, no stream opened. */
 export function decodeInert(text: string): unknown {
   return text[0] === FORMAT ? parse(text.slice(1), INERT) : decode(text);
@@ -74,6 +79,17 @@ const REDUCERS = { Instance: reduceInstance, Error: ERRORS.reduce };
 const REVIVERS = {
   Error: ERRORS.revive,
   Instance: (plain: RecordedValue) => reviveInstance(plain, { encode, decode }),
+};
+
+const SHOWN = {
+  Error: ERRORS.revive,
+  Instance(plain: RecordedValue) {
+    try {
+      return REVIVERS.Instance(plain);
+    } catch {
+      return plain.type === 'class' ? plain.data : plain;
+    }
+  },
 };
 
 const INERT_TYPE = Symbol('svc.engine.inert');

@@ -15,7 +15,18 @@ import type { Reader } from './reader.ts';
 /** What is published besides the lifecycle of runs. */
 export type BoxEvent =
   | LifecycleEvent
-  | { type: 'session.updated' | 'session.deleted'; sessionId: string; askedBy?: string | undefined };
+  | { type: 'session.updated' | 'session.deleted'; sessionId: string; askedBy?: string | undefined }
+  | ({ type: 'budget.warning' | 'budget.exceeded' } & BudgetFacts);
+
+/** Of tokens in a day or a month. */
+export interface BudgetFacts {
+  /** Whose budget it is. */
+  kind: 'agent' | 'key' | 'user';
+  id: string;
+  period: 'day' | 'month';
+  limit: number;
+  used: number;
+}
 
 /** The one stream of all that happens. */
 export interface Events extends Lifecycle {

@@ -38,6 +38,8 @@ export async function waitForAnswer({ runId, stream }: AnswerPlace, options: Wai
     }
   } finally {
     clearTimeout(timeout);
+    // Nobody waits for a change any more.
+    timer.abort();
   }
 }
 

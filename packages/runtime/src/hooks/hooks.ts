@@ -4,9 +4,10 @@ import { readBytes } from '../engine/values/bodies.ts';
 import type { Engine } from '../engine/engine.ts';
 import { newToken } from '../engine/ids.ts';
 import type { Journal } from '../engine/journal.ts';
-import type { HookRow } from '../engine/journal/hooks.ts';
-import { decode, digestOf, encode } from '../engine/serialize.ts';
+import type { HookEvent, HookRow } from '../engine/journal/hooks.ts';
+import { decode, decodeToShow, digestOf, encode } from '../engine/serialize.ts';
 import { askAnswer } from '../engine/values/instances.ts';
+import { boundGiven } from '../engine/values/size.ts';
 import { fromAnswer } from '../engine/values/webhook-answer.ts';
 import type { StoredAnswer } from '../engine/values/webhook-answer.ts';
 import { BoxError, idempotencyConflict } from '../errors.ts';
@@ -28,11 +29,17 @@ export interface Hooks {
   resumeFromCode(token: string, payload: unknown): Promise<void>;
   /**
    * Resumes a webhook: here the token is the credential, and no other kind of hook is found. Answers what its workflow
-   * says; a manual answer is waited for, and `webhook_unanswered` where none comes.
+   * says; a manual answer is waited for, and `webhook_unanswered` where none comes. `take` is called once there is such a
+   * webhook: nothing is read for whoever has no token.
    */
-  call(token: string, request: Request): Promise<Response>;
+  call(token: string, take: (options: TakeOptions) => Promise<Request>): Promise<Response>;
   /** The same with these approvals. */
   with(approvals: Approvals): Hooks;
+}
+
+export interface TakeOptions {
+  /** Whether the headers of the caller that are credentials are for the workflow. */
+  keepsCredentials: boolean;
 }
 
 export interface HooksOptions {
@@ -71,12 +78,14 @@ export function createHooks(options: HooksOptions): Hooks {
       await find(token, ({ kind }) => kind === 'webhook');
     },
     async resumeFromCode(token, payload) {
+      boundGiven(encode(payload, 'payload'), { value: payload, what: 'payload' });
       await find(token, ({ kind }) => kind === 'hook');
       await resumeOnce(engine, token, payload);
     },
-    async call(token, request) {
+    async call(token, take) {
       const hook = await find(token, ({ kind }) => kind === 'webhook');
-      const { respondWith } = decode(hook.detail ?? encode({}, 'detail')) as { respondWith: StoredAnswer | 'manual' };
+      const { respondWith, credentials } = decode(hook.detail ?? encode({}, 'detail')) as WebhookDetail;
+      const request = await take({ keepsCredentials: credentials === true });
       await readBytes(request, BODY_BYTES);
       if (respondWith !== 'manual') {
         await resumeOnce(engine, token, request);
@@ -90,7 +99,19 @@ export function createHooks(options: HooksOptions): Hooks {
   };
 }
 
+/** @param event the resume it has had */
+export function alreadyResumed({ at, payload }: HookEvent): BoxError {
+  return new BoxError('already_decided', 'This hook has been resumed before.', {
+    details: { at: toIso(at), payload: toJsonValue(decodeToShow(payload)) },
+  });
+}
+
 // --- internal ---
+
+interface WebhookDetail {
+  respondWith: StoredAnswer | 'manual';
+  credentials?: boolean;
+}
 
 async function resumeOnce(engine: Engine, token: string, payload: unknown, key?: string): Promise<void> {
   const digest = () => digestOf(encode(payload, 'body'));
@@ -98,9 +119,6 @@ async function resumeOnce(engine: Engine, token: string, payload: unknown, key?:
   const result = await engine.resumeHook(token, payload, options);
   if (result?.outcome === 'resumed' || result?.outcome === 'repeated') return;
   if (result?.outcome === 'idempotency_conflict') throw idempotencyConflict(key);
-  if (result?.outcome === 'already')
-    throw new BoxError('already_decided', 'This hook has been resumed before.', {
-      details: { at: toIso(result.event.at), payload: toJsonValue(decode(result.event.payload)) },
-    });
+  if (result?.outcome === 'already') throw alreadyResumed(result.event);
   throw new BoxError('hook_closed', 'This hook is closed: its run has ended, or has let go of it.');
 }

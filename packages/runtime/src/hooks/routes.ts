@@ -3,9 +3,14 @@ import { keepBytes } from '../engine/values/bodies.ts';
 import { mountRoute } from '../http/app.ts';
 import type { RouteEntry } from '../http/app.ts';
 import { inspectJson, isJsonType, readBody } from '../http/body.ts';
-import type { Hooks } from './hooks.ts';
+import type { Hooks, TakeOptions } from './hooks.ts';
 
 export const WEBHOOK_PREFIX = '/api/webhooks/';
+
+/** @param origin of the box */
+export function toWebhookUrl(origin: string, token: string): string {
+  return `${origin}${WEBHOOK_PREFIX}${token}`;
+}
 
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
 
@@ -17,7 +22,7 @@ export const WEBHOOK_ROUTES: RouteEntry[] = METHODS.map((method) => ({
     id: `webhooks.${method.toLowerCase()}`,
     tag: 'webhooks',
     security: 'none',
-    errors: ['hook_not_found', 'hook_closed', 'payload_too_large', 'invalid_json', 'webhook_unanswered'],
+    errors: ['hook_not_found', 'hook_closed', 'payload_too_large', 'overloaded', 'invalid_json', 'webhook_unanswered'],
     ...(method === 'GET' || method === 'DELETE' ? {} : { body: 'any' as const }),
     answers: { 200: { description: 'What the workflow answers', content: { '*/*': undefined } } },
   },
@@ -28,7 +33,7 @@ export function mountWebhooks(app: H3, hooks: Hooks): void {
   for (const route of WEBHOOK_ROUTES)
     mountRoute(app, route, async (event: H3Event) => {
       const token = event.context.params?.token ?? '';
-      if (event.req.method !== 'HEAD') return hooks.call(token, await takeRequest(event.req));
+      if (event.req.method !== 'HEAD') return hooks.call(token, (options) => takeRequest(event.req, options));
       // Whoever asks whether the address is there is no caller.
       await hooks.checkWebhook(token);
       return new Response(null, { status: 204 });
@@ -37,10 +42,15 @@ export function mountWebhooks(app: H3, hooks: Hooks): void {
 
 // --- internal ---
 
+/** The journal keeps what is taken, and lists show it. */
+const CREDENTIALS = ['authorization', 'proxy-authorization', 'cookie'];
+
 /** The request without its connection, and with all of its body. JSON is refused here where reading it would do harm. */
-async function takeRequest(req: Request): Promise<Request> {
+async function takeRequest(req: Request, { keepsCredentials }: TakeOptions): Promise<Request> {
   const bytes = await readBody(req);
-  const { method, url, headers } = req;
+  const { method, url } = req;
+  const headers = new Headers(req.headers);
+  if (!keepsCredentials) for (const name of CREDENTIALS) headers.delete(name);
   if (isJsonType(headers.get('content-type'))) inspectJson(parseOrText(bytes.toString('utf8')));
   const body = bytes.length === 0 || method === 'GET' ? null : new Uint8Array(bytes);
   return keepBytes(new Request(url, { method, headers: [...headers], body }), body);

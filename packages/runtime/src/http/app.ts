@@ -5,6 +5,7 @@ import { runInContext } from '../engine/context.ts';
 import type { RequestContext } from '../engine/context.ts';
 import { BoxError } from '../errors.ts';
 import type { Log } from '../log.ts';
+import { addressOf } from './address.ts';
 import { answerError, toBoxError } from './answer.ts';
 import { isJsonType } from './body.ts';
 import { createCors, DEFAULT_CORS_ORIGINS } from './cors.ts';
@@ -24,6 +25,8 @@ export interface AppOptions {
   untilReady?: (path: string) => Promise<void> | undefined;
   /** Called with every answer as it begins. */
   onAnswer?: (answer: Answered) => void;
+  /** Called with what was refused for want of a credential or a permission. */
+  onRefusal?: (refusal: Refused) => void;
   /** Called with an answer that is a stream; answers what to do at its end. */
   onStream?: () => () => void;
 }
@@ -38,6 +41,15 @@ export interface Answered {
   /** Milliseconds since 1970. */
   start: number;
   end: number;
+}
+
+export interface Refused {
+  code: string;
+  requestId: string;
+  route: string | undefined;
+  address: string | undefined;
+  /** Undefined: nobody was let in. */
+  caller: { id: string; name: string } | undefined;
 }
 
 export interface ErrorShape {
@@ -73,6 +85,10 @@ export function createApp(options: AppOptions): H3 {
       // What stands in the place of a parameter may be what lets its holder in.
       const route = routeOf(event);
       if (error.code === 'internal') options.log.error('A request failed.', { requestId, route, error: error.cause });
+      if (isRefusal(error, event)) {
+        const { caller, address } = contextOf(event);
+        options.onRefusal?.({ code: error.code, requestId, route, address: address?.(), caller });
+      }
       const shape =
         options.errorShapes?.find(({ prefix }) => path.startsWith(prefix)) ??
         findAstray(options.errorShapes ?? [], event);
@@ -83,6 +99,7 @@ export function createApp(options: AppOptions): H3 {
     },
     onResponse(response, event) {
       if (!response.headers.has('x-request-id')) withRequestId(response, requestIdOf(event));
+      guardAnswer(response.headers);
       cors.markAnswer(response, event.req);
       tellAnswer(options, event, response);
     },
@@ -130,6 +147,13 @@ export function requestIdOf(event: H3Event): string {
 
 // --- internal ---
 
+/** A request without any credential is none: it has tried nothing. */
+function isRefusal({ code, status, details }: BoxError, { req: { headers } }: H3Event): boolean {
+  if (code === 'invalid_signature' || status === 403) return true;
+  if (code === 'rate_limited') return details?.of === 'credentials';
+  return status === 401 && (headers.has('authorization') || headers.has('x-api-key'));
+}
+
 function checkRequest(event: H3Event, { isAllowedHost, anyBody = [] }: AppOptions): void {
   const { method, headers, url } = event.req;
   if (url.length > MAX_URL) throw new BoxError('uri_too_long', `The URL is longer than ${MAX_URL} bytes.`);
@@ -158,6 +182,12 @@ function findAstray(shapes: readonly ErrorShape[], { req, url: { pathname } }: H
   });
 }
 
+/** No answer is for a cache that others share, unless it says so, nor for a browser to guess what it is. */
+function guardAnswer(headers: Headers): void {
+  if (!headers.has('cache-control')) headers.set('cache-control', 'no-store');
+  headers.set('x-content-type-options', 'nosniff');
+}
+
 interface OwnContext {
   request?: RequestContext;
   startedAt?: number;
@@ -170,6 +200,7 @@ function contextOf(event: H3Event): RequestContext {
   return (own.request ??= {
     kind: 'request',
     requestId: `req_${randomUUID()}`,
+    address: () => addressOf(event),
     traceparent: event.req.headers.get('traceparent'),
   });
 }

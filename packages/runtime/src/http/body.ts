@@ -1,6 +1,8 @@
 import type { IncomingMessage } from 'node:http';
 import type { ServerRequest } from 'srvx';
 import { BoxError } from '../errors.ts';
+import { bodyBudgetOf } from './body-budget.ts';
+import type { BodyShare } from './body-budget.ts';
 
 export interface BodyOptions {
   /** Bytes. Default 1 MiB. */
@@ -20,7 +22,7 @@ const MAX_DEPTH = 64;
  */
 export async function readJson(request: Request, options: BodyOptions = {}): Promise<unknown> {
   const { limit = MIB, refuseProtoKeys = true } = options;
-  const bytes = await readBytes(request, limit);
+  const bytes = await readBytes(request, { limit, isAnonymous: false });
   if (bytes.length === 0 && 'emptyAs' in options) return options.emptyAs;
   const value = parse(bytes);
   inspectJson(value, refuseProtoKeys);
@@ -32,9 +34,9 @@ export function inspectJson(value: unknown, refuseProtoKeys = true): void {
   inspect(value, 0, refuseProtoKeys);
 }
 
-/** Reads a body as it is: 413 above 1 MiB. */
-export function readBody(request: Request): Promise<Buffer> {
-  return readBytes(request, MIB);
+/** Reads a body as it is, of whoever has shown no credential: 413 above the limit. */
+export function readBody(request: Request, limit = MIB): Promise<Buffer> {
+  return readBytes(request, { limit, isAnonymous: true });
 }
 
 /** True for `application/json` and `application/<x>+json`, with any parameters. */
@@ -44,11 +46,17 @@ export function isJsonType(contentType: string | null): boolean {
 
 // --- internal ---
 
-async function readBytes(request: Request, limit: number): Promise<Buffer> {
+interface Reading {
+  limit: number;
+  isAnonymous: boolean;
+}
+
+async function readBytes(request: Request, { limit, isAnonymous }: Reading): Promise<Buffer> {
   if (Number(request.headers.get('content-length') ?? 0) > limit) throw tooLarge(limit);
   try {
     const socket = (request as ServerRequest).runtime?.node?.req as IncomingMessage | undefined;
-    if (socket && !socket.readableEnded) return await readSocket(socket, limit);
+    if (socket && !socket.readableEnded)
+      return await readSocket(socket, limit, bodyBudgetOf(socket)?.open(socket, { isAnonymous }));
     return request.body ? await readStream(request.body, limit) : Buffer.alloc(0);
   } catch (error) {
     if (error instanceof BoxError) throw error;
@@ -68,23 +76,74 @@ async function readStream(body: ReadableStream<Uint8Array>, limit: number): Prom
 }
 
 /** The same of a request that came over a socket, without the web stream of its body, which costs more than all else. */
-function readSocket(socket: IncomingMessage, limit: number): Promise<Buffer> {
-  return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = [];
-    let size = 0;
-    const read = (chunk: Buffer): void => {
-      size += chunk.byteLength;
-      if (size <= limit) return void chunks.push(chunk);
-      // The rest is let through unread, so that the answer is read.
-      chunks.length = 0;
-      reject(tooLarge(limit));
-    };
-    socket.on('data', read);
-    socket.once('end', () => resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks)));
+function readSocket(socket: IncomingMessage, limit: number, share: BodyShare | undefined): Promise<Buffer> {
+  return new Promise<Buffer>((resolve, reject) => {
+    const body = new Gathered(limit, share);
+    socket.on('data', (chunk: Buffer) => {
+      try {
+        body.add(chunk);
+      } catch (error) {
+        // The rest is let through unread, so that the answer is read.
+        body.drop();
+        reject(error as Error);
+      }
+    });
+    socket.once('end', () => resolve(body.bytes()));
     socket.once('error', reject);
     socket.once('close', () => reject(new Error('The connection was closed.')));
-  });
+  }).finally(() => share?.giveBack());
 }
+
+/** Bytes that have come, in one piece that grows: of a client that sends byte by byte, a list would hold far more. */
+class Gathered {
+  readonly #limit: number;
+  readonly #share: BodyShare | undefined;
+  #bytes: Buffer | undefined;
+  #size = 0;
+  #isDropped = false;
+
+  constructor(limit: number, share: BodyShare | undefined) {
+    this.#limit = limit;
+    this.#share = share;
+  }
+
+  /** Throws `payload_too_large` and `overloaded`. */
+  add(chunk: Buffer): void {
+    if (this.#isDropped) return;
+    const size = this.#size + chunk.byteLength;
+    if (size > this.#limit) throw tooLarge(this.#limit);
+    if (this.#size === 0) {
+      // Most bodies come at once.
+      this.#share?.take(chunk.byteLength);
+      this.#bytes = chunk;
+    } else {
+      if (size > (this.#bytes?.byteLength ?? 0)) this.#grow(size);
+      chunk.copy(this.#bytes as Buffer, this.#size);
+    }
+    this.#size = size;
+  }
+
+  bytes(): Buffer {
+    return this.#bytes?.subarray(0, this.#size) ?? Buffer.alloc(0);
+  }
+
+  drop(): void {
+    this.#isDropped = true;
+    this.#bytes = undefined;
+  }
+
+  #grow(size: number): void {
+    const before = this.#bytes?.byteLength ?? 0;
+    const larger = Math.max(size, Math.min(this.#limit, Math.max(2 * before, FIRST_PIECE)));
+    this.#share?.take(larger - before);
+    const piece = Buffer.allocUnsafeSlow(larger);
+    this.#bytes?.copy(piece);
+    this.#bytes = piece;
+  }
+}
+
+/** Bytes. */
+const FIRST_PIECE = 16_384;
 
 function parse(bytes: Buffer): unknown {
   try {

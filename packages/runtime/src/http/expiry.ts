@@ -1,22 +1,45 @@
 import type { Frames } from './sse.ts';
 
+/** What a stream is open by: its signal aborts once it is to end. */
+export interface OpenBy {
+  signal: AbortSignal;
+  leave(): void;
+}
+
 /** A stream is open for as long as the credential it was opened with is good. `onEnd`: however it came to that. */
-export async function* untilExpired(frames: Frames, expiresAt: number | undefined, onEnd: () => void): Frames {
-  if (expiresAt === undefined) return yield* frames;
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const over = new Promise<undefined>((resolve) => {
-    timer = setTimeout(resolve, Math.max(0, expiresAt - Date.now()), undefined);
-  });
-  const iterator = frames[Symbol.asyncIterator]();
+export async function* untilExpired(frames: Frames, openBy: OpenBy, onEnd: () => void): Frames {
+  try {
+    const end = yield* untilAborted(frames, openBy.signal, onEnd);
+    if (end === 'aborted') yield AUTH_EXPIRED;
+  } finally {
+    openBy.leave();
+  }
+}
+
+/** What comes before the signal aborts. `onEnd`: however it came to an end. */
+export async function* untilAborted<T>(
+  items: AsyncIterable<T>,
+  signal: AbortSignal,
+  onEnd: () => void,
+): AsyncGenerator<T, 'aborted' | 'done'> {
+  // Not one promise for all of them: it would keep every item that was ever raced with it.
+  let wake = (): void => {};
+  const onAbort = (): void => wake();
+  signal.addEventListener('abort', onAbort, { once: true });
+  const iterator = items[Symbol.asyncIterator]();
   try {
     for (;;) {
-      const next = await Promise.race([iterator.next(), over]);
-      if (next === undefined) return yield AUTH_EXPIRED;
-      if (next.done) return;
+      if (signal.aborted) return 'aborted';
+      const next = await new Promise<IteratorResult<T> | undefined>((resolve, reject) => {
+        wake = () => resolve(undefined);
+        iterator.next().then(resolve, reject);
+      });
+      if (next === undefined) return 'aborted';
+      if (next.done) return 'done';
       yield next.value;
     }
   } finally {
-    clearTimeout(timer);
+    signal.removeEventListener('abort', onAbort);
     // First: a reader that waits for a frame hears of its return only once it has one.
     onEnd();
     void iterator.return?.().catch(() => {});

@@ -1,9 +1,11 @@
 import { createServer } from 'node:http';
-import type { RequestListener, ServerResponse } from 'node:http';
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import type { H3 } from 'h3';
 import { toNodeHandler } from 'h3/node';
 import { portBusy } from '../errors.ts';
+import { createBodyBudget, setBodyBudget } from './body-budget.ts';
+import type { BodyBudgetOptions } from './body-budget.ts';
 import { STALL_MS } from './sse.ts';
 
 export interface Listener {
@@ -18,6 +20,8 @@ export interface ListenOptions {
   host: string;
   /** How long a client may take nothing of an answer that is made, in milliseconds. */
   stallMs?: number;
+  /** How much of bodies is read at once. */
+  bodies?: BodyBudgetOptions;
 }
 
 /**
@@ -27,15 +31,19 @@ export interface ListenOptions {
 export function listen(app: H3, options: ListenOptions): Promise<Listener> {
   const handle = toNodeHandler(app) as RequestListener;
   const { stallMs = STALL_MS } = options;
+  const budget = createBodyBudget(options.bodies);
   const server = createServer(
     { keepAliveTimeout: 65_000, headersTimeout: 10_000, requestTimeout: 30_000, connectionsCheckingInterval: 1_000 },
     (request, response) => {
       response.once('prefinish', () => limitStall(response, stallMs));
       // It was asked for behind another one, whose limit is not its own.
+      if (hasTwoHosts(request)) return refuse(response);
+      setBodyBudget(request, budget);
       if (!response.socket) response.once('socket', (socket: Socket) => socket.setTimeout(0));
       return handle(request, response);
     },
   );
+  server.maxConnections = MOST_CONNECTIONS;
   return new Promise((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) =>
       reject(
@@ -60,6 +68,27 @@ export function listen(app: H3, options: ListenOptions): Promise<Listener> {
 }
 
 // --- internal ---
+
+/** Whoever comes after these is cut off: each holds memory, whether it asks for anything or not. */
+const MOST_CONNECTIONS = 10_000;
+
+const HOST = 'host';
+
+/** Proxies in front may have looked at the other one. */
+function hasTwoHosts({ rawHeaders }: IncomingMessage): boolean {
+  let hosts = 0;
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const name = rawHeaders[at];
+    if (name?.length === HOST.length && name.toLowerCase() === HOST) hosts += 1;
+  }
+  return hosts > 1;
+}
+
+function refuse(response: ServerResponse): void {
+  const body = { code: 'invalid_request', message: 'The request has two Host headers. Send one.' };
+  response.writeHead(400, { 'content-type': 'application/json; charset=utf-8', connection: 'close' });
+  response.end(JSON.stringify(body));
+}
 
 /**
  * An answer that is made waits in memory for whoever does not read it. The server's own limit takes this one's place once

@@ -2,6 +2,7 @@ import type { ScheduleDeclaration } from '../definitions/workflow-settings.ts';
 import { nextFire } from '../definitions/cron.ts';
 import type { DeclaredSchedule } from '../engine/journal/schedules.ts';
 import { encode } from '../engine/serialize.ts';
+import { boundGiven } from '../engine/values/size.ts';
 
 /** A timer the journal has for a workflow, also one that is declared no more. */
 export interface KnownTimer extends Pick<DeclaredSchedule, 'id' | 'cron' | 'timeZone' | 'input'> {
@@ -20,7 +21,13 @@ export function toDeclared(
 ): DeclaredSchedule[] {
   const wanted = schedules.map(({ name: given, cron, timeZone = null, input = {} }) => ({
     given,
-    timer: { name, cron, timeZone, input: encode(input, 'input'), nextAt: nextFire(cron, timeZone, now) },
+    timer: {
+      name,
+      cron,
+      timeZone,
+      input: boundGiven(encode(input, 'input'), { value: input, what: 'input' }),
+      nextAt: nextFire(cron, timeZone, now),
+    },
   }));
   const ids = new Map<object, string>();
   const free = new Map(known.map((timer) => [timer.id, timer]));

@@ -26,7 +26,7 @@ export interface Fired {
   error?: unknown;
 }
 
-const FIRE_BATCH = 100;
+const FIRE_BATCH = 250;
 /** For so long one that was taken is left to whoever took it, who may die before it has started anything. */
 const HOLD_MS = 15_000;
 /** A timer that fires once and finds that its workflow cannot begin yet comes back after this time. */
@@ -72,8 +72,9 @@ export function createFiring({ schedules, clock, log, start }: FiringOptions) {
 
   return {
     fire,
-    async fireDue(): Promise<void> {
-      for (let isMore = true; isMore;) {
+    /** `isDue`: the journal has some whose time has come. */
+    async fireDue(isDue = true): Promise<void> {
+      for (let isMore = isDue; isMore;) {
         const taken = await schedules.takeDue(FIRE_BATCH, HOLD_MS);
         const failed = (await Promise.allSettled(taken.map(fireOne))).find(({ status }) => status === 'rejected');
         if (failed?.status === 'rejected') throw failed.reason as Error;

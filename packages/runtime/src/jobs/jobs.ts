@@ -36,7 +36,7 @@ export interface Jobs {
   /** Makes the declared timers those the workflows declare. A workflow that does not load keeps the timers it had. */
   reconcile(declared: DeclaredSchedules[]): Promise<void>;
   /** Starts what is due. A time that was missed while no box ran is made up for once, not once for each miss. */
-  fireDue(): Promise<void>;
+  fireDue(isDue?: boolean): Promise<void>;
 }
 
 export interface DeclaredSchedules {

@@ -2,6 +2,7 @@ import { parseWakeTime } from '../engine/duration.ts';
 import type { ScheduleRequest } from '../engine/handle.ts';
 import type { MadeSchedule } from '../engine/journal/schedules.ts';
 import { digestOf, encode } from '../engine/serialize.ts';
+import { boundGiven } from '../engine/values/size.ts';
 import { nextFire } from '../definitions/cron.ts';
 
 /** What code that runs asked for, as a timer. Throws a sentence that names what is wrong. */
@@ -11,7 +12,7 @@ export function toMadeSchedule({ name, input, when, id }: ScheduleRequest, now: 
   const given = ['cron', 'at', 'in'].filter((key) => when[key as keyof typeof when] !== undefined);
   if (given.length !== 1) throw new TypeError('A timer has exactly one of "cron", "at" and "in".');
   const { cron = null, timeZone = null } = when;
-  const text = encode(input, 'input');
+  const text = boundGiven(encode(input, 'input'), { value: input, what: 'input' });
   return {
     id: `${name}@${id}`,
     name,

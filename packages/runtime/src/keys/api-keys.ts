@@ -1,65 +1,83 @@
 import { timingSafeEqual } from 'node:crypto';
 import { and, desc, eq, inArray, isNull, lt } from 'drizzle-orm';
-import { z } from 'zod';
+import type { z } from 'zod';
 import { BoxError } from '../errors.ts';
 import { parseIdCursor, toIdCursor } from '../operations/cursor.ts';
 import type { Drizzle } from '../stores/drizzle.ts';
 import type { KeyValueStore } from '../stores/kv.ts';
-import { apiKeys } from './table.ts';
+import type { KeyLimits, Limited, Limits } from '../limits/limits.ts';
 import type { Caller } from '../auth/caller.ts';
-import { digestOfKey, KEY_PREFIX, keyIdOf, newKey } from '../auth/credential.ts';
+import type { Speakers } from '../auth/user-tokens.ts';
+import { digestOfKey, keyIdOf, newKey } from '../auth/credential.ts';
+import type { ApiKey, Grants, KeySecrets, RotatedKey, SessionScope } from './api-key.ts';
+import {
+  clientOf,
+  keyNotActive,
+  keyNotFound,
+  requireActive,
+  requireRotatable,
+  toApiKey,
+  toCaller,
+  toLimited,
+} from './key-row.ts';
+import type { KeyRow } from './key-row.ts';
 import { createKeyLookup } from './key-lookup.ts';
-
-const Granted = z
-  .union([z.literal('all'), z.array(z.string().min(1).max(256)).max(1_000)])
-  .describe('Names, or "all" for every one there is and will be');
-
-export const Grants = z.strictObject({ agents: Granted.default([]), workflows: Granted.default([]) });
-export type Grants = z.infer<typeof Grants>;
-
-/** A key as every surface shows it: never its value. */
-export const ApiKey = z.object({
-  id: z.string(),
-  prefix: z.string().describe('What its value begins with'),
-  name: z.string(),
-  grants: z.object({ agents: Granted, workflows: Granted }),
-  status: z.enum(['active', 'expired', 'revoked']),
-  createdBy: z.string(),
-  createdAt: z.iso.datetime(),
-  expiresAt: z.iso.datetime().nullable(),
-  revokedAt: z.iso.datetime().nullable(),
-  lastUsedAt: z.iso.datetime().nullable().describe('To the minute'),
-});
-export type ApiKey = z.infer<typeof ApiKey>;
+import { createSpeakers } from './speakers.ts';
+import { apiKeys } from './table.ts';
+import type { UserSecrets } from './user-secrets.ts';
 
 export interface NewKey {
   name: string;
   grants: Grants;
+  /** Default: none. */
+  limits?: KeyLimits | null;
+  /** Default: itself. */
+  client?: string;
+  users?: boolean;
+  sessions?: z.infer<typeof SessionScope>;
   /** Null: it never expires. */
   expiresAt: Date | null;
   createdBy: string;
 }
 
-export interface ApiKeys {
+export interface ApiKeys extends Speakers {
   /** Newest first. Throws `invalid_cursor`. */
   list(page: { limit: number; cursor?: string }): Promise<{ items: ApiKey[]; nextCursor: string | null }>;
-  /** `value` is shown here and never again. */
-  create(key: NewKey): Promise<ApiKey & { value: string }>;
+  /** What it is used with is shown here and never again. */
+  create(key: NewKey): Promise<ApiKey & KeySecrets>;
   /** Throws `key_not_found`. */
-  update(id: string, change: { name?: string; grants?: Partial<Grants> }): Promise<ApiKey>;
+  update(id: string, change: { name?: string; grants?: Partial<Grants>; limits?: KeyLimits | null }): Promise<ApiKey>;
+  /**
+   * Makes a key like that one, of the same client: what is its is the new one's too. The old one is good for `overlapMs`,
+   * or until its own end. The new one ends when the old one would have. Throws `key_not_found`, `key_not_active`.
+   */
+  rotate(id: string, how: { overlapMs: number; createdBy: string }): Promise<RotatedKey>;
   /** Throws `key_not_found`. Of a key that is revoked, nothing changes. */
   revoke(id: string): Promise<ApiKey>;
   /** Who holds the key. Throws `unauthorized` when it is unknown, revoked or expired. */
   verify(value: string): Promise<Caller>;
+  /** Throws `unauthorized` when there is no such key, or it is revoked or expired. As it was at most 3 s ago. */
+  requireKey(id: string): Promise<void>;
+  /** The limits of the key of that id. Undefined: there is no such key. */
+  findLimited(id: string): Promise<Limited | undefined>;
+  /** Those of each user of the client. Undefined: it has no key that speaks for users. */
+  findUserLimits(client: string): Promise<Limits | undefined>;
   close(): Promise<void>;
 }
 
+export interface ApiKeysOptions {
+  db: Drizzle;
+  kv?: KeyValueStore | undefined;
+  userSecrets: UserSecrets;
+  /** Called with the id of a key that has changed here, or of which another replica says so. */
+  onChange?(id: string): void;
+}
+
 /** A change is seen at once where a key-value store publishes it, and by any replica within 3 s. */
-export function createApiKeys({ db, kv }: { db: Drizzle; kv?: KeyValueStore | undefined }): ApiKeys {
-  const keys = createKeyLookup<Row>((ids) => db.select().from(apiKeys).where(inArray(apiKeys.id, ids)));
+export function createApiKeys({ db, kv, userSecrets, onChange = () => {} }: ApiKeysOptions): ApiKeys {
+  const keys = createKeyLookup<KeyRow>((ids) => db.select().from(apiKeys).where(inArray(apiKeys.id, ids)));
   const noted = new Map<string, number>();
   const noting = new Set<Promise<unknown>>();
-  const listening = kv?.subscribe(TOPIC, (id) => keys.forget(id));
 
   const noteUse = (id: string): void => {
     const now = performance.now();
@@ -74,12 +92,40 @@ export function createApiKeys({ db, kv }: { db: Drizzle; kv?: KeyValueStore | un
       .finally(() => noting.delete(note));
     noting.add(note);
   };
-  const changed = async (id: string, row: Row | undefined): Promise<ApiKey> => {
-    if (!row) throw new BoxError('key_not_found', `There is no API key "${id}".`);
+  const speakers = createSpeakers({ db, keys, userSecrets, onUse: noteUse });
+  const forget = (id: string, client: string): void => {
     keys.forget(id);
+    speakers.forget(client);
+    onChange(id);
+  };
+  const listening = kv?.subscribe(TOPIC, (text) => {
+    const [id = '', ...client] = text.split(' ');
+    forget(id, client.join(' '));
+  });
+  const changed = async (id: string, row: KeyRow | undefined): Promise<ApiKey> => {
+    if (!row) throw keyNotFound(id);
+    forget(id, clientOf(row));
     // Unheard, the others find out by themselves.
-    await kv?.publish(TOPIC, id).catch(() => {});
+    await kv?.publish(TOPIC, `${id} ${clientOf(row)}`).catch(() => {});
     return toApiKey(row);
+  };
+
+  /** Both in one commit: no crash leaves an old key that ends, and no new one. */
+  const insert = async (
+    values: Omit<typeof apiKeys.$inferInsert, 'id' | 'digest'>,
+    old?: { id: string; end: Date },
+  ) => {
+    const { id, value } = newKey();
+    const makeSecret = values.users ? await userSecrets.open() : undefined;
+    const made = await db.transaction(async (tx) => {
+      if (old) await requireUpdated(tx as Drizzle, old);
+      const [row] = await tx
+        .insert(apiKeys)
+        .values({ ...values, id, digest: digestOfKey(value) })
+        .returning();
+      return { row, userSecret: (await makeSecret?.(tx as Drizzle, id)) ?? null };
+    });
+    return { ...(await changed(id, made.row)), value, userSecret: made.userSecret };
   };
 
   return {
@@ -95,17 +141,19 @@ export function createApiKeys({ db, kv }: { db: Drizzle; kv?: KeyValueStore | un
       const last = rows.length > limit ? items.at(-1) : undefined;
       return { items, nextCursor: last ? toIdCursor(last.id) : null };
     },
-    async create({ name, grants, expiresAt, createdBy }) {
-      const { id, value } = newKey();
-      const digest = digestOfKey(value);
-      const [row] = await db
-        .insert(apiKeys)
-        .values({ id, name, digest, ...grants, expiresAt, createdBy })
-        .returning();
-      return { ...(await changed(id, row)), value };
+    create: ({ grants, ...given }) => insert({ ...grants, ...given }),
+    async rotate(id, { overlapMs, createdBy }) {
+      const [row] = await db.select().from(apiKeys).where(eq(apiKeys.id, id));
+      requireRotatable(id, row);
+      const { name, agents, workflows, limits, users, sessions, expiresAt } = row;
+      const end = new Date(Math.min(Date.now() + overlapMs, expiresAt?.getTime() ?? Infinity));
+      const copied = { name, agents, workflows, limits, users, sessions, expiresAt };
+      const made = await insert({ ...copied, client: clientOf(row), createdBy }, { id, end });
+      await changed(id, { ...row, expiresAt: end });
+      return { ...made, replaces: { id, expiresAt: end.toISOString() } };
     },
-    async update(id, { name, grants }) {
-      const change = { ...(name === undefined ? {} : { name }), ...grants };
+    async update(id, { grants, ...rest }) {
+      const change = { ...rest, ...grants };
       if (Object.keys(change).length === 0) return changed(id, await keys.find(id));
       const [row] = await db.update(apiKeys).set(change).where(eq(apiKeys.id, id)).returning();
       return changed(id, row);
@@ -122,12 +170,25 @@ export function createApiKeys({ db, kv }: { db: Drizzle; kv?: KeyValueStore | un
       const id = keyIdOf(value);
       const row = id === undefined ? undefined : await keys.find(id);
       if (!row || !isSame(row.digest, digestOfKey(value))) throw unknownKey();
-      const status = statusOf(row);
-      if (status !== 'active') throw new BoxError('unauthorized', `The API key "${row.name}" is ${status}.`);
+      requireActive(row);
       noteUse(row.id);
-      const { agents, workflows } = row;
-      return { kind: 'key', role: null, id: `key ${row.id}`, name: nameOf(row), grants: { agents, workflows } };
+      return toCaller(row);
     },
+    async requireKey(id) {
+      const row = await keys.find(id);
+      if (!row) throw unknownKey();
+      requireActive(row);
+    },
+    async findLimited(id) {
+      const row = await keys.find(id);
+      return row && toLimited(row);
+    },
+    async findUserLimits(client) {
+      const row = await speakers.findRowOf(client);
+      return row && (row.limits?.users ?? {});
+    },
+    findSpeaker: speakers.findSpeaker,
+    findSpeakerOf: speakers.findSpeakerOf,
     async close() {
       (await listening)?.();
       await Promise.all(noting);
@@ -137,11 +198,19 @@ export function createApiKeys({ db, kv }: { db: Drizzle; kv?: KeyValueStore | un
 
 // --- internal ---
 
-type Row = typeof apiKeys.$inferSelect;
-
 const NOTE_MS = 60_000;
 const MAX_KNOWN = 10_000;
 const TOPIC = 'api-keys';
+
+/** Throws where it has been revoked meanwhile. Of two rotations at once each makes a key. */
+async function requireUpdated(tx: Drizzle, { id, end }: { id: string; end: Date }): Promise<void> {
+  const [row] = await tx
+    .update(apiKeys)
+    .set({ expiresAt: end })
+    .where(and(eq(apiKeys.id, id), isNull(apiKeys.revokedAt)))
+    .returning();
+  if (!row) throw keyNotActive(id, 'revoked');
+}
 
 function isSame(a: string, b: string): boolean {
   return timingSafeEqual(Buffer.from(a, 'hex'), Buffer.from(b, 'hex'));
@@ -150,30 +219,4 @@ function isSame(a: string, b: string): boolean {
 /** The same for an id that is unknown and a value that is wrong. */
 function unknownKey(): BoxError {
   return new BoxError('unauthorized', 'The API key is not one of this box.');
-}
-
-function nameOf({ id, name }: Row): string {
-  return `API key "${name}" (${KEY_PREFIX}${id})`;
-}
-
-function statusOf({ revokedAt, expiresAt }: Row): ApiKey['status'] {
-  if (revokedAt) return 'revoked';
-  return expiresAt && expiresAt.getTime() <= Date.now() ? 'expired' : 'active';
-}
-
-function toApiKey(row: Row): ApiKey {
-  const { id, name, agents, workflows, createdBy } = row;
-  const toText = (date: Date | null) => date?.toISOString() ?? null;
-  return {
-    id,
-    prefix: `${KEY_PREFIX}${id}`,
-    name,
-    grants: { agents, workflows },
-    status: statusOf(row),
-    createdBy,
-    createdAt: row.createdAt.toISOString(),
-    expiresAt: toText(row.expiresAt),
-    revokedAt: toText(row.revokedAt),
-    lastUsedAt: toText(row.lastUsedAt),
-  };
 }

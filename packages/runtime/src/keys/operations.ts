@@ -2,13 +2,16 @@ import { z } from 'zod';
 import { operationsOf } from '../operations/define.ts';
 import { Page, withoutUndefined } from '../operations/inputs.ts';
 import { BoxError } from '../errors.ts';
-import { ApiKey, Grants } from './api-keys.ts';
+import { KeyLimits } from '../limits/limits.ts';
+import { parseDuration } from '../engine/duration.ts';
+import { ApiKey, Grants, KeySecrets, RotatedKey, SessionScope } from './api-key.ts';
 import type { ApiKeys } from './api-keys.ts';
 
 const operation = operationsOf<{ keys: ApiKeys }>();
 
 const room = { tag: 'keys', permission: 'keys:write' } as const;
 const id = z.string().describe('The id of the key');
+const limits = KeyLimits.nullable().describe('What it may use, over all replicas; null: no limits');
 const name = z.string().trim().min(1).max(100).describe('What people call it');
 
 export const listKeys = operation({
@@ -34,28 +37,40 @@ export const createKey = operation({
   copilot: 'no: secret in the answer',
   cli: 'keys create',
   status: 201,
-  secret: ['value'],
+  secret: ['value', 'userSecret'],
   input: z.strictObject({
     name,
     grants: Grants.default({ agents: [], workflows: [] }),
+    limits: limits.default(null),
+    client: z
+      .string()
+      .trim()
+      .min(1)
+      .max(100)
+      .optional()
+      .describe('The application it is a key of; keys of the same one are one owner. Default: itself'),
+    users: z.boolean().default(false).describe('It may speak for users, by the header `x-svc-user` and by tokens'),
+    sessions: SessionScope.default('own'),
     expiresAt: z.iso.datetime({ offset: true }).nullable().default(null).describe('Null: it never expires'),
   }),
-  output: ApiKey.extend({ value: z.string().describe('The key itself: it is not kept, and never shown again') }),
-  handle({ keys }, { expiresAt: text, ...given }, { caller }) {
+  output: ApiKey.extend(KeySecrets.shape),
+  handle({ keys }, { expiresAt: text, client, ...given }, { caller }) {
     const expiresAt = text === null ? null : new Date(text);
     if (expiresAt && expiresAt.getTime() <= Date.now())
       throw new BoxError('invalid_request', `"expiresAt": "${text}" is over. Take a time to come, or null for never.`);
-    return keys.create({ ...given, expiresAt, createdBy: caller.name });
+    return keys.create({ ...given, ...(client === undefined ? {} : { client }), expiresAt, createdBy: caller.name });
   },
 });
 
 export const updateKey = operation({
   ...room,
   id: 'keys.update',
-  summary: 'Rename an API key or change what it is granted',
+  summary: 'Rename an API key, change what it is granted or its limits',
   route: 'PATCH /api/keys/:id',
   kind: 'write',
+  confirm: true,
   copilot: 'yes',
+  cli: 'keys update',
   errors: ['key_not_found'],
   input: z.strictObject({
     id,
@@ -66,10 +81,31 @@ export const updateKey = operation({
         workflows: Grants.shape.workflows.unwrap().optional(),
       })
       .optional(),
+    limits: limits.optional().describe('In place of those it had; null: no limits'),
   }),
   output: ApiKey,
-  handle: ({ keys }, { id: key, name: text, grants }) =>
-    keys.update(key, withoutUndefined({ name: text, grants: grants && withoutUndefined(grants) })),
+  handle: ({ keys }, { id: key, name: text, grants, limits: given }) =>
+    keys.update(key, withoutUndefined({ name: text, grants: grants && withoutUndefined(grants), limits: given })),
+});
+
+export const rotateKey = operation({
+  ...room,
+  id: 'keys.rotate',
+  summary: 'Make an API key in place of another, which is good for a while yet; its value is shown once',
+  route: 'POST /api/keys/:id/rotate',
+  kind: 'write',
+  copilot: 'no: secret in the answer',
+  cli: 'keys rotate',
+  status: 201,
+  secret: ['value', 'userSecret'],
+  errors: ['key_not_found', 'key_not_active'],
+  input: z.strictObject({
+    id,
+    overlap: z.string().default('24h').describe('How long the old one is good beside the new one: `0s` to `30d`'),
+  }),
+  output: RotatedKey,
+  handle: ({ keys }, input, { caller }) =>
+    keys.rotate(input.id, { overlapMs: readOverlap(input.overlap), createdBy: caller.name }),
 });
 
 export const revokeKey = operation({
@@ -86,3 +122,19 @@ export const revokeKey = operation({
   output: ApiKey,
   handle: ({ keys }, input) => keys.revoke(input.id),
 });
+
+// --- internal ---
+
+const LONGEST_OVERLAP_MS = parseDuration('30d');
+
+function readOverlap(text: string): number {
+  try {
+    const ms = parseDuration(text);
+    if (ms <= LONGEST_OVERLAP_MS) return ms;
+  } catch {
+    // Said below.
+  }
+  throw new BoxError('invalid_request', `"overlap": "${text}" is no time from "0s" to "30d", such as "1h".`, {
+    details: { param: 'overlap' },
+  });
+}

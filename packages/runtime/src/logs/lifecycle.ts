@@ -11,7 +11,10 @@ import { toRunError } from '../runs/run-error.ts';
 /** Names of what happens to a run, in `fields.event` of its records. */
 export const RUN_ENDS = ['run.completed', 'run.failed', 'run.cancelled'] as const;
 
-/** Logs what happens to runs: that they begin and end, and which attempts of steps fail. A step that succeeds costs a look. */
+/** Names in `fields.event` of what the box says of runs that stop, besides these records. */
+export const STOP_EVENTS: readonly unknown[] = ['run.failed', 'run.blocked'];
+
+/** Logs what happens to runs: that they begin, are blocked and end, and which attempts of steps fail. A step that succeeds costs a look. */
 export function createRunLog(write: (record: LogRecord) => void, mask: Mask): Observer {
   const writeLine = ({ run, at, level, message, ...rest }: Line): void => {
     const record = { time: new Date(at).toISOString(), level, message, ...factsOf(run), ...rest };
@@ -36,6 +39,11 @@ export function createRunLog(write: (record: LogRecord) => void, mask: Mask): Ob
     appended(run, records) {
       for (const record of records)
         if (record.event === 'retry' || record.event === 'failed') writeLine(toFailure(run, record));
+    },
+    blocked(run) {
+      const { message = '', code } = JSON.parse(run.waitingFor ?? '{}') as { message?: string; code?: string };
+      const line = { level: 'error' as const, message: 'The run is blocked.', event: 'run.blocked' };
+      writeLine({ run, at: Date.now(), ...line, code, reason: message });
     },
     ended(run) {
       const { status, startedAt, createdAt, endedAt } = run;

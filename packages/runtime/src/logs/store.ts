@@ -1,4 +1,5 @@
 import { and, asc, desc, eq, gt, gte, inArray, lt, lte, sql } from 'drizzle-orm';
+import { ADVISORY_LOCKS } from '../stores/advisory-locks.ts';
 import type { Drizzle } from '../stores/drizzle.ts';
 import { logs } from './table.ts';
 import { LEVEL_NUMBERS, toLevelName } from './entry.ts';
@@ -26,7 +27,7 @@ export function createLogStore(db: Drizzle): LogStore {
       const column = (read: (entry: NewLogEntry) => unknown) => sql`${sql.param(entries.map(read))}::text[]`;
       // The lock is held until the commit, and ids are drawn under it: those of another replica come all before or all after.
       const rows = await db.execute<{ last: number }>(sql`
-        with turn as materialized (select pg_advisory_xact_lock(${APPEND_LOCK})),
+        with turn as materialized (select pg_advisory_xact_lock(${ADVISORY_LOCKS.logs})),
         given as (
           select given.* from turn, unnest(
             ${column((entry) => entry.at)}, ${column((entry) => String(LEVEL_NUMBERS[entry.level]))},
@@ -89,8 +90,6 @@ export function createLogStore(db: Drizzle): LogStore {
 // --- internal ---
 
 type Row = typeof logs.$inferSelect;
-
-const APPEND_LOCK = 7_305_128;
 
 function where(filter: LogFilter) {
   const { level, runId, sessionId, name, step, text, from, to, hidden } = filter;

@@ -1,8 +1,8 @@
 import type { ServerContext } from '@modelcontextprotocol/server';
 import type { Operation } from '../operations/define.ts';
 import { BoxError } from '../errors.ts';
-import { HIDDEN } from '../mask.ts';
-import type { Doubt } from './confirmations.ts';
+import { withoutSecrets } from './confirmations.ts';
+import type { Doubt, Input } from './confirmations.ts';
 import { toErrorResult } from './result.ts';
 import type { ToolAnswer } from './result.ts';
 
@@ -25,7 +25,7 @@ export function readAnswer(context: ServerContext, argument: string | undefined)
 
 export interface Question {
   op: Operation;
-  call: unknown;
+  call: Input;
   doubt: Doubt | 'unasked';
   /** Comes back with the yes. */
   state: string;
@@ -33,7 +33,7 @@ export interface Question {
 
 /** Asks: through the client where it can, else with a result that asks the model to. */
 export function toQuestion({ op, call, doubt, state }: Question, context: ServerContext): ToolAnswer {
-  const shown = withoutSecrets(op, call);
+  const shown = withoutSecrets({ input: call, secret: op.secret ?? [] });
   const message = `${REASONS[doubt]}${op.summary}: "${op.id}" with ${JSON.stringify(shown)}.`;
   if (canAsk(context))
     return {
@@ -75,14 +75,6 @@ const REASONS: Record<Question['doubt'], string> = {
   used: 'This confirmation has been used. ',
   other_call: 'The confirmation was for another call. ',
 };
-
-/** Whoever is asked need not see the value that is to be stored. */
-function withoutSecrets({ secret = [] }: Operation, call: unknown): unknown {
-  if (typeof call !== 'object' || call === null) return call;
-  return Object.fromEntries(
-    Object.entries(call).map(([name, value]) => [name, secret.includes(name) ? HIDDEN : (value as unknown)]),
-  );
-}
 
 /** True for a client of the revision that has questions in results, and that can ask a person. */
 function canAsk({ mcpReq: { envelope } }: ServerContext): boolean {

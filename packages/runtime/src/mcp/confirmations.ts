@@ -1,5 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto';
 import type { Caller } from '../auth/caller.ts';
+import { HIDDEN } from '../mask.ts';
 import type { UsedOnce } from '../stores/used-once.ts';
 import { createStateSeal } from './sealed-state.ts';
 
@@ -7,8 +8,12 @@ import { createStateSeal } from './sealed-state.ts';
 export interface MarkedCall {
   caller: Caller;
   operation: string;
-  input: unknown;
+  input: Input;
+  /** Members of the input that whoever is asked is not shown. */
+  secret: readonly string[];
 }
+
+export type Input = Record<string, unknown>;
 
 /** What a state that does not confirm the call says. */
 export type Doubt = 'unknown' | 'expired' | 'used' | 'other_call';
@@ -17,8 +22,11 @@ export type Doubt = 'unknown' | 'expired' | 'used' | 'other_call';
 export interface Confirmations {
   /** The state to come back with the yes. */
   ask(call: MarkedCall): Promise<string>;
-  /** Undefined: the call may run, and the state is used up on every replica, whatever comes of it. */
-  redeem(state: string, call: MarkedCall): Promise<Doubt | undefined>;
+  /**
+   * With `input` the call may run, and the state is used up on every replica, whatever comes of it. Who repeats the call as
+   * it was shown runs the one that was asked about: what was hidden is in the state.
+   */
+  redeem(state: string, call: MarkedCall): Promise<{ input: Input } | { doubt: Doubt }>;
 }
 
 export interface ConfirmationsOptions {
@@ -37,17 +45,22 @@ export function createConfirmations({ readKey, used, installation, now }: Confir
     async ask(call) {
       const binding = toBinding(call, await installation());
       const iat = now();
-      const content: Content = { ...binding, iat, exp: iat + CONFIRM_SECONDS * 1_000, jti: randomUUID() };
+      const hidden = Object.fromEntries(Object.entries(call.input).filter(([name]) => call.secret.includes(name)));
+      const content: Content = { ...binding, hidden, iat, exp: iat + CONFIRM_SECONDS * 1_000, jti: randomUUID() };
       return seal.seal(content);
     },
     async redeem(state, call) {
       const content = (await seal.open(state)) as Content | undefined;
-      if (!content) return 'unknown';
-      const binding = toBinding(call, await installation());
+      if (!content) return { doubt: 'unknown' };
       const at = now();
-      if (at >= content.exp || at < content.iat - SKEW_MS) return 'expired';
-      if (BOUND.some((name) => binding[name] !== content[name])) return 'other_call';
-      return (await used.use(content.jti, REMEMBER_MS)) ? undefined : 'used';
+      if (at >= content.exp || at < content.iat - SKEW_MS) return { doubt: 'expired' };
+      const isAsShown = Object.entries(call.input).every(
+        ([name, value]) => !call.secret.includes(name) || value === HIDDEN,
+      );
+      const input = isAsShown ? { ...call.input, ...content.hidden } : call.input;
+      const binding = toBinding({ ...call, input }, await installation());
+      if (BOUND.some((name) => binding[name] !== content[name])) return { doubt: 'other_call' };
+      return (await used.use(content.jti, REMEMBER_MS)) ? { input } : { doubt: 'used' };
     },
   };
 }
@@ -69,6 +82,8 @@ interface Binding {
 }
 
 interface Content extends Binding {
+  /** The members of the input that were not shown. */
+  hidden: Input;
   iat: number;
   exp: number;
   jti: string;
@@ -79,6 +94,13 @@ const BOUND = ['sub', 'role', 'installation', 'op', 'args'] as const satisfies r
 function toBinding({ caller, operation, input }: MarkedCall, installation: string): Binding {
   const args = createHash('sha256').update(canonicalize(input)).digest('base64url');
   return { sub: caller.id, role: caller.role ?? '', installation, op: operation, args };
+}
+
+/** As whoever is asked is shown it. */
+export function withoutSecrets({ input, secret }: Pick<MarkedCall, 'input' | 'secret'>): Input {
+  return Object.fromEntries(
+    Object.entries(input).map(([name, value]) => [name, secret.includes(name) ? HIDDEN : value]),
+  );
 }
 
 /** JSON with the members of every object in order. */

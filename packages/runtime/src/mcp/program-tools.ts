@@ -82,7 +82,7 @@ async function sendMessage(
   requireGrant(caller, 'agents', agent);
   const turn = await options.agents.startTurn({
     agent,
-    askedBy: caller.id,
+    caller,
     messages: [{ role: 'user', content: message }],
     parameters: {},
     ...(session === undefined ? {} : { session: { name: session, kind: 'session' as const } }),

@@ -69,7 +69,7 @@ export interface McpOptions extends ToolsOptions {
 export function mountMcp(app: H3, options: McpOptions): { close(): Promise<void> } {
   let opened: Promise<McpHttpHandler> | undefined;
   mountRoute(app, ROUTE, async (event) => {
-    const caller = await options.auth.authenticate(event.req.headers, 'mcp');
+    const caller: Caller = { ...(await options.auth.authenticate(event.req.headers, 'mcp')), via: 'mcp' };
     requirePermission(caller, 'mcp:use');
     if (!(await options.isEnabled())) throw new BoxError('mcp_disabled', DISABLED);
     const parsedBody = await readJson(event.req);

@@ -42,4 +42,5 @@ const VERSION = 'v1';
 const CIPHER = 'aes-256-gcm';
 const IV_BYTES = 12;
 const TAG_BYTES = 16;
-const SEALED = /^v1\.([\w-]{1,64})\.([\w-]{1,4096})$/;
+/** A secret that is to be stored may be in it. */
+const SEALED = /^v1\.([\w-]{1,64})\.([\w-]{1,131072})$/;

@@ -1,10 +1,11 @@
 import { z } from 'zod';
 import { Approval } from '../approvals/approvals.ts';
-import { ApiKey } from '../keys/api-keys.ts';
+import { ApiKey } from '../keys/api-key.ts';
 import { CatalogDetail } from '../catalog/entry.ts';
 import { ConfigValue } from '../config-values/config-values.ts';
 import { Contract } from '../health/contract.ts';
 import { Job, JobDetail } from '../jobs/job.ts';
+import { NotifyDelivery } from '../notify/deliveries.ts';
 import { Prompt, PromptText, PromptVersion } from '../prompts/store.ts';
 import { Provider } from '../provider/operations.ts';
 import { LogEntry } from '../logs/entry.ts';
@@ -65,6 +66,7 @@ export const COMPONENTS: Record<string, z.ZodType> = {
   Error: ErrorBody,
   Job,
   JobDetail,
+  NotifyDelivery,
   JsonRpcError,
   LogEntry,
   Prompt,

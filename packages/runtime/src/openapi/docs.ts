@@ -6,6 +6,8 @@ import { fileURLToPath } from 'node:url';
 import type { H3 } from 'h3';
 import { BoxError } from '../errors.ts';
 import type { OpenApiDocument } from './document.ts';
+import { createFixedAnswer } from '../http/fixed-answer.ts';
+import type { FixedAnswer } from '../http/fixed-answer.ts';
 import { mountRoute } from '../http/app.ts';
 import type { RouteEntry } from '../http/app.ts';
 import { toDocsPage } from './docs-page.ts';
@@ -41,19 +43,19 @@ export const DOCS_ROUTES: RouteEntry[] = [PAGE, ASSET];
  * scripts, the reference UI takes its place.
  */
 export function mountDocs(app: H3, document: () => Promise<OpenApiDocument>): void {
-  mountRoute(app, PAGE, async () => {
-    const page = toDocsPage(await document(), { hasUi: findUi() !== undefined });
-    return new Response(page, {
-      headers: { 'content-type': 'text/html; charset=utf-8', 'content-security-policy': POLICY },
-    });
-  });
-  mountRoute(app, ASSET, async (event) => {
-    const name = event.context.params?.file ?? '';
+  const made = new Map<string, Promise<FixedAnswer>>();
+  const answer = async (name: string, make: () => Promise<FixedAnswer>, request: Request): Promise<Response> => {
+    const known = made.get(name) ?? make();
+    made.set(name, known);
+    known.catch(() => made.delete(name));
+    return (await known).toResponse(request);
+  };
+  mountRoute(app, PAGE, ({ req }) => answer('', async () => toPage(await document()), req));
+  mountRoute(app, ASSET, async ({ req, context }) => {
+    const name = context.params?.file ?? '';
     const type = ASSETS.get(name);
-    const text = type === undefined ? undefined : await readAsset(name);
-    if (type === undefined || text === undefined)
-      throw new BoxError('not_found', `The reference page has no file "${name}".`);
-    return new Response(text, { headers: { 'content-type': type, 'cache-control': 'max-age=3600' } });
+    if (type === undefined) throw noAsset(name);
+    return answer(name, () => toAsset(name, type), req);
   });
 }
 
@@ -85,10 +87,20 @@ SwaggerUIBundle({
 });
 `;
 
-async function readAsset(name: string): Promise<string | undefined> {
-  if (name === INIT) return INIT_SCRIPT;
+function toPage(document: OpenApiDocument): FixedAnswer {
+  const page = toDocsPage(document, { hasUi: findUi() !== undefined });
+  return createFixedAnswer(page, { 'content-type': 'text/html; charset=utf-8', 'content-security-policy': POLICY });
+}
+
+async function toAsset(name: string, type: string): Promise<FixedAnswer> {
   const folder = findUi();
-  return folder === undefined ? undefined : readFile(join(folder, name), 'utf8');
+  if (name !== INIT && folder === undefined) throw noAsset(name);
+  const text = name === INIT ? INIT_SCRIPT : await readFile(join(folder ?? '', name), 'utf8');
+  return createFixedAnswer(text, { 'content-type': type, 'cache-control': 'max-age=3600' });
+}
+
+function noAsset(name: string): BoxError {
+  return new BoxError('not_found', `The reference page has no file "${name}".`);
 }
 
 /** The folder of the UI: the build puts it beside itself; from source it is the package. Undefined: there is neither. */

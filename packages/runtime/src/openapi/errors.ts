@@ -11,7 +11,12 @@ export const COMMON_ERRORS: readonly ErrorCode[] = [
 ];
 
 /** Codes of routes that need a credential. */
-export const CALLER_ERRORS: readonly ErrorCode[] = ['unauthorized', 'forbidden', 'identity_keys_unavailable'];
+export const CALLER_ERRORS: readonly ErrorCode[] = [
+  'unauthorized',
+  'forbidden',
+  'users_not_granted',
+  'identity_keys_unavailable',
+];
 
 /** Codes of routes that read a JSON body. */
 export const BODY_ERRORS: readonly ErrorCode[] = [
@@ -19,6 +24,7 @@ export const BODY_ERRORS: readonly ErrorCode[] = [
   'invalid_request',
   'payload_too_large',
   'unsupported_media_type',
+  'overloaded',
 ];
 
 /** The responses that refuse, by status. The codes are named: the status alone does not distinguish them. */

@@ -1,6 +1,8 @@
 import type { H3 } from 'h3';
 import { z } from 'zod';
 import type { OpenApiDocument } from './document.ts';
+import { createFixedAnswer } from '../http/fixed-answer.ts';
+import type { FixedAnswer } from '../http/fixed-answer.ts';
 import { mountRoute } from '../http/app.ts';
 import type { RouteEntry } from '../http/app.ts';
 
@@ -17,8 +19,8 @@ export const OPENAPI_ROUTE: RouteEntry = {
 };
 
 export function mountOpenApi(app: H3, document: () => Promise<OpenApiDocument>): void {
-  mountRoute(app, OPENAPI_ROUTE, async () => {
-    const text = JSON.stringify(await document());
-    return new Response(text, { headers: { 'content-type': 'application/json; charset=utf-8' } });
-  });
+  let made: Promise<FixedAnswer> | undefined;
+  const make = async (): Promise<FixedAnswer> =>
+    createFixedAnswer(JSON.stringify(await document()), { 'content-type': 'application/json; charset=utf-8' });
+  mountRoute(app, OPENAPI_ROUTE, async ({ req }) => (await (made ??= make())).toResponse(req));
 }

@@ -12,9 +12,11 @@ export interface EgressPolicy {
   allowed: readonly string[];
 }
 
-/** Link-local addresses, cloud metadata among them, are refused whatever is allowed. */
+/** Link-local addresses and those of a cloud's metadata are refused whatever is allowed. */
 const NEVER = blockList([
   ['169.254.0.0', 16, 'ipv4'],
+  // Azure's, which answers from every virtual machine.
+  ['168.63.129.16', 32, 'ipv4'],
   ['fe80::', 10, 'ipv6'],
   ['fd00:ec2::254', 128, 'ipv6'],
 ]);

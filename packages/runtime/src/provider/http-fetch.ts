@@ -5,6 +5,7 @@ import type { Agent as HttpsAgent } from 'node:https';
 import type { Readable } from 'node:stream';
 import { createBrotliDecompress, createUnzip } from 'node:zlib';
 import { BoxError } from '../errors.ts';
+import { capAnswer } from '../http/capped-answer.ts';
 
 export type Fetch = typeof globalThis.fetch;
 
@@ -14,7 +15,7 @@ export interface HttpFetchOptions {
   lookup?: RequestOptions['lookup'];
   /** Default: those of the process, which keep connections open. */
   agents?: { http: HttpAgent; https: HttpsAgent };
-  /** Bytes of an answer, after which it breaks off. Default: no end. */
+  /** Bytes of an answer, after which it breaks off. Default: 64 MiB. */
   mostBytes?: number;
   /** Those that keep method and body. Default: any redirect is the answer. */
   followsRedirects?: boolean;
@@ -25,21 +26,22 @@ export interface HttpFetchOptions {
  * stream. A short call takes a third of the time. Takes a text as the body.
  */
 export function createHttpFetch(options: HttpFetchOptions = {}): Fetch {
-  const { check, followsRedirects = false } = options;
+  const { check, followsRedirects = false, mostBytes = MOST_BYTES } = options;
   return async (input, init = {}) => {
     const url = new URL(input instanceof Request ? input.url : input);
     check?.(url);
     const message = await send(url, init, options);
     const isRedirect = message.statusCode !== undefined && REDIRECTS.has(message.statusCode);
-    if (!isRedirect || !followsRedirects || init.redirect === 'manual') return toResponse(url, message, options);
+    if (!isRedirect || !followsRedirects || init.redirect === 'manual') return toResponse(url, message, mostBytes);
     message.resume();
     // Rare, and full of rules: what is sent on, and where.
-    return globalThis.fetch(input, init);
+    return capAnswer(await globalThis.fetch(input, init), { mostBytes, tooLong: () => tooLong(mostBytes) });
   };
 }
 
 // --- internal ---
 
+const MOST_BYTES = 64 * 1_048_576;
 /** After any other a POST is asked for again as a GET. */
 const REDIRECTS = new Set([307, 308]);
 const EMPTY = new Set([204, 205, 304]);
@@ -93,7 +95,7 @@ function toHeaders(headers: RequestInit['headers']): Record<string, string> {
   return { ...Object.fromEntries(entries as Iterable<[string, string]>), 'accept-encoding': 'identity' };
 }
 
-function toResponse(url: URL, message: IncomingMessage, { mostBytes }: HttpFetchOptions): Response {
+function toResponse(url: URL, message: IncomingMessage, mostBytes: number): Response {
   const { statusCode: status = 502, statusMessage: statusText = '' } = message;
   if (EMPTY.has(status)) message.resume();
   const body = EMPTY.has(status) ? null : toBody(message, mostBytes);
@@ -121,13 +123,12 @@ function toResponse(url: URL, message: IncomingMessage, { mostBytes }: HttpFetch
 /** What our readers ask of a body: to be read once, or to be released. */
 type Body = AsyncIterable<Uint8Array> & { cancel(): Promise<void> };
 
-function toBody(message: IncomingMessage, mostBytes: number | undefined): Body {
+function toBody(message: IncomingMessage, mostBytes: number): Body {
   const source = toPlain(message);
   const cancel = async (): Promise<void> => void message.destroy();
   return {
     cancel,
-    [Symbol.asyncIterator]: () =>
-      mostBytes === undefined ? source[Symbol.asyncIterator]() : capped(source, mostBytes)[Symbol.asyncIterator](),
+    [Symbol.asyncIterator]: () => capped(source, mostBytes),
   };
 }
 
@@ -155,12 +156,23 @@ function toResponseHeaders({ headersDistinct }: IncomingMessage): Headers {
   return headers;
 }
 
-async function* capped(source: Readable, mostBytes: number): AsyncGenerator<Uint8Array> {
+/** By hand: a generator would cost every piece of an answer two more promises. */
+function capped(source: Readable, mostBytes: number): AsyncIterator<Uint8Array> {
+  const pieces = source[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
   let size = 0;
-  for await (const chunk of source as AsyncIterable<Buffer>) {
-    size += chunk.byteLength;
-    if (size > mostBytes)
-      throw new BoxError('model_provider_failed', `The model provider answered more than ${mostBytes} bytes.`);
-    yield chunk;
-  }
+  return {
+    async next() {
+      const piece = await pieces.next();
+      if (piece.done) return piece;
+      size += piece.value.byteLength;
+      if (size <= mostBytes) return piece;
+      source.destroy();
+      throw tooLong(mostBytes);
+    },
+    return: async () => (await pieces.return?.()) ?? { done: true, value: undefined },
+  };
+}
+
+function tooLong(mostBytes: number): BoxError {
+  return new BoxError('model_provider_failed', `The model provider answered more than ${mostBytes} bytes.`);
 }

@@ -15,7 +15,6 @@ export function createPinnedFetch(policy: EgressPolicy, idleMs = LONGEST_IDLE_MS
     check: (url) => requireLiteral(url, policy),
     lookup: createLookup(policy),
     agents: { http: new HttpAgent(kept), https: new HttpsAgent(kept) },
-    mostBytes: MOST_BYTES,
   });
 }
 
@@ -23,4 +22,3 @@ export function createPinnedFetch(policy: EgressPolicy, idleMs = LONGEST_IDLE_MS
 
 /** Gateways forget a connection after minutes without a word: what is sent over it then is never answered. */
 const LONGEST_IDLE_MS = 60_000;
-const MOST_BYTES = 64 * 1_024 * 1_024;

@@ -45,7 +45,7 @@ const listRuns = (count: number, fields: Partial<EndedRun> = {}): EndedRun[] =>
 test('one look deletes all that is over, however much it is', async () => {
   const { retention, left } = open({ runs: listRuns(3_000) });
   retention.sweep();
-  await vi.waitFor(() => expect(left()).toEqual([]));
+  await vi.waitFor(() => expect(left()).toEqual([]), 20_000);
   await retention.close();
 });
 
@@ -53,7 +53,7 @@ test('runs that cannot be deleted keep no other from it', async () => {
   const broken = new Set(listRuns(250).map(({ runId }) => runId));
   const { retention, left } = open({ runs: listRuns(600), broken });
   retention.sweep();
-  await vi.waitFor(() => expect(left()).toEqual([...broken]));
+  await vi.waitFor(() => expect(left()).toEqual([...broken]), 20_000);
   await retention.close();
 });
 
@@ -71,7 +71,7 @@ test('sessions that are kept or cannot be deleted keep none behind them', async 
     },
   });
   retention.sweep();
-  await vi.waitFor(() => expect(stored).toHaveLength(240));
+  await vi.waitFor(() => expect(stored).toHaveLength(240), 20_000);
   await retention.close();
 });
 
@@ -79,14 +79,14 @@ test('logs that cannot be deleted keep no run from it', async () => {
   const logs = { deleteOlder: async () => Promise.reject(new Error('No.')) };
   const { retention, left } = open({ runs: listRuns(3), logs });
   retention.sweep();
-  await vi.waitFor(() => expect(left()).toEqual([]));
+  await vi.waitFor(() => expect(left()).toEqual([]), 20_000);
   await retention.close();
 });
 
 test('a commit deletes a bounded number of records, and at least one run', async () => {
   const { retention, left, batches } = open({ runs: [...listRuns(12, { seq: 2_000 })] });
   retention.sweep();
-  await vi.waitFor(() => expect(left()).toEqual([]));
+  await vi.waitFor(() => expect(left()).toEqual([]), 20_000);
   expect(batches).toEqual([2, 2, 2, 2, 2, 2]);
   await retention.close();
 });

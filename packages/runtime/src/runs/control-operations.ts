@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { BoxError } from '../errors.ts';
+import { BoxError, invalidCursor } from '../errors.ts';
 import { operationsOf } from '../operations/define.ts';
-import { IDEMPOTENCY_HEADER, IdempotencyKey } from '../operations/inputs.ts';
+import { IDEMPOTENCY_HEADER, IdempotencyKey, Page } from '../operations/inputs.ts';
 import { Run } from './run.ts';
 import { Step } from './steps.ts';
 import { Span } from './timeline.ts';
@@ -16,6 +16,17 @@ export interface Retries {
 const operation = operationsOf<{ runs: Runs; workflows: Retries }>();
 
 const id = z.string().describe('The run id');
+/** The number of a call, as a text. */
+const CALL = /^\d{1,9}$/;
+
+const StepLimit = z.coerce
+  .number()
+  .int()
+  .min(1)
+  .max(1_000)
+  .default(200)
+  .describe('Most steps of a page; those of many megabytes end it before');
+
 const room = { tag: 'runs', copilot: 'yes' } as const;
 
 export const listRunSteps = operation({
@@ -26,10 +37,14 @@ export const listRunSteps = operation({
   kind: 'read',
   permission: 'runs:read',
   cli: 'runs steps',
-  errors: ['run_not_found'],
-  input: z.strictObject({ id }),
-  output: z.object({ items: z.array(Step), nextCursor: z.null() }),
-  handle: async ({ runs }, input) => ({ items: await runs.steps(input.id), nextCursor: null }),
+  errors: ['run_not_found', 'invalid_cursor'],
+  input: z.strictObject({ id, limit: StepLimit, cursor: Page.cursor }),
+  output: z.object({ items: z.array(Step), nextCursor: z.string().nullable() }),
+  async handle({ runs }, { limit, cursor, ...input }) {
+    if (cursor !== undefined && !CALL.test(cursor)) throw invalidCursor(cursor);
+    const { items, next } = await runs.steps(input.id, { limit, after: cursor === undefined ? -1 : Number(cursor) });
+    return { items, nextCursor: next === null ? null : String(next) };
+  },
 });
 
 export const getRunStep = operation({
@@ -43,7 +58,9 @@ export const getRunStep = operation({
   input: z.strictObject({ id, stepId: z.string() }),
   output: Step,
   async handle({ runs }, input) {
-    const step = (await runs.steps(input.id)).find(({ stepId }) => stepId === input.stepId);
+    const step = CALL.test(input.stepId) ? await runs.findStep(input.id, Number(input.stepId)) : undefined;
+    // Whether there is the run is said first.
+    if (!step) await runs.steps(input.id, { limit: 1 });
     if (!step) throw new BoxError('not_found', `The run has no step "${input.stepId}".`);
     return step;
   },
@@ -71,6 +88,7 @@ export const cancelRun = operation({
   permission: 'runs:cancel',
   confirm: true,
   cli: 'runs cancel',
+  keys: true,
   errors: ['run_not_found', 'run_final'],
   input: z.strictObject({ id }),
   output: Run,
@@ -105,10 +123,24 @@ export const retryRun = operation({
   handle: ({ workflows }, input) => workflows.retry(input.id, input.from, input.idempotencyKey),
 });
 
+export const pauseRun = operation({
+  ...room,
+  id: 'runs.pause',
+  summary: 'Pause a run: it begins no further step, and what is due or resumed waits, until it is resumed',
+  route: 'POST /api/runs/:id/pause',
+  kind: 'write',
+  permission: 'runs:cancel',
+  cli: 'runs pause',
+  errors: ['run_not_found', 'run_final'],
+  input: z.strictObject({ id }),
+  output: Run,
+  handle: ({ runs }, input) => runs.pause(input.id),
+});
+
 export const resumeRun = operation({
   ...room,
   id: 'runs.resume',
-  summary: 'Continue a blocked run on the current code',
+  summary: 'Continue a paused run, or a blocked one on the current code',
   route: 'POST /api/runs/:id/resume',
   kind: 'write',
   permission: 'runs:retry',

@@ -1,6 +1,8 @@
 import type { Journal } from '../engine/journal.ts';
 import type { JournalRecord } from '../engine/journal/record.ts';
 import type { RunRow } from '../engine/journal/run.ts';
+import { startedByOf } from '../engine/started-by.ts';
+import { createYielder } from '../agents/model/yielder.ts';
 import { BoxError } from '../errors.ts';
 import { contractPayload } from '../health/contract.ts';
 import { toIso } from '../json-value.ts';
@@ -9,13 +11,19 @@ import type { Masker } from './mask.ts';
 import { fromRecordedValue, toRecordedCall, toRecordedValue } from './recording.ts';
 import type { RecordedCall, RecordedValue, Recording } from './recording.ts';
 import { toRun } from './run.ts';
-import { isSecretVariable } from '../secret-variables.ts';
+import { isGuessable, isSecretVariable } from '../secret-variables.ts';
 import { toSteps } from './steps.ts';
 
 /** Hands out the histories of runs, without the secrets of the box. */
 export interface RunExports {
-  /** Throws `run_not_found`, and `run_too_large` when there is more than fits into a document. */
-  export(runId: string): Promise<Recording>;
+  /**
+   * Throws `run_not_found`, and `run_too_large` when there is more than fits into a document.
+   *
+   * `mayKnowSecrets`: that a text is hidden may tell the reader that it is a secret of the box. Where it may not, secrets
+   * that can be guessed are not hidden by their value: whoever starts a run with guesses would read the right one off its
+   * mask. Fields that are named like secrets are hidden for all.
+   */
+  export(runId: string, reader: { mayKnowSecrets: boolean }): Promise<Recording>;
 }
 
 export interface RunExportsOptions {
@@ -31,11 +39,13 @@ export interface RunExportsOptions {
 
 const MAX_BYTES = 16 * 1_048_576;
 const MAX_CHILDREN = 200;
+/** How long the event loop is held at most, but for one value. */
+const YIELD_MS = 20;
 
 export function createRunExports(options: RunExportsOptions): RunExports {
   const { journal, maxBytes = MAX_BYTES } = options;
   return {
-    async export(runId) {
+    async export(runId, { mayKnowSecrets }) {
       const row = await journal.getRun(runId);
       if (!row) throw new BoxError('run_not_found', `There is no run "${runId}".`);
       const [records, children, secrets] = await Promise.all([
@@ -44,7 +54,9 @@ export function createRunExports(options: RunExportsOptions): RunExports {
         options.secrets(),
       ]);
       checkSize(row, records, maxBytes);
-      const masker = createMasker([...secrets, ...secretVariables(records)], hookNames(records));
+      const known = [...secrets, ...secretVariables(records)];
+      const hidden = mayKnowSecrets ? known : known.filter((secret) => !isGuessable(secret));
+      const masker = createMasker(hidden, hookNames(records));
       return toRecording({ row, records, children, masker, url: options.url(), now: options.now() });
     },
   };
@@ -61,15 +73,22 @@ interface Exported {
   now: number;
 }
 
-function toRecording({ row, records, children, masker, url, now }: Exported): Recording {
+async function toRecording({ row, records, children, masker, url, now }: Exported): Promise<Recording> {
+  const yielder = createYielder(YIELD_MS);
   const calls = records.map(toRecordedCall);
   const run = toRecordedRun(row);
   const below = children.map(toRun);
-  for (const value of [run, ...calls].flatMap(({ input, output, error }) => [input, output, error]))
-    learn(masker, value);
+  for (const { input, output, error } of [run, ...calls]) {
+    for (const value of [input, output, error]) learn(masker, value);
+    await yielder.yieldIfDue();
+  }
   for (const value of [run.attributes, run.waitingFor, below]) masker.learn(value);
 
-  const maskedCalls = calls.map((call, index) => maskCall(masker, call, `records[${index}]`));
+  const maskedCalls: RecordedCall[] = [];
+  for (const [index, call] of calls.entries()) {
+    maskedCalls.push(maskCall(masker, call, `records[${index}]`));
+    await yielder.yieldIfDue();
+  }
   return {
     format: 'svc.run',
     version: 1,
@@ -106,7 +125,10 @@ function toRecordedRun(row: RunRow): Recording['run'] {
     retryOf,
     triggerId,
     serialKey,
+    continuedFrom: row.continuedFrom,
+    continuedTo: row.continuedTo,
     seed,
+    startedBy: startedByOf(row) ?? null,
     attributes: parse(attributes),
     waitingFor: parse(waitingFor),
     input: toRecordedValue(row.input),
@@ -121,7 +143,7 @@ function toRecordedRun(row: RunRow): Recording['run'] {
 type Values = Pick<RecordedCall, 'input' | 'output' | 'error'>;
 
 function maskCall(masker: Masker, call: RecordedCall, path: string): RecordedCall {
-  const values = maskValues(masker, call, path);
+  const values = isSecretRead(call) ? maskRead(masker, call, path) : maskValues(masker, call, path);
   return { ...call, ...values, isMasked: JSON.stringify(values.input) !== JSON.stringify(call.input) };
 }
 
@@ -131,6 +153,12 @@ function maskValues(masker: Masker, { input, output, error }: Values, path: stri
     output: maskValue(masker, output, `${path}.output`),
     error: maskValue(masker, error, `${path}.error`),
   };
+}
+
+/** A variable, hidden as a field of its name is. */
+function maskRead(masker: Masker, call: RecordedCall & { output: { json: string } }, path: string): Values {
+  const json = masker.maskSecret(call.output.json, `${path}.output.json`);
+  return { ...maskValues(masker, { ...call, output: null }, path), output: { json } };
 }
 
 function maskValue(masker: Masker, value: RecordedValue, path: string): RecordedValue {
@@ -156,9 +184,18 @@ function toTexts(call: RecordedCall | undefined): Pick<JournalRecord, 'input' | 
 /** What the body has read of variables that are named like a secret. */
 function secretVariables(records: readonly JournalRecord[]): string[] {
   return records.flatMap(({ kind, stepId, output }) => {
-    const value = kind === 'env' && isSecretVariable(stepId) ? toRecordedValue(output) : null;
-    return value && 'json' in value && typeof value.json === 'string' ? [value.json] : [];
+    const read = { kind, stepId, output: kind === 'env' ? toRecordedValue(output) : null };
+    return isSecretRead(read) ? [read.output.json] : [];
   });
+}
+
+type Read = Pick<RecordedCall, 'kind' | 'stepId' | 'output'>;
+
+function isSecretRead<R extends Read>(call: R): call is R & { output: { json: string } } {
+  const { kind, stepId, output } = call;
+  return (
+    kind === 'env' && isSecretVariable(stepId) && output !== null && 'json' in output && typeof output.json === 'string'
+  );
 }
 
 /** What a workflow calls its hooks: their field is a `token`, and no credential. That of a webhook is one. */

@@ -1,8 +1,10 @@
 import { z } from 'zod';
+import { may } from '../auth/caller.ts';
 import { operationsOf } from '../operations/define.ts';
 import { Recording } from './recording.ts';
 import { runNotFound } from './runs.ts';
 import { Why } from './why.ts';
+import { RunState } from './state.ts';
 import type { RunExports } from './export.ts';
 import type { Runs } from './runs.ts';
 import type { RunWhy } from './why.ts';
@@ -11,6 +13,35 @@ const operation = operationsOf<{ exports: RunExports; runs: Runs; why: RunWhy }>
 
 const id = z.string().describe('The run id');
 const room = { tag: 'runs', kind: 'read', permission: 'runs:read' } as const;
+
+export const getRunState = operation({
+  ...room,
+  id: 'runs.state',
+  summary: 'Get what a run has published last, while it runs or after',
+  route: 'GET /api/runs/:id/state',
+  copilot: 'yes',
+  cli: 'runs state',
+  keys: true,
+  errors: ['run_not_found'],
+  input: z.strictObject({ id }),
+  output: RunState,
+  handle: ({ runs }, input) => runs.state(input.id),
+});
+
+export const streamRunState = operation({
+  ...room,
+  id: 'runs.state_stream',
+  summary: 'Stream what a run publishes as server-sent events, from what there is until the run is over',
+  route: 'GET /api/runs/:id/state/stream',
+  copilot: 'no: stream',
+  cli: 'runs watch',
+  keys: true,
+  answer: 'sse',
+  errors: ['run_not_found'],
+  input: z.strictObject({ id }),
+  output: z.unknown(),
+  handle: ({ runs }, input, { signal }) => runs.followState(input.id, signal),
+});
 
 export const explainRun = operation({
   ...room,
@@ -40,8 +71,8 @@ export const exportRun = operation({
   errors: ['run_not_found', 'run_too_large'],
   input: z.strictObject({ id }),
   output: Recording,
-  async handle({ runs, exports }, input) {
+  async handle({ runs, exports }, input, { caller }) {
     if (!(await runs.find(input.id))) throw runNotFound(input.id);
-    return exports.export(input.id);
+    return exports.export(input.id, { mayKnowSecrets: may(caller, 'secrets:read') });
   },
 });

@@ -1,9 +1,15 @@
+import { BoxError } from '../errors.ts';
+import { createTextFinder } from '../text-finder.ts';
+import type { TextFinder } from '../text-finder.ts';
+
 /** Hides in plain data what no other caller may read, and remembers where. */
 export interface Masker {
   /** Looks for secrets by the names of fields. All values are learnt from before the first one is masked. */
   learn(value: unknown): void;
   /** A copy without secrets. `path`: what the value is called in `masked`. */
   mask<T>(value: T, path: string): T;
+  /** The same of what is a secret as a whole. */
+  maskSecret(value: string, path: string): unknown;
   /** As `learn` and `mask`, of a value the engine's codec has flattened: what a field holds is a place in the list. */
   learnFlat(flat: readonly unknown[]): void;
   maskFlat(flat: readonly unknown[], path: string): unknown[];
@@ -22,11 +28,16 @@ export function createMasker(secrets: readonly string[], names: ReadonlySet<unkn
   /** The masks of secrets that occur, in the order in which they do: others are not counted. */
   const masks = new Map<string, string>();
   const masked: string[] = [];
-  let sorted: [string, string][] | undefined;
+  let finder: TextFinder | undefined;
+  let room = MOST_CHARACTERS;
   const add = (secret: string, shortest: number): void => {
     if (secret.length < shortest || forms.has(secret)) return;
-    for (const form of formsOf(secret)) forms.set(form, secret);
-    sorted = undefined;
+    for (const form of formsOf(secret)) {
+      forms.set(form, secret);
+      room -= form.length;
+    }
+    if (room < 0) throw tooManySecrets();
+    finder = undefined;
   };
   const maskFor = (secret: string): string => {
     const known = masks.get(secret) ?? maskOf(masks.size + 1);
@@ -43,10 +54,9 @@ export function createMasker(secrets: readonly string[], names: ReadonlySet<unkn
     for (const secret of findInText(text)) add(secret, SHORTEST_FIELD);
   };
   const hide = (text: string): string => {
-    sorted ??= [...forms].sort(([a], [b]) => b.length - a.length);
-    let hidden = text;
-    for (const [form, secret] of sorted) if (hidden.includes(form)) hidden = hidden.replaceAll(form, maskFor(secret));
-    return hidden;
+    finder ??= createTextFinder(forms.keys());
+    // Of two that overlap, what they cover is one secret more.
+    return finder.replace(text, (part) => maskFor(forms.get(part) ?? part));
   };
   /** What a field with the name of a secret shows. */
   const hideField = (value: unknown): unknown => {
@@ -89,6 +99,11 @@ export function createMasker(secrets: readonly string[], names: ReadonlySet<unkn
   return {
     learn,
     mask: <T>(value: T, path: string) => mask(value, path) as T,
+    maskSecret(value, path) {
+      const hidden = hideField(value);
+      note(path, hidden !== value);
+      return hidden;
+    },
     learnFlat(flat) {
       for (const item of flat) {
         if (typeof item === 'string') learnText(item);
@@ -115,6 +130,15 @@ export function createMasker(secrets: readonly string[], names: ReadonlySet<unkn
 }
 
 // --- internal ---
+
+/** Of all that is looked for: a document of the largest size is masked in a second, and in 100 MB. */
+const MOST_CHARACTERS = 1_048_576;
+
+function tooManySecrets(): BoxError {
+  const found = `The history of the run has more than ${MOST_CHARACTERS} characters in fields that are named like secrets.`;
+  const details = { limit: MOST_CHARACTERS };
+  return new BoxError('run_too_large', `${found} Read its steps one by one instead.`, { details });
+}
 
 /** Shorter texts occur by chance. */
 const SHORTEST = 4;
@@ -150,7 +174,12 @@ function maskOf(n: number): string {
 
 /** How a secret looks in a text: as it is, in an address, inside JSON. */
 function formsOf(secret: string): Set<string> {
-  return new Set([secret, encodeURIComponent(secret), JSON.stringify(secret).slice(1, -1)]);
+  // Half a character cannot stand in an address.
+  return new Set([
+    secret,
+    encodeURIComponent(secret.replaceAll(/\p{Surrogate}/gu, '\ufffd')),
+    JSON.stringify(secret).slice(1, -1),
+  ]);
 }
 
 /** The value of a field, and the credential in it without what it is called: `Bearer …`. */
@@ -163,7 +192,8 @@ function partsOf(value: string): string[] {
 function findInText(text: string): string[] {
   const found = [
     ...text.matchAll(/\b(?:bearer|basic)\s+([\w.~+/=-]{16,})/gi),
-    ...text.matchAll(/\b[a-z][\w+.-]*:\/\/[^\s:/@]*:([^\s/@]+)@/gi),
+    // From the colon on: a text of nothing but schemes is read once.
+    ...text.matchAll(/:(?<=\b[a-z][\w+.-]{0,30}:)\/\/[^\s:/@]*:([^\s/@]+)@/gi),
   ].map(([, secret = '']) => secret);
   for (const [, name, secret = ''] of text.matchAll(/"([\w-]{1,30})"\s*:\s*"((?:[^"\\]|\\.)*)"/g))
     if (isSecretName(name)) found.push(secret);

@@ -4,7 +4,7 @@ import type { RunRow } from '../engine/journal/run.ts';
 import { decode, digestOf, encode } from '../engine/serialize.ts';
 import { BoxError } from '../errors.ts';
 import { toIso } from '../json-value.ts';
-import { Run, RunKind, RunStatus, RunTrigger } from './run.ts';
+import { Run, RunKind, RunStatus, RunTrigger, StartedByShown } from './run.ts';
 import { Step } from './steps.ts';
 
 /** A value of the journal as JSON can hold it: as it is, or flattened by the engine's codec, with tags. */
@@ -28,7 +28,10 @@ const RecordedRun = z.object({
   retryOf: z.string().nullable(),
   triggerId: z.string().nullable(),
   serialKey: z.string().nullable(),
+  continuedFrom: z.string().nullable().default(null),
+  continuedTo: z.string().nullable().default(null),
   seed: z.string().nullable().describe("Where the body's randomness and first time come from, if not the run's own"),
+  startedBy: StartedByShown.nullable().default(null),
   attributes: z.unknown(),
   waitingFor: z.unknown(),
   input: RecordedValue,
@@ -103,12 +106,13 @@ export function parseRecording(document: unknown): Recording {
 
 /** The run as the journal had it. */
 export function toRunRow({ run, records }: Recording): RunRow {
-  const { attributes, waitingFor, createdAt, startedAt, endedAt, input, output, error, ...same } = run;
+  const { startedBy, attributes, waitingFor, createdAt, startedAt, endedAt, input, output, error, ...same } = run;
   const ms = (text: string | null): number | null => (text === null ? null : Date.parse(text));
   return {
     ...same,
     ...UNCLAIMED,
     seq: records.length,
+    startedBy: startedBy === null ? null : JSON.stringify(startedBy),
     attributes: attributes === null ? null : JSON.stringify(attributes),
     waitingFor: waitingFor === null ? null : JSON.stringify(waitingFor),
     input: fromRecordedValue(input) ?? encode(undefined, 'input'),
@@ -171,6 +175,14 @@ const UNCLAIMED = {
   crashSeq: null,
   mark: null,
   markEpoch: null,
+  chainId: null,
+  pausedAt: null,
+  cancel: null,
+  deadline: null,
+  timeoutMs: null,
+  closePolicy: null,
+  closesChildren: null,
+  state: null,
   inputTokens: 0,
   outputTokens: 0,
   cacheReadTokens: 0,

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { decode } from '../engine/serialize.ts';
+import { decodeToShow } from '../engine/serialize.ts';
 import { toJsonValue } from '../json-value.ts';
 import { toProjectStack } from './project-stack.ts';
 
@@ -19,35 +19,40 @@ export type RunError = z.infer<typeof RunError>;
 
 /** `text`: the error as the journal has it. Of its stack, what lies in the project, as it is called there. */
 export function toRunError(text: string | null): RunError | null {
-  return text === null ? null : toView(decode(text) as Error);
+  return text === null ? null : toView(decodeToShow(text) as Error);
 }
 
 /** Where in the project it was thrown: `workflows/refund.workflow.ts:12`. Undefined: nowhere there. */
 export function placeOf({ stack }: Pick<RunError, 'stack'>): string | undefined {
   // Of a stack that is nowhere in the project the names of the files are left: all code of a project is in folders.
-  return /^\s+at (?:.*\()?(?!node:)([^()\s]+\/[^()\s]+:\d+):\d+\)?$/m.exec(stack ?? '')?.[1];
+  for (const line of (stack ?? '').split('\n')) {
+    const place = line.length > LONGEST_FRAME ? undefined : FRAME.exec(line)?.[1];
+    if (place !== undefined) return place;
+  }
+  return undefined;
 }
 
-/** Without where in the code it and what caused it was thrown. */
-export function withoutStack(error: RunError): RunError {
-  const { cause, errors, details, ...own } = error;
+/** As a key is shown it: without where in the code it and what caused it was thrown, and what else was put on them. */
+export function withoutInside(error: RunError): RunError {
+  const { cause, errors, details: _, ...own } = error;
   return {
     ...own,
     stack: null,
     cause: withoutInner(cause),
     ...(errors ? { errors: errors.map(withoutInner) } : {}),
-    ...(details
-      ? { details: Object.fromEntries(Object.entries(details).map(([key, value]) => [key, withoutInner(value)])) }
-      : {}),
   };
 }
 
 // --- internal ---
 
+const FRAME = /^\s+at (?:.*\()?(?!node:)([^()\s]+\/[^()\s]+:\d+):\d+\)?$/;
+/** A longer line is text of a message. */
+const LONGEST_FRAME = 1_000;
+
 /** What was thrown as an error has these fields; what was thrown as data may have them by chance, and loses a text. */
 function withoutInner(value: unknown): unknown {
   const isError = typeof value === 'object' && value !== null && 'stack' in value && 'message' in value;
-  return isError ? withoutStack(value as RunError) : value;
+  return isError ? withoutInside(value as RunError) : value;
 }
 
 const KNOWN = new Set(['name', 'message', 'stack', 'cause', 'errors', 'code', 'fatal']);

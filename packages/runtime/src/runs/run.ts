@@ -1,12 +1,30 @@
 import { z } from 'zod';
+import { readCancel } from '../engine/journal/cancel.ts';
 import type { RunRow } from '../engine/journal/run.ts';
-import { decode } from '../engine/serialize.ts';
+import { isFinal } from '../engine/journal/run.ts';
+import { startedByOf } from '../engine/started-by.ts';
+import { DEFAULT_LIMITS, isNearLimit } from '../engine/limits.ts';
+import { journalFilling } from '../engine/run/outcome.ts';
+import { decodeToShow } from '../engine/serialize.ts';
 import { toIso, toJsonValue } from '../json-value.ts';
 import { RunError, toRunError } from './run-error.ts';
 
 export const RunStatus = z.enum(['queued', 'running', 'waiting', 'blocked', 'completed', 'failed', 'cancelled']);
 export const RunKind = z.enum(['workflow', 'agent']);
 export const RunTrigger = z.enum(['api', 'chat', 'schedule', 'trigger', 'workflow', 'eval', 'retry', 'copilot']);
+
+/** Who made a run begin, as every surface shows it. */
+export const StartedByShown = z.object({
+  kind: z.enum(['person', 'key', 'user', 'box']),
+  id: z.string().describe("A person's `sub`, the id of a key, what the client calls its user"),
+  client: z.string().nullable().describe('The application, of a key and of a user'),
+  user: z
+    .object({ id: z.string(), name: z.string().optional(), data: z.record(z.string(), z.unknown()).optional() })
+    .nullable(),
+  role: z.string().nullable(),
+  name: z.string(),
+  via: z.literal('mcp').optional().describe('It was asked for over MCP'),
+});
 
 /** A run as every surface shows it. Times are ISO 8601 with milliseconds. */
 export const Run = z.object({
@@ -18,8 +36,24 @@ export const Run = z.object({
   status: RunStatus,
   sessionId: z.string().nullable(),
   parentRunId: z.string().nullable(),
+  parentClosePolicy: z
+    .enum(['abandon', 'cancel', 'wait'])
+    .nullable()
+    .describe('What becomes of it when its parent ends. Null: a cancel or a timeout takes it along'),
   retryOf: z.string().nullable(),
   triggerId: z.string().nullable().describe('The queued start it was promoted from'),
+  continuedFrom: z.string().nullable().describe('The run before it in its chain'),
+  continuedTo: z.string().nullable().describe('The run it has continued as; `?wait=` answers with the last of them'),
+  pausedAt: z.iso.datetime().nullable().describe('It begins no step from then on'),
+  cancelling: z
+    .object({ since: z.iso.datetime(), until: z.iso.datetime() })
+    .nullable()
+    .describe('It was cancelled and cleans up; at `until` it ends at the latest'),
+  timeoutAt: z.iso
+    .datetime()
+    .nullable()
+    .describe('It ends as failed with `run_timeout`, should it not have ended by then'),
+  startedBy: StartedByShown.nullable().describe('Who made it begin. Null: the box itself, as by a timer'),
   attributes: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])),
   input: z.unknown(),
   output: z.unknown(),
@@ -29,6 +63,8 @@ export const Run = z.object({
   cacheReadTokens: z.int(),
   cacheWriteTokens: z.int(),
   totalTokens: z.int(),
+  records: z.int().describe('What is recorded of it so far'),
+  warning: z.string().nullable().describe('That it comes near the most records a run may have'),
   waitingFor: z.unknown().describe('What a waiting or blocked run waits for; null otherwise'),
   createdAt: z.iso.datetime(),
   startedAt: z.iso.datetime().nullable(),
@@ -46,20 +82,41 @@ export function toRun(row: RunRow): Run {
     status: row.status,
     sessionId: row.sessionId,
     parentRunId: row.parentRunId,
+    parentClosePolicy: row.closePolicy,
     retryOf: row.retryOf,
     triggerId: row.triggerId,
+    continuedFrom: row.continuedFrom,
+    continuedTo: row.continuedTo,
+    pausedAt: row.pausedAt === null ? null : toIso(row.pausedAt),
+    cancelling: toCancelling(row),
+    timeoutAt: toTimeoutAt(row),
+    startedBy: startedByOf(row) ?? null,
     attributes: row.attributes === null ? {} : (JSON.parse(row.attributes) as Run['attributes']),
-    input: toJsonValue(decode(row.input)),
-    output: row.output === null ? null : toJsonValue(decode(row.output)),
+    input: toJsonValue(decodeToShow(row.input)),
+    output: row.output === null ? null : toJsonValue(decodeToShow(row.output)),
     error: toRunError(row.error),
     inputTokens: row.inputTokens,
     outputTokens: row.outputTokens,
     cacheReadTokens: row.cacheReadTokens,
     cacheWriteTokens: row.cacheWriteTokens,
     totalTokens: row.totalTokens,
+    records: row.seq,
+    warning: isNearLimit(row.seq, DEFAULT_LIMITS) ? journalFilling(row.seq, DEFAULT_LIMITS.records) : null,
     waitingFor: row.waitingFor === null ? null : JSON.parse(row.waitingFor),
     createdAt: toIso(row.createdAt),
     startedAt: row.startedAt === null ? null : toIso(row.startedAt),
     endedAt: row.endedAt === null ? null : toIso(row.endedAt),
   };
+}
+
+/** Once the run is cancelled its deadline is that of its clean-up. */
+export function toTimeoutAt({ timeoutMs, deadline, cancel }: RunRow): string | null {
+  return timeoutMs === null || deadline === null || cancel !== null ? null : toIso(deadline);
+}
+
+// --- internal ---
+
+function toCancelling(row: RunRow): Run['cancelling'] {
+  const cancel = isFinal(row.status) ? undefined : readCancel(row);
+  return cancel ? { since: toIso(cancel.at), until: toIso(row.deadline ?? cancel.at) } : null;
 }

@@ -1,14 +1,30 @@
 import { isHidden } from '../auth/visibility.ts';
 import type { Hidden } from '../auth/visibility.ts';
+import { isGranted, isOwnRun } from '../auth/caller.ts';
+import type { Caller } from '../auth/caller.ts';
+import { splitName } from '../definitions/subagents.ts';
 import type { Engine } from '../engine/engine.ts';
+import { CANCEL_WAIT_MS } from '../engine/limits.ts';
+import { RunCancelledError } from '../engine/errors.ts';
 import type { Journal } from '../engine/journal.ts';
 import type { RunFilter } from '../engine/journal/reading.ts';
 import type { RunRow } from '../engine/journal/run.ts';
+import { startedByOf } from '../engine/started-by.ts';
 import { BoxError } from '../errors.ts';
+import { withoutInside } from './run-error.ts';
 import { toRun } from './run.ts';
 import type { Run } from './run.ts';
+import { streamState, toRunState } from './state.ts';
+import type { RunState } from './state.ts';
+import type { Frames } from '../http/sse.ts';
 import { toStats } from './stats.ts';
 import type { RunStats } from './stats.ts';
+import { findPlace, listStreams, streamFrames } from './streams.ts';
+import type { RunStream, StreamRequest } from './streams.ts';
+import { listWebhooks } from './webhooks.ts';
+import type { WebhookPage } from './webhooks.ts';
+import { listSteps } from './step-pages.ts';
+import type { StepPage } from './step-pages.ts';
 import { toSteps } from './steps.ts';
 import type { Step } from './steps.ts';
 import { toTimeline } from './timeline.ts';
@@ -23,22 +39,45 @@ export interface RunPage {
 /** Every method but `list` and `find` throws `run_not_found` when there is no such run. */
 export interface Runs {
   list(filter: RunFilter, page: { limit: number; cursor?: string }): Promise<RunPage>;
-  /** Undefined: no such run. The answer is held until the run is final, for as long as `wait` says. */
+  /** Undefined: no such run. The answer is held until the last run of its chain is final, for as long as `wait` says. */
   find(runId: string, wait?: { ms: number; signal: AbortSignal }): Promise<Run | undefined>;
+  /** How many match. */
+  count(filter: RunFilter): Promise<number>;
   /** The matching runs of the last day, or of the time the filter names, counted in stretches of it. */
   stats(filter: RunFilter, bucketMs: number): Promise<RunStats[]>;
-  steps(runId: string): Promise<Step[]>;
+  /** What the last run of the chain has published. */
+  state(runId: string): Promise<RunState>;
+  /** A frame for each state it publishes from now on, beginning with the one there is, until it has ended. */
+  followState(runId: string, signal: AbortSignal): Promise<Frames>;
+  /** Those it has written to. */
+  streams(runId: string): Promise<RunStream[]>;
+  /** Throws `invalid_request` on an event id that is none of the stream. */
+  followStream(request: StreamRequest, signal: AbortSignal): Promise<Frames>;
+  /** Newest first. Throws `invalid_cursor`. */
+  webhooks(runId: string, page: { limit: number; cursor?: string }): Promise<WebhookPage>;
+  /** In the order of their calls, behind the call `after`: up to `limit`, and fewer where they are large. */
+  steps(runId: string, page: { limit: number; after?: number }): Promise<StepPage>;
+  /** Undefined: it has not made the call, or the call has no record yet. */
+  findStep(runId: string, call: number): Promise<Step | undefined>;
   timeline(runId: string): Promise<Span[]>;
   /** Throws `run_final` when nothing is left to cancel. */
-  cancel(runId: string): Promise<Run>;
-  /** Throws `run_not_blocked`. */
+  cancel(runId: string, options?: { waitMs?: number }): Promise<Run>;
+  /** The last run of the chain. Throws `run_final`. */
+  pause(runId: string): Promise<Run>;
+  /**
+   * Continues a paused run, or a blocked one on the current code: that is `blocked` again in the answer, where the code
+   * does not fit. Throws `run_not_blocked`.
+   */
   resume(runId: string): Promise<Run>;
   delete(runId: string): Promise<void>;
   /** The same without what is hidden: such a run is none. */
   without(hidden: Hidden): Runs;
+  /** The runs a key or a user has made begin, of what it is granted: any other is none. */
+  ownOf(caller: Caller): Runs;
 }
 
 const DAY_MS = 24 * 60 * 60 * 1000;
+const ALL_TIME_MS = 1e15;
 const MAX_BUCKETS = 1_000;
 
 export interface RunsOptions {
@@ -46,16 +85,31 @@ export interface RunsOptions {
   engine: Engine;
   /** With what hangs on it. False: it is not final. */
   deleteRun(runId: string): Promise<boolean>;
+  /** The address of a webhook. */
+  webhookUrl(token: string): string;
   hidden?: Hidden;
+  /** Whose own runs alone are shown. */
+  own?: Caller;
 }
 
 export function createRuns(options: RunsOptions): Runs {
-  const { journal, engine, hidden } = options;
+  const { journal, engine, hidden, own } = options;
+  const isNone = (row: RunRow) => isHidden(row, hidden) || (own !== undefined && !isGrantedRun(own, row));
+  const isNarrowed = hidden !== undefined || own !== undefined;
+  // A key is a program's: where our code lies is nothing to it.
+  const toShown = (row: RunRow): Run => {
+    const run = toRun(row);
+    return own && run.error ? { ...run, error: withoutInside(run.error) } : run;
+  };
   const only = hidden ? { hidden } : {};
   const get = async (runId: string): Promise<RunRow> => {
     const row = await journal.getRun(runId);
-    if (!row || isHidden(row, hidden)) throw runNotFound(runId);
+    if (!row || isNone(row)) throw runNotFound(runId);
     return row;
+  };
+  const getLast = async (runId: string): Promise<RunRow> => {
+    const given = await get(runId);
+    return (await journal.getLastRun(runId)) ?? given;
   };
   return {
     async list(filter, { limit, cursor }) {
@@ -65,14 +119,15 @@ export function createRuns(options: RunsOptions): Runs {
       return { items, nextCursor: rows.length > limit ? (items.at(-1)?.runId ?? null) : null };
     },
     async find(runId, wait) {
-      if (hidden) {
-        const now = await journal.getRun(runId);
-        // Before anything is waited for.
-        if (!now || isHidden(now, hidden)) return undefined;
-      }
-      const signal = wait ? AbortSignal.any([wait.signal, engine.closing]) : engine.closing;
-      const row = await engine.wait(runId, wait?.ms ?? 0, signal);
-      return row && toRun(row);
+      const now = wait && !isNarrowed ? undefined : await journal.getRun(runId);
+      // Before anything is waited for.
+      if (!wait || (isNarrowed && (!now || isNone(now)))) return now && !isNone(now) ? toShown(now) : undefined;
+      const row = await engine.wait(runId, wait.ms, AbortSignal.any([wait.signal, engine.closing]));
+      return row && toShown(row);
+    },
+    async count(filter) {
+      const tallies = await journal.tallyRuns({ ...filter, ...only }, ALL_TIME_MS);
+      return tallies.reduce((sum, { count }) => sum + count, 0);
     },
     async stats(filter, bucketMs) {
       const { to = engine.clock.now() + 1 } = filter;
@@ -81,9 +136,35 @@ export function createRuns(options: RunsOptions): Runs {
         throw new BoxError('invalid_request', `The time has more than ${MAX_BUCKETS} stretches. Ask for less of it.`);
       return toStats(await journal.tallyRuns({ ...filter, ...only, from, to }, bucketMs), bucketMs);
     },
-    async steps(runId) {
+    async state(runId) {
       await get(runId);
-      return toSteps(await journal.getRecords(runId));
+      return toRunState((await journal.getLastRun(runId)) ?? (await get(runId)));
+    },
+    async followState(runId, signal) {
+      await get(runId);
+      return streamState({ journal, engine }, runId, signal);
+    },
+    async streams(runId) {
+      await get(runId);
+      return listStreams({ journal }, runId);
+    },
+    async followStream(request, signal) {
+      await get(request.runId);
+      const place = await findPlace(request, { journal, engine });
+      const { name, follow } = request;
+      return streamFrames({ journal, engine }, place, { name, follow, signal });
+    },
+    async webhooks(runId, page) {
+      await get(runId);
+      return listWebhooks({ journal, urlOf: options.webhookUrl }, runId, page);
+    },
+    async steps(runId, page) {
+      await get(runId);
+      return listSteps(journal, runId, page);
+    },
+    async findStep(runId, call) {
+      await get(runId);
+      return toSteps(await journal.listCalls(runId, { after: call - 1, limit: 1 })).find((step) => step.call === call);
     },
     async timeline(runId) {
       const run = await get(runId);
@@ -93,19 +174,37 @@ export function createRuns(options: RunsOptions): Runs {
       ]);
       return toTimeline(toRun(run), toSteps(records), children.map(toRun));
     },
-    async cancel(runId) {
-      if (hidden) await get(runId);
-      const result = await engine.cancel(runId, cancelled());
+    async cancel(runId, { waitMs = CANCEL_WAIT_MS } = {}) {
+      if (isNarrowed) await get(runId);
+      const result = await engine.cancel(runId, new RunCancelledError('The run was cancelled.'), {
+        // Nothing runs in a box whose code is not loaded.
+        cleansUp: engine.armed,
+      });
       if (!result) await get(runId);
       if (result?.outcome === 'final')
         throw new BoxError('run_final', `The run has ended: ${result.status}.`, { details: { status: result.status } });
-      return toRun(await get(runId));
+      // Most have nothing to clean up, and are over in a moment.
+      const isCleaning = result !== undefined && result.cleaning.length > 0 && waitMs > 0;
+      const ended = isCleaning ? await engine.wait(runId, waitMs, engine.closing) : undefined;
+      return toShown(ended ?? (await journal.getLastRun(runId)) ?? (await get(runId)));
+    },
+    async pause(runId) {
+      const run = await getLast(runId);
+      if (!(await engine.pause(run.runId))) {
+        const { status } = await get(run.runId);
+        throw new BoxError('run_final', `The run has ended: ${status}.`, { details: { status } });
+      }
+      return toRun(await get(run.runId));
     },
     async resume(runId) {
-      const run = await get(runId);
-      if (!(await engine.unblock(runId)))
-        throw new BoxError('run_not_blocked', `The run is ${run.status}; only a blocked one is continued.`);
-      return toRun(await get(runId));
+      const run = await getLast(runId);
+      if (run.pausedAt !== null) {
+        await engine.unpause(run.runId);
+        return toRun(await get(run.runId));
+      }
+      if (!(await engine.unblock(run.runId)))
+        throw new BoxError('run_not_blocked', `The run is ${run.status}; only a paused or a blocked one is continued.`);
+      return toRun(await untilUnderWay(options, run));
     },
     async delete(runId) {
       const run = await get(runId);
@@ -113,6 +212,7 @@ export function createRuns(options: RunsOptions): Runs {
         throw new BoxError('run_not_final', `The run is ${run.status}. Cancel it before you delete it.`);
     },
     without: (more) => createRuns({ ...options, hidden: more }),
+    ownOf: (caller) => createRuns({ ...options, own: caller }),
   };
 }
 
@@ -122,6 +222,26 @@ export function runNotFound(runId: string): BoxError {
 
 // --- internal ---
 
-function cancelled(): Error {
-  return Object.assign(new Error('The run was cancelled.'), { code: 'run_cancelled' });
+function isGrantedRun(caller: Caller, row: RunRow): boolean {
+  const name = row.kind === 'agent' ? splitName(row.name).agent : row.name;
+  const isGrantedIt = isGranted(caller, row.kind === 'agent' ? 'agents' : 'workflows', name);
+  return isGrantedIt && isOwnRun(caller, startedByOf(row));
+}
+
+/** How long an answer waits for a run that was blocked to show that it fits its code. */
+const UNDER_WAY_MS = 3_000;
+
+/** The run once it has come further or is blocked again, or what it is when the time is up. */
+async function untilUnderWay(
+  { journal, engine }: Pick<RunsOptions, 'journal' | 'engine'>,
+  run: RunRow,
+): Promise<RunRow> {
+  const timeUp = AbortSignal.any([AbortSignal.timeout(UNDER_WAY_MS), engine.closing]);
+  for (;;) {
+    const changed = engine.nextChange(run.runId, timeUp);
+    const row = (await journal.getRun(run.runId)) ?? run;
+    const isOnItsWay = row.status === 'queued' || (row.status === 'running' && row.seq === run.seq);
+    if (!isOnItsWay || timeUp.aborted || !engine.armed) return row;
+    await changed;
+  }
 }

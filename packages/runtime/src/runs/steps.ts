@@ -3,7 +3,7 @@ import { historyOf } from '../engine/call.ts';
 import type { CallRecord } from '../engine/call.ts';
 import type { JournalRecord } from '../engine/journal/record.ts';
 import { nameOfStep } from '../engine/lifecycle.ts';
-import { decode } from '../engine/serialize.ts';
+import { decodeToShow } from '../engine/serialize.ts';
 import { toIso, toJsonValue } from '../json-value.ts';
 import { RunError, toRunError } from './run-error.ts';
 
@@ -83,5 +83,5 @@ function isOpening({ kind, event, stepId }: JournalRecord): boolean {
 }
 
 function valueOf(text: string | null): unknown {
-  return text === null ? null : toJsonValue(decode(text));
+  return text === null ? null : toJsonValue(decodeToShow(text));
 }

@@ -10,7 +10,7 @@ import type { JournalRecord } from '../engine/journal/record.ts';
 import type { RunRow } from '../engine/journal/run.ts';
 import { isFinal } from '../engine/journal/run.ts';
 import { decode } from '../engine/serialize.ts';
-import { isSuspect } from '../engine/worker/suspects.ts';
+import { isSuspect, readMark } from '../engine/worker/suspects.ts';
 import type { GateState } from '../gate/gate.ts';
 
 /** What is asked about a run. */
@@ -85,7 +85,7 @@ export async function readFacts(run: RunRow, sources: WhySources): Promise<Facts
     approvals,
     hooks,
     lock,
-    suspects: isSuspect(run) ? ((JSON.parse(run.mark ?? '{}') as { steps?: string[] }).steps ?? []) : [],
+    suspects: isSuspect(run) ? (readMark(run)?.steps ?? []) : [],
     child,
     retriedBy: retries[0]?.runId,
   };

@@ -1,3 +1,4 @@
+import { readCancel } from '../engine/journal/cancel.ts';
 import { z } from 'zod';
 import type { RunningStep } from '../engine/run/step-attempts.ts';
 import type { RunRow } from '../engine/journal/run.ts';
@@ -11,12 +12,15 @@ import type { Facts, WhySources } from './why-facts.ts';
 export const REASON_CODES = [
   'gate_closed',
   'queued_behind',
+  'start_delayed',
   'not_taken',
   'due',
   'step_running',
   'step_retrying',
   'body_running',
   'other_process',
+  'paused',
+  'cancelling',
   'lease_expired',
   'process_died',
   'sleeping',
@@ -69,6 +73,8 @@ function toEnd({ run, retriedBy, lastFailure }: Facts): Reason {
   const error = toRunError(run.error);
   const again = retriedBy === undefined ? '' : ` Run ${retriedBy} repeats it.`;
   const more = retriedBy === undefined ? {} : { runId: retriedBy };
+  if (run.continuedTo !== null)
+    return reason('completed', `The run went on as run ${run.continuedTo}${when}.${again}`, { runId: run.continuedTo });
   if (run.status === 'completed') return reason('completed', `The run completed${when}.${again}`, more);
   const why = error ? `: ${end(error.message)}` : '.';
   if (run.status === 'cancelled') return reason('cancelled', `The run was cancelled${when}${why}${again}`, more);
@@ -103,6 +109,23 @@ function listGates({ engine, gate }: WhySources): Reason[] {
 function listStates(facts: Facts): Reason[] {
   const { run, now } = facts;
   if (run.status === 'blocked') return [toBlocked(run)];
+  const cancel = readCancel(run);
+  if (cancel)
+    return [
+      reason(
+        'cancelling',
+        `The run ${cancel.status === 'failed' ? 'came to its timeout' : 'was cancelled'} at ${toIso(cancel.at)}: its code cleans up, until ${toIso(run.deadline ?? cancel.at)} at the latest.`,
+        {
+          suggestion: `End it at once with svc runs cancel ${run.runId}, which leaves what is not cleaned up as it is.`,
+        },
+      ),
+    ];
+  if (run.pausedAt !== null)
+    return [
+      reason('paused', `The run was paused at ${toIso(run.pausedAt)}: it begins no step, and what is due waits.`, {
+        suggestion: `Let it go on with svc runs resume ${run.runId}.`,
+      }),
+    ];
   if (run.status === 'queued')
     return [
       reason(
@@ -206,6 +229,16 @@ function listHooks({ hooks, now }: Facts, { type, until }: Waiting): Reason[] {
 
 async function listChild({ run, child }: Facts, sources: WhySources, depth: number): Promise<Reason[]> {
   const { type, step } = (run.waitingFor === null ? {} : JSON.parse(run.waitingFor)) as Waiting;
+  if (run.status === 'waiting' && type === 'children')
+    return [
+      reason(
+        'child_running',
+        'The code of the run has ended; the run waits for those it has started to be waited for.',
+        {
+          suggestion: `See them with GET /api/runs?parent=${run.runId}.`,
+        },
+      ),
+    ];
   if (run.status !== 'waiting' || type !== 'child') return [];
   if (!child) return [reason('child_running', `The run waits for another run (${step}), which is starting or gone.`)];
   if (!('runId' in child))
@@ -246,7 +279,7 @@ function toRunning(running: readonly RunningStep[], now: number): Reason[] {
 function listDeaths({ run, suspects }: Facts): Reason[] {
   if (run.crashCount === 0 || run.crashSeq !== run.seq) return [];
   const what = suspects.length === 0 ? 'the body of this run' : suspects.map((step) => `"${step}"`).join(' and ');
-  const message = `The process died ${times(run.crashCount, 'time')} while it ran ${what}. At the fifth the run ends as failed.`;
+  const message = `A process that had this run alone died ${times(run.crashCount, 'time')} while it ran ${what}. At the fifth the run ends as failed.`;
   return [
     reason('process_died', message, {
       suggestion: 'Look at the log of the box before it died: memory, or process.exit().',

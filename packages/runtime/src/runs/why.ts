@@ -7,7 +7,7 @@ import { BoxError } from '../errors.ts';
 import { toIso } from '../json-value.ts';
 import { toRunError } from './run-error.ts';
 import type { RunError } from './run-error.ts';
-import { RunKind, RunStatus } from './run.ts';
+import { RunKind, RunStatus, toTimeoutAt } from './run.ts';
 import { listReasons, Reason } from './why-reasons.ts';
 import { readFacts } from './why-facts.ts';
 import type { Facts, WhySources } from './why-facts.ts';
@@ -16,7 +16,7 @@ const time = z.iso.datetime();
 
 /** Why a run stands where it stands, by what is known at this moment. */
 export const Why = z.object({
-  runId: z.string().nullable().describe('Null: a start that waits for its lock and is no run yet'),
+  runId: z.string().nullable().describe('Null: a start that waits for a place or a time and is no run yet'),
   triggerId: z.string().nullable(),
   kind: RunKind,
   name: z.string(),
@@ -25,6 +25,7 @@ export const Why = z.object({
   reasons: z.array(Reason).describe('All that holds the run up, the first thing first'),
   waitingFor: z.unknown().describe('As on the run'),
   nextWakeAt: time.nullable().describe('When it goes on by itself; null: when something happens'),
+  timeoutAt: time.nullable().describe('As on the run'),
   lease: z
     .object({ owner: z.string(), expiresAt: time.nullable(), isHere: z.boolean(), isExpired: z.boolean() })
     .nullable()
@@ -37,11 +38,11 @@ export const Why = z.object({
       waiting: z.int().describe('Starts that wait for it'),
     })
     .nullable()
-    .describe('Of a serial workflow'),
+    .describe('Of a workflow that runs so many at once'),
   queuedBehind: z
     .object({ runId: z.string().nullable(), position: z.int().describe('0: the next one') })
     .nullable()
-    .describe('Of a queued start'),
+    .describe('Of a start that waits for a place'),
   approval: z
     .object({
       approvalId: z.string(),
@@ -104,6 +105,7 @@ async function explainRun(facts: Facts, sources: WhySources): Promise<Why> {
     reasons,
     waitingFor: run.waitingFor === null ? null : JSON.parse(run.waitingFor),
     nextWakeAt: run.wakeAt === null || isFinal(run.status) ? null : toIso(run.wakeAt),
+    timeoutAt: toTimeoutAt(run),
     lease: toLease(facts),
     lock,
     queuedBehind: null,
@@ -118,46 +120,69 @@ async function explainRun(facts: Facts, sources: WhySources): Promise<Why> {
 
 async function explainQueued(start: QueuedStart, sources: WhySources): Promise<Why> {
   const { journal } = sources;
+  const { serialKey, readyAt, name, triggerId } = start;
   const [holder, queue] = await Promise.all([
-    journal.queue.findHolder(start.serialKey),
-    journal.queue.list({ name: start.name }, { limit: 1_000 }),
+    serialKey === null || readyAt !== null ? undefined : journal.queue.findHolder(serialKey),
+    journal.queue.list({ name }, { limit: 1_000 }),
   ]);
-  const ahead = queue.filter(({ serialKey }) => serialKey === start.serialKey);
+  const line = queue.filter((other) => other.serialKey === serialKey && other.waitsFor === 'lock');
   const position = Math.max(
     0,
-    ahead.findIndex(({ triggerId }) => triggerId === start.triggerId),
+    line.findIndex((other) => other.triggerId === triggerId),
   );
-  const before = position === 0 ? '' : ` ${position === 1 ? 'One start is' : `${position} starts are`} before it.`;
   const inFront = holder ? await explainRun(await readFacts(holder, sources), sources) : undefined;
-  const lock = toLock(start.serialKey, holder?.runId ?? null, ahead.length);
-  const held = holder
-    ? `run ${holder.runId} has the lock${lock.key === null ? '' : ` "${lock.key}"`} of "${lock.name}"`
-    : `no run has the lock of "${lock.name}", which the next look at the journal gives to it`;
-  const message = `The start waits in the queue: ${held}.${before}`;
-  const suggestion = holder
-    ? `Look at what holds it up: svc why ${holder.runId}. Drop the start with DELETE /api/workflows/${start.name}/queue/${start.triggerId}.`
-    : '';
+  const lock = serialKey === null ? null : toLock(serialKey, holder?.runId ?? null, line.length);
+  const message = readyAt === null ? sayQueued(start, { lock, holder, position }) : sayTimed(start, toIso(readyAt));
+  const dropping = `Drop the start with DELETE /api/workflows/${name}/queue/${triggerId}.`;
+  const suggestion = holder ? `Look at what holds it up: svc why ${holder.runId}. ${dropping}` : dropping;
   const ids = holder ? { runId: holder.runId } : {};
+  const code = readyAt === null ? 'queued_behind' : 'start_delayed';
   return {
     runId: null,
-    triggerId: start.triggerId,
+    triggerId,
     kind: 'workflow',
-    name: start.name,
+    name,
     status: 'queued',
     summary: message,
-    reasons: [{ code: 'queued_behind', message, suggestion, ...ids }, ...(inFront?.reasons ?? [])],
+    reasons: [{ code, message, suggestion, ...ids }, ...(inFront?.reasons ?? [])],
     waitingFor: null,
-    nextWakeAt: null,
+    nextWakeAt: readyAt === null ? null : toIso(readyAt),
+    timeoutAt: null,
     lease: null,
     lock,
-    queuedBehind: { runId: holder?.runId ?? null, position },
+    queuedBehind: readyAt === null ? { runId: holder?.runId ?? null, position } : null,
     approval: inFront?.approval ?? null,
     lastError: null,
     attempt: null,
     nextRetryAt: null,
-    build: toBuild({ kind: 'workflow', name: start.name, codeHash: null }, sources),
+    build: toBuild({ kind: 'workflow', name, codeHash: null }, sources),
     suggestion,
   };
+}
+
+interface Place {
+  lock: Why['lock'];
+  holder: RunRow | undefined;
+  position: number;
+}
+
+function sayQueued({ limit }: QueuedStart, { lock, holder, position }: Place): string {
+  const before = position === 0 ? '' : ` ${position === 1 ? 'One start is' : `${position} starts are`} before it.`;
+  const name = `"${lock?.name ?? ''}"${lock?.key == null ? '' : ` for "${lock.key}"`}`;
+  if (!holder)
+    return `The start waits in the queue: a place of ${name} is free, which the next look at the journal gives away.${before}`;
+  if (limit === 1) {
+    const key = lock?.key == null ? '' : ` "${lock.key}"`;
+    return `The start waits in the queue: run ${holder.runId} has the lock${key} of "${lock?.name ?? ''}".${before}`;
+  }
+  return `The start waits in the queue: ${name} has ${limit} runs at once, the oldest of them ${holder.runId}.${before}`;
+}
+
+function sayTimed({ waitsFor, name }: QueuedStart, at: string): string {
+  if (waitsFor === 'throttle') return `The start begins at ${at}: the throttle of "${name}" has no room before.`;
+  if (waitsFor === 'debounce')
+    return `The start begins at ${at}, unless another start of "${name}" comes before: the last one wins.`;
+  return `The start is delayed: it begins at ${at}.`;
 }
 
 function toLock(serialKey: string, heldByRunId: string | null, waiting: number): NonNullable<Why['lock']> {

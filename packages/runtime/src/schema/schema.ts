@@ -30,7 +30,7 @@ export async function parseWith(schema: AnySchema, value: unknown): Promise<Pars
     | { success: true; data: unknown }
     | { success: false; error: { issues: { path: PropertyKey[]; message: string }[] } };
   if (result.success) return { ok: true, value: result.data };
-  const issues = result.error.issues.map(({ path, message }) => ({
+  const issues = result.error.issues.slice(0, MOST_ISSUES).map(({ path, message }) => ({
     path: path.map((segment) => (typeof segment === 'symbol' ? String(segment) : segment)),
     message,
   }));
@@ -53,6 +53,9 @@ export async function fromJsonSchema(schema: JsonSchema): Promise<AnySchema> {
 }
 
 // --- internal ---
+
+/** An answer is not many times what was sent. */
+const MOST_ISSUES = 50;
 
 async function fromZod4(schema: AnySchema, io: 'input' | 'output'): Promise<JsonSchema> {
   const { toJSONSchema } = await import('zod');

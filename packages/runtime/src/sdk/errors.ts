@@ -58,7 +58,7 @@ export class HookNotFoundError extends WorkflowError {
   readonly token: string;
 
   constructor(token: string) {
-    super(`There is no open hook with the token "${token}".`);
+    super(`A hook with the token "${token}" was not found, or is not open any more.`);
     this.token = token;
   }
 

@@ -24,13 +24,37 @@ export function getHookByToken(token: string): Promise<HookInfo> {
   });
 }
 
+export interface ResumeHookOptions {
+  /**
+   * How long the payload waits for a hook of the token that there is not yet: milliseconds, or text such as "10m", up to 7
+   * days. Default: it does not, and `HookNotFoundError` is thrown.
+   */
+  waitFor?: number | string;
+}
+
 /** Resumes a hook; a webhook is resumed with `resumeWebhook`, an approval is decided by a person. */
-export function resumeHook<T = unknown>(hook: string | { token: string }, payload: T): Promise<HookInfo> {
+export function resumeHook<T = unknown>(hook: string | { token: string }, payload: T): Promise<HookInfo>;
+/** The same; undefined: there is no such hook yet, and the payload waits for it. */
+export function resumeHook<T = unknown>(
+  hook: string | { token: string },
+  payload: T,
+  options: ResumeHookOptions,
+): Promise<HookInfo | undefined>;
+export function resumeHook<T = unknown>(
+  hook: string | { token: string },
+  payload: T,
+  { waitFor }: ResumeHookOptions = {},
+): Promise<HookInfo | undefined> {
   const token = typeof hook === 'string' ? hook : hook.token;
   return inBox({
     caller: 'resumeHook',
-    input: { token, payload },
+    input: { token, payload, ...(waitFor === undefined ? {} : { waitFor }) },
     async work(client) {
+      if (waitFor !== undefined) {
+        const entry = await client.findHook(token);
+        const runId = await client.signalHook(token, payload, waitFor);
+        return runId === undefined ? undefined : toEntry(token, entry ?? (await client.findHook(token)));
+      }
       const entry = toEntry(token, await client.findHook(token));
       await client.resumeHook(token, payload);
       return entry;

@@ -2,9 +2,11 @@ import { registerClass, WORKFLOW_DESERIALIZE, WORKFLOW_SERIALIZE } from '../engi
 import { currentContext } from '../engine/context.ts';
 import type { QueuedStart } from '../engine/journal/queue.ts';
 import type { RunRow } from '../engine/journal/run.ts';
+import { stateOf } from '../engine/run/published-state.ts';
 import { decode, encode } from '../engine/serialize.ts';
 import { countFrames, createRunReadable } from '../engine/values/streams.ts';
 import { WorkflowRunCancelledError, WorkflowRunFailedError, WorkflowRunNotFoundError } from './errors.ts';
+import { workflowNameOf } from '../workflows/mark.ts';
 import { inBox } from './in-box.ts';
 
 export type WorkflowRunStatus = 'pending' | 'running' | 'completed' | 'failed' | 'cancelled';
@@ -70,6 +72,11 @@ export class Run<T = unknown> {
     });
   }
 
+  /** What the run has published last; undefined: nothing. `getRun(id).getState<Progress>()` */
+  getState<S = unknown>(): Promise<S | undefined> {
+    return this.#look('getState', (found) => ('runId' in found ? (stateOf(found) as S | undefined) : undefined));
+  }
+
   /** Does nothing to a run that has ended. */
   async cancel(): Promise<void> {
     const { runId } = this;
@@ -126,6 +133,25 @@ export class Run<T = unknown> {
 /** A run by its id. Nothing is asked yet. */
 export function getRun<T = unknown>(runId: string): Run<T> {
   return new Run<T>(runId);
+}
+
+/** The run that was started with an id of its own. Undefined: there is none (any more). */
+export async function findRun<T = unknown>(
+  workflow: string | ((...args: never) => Promise<T>),
+  id: string,
+): Promise<Run<T> | undefined> {
+  const name = typeof workflow === 'string' ? workflow : workflowNameOf(workflow);
+  if (name === undefined) throw new TypeError('findRun() takes a workflow, or its name.');
+  const runId = await inBox({
+    caller: 'findRun',
+    input: { name, id },
+    async work(client) {
+      const found = await client.findById(name, id);
+      if (!found) return undefined;
+      return 'runId' in found ? found.runId : found.triggerId;
+    },
+  });
+  return runId === undefined ? undefined : new Run<T>(runId);
 }
 
 // --- internal ---

@@ -1,10 +1,14 @@
+import type { ChildStartHow } from '../engine/handle.ts';
 import { startWorkflow } from '../engine/primitives/child-workflow.ts';
 import { holdsWritable } from '../engine/values/unread.ts';
 import { workflowNameOf } from '../workflows/mark.ts';
 import { Run } from './run.ts';
 
-/** Of the Workflow SDK's options none means anything here: a box runs the code it was built with. */
-export type StartOptions = Record<string, unknown>;
+/**
+ * When the run begins, its priority, and an id of its own: `{ delay: '10m', priority: 5, id: 'order-7' }`. Of the Workflow
+ * SDK's own options none means anything here: a box runs the code it was built with.
+ */
+export type StartOptions = ChildStartHow & Record<string, unknown>;
 
 /**
  * Starts a workflow by its function, with positional arguments; where it has an `inputSchema` the first one is its
@@ -17,7 +21,7 @@ export function start<A extends unknown[], R>(
   options?: StartOptions,
 ): Promise<Run<R>>;
 export function start<R>(workflow: () => Promise<R>, options?: StartOptions): Promise<Run<R>>;
-export async function start<R>(workflow: unknown, given?: unknown): Promise<Run<R>> {
+export async function start<R>(workflow: unknown, given?: unknown, more?: StartOptions): Promise<Run<R>> {
   const name = workflowNameOf(workflow);
   if (name === undefined)
     throw new TypeError(
@@ -26,6 +30,24 @@ export async function start<R>(workflow: unknown, given?: unknown): Promise<Run<
   const args: unknown[] = Array.isArray(given) ? given : [];
   if (holdsWritable(args))
     throw new TypeError(`A stream of this run cannot be written to by "${name}". Let it use getWritable() of its own.`);
-  const started = await startWorkflow(name, { args }, { isSpread: true });
+  const options = Array.isArray(given) ? more : (given as StartOptions | undefined);
+  const started = await startWorkflow(name, { args }, { isSpread: true, ...pickHow(options) });
   return new Run<R>(started.status === 'started' ? started.runId : started.triggerId);
+}
+
+// --- internal ---
+
+const HOW = [
+  'priority',
+  'delay',
+  'at',
+  'timeout',
+  'id',
+  'onConflict',
+  'reuse',
+  'parentClosePolicy',
+] as const satisfies (keyof ChildStartHow)[];
+
+function pickHow(options: StartOptions = {}): ChildStartHow {
+  return Object.fromEntries(HOW.flatMap((name) => (options[name] === undefined ? [] : [[name, options[name]]])));
 }

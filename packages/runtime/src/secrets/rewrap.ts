@@ -1,4 +1,5 @@
 import { and, eq, sql } from 'drizzle-orm';
+import { ADVISORY_LOCKS } from '../stores/advisory-locks.ts';
 import type { Drizzle } from '../stores/drizzle.ts';
 import { secrets } from './table.ts';
 import { rewrap } from './seal.ts';
@@ -21,7 +22,7 @@ export async function rewrapSecrets({ db, key, previous, installation }: RewrapO
   if (key.kid === previous.kid) return 0;
   return db.transaction(async (tx) => {
     // Boots at once wait for each other, and the second finds nothing left.
-    await tx.execute(sql`select pg_advisory_xact_lock(${REWRAP_LOCK})`);
+    await tx.execute(sql`select pg_advisory_xact_lock(${ADVISORY_LOCKS.rewrap})`);
     const rows = await tx
       .select()
       .from(secrets)
@@ -42,4 +43,3 @@ export async function rewrapSecrets({ db, key, previous, installation }: RewrapO
 // --- internal ---
 
 /** Any number but those of the migrations and the identity; every version of the box must use this one. */
-const REWRAP_LOCK = 7_305_128;

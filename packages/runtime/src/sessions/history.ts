@@ -10,9 +10,8 @@ import { parseCursor, parseIdCursor, toCursor, toIdCursor } from '../operations/
 import type { Drizzle } from '../stores/drizzle.ts';
 import { sessionMessages, sessions, sessionTurns } from './table.ts';
 import { messagesOfRun } from './run-messages.ts';
-import { toSessionMessage } from './session.ts';
+import { toSessionMessage, toShownOwner } from './session.ts';
 import type { Session, SessionDetail, SessionTurn } from './session.ts';
-import { sessionIdOf } from './sessions.ts';
 
 export interface SessionPage<T> {
   items: T[];
@@ -25,10 +24,16 @@ interface PageOf {
   cursor?: string;
 }
 
+export interface SessionFilter {
+  agent?: string;
+  client?: string;
+  user?: string;
+}
+
 /** The conversations as people look at them. `id` is that of the session, or with `agent` what the client calls it. */
 export interface SessionHistory {
   /** The last active first. Throws `invalid_cursor`. */
-  list(filter: { agent?: string }, page: PageOf): Promise<SessionPage<Session>>;
+  list(filter: SessionFilter, page: PageOf): Promise<SessionPage<Session>>;
   /** Throws `session_not_found`, as all of them do. */
   get(id: string, agent?: string): Promise<SessionDetail>;
   /** The finished turns with their messages, the first one first. */
@@ -64,18 +69,21 @@ export function createSessionHistory(options: SessionHistoryOptions): SessionHis
   const isShown = hidden && or(isNull(sessions.askedBy), eq(sessions.askedBy, hidden.unless));
 
   const find = async (id: string, agent?: string): Promise<SessionRow> => {
-    const byName = agent === undefined ? [] : [sessionIdOf(agent, id)];
-    const ids = UUID.test(id) ? [...byName, id.toLowerCase()] : byName;
+    const byName = agent === undefined ? undefined : and(eq(sessions.agent, agent), eq(sessions.name, id));
+    const byId = UUID.test(id) ? eq(sessions.id, id.toLowerCase()) : undefined;
     const rows =
-      ids.length === 0
-        ? []
-        : await db
+      byName || byId
+        ? await db
             .select()
             .from(sessions)
-            .where(and(inArray(sessions.id, ids), isShown));
-    // A client may call its session by what is the id of another: with an agent, the name counts.
-    const row = ids.map((each) => rows.find((one) => one.id === each)).find((one) => one !== undefined);
-    if (row && (agent === undefined || row.agent === agent)) return row;
+            .where(and(or(byName, byId), isShown))
+            // A client may call its session by what is the id of another: with an agent, the name counts. Of the owners
+            // that have one of the name, the one that was active last is meant.
+            .orderBy(desc(sql`${sessions.name} = ${id}`), desc(sessions.lastActiveAt), desc(sessions.id))
+            .limit(2)
+        : [];
+    const row = rows.find((one) => agent === undefined || one.agent === agent);
+    if (row) return row;
     throw new BoxError(
       'session_not_found',
       `There is no session "${id}". Give its id, or what the client calls it with "?agent=".`,
@@ -97,11 +105,19 @@ export function createSessionHistory(options: SessionHistoryOptions): SessionHis
   };
 
   return {
-    async list({ agent }, { limit, cursor }) {
+    async list({ agent, client, user }, { limit, cursor }) {
       const rows = await db
         .select({ row: sessions, at: sql<string>`${sessions.lastActiveAt}::text` })
         .from(sessions)
-        .where(and(agent === undefined ? undefined : eq(sessions.agent, agent), isShown, after(cursor)))
+        .where(
+          and(
+            agent === undefined ? undefined : eq(sessions.agent, agent),
+            client === undefined ? undefined : eq(sessions.client, client),
+            user === undefined ? undefined : eq(sessions.userId, user),
+            isShown,
+            after(cursor),
+          ),
+        )
         .orderBy(desc(sessions.lastActiveAt), desc(sessions.id))
         .limit(limit + 1);
       const shown = rows.slice(0, limit);
@@ -196,10 +212,11 @@ async function runMessages(journal: Pick<Journal, 'getRun'>, runIds: string[]): 
 }
 
 function toSession(row: SessionRow): Session {
-  const { id, createdAt, lastActiveAt, askedBy: _askedBy, state: _state, summary: _summary, ...same } = row;
+  const { id, createdAt, lastActiveAt, owner, client, userId, askedBy: _a, state: _state, summary: _s, ...same } = row;
   return {
     sessionId: id,
     ...same,
+    owner: toShownOwner({ id: owner, client, userId }),
     createdAt: createdAt.toISOString(),
     lastActiveAt: lastActiveAt.toISOString(),
   };

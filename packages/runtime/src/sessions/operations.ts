@@ -21,9 +21,15 @@ export const listSessions = operation({
   summary: 'List sessions with agent, turns and token total, the last active first',
   route: 'GET /api/sessions',
   cli: 'sessions list',
-  input: z.strictObject({ agent: One.agent, ...Page }),
+  input: z.strictObject({
+    agent: One.agent,
+    client: z.string().optional().describe('The application whose sessions they are, and those of its users'),
+    user: z.string().optional().describe('What a client calls its user'),
+    ...Page,
+  }),
   output: pageOf(Session),
-  handle: ({ sessions }, { agent, ...page }) => sessions.list(withoutUndefined({ agent }), withoutUndefined(page)),
+  handle: ({ sessions }, { agent, client, user, ...page }) =>
+    sessions.list(withoutUndefined({ agent, client, user }), withoutUndefined(page)),
 });
 
 export const getSession = operation({

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { ConversationMessage } from '../agents/turn/input.ts';
+import type { SessionOwner } from '../agents/turn/session-store.ts';
 import { Approval } from '../approvals/approvals.ts';
 import { RunStatus } from '../runs/run.ts';
 
@@ -11,6 +12,14 @@ export const Session = z.object({
   kind: z
     .enum(['session', 'conversation'])
     .describe('`session`: the box keeps the messages. `conversation`: it only groups the turns'),
+  owner: z
+    .object({
+      kind: z.enum(['person', 'client', 'user']),
+      id: z.string().describe("A person's `sub`, the client, or what that calls its user"),
+      client: z.string().nullable(),
+    })
+    .nullable()
+    .describe('Whose it is. Null: code of the box began it, or it is from before sessions had owners'),
   turns: z.int(),
   inputTokens: z.int(),
   outputTokens: z.int(),
@@ -19,6 +28,13 @@ export const Session = z.object({
   lastActiveAt: z.iso.datetime(),
 });
 export type Session = z.infer<typeof Session>;
+
+/** An owner as it is shown. */
+export function toShownOwner({ id, client, userId }: SessionOwner): Session['owner'] {
+  if (id === '') return null;
+  if (client === null) return { kind: 'person', id: id.replace(/^person /, ''), client };
+  return userId === null ? { kind: 'client', id: client, client } : { kind: 'user', id: userId, client };
+}
 
 export const SessionDetail = Session.extend({
   openTurn: z.object({ runId: z.uuid(), status: RunStatus }).nullable().describe('The turn that has not ended'),

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
-import { and, asc, eq, gt, max, ne, sql } from 'drizzle-orm';
+import { and, asc, desc, eq, gt, isNull, max, ne, sql } from 'drizzle-orm';
 import type { ConversationMessage, ConversationSummary, KeptSummary } from '../agents/turn/input.ts';
 import { BoxError } from '../errors.ts';
 import type { Drizzle } from '../stores/drizzle.ts';
 import { sessionMessages, sessions, sessionTurns } from './table.ts';
-import type { SessionStore } from '../agents/turn/session-store.ts';
+import type { SessionOwner, SessionPlace, SessionStore } from '../agents/turn/session-store.ts';
 import { isStorable, toStorable } from '../agents/turn/storable.ts';
 
 /** @param onChange called with a session that has a turn more */
@@ -14,15 +14,24 @@ export function createSessions(
 ): SessionStore {
   return {
     idOf: sessionIdOf,
-    async open({ agent, name, kind, askedBy }) {
+    async open({ agent, name, owner, kind, askedBy }) {
       if (!isStorable(name))
         throw new BoxError('invalid_request', 'The name of a session holds U+0000, or half of a surrogate pair.');
-      const id = sessionIdOf(agent, name);
+      const id = sessionIdOf({ agent, name, owner });
       await db
         .insert(sessions)
-        .values({ id, agent, name, kind, askedBy: askedBy ?? null })
+        .values({ id, agent, name, kind, ...toColumns(owner), askedBy: askedBy ?? null })
         .onConflictDoNothing();
       return id;
+    },
+    async findOwner({ agent, name, owner }) {
+      const [row] = await db
+        .select({ id: sessions.owner, client: sessions.client, userId: sessions.userId })
+        .from(sessions)
+        .where(and(eq(sessions.agent, agent), eq(sessions.name, name), isNull(sessions.askedBy)))
+        .orderBy(desc(sql`${sessions.owner} = ${owner.id}`), desc(sessions.lastActiveAt), desc(sessions.id))
+        .limit(1);
+      return row;
     },
     async read(sessionId, cutAfter, beforeRun) {
       const [row] = await db
@@ -97,14 +106,27 @@ export function createSessions(
   };
 }
 
-/** A session of an agent is found again by its name alone, whichever replica and wire asks. */
-export function sessionIdOf(agent: string, name: string): string {
-  const hex = createHash('sha256').update(`${agent}\0${name}`).digest('hex');
+/**
+ * A session is found again by agent, name and owner alone, whichever replica and wire asks. One of the box has the id that
+ * all had before sessions had owners.
+ */
+export function sessionIdOf({ agent, name, owner: { id } }: SessionPlace): string {
+  const hex = createHash('sha256')
+    .update(id === '' ? `${agent}\0${name}` : `${agent}\0${name}\0${id}`)
+    .digest('hex');
   const variant = ((Number.parseInt(hex[16] ?? '0', 16) & 0x3) | 0x8).toString(16);
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-${variant}${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
 }
 
 // --- internal ---
+
+function toColumns({ id: owner, client, userId }: SessionOwner): {
+  owner: string;
+  client: string | null;
+  userId: string | null;
+} {
+  return { owner, client, userId };
+}
 
 /** As it was before that turn, should the turn have been saved already. */
 function findSummary(kept: KeptSummary, beforeRun: string | undefined): ConversationSummary | undefined {

@@ -4,7 +4,7 @@ import { boxSchema } from '../stores/table.ts';
 
 const tokens = (name: string) => bigint(name, { mode: 'number' }).notNull().default(0);
 
-/** One conversation of one agent; its id is made of the two. */
+/** One conversation of one agent; its id is made of the agent, the name and the owner. */
 export const sessions = boxSchema.table(
   'sessions',
   {
@@ -15,6 +15,11 @@ export const sessions = boxSchema.table(
     kind: text('kind').$type<'session' | 'conversation'>().notNull(),
     /** The person who began it; null: whoever needs no name, such as a key. */
     askedBy: text('asked_by'),
+    /** Whose it is. Empty: the box's, whose code began it, or nobody's, as of one from before sessions had owners. */
+    owner: text('owner').notNull().default(''),
+    /** The application that began it, and the user it spoke for. */
+    client: text('client'),
+    userId: text('user_id'),
     /** What the agent keeps beside the messages: its plan, its files. */
     state: jsonb('state').$type<Record<string, unknown>>().notNull().default({}),
     /** What the model is shown in place of the older messages, which stay. */
@@ -27,7 +32,7 @@ export const sessions = boxSchema.table(
     lastActiveAt: timestamp('last_active_at', { withTimezone: true }).notNull().defaultNow(),
   },
   (table) => [
-    uniqueIndex('sessions_by_name').on(table.agent, table.name),
+    uniqueIndex('sessions_by_name').on(table.agent, table.name, table.owner),
     index('sessions_by_activity').on(table.lastActiveAt, table.id),
   ],
 );

@@ -1,4 +1,5 @@
 import { BoxError } from '../errors.ts';
+import { capAnswer } from '../http/capped-answer.ts';
 import { createSigner, encodePath, formatQuery } from './sign.ts';
 import type { Signer, UnsignedBody } from './sign.ts';
 import { childText, readRoot } from './xml.ts';
@@ -39,7 +40,10 @@ export function openBucket(settings: S3Settings): S3Bucket {
     async send({ method, key, query = {}, headers = {}, body = NOTHING }) {
       const url = toUrl(settings, key);
       url.search = formatQuery(query);
-      const answer = await request(signer, { method, url, headers, body });
+      const whole = await request(signer, { method, url, headers, body });
+      const isObject = method === 'GET' && key !== undefined && whole.ok;
+      const mostBytes = isObject ? OBJECT_BYTES : ANSWER_BYTES;
+      const answer = capAnswer(whole, { mostBytes, tooLong: () => tooLong(mostBytes) });
       if (answer.ok) return answer;
       const code = await readCode(answer);
       if (key !== undefined && answer.status === 404 && code !== 'NoSuchBucket') return answer;
@@ -64,6 +68,10 @@ export async function readXml(answer: Response): Promise<XmlElement> {
 
 const NOTHING = new Uint8Array();
 const ANSWER_MS = 60_000;
+/** Of an object that is read: it lies in memory as a whole. */
+const OBJECT_BYTES = 256 * 1_048_576;
+/** Of any other answer, such as a list of 1,000 keys. */
+const ANSWER_BYTES = 16 * 1_048_576;
 
 function toUrl({ endpoint, bucket, forcePathStyle }: S3Settings, key = ''): URL {
   const url = new URL(endpoint);
@@ -105,6 +113,12 @@ function toError(status: number, code: string | undefined, { bucket }: S3Setting
   return new BoxError('storage_refused', `The object storage refused with ${reason}, bucket "${bucket}". ${advice}`, {
     details: { status, code: code ?? null },
   });
+}
+
+function tooLong(limit: number): BoxError {
+  const advice = 'A larger object is read from the address that svc.storage.url() answers.';
+  const message = `The object storage answered more than ${limit} bytes, the most that is read. ${advice}`;
+  return new BoxError('storage_refused', message, { details: { limit } });
 }
 
 /** Which variable to look at. */

@@ -1,4 +1,5 @@
 import { readMigrationFiles } from 'drizzle-orm/migrator';
+import { ADVISORY_LOCKS } from './advisory-locks.ts';
 import { BoxError } from '../errors.ts';
 import type { SqlSession, StoreClient } from './client.ts';
 import { createDrizzle } from './drizzle.ts';
@@ -35,7 +36,7 @@ export async function migrate(client: StoreClient, migrationsFolder = getPackage
   const migrations = readMigrationFiles({ migrationsFolder });
   await client.transaction(async (tx) => {
     await tx.exec(NO_TIMEOUT);
-    await tx.query('select pg_advisory_xact_lock($1)', [MIGRATION_LOCK]);
+    await tx.query('select pg_advisory_xact_lock($1)', [ADVISORY_LOCKS.migrations]);
     const applied = await readApplied(tx);
     const known = new Set(migrations.map(({ hash }) => hash));
     const unknown = applied.filter((hash) => !known.has(hash));
@@ -58,7 +59,6 @@ export const NO_TIMEOUT = 'set local statement_timeout = 0';
 // --- internal ---
 
 /** Any fixed number will do; every version of the box must use this one. */
-const MIGRATION_LOCK = 7_305_126;
 
 const CREATE_TABLE = `
   create schema if not exists svc;

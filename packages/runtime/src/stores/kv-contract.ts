@@ -86,6 +86,40 @@ export function describeKeyValueStore(name: string, createPlace: () => KvPlace):
       expect(await kv.increment('m', 60_000)).toBe(1);
     });
 
+    test('a count is changed by any number', async () => {
+      expect(await kv.increment('n', 60_000, 5)).toBe(5);
+      expect(await open().increment('n', 60_000, -2)).toBe(3);
+      expect(await kv.get('n')).toBe('3');
+    });
+
+    test('there are as many places as there are, over all who share them', async () => {
+      const other = open();
+      const asked = { most: 3, ttlMs: 60_000 };
+      const taken = await Promise.all(
+        Array.from({ length: 10 }, (_, n) => (n % 2 ? kv : other).takePlace('a', `holder ${n}`, asked)),
+      );
+      expect(taken.filter(Boolean)).toHaveLength(3);
+      const holder = `holder ${taken.indexOf(true)}`;
+      // Who has one keeps it.
+      expect(await kv.takePlace('a', holder, asked)).toBe(true);
+      expect([await other.countPlaces('a'), await kv.countPlaces('b')]).toEqual([3, 0]);
+      await other.leavePlace('a', holder);
+      await other.leavePlace('a', holder);
+      expect([await kv.takePlace('a', 'x', asked), await kv.takePlace('a', 'y', asked)]).toEqual([true, false]);
+      expect(await kv.takePlace('a', 'y', { ...asked, most: 4 })).toBe(true);
+    });
+
+    test('a place that is not renewed is free again', async () => {
+      const asked = { most: 2, ttlMs: 60_000 };
+      await kv.takePlace('a', 'gone', { ...asked, ttlMs: 300 });
+      await kv.takePlace('a', 'renewed', { ...asked, ttlMs: 300 });
+      await kv.takePlace('a', 'renewed', asked);
+      expect(await kv.takePlace('a', 'next', asked)).toBe(false);
+      await until(() => kv.takePlace('a', 'next', asked));
+      expect(await kv.takePlace('a', 'gone', asked)).toBe(false);
+      expect(await kv.countPlaces('a')).toBe(2);
+    });
+
     test('a window ends by its first count, however many come after', async () => {
       const begun = performance.now();
       await kv.increment('n', 200);
@@ -102,6 +136,9 @@ export function describeKeyValueStore(name: string, createPlace: () => KvPlace):
         kv.get('key'),
         kv.set('key', '1', 1_000),
         kv.increment('n', 1_000),
+        kv.takePlace('n', 'x', { most: 1, ttlMs: 1_000 }),
+        kv.leavePlace('n', 'x'),
+        kv.countPlaces('n'),
         kv.publish('a', ''),
       ];
       for (const call of calls) await expect(call).rejects.toMatchObject({ code: 'store_unavailable' });

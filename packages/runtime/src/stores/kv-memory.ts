@@ -5,6 +5,8 @@ import type { KeyValueStore } from './kv.ts';
 export function createMemoryKv(now: () => number = Date.now): KeyValueStore {
   const listeners = new Map<string, Set<(message: string) => void>>();
   const entries = new Map<string, Entry>();
+  /** Until when each holder has its place. */
+  const places = new Map<string, Map<string, number>>();
   let closed = false;
   const checkOpen = (): void => {
     if (closed) throw storeUnavailable('The key-value store is closed.');
@@ -18,6 +20,11 @@ export function createMemoryKv(now: () => number = Date.now): KeyValueStore {
   const put = (key: string, value: string, ttlMs: number): void => {
     if (entries.size >= MAX_ENTRIES) forget(entries, now());
     entries.set(key, { value, until: now() + ttlMs });
+  };
+  const holdersOf = (key: string): Map<string, number> => {
+    const holders = places.get(key) ?? new Map<string, number>();
+    for (const [holder, until] of holders) if (until <= now()) holders.delete(holder);
+    return holders;
   };
   return {
     async publish(topic, message) {
@@ -40,12 +47,30 @@ export function createMemoryKv(now: () => number = Date.now): KeyValueStore {
       checkOpen();
       put(key, value, ttlMs);
     },
-    async increment(key, ttlMs) {
+    async increment(key, ttlMs, by = 1) {
       checkOpen();
       const entry = find(key);
-      if (!entry) put(key, '1', ttlMs);
-      else entry.value = String(Number(entry.value) + 1);
-      return Number(entry?.value ?? 1);
+      if (!entry) put(key, String(by), ttlMs);
+      else entry.value = String(Number(entry.value) + by);
+      return Number(entry?.value ?? by);
+    },
+    async takePlace(key, holder, { most, ttlMs }) {
+      checkOpen();
+      const holders = holdersOf(key);
+      if (!holders.has(holder) && holders.size >= most) return false;
+      if (places.size >= MAX_ENTRIES)
+        for (const each of places.keys()) if (holdersOf(each).size === 0) places.delete(each);
+      places.set(key, holders.set(holder, now() + ttlMs));
+      return true;
+    },
+    async leavePlace(key, holder) {
+      checkOpen();
+      const holders = holdersOf(key);
+      if (holders.delete(holder) && holders.size === 0) places.delete(key);
+    },
+    async countPlaces(key) {
+      checkOpen();
+      return holdersOf(key).size;
     },
     async ping() {
       checkOpen();
@@ -55,6 +80,7 @@ export function createMemoryKv(now: () => number = Date.now): KeyValueStore {
       closed = true;
       listeners.clear();
       entries.clear();
+      places.clear();
     },
   };
 }

@@ -74,15 +74,19 @@ export function openRedisKv({ url, prefix, log }: RedisKvOptions): KeyValueStore
     },
     get: (key) => use(async ({ sender }) => (await sender.get(toName(key))) ?? undefined),
     set: (key, value, ttlMs) => use(async ({ sender }) => void (await sender.set(toName(key), value, 'PX', ttlMs))),
-    increment: (key, ttlMs) =>
+    increment: (key, ttlMs, by = 1) =>
       use(async ({ sender }) => {
         const name = toName(key);
         // Both or neither: a count without an end would stay for ever.
-        const answers = await sender.multi().set(name, 0, 'PX', ttlMs, 'NX').incr(name).exec();
+        const answers = await sender.multi().set(name, 0, 'PX', ttlMs, 'NX').incrby(name, by).exec();
         const [error, count] = answers?.[1] ?? [new Error('The transaction was dropped.')];
         if (error) throw error;
         return Number(count);
       }),
+    takePlace: (key, holder, { most, ttlMs }) =>
+      use(async ({ sender }) => (await sender.eval(TAKE_PLACE, 1, toName(key), holder, most, ttlMs)) === 1),
+    leavePlace: (key, holder) => use(async ({ sender }) => void (await sender.zrem(toName(key), holder))),
+    countPlaces: (key) => use(async ({ sender }) => Number(await sender.eval(COUNT_PLACES, 1, toName(key)))),
     ping: () => use(async ({ sender, receiver }) => void (await Promise.all([sender.ping(), receiver.ping()]))),
     // A server may keep its settings to itself.
     findWarning: () => use(({ sender }) => readWarning(sender)).catch(() => undefined),
@@ -103,6 +107,21 @@ const CONNECT_MS = 2_000;
 const COMMAND_MS = 1_000;
 const HEARTBEAT_MS = 5_000;
 const LONGEST_RETRY_MS = 2_000;
+
+/** The holders of the places, by when each is free again in the server's own time. */
+const LIVING = `
+  local time = redis.call('time')
+  local now = time[1] * 1000 + math.floor(time[2] / 1000)
+  redis.call('zremrangebyscore', KEYS[1], '-inf', now)`;
+const COUNT_PLACES = `${LIVING}
+  return redis.call('zcard', KEYS[1])`;
+/** holder, most, ttlMs */
+const TAKE_PLACE = `${LIVING}
+  local isNew = not redis.call('zscore', KEYS[1], ARGV[1])
+  if isNew and redis.call('zcard', KEYS[1]) >= tonumber(ARGV[2]) then return 0 end
+  redis.call('zadd', KEYS[1], now + ARGV[3], ARGV[1])
+  if redis.call('pttl', KEYS[1]) < tonumber(ARGV[3]) then redis.call('pexpire', KEYS[1], ARGV[3]) end
+  return 1`;
 
 interface Connections {
   /** Takes commands. */

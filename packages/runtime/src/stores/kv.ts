@@ -17,8 +17,16 @@ export interface KeyValueStore {
   get(key: string): Promise<string | undefined>;
   /** The value is gone after `ttlMs`. */
   set(key: string, value: string, ttlMs: number): Promise<void>;
-  /** Counts one more; answers the count. The first one begins a window of `ttlMs`, after which it is 0 again. */
-  increment(key: string, ttlMs: number): Promise<number>;
+  /** Counts `by` more, default 1; answers the count. The first one begins a window of `ttlMs`, after which it is 0 again. */
+  increment(key: string, ttlMs: number, by?: number): Promise<number>;
+  /**
+   * Takes one of `most` places for `ttlMs`, or renews the holder's own. False: they are all taken. A place that is not
+   * renewed in time is free again.
+   */
+  takePlace(key: string, holder: string, place: { most: number; ttlMs: number }): Promise<boolean>;
+  leavePlace(key: string, holder: string): Promise<void>;
+  /** How many places are taken. */
+  countPlaces(key: string): Promise<number>;
   /** Rejects with the reason while the store does not answer, or does not pass on messages. */
   ping(): Promise<void>;
   /** What to change about how the server is set up; undefined: nothing, or it does not say. */

@@ -3,6 +3,8 @@ import type { Pool, PoolClient, QueryArrayResult, QueryConfig, QueryResult, type
 import { BoxError } from '../errors.ts';
 import { commitRefused, parseInt8, storeUnavailable, toStoreError } from './client.ts';
 import type { SqlSession, StoreClient } from './client.ts';
+import { createRoute } from './pg-route.ts';
+import type { PgRoute } from './pg-route.ts';
 import type { QueryOptions } from './sql.ts';
 
 export interface PgOptions {
@@ -16,20 +18,26 @@ export interface PgOptions {
 
 /** Postgres over a pool of connections. `pg` is loaded here and not before. */
 export function openPg(url: string, options: PgOptions = {}): StoreClient {
-  const pool = createPool(url, options);
-  const nameOf = createNames();
+  const route = createRoute(options.statementTimeoutMs ?? 0);
+  const pool = createPool(url, { ...options, route });
+  const how: How = { nameOf: createNames(), route };
   let closing: Promise<void> | undefined;
   const ready = pool.then(async (opened) => {
     await opened.query('select 1');
+    await route.check(opened);
   });
   pool.catch(() => {}); // every use of it rejects with the same error
   ready.catch(() => {});
-  const open = (): Promise<Pool> => {
-    return closing ? Promise.reject(storeUnavailable('The database is closed.')) : pool;
+  const open = async (): Promise<Pool> => {
+    if (closing) throw storeUnavailable('The database is closed.');
+    const opened = await pool;
+    // How a statement is sent depends on where the connections lead.
+    if (!route.isKnown) (await opened.connect().catch(rethrow)).release();
+    return opened;
   };
   return {
     ready,
-    ...createSession(open, nameOf),
+    ...createSession(open, how),
     async transaction(work) {
       const client = await (await open()).connect().catch(rethrow);
       let broken: Error | undefined;
@@ -37,7 +45,7 @@ export function openPg(url: string, options: PgOptions = {}): StoreClient {
       const onError = (error: Error): void => void (broken = error);
       client.on('error', onError);
       try {
-        return await runTransaction({ client, nameOf }, work);
+        return await runTransaction({ client, how }, work);
       } catch (error) {
         // A connection that is lost, or does not answer, must not go back to the pool.
         if (error instanceof BoxError && error.code === 'store_unavailable') broken ??= error;
@@ -64,32 +72,16 @@ const CONNECT_MS = 10_000;
 /** `begin`, `commit`, `rollback` and what opens a connection wait for no lease. */
 const BOUNDARY_MS = 10_000;
 
-/**
- * A table without a schema is in `public`, as in PGlite. The path of a server begins with the schema called like the role:
- * to a role "svc" the project's tables would be among the box's own, and its `sessions` would be the box's.
- */
-const PUBLIC_FIRST = `
-  select set_config('search_path', concat_ws(', ', 'public', string_agg(quote_ident(name), ', ' order by place)), false)
-  from unnest(current_schemas(false)) with ordinality as path (name, place)
-  where name not in ('public', 'svc')
-  having current_setting('search_path') <> 'public'`;
-
-function statementLimit(ms: number): string {
-  return `
-  select set_config('statement_timeout', '${ms}', false) where current_setting('statement_timeout') = '0'`;
-}
-
-async function createPool(connectionString: string, options: PgOptions): Promise<Pool> {
-  const { connections = POOL_SIZE, keepsIdle = false, statementTimeoutMs = 0 } = options;
+async function createPool(connectionString: string, options: PgOptions & { route: PgRoute }): Promise<Pool> {
+  const { connections = POOL_SIZE, keepsIdle = false, route } = options;
   const { default: pg } = await import('pg');
   const parsers = createParsers(pg.types);
-  const setUp = `${PUBLIC_FIRST}; ${statementLimit(statementTimeoutMs)}`;
   const pool = new pg.Pool({
     connectionString,
     max: connections,
     ...(keepsIdle ? { idleTimeoutMillis: 0 } : {}),
     connectionTimeoutMillis: CONNECT_MS,
-    onConnect: (client) => client.query({ text: setUp, query_timeout: BOUNDARY_MS } as QueryConfig),
+    onConnect: (client) => route.setUp(client, BOUNDARY_MS),
     types: { getTypeParser: (oid, format) => parsers.get(oid) ?? pg.types.getTypeParser(oid, format) },
   });
   // An idle connection that the server closes is dropped from the pool; the next query opens another.
@@ -143,35 +135,50 @@ const MOST_NAMES = 500;
 
 type ToName = (text: string) => string;
 
-function createSession(open: () => Promise<Queryable>, nameOf: ToName): SqlSession {
+interface How {
+  nameOf: ToName;
+  route: PgRoute;
+  /** A transaction has its limit from the server. */
+  isTransaction?: true;
+}
+
+function createSession(open: () => Promise<Queryable>, { nameOf, route, isTransaction }: How): SqlSession {
+  const limitOf = (timeoutMs = isTransaction ? 0 : route.limitMs) =>
+    timeoutMs > 0 ? { query_timeout: timeoutMs } : {};
   return {
     async query<Row>(text: string, params: unknown[] = [], options: QueryOptions = {}) {
-      const name = options.prepared ? { name: nameOf(text) } : {};
-      const limit = options.timeoutMs === undefined ? {} : { query_timeout: options.timeoutMs };
-      const { rows } = await (await open()).query({ ...name, ...limit, text, values: params }).catch(rethrow);
+      const at = await open();
+      const name = options.prepared && route.isDirect ? { name: nameOf(text) } : {};
+      const config = { ...name, ...limitOf(options.timeoutMs), text, values: params };
+      const { rows } = await at.query(config).catch(rethrow);
       return rows as Row[];
     },
     async queryArrays(text, params = []) {
-      const { rows } = await (await open()).query({ text, values: params, rowMode: 'array' }).catch(rethrow);
+      const at = await open();
+      const { rows } = await at.query({ ...limitOf(), text, values: params, rowMode: 'array' }).catch(rethrow);
       return rows as unknown[][];
     },
     async exec(text) {
-      await (await open()).query({ text }).catch(rethrow);
+      const at = await open();
+      await at.query({ ...limitOf(), text }).catch(rethrow);
     },
   };
 }
 
 async function runTransaction<T>(
-  { client, nameOf }: { client: PoolClient; nameOf: ToName },
+  { client, how }: { client: PoolClient; how: How },
   work: (tx: SqlSession) => Promise<T>,
 ): Promise<T> {
   let isOver = false;
-  const session = createSession(async () => {
-    if (isOver) throw new Error('The transaction is over. Use its "tx" only inside the function it was handed to.');
-    return client;
-  }, nameOf);
+  const session = createSession(
+    async () => {
+      if (isOver) throw new Error('The transaction is over. Use its "tx" only inside the function it was handed to.');
+      return client;
+    },
+    { ...how, isTransaction: true },
+  );
   const say = (text: string) => client.query({ text, query_timeout: BOUNDARY_MS } as QueryConfig).catch(rethrow);
-  await say('begin');
+  await say(how.route.begin);
   let result: T;
   try {
     result = await work(session);

@@ -1,3 +1,4 @@
+import { ADVISORY_LOCKS } from './advisory-locks.ts';
 import { BoxError } from '../errors.ts';
 import type { SqlSession, StoreClient } from './client.ts';
 import { NO_TIMEOUT } from './database.ts';
@@ -67,7 +68,6 @@ export function findPendingMigrations(
 // --- internal ---
 
 /** Any fixed number will do; every version of the box must use this one. */
-const PROJECT_LOCK = 7_305_127;
 
 // Beside `svc.migrations` and as that one no table of the box's schema: it is there before any migration is.
 const CREATE_TABLE = `
@@ -87,7 +87,7 @@ function applyNext(
 ): Promise<ProjectMigration | undefined> {
   return client.transaction(async (tx) => {
     await tx.exec(NO_TIMEOUT);
-    await tx.query('select pg_advisory_xact_lock($1)', [PROJECT_LOCK]);
+    await tx.query('select pg_advisory_xact_lock($1)', [ADVISORY_LOCKS.projectMigrations]);
     const [next] = findPendingMigrations(migrations, await listAppliedMigrations(tx));
     if (!next) return undefined;
     await tx.exec(CREATE_TABLE);

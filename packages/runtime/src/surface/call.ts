@@ -17,17 +17,22 @@ export async function callOperation(
   input: unknown,
   context: CallContext,
 ): Promise<unknown> {
-  checkPermission(op, context.caller);
+  checkCall(op, allRooms, context);
   const rooms = roomsSeenBy(allRooms, context.caller);
   const parsed = await parseInput(op, input);
   const show = (value: unknown) => (may(context.caller, 'hitl:decide') ? value : hideWebhookTokens(value));
-  if (op.kind === 'read' || op.activity === false) return show(await op.handle(rooms, parsed, context));
+  if (op.kind === 'read' || op.activity === false) {
+    const answer = show(await op.handle(rooms, parsed, context));
+    recordSecurity(op, rooms, { parsed, context });
+    return answer;
+  }
   const before = await op.before?.(rooms, parsed);
   const target = readTarget(op, parsed);
   const isPrivate = PRIVATE.has(op.tag);
   // Before: what is deleted cannot be asked afterwards.
   const asker = isPrivate ? await rooms.activity.findAsker(Object.values(target)[0]) : undefined;
   const after = await op.handle(rooms, parsed, context);
+  recordSecurity(op, rooms, { parsed, context });
   const { caller, source, requestId } = context;
   const hide = (value: unknown) => withoutMembers(value, op.secret ?? []);
   await rooms.activity.record({
@@ -61,6 +66,32 @@ export async function parseInput(op: Operation, input: unknown): Promise<unknown
 }
 
 // --- internal ---
+
+/** As `checkPermission`. Over HTTP whoever answers the request writes down that it was refused. */
+function checkCall(op: Operation, { security }: Rooms, { caller, source, requestId }: CallContext): void {
+  try {
+    checkPermission(op, caller);
+  } catch (error) {
+    if (source !== 'http' && error instanceof BoxError)
+      security.refused({ code: error.code, operation: op.id, caller, requestId });
+    throw error;
+  }
+}
+
+/** What whoever looks after the box is to find in one place, whoever did it. */
+function recordSecurity(
+  op: Operation,
+  { security }: Rooms,
+  { parsed, context }: { parsed: unknown; context: CallContext },
+): void {
+  const kind = EXPORTS.has(op.id) ? 'exported' : CREDENTIALS.has(op.permission) ? 'credentials_changed' : undefined;
+  if (!kind || (kind === 'credentials_changed' && op.kind === 'read')) return;
+  const { caller, source, requestId } = context;
+  security.called(kind, { operation: op.id, caller, source, target: readTarget(op, parsed), requestId });
+}
+
+const EXPORTS = new Set(['runs.export']);
+const CREDENTIALS = new Set(['keys:write', 'secrets:write', 'secrets:rotate', 'provider:write', 'settings:admin']);
 
 /** Tags of what may belong to one person alone. */
 const PRIVATE = new Set(['runs', 'approvals', 'sessions', 'workflows']);

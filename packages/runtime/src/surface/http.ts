@@ -1,5 +1,7 @@
 import type { H3, H3Event } from 'h3';
 import type { Auth } from '../auth/auth.ts';
+import { unwatched } from '../auth/credential-watch.ts';
+import type { CredentialWatch, Watched } from '../auth/credential-watch.ts';
 import { OWNER } from '../auth/caller.ts';
 import { answerJson } from '../http/answer.ts';
 import { mountRoute, requestIdOf } from '../http/app.ts';
@@ -14,7 +16,7 @@ import { splitRoute } from '../operations/define.ts';
 
 /** Mounts every operation as a route. */
 export function mountOperations(app: H3, operations: readonly Operation[], options: MountOptions): void {
-  const { rooms, auth } = options;
+  const { rooms, auth, watch } = options;
   for (const op of operations) {
     mountRoute(app, splitRoute(op.route), async (event: H3Event) => {
       // Before the body: who is not let in is not read.
@@ -25,7 +27,7 @@ export function mountOperations(app: H3, operations: readonly Operation[], optio
       const requestId = requestIdOf(event);
       const call = (signal: AbortSignal) =>
         callOperation(op, rooms, input, { signal, caller, requestId, source: 'http' });
-      if (op.answer === 'sse') return answerStream(event, call, caller.expiresAt);
+      if (op.answer === 'sse') return answerStream(event, call, () => watch.enter(caller));
       return answerJson(op.status ?? 200, await call(event.req.signal));
     });
   }
@@ -34,6 +36,7 @@ export function mountOperations(app: H3, operations: readonly Operation[], optio
 export interface MountOptions {
   rooms: Rooms;
   auth: Pick<Auth, 'authenticate'>;
+  watch: CredentialWatch;
 }
 
 // --- internal ---
@@ -41,14 +44,18 @@ export interface MountOptions {
 async function answerStream(
   { req }: H3Event,
   call: (signal: AbortSignal) => Promise<unknown>,
-  expiresAt: number | undefined,
+  enter: () => Watched,
 ): Promise<Response> {
   const gone = new AbortController();
   // A HEAD has no body that a client could leave.
   if (req.method === 'HEAD') gone.abort();
   const frames = (await call(AbortSignal.any([req.signal, gone.signal]))) as Frames;
-  const letGo = () => gone.abort();
-  return answerSse(untilExpired(frames, expiresAt, letGo), { onGone: letGo });
+  const watched = gone.signal.aborted ? unwatched() : enter();
+  const letGo = () => {
+    gone.abort();
+    watched.leave();
+  };
+  return answerSse(untilExpired(frames, watched, letGo), { onGone: letGo });
 }
 
 /** Path parameters win over the body or the query: a body cannot rename the thing in the path. */

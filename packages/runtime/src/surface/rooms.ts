@@ -1,4 +1,5 @@
 import type { Activity } from '../activity/activity.ts';
+import type { SecurityLog } from '../auth/security-log.ts';
 import type { Approvals } from '../approvals/approvals.ts';
 import type { ApiKeys } from '../keys/api-keys.ts';
 import type { Catalog } from '../catalog/catalog.ts';
@@ -8,9 +9,11 @@ import type { Events } from '../events/events.ts';
 import type { Gate } from '../gate/gate.ts';
 import type { Health } from '../health/health.ts';
 import type { Hooks } from '../hooks/hooks.ts';
+import type { HookSignals } from '../hooks/signal.ts';
 import type { Jobs } from '../jobs/jobs.ts';
 import type { Logs } from '../logs/logs.ts';
 import type { Prompts } from '../prompts/prompts.ts';
+import type { Deliveries } from '../notify/deliveries.ts';
 import type { OperationCatalog } from './catalog.ts';
 import type { Models } from '../provider/models.ts';
 import type { ModelProvider } from '../provider/provider.ts';
@@ -21,6 +24,7 @@ import type { SessionHistory } from '../sessions/history.ts';
 import type { Secrets } from '../secrets/secrets.ts';
 import type { WorkspaceSettings } from '../settings/settings.ts';
 import type { Setup } from '../settings/setup.ts';
+import type { Usage } from '../usage/usage.ts';
 import type { Workflows } from '../workflows/workflows.ts';
 
 /** What every handler is given: one entry per room. */
@@ -28,6 +32,7 @@ export interface Rooms {
   activity: Activity;
   approvals: Approvals;
   catalog: Catalog;
+  deliveries: Deliveries;
   entries: CatalogEntries;
   config: ConfigValues;
   events: Events;
@@ -46,8 +51,11 @@ export interface Rooms {
   sessions: SessionHistory;
   why: RunWhy;
   secrets: Secrets;
+  security: SecurityLog;
   settings: WorkspaceSettings;
+  signals: HookSignals;
   /** The checklist of the first run. */
   setup(): Promise<Setup>;
+  usage: Usage;
   workflows: Workflows;
 }

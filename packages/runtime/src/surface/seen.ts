@@ -7,7 +7,8 @@ import { runNotFound } from '../runs/runs.ts';
 export function roomsSeenBy(rooms: Rooms, caller: Caller): Rooms {
   const hidden = hiddenFrom(caller);
   if (!hidden) return rooms;
-  const runs = rooms.runs.without(hidden);
+  const shown = rooms.runs.without(hidden);
+  const runs = caller.role === null ? shown.ownOf(caller) : shown;
   const { workflows } = rooms;
   const approvals = rooms.approvals.without(hidden);
   return {

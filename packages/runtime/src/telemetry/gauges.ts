@@ -1,5 +1,6 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import type { Journal } from '../engine/journal.ts';
+import { NOTIFY, RUN } from './names.ts';
 import type { Description } from './tally.ts';
 
 /** A figure that is looked up when it is asked for. */
@@ -9,7 +10,7 @@ export interface Gauge {
 }
 
 export interface GaugeOptions {
-  journal: Pick<Journal, 'hooks' | 'queue' | 'tallyRuns'>;
+  journal: Pick<Journal, 'hooks' | 'listRuns' | 'notices' | 'queue' | 'tallyRuns'>;
   liveRuns(): number;
   openStreams(): number;
 }
@@ -54,6 +55,13 @@ const QUEUE = {
   unit: '{run}',
   text: `Runs that wait to begin, and starts that wait for a serial workflow, up to ${MOST}.`,
 };
+const BLOCKED = { name: 'svc.runs.blocked', unit: '{run}', text: `Runs that are blocked, the newest ${MOST}.` };
+const PENDING = { name: 'svc.notify.pending', unit: '{message}', text: 'Messages that wait for a receiver of notify.' };
+const FAILING = {
+  name: 'svc.notify.failures',
+  unit: '{message}',
+  text: 'Attempts in a row that a receiver of notify failed.',
+};
 const LIVE = { name: 'svc.runs.live', unit: '{run}', text: 'Runs in the memory of this process.' };
 const STREAMS = {
   name: 'svc.streams.open',
@@ -63,17 +71,43 @@ const STREAMS = {
 const MEMORY = { name: 'process.memory.usage', unit: 'By', text: 'Memory the process has of the system.' };
 const HEAP = { name: 'v8js.memory.heap.used', unit: 'By', text: 'Memory of the heap in use.' };
 
-async function readStore({ hooks, queue, tallyRuns }: GaugeOptions['journal']): Promise<Gauge[]> {
-  const [asked, queued, starts] = await Promise.all([
+async function readStore({ hooks, listRuns, notices, queue, tallyRuns }: GaugeOptions['journal']): Promise<Gauge[]> {
+  const [asked, queued, starts, blocked, messages, failing] = await Promise.all([
     hooks.listEntries({ kind: 'approval', isPending: true }, { limit: MOST }),
     tallyRuns({ status: 'queued' }, FOREVER_MS),
     queue.list({}, { limit: MOST }),
+    listRuns({ status: 'blocked' }, { limit: MOST }),
+    notices.countPending(),
+    notices.listFailing(),
   ]);
   const points = [
     { labels: { 'svc.queue.name': 'runs' }, value: queued.reduce((sum, { count }) => sum + Number(count), 0) },
     { labels: { 'svc.queue.name': 'serial' }, value: starts.length },
   ];
-  return [one(APPROVALS, asked.length), { description: QUEUE, points }];
+  const ofReceivers = (description: Description, given: { receiver: string; count: number }[]): Gauge => ({
+    description,
+    points: given.map(({ receiver, count: value }) => ({ labels: { [NOTIFY.receiver]: receiver }, value })),
+  });
+  return [
+    one(APPROVALS, asked.length),
+    { description: QUEUE, points },
+    toBlocked(blocked),
+    ofReceivers(PENDING, messages),
+    ofReceivers(
+      FAILING,
+      failing.map(({ receiver, failures: count }) => ({ receiver, count })),
+    ),
+  ];
+}
+
+/** By name; 0 of none, so that an alert on it has something to compare with. */
+function toBlocked(runs: { kind: string; name: string }[]): Gauge {
+  const counts = new Map<string, { labels: Record<string, string>; value: number }>();
+  for (const { kind, name } of runs) {
+    const point = counts.get(name) ?? { labels: { [RUN.kind]: kind, [RUN.name]: name }, value: 0 };
+    counts.set(name, { ...point, value: point.value + 1 });
+  }
+  return { description: BLOCKED, points: counts.size > 0 ? [...counts.values()] : [{ labels: {}, value: 0 }] };
 }
 
 function readMemory(): Gauge[] {

@@ -7,7 +7,10 @@ export const RUN = {
   status: 'svc.run.status',
   parent: 'svc.run.parent_id',
   retryOf: 'svc.run.retry_of',
+  reason: 'svc.run.reason',
 } as const;
+
+export const NOTIFY = { receiver: 'svc.notify.receiver', outcome: 'svc.notify.outcome' } as const;
 
 export const STEP = {
   id: 'svc.step.id',
@@ -16,6 +19,9 @@ export const STEP = {
   status: 'svc.step.status',
   attempt: 'svc.step.attempt',
 } as const;
+
+/** Of a stall of the event loop. */
+export const STALL = { cause: 'svc.stall.cause' } as const;
 
 export const GEN_AI = {
   operation: 'gen_ai.operation.name',

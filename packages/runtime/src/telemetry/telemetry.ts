@@ -1,6 +1,7 @@
 import { atMost } from '../engine/at-most.ts';
 import { runOutside } from '../engine/context.ts';
 import type { Journal } from '../engine/journal.ts';
+import { nameOfStep } from '../engine/lifecycle.ts';
 import type { Observer } from '../engine/observer.ts';
 import type { Log } from '../log.ts';
 import type { Mask } from '../mask.ts';
@@ -15,6 +16,8 @@ import type { ResourceFacts } from './resource.ts';
 import { createSampler } from './sampler.ts';
 import type { TelemetrySettings } from './settings.ts';
 import type { SpanData } from './span.ts';
+import { createStallWatch } from './stalls.ts';
+import type { StallReport, StallWatch } from './stalls.ts';
 import { createTraces } from './traces.ts';
 
 /** What a box exports of itself: figures always, traces where they are wanted. */
@@ -25,6 +28,10 @@ export interface Telemetry {
   /** What a call to a model carries so that its provider can go on with the trace. */
   modelHeaders(): Record<string, string>;
   answered(request: AnsweredRequest): void;
+  /** What became of a message to a receiver of `notify`. */
+  notified(receiver: string, outcome: string): void;
+  /** From now on the box has begun: a stall of its event loop is counted, and logged. */
+  watchStalls(): void;
   /** A stream to a client. Answers how to end it. */
   enterStream(): () => void;
   /** The figures as Prometheus reads them. */
@@ -36,8 +43,12 @@ export interface Telemetry {
 export interface TelemetryOptions {
   settings: TelemetrySettings;
   service: { name: string; version: string; instanceId: string };
-  journal: Pick<Journal, 'getRecords' | 'hooks' | 'queue' | 'tallyRuns'>;
+  journal: Pick<Journal, 'getRecords' | 'hooks' | 'listRuns' | 'notices' | 'queue' | 'tallyRuns'>;
   liveRuns(): number;
+  /** `<workflow>: <step>` of the steps under way, at most so many. */
+  busySteps(most: number): string[];
+  /** Long stalls of the event loop are logged, too. */
+  logsStalls: boolean;
   log: Log;
   mask: Mask;
 }
@@ -49,6 +60,7 @@ export async function createTelemetry(options: TelemetryOptions): Promise<Teleme
   let provider = UNKNOWN_PROVIDER;
   let gauges: Gauges | undefined;
   let streams = 0;
+  let stalls: StallWatch | undefined;
   const readGauges = () =>
     runOutside(() =>
       (gauges ??= createGauges({ journal, liveRuns: options.liveRuns, openStreams: () => streams })).read(),
@@ -69,9 +81,13 @@ export async function createTelemetry(options: TelemetryOptions): Promise<Teleme
       created: (run) => traces?.created(run),
       started: (run) => figures.started(run),
       appended(run, records) {
-        for (const record of records) figures.step(run, record, provider.name);
+        for (const record of records) {
+          figures.step(run, record, provider.name);
+          stalls?.attempted({ name: `${run.name}: ${nameOfStep(record)}`, start: record.startedAt, end: record.at });
+        }
         traces?.appended(run, records);
       },
+      blocked: (run) => figures.blocked(run),
       ended(run) {
         figures.ended(run);
         traces?.ended(run);
@@ -85,8 +101,17 @@ export async function createTelemetry(options: TelemetryOptions): Promise<Teleme
     answered(request) {
       const { method, route = '', status, start, end } = request;
       figures.request({ method, route, status, seconds: (end - start) / 1_000 });
+      stalls?.answered({ method, route, start, end });
       const span = traces && toRequestSpan(request, sampler);
       if (span) traces.emit(span);
+    },
+    notified: figures.notified,
+    watchStalls() {
+      stalls ??= createStallWatch({
+        busySteps: options.busySteps,
+        onStall: ({ ms, cause }) => figures.stalled(ms / 1_000, cause),
+        onReport: (report) => options.logsStalls && logStall(log, report),
+      });
     },
     enterStream() {
       streams += 1;
@@ -97,6 +122,7 @@ export async function createTelemetry(options: TelemetryOptions): Promise<Teleme
       return writeMetrics({ ...source, facts });
     },
     async close() {
+      stalls?.close();
       if (otlp) await atMost(CLOSE_MS, otlp.close());
       gauges?.stop();
     },
@@ -108,6 +134,13 @@ export async function createTelemetry(options: TelemetryOptions): Promise<Teleme
 /** How long a collector that does not answer holds up the end of the process. */
 const CLOSE_MS = 2_000;
 const WARN_EVERY_MS = 60_000;
+
+function logStall(log: Log, { ms, steps, requests, unreported }: StallReport): void {
+  log.warn(
+    `The event loop was held for ${ms} ms: nothing else was answered meanwhile. Move long synchronous work to a worker thread, or await between parts of it.`,
+    { ms, steps, requests, unreported },
+  );
+}
 
 async function openOtlp(options: OtlpOptions): Promise<Otlp | undefined> {
   const { traces, metrics } = options.settings;

@@ -50,18 +50,31 @@ export function toProgram({ agents, workflows, config, schema }: TestProgram, ha
 
 // --- internal ---
 
-/** The name of the export that is the workflow. */
+/** What the module exports the workflow as. */
 function findWorkflow(name: string, module: WorkflowModule): string {
-  const found = Object.entries(module).find(([, value]) => workflowNameOf(value) !== undefined);
-  if (!found)
+  const found = listWorkflows(module);
+  const match = found.find((one) => one.name === name);
+  if (match) return match.exportName;
+  if (found.length === 0)
     throw new Error(
       `The module given as workflow "${name}" exports no compiled workflow. Put svcTesting() of "@svc/compiler" among the ` +
         'plugins of vitest.config.ts, and hand over the whole module: import * as it.',
     );
-  const real = workflowNameOf(found[1]);
-  if (real !== name)
-    throw new Error(
-      `The module given as workflow "${name}" is the workflow "${real}": its file says so. Use that name.`,
-    );
-  return found[0];
+  const names = found.map((one) => `"${one.name}"`).join(', ');
+  const [what, advice] =
+    found.length === 1 ? ['is the workflow', 'that name'] : ['holds the workflows', 'one of these names'];
+  throw new Error(`The module given as workflow "${name}" ${what} ${names}: its file says so. Use ${advice}.`);
+}
+
+/** Functions, and static methods of classes. */
+function listWorkflows(module: WorkflowModule): { name: string; exportName: string }[] {
+  return Object.entries(module).flatMap(([key, value]) => {
+    const own = workflowNameOf(value);
+    if (own !== undefined) return [{ name: own, exportName: key }];
+    if (typeof value !== 'function') return [];
+    return Object.getOwnPropertyNames(value).flatMap((method) => {
+      const name = workflowNameOf(Object.getOwnPropertyDescriptor(value, method)?.value);
+      return name === undefined ? [] : [{ name, exportName: `${key}.${method}` }];
+    });
+  });
 }

@@ -49,8 +49,14 @@ export function toTestRun(id: string, { life, journal, model }: RunsOptions): Te
       return (await find())?.status ?? 'queued';
     },
     async steps() {
-      const { items } = await life().call<{ items: Step[] }>(`GET /api/runs/${await settledId()}/steps`);
-      return items;
+      const path = `GET /api/runs/${await settledId()}/steps?limit=1000`;
+      const steps: Step[] = [];
+      for (let cursor: string | null = ''; cursor !== null;) {
+        const page: StepPage = await life().call(cursor === '' ? path : `${path}&cursor=${cursor}`);
+        steps.push(...page.items);
+        cursor = page.nextCursor;
+      }
+      return steps;
     },
     async result({ timeout = PATIENCE_MS } = {}) {
       await life().settle();
@@ -72,6 +78,11 @@ export function toTestRun(id: string, { life, journal, model }: RunsOptions): Te
 }
 
 // --- internal ---
+
+interface StepPage {
+  items: Step[];
+  nextCursor: string | null;
+}
 
 const PATIENCE_MS = 5_000;
 

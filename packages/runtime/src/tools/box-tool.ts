@@ -38,7 +38,8 @@ export interface StateTool {
 export interface ReadTool {
   kind: 'read';
   model: ModelTool;
-  read(args: unknown, state: AgentState): StateAnswer;
+  /** `turn`: the same object for all calls of one turn. */
+  read(args: unknown, state: AgentState, turn: object): Promise<StateAnswer>;
   interrupt?: InterruptPolicy | undefined;
 }
 

@@ -5,6 +5,7 @@ import type { EventBatches, TurnEvent } from '../agents/events/turn-events.ts';
 import type { SessionKind } from '../agents/turn/session-store.ts';
 import type { TurnRequest } from '../agents/turn/request.ts';
 import type { Caller } from '../auth/caller.ts';
+import type { CredentialWatch } from '../auth/credential-watch.ts';
 import { answerJson } from '../http/answer.ts';
 import { requestIdOf } from '../http/app.ts';
 import type { RouteEntry } from '../http/app.ts';
@@ -12,6 +13,7 @@ import type { RouteDoc } from '../http/route-doc.ts';
 import { answerSse } from '../http/sse.ts';
 import type { Frames } from '../http/sse.ts';
 import { startClientTurn } from './client-turn.ts';
+import { untilCut } from './cut.ts';
 import { failureIn, holdUntilOutput } from './hold.ts';
 import { grantedAgents } from './key.ts';
 import type { Authorize } from './key.ts';
@@ -65,6 +67,7 @@ export interface TurnAnswer {
 export interface ChatWireOptions {
   agents: Agents;
   authorize: Authorize;
+  watch: CredentialWatch;
 }
 
 export type MountChat = (route: RouteEntry, handler: (event: H3Event) => Promise<Response>) => void;
@@ -100,7 +103,8 @@ export function toModelRoutes(base: string, docs: Record<keyof ModelRoutes, Rout
 
 // --- internal ---
 
-async function answerTurn(event: H3Event, wire: ChatWire, { agents, authorize }: ChatWireOptions): Promise<Response> {
+async function answerTurn(event: H3Event, wire: ChatWire, options: ChatWireOptions): Promise<Response> {
+  const { agents, authorize, watch } = options;
   const { headers, signal } = event.req;
   // Before the body: a caller without access is refused whatever it sends.
   const caller = await authorize(headers);
@@ -108,20 +112,25 @@ async function answerTurn(event: H3Event, wire: ChatWire, { agents, authorize }:
   const { request, session, asked, isStream, toAnswer } = wire.read({ body, headers, caller });
   const key = readTurnKey({ headers, wire: wire.name, caller, asked: [session, asked] });
   const kept = { ...(session ? { session } : {}), ...(key ? { key } : {}) };
-  const turn = await startClientTurn(
-    agents,
-    { ...request, ...kept, askedBy: caller.id, isWhole: !isStream },
-    { caller, signal },
-  );
-  const { runId, startedAt, onGone } = turn;
+  const turn = await startClientTurn(agents, { ...request, ...kept, isWhole: !isStream }, { caller, signal });
+  const { runId, startedAt } = turn;
+  const watched = watch.enter(caller);
+  const onGone = (): void => {
+    turn.onGone();
+    watched.leave();
+  };
+  const read = { events: untilCut(turn, watched) };
   const answer = toAnswer({ runId, startedAt, requestId: requestIdOf(event) });
   if (!isStream) {
-    const events = await readAll(turn.events);
+    const events = await readAll(read.events);
     const failure = failureIn(events);
     return failure ? answer.fail(failure) : answerJson(200, answer.toWhole(events));
   }
-  const { all, failed } = await holdUntilOutput(turn);
-  if (failed) return answer.fail(failed);
+  const { all, failed } = await holdUntilOutput(read);
+  if (failed) {
+    watched.leave();
+    return answer.fail(failed);
+  }
   const { keepAlive } = answer;
   return answerSse(answer.toFrames(all), { onGone, ...(keepAlive === undefined ? {} : { keepAlive }) });
 }

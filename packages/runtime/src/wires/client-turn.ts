@@ -15,7 +15,7 @@ export async function startClientTurn(
   request: TurnRequest,
   { caller, signal }: { caller: Caller; signal: AbortSignal },
 ): Promise<ClientTurn> {
-  const turn = await agents.startTurn(request).catch(async (error: unknown) => {
+  const turn = await agents.startTurn({ ...request, caller }).catch(async (error: unknown) => {
     throw await toGrantedError(error, { agents, agent: request.agent, caller });
   });
   return { ...turn, onGone: leaveWhenGone(turn, signal) };

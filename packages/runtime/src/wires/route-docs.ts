@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { ErrorCode } from '../errors.ts';
 import type { RouteDoc } from '../http/route-doc.ts';
 import { RunAgentInput } from './agui/input.ts';
+import { UiRequest } from './ui-messages/input.ts';
 
 // What the chat wires say in the OpenAPI document: the members they read, of formats that have many more.
 
@@ -19,6 +20,7 @@ const TURN_ERRORS: readonly ErrorCode[] = [
   'shutting_down',
 ];
 const KEY_HEADER = {
+  'x-svc-user': 'The end user it is for, from a key that may speak for users: the session and the run are theirs',
   'idempotency-key':
     'The same key and body answer with the turn they began for 24 hours; nothing is asked or run again',
 };
@@ -141,3 +143,45 @@ export const AGUI_DOC: RouteDoc = {
   body: RunAgentInput,
   answers: { 200: { description: 'The events of the run', content: { 'text/event-stream': undefined } } },
 };
+
+const ui = { tag: 'ui-messages', security: 'key', headers: { 'x-svc-user': KEY_HEADER['x-svc-user'] } } as const;
+const ShownMessage = z.object({
+  id: z.string(),
+  role: z.enum(['user', 'assistant']),
+  parts: z.array(z.looseObject({ type: z.string() })),
+});
+const UI_STREAM = { description: 'The chunks of the answer', content: { 'text/event-stream': undefined } };
+
+export const UI_DOCS = {
+  send: {
+    ...ui,
+    id: 'ui.send',
+    errors: TURN_ERRORS,
+    headers: KEY_HEADER,
+    body: UiRequest,
+    answers: { 200: UI_STREAM },
+  },
+  read: {
+    ...ui,
+    id: 'ui.read',
+    errors: ['agent_not_found', 'agent_load_failed'],
+    answers: {
+      200: {
+        description: 'The chat; an unknown one has no messages',
+        content: { 'application/json': z.object({ id: z.string(), messages: z.array(ShownMessage) }) },
+      },
+    },
+  },
+  follow: {
+    ...ui,
+    id: 'ui.follow',
+    errors: ['agent_not_found', 'agent_load_failed'],
+    answers: { 200: UI_STREAM, 204: { description: 'Every turn has ended' } },
+  },
+  stop: {
+    ...ui,
+    id: 'ui.stop',
+    errors: ['agent_not_found', 'agent_load_failed'],
+    answers: { 204: { description: 'It is cancelled, or had ended before' } },
+  },
+} satisfies Record<string, RouteDoc>;

@@ -1,4 +1,5 @@
 import type { TurnKey } from '../agents/turn/input.ts';
+import { scopeOf } from '../auth/caller.ts';
 import type { Caller } from '../auth/caller.ts';
 import { digestOf } from '../engine/serialize.ts';
 import { readIdempotencyKey } from '../operations/inputs.ts';
@@ -6,7 +7,7 @@ import { readIdempotencyKey } from '../operations/inputs.ts';
 export interface KeyedRequest {
   headers: Headers;
   wire: string;
-  caller: Pick<Caller, 'id'>;
+  caller: Caller;
   /** All that makes the request another one, as JSON has it. How it is answered does not. */
   asked: unknown;
 }
@@ -14,5 +15,7 @@ export interface KeyedRequest {
 /** The key under which a client may ask for the turn again. Undefined: it sends none. */
 export function readTurnKey({ headers, wire, caller, asked }: KeyedRequest): TurnKey | undefined {
   const key = readIdempotencyKey(headers);
-  return key === undefined ? undefined : { key, scope: [wire, caller.id], digest: digestOf(JSON.stringify(asked)) };
+  return key === undefined
+    ? undefined
+    : { key, scope: [wire, scopeOf(caller)], digest: digestOf(JSON.stringify(asked)) };
 }

@@ -1,16 +1,18 @@
 import type { H3, H3Event } from 'h3';
 import { z } from 'zod';
 import type { Auth } from '../auth/auth.ts';
-import { requirePermission } from '../auth/caller.ts';
+import type { CredentialWatch } from '../auth/credential-watch.ts';
+import { isOwnRun, requireGrant, requirePermission } from '../auth/caller.ts';
 import type { Caller } from '../auth/caller.ts';
+import type { StreamLimits } from '../auth/stream-limits.ts';
 import { hiddenFrom, isHidden } from '../auth/visibility.ts';
-import type { Hidden } from '../auth/visibility.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { Journal } from '../engine/journal.ts';
 import type { RunRow } from '../engine/journal/run.ts';
+import { startedByOf } from '../engine/started-by.ts';
 import { isFinal } from '../engine/journal/run.ts';
 import { STREAM_END } from '../engine/values/stream-ref.ts';
-import { decode } from '../engine/serialize.ts';
+import { decodeToShow } from '../engine/serialize.ts';
 import { BoxError } from '../errors.ts';
 import type { RouteEntry } from '../http/app.ts';
 import { mountRoute } from '../http/app.ts';
@@ -24,9 +26,12 @@ import type { Workflows } from './workflows.ts';
 
 export interface WorkflowChatOptions {
   auth: Pick<Auth, 'authenticate'>;
+  watch: CredentialWatch;
   engine: Engine;
   journal: Journal;
   workflows: Workflows;
+  /** How many are open at once. */
+  limits: StreamLimits;
 }
 
 const ROUTE: RouteEntry = {
@@ -47,6 +52,7 @@ const ROUTE: RouteEntry = {
       'idempotency_conflict',
       'run_not_found',
       'shutting_down',
+      'too_many_streams',
     ],
     headers: {
       'last-event-id': 'The last event the client has: the stream goes on after it',
@@ -71,20 +77,40 @@ export function mountWorkflowChat(app: H3, options: WorkflowChatOptions): void {
   mountRoute(app, ROUTE, async (event: H3Event) => {
     const name = decodeURIComponent(event.context.params?.name ?? '');
     const caller = await options.auth.authenticate(event.req.headers);
-    requirePermission(caller, 'workflows:start');
+    if (caller.role === null) requireGrant(caller, 'workflows', name);
+    else requirePermission(caller, 'workflows:start');
     options.workflows.requireChat(name);
-    const lastEvent = event.req.headers.get('last-event-id') ?? event.url.searchParams.get('lastEventId');
-    const position = lastEvent
-      ? await resume(lastEvent, { name, journal: options.journal, hidden: hiddenFrom(caller) })
-      : await begin(event, name, { workflows: options.workflows, caller });
-    const gone = new AbortController();
-    const letGo = () => gone.abort();
-    const sent = untilExpired(frames(position, options, gone.signal), caller.expiresAt, letGo);
-    return answerSse(sent, { onGone: letGo });
+    const leave = options.limits.enter(caller);
+    try {
+      const lastEvent = event.req.headers.get('last-event-id') ?? event.url.searchParams.get('lastEventId');
+      const position = lastEvent
+        ? await resume(lastEvent, { name, journal: options.journal, caller })
+        : await begin(event, name, { workflows: options.workflows, caller });
+      const gone = new AbortController();
+      const watched = options.watch.enter(caller);
+      const release = () => {
+        gone.abort();
+        leave();
+        watched.leave();
+      };
+      const sent = untilExpired(untilLeft(frames(position, options, gone.signal), leave), watched, release);
+      return answerSse(sent, { onGone: release });
+    } catch (error) {
+      leave();
+      throw error;
+    }
   });
 }
 
 // --- internal ---
+
+async function* untilLeft(sent: AsyncIterable<string>, leave: () => void): AsyncGenerator<string> {
+  try {
+    yield* sent;
+  } finally {
+    leave();
+  }
+}
 
 interface Position {
   runId: string;
@@ -104,7 +130,7 @@ async function begin(
   const receipt = await workflows.start(
     name,
     input,
-    withoutUndefined({ trigger: 'chat' as const, callerId: caller.id, idempotencyKey }),
+    withoutUndefined({ trigger: 'chat' as const, caller, idempotencyKey }),
   );
   if (receipt.status === 'started') return { runId: receipt.runId, after: undefined };
   throw new BoxError('workflow_busy', `Workflow "${name}" runs one at a time, and this start waits in its queue.`, {
@@ -115,16 +141,18 @@ async function begin(
 interface Resumed {
   name: string;
   journal: Journal;
-  hidden: Hidden;
+  caller: Caller;
 }
 
-async function resume(lastEvent: string, { name, journal, hidden }: Resumed): Promise<Position> {
+async function resume(lastEvent: string, { name, journal, caller }: Resumed): Promise<Position> {
   const [, runId = '', after] = /^([\da-f-]{36}):(\d{1,15})$/.exec(lastEvent) ?? [];
   if (after === undefined) throw new BoxError('invalid_request', `"${lastEvent}" is no event id of this stream.`);
   const run = await journal.getRun(runId);
   // The run was deleted, or the journal is an older copy that has not come as far.
-  if (!run) return { runId, after: 0, isReset: true };
-  if (run.name === name && run.kind === 'workflow' && !isHidden(run, hidden)) {
+  // What is another caller's is answered like what there is not, so to a key neither is a reset.
+  if (!run && caller.role !== null) return { runId, after: 0, isReset: true };
+  const isShown = run && !isHidden(run, hiddenFrom(caller)) && isOwnRun(caller, startedByOf(run));
+  if (isShown && run.name === name && run.kind === 'workflow') {
     const isKnown = await hasChunk(journal, runId, Number(after));
     return { runId, after: isKnown ? Number(after) : 0, isReset: !isKnown };
   }
@@ -138,10 +166,11 @@ async function hasChunk(journal: Journal, runId: string, n: number): Promise<boo
 }
 
 async function* frames(
-  { runId, after, isReset }: Position,
+  { runId: first, after, isReset }: Position,
   { engine, journal }: WorkflowChatOptions,
   signal: AbortSignal,
 ): AsyncGenerator<string> {
+  let runId = first;
   const stop = AbortSignal.any([signal, engine.closing]);
   yield RECONNECT;
   if (isReset) yield toEvent('reset', `${runId}:0`, { runId });
@@ -153,10 +182,16 @@ async function* frames(
     const run = await journal.getRun(runId);
     const chunks = await journal.chunks.read(runId, 'default', { after: last, limit: BATCH });
     for (const { n, payload } of chunks) {
-      if (payload !== STREAM_END) yield toEvent('frame', `${runId}:${n}`, toJsonValue(decode(payload)));
+      if (payload !== STREAM_END) yield toEvent('frame', `${runId}:${n}`, toJsonValue(decodeToShow(payload)));
       last = n;
     }
     if (chunks.length > 0) continue;
+    if (run?.continuedTo) {
+      runId = run.continuedTo;
+      last = 0;
+      yield toEvent('run', `${runId}:0`, { runId });
+      continue;
+    }
     if (!run || isFinal(run.status)) return yield toEvent('end', `${runId}:${last}`, toEnd(run));
     if (engine.closing.aborted) return yield RETRY_HINT;
     await changed;

@@ -1,9 +1,12 @@
 import { z } from 'zod';
 import { requireGrant } from '../auth/caller.ts';
+import { hiddenFrom } from '../auth/visibility.ts';
 import { operationsOf } from '../operations/define.ts';
 import { IDEMPOTENCY_HEADER, IdempotencyKey, withoutUndefined } from '../operations/inputs.ts';
 import { Workflow } from '../catalog/workflow.ts';
+import { RunStatus } from '../runs/run.ts';
 import { StartReceipt } from '../runs/start-receipt.ts';
+import { START_HEADERS, START_MEMBERS } from './start-options.ts';
 import type { Workflows } from './workflows.ts';
 
 const operation = operationsOf<{ workflows: Workflows }>();
@@ -60,7 +63,7 @@ export const getWorkflowSchema = operation({
 
 export const startWorkflow = operation({
   id: 'workflows.start',
-  summary: 'Start a run of a workflow, or queue it while a serial one runs; answers the start receipt',
+  summary: 'Start a run of a workflow, or queue it for a place or a time; answers the start receipt',
   route: 'POST /api/workflows/:name/start',
   tag: 'workflows',
   kind: 'write',
@@ -70,11 +73,13 @@ export const startWorkflow = operation({
   cli: 'workflows start',
   status: 202,
   body: 'input',
-  headers: IDEMPOTENCY_HEADER,
+  headers: { ...IDEMPOTENCY_HEADER, ...START_HEADERS },
   errors: [
     'workflow_not_found',
     'workflow_input_invalid',
     'workflow_busy',
+    'workflow_id_taken',
+    'workflow_rate_limited',
     'workflow_guardrail_blocked',
     'workflow_compile_failed',
     'workflow_runtime_not_armed',
@@ -84,24 +89,27 @@ export const startWorkflow = operation({
     name,
     input: z.unknown(),
     idempotencyKey: IdempotencyKey,
+    ...START_MEMBERS,
   }),
   output: StartReceipt,
   keys: true,
-  handle({ workflows }, { name: workflow, input, idempotencyKey }, { caller }) {
+  handle({ workflows }, { name: workflow, input, priority, ...given }, { caller }) {
     requireGrant(caller, 'workflows', workflow);
-    const how = { trigger: 'api' as const, callerId: caller.id, idempotencyKey };
+    const level = priority === undefined ? undefined : Number(priority);
+    const how = { trigger: 'api' as const, caller, priority: level, ...given };
     return workflows.start(workflow, input, withoutUndefined(how));
   },
 });
 
 export const listQueue = operation({
   id: 'workflows.queue',
-  summary: 'List the queued starts of a serial workflow, in the order they will begin',
+  summary: 'List the starts of a workflow that wait for a place or a time, in the order they will begin',
   route: 'GET /api/workflows/:name/queue',
   tag: 'workflows',
   kind: 'read',
   permission: 'runs:read',
   copilot: 'yes',
+  cli: 'workflows queue',
   errors: ['workflow_not_found', 'workflow_runtime_not_armed'],
   input: z.strictObject({ name }),
   output: z.object({
@@ -111,12 +119,60 @@ export const listQueue = operation({
         position: z.int(),
         input: z.unknown(),
         trigger: z.string(),
+        priority: z.int().describe('Among those that wait for one place, higher ones begin first'),
+        waitsFor: z
+          .enum(['lock', 'delay', 'throttle', 'debounce'])
+          .describe('`lock`: for a place of its workflow; else for `readyAt`'),
+        readyAt: z.iso.datetime().nullable().describe('The time it waits for'),
         createdAt: z.iso.datetime(),
       }),
     ),
     nextCursor: z.null(),
   }),
   handle: async ({ workflows }, input) => ({ items: await workflows.queue(input.name), nextCursor: null }),
+});
+
+export const getQueued = operation({
+  id: 'workflows.queued',
+  summary: 'Get what has become of a start that was queued: it waits, or it is a run',
+  route: 'GET /api/workflows/:name/queue/:triggerId',
+  tag: 'workflows',
+  kind: 'read',
+  permission: 'runs:read',
+  copilot: 'yes',
+  errors: ['workflow_not_found', 'workflow_runtime_not_armed', 'trigger_not_found'],
+  input: z.strictObject({ name, triggerId: z.string().describe('What its start was answered with') }),
+  output: z.object({
+    triggerId: z.uuid(),
+    workflowName: z.string(),
+    runId: z.uuid().nullable().describe('Null: it waits and is no run yet'),
+    status: RunStatus,
+  }),
+  keys: true,
+  handle({ workflows }, input, { caller }) {
+    requireGrant(caller, 'workflows', input.name);
+    return workflows.findQueued(input.name, input.triggerId, caller);
+  },
+});
+
+export const findNamed = operation({
+  id: 'workflows.find',
+  summary: 'Get the run, or the start that waits, that was started with this id',
+  route: 'GET /api/workflows/:name/ids/:id',
+  tag: 'workflows',
+  kind: 'read',
+  permission: 'runs:read',
+  copilot: 'yes',
+  cli: 'workflows find',
+  errors: ['workflow_not_found', 'workflow_runtime_not_armed', 'run_not_found'],
+  input: z.strictObject({ name, id: z.string().describe('The id it was started with') }),
+  output: z.object({
+    id: z.string(),
+    runId: z.uuid().nullable().describe('Null: it waits and is no run yet'),
+    triggerId: z.uuid().nullable().describe('Of a start that waits, or has waited'),
+    status: RunStatus,
+  }),
+  handle: ({ workflows }, input, { caller }) => workflows.findById(input.name, input.id, hiddenFrom(caller)),
 });
 
 export const dropQueued = operation({
@@ -128,6 +184,7 @@ export const dropQueued = operation({
   permission: 'runs:cancel',
   confirm: true,
   copilot: 'yes',
+  cli: 'workflows dequeue',
   errors: ['workflow_not_found', 'workflow_runtime_not_armed', 'trigger_not_found'],
   input: z.strictObject({ name, triggerId: z.string() }),
   output: z.object({ triggerId: z.string(), deleted: z.literal(true) }),

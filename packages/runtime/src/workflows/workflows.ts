@@ -1,36 +1,69 @@
-import { isHidden } from '../auth/visibility.ts';
+import type { RetryTurn } from '../agents/turn-retries.ts';
+import { ownIdOf, toChargedMark } from '../engine/attributes.ts';
+import { chargedBy, isOwnRun, scopeOf, toStartedBy } from '../auth/caller.ts';
+import type { Caller } from '../auth/caller.ts';
+import { startedByOf } from '../engine/started-by.ts';
+import { hiddenFrom, isHidden } from '../auth/visibility.ts';
 import type { Hidden } from '../auth/visibility.ts';
 import type { Catalog, LoadedWorkflow, WorkflowDefinition } from '../catalog/catalog.ts';
 import type { WorkflowSummary } from '../catalog/workflow.ts';
-import type { SerialPolicy } from '../definitions/workflow-settings.ts';
+import { CLEANUP_MS } from '../definitions/life-settings.ts';
+import type { FlowPolicy } from '../definitions/flow-settings.ts';
 import type { Engine, StartRequest } from '../engine/engine.ts';
 import type { Body } from '../engine/body.ts';
+import type { ChildStartHow } from '../engine/handle.ts';
 import type { Journal } from '../engine/journal.ts';
-import type { RunRow, RunTrigger } from '../engine/journal/run.ts';
-import type { CreateResult } from '../engine/journal/starts.ts';
+import type { QueuedStart } from '../engine/journal/queue.ts';
+import type { RunRow, RunStatus, RunTrigger } from '../engine/journal/run.ts';
 import { isFinal } from '../engine/journal/run.ts';
-import { decode } from '../engine/serialize.ts';
+import { toIdKey } from '../engine/worker/new-run.ts';
+import { decode, decodeToShow } from '../engine/serialize.ts';
 import { BoxError, idempotencyConflict } from '../errors.ts';
 import { toIso, toJsonValue } from '../json-value.ts';
 import type { StartReceipt } from '../runs/start-receipt.ts';
 import type { JsonSchema } from '../schema/schema.ts';
 import { parseWith, toJsonSchema } from '../schema/schema.ts';
-import { lockOf, startSerial } from './serial.ts';
+import { toTraceId } from '../engine/ids.ts';
+import { flowOf, startFlow } from './flow.ts';
+import type { FlowResult } from './flow.ts';
+import { busy, idTaken, limited, notArmed, triggerNotFound, workflowNotFound } from './refusals.ts';
+import { readStartHow, toClosePolicy } from './start-options.ts';
 
 export interface QueueEntry {
   triggerId: string;
   position: number;
   input: unknown;
   trigger: RunTrigger;
+  priority: number;
+  waitsFor: QueuedStart['waitsFor'];
+  /** The time it waits for. */
+  readyAt: string | null;
   createdAt: string;
 }
 
-export interface StartOptions {
+/** What has an id: a run, or a start that waits. */
+export interface NamedStart {
+  id: string;
+  runId: string | null;
+  triggerId: string | null;
+  status: RunStatus;
+}
+
+/** What has become of a start that was queued. */
+export interface QueuedReceipt {
+  triggerId: string;
+  workflowName: string;
+  /** Null: it waits. */
+  runId: string | null;
+  status: RunStatus;
+}
+
+export interface StartOptions extends ChildStartHow {
   trigger: RunTrigger;
   idempotencyKey?: string;
   parentRunId?: string;
-  /** Who starts it: keys of different callers never meet. */
-  callerId?: string;
+  /** Who starts it: keys of different callers never meet. Absent: the box. */
+  caller?: Caller;
   /** The input is `{ args }`; a workflow with a schema takes the first of them. */
   isSpread?: boolean;
 }
@@ -42,16 +75,20 @@ export interface Workflows {
   start(name: string, input: unknown, options: StartOptions): Promise<StartReceipt>;
   /**
    * A new run of a finished one; or, from the start, of a blocked one, which ends as cancelled then. Throws
-   * `run_not_found`, `run_not_final` while it goes on, and `run_not_retryable` for an
-   * agent's turn.
+   * `run_not_found`, `run_not_final` while it goes on, and `run_not_retryable` for a turn of an agent that has answered,
+   * or whose session has gone on since.
    */
   retry(runId: string, from: 'failed-step' | 'start', idempotencyKey?: string): Promise<StartReceipt>;
   /** The input as the workflow will get it. Throws what a start with it would. */
   check(name: string, input: unknown): Promise<unknown>;
   /** Throws as a start would, and `workflow_not_chat` when the workflow holds no conversation. */
   requireChat(name: string): void;
-  /** Queued starts of a serial workflow, in the order they will begin. */
+  /** Starts that wait for a place or a time, in the order they will begin, as far as that is known. */
   queue(name: string, hidden?: Hidden): Promise<QueueEntry[]>;
+  /** What was started with an id of its caller's. Throws `run_not_found`. */
+  findById(name: string, id: string, hidden?: Hidden): Promise<NamedStart>;
+  /** A start that waits or has waited, as its caller sees it. Throws `trigger_not_found`. */
+  findQueued(name: string, triggerId: string, caller: Caller): Promise<QueuedReceipt>;
   /** Throws `trigger_not_found` when it waits no more. */
   dequeue(name: string, triggerId: string, hidden?: Hidden): Promise<void>;
 }
@@ -61,11 +98,12 @@ export interface WorkflowsOptions {
   engine: Engine;
   journal: Journal;
   isArmed(): boolean;
+  retryTurn: RetryTurn;
 }
 
 const QUEUE_LIMIT = 1_000;
 
-export function createWorkflows({ catalog, engine, journal, isArmed }: WorkflowsOptions): Workflows {
+export function createWorkflows({ catalog, engine, journal, isArmed, retryTurn }: WorkflowsOptions): Workflows {
   /** A blocked run that is begun anew ends as cancelled: its lock is free for the new one. */
   const giveUp = async (run: RunRow, from: 'failed-step' | 'start'): Promise<void> => {
     if (from !== 'start')
@@ -81,13 +119,6 @@ export function createWorkflows({ catalog, engine, journal, isArmed }: Workflows
     // Nothing is loaded yet: whether there is one is not known.
     throw isArmed() ? workflowNotFound(name, catalog) : notArmed();
   };
-  const place = (
-    name: string,
-    policy: SerialPolicy | undefined,
-    input: unknown,
-    begin: (serial?: StartRequest['serial']) => Promise<CreateResult>,
-  ): Promise<CreateResult> =>
-    policy ? startSerial(engine, { key: lockOf(name, input, policy), onConflict: policy.onConflict, begin }) : begin();
   return {
     list: () => catalog.workflows().map(toSummary),
     get: (name) => toSummary(find(name)),
@@ -101,41 +132,49 @@ export function createWorkflows({ catalog, engine, journal, isArmed }: Workflows
     async start(name, input, given) {
       if (!isArmed()) throw notArmed();
       const workflow = definitionOf(find(name));
-      const { isSpread, callerId, ...options } = given;
+      const { isSpread, caller, trigger, idempotencyKey: key, parentRunId, parentClosePolicy, ...how } = given;
+      const closePolicy = toClosePolicy(parentClosePolicy);
+      const flow = (value: unknown) => flowOf(name, withoutQueue(workflow, trigger), value, readStartHow(how));
       const value = await checkInput(name, workflow, isSpread ? firstOf(workflow, input) : input);
-      const { idempotencyKey: key } = options;
-      // A caller's key can never be one that the box makes for a timer or a child.
-      const keyed =
-        key === undefined ? {} : { idempotencyKey: [options.trigger, callerId, key].filter(Boolean).join(' ') };
       const request: StartRequest = {
         kind: 'workflow',
         name,
+        trigger,
         input: value,
-        body: toBody(workflow),
-        ...options,
-        ...keyed,
+        body: toBody(name, workflow),
+        ...(parentRunId === undefined ? {} : { parentRunId, closePolicy }),
+        ...(caller ? { startedBy: toStartedBy(caller), attributes: toChargedMark(chargedBy(caller)) } : {}),
+        ...(key === undefined ? {} : { idempotencyKey: toScoped(key, trigger, caller) }),
       };
-      const result = await place(name, withoutQueue(workflow, options), value, (serial) =>
-        engine.start({ ...request, ...(serial ? { serial } : {}) }),
-      );
-      return toAnswer(name, result, options.idempotencyKey);
+      const isOwn = (run: RunRow) => !caller || isOwnRun(caller, startedByOf(run));
+      const isOwnStart = async (triggerId: string): Promise<boolean> => {
+        if (!caller || caller.role !== null) return true;
+        const start = await journal.queue.find(triggerId);
+        return start !== undefined && isOwnRun(caller, startedByOf('run' in start ? start.run : start.queued));
+      };
+      const begin = (more: Partial<StartRequest>) => engine.start({ ...request, ...more });
+      const result = await startFlow({ engine, isOwn, isOwnStart }, flow(value), begin);
+      return toAnswer(name, result, { now: engine.clock.now(), idempotencyKey: key, id: how.id, isOwn });
     },
     async check(name, input) {
       return checkInput(name, definitionOf(find(name)), input);
     },
     async retry(runId, from, idempotencyKey) {
       if (!isArmed()) throw notArmed();
-      const run = await journal.getRun(runId);
+      // A run that has continued as another is that one.
+      const run = await journal.getLastRun(runId);
       if (!run) throw new BoxError('run_not_found', `There is no run "${runId}".`);
-      if (run.kind !== 'workflow') throw notRetryable();
       if (run.status === 'blocked') await giveUp(run, from);
       else if (!isFinal(run.status))
         throw new BoxError('run_not_final', `The run is ${run.status}; a run that has ended can be retried.`);
-      const { serial: policy } = definitionOf(find(run.name));
+      if (run.kind === 'agent') return toTurnReceipt(await retryTurn({ run, from, idempotencyKey }));
+      // Who retries does not wait: of what limits the starts, only the lock counts.
+      const flow = flowOf(run.name, withLockOnly(definitionOf(find(run.name))), decode(run.input), {});
       const keyed = idempotencyKey === undefined ? {} : { idempotencyKey };
-      const begin = (serial?: StartRequest['serial']) =>
-        engine.retry(run, from, { ...keyed, ...(serial && { serial }) });
-      return toAnswer(run.name, await place(run.name, policy, decode(run.input), begin), idempotencyKey);
+      const result = await startFlow({ engine, isOwn: () => true, isOwnStart: async () => true }, flow, ({ serial }) =>
+        engine.retry(run, from, { ...keyed, ...(serial && { serial }) }),
+      );
+      return toAnswer(run.name, result, { now: engine.clock.now(), idempotencyKey, id: ownIdOf(run) });
     },
     requireChat(name) {
       if (!isArmed()) throw notArmed();
@@ -149,52 +188,118 @@ export function createWorkflows({ catalog, engine, journal, isArmed }: Workflows
       find(name);
       const all = await journal.queue.list({ name }, { limit: QUEUE_LIMIT });
       const starts = all.filter((start) => !isHidden(start, hidden));
-      return starts.map(({ triggerId, input, trigger, createdAt }, position) => ({
+      return starts.map(({ triggerId, input, trigger, priority, waitsFor, readyAt, createdAt }, position) => ({
         triggerId,
         position,
-        input: toJsonValue(decode(input)),
+        input: toJsonValue(decodeToShow(input)),
         trigger,
+        priority,
+        waitsFor,
+        readyAt: readyAt === null ? null : toIso(readyAt),
         createdAt: toIso(createdAt),
       }));
+    },
+    async findById(name, id, hidden) {
+      find(name);
+      const startId = await journal.findStartId(toIdKey(name, id));
+      const run = startId === undefined ? undefined : await journal.getLastRun(startId);
+      const start = run || startId === undefined ? undefined : await journal.queue.find(startId);
+      const found = run ?? (start && ('run' in start ? start.run : start.queued));
+      if (!found || isHidden(found, hidden))
+        throw new BoxError('run_not_found', `No run of workflow "${name}" has the id "${id}".`);
+      const { triggerId } = found;
+      return 'runId' in found
+        ? { id, runId: found.runId, triggerId, status: found.status }
+        : { id, runId: null, triggerId, status: 'queued' };
+    },
+    async findQueued(name, triggerId, caller) {
+      find(name);
+      const start = await journal.queue.find(triggerId);
+      const found = start && ('run' in start ? start.run : start.queued);
+      const isShown = found?.name === name && !isHidden(found, hiddenFrom(caller));
+      if (!isShown || !isOwnRun(caller, startedByOf(found))) throw triggerNotFound(name, triggerId);
+      return 'runId' in found
+        ? { triggerId, workflowName: name, runId: found.runId, status: found.status }
+        : { triggerId, workflowName: name, runId: null, status: 'queued' };
     },
     async dequeue(name, triggerId, hidden) {
       find(name);
       const found = await journal.queue.find(triggerId);
       const isOwn = found && 'queued' in found && found.queued.name === name && !isHidden(found.queued, hidden);
-      if (!isOwn || !(await engine.dequeue(triggerId)))
-        throw new BoxError('trigger_not_found', `There is no queued start "${triggerId}" of "${name}".`);
+      if (!isOwn || !(await engine.dequeue(triggerId))) throw triggerNotFound(name, triggerId);
     },
   };
 }
 
 /** What the engine runs: arguments as the author declared them. */
-export function toBody(workflow: WorkflowDefinition): Body {
+export function toBody(name: string, workflow: WorkflowDefinition): Body {
   const spread = !workflow.inputSchema;
   return {
     codeHash: workflow.codeHash,
     durability: workflow.durability,
+    check: (input) => checkInput(name, workflow, input),
     run: async (input) => (spread && isArgs(input) ? workflow.run(...input.args) : workflow.run(input)),
   };
+}
+
+/** What a cancelled run has to clean up, in milliseconds: what its workflow says, should it be known here. */
+export function cleanupOf(catalog: Catalog, { kind, name }: Pick<RunRow, 'kind' | 'name'>): number {
+  return kind === 'agent' ? 0 : (catalog.findWorkflow(name)?.definition?.cleanupMs ?? CLEANUP_MS);
 }
 
 /** The code of a run that continues. Throws why it cannot be had. */
 export function workflowBody(catalog: Catalog, name: string): Body {
   const workflow = catalog.findWorkflow(name);
   if (!workflow) throw workflowNotFound(name, catalog);
-  return toBody(definitionOf(workflow));
+  return toBody(name, definitionOf(workflow));
 }
 
 // --- internal ---
 
-/** A conversation streams from its start, so it cannot wait in a queue. */
-function withoutQueue({ serial }: WorkflowDefinition, { trigger }: StartOptions): SerialPolicy | undefined {
-  return serial?.onConflict === 'queue' && trigger === 'chat' ? { ...serial, onConflict: 'reject' } : serial;
+/** A caller's key can never be another caller's, nor one that the box makes for a timer or a child. */
+function toScoped(key: string, trigger: RunTrigger, caller: Caller | undefined): string {
+  return [trigger, ...(caller ? [scopeOf(caller)] : []), key].join(' ');
 }
 
-function toAnswer(name: string, result: CreateResult, idempotencyKey?: string): StartReceipt {
+/** A conversation streams from its start, so it cannot wait in a queue. */
+function withoutQueue(workflow: WorkflowDefinition, trigger: RunTrigger): WorkflowDefinition {
+  const { serial, flow } = workflow;
+  if (trigger !== 'chat') return workflow;
+  return {
+    ...workflow,
+    ...(serial?.onConflict === 'queue' ? { serial: { ...serial, onConflict: 'reject' } } : {}),
+    flow: { ...flow, ...(flow.concurrency && { concurrency: { ...flow.concurrency, onConflict: 'reject' } }) },
+  };
+}
+
+function withLockOnly(workflow: WorkflowDefinition): WorkflowDefinition {
+  const { concurrency } = workflow.flow;
+  return { ...workflow, flow: concurrency ? { concurrency } : {} };
+}
+
+/** What was asked, for the words of a refusal. */
+interface Asked {
+  now: number;
+  idempotencyKey?: string | undefined;
+  id?: string | undefined;
+  /** Whether a run that is in the way may be named. Default: all may. */
+  isOwn?: (run: RunRow) => boolean;
+}
+
+function toAnswer(name: string, result: FlowResult, asked: Asked): StartReceipt {
+  const { isOwn = () => true } = asked;
+  // Joined to, a run of another caller would be named.
+  if (result.outcome === 'repeated' && !isOwn(result.run))
+    throw asked.id === undefined ? busy(name) : idTaken(name, asked.id);
   if (result.outcome === 'created' || result.outcome === 'repeated') return toReceipt(result.run);
-  if (result.outcome === 'idempotency_conflict') throw idempotencyConflict(idempotencyKey);
-  if (result.outcome === 'refused') throw busy(name, result.holder);
+  if (result.outcome === 'idempotency_conflict') throw idempotencyConflict(asked.idempotencyKey);
+  if (result.outcome === 'refused') throw busy(name, isOwn(result.holder) ? result.holder : undefined);
+  if (result.outcome === 'limited') throw limited(name, result.retryAt, asked.now);
+  if (result.outcome === 'id_taken_by_other') throw idTaken(name, asked.id);
+  if (result.outcome === 'id_used') throw idTaken(name, asked.id, isOwn(result.run) ? result : undefined);
+  if (result.outcome === 'id_taken') throw idTaken(name, asked.id, result);
+  // A child that was started and deleted is not started again: what waits for it finds none.
+  if (result.outcome === 'gone') return toReceipt({ runId: result.startId, traceId: toTraceId(result.startId), name });
   return { workflowName: name, status: 'queued', triggerId: result.triggerId, trigger: startRoute(name) };
 }
 
@@ -208,6 +313,11 @@ function toReceipt(run: Pick<RunRow, 'runId' | 'traceId' | 'name'>): StartReceip
   };
 }
 
+/** Of a turn, which no route of a workflow starts. */
+function toTurnReceipt(run: RunRow): StartReceipt {
+  return { ...toReceipt(run), trigger: `POST /api/runs/${run.retryOf}/retry` };
+}
+
 function toSummary({ entry, definition, problem }: LoadedWorkflow): WorkflowSummary {
   return {
     name: entry.name,
@@ -215,10 +325,22 @@ function toSummary({ entry, definition, problem }: LoadedWorkflow): WorkflowSumm
     hasSchema: entry.hasInputSchema || entry.hasOutputSchema,
     mode: definition?.mode ?? 'task',
     serial: definition?.serial !== undefined,
+    ...toLimits(definition?.flow),
     schedules: definition?.schedules.length ?? 0,
     steps: entry.steps.map(({ id, name }) => ({ id, name })),
     state: problem ? 'failed' : 'ready',
     problem: problem ?? null,
+  };
+}
+
+function toLimits(flow: FlowPolicy = {}): Pick<WorkflowSummary, 'concurrency' | 'throttle' | 'rateLimit' | 'debounce'> {
+  const shown = <T extends { key?: unknown }>({ key, ...rest }: T) => ({ ...rest, isKeyed: key !== undefined });
+  const { concurrency, throttle, rateLimit, debounce } = flow;
+  return {
+    concurrency: concurrency ? shown(concurrency) : null,
+    throttle: throttle ? shown(throttle) : null,
+    rateLimit: rateLimit ? shown(rateLimit) : null,
+    debounce: debounce ? { timeoutMs: null, ...shown(debounce) } : null,
   };
 }
 
@@ -245,38 +367,6 @@ function definitionOf({ entry, definition, problem }: LoadedWorkflow): WorkflowD
   throw new BoxError('workflow_compile_failed', `Workflow "${entry.name}" does not compile. ${place}`, {
     details: { problem },
   });
-}
-
-function workflowNotFound(name: string, catalog: Catalog): BoxError {
-  const names = catalog.workflows().map(({ entry }) => entry.name);
-  const real =
-    names.length > 0 ? `This box has ${names.map((known) => `"${known}"`).join(', ')}.` : 'This box has none.';
-  return new BoxError('workflow_not_found', `There is no workflow "${name}". ${real}`, {
-    details: { workflows: names },
-  });
-}
-
-function notArmed(): BoxError {
-  return new BoxError(
-    'workflow_runtime_not_armed',
-    'Workflows are held back until a model provider is set. Set MODEL_PROVIDER_BASE_URL, or send PUT /api/model-provider.',
-  );
-}
-
-function notRetryable(): BoxError {
-  const message =
-    'The run is a turn of an agent: its client was answered, and asks again by sending its messages again.';
-  return new BoxError('run_not_retryable', message);
-}
-
-function busy(name: string, holder: RunRow): BoxError {
-  return new BoxError(
-    'workflow_busy',
-    `Workflow "${name}" runs one at a time, and run ${holder.runId} has not ended.`,
-    {
-      details: { runId: holder.runId },
-    },
-  );
 }
 
 function isArgs(input: unknown): input is { args: unknown[] } {

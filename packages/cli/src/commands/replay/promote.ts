@@ -1,6 +1,6 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { basename, dirname, join, relative, sep } from 'node:path';
-import type { Replayed } from '@svc/runtime/host';
+import type { Manifest, Replayed } from '@svc/runtime/host';
 import { docsPath } from '../../workspace/docs-path.ts';
 import { CliError } from '../../errors.ts';
 import { checkPlace } from '../../workspace/place.ts';
@@ -63,7 +63,7 @@ export function findTestHint(file: string): string | undefined {
 
 function toTest({ history, replayed, root, file }: Promotion): string {
   const { kind, name, runId } = history.run;
-  const source = kind === 'agent' ? `deep-agents/${name}/index.ts` : `workflows/${name}.workflow.ts`;
+  const source = kind === 'agent' ? `deep-agents/${name}/index.ts` : findSource(root, name);
   const code = toIdentifier(name);
   const path = toImport(file, `${root}/${source}`);
   const steps = replayed.calls.map(({ name: step, output, error }) =>
@@ -83,6 +83,12 @@ test(${quote(`${name} does what run ${runId} did`)}, async () => {
 
 const history = ${JSON.stringify(toKept(history), null, 2)};
 `;
+}
+
+/** The file of a workflow, which may hold others too: as the replay that came before has found it. */
+function findSource(root: string, name: string): string {
+  const manifest = JSON.parse(readFileSync(join(root, '.svc/manifest.json'), 'utf8')) as Manifest;
+  return manifest.workflows.find((one) => one.name === name)?.file ?? `workflows/${name}.workflow.ts`;
 }
 
 function toExpectation({ outcome, ended, next }: Replayed): string {

@@ -33,6 +33,33 @@ export const startWorkflow = defineVerb({
       valueHint: 'key',
       description: 'The same key starts nothing twice within 24 hours.',
     },
+    priority: {
+      type: 'string',
+      valueHint: 'number',
+      description: 'Among the starts that wait for the workflow, higher ones begin first: -1000 to 1000.',
+    },
+    delay: { type: 'string', valueHint: 'duration', description: 'Begins so much later: 10m, "2 hours".' },
+    at: { type: 'string', valueHint: 'time', description: 'Begins at this time: 2030-01-31T09:00:00Z.' },
+    timeout: {
+      type: 'string',
+      valueHint: 'duration',
+      description: 'How long the run may take, in place of what its workflow says: 30m, "2 hours".',
+    },
+    id: {
+      type: 'string',
+      valueHint: 'id',
+      description: 'What the run is called; at most one unfinished run of the workflow has it.',
+    },
+    'on-conflict': {
+      type: 'enum',
+      options: ['reject', 'join', 'replace'],
+      description: 'When an unfinished run has the id: fail, take that run, or cancel it. Default: reject.',
+    },
+    reuse: {
+      type: 'enum',
+      options: ['always', 'after-failure', 'never'],
+      description: 'Whether a run that has ended leaves its id to another. Default: always.',
+    },
     wait: { type: 'boolean', description: 'Wait for the end of the run. Ends with 1 unless it completed.' },
     ...TARGET_ARGS,
   },
@@ -44,31 +71,53 @@ export const startWorkflow = defineVerb({
   mayBeEmpty: ['input'],
   async run({ name, wait, ...args }, context) {
     const input = await readJson({ flag: 'input', text: args.input, file: args['input-file'] }, context);
-    const key = args['idempotency-key'];
     const client = openClient(args, context);
     const receipt = await client.send<Receipt>({
       method: 'POST',
       path: `/api/workflows/${toSegment(name)}/start`,
       body: input === undefined ? {} : input,
-      ...(key === undefined ? {} : { headers: { 'idempotency-key': checkHeader('idempotency-key', key) } }),
+      headers: toHeaders(args),
     });
     if (wait) return answerRun(receipt, await waitForRun(client, receipt, context));
     return {
       data: receipt,
       human: (style) => formatReceipt(receipt, style),
-      ...('runId' in receipt ? { hint: `See it with: svc runs get ${receipt.runId}` } : {}),
+      hint: 'runId' in receipt ? `See it with: svc runs get ${receipt.runId}` : `See why: svc why ${receipt.triggerId}`,
     };
   },
 });
 
 // --- internal ---
 
+/** The header of each flag. */
+const HEADERS = {
+  'idempotency-key': 'idempotency-key',
+  priority: 'x-svc-priority',
+  delay: 'x-svc-delay',
+  at: 'x-svc-at',
+  timeout: 'x-svc-timeout',
+  id: 'x-svc-id',
+  'on-conflict': 'x-svc-on-conflict',
+  reuse: 'x-svc-reuse',
+} as const;
+
+function toHeaders(args: { [F in keyof typeof HEADERS]?: string | undefined }): Record<string, string> {
+  const names = Object.keys(HEADERS) as (keyof typeof HEADERS)[];
+  return Object.fromEntries(
+    names.flatMap((flag) => {
+      const value = args[flag];
+      return value === undefined ? [] : [[HEADERS[flag], checkHeader(flag, value)]];
+    }),
+  );
+}
+
 type Receipt = OperationOutput<'workflows.start'>;
+type Queued = Extract<Receipt, { triggerId: string }>;
 
 function formatReceipt(receipt: Receipt, style: Style): string {
   const { workflowName } = receipt;
   if ('runId' in receipt) return `${style.green('Started')} ${workflowName}: run ${receipt.runId}`;
-  return `${style.yellow('Queued')} ${workflowName}: it starts when the active run ends.`;
+  return `${style.yellow('Queued')} ${workflowName}: start ${receipt.triggerId}`;
 }
 
 function answerRun(receipt: Receipt, run: Run): Answer<Receipt & { run: Run }> {
@@ -88,7 +137,7 @@ function answerRun(receipt: Receipt, run: Run): Answer<Receipt & { run: Run }> {
 async function waitForRun(client: Client, receipt: Receipt, { progress, signal }: Context): Promise<Run> {
   const isQueued = !('runId' in receipt);
   if (isQueued) progress(`Waiting for the turn of ${receipt.workflowName}`);
-  const runId = isQueued ? await waitForTurn(client, receipt.triggerId, signal) : receipt.runId;
+  const runId = isQueued ? await waitForTurn(client, receipt, signal) : receipt.runId;
   for (let shown = ''; ;) {
     const wait = shown === '' ? '1s' : HOLD;
     const run = await client.get<Run>(`/api/runs/${toSegment(runId)}`, { wait });
@@ -102,9 +151,10 @@ async function waitForRun(client: Client, receipt: Receipt, { progress, signal }
 const HOLD = '20s';
 const LOOK_MS = 1_000;
 
-async function waitForTurn(client: Client, triggerId: string, signal: AbortSignal): Promise<string> {
+async function waitForTurn(client: Client, receipt: Queued, signal: AbortSignal): Promise<string> {
+  const path = `/api/workflows/${toSegment(receipt.workflowName)}/queue/${toSegment(receipt.triggerId)}`;
   for (;;) {
-    const { runId } = await client.get<{ runId: string | null }>(`/api/runs/${toSegment(triggerId)}/why`);
+    const { runId } = await client.get<OperationOutput<'workflows.queued'>>(path);
     if (runId !== null) return runId;
     await sleep(LOOK_MS, undefined, { signal }).catch(() => {
       throw new CliError('generic', 'Interrupted; the start stays queued.', { exitCode: EXIT.interrupted });

@@ -48,7 +48,8 @@ export function pairToolCalls(given: readonly (ChatMessage & { id?: string; reas
     if (message.role === 'tool') return [];
     if (message.role !== 'assistant') return [message];
     const results = resultsAfter(plain, index);
-    const calls = (message.tool_calls ?? []).filter(({ id }) => results.has(id)).filter(isFirst);
+    const isFirst = createIsFirst();
+    const calls = (message.tool_calls ?? []).filter(({ id }) => results.has(id) && isFirst(id));
     if (calls.length > 0)
       return [{ ...message, tool_calls: calls }, ...calls.map(({ id }) => results.get(id) as ChatMessage)];
     const { tool_calls: _dropped, ...rest } = message;
@@ -122,8 +123,10 @@ function resultsAfter(messages: readonly ChatMessage[], index: number): Map<stri
   return results;
 }
 
-function isFirst({ id }: ProviderToolCall, index: number, all: readonly ProviderToolCall[]): boolean {
-  return all.findIndex((call) => call.id === id) === index;
+/** Asked once of each: whether it has not come before. */
+function createIsFirst(): (id: string) => boolean {
+  const seen = new Set<string>();
+  return (id) => !seen.has(id) && seen.add(id) !== undefined;
 }
 
 function isEmpty(content: unknown): boolean {

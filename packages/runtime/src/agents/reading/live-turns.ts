@@ -1,6 +1,7 @@
 import { createEventQueue } from '../events/event-queue.ts';
 import type { Emit, EventBatches } from '../events/turn-events.ts';
 import { TOO_SLOW } from '../events/turn-errors.ts';
+import { createStepEvents } from './step-events.ts';
 
 /** The readers of the turns that run in this process. */
 export interface LiveTurns {
@@ -10,8 +11,8 @@ export interface LiveTurns {
   tap(runId: string, push: Emit): () => void;
   /** The turn has a reader here. */
   isRead(runId: string): boolean;
-  /** How a turn notifies its readers. */
-  emitterOf(runId: string): Emit;
+  /** How a turn notifies its readers. `isJoined`: readers come in the middle of it, too. */
+  emitterOf(runId: string, how?: { isJoined: boolean }): Emit;
   /** Resolves when the readers it waits for are near again, or the signal aborts. Undefined: they are. */
   untilTaken(runId: string, signal: AbortSignal): Promise<void> | undefined;
 }
@@ -21,6 +22,8 @@ export interface HowRead {
   isWhole?: boolean;
   /** The turn is for this reader alone and goes at its pace. Default: it goes on, and a reader that is too slow is cut. */
   isAwaited?: boolean;
+  /** First what it has emitted since its last model call began. Default: from now on. */
+  isJoining?: boolean;
 }
 
 export interface TurnReader {
@@ -33,6 +36,7 @@ export interface TurnReader {
 export function createLiveTurns(): LiveTurns {
   const readers = new Map<string, Set<Listener>>();
   const waiting = new Map<string, Set<() => void>>();
+  const steps = createStepEvents();
   const enter = (runId: string, listener: Listener): (() => void) => {
     const set = readers.get(runId) ?? new Set();
     readers.set(runId, set.add(listener));
@@ -66,18 +70,22 @@ export function createLiveTurns(): LiveTurns {
   return {
     tap: (runId, push) => enter(runId, { push }),
     isRead: (runId) => readers.has(runId),
-    read(runId, { isWhole = false, isAwaited = false } = {}) {
+    read(runId, { isWhole = false, isAwaited = false, isJoining = false } = {}) {
       if (isWhole || !isAwaited) {
         const { push, batches } = createEventQueue(isWhole ? { isWhole } : { overflow: OVERFLOW });
+        if (isJoining) for (const event of steps.list(runId)) push(event);
         return { batches, push, close: enter(runId, { push }) };
       }
       const queue = createEventQueue({ onTaken: () => wake(runId) });
       const { push, batches } = queue;
       return { batches, push, close: enter(runId, { push, behind: () => queue.behind }) };
     },
-    emitterOf: (runId) => (event) => {
-      for (const { push } of readers.get(runId) ?? []) push(event);
-    },
+    emitterOf:
+      (runId, { isJoined } = { isJoined: false }) =>
+      (event) => {
+        if (isJoined) steps.add(runId, event);
+        for (const { push } of readers.get(runId) ?? []) push(event);
+      },
     untilTaken: (runId, signal) => (isBehind(runId) ? untilNear(runId, signal) : undefined),
   };
 }

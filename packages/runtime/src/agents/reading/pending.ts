@@ -123,15 +123,25 @@ export function createPendingApprovals({ journal, engine }: PendingApprovalsOpti
       }
     },
     async next(runId, known, signal) {
+      let hasTasks = false;
       for (;;) {
-        const change = engine.nextChange(runId, signal);
-        const run = await journal.getRun(runId);
-        if (hasEnded(run)) return [];
-        if (run?.status === 'blocked') throw turnBlocked(run);
-        const waits = (await listAtRest(run)) ?? [];
-        if (signal.aborted) return [];
-        if (waits.length > 0 && !waits.some(({ id }) => known.includes(id))) return waits;
-        await change;
+        const look = new AbortController();
+        try {
+          const change = engine.nextChange(runId, AbortSignal.any([signal, look.signal]));
+          const run = await journal.getRun(runId);
+          if (hasEnded(run)) return [];
+          if (run?.status === 'blocked') throw turnBlocked(run);
+          const waits = (await listAtRest(run)) ?? [];
+          if (signal.aborted) return [];
+          if (waits.length > 0 && !waits.some(({ id }) => known.includes(id))) return waits;
+          // What its sub-agents do changes nothing of its own.
+          hasTasks ||= (await listTasks(journal, runId)).length > 0;
+          const timer = hasTasks ? setTimeout(() => look.abort(), BELOW_MS) : undefined;
+          await change;
+          clearTimeout(timer);
+        } finally {
+          look.abort();
+        }
       }
     },
   };
@@ -145,6 +155,9 @@ export interface PendingApprovalsOptions {
 // --- internal ---
 
 const NOTHING = '1[{}]';
+
+/** Between two looks at the runs below one that waits. */
+const BELOW_MS = 250;
 
 interface ApprovalEntry {
   entry: HookEntry;

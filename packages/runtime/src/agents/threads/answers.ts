@@ -1,4 +1,6 @@
-import type { Approvals, Decider } from '../../approvals/approvals.ts';
+import { requirePermission } from '../../auth/caller.ts';
+import type { Caller } from '../../auth/caller.ts';
+import type { Approval, Approvals, Decider } from '../../approvals/approvals.ts';
 import type { Decision } from '../../approvals/decision.ts';
 import type { RunRow } from '../../engine/journal/run.ts';
 import { BoxError } from '../../errors.ts';
@@ -8,11 +10,14 @@ import { callsUndecided } from '../events/turn-errors.ts';
 import { toStartKey } from '../reading/repeats.ts';
 import type { RunningTurn } from '../reading/running-turn.ts';
 import type { TurnKey } from '../turn/input.ts';
+import type { SessionPlace } from '../turn/session-store.ts';
 
 export interface AnswerOptions {
   agents: Agents;
   approvals: Approvals;
   log: Log;
+  /** Called with what a client has decided. Never throws. */
+  onDecided?(approval: Approval, by: Caller): Promise<void>;
 }
 
 /** What a client decides about a call that waits. */
@@ -23,14 +28,13 @@ export interface Answer {
 }
 
 export interface Resume {
-  agent: string;
-  /** What the client calls its thread. */
-  name: string;
+  /** The thread. */
+  place: SessionPlace;
   answers: readonly Answer[];
   /** The turn of the thread that has not ended. */
   open: RunRow | undefined;
-  /** The person the audit names. */
-  by: string;
+  /** Who decides. */
+  by: Caller;
   /** The same key with the same decisions reads on in what they began. */
   key?: TurnKey;
 }
@@ -53,7 +57,7 @@ export async function resumeTurn(
   const { agents, approvals, log } = options;
   const pending = open ? await agents.listPending(open) : [];
   const isPending = ({ approvalId }: Answer) => pending.includes(approvalId);
-  const decider = { by, ...(request.key ? { idempotencyKey: toStartKey(request.key).idempotencyKey } : {}) };
+  const decider = { by: by.name, ...(request.key ? { idempotencyKey: toStartKey(request.key).idempotencyKey } : {}) };
   const decided = answers.some(isPending) ? undefined : await findDecided(options, { ...request, answers, decider });
   if (decided) return { run: decided, turn: await agents.follow(decided) };
   for (const { approvalId } of answers.filter((answer) => !isPending(answer))) warn(log, approvalId, open?.runId);
@@ -63,14 +67,18 @@ export async function resumeTurn(
     pending,
     decisions.map(({ id }) => id),
   );
+  for (const { id } of decisions) requireDecider(by, await approvals.find(id));
   for (const { id, decision } of decisions) await approvals.check(id, decision);
   const turn = await agents.follow(open, pending);
   try {
     for (const { id, decision } of decisions)
-      await approvals.decide(id, decision, decider).catch((error: unknown) => {
-        if (!isDecidedElsewhere(error)) throw error;
-        warn(log, id, open.runId);
-      });
+      await approvals
+        .decide(id, decision, decider)
+        .then((approval) => options.onDecided?.(approval, by))
+        .catch((error: unknown) => {
+          if (!isDecidedElsewhere(error)) throw error;
+          warn(log, id, open.runId);
+        });
   } catch (error) {
     turn.leave();
     throw error;
@@ -80,19 +88,19 @@ export async function resumeTurn(
 
 // --- internal ---
 
-interface Decided extends Pick<Resume, 'agent' | 'name' | 'answers'> {
+interface Decided extends Pick<Resume, 'place' | 'answers'> {
   decider: Decider;
 }
 
 /** The turn of the thread that these answers have decided about before, under the same key. */
 async function findDecided(
   { agents, approvals }: AnswerOptions,
-  { agent, name, answers, decider }: Decided,
+  { place, answers, decider }: Decided,
 ): Promise<RunRow | undefined> {
   if (decider.idempotencyKey === undefined) return undefined;
   for (const { approvalId, toDecision } of answers) {
     const approval = await approvals.find(approvalId);
-    const turn = approval?.source === 'tool' ? await agents.findTurn(agent, name, approval.runId) : undefined;
+    const turn = approval?.source === 'tool' ? await agents.findTurn(place, approval.runId) : undefined;
     if (!turn || approval?.status === 'pending') continue;
     const again = await approvals.decide(approvalId, toDecision(), decider).catch((error: unknown) => {
       if (!isDecidedElsewhere(error)) throw error;
@@ -100,6 +108,15 @@ async function findDecided(
     if (again) return turn;
   }
   return undefined;
+}
+
+/** Whose conversation it is decides what is left to them; about the rest, who has a seat that decides. */
+function requireDecider(by: Caller, approval: Approval | undefined): void {
+  if (approval?.by === 'user') return;
+  if (by.role !== null) return requirePermission(by, 'hitl:decide');
+  throw new BoxError('decision_not_yours', 'An operator decides about this call. It waits until one has.', {
+    details: { interruptId: approval?.approvalId ?? null },
+  });
 }
 
 /** Each that waits is decided about, once. */

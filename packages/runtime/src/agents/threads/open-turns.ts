@@ -8,20 +8,32 @@ import type { AgentFinder } from '../find-agent.ts';
 import type { PendingApprovals } from '../reading/pending.ts';
 import { toRecordedMessages } from '../reading/recorded-messages.ts';
 import type { ConversationMessage, TurnInput } from '../turn/input.ts';
-import type { SessionStore } from '../turn/session-store.ts';
+import type { SessionPlace, SessionStore } from '../turn/session-store.ts';
 
 /** The turns of a session, by what the journal has of them. */
 export interface OpenTurns {
   /** The turn of a session that has not ended. */
   findOpen(sessionId: string): Promise<RunRow | undefined>;
-  /** The same by the names of agent and session. Throws when the agent cannot answer. */
-  findOpenTurn(agent: string, sessionName: string): Promise<RunRow | undefined>;
+  /** The same by what makes the session. Throws when the agent cannot answer. */
+  findOpenTurn(place: SessionPlace): Promise<RunRow | undefined>;
   /** What a request is refused with that such a turn stands in the way of: it waits for an approval, it is blocked, or it goes on. */
   toTurnOpen(open: RunRow): Promise<BoxError>;
   /** A turn of a session, ended or not, by its run or by that of one of its sub-agents. */
-  findTurn(agent: string, sessionName: string, runId: string): Promise<RunRow | undefined>;
+  findTurn(place: SessionPlace, runId: string): Promise<RunRow | undefined>;
   /** The conversation of a turn that has not ended, with what it has made so far. */
   readOpenTurn(run: RunRow): Promise<ConversationMessage[]>;
+  /** The same in two. */
+  splitOpenTurn(run: RunRow): Promise<OpenConversation>;
+}
+
+/** The conversation of a turn that has not ended. */
+export interface OpenConversation {
+  /** Up to what the turn was asked. */
+  asked: ConversationMessage[];
+  /** What it has made so far. */
+  made: ConversationMessage[];
+  /** Names of the tools its client runs. */
+  clientTools: string[];
 }
 
 export interface OpenTurnsOptions {
@@ -38,27 +50,39 @@ export function createOpenTurns({ journal, sessions, finder, pending }: OpenTurn
     return runs.find(({ status, parentRunId }) => !isFinal(status) && parentRunId === null);
   };
 
+  const splitOpenTurn = async (run: RunRow): Promise<OpenConversation> => {
+    const input = decode(run.input) as TurnInput;
+    const [before, records] = await Promise.all([
+      sessions.read(run.sessionId ?? '', input.session?.cutAfter, run.runId),
+      journal.getRecords(run.runId),
+    ]);
+    const ofTurn = toRecordedMessages(run.runId, input, records);
+    const { length } = input.messages;
+    return {
+      asked: [...before.messages, ...ofTurn.slice(0, length)],
+      made: ofTurn.slice(length),
+      clientTools: input.tools.map(({ name }) => name),
+    };
+  };
+
   return {
     findOpen,
-    async findOpenTurn(agent, sessionName) {
-      finder.get(agent);
-      return findOpen(sessions.idOf(agent, sessionName));
+    splitOpenTurn,
+    async findOpenTurn(place) {
+      finder.get(place.agent);
+      return findOpen(sessions.idOf(place));
     },
     toTurnOpen: async (open) => turnOpen(open, await pending.hasAny(open.runId)),
-    async findTurn(agent, sessionName, runId) {
-      const sessionId = sessions.idOf(agent, sessionName);
+    async findTurn(place, runId) {
+      const sessionId = sessions.idOf(place);
       let run = await journal.getRun(runId);
       while (run && run.sessionId !== sessionId)
         run = run.parentRunId === null ? undefined : await journal.getRun(run.parentRunId);
       return run;
     },
     async readOpenTurn(run) {
-      const input = decode(run.input) as TurnInput;
-      const [before, records] = await Promise.all([
-        sessions.read(run.sessionId ?? '', input.session?.cutAfter),
-        journal.getRecords(run.runId),
-      ]);
-      return [...before.messages, ...toRecordedMessages(run.runId, input, records)];
+      const { asked, made } = await splitOpenTurn(run);
+      return [...asked, ...made];
     },
   };
 }

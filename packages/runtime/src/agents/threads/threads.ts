@@ -1,14 +1,16 @@
-import { requirePermission } from '../../auth/caller.ts';
 import type { Caller } from '../../auth/caller.ts';
 import { BoxError } from '../../errors.ts';
 import type { AgentState } from '../../tools/state.ts';
 import type { RunningTurn } from '../reading/running-turn.ts';
 import { messageIdOf } from '../turn/ids.ts';
 import type { ClientTool, ConversationMessage, TurnKey } from '../turn/input.ts';
-import type { SessionStore } from '../turn/session-store.ts';
+import type { SessionPlace, SessionStore } from '../turn/session-store.ts';
 import { resumeTurn } from './answers.ts';
+import { createAttachedThreads } from './attached.ts';
+import type { AttachedOptions, AttachedThreads } from './attached.ts';
 import type { Answer, AnswerOptions } from './answers.ts';
 import { createFollowed } from './followed.ts';
+import { ownerFor } from './owner.ts';
 import type { Followed } from './followed.ts';
 import { isAsked, listOpenCalls, viewThread } from './view.ts';
 import type { SentMessage, ThreadView } from './view.ts';
@@ -48,29 +50,32 @@ export interface BegunThread {
   followed?: Followed;
 }
 
-export interface ThreadsOptions extends AnswerOptions {
+export interface ThreadsOptions extends AnswerOptions, Pick<AttachedOptions, 'cancel'> {
   sessions: SessionStore;
 }
 
-export function createThreads(options: ThreadsOptions): Threads {
-  return { begin: (request) => beginThread(options, request) };
+export function createThreads(options: ThreadsOptions): Threads & AttachedThreads {
+  return {
+    ...createAttachedThreads(options),
+    begin: async (request) => beginThread(options, { ...request, owner: await ownerFor(options.sessions, request) }),
+  };
 }
 
 // --- internal ---
 
-async function beginThread(options: ThreadsOptions, request: ThreadRequest): Promise<BegunThread> {
-  const { agent, name, answers, key, caller } = request;
+type OwnedRequest = ThreadRequest & SessionPlace;
+
+async function beginThread(options: ThreadsOptions, request: OwnedRequest): Promise<BegunThread> {
+  const { agent, answers, key, caller } = request;
   const { agents, sessions } = options;
-  const open = await agents.findOpenTurn(agent, name);
+  const open = await agents.findOpenTurn(request);
   // Looked up after the open turn: should that be the one the key began, it is found.
   const first = key && (await agents.findRepeat(agent, key));
   if (first) return repeatTurn(options, request, first);
   const isResume = answers.length > 0;
-  // A key may decide about the tools of its own threads; a person needs a seat that decides.
-  if (isResume && caller.role !== null) requirePermission(caller, 'hitl:decide');
   if (open && !isResume) throw await agents.toTurnOpen(open);
-  const resumed = isResume ? await resumeTurn(options, { ...request, by: caller.name, open }) : undefined;
-  const stored = await sessions.read(sessions.idOf(agent, name)).catch((error: unknown) => {
+  const resumed = isResume ? await resumeTurn(options, { ...request, place: request, by: caller, open }) : undefined;
+  const stored = await sessions.read(sessions.idOf(request)).catch((error: unknown) => {
     resumed?.turn.leave();
     throw error;
   });
@@ -99,30 +104,30 @@ async function beginThread(options: ThreadsOptions, request: ThreadRequest): Pro
 /** The client is sent what came first of the thread before the turn, should it lack that. */
 async function repeatTurn(
   { sessions }: ThreadsOptions,
-  { agent, name, messages: sent }: ThreadRequest,
+  { messages: sent, ...place }: OwnedRequest,
   turn: RunningTurn,
 ): Promise<BegunThread> {
-  const { messages, state } = await sessions.read(sessions.idOf(agent, name));
+  const { messages, state } = await sessions.read(sessions.idOf(place));
   const ofTurn = new Set([...sent.map(({ id }) => id), messageIdOf(turn.runId, 1)]);
   const at = messages.findIndex(({ id }) => ofTurn.has(id));
   const { kept, added, isRestated } = viewThread(at < 0 ? messages : messages.slice(0, at), sent);
   return { turn, state, openCalls: [], ...(isRestated ? { restated: [...kept, ...added] } : {}) };
 }
 
-interface TurnStart extends ThreadRequest {
+interface TurnStart extends OwnedRequest {
   state: AgentState;
   view: ThreadView;
 }
 
 function startTurn({ agents }: ThreadsOptions, start: TurnStart): Promise<RunningTurn> {
-  const { agent, name, key, state, view, caller, tools, parameters } = start;
+  const { agent, name, owner, key, state, view, caller, tools, parameters } = start;
   const { added, cutAfter } = view;
   return agents.startTurn({
     agent,
     messages: [...start.toSystem(state).map((content) => ({ role: 'system' as const, content })), ...added],
     tools,
-    askedBy: caller.id,
-    session: { name, kind: 'session', ...(cutAfter === undefined ? {} : { cutAfter }) },
+    caller,
+    session: { name, owner, kind: 'session', ...(cutAfter === undefined ? {} : { cutAfter }) },
     parameters,
     ...(key ? { key } : {}),
   });

@@ -18,11 +18,19 @@ export function needsApproval(turn: ToolTurn, call: ToolCall): boolean {
 export async function runApproved(turn: ToolTurn, call: ToolCall): Promise<ConversationMessage> {
   const { execution, options } = turn;
   const policy: Partial<InterruptPolicy> = options.toolset.interruptOf(call.name) ?? {};
-  const { allow = [], timeout, fallback } = policy;
+  const { allow = [], by, title = `Run "${call.name}"?`, description, timeout, fallback } = policy;
   const parsed = parseArguments(call.arguments);
   const args = parsed.ok ? parsed.value : {};
-  const detail: ToolApproval = { source: 'tool', agent: options.agent.name, tool: call.name, callId: call.id, allow };
-  const request = { title: `Run "${call.name}"?`, payload: { tool: call.name, arguments: args }, detail };
+  const detail: ToolApproval = {
+    source: 'tool',
+    agent: options.agent.name,
+    tool: call.name,
+    callId: call.id,
+    allow,
+    ...(by === 'user' ? { by } : {}),
+    ...(description === undefined ? {} : { description }),
+  };
+  const request = { title, payload: { tool: call.name, arguments: args }, detail };
   const approval = askPerson(execution, {
     ...request,
     ...(timeout === undefined ? {} : { timeout }),

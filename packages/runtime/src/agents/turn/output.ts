@@ -77,8 +77,12 @@ function parseJson(text: string): { ok: true; value: unknown } | { ok: false; re
   }
 }
 
+const FENCE = '```';
+
 /** Some models put JSON in a code block, whatever they are instructed. */
 function withoutFence(content: string): string {
-  const [, inner] = /^\s*```(?:json)?\s*\n([^]*?)\n?```\s*$/.exec(content) ?? [];
-  return (inner ?? content).trim();
+  const text = content.trim();
+  const [opening] = /^```(?:json)?[^\S\n]*\n/.exec(text) ?? [];
+  const isFenced = opening !== undefined && text.length >= opening.length + FENCE.length && text.endsWith(FENCE);
+  return isFenced ? text.slice(opening.length, -FENCE.length).trim() : text;
 }

@@ -1,5 +1,6 @@
 import { BoxError } from '../../errors.ts';
-import type { SessionKind } from './session-store.ts';
+import type { SessionKind, SessionOwner } from './session-store.ts';
+import type { Caller } from '../../auth/caller.ts';
 import type { ChatMessage } from '../model/messages.ts';
 import type { ClientTool, ConversationMessage, TurnInput, TurnKey } from './input.ts';
 
@@ -11,11 +12,11 @@ export interface TurnRequest {
   parameters: Record<string, unknown>;
   /** Tools the client runs itself. */
   tools?: ClientTool[];
-  /** `name`: what the client calls it. */
-  session?: { name: string; kind: SessionKind; cutAfter?: string | null };
+  /** `name`: what the client calls it. `owner`: default by the caller. */
+  session?: { name: string; kind: SessionKind; cutAfter?: string | null; owner?: SessionOwner };
   outputSchema?: Record<string, unknown>;
-  /** The id of the caller: the copilot's turns are shown to no other caller. */
-  askedBy?: string;
+  /** Who asks. Absent: the box. */
+  caller?: Caller;
   /** The same key answers with the turn it began: nothing is asked or run again. */
   key?: TurnKey;
   /** Its events are wanted all at once, when it has ended. */

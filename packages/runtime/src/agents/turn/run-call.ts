@@ -1,5 +1,6 @@
 import type { Attempt } from '../../engine/call.ts';
 import { createDeadline } from '../../engine/run/deadline.ts';
+import { contextOf } from '../../engine/started-by.ts';
 import { parseWith } from '../../schema/schema.ts';
 import type { ToolContext } from '../../definitions/agent.ts';
 import type { ToolCall } from '../model/messages.ts';
@@ -46,9 +47,9 @@ async function runReadTool(turn: ToolTurn, call: ToolCall, tool: ReadTool): Prom
   const { state } = turn;
   const answer = (await turn.invoke('tool', `tool:${call.name}`, call, {
     name: call.name,
-    run: (): ToolAnswer => {
+    run: async (): Promise<ToolAnswer> => {
       const started = performance.now();
-      const read = args.ok ? tool.read(args.value, state) : notJson(call, args.reason);
+      const read = args.ok ? await tool.read(args.value, state, turn.execution.run) : notJson(call, args.reason);
       const answered = withinLimit(call.name, { content: read.content, isError: read.isError === true });
       emitResult(turn, call, { ...answered, durationMs: Math.round(performance.now() - started) });
       return answered;
@@ -81,7 +82,8 @@ async function runTool(turn: ToolTurn, { call, tool, attempt }: ToolRun): Promis
     signal.throwIfAborted();
     const { runId, sessionId } = turn.execution.run;
     const session = sessionId === null ? null : { id: sessionId };
-    const context = { signal, idempotencyKey, run: { id: runId }, session };
+    const who = contextOf(turn.execution.run);
+    const context = { signal, idempotencyKey, run: { id: runId }, session, ...who };
     return toResult(call.name, await execute(tool, parsed.value, context));
   } catch (error) {
     return toFailure(call.name, error);
@@ -92,7 +94,7 @@ async function runTool(turn: ToolTurn, { call, tool, attempt }: ToolRun): Promis
 async function execute(tool: AuthorTool, input: unknown, context: ToolContext): Promise<unknown> {
   const { timeout } = tool;
   if (timeout === undefined) return tool.execute(input, context);
-  const { signal, race } = createDeadline(context.signal, timeout);
+  const { signal, race } = createDeadline(context.signal, { timeout });
   const run = async (): Promise<unknown> => tool.execute(input, { ...context, signal });
   try {
     return await race(run());

@@ -5,12 +5,23 @@ import type { ConversationMessage, ConversationSummary } from './input.ts';
 /** `session`: the box keeps the messages. `conversation`: it only groups the turns. */
 export type SessionKind = 'session' | 'conversation';
 
-export interface SessionName {
+/** What makes a session: the same name of another owner is another session. */
+export interface SessionPlace {
   agent: string;
   /** What the client calls it: a header, a thread id. */
   name: string;
-  kind: SessionKind;
+  owner: SessionOwner;
 }
+
+/** Whose a session is. */
+export interface SessionOwner {
+  /** Empty: the box, for what its code says to agents. */
+  id: string;
+  client: string | null;
+  userId: string | null;
+}
+
+export const BOX_OWNER: SessionOwner = Object.freeze({ id: '', client: null, userId: null });
 
 /** A conversation as a turn finds it. */
 export interface Conversation {
@@ -36,9 +47,11 @@ export interface TurnToKeep {
 /** The conversations the box keeps, as turns read and extend them. */
 export interface SessionStore {
   /** The id of a session, whether it is there or not. */
-  idOf(agent: string, name: string): string;
-  /** The id of the session, made if there is none: the same for the same agent and name. */
-  open(session: SessionName & { askedBy?: string }): Promise<string>;
+  idOf(place: SessionPlace): string;
+  /** The id of the session, made if there is none: the same for the same agent, name and owner. */
+  open(session: SessionPlace & { kind: SessionKind; askedBy?: string }): Promise<string>;
+  /** Whose the session of that agent and name is: this owner's, or else the one that was active last. Undefined: there is none. */
+  findOwner(place: SessionPlace): Promise<SessionOwner | undefined>;
   /** `beforeRun`: without what that turn has added, should it have been saved already. */
   read(sessionId: string, cutAfter?: string | null, beforeRun?: string): Promise<Conversation>;
   /** Adds a turn, once: a repeat of the same run changes nothing, and a session that was deleted gets nothing. */

@@ -1,4 +1,4 @@
-import type { NewHook } from './hooks.ts';
+import type { HookWait, NewHook } from './hooks.ts';
 import type { JournalRecord } from './record.ts';
 import type { Durability, FinalStatus, RunRow, RunStatus, Tokens } from './run.ts';
 
@@ -10,8 +10,18 @@ export interface RunPatch extends Partial<Tokens> {
   output?: string | null;
   error?: string | null;
   attributes?: string | null;
+  state?: string | null;
+  closesChildren?: string | null;
   /** True gives the run back: owner and lease become null. A final status does so by itself and sets `endedAt`. */
   release?: boolean;
+}
+
+/** What the next run of a chain begins with. */
+export interface Continuation {
+  input: string;
+  codeHash: string | null;
+  /** Of each token the `n` of the first resume that the run has not taken; absent: it has taken none. */
+  unread: HookWait[];
 }
 
 /** One conditional append: it happens whole or not at all. */
@@ -35,10 +45,15 @@ export interface Append {
    * waits for a claim. To be left out where the run has no `serialKey`: it may cost the append a commit of its own.
    */
   nextRunId?: string;
+  /**
+   * The append ends the run, and `nextRunId` becomes the next of its chain: `queued`, with the lock, the parent, the
+   * unfinished children, the attributes, and the open hooks with their unread resumes. Its parent is not signalled.
+   */
+  continueAs?: Continuation;
 }
 
 export type AppendResult =
-  /** `refused`: tokens of `hooks` that another run's open hook has. `promoted`: the start that got the lock, unowned and `queued`. */
+  /** `refused`: tokens of `hooks` that another run's open hook has. `promoted`: the start that got the lock, or the next run of the chain, unowned and `queued`. */
   | { outcome: 'appended'; at: number; refused?: string[]; promoted?: RunRow }
   /** A higher epoch owns the run, or it has been deleted: drop it at once. */
   | { outcome: 'fenced' }

@@ -33,8 +33,14 @@ export interface RunTally extends Tokens {
 /** What the rooms read; `/api/runs*` stands on it. */
 export interface RunReader {
   getRun(runId: string): Promise<RunRow | undefined>;
+  /** The last run of the chain that began with this one or that it is part of; most are a chain of their own. */
+  getLastRun(runId: string): Promise<RunRow | undefined>;
   /** Records in `seq` order. */
   getRecords(runId: string): Promise<JournalRecord[]>;
+  /** A part of them: up to `limit` from the position `from` on. */
+  listRecords(runId: string, page: { from: number; limit: number }): Promise<JournalRecord[]>;
+  /** The records of the next `limit` calls behind the call `after`, in `seq` order: those of a call are all there. */
+  listCalls(runId: string, page: { after: number; limit: number }): Promise<JournalRecord[]>;
   /** Newest first (`runId` is time-ordered); `before` is the last run id of the page before. */
   listRuns(filter: RunFilter, page: { limit: number; before?: string }): Promise<RunRow[]>;
   /** The matching runs, counted by status and by stretches of `bucketMs` in which they were created. */

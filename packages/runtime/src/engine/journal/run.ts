@@ -5,6 +5,9 @@ export type RunTrigger = 'api' | 'chat' | 'schedule' | 'trigger' | 'workflow' | 
 /** `synced` survives power loss, `process` survives a crash of the process. */
 export type Durability = 'synced' | 'process';
 
+/** What becomes of a run when the run above it ends. */
+export type ClosePolicy = 'abandon' | 'cancel' | 'wait';
+
 export interface Tokens {
   inputTokens: number;
   outputTokens: number;
@@ -39,19 +42,40 @@ export interface RunRow extends Tokens {
   seed: string | null;
   /** How often the run was signalled from outside: a resumed hook, a child run that ended. */
   signals: number;
-  /** How often an owner died at this position with a start mark set. */
+  /** How often an owner died at this position with a start mark that counts. */
   crashCount: number;
   /** The position at which an owner last died. A run that still stands there is suspect: it may be what killed it. */
   crashSeq: number | null;
-  /** The start mark: what a suspect was about to run, as JSON text. Counts for the owner of `markEpoch` alone. */
+  /** The start mark: what a suspect was about to run, as JSON text. The death of the owner of `markEpoch` counts. */
   mark: string | null;
   markEpoch: number | null;
   /** The queued start this run was promoted from. */
   triggerId: string | null;
   /** The lock this run holds until it is final: at most one unfinished run has it. */
   serialKey: string | null;
+  /** The run that continued as this one, and the one this has continued as. */
+  continuedFrom: string | null;
+  continuedTo: string | null;
+  /** Of a run that has continued, or that another continued as: the id of the first of the chain. */
+  chainId: string | null;
+  /** When it was paused; null: it is not. A paused run is not claimed, and begins no step where it is in memory. */
+  pausedAt: number | null;
+  /** What it was cancelled with while it has code to clean up, as `Cancel` in JSON text. It stays when the run has ended. */
+  cancel: string | null;
+  /** When it is ended from outside, should it not have ended by then. */
+  deadline: number | null;
+  /** How long it may take, in milliseconds, with all that it continues as; null: as long as it does. */
+  timeoutMs: number | null;
+  /** What becomes of it when the run above it ends; null: a cancel or a timeout takes it along, another end leaves it. */
+  closePolicy: ClosePolicy | null;
+  /** '1': it may have runs below it with a policy that its end has to follow. */
+  closesChildren: string | null;
   /** Marks the author put on the run, as JSON text of an object of strings, numbers and booleans. */
   attributes: string | null;
+  /** Who made it begin, as JSON text of a `StartedBy`; null: the box itself. */
+  startedBy: string | null;
+  /** What the run published last, as a number that changes with it, a colon, and codec text. */
+  state: string | null;
   input: string;
   output: string | null;
   error: string | null;

@@ -1,32 +1,35 @@
 import type { Attempt, CallRequest, ChildAction, RunAction } from '../call.ts';
 import { currentContext } from '../context.ts';
 import type { EngineContext, StepContext } from '../context.ts';
-import type { RunHandle, StartedWorkflow } from '../handle.ts';
+import type { ChildStartHow, RunHandle, StartedWorkflow } from '../handle.ts';
 import { isStoreDown, persist } from '../persist.ts';
 import { digestOf, encode } from '../serialize.ts';
+import { holdsSignal } from '../values/unread.ts';
 import { ONCE } from './step.ts';
 
-/** Starts another workflow; its run ends as cancelled when this one does. Recorded in a body, so it starts once. */
-export function startWorkflow(name: string, input: unknown, how: StartHow = {}): Promise<StartedWorkflow> {
+/** Starts another workflow below this run. Recorded in a body, so it starts once. */
+export function startWorkflow(name: string, input: unknown, how: ChildHow = {}): Promise<StartedWorkflow> {
   const context = contextOf('svc.workflows.start');
+  refuseSignals(name, input);
   if (context.kind === 'step') return startFrom(context, { name, input, how });
   return context.execution.invoke(startCall(context.execution, { name, input, how })) as Promise<StartedWorkflow>;
 }
 
-export interface StartHow {
+export interface ChildHow extends ChildStartHow {
   /** The input is `{ args }`: positional arguments. */
   isSpread?: true;
 }
 
 /** Starts another workflow and waits for its output. What ends it otherwise is thrown, with its error as the cause. */
-export async function startWorkflowAndWait(name: string, input: unknown): Promise<unknown> {
+export async function startWorkflowAndWait(name: string, input: unknown, how: ChildStartHow = {}): Promise<unknown> {
   const context = contextOf('svc.workflows.startAndWait');
+  refuseSignals(name, input);
   const { execution } = context;
   if (context.kind === 'step') {
-    const started = await startFrom(context, { name, input });
+    const started = await startFrom(context, { name, input, how });
     return execution.standBy(() => execution.ambient.waitForRun(started));
   }
-  const started = (await execution.invoke(startCall(execution, { name, input }))) as StartedWorkflow;
+  const started = (await execution.invoke(startCall(execution, { name, input, how }))) as StartedWorkflow;
   const child = started.status === 'started' ? { runId: started.runId } : { triggerId: started.triggerId };
   return execution.invoke(toWaitCall(name, child));
 }
@@ -71,12 +74,20 @@ function contextOf(caller: string): EngineContext {
 interface Start {
   name: string;
   input: unknown;
-  how?: StartHow;
+  how: ChildHow;
+}
+
+function refuseSignals(name: string, input: unknown): void {
+  if (holdsSignal(input))
+    throw new TypeError(`An abort signal of this run goes to its steps alone. Cancel the run of "${name}" instead.`);
 }
 
 function startCall(execution: RunHandle, { name, input, how }: Start): CallRequest {
   const { run: parent } = execution;
-  return toStartCall(name, { name, input }, ({ idempotencyKey }) =>
+  const { isSpread: _, ...options } = how;
+  // A start with none is recorded as ever.
+  const given = Object.keys(options).length > 0 ? { name, input, options } : { name, input };
+  return toStartCall(name, given, ({ idempotencyKey }) =>
     startChild(execution, { name, input, how }, { parentRunId: parent.runId, idempotencyKey }),
   );
 }

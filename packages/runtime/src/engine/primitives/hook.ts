@@ -38,6 +38,11 @@ export function createHook<T = any>(options: HookOptions = {}): Hook<T> {
 export interface WebhookOptions {
   /** What each caller is answered. Default: 202 without a body. `manual`: what a step hands to `respondWith()`. */
   respondWith?: AnswerOption | 'manual';
+  /**
+   * Gives the workflow the caller's `authorization`, `proxy-authorization` and `cookie` headers, too. They are recorded
+   * with the run and shown to those who may read it. Default false.
+   */
+  credentials?: boolean;
   /** What those who look at the hook are shown. */
   metadata?: unknown;
 }
@@ -54,10 +59,11 @@ export interface Webhook<T extends Request = Request> extends Hook<T> {
 /** A hook an outside service can call, with any method: the unguessable token in its `url` is the credential. */
 export function createWebhook(options: WebhookOptions & { respondWith: 'manual' }): Webhook<RequestWithResponse>;
 export function createWebhook(options?: WebhookOptions): Webhook;
-export function createWebhook({ respondWith, metadata }: WebhookOptions = {}): Webhook {
+export function createWebhook({ respondWith, credentials, metadata }: WebhookOptions = {}): Webhook {
   const execution = bodyOf('createWebhook');
   const answer = respondWith === 'manual' ? respondWith : toAnswer(respondWith);
-  const detail = { respondWith: answer, ...(metadata === undefined ? {} : { metadata }) };
+  const kept = credentials ? { credentials: true } : {};
+  const detail = { respondWith: answer, ...kept, ...(metadata === undefined ? {} : { metadata }) };
   const opened = execution.openHook({ kind: 'webhook', token: null, detail });
   const hook = toHook<Request>(execution, opened, 'webhook');
   return Object.assign(hook, { url: execution.ambient.webhookUrl(opened.token) });

@@ -33,6 +33,16 @@ export function getStepMetadata(): StepMetadata {
   return Object.defineProperty(metadata, 'signal', { value: signal }) as StepMetadata;
 }
 
+/**
+ * Says that the running step is getting on: its `heartbeatTimeout` begins anew. Costs next to nothing, however often it
+ * is called; without that option it does nothing. Throws outside a step.
+ */
+export function heartbeat(): void {
+  const context = currentContext();
+  if (context?.kind !== 'step') throw new Error('heartbeat() works in a step only.');
+  context.beat();
+}
+
 /** The run a workflow body or one of its steps belongs to. Throws outside a run. */
 export function getWorkflowMetadata(): WorkflowMetadata {
   const context = currentContext();

@@ -8,7 +8,7 @@ import type { AppendExtras, Recorder } from './recorder.ts';
 export interface RunAppenderOptions {
   run: RunRow;
   recorder: Recorder;
-  driver: Pick<Driver, 'append' | 'publish' | 'appended' | 'leaseMs'>;
+  driver: Pick<Driver, 'append' | 'publish' | 'leaseMs'>;
   onAppended(result: AppendResult): void;
   onFailed(error: unknown): void;
 }
@@ -20,8 +20,7 @@ export interface RunAppenderOptions {
  *   2. commit    the journal takes it whole or not at all, in one commit with what other runs append meanwhile
  *                (`group-commit.ts`); while the store fails it is repeated, for as long as the lease may last
  *   3. publish   what it says goes to whoever follows runs: events, traces, figures (`worker/publisher.ts`)
- *   4. pass on   a suspect that has come further gives its turn to the next (`worker/suspects.ts`)
- *   5. go on     the execution begins the steps that were waiting for it, or leaves (`execution.ts`)
+ *   4. go on      the execution begins the steps that were waiting for it, or leaves (`execution.ts`)
  */
 export class RunAppender {
   readonly #options: RunAppenderOptions;
@@ -65,15 +64,11 @@ export class RunAppender {
     const { driver } = this.#options;
     const landed = (result: AppendResult): void => {
       driver.publish(entry, result, run);
-      driver.appended(entry);
       done(result);
     };
     driver.append(entry).then(landed, (error: unknown) => {
       const giveUp = real.performanceNow() + driver.leaseMs;
-      persistAfter(error, () => driver.append(entry), { giveUp }).then(landed, (last: unknown) => {
-        driver.appended(entry);
-        failed(last);
-      });
+      persistAfter(error, () => driver.append(entry), { giveUp }).then(landed, failed);
     });
   }
 

@@ -1,12 +1,17 @@
 import type { Call, CallHistory, CallRequest, HookRequest, OpenHook } from '../call.ts';
 import { historyOf } from '../call.ts';
+import type { Append } from '../journal/appends.ts';
 import type { JournalRecord } from '../journal/record.ts';
 import type { RunRow } from '../journal/run.ts';
 import { Answer } from './answer.ts';
 import { mismatchOf, unreadable } from '../mismatch.ts';
 import type { Mismatch } from '../mismatch.ts';
-import { decode, digestOf, encode } from '../serialize.ts';
+import { decode, decodeInert, digestOf, encode } from '../serialize.ts';
+import { ARGUMENT_BYTES, boundGiven, refusalOf, sizeOf } from '../values/size.ts';
+import { AbortingAnswer } from '../values/signals.ts';
+import type { Abort } from '../values/signal-ref.ts';
 import type { Driver } from './driver.ts';
+import { encodeError } from './outcome.ts';
 import type { RecordFields, Recorder } from './recorder.ts';
 import { isKept } from './retried-run.ts';
 import { StepAttempts } from './step-attempts.ts';
@@ -24,12 +29,14 @@ export interface CallsOptions {
   onChange(): void;
   /** The code asks for something else than is recorded. */
   onMismatch(mismatch: Mismatch): void;
+  /** The step whose answer comes next has aborted controllers of the body. */
+  onAborts(aborts: readonly Abort[]): void;
   onFailed(error: unknown): void;
 }
 
 /** The calls the body of one run makes, each matched with what is recorded of it, and the answers on their way to it. */
 export class Calls {
-  readonly #options: CallsOptions;
+  readonly #options: Omit<CallsOptions, 'records'>;
   readonly #history: Map<number, CallHistory>;
   /** Not answered, or answered and not delivered. */
   readonly #open = new Map<number, Call>();
@@ -42,8 +49,7 @@ export class Calls {
   // Most runs have steps alone.
   #waitsMade: Waits | undefined;
 
-  constructor(options: CallsOptions) {
-    const { records } = options;
+  constructor({ records, ...options }: CallsOptions) {
     this.#options = options;
     this.#history = historyOf(records);
     this.#deliveries = records.filter((record) => record.event === 'done' || record.event === 'failed');
@@ -81,13 +87,14 @@ export class Calls {
     const { kind, stepId, input, action } = request;
     const attempt = history?.retries.length ?? 0;
     const firstStartedAt = history?.retries[0]?.startedAt;
-    const made = { madeAt: this.#time, runningSince: undefined, firstStartedAt, answer, resolve, reject };
-    const entry: Call = { kind, stepId, input, action, call, digest, attempt, ...made };
+    const made = { madeAt: this.#time, runningSince: undefined, isCancelled: false, firstStartedAt };
+    const entry: Call = { kind, stepId, input, action, call, digest, attempt, ...made, answer, resolve, reject };
     this.#open.set(call, entry);
     if (answered) answer.then(answered, answered);
     if (mismatch) onMismatch(mismatch);
     else {
-      if (!history?.answer) this.#fresh.push(entry);
+      if (!history) this.#beginOrRefuse(entry);
+      else if (!history.answer) this.#fresh.push(entry);
       onChange();
     }
     return answer;
@@ -96,9 +103,11 @@ export class Calls {
   /** The body makes a hook. */
   openHook(request: HookRequest): OpenHook {
     const { driver, recorder, onMismatch } = this.#options;
-    const call = this.#count++;
     const input = encode(request, 'hook');
-    const named = { call, kind: 'hook' as const, stepId: request.kind, digest: digestOf(input), input, attempt: 1 };
+    const digest = digestOf(input);
+    if (this.#history.get(this.#count)?.set?.digest !== digest) boundHook(request, input);
+    const call = this.#count++;
+    const named = { call, kind: 'hook' as const, stepId: request.kind, digest, input, attempt: 1 };
     const answered = driver.called?.(call, { kind: 'hook', stepId: request.kind, input });
     const history = this.#history.get(call);
     const mismatch = mismatchOf(history, named);
@@ -124,29 +133,44 @@ export class Calls {
 
   /** Records the answer of a call, and queues it for the body. */
   answer(call: Call, fields: RecordFields): void {
+    if (call.isCancelled) return;
     this.#deliveries.push(this.#options.recorder.record(call, fields));
     this.#options.onChange();
   }
 
   /** Records a failed attempt, after which another is due. */
   retryAt(call: Call, fields: RecordFields, wakeAt: number): void {
+    if (call.isCancelled) return;
     this.#options.recorder.record(call, fields);
     this.waits.retryAt(call, wakeAt);
     this.#options.onChange();
   }
 
-  /** Answers the body has not been given yet. */
-  get hasAnswers(): boolean {
+  /** Answers all open calls with this error, in the order they were made. To be called when no answer is on its way. False: there are none. */
+  cancelOpen(error: string): boolean {
+    const { recorder, driver } = this.#options;
+    this.#fresh = [];
+    for (const call of this.#open.values()) {
+      call.isCancelled = true;
+      const startedAt = call.runningSince ?? driver.clock.now();
+      this.#deliveries.push(recorder.record(call, { event: 'failed', startedAt, error }));
+    }
     return this.#deliveries.length > 0;
+  }
+
+  /** There is an answer the body can be given. */
+  get hasAnswers(): boolean {
+    return this.#nextIndex() >= 0 || this.missing !== undefined;
   }
 
   /**
    * The next answer is of a call that the body has not made again. It may still make it: what it awaits need not be the
-   * engine's. Undefined: it has.
+   * engine's. Undefined: it has, or it awaits a call that a retry makes anew, and makes this one after it.
    */
   get missing(): JournalRecord | undefined {
     const [record] = this.#deliveries;
-    return record && !this.#open.has(record.call) ? record : undefined;
+    if (!record || this.#nextIndex() >= 0) return undefined;
+    return isKept(record) && this.#hasUnanswered() ? undefined : record;
   }
 
   /** Steps that nothing has asked the answer of, and that are not over. */
@@ -157,18 +181,24 @@ export class Calls {
 
   /** Gives the body its next answer. False: there is none, or its call has not been made. */
   deliver(): boolean {
-    const [record] = this.#deliveries;
+    const index = this.#nextIndex();
+    const record = this.#deliveries[index];
     const call = record && this.#open.get(record.call);
     if (!record || !call) return false;
     const { run, onMismatch } = this.#options;
-    this.#deliveries.shift();
+    if (index === 0) this.#deliveries.shift();
+    else this.#deliveries.splice(index, 1);
+    // What has been replayed is not held for as long as the run lasts.
+    this.#history.delete(record.call);
     this.#open.delete(record.call);
     this.#waitsMade?.end(record.call);
+    if (call.action.type === 'event' && record.event === 'done') this.waits.takeResume(call.action);
     this.#time = Math.max(this.#time, record.at);
-    this.#isReplaying = record.seq < run.seq;
+    this.#isReplaying &&= record.seq < run.seq;
     try {
-      if (record.event === 'done') call.resolve(record.output === null ? undefined : decode(record.output));
+      if (record.event === 'done') call.resolve(this.#read(record.output));
       else {
+        this.#read(record.output);
         call.answer.ignoreUnhandled();
         if (!call.answer.isAwaited) this.#unheard.push(call);
         call.reject(record.error === null ? new Error('The step failed.') : decode(record.error));
@@ -177,6 +207,14 @@ export class Calls {
       onMismatch(unreadable(record, error));
     }
     return true;
+  }
+
+  /** Nothing is answered any more: whoever waits for a part of the body, such as a limiter, waits in vain. */
+  giveUp(error: Error): void {
+    for (const call of this.#open.values()) {
+      call.answer.ignoreUnhandled();
+      call.reject(error);
+    }
   }
 
   /** Steps whose failure nothing has asked for. */
@@ -202,7 +240,7 @@ export class Calls {
       isAnswered: (call) => this.#deliveries.some((record) => record.call === call),
       onAnswer: (call, fields) => this.answer(call, fields),
       onSet: (call, fields) => void recorder.record(call, fields),
-      onRetryDue: (call) => void this.#fresh.push(call),
+      onRetryDue: (call) => void (call.isCancelled || this.#fresh.push(call)),
       onChange,
       onFailed,
     }));
@@ -213,7 +251,52 @@ export class Calls {
     return this.#waitsMade;
   }
 
+  /** The hooks the next append has to store. */
+  takeNewHooks(): Pick<Append, 'hooks'> {
+    const hooks = this.#waitsMade?.takeNewHooks();
+    return hooks && hooks.length > 0 ? { hooks } : {};
+  }
+
   // --- internal ---
+
+  /**
+   * Of the answer the body is given next; -1: of none. In the order in which they were recorded, but that what a retry has
+   * kept waits for calls it makes anew.
+   */
+  #nextIndex(): number {
+    for (let index = 0; ; index += 1) {
+      const record = this.#deliveries[index];
+      if (!record) return -1;
+      if (this.#open.has(record.call)) return index;
+      if (!isKept(record)) return -1;
+    }
+  }
+
+  #hasUnanswered(): boolean {
+    const answered = new Set(this.#deliveries.map(({ call }) => call));
+    for (const call of this.#open.keys()) if (!answered.has(call)) return true;
+    return false;
+  }
+
+  /** A refusal is recorded without what it refuses, so it stays one whatever may be recorded later. */
+  #beginOrRefuse(call: Call): void {
+    const { run, driver, recorder } = this.#options;
+    // What a turn calls itself is bounded where it comes from.
+    if (run.kind === 'agent' || sizeOf(call.input, ARGUMENT_BYTES) <= ARGUMENT_BYTES)
+      return void this.#fresh.push(call);
+    const root = call.stepId.slice(call.stepId.lastIndexOf('#') + 1);
+    const given = { value: decodeInert(call.input), what: `call of ${root}`, root, limit: ARGUMENT_BYTES };
+    const refused = refusalOf(call.input, given);
+    const fields = { event: 'failed' as const, startedAt: driver.clock.now(), error: encodeError(refused) };
+    this.#deliveries.push(recorder.record({ ...call, input: null }, fields));
+  }
+
+  #read(output: string | null): unknown {
+    const value = output === null ? undefined : decode(output);
+    if (!(value instanceof AbortingAnswer)) return value;
+    this.#options.onAborts(value.aborts);
+    return value.value;
+  }
 
   /** On replay: a step whose last attempt failed goes on waiting for its next one. */
   #resumeRetry(call: Call): boolean {
@@ -228,3 +311,11 @@ export class Calls {
 // --- internal ---
 
 const NO_CALLS: Call[] = [];
+
+/** Thrown where it is made, on a replay too: it is no call of the run, and nothing of it is recorded. */
+function boundHook({ kind, detail }: HookRequest, input: string): void {
+  if (sizeOf(input, ARGUMENT_BYTES) <= ARGUMENT_BYTES) return;
+  const what = kind === 'hook' ? 'metadata' : kind;
+  boundGiven(encode(detail, what), { value: detail, what: `metadata of the ${kind}`, root: what });
+  boundGiven(input, { value: detail, what: kind, limit: ARGUMENT_BYTES });
+}

@@ -25,14 +25,17 @@ export interface Driver {
   append(entry: Append): Promise<AppendResult>;
   /** The append has landed. `run`: undefined when it had left memory as the entry was sent. */
   publish(entry: Append, result: AppendResult, run: RunRow | undefined): void;
-  /** The append is over, landed or given up. */
-  appended(entry: Append): void;
   /** Sets the start mark. False: the run is not ours any more. */
-  mark(runId: string, epoch: number, steps: string[]): Promise<boolean>;
+  mark(run: Pick<RunRow, 'runId' | 'epoch' | 'seq'>, steps: string[]): Promise<boolean>;
   writeChunks(runId: string, epoch: number, chunks: NewChunk[]): Promise<number | undefined>;
   listEvents(runId: string, waits: readonly HookWait[]): Promise<HookEvents>;
   resumeHook(token: string, payload: string, options: ResumeOptions): Promise<unknown>;
-  findRun(child: { runId: string } | { triggerId: string }): Promise<RunRow | undefined>;
+  findRun(runId: string): Promise<RunRow | undefined>;
+  /** Those of these runs and queued starts that are over, by id; undefined: there is no such run (any more). */
+  findEnded(ids: string[]): Promise<Map<string, RunRow | undefined>>;
+
+  /** Tells the runs below of the end of theirs, as each was started to be. False: it has to wait for some. */
+  closeChildren(runId: string): Promise<boolean>;
 
   /** The body makes a call; answers what is to be done once it has its answer. Absent: calls need no notice. */
   called?(call: number, request: Omit<CallRequest, 'action'>): () => void;

@@ -1,40 +1,42 @@
-import type { Call, CallRequest, HookRequest, OpenHook } from '../call.ts';
-import { runInContext, runOutside } from '../context.ts';
-import type { Ambient, RunHandle, World } from '../handle.ts';
+import type { Call } from '../call.ts';
+import { leftError } from '../callbacks.ts';
+import { runOutside } from '../context.ts';
 import { newRunId } from '../ids.ts';
-import type { Append, AppendResult, RunPatch } from '../journal/appends.ts';
-import type { NewChunk } from '../journal/chunks.ts';
+import type { AppendResult, RunPatch } from '../journal/appends.ts';
 import type { JournalRecord } from '../journal/record.ts';
 import type { RunRow } from '../journal/run.ts';
-import { isFinal } from '../journal/run.ts';
 import type { Body } from '../body.ts';
-import { RunAppender } from './append.ts';
-import { Calls } from './calls.ts';
+import { beginBody } from './begin-body.ts';
+import type { RunAppender } from './append.ts';
+import type { Beginning } from './beginning.ts';
+import type { BodyHandle } from './body-handle.ts';
+import type { Calls } from './calls.ts';
+import type { ChildPolicies } from './child-policies.ts';
+import type { Cancelling } from './cancelling.ts';
+import { nextOf, toContinuation } from './continuing.ts';
 import type { Driver, Leave, Left } from './driver.ts';
-import { Parking } from './parking.ts';
+import { isEnd, nextOfLock, toBlocked, toLeft, warnUnheard } from './ending.ts';
+import { Holding } from './holding.ts';
+import type { Parking } from './parking.ts';
 import { undelivered } from '../mismatch.ts';
 import type { Mismatch } from '../mismatch.ts';
 import type { Result } from './outcome.ts';
-import { RunAttributes } from './run-attributes.ts';
-import { PlatformWait } from './platform-wait.ts';
+import { createParts, notOurs } from './parts.ts';
+import type { ExecutionOptions, RowChanges } from './parts.ts';
 import { startPatience } from './patience.ts';
 import type { Patience } from './patience.ts';
-import { endOf, journalFull } from './outcome.ts';
-import { createRecorder, NO_EXTRAS } from './recorder.ts';
+import { endOf } from './outcome.ts';
+import { RecordLimit } from './record-limit.ts';
+import { NO_EXTRAS } from './recorder.ts';
 import type { AppendExtras, Recorder } from './recorder.ts';
 import { decode } from '../serialize.ts';
+import { redactFor } from '../values/redact.ts';
 import { StepAttempts } from './step-attempts.ts';
 import type { RunningStep } from './step-attempts.ts';
 import type { Turn } from './turns.ts';
-import { createWorld } from './world.ts';
 import type { Waits } from './waits.ts';
-
-export interface ExecutionOptions {
-  run: RunRow;
-  body: Body;
-  records: JournalRecord[];
-  driver: Driver;
-}
+import { Writing } from './writing.ts';
+import { FOR_CHILDREN } from './waiting-for.ts';
 
 /**
  * One run in memory. The body stays suspended between its calls; nothing is replayed unless the run was loaded from
@@ -44,10 +46,8 @@ export interface ExecutionOptions {
  *   deliver the next answer, in `seq` order · else, once the body can go no further: append what is not recorded,
  *   begin the new calls, or end or park the run, all in one append.
  */
-export class Execution implements RunHandle, Turn {
+export class Execution implements Turn {
   readonly run: RunRow;
-  readonly world: World;
-  readonly ambient: Ambient;
   readonly #body: Body;
   readonly #driver: Driver;
   readonly #recorder: Recorder;
@@ -55,128 +55,72 @@ export class Execution implements RunHandle, Turn {
   readonly #calls: Calls;
   readonly #steps: StepAttempts;
   readonly #parking: Parking;
-  readonly #attributes: RunAttributes;
+  readonly #handle: BodyHandle;
+  readonly #beginning: Beginning;
+  readonly #rowChanges: RowChanges;
+  readonly #cancelling: Cancelling;
+  readonly #children: ChildPolicies;
   #result: Result | undefined;
   #isQueued = false;
-  /** An append or a look around is under way. */
-  #isStoring = false;
-  /** The run came to its turn while it was busy. */
-  #isBehind = false;
+  readonly #writing = new Writing({
+    hasLeft: () => this.#left,
+    onChange: () => this.#schedule(),
+    onFailed: (error) => this.drop(error),
+  });
   /** What the append under way carries, and what follows it. */
   #written = NOTHING;
   #left = false;
-  /** Begins no further step. */
-  #isHeld = false;
-  /** The run is this process's own, and not over: an append of this life has shown it. */
-  #isConfirmed: boolean;
-  /** Steps that wait for other runs. */
-  #standing = 0;
-  #platform: PlatformWait | undefined;
+  readonly #holding = new Holding();
   #missing: Patience | undefined;
+  readonly #recordLimit: RecordLimit;
 
   constructor(options: ExecutionOptions) {
-    const { run, body, records, driver } = options;
-    const { clock, limits } = driver;
-    const [seed = run.traceId, createdAt = run.createdAt] = run.seed?.split(':') ?? [];
-    this.run = run;
-    this.ambient = driver.ambient;
-    this.#body = body;
-    this.#driver = driver;
-    this.#recorder = createRecorder({ run, clock, durability: body.durability });
-    this.#appender = new RunAppender({
-      run,
-      recorder: this.#recorder,
-      driver,
-      onAppended: (result) => this.#appended(result),
-      onFailed: (error) => this.drop(error),
-    });
-    this.#attributes = new RunAttributes(run);
-    this.#calls = new Calls({
-      run,
-      records,
-      time: Number(createdAt),
-      recorder: this.#recorder,
-      driver,
+    const { run, body, driver } = options;
+    const parts = createParts(options, {
       onChange: () => this.#schedule(),
       onMismatch: (mismatch) => this.#block(mismatch),
+      onAppended: (result) => this.#appended(result),
       onFailed: (error) => this.drop(error),
-    });
-    this.#steps = new StepAttempts({
-      execution: this,
-      driver,
       hasLeft: () => this.#left,
-      onAnswer: (call, fields) => this.#calls.answer(call, fields),
-      onRetry: (call, fields, wakeAt) => this.#calls.retryAt(call, fields, wakeAt),
     });
-    this.#isConfirmed = run.epoch <= 1;
-    this.#parking = new Parking({ run, parkAfter: limits.parkAfter, onIdle: () => this.#schedule() });
-    this.world = createWorld({
-      seed,
-      records,
-      recorder: this.#recorder,
-      clock,
-      startedAt: Number(createdAt),
-      now: () => this.#calls.time,
-    });
+    this.run = run;
+    this.#body = body;
+    this.#driver = driver;
+    this.#recorder = parts.recorder;
+    this.#appender = parts.appender;
+    this.#calls = parts.calls;
+    this.#steps = parts.steps;
+    this.#parking = parts.parking;
+    this.#handle = parts.handle;
+    this.#beginning = parts.beginning;
+    this.#rowChanges = parts.rowChanges;
+    this.#cancelling = parts.cancelling;
+    this.#children = parts.children;
+    this.#recordLimit = new RecordLimit({ run, limits: driver.limits, ambient: driver.ambient });
   }
 
   /** Runs the body up to its first call. */
   launch(): void {
     this.#isQueued = true;
     this.#driver.turns.after(this);
-    let ending: unknown;
-    try {
-      ending = runInContext({ kind: 'body', execution: this }, () => this.#body.run(decode(this.run.input)));
-    } catch (error) {
-      return this.#finish({ error });
-    }
-    Promise.resolve(ending).then(
+    const begun = beginBody(this.run, this.#body, this.#handle);
+    if ('mismatch' in begun) return this.#block(begun.mismatch);
+    begun.ending.then(
       (value) => this.#finish({ value }),
       (error: unknown) => this.#finish({ error }),
     );
   }
 
-  invoke(request: CallRequest): Promise<unknown> {
-    return this.#calls.invoke(request);
-  }
-
-  openHook(request: HookRequest): OpenHook {
-    return this.#calls.openHook(request);
-  }
-
-  setAttributes(attributes: Record<string, string | number | boolean>): void {
-    this.#attributes.set(attributes);
-    this.#schedule();
-  }
-
-  async writeChunks(chunks: NewChunk[]): Promise<void> {
-    const { runId, epoch } = this.run;
-    if ((await this.#driver.writeChunks(runId, epoch, chunks)) === undefined)
-      this.drop(new Error('The run is not ours any more.'));
-  }
-
-  /**
-   * The body awaits work of the platform that is no call of the engine's, such as a digest. Until it is done the run gives
-   * the body no answer and does not park, so that the order of what the body sees is the same on every replay. Works end
-   * in the order they were begun.
-   */
-  waitFor<T>(work: () => Promise<T>): Promise<T> {
-    return (this.#platform ??= new PlatformWait()).begin(work, () => this.#schedule());
-  }
-
-  /** A step waits for another run: meanwhile the run does no work of its own, and takes no place that the other may need. */
-  async standBy<T>(wait: () => Promise<T>): Promise<T> {
-    this.#standing += 1;
-    try {
-      return await wait();
-    } finally {
-      this.#standing -= 1;
-    }
-  }
-
   /** The run does something, or is about to: it does not only wait. */
   get isActive(): boolean {
-    return this.#steps.count > this.#standing || this.#isStoring || this.#isQueued || this.#isHeldUp;
+    return (
+      this.#steps.count > this.#handle.standing || this.#writing.isUnderWay || this.#isQueued || this.#handle.isHeldUp
+    );
+  }
+
+  /** The body has not come to the end of what is recorded. */
+  get isReplaying(): boolean {
+    return !this.#left && this.#calls.isReplaying;
   }
 
   /** Something outside happened: a hook was resumed, a child ended. */
@@ -185,22 +129,21 @@ export class Execution implements RunHandle, Turn {
     this.#schedule();
   }
 
-  get isReplaying(): boolean {
-    return this.#calls.isReplaying;
-  }
-
-  get isRepeating(): boolean {
-    return this.#calls.isReplaying || (this.run.epoch > 1 && this.#recorder.count === this.run.seq);
-  }
-
-  /** Aborts when the run leaves this process before its end. */
-  get signal(): AbortSignal {
-    return this.#steps.signal;
-  }
-
   /** Signals taken into account; the row may have more. */
   get signals(): number {
     return this.#waits?.signals ?? this.run.signals;
+  }
+
+  /** What the row says of a cancel: the body is given it once, and has time to clean up. */
+  cancel(row: Pick<RunRow, 'cancel'>): void {
+    if (!this.#cancelling.ask(row)) return;
+    this.run.cancel = row.cancel;
+    this.#schedule();
+  }
+
+  /** A run that its end concerns is about to be started below it: that is stored with the next append. */
+  noteChild(): void {
+    if (this.#children.note()) this.#schedule();
   }
 
   /** Ends the run here because it has been ended in the journal. */
@@ -225,7 +168,16 @@ export class Execution implements RunHandle, Turn {
 
   /** Begins no further step. */
   hold(): void {
-    this.#isHeld = true;
+    this.#holding.isHeld = true;
+  }
+
+  /** Begins no further step, and leaves memory once those under way are over. */
+  pause(): void {
+    if (this.#holding.pause()) this.#schedule();
+  }
+
+  unpause(): void {
+    if (this.#holding.unpause()) this.#schedule();
   }
 
   /** A step is under way. */
@@ -242,11 +194,10 @@ export class Execution implements RunHandle, Turn {
   async release(): Promise<void> {
     if (this.#left) return;
     // Its end is on its way to the journal: whoever waits for it is notified, as of any other.
-    const { status } = this.#written.patch;
-    if (this.#appender.isSending && status !== undefined && isFinal(status)) return this.#appender.settled();
+    if (this.#appender.isSending && isEnd(this.#written.patch)) return this.#appender.settled();
     this.#leave('parked', { reason: new Error('The box is shutting down.') });
-    const patch = { release: true, ...this.#attributes.take() };
-    await this.#appender.sendLast(patch, this.#extrasOfLast);
+    const patch = { release: true, ...this.#rowChanges.take() };
+    await this.#appender.sendLast(patch, () => this.#calls.takeNewHooks());
   }
 
   // --- internal: turns ---
@@ -258,43 +209,57 @@ export class Execution implements RunHandle, Turn {
   }
 
   deliver(): boolean {
-    return !this.#left && !this.#isHeldUp && this.#calls.deliver();
+    return !this.#left && !this.#handle.isHeldUp && this.#calls.deliver();
   }
 
   /** The body can go no further on its own: record, begin, end or park. One write at a time. */
   settle(): void {
     this.#isQueued = false;
     if (this.#left) return;
-    if (this.#isHeldUp) return;
+    if (this.#handle.isHeldUp) return;
     this.#missing = this.#missing?.end();
-    if (this.#isStoring) this.#isBehind = true;
+    if (this.#writing.isUnderWay) this.#writing.defer();
     else if (this.#calls.missing) this.#awaitMissing(this.#calls.missing);
     else if (this.#calls.hasAnswers) this.#schedule();
-    else this.#attend(this.#advance);
+    else this.#writing.attend(this.#advance);
   }
 
   // Properties, not methods: passing a method on takes a new function each time.
   readonly #advance = (): void => {
+    if (this.#cancelling.isDue) return this.#reject();
     if (this.#result && !this.#calls.hasUnawaited) return this.#end(this.#result);
-    const steps = this.#calls.takeSteps();
-    const { records } = this.#driver.limits;
+    if (this.#holding.isPaused) return this.#rest();
+    const steps = this.#holding.takeWith(this.#calls.takeSteps());
     // Before the steps begin: their effects would be in no record.
-    if (this.#recorder.count + this.#steps.count + steps.length > records)
-      return this.#end((this.#result = { error: journalFull(records) }));
+    const full = this.#recordLimit.check(this.#recorder.count, this.#steps.count + steps.length);
+    if (full) return this.#end((this.#result = { error: full }));
     const waits = this.#waits;
     if (!waits?.isLookDue) return this.#write(steps);
-    this.#isStoring = true;
-    waits.lookAround().then(
-      () => this.#goOn(() => this.#write(steps)),
-      (error: unknown) => this.drop(error),
-    );
+    this.#writing.after(waits.lookAround(), () => this.#write(steps));
   };
+
+  /** What the body awaits is answered with the cancel. Where it awaits nothing of the engine's, it will see none. */
+  #reject(): void {
+    const error = this.#cancelling.deliver();
+    this.#holding.forget();
+    if (this.#result || !this.#calls.cancelOpen(error)) return this.#end(this.#result ?? { value: undefined });
+    this.#steps.abort(decode(error));
+    this.#schedule();
+  }
+
+  /** What is under way comes to its end and is recorded; then the run waits on disk for the end of the pause. */
+  #rest(): void {
+    const patch = this.#steps.count > 0 ? NO_PATCH : { release: true, ...this.#rowChanges.take() };
+    this.#written = { steps: NO_CALLS, patch };
+    // A crash before this append leaves a run that is paused and held; its lease ends, and nobody takes it.
+    if (patch.release || this.#recorder.isBehind || this.#waits?.hasNewHooks) this.#append(patch);
+  }
 
   /** Appends what is new, if anything is; then the new steps begin. */
   #write(steps: Call[]): void {
     const isIdle = steps.length === 0 && this.#steps.count === 0 && !this.#calls.hasAnswers;
-    const change = isIdle ? this.#park() : this.#parking.wake();
-    const patch = this.#attributes.hasFresh ? { ...change, ...this.#attributes.take() } : (change ?? NO_PATCH);
+    const change = isIdle ? this.#parking.park(this.#waits?.current()) : this.#parking.wake();
+    const patch = this.#rowChanges.hasFresh ? { ...change, ...this.#rowChanges.take() } : (change ?? NO_PATCH);
     this.#written = { steps, patch };
     // A crash before this append repeats the calls it would have recorded; a crash after it finds them answered.
     if (this.#recorder.isBehind || this.#waits?.hasNewHooks || patch !== NO_PATCH) this.#append(patch);
@@ -306,14 +271,11 @@ export class Execution implements RunHandle, Turn {
     const { steps, patch } = this.#written;
     this.#written = NOTHING;
     if (patch.release) return this.#leave('parked');
-    if (steps.length > 0 && !this.#isConfirmed) return this.#confirm(steps);
+    if (steps.length > 0 && !this.#beginning.isConfirmed) return this.#confirm(steps);
     // Nothing recorded since its owner died here: should a step kill the process, it is known which.
     if (steps.length === 0 || this.run.crashSeq !== this.#recorder.count) return this.#start(steps);
-    this.#isStoring = true;
-    this.#mark(steps).then(
-      () => this.#goOn(() => this.#start(steps)),
-      (error: unknown) => this.drop(error),
-    );
+    const mark = this.#beginning.mark(this.#recorder.count, [...steps, ...this.#calls.open]);
+    this.#writing.after(mark, (isOurs) => (isOurs ? this.#start(steps) : this.drop(notOurs())));
   };
 
   /**
@@ -321,40 +283,16 @@ export class Execution implements RunHandle, Turn {
    * be run: it may have been cancelled meanwhile.
    */
   #confirm(steps: Call[]): void {
-    const patch = NO_PATCH;
-    this.#isStoring = true;
-    this.#driver.findRun({ runId: this.run.runId }).then(
-      (row) => {
-        if (!row || isFinal(row.status)) return this.abandon(new Error(`The run is ${row?.status ?? 'gone'}.`));
-        this.#isConfirmed = true;
-        this.#written = { steps, patch };
-        this.#goOn(this.#begin);
-      },
-      (error: unknown) => this.drop(error),
-    );
+    this.#writing.after(this.#beginning.whyOver(), (over) => {
+      if (over) return this.abandon(over);
+      this.#written = { steps, patch: NO_PATCH };
+      this.#begin();
+    });
   }
 
   #start(steps: Call[]): void {
-    for (const call of this.#isHeld ? NO_CALLS : steps) this.#steps.begin(call);
+    for (const call of this.#holding.filter(steps)) this.#steps.begin(call);
     if (!this.#left) this.#waits?.arm();
-  }
-
-  /** What was waited for is there. */
-  #goOn(work: () => void): void {
-    this.#isStoring = false;
-    if (this.#left) return;
-    this.#attend(work);
-    if (!this.#isBehind || this.#isStoring) return;
-    this.#isBehind = false;
-    this.#schedule();
-  }
-
-  #attend(work: () => void): void {
-    try {
-      work();
-    } catch (error) {
-      this.drop(error);
-    }
   }
 
   #finish(result: Result): void {
@@ -363,88 +301,98 @@ export class Execution implements RunHandle, Turn {
   }
 
   #end(result: Result): void {
-    const record = this.#calls.findMissed();
+    const cancelled = this.#cancelling.end;
+    const record = cancelled ? undefined : this.#calls.findMissed();
     if (record) return this.#block(undelivered(record));
-    for (const step of this.#calls.listUnheard())
-      this.ambient.log({ level: 'warn', message: `"${step}" failed, and nothing awaited it.`, run: this.run, step });
-    const nextRunId = this.run.serialKey === null ? {} : { nextRunId: newRunId() };
-    const patch = { ...endOf(result, this.#driver.limits.resultBytes), ...this.#attributes.take() };
-    this.#isStoring = true;
+    const next = cancelled ? undefined : nextOf(result);
+    // Those below a run that continues are below the next one.
+    if (this.#children.isDue && !next) return this.#closeChildren((this.#result = result));
+    if (cancelled) return this.#sendEnd(cancelled, nextOfLock(this.run));
+    warnUnheard(this.run, this.#calls.listUnheard(), this.#driver.ambient);
+    if (next) return this.#continue(next.input);
+    const { limits, ambient } = this.#driver;
+    this.#sendEnd(endOf(result, limits.resultBytes, redactFor(ambient, this.run)), nextOfLock(this.run));
+  }
+
+  /**
+   * What the end stands on is recorded first: a process that lost the run before it knew would tell those below of an end
+   * that does not come. A crash after they were told replays the body to the same end.
+   */
+  #closeChildren(result: Result): void {
+    if (this.#recorder.isBehind || this.#rowChanges.hasFresh) {
+      this.#writing.defer();
+      this.#written = { steps: NO_CALLS, patch: this.#rowChanges.take() };
+      return this.#append(this.#written.patch);
+    }
+    this.#writing.after(this.#driver.closeChildren(this.run.runId), (isOver) => {
+      if (isOver || this.#cancelling.end) {
+        this.#children.isFollowed = true;
+        return this.#end(result);
+      }
+      const patch = this.#parking.rest(FOR_CHILDREN);
+      if (!patch) return;
+      this.#written = { steps: NO_CALLS, patch };
+      this.#append(patch);
+    });
+  }
+
+  #sendEnd(end: RunPatch, extras: AppendExtras): void {
+    const patch = { ...end, ...this.#rowChanges.take() };
+    this.#writing.begin();
     this.#written = { steps: NO_CALLS, patch };
-    this.#appender.send(patch, { ...this.#newHooks(), ...nextRunId });
+    // A crash before this append replays the body to the same end; after it there is the next run of a chain.
+    this.#appender.send(patch, { ...this.#calls.takeNewHooks(), ...extras });
+  }
+
+  #continue(input: unknown): void {
+    this.#writing.begin();
+    toContinuation(this.#body, input, this.#waits?.listUnread() ?? []).then(
+      (continueAs) =>
+        this.#left || this.#sendEnd(endOf({ value: undefined }, 0), { continueAs, nextRunId: newRunId() }),
+      (error: unknown) => this.#left || this.#end((this.#result = { error })),
+    );
   }
 
   /** The body has ended, or has had time enough to make the call: its code makes it no more. */
   #awaitMissing(record: JournalRecord): void {
-    if (this.#result) this.#block(undelivered(record));
-    else this.#missing = startPatience(PATIENCE_MS, () => this.#block(undelivered(record)));
-  }
-
-  /** Nothing runs and nothing is due: say what the run waits for. Undefined: nothing changes. */
-  #park(): RunPatch | undefined {
-    const wait = this.#waits?.current();
-    return wait && this.#parking.park(wait);
+    const block = (): void => this.#block(undelivered(record));
+    if (this.#result) return block();
+    // Made at the last moment; or others are in front of it in a limiter that runs share, for as long as their steps take.
+    const isLate = (): boolean => this.#calls.missing !== record || this.#handle.hasUncalled;
+    this.#missing = startPatience(this.#driver.limits.patience, () => (isLate() ? this.#schedule() : block()));
   }
 
   // --- internal: leaving ---
-
-  /** The body awaits the platform. */
-  get #isHeldUp(): boolean {
-    return this.#platform?.isUnderWay ?? false;
-  }
 
   get #waits(): Waits | undefined {
     return this.#calls.waitsSoFar;
   }
 
-  async #mark(begin: Call[]): Promise<void> {
-    const { runId, epoch } = this.run;
-    const steps = new Set([...begin, ...this.#calls.open].filter((call) => call.action.type === 'run'));
-    const names = Array.from(steps, (call) => call.stepId);
-    if (!(await this.#driver.mark(runId, epoch, names))) this.drop(new Error('The run is not ours any more.'));
-  }
-
-  #newHooks(): Pick<Append, 'hooks'> {
-    const hooks = this.#waits?.takeNewHooks();
-    return hooks && hooks.length > 0 ? { hooks } : {};
-  }
-
-  readonly #extrasOfLast = (): AppendExtras => this.#newHooks();
-
   #append(patch: RunPatch): void {
     const signals = patch.wakeAt === undefined && !patch.release ? undefined : { signals: this.signals };
-    this.#isStoring = true;
+    this.#writing.begin();
     const hasMore = signals || this.#waits?.hasNewHooks;
-    this.#appender.send(patch, hasMore ? { ...signals, ...this.#newHooks() } : NO_EXTRAS);
+    this.#appender.send(patch, hasMore ? { ...signals, ...this.#calls.takeNewHooks() } : NO_EXTRAS);
   }
 
   #appended(result: AppendResult): void {
-    if (result.outcome !== 'appended') return this.#lose(result);
-    this.#isConfirmed = true;
+    if (result.outcome === 'final') return this.abandon(new Error(`The run is ${result.status}.`));
+    if (result.outcome !== 'appended') return this.drop(new Error(`The run is not ours any more (${result.outcome}).`));
+    this.#beginning.confirm();
     if (result.refused && result.refused.length > 0) this.#calls.waits.refuse(result.refused);
     const { patch } = this.#written;
-    if (patch.status === undefined || !isFinal(patch.status)) return this.#goOn(this.#begin);
-    const { count: seq, totals } = this.#recorder;
-    const row: RunRow = { ...this.run, ...patch, ...totals, ...ENDED, seq, endedAt: result.at };
-    this.#leave('ended', { row, ...(result.promoted ? { promoted: result.promoted } : {}) });
-  }
-
-  #lose(result: AppendResult): void {
-    if (result.outcome === 'final') this.abandon(new Error(`The run is ${result.status}.`));
-    else this.drop(new Error(`The run is not ours any more (${result.outcome}).`));
+    if (isEnd(patch)) this.#leave('ended', toLeft(this.run, patch, this.#recorder, result));
+    else this.#writing.goOn(this.#begin);
   }
 
   #block(mismatch: Mismatch): void {
     if (this.#left) return;
-    const isSameCode = this.run.codeHash === this.#body.codeHash;
-    const code = isSameCode ? 'nondeterministic_workflow' : 'code_changed';
-    const waitingFor = JSON.stringify({ type: 'decision', code, ...mismatch });
-    const patch = { status: 'blocked' as const, waitingFor, wakeAt: null, release: true };
+    const patch = toBlocked(this.run, this.#body, mismatch);
     // Outside: the body itself runs into the mismatch, and may use none of the sockets and timers of a store.
     runOutside(() => {
       this.#leave('blocked', { reason: new Error(mismatch.message) });
       // A crash before this append finds the same mismatch again.
-      this.#appender.sendLast(patch, this.#extrasOfLast).catch(noop);
+      this.#appender.sendLast(patch, () => this.#calls.takeNewHooks()).catch(noop);
     });
   }
 
@@ -454,19 +402,15 @@ export class Execution implements RunHandle, Turn {
     this.#waits?.stop();
     this.#missing?.end();
     this.#parking.stop();
-    if (this.#steps.count > 0 || this.#isHeld) this.#steps.abort(left.reason);
+    if (this.#handle.mayBeAwaited) this.#calls.giveUp(leftError());
+    if (this.#steps.count > 0 || this.#holding.isHeld) this.#steps.abort(left.reason);
     this.#driver.left(this.run, how, left);
   }
 }
 
 // --- internal ---
 
-/** How long a body that makes no call may take to make the one that is recorded. */
-const PATIENCE_MS = 10_000;
 const NO_PATCH: RunPatch = {};
 const NO_CALLS: Call[] = [];
 const NOTHING: { steps: Call[]; patch: RunPatch } = { steps: NO_CALLS, patch: NO_PATCH };
-/** What the end of a run does to its row besides the patch. */
-const ENDED = { owner: null, leaseUntil: null };
-
 function noop(): void {}

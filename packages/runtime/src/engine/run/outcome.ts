@@ -1,21 +1,25 @@
 import { parseWakeTime } from '../duration.ts';
+import { FatalError } from '../errors.ts';
 import type { RetryableError } from '../errors.ts';
 import type { RunPatch } from '../journal/appends.ts';
 import type { RunRow, Tokens } from '../journal/run.ts';
-import { decode, encode } from '../serialize.ts';
+import { decode, decodeToShow, encode } from '../serialize.ts';
+import { boundValue, sizeOf, VALUE_BYTES } from '../values/size.ts';
+import { redactEncoded } from '../values/redact.ts';
+import type { Redact } from '../values/redact.ts';
 import { toText } from '../values/text.ts';
 
 /** How a body ended. */
 export type Result = { value: unknown } | { error: unknown };
 
 /** The columns a finished run gets: its output, or the error that ended it. */
-export function endOf(result: Result, maxBytes: number): RunPatch {
+export function endOf(result: Result, maxBytes: number, redact?: Redact): RunPatch {
   const rest = { waitingFor: null, wakeAt: null };
-  if ('error' in result) return { status: 'failed', error: encodeError(result.error), ...rest };
+  if ('error' in result) return { status: 'failed', error: encodeError(result.error, redact), ...rest };
   try {
     return { status: 'completed', output: encodeResult(result.value, 'output', maxBytes), ...rest };
   } catch (error) {
-    return { status: 'failed', error: encodeError(error), ...rest };
+    return { status: 'failed', error: encodeError(error, redact), ...rest };
   }
 }
 
@@ -23,20 +27,32 @@ export function endOf(result: Result, maxBytes: number): RunPatch {
 export function encodeResult(value: unknown, root: string, maxBytes: number): string | null {
   if (value === undefined) return null;
   const text = encode(value, root);
-  const bytes = text.length * 3 <= maxBytes ? text.length : Buffer.byteLength(text);
-  if (bytes <= maxBytes) return text;
-  throw Object.assign(
-    new Error(`The ${root} is ${bytes} bytes; ${maxBytes} may be recorded. Store it elsewhere and return a reference.`),
-    { code: 'result_too_large', fatal: true, bytes, limit: maxBytes },
-  );
+  return sizeOf(text, maxBytes) <= maxBytes ? text : boundValue(text, { value, what: root, limit: maxBytes });
 }
 
-/** Never throws: of an error that cannot be recorded, what can be said of it is. */
-export function encodeError(error: unknown): string {
+/**
+ * Never throws: of an error that cannot be recorded, or is larger than a value may be, what can be said of it is.
+ * `redact`: of what an author's code has thrown.
+ */
+export function encodeError(error: unknown, redact?: Redact): string {
   try {
-    return encode(error instanceof Error ? error : new Error(`Not an Error was thrown: ${toText(error)}`), 'error');
+    const thrown = error instanceof Error ? error : toError(error);
+    const text = encode(thrown, 'error');
+    const bytes = sizeOf(text, VALUE_BYTES);
+    const whole = bytes <= VALUE_BYTES ? text : encode(shortened(thrown, bytes), 'error');
+    return redact ? redactEncoded(whole, redact) : whole;
   } catch (reason) {
     return encode(new Error(`The step threw an error that cannot be recorded: ${toText(reason)}`), 'error');
+  }
+}
+
+/** The `code` of a recorded error. Undefined: it has none, or cannot be read. */
+export function codeOfError(error: string | null | undefined): string | undefined {
+  try {
+    const { code } = (error == null ? {} : decodeToShow(error)) as { code?: unknown };
+    return typeof code === 'string' ? code : undefined;
+  } catch {
+    return undefined;
   }
 }
 
@@ -65,18 +81,19 @@ export function retryTime(error: unknown, now: number, delay: number): number {
 }
 
 export function journalFull(max: number): Error {
-  const message = `The run has ${max} records, the most one may have. Split the work into child workflows.`;
+  const message = `The run has ${max} records, the most one may have. ${GO_ON}`;
   return Object.assign(new Error(message), { code: 'run_journal_full' });
 }
 
-/** What ends a run whose attempts kill their process. `mark`: what it was about to run each time. */
-export function runPoisoned({ crashCount, mark }: RunRow): Error {
-  const { steps = [] } = JSON.parse(mark ?? '{}') as { steps?: string[] };
-  const names = steps.map((stepId) => `"${stepId}"`).join(' and ');
-  const what =
-    steps.length === 0 ? 'the body, before its next step' : `the step${steps.length > 1 ? 's' : ''} ${names}`;
-  const message = `The process died ${crashCount} times while this run ran ${what}. Correct the code, then retry the run.`;
-  return Object.assign(new Error(message), { code: 'run_poisoned' });
+/** What a run is warned of that comes near the most records it may have. */
+export function journalFilling(count: number, max: number): string {
+  return `The run has ${count} records of the ${max} that one may have. ${GO_ON}`;
+}
+
+/** What a retried run is warned of: the run before has done this after its failure, and may have taken back what is kept. */
+export function compensated(steps: readonly string[]): string {
+  const names = steps.map((step) => `"${step}"`).join(', ');
+  return `The run this one retries went on after what ended it, and completed ${names}. What that took back is still kept as done: retry it with {"from": "start"} to do everything again.`;
 }
 
 /** What ends a run whose parent was cancelled before it came to be. */
@@ -84,9 +101,19 @@ export function parentCancelled(): Error {
   return Object.assign(new Error('The run that started this one was cancelled.'), { code: 'parent_cancelled' });
 }
 
+/** What ends a run that was started to be cancelled when its parent ends. */
+export function parentEnded(): Error {
+  return Object.assign(new Error('The run that started this one has ended.'), { code: 'parent_ended' });
+}
+
+/** What ends a run that has not ended within its time, and what its body gets for all that it awaits. */
+export function runTimedOut(timeoutMs: number): Error {
+  return Object.assign(new Error(`The run took longer than ${timeoutMs} ms.`), { code: 'run_timeout' });
+}
+
 /** What a body gets for a hook whose token another run has. */
 export function hookRefused(token: string): string {
-  const message = `The hook token "${token}" belongs to another run that is not final. Choose another token.`;
+  const message = `The hook token "${token}" is already in use by another workflow run that is not final. Choose another.`;
   const name = { value: 'HookConflictError' };
   const error = Object.defineProperty(new Error(message), 'name', name);
   return encodeError(Object.assign(error, { code: 'hook_token_taken', fatal: true }));
@@ -123,5 +150,30 @@ export function addTokens(a: Tokens, b: Tokens): Tokens {
 
 // --- internal ---
 
+/** What is thrown and no error, as one: as the Workflow SDK has it, its cause is what was thrown. */
+function toError(thrown: unknown): Error {
+  const error = new FatalError(`Not an Error was thrown: ${toText(thrown)}`, { cause: thrown });
+  // It was made here, and not where it was thrown.
+  return Object.assign(error, { stack: `${error.name}: ${error.message}` });
+}
+
+const GO_ON =
+  'Split the work into child workflows, or go on in a new run of the same chain with svc.continueAsNew(input).';
+
 /** Of a delay, how much may be left out. */
 const JITTER = 0.25;
+
+/** How much is kept of the message and of the stack of an error that is too large, in characters. */
+const KEPT_OF_MESSAGE = 2_000;
+const KEPT_OF_STACK = 16_000;
+
+/** What decides how it goes on is kept; what its thrower put on it, and its causes, are not. */
+function shortened(error: Error, bytes: number): Error {
+  const { name, message, stack, code, status, fatal } = error as Error & Record<string, unknown>;
+  const begin = message.slice(0, KEPT_OF_MESSAGE);
+  const text = `${begin}… The error was ${bytes} bytes; ${VALUE_BYTES} may be recorded, so this is its beginning.`;
+  const known = Object.entries({ code, status, fatal }).filter(
+    ([, value]) => value !== undefined && String(value).length < 200,
+  );
+  return Object.assign(new Error(text), Object.fromEntries(known), { name, stack: stack?.slice(0, KEPT_OF_STACK) });
+}

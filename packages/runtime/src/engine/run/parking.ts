@@ -32,6 +32,7 @@ export class Parking {
   #isWaitStale: boolean;
   #idleTimer: ReturnType<typeof setTimeout> | undefined;
   #isIdleOver = false;
+  #isResting = false;
 
   constructor(options: ParkingOptions) {
     const { run } = options;
@@ -40,14 +41,26 @@ export class Parking {
     this.#isWaitStale = run.wakeAt !== null || run.waitingFor !== null;
   }
 
-  /** What the row is to say; undefined: it says so. */
-  park({ call, wakeAt, left, isForOthers }: Wait): RunPatch | undefined {
+  /** What the row is to say of what it waits for, if it is for anything; undefined: it says so. */
+  park(wait: Wait | undefined): RunPatch | undefined {
+    if (!wait) return undefined;
+    const { call, wakeAt, left, isForOthers } = wait;
     const release = left >= this.#options.parkAfter && (!isForOthers || this.#hasIdled());
     if (this.#status === 'waiting' && !release) return undefined;
     this.#status = 'waiting';
     this.#isWaitStale = false;
     const waitingFor = JSON.stringify(describeWait(call, wakeAt));
     return { status: 'waiting', wakeAt: wakeAt ?? null, waitingFor, ...(release ? { release } : {}) };
+  }
+
+  /** The same, of a run whose body has ended and that waits for others. */
+  rest(waitingFor: string): RunPatch | undefined {
+    const release = this.#isResting && this.#hasIdled();
+    if (this.#isResting && !release) return undefined;
+    this.#isResting = true;
+    this.#status = 'waiting';
+    this.#hasIdled();
+    return { status: 'waiting', wakeAt: null, waitingFor, ...(release ? { release } : {}) };
   }
 
   /** What the row is to say of a run that goes on; undefined: it says so. */

@@ -15,7 +15,7 @@ export interface RecordFields {
 }
 
 /** The parts of a call a record names. */
-export type RecordedCall = Pick<Call, 'call' | 'stepId' | 'digest' | 'attempt' | 'input'> & Pick<JournalRecord, 'kind'>;
+export type RecordedCall = Pick<Call, 'call' | 'stepId' | 'digest' | 'attempt'> & Pick<JournalRecord, 'kind' | 'input'>;
 
 /** The writing half of a run: gives records their positions, and makes appends of those that have none on disk. */
 export interface Recorder {
@@ -39,7 +39,7 @@ export interface RecorderOptions {
 type RunTokens = ReturnType<typeof tokensOf>;
 
 /** What goes with the records and the patch in one append. */
-export type AppendExtras = Pick<Append, 'hooks' | 'signals' | 'nextRunId'>;
+export type AppendExtras = Pick<Append, 'hooks' | 'signals' | 'nextRunId' | 'continueAs'>;
 
 export const NO_EXTRAS: AppendExtras = {};
 

@@ -160,12 +160,13 @@ class ReplayDriver implements Driver {
 
   // Nothing is kept, and nothing has happened since the history ended.
   publish(): void {}
-  appended(): void {}
   mark = async (): Promise<boolean> => true;
   writeChunks = async (): Promise<number> => 0;
   listEvents = async () => ({ signals: 0, events: [], missing: [] });
   resumeHook = async (): Promise<void> => {};
   findRun = async (): Promise<RunRow> => ({ status: 'running' }) as RunRow;
+  closeChildren = async (): Promise<boolean> => true;
+  findEnded = async (): Promise<Map<string, RunRow | undefined>> => new Map();
 
   #answered(call: ReplayCall): void {
     if (this.#isOver) return;
@@ -200,7 +201,8 @@ function toTurns(beforeNext: (() => Promise<void>) | undefined): Turns {
 
 /** A body asks the box itself for addresses alone; all else it does in steps, which do not begin. */
 function toAmbient(known: ReplayOptions['ambient']): Ambient {
-  return new Proxy({ log() {}, ...known } as unknown as Ambient, {
+  const own = { log() {}, redact: (_input: string, text: string) => text };
+  return new Proxy({ ...own, ...known } as unknown as Ambient, {
     get(target, key) {
       if (key in target) return Reflect.get(target, key) as unknown;
       throw new Error(`A replay has no box to ask for "${String(key)}".`);

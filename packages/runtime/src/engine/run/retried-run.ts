@@ -9,13 +9,16 @@ import { decode, decodeInert, encode } from '../serialize.ts';
  * Where a child run has failed, its start goes too, so that it is started anew. Where no call's failure ended the run,
  * the body itself has failed, and all answers are kept, those that failed and were caught too. A wait that was not over
  * begins again: a sleep is slept whole, and a person has the whole time for a decision.
- * @param error what ended the run, as it is recorded; @param now the store's
  */
-export function keptRecords(records: readonly JournalRecord[], error: string | null, now: number): JournalRecord[] {
+export function keptRecords(records: readonly JournalRecord[], { error, now, lost }: RetriedRun): JournalRecord[] {
   const failed = findEnding(records, error);
+  const isLost = lost.size > 0 ? isStartOf(withoutWaited(lost, records)) : () => false;
   const start = failed && findStart(records, failed);
   const first = start ?? failed;
   const kept = records.filter((record) => {
+    // What a cancel has answered it with is no answer of its own.
+    if (record.event === 'failed' && record.error !== null && record.error === error) return false;
+    if (isLost(record)) return false;
     if (!failed || !first) return true;
     // What was under way when it failed is not for the failure; what came after it may be.
     return record.call !== first.call && record.call !== failed.call && isBefore(record, failed);
@@ -29,6 +32,22 @@ export function keptRecords(records: readonly JournalRecord[], error: string | n
       seq,
       recordId: isKept(record) ? record.recordId : KEPT + record.recordId,
     }));
+}
+
+export interface RetriedRun {
+  /** What ended it, as it is recorded. */
+  error: string | null;
+  /** The store's. */
+  now: number;
+  /** Runs it had started to be cancelled when it ends: the retry starts them anew. */
+  lost: ReadonlySet<string>;
+}
+
+/** The steps a failed run completed after the failure that ended it, such as compensations: a retry keeps none of them. */
+export function listAfterFailure(records: readonly JournalRecord[], kept: readonly JournalRecord[]): string[] {
+  const calls = new Set(kept.map(({ call }) => call));
+  const after = records.filter(({ kind, event, call }) => kind === 'step' && event === 'done' && !calls.has(call));
+  return after.map(({ stepId }) => stepId.slice(stepId.lastIndexOf('#') + 1));
 }
 
 /** The run whose id is in the keys of the steps: of retries that keep records that of the first of them. */
@@ -82,11 +101,31 @@ function causesOf(value: unknown): InertError[] {
 
 /** Of a wait for a child that failed: the call that started it. */
 function findStart(records: readonly JournalRecord[], failed: JournalRecord): JournalRecord | undefined {
-  if (failed.kind !== 'child' || failed.error === null) return undefined;
-  const { props } = decodeInert(failed.error) as { props?: { runId?: unknown } };
-  if (typeof props?.runId !== 'string') return undefined;
-  const { runId } = props;
+  const runId = endedRunOf(failed);
+  if (runId === undefined) return undefined;
   return records.find(({ kind, event, output }) => kind === 'child' && event === 'done' && output?.includes(runId));
+}
+
+function isStartOf(runIds: ReadonlySet<string>): (record: JournalRecord) => boolean {
+  return ({ kind, event, output }) => {
+    if (kind !== 'child' || event !== 'done' || output === null) return false;
+    const { runId } = (decodeInert(output) ?? {}) as { runId?: unknown };
+    return typeof runId === 'string' && runIds.has(runId);
+  };
+}
+
+/** The body has had the end of the others. */
+function withoutWaited(runIds: ReadonlySet<string>, records: readonly JournalRecord[]): Set<string> {
+  const left = new Set(runIds);
+  for (const record of records) left.delete(endedRunOf(record) ?? '');
+  return left;
+}
+
+/** Of a wait for a child that failed: that one. */
+function endedRunOf({ kind, event, error }: JournalRecord): string | undefined {
+  if (kind !== 'child' || event !== 'failed' || error === null) return undefined;
+  const { props } = decodeInert(error) as { props?: { runId?: unknown } };
+  return typeof props?.runId === 'string' ? props.runId : undefined;
 }
 
 function isBefore(record: JournalRecord, failed: JournalRecord): boolean {

@@ -1,7 +1,7 @@
 import type { CallHistory, HookRequest, OpenHook } from '../call.ts';
 import { parseWakeTime } from '../duration.ts';
 import { MAX_EVENTS } from '../journal/hooks.ts';
-import type { HookEvent, HookWait, NewHook } from '../journal/hooks.ts';
+import type { HookEvent, HookEvents, HookWait, NewHook } from '../journal/hooks.ts';
 import { newToken, newWebhookToken } from '../ids.ts';
 import { decode, encode } from '../serialize.ts';
 
@@ -14,17 +14,21 @@ export interface RunHooks {
   readonly hasFresh: boolean;
   /** The body waits for a resume. `isKept`: the run this one is a retry of has had it. */
   wait(wait: HookWait, isKept: boolean): void;
+  /** The body has been given the resume. */
+  taken(wait: HookWait): void;
+  /** Of each token of which the body has been given a resume, the first in the journal that it has not been. */
+  listUnread(): HookWait[];
   /** Other runs have these tokens. */
   refuse(tokens: readonly string[]): void;
   isRefused(token: string): boolean;
   /** What is to be read of the journal for these waits. */
   toRead(waits: readonly HookWait[]): HookWait[];
-  /** What has been read; of a hook that is not stored yet, `missing` says nothing. */
-  load(events: readonly HookEvent[], missing: readonly string[]): void;
+  /** What has been read for the waits; of a hook that is not stored yet, `missing` says nothing. */
+  load(waits: readonly HookWait[], read: HookEvents): void;
   /** The resume, if it has been read. */
   find(wait: HookWait): HookEvent | undefined;
-  /** There may be more resumes of the token than have been read. */
-  mayHaveMore(token: string): boolean;
+  /** There may be more resumes of the token than have been read, now that so many signals are taken into account. */
+  mayHaveMore(token: string, signals: number): boolean;
 }
 
 export interface MadeHook {
@@ -33,6 +37,8 @@ export interface MadeHook {
   history: CallHistory | undefined;
   /** The store's clock. */
   now: number;
+  /** Signals of the run that are taken into account. */
+  signals: number;
 }
 
 export interface RunHooksOptions {
@@ -46,10 +52,10 @@ export function createRunHooks({ onChange, isCopy }: RunHooksOptions): RunHooks 
   const refused = new Set<string>();
   const tokens = new Map<string, TokenState>();
   let fresh: FreshHook[] = [];
-  const stateOf = (token: string): TokenState => {
+  const stateOf = (token: string, readAt = -1): TokenState => {
     const known = tokens.get(token);
     if (known) return known;
-    const made = { waits: 0, kept: 0, events: new Map<number, HookEvent>(), hasMore: false };
+    const made = { waits: 0, taken: 0, kept: 0, events: new Map<number, HookEvent>(), hasMore: false, readAt };
     tokens.set(token, made);
     return made;
   };
@@ -58,13 +64,14 @@ export function createRunHooks({ onChange, isCopy }: RunHooksOptions): RunHooks 
     onChange();
   };
   return {
-    open({ call, request, history, now }) {
+    open({ call, request, history, now, signals }) {
       const known = history?.set?.output;
       const recorded = known ? (decode(known) as { token: string; expiresAt: number | null }) : undefined;
       const token = recorded?.token ?? request.token ?? makeToken(request);
       const expiresAt = recorded ? recorded.expiresAt : expiryOf(request, now);
       const detail = detailOf(request, expiresAt);
-      const { waits: since, kept } = stateOf(token);
+      // Nothing has come for a token that is new.
+      const { waits: since, kept } = stateOf(token, recorded ? undefined : signals);
       const hook: NewHook = { token, call, kind: request.kind, many: false, detail, since: Math.max(0, since - kept) };
       const made = { hook, since };
       if (!recorded || isCopy) store(made);
@@ -99,12 +106,19 @@ export function createRunHooks({ onChange, isCopy }: RunHooksOptions): RunHooks 
       state.events.delete(n - 1 - state.kept);
       if (kept) state.kept += 1;
     },
+    taken({ token, n }) {
+      const state = stateOf(token);
+      state.taken = Math.max(state.taken, n + 1);
+    },
+    listUnread: () =>
+      [...tokens].flatMap(([token, { taken, kept }]) => (taken > kept ? [{ token, n: taken - kept }] : [])),
     refuse(given) {
       for (const token of given) refused.add(token);
     },
     isRefused: (token) => refused.has(token),
     toRead: (waits) => waits.map(({ token, n }) => ({ token, n: n - stateOf(token).kept })),
-    load(events, missing) {
+    load(waits, { signals, events, missing }) {
+      for (const { token } of waits) stateOf(token).readAt = signals;
       for (const [token, list] of groupByToken(events)) {
         const state = stateOf(token);
         for (const event of list) state.events.set(event.n, event);
@@ -117,11 +131,11 @@ export function createRunHooks({ onChange, isCopy }: RunHooksOptions): RunHooks 
       const { events, kept } = stateOf(token);
       return events.get(n - kept);
     },
-    mayHaveMore(token) {
+    mayHaveMore(token, signals) {
       const state = stateOf(token);
-      const { hasMore } = state;
+      const { hasMore, readAt } = state;
       state.hasMore = false;
-      return hasMore;
+      return hasMore || readAt < signals;
     },
   };
 }
@@ -131,11 +145,15 @@ export function createRunHooks({ onChange, isCopy }: RunHooksOptions): RunHooks 
 interface TokenState {
   /** Resumes the body has waited for. */
   waits: number;
+  /** Resumes the body has been given. */
+  taken: number;
   /** How many of them the run this one is a retry of has had. */
   kept: number;
   /** Those read that the body may still wait for, by `n`. */
   events: Map<number, HookEvent>;
   hasMore: boolean;
+  /** The signals of the run when they were last read. */
+  readAt: number;
 }
 
 interface FreshHook {

@@ -4,10 +4,13 @@ import type { StepContext } from '../context.ts';
 import type { RunHandle } from '../handle.ts';
 import type { StepKind } from '../journal/record.ts';
 import { decode, encode } from '../serialize.ts';
+import { redactFor } from '../values/redact.ts';
+import { AbortingAnswer } from '../values/signals.ts';
 import { createDeadline } from './deadline.ts';
 import type { Driver } from './driver.ts';
 import { encodeError, encodeResult, isFatal, retryTime } from './outcome.ts';
 import type { RecordFields } from './recorder.ts';
+import type { RunSignals } from './run-signals.ts';
 import { StepAttempt } from './step-context.ts';
 
 /** An attempt of a step that is under way. */
@@ -23,8 +26,9 @@ export interface RunningStep {
 }
 
 export interface StepAttemptsOptions {
-  execution: RunHandle & { readonly signal: AbortSignal };
-  driver: Pick<Driver, 'clock' | 'limits' | 'attempt'>;
+  /** With the abort signals its body has handed out, if any. */
+  execution: RunHandle & { readonly abortSignalsSoFar: RunSignals | undefined };
+  driver: Pick<Driver, 'clock' | 'limits' | 'ambient' | 'attempt'>;
   /** The run has left: nothing is recorded any more. */
   hasLeft(): boolean;
   /** The last attempt has ended: the step is over. */
@@ -37,8 +41,7 @@ export interface StepAttemptsOptions {
 export class StepAttempts {
   readonly #options: StepAttemptsOptions;
   #running = 0;
-  // Most runs never ask for it.
-  #abortMade: AbortController | undefined;
+  #scope = new Scope();
 
   constructor(options: StepAttemptsOptions) {
     this.#options = options;
@@ -49,22 +52,19 @@ export class StepAttempts {
     return this.#running;
   }
 
-  /** Aborts when the run leaves this process before its end. */
-  get signal(): AbortSignal {
-    return this.#abort.signal;
-  }
-
   begin(call: Call): void {
     const { driver, execution } = this.#options;
     const action = call.action as RunAction;
     call.attempt += 1;
     this.#running += 1;
-    const startedAt = driver.clock.now();
+    // Not before what the body has seen, should the clock have been set back meanwhile: a retry tells by it what came after a failure.
+    const startedAt = Math.max(driver.clock.now(), call.madeAt);
     call.runningSince = startedAt;
     call.firstStartedAt ??= startedAt;
-    const { timeout } = action.policy;
-    const deadline = timeout === undefined ? undefined : createDeadline(this.signal, timeout);
-    const context = new StepAttempt({ call, name: action.name, startedAt, execution, deadline });
+    const { timeout, heartbeat } = action.policy;
+    const isLimited = timeout !== undefined || heartbeat !== undefined;
+    const deadline = isLimited ? createDeadline(this.#scope.signal, { timeout, heartbeat }) : undefined;
+    const context = new StepAttempt({ call, name: action.name, startedAt, execution, deadline, attempts: this.#scope });
     let outcome: unknown;
     try {
       outcome = runInContext(context, () => driver.attempt(context, () => action.run(context)));
@@ -94,8 +94,10 @@ export class StepAttempts {
     });
   }
 
+  /** Aborts those under way; what begins later does not see it. */
   abort(reason: unknown): void {
-    this.#abort.abort(reason);
+    this.#scope.abort(reason);
+    this.#scope = new Scope();
   }
 
   // --- internal ---
@@ -122,7 +124,7 @@ export class StepAttempts {
   #succeeded(call: Call, startedAt: number, value: unknown): void {
     let fields: RecordFields;
     try {
-      const output = encodeResult(value, 'result', this.#options.driver.limits.resultBytes);
+      const output = this.#encode(call, value);
       const tokens = (call.action as RunAction).tokensOf?.(value) ?? null;
       fields = { event: 'done', startedAt, output, tokens };
     } catch (error) {
@@ -133,17 +135,42 @@ export class StepAttempts {
 
   /** The step has done its work: to do it again would not make its result another one. */
   #unrecordable(call: Call, startedAt: number, error: unknown): void {
-    if (this.#ended(call)) this.#options.onAnswer(call, { event: 'failed', startedAt, error: encodeError(error) });
+    if (this.#ended(call))
+      this.#options.onAnswer(call, { event: 'failed', startedAt, error: this.#encodeError(error) });
   }
 
   #failed(call: Call, startedAt: number, thrown: unknown): void {
     if (!this.#ended(call)) return;
     const { policy } = call.action as RunAction;
-    const error = encodeError(thrown);
-    if (isFatal(thrown) || call.attempt > policy.maxRetries)
-      return this.#options.onAnswer(call, { event: 'failed', startedAt, error });
+    const error = this.#encodeError(thrown);
+    const isOver = isFatal(thrown) || this.#options.execution.abortSignalsSoFar?.hasGivenUp(call.call, thrown) === true;
+    if (isOver || call.attempt > policy.maxRetries) {
+      const output = this.#encodeAborts(call);
+      return this.#options.onAnswer(call, { event: 'failed', startedAt, error, output });
+    }
     const wakeAt = retryTime(thrown, this.#options.driver.clock.now(), policy.delay(call.attempt));
     this.#options.onRetry(call, { event: 'retry', startedAt, error, output: encode(wakeAt, 'wakeAt') }, wakeAt);
+  }
+
+  #encodeError(error: unknown): string {
+    const { driver, execution } = this.#options;
+    return encodeError(error, redactFor(driver.ambient, execution.run));
+  }
+
+  /** With what the step has aborted of its body. */
+  #encode(call: Call, value: unknown): string | null {
+    const { driver, execution } = this.#options;
+    const aborts = execution.abortSignalsSoFar?.takeAborts(call.call);
+    return encodeResult(aborts ? new AbortingAnswer(value, aborts) : value, 'result', driver.limits.resultBytes);
+  }
+
+  #encodeAborts(call: Call): string | null {
+    try {
+      return this.#encode(call, undefined);
+    } catch {
+      // A reason that cannot be recorded does not take the place of the step's own error.
+      return null;
+    }
   }
 
   /** False: the run has left meanwhile, and what the attempt came to is of no use. */
@@ -153,13 +180,22 @@ export class StepAttempts {
     call.runningSince = undefined;
     return true;
   }
-
-  get #abort(): AbortController {
-    return (this.#abortMade ??= new AbortController());
-  }
 }
 
 // --- internal ---
+
+/** What the attempts under way are aborted by, together. Most never ask for it. */
+class Scope {
+  #made: AbortController | undefined;
+
+  get signal(): AbortSignal {
+    return (this.#made ??= new AbortController()).signal;
+  }
+
+  abort(reason: unknown): void {
+    (this.#made ??= new AbortController()).abort(reason);
+  }
+}
 
 function isThenable(value: unknown): value is PromiseLike<unknown> {
   return typeof (value as PromiseLike<unknown> | null | undefined)?.then === 'function';

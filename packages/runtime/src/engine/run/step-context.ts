@@ -8,14 +8,16 @@ export interface StepAttemptOptions {
   call: Call;
   name: string;
   startedAt: number;
-  execution: RunHandle & { readonly signal: AbortSignal };
+  execution: RunHandle;
+  /** Their signal aborts when the run leaves this process before its end. */
+  attempts: { readonly signal: AbortSignal };
   deadline: Deadline | undefined;
 }
 
 /** One attempt of a step. Most never ask for their signal or their key, so these are made when they do. */
 export class StepAttempt implements StepContext {
   readonly kind = 'step';
-  readonly execution: StepAttemptOptions['execution'];
+  readonly execution: RunHandle;
   readonly stepId: string;
   readonly stepName: string;
   readonly call: number;
@@ -23,9 +25,10 @@ export class StepAttempt implements StepContext {
   readonly startedAt: number;
   readonly firstStartedAt: number;
   starts?: string[];
+  readonly #attempts: StepAttemptOptions['attempts'];
   readonly #deadline: Deadline | undefined;
 
-  constructor({ call, name, startedAt, execution, deadline }: StepAttemptOptions) {
+  constructor({ call, name, startedAt, execution, attempts, deadline }: StepAttemptOptions) {
     this.execution = execution;
     this.stepId = call.stepId;
     this.stepName = name;
@@ -33,11 +36,16 @@ export class StepAttempt implements StepContext {
     this.attempt = call.attempt;
     this.startedAt = startedAt;
     this.firstStartedAt = call.firstStartedAt ?? startedAt;
+    this.#attempts = attempts;
     this.#deadline = deadline;
   }
 
   get signal(): AbortSignal {
-    return this.#deadline?.signal ?? this.execution.signal;
+    return this.#deadline?.signal ?? this.#attempts.signal;
+  }
+
+  beat(): void {
+    this.#deadline?.beat();
   }
 
   get idempotencyKey(): string {

@@ -13,6 +13,9 @@ export interface WaitingFor {
   triggerId?: string;
 }
 
+/** Of a run whose body has ended: it does, once those it has started to be waited for have. */
+export const FOR_CHILDREN = JSON.stringify({ type: 'children' });
+
 /** @param wakeAt when the first timer is due; undefined: no timer is set */
 export function describeWait(call: Call, wakeAt: number | undefined): WaitingFor {
   const until = wakeAt === undefined ? {} : { until: new Date(wakeAt).toISOString() };

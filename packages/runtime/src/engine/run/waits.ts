@@ -1,7 +1,6 @@
-import type { Call, CallHistory, EventAction, HookRequest, OpenHook } from '../call.ts';
+import type { Call, CallHistory, ChildAction, EventAction, HookRequest, OpenHook } from '../call.ts';
 import type { HookWait, NewHook } from '../journal/hooks.ts';
 import type { RunRow } from '../journal/run.ts';
-import { isFinal } from '../journal/run.ts';
 import { decode, encode } from '../serialize.ts';
 import type { Driver } from './driver.ts';
 import { childFailed, hookRefused } from './outcome.ts';
@@ -14,7 +13,7 @@ import type { Timers } from './timers.ts';
 
 export interface WaitsOptions {
   run: RunRow;
-  driver: Pick<Driver, 'clock' | 'listEvents' | 'resumeHook' | 'findRun'>;
+  driver: Pick<Driver, 'clock' | 'listEvents' | 'resumeHook' | 'findEnded'>;
   /** Calls of the body that are not answered. */
   open: ReadonlyMap<number, Call>;
   historyOf(call: Call): CallHistory | undefined;
@@ -85,19 +84,18 @@ export class Waits {
     this.#isSignalled = false;
     const waits: HookWait[] = [];
     for (const { call, action } of open.values()) if (action.type === 'event' && !isAnswered(call)) waits.push(action);
-    const { signals, events, missing } = await driver.listEvents(run.runId, this.#hooks.toRead(waits));
-    this.#signals = Math.max(this.#signals, signals);
-    this.#hooks.load(events, missing);
+    const read = await driver.listEvents(run.runId, this.#hooks.toRead(waits));
+    this.#signals = Math.max(this.#signals, read.signals);
+    this.#hooks.load(waits, read);
+    const children = [...open.values()].flatMap(({ call, action }) =>
+      action.type === 'child' && !isAnswered(call) ? idOf(action) : [],
+    );
+    const ended = children.length > 0 ? await driver.findEnded(children) : NO_RUNS;
     for (const call of open.values()) {
       if (isAnswered(call.call)) continue;
-      const startedAt = call.madeAt;
       if (call.action.type === 'event') this.#takeResume(call, call.action);
-      else if (call.action.type === 'child') {
-        const child = await driver.findRun(call.action.child);
-        if (!child) onAnswer(call, { event: 'failed', startedAt, error: childFailed(undefined) });
-        else if (child.status === 'completed') onAnswer(call, { event: 'done', startedAt, output: child.output });
-        else if (isFinal(child.status)) onAnswer(call, { event: 'failed', startedAt, error: childFailed(child) });
-      }
+      else if (call.action.type === 'child' && ended.has(idOf(call.action)))
+        onAnswer(call, toChildAnswer(call, ended.get(idOf(call.action))));
     }
   }
 
@@ -128,12 +126,21 @@ export class Waits {
 
   /** Makes a hook, or finds it again on replay; `fresh`: it has no record yet. */
   openHook(call: number, request: HookRequest, history: CallHistory | undefined): { hook: OpenHook; fresh: boolean } {
-    return this.#hooks.open({ call, request, history, now: this.#options.driver.clock.now() });
+    return this.#hooks.open({ call, request, history, now: this.#options.driver.clock.now(), signals: this.#signals });
   }
 
   /** The body waits for a resume. `isKept`: the run this one is a retry of has had it. */
   expectResume(wait: HookWait, isKept: boolean): void {
     this.#hooks.wait(wait, isKept);
+  }
+
+  /** The body has been given the resume. */
+  takeResume(wait: HookWait): void {
+    this.#hooks.taken(wait);
+  }
+
+  listUnread(): HookWait[] {
+    return this.#hooksMade?.listUnread() ?? [];
   }
 
   get hasNewHooks(): boolean {
@@ -161,9 +168,10 @@ export class Waits {
     return false;
   }
 
-  /** The resume may have been read already, and the token refused, before it was waited for. */
+  /** The resume may have come, and the token been refused, before it was waited for. */
   #beginResume(call: Call, action: EventAction): void {
-    if (!this.#takeResume(call, action) && this.#hooks.mayHaveMore(action.token)) this.#isSignalled = true;
+    if (!this.#takeResume(call, action) && this.#hooks.mayHaveMore(action.token, this.#signals))
+      this.#isSignalled = true;
   }
 
   /** Answers the call, if its resume has been read or will never come. */
@@ -220,3 +228,13 @@ export class Waits {
 // --- internal ---
 
 const NO_HOOKS: NewHook[] = [];
+const NO_RUNS: ReadonlyMap<string, RunRow | undefined> = new Map();
+
+function idOf({ child }: ChildAction): string {
+  return 'runId' in child ? child.runId : child.triggerId;
+}
+
+function toChildAnswer({ madeAt: startedAt }: Call, child: RunRow | undefined): RecordFields {
+  if (child?.status === 'completed') return { event: 'done', startedAt, output: child.output };
+  return { event: 'failed', startedAt, error: childFailed(child) };
+}

@@ -3,6 +3,10 @@ import { bytesOf, keepBytes, readBytes } from './bodies.ts';
 import { fromRecorded, toRecorded } from './classes.ts';
 import type { RecordedInstance } from './classes.ts';
 import { currentContext } from '../context.ts';
+import { AbortingAnswer, reduceSignal, reviveSignal } from './signals.ts';
+import type { Abort, SignalRef } from './signal-ref.ts';
+import { fromStepRef, toStepRef } from './steps.ts';
+import type { StepRef } from './steps.ts';
 import { runStreamOf } from './stream-ref.ts';
 import type { StreamRef } from './stream-ref.ts';
 import { createRunReadable, createRunWritable } from './streams.ts';
@@ -11,6 +15,9 @@ import type { FrameCodec } from './streams.ts';
 /** An object that is not plain data, as plain data. */
 export type RecordedValue =
   | ({ type: 'class' } & RecordedInstance)
+  | ({ type: 'step' } & StepRef)
+  | ({ type: 'signal' } & SignalRef)
+  | { type: 'aborting'; value: unknown; aborts: Abort[] }
   | ({ type: 'readable' } & StreamRef & { runId: string })
   | { type: 'writable'; name: string }
   | { type: 'headers'; entries: [string, string][] }
@@ -19,16 +26,20 @@ export type RecordedValue =
   | ({ type: 'response' } & RecordedResponse);
 
 /**
- * What devalue does not know of: classes that say how they are recorded, Request, Response, Headers, FormData of texts,
- * and streams of a run. False: plain data, or nothing that can be recorded.
+ * What devalue does not know of: classes that say how they are recorded, step functions, Request, Response, Headers,
+ * FormData of texts, and streams of a run. False: plain data, or nothing that can be recorded.
  */
 export function reduceInstance(value: unknown): RecordedValue | false {
+  if (typeof value === 'function') return reduceFunction(value);
   if (typeof value !== 'object' || value === null) return false;
   const prototype: unknown = Object.getPrototypeOf(value);
   // Most values are plain, and this is asked of every one of them.
   if (prototype === Object.prototype || prototype === Array.prototype || prototype === null) return false;
   const recorded = toRecorded(value);
   if (recorded) return { type: 'class', ...recorded };
+  const signal = reduceSignal(value);
+  if (signal) return { type: 'signal', ...signal };
+  if (value instanceof AbortingAnswer) return { type: 'aborting', value: value.value, aborts: value.aborts };
   const stream = runStreamOf(value);
   if (stream) return value instanceof WritableStream ? { type: 'writable', name: stream.name } : toReadable(stream);
   if (value instanceof Headers) return { type: 'headers', entries: [...value] };
@@ -41,6 +52,12 @@ export function reviveInstance(plain: RecordedValue, codec: FrameCodec): unknown
   switch (plain.type) {
     case 'class':
       return fromRecorded(plain);
+    case 'step':
+      return fromStepRef(plain);
+    case 'signal':
+      return reviveSignal(plain);
+    case 'aborting':
+      return new AbortingAnswer(plain.value, plain.aborts);
     case 'readable': {
       const { type: _, ...ref } = plain;
       return createRunReadable(ref, codec);
@@ -62,6 +79,8 @@ export function reviveInstance(plain: RecordedValue, codec: FrameCodec): unknown
 export function reasonOfInstance(value: unknown): string {
   if (value instanceof Request || value instanceof Response)
     return 'its body is a stream, a Blob or a form with files, or has been read already; hand on what was read';
+  if (value instanceof AbortSignal || value instanceof AbortController)
+    return 'an abort signal goes from a body to its steps alone';
   if (value instanceof FormData) return 'it holds a file; hand on the bytes';
   if (value instanceof ReadableStream || value instanceof WritableStream)
     return 'it is a stream of no run; return it from a step, or take getWritable()';
@@ -94,6 +113,11 @@ interface RecordedResponse extends RecordedMessage {
   statusText: string;
   url: string;
   redirected: boolean;
+}
+
+function reduceFunction(value: unknown): RecordedValue | false {
+  const ref = toStepRef(value);
+  return ref !== undefined && { type: 'step', ...ref };
 }
 
 function toReadable(ref: StreamRef): RecordedValue | false {

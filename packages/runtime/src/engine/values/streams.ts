@@ -1,7 +1,7 @@
 import { currentContext } from '../context.ts';
 import type { EngineContext, StepContext } from '../context.ts';
-import type { Chunk } from '../journal/chunks.ts';
 import { markRunStream, STREAM_END } from './stream-ref.ts';
+import { boundValue } from './size.ts';
 import type { StreamRef } from './stream-ref.ts';
 
 /** Handed in, because the codec itself makes streams when it reads a reference to one. */
@@ -17,7 +17,8 @@ export interface FrameCodec {
 export function createRunWritable<T>(name: string, { encode }: FrameCodec): WritableStream<T> {
   const context = currentContext();
   const stream = new WritableStream<T>({
-    write: (value) => writerOf(context)([{ namespace: name, payload: encode(value, 'frame') }]),
+    write: (value) =>
+      writerOf(context)([{ namespace: name, payload: boundValue(encode(value, 'frame'), { value, what: 'frame' }) }]),
     close: () => writerOf(context)([{ namespace: name, payload: STREAM_END }]),
   });
   return markRunStream(stream, { name });
@@ -26,7 +27,8 @@ export function createRunWritable<T>(name: string, { encode }: FrameCodec): Writ
 /** Reads a stream of a run from its beginning, and waits for what is still to come. */
 export function createRunReadable<T>(ref: StreamRef & { runId: string }, { decode }: FrameCodec): ReadableStream<T> {
   const context = currentContext();
-  const { runId, name } = ref;
+  const { name } = ref;
+  let { runId } = ref;
   let after = 0;
   let skip: number | undefined;
   const stream = new ReadableStream<T>(
@@ -37,6 +39,12 @@ export function createRunReadable<T>(ref: StreamRef & { runId: string }, { decod
         for (;;) {
           const chunks = await read(step, runId, name, after);
           if (!chunks) return controller.close();
+          if ('continuedTo' in chunks) {
+            // What the run goes on as writes on to the stream.
+            runId = chunks.continuedTo;
+            after = 0;
+            continue;
+          }
           const last = after;
           let given = false;
           for (const { n, payload } of chunks) {
@@ -71,12 +79,7 @@ export async function keepStream(
   const { execution, call, attempt } = context;
   const name = `step:${call}:${attempt}:${nth}`;
   for await (const value of stream as unknown as AsyncIterable<unknown>) {
-    const payload = encode(value, 'frame');
-    if (payload.length > limit)
-      throw Object.assign(
-        new Error(`A frame of the stream is ${payload.length} bytes; ${limit} may be recorded. Write smaller ones.`),
-        { code: 'result_too_large', fatal: true },
-      );
+    const payload = boundValue(encode(value, 'frame'), { value, what: 'frame', limit });
     await execution.writeChunks([{ namespace: name, payload }]);
   }
   await execution.writeChunks([{ namespace: name, payload: STREAM_END }]);
@@ -107,7 +110,7 @@ function writerOf(context: EngineContext | undefined) {
 }
 
 function read({ execution, signal }: StepContext, runId: string, name: string, after: number) {
-  return execution.ambient.client.readChunks({ runId, name, after, signal }) as Promise<Chunk[] | undefined>;
+  return execution.ambient.client.readChunks({ runId, name, after, signal });
 }
 
 async function firstOf(ref: StreamRef & { runId: string }, context: StepContext): Promise<number> {

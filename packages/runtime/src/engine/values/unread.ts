@@ -25,6 +25,13 @@ export function holdsWritable(value: unknown): boolean {
   return listIn(value, (item): item is WritableStream => item instanceof WritableStream).length > 0;
 }
 
+/** What a body can hand to its own steps alone. */
+export function holdsSignal(value: unknown): boolean {
+  const isSignal = (item: object): item is AbortSignal =>
+    item instanceof AbortSignal || item instanceof AbortController;
+  return listIn(value, isSignal).length > 0;
+}
+
 // --- internal ---
 
 type Unread = Request | Response | ReadableStream<unknown>;

@@ -5,6 +5,7 @@ import type { RunKind } from '../journal/run.ts';
 import type { NewRun } from '../journal/starts.ts';
 import type { LiveRuns } from './live-runs.ts';
 import type { Loading } from './loading.ts';
+import type { Replicas } from './replicas.ts';
 import type { RunClaims } from './signals.ts';
 
 /** How this process gets runs from the journal: those that are due, or one by its name. */
@@ -35,10 +36,11 @@ export interface ClaimsOptions {
   clock: StoreClock;
   live: LiveRuns;
   loading: Loading;
+  replicas: Pick<Replicas, 'elsewhere'>;
 }
 
 export function createClaims(options: ClaimsOptions): Claims {
-  const { journal, owner, leaseMs, maxLive, closing, clock, live, loading } = options;
+  const { journal, owner, leaseMs, maxLive, closing, clock, live, loading, replicas } = options;
   let isArmed = false;
   /** Runs wait in the journal for a place here: no start goes before them. */
   let isBehind = false;
@@ -56,7 +58,9 @@ export function createClaims(options: ClaimsOptions): Claims {
       const room = Math.min(CLAIM_BATCH, live.roomFor(maxLive));
       if (closing.aborted) return;
       if (room <= 0) return void (isBehind = true);
-      const runs = await journal.claim({ owner, leaseMs, limit: room, ...(takeover ? { takeover } : {}) });
+      const { elsewhere } = replicas;
+      const others = elsewhere.length > 0 ? { notCodes: elsewhere } : {};
+      const runs = await journal.claim({ owner, leaseMs, limit: room, ...(takeover ? { takeover } : {}), ...others });
       await Promise.all(runs.map((run) => loading.resume(run)));
       if (runs.length < room) return void (isBehind = false);
     }

@@ -3,6 +3,7 @@ import type { StoreClock } from '../clock.ts';
 import type { Ambient } from '../handle.ts';
 import type { Journal } from '../journal.ts';
 import type { RunRow } from '../journal/run.ts';
+import { isFinal } from '../journal/run.ts';
 import type { Limits } from '../limits.ts';
 import { persist } from '../persist.ts';
 import type { Driver } from '../run/driver.ts';
@@ -10,7 +11,7 @@ import { createTurns } from '../run/turns.ts';
 import type { Endings } from './endings.ts';
 import type { Publisher } from './publisher.ts';
 import type { Signals } from './signals.ts';
-import type { Suspects } from './suspects.ts';
+import type { StartMark } from './suspects.ts';
 import type { Watchers } from './watchers.ts';
 
 export interface LiveDriverOptions {
@@ -20,7 +21,8 @@ export interface LiveDriverOptions {
   ambient: Ambient;
   leaseMs: number;
   around: AroundStep | undefined;
-  suspects: Suspects;
+  /** The process has no other run: what kills it is the run. */
+  isAlone(): boolean;
   publisher: Publisher;
   watchers: Watchers;
   signals: Signals;
@@ -29,7 +31,7 @@ export interface LiveDriverOptions {
 
 /** The driver of all the runs of a process: they write to its journal, and their steps have effects. */
 export function createLiveDriver(options: LiveDriverOptions): Driver {
-  const { journal, leaseMs, around, suspects, publisher, watchers, signals, endings } = options;
+  const { journal, leaseMs, around, isAlone, publisher, watchers, signals, endings } = options;
   return {
     clock: options.clock,
     turns: createTurns(),
@@ -37,15 +39,20 @@ export function createLiveDriver(options: LiveDriverOptions): Driver {
     ambient: options.ambient,
     leaseMs,
     append: (entry) => journal.append(entry),
-    publish: (entry, result, run) => publisher.appended(entry, result, run),
-    appended({ runId, records, patch }) {
-      if (!suspects.isIdle && (records.length > 0 || patch.status === 'waiting')) suspects.pass(runId);
+    publish(entry, result, run) {
+      publisher.appended(entry, result, run);
+      if (entry.patch.state === undefined) return;
+      watchers.changed(entry.runId);
+      signals.ring('written', entry.runId);
     },
-    mark: (runId, epoch, steps) => persist(() => journal.mark(runId, epoch, JSON.stringify({ steps })), leaseMs),
+    mark({ runId, epoch, seq }, steps) {
+      const mark: StartMark = { seq, steps };
+      return persist(() => journal.mark(runId, epoch, JSON.stringify(mark), isAlone()), leaseMs);
+    },
     async writeChunks(runId, epoch, chunks) {
       // Repeated even when the first time may have been stored: a frame twice is what a repeated step gives too.
       const last = await persist(() => journal.chunks.write(runId, epoch, chunks), leaseMs);
-      watchers.notify(runId);
+      watchers.changed(runId);
       signals.ring('written', runId);
       return last;
     },
@@ -55,7 +62,9 @@ export function createLiveDriver(options: LiveDriverOptions): Driver {
       publisher.decided(result, given[2]);
       return result;
     },
-    findRun: (child) => persist(() => findChild(journal, child), leaseMs),
+    findRun: (runId) => persist(() => journal.getRun(runId), leaseMs),
+    findEnded: (ids) => persist(() => findEnded(journal, ids), leaseMs),
+    closeChildren: (runId) => persist(() => endings.closeChildren(runId), leaseMs),
     attempt: around ?? ((_, run) => run()),
     left: (run, how, left) => endings.left(run, how, left),
   };
@@ -63,12 +72,25 @@ export function createLiveDriver(options: LiveDriverOptions): Driver {
 
 // --- internal ---
 
-async function findChild(
-  journal: Journal,
-  child: { runId: string } | { triggerId: string },
-): Promise<RunRow | undefined> {
-  if ('runId' in child) return journal.getRun(child.runId);
-  const found = await journal.queue.find(child.triggerId);
-  // A start that still waits in the queue is not over; its run will signal.
-  return found && ('run' in found ? found.run : ({ status: 'queued' } as RunRow));
+/** Rows of one statement: each may hold megabytes. */
+const ROWS = 100;
+
+/** Only the rows of those that are over are read: a parent of a thousand children looks once for each that ends. */
+async function findEnded(journal: Journal, ids: string[]): Promise<Map<string, RunRow | undefined>> {
+  const standings = new Map((await journal.listStandings(ids)).map((one) => [one.id, one]));
+  const over = [...standings.values()].filter(({ status }) => isFinal(status));
+  const rows = new Map<string, RunRow>();
+  for (let from = 0; from < over.length; from += ROWS) {
+    const page = over.slice(from, from + ROWS).flatMap(({ runId }) => runId ?? []);
+    for (const row of await journal.getRuns(page)) rows.set(row.runId, row);
+  }
+  const gone = ids.filter((id) => !standings.has(id)).map((id) => ({ id, runId: id }));
+  const ended = new Map<string, RunRow | undefined>();
+  for (const { id, runId } of [...gone, ...over]) {
+    const row = runId === null ? undefined : rows.get(runId);
+    // One that has continued is the last of its chain; of one that was deleted the chain may go on.
+    const last = runId === null || row?.continuedTo === null ? row : await journal.getLastRun(runId);
+    if (!last || isFinal(last.status)) ended.set(id, last);
+  }
+  return ended;
 }

@@ -4,9 +4,8 @@ import { isFinal } from '../journal/run.ts';
 import { real } from '../real.ts';
 import type { Execution } from '../run/execution.ts';
 import { decode } from '../serialize.ts';
-import type { Suspects } from './suspects.ts';
 
-/** The one register of the runs this process has: in memory, on their way there, or waiting for their turn as suspects. */
+/** The one register of the runs this process has: in memory, on their way there, or, as suspects, in the processes it has begun for those. */
 export interface LiveRuns {
   get(runId: string): Execution | undefined;
   list(): Execution[];
@@ -28,9 +27,11 @@ export interface LiveRuns {
   /** Takes the place of the execution of an earlier epoch, which is dropped. */
   add(execution: Execution): void;
   remove(run: RunRow): void;
+  /** The run has continued as another: that is the parent of its children from now on. */
+  adopt(parentRunId: string, by: string): void;
   /** Called when a run has left. */
   onRoom(listener: () => void): void;
-  /** Ends the execution of a run that is final in the journal, with what ended it. False: it is not final. */
+  /** Ends the execution of a run that is final in the journal, with what ended it. False: it is not final; of a cancel it is told. */
   abandonIfFinal(execution: Execution): Promise<boolean>;
   /** The work is about to bring the run into memory. */
   arrive<T>(runId: string, work: () => Promise<T>): Promise<T>;
@@ -42,14 +43,15 @@ export interface LiveRuns {
 
 export interface LiveRunsOptions {
   journal: Pick<Journal, 'getRun'>;
-  suspects: Suspects;
+  /** Undefined: no processes are begun for suspects. */
+  isolated: { readonly count: number; has(runId: string): boolean } | undefined;
 }
 
 /** The runs that do something are counted at most so often, in milliseconds. */
 const COUNTED_MS = 20;
 const MOST_WAITING = 10;
 
-export function createLiveRuns({ journal, suspects }: LiveRunsOptions): LiveRuns {
+export function createLiveRuns({ journal, isolated }: LiveRunsOptions): LiveRuns {
   const executions = new Map<string, Execution>();
   /** How many starts or claims are about to bring the run. */
   const arriving = new Map<string, number>();
@@ -68,7 +70,7 @@ export function createLiveRuns({ journal, suspects }: LiveRunsOptions): LiveRuns
       else arriving.delete(runId);
     }
   };
-  const has = (runId: string): boolean => executions.has(runId) || suspects.has(runId);
+  const has = (runId: string): boolean => executions.has(runId) || isolated?.has(runId) === true;
   return {
     get: (runId) => executions.get(runId),
     list: () => [...executions.values()],
@@ -76,10 +78,10 @@ export function createLiveRuns({ journal, suspects }: LiveRunsOptions): LiveRuns
       return executions.size;
     },
     get count() {
-      return executions.size + entering.size + suspects.waiting;
+      return executions.size + entering.size + (isolated?.count ?? 0);
     },
     roomFor(most) {
-      const all = executions.size + suspects.waiting;
+      const all = executions.size;
       if (all < most) return most - all;
       const now = real.performanceNow();
       if (now - countedAt > COUNTED_MS) {
@@ -104,11 +106,15 @@ export function createLiveRuns({ journal, suspects }: LiveRunsOptions): LiveRuns
       active -= 1;
       onRoom();
     },
+    adopt(parentRunId, by) {
+      for (const { run } of executions.values()) if (run.parentRunId === parentRunId) run.parentRunId = by;
+    },
     onRoom(listener) {
       onRoom = listener;
     },
     async abandonIfFinal(execution) {
       const run = await journal.getRun(execution.run.runId);
+      if (run && !isFinal(run.status)) execution.cancel(run);
       if (!run || !isFinal(run.status)) return false;
       execution.abandon(run.error === null ? new Error(`The run is ${run.status}.`) : decode(run.error));
       return true;

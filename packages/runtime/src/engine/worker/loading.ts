@@ -1,5 +1,6 @@
 import type { Log } from '../../log.ts';
 import type { Body } from '../body.ts';
+import { RunCancelledError } from '../errors.ts';
 import { newRunId } from '../ids.ts';
 import type { Journal } from '../journal.ts';
 import type { Append } from '../journal/appends.ts';
@@ -8,21 +9,24 @@ import type { RunRow } from '../journal/run.ts';
 import { persist } from '../persist.ts';
 import type { Driver } from '../run/driver.ts';
 import { Execution } from '../run/execution.ts';
-import { endOf, parentCancelled, runPoisoned } from '../run/outcome.ts';
+import { endOf, parentCancelled } from '../run/outcome.ts';
 import type { Endings } from './endings.ts';
+import { createHistories } from './histories.ts';
 import type { LiveRuns } from './live-runs.ts';
+import { hasOutlived } from './outlived.ts';
 import type { Publisher } from './publisher.ts';
+import type { Replicas } from './replicas.ts';
+import type { Signals } from './signals.ts';
 import { toText } from '../values/text.ts';
-import { isSuspect, POISON_LIMIT } from './suspects.ts';
-import type { Suspects } from './suspects.ts';
+import { isSuspect, isSuspectAgain, POISON_LIMIT, runPoisoned } from './suspects.ts';
 
 /** What is known of a run whose code is looked for; of one that is yet to be, its kind and name. */
 export type ResolvedRun = Pick<RunRow, 'kind' | 'name'> & Partial<RunRow>;
 
 /** How runs get into memory. */
 export interface Loading {
-  /** Continues a run taken from the journal; a suspect once it is its turn. */
-  resume(run: RunRow): Promise<void>;
+  /** Continues a run taken from the journal. `isolate`: what is done with one that may have killed its process. */
+  resume(run: RunRow, isolate?: (run: RunRow) => void): Promise<void>;
   /** Begins the run, or goes on with it, unless it is in memory in this epoch or a later one. */
   launch(run: RunRow, body: Body, records: JournalRecord[]): void;
 }
@@ -33,37 +37,44 @@ export interface LoadingOptions {
   resolve(run: ResolvedRun): Promise<Body>;
   driver: Driver;
   live: LiveRuns;
-  suspects: Suspects;
+  /** Begins another process for the run. Undefined: suspects go on in this one. */
+  isolate: ((run: RunRow) => void) | undefined;
   publisher: Publisher;
   endings: Endings;
+  replicas: Pick<Replicas, 'hasCodeOf'>;
+  signals: Pick<Signals, 'ring'>;
 }
 
 export function createLoading(options: LoadingOptions): Loading {
-  const { journal, log, driver, live, suspects, publisher, endings } = options;
+  const { journal, log, driver, live, publisher, endings, replicas, signals } = options;
   const { leaseMs, clock } = driver;
+  const isReplaying = (runId: string): boolean => live.get(runId)?.isReplaying === true;
+  const histories = createHistories({ journal, leaseMs, isReplaying });
 
   const launch = (run: RunRow, body: Body, records: JournalRecord[]): void => {
     if (live.hasEpoch(run)) return;
     const execution = new Execution({ run, body, records, driver });
     live.add(execution);
     if (run.epoch === 1) publisher.started(run);
+    else publisher.taken(run);
     execution.launch();
   };
 
   /** Its parent was cancelled, and the process that started it died before it could see that. */
-  const isOrphan = async ({ parentRunId, seq }: RunRow): Promise<boolean> => {
-    if (parentRunId === null || seq > 0) return false;
-    return (await persist(() => journal.getRun(parentRunId), leaseMs))?.status === 'cancelled';
+  const isOrphan = async ({ parentRunId, seq, epoch, closePolicy }: RunRow): Promise<boolean> => {
+    // Its first process may have died before it looked. Later ones have.
+    if (parentRunId === null || (seq > 0 && epoch > 2)) return false;
+    return hasOutlived(closePolicy, await persist(() => journal.getRun(parentRunId), leaseMs));
   };
 
   const load = async (run: RunRow): Promise<void> => {
     try {
       // Marked before its code is loaded: that may be what kills the process.
-      if (isSuspect(run) && !(await driver.mark(run.runId, run.epoch, []))) return;
+      if (isSuspect(run) && !(await driver.mark(run, []))) return;
       // First: without its code there is no use in its history, which may be long.
       if (await isOrphan(run)) return void (await endings.cancel(run.runId, parentCancelled()));
       const body = await options.resolve(run);
-      const records = run.seq > 0 ? await persist(() => journal.getRecords(run.runId), leaseMs) : [];
+      const records = run.seq > 0 ? await histories.load(run.runId) : [];
       const reason = body.whenFound?.(records);
       if (reason) await endings.cancel(run.runId, reason);
       else {
@@ -71,15 +82,29 @@ export function createLoading(options: LoadingOptions): Loading {
         launch(run, body, records);
       }
     } catch (error) {
+      if (run.cancel !== null) return void (await endings.cancel(run.runId, new RunCancelledError()).catch(() => {}));
       log.warn('The run waits: its code cannot be loaded.', { runId: run.runId, name: run.name, error });
       // Not stored, it is a run we hold and do not have: the sweep gives it back.
       await journal.append(unavailable(run, error, clock.now())).catch(() => {});
     }
   };
 
+  /** Another replica has the code of the run, and this one has not: it is given back. */
+  const isLeftToOthers = async (run: RunRow): Promise<boolean> => {
+    // Who cannot find out keeps to what it has.
+    if (!(await replicas.hasCodeOf(run).catch(() => false))) return false;
+    const { runId, epoch, seq } = run;
+    const entry = { runId, epoch, seq, records: [], patch: { release: true }, durability: 'process' as const };
+    // Not stored, it is a run we hold and do not have: the sweep gives it back.
+    await journal.append(entry).catch(() => {});
+    signals.ring('due', runId);
+    return true;
+  };
+
   const poison = async (run: RunRow): Promise<void> => {
     log.error('The run ends as failed: it has killed its process too often.', { runId: run.runId, name: run.name });
     const { runId, epoch, seq, serialKey } = run;
+    if (run.closesChildren !== null) await persist(() => endings.closeChildren(runId), leaseMs).catch(() => {});
     const patch = endOf({ error: runPoisoned(run) }, driver.limits.resultBytes);
     const next = serialKey === null ? {} : { nextRunId: newRunId() };
     const entry = { runId, epoch, seq, records: [], patch, durability: 'synced' as const, ...next };
@@ -87,21 +112,20 @@ export function createLoading(options: LoadingOptions): Loading {
       (error: unknown) => void log.error('The end of a run is not recorded.', { error }),
     );
     if (result?.outcome !== 'appended') return;
-    publisher.run('run.ended', run, 'failed');
-    publisher.ended({ ...run, ...patch, endedAt: result.at });
+    const ended = { ...run, ...patch, endedAt: result.at };
+    publisher.run('run.ended', ended);
+    publisher.ended(ended);
     endings.left(run, 'ended', result.promoted ? { promoted: result.promoted } : {});
   };
 
   return {
     launch,
-    async resume(run) {
+    async resume(run, isolate = options.isolate) {
       if (live.hasEpoch(run)) return;
-      if (!isSuspect(run)) return live.arrive(run.runId, () => load(run));
-      if (run.crashCount >= POISON_LIMIT) return poison(run);
-      suspects.add(run, async () => {
-        await live.arrive(run.runId, () => load(run));
-        if (!live.get(run.runId)) suspects.pass(run.runId);
-      });
+      if (await live.arrive(run.runId, () => isLeftToOthers(run))) return;
+      if (isSuspect(run) && run.crashCount >= POISON_LIMIT) return poison(run);
+      if (isolate && isSuspectAgain(run)) return isolate(run);
+      return live.arrive(run.runId, () => load(run));
     },
   };
 }

@@ -1,9 +1,11 @@
-import { ASKED_BY, askedByOf } from '../attributes.ts';
+import { ASKED_BY, askedByOf, chargedTo, OWN_ID, toChargedMark } from '../attributes.ts';
 import type { Body } from '../body.ts';
 import { newRunId, toTraceId } from '../ids.ts';
-import type { RunKind, RunRow, RunTrigger } from '../journal/run.ts';
-import type { NewRun } from '../journal/starts.ts';
+import type { ClosePolicy, RunKind, RunRow, RunTrigger } from '../journal/run.ts';
+import type { NewRun, OwnId, StartTiming } from '../journal/starts.ts';
+import type { StartedBy } from '../started-by.ts';
 import { digestOf, encode } from '../serialize.ts';
+import { boundGiven, GIVEN_BYTES, TURN_BYTES } from '../values/size.ts';
 
 export interface StartRequest {
   /** Default: a new one. */
@@ -14,14 +16,23 @@ export interface StartRequest {
   input: unknown;
   sessionId?: string;
   parentRunId?: string;
+  /** Absent: whoever made its parent begin, or the box itself. */
+  startedBy?: StartedBy;
   /** Marks of the box on the run, beside those its code sets. Their names begin with `svc.`. */
   attributes?: Record<string, string>;
   /** The same key with the same input answers the first start again for 24 hours. */
   idempotencyKey?: string;
   /** What the key stands for, where that is not the input. */
   digest?: string;
-  /** At most one unfinished run has this lock. Taken: the start queues, or is refused. */
-  serial?: { key: string; whenTaken: 'queue' | 'refuse' };
+  /** At most `limit` (default 1) unfinished runs have this lock. Taken: the start queues, or is refused. */
+  serial?: { key: string; whenTaken: 'queue' | 'refuse'; limit?: number };
+  /** The milliseconds it may take from the moment it is a run. Default: no limit. */
+  timeoutMs?: number;
+  /** What becomes of it when its parent ends. Default: a cancel or a timeout takes it along, another end leaves it. */
+  closePolicy?: ClosePolicy | undefined;
+  timing?: Omit<StartTiming, 'triggerId'>;
+  /** At most one unfinished run of this name has the id. */
+  ownId?: Omit<OwnId, 'key'> & { id: string };
   /** Code to run instead of what `resolve` answers: an agent's turn that streams to a client in this process. */
   body?: Body;
 }
@@ -29,8 +40,10 @@ export interface StartRequest {
 /** The run as the journal is asked to create it. */
 export function toNewRun(request: StartRequest, body: Body, claim: NewRun['claim']): NewRun {
   const runId = request.runId ?? newRunId();
-  const input = encode(request.input, 'input');
-  const { idempotencyKey: key, serial } = request;
+  const limit = request.kind === 'agent' ? TURN_BYTES : GIVEN_BYTES;
+  const input = boundGiven(encode(request.input, 'input'), { value: request.input, what: 'input', limit });
+  const { idempotencyKey: key, serial, timing, ownId, timeoutMs, closePolicy } = request;
+  const triggerId = serial || timing ? newRunId() : '';
   return {
     runId,
     traceId: toTraceId(runId),
@@ -41,15 +54,25 @@ export function toNewRun(request: StartRequest, body: Body, claim: NewRun['claim
     sessionId: request.sessionId ?? null,
     parentRunId: request.parentRunId ?? null,
     retryOf: null,
+    ...(request.startedBy ? { startedBy: JSON.stringify(request.startedBy) } : {}),
     input,
     ...(key === undefined
       ? {}
       : { idempotency: { key: toStartKey(request.name, key), digest: request.digest ?? digestOf(input) } }),
-    ...(serial ? { serial: { ...serial, triggerId: newRunId() } } : {}),
-    ...(Object.keys(request.attributes ?? {}).length > 0 ? { attributes: JSON.stringify(request.attributes) } : {}),
+    ...(serial ? { serial: { ...serial, triggerId } } : {}),
+    ...(timeoutMs === undefined ? {} : { timeoutMs }),
+    ...(closePolicy === undefined ? {} : { closePolicy }),
+    ...(timing ? { timing: { ...timing, triggerId } } : {}),
+    ...(ownId ? { ownId: { ...ownId, key: toIdKey(request.name, ownId.id) } } : {}),
+    ...marksFor(request),
     claim,
     durability: body.durability,
   };
+}
+
+function marksFor({ attributes, ownId }: StartRequest): Pick<NewRun, 'attributes'> {
+  if (!ownId && Object.keys(attributes ?? {}).length === 0) return {};
+  return { attributes: JSON.stringify({ ...attributes, ...(ownId ? { [OWN_ID]: ownId.id } : {}) }) };
 }
 
 /** An idempotency key as the journal keeps it: that of a start of this name. */
@@ -57,10 +80,16 @@ export function toStartKey(name: string, key: string): string {
   return `${name}:${key}`;
 }
 
-/** What is hidden is hidden with all that it starts. */
+/** An id of its creator's choice as the journal keeps it. No start key is like it: none has its first space behind two colons. */
+export function toIdKey(name: string, id: string): string {
+  return `id:${name}:${id}`;
+}
+
+/** What is hidden is hidden with all that it starts, and whoever pays for it pays for that, too. */
 export function inheritedMarks(parent: RunRow | undefined): Record<string, string> {
-  const askedBy = parent && askedByOf(parent);
-  return askedBy === undefined ? {} : { [ASKED_BY]: askedBy };
+  if (!parent) return {};
+  const askedBy = askedByOf(parent);
+  return { ...(askedBy === undefined ? {} : { [ASKED_BY]: askedBy }), ...toChargedMark(chargedTo(parent)) };
 }
 
 /** The marks of the box: a retry has them from its first moment, those of the code when it sets them. */

@@ -15,6 +15,8 @@ export interface Publisher {
   /** A run was created here, and has begun, and is over: the row as that left it. */
   created(run: RunRow): void;
   started(run: RunRow): void;
+  /** A run was taken up here that has begun before. */
+  taken(run: RunRow): void;
   ended(run: RunRow): void;
   /** Runs that were cancelled, and those that got their locks. */
   cancelled(result: Extract<CancelResult, { outcome: 'cancelled' }>): void;
@@ -38,11 +40,13 @@ export function createPublisher({ lifecycle = UNFOLLOWED, observer, journal }: P
   };
   const ended = (row: RunRow): void => observer?.ended(row);
   const observe = ({ runId, records, patch }: Append, row: RunRow | undefined): void => {
-    const isBlocked = patch.status === 'blocked';
-    if (!observer || (records.length === 0 && !isBlocked)) return;
+    const { status } = patch;
+    if (!observer || (records.length === 0 && status === undefined)) return;
     const observed = (known: RunRow): void => {
       if (records.length > 0) observer.appended(known, records);
-      if (isBlocked) observer.blocked?.(known);
+      if (status === 'blocked') observer.blocked?.(known);
+      if (status === 'waiting') observer.waiting?.(known);
+      if (status === 'running') observer.resumed?.(known);
     };
     if (row) return observed(row);
     // What is written as a run leaves lands after it has left.
@@ -61,12 +65,13 @@ export function createPublisher({ lifecycle = UNFOLLOWED, observer, journal }: P
       observer?.started(row);
       run('run.started', row);
     },
+    taken: (row) => observer?.resumed?.(row),
     ended,
     cancelled({ cancelled, promoted }) {
       if (!lifecycle.isFollowed && !observer) return;
       const rows = cancelled.map(async (runId) => {
         const row = await journal.getRun(runId);
-        if (row) run('run.ended', row, 'cancelled');
+        if (row) run('run.ended', row);
         if (row) ended(row);
       });
       // What cannot be read is not published.

@@ -5,8 +5,9 @@ import { persist } from '../persist.ts';
 import { real } from '../real.ts';
 import type { Claims } from './claims.ts';
 import type { LiveRuns } from './live-runs.ts';
+import type { Replicas } from './replicas.ts';
 import type { Signals } from './signals.ts';
-import type { Suspects } from './suspects.ts';
+import type { Isolation } from './isolation.ts';
 import type { Sweep } from './sweep.ts';
 
 export interface ShutdownOptions {
@@ -16,10 +17,11 @@ export interface ShutdownOptions {
   drainMs: number;
   close: AbortController;
   live: LiveRuns;
-  suspects: Suspects;
+  isolation: Isolation | undefined;
   claims: Claims;
   sweep: Sweep;
   signals: Signals;
+  replicas: Pick<Replicas, 'leave'>;
 }
 
 /** Takes no run any more, lets steps under way end, and gives the runs back for others to take. */
@@ -31,6 +33,11 @@ export async function shutDown(options: ShutdownOptions): Promise<void> {
     sweep.stop().then(() => live.entered()),
   );
   await drain(live, options.drainMs);
+  // First: its runs are then for those, too, that have other code.
+  await atMost(
+    STORE_MS,
+    options.replicas.leave().catch(() => {}),
+  );
   await atMost(STORE_MS, giveBack(options));
   claims.stopRenewing();
   signals.stop();
@@ -50,8 +57,8 @@ async function drain(live: LiveRuns, timeoutMs: number): Promise<void> {
     await new Promise((resolve) => real.setTimeout(resolve, 10));
 }
 
-async function giveBack({ journal, leaseMs, live, suspects, signals }: ShutdownOptions): Promise<void> {
-  const waiting = (await suspects.close()).map(async (run) => {
+async function giveBack({ journal, leaseMs, live, isolation, signals }: ShutdownOptions): Promise<void> {
+  const waiting = ((await isolation?.close()) ?? []).map(async (run) => {
     await persist(() => journal.append(released(run)), leaseMs);
     signals.ring('due', run.runId);
   });

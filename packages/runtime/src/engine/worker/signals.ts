@@ -1,6 +1,7 @@
 import { runOutside } from '../context.ts';
 import { SILENT } from '../doorbell.ts';
-import type { Doorbell, RingKind } from '../doorbell.ts';
+import type { Doorbell, RingKind, RingListener } from '../doorbell.ts';
+import type { Journal } from '../journal.ts';
 import type { LiveRuns } from './live-runs.ts';
 import type { Watchers } from './watchers.ts';
 
@@ -23,12 +24,15 @@ export interface RunClaims {
 }
 
 export interface SignalsOptions {
+  journal: Pick<Journal, 'findOwner'>;
+  owner: string;
   doorbell: Doorbell | undefined;
   live: LiveRuns;
-  watchers: Pick<Watchers, 'notify'>;
+  watchers: Pick<Watchers, 'ended' | 'changed'>;
 }
 
-export function createSignals({ doorbell = SILENT, live, watchers }: SignalsOptions): Signals {
+export function createSignals(options: SignalsOptions): Signals {
+  const { doorbell = SILENT, journal, owner, live, watchers } = options;
   let claims = NO_CLAIMS;
   let stop = (): void => {};
   let asking = 0;
@@ -44,23 +48,29 @@ export function createSignals({ doorbell = SILENT, live, watchers }: SignalsOpti
     await claims.claimRun(runId).finally(() => (asking -= 1));
   };
 
-  const onRing = (kind: RingKind, runId: string): void => {
+  const onRing: RingListener = (kind, runId, to = owner) => {
     const execution = live.get(runId);
-    if (kind === 'ended' || kind === 'written') watchers.notify(runId);
+    if (kind === 'ended') watchers.ended(runId);
+    if (kind === 'written') watchers.changed(runId);
     // What fails here, the sweep does.
     if (kind === 'ended' && execution) live.abandonIfFinal(execution).catch(() => {});
     if (kind === 'due' && execution) execution.poke();
-    if (kind === 'due' && !execution) takeDue(runId).catch(() => {});
+    // Where another replica has the run, that one looks: the others would ask the journal in vain.
+    if (kind === 'due' && !execution && to === owner) takeDue(runId).catch(() => {});
   };
 
   // Outside of any run: what sends a ring is no code of an author.
-  const ring = (kind: RingKind, runId: string): void => runOutside(() => doorbell.ring(kind, runId));
+  const ring = (kind: RingKind, runId: string, to?: string): void => runOutside(() => doorbell.ring(kind, runId, to));
+  const signalElsewhere = async (runId: string): Promise<void> => {
+    if (await claims.claimRun(runId)) return;
+    ring('due', runId, await journal.findOwner(runId).catch(() => undefined));
+  };
   return {
     ring,
     signal(runId) {
       const execution = live.get(runId);
       if (execution) return execution.poke();
-      void claims.claimRun(runId).then((taken) => taken || ring('due', runId));
+      void signalElsewhere(runId);
     },
     listen(given) {
       claims = given;

@@ -1,13 +1,18 @@
 import { BoxError } from '../../errors.ts';
+import { ownIdOf } from '../attributes.ts';
 import type { Body } from '../body.ts';
 import type { StoreClock } from '../clock.ts';
+import type { Ambient } from '../handle.ts';
 import type { Journal } from '../journal.ts';
 import type { JournalRecord } from '../journal/record.ts';
 import type { RunRow } from '../journal/run.ts';
 import type { CreateResult, NewRun } from '../journal/starts.ts';
-import { parentCancelled } from '../run/outcome.ts';
-import { keptRecords } from '../run/retried-run.ts';
+import { compensated, parentCancelled } from '../run/outcome.ts';
+import { encode } from '../serialize.ts';
+import { boundGiven, TURN_BYTES } from '../values/size.ts';
+import { keptRecords, listAfterFailure } from '../run/retried-run.ts';
 import type { Claims } from './claims.ts';
+import { hasOutlived } from './outlived.ts';
 import type { Endings } from './endings.ts';
 import type { LiveRuns } from './live-runs.ts';
 import type { Loading, ResolvedRun } from './loading.ts';
@@ -25,7 +30,10 @@ export interface KeyedStart {
 
 export type Repeat = Extract<CreateResult, { outcome: 'repeated' | 'idempotency_conflict' }>;
 
-export type RetryOptions = Pick<StartRequest, 'serial' | 'idempotencyKey'>;
+export type RetryOptions = Pick<StartRequest, 'serial' | 'idempotencyKey'> & {
+  /** Default: what the run was started with. */
+  input?: unknown;
+};
 
 /** How runs come to be. */
 export interface Starts {
@@ -49,10 +57,12 @@ export interface StartsOptions {
   publisher: Publisher;
   signals: Signals;
   endings: Endings;
+  ambient: Pick<Ambient, 'log'>;
 }
 
 export function createStarts(options: StartsOptions): Starts {
-  const { journal, owner, clock, closing, resolve, live, loading, claims, publisher, signals, endings } = options;
+  const { journal, owner, clock, closing, resolve, live, loading, claims, publisher, signals, endings, ambient } =
+    options;
 
   const create = async (request: NewRun, body: Body): Promise<CreateResult> => {
     // What the box itself has begun, it completes: a child of a step under way, a schedule that is due. Others run it.
@@ -87,20 +97,47 @@ export function createStarts(options: StartsOptions): Starts {
    * A parent cancelled before its child was stored did not reach it; one cancelled after reaches it itself. The answer
    * stays a start: whoever asked is gone.
    */
-  const withdrawIfOrphaned = async (parentRunId: string, result: CreateResult): Promise<void> => {
-    const parent = await journal.getRun(parentRunId);
-    if (parent?.status !== 'cancelled') return;
-    if (result.outcome === 'created') await endings.cancel(result.run.runId, parentCancelled());
-    else if (result.outcome === 'queued') await journal.queue.remove(result.triggerId);
+  const withdrawIfOrphaned = async (
+    { parentRunId, closePolicy = null }: Pick<NewRun, 'parentRunId' | 'closePolicy'>,
+    result: CreateResult,
+  ): Promise<void> => {
+    const parent = parentRunId === null ? undefined : await journal.getRun(parentRunId);
+    // Deleted, it had ended, and it was not by itself: it waits for its starts.
+    if (parentRunId === null || (parent && !hasOutlived(closePolicy, parent)) || closePolicy === 'abandon') return;
+    // One that an id of its own has found may be another's.
+    if ('run' in result && result.run.parentRunId === parentRunId)
+      await endings.cancel(result.run.runId, parentCancelled());
+    else if ('triggerId' in result) await withdrawQueued(parentRunId, result.triggerId);
+  };
+
+  const withdrawQueued = async (parentRunId: string, triggerId: string): Promise<void> => {
+    const found = await journal.queue.find(triggerId);
+    if (found && 'run' in found && found.run.parentRunId === parentRunId)
+      await endings.cancel(found.run.runId, parentCancelled());
+    else if (found && 'queued' in found && found.queued.parentRunId === parentRunId)
+      await journal.queue.remove(triggerId);
+  };
+
+  /** What has ended because the run did, of what it had started. */
+  const listLost = async ({ runId, closesChildren }: RunRow): Promise<Set<string>> => {
+    const cancelled =
+      closesChildren === null
+        ? []
+        : await journal.listRuns({ parentRunId: runId, status: 'cancelled' }, { limit: MOST_LOST });
+    return new Set(cancelled.filter(({ closePolicy }) => closePolicy === 'cancel').map((child) => child.runId));
   };
 
   return {
     async start(request) {
       const body = request.body ?? (await resolve({ kind: request.kind, name: request.name }));
-      const parent = request.parentRunId === undefined ? undefined : live.get(request.parentRunId)?.run;
+      const above = request.parentRunId === undefined ? undefined : live.get(request.parentRunId);
+      // A crash between the two leaves a start that is not recorded, and made again.
+      if (request.closePolicy === 'cancel' || request.closePolicy === 'wait') above?.noteChild();
+      const parent = above?.run;
       const attributes = { ...inheritedMarks(parent), ...request.attributes };
-      const result = await create(toNewRun({ ...request, attributes }, body, claims.claimOf(request.kind)), body);
-      if (request.parentRunId !== undefined) await withdrawIfOrphaned(request.parentRunId, result);
+      const run = toNewRun({ ...request, attributes }, body, claims.claimOf(request.kind));
+      const result = await create(parent?.startedBy ? { startedBy: parent.startedBy, ...run } : run, body);
+      if (request.parentRunId !== undefined) await withdrawIfOrphaned(run, result);
       return result;
     },
     async findRepeat({ name, idempotencyKey, digest }) {
@@ -108,23 +145,41 @@ export function createStarts(options: StartsOptions): Starts {
       if (!used) return undefined;
       return used.digest === digest ? { outcome: 'repeated', run: used.run } : { outcome: 'idempotency_conflict' };
     },
-    async retry(run, from, { serial, idempotencyKey } = {}) {
+    async retry(run, from, { serial, idempotencyKey, input: given } = {}) {
       const body = await resolve(run);
-      const records = from === 'start' ? [] : keptRecords(await journal.getRecords(run.runId), run.error, clock.now());
+      const recorded = from === 'start' ? [] : await journal.getRecords(run.runId);
+      const lost = await listLost(run);
+      const records = keptRecords(recorded, { error: run.error, now: clock.now(), lost });
+      const after = listAfterFailure(recorded, records);
       const { kind, name } = run;
-      const start: StartRequest = { kind, name, trigger: 'retry', input: null, ...(serial ? { serial } : {}) };
+      const id = ownIdOf(run);
+      // The run it repeats leaves its id to it.
+      const ownId = id === undefined ? {} : { ownId: { id, whenOpen: 'refuse', reuse: 'always' } as const };
+      const start: StartRequest = { kind, name, trigger: 'retry', input: null, ...ownId, ...(serial && { serial }) };
       // Also where nothing is kept: what is executed again has the keys it had.
       const seed = from === 'start' ? {} : { seed: run.seed ?? `${run.traceId}:${run.createdAt}`, records };
       const key = toStartKey(name, `retry ${run.runId} ${idempotencyKey}`);
       const keyed = idempotencyKey === undefined ? {} : { idempotency: { key, digest: from } };
-      const { runId, input, sessionId } = run;
-      const kept = { input, retryOf: runId, sessionId, attributes: marksOfBox(run), ...seed, ...keyed };
-      return create({ ...toNewRun(start, body, claims.claimOf(kind)), ...kept }, body);
+      const { runId, sessionId } = run;
+      const input =
+        given === undefined
+          ? run.input
+          : boundGiven(encode(given, 'input'), { value: given, what: 'input', limit: TURN_BYTES });
+      const { startedBy, timeoutMs } = run;
+      const marks = { attributes: marksOfBox(run), startedBy };
+      const timed = timeoutMs === null ? {} : { timeoutMs };
+      const kept = { input, retryOf: runId, sessionId, ...marks, ...timed, ...seed, ...keyed };
+      const result = await create({ ...toNewRun(start, body, claims.claimOf(kind)), ...kept }, body);
+      if (result.outcome === 'created' && after.length > 0)
+        ambient.log({ level: 'warn', message: compensated(after), run: result.run });
+      return result;
     },
   };
 }
 
 // --- internal ---
+
+const MOST_LOST = 1_000;
 
 function shuttingDown(): BoxError {
   const message =

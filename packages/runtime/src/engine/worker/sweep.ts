@@ -1,10 +1,13 @@
 import type { Log } from '../../log.ts';
 import type { StoreClock } from '../clock.ts';
 import type { Journal } from '../journal.ts';
+import type { Look } from '../journal/leases.ts';
 import { real } from '../real.ts';
 import type { Claims } from './claims.ts';
+import type { Endings } from './endings.ts';
 import type { LiveRuns } from './live-runs.ts';
 import { createOrphans } from './orphans.ts';
+import type { Replicas } from './replicas.ts';
 
 /** The look at the journal that finds whatever no signal has brought, about once a second. */
 export interface Sweep {
@@ -25,12 +28,14 @@ export interface SweepOptions {
   closing: AbortSignal;
   live: LiveRuns;
   claims: Claims;
+  endings: Pick<Endings, 'expire'>;
+  replicas: Pick<Replicas, 'announceIfDue' | 'elsewhere'>;
   /** Work to be done with each sweep. */
-  onSweep: (() => Promise<void>) | undefined;
+  onSweep: ((look: Look) => Promise<void>) | undefined;
 }
 
 export function createSweep(options: SweepOptions): Sweep {
-  const { journal, log, owner, sweepMs, clock, closing, live, claims } = options;
+  const { journal, log, owner, sweepMs, clock, closing, live, claims, endings, replicas } = options;
   const giveBackOrphans = createOrphans({ journal, log, owner, live });
   let isTakeoverDue = options.exclusive;
   let timer: ReturnType<typeof setTimeout> | undefined;
@@ -47,6 +52,9 @@ export function createSweep(options: SweepOptions): Sweep {
       const row = held.get(runId);
       if (row && row.epoch === epoch) {
         if (row.signals > execution.signals) execution.poke();
+        if (row.pausedAt === null) execution.unpause();
+        else execution.pause();
+        execution.cancel(row);
         continue;
       }
       if (await live.abandonIfFinal(execution)) continue;
@@ -55,21 +63,38 @@ export function createSweep(options: SweepOptions): Sweep {
     }
   };
 
+  /** One statement says what there is to do; most of the time there is nothing. */
+  const lookAround = async (): Promise<Look> => {
+    let look: Look | undefined;
+    await clock.sync(async () => (look = await journal.look(owner)).now);
+    // A clock that is moved by hand asks nobody.
+    return look ?? journal.look(owner);
+  };
+
   const sweep = async (): Promise<void> => {
+    let wake: number | undefined;
+    let isBusy = true;
     try {
-      await clock.sync();
+      const look = await lookAround();
       await claims.renewIfLate();
-      await inspect();
-      await claims.claimAll(isTakeoverDue);
+      if (look.isHolding || live.size > 0) await inspect();
+      await replicas.announceIfDue();
+      if (look.isOverdue) for (const run of await journal.listOverdue(OVERDUE)) await endings.expire(run);
+      isBusy = look.isDue || look.isOverdue || isTakeoverDue || claims.isBehind;
+      if (isBusy) await claims.claimAll(isTakeoverDue);
       isTakeoverDue = false;
-      await options.onSweep?.();
+      await options.onSweep?.(look);
+      wake = look.wake;
     } catch (error) {
       log.error('The journal cannot be read; the next sweep tries again.', { error });
     }
     if (closing.aborted) return;
-    const due = claims.isBehind ? undefined : await journal.nextWake().catch(() => undefined);
+    if (isBusy && !claims.isBehind) wake = await journal.nextWake().catch(() => undefined);
+    const due = claims.isBehind ? undefined : wake;
+    // What is due may be for others: to look for it at once, again and again, would be of no use.
+    const soonest = replicas.elsewhere.length > 0 ? SHARED_MS : 5;
     const jitter = sweepMs * (0.9 + Math.random() * 0.2);
-    timer = real.setTimeout(() => (sweeping = sweep()), Math.max(5, Math.min(jitter, due ?? jitter)));
+    timer = real.setTimeout(() => (sweeping = sweep()), Math.max(soonest, Math.min(jitter, due ?? jitter)));
   };
 
   return {
@@ -87,3 +112,11 @@ export function createSweep(options: SweepOptions): Sweep {
     },
   };
 }
+
+// --- internal ---
+
+/** Runs whose time is over that one sweep ends. */
+const OVERDUE = 100;
+
+/** Between two sweeps while another replica has other code, at least, in milliseconds. */
+const SHARED_MS = 250;

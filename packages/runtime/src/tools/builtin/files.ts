@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { BoxTool, StateAnswer } from '../box-tool.ts';
 import type { AgentState } from '../state.ts';
+import { createPatterns } from './patterns.ts';
 import { findLines, findPaths } from './search.ts';
 import type { Files } from './search.ts';
 import { createReadTool, createStateTool, refused } from './state-tool.ts';
@@ -10,6 +11,7 @@ export const FILE_LIMITS = { file: 262_144, all: 1_048_576, count: 500, path: 25
 
 /** The files of an agent: state key `files`. */
 export async function createFileTools(): Promise<BoxTool[]> {
+  const patterns = createPatterns();
   return Promise.all([
     createReadTool(
       { name: 'ls', description: 'List the files that are kept, with their sizes.', input: z.object({ path: FOLDER }) },
@@ -54,7 +56,8 @@ export async function createFileTools(): Promise<BoxTool[]> {
         description: 'List the files whose path matches a pattern: * and ? within a folder, ** over folders, {a,b}.',
         input: z.object({ pattern: z.string().min(1).max(FILE_LIMITS.path), path: FOLDER }),
       },
-      ({ pattern, path }, state) => findPaths(inFolder(filesOf(state), path), { pattern, folder: toPath(path) }),
+      ({ pattern, path }, state, whose) =>
+        findPaths(inFolder(filesOf(state), path), { pattern, folder: toPath(path) }, { patterns, whose }),
     ),
     createReadTool(
       {
@@ -67,7 +70,8 @@ export async function createFileTools(): Promise<BoxTool[]> {
           ignore_case: z.boolean().default(false),
         }),
       },
-      ({ path, ...search }, state) => findLines(inFolder(filesOf(state), path), { ...search, folder: toPath(path) }),
+      ({ path, ...search }, state, whose) =>
+        findLines(inFolder(filesOf(state), path), { ...search, folder: toPath(path) }, { patterns, whose }),
     ),
   ]);
 }

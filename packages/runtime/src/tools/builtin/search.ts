@@ -1,21 +1,29 @@
-import { createContext, Script } from 'node:vm';
 import type { StateAnswer } from '../box-tool.ts';
+import type { Patterns } from './patterns.ts';
 import { refused } from './state-tool.ts';
 
 /** Texts by path. A path has no leading slash. */
 export type Files = Readonly<Record<string, string>>;
 
-/** A pattern that takes longer is given up: a regular expression a model wrote may take for ever. */
-const SEARCH_MS = 250;
 const MAX_MATCHES = 200;
 const MAX_LINE = 500;
+const MAX_PATHS = 500;
+
+/** What finds things in files, and whose time it takes. */
+export interface Searcher {
+  patterns: Patterns;
+  whose: object;
+}
 
 /** The paths that match a pattern. */
-export function findPaths(files: Files, { pattern, folder }: { pattern: string; folder: string }): StateAnswer {
-  const found = search(toSource(pattern), '', belowFolder(files, folder).sort());
-  if (!Array.isArray(found)) return refused(found.reason);
-  const prefix = folder === '' ? '' : `${folder}/`;
-  return { content: found.map(({ line }) => prefix + line).join('\n') || `No file matches "${pattern}".` };
+export async function findPaths(
+  files: Files,
+  { pattern, folder }: { pattern: string; folder: string },
+  searcher: Searcher,
+): Promise<StateAnswer> {
+  const found = await matchPaths(files, { pattern, folder }, searcher);
+  if (typeof found === 'string') return refused(found);
+  return { content: found.join('\n') || `No file matches "${pattern}".` };
 }
 
 export interface LineSearch {
@@ -26,52 +34,47 @@ export interface LineSearch {
 }
 
 /** The lines that match a regular expression, at most 200 of them. */
-export function findLines(files: Files, { pattern, folder, glob, ignore_case: ignoreCase }: LineSearch): StateAnswer {
-  const chosen = glob === undefined ? undefined : search(toSource(glob), '', belowFolder(files, folder));
-  if (chosen && !Array.isArray(chosen)) return refused(chosen.reason);
-  const prefix = folder === '' ? '' : `${folder}/`;
-  const paths = (chosen ? chosen.map(({ line }) => prefix + line) : Object.keys(files)).sort();
-  const lines = paths.flatMap((path) => (files[path] ?? '').split('\n').map((text, n) => ({ path, text, n: n + 1 })));
-  const found = search(
-    pattern,
-    ignoreCase ? 'i' : '',
-    lines.map(({ text }) => text),
-  );
-  if (!Array.isArray(found)) return refused(found.reason);
-  const shown = found.slice(0, MAX_MATCHES).flatMap(({ index }) => lines[index] ?? []);
+export async function findLines(
+  files: Files,
+  { pattern, folder, glob, ignore_case: ignoreCase }: LineSearch,
+  searcher: Searcher,
+): Promise<StateAnswer> {
+  const chosen = glob === undefined ? undefined : await matchPaths(files, { pattern: glob, folder }, searcher);
+  if (typeof chosen === 'string') return refused(chosen);
+  const paths = (chosen ?? Object.keys(files)).toSorted();
+  const found = await searcher.patterns.search(searcher.whose, {
+    source: pattern,
+    flags: ignoreCase ? 'i' : '',
+    texts: paths.map((path) => files[path] ?? ''),
+    byLine: true,
+    most: MAX_MATCHES + 1,
+    width: MAX_LINE + 1,
+  });
+  if (typeof found === 'string') return refused(found);
+  const shown = found
+    .slice(0, MAX_MATCHES)
+    .map(({ text, line, shown: words }) => `${paths[text]}:${line + 1}: ${shorten(words)}`);
   const rest = found.length > shown.length ? [`(more lines match; the first ${shown.length} are shown)`] : [];
-  const numbered = shown.map(
-    ({ path, text, n }) => `${path}:${n}: ${text.length > MAX_LINE ? `${text.slice(0, MAX_LINE)}…` : text}`,
-  );
-  return { content: [...numbered, ...rest].join('\n') || `No line matches "${pattern}".` };
+  return { content: [...shown, ...rest].join('\n') || `No line matches "${pattern}".` };
 }
 
 // --- internal ---
 
-interface Match {
-  index: number;
-  line: string;
+/** Whole paths, in their order. */
+async function matchPaths(
+  files: Files,
+  { pattern, folder }: { pattern: string; folder: string },
+  { patterns, whose }: Searcher,
+): Promise<string[] | string> {
+  const texts = belowFolder(files, folder).toSorted();
+  const search = { source: toSource(pattern), flags: '', texts, byLine: false, most: MAX_PATHS, width: Infinity };
+  const found = await patterns.search(whose, search);
+  const prefix = folder === '' ? '' : `${folder}/`;
+  return typeof found === 'string' ? found : found.map(({ shown }) => prefix + shown);
 }
 
-const SCRIPT = new Script(`
-  const expression = new RegExp(source, flags);
-  const found = [];
-  for (let i = 0; i < lines.length && found.length <= most; i++) if (expression.test(lines[i])) found.push(i);
-  found.join(',');
-`);
-
-/** Runs where it can be stopped: nothing else ends a regular expression that has begun. */
-function search(source: string, flags: string, lines: readonly string[]): Match[] | { reason: string } {
-  try {
-    const context = createContext({ source, flags, lines, most: Math.max(MAX_MATCHES, 500) });
-    const found = String(SCRIPT.runInContext(context, { timeout: SEARCH_MS }));
-    return found === '' ? [] : found.split(',').map((n) => ({ index: Number(n), line: lines[Number(n)] ?? '' }));
-  } catch (error) {
-    const { code, message } = error as { code?: string; message: string };
-    if (code === 'ERR_SCRIPT_EXECUTION_TIMEOUT')
-      return { reason: `The pattern took longer than ${SEARCH_MS} ms. Write one without nested repetition.` };
-    return { reason: `The pattern is not a regular expression: ${message}` };
-  }
+function shorten(line: string): string {
+  return line.length > MAX_LINE ? `${line.slice(0, MAX_LINE)}…` : line;
 }
 
 /** Paths as a pattern sees them that is meant from the folder. */

@@ -24,12 +24,12 @@ export async function createStateTool<S extends z.ZodType>(
 /** A built-in tool that looks at what the agent keeps. */
 export async function createReadTool<S extends z.ZodType>(
   described: Described<S>,
-  read: (input: z.output<S>, state: AgentState) => StateAnswer,
+  read: (input: z.output<S>, state: AgentState, turn: object) => StateAnswer | Promise<StateAnswer>,
 ): Promise<ReadTool> {
   return {
     kind: 'read',
     model: await toModelTool(described),
-    read: (args, state) => checked(described, args, (input) => read(input, state)),
+    read: async (args, state, turn) => checked(described, args, (input) => read(input, state, turn)),
   };
 }
 
@@ -44,11 +44,11 @@ async function toModelTool({ name, description, input }: Described<z.ZodType>) {
   return { name, description, parameters };
 }
 
-function checked<S extends z.ZodType>(
+function checked<S extends z.ZodType, A>(
   { name, input }: Described<S>,
   args: unknown,
-  use: (input: z.output<S>) => StateAnswer,
-): StateAnswer {
+  use: (input: z.output<S>) => A,
+): A | StateAnswer {
   const parsed = input.safeParse(args);
   if (parsed.success) return use(parsed.data);
   const issues = parsed.error.issues.map(({ path, message }) => `${path.join('.') || 'arguments'}: ${message}`);

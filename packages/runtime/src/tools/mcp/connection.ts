@@ -1,6 +1,7 @@
 import type { CallToolResult, Client, Tool as McpTool } from '@modelcontextprotocol/client';
 import { runOutside } from '../../engine/context.ts';
 import { LONGEST_TIMER_MS } from '../../engine/duration.ts';
+import { capAnswer } from '../../http/capped-answer.ts';
 import type { McpServerPlace } from '../../definitions/agent.ts';
 
 /** One server, connected when it is first asked for something and again when that connection was lost. */
@@ -117,6 +118,8 @@ interface Link {
 const CONNECT_MS = 5_000;
 const RETRY_MS = 10_000;
 const KEPT_STDERR = 400;
+/** Of an answer, or of an event: far more than a result may have that is recorded. */
+const MOST_BYTES = 16 * 1_048_576;
 
 interface Events {
   onChange(): void;
@@ -132,7 +135,8 @@ async function openClient(server: McpServerPlace, { onChange, onClose }: Events)
       listChanged: { tools: { autoRefresh: false, onChanged: onChange } },
     },
   );
-  const { transport, said } = await toTransport(server);
+  // A stream that breaks off is asked for again by the client, and whoever waits for what comes over it waits on.
+  const { transport, said } = await toTransport(server, () => void client.close().catch(() => {}));
   // oxlint-disable-next-line unicorn/prefer-add-event-listener -- the client is no event target
   client.onclose = onClose;
   try {
@@ -145,11 +149,15 @@ async function openClient(server: McpServerPlace, { onChange, onClose }: Events)
   }
 }
 
-async function toTransport(server: McpServerPlace) {
+async function toTransport(server: McpServerPlace, onFlood: () => void) {
   if (server.url !== undefined) {
     const { StreamableHTTPClientTransport } = await import('@modelcontextprotocol/client');
     const requestInit = { headers: server.headers ?? {} };
-    return { transport: new StreamableHTTPClientTransport(new URL(server.url), { requestInit }), said: () => '' };
+    const transport = new StreamableHTTPClientTransport(new URL(server.url), {
+      requestInit,
+      fetch: createCappedFetch(onFlood),
+    });
+    return { transport, said: () => '' };
   }
   const { StdioClientTransport, getDefaultEnvironment } = await import('@modelcontextprotocol/client/stdio');
   const { command, args = [], cwd } = server;
@@ -164,6 +172,18 @@ async function toTransport(server: McpServerPlace) {
   let words = '';
   transport.stderr?.on('data', (part: Buffer) => (words = (words + part.toString()).slice(-KEPT_STDERR)));
   return { transport, said: () => words.trim() };
+}
+
+function createCappedFetch(onFlood: () => void): typeof fetch {
+  const tooLong = (): Error => {
+    onFlood();
+    return new Error(`The server answered more than ${MOST_BYTES} bytes.`);
+  };
+  return async (...args) => {
+    const answer = await fetch(...args);
+    const byEvent = answer.headers.get('content-type')?.startsWith('text/event-stream') === true;
+    return capAnswer(answer, { mostBytes: MOST_BYTES, byEvent, tooLong });
+  };
 }
 
 function isTimeout(reason: unknown): boolean {

@@ -42,23 +42,23 @@ export function createMcpServers(log: Log): McpServers {
         }),
       );
       const found = listed.flatMap(({ tools, ...listing }) =>
-        tools.filter(isFirst).map((tool) => ({ ...listing, tool, name: toToolName(tool.name) })),
+        withoutRepeats(tools).map((tool) => ({ ...listing, tool, name: toToolName(tool.name) })),
       );
-      const used = new Set(taken);
+      const unique = createUnique(taken);
+      const once = namesOnce(found, taken);
       const tools = found.map(({ server, connection, timeout, tool, name }) => {
-        const isAlone = !taken.includes(name) && found.filter((other) => other.name === name).length === 1;
         const ofServer = toToolName(`${server}_${name}`);
-        const unique = makeUnique(isAlone ? name : ofServer, used);
+        const own = unique(once.has(name) ? name : ofServer);
         const { description = `The tool "${tool.name}" of "${server}".`, inputSchema } = tool;
         return {
           tool: {
-            ...toBoxTool(connection, { name: unique, toolName: tool.name, description, parameters: inputSchema }),
+            ...toBoxTool(connection, { name: own, toolName: tool.name, description, parameters: inputSchema }),
             timeout,
           },
           names: [ofServer, name],
         };
       });
-      return { tools, notes: listed.flatMap(({ server, problem }) => (problem ? toNote(server, problem) : [])) };
+      return { tools, notes: listed.flatMap(({ server, problem }) => (problem ? toNote(server) : [])) };
     },
     async close() {
       await Promise.allSettled([...connections.values()].map((connection) => connection.close()));
@@ -72,8 +72,9 @@ export function createMcpServers(log: Log): McpServers {
 const NAME_LENGTH = 64;
 const CALL_TIMEOUT_MS = 300_000;
 
-function toNote(server: string, problem: string): string {
-  return `The tool server "${server}" cannot be reached, so its tools may be missing or fail: ${problem}`;
+/** Not what the server or the network says of it, which is anybody's text: that is in the log. */
+function toNote(server: string): string {
+  return `The tool server "${server}" cannot be reached, so its tools may be missing or fail.`;
 }
 
 function toToolName(name: string): string {
@@ -81,15 +82,37 @@ function toToolName(name: string): string {
 }
 
 /** A server that lists a name twice has one tool of that name: the name is all a call says. */
-function isFirst({ name }: { name: string }, index: number, all: readonly { name: string }[]): boolean {
-  return all.findIndex((other) => other.name === name) === index;
+function withoutRepeats<T extends { name: string }>(tools: readonly T[]): T[] {
+  const names = new Set<string>();
+  return tools.filter(({ name }) => !names.has(name) && names.add(name));
 }
 
-function makeUnique(name: string, used: Set<string>): string {
-  let unique = name;
-  for (let n = 2; used.has(unique); n++) unique = `${name.slice(0, NAME_LENGTH - 4)}_${n}`;
-  used.add(unique);
-  return unique;
+/** Names that one tool has, and none of the agent's own. */
+function namesOnce(found: readonly { name: string }[], taken: readonly string[]): Set<string> {
+  const others = new Set(taken);
+  const once = new Set<string>();
+  for (const { name } of found) {
+    if (!others.has(name)) once.add(name);
+    else once.delete(name);
+    others.add(name);
+  }
+  return once;
+}
+
+/** Names that nobody has: of the second with a name on with a number behind it. */
+function createUnique(taken: readonly string[]): (name: string) => string {
+  const used = new Set(taken);
+  const counts = new Map<string, number>();
+  return (name) => {
+    let unique = name;
+    const stem = name.slice(0, NAME_LENGTH - 6);
+    for (let n = counts.get(stem) ?? 2; used.has(unique); n++) {
+      unique = `${stem}_${n}`;
+      counts.set(stem, n + 1);
+    }
+    used.add(unique);
+    return unique;
+  };
 }
 
 interface ServerTool {

@@ -83,6 +83,11 @@ export type RunAgentInput = z.infer<typeof RunAgentInput>;
 
 /** Throws `invalid_request` with what is malformed. */
 export async function parseRunInput(body: unknown): Promise<RunAgentInput> {
+  const { messages } = (body ?? {}) as { messages?: unknown };
+  if (Array.isArray(messages) && messages.length > MOST_MESSAGES)
+    throw new BoxError('invalid_request', `"messages" holds ${messages.length}; at most ${MOST_MESSAGES} are taken.`, {
+      details: { param: 'messages' },
+    });
   const parsed = await parseWith(RunAgentInput, body);
   if (parsed.ok) return parsed.value as RunAgentInput;
   const [first] = parsed.issues;
@@ -92,3 +97,7 @@ export async function parseRunInput(body: unknown): Promise<RunAgentInput> {
     { details: { issues: parsed.issues } },
   );
 }
+
+// --- internal ---
+
+const MOST_MESSAGES = 20_000;

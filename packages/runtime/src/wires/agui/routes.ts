@@ -3,10 +3,12 @@ import type { Agents } from '../../agents/agents.ts';
 import type { ThreadRequest, Threads } from '../../agents/threads/threads.ts';
 import { mountRoute } from '../../http/app.ts';
 import type { RouteEntry } from '../../http/app.ts';
+import type { CredentialWatch } from '../../auth/credential-watch.ts';
 import { answerSse } from '../../http/sse.ts';
 import type { Log } from '../../log.ts';
 import { toModelParameters } from '../chat-completions/model-parameters.ts';
 import { leaveWhenGone } from '../client-turn.ts';
+import { untilCut } from '../cut.ts';
 import { toGrantedError } from '../key.ts';
 import type { Authorize } from '../key.ts';
 import { readChatBody } from '../request.ts';
@@ -34,6 +36,7 @@ export interface AguiOptions {
   threads: Threads;
   log: Log;
   authorize: Authorize;
+  watch: CredentialWatch;
   signThinking: SignThinking;
 }
 
@@ -68,12 +71,17 @@ async function answerRun(event: H3Event, options: AguiOptions): Promise<Response
         options.log.warn('What came with a resume is not answered: its client went away.', { agent, error }),
       );
   };
-  const onGone = leaveWhenGone({ leave }, signal);
-  const events = toAguiEvents(input, begun, options.signThinking);
-  return answerSse(
-    toFrames(events, () => (isSent = true)),
-    { onGone },
-  );
+  const watched = options.watch.enter(caller);
+  const left = leaveWhenGone({ leave }, signal);
+  const onGone = (): void => {
+    left();
+    watched.leave();
+  };
+  const events = toAguiEvents(input, begun, {
+    signThinking: options.signThinking,
+    read: (turn) => untilCut(turn, watched),
+  });
+  return answerSse(toFrames(events, { onSent: () => (isSent = true), onEnd: watched.leave }), { onGone });
 }
 
 function toThread(input: RunAgentInput): Omit<ThreadRequest, 'agent' | 'caller' | 'key'> {
@@ -88,7 +96,14 @@ function toThread(input: RunAgentInput): Omit<ThreadRequest, 'agent' | 'caller' 
   };
 }
 
-async function* toFrames(events: AsyncIterable<object>, onSent: () => void): AsyncGenerator<string> {
-  for await (const event of events) yield `data: ${JSON.stringify(event)}\n\n`;
-  onSent();
+async function* toFrames(
+  events: AsyncIterable<object>,
+  { onSent, onEnd }: { onSent(): void; onEnd(): void },
+): AsyncGenerator<string> {
+  try {
+    for await (const event of events) yield `data: ${JSON.stringify(event)}\n\n`;
+    onSent();
+  } finally {
+    onEnd();
+  }
 }

@@ -1,6 +1,6 @@
 import { toErrorEvent } from '../../agents/events/turn-errors.ts';
 import { flatten } from '../../agents/events/turn-events.ts';
-import type { FinishReason } from '../../agents/events/turn-events.ts';
+import type { EventBatches, FinishReason } from '../../agents/events/turn-events.ts';
 import type { RunningTurn } from '../../agents/reading/running-turn.ts';
 import type { BegunThread } from '../../agents/threads/threads.ts';
 import type { SignThinking } from '../thinking-signature.ts';
@@ -11,11 +11,14 @@ import { restate } from './snapshot.ts';
 import { createTranslator } from './translator.ts';
 import type { AguiTranslator } from './translator.ts';
 
+/** The events of a turn, as its reader may have them. */
+export type ReadTurn = (turn: RunningTurn) => EventBatches;
+
 /** Everything one run emits, in order: from RUN_STARTED to RUN_FINISHED or RUN_ERROR. */
 export async function* toAguiEvents(
   input: RunAgentInput,
   begun: BegunThread,
-  signThinking: SignThinking,
+  { signThinking, read }: { signThinking: SignThinking; read: ReadTurn },
 ): AsyncGenerator<AguiEvent> {
   const { turn, restated, state, openCalls } = begun;
   const { toState } = readClientState(input.state, state);
@@ -26,12 +29,13 @@ export async function* toAguiEvents(
     if (Object.keys(state).length > 0) yield { type: 'STATE_SNAPSHOT', snapshot: toState(state) };
   }
   if (!turn) return yield* translator.finish(openCalls.length > 0 ? 'tool_calls' : 'stop', openCalls);
-  yield* tellTurn({ input, followed: begun.followed, translator, turn });
+  yield* tellTurn({ input, followed: begun.followed, translator, turn, read });
 }
 
 // --- internal ---
 
 interface Telling {
+  read: ReadTurn;
   input: RunAgentInput;
   translator: AguiTranslator;
   turn: RunningTurn;
@@ -40,7 +44,7 @@ interface Telling {
 
 async function* tellTurn(telling: Telling): AsyncGenerator<AguiEvent> {
   const { translator } = telling;
-  for await (const event of flatten(telling.turn.events)) {
+  for await (const event of flatten(telling.read(telling.turn))) {
     if (event.type === 'finish') yield* finish(telling, event.reason);
     else if (event.type === 'error') yield* translator.fail(event);
     else yield* translator.translate(event);
@@ -48,7 +52,7 @@ async function* tellTurn(telling: Telling): AsyncGenerator<AguiEvent> {
 }
 
 async function* finish(
-  { input, followed, translator }: Omit<Telling, 'turn'>,
+  { input, followed, translator, read }: Omit<Telling, 'turn'>,
   reason: FinishReason,
 ): AsyncGenerator<AguiEvent> {
   yield* translator.close();
@@ -59,5 +63,5 @@ async function* finish(
   if (!ask) return yield* translator.finish(reason, openCalls);
   const next = await ask().catch(toErrorEvent);
   if ('type' in next) yield* next.type === 'error' ? translator.fail(next) : [];
-  else yield* tellTurn({ input, translator, turn: next, followed: undefined });
+  else yield* tellTurn({ input, translator, turn: next, followed: undefined, read });
 }

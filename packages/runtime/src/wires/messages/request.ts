@@ -94,14 +94,12 @@ function joinAnswers(given: readonly GivenMessage[]): GivenMessage[] {
   const joined: GivenMessage[] = [];
   for (const one of given) {
     const before = joined.at(-1);
-    if (one.role !== 'assistant' || before?.role !== 'assistant') joined.push(one);
-    else joined[joined.length - 1] = { ...before, message: joinContent(before.message, one.message) };
+    const { role, content } = one.message;
+    if (one.role !== 'assistant' || before?.role !== 'assistant')
+      joined.push({ ...one, message: { role, content: [...content] } });
+    else for (const block of content) before.message.content.push(block);
   }
   return joined;
-}
-
-function joinContent({ role, content }: WireMessage, next: WireMessage): WireMessage {
-  return { role, content: [...content, ...next.content] };
 }
 
 function toParameters(body: Body): Record<string, unknown> {

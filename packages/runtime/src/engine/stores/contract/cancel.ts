@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { newRunId } from '../../ids.ts';
+import { readCancel } from '../../journal/cancel.ts';
 import type { Journal } from '../../journal.ts';
 import type { EndedRun } from '../../journal/ends.ts';
 import type { RunRow } from '../../journal/run.ts';
@@ -15,6 +16,7 @@ export function describeCancel(world: World): void {
       expect(await cancel(world.journal, run)).toStrictEqual({
         outcome: 'cancelled',
         cancelled: [run.runId],
+        cleaning: [],
         promoted: [],
       });
       const ended = await read(world.journal, run.runId);
@@ -104,6 +106,47 @@ export function describeCancel(world: World): void {
       }
       expect(await world.journal.queue.list({}, { limit: 9 })).toMatchObject([{ triggerId: 't4' }]);
       expect(await world.journal.queue.find('t1')).toBeUndefined();
+    });
+
+    test('leaves a run that has begun its time to clean up, with what it was cancelled with', async () => {
+      const [top, child] = await createFamily(world.journal);
+      const parked = await createWaiting(world.journal, null, { parentRunId: top.runId });
+      const queued = await start(world.journal, newRun({ claim: null, parentRunId: top.runId }));
+      await world.journal.pause(child.runId);
+      const befores = await Promise.all(ids([top, child, parked]).map((id) => read(world.journal, id)));
+      const graceOf = () => 60_000;
+      const result = await world.journal.cancel(top.runId, '["stop"]', newRunId, { graceOf });
+      expect(result).toMatchObject({ outcome: 'cancelled', cancelled: [queued.runId] });
+      const cleaning = ids([top, child, parked]).toSorted();
+      expect(result?.outcome === 'cancelled' && result.cleaning.toSorted()).toStrictEqual(cleaning);
+      for (const before of befores) {
+        const row = await read(world.journal, before.runId);
+        const { at, ...asked } = readCancel(row) ?? { at: Number.NaN };
+        expect(asked).toStrictEqual({ error: '["stop"]', status: 'cancelled' });
+        expect(row).toMatchObject({ status: before.status, epoch: before.epoch, error: null, pausedAt: null });
+        expect([row.deadline, row.signals]).toStrictEqual([at + 60_000, before.signals + 1]);
+      }
+      // One that was parked is due.
+      expect(ids(await claim(world.journal))).toStrictEqual([parked.runId]);
+      expect(await world.journal.listOverdue(9)).toStrictEqual([]);
+      // Again: nothing waits for any of them, and what it was cancelled with first stays.
+      const again = await world.journal.cancel(top.runId, '["other"]', newRunId, { graceOf });
+      expect(again).toMatchObject({ outcome: 'cancelled', cleaning: [] });
+      for (const id of cleaning)
+        expect(await read(world.journal, id)).toMatchObject({ status: 'cancelled', error: '["stop"]' });
+    });
+
+    test('ends those whose time is over, and not yet those below that clean up longer', async () => {
+      const [top, child] = await createFamily(world.journal);
+      const graceOf = () => 1;
+      await world.journal.cancel(child.runId, '["c"]', newRunId, { graceOf: () => 60_000 });
+      await world.journal.cancel(top.runId, '["t"]', newRunId, { graceOf, isOver: false });
+      await until(async () => (await world.journal.listOverdue(9)).length === 1);
+      expect(await world.journal.nextWake()).toBe(0);
+      const result = await world.journal.cancel(top.runId, '["t"]', newRunId, { graceOf, isOver: true });
+      expect(result).toMatchObject({ cancelled: [top.runId], cleaning: [] });
+      expect(await read(world.journal, child.runId)).toMatchObject({ status: 'running', endedAt: null });
+      expect(await world.journal.listOverdue(9)).toStrictEqual([]);
     });
 
     test('a cancel and the end of the run at once: one of them wins', async () => {
@@ -232,7 +275,9 @@ export function describeKeeping(world: World): void {
       const again = await world.journal.claimRun(mine.runId, { owner: 'a', leaseMs: 1_000 });
       await write(world.journal, child, 0, { status: 'completed' });
       expect(again?.epoch).toBe(2);
-      expect(await world.journal.listHeld('a')).toStrictEqual([{ runId: mine.runId, epoch: 2, signals: 1 }]);
+      expect(await world.journal.listHeld('a')).toStrictEqual([
+        { runId: mine.runId, epoch: 2, signals: 1, pausedAt: null, cancel: null },
+      ]);
       expect(await world.journal.listHeld('c')).toStrictEqual([]);
     });
   });

@@ -112,6 +112,16 @@ export function describeClaim(world: World): void {
       expect(await world.journal.getRun(run.runId)).toStrictEqual(taken);
     });
 
+    test('who holds a run is found, while the lease is good', async () => {
+      const { journal } = world;
+      const held = await start(journal, newRun());
+      const free = await start(journal, newRun(QUEUED));
+      const expired = await start(journal, newRun({ claim: { owner: 'a', leaseMs: 0 } }));
+      await until(async () => (await journal.now()) > (expired.leaseUntil ?? 0));
+      const owners = [held, free, expired, { runId: 'nothing' }].map(({ runId }) => journal.findOwner(runId));
+      expect(await Promise.all(owners)).toStrictEqual(['a', undefined, undefined, undefined]);
+    });
+
     test('a run another owner holds cannot be claimed; one whose lease expired can', async () => {
       const held = await start(world.journal, newRun());
       const expired = await start(world.journal, newRun({ claim: { owner: 'a', leaseMs: 0 } }));
@@ -202,32 +212,63 @@ export function describeSuspects(world: World): void {
 
     test('an owner that dies with the mark set is counted; one that had not marked the run is not', async () => {
       const run = await start(world.journal, newRun(lapsed));
-      expect(await world.journal.mark(run.runId, run.epoch, '{"steps":[]}')).toBe(true);
+      expect(await world.journal.mark(run.runId, run.epoch, '{"steps":[]}', true)).toBe(true);
       const first = await taken(run, 'b');
       expect(first).toMatchObject({ crashCount: 0, crashSeq: 0 });
-      expect(await world.journal.mark(run.runId, first.epoch, '{"steps":["a"]}')).toBe(true);
+      expect(await world.journal.mark(run.runId, first.epoch, '{"steps":["a"]}', true)).toBe(true);
       const second = await taken(run, 'c');
       expect(second).toMatchObject({ crashCount: 1, crashSeq: 0, mark: '{"steps":["a"]}', markEpoch: first.epoch });
       expect(await taken(run, 'd')).toMatchObject({ crashCount: 1, crashSeq: 0 });
-      expect(await world.journal.mark(run.runId, second.epoch, '{}')).toBe(false);
+      expect(await world.journal.mark(run.runId, second.epoch, '{}', true)).toBe(false);
+    });
+
+    test('a death with a mark that does not count is not counted', async () => {
+      const run = await taken(await start(world.journal, newRun(lapsed)), 'b');
+      expect(await world.journal.mark(run.runId, run.epoch, '{"seq":0,"steps":["a"]}', false)).toBe(true);
+      const again = await taken(run, 'c');
+      expect(again).toMatchObject({ crashCount: 0, crashSeq: 0, mark: '{"seq":0,"steps":["a"]}', markEpoch: null });
+    });
+
+    test('a run can be taken from an owner that hands it over, which is no crash', async () => {
+      const run = await start(world.journal, newRun());
+      const others = { owner: 'b', leaseMs: 1_000 };
+      expect(await world.journal.claimRun(run.runId, others)).toBeUndefined();
+      expect(await world.journal.claimRun(run.runId, { ...others, from: { owner: 'c', died: false } })).toBeUndefined();
+      const given = await world.journal.claimRun(run.runId, { ...others, from: { owner: 'a', died: false } });
+      expect(given).toMatchObject({ owner: 'b', epoch: 2, crashCount: 0, crashSeq: null });
+      expect(await world.journal.getRun(run.runId)).toStrictEqual(given);
+    });
+
+    test('a run can be taken at once from an owner that has died, which is a crash', async () => {
+      const run = await start(world.journal, newRun());
+      const first = await world.journal.claimRun(run.runId, {
+        owner: 'b',
+        leaseMs: 1_000,
+        from: { owner: 'a', died: true },
+      });
+      expect(first).toMatchObject({ owner: 'b', epoch: 2, crashCount: 0, crashSeq: 0 });
+      await world.journal.mark(run.runId, 2, '{}', true);
+      const from = { owner: 'b', died: true };
+      const second = await world.journal.claimRun(run.runId, { owner: 'a', leaseMs: 1_000, from });
+      expect(second).toMatchObject({ owner: 'a', epoch: 3, crashCount: 1, crashSeq: 0 });
     });
 
     test('a takeover at boot counts like an expired lease', async () => {
       const run = await start(world.journal, newRun());
       await claim(world.journal, { takeover: true });
-      await world.journal.mark(run.runId, 2, '{"steps":["a"]}');
+      await world.journal.mark(run.runId, 2, '{"steps":["a"]}', true);
       const [again] = await claim(world.journal, { owner: 'c', takeover: true });
       expect(again).toMatchObject({ crashCount: 1, crashSeq: 0 });
     });
 
     test('a count survives a release, and begins anew at the next position', async () => {
       let run = await taken(await start(world.journal, newRun(lapsed)), 'b');
-      await world.journal.mark(run.runId, run.epoch, '{}');
+      await world.journal.mark(run.runId, run.epoch, '{}', true);
       run = await taken(run, 'c');
       await write(world.journal, run, 0, { release: true });
       run = await taken(run, 'd');
       expect(crashes(run)).toStrictEqual({ crashCount: 1, crashSeq: 0 });
-      await world.journal.mark(run.runId, run.epoch, '{}');
+      await world.journal.mark(run.runId, run.epoch, '{}', true);
       await write(world.journal, run, 1);
       expect(crashes(await taken(run, 'e'))).toStrictEqual({ crashCount: 0, crashSeq: 1 });
     });
@@ -235,8 +276,8 @@ export function describeSuspects(world: World): void {
     test('a final run takes no mark', async () => {
       const run = await start(world.journal, newRun());
       await write(world.journal, run, 0, { status: 'completed' });
-      expect(await world.journal.mark(run.runId, run.epoch, '{}')).toBe(false);
-      expect(await world.journal.mark(newRunId(), 1, '{}')).toBe(false);
+      expect(await world.journal.mark(run.runId, run.epoch, '{}', true)).toBe(false);
+      expect(await world.journal.mark(newRunId(), 1, '{}', true)).toBe(false);
     });
   });
 }

@@ -8,13 +8,21 @@ import { describeCreate } from './create.ts';
 import { describeHooks, describeResume } from './hooks.ts';
 import { describeKeys } from './keys.ts';
 import { describeLeases, describeReading, describeValues } from './reading.ts';
+import { describeEarly } from './early.ts';
 import { describeEntries } from './entries.ts';
 import { describeLists } from './lists.ts';
+import { describeLook } from './look.ts';
+import { describeOwnIds } from './own-ids.ts';
+import { describeNotices } from './notices.ts';
+import { describePlaces } from './places.ts';
 import { describeMadeSchedules, describeSchedules } from './schedules.ts';
+import { describeReplicas } from './replicas.ts';
 import { describeSerial } from './serial.ts';
 import { describeSignals } from './signals.ts';
 import { describeStreams } from './streams.ts';
+import { describeTiming } from './timing.ts';
 import { describeUpgrade } from './upgrade.ts';
+import { describeWatching } from './watching.ts';
 import type { World } from './world.ts';
 
 /** What every adapter of `Journal` promises. `version`: of the schema it works on. */
@@ -64,6 +72,9 @@ export function describeJournal(name: string, version: number, createPlace: () =
     describeHooks(world);
     describeResume(world);
     describeSerial(world);
+    describePlaces(world);
+    describeTiming(world);
+    describeOwnIds(world);
     describeCancel(world);
     describeKeeping(world);
     describeStreams(world);
@@ -71,6 +82,11 @@ export function describeJournal(name: string, version: number, createPlace: () =
     describeMadeSchedules(world);
     describeEntries(world);
     describeLists(world);
+    describeLook(world);
+    describeWatching(world);
+    describeReplicas(world);
+    describeNotices(world);
+    describeEarly(world);
   });
   describeUpgrade(name, version, createPlace);
 }

@@ -33,6 +33,33 @@ export function describeKeys(world: World): void {
       expect(await world.journal.findByKey('k')).toBeUndefined();
     });
 
+    test('of what a timer starts is kept with the run, as whoever fired it may be away for days', async () => {
+      const fired = () => keyed({ trigger: 'schedule' });
+      const run = await start(world.journal, fired());
+      const queued = serial('t1');
+      const other = { idempotency: { key: 'k2', digest: 'd' } };
+      const holder = await start(world.journal, newRun(serial('t0')));
+      await world.journal.create(keyed({ ...queued, ...other, trigger: 'schedule' }));
+      await world.ageKeys(30 * DAY_MS);
+      await claim(world.journal, { limit: 1 });
+      expect(await world.journal.create(fired())).toMatchObject({ outcome: 'repeated', run: { runId: run.runId } });
+      const again = await world.journal.create(keyed({ ...serial('t2'), ...other, trigger: 'schedule' }));
+      expect(again).toStrictEqual({ outcome: 'repeated_queued', triggerId: 't1' });
+      for (const { runId } of [run, holder]) await world.journal.cancel(runId, '2null', newRunId);
+      await world.journal.deleteRun(run.runId);
+      expect(await world.journal.create(fired())).toMatchObject({ outcome: 'created' });
+    });
+
+    test('first used by many at once, each with its own, makes a run of each', async () => {
+      const keys = Array.from({ length: 60 }, (_, n) => `k${n}`);
+      const create = (key: string) => world.journal.create(keyed({ idempotency: { key, digest: 'd' } }));
+      const first = await Promise.all(keys.map(create));
+      expect(new Set(first.map(({ outcome }) => outcome))).toStrictEqual(new Set(['created']));
+      const mixed = await Promise.all([...keys.slice(0, 3), 'new'].map(create));
+      expect(mixed.map(({ outcome }) => outcome)).toStrictEqual(['repeated', 'repeated', 'repeated', 'created']);
+      expect(await world.journal.listRuns({}, { limit: 100 })).toHaveLength(61);
+    });
+
     test('finds no run while its start queues, and then the run that became of it', async () => {
       const holder = await start(world.journal, newRun(serial('t0')));
       await world.journal.create(keyed(serial('t1')));

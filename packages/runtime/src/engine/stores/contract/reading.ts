@@ -34,6 +34,37 @@ export function describeLeases(world: World): void {
       expect(await world.journal.getRun(run.runId)).toStrictEqual({ ...run, leaseUntil });
     });
 
+    test('the records of some calls are read, all that a call has, in their order', async () => {
+      const run = await start(world.journal, newRun());
+      const calls = [0, 2, 1, 0, 3, 2, 5];
+      const records = calls.map((call, seq) => ({ ...newRecord(seq), call }));
+      await world.journal.append(newAppend(run, { records }));
+      const found = async (after: number, limit: number) =>
+        (await world.journal.listCalls(run.runId, { after, limit })).map(({ seq, call }) => [seq, call]);
+      expect(await found(-1, 2)).toStrictEqual([
+        [0, 0],
+        [2, 1],
+        [3, 0],
+      ]);
+      expect(await found(1, 2)).toStrictEqual([
+        [1, 2],
+        [4, 3],
+        [5, 2],
+      ]);
+      expect(await found(3, 9)).toStrictEqual([[6, 5]]);
+      expect(await found(5, 9)).toStrictEqual([]);
+    });
+
+    test('a part of a history is read from a position on', async () => {
+      const run = await start(world.journal, newRun());
+      await write(world.journal, run, 5);
+      const seqs = async (from: number, limit: number) =>
+        (await world.journal.listRecords(run.runId, { from, limit })).map(({ seq }) => seq);
+      expect(await seqs(0, 2)).toStrictEqual([0, 1]);
+      expect(await seqs(2, 9)).toStrictEqual([2, 3, 4]);
+      expect(await seqs(5, 9)).toStrictEqual([]);
+    });
+
     test('nextWake is the time until the earliest wake of an unowned run', async () => {
       const { journal } = world;
       expect(await journal.nextWake()).toBeUndefined();
@@ -132,6 +163,18 @@ export function describeReading(world: World): void {
 
 export function describeValues(world: World): void {
   describe('values', () => {
+    test('a history of small and large records is whole and in order', async () => {
+      const run = await start(world.journal, newRun());
+      const isLarge = (seq: number) => seq >= 80 && seq < 95;
+      const records = Array.from({ length: 620 }, (_, seq) =>
+        newRecord(seq, isLarge(seq) ? { output: `${seq}`.padEnd(1_000_000, 'x') } : {}),
+      );
+      await world.journal.append(newAppend(run, { records }));
+      const found = await world.journal.getRecords(run.runId);
+      expect(found.map(({ seq }) => seq)).toStrictEqual(records.map(({ seq }) => seq));
+      expect(found.every(({ output }, n) => output === records[n]?.output)).toBe(true);
+    });
+
     test('payloads of 900 KiB come back as they were', async () => {
       const big = JSON.stringify(['ü'.repeat(450 * 1024)]);
       const run = await start(world.journal, newRun({ input: big }));

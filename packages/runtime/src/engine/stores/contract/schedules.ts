@@ -110,7 +110,8 @@ export function describeSchedules(world: World): void {
       });
       expect(await take(60_000)).toStrictEqual([]);
       await world.journal.schedules.advance('a:7', 1_000, 2_000, { at: 1, runId: null });
-      expect(await take(20)).toStrictEqual(['a:7']);
+      // On a slow machine the hold may be over before the last of them has asked.
+      expect([...new Set(await take(20))]).toStrictEqual(['a:7']);
       await until(async () => (await take(60_000)).length === 1);
     });
 
@@ -129,6 +130,22 @@ export function describeSchedules(world: World): void {
       });
       expect(await schedules.advance('a:0', 2_000, 3_000, { at: 2_500, runId: null })).toBe(true);
       expect(await find(world.journal, 'a:0')).toMatchObject({ lastAt: 2_500, lastRunId: null });
+    });
+
+    test('many that advance at once each move on and note what they fired', async () => {
+      const other = await world.open();
+      const ids = Array.from({ length: 30 }, (_, n) => `a:${n}`);
+      await world.journal.schedules.reconcile(ids.map((id) => given(id)));
+      const advance = (journal: Journal, id: string, n: number) =>
+        journal.schedules.advance(id, n === 7 ? 999 : 1_000, 2_000 + n, { at: 1_500 + n, runId: `r${n}`, error: null });
+      const sent = ids.flatMap((id, n) => [world.journal, other].map((journal) => advance(journal, id, n)));
+      const moved = await Promise.all(sent);
+      expect(moved.filter(Boolean)).toHaveLength(29);
+      for (const [n, id] of ids.entries()) {
+        const wanted = n === 7 ? { nextAt: 1_000, lastAt: null } : { nextAt: 2_000 + n, lastAt: 1_500 + n };
+        expect(await find(world.journal, id)).toMatchObject(wanted);
+        expect(await world.journal.schedules.listFirings(id)).toHaveLength(n === 7 ? 0 : 1);
+      }
     });
 
     test('of replicas that advance one schedule at once, one gets true', async () => {

@@ -22,6 +22,11 @@ export function describeSerial(world: World): void {
           input: '[1]',
           parentRunId: null,
           attributes: null,
+          startedBy: null,
+          limit: 1,
+          priority: 0,
+          readyAt: null,
+          waitsFor: 'lock',
           createdAt: expect.any(Number) as number,
         },
       ]);
@@ -58,6 +63,7 @@ export function describeSerial(world: World): void {
           retryOf: 'r',
           seed: 'seed',
           attributes: '{"svc.a":"b"}',
+          startedBy: '{"kind":"key"}',
           codeHash: 'h',
         };
         await world.journal.create(serial('t1', fields));

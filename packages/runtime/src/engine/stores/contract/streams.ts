@@ -21,11 +21,55 @@ export function describeStreams(world: World): void {
       expect(await readAll(world.journal, run.runId, 'c')).toStrictEqual([]);
     });
 
+    test('are listed by stream, and a frame is found from both ends', async () => {
+      const run = await start(world.journal, newRun());
+      const { chunks } = world.journal;
+      await chunks.write(run.runId, 1, [chunk('b', '[1]'), chunk('a', '[2]'), chunk('b', '[3]'), chunk('b', '0')]);
+      expect(await chunks.list(run.runId, 100)).toStrictEqual([
+        { namespace: 'b', count: 2, last: 4, isClosed: true },
+        { namespace: 'a', count: 1, last: 2, isClosed: false },
+      ]);
+      expect(await chunks.list(run.runId, 1)).toMatchObject([{ namespace: 'b', count: 0 }]);
+      expect(await chunks.list('nothing', 100)).toStrictEqual([]);
+      const find = (index: number) => chunks.findFrame(run.runId, 'b', index);
+      expect(await Promise.all([0, 1, 2, 5, -1, -2, -9].map(find))).toStrictEqual([
+        { after: 0, skip: 0 },
+        { after: 2, skip: 0 },
+        { after: 3, skip: 0 },
+        { after: 3, skip: 3 },
+        { after: 2, skip: 0 },
+        { after: 0, skip: 0 },
+        { after: 0, skip: 0 },
+      ]);
+    });
+
     test('of one run do not reach another', async () => {
       const runs = [await start(world.journal, newRun()), await start(world.journal, newRun())];
       for (const run of runs) expect(await world.journal.chunks.write(run.runId, 1, [chunk('a', run.runId)])).toBe(1);
       for (const { runId } of runs)
         expect(await readAll(world.journal, runId, 'a')).toStrictEqual([{ n: 1, namespace: 'a', payload: runId }]);
+    });
+
+    test('of many runs at once are each whole and in order, and a fenced one holds up nobody', async () => {
+      const { chunks } = world.journal;
+      const runs = await Promise.all(Array.from({ length: 30 }, () => start(world.journal, newRun())));
+      const gone = await start(world.journal, newRun());
+      await write(world.journal, gone, 0, { status: 'completed' });
+      const writes = runs.flatMap(({ runId }) => [
+        chunks.write(runId, 1, [chunk('a', `1 ${runId}`), chunk('b', '2')]),
+        chunks.write(gone.runId, 1, [chunk('a', '1')]),
+        chunks.write(runId, 1, [chunk('a', '3')]),
+      ]);
+      // While their rows change.
+      const appends = runs.map((run) => write(world.journal, run, 1));
+      const answers = await Promise.all(writes);
+      await Promise.all(appends);
+      expect(answers).toStrictEqual(runs.flatMap(() => [2, undefined, 3]));
+      for (const { runId } of runs)
+        expect(await readAll(world.journal, runId, 'a')).toStrictEqual([
+          { n: 1, namespace: 'a', payload: `1 ${runId}` },
+          { n: 3, namespace: 'a', payload: '3' },
+        ]);
     });
 
     test('are refused from a lower epoch, and once the run is final', async () => {

@@ -1,7 +1,9 @@
 import type { Append, AppendResult } from '../../journal/appends.ts';
 import { commitQuery } from './batch.ts';
 import { appendQuery, isSmall } from './one.ts';
-import { lockKey, promote } from './serial.ts';
+import { continueRun, lockChildren } from './chain.ts';
+import { lockKey } from './serial.ts';
+import type { PostgresSerial } from './serial.ts';
 import type { Query } from './sql.ts';
 import type { Transaction } from './transaction.ts';
 import type { Tables } from '../sql/tables.ts';
@@ -35,7 +37,7 @@ export function toAppendQuery(tables: Tables, entry: Append): Query {
 /** An end that hands its lock on. Undefined: it was refused. */
 export async function endInTransaction(
   tx: Transaction,
-  tables: Tables,
+  { tables, serial }: { tables: Tables; serial: PostgresSerial },
   entry: Append,
 ): Promise<AppendResult | undefined> {
   const [lock] = await tx.query<{ key: string }>(
@@ -43,13 +45,17 @@ export async function endInTransaction(
     where run_id = $1 and serial_key is not null`,
     [toStoredText(entry.runId)],
   );
+  if (entry.continueAs) await lockChildren(tx, tables, entry.runId);
   const { text, params } = toAppendQuery(tables, entry);
   const committed = toCommitted(await tx.query<CommitRow>(text, params));
   const at = committed.at.get(entry.runId);
   if (at === undefined) return undefined;
   const { nextRunId } = entry;
-  const promoted =
-    lock && nextRunId !== undefined ? await promote(tx, tables, fromStoredText(lock.key), () => nextRunId) : undefined;
+  const promoted = entry.continueAs
+    ? await continueRun(tx, tables, entry)
+    : lock && nextRunId !== undefined
+      ? await serial.promote(tx, fromStoredText(lock.key), () => nextRunId)
+      : undefined;
   return toAppended(at, listRefused(entry, committed.tokens.get(entry.runId)), promoted);
 }
 

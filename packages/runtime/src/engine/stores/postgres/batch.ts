@@ -72,7 +72,8 @@ function appendParts(
   give: Give,
 ): string[] {
   const bits = entries.reduce((all, { patch }) => all | maskOf(patch), 0);
-  const ends = entries.some((entry) => endsIn(entry.patch));
+  // What a run that continues leaves goes to the next of its chain.
+  const ends = entries.some((entry) => endsIn(entry.patch) && !entry.continueAs);
   const hooks = entries.flatMap(toHookRows);
   const records = entries.flatMap(toRecordRows);
   const moved = moveRuns(tables, {

@@ -1,13 +1,18 @@
 import type { SqlClient } from '../../../stores/sql.ts';
 import type { CancelResult } from '../../journal/ends.ts';
-import type { RunRow, RunStatus } from '../../journal/run.ts';
+import type { RunRow } from '../../journal/run.ts';
 import { isFinal } from '../../journal/run.ts';
+import { planCancel, STANDING_SELECT } from '../sql/cancelling.ts';
+import type { Standing } from '../sql/cancelling.ts';
 import { isLockTimeout } from './errors.ts';
-import { lockKey, promote } from './serial.ts';
+import { lockKey } from './serial.ts';
+import type { PostgresSerial } from './serial.ts';
 import { IS_OPEN_OF_RUN, NOW, signalSets } from './sql.ts';
 import { transact } from './transaction.ts';
 import type { Transaction } from './transaction.ts';
-import { FINAL_STATUSES, treeQuery } from '../sql/queries.ts';
+import { FINAL_STATUSES, IS_ABANDONED, treeQuery } from '../sql/queries.ts';
+import { decodeText } from '../sql/rows.ts';
+import type { StoredRow } from '../sql/rows.ts';
 import type { Tables } from '../sql/tables.ts';
 import { fromStoredText, toStoredText } from '../sql/text.ts';
 import type { Cancel } from '../sql/write.ts';
@@ -17,58 +22,83 @@ import type { Cancel } from '../sql/write.ts';
  * what it holds. The database would detect that deadlock after a second, and abort either; so the cancel gives up its
  * locks early, and begins again.
  */
-export async function cancelTree(sql: SqlClient, tables: Tables, cancel: Cancel): Promise<CancelResult | undefined> {
+export async function cancelTree(
+  sql: SqlClient,
+  parts: CancelParts,
+  cancel: Cancel,
+): Promise<CancelResult | undefined> {
   for (const waitMs of LOCK_WAITS_MS) {
     try {
       return await transact(sql, async (tx) => {
         await tx.query(`set local lock_timeout = ${waitMs}`);
-        return cancelInTransaction(tx, tables, cancel);
+        return cancelInTransaction(tx, parts, cancel);
       });
     } catch (error) {
       if (!isLockTimeout(error)) throw error;
     }
   }
-  return transact(sql, (tx) => cancelInTransaction(tx, tables, cancel));
+  return transact(sql, (tx) => cancelInTransaction(tx, parts, cancel));
 }
 
 // --- internal ---
+
+interface CancelParts {
+  tables: Tables;
+  serial: PostgresSerial;
+}
 
 /** How long each try waits for a lock; the one after them waits as long as it takes. */
 const LOCK_WAITS_MS = [25, 50, 50, 100, 100, 200, 200, 400];
 
 async function cancelInTransaction(
   tx: Transaction,
-  tables: Tables,
-  { runId, error, newRunId }: Cancel,
+  { tables, serial: locks }: CancelParts,
+  cancel: Cancel,
 ): Promise<CancelResult | undefined> {
   const { runs, hooks, queue } = tables;
+  const { runId, newRunId } = cancel;
   const root = toStoredText(runId);
   const tree = (await tx.query<{ id: string }>(treeQuery(runs, '$1'), [root])).map((row) => row.id);
   await lockKeys(tx, tables, tree);
-  const statuses = await lockRuns(tx, tables, tree);
-  const status = statuses.get(root);
-  if (status === undefined) return undefined;
-  if (isFinal(status)) return { outcome: 'final', status };
+  const standings = await lockRuns(tx, tables, tree);
+  const found = standings.find((run) => run.runId === runId);
+  if (found === undefined) return undefined;
+  if (isFinal(found.status)) return { outcome: 'final', status: found.status };
+  const { ending, cleaning, untouched } = planCancel(standings, cancel, found.now);
+  const cleans = new Set(cleaning.map((run) => toStoredText(run.runId)));
+  const over = tree.filter((id) => !untouched.has(fromStoredText(id)));
+  if (cleaning.length > 0)
+    await tx.query(
+      `update ${runs} as r set cancel = g.cancel, deadline = g.deadline, paused_at = null, ${signalSets('r.', '1', NOW)}
+      from unnest($1::text[], $2::text[], $3::int8[]) as g (id, cancel, deadline) where r.run_id = g.id`,
+      [[...cleans], cleaning.map((run) => toStoredText(run.cancel)), cleaning.map((run) => run.deadline)],
+    );
   // Before any lock is passed on: a start below a cancelled run must not get one.
-  await tx.query(`delete from ${queue} where parent_run_id = any($1::text[])`, [tree]);
+  await tx.query(`delete from ${queue} where parent_run_id = any($1::text[]) and not ${IS_ABANDONED}`, [over]);
   const ended = await tx.query<{ id: string; serial: string | null }>(
-    `update ${runs} set status = 'cancelled', error = $2, epoch = epoch + 1, owner = null, lease_until = null,
+    `update ${runs} as r set status = g.status, error = g.error, epoch = epoch + 1, owner = null, lease_until = null,
       ended_at = ${NOW}
-    where run_id = any($1::text[]) and status not in ${FINAL_STATUSES} returning run_id as id, serial_key as serial`,
-    [tree, toStoredText(error)],
+    from unnest($1::text[], $2::text[], $3::text[]) as g (id, status, error)
+    where r.run_id = g.id and r.status not in ${FINAL_STATUSES} returning r.run_id as id, serial_key as serial`,
+    [
+      ending.map((run) => toStoredText(run.runId)),
+      ending.map((run) => run.status),
+      ending.map((run) => toStoredText(run.error)),
+    ],
   );
   await tx.query(
     `with closed as (update ${hooks} set is_open = 0 where run_id = any($1::text[]) and ${IS_OPEN_OF_RUN})
     update ${runs} set ${signalSets('', '1', NOW)}
     where run_id = (select parent_run_id from ${runs} where run_id = $2) and status not in ${FINAL_STATUSES}`,
-    [ended.map((row) => row.id), root],
+    [ended.map((row) => row.id), cleans.has(root) ? null : root],
   );
   const promoted: RunRow[] = [];
   for (const { serial } of ended) {
-    const next = serial === null ? undefined : await promote(tx, tables, fromStoredText(serial), newRunId);
+    const next = serial === null ? undefined : await locks.promote(tx, fromStoredText(serial), newRunId);
     if (next) promoted.push(next);
   }
-  return { outcome: 'cancelled', cancelled: ended.map((row) => fromStoredText(row.id)), promoted };
+  const cancelled = ended.map((row) => fromStoredText(row.id));
+  return { outcome: 'cancelled', cancelled, cleaning: cleaning.map((run) => run.runId), promoted };
 }
 
 /** In one order, as two cancels may meet. */
@@ -80,10 +110,10 @@ async function lockKeys(tx: Transaction, tables: Tables, tree: string[]): Promis
 }
 
 /** Children before parents, as an end locks first its run and then the parent. */
-async function lockRuns(tx: Transaction, { runs }: Tables, tree: string[]): Promise<Map<string, RunStatus>> {
-  const rows = await tx.query<{ id: string; status: RunStatus }>(
-    `select run_id as id, status from ${runs} where run_id = any($1::text[]) order by run_id desc for update`,
+async function lockRuns(tx: Transaction, { runs }: Tables, tree: string[]): Promise<(Standing & { now: number })[]> {
+  const rows = await tx.query<StoredRow>(
+    `select ${STANDING_SELECT}, ${NOW} as now from ${runs} where run_id = any($1::text[]) order by run_id desc for update`,
     [tree],
   );
-  return new Map(rows.map((row) => [row.id, row.status]));
+  return rows.map((row) => decodeText(row) as unknown as Standing & { now: number });
 }

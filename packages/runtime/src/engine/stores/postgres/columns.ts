@@ -23,6 +23,7 @@ export const CREATE_KEYS = [
   'retryOf',
   'seed',
   'attributes',
+  'startedBy',
   'input',
 ] as const satisfies readonly (keyof NewRun & keyof RunRow)[];
 
@@ -84,8 +85,8 @@ export const GIVEN_HOOKS: Column[] = [
   ['since', 'int4'],
 ];
 
-export function toHookRows({ runId, hooks = [], patch }: Append): StoredValue[][] {
-  const isOpen = Number(!endsIn(patch));
+export function toHookRows({ runId, hooks = [], patch, continueAs }: Append): StoredValue[][] {
+  const isOpen = Number(!endsIn(patch) || continueAs !== undefined);
   // Named twice, the last word counts: a statement changes a row once.
   const last = new Map(hooks.map((hook) => [hook.token, hook]));
   return [...last.values()].map(({ token, call, kind, many, detail, since }) => {

@@ -1,5 +1,5 @@
 import type { SqlClient } from '../../../stores/sql.ts';
-import { FINAL_STATUSES } from '../sql/queries.ts';
+import { FINAL_STATUSES, forgetKeysQuery } from '../sql/queries.ts';
 import { tablesOfRun } from '../sql/tables.ts';
 import type { Tables } from '../sql/tables.ts';
 import { fromStoredText, toStoredText } from '../sql/text.ts';
@@ -9,7 +9,7 @@ export async function deleteFinalRuns(
   tables: Tables,
   { runIds, skipsLocked = false }: { runIds: string[]; skipsLocked?: boolean },
 ): Promise<string[]> {
-  const { runs, keys } = tables;
+  const { runs } = tables;
   const lock = skipsLocked ? 'for update skip locked' : 'for update';
   // Arrays, which the planner finds in an index however many it takes them for.
   const gone = '(array(select id from final))';
@@ -21,11 +21,14 @@ export async function deleteFinalRuns(
       select run_id as id, trigger_id from ${runs}
       where run_id = any($1::text[]) and status in ${FINAL_STATUSES} ${lock}),
     ${rest.join(', ')},
-    freed as (
-      delete from ${keys}
-      where start_id = any(array(select id from final union all select trigger_id from final where trigger_id is not null)))
+    freed as (${forgetKeysQuery(tables, STARTS)})
     delete from ${runs} where run_id = any${gone} returning run_id as id`,
     [runIds.map(toStoredText)],
   );
   return rows.map(({ id }) => fromStoredText(id));
 }
+
+// --- internal ---
+
+const STARTS = `= any(array(
+  select id from final union all select trigger_id from final where trigger_id is not null))`;

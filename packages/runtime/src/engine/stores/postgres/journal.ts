@@ -4,32 +4,43 @@ import { real } from '../../real.ts';
 import type { Journal } from '../../journal.ts';
 import type { AppendResult } from '../../journal/appends.ts';
 import type { CreateResult } from '../../journal/starts.ts';
+import { createOverdueReader } from '../sql/cancelling.ts';
 import { createChunkReader } from '../sql/chunks.ts';
-import { listHeld, mark, unblock } from '../sql/held.ts';
+import { findOwner, listHeld, mark, pause, unblock, unpause } from '../sql/held.ts';
 import { createEndedReader } from '../sql/ended.ts';
 import { createHookReader } from '../sql/hooks.ts';
 import { cancelTree } from './cancel.ts';
-import { writeChunks } from './chunks.ts';
-import { claimQuery, claimRunQuery, promoteIdle, renewQuery } from './claim.ts';
+import { createChunkWriter } from './chunks.ts';
+import { claimQuery, claimRunQuery, renewQuery } from './claim.ts';
 import { deleteFinalRuns } from './delete.ts';
 import { resumeInTransaction } from './hooks.ts';
+import { createKeyedWriter } from './keyed.ts';
+import { forgetOthersQuery, IS_LAPSED, lapsedOwners, purgeOwnersQuery } from './owners.ts';
+import { createLanes, keyOf } from './lanes.ts';
 import { limitClient } from './limit.ts';
 import { migratePostgres } from './schema.ts';
 import { NOW } from './sql.ts';
+import { createPostgresSerial } from './serial.ts';
 import { createPostgresStatements } from './statements.ts';
 import { retryClient, transact } from './transaction.ts';
-import { createPostgresWriter } from './write.ts';
+import { createPostgresWriter, isPlain } from './write.ts';
 import { createPurge } from '../sql/purge.ts';
-import { expireOthersQuery, nextWakeQuery, purgeKeysQuery } from '../sql/queries.ts';
+import { expireOthersQuery, nextWakeQuery, purgeKeysQuery, purgeRatesQuery } from '../sql/queries.ts';
 import { createKeyReader } from '../sql/keys.ts';
+import { lookQuery, toLook } from '../sql/look.ts';
 import { createSerialQueue } from '../sql/queue.ts';
 import { toRunRow } from '../sql/rows.ts';
 import type { StoredRow } from '../sql/rows.ts';
+import { createEarlyStore } from '../sql/early.ts';
+import { createNoticeStore } from '../sql/notices.ts';
+import { createReplicaStore } from '../sql/replicas.ts';
+import { isKeyedCreate } from '../sql/starting.ts';
 import { createRunReader } from '../sql/runs.ts';
+import { createRunWatch } from '../sql/watching.ts';
 import { createScheduleStore } from '../sql/schedules.ts';
 import { namesOfTables } from '../sql/tables.ts';
 import { toStoredText } from '../sql/text.ts';
-import { runIdOf, sizeOf } from '../sql/write.ts';
+import { runIdOf, sizeOf, sizeOfChunks } from '../sql/write.ts';
 import type { Write, Written } from '../sql/write.ts';
 
 export interface PostgresJournalOptions {
@@ -58,49 +69,86 @@ const COMMIT_LIMITS = { maxEntries: 1_000, maxBytes: 8 * 1024 * 1024 };
 /** Less than the engine waits for an answer: the statement ends before the engine gives up on it. */
 const STATEMENT_MS = 8_000;
 
+const GIVEN = `given as (select ${NOW} as now, $1::text as owner)`;
+
 const RENEW_PASSES = 20;
 const RENEW_PAUSE_MS = 10;
 
 function createPostgresJournal(client: SqlClient, leases: SqlClient, schema: string): Journal {
   const tables = namesOfTables(schema);
-  const writer = createPostgresWriter(client, tables);
+  const serial = createPostgresSerial(tables);
+  const writer = createPostgresWriter(client, tables, serial);
   const sql = retryClient(client);
-  const commits = createGroupCommit<Write, Written>(writer, { ...COMMIT_LIMITS, sizeOf, keyOf: runIdOf });
+  const commits = createGroupCommit<Write, Written>(writer.write, { ...COMMIT_LIMITS, sizeOf, keyOf: runIdOf });
+  const lanes = createLanes(async (write) => (await writer.write([write]))[0] as Written | Error);
+  const keyed = createGroupCommit(createKeyedWriter(client, tables, writer.readBack), {
+    ...COMMIT_LIMITS,
+    sizeOf,
+    keyOf,
+  });
+  const commit = async (write: Write): Promise<Written> => {
+    if (isPlain(write)) return commits.add(write);
+    const isFirst = write.type === 'create' && isKeyedCreate(write.run);
+    return (isFirst ? await keyed.add(write) : undefined) ?? lanes.add(write);
+  };
+  const frames = createGroupCommit(createChunkWriter(sql, tables), {
+    ...COMMIT_LIMITS,
+    sizeOf: ({ chunks }) => sizeOfChunks(chunks),
+    keyOf: ({ runId }) => runId,
+  });
   const statements = createPostgresStatements(sql, tables);
   const queries = {
-    expireOthers: `with given as (select ${NOW} as now, $1::text as owner) ${expireOthersQuery(tables.runs)}`,
+    expireOthers: `with ${GIVEN}, forgotten as (${forgetOthersQuery(tables)}) ${expireOthersQuery(tables.runs)}`,
+    purgeOwners: `with given as (select ${NOW} as now) ${purgeOwnersQuery(tables)} returning 1`,
     purgeKeys: `with given as (select ${NOW} as now) ${purgeKeysQuery(tables, 'for update skip locked')} returning 1`,
+    purgeRates: `with given as (select ${NOW} as now) ${purgeRatesQuery(tables)} returning 1`,
     claim: claimQuery(tables),
+    claimOthers: claimQuery(tables, true),
     claimRun: claimRunQuery(tables),
     renew: renewQuery(tables),
-    nextWake: `with given as (select ${NOW} as now) ${nextWakeQuery(tables.runs)}`,
+    nextWake: `with given as (select ${NOW} as now), ${lapsedOwners(tables)} ${nextWakeQuery(tables, IS_LAPSED)}`,
+    look: `with ${GIVEN}, ${lapsedOwners(tables)} ${lookQuery(tables, IS_LAPSED)}`,
   };
-  const purge = createPurge(async () => (await sql.query(queries.purgeKeys)).length);
+  const purge = createPurge(async () => {
+    const purged = await Promise.all(
+      [queries.purgeKeys, queries.purgeRates, queries.purgeOwners].map((query) => sql.query(query)),
+    );
+    return Math.max(...purged.map((rows) => rows.length));
+  });
 
   return {
     adapter: 'postgres',
-    create: (run) => commits.add({ type: 'create', run }) as Promise<CreateResult>,
-    append: (entry) => commits.add({ type: 'append', entry }) as Promise<AppendResult>,
+    create: (run) => commit({ type: 'create', run }) as Promise<CreateResult>,
+    append: (entry) => commit({ type: 'append', entry }) as Promise<AppendResult>,
     async claim(claim) {
       const owner = toStoredText(claim.owner);
       purge.start();
-      await promoteIdle(sql, tables);
+      await serial.promoteIdle(sql);
       if (claim.takeover) await sql.query(queries.expireOthers, [owner]);
-      const rows = await sql.query<StoredRow>(queries.claim, [owner, claim.leaseMs, claim.limit]);
+      const { leaseMs, limit, notCodes = [] } = claim;
+      const rows =
+        notCodes.length === 0
+          ? await sql.query<StoredRow>(queries.claim, [owner, leaseMs, limit])
+          : await sql.query<StoredRow>(queries.claimOthers, [owner, leaseMs, limit, notCodes.map(toStoredText)]);
       return rows.sort(byClaimOrder).map((row) => toRunRow(withoutRank(row)));
     },
-    async claimRun(runId, { owner, leaseMs }) {
-      const [row] = await sql.query<StoredRow>(queries.claimRun, [toStoredText(owner), leaseMs, toStoredText(runId)]);
+    async claimRun(runId, { owner, leaseMs, from = { owner, died: false } }) {
+      const given = [toStoredText(owner), leaseMs, toStoredText(runId), toStoredText(from.owner), from.died];
+      const [row] = await sql.query<StoredRow>(queries.claimRun, given);
       return row && toRunRow(row);
     },
     mark: (...given) => mark(statements, given),
     renew: (owner, leaseMs) => renew(retryClient(leases), queries.renew, [toStoredText(owner), leaseMs]),
+    findOwner: (runId) => findOwner(statements, runId),
     listHeld: (owner) => listHeld(statements, owner),
-    cancel: (runId, error, newRunId) => cancelTree(sql, tables, { runId, error, newRunId }),
+    cancel: (runId, error, newRunId, how) => cancelTree(sql, { tables, serial }, { runId, error, newRunId, how }),
+    ...createOverdueReader(statements),
     deleteRun: async (runId) => (await deleteFinalRuns(sql, tables, { runIds: [runId] })).length > 0,
     // Two replicas that delete the same ones do not wait for each other.
     deleteRuns: (runIds) => deleteFinalRuns(sql, tables, { runIds, skipsLocked: true }),
     ...createEndedReader(statements),
+    pause: (runId) => pause(statements, runId),
+    unpause: (runId) => unpause(statements, runId),
     unblock: (runId, codeHash) => unblock(statements, runId, codeHash),
     hooks: {
       ...createHookReader(statements),
@@ -110,9 +158,17 @@ function createPostgresJournal(client: SqlClient, leases: SqlClient, schema: str
     ...createKeyReader(statements),
     queue: createSerialQueue(statements),
     schedules: createScheduleStore(statements),
+    replicas: createReplicaStore(statements),
+    notices: createNoticeStore(statements),
+    early: createEarlyStore(statements),
     chunks: {
       ...createChunkReader(statements),
-      write: (runId, epoch, chunks) => writeChunks(sql, tables, { runId, epoch }, chunks),
+      write: (runId, epoch, chunks) => frames.add({ runId, epoch, chunks }),
+    },
+    async look(owner) {
+      purge.start();
+      const [row] = await sql.query<StoredRow>(queries.look, [toStoredText(owner)], { prepared: true });
+      return toLook(row);
     },
     async nextWake() {
       const [row] = await sql.query<{ wake: number | null; now: number }>(queries.nextWake);
@@ -120,7 +176,13 @@ function createPostgresJournal(client: SqlClient, leases: SqlClient, schema: str
     },
     now: statements.now,
     ...createRunReader(statements),
-    close: () => purge.stop().then(() => commits.idle()),
+    ...createRunWatch(statements),
+    close: () =>
+      purge
+        .stop()
+        .then(() => Promise.all([commits.idle(), keyed.idle(), frames.idle()]))
+        .then(() => lanes.idle())
+        .then(() => {}),
   };
 }
 

@@ -26,10 +26,12 @@ export function isSmall({ records, hooks }: Append): boolean {
 
 export function appendQuery(tables: Tables, entry: Append): Query {
   const { params, add, nameRow } = createParamList();
-  const { records, patch } = entry;
+  const { records, patch, continueAs } = entry;
   const name = nameRow(MOVE_COLUMNS, toMoveRow(entry));
   const parts = [`moved as (${moveRuns(tables, { bits: maskOf(patch), now: NOW, name })})`];
-  if (endsIn(patch)) parts.push(`closed as (${closeHooks(tables)})`, `signalled as (${signalParent(tables)})`);
+  // What a run that continues leaves goes to the next of its chain.
+  if (endsIn(patch) && !continueAs)
+    parts.push(`closed as (${closeHooks(tables)})`, `signalled as (${signalParent(tables)})`);
   const rows = records.map((record, index) => {
     const values = toStoredRecord(record, entry.seq + index);
     return values.map((value, column) => add(value, RECORD_TYPED[column]?.[1] ?? 'text')).join(', ');

@@ -1,5 +1,7 @@
 import type { SqlClient } from '../../../stores/sql.ts';
 import { newerJournal } from '../sql/schema-version.ts';
+import { createTables } from './first-schema.ts';
+import { NOW } from './sql.ts';
 
 /** Brings the journal's schema to that version. Of two processes that boot together one migrates, the other waits. */
 export async function migratePostgres(
@@ -26,156 +28,8 @@ export async function migratePostgres(
   });
 }
 
-// Ids compare byte by byte ("C"), as they do in the code. `fillfactor` leaves room for a run's next version on its own
-// page, and no index names a column that every append or renewal changes: such updates then touch no index at all.
 const MIGRATIONS = [
-  (schema: string): string => `
-  create table if not exists ${schema}.runs (
-    run_id text collate "C" not null primary key,
-    trace_id text not null,
-    kind text not null,
-    name text not null,
-    trigger text not null,
-    status text not null,
-    seq int4 not null,
-    epoch int4 not null,
-    owner text,
-    lease_until int8,
-    wake_at int8,
-    waiting_for text,
-    code_hash text,
-    session_id text,
-    parent_run_id text collate "C",
-    retry_of text,
-    seed text,
-    signals int4 not null,
-    trigger_id text collate "C",
-    serial_key text collate "C",
-    attributes text,
-    -- The number of the last chunk of its streams.
-    chunk_count int4 not null default 0,
-    input text not null,
-    output text,
-    error text,
-    input_tokens int8 not null,
-    output_tokens int8 not null,
-    cache_read_tokens int8 not null,
-    cache_write_tokens int8 not null,
-    total_tokens int8 not null,
-    created_at int8 not null,
-    started_at int8,
-    ended_at int8
-  ) with (fillfactor = 60);
-  create index if not exists runs_held on ${schema}.runs (owner) where owner is not null;
-  create index if not exists runs_free on ${schema}.runs (status, wake_at, run_id)
-    where owner is null and status in ('queued', 'running', 'waiting');
-  create index if not exists runs_by_name on ${schema}.runs (name, run_id);
-  create index if not exists runs_by_session on ${schema}.runs (session_id, run_id) where session_id is not null;
-  create index if not exists runs_by_parent on ${schema}.runs (parent_run_id, run_id) where parent_run_id is not null;
-  create unique index if not exists runs_by_trigger on ${schema}.runs (trigger_id) where trigger_id is not null;
-  -- The lock itself: a second unfinished run of a key cannot be stored.
-  create unique index if not exists runs_serial on ${schema}.runs (serial_key)
-    where serial_key is not null and status not in ('completed', 'failed', 'cancelled');
-
-  create table if not exists ${schema}.run_events (
-    run_id text collate "C" not null,
-    seq int4 not null,
-    call int4 not null,
-    kind text not null,
-    event text not null,
-    step_id text not null,
-    digest text not null,
-    record_id text not null,
-    attempt int4 not null,
-    input text,
-    output text,
-    error text,
-    tokens text,
-    started_at int8 not null,
-    at int8 not null,
-    primary key (run_id, seq)
-  );
-
-  create table if not exists ${schema}.hooks (
-    token text collate "C" not null,
-    run_id text collate "C" not null,
-    call int4 not null,
-    kind text not null,
-    many int2 not null,
-    detail text,
-    is_open int2 not null,
-    created_at int8 not null,
-    primary key (run_id, token)
-  );
-  create unique index if not exists hooks_open on ${schema}.hooks (token) where is_open = 1;
-  create index if not exists hooks_by_token on ${schema}.hooks (token, created_at);
-  create index if not exists hooks_by_time on ${schema}.hooks (is_open, created_at);
-
-  create table if not exists ${schema}.hook_events (
-    run_id text collate "C" not null,
-    token text collate "C" not null,
-    n int4 not null,
-    payload text not null,
-    at int8 not null,
-    primary key (run_id, token, n)
-  );
-
-  create table if not exists ${schema}.serial_queue (
-    queue_no int8 generated always as identity primary key,
-    trigger_id text collate "C" not null unique,
-    serial_key text collate "C" not null,
-    kind text not null,
-    name text not null,
-    trigger text not null,
-    code_hash text,
-    session_id text,
-    parent_run_id text collate "C",
-    retry_of text,
-    seed text,
-    input text not null,
-    records text,
-    created_at int8 not null
-  );
-  create index if not exists serial_queue_by_key on ${schema}.serial_queue (serial_key, queue_no);
-  create index if not exists serial_queue_by_parent on ${schema}.serial_queue (parent_run_id)
-    where parent_run_id is not null;
-
-  -- A start is a run, or a queued start by its trigger's id.
-  create table if not exists ${schema}.idempotency_keys (
-    key text collate "C" not null primary key,
-    digest text not null,
-    start_id text collate "C" not null,
-    created_at int8 not null
-  );
-  create index if not exists idempotency_keys_by_start on ${schema}.idempotency_keys (start_id);
-  create index if not exists idempotency_keys_by_time on ${schema}.idempotency_keys (created_at);
-
-  create table if not exists ${schema}.schedules (
-    id text collate "C" not null primary key,
-    name text not null,
-    cron text not null,
-    time_zone text,
-    input text not null,
-    next_at int8 not null,
-    is_paused int2 not null,
-    last_at int8,
-    last_run_id text
-  );
-
-  create table if not exists ${schema}.stream_chunks (
-    run_id text collate "C" not null,
-    n int4 not null,
-    namespace text not null,
-    payload text not null,
-    primary key (run_id, n)
-  );
-
-  create table if not exists ${schema}.outbox (
-    id int8 generated always as identity primary key,
-    topic text not null,
-    payload text not null
-  );
-  `,
+  createTables,
   (schema: string): string => `
   alter table ${schema}.runs
     add column if not exists crash_count int4 not null default 0,
@@ -257,6 +111,164 @@ const MIGRATIONS = [
   `,
   (schema: string): string => `
   alter table ${schema}.schedules add column if not exists gone_at int8;
+  `,
+  (schema: string): string => `
+  alter table ${schema}.runs
+    add column if not exists continued_from text collate "C",
+    add column if not exists continued_to text collate "C",
+    add column if not exists chain_id text collate "C";
+  -- The last run of each chain.
+  create unique index if not exists runs_chain_end on ${schema}.runs (chain_id)
+    where chain_id is not null and continued_to is null;
+  -- The run changes as it continues, the token stays.
+  drop index if exists ${schema}.hook_events_by_key;
+  create index if not exists hook_events_by_key on ${schema}.hook_events (token, idempotency_key)
+    where idempotency_key is not null;
+  `,
+  (schema: string): string => `
+  create table if not exists ${schema}.replicas (
+    owner text collate "C" not null primary key,
+    lease_until int8 not null,
+    codes text not null
+  );
+  `,
+  (schema: string): string => `
+  -- A lock has places: a second unfinished run of one cannot be stored.
+  alter table ${schema}.runs add column if not exists slot int4 not null default 0;
+  drop index if exists ${schema}.runs_serial;
+  create unique index if not exists runs_serial on ${schema}.runs (serial_key, slot)
+    where serial_key is not null and status not in ('completed', 'failed', 'cancelled');
+
+  -- A limit of 0: no lock. A start with a time waits for no place yet.
+  alter table ${schema}.serial_queue
+    add column if not exists lock_limit int4 not null default 1,
+    add column if not exists priority int4 not null default 0,
+    add column if not exists ready_at int8,
+    add column if not exists is_reserved int2 not null default 0,
+    add column if not exists throttle text,
+    add column if not exists debounce_key text collate "C",
+    add column if not exists debounce_until int8;
+  create index if not exists serial_queue_turn on ${schema}.serial_queue (serial_key, priority desc, queue_no)
+    where ready_at is null;
+  create index if not exists serial_queue_due on ${schema}.serial_queue (ready_at, queue_no) where ready_at is not null;
+  create unique index if not exists serial_queue_debounce on ${schema}.serial_queue (debounce_key)
+    where debounce_key is not null;
+
+  create table if not exists ${schema}.start_rates (
+    key text collate "C" not null,
+    n int4 not null,
+    at int8 not null,
+    until int8 not null,
+    primary key (key, n)
+  );
+  create index if not exists start_rates_by_end on ${schema}.start_rates (until);
+
+  -- The run or the start a key is forgotten with; null: after 24 hours.
+  alter table ${schema}.idempotency_keys add column if not exists kept_with text collate "C";
+  drop index if exists ${schema}.idempotency_keys_by_time;
+  create index if not exists idempotency_keys_by_time on ${schema}.idempotency_keys (created_at) where kept_with is null;
+  create index if not exists idempotency_keys_kept on ${schema}.idempotency_keys (kept_with) where kept_with is not null;
+  `,
+  (schema: string): string => `
+  alter table ${schema}.runs add column if not exists state text;
+  `,
+  (schema: string): string => `
+  alter table ${schema}.runs add column if not exists paused_at int8;
+  drop index if exists ${schema}.runs_free;
+  create index if not exists runs_free on ${schema}.runs (status, wake_at, run_id)
+    where owner is null and paused_at is null and status in ('queued', 'running', 'waiting');
+  create index if not exists runs_paused on ${schema}.runs (run_id) where paused_at is not null;
+  `,
+  (schema: string): string => `
+  -- What others are notified of is noted in the commit that made it so, while somebody listens.
+  create table if not exists ${schema}.notice_topics (topic text collate "C" not null primary key);
+  create table if not exists ${schema}.notices (
+    notice_no int8 generated always as identity primary key,
+    topic text collate "C" not null,
+    run_id text collate "C" not null,
+    mark text collate "C" not null,
+    at int8 not null
+  );
+  create or replace function ${schema}.note_run() returns trigger language plpgsql as $note$
+    begin
+      insert into ${schema}.notices (topic, run_id, mark, at)
+        select topic, new.run_id, new.epoch::text, ${NOW} from ${schema}.notice_topics where topic = 'run.' || new.status;
+      return null;
+    end
+  $note$;
+  drop trigger if exists notices_of_runs on ${schema}.runs;
+  create trigger notices_of_runs after update of status on ${schema}.runs for each row
+    when (new.status in ('failed', 'blocked') and old.status <> new.status
+      and (new.status = 'blocked' or new.parent_run_id is null))
+    execute function ${schema}.note_run();
+  create or replace function ${schema}.note_hook() returns trigger language plpgsql as $note$
+    begin
+      insert into ${schema}.notices (topic, run_id, mark, at)
+        select topic, new.run_id, new.token, new.created_at from ${schema}.notice_topics where topic = 'approval.asked';
+      return null;
+    end
+  $note$;
+  drop trigger if exists notices_of_hooks on ${schema}.hooks;
+  create trigger notices_of_hooks after insert on ${schema}.hooks for each row when (new.kind = 'approval')
+    execute function ${schema}.note_hook();
+
+  create table if not exists ${schema}.deliveries (
+    delivery_no int8 generated always as identity primary key,
+    delivery_id text collate "C" not null unique,
+    receiver text collate "C" not null,
+    type text collate "C" not null,
+    run_id text collate "C" not null,
+    body text not null,
+    state text collate "C" not null,
+    attempts int4 not null,
+    next_at int8, created_at int8 not null, last_at int8,
+    last_error text
+  );
+  create index if not exists deliveries_due on ${schema}.deliveries (next_at) where next_at is not null;
+  create index if not exists deliveries_of_receiver on ${schema}.deliveries (receiver, next_at) where next_at is not null;
+  create index if not exists deliveries_by_time on ${schema}.deliveries (created_at);
+  create index if not exists deliveries_by_run on ${schema}.deliveries (run_id);
+  create table if not exists ${schema}.failing_receivers (
+    receiver text collate "C" not null primary key,
+    failures int4 not null,
+    since int8 not null,
+    paused_until int8,
+    last_error text not null
+  );
+  `,
+  (schema: string): string => `
+  create table if not exists ${schema}.early_resumes (
+    early_no int8 generated always as identity primary key,
+    early_id text collate "C" not null unique,
+    token text collate "C" not null,
+    payload text not null,
+    idempotency_key text collate "C",
+    created_at int8 not null, until int8 not null, tried_at int8 not null
+  );
+  create index if not exists early_resumes_by_token on ${schema}.early_resumes (token, early_no);
+  `,
+  (schema: string): string => `
+  alter table ${schema}.runs add column if not exists cancel text, add column if not exists deadline int8;
+  create index if not exists runs_by_deadline on ${schema}.runs (deadline) where deadline is not null and ended_at is null;
+  `,
+  (schema: string): string => `
+  alter table ${schema}.runs add column if not exists started_by text;
+  alter table ${schema}.serial_queue add column if not exists started_by text;
+  `,
+  (schema: string): string => `
+  -- Until when at least all leases of an owner last.
+  create table if not exists ${schema}.owners (
+    owner text collate "C" not null primary key,
+    leased_until int8 not null
+  ) with (fillfactor = 50);
+  `,
+  (schema: string): string => `
+  alter table ${schema}.runs add column if not exists timeout_ms int8;
+  alter table ${schema}.serial_queue add column if not exists timeout_ms int8;
+  `,
+  (schema: string): string => `
+  alter table ${schema}.runs add column if not exists close_policy text, add column if not exists closes_children text;
+  alter table ${schema}.serial_queue add column if not exists close_policy text;
   `,
 ];
 

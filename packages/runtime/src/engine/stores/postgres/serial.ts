@@ -1,71 +1,69 @@
-import type { JournalRecord } from '../../journal/record.ts';
+import type { SqlClient } from '../../../stores/sql.ts';
+import { newRunId } from '../../ids.ts';
 import type { RunRow } from '../../journal/run.ts';
-import type { NewRun } from '../../journal/starts.ts';
-import { recordsQuery } from './batch.ts';
+import { createDueStarts, toDueStart } from '../sql/due.ts';
+import { createIdleKeys } from '../sql/idle-keys.ts';
+import { createPlaces, MOST_PROMOTED } from '../sql/places.ts';
+import { idleKeysQuery } from '../sql/queries.ts';
+import { createRates } from '../sql/rates.ts';
+import type { StoredRow } from '../sql/rows.ts';
+import { takeLocks } from '../sql/script.ts';
+import type { Script } from '../sql/script.ts';
+import { createStarting } from '../sql/starting.ts';
+import type { Starting } from '../sql/starting.ts';
+import type { Tables } from '../sql/tables.ts';
+import { fromStoredText } from '../sql/text.ts';
+import { runScript } from './script.ts';
 import { NOW } from './sql.ts';
 import { toNumbered } from './statements.ts';
+import { transact } from './transaction.ts';
 import type { Transaction } from './transaction.ts';
-import { FINAL_STATUSES } from '../sql/queries.ts';
-import { holderQuery, QUEUE_COLUMNS, QUEUE_SELECT, toPromoted, toQueueValues } from '../sql/queue.ts';
-import { RUN_COLUMNS, toRunRow, toStored } from '../sql/rows.ts';
-import type { StoredRow } from '../sql/rows.ts';
-import { insertInto } from '../sql/statements.ts';
-import type { Tables } from '../sql/tables.ts';
-import { toStoredText } from '../sql/text.ts';
 
-// The locks of serial runs and the starts that wait for them. A transaction that may give a lock to a start takes the
-// key's advisory lock first, and holds it until its transaction ends: so the queue is in the order of its commits.
+/** Starts that are more than a row, and those that wait. */
+export interface PostgresSerial {
+  starting: Starting;
+  /** The first start that waits for the lock becomes a run, if there is a place. The caller has locked the lock's name. */
+  promote(tx: Transaction, key: string, newRunId: () => string): Promise<RunRow | undefined>;
+  /** Moves on the starts whose time has come, and gives free places to those that wait for them. */
+  promoteIdle(sql: SqlClient): Promise<void>;
+}
+
+export function createPostgresSerial(tables: Tables): PostgresSerial {
+  const dialect = { tables, lock: 'for update skip locked' };
+  const idle = createIdleKeys();
+  const places = createPlaces(dialect, (key) => idle.note(key));
+  const rates = createRates(dialect);
+  const due = createDueStarts(dialect, { places, rates });
+  const listDue = toNumbered(due.query.replace('?', NOW));
+  const listIdle = toNumbered(idleKeysQuery(tables));
+
+  function* promoteIn(key: string, how: { locks: string[]; max: number; newRunId(): string }): Script<RunRow[]> {
+    const now = yield* takeLocks(how.locks);
+    return yield* places.promote(key, { ...how, now });
+  }
+
+  return {
+    starting: createStarting(dialect, { places, rates }),
+    promote: async (tx, key, nextRunId) =>
+      (await runScript(tx, promoteIn(key, { locks: [], max: 1, newRunId: nextRunId })))[0],
+    async promoteIdle(sql) {
+      for (const row of await sql.query<StoredRow>(listDue))
+        await transact(sql, (tx) => runScript(tx, due.move(toDueStart(row), newRunId)));
+      for (const stored of idle.take(await sql.query<StoredRow>(listIdle, [idle.after]))) {
+        const key = fromStoredText(stored);
+        const how = { locks: [places.nameOf(key)], max: MOST_PROMOTED, newRunId };
+        await transact(sql, (tx) => runScript(tx, promoteIn(key, how)));
+      }
+    },
+  };
+}
 
 /** An expression that takes the advisory lock of a serial key until the transaction ends. */
 export function lockKey({ queue }: Tables, key: string): string {
   return `pg_advisory_xact_lock(hashtextextended('${queue}:' || ${key}, 0))`;
 }
 
-export async function findHolder(tx: Transaction, tables: Tables, key: string): Promise<RunRow | undefined> {
-  const [row] = await tx.query<StoredRow>(toNumbered(holderQuery(tables)), [toStoredText(key)]);
-  return row && toRunRow(row);
-}
-
-/** The first queued start becomes a run, if the lock is free. The caller has locked the key. */
-export async function promote(
-  tx: Transaction,
-  tables: Tables,
-  key: string,
-  newRunId: () => string,
-): Promise<RunRow | undefined> {
-  const { runs, queue } = tables;
-  const [first] = await tx.query<StoredRow>(
-    // A start that is being removed at this moment is passed over.
-    `delete from ${queue} where queue_no = (
-        select queue_no from ${queue} where serial_key = $1 order by queue_no limit 1 for update skip locked)
-      and not exists (select 1 from ${runs} where serial_key = $1 and status not in ${FINAL_STATUSES})
-    returning ${QUEUE_SELECT}, ${NOW} as now`,
-    [toStoredText(key)],
-  );
-  if (!first) return undefined;
-  const { now, ...queued } = first;
-  const { run, records } = toPromoted(queued, newRunId(), Number(now));
-  await insertRun(tx, tables, run, records);
-  return run;
-}
-
-export async function enqueue(tx: Transaction, { queue }: Tables, run: NewRun, now: number): Promise<void> {
-  await tx.query(toNumbered(insertInto(queue, Object.values(QUEUE_COLUMNS))), toQueueValues(run, now));
-}
-
-/** Inserts a run that does not exist, and its first records. */
-export async function insertRun(
-  tx: Transaction,
-  tables: Tables,
-  run: RunRow,
-  records: JournalRecord[] = [],
-): Promise<void> {
-  const keys = Object.keys(RUN_COLUMNS) as (keyof RunRow)[];
-  await tx.query(
-    toNumbered(insertInto(tables.runs, Object.values(RUN_COLUMNS))),
-    keys.map((key) => toStored(run[key])),
-  );
-  if (records.length === 0) return;
-  const { text, params } = recordsQuery(tables, { runId: run.runId, seq: 0, records });
-  await tx.query(text, params);
+/** Takes the advisory lock of an idempotency key until the transaction ends. `key`: an expression. */
+export function lockStartKey({ keys }: Pick<Tables, 'keys'>, key: string, lock: string): string {
+  return `${lock}(hashtextextended('${keys}:' || ${key}, 0))`;
 }

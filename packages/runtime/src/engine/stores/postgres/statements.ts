@@ -9,6 +9,8 @@ export function createPostgresStatements(sql: SqlClient, tables: Tables): Statem
   return {
     tables,
     lock: 'for update skip locked',
+    frameCount: 'chunk_count',
+    isAmong: (column) => `${column} = any (array(select jsonb_array_elements_text(?::jsonb)))`,
     query: (text, params) => sql.query<StoredRow>(toNumbered(text), params),
     commit: (statements) =>
       transact(sql, async (tx) => {

@@ -4,28 +4,33 @@ import type { NewRun } from '../../journal/starts.ts';
 import { endInTransaction, isPlainAppend, listRefused, toAppendQuery, toCommitted } from './append.ts';
 import type { Committed, CommitRow } from './append.ts';
 import { commitQuery } from './batch.ts';
-import { createInTransaction, findRepeat, isPlainCreate } from './create.ts';
 import { isInvalidData, isRetryable, isRolledBack } from './errors.ts';
 import { createQuery } from './one.ts';
+import { runScript } from './script.ts';
+import type { PostgresSerial } from './serial.ts';
 import type { Query } from './sql.ts';
 import { readRuns, readStandings } from './standing.ts';
 import type { Standings } from './standing.ts';
 import { beforeRetry, RETRIES, unavailable } from './transaction.ts';
 import { createdRun } from '../sql/rows.ts';
+import { isPlainCreate } from '../sql/starting.ts';
 import type { Tables } from '../sql/tables.ts';
 import { toAppended } from '../sql/verdict.ts';
 import { endsIn, runIdOf } from '../sql/write.ts';
 import type { Write, Written } from '../sql/write.ts';
 
-/**
- * Answers a function that commits writes to different runs: those that can in one statement, each of the others in a
- * transaction of its own. When the connection is lost and the outcome is unknown, it reads back what the journal holds;
- * a write that is not there rejects, and its caller may repeat it.
- */
-export function createPostgresWriter(
-  sql: SqlClient,
-  tables: Tables,
-): (writes: Write[]) => Promise<(Written | Error)[]> {
+export interface PostgresWriter {
+  /**
+   * Commits writes to different runs: those that can in one statement, each of the others in a transaction of its own.
+   * When the connection is lost and the outcome is unknown, it reads back what the journal holds; a write that is not
+   * there rejects, and its caller may repeat it.
+   */
+  write(writes: Write[]): Promise<(Written | Error)[]>;
+  /** What became of writes whose commit has failed with this error, which does not say it. */
+  readBack(writes: Write[], error: unknown): Promise<(Written | Error)[]>;
+}
+
+export function createPostgresWriter(sql: SqlClient, tables: Tables, serial: PostgresSerial): PostgresWriter {
   async function commit(batch: Batch, retries: number): Promise<(Written | Error)[]> {
     const { writes } = batch;
     try {
@@ -80,7 +85,9 @@ export function createPostgresWriter(
 
   async function sendAlone(write: Write): Promise<Written[]> {
     const written = await sql.transaction<Written | undefined>((tx) =>
-      write.type === 'create' ? createInTransaction(tx, tables, write.run) : endInTransaction(tx, tables, write.entry),
+      write.type === 'create'
+        ? runScript(tx, serial.starting.create(write.run))
+        : endInTransaction(tx, { tables, serial }, write.entry),
     );
     return [written ?? (await read([write])).answer(write)];
   }
@@ -111,7 +118,7 @@ export function createPostgresWriter(
     );
     for (const [runId, run] of plain) found.set(runId, { outcome: 'created', run });
     for (const run of runs.filter((each) => !isPlainCreate(each))) {
-      const repeat = await findRepeat(sql, tables, run);
+      const repeat = await runScript(sql, serial.starting.findRepeat(run));
       if (repeat) found.set(run.runId, repeat);
     }
     return found;
@@ -119,14 +126,22 @@ export function createPostgresWriter(
 
   const readAppended = (entries: Append[]): ReturnType<typeof readStandings> => readStandings(sql, tables, entries);
 
-  return async (writes) => {
-    if (writes.every(isPlain)) return commit({ writes }, RETRIES);
-    const others = writes.filter((write) => !isPlain(write));
-    // The statement goes first: the transactions may be more than there are connections.
-    const batches = [{ writes: writes.filter(isPlain) }, ...others.map((write) => ({ writes: [write] }))];
-    const settled = await settleAll(batches);
-    return writes.map((write) => settled.get(write) as Written | Error);
+  return {
+    async write(writes) {
+      if (writes.every(isPlain)) return commit({ writes }, RETRIES);
+      const others = writes.filter((write) => !isPlain(write));
+      // The statement goes first: the transactions may be more than there are connections.
+      const batches = [{ writes: writes.filter(isPlain) }, ...others.map((write) => ({ writes: [write] }))];
+      const settled = await settleAll(batches);
+      return writes.map((write) => settled.get(write) as Written | Error);
+    },
+    readBack,
   };
+}
+
+/** Whether the write may share a statement with others. */
+export function isPlain(write: Write): boolean {
+  return write.type === 'create' ? isPlainCreate(write.run) : isPlainAppend(write.entry);
 }
 
 // --- internal ---
@@ -143,10 +158,6 @@ interface Found {
   /** The ends a statement has left out, those of each parent together. */
   families(writes: Write[]): Batch[];
   answer(write: Write): Written;
-}
-
-function isPlain(write: Write): boolean {
-  return write.type === 'create' ? isPlainCreate(write.run) : isPlainAppend(write.entry);
 }
 
 function isFamily({ writes, areSiblings }: Batch): boolean {

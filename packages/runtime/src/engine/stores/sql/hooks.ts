@@ -96,11 +96,14 @@ export function toHookEvent(row: StoredRow): HookEvent {
   return { token, n, payload, at } as unknown as HookEvent;
 }
 
-/** The resume that a key has made within its life. Parameters: run id, token, key, and the time from which keys count. */
-export function findKeyedQuery({ hookEvents }: Pick<Tables, 'hookEvents'>): string {
+/** The resume that a key has made within its life, of the run or of one before it in its chain. Parameters: run id, token, key, and the time from which keys count. */
+export function findKeyedQuery({ runs, hookEvents }: Pick<Tables, 'runs' | 'hookEvents'>): string {
   return `
-    select token, n, payload, at, idempotency_digest as "digest" from ${hookEvents}
-    where run_id = ? and token = ? and idempotency_key = ? and at > ? order by n desc limit 1`;
+    with asked (id) as (select cast(? as text))
+    select token, n, payload, at, idempotency_digest as "digest" from ${hookEvents} e, asked
+    where token = ? and idempotency_key = ? and at > ? and (e.run_id = asked.id or exists (
+      select 1 from ${runs} a, ${runs} b where a.run_id = e.run_id and b.run_id = asked.id and a.chain_id = b.chain_id))
+    order by at desc, n desc limit 1`;
 }
 
 /** The first resume. Parameters: run id, token, the hook's `since`. */

@@ -8,8 +8,16 @@ import type { Tables } from './tables.ts';
 import { toStoredText } from './text.ts';
 
 /** Of the key of a start that still queues there is no run yet. */
-export function createKeyReader({ tables: { keys, runs }, query, now }: Statements): Pick<Journal, 'findByKey'> {
+export function createKeyReader({
+  tables: { keys, runs },
+  query,
+  now,
+}: Statements): Pick<Journal, 'findByKey' | 'findStartId'> {
   return {
+    async findStartId(key) {
+      const [use] = await query(keyQuery({ keys }), [toStoredText(key), (await now()) - KEY_LIFE_MS]);
+      return use && toKeyUse(use).startId;
+    },
     async findByKey(key) {
       const since = (await now()) - KEY_LIFE_MS;
       const [use] = await query(keyQuery({ keys }), [toStoredText(key), since]);
@@ -25,6 +33,8 @@ export function createKeyReader({ tables: { keys, runs }, query, now }: Statemen
 export interface KeyUse {
   digest: string;
   startId: string;
+  /** The run, or the start, with which it is forgotten; null: after 24 hours. */
+  keptWith: string | null;
 }
 
 /** Earlier builds kept the input itself. */
@@ -32,9 +42,10 @@ export function isSameUse(used: KeyUse, digest: string): boolean {
   return used.digest === digest || digestOf(used.digest) === digest;
 }
 
-/** Parameters: the key, and the time from which keys count. */
+/** Parameters: the key, and the time from which keys count that are kept with nothing. */
 export function keyQuery({ keys }: Pick<Tables, 'keys'>): string {
-  return `select digest, start_id as "startId" from ${keys} where key = ? and created_at > ?`;
+  return `select digest, start_id as "startId", kept_with as "keptWith" from ${keys}
+    where key = ? and (created_at > ? or kept_with is not null)`;
 }
 
 export function toKeyUse(row: StoredRow): KeyUse {

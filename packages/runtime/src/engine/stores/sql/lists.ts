@@ -82,9 +82,12 @@ const inState = (status: RunStatus) => () => `status = '${status}' and status in
 const among = (status: RunStatus, parts: string[]) => (runs: string) =>
   `status = '${status}' and run_id in (${parts.map((part) => `select run_id from ${runs} where ${part}`).join(' union all ')})`;
 
+const IS_PAUSED = 'paused_at is not null';
+const UNOWNED_PAUSED = `${IS_PAUSED} and owner is null`;
+
 const STATUS_CONDITIONS: Record<RunStatus, (runs: string) => string> = {
-  queued: among('queued', [`${FREE} and status = 'queued'`]),
-  running: among('running', ['owner is not null', `${FREE} and status = 'running'`]),
+  queued: among('queued', [`${FREE} and status = 'queued'`, IS_PAUSED]),
+  running: among('running', ['owner is not null', `${FREE} and status = 'running'`, UNOWNED_PAUSED]),
   waiting: inState('waiting'),
   blocked: inState('blocked'),
   failed: inState('failed'),

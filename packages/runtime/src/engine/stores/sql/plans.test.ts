@@ -8,7 +8,12 @@ import type { RunFilter } from '../../journal/reading.ts';
 import { createDatabase, openPgClient } from '../_clients.ts';
 import { endedQuery } from './ended.ts';
 import { listQuery } from './lists.ts';
+import { lookQuery } from './look.ts';
+import { namesOfTables } from './tables.ts';
+import { claimQuery } from '../postgres/claim.ts';
 import { openPostgresJournal } from '../postgres/journal.ts';
+import { IS_LAPSED, lapsedOwners } from '../postgres/owners.ts';
+import { NOW } from '../postgres/sql.ts';
 import { toNumbered } from '../postgres/statements.ts';
 import { findSqlite } from '../sqlite/driver.ts';
 import type { SqliteDatabase } from '../sqlite/driver.ts';
@@ -66,7 +71,7 @@ describe('SQLite', () => {
     const plan = db.prepare<{ detail: string }>(`explain query plan ${sql}`).all(...params);
     const text = plan.map(({ detail }) => detail.replace('PRIMARY KEY', 'pkey')).join('\n');
     expect(text).toMatch(index);
-    expect(text).not.toMatch(/SCAN runs(?! USING (?:INDEX runs_held|pkey))/);
+    expect(text).not.toMatch(/SCAN runs(?! USING (?:INDEX runs_(?:held|paused)|pkey))/);
   });
 
   test('finds what retention deletes in an index, in its order', () => {
@@ -106,5 +111,27 @@ describeWhen(realServers.database, 'Postgres', (server) => {
     const lines = plan.map((line) => line['QUERY PLAN']).join('\n');
     expect(lines).toContain('runs_by_end');
     expect(lines).not.toMatch(/Sort|Seq Scan/);
+  });
+
+  test('a claim and a look that find nothing read neither the runs that are held nor all there are', async () => {
+    const tables = namesOfTables('journal');
+    const given = `given as (select ${NOW} as now, $1::text as owner)`;
+    await sql.exec(`
+      insert into journal.runs (${COLUMNS}, owner, lease_until)
+      select 'held-' || n, 't', 'workflow', 'w', 'api', 'running', 0, 0, 0, '[1]', 0, 0, 0, 0, 0, n, null, 'owner-' || n % 3,
+        ${NOW} + 600000 from generate_series(1, ${ROWS}) as n;
+      insert into journal.owners select 'owner-' || n, ${NOW} + 600000 from generate_series(0, 2) as n;`);
+    await sql.exec('vacuum analyze journal.runs');
+    for (const [text, params] of [
+      [claimQuery(tables), ['me', 30_000, 100]],
+      [`with ${given}, ${lapsedOwners(tables)} ${lookQuery(tables, IS_LAPSED)}`, ['me']],
+    ] as const) {
+      const [plan] = await sql.query<{ 'QUERY PLAN': [{ Plan: Record<string, number> }] }>(
+        `explain (analyze, buffers, format json) ${text}`,
+        [...params],
+      );
+      const read = plan?.['QUERY PLAN'][0].Plan ?? {};
+      expect((read['Shared Hit Blocks'] ?? Infinity) + (read['Shared Read Blocks'] ?? Infinity)).toBeLessThan(150);
+    }
   });
 });

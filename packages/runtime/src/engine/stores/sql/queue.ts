@@ -17,7 +17,7 @@ export function createSerialQueue({ tables, query, commit, now }: Statements): S
     async list({ name }, { limit }) {
       const where = name === undefined ? '' : 'where name = ?';
       const params = name === undefined ? [limit] : [toStoredText(name), limit];
-      const rows = await query(`select ${START_SELECT} from ${queue} ${where} order by queue_no limit ?`, params);
+      const rows = await query(`select ${START_SELECT} from ${queue} ${where} order by ${BY_TURN} limit ?`, params);
       return rows.map(toQueuedStart);
     },
     async remove(triggerId) {
@@ -32,7 +32,8 @@ export function createSerialQueue({ tables, query, commit, now }: Statements): S
           where run_id = ? and exists (select 1 from ${queue} where trigger_id = ?)`,
           [await now(), parent, id],
         ],
-        [`delete from ${keys} where start_id = ?`, [id]],
+        // That of a child stays: it is not started again.
+        [`delete from ${keys} where start_id = ? and (kept_with is null or kept_with = start_id)`, [id]],
         [`delete from ${queue} where trigger_id = ?`, [id]],
       ]);
       // A start that got the lock meanwhile is a run, and stays one.
@@ -53,9 +54,12 @@ export function createSerialQueue({ tables, query, commit, now }: Statements): S
   };
 }
 
-/** The unfinished run that has a lock. Parameter: its key. */
+/** Those that wait for a place, in the order they will get it, and then those that wait for a time. */
+const BY_TURN = `case when ready_at is null then 0 else ready_at end, priority desc, queue_no`;
+
+/** The unfinished run that has held a place of a lock for the longest. Parameter: its key. */
 export function holderQuery({ runs }: Pick<Tables, 'runs'>): string {
-  return `select ${RUN_SELECT} from ${runs} where serial_key = ? and status not in ${FINAL_STATUSES}`;
+  return `select ${RUN_SELECT} from ${runs} where serial_key = ? and status not in ${FINAL_STATUSES} order by run_id limit 1`;
 }
 
 /** The columns of `serial_queue` next to `queue_no`: all that makes the run once the start has the lock. */
@@ -71,19 +75,39 @@ export const QUEUE_COLUMNS = {
   retryOf: 'retry_of',
   seed: 'seed',
   attributes: 'attributes',
+  startedBy: 'started_by',
+  timeoutMs: 'timeout_ms',
+  closePolicy: 'close_policy',
   input: 'input',
   records: 'records',
   createdAt: 'created_at',
+  limit: 'lock_limit',
+  priority: 'priority',
+  readyAt: 'ready_at',
+  isReserved: 'is_reserved',
+  throttle: 'throttle',
+  debounceKey: 'debounce_key',
+  debounceUntil: 'debounce_until',
 } as const;
 
 export const QUEUE_SELECT = toSelect(QUEUE_COLUMNS);
 
-/** The values of a start that queues, in the order of `QUEUE_COLUMNS`. */
-export function toQueueValues(run: NewRun, now: number): StoredValue[] {
-  const { serial, records } = run;
+/** Why and since when a start queues. */
+export interface QueuedAs {
+  now: number;
+  /** The time it waits for; null: it waits for its lock. */
+  readyAt: number | null;
+  /** Its throttle keeps `readyAt` for it. */
+  isReserved: boolean;
+}
+
+/** The values of a start that queues, in the order of `QUEUE_COLUMNS`. One without a lock has the key '' and no place. */
+export function toQueueValues(run: NewRun, { now, readyAt, isReserved }: QueuedAs): StoredValue[] {
+  const { serial, timing, records } = run;
+  const { throttle, debounce } = timing ?? {};
   return [
-    serial?.triggerId,
-    serial?.key,
+    timing?.triggerId ?? serial?.triggerId,
+    serial?.key ?? '',
     run.kind,
     run.name,
     run.trigger,
@@ -93,9 +117,19 @@ export function toQueueValues(run: NewRun, now: number): StoredValue[] {
     run.retryOf,
     run.seed,
     run.attributes,
+    run.startedBy,
+    run.timeoutMs,
+    run.closePolicy,
     run.input,
     records && JSON.stringify(records),
     now,
+    serial ? (serial.limit ?? 1) : 0,
+    timing?.priority ?? 0,
+    readyAt,
+    Number(isReserved),
+    throttle && JSON.stringify(throttle),
+    debounce?.key,
+    debounce?.timeoutMs === undefined ? null : now + debounce.timeoutMs,
   ].map(toStored);
 }
 
@@ -104,12 +138,13 @@ export function toPromoted(queued: StoredRow, runId: string, now: number): { run
   const start = decodeText(queued) as unknown as Omit<NewRun, 'records' | 'durability'> & {
     triggerId: string;
     serialKey: string;
+    limit: number;
     records: string | null;
   };
-  const { triggerId, serialKey } = start;
+  const { triggerId, serialKey, limit } = start;
   const records = start.records === null ? [] : (JSON.parse(start.records) as JournalRecord[]);
-  const serial = { key: serialKey, triggerId, whenTaken: 'queue' } as const;
-  const given = { ...start, runId, traceId: toTraceId(runId), serial, records, claim: null };
+  const serial = Number(limit) > 0 ? { serial: { key: serialKey, triggerId, whenTaken: 'queue' } as const } : {};
+  const given = { ...start, runId, traceId: toTraceId(runId), ...serial, records, claim: null };
   return { run: createdRun(given, now, triggerId), records };
 }
 
@@ -118,14 +153,23 @@ export function toPromoted(queued: StoredRow, runId: string, now: number): { run
 const START_SELECT = toSelect({
   triggerId: 'trigger_id',
   serialKey: 'serial_key',
+  limit: 'lock_limit',
   name: 'name',
   trigger: 'trigger',
   input: 'input',
   parentRunId: 'parent_run_id',
   attributes: 'attributes',
+  startedBy: 'started_by',
+  priority: 'priority',
+  readyAt: 'ready_at',
+  throttle: 'throttle',
+  debounceKey: 'debounce_key',
   createdAt: 'created_at',
-} satisfies Record<keyof QueuedStart, string>);
+});
 
 function toQueuedStart(row: StoredRow): QueuedStart {
-  return decodeText(row) as unknown as QueuedStart;
+  const { serialKey, limit, throttle, debounceKey, ...start } = decodeText(row);
+  const timed = debounceKey !== null ? 'debounce' : throttle !== null ? 'throttle' : 'delay';
+  const lock = Number(limit) > 0 ? { serialKey, limit } : { serialKey: null, limit: null };
+  return { ...start, ...lock, waitsFor: start.readyAt === null ? 'lock' : timed } as unknown as QueuedStart;
 }

@@ -1,5 +1,7 @@
 import type { JournalRecord } from '../../journal/record.ts';
 import type { RunReader } from '../../journal/reading.ts';
+import { pagesOf } from '../../history-pages.ts';
+import { chainEndQuery } from './chain.ts';
 import { listQuery, tallyQuery, toTally } from './lists.ts';
 import { RECORD_SELECT, RUN_SELECT, toRecord, toRunRow } from './rows.ts';
 import type { Statements } from './statements.ts';
@@ -8,20 +10,33 @@ import { toStoredText } from './text.ts';
 export function createRunReader({ tables, query }: Statements): RunReader {
   const run = `select ${RUN_SELECT} from ${tables.runs} where run_id = ?`;
   const records = `select ${RECORD_SELECT} from ${tables.events} where run_id = ? and seq >= ? order by seq limit ?`;
+  const calls = `
+    select ${RECORD_SELECT} from ${tables.events} where run_id = ? and call in (
+      select distinct call from ${tables.events} where run_id = ? and call > ? order by call limit ?) order by seq`;
+  const listRecords: RunReader['listRecords'] = async (runId, { from, limit }) =>
+    (await query(records, [toStoredText(runId), from, limit])).map(toRecord);
   return {
     async getRun(runId) {
       const [row] = await query(run, [toStoredText(runId)]);
       return row && toRunRow(row);
     },
+    listRecords,
+    async listCalls(runId, { after, limit }) {
+      const id = toStoredText(runId);
+      return (await query(calls, [id, id, after, limit])).map(toRecord);
+    },
     async getRecords(runId) {
       const found: JournalRecord[] = [];
-      // Positions are dense from 0, and what is appended meanwhile comes behind.
-      for (let isMore = true; isMore;) {
-        const page = await query(records, [toStoredText(runId), found.length, RECORDS]);
-        found.push(...page.map(toRecord));
-        isMore = page.length === RECORDS;
-      }
+      for await (const page of pagesOf(runId, listRecords)) found.push(...page);
       return found;
+    },
+    async getLastRun(runId) {
+      const id = toStoredText(runId);
+      const [given] = await query(run, [id]);
+      // Of a run that has been deleted the chain is still known by its first.
+      if (given && given.continuedTo === null) return toRunRow(given);
+      const [end] = await query(chainEndQuery(tables), [given?.chainId ?? id]);
+      return end ? toRunRow(end) : given && toRunRow(given);
     },
     async listRuns(filter, page) {
       const { sql, params } = listQuery(tables.runs, filter, page);
@@ -33,8 +48,3 @@ export function createRunReader({ tables, query }: Statements): RunReader {
     },
   };
 }
-
-// --- internal ---
-
-/** Of one statement, which has a limit of time: a record may hold megabytes. */
-const RECORDS = 250;

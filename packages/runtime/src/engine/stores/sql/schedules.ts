@@ -1,4 +1,5 @@
 import type { DeclaredSchedule, Firing, NewFiring, Schedule, ScheduleStore } from '../../journal/schedules.ts';
+import { createAdvances, firingStatements, KEPT_FIRINGS } from './firings.ts';
 import { decodeText, toStored } from './rows.ts';
 import type { StoredRow, StoredValue } from './rows.ts';
 import type { Statement, Statements } from './statements.ts';
@@ -21,6 +22,7 @@ export function createScheduleStore({ tables, lock, query, commit, now }: Statem
     return rows.map((row) => ({ ...(decodeText(row) as unknown as DeclaredSchedule), isGone: row.isGone === 1 }));
   };
   const keep = (id: string, fired: NewFiring): Promise<void> => commit(firingStatements(tables, id, fired));
+  const advances = createAdvances({ tables, query, commit });
   return {
     find,
     list({ name } = {}, page) {
@@ -80,15 +82,7 @@ export function createScheduleStore({ tables, lock, query, commit, now }: Statem
       const ids = taken.map(({ id }) => id as string);
       return read(`s.id in (${ids.map(() => '?').join(', ')}) order by s.next_at, s.id`, ids);
     },
-    async advance(id, expected, nextAt, fired) {
-      const rows = await query(
-        `update ${schedules} set next_at = ?, taken_until = null where id = ? and next_at = ? returning id`,
-        [nextAt, toStoredText(id), expected],
-      );
-      if (rows.length === 0) return false;
-      await keep(id, fired);
-      return true;
-    },
+    advance: (id, expected, nextAt, fired) => advances.add({ id, expected, nextAt, fired }),
     noteFiring: keep,
     async listFirings(id) {
       const rows = await query(
@@ -119,8 +113,6 @@ export function createScheduleStore({ tables, lock, query, commit, now }: Statem
 }
 
 // --- internal ---
-
-const KEPT_FIRINGS = 20;
 
 const SCHEDULE_COLUMNS = {
   id: 'id',
@@ -174,24 +166,6 @@ function upsertsOf({ schedules }: Tables): { declare: string; make: string } {
         created_at = excluded.created_at
       where stored.digest <> excluded.digest returning id`,
   };
-}
-
-function firingStatements({ schedules, firings }: Tables, id: string, fired: NewFiring): Statement[] {
-  const key = toStoredText(id);
-  const { at, runId, triggerId, error } = fired;
-  const values = [at, toStored(runId), toStored(triggerId), toStored(error)];
-  return [
-    [
-      `update ${schedules} set last_at = ?, last_run_id = ?, last_trigger_id = ?, last_error = ? where id = ?`,
-      [...values, key],
-    ],
-    [`insert into ${firings} (at, run_id, trigger_id, error, id) values (?, ?, ?, ?, ?)`, [...values, key]],
-    [
-      `delete from ${firings} where id = ? and firing_no not in (
-        select firing_no from ${firings} where id = ? order by firing_no desc limit ${KEPT_FIRINGS})`,
-      [key, key],
-    ],
-  ];
 }
 
 function toSchedule(row: StoredRow): Schedule {

@@ -13,6 +13,10 @@ export interface Statements {
   readonly tables: Tables;
   /** Behind a select of rows that an update is about to take: those another process is taking are left out. */
   readonly lock: string;
+  /** What counts the frames of the run of the same statement. */
+  readonly frameCount: string;
+  /** The condition that the column is in a list, which is one parameter: its JSON text. */
+  isAmong(column: string): string;
   /** One statement that answers rows, in a commit of its own. */
   query(text: string, params: StoredValue[]): Promise<StoredRow[]>;
   /** Several statements that answer none, in one commit. */

@@ -6,14 +6,23 @@ export interface Tables {
   hookEvents: string;
   queue: string;
   keys: string;
+  rates: string;
   schedules: string;
   firings: string;
   chunks: string;
+  replicas: string;
+  notices: string;
+  topics: string;
+  deliveries: string;
+  receivers: string;
+  early: string;
+  /** In Postgres alone. */
+  owners: string;
 }
 
 /** Those that hold what is a run's own, by `run_id`. */
-export function tablesOfRun({ events, hooks, hookEvents, chunks }: Tables): string[] {
-  return [events, hooks, hookEvents, chunks];
+export function tablesOfRun({ events, hooks, hookEvents, chunks, deliveries }: Tables): string[] {
+  return [events, hooks, hookEvents, chunks, deliveries];
 }
 
 /** `schema`: the database schema they are in. */
@@ -26,8 +35,16 @@ export function namesOfTables(schema?: string): Tables {
     hookEvents: `${prefix}hook_events`,
     queue: `${prefix}serial_queue`,
     keys: `${prefix}idempotency_keys`,
+    rates: `${prefix}start_rates`,
     schedules: `${prefix}schedules`,
     firings: `${prefix}schedule_firings`,
     chunks: `${prefix}stream_chunks`,
+    replicas: `${prefix}replicas`,
+    notices: `${prefix}notices`,
+    topics: `${prefix}notice_topics`,
+    deliveries: `${prefix}deliveries`,
+    receivers: `${prefix}failing_receivers`,
+    early: `${prefix}early_resumes`,
+    owners: `${prefix}owners`,
   };
 }

@@ -1,4 +1,5 @@
 import type { Append, AppendResult, RunPatch } from '../../journal/appends.ts';
+import type { CancelHow } from '../../journal/cancel.ts';
 import type { NewChunk } from '../../journal/chunks.ts';
 import type { JournalRecord } from '../../journal/record.ts';
 import type { CreateResult, NewRun } from '../../journal/starts.ts';
@@ -21,6 +22,7 @@ export interface Cancel {
   runId: string;
   error: string;
   newRunId: () => string;
+  how?: CancelHow | undefined;
 }
 
 /** Roughly what a write adds to a commit, in bytes: its payloads. */

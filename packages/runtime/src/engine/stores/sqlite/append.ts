@@ -6,6 +6,7 @@ import { FINAL_STATUSES } from '../sql/queries.ts';
 import { PATCH_KEYS, RUN_COLUMNS, toStored } from '../sql/rows.ts';
 import type { StoredRow } from '../sql/rows.ts';
 import { insertInto } from '../sql/statements.ts';
+import type { SqliteChain } from './chain.ts';
 import type { SqliteEffects } from './effects.ts';
 import type { SqliteDatabase, SqliteStatement, SqliteValue } from './driver.ts';
 import type { SqliteRuns } from './runs.ts';
@@ -18,6 +19,7 @@ export interface SqliteParts {
   runs: SqliteRuns;
   serial: SqliteSerial;
   effects: SqliteEffects;
+  chain: SqliteChain;
 }
 
 /** To be called in a transaction. */
@@ -170,9 +172,12 @@ function prepareHooks(db: SqliteDatabase): Hooks {
 function prepareEnd({
   effects,
   serial,
+  chain,
 }: SqliteParts): (entry: Append, moved: Moved, now: number) => RunRow | undefined {
-  return ({ runId, patch, nextRunId }, moved, now) => {
+  return (entry, moved, now) => {
+    const { runId, patch, nextRunId, continueAs } = entry;
     if (!endsIn(patch)) return undefined;
+    if (continueAs) return chain.continue(entry, now);
     effects.closeHooks(runId);
     if (moved.parent !== null) effects.signal(fromStoredText(moved.parent), now);
     // Without an id for it the next start waits for a claim to find it.

@@ -1,7 +1,6 @@
-import { newRunId } from '../../ids.ts';
-import type { Claim } from '../../journal/leases.ts';
+import type { Claim, ClaimOne } from '../../journal/leases.ts';
 import type { RunRow } from '../../journal/run.ts';
-import { CLAIMABLE, CLAIMABLE_ONE, expireOthersQuery } from '../sql/queries.ts';
+import { claimable, claimableOne, expireOthersQuery } from '../sql/queries.ts';
 import { RUN_SELECT, toRunRow } from '../sql/rows.ts';
 import type { StoredRow } from '../sql/rows.ts';
 import type { SqliteDatabase } from './driver.ts';
@@ -12,30 +11,38 @@ export interface SqliteClaims {
   /** To be called in a transaction. */
   claim(claim: Claim, now: number): RunRow[];
   /** To be called in a transaction. */
-  claimRun(runId: string, claim: Pick<Claim, 'owner' | 'leaseMs'>, now: number): RunRow | undefined;
+  claimRun(runId: string, claim: ClaimOne, now: number): RunRow | undefined;
 }
 
 export function createSqliteClaims(db: SqliteDatabase, serial: SqliteSerial): SqliteClaims {
-  const parts = CLAIMABLE.map(({ where, orderBy }) =>
-    db.prepare<StoredRow>(`${GIVEN} select ${RUN_SELECT} from runs where ${where} order by ${orderBy} limit ?`),
+  const partsOf = (and: string) =>
+    claimable().map(({ where, orderBy }) =>
+      db.prepare<StoredRow>(
+        `${GIVEN} select ${RUN_SELECT} from runs where ${where} ${and} order by ${orderBy} limit ?`,
+      ),
+    );
+  const parts = partsOf('');
+  const choosy = partsOf('and (code_hash is null or code_hash not in (select value from json_each(?)))');
+  const one = db.prepare<StoredRow>(
+    `${GIVEN} select ${RUN_SELECT} from runs where run_id = ? and ${claimableOne('?')}`,
   );
-  const one = db.prepare<StoredRow>(`${GIVEN} select ${RUN_SELECT} from runs where run_id = ? and ${CLAIMABLE_ONE}`);
   const expireOthers = db.prepare(`${GIVEN} ${expireOthersQuery('runs')}`);
   const update = db.prepare(
     `update runs set owner = ?, lease_until = ?, epoch = ?, status = 'running', started_at = ?, crash_count = ?,
       crash_seq = ? where run_id = ?`,
   );
 
-  function take(stored: StoredRow, { owner, leaseMs }: Pick<Claim, 'owner' | 'leaseMs'>, now: number): RunRow {
+  function take(stored: StoredRow, { owner, leaseMs, from }: ClaimOne, now: number): RunRow {
     const run = toRunRow(stored);
+    const isReleased = run.owner === null || run.owner === owner || (run.owner === from?.owner && !from.died);
     const taken = {
       owner,
       leaseUntil: now + leaseMs,
       epoch: run.epoch + 1,
       startedAt: run.startedAt ?? now,
-      ...crashesOf(run, owner),
+      ...(isReleased ? {} : crashesOf(run)),
     };
-    const { leaseUntil, epoch, startedAt, crashCount, crashSeq } = taken;
+    const { leaseUntil, epoch, startedAt, crashCount, crashSeq } = { ...run, ...taken };
     update.run(toStoredText(owner), leaseUntil, epoch, startedAt, crashCount, crashSeq, toStoredText(run.runId));
     return { ...run, ...taken, status: 'running' };
   }
@@ -43,15 +50,18 @@ export function createSqliteClaims(db: SqliteDatabase, serial: SqliteSerial): Sq
   return {
     claim(claim, now) {
       const owner = toStoredText(claim.owner);
-      serial.promoteIdle(newRunId, now);
+      serial.promoteIdle(now);
       if (claim.takeover) expireOthers.run(now, owner);
       const found: StoredRow[] = [];
-      for (const part of parts)
-        if (found.length < claim.limit) found.push(...part.all(now, owner, claim.limit - found.length));
+      const { limit, notCodes = [] } = claim;
+      const codes = notCodes.length > 0 ? [JSON.stringify(notCodes.map(toStoredText))] : [];
+      for (const part of codes.length > 0 ? choosy : parts)
+        if (found.length < limit) found.push(...part.all(now, owner, ...codes, limit - found.length));
       return found.map((stored) => take(stored, claim, now));
     },
     claimRun(runId, claim, now) {
-      const stored = one.get(now, toStoredText(claim.owner), toStoredText(runId));
+      const from = toStoredText(claim.from?.owner ?? claim.owner);
+      const stored = one.get(now, toStoredText(claim.owner), toStoredText(runId), from);
       return stored && take(stored, claim, now);
     },
   };
@@ -61,10 +71,9 @@ export function createSqliteClaims(db: SqliteDatabase, serial: SqliteSerial): Sq
 
 const GIVEN = 'with given(now, owner) as (select ?, ?)';
 
-/** What the claim records of the owner before: whether it died, and whether the run may have been what killed it. */
-function crashesOf(run: RunRow, owner: string): Pick<RunRow, 'crashCount' | 'crashSeq'> {
+/** The owner before has died: what the claim records of it. */
+function crashesOf(run: RunRow): Pick<RunRow, 'crashCount' | 'crashSeq'> {
   const { crashCount, crashSeq, seq } = run;
-  if (run.owner === null || run.owner === owner) return { crashCount, crashSeq };
   if (crashSeq !== seq) return { crashCount: 0, crashSeq: seq };
   return { crashCount: crashCount + (run.markEpoch === run.epoch ? 1 : 0), crashSeq };
 }

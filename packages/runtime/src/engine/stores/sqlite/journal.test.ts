@@ -1,11 +1,13 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { statSync, writeFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
+import type { Journal } from '../../journal.ts';
 import { describeJournal } from '../contract/journal.ts';
 import type { JournalPlace } from '../contract/place.ts';
 import { start } from '../contract/world.ts';
@@ -37,6 +39,17 @@ describe('SQLite journal', () => {
     await place.remove();
   });
 
+  test('the file is for its owner alone, and those beside it', async () => {
+    const place = await createPlace();
+    writeFileSync(place.path, '', { mode: 0o644 });
+    const journal = await openSqliteJournal({ path: place.path });
+    await start(journal, newRun());
+    const modes = ['', '-wal', '-shm'].map((end) => statSync(`${place.path}${end}`).mode & 0o777);
+    expect(modes).toStrictEqual([0o600, 0o600, 0o600]);
+    await journal.close();
+    await place.remove();
+  });
+
   test('the clock of the journal decides leases and wakes', async () => {
     const place = await createPlace();
     let now = 1_000;
@@ -49,6 +62,52 @@ describe('SQLite journal', () => {
     await journal.close();
     await place.remove();
   });
+});
+
+describe('SQLite journal whose file another process writes to', () => {
+  const withWriter = async (
+    busyMs: number,
+    work: (journal: Journal, release: () => void) => Promise<void>,
+  ): Promise<void> => {
+    const place = await createPlace();
+    const { opener } = await findSqlite();
+    const journal = await openSqliteJournal({ path: place.path, busyMs });
+    const other = (opener as SqliteOpener).open(place.path);
+    other.exec('begin immediate');
+    await work(journal, () => other.exec('commit'));
+    other.close();
+    await journal.close();
+    await place.remove();
+  };
+
+  test('waits without the event loop, and loses nothing', () =>
+    withWriter(60_000, async (journal, release) => {
+      const made = newRun();
+      const created = journal.create(made);
+      const others = [journal.claim({ owner: 'b', leaseMs: 1, limit: 1 }), journal.schedules.setPaused('x', true, 1)];
+      const began = performance.now();
+      for (let turn = 0; turn < 10; turn++) await new Promise((resolve) => setTimeout(resolve, 5));
+      // Ten turns took as long as ten turns take, and not as long as SQLite would have waited.
+      expect(performance.now() - began).toBeLessThan(4_000);
+      expect(await journal.getRun(made.runId)).toBeUndefined();
+      release();
+      expect(await created).toMatchObject({ outcome: 'created', run: { runId: made.runId } });
+      expect(await Promise.all(others)).toStrictEqual([[], false]);
+    }));
+
+  test('says so when it takes too long', () =>
+    withWriter(10, async (journal, release) => {
+      const calls = [
+        journal.create(newRun()),
+        journal.renew('a', 1),
+        journal.pause('x'),
+        journal.claimRun('x', { owner: 'a', leaseMs: 1 }),
+      ];
+      for (const { status, reason } of (await Promise.allSettled(calls)) as PromiseRejectedResult[])
+        expect([status, reason]).toMatchObject(['rejected', { code: 'store_unavailable' }]);
+      release();
+      expect(await journal.create(newRun())).toMatchObject({ outcome: 'created' });
+    }));
 });
 
 describe('SQLite journal of a process that is killed', () => {

@@ -1,18 +1,31 @@
+import { chmodSync, closeSync, openSync } from 'node:fs';
 import { createGroupCommit } from '../../group-commit.ts';
 import { real } from '../../real.ts';
 import type { Journal } from '../../journal.ts';
 import type { Durability } from '../../journal/run.ts';
+import { createOverdueReader } from '../sql/cancelling.ts';
 import { createChunkReader } from '../sql/chunks.ts';
-import { listHeld, mark, unblock } from '../sql/held.ts';
+import { findOwner, listHeld, mark, pause, unblock, unpause } from '../sql/held.ts';
 import { createEndedReader } from '../sql/ended.ts';
 import { createHookReader } from '../sql/hooks.ts';
 import { createPurge } from '../sql/purge.ts';
-import { nextWakeQuery, purgeKeysQuery } from '../sql/queries.ts';
+import { createDueStarts } from '../sql/due.ts';
+import { createIdleKeys } from '../sql/idle-keys.ts';
+import { lookQuery, toLook } from '../sql/look.ts';
+import { createPlaces } from '../sql/places.ts';
+import { nextWakeQuery, purgeKeysQuery, purgeRatesQuery } from '../sql/queries.ts';
+import { createRates } from '../sql/rates.ts';
+import { createStarting } from '../sql/starting.ts';
 import { createKeyReader } from '../sql/keys.ts';
 import { createSerialQueue } from '../sql/queue.ts';
+import { createEarlyStore } from '../sql/early.ts';
+import { createNoticeStore } from '../sql/notices.ts';
+import { createReplicaStore } from '../sql/replicas.ts';
 import { createRunReader } from '../sql/runs.ts';
+import { createRunWatch } from '../sql/watching.ts';
 import { createScheduleStore } from '../sql/schedules.ts';
 import { prepareAppend } from './append.ts';
+import { createSqliteChain } from './chain.ts';
 import { prepareCancel } from './cancel.ts';
 import { prepareChunks } from './chunks.ts';
 import { createSqliteClaims } from './claim.ts';
@@ -24,10 +37,13 @@ import { findSqlite } from './driver.ts';
 import type { SqliteDatabase, SqliteDriver } from './driver.ts';
 import { migrateSqlite } from './schema.ts';
 import { createSqliteRuns } from './runs.ts';
+import { createScriptRunner } from './script.ts';
 import { createSqliteSerial } from './serial.ts';
+import { BUSY_TIMEOUT_MS } from './patience.ts';
 import { createSqliteStatements } from './statements.ts';
 import { createSqliteWriter } from './write.ts';
 import type { SqliteWork } from './write.ts';
+import type { StoredRow } from '../sql/rows.ts';
 import { namesOfTables } from '../sql/tables.ts';
 import { toStoredText } from '../sql/text.ts';
 import { sizeOf, sizeOfChunks } from '../sql/write.ts';
@@ -38,6 +54,8 @@ export interface SqliteJournalOptions {
   driver?: SqliteDriver;
   /** The store's clock, in milliseconds since 1970. */
   clock?: () => number;
+  /** Milliseconds a write waits for other processes that write to the file. Default 5,000. */
+  busyMs?: number;
 }
 
 /**
@@ -47,11 +65,13 @@ export interface SqliteJournalOptions {
 export async function openSqliteJournal(options: SqliteJournalOptions): Promise<Journal> {
   const { opener, reasons } = await findSqlite(options.driver);
   if (!opener) throw new Error(`SQLite does not work on this machine. ${reasons.join(' ')}`);
+  makePrivate(options.path);
   const db = opener.open(options.path);
   try {
     db.exec(PRAGMAS);
     migrateSqlite(db, options.path);
-    return createSqliteJournal(db, options.clock ?? real.now);
+    db.exec(`pragma busy_timeout = ${BUSY_TIMEOUT_MS}`);
+    return createSqliteJournal(db, options);
   } catch (error) {
     db.close();
     throw error;
@@ -59,6 +79,15 @@ export async function openSqliteJournal(options: SqliteJournalOptions): Promise<
 }
 
 // --- internal ---
+
+/** What runs are given and answer is in it: for its owner alone. SQLite makes the files beside it as this one is. */
+function makePrivate(path: string): void {
+  if (path === ':memory:') return;
+  closeSync(openSync(path, 'a', OWNER_ONLY));
+  chmodSync(path, OWNER_ONLY);
+}
+
+const OWNER_ONLY = 0o600;
 
 // In WAL mode `synchronous` decides what a commit waits for; the writer sets it for each commit.
 const PRAGMAS = `
@@ -69,31 +98,47 @@ const PRAGMAS = `
 
 const COMMIT_LIMITS = { maxEntries: 500, maxBytes: 8 * 1024 * 1024 };
 
-function createSqliteJournal(db: SqliteDatabase, clock: () => number): Journal {
-  const writer = createSqliteWriter(db, clock);
+const BUSY_MS = 5_000;
+
+function createSqliteJournal(
+  db: SqliteDatabase,
+  { clock = real.now, busyMs = BUSY_MS }: SqliteJournalOptions,
+): Journal {
+  const writer = createSqliteWriter(db, clock, busyMs);
   const commits = createGroupCommit<SqliteWork, unknown>(writer.commit, {
     ...COMMIT_LIMITS,
     sizeOf: (work) => work.size,
   });
   const statements = createSqliteStatements(db, writer, clock);
   const runs = createSqliteRuns(db);
-  const serial = createSqliteSerial(db, runs);
-  const parts = { runs, serial, effects: createSqliteEffects(db) };
+  const runScript = createScriptRunner(db);
+  const idle = createIdleKeys();
+  const places = createPlaces(statements, (key) => idle.note(key));
+  const rates = createRates(statements);
+  const due = createDueStarts(statements, { places, rates });
+  const serial = createSqliteSerial(db, { places, idle, due, runScript });
+  const parts = { runs, serial, effects: createSqliteEffects(db), chain: createSqliteChain(db, runs) };
   const writeChunks = prepareChunks(db);
   const claims = createSqliteClaims(db, serial);
-  const create = prepareCreate(db, parts);
+  const create = prepareCreate(runs, { starting: createStarting(statements, { places, rates }), runScript });
   const append = prepareAppend(db, parts);
   const cancel = prepareCancel(db, parts);
   const resume = prepareResume(db, parts.effects);
   const deleteRun = prepareDelete(db);
   const renewals = db.prepare('update runs set lease_until = ? where owner = ? and lease_until < ?');
-  const nextWake = db.prepare<{ wake: number | null }>(`with given(now) as (select ?) ${nextWakeQuery('runs')}`);
+  const nextWake = db.prepare<{ wake: number | null }>(
+    `with given(now) as (select ?) ${nextWakeQuery(namesOfTables())}`,
+  );
+  const look = db.prepare<StoredRow>(`with given(now, owner) as (select ?, ?) ${lookQuery(namesOfTables())}`);
   const purgeKeys = db.prepare(`with given(now) as (select ?) ${purgeKeysQuery(namesOfTables())}`);
   let closed: Promise<void> | undefined;
 
   const commit = <T>(durability: Durability, size: number, run: (now: number) => T): Promise<T> =>
     commits.add({ durability, size, run }) as Promise<T>;
-  const purge = createPurge(() => commit('process', 0, (now) => Number(purgeKeys.run(now).changes)));
+  const purgeRates = db.prepare(`with given(now) as (select ?) ${purgeRatesQuery(namesOfTables())}`);
+  const purge = createPurge(() =>
+    commit('process', 0, (now) => Math.max(...[purgeKeys, purgeRates].map((query) => Number(query.run(now).changes)))),
+  );
 
   return {
     adapter: 'sqlite',
@@ -107,14 +152,18 @@ function createSqliteJournal(db: SqliteDatabase, clock: () => number): Journal {
     mark: (...given) => mark(statements, given),
     async renew(owner, leaseMs) {
       const leaseUntil = clock() + leaseMs;
-      writer.transaction(() => renewals.run(leaseUntil, toStoredText(owner), leaseUntil));
+      await writer.transaction(() => renewals.run(leaseUntil, toStoredText(owner), leaseUntil));
     },
+    findOwner: (runId) => findOwner(statements, runId),
     listHeld: (owner) => listHeld(statements, owner),
-    cancel: (runId, error, newRunId) =>
-      commit('synced', error.length, (now) => cancel({ runId, error, newRunId }, now)),
+    cancel: (runId, error, newRunId, how) =>
+      commit('synced', error.length, (now) => cancel({ runId, error, newRunId, how }, now)),
+    ...createOverdueReader(statements),
     deleteRun: (runId) => commit('process', 0, () => deleteRun(runId)),
     deleteRuns: (runIds) => commit('process', 0, () => runIds.filter(deleteRun)),
     ...createEndedReader(statements),
+    pause: (runId) => pause(statements, runId),
+    unpause: (runId) => unpause(statements, runId),
     unblock: (runId, codeHash) => unblock(statements, runId, codeHash),
     hooks: {
       ...createHookReader(statements),
@@ -124,9 +173,16 @@ function createSqliteJournal(db: SqliteDatabase, clock: () => number): Journal {
     ...createKeyReader(statements),
     queue: createSerialQueue(statements),
     schedules: createScheduleStore(statements),
+    replicas: createReplicaStore(statements),
+    notices: createNoticeStore(statements),
+    early: createEarlyStore(statements),
     chunks: {
       ...createChunkReader(statements),
       write: (runId, epoch, chunks) => commit('process', sizeOfChunks(chunks), () => writeChunks(runId, epoch, chunks)),
+    },
+    async look(owner) {
+      purge.start();
+      return toLook(look.get(clock(), toStoredText(owner)));
     },
     async nextWake() {
       const now = clock();
@@ -135,6 +191,7 @@ function createSqliteJournal(db: SqliteDatabase, clock: () => number): Journal {
     },
     now: async () => clock(),
     ...createRunReader(statements),
+    ...createRunWatch(statements),
     close: () =>
       (closed ??= purge
         .stop()

@@ -252,6 +252,148 @@ const MIGRATIONS = [
   `
   alter table schedules add column gone_at integer;
   `,
+  `
+  alter table runs add column continued_from text;
+  alter table runs add column continued_to text;
+  alter table runs add column chain_id text;
+  -- The last run of each chain.
+  create unique index runs_chain_end on runs (chain_id) where chain_id is not null and continued_to is null;
+  -- The run changes as it continues, the token stays.
+  drop index hook_events_by_key;
+  create index hook_events_by_key on hook_events (token, idempotency_key) where idempotency_key is not null;
+  `,
+  `
+  create table replicas (
+    owner text not null primary key,
+    lease_until integer not null,
+    codes text not null
+  ) without rowid;
+  `,
+  `
+  -- A lock has places: a second unfinished run of one cannot be stored.
+  alter table runs add column slot integer not null default 0;
+  drop index runs_serial;
+  create unique index runs_serial on runs (serial_key, slot)
+    where serial_key is not null and status not in ('completed', 'failed', 'cancelled');
+
+  -- A limit of 0: no lock. A start with a time waits for no place yet.
+  alter table serial_queue add column lock_limit integer not null default 1;
+  alter table serial_queue add column priority integer not null default 0;
+  alter table serial_queue add column ready_at integer;
+  alter table serial_queue add column is_reserved integer not null default 0;
+  alter table serial_queue add column throttle text;
+  alter table serial_queue add column debounce_key text;
+  alter table serial_queue add column debounce_until integer;
+  create index serial_queue_turn on serial_queue (serial_key, priority desc, queue_no) where ready_at is null;
+  create index serial_queue_due on serial_queue (ready_at, queue_no) where ready_at is not null;
+  create unique index serial_queue_debounce on serial_queue (debounce_key) where debounce_key is not null;
+
+  create table start_rates (
+    key text not null,
+    n integer not null,
+    at integer not null,
+    until integer not null,
+    primary key (key, n)
+  ) without rowid;
+  create index start_rates_by_end on start_rates (until);
+
+  -- The run or the start a key is forgotten with; null: after 24 hours.
+  alter table idempotency_keys add column kept_with text;
+  drop index idempotency_keys_by_time;
+  create index idempotency_keys_by_time on idempotency_keys (created_at) where kept_with is null;
+  create index idempotency_keys_kept on idempotency_keys (kept_with) where kept_with is not null;
+  `,
+  `
+  alter table runs add column state text;
+  `,
+  `
+  alter table runs add column paused_at integer;
+  drop index runs_free;
+  create index runs_free on runs (status, wake_at, run_id)
+    where owner is null and paused_at is null and status in ('queued', 'running', 'waiting');
+  create index runs_paused on runs (run_id) where paused_at is not null;
+  `,
+  `
+  -- What others are notified of is noted in the commit that made it so, while somebody listens.
+  create table notice_topics (topic text not null primary key) without rowid;
+  create table notices (
+    notice_no integer primary key autoincrement,
+    topic text not null,
+    run_id text not null,
+    mark text not null,
+    at integer not null
+  );
+  create trigger notices_of_runs after update of status on runs
+    when new.status in ('failed', 'blocked') and old.status <> new.status
+      and (new.status = 'blocked' or new.parent_run_id is null)
+  begin
+    insert into notices (topic, run_id, mark, at)
+      select topic, new.run_id, cast(new.epoch as text), cast((julianday('now') - 2440587.5) * 86400000 as integer)
+      from notice_topics where topic = 'run.' || new.status;
+  end;
+  create trigger notices_of_hooks after insert on hooks when new.kind = 'approval'
+  begin
+    insert into notices (topic, run_id, mark, at)
+      select topic, new.run_id, new.token, new.created_at from notice_topics where topic = 'approval.asked';
+  end;
+
+  create table deliveries (
+    delivery_no integer primary key autoincrement,
+    delivery_id text not null unique,
+    receiver text not null,
+    type text not null,
+    run_id text not null,
+    body text not null,
+    state text not null,
+    attempts integer not null,
+    next_at integer,
+    created_at integer not null,
+    last_at integer,
+    last_error text
+  );
+  create index deliveries_due on deliveries (next_at) where next_at is not null;
+  create index deliveries_of_receiver on deliveries (receiver, next_at) where next_at is not null;
+  create index deliveries_by_time on deliveries (created_at);
+  create index deliveries_by_run on deliveries (run_id);
+  create table failing_receivers (
+    receiver text not null primary key,
+    failures integer not null,
+    since integer not null,
+    paused_until integer,
+    last_error text not null
+  ) without rowid;
+  `,
+  `
+  create table early_resumes (
+    early_no integer primary key autoincrement,
+    early_id text not null unique,
+    token text not null,
+    payload text not null,
+    idempotency_key text,
+    created_at integer not null,
+    until integer not null,
+    tried_at integer not null
+  );
+  create index early_resumes_by_token on early_resumes (token, early_no);
+  `,
+  `
+  alter table runs add column cancel text;
+  alter table runs add column deadline integer;
+  create index runs_by_deadline on runs (deadline) where deadline is not null and ended_at is null;
+  `,
+  `
+  alter table runs add column started_by text;
+  alter table serial_queue add column started_by text;
+  `,
+  `
+  alter table runs add column timeout_ms integer;
+  alter table serial_queue add column timeout_ms integer;
+  `,
+  `
+  alter table runs add column close_policy text;
+  alter table runs add column closes_children text;
+  alter table serial_queue add column close_policy text;
+  `,
 ];
 
 /** The schema this build works on. */

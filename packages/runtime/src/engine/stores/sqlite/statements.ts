@@ -19,7 +19,9 @@ export function createSqliteStatements(db: SqliteDatabase, writer: SqliteWriter,
   return {
     tables: namesOfTables(),
     lock: '',
-    query: async (text, params) => prepare(text).all(...params),
+    frameCount: '(select coalesce(max(n), 0) from stream_chunks c where c.run_id = runs.run_id)',
+    isAmong: (column) => `${column} in (select value from json_each(?))`,
+    query: (text, params) => writer.alone(() => prepare(text).all(...params)),
     commit: async (statements) =>
       writer.transaction(() => {
         for (const [text, params] of statements) prepare(text).run(...params);

@@ -1,6 +1,7 @@
 import { BoxError } from '../../../errors.ts';
 import type { Durability } from '../../journal/run.ts';
 import type { SqliteDatabase } from './driver.ts';
+import { whenFree } from './patience.ts';
 
 /** Something to do in a commit it may share. */
 export interface SqliteWork {
@@ -12,12 +13,15 @@ export interface SqliteWork {
 
 export interface SqliteWriter {
   /** One transaction for all. When one of them throws, each has one of its own, and an `Error` is the answer of what threw. */
-  commit(works: SqliteWork[]): unknown[];
+  commit(works: SqliteWork[]): unknown[] | Promise<unknown[]>;
   /** Runs `work` in a transaction of its own that need not survive power loss. */
-  transaction<T>(work: () => T): T;
+  transaction<T>(work: () => T): Promise<T>;
+  /** Does what is one statement. */
+  alone<T>(work: () => T): Promise<T>;
 }
 
-export function createSqliteWriter(db: SqliteDatabase, clock: () => number): SqliteWriter {
+/** @param busyMs how long is waited for other processes that write to the file */
+export function createSqliteWriter(db: SqliteDatabase, clock: () => number, busyMs: number): SqliteWriter {
   const transaction = prepareTransaction(db);
   const commit = (works: SqliteWork[]): unknown[] =>
     transaction(works.some(isSynced) ? 'synced' : 'process', () => {
@@ -32,17 +36,19 @@ export function createSqliteWriter(db: SqliteDatabase, clock: () => number): Sql
         return [error instanceof Error ? error : new Error(String(error))];
       }
     });
+  const commitTogether = (works: SqliteWork[]): unknown[] => {
+    try {
+      return commit(works);
+    } catch (error) {
+      // What the store cannot do for one of them, it cannot do for the others.
+      if (error instanceof BoxError || works.length === 1) throw error;
+      return commitEach(works);
+    }
+  };
   return {
-    commit(works) {
-      try {
-        return commit(works);
-      } catch (error) {
-        // What the store cannot do for one of them, it cannot do for the others.
-        if (error instanceof BoxError || works.length === 1) throw error;
-        return commitEach(works);
-      }
-    },
-    transaction: (work) => transaction('process', work),
+    commit: (works) => whenFree(busyMs, () => commitTogether(works)),
+    transaction: async (work) => whenFree(busyMs, () => transaction('process', work)),
+    alone: async (work) => whenFree(busyMs, work),
   };
 }
 

@@ -1,0 +1,22 @@
+import { operateGroup } from '../operate/group.ts';
+
+export const usage = operateGroup({
+  summary: 'See what agents, API keys and users use of models, and of their limits.',
+  page: 'operating',
+  examples: ['svc usage list --period month', 'svc usage get agent support'],
+  sample: 'support',
+  verbs: {
+    list: {
+      summary: 'List the tokens used by day or month, newest first.',
+      operation: 'usage.list',
+      items: 'figures',
+      columns: ['period', 'kind', 'id', 'tokens'],
+    },
+    get: {
+      summary: 'Get what an agent, a key or a user uses of its limits now.',
+      operation: 'usage.get',
+      examples: ['svc usage get key 01m2n8p4', 'svc usage get user shop/ada'],
+      form: async () => ({ human: (await import('../operate/usage.ts')).formatUsage }),
+    },
+  },
+});

@@ -1,0 +1,81 @@
+import type { Caller } from '../../auth/caller.ts';
+import type { RunRow } from '../../engine/journal/run.ts';
+import type { Agents } from '../agents.ts';
+import type { FinishReason } from '../events/turn-events.ts';
+import type { RunningTurn } from '../reading/running-turn.ts';
+import type { ConversationMessage } from '../turn/input.ts';
+import type { SessionPlace, SessionStore } from '../turn/session-store.ts';
+import type { OpenConversation } from './open-turns.ts';
+import { ownerFor } from './owner.ts';
+
+/** Threads of a client that has lost its copy: the page was loaded again, or it is another device. */
+export interface AttachedThreads {
+  /** What the thread has, without what a turn that has not ended makes. */
+  read(thread: AskedThread): Promise<ConversationMessage[]>;
+  /** The turn that has not ended, from its beginning. Undefined: there is none. */
+  follow(thread: AskedThread): Promise<AttachedTurn | undefined>;
+  /** Cancels that turn. False: there is none. */
+  stop(thread: AskedThread): Promise<boolean>;
+}
+
+export interface AskedThread {
+  agent: string;
+  /** What the client calls it. */
+  name: string;
+  caller: Caller;
+}
+
+export interface AttachedTurn extends OpenConversation {
+  /** From what is made now on, and what its last model call has said before. */
+  turn: RunningTurn;
+  /** What the turn has made, once it has ended so. */
+  readEnd(reason: FinishReason): Promise<ConversationMessage[]>;
+}
+
+export interface AttachedOptions {
+  agents: Pick<Agents, 'findOpenTurn' | 'follow' | 'splitOpenTurn'>;
+  sessions: Pick<SessionStore, 'idOf' | 'read' | 'findOwner'>;
+  /** False: the run has ended before. */
+  cancel(runId: string): Promise<boolean>;
+}
+
+export function createAttachedThreads({ agents, sessions, cancel }: AttachedOptions): AttachedThreads {
+  const find = async (thread: AskedThread): Promise<{ place: SessionPlace; open: RunRow | undefined }> => {
+    const { agent, name } = thread;
+    const place = { agent, name, owner: await ownerFor(sessions, thread) };
+    return { place, open: await agents.findOpenTurn(place) };
+  };
+  const readStored = async (place: SessionPlace): Promise<ConversationMessage[]> =>
+    (await sessions.read(sessions.idOf(place))).messages;
+
+  return {
+    async read(thread) {
+      const { place, open } = await find(thread);
+      return open ? (await agents.splitOpenTurn(open)).asked : readStored(place);
+    },
+    async follow(thread) {
+      const { place, open } = await find(thread);
+      if (!open) return undefined;
+      // Before the journal is read: what is made in between comes twice, and not never.
+      const turn = await agents.follow(open, [], { isJoining: true });
+      const split = await agents.splitOpenTurn(open).catch((error: unknown) => {
+        turn.leave();
+        throw error;
+      });
+      return {
+        turn,
+        ...split,
+        readEnd: async (reason) => {
+          if (reason === 'interrupt') return (await agents.splitOpenTurn(open)).made;
+          const messages = await readStored(place);
+          const asked = new Set(split.asked.map(({ id }) => id));
+          return messages.filter(({ id }) => !asked.has(id));
+        },
+      };
+    },
+    async stop(thread) {
+      const { open } = await find(thread);
+      return open !== undefined && cancel(open.runId);
+    },
+  };
+}

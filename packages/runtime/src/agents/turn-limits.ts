@@ -1,0 +1,48 @@
+import { splitName } from '../definitions/subagents.ts';
+import { chargedTo } from '../engine/attributes.ts';
+import type { RunRow } from '../engine/journal/run.ts';
+import type { Limiter } from '../limits/limiter.ts';
+import { whoOfAgent } from '../limits/limits.ts';
+import type { Limited } from '../limits/limits.ts';
+
+/** Holds turns to the limits of their agent and of who asks for them. */
+export interface TurnLimits {
+  /**
+   * Before a turn begins that somebody outside asks for. Throws `rate_limited` and `budget_exceeded`; else the turn has
+   * its places until it waits or ends, or `leave` is called.
+   */
+  enter(turn: { runId: string; name: string; limited: readonly Limited[] }): Promise<void>;
+  leave(runId: string): void;
+  /**
+   * Before one that a run asks for: it waits for no place, which the run may have itself. Throws `budget_exceeded`, which
+   * a step is not to repeat.
+   */
+  enterBelow(name: string, parent: RunRow): Promise<void>;
+}
+
+export interface TurnLimitsOptions {
+  /** Undefined: nothing has limits. */
+  limiter?: Pick<Limiter, 'find' | 'admit' | 'enter' | 'leave' | 'requireBudgets'> | undefined;
+}
+
+export function createTurnLimits({ limiter }: TurnLimitsOptions): TurnLimits {
+  if (!limiter) return { enter: async () => {}, leave() {}, enterBelow: async () => {} };
+  const whoOf = (runName: string): string => whoOfAgent(splitName(runName).agent);
+  return {
+    async enter({ runId, name, limited }) {
+      const agent = await limiter.find(whoOf(name));
+      const own = agent ? [agent] : [];
+      if (own.length === 0 && limited.length === 0) return;
+      await limiter.admit(own);
+      await limiter.enter(runId, [...own, ...limited]);
+    },
+    leave: limiter.leave,
+    async enterBelow(name, parent) {
+      try {
+        await limiter.requireBudgets([whoOf(name), ...chargedTo(parent)]);
+      } catch (error) {
+        throw Object.assign(error as Error, { fatal: true });
+      }
+    },
+  };
+}

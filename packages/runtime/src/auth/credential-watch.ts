@@ -1,0 +1,91 @@
+import { BoxError } from '../errors.ts';
+import type { Caller } from './caller.ts';
+
+/** What lets callers in, watched for as long as something is open for them. */
+export interface CredentialWatch {
+  /** From here on, until it is left. */
+  enter(caller: Pick<Caller, 'keyId' | 'expiresAt' | 'name'>): Watched;
+  /** The key has changed: it is looked at now. */
+  changed(keyId: string): void;
+  close(): void;
+}
+
+export interface Watched {
+  /** Aborts, with an `unauthorized` as its reason, once what let the caller in is good no more. */
+  signal: AbortSignal;
+  leave(): void;
+}
+
+/** Of a caller that nothing can end: of a box that checks nothing, or of the operator token. */
+export function unwatched(): Watched {
+  return { signal: new AbortController().signal, leave() {} };
+}
+
+export interface CredentialWatchOptions {
+  /** Throws `unauthorized` when it is revoked or expired, or there is none. */
+  requireKey(keyId: string): Promise<void>;
+  now?: () => number;
+}
+
+/** One look a second for all that is open: a timer of each could not be as long as a credential is good. */
+export function createCredentialWatch({ requireKey, now = Date.now }: CredentialWatchOptions): CredentialWatch {
+  const open = new Set<Entry>();
+  let timer: ReturnType<typeof setInterval> | undefined;
+
+  const check = async (keyId: string): Promise<void> => {
+    try {
+      await requireKey(keyId);
+    } catch (error) {
+      // While the store is away nobody's key has ended.
+      if (!(error instanceof BoxError) || error.code !== 'unauthorized') return;
+      for (const entry of open) if (entry.keyId === keyId) entry.end.abort(error);
+    }
+  };
+  const look = (): void => {
+    const at = now();
+    for (const { expiresAt, name, end } of open) if (expiresAt <= at) end.abort(expired(name));
+    for (const keyId of new Set(Array.from(open, (entry) => entry.keyId))) if (keyId !== undefined) void check(keyId);
+  };
+  const stop = (): void => {
+    clearInterval(timer);
+    timer = undefined;
+  };
+  return {
+    enter({ keyId, expiresAt, name }) {
+      if (keyId === undefined && expiresAt === undefined) return unwatched();
+      const entry: Entry = { keyId, expiresAt: expiresAt ?? Infinity, name, end: new AbortController() };
+      open.add(entry);
+      timer ??= setInterval(look, EVERY_MS);
+      timer.unref();
+      return {
+        signal: entry.end.signal,
+        leave() {
+          open.delete(entry);
+          if (open.size === 0) stop();
+        },
+      };
+    },
+    changed(keyId) {
+      for (const entry of open) if (entry.keyId === keyId) return void check(keyId);
+    },
+    close() {
+      stop();
+      open.clear();
+    },
+  };
+}
+
+// --- internal ---
+
+const EVERY_MS = 1_000;
+
+interface Entry {
+  keyId: string | undefined;
+  expiresAt: number;
+  name: string;
+  end: AbortController;
+}
+
+function expired(name: string): BoxError {
+  return new BoxError('unauthorized', `What let the ${name} in is over.`, { details: { reason: 'expired' } });
+}

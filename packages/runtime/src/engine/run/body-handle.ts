@@ -1,0 +1,145 @@
+import type { CallRequest, OpenHook, HookRequest } from '../call.ts';
+import { Callbacks } from '../callbacks.ts';
+import type { Ambient, RunHandle, World } from '../handle.ts';
+import type { NewChunk } from '../journal/chunks.ts';
+import type { RunRow } from '../journal/run.ts';
+import type { Calls } from './calls.ts';
+import type { Driver } from './driver.ts';
+import { PlatformWait } from './platform-wait.ts';
+import type { PublishedState } from './published-state.ts';
+import type { Recorder } from './recorder.ts';
+import type { RunAttributes } from './run-attributes.ts';
+import { RunSignals } from './run-signals.ts';
+
+export interface BodyHandleOptions {
+  run: RunRow;
+  world: World;
+  driver: Pick<Driver, 'ambient' | 'writeChunks'>;
+  recorder: Pick<Recorder, 'count'>;
+  calls: Calls;
+  attributes: RunAttributes;
+  state: PublishedState;
+  /** The run has left this process. */
+  hasLeft(): boolean;
+  /** There is something to do. */
+  onChange(): void;
+  /** The run turned out not to be this process's own. */
+  onLost(): void;
+}
+
+/** What the code of one run, its body and its steps, reaches of the run. */
+export class BodyHandle implements RunHandle {
+  readonly run: RunRow;
+  readonly world: World;
+  readonly ambient: Ambient;
+  readonly #options: BodyHandleOptions;
+  /** Steps that wait for other runs. */
+  #standing = 0;
+  #platform: PlatformWait | undefined;
+  #abortSignals: RunSignals | undefined;
+  #callbacks: Callbacks | undefined;
+
+  constructor(options: BodyHandleOptions) {
+    this.run = options.run;
+    this.world = options.world;
+    this.ambient = options.driver.ambient;
+    this.#options = options;
+  }
+
+  invoke(request: CallRequest): Promise<unknown> {
+    return this.#options.calls.invoke(request);
+  }
+
+  openHook(request: HookRequest): OpenHook {
+    return this.#options.calls.openHook(request);
+  }
+
+  setAttributes(attributes: Record<string, string | number | boolean>): void {
+    const { attributes: marks, onChange } = this.#options;
+    marks.set(attributes);
+    onChange();
+  }
+
+  publish(state: unknown): void {
+    if (this.#options.state.set(state)) this.#options.onChange();
+  }
+
+  async writeChunks(chunks: NewChunk[]): Promise<void> {
+    const { runId, epoch } = this.run;
+    const { driver, onLost } = this.#options;
+    if ((await driver.writeChunks(runId, epoch, chunks)) === undefined) onLost();
+  }
+
+  /**
+   * The body awaits work of the platform that is no call of the engine's, such as a digest. Until it is done the run gives
+   * the body no answer and does not park, so that the order of what the body sees is the same on every replay. Works end
+   * in the order they were begun.
+   */
+  waitFor<T>(work: () => Promise<T>): Promise<T> {
+    return (this.#platform ??= new PlatformWait()).begin(work, this.#options.onChange);
+  }
+
+  /** A step waits for another run: meanwhile the run does no work of its own, and takes no place that the other may need. */
+  async standBy<T>(wait: () => Promise<T>): Promise<T> {
+    this.#standing += 1;
+    try {
+      return await wait();
+    } finally {
+      this.#standing -= 1;
+    }
+  }
+
+  /** Made when the body first hands one to a step. */
+  get abortSignals(): RunSignals {
+    return (this.#abortSignals ??= new RunSignals());
+  }
+
+  /** Made when the body first hands one on. */
+  get callbacks(): Callbacks {
+    return (this.#callbacks ??= new Callbacks());
+  }
+
+  get hasLeft(): boolean {
+    return this.#options.hasLeft();
+  }
+
+  get isReplaying(): boolean {
+    return this.#options.calls.isReplaying;
+  }
+
+  get isCatchingUp(): boolean {
+    return this.#options.calls.isReplaying && this.#options.calls.hasAnswers;
+  }
+
+  get isRepeating(): boolean {
+    const { calls, recorder } = this.#options;
+    return calls.isReplaying || (this.run.epoch > 1 && recorder.count === this.run.seq);
+  }
+
+  // --- for the execution ---
+
+  /** Steps that wait for other runs. */
+  get standing(): number {
+    return this.#standing;
+  }
+
+  /** The body awaits the platform. */
+  get isHeldUp(): boolean {
+    return this.#platform?.isUnderWay ?? false;
+  }
+
+  /** A part of the body was handed on, and nobody has called it yet. */
+  get hasUncalled(): boolean {
+    return (this.#callbacks?.uncalled ?? 0) > 0;
+  }
+
+  /** One that was handed on was still at work when it returned: somebody may wait for its end. */
+  get mayBeAwaited(): boolean {
+    return this.#callbacks?.hasStarted === true;
+  }
+
+  /** Undefined: the body has handed out none. */
+  get abortSignalsSoFar(): RunSignals | undefined {
+    return this.#abortSignals;
+  }
+}

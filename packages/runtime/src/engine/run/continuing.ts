@@ -1,0 +1,24 @@
+import type { Body } from '../body.ts';
+import { runOutside } from '../context.ts';
+import type { Continuation } from '../journal/appends.ts';
+import type { HookWait } from '../journal/hooks.ts';
+import { ContinueAsNew } from '../primitives/continue-as-new.ts';
+import { encode } from '../serialize.ts';
+import { boundGiven } from '../values/size.ts';
+import type { Result } from './outcome.ts';
+
+/** What the next run of the chain is to get. Undefined: the body has ended in another way. */
+export function nextOf(result: Result): { input: unknown } | undefined {
+  return 'error' in result && result.error instanceof ContinueAsNew ? { input: result.error.input } : undefined;
+}
+
+/** What the next run begins with. Throws what a start with the input would. */
+export async function toContinuation(body: Body, input: unknown, unread: HookWait[]): Promise<Continuation> {
+  // A schema may do what a body may not.
+  const checked = body.check ? await runOutside(() => body.check?.(input)) : input;
+  return {
+    input: boundGiven(encode(checked, 'input'), { value: checked, what: 'input' }),
+    codeHash: body.codeHash,
+    unread,
+  };
+}

@@ -1,0 +1,113 @@
+import type { Body } from '../body.ts';
+import { runInContext } from '../context.ts';
+import type { AppendResult, RunPatch } from '../journal/appends.ts';
+import type { JournalRecord } from '../journal/record.ts';
+import type { RunRow } from '../journal/run.ts';
+import type { Mismatch } from '../mismatch.ts';
+import { RunAppender } from './append.ts';
+import { Beginning } from './beginning.ts';
+import { BodyHandle } from './body-handle.ts';
+import { Calls } from './calls.ts';
+import { Cancelling } from './cancelling.ts';
+import type { Driver } from './driver.ts';
+import { Parking } from './parking.ts';
+import { PublishedState } from './published-state.ts';
+import { ChildPolicies } from './child-policies.ts';
+import { createRecorder } from './recorder.ts';
+import type { Recorder } from './recorder.ts';
+import { RunAttributes } from './run-attributes.ts';
+import { StepAttempts } from './step-attempts.ts';
+import { createWorld } from './world.ts';
+
+export interface ExecutionOptions {
+  run: RunRow;
+  body: Body;
+  records: JournalRecord[];
+  driver: Driver;
+}
+
+/** What the parts of an execution tell it. */
+export interface PartEvents {
+  /** There is something to do. */
+  onChange(): void;
+  onMismatch(mismatch: Mismatch): void;
+  onAppended(result: AppendResult): void;
+  onFailed(error: unknown): void;
+  /** Nothing is recorded any more. */
+  hasLeft(): boolean;
+}
+
+export interface Parts {
+  recorder: Recorder;
+  appender: RunAppender;
+  calls: Calls;
+  steps: StepAttempts;
+  parking: Parking;
+  handle: BodyHandle;
+  beginning: Beginning;
+  rowChanges: RowChanges;
+  children: ChildPolicies;
+  cancelling: Cancelling;
+}
+
+/** What the body has set of its run's row, and the next append takes along. */
+export interface RowChanges {
+  readonly hasFresh: boolean;
+  take(): RunPatch;
+}
+
+/** Makes the parts of an execution, each with the others it works with. */
+export function createParts({ run, body, records, driver }: ExecutionOptions, events: PartEvents): Parts {
+  const { clock, limits } = driver;
+  const { onChange, onMismatch, onAppended, onFailed, hasLeft } = events;
+  const [seed = run.traceId, createdAt = run.createdAt] = run.seed?.split(':') ?? [];
+  const startedAt = Number(createdAt);
+  const recorder = createRecorder({ run, clock, durability: body.durability });
+  const attributes = new RunAttributes(run);
+  const state = new PublishedState(run);
+  const children = new ChildPolicies(run);
+  const calls = new Calls({
+    run,
+    records,
+    time: startedAt,
+    recorder,
+    driver,
+    onChange,
+    onMismatch,
+    onAborts: (aborts) => runInContext({ kind: 'body', execution: handle }, () => handle.abortSignals.deliver(aborts)),
+    onFailed,
+  });
+  // What else is in the history may be given up as it is replayed.
+  const read = records.filter(({ kind }) => kind === 'env');
+  const world = createWorld({ seed, records: read, recorder, clock, startedAt, now: () => calls.time });
+  const onLost = () => onFailed(notOurs());
+  const handle = new BodyHandle({ run, world, driver, recorder, calls, attributes, state, hasLeft, onChange, onLost });
+  const steps = new StepAttempts({
+    execution: handle,
+    driver,
+    hasLeft,
+    onAnswer: (call, fields) => calls.answer(call, fields),
+    onRetry: (call, fields, wakeAt) => calls.retryAt(call, fields, wakeAt),
+  });
+  return {
+    recorder,
+    appender: new RunAppender({ run, recorder, driver, onAppended, onFailed }),
+    calls,
+    steps,
+    parking: new Parking({ run, parkAfter: limits.parkAfter, onIdle: onChange }),
+    handle,
+    beginning: new Beginning({ run, driver }),
+    cancelling: new Cancelling(run, records),
+    rowChanges: {
+      get hasFresh() {
+        return attributes.hasFresh || state.hasFresh || children.hasFresh;
+      },
+      take: () => ({ ...attributes.take(), ...state.take(), ...children.take() }),
+    },
+    children,
+  };
+}
+
+export function notOurs(): Error {
+  return new Error('The run is not ours any more.');
+}

@@ -1,0 +1,59 @@
+import type { RunPatch } from '../journal/appends.ts';
+import type { RunRow } from '../journal/run.ts';
+import { decode, encode } from '../serialize.ts';
+
+/** What one run publishes: the last one counts, and goes with the next append. */
+export class PublishedState {
+  readonly #run: RunRow;
+  #fresh: string | undefined;
+
+  constructor(run: RunRow) {
+    this.#run = run;
+  }
+
+  get hasFresh(): boolean {
+    return this.#fresh !== undefined;
+  }
+
+  /** Throws where it cannot be recorded, or is larger than `MAX_STATE_BYTES`. False: it is what is known already. */
+  set(state: unknown): boolean {
+    const text = encode(state, 'state');
+    const bytes = Buffer.byteLength(text);
+    if (bytes > MAX_STATE_BYTES)
+      throw Object.assign(
+        new RangeError(
+          `The state is ${bytes} bytes; ${MAX_STATE_BYTES} may be published. Store it elsewhere and publish a reference.`,
+        ),
+        { code: 'state_too_large', fatal: true, bytes, limit: MAX_STATE_BYTES },
+      );
+    const [count, known] = split(this.#fresh ?? this.#run.state);
+    if (known === text) return false;
+    this.#fresh = `${count + 1}:${text}`;
+    return true;
+  }
+
+  /** What the next append has to write. */
+  take(): RunPatch {
+    if (this.#fresh === undefined) return {};
+    const state = this.#fresh;
+    this.#fresh = undefined;
+    (this.#run as { state: string | null }).state = state;
+    return { state };
+  }
+}
+
+/** What the run published last; undefined: nothing. */
+export function stateOf({ state }: Pick<RunRow, 'state'>): unknown {
+  const [, text] = split(state);
+  return text === undefined ? undefined : decode(text);
+}
+
+// --- internal ---
+
+const MAX_STATE_BYTES = 65_536;
+
+function split(state: string | null): [count: number, text: string | undefined] {
+  if (state === null) return [0, undefined];
+  const colon = state.indexOf(':');
+  return [Number(state.slice(0, colon)), state.slice(colon + 1)];
+}

@@ -1,0 +1,53 @@
+import type { RunRow } from './journal/run.ts';
+
+/** One of the people behind a client. */
+export interface EndUser {
+  id: string;
+  name?: string;
+  /** What the client says of them. */
+  data?: Record<string, unknown>;
+}
+
+/** Who made a run begin, as code in the run may know it. What the run starts has the same. */
+export interface StartedBy {
+  /** `box`: a timer, or code of the box that no request has made run. */
+  kind: 'person' | 'key' | 'user' | 'box';
+  /** A person's `sub`, the id of a key, what the client calls its user. */
+  id: string;
+  /** The application that calls: of a key and of a user. Keys with the same one are one owner. */
+  client: string | null;
+  user: EndUser | null;
+  /** Of a person. */
+  role: string | null;
+  name: string;
+  /** It was asked for over MCP, by a model of the caller. */
+  via?: 'mcp';
+}
+
+/** What code in a run may know of whom it runs for. */
+export interface RunContext {
+  caller: StartedBy;
+  /** The end user; null: nobody's. */
+  user: EndUser | null;
+}
+
+/** Nobody's request. */
+export const STARTED_BY_BOX: StartedBy = Object.freeze({
+  kind: 'box',
+  id: 'box',
+  client: null,
+  user: null,
+  role: null,
+  name: 'the box',
+});
+
+/** Who made the run begin, as its code is told. */
+export function contextOf(run: Pick<RunRow, 'startedBy'>): RunContext {
+  const caller = startedByOf(run) ?? STARTED_BY_BOX;
+  return { caller, user: caller.user };
+}
+
+/** Undefined: the box itself, or a run from before it was kept. */
+export function startedByOf({ startedBy }: Pick<RunRow, 'startedBy'>): StartedBy | undefined {
+  return startedBy === null ? undefined : (JSON.parse(startedBy) as StartedBy);
+}

@@ -1,0 +1,76 @@
+import type { Log } from '../../log.ts';
+import type { Journal } from '../journal.ts';
+import type { RunRow } from '../journal/run.ts';
+
+/**
+ * Which code the other replicas have, so that a run goes on where its own code is: while a release rolls out, two kinds
+ * of replicas share the journal, and to the one the other's runs may be nondeterministic.
+ */
+export interface Replicas {
+  /** The hashes of code that another replica has and this one has not, as last seen. */
+  readonly elsewhere: readonly string[];
+  /** Announces this replica to the others, and sees which there are. */
+  announce(): Promise<void>;
+  /** The same, once a lease is a third over, or while there is code elsewhere: when it ends, its runs are to be taken. */
+  announceIfDue(): Promise<void>;
+  /** The code that the run has begun with is not here, and another replica that lives has it. */
+  hasCodeOf(run: Pick<RunRow, 'codeHash'>): Promise<boolean>;
+  leave(): Promise<void>;
+}
+
+export interface ReplicasOptions {
+  journal: Pick<Journal, 'replicas'>;
+  log: Log;
+  owner: string;
+  leaseMs: number;
+  /** The hashes of the code this process has. Undefined: no other process can have a run of the journal. */
+  codes: (() => readonly string[]) | undefined;
+  now(): number;
+}
+
+export function createReplicas({ journal, log, owner, leaseMs, codes, now }: ReplicasOptions): Replicas {
+  if (!codes) return ALONE;
+  let elsewhere: readonly string[] = [];
+  let announcedAt = -Infinity;
+
+  const look = async (): Promise<void> => {
+    const own = new Set(codes());
+    const before = elsewhere.length;
+    elsewhere = (await journal.replicas.listCodesOfOthers(owner)).filter((code) => !own.has(code));
+    if (before === 0 && elsewhere.length > 0)
+      log.info('Another replica has other code: each goes on with the runs of its own.', { codes: elsewhere });
+  };
+  const announce = async (): Promise<void> => {
+    const at = now();
+    await journal.replicas.announce({ owner, leaseMs, codes: codes() });
+    await look();
+    announcedAt = at;
+  };
+  return {
+    get elsewhere() {
+      return elsewhere;
+    },
+    announce,
+    async announceIfDue() {
+      if (now() - announcedAt > leaseMs / 3) return announce();
+      if (elsewhere.length > 0) await look();
+    },
+    async hasCodeOf({ codeHash }) {
+      if (codeHash === null || codes().includes(codeHash)) return false;
+      // Others may have come or gone since.
+      await look();
+      return elsewhere.includes(codeHash);
+    },
+    leave: () => journal.replicas.leave(owner),
+  };
+}
+
+// --- internal ---
+
+const ALONE: Replicas = {
+  elsewhere: [],
+  announce: async () => {},
+  announceIfDue: async () => {},
+  hasCodeOf: async () => false,
+  leave: async () => {},
+};

@@ -1,0 +1,58 @@
+import { chargedTo } from '../engine/attributes.ts';
+import type { JournalRecord } from '../engine/journal/record.ts';
+import type { RunRow } from '../engine/journal/run.ts';
+import type { Observer } from '../engine/observer.ts';
+import type { Limiter } from './limiter.ts';
+import { whoOfAgent } from './limits.ts';
+
+export interface LimitObserverOptions {
+  limiter: Pick<Limiter, 'spend' | 'leave' | 'reenter' | 'find'>;
+  /** The agent of the workspace that a run's name is of. */
+  agentOf(runName: string): string;
+  /** Whether usage is counted that no limit is set for. */
+  countsAll: boolean;
+}
+
+/** Counts what runs use, and gives back the places of turns that wait or have ended. */
+export function createLimitObserver({ limiter, agentOf, countsAll }: LimitObserverOptions): Observer {
+  const whoOf = (run: RunRow): string[] => [
+    ...(run.kind === 'agent' ? [whoOfAgent(agentOf(run.name))] : []),
+    ...chargedTo(run),
+  ];
+  const spend = async (who: readonly string[], tokens: number): Promise<void> => {
+    const found = countsAll ? [] : await Promise.all(who.map(limiter.find));
+    const isCounted = (_: string, index: number): boolean => {
+      const { tokensPerDay, tokensPerMonth } = found[index]?.limits ?? {};
+      return countsAll || Boolean(tokensPerDay ?? tokensPerMonth);
+    };
+    limiter.spend(who.filter(isCounted), tokens);
+  };
+  return {
+    created() {},
+    started() {},
+    appended(run, records) {
+      const tokens = records.reduce((sum, record) => sum + tokensOf(record), 0);
+      if (tokens > 0) spend(whoOf(run), tokens).catch(() => {});
+    },
+    waiting: ({ runId }) => limiter.leave(runId),
+    resumed(run) {
+      // Turns of the outside alone have places.
+      if (run.kind !== 'agent' || run.parentRunId !== null) return;
+      void Promise.all(whoOf(run).map(limiter.find)).then(
+        (found) =>
+          limiter.reenter(
+            run.runId,
+            found.filter((limited) => limited !== undefined),
+          ),
+        () => {},
+      );
+    },
+    ended: ({ runId }) => limiter.leave(runId),
+  };
+}
+
+// --- internal ---
+
+function tokensOf({ kind, event, tokens }: JournalRecord): number {
+  return kind === 'model' && event === 'done' ? (tokens?.totalTokens ?? 0) : 0;
+}

@@ -1,0 +1,87 @@
+import { LRUCache } from 'lru-cache';
+import { BoxError } from '../errors.ts';
+import type { KeyValueStore } from '../stores/kv.ts';
+import type { Limited } from './limits.ts';
+
+/** How many requests there were in the last minute, over all replicas. */
+export interface Rates {
+  /** Counts one. Throws `rate_limited`, and then counts none. */
+  admit(limited: Limited): Promise<void>;
+  /** Of the last 60 seconds. */
+  read(limited: Pick<Limited, 'id'>): Promise<number>;
+}
+
+/**
+ * Counts by the minute of the clock, and takes of the minute before the share that the last 60 seconds reach into: as if its
+ * requests had come evenly. Somebody who is refused is not asked for again in the store until there may be room.
+ */
+export function createRates(kv: Pick<KeyValueStore, 'increment' | 'get'>, now: () => number = Date.now): Rates {
+  /** Those who were refused: when there may be room, and until when that is taken for granted. */
+  const full = new LRUCache<string, { until: number; trusted: number }>({ max: MOST_KNOWN });
+  const before = new LRUCache<string, Promise<number>>({ max: MOST_KNOWN });
+
+  const keyOf = (id: string, minute: number): string => `requests:${id}:${minute}`;
+  /** A minute that is over changes no more, but for requests under way at its end. */
+  const readBefore = (id: string, minute: number): Promise<number> => {
+    const key = keyOf(id, minute - 1);
+    const known = before.get(key);
+    if (known) return known;
+    const reading = kv.get(key).then((text) => Number(text ?? 0));
+    before.set(key, reading);
+    reading.catch(() => before.delete(key));
+    return reading;
+  };
+
+  return {
+    async admit({ id, name, limits: { requestsPerMinute: limit } }) {
+      if (!limit) return;
+      const at = now();
+      const known = full.get(id);
+      if (known && known.trusted > at) throw tooManyRequests(name, limit, known.until - at);
+      const minute = Math.floor(at / MINUTE_MS);
+      const [count, earlier] = await Promise.all([kv.increment(keyOf(id, minute), KEPT_MS), readBefore(id, minute)]);
+      if (count + earlier * shareOf(at) <= limit) return;
+      await kv.increment(keyOf(id, minute), KEPT_MS, -1);
+      // Others that are refused now are in the count, and go out of it.
+      const waitMs = waitFor({ limit, count: Math.min(count - 1, limit), earlier, at });
+      full.set(id, { until: at + waitMs, trusted: at + Math.min(waitMs, LONGEST_TRUST_MS) });
+      throw tooManyRequests(name, limit, waitMs);
+    },
+    async read({ id }) {
+      const at = now();
+      const minute = Math.floor(at / MINUTE_MS);
+      const [text, earlier] = await Promise.all([kv.get(keyOf(id, minute)), readBefore(id, minute)]);
+      return Math.round(Number(text ?? 0) + earlier * shareOf(at));
+    },
+  };
+}
+
+// --- internal ---
+
+const MINUTE_MS = 60_000;
+const KEPT_MS = 2 * MINUTE_MS;
+/** A limit may be raised meanwhile. */
+const LONGEST_TRUST_MS = 1_000;
+const MOST_KNOWN = 10_000;
+
+/** How much of the minute before is within the last 60 seconds. */
+function shareOf(at: number): number {
+  return 1 - (at % MINUTE_MS) / MINUTE_MS;
+}
+
+/** Milliseconds until there is room for one more, if no other comes. */
+function waitFor({ limit, count, earlier, at }: { limit: number; count: number; earlier: number; at: number }): number {
+  const left = MINUTE_MS - (at % MINUTE_MS);
+  const wait =
+    count + 1 <= limit
+      ? left - ((limit - count - 1) / earlier) * MINUTE_MS
+      : left + MINUTE_MS - ((limit - 1) / count) * MINUTE_MS;
+  return Math.max(1, Math.ceil(wait));
+}
+
+function tooManyRequests(name: string, limit: number, waitMs: number): BoxError {
+  const retryAfter = Math.max(1, Math.ceil(waitMs / 1_000));
+  return new BoxError('rate_limited', `${name} may send ${limit} requests a minute. Try again in ${retryAfter} s.`, {
+    details: { limit: 'requestsPerMinute', value: limit, retryAfter },
+  });
+}

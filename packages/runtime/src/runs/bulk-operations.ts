@@ -1,0 +1,100 @@
+import { z } from 'zod';
+import { BoxError, invalidCursor } from '../errors.ts';
+import { operationsOf } from '../operations/define.ts';
+import { withoutUndefined } from '../operations/inputs.ts';
+import { applyToAll, BulkResult } from './bulk.ts';
+import type { BulkRequest } from './bulk.ts';
+import type { Retries } from './control-operations.ts';
+import { Filter, RUN_ID, toFilter } from './operations.ts';
+import type { FilterInput } from './operations.ts';
+import type { Runs } from './runs.ts';
+
+const operation = operationsOf<{ runs: Runs; workflows: Retries }>();
+
+const room = { tag: 'runs', kind: 'write', copilot: 'yes', output: BulkResult } as const;
+
+const CANCELLABLE = ['queued', 'running', 'waiting', 'blocked'] as const;
+const RETRYABLE = ['failed', 'cancelled'] as const;
+const DELETABLE = ['completed', ...RETRYABLE] as const;
+
+const { status: _, ...rest } = Filter;
+const input = z.strictObject({
+  ...rest,
+  dryRun: z.boolean().default(false).describe('Only count what matches'),
+  limit: z.int().min(1).max(200).default(100).describe('Most runs of one request'),
+  cursor: z.string().optional().describe('`nextCursor` of the request before'),
+});
+
+export const cancelRuns = operation({
+  ...room,
+  id: 'runs.cancel_all',
+  summary: 'Cancel all unfinished runs that match, with the runs they started, so many a request',
+  route: 'POST /api/runs/cancel',
+  permission: 'runs:cancel',
+  confirm: true,
+  cli: 'runs cancel-all',
+  input: input.extend({ status: z.enum(CANCELLABLE).optional() }),
+  handle: ({ runs }, given) =>
+    applyToAll(
+      runs,
+      toRequest(given, CANCELLABLE, async (runId) => {
+        // A second cancel would end the clean-up of the first: that is asked for one run alone.
+        const run = await runs.find(runId);
+        if (!run?.cancelling) await runs.cancel(runId, { waitMs: 0 });
+      }),
+    ),
+});
+
+export const retryRuns = operation({
+  ...room,
+  id: 'runs.retry_all',
+  summary: 'Start all failed and cancelled runs that match anew, each once, so many a request',
+  route: 'POST /api/runs/retry',
+  permission: 'runs:retry',
+  confirm: true,
+  cli: 'runs retry-all',
+  errors: ['workflow_runtime_not_armed', 'shutting_down'],
+  input: input.extend({
+    status: z.enum(RETRYABLE).optional(),
+    retryFrom: z.enum(['failed-step', 'start']).default('failed-step').describe('Where each goes on'),
+  }),
+  handle: ({ runs, workflows }, { retryFrom, ...given }) =>
+    applyToAll(
+      runs,
+      // Under a key of its own, so that a request that is sent again starts none twice.
+      toRequest(given, RETRYABLE, (runId) => workflows.retry(runId, retryFrom, `all ${runId}`)),
+    ),
+});
+
+export const deleteRuns = operation({
+  ...room,
+  id: 'runs.delete_all',
+  summary: 'Delete all finished runs that match, with their steps, so many a request',
+  route: 'POST /api/runs/delete',
+  permission: 'runs:delete',
+  confirm: true,
+  cli: 'runs delete-all',
+  input: input.extend({ status: z.enum(DELETABLE).optional() }),
+  handle: ({ runs }, given) =>
+    applyToAll(
+      runs,
+      toRequest(given, DELETABLE, (runId) => runs.delete(runId)),
+    ),
+});
+
+// --- internal ---
+
+type Given = FilterInput & { dryRun: boolean; limit: number; cursor?: string | undefined };
+
+/** Refuses a request without a filter: it would mean every run there is. */
+function toRequest(
+  { dryRun, limit, cursor, ...given }: Given,
+  statuses: BulkRequest['statuses'],
+  apply: BulkRequest['apply'],
+): BulkRequest {
+  if (cursor !== undefined && !RUN_ID.test(cursor)) throw invalidCursor(cursor);
+  const filter = toFilter(given);
+  if (Object.keys(filter).length === 0)
+    throw new BoxError('invalid_request', 'Say which runs are meant: a name, a status, an attribute or a time.');
+  return withoutUndefined({ filter, statuses, dryRun, limit, cursor, apply }) as BulkRequest;
+}

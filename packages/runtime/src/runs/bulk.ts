@@ -1,0 +1,72 @@
+import { z } from 'zod';
+import type { RunFilter } from '../engine/journal/reading.ts';
+import type { RunStatus } from '../engine/journal/run.ts';
+import { BoxError } from '../errors.ts';
+import type { Runs } from './runs.ts';
+
+/** What became of the runs that match. */
+export const BulkResult = z.object({
+  matched: z.int().describe('Runs that match, before anything was done'),
+  done: z.int(),
+  failed: z
+    .array(z.object({ runId: z.string(), code: z.string(), message: z.string() }))
+    .describe('Those that were refused, as one alone would be'),
+  nextCursor: z.string().nullable().describe('There are more: pass it as `cursor`; null: that was all'),
+});
+export type BulkResult = z.infer<typeof BulkResult>;
+
+export interface BulkRequest {
+  filter: RunFilter;
+  /** The runs of these alone are meant. */
+  statuses: readonly RunStatus[];
+  /** Only count. */
+  dryRun: boolean;
+  /** Most runs of one request. */
+  limit: number;
+  cursor?: string;
+  /** Does it to one run; throws as the operation on one does. */
+  apply(runId: string): Promise<unknown>;
+}
+
+/**
+ * Does to all runs that match what an operation does to one, newest first and one after the other, so many a request. A
+ * request that is repeated, or goes on with the cursor after a restart, does nothing twice.
+ */
+export async function applyToAll(runs: Pick<Runs, 'list' | 'count'>, request: BulkRequest): Promise<BulkResult> {
+  const { filter, dryRun, apply } = request;
+  const { status } = filter;
+  const statuses = status === undefined ? request.statuses : request.statuses.filter((each) => each === status);
+  const counts = await Promise.all(statuses.map((each) => runs.count({ ...filter, status: each })));
+  const result: BulkResult = {
+    matched: counts.reduce((sum, count) => sum + count, 0),
+    done: 0,
+    failed: [],
+    nextCursor: null,
+  };
+  if (dryRun) return result;
+  const { runIds, nextCursor } = await listNewest(runs, { ...request, statuses });
+  for (const runId of runIds)
+    await apply(runId).then(
+      () => (result.done += 1),
+      (error: unknown) => {
+        if (!(error instanceof BoxError)) throw error;
+        // It has ended meanwhile, by itself or with the one above it.
+        if (error.code === 'run_final' || error.code === 'run_not_found') return;
+        result.failed.push({ runId, code: error.code, message: error.message });
+      },
+    );
+  return { ...result, nextCursor };
+}
+
+// --- internal ---
+
+async function listNewest(
+  runs: Pick<Runs, 'list'>,
+  { filter, statuses, limit, cursor }: BulkRequest,
+): Promise<{ runIds: string[]; nextCursor: string | null }> {
+  const page = cursor === undefined ? { limit: limit + 1 } : { limit: limit + 1, cursor };
+  const pages = await Promise.all(statuses.map((status) => runs.list({ ...filter, status }, page)));
+  const all = pages.flatMap(({ items }) => items.map(({ runId }) => runId)).sort((a, b) => (a < b ? 1 : -1));
+  const runIds = all.slice(0, limit);
+  return { runIds, nextCursor: all.length > limit ? (runIds.at(-1) ?? null) : null };
+}

@@ -1,0 +1,11 @@
+/**
+ * The numbers of the locks that replicas of one database take for each other. A number keeps its meaning: replicas of an
+ * earlier release take the same.
+ */
+export const ADVISORY_LOCKS = {
+  migrations: 7_305_126,
+  projectMigrations: 7_305_127,
+  logs: 7_305_128,
+  identity: 7_305_129,
+  rewrap: 7_305_130,
+} as const;

@@ -1,0 +1,124 @@
+import { expect, test } from 'vitest';
+import { createGuesses } from '../src/auth/guesses.ts';
+import { createSecurityLog } from '../src/auth/security-log.ts';
+import { operatorToken } from '../src/auth/strategy.ts';
+import { createLog } from '../src/log.ts';
+import { json, setupBoxes } from './_setup.ts';
+
+const boxes = setupBoxes();
+const TOKEN = 'the-one-token-of-the-operator';
+
+interface Line {
+  level: string;
+  security?: string;
+  [field: string]: unknown;
+}
+
+async function open() {
+  const lines: Line[] = [];
+  const log = createLog({ level: 'info', write: (line) => lines.push(JSON.parse(line) as Line) });
+  const box = await boxes.open({
+    workflows: { echo: { run: async (input: unknown) => input } },
+    options: { host: 'image', strategy: operatorToken(TOKEN), log },
+  });
+  const url = await box.listen();
+  const ask = (path: string, credential: string, init: RequestInit = {}, from?: string) =>
+    fetch(url + path, {
+      ...init,
+      headers: {
+        ...(init.headers as object),
+        authorization: `Bearer ${credential}`,
+        ...(from ? { 'x-forwarded-for': from } : {}),
+      },
+    });
+  const security = () => lines.filter((line) => line.security !== undefined);
+  return { box, ask, security };
+}
+
+test('whoever tries out operator tokens is held off by its address, and is written down', async () => {
+  const { ask, security } = await open();
+  const statuses: number[] = [];
+  for (let n = 0; n < 30; n++) statuses.push((await ask('/api/runs', `wrong-${n}`)).status);
+  expect(statuses).toEqual([...Array(10).fill(401), ...Array(20).fill(429)]);
+  const right = await ask('/api/runs', TOKEN);
+  expect([right.status, Number(right.headers.get('retry-after')) > 50, await right.json()]).toEqual([
+    429,
+    true,
+    expect.objectContaining({ code: 'rate_limited' }),
+  ]);
+  // Behind a proxy beside the box each has its own address; of IPv6 its network is one.
+  expect((await ask('/api/runs', TOKEN, {}, '203.0.113.7')).status).toBe(200);
+  for (let n = 0; n < 10; n++) await ask('/api/runs', 'wrong', {}, `spoofed, 2001:db8::${n}`);
+  expect((await ask('/api/runs', TOKEN, {}, '2001:db8:0:0:9::1')).status).toBe(429);
+  expect((await ask('/api/runs', TOKEN, {}, '2001:db8:0:1::1')).status).toBe(200);
+  const [first] = security();
+  expect(first).toMatchObject({
+    level: 'warn',
+    security: 'credential_refused',
+    code: 'unauthorized',
+    route: '/api/runs',
+    address: '127.0.0.1',
+    requestId: expect.stringMatching(/^req_/),
+  });
+  const kinds = security().map((line) => [line.security, line.address]);
+  expect(kinds.filter(([, address]) => address === '127.0.0.1')).toHaveLength(30);
+  expect(kinds.filter(([kind]) => kind === 'credential_throttled').length).toBeGreaterThan(15);
+  expect(JSON.stringify(security())).not.toContain('wrong-');
+});
+
+test('a request without a credential tries nothing, and keys are told apart by what they are', async () => {
+  const { box, ask, security } = await open();
+  const url = await box.listen();
+  for (let n = 0; n < 15; n++) expect((await fetch(`${url}/api/runs`)).status).toBe(401);
+  const key = `svc_${'0'.repeat(20)}_${'a'.repeat(43)}`;
+  for (let n = 0; n < 15; n++) expect((await ask('/api/runs', key)).status).toBe(401);
+  expect((await ask('/api/runs', TOKEN)).status).toBe(200);
+  expect(security()).toHaveLength(15);
+});
+
+test('what a caller is denied, exports and changes of credentials are written down', async () => {
+  const { ask, security } = await open();
+  const post = async (path: string, body: object) =>
+    (await (await ask(path, TOKEN, json(body))).json()) as { runId: string; value: string; id: string };
+  const { value, id } = await post('/api/keys', { name: 'shop', grants: { workflows: ['echo'] } });
+  const { runId } = await post('/api/workflows/echo/start', {});
+  expect((await ask(`/api/runs/${runId}/export`, value)).status).toBe(403);
+  expect((await ask(`/api/runs/${runId}/export`, TOKEN)).status).toBe(200);
+  await post(`/api/keys/${id}/revoke`, {});
+  await ask('/api/secrets/SHOP_KEY', TOKEN, json({ value: 'of-no-concern-to-anybody' }, { method: 'PUT' }));
+  const key = { id: `key ${id}`, name: expect.stringContaining('API key "shop"') };
+  const operator = { id: 'operator', name: 'operator' };
+  expect(security()).toMatchObject([
+    { security: 'credentials_changed', operation: 'keys.create', caller: operator, source: 'http' },
+    { security: 'denied', code: 'forbidden', route: '/api/runs/:id/export', caller: key, address: '127.0.0.1' },
+    { security: 'exported', operation: 'runs.export', caller: operator, target: { id: runId } },
+    { security: 'credentials_changed', operation: 'keys.revoke', target: { id } },
+    { security: 'credentials_changed', operation: 'secrets.set', target: { name: 'SHOP_KEY' } },
+  ]);
+  expect(JSON.stringify(security())).not.toMatch(/of-no-concern|svc_[\da-f]{20}_/);
+});
+
+test('refusals of one address are so many lines a minute, and the rest is counted', () => {
+  const lines: Line[] = [];
+  let now = 0;
+  const log = createLog({ level: 'info', write: (line) => lines.push(JSON.parse(line) as Line) });
+  const security = createSecurityLog({ log, mostLines: 3, now: () => now });
+  for (let n = 0; n < 10; n++) security.refused({ code: 'unauthorized', address: 'a' });
+  security.refused({ code: 'unauthorized', address: 'b' });
+  expect(lines.map(({ address }) => address)).toEqual(['a', 'a', 'a', 'b']);
+  now = 60_000;
+  security.refused({ code: 'unauthorized', address: 'a' });
+  expect(lines.at(-1)).toMatchObject({ address: 'a', leftOut: 7 });
+});
+
+test('an address that was wrong is looked at again after a minute', () => {
+  let now = 0;
+  const guesses = createGuesses({ most: 2, now: () => now });
+  guesses.wrong('a');
+  now = 20_000;
+  guesses.wrong('a');
+  expect(() => guesses.check('a')).toThrow(expect.objectContaining({ details: { retryAfter: 40, of: 'credentials' } }));
+  guesses.check('b');
+  now = 60_000;
+  guesses.check('a');
+});

@@ -1,0 +1,217 @@
+import { lastAssistantMessageIsCompleteWithApprovalResponses, lastAssistantMessageIsCompleteWithToolCalls } from 'ai';
+import type { UIMessage } from 'ai';
+import { describe, expect, test, vi } from 'vitest';
+import { KEY } from './_agui.ts';
+import { call, setupBoxes, until } from './_setup.ts';
+import { openUi, partsOf, textOf } from './_ui-messages.ts';
+
+const boxes = setupBoxes();
+const WAIT_MS = 20_000;
+
+const readChat = async (url: string, id: string): Promise<UIMessage[]> => {
+  const answer = await fetch(`${url}/${id}`, { headers: KEY });
+  return ((await answer.json()) as { messages: UIMessage[] }).messages;
+};
+
+describe('a chat of useChat', () => {
+  test('is answered in one message, with what the box runs as tool parts', async () => {
+    const { chat, box } = await openUi(boxes);
+    const one = chat('tools');
+    await one.sendMessage({ text: 'reason:because; tool:add {"a": 1, "b":2}; say:three' });
+    expect(one.error).toBeUndefined();
+    expect(one.status).toBe('ready');
+    expect(one.messages).toHaveLength(2);
+    const callId = expect.any(String) as string;
+    expect(partsOf(one)).toEqual([
+      { type: 'step-start' },
+      { type: 'reasoning', id: expect.any(String), text: 'because', state: 'done' },
+      {
+        type: 'tool-add',
+        toolCallId: callId,
+        state: 'output-available',
+        input: { a: 1, b: 2 },
+        output: 3,
+        providerExecuted: true,
+      },
+      { type: 'step-start' },
+      { type: 'text', text: 'three', state: 'done' },
+    ]);
+    const [run] = await box.journal.listRuns({ kind: 'agent' }, { limit: 1 });
+    expect(one.messages[1]?.metadata).toEqual({
+      svc: {
+        runId: run?.runId,
+        usage: { inputTokens: run?.inputTokens, outputTokens: run?.outputTokens, totalTokens: run?.totalTokens },
+      },
+    });
+    // The next request has all of it, and adds what is new alone.
+    await one.sendMessage({ text: 'say:again' });
+    expect(textOf(one)).toBe('again');
+    expect(box.model.requests.at(-1)?.messages?.map(({ role }) => role)).toEqual([
+      'system',
+      'user',
+      'assistant',
+      'tool',
+      'assistant',
+      'user',
+    ]);
+    expect(await readChat(`${await box.listen()}/ui/v1/agents/helper`, 'tools')).toMatchObject(
+      one.messages.map(({ id, role }) => ({ id, role })),
+    );
+  });
+
+  test('is generated again from an earlier message, and edited', async () => {
+    const { chat, box } = await openUi(boxes);
+    const one = chat('again');
+    await one.sendMessage({ text: 'say:first' });
+    await one.regenerate();
+    expect(one.messages.map(({ role }) => role)).toEqual(['user', 'assistant']);
+    expect(box.model.requests.at(-1)?.messages?.map(({ role }) => role)).toEqual(['system', 'user']);
+    await one.sendMessage({ text: 'say:other', messageId: String(one.messages[0]?.id) });
+    expect(textOf(one)).toBe('other');
+    expect(box.model.requests.at(-1)?.messages?.map(({ content }) => content)).toEqual(['Help.', 'say:other']);
+  });
+
+  test('runs its own tools', async () => {
+    const { chat, box } = await openUi(boxes);
+    const asked = vi.fn<(name: string) => void>();
+    const one = chat('frontend', {
+      sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithToolCalls,
+      onToolCall: ({ toolCall }) => {
+        asked(toolCall.toolName);
+        void one.addToolOutput({ tool: toolCall.toolName, toolCallId: toolCall.toolCallId, output: 'Vienna' });
+      },
+    });
+    const tools = [{ name: 'locate', description: 'Where the person is.' }];
+    await one.sendMessage({ text: 'tool:add {"a":1,"b":1}; tool:locate {}; say:There.' }, { body: { tools } });
+    await until(() => textOf(one) === 'There.', WAIT_MS);
+    expect(asked.mock.calls).toEqual([['locate']]);
+    expect(one.messages.map(({ role }) => role)).toEqual(['user', 'assistant']);
+    expect(box.model.requests.at(-1)?.messages?.map(({ role }) => role)).toEqual([
+      'system',
+      'user',
+      'assistant',
+      'tool',
+      'assistant',
+      'tool',
+    ]);
+    expect(box.model.requests.at(-1)?.messages?.at(-1)?.content).toBe('Vienna');
+  });
+
+  test('says pictures and files, and what the application says', async () => {
+    const { chat, box } = await openUi(boxes);
+    const one = chat('files', {
+      messages: [{ id: 's', role: 'system', parts: [{ type: 'text', text: 'Be brief.' }] }],
+    });
+    const files = [{ type: 'file' as const, mediaType: 'image/png', url: 'data:image/png;base64,AAAA' }];
+    await one.sendMessage({ text: 'say:seen', files });
+    expect(textOf(one)).toBe('seen');
+    expect(box.model.requests.at(-1)?.messages).toEqual([
+      { role: 'system', content: 'Help.\n\nBe brief.' },
+      {
+        role: 'user',
+        content: [
+          { type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } },
+          { type: 'text', text: 'say:seen' },
+        ],
+      },
+    ]);
+    const [, user] = [undefined, ...(await readChat(`${await box.listen()}/ui/v1/agents/helper`, 'files'))];
+    expect(user?.parts).toEqual([...files, { type: 'text', text: 'say:seen' }]);
+  });
+
+  test('is told what went wrong, and may ask again', async () => {
+    const { chat, box } = await openUi(boxes);
+    const one = chat('wrong');
+    await one.sendMessage({ text: 'error:500' });
+    expect(one.status).toBe('error');
+    expect(one.error?.message).toContain('provider');
+    await one.sendMessage({ text: 'say:better' });
+    expect(textOf(one)).toBe('better');
+    const answer = await call(box, 'POST /ui/v1/agents/nobody', { id: 'x', messages: [] }, KEY);
+    expect(answer).toMatchObject({ status: 404, body: { code: 'agent_not_found' } });
+  });
+});
+
+describe('a call that waits', () => {
+  test('is approved or refused in the chat, and the same message goes on', async () => {
+    const { chat, calls } = await openUi(boxes);
+    for (const approved of [true, false]) {
+      const one = chat(`decide-${approved}`, {
+        sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithApprovalResponses,
+      });
+      await one.sendMessage({ text: 'tool:refund {"order":"A","amount":5}; say:done' });
+      const [, waiting] = partsOf(one);
+      expect(waiting).toMatchObject({
+        type: 'tool-refund',
+        state: 'approval-requested',
+        approval: { id: expect.any(String), descriptor: { tool: 'refund', title: 'Run "refund"?' } },
+      });
+      const { id } = (waiting as { approval: { id: string } }).approval;
+      await one.addToolApprovalResponse({ id, approved, reason: 'because' });
+      await until(() => textOf(one) === 'done', WAIT_MS);
+      expect(one.messages).toHaveLength(2);
+      expect(partsOf(one)[1]).toMatchObject(
+        approved
+          ? { state: 'output-available', output: { paid: 5 } }
+          : { state: 'output-denied', approval: { approved: false } },
+      );
+    }
+    expect(calls.map(({ tool }) => tool)).toEqual(['refund']);
+  });
+});
+
+describe('a turn under way', () => {
+  test('is followed again after a reload, from its beginning', async () => {
+    const { chat, url, box } = await openUi(boxes);
+    const first = chat('reload');
+    const sent = first.sendMessage({ text: 'tool:add {"a":1,"b":2}; delay:60; say:one two three four five six' });
+    await until(() => textOf(first).includes('two'), WAIT_MS);
+    await first.stop();
+    await sent;
+    const again = chat('reload', { messages: await readChat(url, 'reload') });
+    expect(again.messages.map(({ role }) => role)).toEqual(['user']);
+    await again.resumeStream();
+    expect(again.error).toBeUndefined();
+    expect(textOf(again)).toBe('one two three four five six');
+    expect(partsOf(again).map(({ type }) => type)).toEqual(['step-start', 'tool-add', 'step-start', 'text']);
+    expect(again.messages.map(({ id }) => id)).toEqual((await readChat(url, 'reload')).map(({ id }) => id));
+    // All have ended.
+    await again.resumeStream();
+    expect(again.messages).toHaveLength(2);
+    expect((await fetch(`${url}/reload/stream`, { headers: KEY })).status).toBe(204);
+    expect(await box.journal.listRuns({ kind: 'agent' }, { limit: 5 })).toHaveLength(1);
+  });
+
+  test('that has said more than is held is given whole at its end', async () => {
+    const { chat, url } = await openUi(boxes);
+    const words = ['a', 'b', 'c', 'd'].map((letter) => letter.repeat(30_000));
+    const first = chat('long');
+    const sent = first.sendMessage({ text: `delay:150; say:${words.join(' ')}` });
+    await until(() => textOf(first).includes('ccc'), WAIT_MS);
+    await first.stop();
+    await sent;
+    const again = chat('long', { messages: await readChat(url, 'long') });
+    await again.resumeStream();
+    expect(textOf(again)).toBe(words.join(' '));
+  });
+
+  test('is stopped by its owner, and by nobody else', async () => {
+    const { chat, url, box } = await openUi(boxes);
+    const one = chat('stop');
+    const sent = one.sendMessage({ text: 'delay:60; say:one two three four five six seven eight' });
+    await until(() => textOf(one).includes('two'), WAIT_MS);
+    expect((await fetch(`${url}/other/stream`, { method: 'DELETE', headers: KEY })).status).toBe(204);
+    expect((await fetch(`${url}/stop/stream`, { method: 'DELETE' })).status).toBe(401);
+    const foreign = { ...KEY, 'x-svc-user': 'mallory' };
+    expect((await fetch(`${url}/stop/stream`, { method: 'DELETE', headers: foreign })).status).toBe(204);
+    expect((await fetch(`${url}/stop/stream`, { headers: foreign })).status).toBe(204);
+    const [run] = await box.journal.listRuns({ kind: 'agent' }, { limit: 1 });
+    expect(run?.status).not.toBe('cancelled');
+    expect((await fetch(`${url}/stop/stream`, { method: 'DELETE', headers: KEY })).status).toBe(204);
+    await sent;
+    expect(textOf(one)).not.toContain('eight');
+    await until(async () => (await box.journal.getRun(String(run?.runId)))?.status === 'cancelled', WAIT_MS);
+    await one.sendMessage({ text: 'say:on' });
+    expect(textOf(one)).toBe('on');
+  });
+});
