@@ -364,7 +364,7 @@ describe('an agent in a test box', () => {
       model: [({ messages }) => (expect(messages).toHaveLength(99), 'never'), model.reply('Fine.')],
     });
     const [failed, fine] = [await box.workflow('ask').start(), await box.workflow('ask').start()];
-    expect(await fine.status()).not.toBe('running');
+    await expect.poll(async () => [await failed.status(), await fine.status()].sort()).toEqual(['completed', 'failed']);
     expect((await failed.status()) === 'failed' ? await fine.result() : await failed.result()).toBe('Fine.');
     const other = (await failed.status()) === 'failed' ? failed : fine;
     await expect(other.result()).rejects.toMatchObject({ name: 'AssertionError' });

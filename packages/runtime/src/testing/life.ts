@@ -46,7 +46,7 @@ export async function beginLife(options: LifeOptions): Promise<Life> {
   const process = createProcess();
   const { journal, database, clock, callModel, logs } = options;
   const program = toProgram(options, options.hash);
-  const db = process.hold(database);
+  const db = process.holdDatabase(database);
   const box = await createBox({
     host: 'dev',
     slug: 'test-box',
@@ -72,7 +72,7 @@ export async function beginLife(options: LifeOptions): Promise<Life> {
     process,
     alive,
     call: (route, body) => alive(call(box, { route, body, logs })),
-    settle: () => alive(settle(box, options)),
+    settle: () => alive(settle(box, process, options)),
     async close() {
       process.bury();
       await box.close();
@@ -94,20 +94,27 @@ const PROVIDER = {
   egress: { allowLoopback: true, allowed: [] },
 };
 
-/** About a second; on a busy machine longer, as everything there takes longer. */
+/** About a second without a record; on a busy machine longer, as everything there takes longer. */
 const PATIENCE_TICKS = 800;
 
+/** Runs that call one step after another for ever are not waited for either. */
+const MAX_TICKS = 3_000;
+
 /** However long the database takes to open, that is none of what a step is given. */
-async function settle(box: Box, { settled }: LifeOptions): Promise<void> {
-  await rest(box);
-  if (await settled()) await rest(box);
+async function settle(box: Box, process: TestProcess, { settled }: LifeOptions): Promise<void> {
+  await rest(box, process);
+  if (await settled()) await rest(box, process);
 }
 
-async function rest({ engine }: Box): Promise<void> {
+async function rest({ engine }: Box, process: TestProcess): Promise<void> {
   let quiet = 0;
-  for (let tick = 0; tick < PATIENCE_TICKS && quiet < 2; tick++) {
+  let { activity } = process;
+  let still = 0;
+  for (let tick = 0; tick < MAX_TICKS && still < PATIENCE_TICKS && quiet < 2; tick++) {
     await new Promise((resolve) => real.setTimeout(resolve, 1));
     quiet = engine.liveRuns === 0 ? quiet + 1 : 0;
+    still = process.activity === activity ? still + 1 : 0;
+    ({ activity } = process);
   }
 }
 

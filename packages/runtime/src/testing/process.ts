@@ -4,6 +4,7 @@ import type { Journal } from '../engine/journal.ts';
 import type { Append } from '../engine/journal/appends.ts';
 import type { JournalRecord } from '../engine/journal/record.ts';
 import type { RunStatus } from '../engine/journal/run.ts';
+import type { StoreClient } from '../stores/client.ts';
 
 /** Where a box is to crash. */
 export interface CrashPoint {
@@ -16,13 +17,15 @@ export interface CrashPoint {
 /** The process a box seems to run in. It can be ended in the middle of anything; what it still does then goes nowhere. */
 export interface TestProcess {
   readonly isDead: boolean;
+  /** Counts its writes to the journal and its calls of the database: as long as it grows, the box gets on. */
+  readonly activity: number;
   /** Rejects when the process dies. */
   readonly died: Promise<never>;
   /** Resolves when it has; rejects once no run is left that could come there, or the process has ended otherwise. */
   crashAt(point: CrashPoint): Promise<void>;
   around: AroundStep;
-  /** The same thing, out of reach once the process is dead. */
-  hold<T extends object>(target: T): T;
+  /** The same store, out of reach once the process is dead. */
+  holdDatabase(database: StoreClient): StoreClient;
   holdJournal(journal: Journal): Journal;
   die(where?: CrashPoint): void;
   /** What a dead process still waits for is answered, so that it comes to its end. */
@@ -32,6 +35,7 @@ export interface TestProcess {
 export function createProcess(): TestProcess {
   const points: AwaitedPoint[] = [];
   let isDead = false;
+  let activity = 0;
   let endWaits: () => void = () => {};
   const buried = new Promise<void>((resolve) => (endWaits = resolve));
   let kill: (error: Error) => void = () => {};
@@ -61,20 +65,26 @@ export function createProcess(): TestProcess {
     }
   };
 
-  const hold = <T extends object>(target: T): T =>
+  const hold = <T extends object>(target: T, onCall: () => void = () => {}): T =>
     new Proxy(target, {
       get(object, key) {
         const value: unknown = Reflect.get(object, key);
-        if (typeof value === 'object' && value !== null && !(value instanceof Promise)) return hold(value);
+        if (typeof value === 'object' && value !== null && !(value instanceof Promise)) return hold(value, onCall);
         if (typeof value !== 'function') return value;
-        return (...args: unknown[]): unknown =>
-          isDead ? buried.then(() => AFTERLIFE[String(key)]) : (Reflect.apply(value, object, args) as unknown);
+        return (...args: unknown[]): unknown => {
+          if (isDead) return buried.then(() => AFTERLIFE[String(key)]);
+          onCall();
+          return Reflect.apply(value, object, args) as unknown;
+        };
       },
     });
 
   return {
     get isDead() {
       return isDead;
+    },
+    get activity() {
+      return activity;
     },
     died,
     crashAt(point) {
@@ -108,10 +118,11 @@ export function createProcess(): TestProcess {
       const end = () => (reach(after), NEVER);
       return runWhole(run).then(end, end);
     },
-    hold,
+    holdDatabase: (database) => hold(database, () => void activity++),
     holdJournal(journal) {
       const held = hold(journal);
       const append = async (entry: Append) => {
+        activity++;
         const result = await journal.append(entry);
         const point = entry.records.flatMap(({ event, kind, stepId }) => {
           if (event !== 'done') return [];
