@@ -70,6 +70,9 @@ describeOnStores('a child and the end of its parent', (newPlace) => {
   test('cancel: it is cancelled when the parent completes or fails, and cleans up', async () => {
     let cleaned = 0;
     const clean = step('clean', () => (cleaned += 1));
+    const isBegun = step('isBegun', (token: string) =>
+      until(async () => Boolean(await opened.journal.hooks.find(token))),
+    );
     const code: Code = {
       async child(token: string) {
         try {
@@ -80,6 +83,7 @@ describeOnStores('a child and the end of its parent', (newPlace) => {
       },
       async go(fails: boolean) {
         await begin({ parentClosePolicy: 'cancel' }, String(fails));
+        await isBegun(String(fails));
         if (fails) throw new Error('no');
       },
     };
@@ -90,8 +94,7 @@ describeOnStores('a child and the end of its parent', (newPlace) => {
       const child = await opened.engine.wait((await childOf(opened, go.runId)).runId, 10_000);
       expect([child?.status, child?.closePolicy]).toEqual(['cancelled', 'cancel']);
     }
-    // A child that has not begun has nothing to clean up.
-    expect(cleaned).toBeLessThanOrEqual(2);
+    expect(cleaned).toBe(2);
   });
 
   test('cancel: so is one that was started by a step, and one that waits in a queue', async () => {

@@ -4,6 +4,7 @@ import { RunCancelledError } from '../errors.ts';
 import { newRunId } from '../ids.ts';
 import type { Journal } from '../journal.ts';
 import type { Append } from '../journal/appends.ts';
+import { readCancel } from '../journal/cancel.ts';
 import type { JournalRecord } from '../journal/record.ts';
 import type { RunRow } from '../journal/run.ts';
 import { persist } from '../persist.ts';
@@ -102,10 +103,18 @@ export function createLoading(options: LoadingOptions): Loading {
   };
 
   const poison = async (run: RunRow): Promise<void> => {
-    log.error('The run ends as failed: it has killed its process too often.', { runId: run.runId, name: run.name });
-    const { runId, epoch, seq, serialKey } = run;
-    if (run.closesChildren !== null) await persist(() => endings.closeChildren(runId), leaseMs).catch(() => {});
-    const patch = endOf({ error: runPoisoned(run) }, driver.limits.resultBytes);
+    const { runId, name, epoch, seq, serialKey } = run;
+    const cancel = readCancel(run);
+    log.error(`The run ends as ${cancel?.status ?? 'failed'}: it has killed its process too often.`, { runId, name });
+    try {
+      if (run.closesChildren !== null) await persist(() => endings.closeChildren(runId), leaseMs);
+    } catch (error) {
+      // It is a run we hold and do not have: the sweep gives it back, and whoever takes it tries again.
+      return log.error('The run has not ended: the runs below it cannot be looked at.', { runId, name, error });
+    }
+    // Cancelled before, it ends as that, as it does when the time to clean up is over.
+    const end = endOf({ error: runPoisoned(run) }, driver.limits.resultBytes);
+    const patch = cancel ? { ...end, status: cancel.status, error: cancel.error } : end;
     const next = serialKey === null ? {} : { nextRunId: newRunId() };
     const entry = { runId, epoch, seq, records: [], patch, durability: 'synced' as const, ...next };
     const result = await persist(() => journal.append(entry), leaseMs).catch(
