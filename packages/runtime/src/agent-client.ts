@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { toStartCall, toStartKey, toWaitCall } from './engine/primitives/child-workflow.ts';
+import { startOrAnew, toStartCall, toStartKey, toWaitCall } from './engine/primitives/child-workflow.ts';
 import { currentContext } from './engine/context.ts';
 import type { EngineContext } from './engine/context.ts';
 import type { AgentMessage, StartedTurn } from './engine/handle.ts';
@@ -117,9 +117,10 @@ async function sendFromBody(
   const { ambient, run: parent } = execution;
   const name = `agent ${message.agent}`;
   const { agent: _named, ...input } = message;
-  const start = toStartCall(name, input, async ({ idempotencyKey }) =>
-    ambient.startTurn(await withSchema(), { parent, idempotencyKey }),
-  );
+  const start = toStartCall(name, input, async ({ idempotencyKey }) => {
+    const asked = await withSchema();
+    return startOrAnew(execution, idempotencyKey, (key) => ambient.startTurn(asked, { parent, idempotencyKey: key }));
+  });
   const started = (await execution.invoke(start)) as StartedTurn;
   const output = await execution.invoke(toWaitCall(name, { runId: started.runId }));
   return { started, output: output as Answered['output'] };
@@ -133,11 +134,10 @@ async function sendFromStep(
   const idempotencyKey = toStartKey(context, `agent ${message.agent}:${digestOf(encode(message, 'message'))}`);
   const pump = writable ? createPump(writable) : undefined;
   try {
-    const started = await ambient.startTurn(message, {
-      parent,
-      idempotencyKey,
-      ...(pump ? { onText: pump.push } : {}),
-    });
+    const reading = pump ? { onText: pump.push } : {};
+    const started = await startOrAnew(context.execution, idempotencyKey, (key) =>
+      ambient.startTurn(message, { parent, idempotencyKey: key, ...reading }),
+    );
     const output = (await ambient.waitForRun({ status: 'started', runId: started.runId })) as Answered['output'];
     // A turn that ran elsewhere, or before this attempt, has streamed nothing here.
     if (pump && !pump.hasWritten()) pump.push(output.content);

@@ -1,7 +1,9 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
 import { defineDeepAgent, defineTool } from '../src/definitions/definition.ts';
+import { markWorkflow } from '../src/internal.ts';
 import { svc } from '../src/svc.ts';
+import { createTestBox, model } from '../src/testing.ts';
 import { getWritable } from '../src/engine/primitives/writable.ts';
 import { call, finish, json, runWorkflow, setupBoxes, startWorkflow, toStep, until } from './_setup.ts';
 import type { TestBox } from './_setup.ts';
@@ -187,4 +189,23 @@ describe('svc.agent in a tool', () => {
 
 test('svc.agent outside of a run says where it works', () => {
   expect(() => svc.agent('helper').session()).toThrow('works in a workflow, a step or a tool');
+});
+
+describe('a retry of a workflow whose turn has failed', () => {
+  test.each(['ask', 'inStep'] as const)('asks the agent again, and only it (%s)', async (name) => {
+    const { helper } = agents;
+    const script = [model.reply('One.'), model.fail({ status: 400, message: 'Bad.' }), model.reply('Two.')];
+    const { run: ask } = workflows[name];
+    const both = async () => [(await ask('one')).text, (await ask('two')).text];
+    markWorkflow(both, 'both');
+    const box = await createTestBox({ agents: { helper }, workflows: { both: { both } }, model: script });
+    onTestFinished(() => box.close());
+    const run = await box.workflow('both').start();
+    await expect.poll(() => run.status()).toBe('failed');
+    const answer = await box.request(`/api/runs/${run.id}/retry`, json({}));
+    const { runId } = (await answer.json()) as { runId: string };
+    const read = async () => (await (await box.request(`/api/runs/${runId}`)).json()) as Record<string, unknown>;
+    await expect.poll(read).toMatchObject({ status: 'completed', output: ['One.', 'Two.'] });
+    expect(box.model.left).toBe(0);
+  });
 });

@@ -8,7 +8,7 @@ import { createEngine } from './engine.ts';
 import type { Engine, EngineOptions, StartRequest } from './engine.ts';
 import type { Body } from './body.ts';
 import { installGuard } from './guard/guard.ts';
-import { newRunId } from './ids.ts';
+import { newRunId, toTraceId } from './ids.ts';
 import type { Ambient } from './handle.ts';
 import type { Journal } from './journal.ts';
 import type { RunRow } from './journal/run.ts';
@@ -51,7 +51,7 @@ export interface Place {
 export async function openBench(
   place: string | Place,
   code: Code,
-  options: Partial<EngineOptions> & { codeHash?: string } = {},
+  options: Partial<EngineOptions> & { codeHash?: string; oneAtATime?: readonly string[] } = {},
 ): Promise<Bench> {
   installGuard();
   installBodies();
@@ -66,9 +66,13 @@ export async function openBench(
   const guarded = wrapJournal(journal, (_, call) => (dead ? new Promise(() => {}) : call()));
   const ambient: Ambient = {
     async startWorkflow(name, input, { parentClosePolicy: closePolicy, ...more }) {
-      const result = await engine.start({ kind: 'workflow', name, trigger: 'workflow', input, closePolicy, ...more });
-      const run = runOf(result);
-      return { status: 'started', workflowName: name, runId: run.runId, worldRunId: run.traceId, trigger: '' };
+      const serial = options.oneAtATime?.includes(name) ? { serial: { key: name, whenTaken: 'queue' as const } } : {};
+      const start = { kind: 'workflow', name, trigger: 'workflow', input, closePolicy, ...serial, ...more } as const;
+      const result = await engine.start(start);
+      const named = { workflowName: name, trigger: '' };
+      if ('triggerId' in result) return { status: 'queued', ...named, triggerId: result.triggerId };
+      const runId = result.outcome === 'gone' ? result.startId : runOf(result).runId;
+      return { status: 'started', ...named, runId, worldRunId: toTraceId(runId) };
     },
     async waitForRun(started) {
       const row = started.status === 'started' ? await engine.wait(started.runId, 10_000) : undefined;
@@ -84,7 +88,11 @@ export async function openBench(
     readPrompt: () => Promise.reject(new Error('There are no prompts here.')),
     readConfig: () => Promise.reject(new Error('There is no configuration here.')),
     client: {
-      findRun: (id: string) => journal.getLastRun(id),
+      async findRun(id: string) {
+        const found = await journal.queue.find(id);
+        if (found && 'queued' in found) return found.queued;
+        return journal.getLastRun(found ? found.run.runId : id);
+      },
       findHook: (token: string) => journal.hooks.find(token),
       closeHook: (...hook: Parameters<Ambient['client']['closeHook']>) => journal.hooks.close(...hook),
     } as Ambient['client'],

@@ -1,4 +1,4 @@
-import { toStartCall, toWaitCall } from '../../engine/primitives/child-workflow.ts';
+import { startOrAnew, toStartCall, toWaitCall } from '../../engine/primitives/child-workflow.ts';
 import type { StartedTurn } from '../../engine/handle.ts';
 import type { ToolCall } from '../model/messages.ts';
 import { answerCall, failed, notJson, parseArguments, toMessage } from './tool-answer.ts';
@@ -38,7 +38,9 @@ async function waitForAnswer({ execution }: ToolTurn, call: ToolCall, task: Task
   const name = `agent ${task.agent}`;
   const { agent, message } = task;
   const start = toStartCall(name, { message }, ({ idempotencyKey }) =>
-    ambient.startTurn({ agent, message }, { parent, idempotencyKey, callId: call.id }),
+    startOrAnew(execution, idempotencyKey, (key) =>
+      ambient.startTurn({ agent, message }, { parent, idempotencyKey: key, callId: call.id }),
+    ),
   );
   try {
     const { runId } = (await execution.invoke(start)) as StartedTurn;

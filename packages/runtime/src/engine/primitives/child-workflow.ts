@@ -1,7 +1,9 @@
 import type { Attempt, CallRequest, ChildAction, RunAction } from '../call.ts';
 import { currentContext } from '../context.ts';
 import type { EngineContext, StepContext } from '../context.ts';
-import type { ChildStartHow, RunHandle, StartedWorkflow } from '../handle.ts';
+import type { ChildStartHow, RunHandle, StartedTurn, StartedWorkflow } from '../handle.ts';
+import { isFinal } from '../journal/run.ts';
+import type { RunRow } from '../journal/run.ts';
 import { isStoreDown, persist } from '../persist.ts';
 import { digestOf, encode } from '../serialize.ts';
 import { holdsSignal } from '../values/unread.ts';
@@ -52,6 +54,22 @@ export function toWaitCall(name: string, child: ChildAction['child']): CallReque
   };
 }
 
+/**
+ * Starts a child by its key. A retried run finds the child of the run before by it; one that did not complete, is being
+ * cancelled or was dropped from its queue is started anew.
+ */
+export async function startOrAnew<S extends StartedWorkflow | StartedTurn>(
+  { ambient, run }: RunHandle,
+  key: string,
+  start: (key: string) => Promise<S>,
+): Promise<S> {
+  const started = await start(key);
+  if (run.seed === null) return started;
+  const child = await ambient.client.findRun('runId' in started ? started.runId : started.triggerId);
+  if (child && (child.parentRunId === run.runId || !('status' in child) || !isEnding(child))) return started;
+  return start(`${key}:${run.runId}`);
+}
+
 /** The key of a start in a step: the same for the same start of the same step, so a repeated attempt finds it. */
 export function toStartKey(context: StepContext, what: string): string {
   const starts = (context.starts ??= []);
@@ -61,6 +79,10 @@ export function toStartKey(context: StepContext, what: string): string {
 }
 
 // --- internal ---
+
+function isEnding({ status, cancel }: RunRow): boolean {
+  return status === 'failed' || status === 'cancelled' || (cancel !== null && !isFinal(status));
+}
 
 /** How long the start of a child waits for the store to come back. */
 const START_MS = 30_000;
@@ -92,19 +114,15 @@ function startCall(execution: RunHandle, { name, input, how }: Start): CallReque
   );
 }
 
-/** A retried run finds the child of the run before by its key; one that did not complete is started anew. */
-async function startChild(
-  { ambient, run }: RunHandle,
-  { name, input, how }: Start,
-  named: { parentRunId: string; idempotencyKey: string },
-): Promise<StartedWorkflow> {
-  const started = await ambient.startWorkflow(name, input, { ...how, ...named });
-  if (run.seed === null || started.status !== 'started') return started;
-  const child = await ambient.client.findRun(started.runId);
-  const hasFailed = child && 'status' in child && (child.status === 'failed' || child.status === 'cancelled');
-  if (!hasFailed || child.parentRunId === run.runId) return started;
-  const idempotencyKey = `${named.idempotencyKey}:${run.runId}`;
-  return ambient.startWorkflow(name, input, { ...how, ...named, idempotencyKey });
+function startChild(execution: RunHandle, { name, input, how }: Start, { parentRunId, idempotencyKey }: Named) {
+  const start = (key: string): Promise<StartedWorkflow> =>
+    execution.ambient.startWorkflow(name, input, { ...how, parentRunId, idempotencyKey: key });
+  return startOrAnew(execution, idempotencyKey, start);
+}
+
+interface Named {
+  parentRunId: string;
+  idempotencyKey: string;
 }
 
 function startFrom(context: StepContext, { name, input, how }: Start): Promise<StartedWorkflow> {

@@ -10,10 +10,13 @@ import { decode, decodeInert, encode } from '../serialize.ts';
  * the body itself has failed, and all answers are kept, those that failed and were caught too. A wait that was not over
  * begins again: a sleep is slept whole, and a person has the whole time for a decision.
  */
-export function keptRecords(records: readonly JournalRecord[], { error, now, lost }: RetriedRun): JournalRecord[] {
+export function keptRecords(
+  records: readonly JournalRecord[],
+  { error, now, lost, ending }: RetriedRun,
+): JournalRecord[] {
   const failed = findEnding(records, error);
-  const isLost = lost.size > 0 ? isStartOf(withoutWaited(lost, records)) : () => false;
-  const start = failed && findStart(records, failed);
+  const isLost = (record: JournalRecord): boolean => lost.size > 0 && lost.has(startedBy(record)?.id ?? '');
+  const start = failed && findStart(records, ending ?? endedRunOf(failed));
   const first = start ?? failed;
   const kept = records.filter((record) => {
     // What a cancel has answered it with is no answer of its own.
@@ -39,8 +42,32 @@ export interface RetriedRun {
   error: string | null;
   /** The store's. */
   now: number;
-  /** Runs it had started to be cancelled when it ends: the retry starts them anew. */
+  /** Of what it had started, the runs and queued starts that ended with it: the retry starts them anew. */
   lost: ReadonlySet<string>;
+  /** The start whose failure ended it, where its id is not that of the run that failed. */
+  ending?: string | undefined;
+}
+
+/** A start of the body. `id`: of the run, or of the place in the queue. */
+export interface Started {
+  id: string;
+  isQueued: boolean;
+  closePolicy: unknown;
+}
+
+/** `endedRuns`: those whose failure the body was given. */
+export function listStarted(records: readonly JournalRecord[]): { started: Started[]; endedRuns: ReadonlySet<string> } {
+  const started = records.flatMap((record) => {
+    const start = startedBy(record);
+    return start ? { ...start, closePolicy: closePolicyOf(record) } : [];
+  });
+  return { started, endedRuns: new Set(records.flatMap((record) => endedRunOf(record) ?? [])) };
+}
+
+/** The child run whose failure ended the run, if one's did. */
+export function endingChildOf(records: readonly JournalRecord[], error: string | null): string | undefined {
+  const ending = findEnding(records, error);
+  return ending && endedRunOf(ending);
 }
 
 /** The steps a failed run completed after the failure that ended it, such as compensations: a retry keeps none of them. */
@@ -77,6 +104,8 @@ function findEnding(records: readonly JournalRecord[], error: string | null): Jo
   });
 }
 
+type StartedAs = Pick<Started, 'id' | 'isQueued'>;
+
 interface InertError {
   name?: unknown;
   message?: unknown;
@@ -100,25 +129,21 @@ function causesOf(value: unknown): InertError[] {
 }
 
 /** Of a wait for a child that failed: the call that started it. */
-function findStart(records: readonly JournalRecord[], failed: JournalRecord): JournalRecord | undefined {
-  const runId = endedRunOf(failed);
-  if (runId === undefined) return undefined;
-  return records.find(({ kind, event, output }) => kind === 'child' && event === 'done' && output?.includes(runId));
+function findStart(records: readonly JournalRecord[], id: string | undefined): JournalRecord | undefined {
+  return id === undefined ? undefined : records.find((record) => startedBy(record)?.id === id);
 }
 
-function isStartOf(runIds: ReadonlySet<string>): (record: JournalRecord) => boolean {
-  return ({ kind, event, output }) => {
-    if (kind !== 'child' || event !== 'done' || output === null) return false;
-    const { runId } = (decodeInert(output) ?? {}) as { runId?: unknown };
-    return typeof runId === 'string' && runIds.has(runId);
-  };
+/** Of the start of a child: what it was answered. */
+function startedBy({ kind, event, stepId, output }: JournalRecord): StartedAs | undefined {
+  if (kind !== 'child' || event !== 'done' || output === null || !stepId.startsWith('start ')) return undefined;
+  const { runId, triggerId } = (decodeInert(output) ?? {}) as { runId?: unknown; triggerId?: unknown };
+  const id = runId ?? triggerId;
+  return typeof id === 'string' ? { id, isQueued: id !== runId } : undefined;
 }
 
-/** The body has had the end of the others. */
-function withoutWaited(runIds: ReadonlySet<string>, records: readonly JournalRecord[]): Set<string> {
-  const left = new Set(runIds);
-  for (const record of records) left.delete(endedRunOf(record) ?? '');
-  return left;
+function closePolicyOf({ input }: JournalRecord): unknown {
+  const { options } = (input === null ? {} : decodeInert(input)) as { options?: { parentClosePolicy?: unknown } };
+  return options?.parentClosePolicy;
 }
 
 /** Of a wait for a child that failed: that one. */

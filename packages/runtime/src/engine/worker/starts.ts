@@ -13,6 +13,7 @@ import { boundGiven, TURN_BYTES } from '../values/size.ts';
 import { keptRecords, listAfterFailure } from '../run/retried-run.ts';
 import type { Claims } from './claims.ts';
 import { hasOutlived } from './outlived.ts';
+import { readStartedChildren } from './started-children.ts';
 import type { Endings } from './endings.ts';
 import type { LiveRuns } from './live-runs.ts';
 import type { Loading, ResolvedRun } from './loading.ts';
@@ -118,15 +119,6 @@ export function createStarts(options: StartsOptions): Starts {
       await journal.queue.remove(triggerId);
   };
 
-  /** What has ended because the run did, of what it had started. */
-  const listLost = async ({ runId, closesChildren }: RunRow): Promise<Set<string>> => {
-    const cancelled =
-      closesChildren === null
-        ? []
-        : await journal.listRuns({ parentRunId: runId, status: 'cancelled' }, { limit: MOST_LOST });
-    return new Set(cancelled.filter(({ closePolicy }) => closePolicy === 'cancel').map((child) => child.runId));
-  };
-
   return {
     async start(request) {
       const body = request.body ?? (await resolve({ kind: request.kind, name: request.name }));
@@ -148,8 +140,8 @@ export function createStarts(options: StartsOptions): Starts {
     async retry(run, from, { serial, idempotencyKey, input: given } = {}) {
       const body = await resolve(run);
       const recorded = from === 'start' ? [] : await journal.getRecords(run.runId);
-      const lost = await listLost(run);
-      const records = keptRecords(recorded, { error: run.error, now: clock.now(), lost });
+      const children = await readStartedChildren(journal, run, recorded);
+      const records = keptRecords(recorded, { error: run.error, now: clock.now(), ...children });
       const after = listAfterFailure(recorded, records);
       const { kind, name } = run;
       const id = ownIdOf(run);
@@ -178,8 +170,6 @@ export function createStarts(options: StartsOptions): Starts {
 }
 
 // --- internal ---
-
-const MOST_LOST = 1_000;
 
 function shuttingDown(): BoxError {
   const message =

@@ -64,7 +64,8 @@ async function cancelInTransaction(
   const found = standings.find((run) => run.runId === runId);
   if (found === undefined) return undefined;
   if (isFinal(found.status)) return { outcome: 'final', status: found.status };
-  const { ending, cleaning, untouched } = planCancel(standings, cancel, found.now);
+  const now = standings.at(-1)?.now ?? found.now;
+  const { ending, cleaning, untouched } = planCancel(standings, cancel, now);
   const cleans = new Set(cleaning.map((run) => toStoredText(run.runId)));
   const over = tree.filter((id) => !untouched.has(fromStoredText(id)));
   if (cleaning.length > 0)
@@ -77,13 +78,14 @@ async function cancelInTransaction(
   await tx.query(`delete from ${queue} where parent_run_id = any($1::text[]) and not ${IS_ABANDONED}`, [over]);
   const ended = await tx.query<{ id: string; serial: string | null }>(
     `update ${runs} as r set status = g.status, error = g.error, epoch = epoch + 1, owner = null, lease_until = null,
-      ended_at = ${NOW}
+      ended_at = $4::int8
     from unnest($1::text[], $2::text[], $3::text[]) as g (id, status, error)
     where r.run_id = g.id and r.status not in ${FINAL_STATUSES} returning r.run_id as id, serial_key as serial`,
     [
       ending.map((run) => toStoredText(run.runId)),
       ending.map((run) => run.status),
       ending.map((run) => toStoredText(run.error)),
+      now,
     ],
   );
   await tx.query(
@@ -112,7 +114,9 @@ async function lockKeys(tx: Transaction, tables: Tables, tree: string[]): Promis
 /** Children before parents, as an end locks first its run and then the parent. */
 async function lockRuns(tx: Transaction, { runs }: Tables, tree: string[]): Promise<(Standing & { now: number })[]> {
   const rows = await tx.query<StoredRow>(
-    `select ${STANDING_SELECT}, ${NOW} as now from ${runs} where run_id = any($1::text[]) order by run_id desc for update`,
+    // The time of the last row is read when all are locked.
+    `with locked as (select ${STANDING_SELECT} from ${runs} where run_id = any($1::text[]) order by run_id desc for update)
+    select *, ${NOW} as now from locked`,
     [tree],
   );
   return rows.map((row) => decodeText(row) as unknown as Standing & { now: number });

@@ -1,0 +1,68 @@
+import type { Journal } from '../journal.ts';
+import { readCancel } from '../journal/cancel.ts';
+import type { RunRow } from '../journal/run.ts';
+import { isFinal } from '../journal/run.ts';
+import type { JournalRecord } from '../journal/record.ts';
+import { codeOfError } from '../run/outcome.ts';
+import { endingChildOf, listStarted } from '../run/retried-run.ts';
+import type { Started } from '../run/retried-run.ts';
+
+/** What a retry has to know of the children that the body of a run has started. */
+export interface StartedChildren {
+  /**
+   * Ids of runs and of queued starts, as the starts have them, that ended because the run did, or are about to. One whose
+   * end the body was given is not among them, nor is one that was cancelled by itself before the run ended.
+   */
+  lost: ReadonlySet<string>;
+  /** The start of the child whose failure ended the run, where the run that failed has another id: it was queued, or has continued. */
+  ending: string | undefined;
+}
+
+export async function readStartedChildren(
+  { getLastRun, queue }: Pick<Journal, 'getLastRun' | 'queue'>,
+  run: RunRow,
+  records: readonly JournalRecord[],
+): Promise<StartedChildren> {
+  const lost = new Set<string>();
+  let ending: string | undefined;
+  const end = endOfTree(run);
+  const { started, endedRuns } = listStarted(records);
+  const endingRun = endingChildOf(records, run.error);
+  const isKnown = endingRun === undefined || started.some(({ id }) => id === endingRun);
+  // A run that ended by itself takes along what it was told to.
+  if (end === undefined && run.closesChildren === null && isKnown) return { lost, ending };
+  const lastRunOf = async ({ id, isQueued }: Started): Promise<RunRow | undefined> => {
+    const found = isQueued ? await queue.find(id) : undefined;
+    const runId = found && 'run' in found ? found.run.runId : isQueued ? undefined : id;
+    return runId === undefined ? undefined : getLastRun(runId);
+  };
+  for (const start of started) {
+    const child = await lastRunOf(start);
+    if (child?.runId === endingRun) ending = start.id;
+    const isTaken = end !== undefined || start.closePolicy === 'cancel';
+    if (start.closePolicy === 'abandon' || (child && endedRuns.has(child.runId))) continue;
+    // Dropped from the queue with the run, or deleted since.
+    const isDropped = start.isQueued && isTaken && !child && !(await queue.find(start.id));
+    if (isDropped || (child && hasGoneAlong(child, end))) lost.add(start.id);
+  }
+  return { lost, ending };
+}
+
+// --- internal ---
+
+/** When the run was ended with all below it. Undefined: it has ended by itself. */
+function endOfTree(run: RunRow): number | undefined {
+  const cancel = readCancel(run);
+  const isEndedFromOutside = run.status === 'cancelled' || codeOfError(run.error) === 'run_timeout';
+  return cancel?.at ?? (isEndedFromOutside ? (run.endedAt ?? undefined) : undefined);
+}
+
+const GONE_ALONG: ReadonlySet<string | undefined> = new Set(['parent_ended', 'parent_cancelled']);
+
+function hasGoneAlong(child: RunRow, end: number | undefined): boolean {
+  const cancel = readCancel(child);
+  const isEnding = child.status === 'cancelled' || (cancel !== undefined && !isFinal(child.status));
+  if (!isEnding || child.closePolicy === 'abandon') return false;
+  const at = cancel?.at ?? child.endedAt ?? 0;
+  return GONE_ALONG.has(codeOfError(cancel?.error ?? child.error)) || (end !== undefined && at >= end);
+}
