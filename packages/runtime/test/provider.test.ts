@@ -2,6 +2,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { defineDeepAgent } from '../src/definitions/definition.ts';
+import { OPEN } from '../src/auth/strategy.ts';
 import { checkEgress } from '../src/provider/egress.ts';
 import { createPinnedFetch } from '../src/provider/pinned-fetch.ts';
 import { json, runWorkflow, setupBoxes, startProvider, toProgram, until } from './_setup.ts';
@@ -100,6 +101,43 @@ describe('a closed gate', () => {
     await box.reload(toProgram(PROGRAM));
     expect(box.gate.state().open).toBe(false);
     expect((await chat(box)).status).toBe(503);
+  });
+});
+
+describe('a deployed box without a provider', () => {
+  const deployed = (more: TestBoxOptions = {}) =>
+    open({ provider: 'none', ...more, options: { host: 'image', strategy: OPEN } });
+  const provided = async (box: TestBox) =>
+    ((await (await box.request('/health')).json()) as { checks: Record<string, unknown> }).checks.provider;
+
+  test('holds back agents alone, and says so', async () => {
+    const box = await deployed();
+    expect(await runWorkflow(box, 'echo', { a: 1 })).toMatchObject({ status: 'completed', output: { a: 1 } });
+    expect(box.gate.state()).toEqual({ open: false, reason: 'no-model-provider' });
+    const turn = await chat(box);
+    expect([turn.status, await turn.json()]).toMatchObject([503, { error: { code: 'agent_runtime_not_armed' } }]);
+    expect(await provided(box)).toEqual({ status: 'ok', warning: expect.stringContaining('MODEL_PROVIDER_BASE_URL') });
+    await put(box, { baseUrl: box.model.url });
+    expect((await chat(box)).status).toBe(200);
+    await expect.poll(() => provided(box)).toEqual({ status: 'ok' });
+  });
+
+  test('has nothing to say without agents', async () => {
+    const box = await boxes.open({ workflows: {}, provider: 'none', options: { host: 'image', strategy: OPEN } });
+    expect(await provided(box)).toEqual({ status: 'ok' });
+  });
+
+  test('keeps turns that are under way until there is one again, and what has run opens nothing', async () => {
+    const first = await open();
+    await runWorkflow(first, 'echo');
+    const turn = chat(first, 'hang');
+    await until(async () => (await first.journal.listRuns({ kind: 'agent' }, { limit: 1 })).length > 0);
+    const [{ runId } = { runId: '' }] = await first.journal.listRuns({ kind: 'agent' }, { limit: 1 });
+    await first.close();
+    await turn.catch(() => {});
+    const box = await deployed({ journalPath: first.journalPath });
+    expect(box.gate.state().open).toBe(false);
+    await until(async () => (await box.journal.getRun(runId))?.waitingFor?.includes('held back') === true);
   });
 });
 

@@ -120,14 +120,19 @@ describeWhen(bothServers, 'two deployed boxes on one PostgreSQL and one Redis', 
       const { hostname } = new URL(rig.model().url);
       const more = { MODEL_PROVIDER_BASE_URL: '', SVC_ALLOW_PRIVATE_EGRESS: hostname };
       const [a, b] = await bootTwo(more);
-      const start = { body: { name: 'Ada' } };
-      expect(await send(b, 'POST /api/workflows/greet/start', start)).toMatchObject({
-        status: 503,
-        body: { code: 'workflow_runtime_not_armed' },
+      // What needs no model runs.
+      const { runId } = await b.start('greet', { name: 'Ada' });
+      await eventually(async () => (await b.run(runId)).status === 'completed');
+      const ask = { body: { model: 'echo', messages: [{ role: 'user', content: 'say:hi' }] } };
+      const refused = { status: 503, body: { error: { code: 'agent_runtime_not_armed' } } };
+      expect(await send(b, 'POST /wire-a/v1/chat/completions', ask)).toMatchObject(refused);
+      expect(await send(b, 'GET /health')).toMatchObject({
+        status: 200,
+        body: { checks: { provider: { status: 'ok', warning: expect.stringContaining('agents are held back') } } },
       });
       const put = await send(a, 'PUT /api/model-provider', { body: { baseUrl: rig.model().url, apiKey: 'k' } });
       expect(put.status).toBe(200);
-      await eventually(async () => (await send(b, 'POST /api/workflows/greet/start', start)).status === 202);
+      await eventually(async () => (await send(b, 'POST /wire-a/v1/chat/completions', ask)).status === 200);
       await stop(a, b);
     },
     SLOW_MS,

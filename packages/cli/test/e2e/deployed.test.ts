@@ -49,7 +49,7 @@ describeWhen(bothServers, 'a deployed box', (servers) => {
     expect(await ask('/live')).toEqual({ status: 200, body: ok });
     expect(await ask('/health')).toEqual({
       status: 200,
-      body: { ...ok, checks: { database: ok, journal: ok, kv: ok } },
+      body: { ...ok, checks: { database: ok, journal: ok, kv: ok, provider: ok } },
     });
     expect(await ask('/api/health')).toMatchObject({ status: 200, body: { host: 'image', slug: 'small' } });
     expect(await ask('/api/contract')).toMatchObject({ status: 200, body: { version: 15 } });

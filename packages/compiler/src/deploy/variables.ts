@@ -66,7 +66,7 @@ const VARIABLES: readonly DeployVariable[] = [
     comment: 'The model provider: any chat-completions endpoint, up to and including /v1.',
     targets: BOTH,
     required: NONE,
-    without: 'agents and workflows are held back until a provider is stored',
+    without: 'agents are held back until a provider is stored',
   },
   {
     name: 'MODEL_PROVIDER_API_KEY',

@@ -11,6 +11,8 @@ import type { LoadedProgram } from './program.ts';
 /** What opens the gate, and what agents and workflows run with once it is open. */
 export interface Opening {
   gate: Gate;
+  /** Agents may be asked: they have a model provider. */
+  areAgentsArmed(): boolean;
   provider: ModelProvider;
   /** What agents call. */
   callModel: CallModel;
@@ -21,19 +23,29 @@ export function createOpening({ options, closer, engine, telemetry }: Foundation
   const { journal, kv, supervisor } = options;
   const { environment, store, egress } = options.provider;
   const hasCompletedRun = async () => (await journal.listRuns({ status: 'completed' }, { limit: 1 })).length > 0;
-  const gate = createGate(
-    {
-      // One that another process has begun for its runs need not ask.
-      providerInEnvironment: environment !== undefined || supervisor !== undefined,
-      isProviderStored: async () => (await store.read()) !== undefined,
-      hasCompletedRun,
-    },
-    async () => {
-      await load(await options.loadProgram());
-      await engine.arm();
-      telemetry.watchStalls();
-    },
-  );
+  const loadProgram = async () => load(await options.loadProgram());
+  const arm = async () => {
+    await engine.arm();
+    telemetry.watchStalls();
+  };
+  const sources = {
+    // One that another process has begun for its runs need not ask.
+    providerInEnvironment: environment !== undefined || supervisor !== undefined,
+    isProviderStored: async () => (await store.read()) !== undefined,
+  };
+  const isDev = options.host === 'dev';
+  const gate = isDev
+    ? createGate({ ...sources, hasCompletedRun }, async () => {
+        await loadProgram();
+        await arm();
+      })
+    : createAgentGate(
+        createGate({ ...sources, hasCompletedRun: async () => false }, async () => {}),
+        {
+          loadProgram,
+          arm,
+        },
+      );
   const onStored = async () => void (await gate.check());
   const provider = createModelProvider({ environment, store, kv, egress, onStored });
   closer.add(() => provider.close());
@@ -43,5 +55,29 @@ export function createOpening({ options, closer, engine, telemetry }: Foundation
     return provided;
   };
   const callModel = options.callModel ?? createModelClient(getProvider, telemetry.modelHeaders);
-  return { gate, provider, callModel, hasCompletedRun };
+  const areAgentsArmed = () => engine.armed && (isDev || gate.state().open);
+  return { gate, areAgentsArmed, provider, callModel, hasCompletedRun };
+}
+
+// --- internal ---
+
+interface Begin {
+  loadProgram(): Promise<void>;
+  arm(): Promise<void>;
+}
+
+/** The gate of a deployed box holds back agents alone: its first look begins what needs no model, too. */
+function createAgentGate(gate: Gate, { loadProgram, arm }: Begin): Gate {
+  let loaded: Promise<void> | undefined;
+  let armed: Promise<void> | undefined;
+  return {
+    ...gate,
+    async check() {
+      await (loaded ??= loadProgram());
+      // Before runs are taken: turns among them go on at once.
+      const state = await gate.check();
+      await (armed ??= arm());
+      return state;
+    },
+  };
 }

@@ -16,7 +16,9 @@ import { createCatalogEntries } from '../catalog/entries.ts';
 import { readUserId, readWho, toLimitedUser, whoOfAgent } from '../limits/limits.ts';
 import type { Limited } from '../limits/limits.ts';
 import type { RunRow } from '../engine/journal/run.ts';
+import type { Catalog } from '../catalog/catalog.ts';
 import { contractPayload } from '../health/contract.ts';
+import type { Gate } from '../gate/gate.ts';
 import { createHealth } from '../health/health.ts';
 import { createHooks } from '../hooks/hooks.ts';
 import { createHookSignals } from '../hooks/signal.ts';
@@ -84,7 +86,7 @@ export function createRooms(foundation: Foundation): Built {
   });
   closer.add(() => settings.close());
   const { defaultModel } = settings;
-  const { gate, provider, callModel, hasCompletedRun } = createOpening(foundation, program);
+  const { gate, areAgentsArmed, provider, callModel, hasCompletedRun } = createOpening(foundation, program);
   const secretKey = options.secretKey ?? newMasterKey();
   const secrets = createSecrets({
     db,
@@ -112,7 +114,7 @@ export function createRooms(foundation: Foundation): Built {
     catalog,
     engine,
     log,
-    isArmed: () => engine.armed,
+    isArmed: areAgentsArmed,
     sessions,
     journal,
     instructions: createPublishedInstructions(prompts, log),
@@ -171,7 +173,14 @@ export function createRooms(foundation: Foundation): Built {
       now: () => engine.clock.now(),
     }),
     gate,
-    health: createHealth(kv ? { ...options, probes: { ...options.probes, kv: () => probeKv(kv) } } : options),
+    health: createHealth({
+      ...options,
+      probes: {
+        ...options.probes,
+        ...(kv ? { kv: () => probeKv(kv) } : {}),
+        ...(options.host === 'image' ? { provider: async () => noteHeldBack(gate, catalog) } : {}),
+      },
+    }),
     hooks: createHooks({ journal, engine, approvals }),
     jobs: program.jobs,
     keys,
@@ -239,6 +248,12 @@ export function createRooms(foundation: Foundation): Built {
 }
 
 // --- internal ---
+
+/** A box without a model provider does all that needs none. */
+function noteHeldBack(gate: Gate, catalog: Catalog): string | undefined {
+  if (gate.state().open || catalog.agents().length === 0) return undefined;
+  return 'No model provider is set, so agents are held back. Set MODEL_PROVIDER_BASE_URL, or send PUT /api/model-provider.';
+}
 
 async function probeKv(kv: KeyValueStore): Promise<string | undefined> {
   await kv.ping();
