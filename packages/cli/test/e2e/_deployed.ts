@@ -37,6 +37,8 @@ export interface DeployedRig {
   start(workspace: Workspace, options: StartOptions): Command;
   /** Starts a box, and answers once it serves. Requests carry `key`, by default the operator's token. */
   boot(options: StartOptions & { workspace?: Workspace; key?: string }): Promise<Deployed>;
+  /** `svc-box keys …`, as it is called in the container of a box with this environment. */
+  keys(env: Env, ...args: string[]): Promise<Ended>;
   /** How a box ends that must not open its port, which somebody else holds meanwhile: it never gets so far. */
   refuse(options: StartOptions): Promise<Ended>;
 }
@@ -79,6 +81,10 @@ export function useDeployed(rig: Rig, servers: Servers, files: Record<string, st
       const command = deployed.start(workspace, { ...options, env: { ...token, ...env } });
       await untilServing(command);
       return { ...workspace.talkTo(command, { port: workspace.ports.api, key }), workspace };
+    },
+    async keys(env, ...args) {
+      const workspace = await rig.workspace();
+      return workspace.command(['keys', ...args], { bin: SVC_BOX, env }).ended;
     },
     async refuse(options) {
       const workspace = await rig.workspace();

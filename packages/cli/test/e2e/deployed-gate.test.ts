@@ -14,7 +14,7 @@ const rig = useRig();
 const WRITE = { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{}' };
 
 describeWhen(bothServers, 'the gate of a deployed box', (servers) => {
-  const { makeEnv, boot } = useDeployed(rig, servers);
+  const { makeEnv, boot, keys } = useDeployed(rig, servers);
 
   /** As a byoc folder has it: registered at this control plane, and no operator. */
   async function bootRegistered(plane: Plane, more: Env = {}): Promise<Deployed & { env: Env }> {
@@ -55,6 +55,49 @@ describeWhen(bothServers, 'the gate of a deployed box', (servers) => {
       expect([whose, status, body['code']]).toEqual([whose, 401, 'unauthorized']);
     }
     await box.stop('SIGTERM');
+  });
+
+  it('gets its first key from a command in its container, and needs no control plane for it', async () => {
+    const plane = await openPlane();
+    const box = await bootRegistered(plane);
+    await plane.close();
+    const made = await keys(box.env, 'create', '--name', 'first', '--agents', 'all', '--workflows', 'greet');
+    expect([made.code, made.stderr]).toEqual([0, expect.stringMatching(/^Created the key "first" \(\S+\)\.\n$/)]);
+    const token = made.stdout.trim();
+    const ask = { token, body: { model: 'echo', messages: [{ role: 'user', content: 'say:hi' }] } };
+    expect(await send(box, 'POST /wire-a/v1/chat/completions', ask)).toMatchObject({ status: 200 });
+    const started = await send(box, 'POST /api/workflows/greet/start', { token, body: { name: 'Ada' } });
+    expect(started.status).toBe(202);
+
+    const listed = await keys(box.env, 'list');
+    const [id = '', prefix = '', status, name] = listed.stdout.trim().split(/\s{2,}/);
+    expect([token.startsWith(prefix), status, name]).toEqual([true, 'active', 'first']);
+    expect(listed.stdout).not.toContain(token);
+    const rows = await query(box.env, 'select operation, source, actor_id, after::text from svc.activity');
+    expect(rows).toEqual([
+      { operation: 'keys.create', source: 'command', actor_id: 'container', after: expect.not.stringContaining(token) },
+    ]);
+    expect(await keys(box.env, 'revoke', id)).toMatchObject({ code: 0, stderr: `Revoked the key "first" (${id}).\n` });
+    await expect.poll(async () => (await send(box, 'POST /wire-a/v1/chat/completions', ask)).status).toBe(401);
+    await box.stop('SIGTERM');
+
+    const refused: [string[], Env, number, string][] = [
+      [['create', '--agents', 'all'], box.env, 2, 'A key has a name: add --name <name>.'],
+      [['create', '--name', 'a'], box.env, 2, 'The key would open nothing'],
+      [['create', '--name', 'a', '--agents', 'all', '--expires-in', 'soon'], box.env, 2, '"soon" is not a duration'],
+      [['create', '--name', 'a', '--agent', 'all'], box.env, 2, "'--agent'"],
+      [['remove', id], box.env, 2, '"svc-box keys remove'],
+      [['revoke', 'nope'], box.env, 1, 'nope'],
+      [['list'], { ...box.env, SVC_SECRET_KEY: randomBytes(32).toString('base64') }, 1, 'SVC_SECRET_KEY is not the key'],
+      [['list'], { ...box.env, DATABASE_URL: 'postgres://127.0.0.1:9/none' }, 1, 'The database that DATABASE_URL names'],
+      [['list'], await makeEnv(), 1, 'has not started yet'],
+    ];
+    for (const [args, env, code, words] of refused) {
+      const ended = await keys(env, ...args);
+      expect([args.join(' '), ended.code, ended.stdout]).toEqual([args.join(' '), code, '']);
+      expect(ended.stderr).toContain(words);
+      expect(ended.stderr).not.toMatch(/^\s+at /m);
+    }
   });
 
   it('proves to the control plane that it holds the secret, and to nobody else', async () => {

@@ -59,7 +59,13 @@ Downloads in a browser need \`SVC_S3_ENDPOINT\`: an address of the object store 
 const BYOC = `## Link
 
 Without \`SVC_SECRET_KEY\` the box itself refuses to start and says why: \`docker compose logs agent\`. Once it runs,
-\`svc link\` registers it; it asks for \`HMAC_SECRET\` and for the address under which browsers reach the box.`;
+\`svc link\` registers it; it asks for \`HMAC_SECRET\` and for the address under which browsers reach the box.
+
+Its first API key needs no control plane:
+
+\`\`\`sh
+docker compose exec agent svc-box keys create --name first --agents all --workflows all
+\`\`\``;
 
 function describeSelfHost({ controlPlaneImage }: DeployPlan): string {
   return `## Control plane

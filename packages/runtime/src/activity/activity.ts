@@ -9,7 +9,7 @@ import type { Log } from '../log.ts';
 import type { Drizzle } from '../stores/drizzle.ts';
 import { activity } from './table.ts';
 
-export const ActivitySource = z.enum(['http', 'mcp', 'chat']);
+export const ActivitySource = z.enum(['http', 'mcp', 'chat', 'command']);
 
 /** One change, as lists show it. */
 export const ActivityEntry = z.object({
@@ -17,7 +17,7 @@ export const ActivityEntry = z.object({
   at: z.iso.datetime(),
   operation: z.string().describe('The id of the operation: `config.set`'),
   actor: z.object({ id: z.string(), name: z.string(), role: z.string().nullable() }),
-  source: ActivitySource.describe('The surface it came through'),
+  source: ActivitySource.describe('The surface it came through; `command`: one in the container'),
   target: z.record(z.string(), z.string()).describe('What the path of the operation names'),
   requestId: z.string().nullable(),
 });

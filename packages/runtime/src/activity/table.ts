@@ -14,7 +14,7 @@ export const activity = boxSchema.table(
     /** Null: an API key. */
     role: text('role'),
     /** The surface it came through. */
-    source: text('source').$type<'http' | 'mcp' | 'chat'>().notNull(),
+    source: text('source').$type<'http' | 'mcp' | 'chat' | 'command'>().notNull(),
     /** What the path names. */
     target: jsonb('target').$type<Record<string, string>>().notNull(),
     requestId: text('request_id'),

@@ -1,7 +1,6 @@
 import { createBox } from '../box.ts';
 import type { Box } from '../box.ts';
 import type { BoxOptions } from '../box/options.ts';
-import { BoxError } from '../errors.ts';
 import { createHostCheck } from '../http/hosts.ts';
 import { listen } from '../http/listen.ts';
 import { createLog, withFields } from '../log.ts';
@@ -27,7 +26,7 @@ import { armGate } from './gate.ts';
 import { resolveIdentity } from './identity.ts';
 import type { Identity } from './identity.ts';
 import { createProbes } from './probes.ts';
-import { openServerDatabase, openServerJournal } from './server-stores.ts';
+import { openServerDatabase, openServerJournal, toDatabaseError } from './server-stores.ts';
 
 export interface BootOptions {
   env: NodeJS.ProcessEnv;
@@ -202,8 +201,8 @@ function report(log: Log, { url, identity, box }: RunningBox, auth: { strategy: 
   for (const problem of box.problems())
     log.warn('A part of the bundle does not run.', { ...problem, frame: undefined });
   const gate = box.gate.state();
-  if (!gate.open)
-    log.warn('No model provider is set, so agents and workflows are held back. Set MODEL_PROVIDER_BASE_URL.');
+  if (!gate.open && box.agentNames().length > 0)
+    log.warn('No model provider is set, so agents are held back. Set MODEL_PROVIDER_BASE_URL.');
   if (auth.isOpen)
     log.warn('SVC_INSECURE_LOCAL is set: nobody is asked for a credential. Only this machine is let in.');
   log.info(`The identity gate is armed: ${auth.strategy}.`);
@@ -214,14 +213,6 @@ function report(log: Log, { url, identity, box }: RunningBox, auth: { strategy: 
     agents: box.agentNames(),
     workflows: box.workflowNames(),
   });
-}
-
-/** What the server or the network says, as a sentence; a refusal of ours is one already. */
-function toDatabaseError(error: unknown): BoxError {
-  if (error instanceof BoxError) return error;
-  const { message, code } = error as { message?: string; code?: string };
-  const reason = `The database that DATABASE_URL names cannot be used: ${message || code || String(error)}.`;
-  return new BoxError('store_unavailable', `${reason} Start its server, or correct the address.`, { cause: error });
 }
 
 /** Without the secret key. */

@@ -8,7 +8,7 @@ import { createSecretStore } from '../secrets/store.ts';
 import type { SecretStore } from '../secrets/store.ts';
 import type { Database } from '../stores/database.ts';
 import type { Drizzle } from '../stores/drizzle.ts';
-import { ensureInstallation } from '../stores/installation.ts';
+import { ensureInstallation, findInstallation } from '../stores/installation.ts';
 import { settings } from '../stores/table.ts';
 import type { GivenIdentity } from './environment.ts';
 
@@ -59,6 +59,23 @@ export async function resolveIdentity(options: IdentityOptions): Promise<Resolve
   });
 }
 
+/** Who the box of this database is, once it has started. Undefined: it has not. Writes nothing. */
+export async function findIdentity({
+  database,
+  key,
+  given,
+}: Pick<IdentityOptions, 'database' | 'key' | 'given'>): Promise<
+  Pick<Identity, 'installationId' | 'agentId'> | undefined
+> {
+  await database.ready;
+  const { db } = database;
+  const kept = await findInstallation(db);
+  if (!kept) return undefined;
+  await checkCanary(db, key, kept.id);
+  const agentId = given.agentId ?? (await findNames(db)).agentId;
+  return agentId === undefined ? undefined : { installationId: given.installationId ?? kept.id, agentId };
+}
+
 // --- internal ---
 
 /** Any number but the one of the migrations; every version of the box must use this one. */
@@ -85,8 +102,7 @@ async function readPair(secrets: SecretStore, keptId: string, { given, warn }: I
 async function readNames(db: Drizzle, given: GivenIdentity, made: Names): Promise<Names> {
   const { agentId, workspaceId } = given;
   if (agentId !== undefined && workspaceId !== undefined) return { agentId, workspaceId };
-  const [row] = await db.select({ value: settings.value }).from(settings).where(eq(settings.key, NAMES));
-  const kept = (row?.value ?? {}) as Partial<Names>;
+  const kept = await findNames(db);
   const value: Partial<Names> = {
     ...kept,
     ...(agentId === undefined ? { agentId: kept.agentId ?? made.agentId } : {}),
@@ -98,6 +114,11 @@ async function readNames(db: Drizzle, given: GivenIdentity, made: Names): Promis
       .values({ key: NAMES, value })
       .onConflictDoUpdate({ target: settings.key, set: { value, updatedAt: new Date() } });
   return { agentId: agentId ?? value.agentId ?? '', workspaceId: workspaceId ?? value.workspaceId ?? '' };
+}
+
+async function findNames(db: Drizzle): Promise<Partial<Names>> {
+  const [row] = await db.select({ value: settings.value }).from(settings).where(eq(settings.key, NAMES));
+  return (row?.value ?? {}) as Partial<Names>;
 }
 
 function contradiction(name: string): string {

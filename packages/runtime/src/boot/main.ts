@@ -5,10 +5,11 @@ import { createForker, SUPERVISED, superviseProcess } from './isolation.ts';
 
 /**
  * `svc-box [bundle]`: the process of a container. Ends with 1 and the reason on stderr when the box does not start, with
- * 0 after SIGTERM or SIGINT; a second signal ends it at once.
+ * 0 after SIGTERM or SIGINT; a second signal ends it at once. `svc-box keys …` is a command beside it.
  */
 export async function runBox(argv: readonly string[], env: NodeJS.ProcessEnv): Promise<number> {
   process.setSourceMapsEnabled(true);
+  if (argv[0] === 'keys') return runKeys(argv.slice(1), env);
   const bundleDir = resolve(argv[0] ?? '.');
   if (argv.includes(SUPERVISED)) return runSupervised(bundleDir, env);
   const stopped = untilStopped();
@@ -28,6 +29,19 @@ export async function runBox(argv: readonly string[], env: NodeJS.ProcessEnv): P
 }
 
 // --- internal ---
+
+async function runKeys(argv: readonly string[], env: NodeJS.ProcessEnv): Promise<number> {
+  try {
+    const { runKeysCommand } = await import('./keys-command.ts');
+    const { stdout, stderr } = await runKeysCommand(argv, env);
+    if (stderr !== '') process.stderr.write(`${stderr}\n`);
+    if (stdout !== '') process.stdout.write(`${stdout}\n`);
+    return 0;
+  } catch (error) {
+    process.stderr.write(`${formatFailure(error)}\n`);
+    return (error as { code?: unknown }).code === 'invalid_request' ? 2 : 1;
+  }
+}
 
 /** The process that another of the same box has begun for runs that may have killed theirs. */
 async function runSupervised(bundleDir: string, env: NodeJS.ProcessEnv): Promise<number> {

@@ -1,5 +1,6 @@
 import type { Journal } from '../engine/journal.ts';
 import { openPostgresJournal } from '../engine/stores/postgres/journal.ts';
+import { BoxError } from '../errors.ts';
 import { openDatabase } from '../stores/database.ts';
 import type { Database } from '../stores/database.ts';
 import { openPg } from '../stores/pg.ts';
@@ -31,6 +32,14 @@ export async function openServerJournal(url: string, { schema }: { schema?: stri
     await close();
     throw error;
   }
+}
+
+/** What the server or the network says, as a sentence; a refusal of ours is one already. */
+export function toDatabaseError(error: unknown): BoxError {
+  if (error instanceof BoxError) return error;
+  const { message, code } = error as { message?: string; code?: string };
+  const reason = `The database that DATABASE_URL names cannot be used: ${message || code || String(error)}.`;
+  return new BoxError('store_unavailable', `${reason} Start its server, or correct the address.`, { cause: error });
 }
 
 // --- internal ---
