@@ -88,8 +88,18 @@ describeWhen(bothServers, 'the gate of a deployed box', (servers) => {
       [['create', '--name', 'a', '--agent', 'all'], box.env, 2, "'--agent'"],
       [['remove', id], box.env, 2, '"svc-box keys remove'],
       [['revoke', 'nope'], box.env, 1, 'nope'],
-      [['list'], { ...box.env, SVC_SECRET_KEY: randomBytes(32).toString('base64') }, 1, 'SVC_SECRET_KEY is not the key'],
-      [['list'], { ...box.env, DATABASE_URL: 'postgres://127.0.0.1:9/none' }, 1, 'The database that DATABASE_URL names'],
+      [
+        ['list'],
+        { ...box.env, SVC_SECRET_KEY: randomBytes(32).toString('base64') },
+        1,
+        'SVC_SECRET_KEY is not the key',
+      ],
+      [
+        ['list'],
+        { ...box.env, DATABASE_URL: 'postgres://127.0.0.1:9/none' },
+        1,
+        'The database that DATABASE_URL names',
+      ],
       [['list'], await makeEnv(), 1, 'has not started yet'],
     ];
     for (const [args, env, code, words] of refused) {
