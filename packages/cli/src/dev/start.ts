@@ -103,6 +103,7 @@ async function boot({ options, env, say, closer }: Boot): Promise<DevServer> {
   const reportAll = await followFiles({ root, isAutomatic, stores, box, host, closer, say });
   closer.add(writeDevFile(root, listener.url));
   const installation = await stores.ready;
+  await stores.seedProvider();
   // Closed first of all, before anything it may need.
   closer.add(async () => host.stop());
   return answer({ options, say, box, listener, stores, installation, reportAll, closer });

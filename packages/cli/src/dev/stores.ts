@@ -43,6 +43,8 @@ export interface DevStores {
   secretKey: MasterKey;
   secretValues(): Promise<string[]>;
   provider: BoxOptions['provider'];
+  /** Seals the provider of the environment, for a start without it. */
+  seedProvider(): Promise<void>;
   storage: BoxOptions['storage'];
   probes: BoxOptions['probes'];
   services(agentUrl: string): ReturnType<BoxOptions['services']>;
@@ -158,17 +160,25 @@ interface SecretsOptions {
 }
 
 /** What is sealed in the database: secrets, and the key of the model provider. */
-function openSecrets({ env, database, master, ready }: SecretsOptions): Pick<DevStores, 'secretValues' | 'provider'> {
+function openSecrets({
+  env,
+  database,
+  master,
+  ready,
+}: SecretsOptions): Pick<DevStores, 'secretValues' | 'provider' | 'seedProvider'> {
   const secrets = ready.then((installation) => createSecretStore({ db: database.db, key: master, installation }));
   secrets.catch(() => {});
   const allowed = (readVariable(env, 'SVC_ALLOW_PRIVATE_EGRESS') ?? '').split(',').map((host) => host.trim());
+  const store = createProviderStore(database.db, secrets);
+  const environment = readProvider(env);
   return {
     secretValues: async () => (await secrets).values(),
     provider: {
-      environment: readProvider(env),
-      store: createProviderStore(database.db, secrets),
+      environment,
+      store,
       egress: { allowLoopback: true, allowed },
     },
+    seedProvider: async () => (environment ? store.seed(environment) : undefined),
   };
 }
 

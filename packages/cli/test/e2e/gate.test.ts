@@ -61,11 +61,27 @@ describe('the gate', () => {
     await box.stop();
   });
 
+  it('keeps the provider of the environment for a start without it, unless a person has stored one', async () => {
+    const workspace = await rig.workspace();
+    await (await workspace.boot()).stop();
+    const kept = await workspace.boot(CLOSED);
+    expect(kept.payload.gate).toEqual({ open: true, reason: 'model-provider-stored' });
+    expect(await kept.chat('echo', 'say:kept')).toBe('kept');
+    const other = `${rig.model().url}/`;
+    expect((await putProvider(kept, { baseUrl: other })).status).toBe(200);
+    await kept.stop();
+    await (await workspace.boot()).stop();
+    const again = await workspace.boot(CLOSED);
+    expect(await (await again.fetch('/api/model-provider')).json()).toMatchObject({ baseUrl: other, source: 'stored' });
+    await again.stop();
+  });
+
   it('is open without a provider once any run has completed', async () => {
     const workspace = await rig.workspace();
     const first = await workspace.boot();
     const { runId } = await first.start('greet', { name: 'Ada' });
     await first.finish(runId);
+    expect((await first.fetch('/api/model-provider', { method: 'DELETE' })).status).toBe(200);
     await first.stop();
     const box = await workspace.boot(CLOSED);
     expect(box.payload).toMatchObject({ gate: { open: true, reason: 'first-run-completed' }, deep_agents: ['echo'] });

@@ -7,37 +7,54 @@ import type { ProviderSettings, ProviderStore } from './provider.ts';
 const SETTING = 'model-provider';
 const SECRET = 'model-provider-key';
 
+/** One that can also keep what the environment names. */
+export interface SeededProviderStore extends ProviderStore {
+  /** Keeps the provider of the environment for a start without it. One that a person has stored stays. */
+  seed(settings: ProviderSettings): Promise<void>;
+}
+
 /**
  * The address among the settings, the key sealed among the secrets. Both are read and written as one: the key of a
  * provider is never seen with the address of another.
  */
-export function createProviderStore(db: Drizzle, secrets: Promise<SecretStore>): ProviderStore {
+export function createProviderStore(db: Drizzle, secrets: Promise<SecretStore>): SeededProviderStore {
   const address = eq(settings.key, SETTING);
+  const readRow = async (tx: Drizzle): Promise<(ProviderSettings & Kept) | undefined> => {
+    const [row] = await tx.select({ value: settings.value }).from(settings).where(address);
+    if (!row) return undefined;
+    const { baseUrl, isSeeded } = row.value as ProviderSettings & Kept;
+    const apiKey = await (await secrets).within(tx).get(SECRET);
+    return { baseUrl, ...(apiKey === undefined ? {} : { apiKey }), ...(isSeeded ? { isSeeded } : {}) };
+  };
+  const writeRow = async (tx: Drizzle, { baseUrl, apiKey, ...kept }: ProviderSettings & Kept): Promise<void> => {
+    const value = { baseUrl, ...kept };
+    // The address first: its row keeps two writes apart.
+    await tx
+      .insert(settings)
+      .values({ key: SETTING, value })
+      .onConflictDoUpdate({ target: settings.key, set: { value, updatedAt: new Date() } });
+    const store = (await secrets).within(tx);
+    await (apiKey === undefined ? store.delete(SECRET) : store.set(SECRET, apiKey));
+  };
   return {
     async read() {
-      const store = await secrets;
-      return db.transaction(
-        async (tx) => {
-          const [row] = await tx.select({ value: settings.value }).from(settings).where(address);
-          if (!row) return undefined;
-          const { baseUrl } = row.value as ProviderSettings;
-          const apiKey = await store.within(tx).get(SECRET);
-          return apiKey === undefined ? { baseUrl } : { baseUrl, apiKey };
-        },
-        { isolationLevel: 'repeatable read', accessMode: 'read only' },
-      );
+      await secrets;
+      const how = { isolationLevel: 'repeatable read', accessMode: 'read only' } as const;
+      const row = await db.transaction(readRow, how);
+      if (!row) return undefined;
+      const { isSeeded: _, ...provider } = row;
+      return provider;
     },
     async write({ baseUrl, apiKey }) {
-      const store = await secrets;
-      const value = { baseUrl };
+      await secrets;
+      await db.transaction((tx) => writeRow(tx, { baseUrl, ...(apiKey === undefined ? {} : { apiKey }) }));
+    },
+    async seed({ baseUrl, apiKey }) {
+      await secrets;
       await db.transaction(async (tx) => {
-        // The address first: its row keeps two writes apart.
-        await tx
-          .insert(settings)
-          .values({ key: SETTING, value })
-          .onConflictDoUpdate({ target: settings.key, set: { value, updatedAt: new Date() } });
-        if (apiKey === undefined) await store.within(tx).delete(SECRET);
-        else await store.within(tx).set(SECRET, apiKey);
+        const kept = await readRow(tx);
+        if (kept && (!kept.isSeeded || (kept.baseUrl === baseUrl && kept.apiKey === apiKey))) return;
+        await writeRow(tx, { baseUrl, ...(apiKey === undefined ? {} : { apiKey }), isSeeded: true });
       });
     },
     async remove() {
@@ -48,4 +65,11 @@ export function createProviderStore(db: Drizzle, secrets: Promise<SecretStore>):
       });
     },
   };
+}
+
+// --- internal ---
+
+interface Kept {
+  /** It came from the environment. */
+  isSeeded?: true;
 }
