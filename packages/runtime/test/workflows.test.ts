@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { z as z4 } from 'zod';
 import { z as z3 } from 'zod3';
 import type { Problem } from '../src/manifest.ts';
-import { json, runWorkflow, setupBoxes, toStep } from './_setup.ts';
+import { call, finish, json, runWorkflow, setupBoxes, toStep } from './_setup.ts';
 import type { TestBox } from './_setup.ts';
 
 const boxes = setupBoxes();
@@ -206,6 +206,38 @@ describe('a start that is accepted', () => {
     const isDate = { inputSchema, run: async ({ at }: { at: Date }) => at.getTime() };
     const box = await boxes.open({ workflows: { isDate } });
     expect((await runWorkflow(box, 'isDate', { at: '2020-01-01T00:00:00Z' })).output).toBe(1_577_836_800_000);
+  });
+});
+
+describe('an output schema', () => {
+  test.each(VERSIONS)('is what the output of a run is checked by, with %s', async (_version, z) => {
+    const outputSchema = z.object({ total: z.number(), plan: z.string().default('free') });
+    const workflows = { total: { outputSchema, run: async (output: unknown) => output } };
+    const box = await boxes.open({ workflows });
+    const end = (total: unknown) => runWorkflow(box, 'total', { total, note: 'kept from nobody' });
+    expect(await end(3)).toMatchObject({ status: 'completed', output: { total: 3, plan: 'free' } });
+    expect((await end(3)).output).not.toHaveProperty('note');
+    const failed = await end('three');
+    expect([failed.status, failed.output]).toEqual(['failed', null]);
+    expect(failed.error).toMatchObject({
+      code: 'workflow_output_invalid',
+      message: expect.stringMatching(/^The output does not match the outputSchema of workflow "total"\. "total": \S/),
+      details: { issues: [{ path: ['total'] }] },
+    });
+  });
+
+  test('is looked at once more by a retry, which keeps what its steps have done', async () => {
+    let made = 0;
+    let isBroken = true;
+    const make = toStep('make', () => (made += 1));
+    const run = async () => ({ n: isBroken ? String(await make()) : await make() });
+    const box = await boxes.open({ workflows: { make: { outputSchema: z4.object({ n: z4.number() }), run } } });
+    const { status, runId } = await runWorkflow(box, 'make');
+    expect(status).toBe('failed');
+    isBroken = false;
+    const again = await call<{ runId: string }>(box, `POST /api/runs/${runId}/retry`, {});
+    expect(await finish(box, again.body.runId)).toMatchObject({ status: 'completed', output: { n: 1 } });
+    expect(made).toBe(1);
   });
 });
 

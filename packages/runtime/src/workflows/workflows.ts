@@ -238,7 +238,10 @@ export function toBody(name: string, workflow: WorkflowDefinition): Body {
     codeHash: workflow.codeHash,
     durability: workflow.durability,
     check: (input) => checkInput(name, workflow, input),
-    run: async (input) => (spread && isArgs(input) ? workflow.run(...input.args) : workflow.run(input)),
+    async run(input) {
+      const output: unknown = await (spread && isArgs(input) ? workflow.run(...input.args) : workflow.run(input));
+      return checkOutput(name, workflow, output);
+    },
   };
 }
 
@@ -355,6 +358,18 @@ async function checkInput(name: string, workflow: WorkflowDefinition, input: unk
   throw new BoxError('workflow_input_invalid', `The input does not match the schema of workflow "${name}".`, {
     details: { issues: parsed.issues },
   });
+}
+
+/** What the schema gives is the output of the run, as it is published. */
+async function checkOutput(name: string, { outputSchema }: WorkflowDefinition, output: unknown): Promise<unknown> {
+  if (!outputSchema) return output;
+  const parsed = await parseWith(outputSchema, output);
+  if (parsed.ok) return parsed.value;
+  const { issues } = parsed;
+  const [first] = issues;
+  const place = first && first.path.length > 0 ? `"${first.path.join('.')}": ` : '';
+  const message = `The output does not match the outputSchema of workflow "${name}". ${place}${first?.message ?? 'It is another value'}.`;
+  throw Object.assign(new Error(message), { code: 'workflow_output_invalid', issues });
 }
 
 function firstOf({ inputSchema }: WorkflowDefinition, input: unknown): unknown {
