@@ -266,6 +266,55 @@ describe('a call', () => {
     expect(provider.served()).toBe(requests);
   });
 
+  test.each([
+    [0, 1],
+    [1, 2],
+    [3, 4],
+  ])('with maxRetries %i is sent %i times', async (maxRetries, requests) => {
+    const provider = await startProvider((response) =>
+      response.writeHead(503, { 'content-type': 'application/json', 'retry-after-ms': '1' }).end('{}'),
+    );
+    await expect(call(provider.url, { maxRetries }).reply).rejects.toMatchObject({ status: 503 });
+    expect(provider.served()).toBe(requests);
+  });
+
+  test.each([
+    ['429 with a wait longer than anybody waits', 429, ['m', 'b', 'c']],
+    ['503', 503, ['m', 'm', 'b', 'b', 'c']],
+    ['nothing', 0, ['m', 'm', 'b', 'b', 'c']],
+    ['400', 400, ['m']],
+    ['401', 401, ['m']],
+  ])('answered %s goes to the next model where another may answer', async (_, status, asked) => {
+    const seen: unknown[] = [];
+    const provider = await startProvider((response, request) => {
+      seen.push(request.model);
+      if (request.model === 'c') return sse(response).end(frame(delta({ content: 'a' }, 'stop')));
+      if (status === 0) return response.destroy();
+      const wait = status === 429 ? { 'retry-after': '3600' } : { 'retry-after-ms': '1' };
+      return response.writeHead(status, { 'content-type': 'application/json', ...wait }).end('{}');
+    });
+    const fallbackModels = ['b', 'm', 'c', 'd'];
+    const answer = await call(provider.url, { maxRetries: 1, fallbackModels }).reply.catch((error: unknown) => error);
+    expect(seen).toEqual(asked);
+    expect(answer).toMatchObject(asked.length > 1 ? { content: 'a', fallback: 'c' } : { name: 'ProviderError' });
+  });
+
+  test('that has begun to answer goes to no other model, and the answer of the last one is what it fails with', async () => {
+    const provider = await startProvider((response) =>
+      sse(response).write(frame(delta({ content: 'a' })), () => response.destroy()),
+    );
+    await expect(call(provider.url, { fallbackModels: ['b'] }).reply).rejects.toMatchObject({ status: 502 });
+    expect(provider.served()).toBe(1);
+    const refusing = await startProvider((response, { model }) =>
+      response
+        .writeHead(model === 'b' ? 404 : 503, { 'content-type': 'application/json' })
+        .end(JSON.stringify({ error: { message: `Not ${String(model)}.` } })),
+    );
+    await expect(call(refusing.url, { maxRetries: 0, fallbackModels: ['b'] }).reply).rejects.toMatchObject({
+      message: expect.stringContaining('Not b.'),
+    });
+  });
+
   test('waits until the date that a refusal names', async () => {
     const at = Math.ceil(Date.now() / 1_000) * 1_000 + 1_000;
     let askedAgainAt = 0;

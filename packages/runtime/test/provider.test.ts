@@ -5,7 +5,7 @@ import { defineDeepAgent } from '../src/definitions/definition.ts';
 import { OPEN } from '../src/auth/strategy.ts';
 import { checkEgress } from '../src/provider/egress.ts';
 import { createPinnedFetch } from '../src/provider/pinned-fetch.ts';
-import { json, runWorkflow, setupBoxes, startProvider, toProgram, until } from './_setup.ts';
+import { json, runWorkflow, setupBoxes, startProvider, toModelStream, toProgram, until } from './_setup.ts';
 import type { TestBox, TestBoxOptions } from './_setup.ts';
 
 const boxes = setupBoxes();
@@ -101,6 +101,39 @@ describe('a closed gate', () => {
     await box.reload(toProgram(PROGRAM));
     expect(box.gate.state().open).toBe(false);
     expect((await chat(box)).status).toBe(503);
+  });
+});
+
+describe('an agent with models to fall back on', () => {
+  test('asks the next one where its own is down, and so does a sub-agent without a model of its own', async () => {
+    const asked: string[] = [];
+    const provider = await startProvider((response, { model, messages }) => {
+      asked.push(String(model));
+      if (model !== 'vendor/spare') return response.writeHead(529).end('{}');
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      const said = (messages as { role: string; content: string }[]).map(({ content }) => content);
+      const task = { name: 'task', arguments: '{"subagent_type":"aide","description":"help"}' };
+      const call = { tool_calls: [{ index: 0, id: 'c1', type: 'function', function: task }] };
+      if (said.includes('go') && !said.includes('Helped.')) return response.end(toModelStream([call], 'tool_calls'));
+      return response.end(toModelStream([{ content: said.includes('go') ? 'Done.' : 'Helped.' }]));
+    });
+    const boss = defineDeepAgent({
+      name: 'boss',
+      model: 'vendor/main',
+      maxRetries: 0,
+      fallbackModels: ['vendor/spare'],
+      subagents: [{ name: 'aide', description: 'Helps.', instructions: 'Help.' }],
+    });
+    const box = await boxes.open({ agents: { boss }, provider: { baseUrl: provider.url } });
+    const answer = await box.request(
+      '/wire-a/v1/chat/completions',
+      json({ model: 'boss', messages: [{ role: 'user', content: 'go' }] }, { headers: { 'x-api-key': 'any' } }),
+    );
+    expect([answer.status, await answer.json()]).toMatchObject([200, { choices: [{ message: { content: 'Done.' } }] }]);
+    expect(asked).toEqual(Array.from({ length: 3 }, () => ['vendor/main', 'vendor/spare']).flat());
+    const [run] = await box.journal.listRuns({ name: 'boss' }, { limit: 1 });
+    const { items } = (await (await box.request(`/api/runs/${run?.runId}/steps`)).json()) as { items: object[] };
+    expect(items[0]).toMatchObject({ kind: 'model', output: { fallback: 'vendor/spare' } });
   });
 });
 

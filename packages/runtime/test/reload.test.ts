@@ -96,6 +96,10 @@ describe('one broken file', () => {
     expect(() => defineDeepAgent({ name: 'a', interruptOn: { toString: true } })).toThrow(
       'interruptOn names "toString"',
     );
+    for (const maxRetries of [-1, 11, 1.5, '2' as never])
+      expect(() => defineDeepAgent({ name: 'a', maxRetries })).toThrow('it must be a whole number from 0 to 10');
+    for (const fallbackModels of ['b', [''], [1], Array.from({ length: 11 }, () => 'b')] as never[])
+      expect(() => defineDeepAgent({ name: 'a', fallbackModels })).toThrow('must be a list of model ids, at most 10');
     for (const maxSteps of [0, -1, 1.5, NaN])
       expect(() => defineDeepAgent({ name: 'a', maxSteps })).toThrow('it must be a whole number from 1');
   });

@@ -42,6 +42,13 @@ export interface DeepAgentDefinition<S extends AnySchema | undefined = AnySchema
   description?: string;
   /** A bare model id, `<vendor>/<model>`. Default: the workspace's default model. */
   model?: string;
+  /**
+   * How often a call of the model is sent again that was answered 408, 429 or 5xx, or not at all, before anything of an
+   * answer came: 0 to 10, after what `retry-after` says, up to 20 s. Default 2.
+   */
+  maxRetries?: number;
+  /** Models that are asked one after the other when the call still fails so. Default: none. */
+  fallbackModels?: readonly string[];
   /** What the agent is instructed first: text, or a function of the turn. It stands behind `instructions.md`, where there is one. */
   instructions?:
     | string
@@ -99,6 +106,8 @@ export interface SubagentDefinition extends Pick<
   DeepAgentDefinition,
   | 'name'
   | 'model'
+  | 'maxRetries'
+  | 'fallbackModels'
   | 'instructions'
   | 'tools'
   | 'interruptOn'

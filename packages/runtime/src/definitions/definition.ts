@@ -42,6 +42,7 @@ export function defineDeepAgent<S extends AnySchema | undefined = undefined>(
   if (maxSteps !== undefined && !(Number.isInteger(maxSteps) && maxSteps > 0))
     throw new TypeError(`maxSteps is ${String(maxSteps)}; it must be a whole number from 1.`);
   if (agent.timeout !== undefined) parseDuration(agent.timeout);
+  checkModelCalls(agent);
   return Object.freeze({ ...agent, [AGENT]: true });
 }
 
@@ -61,6 +62,8 @@ const MEMBERS: (keyof DeepAgentDefinition)[] = [
     'name',
     'description',
     'model',
+    'maxRetries',
+    'fallbackModels',
     'instructions',
     'tools',
     'interruptOn',
@@ -71,6 +74,17 @@ const MEMBERS: (keyof DeepAgentDefinition)[] = [
   ] as const),
   ...(['planning', 'files', 'subagents', 'output', 'skills', 'mcpServers'] as const),
 ];
+const MOST_RETRIES = 10;
+
+function checkModelCalls({ maxRetries = 0, fallbackModels = [] }: Partial<DeepAgentDefinition>): void {
+  if (!(Number.isInteger(maxRetries) && maxRetries >= 0 && maxRetries <= MOST_RETRIES))
+    throw new TypeError(`maxRetries is ${String(maxRetries)}; it must be a whole number from 0 to ${MOST_RETRIES}.`);
+  const isList = Array.isArray(fallbackModels) && fallbackModels.every((id) => typeof id === 'string' && id !== '');
+  if (!isList || fallbackModels.length > MOST_FALLBACKS)
+    throw new TypeError(`fallbackModels must be a list of model ids, at most ${MOST_FALLBACKS}: ['<vendor>/<model>'].`);
+}
+
+const MOST_FALLBACKS = 10;
 const DECISIONS = ['approve', 'edit', 'reject'];
 
 function checkPolicy(name: string, policy: unknown): void {

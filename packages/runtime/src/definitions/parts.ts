@@ -44,7 +44,18 @@ export function checkTimeout(timeout: unknown): void {
 
 const PARTS = ['planning', 'files', 'subagents', 'skills'] as const;
 const SUBAGENT_MEMBERS: (keyof SubagentDefinition)[] = [
-  ...(['name', 'description', 'model', 'instructions', 'tools', 'interruptOn', 'maxSteps', 'timeout'] as const),
+  ...([
+    'name',
+    'description',
+    'model',
+    'maxRetries',
+    'fallbackModels',
+    'instructions',
+    'tools',
+    'interruptOn',
+    'maxSteps',
+    'timeout',
+  ] as const),
   ...(['planning', 'files', 'skills', 'mcpServers'] as const),
 ];
 const NAME = /^[a-zA-Z0-9][a-zA-Z0-9_-]{0,63}$/;

@@ -11,14 +11,25 @@ export function splitName(runName: string): { agent: string; subagent?: string }
   return subagent === undefined ? { agent } : { agent, subagent };
 }
 
-/** The sub-agents that an agent declares, by name. One has the model of its parent unless it names its own. */
+/** The sub-agents that an agent declares, by name. One has the models of its parent unless it names its own. */
 export function toSubagents(parent: DeepAgentDefinition): Map<string, DeepAgentDefinition> {
   const declared = (parent.subagents ?? []).filter((one) => typeof one !== 'string');
-  const model = parent.model === undefined ? {} : { model: parent.model };
+  const { model, maxRetries, fallbackModels } = parent;
+  const retried = maxRetries === undefined ? {} : { maxRetries };
+  const models = {
+    ...retried,
+    ...(model === undefined ? {} : { model }),
+    ...(fallbackModels ? { fallbackModels } : {}),
+  };
   return new Map(
     declared.map((one) => [
       one.name,
-      defineDeepAgent({ ...model, ...one, interruptOn: inherited(parent, one), name: joinName(parent, one.name) }),
+      defineDeepAgent({
+        ...(one.model === undefined ? models : retried),
+        ...one,
+        interruptOn: inherited(parent, one),
+        name: joinName(parent, one.name),
+      }),
     ]),
   );
 }

@@ -2,7 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { LONGEST_TIMER_MS } from '../../engine/duration.ts';
 import { createHttpFetch } from '../../provider/http-fetch.ts';
 import type { ProviderInUse } from '../../provider/provider.ts';
-import { retryDelay, timedOut, toProviderError } from './provider-error.ts';
+import { isPassing, retryDelay, timedOut, toProviderError } from './provider-error.ts';
 import { readReply } from './read-reply.ts';
 import type { ModelReply } from './read-reply.ts';
 import type { ReplyOptions } from './reply.ts';
@@ -32,8 +32,9 @@ export function createModelClient(
     signal.addEventListener('abort', onAbort, { once: true });
     try {
       const { fetch = ownFetch } = provider;
-      const response = await send(provider, toCompletionBody(request), { fetch, headers, signal: ended.signal });
-      return await readReply(response, { ...reply, provider, signal: ended.signal });
+      const { response, model } = await sendToAny(provider, request, { fetch, headers, signal: ended.signal });
+      const answer = await readReply(response, { ...reply, provider, signal: ended.signal });
+      return model === request.model ? answer : { ...answer, fallback: model };
     } catch (error) {
       throw ended.signal.aborted ? ended.signal.reason : toProviderError(error, provider);
     } finally {
@@ -47,14 +48,36 @@ export function createModelClient(
 
 const DEFAULT_TIMEOUT_MS = 600_000;
 
+/** Each model in turn, as long as what they answer may be another's answer too. Throws what the last one answered. */
+async function sendToAny(
+  provider: ProviderInUse,
+  request: ModelRequest,
+  options: PostOptions,
+): Promise<{ response: Response; model: string }> {
+  const models = [...new Set([request.model, ...(request.fallbackModels ?? [])])];
+  for (const [index, model] of models.entries()) {
+    try {
+      const body = toCompletionBody({ ...request, model });
+      return { response: await send(provider, body, { ...options, maxRetries: request.maxRetries }), model };
+    } catch (error) {
+      if (index === models.length - 1 || options.signal.aborted || !isPassing(error)) throw error;
+    }
+  }
+  throw new Error('There is no model to ask.');
+}
+
 /** The head of the answer. What comes after it is never asked for again. */
-async function send(provider: ProviderInUse, body: string, options: PostOptions): Promise<Response> {
+async function send(
+  provider: ProviderInUse,
+  body: string,
+  { maxRetries, ...options }: PostOptions & Pick<ModelRequest, 'maxRetries'>,
+): Promise<Response> {
   const { signal } = options;
   for (let attempt = 1; ; attempt++) {
     try {
       return await postCompletion(provider, body, options);
     } catch (error) {
-      const delay = signal.aborted ? undefined : retryDelay(error, attempt);
+      const delay = signal.aborted ? undefined : retryDelay(error, attempt, maxRetries);
       if (delay === undefined) throw error;
       await wait(delay, undefined, { signal });
     }

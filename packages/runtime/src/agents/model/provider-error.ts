@@ -78,15 +78,19 @@ export function timedOut(ms: number): ProviderError {
  * How many milliseconds to wait before a request that failed is sent again; undefined: it is not. Only for requests of
  * which nothing has come back but a refusal: what was emitted, or paid for, is never asked for twice.
  */
-export function retryDelay(error: unknown, attempt: number): number | undefined {
-  const { status, cause } = error as Failure;
-  if (cause instanceof BoxError) return undefined;
-  const isPassing = status === undefined || status === 408 || status === 429 || (status as number) >= 500;
-  if (!isPassing || attempt > RETRIES) return undefined;
+export function retryDelay(error: unknown, attempt: number, retries = RETRIES): number | undefined {
+  if (!isPassing(error) || attempt > retries) return undefined;
   const askedMs = Number((error as Failure).headers?.get('retry-after-ms') || Number.NaN);
   const asked = Number.isNaN(askedMs) ? retryAfterOf(error) : askedMs / 1_000;
   if (asked !== undefined) return asked <= LONGEST_WAIT_S ? asked * 1_000 : undefined;
   return 500 * 2 ** (attempt - 1) * (0.75 + Math.random() * 0.25);
+}
+
+/** Another model, or another time, may answer: 408, 429, 5xx, or no answer at all. */
+export function isPassing(error: unknown): boolean {
+  const { status, cause } = error as Failure;
+  if (cause instanceof BoxError) return false;
+  return status === undefined || status === 408 || status === 429 || (status as number) >= 500;
 }
 
 // --- internal ---

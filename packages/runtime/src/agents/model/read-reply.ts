@@ -21,6 +21,8 @@ export interface ModelReply {
   usage: Usage;
   /** The model that answered, as its provider names it. */
   model?: string;
+  /** The model that was asked in the end, where the one of the request failed. */
+  fallback?: string;
 }
 
 export interface ReadReplyOptions extends ReplyOptions {

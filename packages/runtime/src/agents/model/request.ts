@@ -14,6 +14,10 @@ export interface ModelRequest {
   outputSchema?: Record<string, unknown>;
   /** Milliseconds the whole call may take. Default: 10 minutes. */
   timeout?: number;
+  /** How often a request that failed is sent again to the same model. Default: 2. */
+  maxRetries?: number;
+  /** Asked one after the other when it still fails. */
+  fallbackModels?: readonly string[];
 }
 
 export interface PostOptions {

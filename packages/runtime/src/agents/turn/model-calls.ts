@@ -1,3 +1,4 @@
+import { parseDuration } from '../../engine/duration.ts';
 import { isWithdrawn, SHUTTING_DOWN } from '../events/turn-errors.ts';
 import { NO_USAGE } from '../events/turn-events.ts';
 import { addUsage, toTokens } from '../events/usage.ts';
@@ -50,4 +51,16 @@ export class ModelCalls {
     const onAbort = () => isWithdrawn(signal.reason) || this.#options.emit(SHUTTING_DOWN);
     signal.addEventListener('abort', onAbort, { once: true });
   }
+}
+
+/** How long one call of the model may take, and what is done when it fails, as the agent says. */
+export function callLimits(
+  agent: TurnOptions['agent'],
+): Pick<ModelRequest, 'timeout' | 'maxRetries' | 'fallbackModels'> {
+  const { timeout, maxRetries, fallbackModels } = agent;
+  return {
+    ...(timeout === undefined ? {} : { timeout: parseDuration(timeout) }),
+    ...(maxRetries === undefined ? {} : { maxRetries }),
+    ...(fallbackModels === undefined ? {} : { fallbackModels }),
+  };
 }

@@ -13,6 +13,8 @@ export interface TurnOptions {
     name: string;
     maxSteps?: number | undefined;
     timeout?: number | string | undefined;
+    maxRetries?: number | undefined;
+    fallbackModels?: readonly string[] | undefined;
     context?: ContextOptions | undefined;
   };
   input: TurnInput;

@@ -4,6 +4,7 @@ import { COMPACT, compact, repeatSummaries } from './compaction.ts';
 import type { SummaryPlace, SummaryRequest } from './compaction.ts';
 import { estimateTokens } from './context-size.ts';
 import type { TurnConversation } from './conversation.ts';
+import { callLimits } from './model-calls.ts';
 import type { ModelCalls } from './model-calls.ts';
 import type { TurnOptions } from './options.ts';
 
@@ -56,7 +57,7 @@ export class Summaries {
         stepId: COMPACT,
         name: COMPACT,
         recorded: { model, count, upTo },
-        request: { model, messages, tools: [], parameters: {} },
+        request: { model, messages, tools: [], parameters: {}, ...callLimits(this.#options.turn.agent) },
         reply: { ...replyOptions(), emit: () => {} },
         notifiesShutdown: true,
       });

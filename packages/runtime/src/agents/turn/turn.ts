@@ -1,4 +1,3 @@
-import { parseDuration } from '../../engine/duration.ts';
 import type { RunHandle } from '../../engine/handle.ts';
 import { bodyOf } from '../../engine/primitives/hook.ts';
 import { encode } from '../../engine/serialize.ts';
@@ -13,7 +12,7 @@ import { needsApproval, runApproved } from './approval.ts';
 import { TurnConversation } from './conversation.ts';
 import { messageIdOf } from './ids.ts';
 import type { ConversationMessage } from './input.ts';
-import { ModelCalls } from './model-calls.ts';
+import { callLimits, ModelCalls } from './model-calls.ts';
 import type { TurnOptions, TurnOutput } from './options.ts';
 import { outputInvalid, toRepair } from './output.ts';
 import type { CheckedOutput, OutputRule } from './output.ts';
@@ -102,13 +101,13 @@ class Turn implements ToolTurn {
         tools: toolset.model,
         parameters: step === 1 ? input.parameters : withoutForcedCall(input.parameters),
         ...(output ? { outputSchema: output.schema } : {}),
-        ...(agent.timeout === undefined ? {} : { timeout: parseDuration(agent.timeout) }),
+        ...callLimits(agent),
       },
       reply: this.#replyOptions(),
       notifiesShutdown: step === 1,
     });
     conversation.setRecorded();
-    this.emit({ type: 'usage', model: input.model, ...this.#calls.usage });
+    this.emit({ type: 'usage', model: reply.fallback ?? input.model, ...this.#calls.usage });
     conversation.add(withReasoning(toAssistantMessage(reply, this.#nextMessageId()), reply));
     return reply;
   }
