@@ -39,6 +39,21 @@ describe('an error', () => {
       'messages',
     ],
     ['two answers at once', { model: 'helper', messages: user('x'), n: 2 }, 400, 'invalid_request', 'n'],
+    ['no answer at all', { model: 'helper', messages: user('x'), n: 0 }, 400, 'invalid_request', 'n'],
+    ...Object.entries({
+      stream: 'true',
+      temperature: 'hot',
+      max_tokens: 1.5,
+      seed: '1',
+      parallel_tool_calls: 1,
+      top_p: [],
+    }).map(([name, value]): (typeof REFUSED)[number] => [
+      `${name} of another type`,
+      { model: 'helper', messages: user('x'), [name]: value },
+      400,
+      'invalid_request',
+      name,
+    ]),
     ['a body that is a list', [], 400, 'invalid_request', null],
   ];
   test.each(REFUSED)('%s is told in the shape of the wire', async (_situation, body, status, code, param) => {
@@ -49,6 +64,20 @@ describe('an error', () => {
       error: { message: expect.stringMatching(/\.$/), type: 'invalid_request_error', param, code },
     });
     expect(await runsOf(wire)).toEqual([]);
+  });
+
+  test('takes null for what is left out, and says what a member is that is of another type', async () => {
+    const { url } = await open();
+    const send = async (more: object) => {
+      const body = { model: 'helper', messages: user('say:hi'), ...more };
+      const answer = await fetch(`${url}/chat/completions`, json(body, { headers: KEY }));
+      return [answer.status, ((await answer.json()) as { error?: { message: string } }).error?.message];
+    };
+    expect(await send({ stream: null, temperature: null, max_tokens: null, n: 1, seed: 7 })).toEqual([200, undefined]);
+    expect(await send({ temperature: 'hot' })).toEqual([400, '"temperature" is "hot"; it must be a number.']);
+    expect(await send({ stream: {} })).toEqual([400, '"stream" is an object; it must be true or false.']);
+    const [, message] = await send({ seed: 'x'.repeat(10_000) });
+    expect(String(message).length).toBeLessThan(120);
   });
 
   test.each(['', '/v1', '/wire-a'])('at the base address "%s" says which one the client needs', async (base) => {

@@ -18,6 +18,15 @@ describe('a request that is refused', () => {
     ['no max_tokens', { model: 'helper', messages: user('x') }, 400, 'invalid_request_error', { param: 'max_tokens' }],
     ['no tokens at all', toRequest('x', { max_tokens: 0 }), 400, 'invalid_request_error', { param: 'max_tokens' }],
     ['half a token', toRequest('x', { max_tokens: 1.5 }), 400, 'invalid_request_error', { param: 'max_tokens' }],
+    ...Object.entries({ stream: 'true', temperature: 'hot', top_p: '1', top_k: 0.5 }).map(
+      ([name, value]): (typeof REFUSED)[number] => [
+        `${name} of another type`,
+        toRequest('x', { [name]: value }),
+        400,
+        'invalid_request_error',
+        { param: name },
+      ],
+    ),
     ['no messages', { model: 'helper', max_tokens: 1 }, 400, 'invalid_request_error', { param: 'messages' }],
     ['an empty list', toRequest('', { messages: [] }), 400, 'invalid_request_error', { param: 'messages' }],
     [

@@ -12,7 +12,8 @@ import { newestOf, readSession } from '../session.ts';
 import { toChunks } from './chunks.ts';
 import { toCompletion } from './completion.ts';
 import { answerFailure } from './error.ts';
-import { toModelParameters } from './model-parameters.ts';
+import { COMPLETION_TYPES, toModelParameters } from './model-parameters.ts';
+import { checkParameterTypes } from '../parameter-types.ts';
 
 const BASE = '/wire-a/v1';
 
@@ -95,7 +96,8 @@ function checkRequest(body: unknown): ChatRequest {
   const request = body as Partial<ChatRequest>;
   if (typeof request.model !== 'string' || request.model === '')
     throw new BoxError('invalid_request', '"model" must be the name of an agent.', { details: { param: 'model' } });
-  if (typeof request.n === 'number' && request.n > 1)
+  checkParameterTypes(body, COMPLETION_TYPES);
+  if (typeof request.n === 'number' && request.n !== 1)
     throw new BoxError('invalid_request', '"n" must be 1: a turn has one answer.', { details: { param: 'n' } });
   return request as ChatRequest;
 }

@@ -5,6 +5,8 @@ import { BoxError } from '../../errors.ts';
 import { toBlocks, toChatMessages, toText } from './content.ts';
 import type { WireMessage } from './content.ts';
 import { toMessageTools, toToolChoice } from './tools.ts';
+import { checkParameterTypes } from '../parameter-types.ts';
+import type { ParameterTypes } from '../parameter-types.ts';
 import { newestOf } from '../session.ts';
 
 /** A request in the messages format, checked. Members that are not named here are accepted and ignored. */
@@ -33,6 +35,7 @@ export function toMessagesRequest(value: unknown, { keepsHistory, isAnswered }: 
   if (typeof model !== 'string' || model === '') throw invalid('model', '"model" must be the name of an agent.');
   if (isAnswered && !(Number.isInteger(maxTokens) && (maxTokens as number) >= 1))
     throw invalid('max_tokens', '"max_tokens" is required, and must be a whole number of at least 1.');
+  checkParameterTypes(body, TYPES);
   if (thread !== null) throw threadUnsupported();
   const all = checkMessages(body.messages);
   const given = keepsHistory ? newestOf(all) : all;
@@ -58,6 +61,7 @@ type Body = Record<string, unknown>;
 
 /** Members the provider takes under the same name. */
 const SAME_NAME = ['max_tokens', 'temperature', 'top_p', 'top_k'];
+const TYPES: ParameterTypes = { stream: 'boolean', temperature: 'number', top_p: 'number', top_k: 'integer' };
 const ROLES = new Set(['user', 'assistant', 'system']);
 const CHARACTERS_PER_TOKEN = 4;
 const TOKENS_PER_FILE = 1_600;
