@@ -159,6 +159,20 @@ describe('svc check', () => {
     });
   });
 
+  it('names a step that is not awaited, in a workflow that builds and runs', async () => {
+    const floating = `export async function floats() {\n  'use workflow';\n  note();\n}\nasync function note() {\n  'use step';\n}\n`;
+    const cwd = await makeWorkspace({ 'workflows/floats.workflow.ts': floating });
+    const checked = await runCli(['check'], { cwd });
+    expect(checked).toMatchObject({ exitCode: 1, stdout: '' });
+    expect(checked.stderr).toContain('note() is not awaited. The workflow goes on without it, and does not see it fail');
+    expect(checked.stderr).toContain('> 3 |   note();');
+    expect(readDocument(await runCli(['build', '--json'], { cwd }))).toMatchObject({
+      workflows: expect.arrayContaining(['floats']),
+      degradedWorkflows: [],
+      problems: [],
+    });
+  });
+
   it('exits with 1 and shows the way to a call that a replay cannot repeat', async () => {
     const cwd = await makeWorkspace({ 'lib/load.ts': READS, 'workflows/reads.workflow.ts': NOT_REPLAYABLE });
     const json = await runCli(['check', '--json'], { cwd });

@@ -7,6 +7,7 @@ export { createHasher } from './build/closure.ts';
 export { MIGRATIONS_FOLDER, readMigrations } from './build/migrations.ts';
 export { checkWorkspace } from './check/check.ts';
 export type { CheckOptions } from './check/check.ts';
+export { findUnawaited } from './check/unawaited.ts';
 export { frameOf } from './code-frame.ts';
 export { checkValues } from './deep/check-values.ts';
 export type { CheckValuesOptions } from './deep/check-values.ts';

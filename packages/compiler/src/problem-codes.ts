@@ -43,6 +43,8 @@ export const PROBLEM_CODES = {
   step_uses_super: 'A step of an object uses "super".',
   step_captures_scope: 'A step uses what cannot be recorded of the function around it, or assigns a variable of it.',
   step_outside_workspace: 'A step stands outside of the workspace.',
+  // Found by `svc check` alone: the workflow runs.
+  step_not_awaited: 'A workflow calls a step, or waits, and goes on without it.',
   // Found by the types, with `svc check --deep` alone.
   value_not_recordable: 'What a step or a workflow takes or returns is nothing the journal can keep.',
 } as const satisfies Record<string, string>;

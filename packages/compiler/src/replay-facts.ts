@@ -25,6 +25,8 @@ export interface UnitFacts {
   isWorkflow?: true;
   calls: CallFacts[];
   writes: WriteFacts[];
+  /** Calls that are a statement of their own, and not awaited. Left out: none. */
+  dropped?: CallFacts[];
 }
 
 export interface CallFacts extends Position {

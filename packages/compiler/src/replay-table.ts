@@ -18,6 +18,11 @@ export function findAdvice({ from, path }: Target): string | undefined {
   return isRefused ? ADVICE.step : undefined;
 }
 
+/** True for what a body waits by: without `await` it goes on at once. */
+export function isWait({ from, path }: Target): boolean {
+  return (from === '@svc/runtime' || from === 'workflow') && WAITS.has(path.replace(/^svc\./, ''));
+}
+
 /** True for a package whose objects do I/O themselves: `new OpenAI()`, `axios.create()`. */
 export function isClientPackage(from: string | undefined): boolean {
   return from !== undefined && PACKAGES.has(from);
@@ -29,6 +34,8 @@ export function mayCallRefused(code: string): boolean {
 }
 
 // --- internal ---
+
+const WAITS = new Set(['sleep', 'requestApproval', 'workflows.startAndWait']);
 
 const ADVICE = {
   step: 'Move this to a step',

@@ -3,7 +3,7 @@ import { forEachChild, isFunction, patternNames, positionOf, unwrap } from './as
 import type { Node } from './ast.ts';
 import { propertyName } from './origins.ts';
 import type { Origins } from './origins.ts';
-import { findAdvice } from './replay-table.ts';
+import { findAdvice, isWait } from './replay-table.ts';
 import type { Target } from './replay-table.ts';
 import { isStateChange, mayChangeState } from './states.ts';
 import type { StateKind } from './states.ts';
@@ -51,6 +51,9 @@ function read(node: Node, walk: Walk): void {
     case 'NewExpression':
       readCall(node, walk);
       break;
+    case 'ExpressionStatement':
+      readDropped(node.expression, walk);
+      break;
     case 'TaggedTemplateExpression':
       addCall(walk, node.tag, node);
       break;
@@ -95,6 +98,16 @@ function readMethod(callee: MemberNode, node: Node & { arguments: Node[] }, walk
     method === 'assign' && unwrap(callee.object).type === 'Identifier' && labelOf(callee) === 'Object.assign';
   const object = isAssign ? first : callee.object;
   if (object) addChange(walk, object, node, isAssign ? undefined : method);
+}
+
+/** What a call that nobody awaits may start: a function of the workspace, or what the runtime waits by. */
+function readDropped(expression: Node, walk: Walk): void {
+  const call = unwrap(expression);
+  if (call.type !== 'CallExpression' && call.type !== 'OptionalCallExpression') return;
+  const target = targetOf(call.callee, walk);
+  const isOurs = target && (target.from === undefined || target.from.startsWith('.'));
+  if (!target || !(isOurs || isWait(target))) return;
+  (walk.unit.dropped ??= []).push({ target, label: labelOf(call.callee), ...positionOf(call) });
 }
 
 function addCall(walk: Walk, callee: Node, place: Node): void {

@@ -25,7 +25,7 @@ export interface UnitsOptions {
 /** Undefined: nothing in this file can matter to a replay. */
 export function findUnits({ code, program, marked, exported, names }: UnitsOptions): ReplayFacts | undefined {
   const states = findStates(program);
-  if (!mayMatter(code, program, states)) return undefined;
+  if (!marked.some(isWorkflow) && !mayMatter(code, program, states)) return undefined;
   const found = listUnits(program, marked);
   const origins = createOrigins(names());
   const steps = new Set<Node>(marked.filter((one) => !isWorkflow(one)).map(({ node }) => node));
@@ -38,7 +38,7 @@ export function findUnits({ code, program, marked, exported, names }: UnitsOptio
   };
   const units = found.map((unit) => readUnit(unit, context)).map((unit) => dropReplaced(unit, context.replaced));
   return {
-    units: units.filter((one) => one.isWorkflow || one.calls.length > 0 || one.writes.length > 0),
+    units: units.filter((one) => one.isWorkflow || one.calls.length > 0 || one.writes.length > 0 || one.dropped),
     exported: readTargets(program, exported, origins),
     states,
   };

@@ -1,0 +1,50 @@
+import type { Problem } from '@svc/runtime/host';
+import { followTarget, listReached } from '../reach.ts';
+import type { Modules, Reached } from '../reach.ts';
+import type { CallFacts } from '../replay-facts.ts';
+import { isWait } from '../replay-table.ts';
+import { createScanner } from '../scan.ts';
+import { toProblems } from './frame.ts';
+import type { FoundIn } from './frame.ts';
+
+/**
+ * Calls of steps and waits that a workflow body, or a function it reaches, makes as a statement of their own and does
+ * not await. Such a workflow runs; `void` before the call says that it is meant.
+ */
+export async function findUnawaited({ root }: { root: string }): Promise<Problem[]> {
+  const { files, links } = await createScanner({ root }).scan();
+  const modules: Modules = {
+    read: (file) => files[file],
+    resolve: (importer, specifier) => links[importer]?.[specifier],
+  };
+  const found = new Map<string, FoundIn>();
+  for (const reached of Object.keys(files).flatMap((file) => listReached(file, modules)))
+    for (const call of reached.unit.dropped ?? [])
+      if (isAwaitable(call, reached, modules)) {
+        const { file } = reached;
+        const { line, column } = call;
+        found.set(`${file}:${line}:${column}`, {
+          code: 'step_not_awaited',
+          message: explain(call),
+          file,
+          line,
+          column,
+        });
+      }
+  return toProblems(root, [...found.values()]);
+}
+
+// --- internal ---
+
+function isAwaitable({ target }: CallFacts, { file }: Reached, modules: Modules): boolean {
+  const place = followTarget({ file, target }, modules);
+  if (!place) return false;
+  if (place.target.from !== undefined) return isWait(place.target);
+  const steps = modules.read(place.file)?.steps ?? [];
+  return steps.some(({ name }) => name === place.target.path);
+}
+
+function explain({ label, target }: CallFacts): string {
+  const what = isWait(target) ? 'It waits for nothing' : 'The workflow goes on without it, and does not see it fail';
+  return `${label}() is not awaited. ${what}: write "await ${label}(...)", or "void ${label}(...)" where that is meant.`;
+}
