@@ -164,7 +164,9 @@ describe('svc check', () => {
     const cwd = await makeWorkspace({ 'workflows/floats.workflow.ts': floating });
     const checked = await runCli(['check'], { cwd });
     expect(checked).toMatchObject({ exitCode: 1, stdout: '' });
-    expect(checked.stderr).toContain('note() is not awaited. The workflow goes on without it, and does not see it fail');
+    expect(checked.stderr).toContain(
+      'note() is not awaited. The workflow goes on without it, and does not see it fail',
+    );
     expect(checked.stderr).toContain('> 3 |   note();');
     expect(readDocument(await runCli(['build', '--json'], { cwd }))).toMatchObject({
       workflows: expect.arrayContaining(['floats']),

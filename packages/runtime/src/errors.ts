@@ -15,7 +15,8 @@ export const ERROR_STATUS = {
   decision_not_yours: 403,
   users_not_granted: 403,
   host_not_allowed: 403,
-  mcp_disabled: 403,
+  // What a client takes for missing rights, or another transport, it looks for and remembers; this it asks again.
+  mcp_disabled: 503,
   not_found: 404,
   run_not_found: 404,
   workflow_not_found: 404,

@@ -9,6 +9,7 @@ import type { Settings } from '../src/settings/settings.ts';
 import { call, json, setupBoxes, until } from './_setup.ts';
 import type { TestBox, TestBoxOptions } from './_setup.ts';
 import { describeWhen } from './require.ts';
+import { connect, ERAS } from './_mcp.ts';
 import { bothServers } from './_cluster.ts';
 import type { Servers } from './_cluster.ts';
 
@@ -126,13 +127,21 @@ describeWhen(bothServers, 'the settings', (servers) => {
     await call(box, 'PUT /api/settings/mcp', { enabled: false });
     const off = await ask();
     expect([off.status, await off.json()]).toMatchObject([
-      403,
+      503,
       {
         jsonrpc: '2.0',
         error: { message: expect.stringContaining('PUT /api/settings/mcp'), data: { code: 'mcp_disabled' } },
       },
     ]);
+    // No client looks for a sign-in, or for the transport of before: it says what it was told, or the status, and connects again.
+    const paths: string[] = [];
+    const request = box.request;
+    const seen: TestBox = { ...box, request: (path, init) => (paths.push(path), request(path, init)) };
+    for (const [, options] of ERAS)
+      await expect(connect(seen, options)).rejects.toThrow(/MCP is switched off in this workspace\.|with HTTP 503$/);
+    expect(new Set(paths)).toEqual(new Set(['/mcp']));
     await call(box, 'PUT /api/settings/mcp', { enabled: true, tools: true });
+    for (const [, options] of ERAS) expect((await (await connect(box, options)).listTools()).tools).not.toEqual([]);
     const on = await ask();
     expect([on.status, await on.text()]).toEqual([200, expect.stringContaining('workflow_echo')]);
   });
