@@ -1,8 +1,9 @@
 import { z } from 'zod';
 import { KeyLimits } from '../limits/limits.ts';
+import { StorableText } from '../operations/inputs.ts';
 
 const Granted = z
-  .union([z.literal('all'), z.array(z.string().min(1).max(256)).max(1_000)])
+  .union([z.literal('all'), z.array(StorableText.min(1).max(256)).max(1_000)])
   .describe('Names, or "all" for every one there is and will be');
 
 export const Grants = z.strictObject({ agents: Granted.default([]), workflows: Granted.default([]) });

@@ -29,3 +29,15 @@ export const Page = {
 export function withoutUndefined<T extends object>(value: T): { [K in keyof T]: Exclude<T[K], undefined> } {
   return Object.fromEntries(Object.entries(value).filter(([, item]) => item !== undefined)) as never;
 }
+
+/** Why no store keeps the text as it is; undefined: it does. */
+export function explainText(text: string): string | undefined {
+  if (text.includes('\0')) return 'It must not hold the character U+0000';
+  return text.isWellFormed() ? undefined : 'It must not hold half of a surrogate pair';
+}
+
+/** A text that a store keeps, within what is kept as JSON. */
+export const StorableText = z.string().superRefine((text, context) => {
+  const message = explainText(text);
+  if (message !== undefined) context.addIssue({ code: 'custom', message });
+});

@@ -3,6 +3,7 @@ import type { Caller } from '../auth/caller.ts';
 import { BoxError } from '../errors.ts';
 import { hideWebhookTokens } from '../hooks/hide-tokens.ts';
 import type { Rooms } from './rooms.ts';
+import { explainText } from '../operations/inputs.ts';
 import { parseWith } from '../schema/schema.ts';
 import type { CallContext, Operation } from '../operations/define.ts';
 import { roomsSeenBy } from './seen.ts';
@@ -100,13 +101,13 @@ function runIdOf(value: unknown): unknown {
   return (Object(value) as { runId?: unknown }).runId;
 }
 
-/** No store finds or keeps a text with this character; what is sealed or a document of its own is not looked into. */
+/** No store finds or keeps such a text; what is sealed or a document of its own is not looked into. */
 function checkTexts({ body, secret = [] }: Operation, input: unknown): void {
   for (const [name, value] of Object.entries(Object(input) as object)) {
-    if (typeof value !== 'string' || !value.includes('\0')) continue;
+    const message = typeof value === 'string' ? explainText(value) : undefined;
+    if (message === undefined) continue;
     // A cursor is no text of anybody: who reads it says that it is none.
     if (name === body || name === 'cursor' || secret.includes(name)) continue;
-    const message = 'It must not hold the character U+0000';
     throw new BoxError('invalid_request', `The request is not valid. "${name}": ${message}.`, {
       details: { issues: [{ path: [name], message }] },
     });
