@@ -91,7 +91,9 @@ export function defineVerb<const T extends ArgsDef, P extends JsonType<object>, 
     completes: options.completes as Record<string, Completion> | undefined,
     async run(rawArgs, path, context) {
       checkRetired(rawArgs, options.retired);
-      checkSwitches(rawArgs, { path, defs: options.args, example: options.examples[0], mayBeEmpty: [] });
+      const usage = { path, defs: options.args, example: options.examples[0], mayBeEmpty: [] };
+      checkSwitches(rawArgs, usage);
+      checkDashed(rawArgs, usage);
       const args = parseArgs<T>(joinRepeated(rawArgs, options.repeatable ?? []), relax(options.args));
       checkUsage(args, {
         path,
@@ -161,6 +163,22 @@ function checkSwitches(rawArgs: readonly string[], usage: Usage): void {
     const given = listFlags(rawArgs).find((arg) => new RegExp(`^--(?:no-)?${name}=`).test(arg));
     if (def.type === 'boolean' && given) throw misuse(`${given.split('=')[0]} takes no value.`, usage);
   }
+}
+
+/** An argument that begins with a dash would be read as short flags, one for each letter. */
+function checkDashed(rawArgs: readonly string[], { path, defs }: Usage): void {
+  const letters = Object.values(defs).flatMap(listAliases);
+  const isFlags = (arg: string): boolean =>
+    [...(arg.slice(1).split('=')[0] ?? '')].every((one) => letters.includes(one));
+  const dashed = listFlags(rawArgs).find((arg) => /^-[^-\d]./.test(arg) && !isFlags(arg));
+  if (dashed === undefined) return;
+  const isArgument = Object.values(defs).some(({ type }) => type === 'positional');
+  throw usageError(
+    `"svc ${path}" has no flag "${dashed}".`,
+    isArgument
+      ? `Where it is an argument, put -- before it: svc ${path} -- ${dashed}`
+      : `Run \`svc ${path} --help\` to see its flags.`,
+  );
 }
 
 /** `--drop a --drop=b` as `--drop=a,b`: the parser keeps the last of several. */

@@ -63,6 +63,8 @@ describe('a wrong command line is generic, exit 1', () => {
     [['--agent', 'x', 'runs', 'list'], '"--agent" stands before the verb.'],
     [['runs', 'list', '--stauts', 'failed'], '"svc runs list" has no flag "--stauts".'],
     [['runs', 'list', '-x'], '"svc runs list" has no flag "-x".'],
+    [['runs', 'list', '-xyz_1'], '"svc runs list" has no flag "-xyz_1".'],
+    [['hitl', 'approve', '-uA_b-c'], '"svc hitl approve" has no flag "-uA_b-c".'],
     [['runs', 'list', '--no-name'], '--name needs a value.'],
     [['runs', 'list', '--agent'], '--agent needs a value.'],
     [['runs', 'list', 'extra'], '"svc runs list" does not take the argument "extra".'],
@@ -78,6 +80,16 @@ describe('a wrong command line is generic, exit 1', () => {
       details: {},
     });
     expect(result.stderr).toBe(`${message}\n`);
+  });
+
+  it('says how an argument that begins with a dash is given', async () => {
+    expect(readError(await runCli(['hitl', 'approve', '-uA_b-c', '--json'])).suggestion).toBe(
+      'Where it is an argument, put -- before it: svc hitl approve -- -uA_b-c',
+    );
+    const given = await runCli(['hitl', 'approve', '--json', '--', '-uA_b-c'], {
+      env: { SVC_DEV_PORT_OFFSET: '40000' },
+    });
+    expect(readError(given).code).not.toBe('generic');
   });
 
   it('suggests the flag that was meant', async () => {

@@ -181,7 +181,7 @@ describeWhen(bothServers, 'a deployed box', (servers) => {
       const { url } = await startObjects(folder);
       const env = await makeEnv({ ...KEYS, SVC_S3_ENDPOINT: url, SVC_ORG_SLUG: 'acme' });
       const box = await boot({ env });
-      expect((await health(box)).checks).toEqual({ database: OK, journal: OK, kv: OK, storage: OK });
+      expect((await health(box)).checks).toEqual({ database: OK, journal: OK, kv: OK, provider: OK, storage: OK });
       const { body } = await send<{ capabilities: string[] }>(box, 'GET /api/contract');
       expect(body.capabilities).toContain('storage.s3');
       const { runId } = await box.start('keep', { args: ['kept'] });

@@ -113,7 +113,7 @@ describe.skipIf(root === undefined)(`a deploy folder under an engine${root ? '' 
       };
       expect(await ask('/live')).toEqual({ status: 200, body: { status: 'ok' } });
       const ok = { status: 'ok' };
-      const checks = { database: ok, journal: ok, kv: ok, storage: ok };
+      const checks = { database: ok, journal: ok, kv: ok, provider: ok, storage: ok };
       expect(await ask('/health')).toEqual({ status: 200, body: { ...ok, checks } });
       expect(await ask('/api/runs')).toMatchObject({ status: 401 });
     });

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createRunIds, newRecordId, newRunId, toTraceId } from './ids.ts';
+import { createRunIds, newRecordId, newRunId, newToken, toTraceId } from './ids.ts';
 
 test('a run id is a UUIDv7 of the present time', () => {
   const before = Date.now();
@@ -14,6 +14,12 @@ test('100,000 run ids are different and in order', () => {
   const ids = Array.from({ length: 100_000 }, newRunId);
   expect(new Set(ids).size).toBe(ids.length);
   expect(ids.slice().sort()).toStrictEqual(ids);
+});
+
+test('a token begins with a letter or a digit: it is an argument in any shell', () => {
+  const tokens = Array.from({ length: 2_000 }, newToken);
+  expect(tokens.filter((token) => !/^[A-Za-z0-9][\w-]{42}$/.test(token))).toEqual([]);
+  expect(new Set(tokens).size).toBe(tokens.length);
 });
 
 test('run ids stay in order while the clock stands still, and when it goes back', () => {

@@ -55,9 +55,12 @@ export function newRecordId(): string {
   return recordBytes(12).toString('base64url');
 }
 
-/** An unguessable token: 256 random bits. */
+/** An unguessable token: 256 random bits, less what is lost as it begins with a letter or a digit: a shell takes it as it is. */
 export function newToken(): string {
-  return nodeRandomBytes(32).toString('base64url');
+  for (;;) {
+    const token = nodeRandomBytes(32).toString('base64url');
+    if (/^[a-z\d]/i.test(token)) return token;
+  }
 }
 
 /** The same for a webhook, where it lets its holder in: by what it begins with it is found wherever it is written. */
