@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { z as z4 } from 'zod';
 import { z as z3 } from 'zod3';
+import { continueAsNew } from '../src/engine/primitives/continue-as-new.ts';
 import type { Problem } from '../src/manifest.ts';
 import { call, finish, json, runWorkflow, setupBoxes, toStep } from './_setup.ts';
 import type { TestBox } from './_setup.ts';
@@ -224,6 +225,22 @@ describe('an output schema', () => {
       message: expect.stringMatching(/^The output does not match the outputSchema of workflow "total"\. "total": \S/),
       details: { issues: [{ path: ['total'] }] },
     });
+  });
+
+  test('may ask the world, as an input schema may, and a run that continues is not looked at before its end', async () => {
+    const isKnown = async (): Promise<boolean> => {
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      return true;
+    };
+    const outputSchema = z4.object({ n: z4.number() }).refine(isKnown);
+    const run = async (n: number) => (n === 0 ? continueAsNew(1) : { n });
+    const box = await boxes.open({ workflows: { asks: { outputSchema, run } } });
+    const { runId } = (await call<{ runId: string }>(box, 'POST /api/workflows/asks/start', { args: [0] })).body;
+    await expect
+      .poll(async () => (await call(box, `GET /api/runs/${runId}`)).body)
+      .toMatchObject({ status: 'completed', continuedTo: expect.any(String) });
+    const { continuedTo } = (await call<{ continuedTo: string }>(box, `GET /api/runs/${runId}`)).body;
+    expect(await finish(box, continuedTo)).toMatchObject({ status: 'completed', output: { n: 1 } });
   });
 
   test('is looked at once more by a retry, which keeps what its steps have done', async () => {

@@ -11,6 +11,7 @@ import { CLEANUP_MS } from '../definitions/life-settings.ts';
 import type { FlowPolicy } from '../definitions/flow-settings.ts';
 import type { Engine, StartRequest } from '../engine/engine.ts';
 import type { Body } from '../engine/body.ts';
+import { runOutside } from '../engine/context.ts';
 import type { ChildStartHow } from '../engine/handle.ts';
 import type { Journal } from '../engine/journal.ts';
 import type { QueuedStart } from '../engine/journal/queue.ts';
@@ -363,7 +364,8 @@ async function checkInput(name: string, workflow: WorkflowDefinition, input: unk
 /** What the schema gives is the output of the run, as it is published. */
 async function checkOutput(name: string, { outputSchema }: WorkflowDefinition, output: unknown): Promise<unknown> {
   if (!outputSchema) return output;
-  const parsed = await parseWith(outputSchema, output);
+  // A schema may do what a body may not.
+  const parsed = await runOutside(() => parseWith(outputSchema, output));
   if (parsed.ok) return parsed.value;
   const { issues } = parsed;
   const [first] = issues;
