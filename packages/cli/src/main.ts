@@ -5,7 +5,7 @@ import type { Flags } from './terminal/flags.ts';
 import { createOutput } from './terminal/output.ts';
 import { object, string } from './payload/payload.ts';
 import type { TypeOf } from './payload/payload.ts';
-import { captureTerminal, openTerminal } from './terminal/terminal.ts';
+import { captureTerminal, openTerminal, reserveStdout } from './terminal/terminal.ts';
 import { createProgress } from './terminal/progress.ts';
 import type { Talk } from './terminal/talk.ts';
 import type { CaptureOptions, Terminal } from './terminal/terminal.ts';
@@ -26,7 +26,10 @@ export const VERSION = object({ version: string('Of this command.') });
 
 /** The command line of this process. Answers its exit code; the caller sets it, so that pipes are written out. */
 export async function main(argv: string[]): Promise<number> {
-  return runIn(openTerminal(), argv, TREE);
+  const terminal = openTerminal();
+  // One document and nothing else: the modules of a workspace print, too.
+  if (readFlags(argv).flags.json) reserveStdout();
+  return runIn(terminal, argv, TREE);
 }
 
 /** The same commands in process: nothing is printed, nothing exits. `root`: another command line than that of svc. */

@@ -90,7 +90,10 @@ async function boot({ options, env, say, closer }: Boot): Promise<DevServer> {
   closer.add(() => stores.close());
   const parts = { env, slug, listen: options.listen, log, mask, settings, stores, say };
   const boxOptions = toBoxOptions({ ...parts, host: () => host, url: () => listener.url });
-  const box = await createBox({ ...boxOptions, isolate: forkSupervised({ root, env, port: options.port }) });
+  const box = await createBox({
+    ...boxOptions,
+    isolate: forkSupervised({ root, env, port: options.port, stdout: options.json ? 2 : 1 }),
+  });
   closer.add(() => box.close());
   // The types are written before the first answer: an editor that waits for the port finds them.
   const host = await hosting;

@@ -15,9 +15,14 @@ import { openDevStores } from './stores.ts';
 // without a port, a watch or migrations.
 
 /** Begins such processes for the workspace. */
-export function forkSupervised({ root, env, port }: DevPlace): NonNullable<BoxOptions['isolate']> {
+export function forkSupervised({ root, env, port, stdout }: DevPlace): NonNullable<BoxOptions['isolate']> {
   const given = port === undefined ? env : { ...env, [PORT]: String(port) };
-  return createForker({ module: packageFile('supervised.mjs'), args: [root], env: given });
+  return createForker({
+    module: packageFile('supervised.mjs'),
+    args: [root],
+    env: given,
+    ...(stdout === undefined ? {} : { stdout }),
+  });
 }
 
 export interface DevPlace {
@@ -26,6 +31,8 @@ export interface DevPlace {
   env: NodeJS.ProcessEnv;
   /** As given to `svc dev`: the ports of the stores follow from it. */
   port: number | undefined;
+  /** Where they print, as a file descriptor. Default: where this process does. */
+  stdout?: number;
 }
 
 /** The whole life of such a process. Answers its exit code. */

@@ -50,6 +50,11 @@ export function openTerminal(): Terminal {
   };
 }
 
+/** From here on what the code of a workspace prints on stdout goes to stderr; the screens that are open write as before. */
+export function reserveStdout(): void {
+  process.stdout.write = process.stderr.write.bind(process.stderr) as typeof process.stdout.write;
+}
+
 export interface CaptureOptions {
   cwd?: string;
   env?: Record<string, string | undefined>;
@@ -155,12 +160,13 @@ function captureKeyboard(given: string | readonly string[], show: (question: str
 }
 
 function toScreen(stream: NodeJS.WriteStream): Screen {
+  const write = stream.write.bind(stream);
   return {
     isTTY: stream.isTTY === true,
     get columns() {
       return stream.columns;
     },
-    write: (text) => void stream.write(text),
+    write: (text) => void write(text),
     stream,
   };
 }

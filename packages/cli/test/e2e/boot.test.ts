@@ -47,6 +47,29 @@ describe('a running box', () => {
     expect(box.stderr()).toBe('');
   });
 
+  it('--json keeps stdout to its one document, whatever the workspace prints', async () => {
+    const noisy = `console.log('noise of the module');
+export async function noisy() {
+  'use workflow';
+  await print();
+}
+async function print() {
+  'use step';
+  console.log('noise of the step');
+  process.stdout.write('written by the step\\n');
+}
+`;
+    const workspace = await rig.workspace({ 'workflows/noisy.workflow.ts': noisy });
+    const box = await workspace.boot();
+    await box.finish((await box.start('noisy', { args: [] })).runId);
+    expect(JSON.parse(box.stdout())).toMatchObject({ schema_version: 1 });
+    for (const text of ['noise of the module', 'noise of the step', 'written by the step'])
+      expect(box.stderr()).toContain(text);
+    await box.stop();
+    const checked = await workspace.svc('check', '--json');
+    expect([checked.code, JSON.parse(checked.stdout)]).toMatchObject([0, { problems: [] }]);
+  });
+
   it('notes its process and address in .svc/dev.json', async () => {
     const { workspace, box } = await openShared();
     expect(JSON.parse(workspace.read('.svc/dev.json'))).toEqual({

@@ -11,17 +11,19 @@ export interface ForkOptions {
   /** Its command line, to which `SUPERVISED` is added. */
   args: readonly string[];
   env: NodeJS.ProcessEnv;
+  /** Where what they write to stdout goes, as a file descriptor. Default: where this one's does. */
+  stdout?: number;
 }
 
-/** Begins processes over the same program. What they write to stdout and stderr goes where this one's does. */
-export function createForker({ module, args, env }: ForkOptions): Isolate {
+/** Begins processes over the same program. What they write to stderr goes where this one's does. */
+export function createForker({ module, args, env, stdout = 1 }: ForkOptions): Isolate {
   // Two processes cannot have the port of one debugger.
   const execArgv = process.execArgv.filter((flag) => !flag.startsWith('--inspect'));
   return () => {
     const child = fork(module, [...args, SUPERVISED], {
       env,
       execArgv,
-      stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+      stdio: ['ignore', stdout, 2, 'ipc'],
     });
     // That it cannot be begun is an exit too; after it, nothing comes.
     const exits = new Set<() => void>();
