@@ -116,15 +116,20 @@ describe('after an edit', () => {
   });
 
   test('that does not load, the last good version answers and the problem is listed', async () => {
-    const box = await boxes.open({ agents: { a: agent('a', 'v1') }, workflows: { w: answers('v1') } });
-    await box.reload(toProgram({ agents: { a: new Error('bad a') }, workflows: { w: new Error('bad w') } }));
+    const w = { ...answers('v1'), outputSchema: z.string() };
+    const box = await boxes.open({ agents: { a: agent('a', 'v1') }, workflows: { w } });
+    for (let round = 0; round < 2; round++)
+      await box.reload(toProgram({ agents: { a: new Error('bad a') }, workflows: { w: new Error('bad w') } }));
     expect(box.problems().map(({ message }) => message)).toEqual(['bad a', 'bad w']);
     expect((await ask(box, 'a')).status).toBe(200);
     expect([instructionsOf(box), (await runWorkflow(box, 'w')).output]).toEqual(['v1', 'v1']);
     expect(await (await box.request('/api/workflows/w')).json()).toMatchObject({
-      state: 'failed',
+      state: 'stale',
+      hasSchema: true,
       problem: { message: 'bad w', file: 'workflows/w.workflow.ts' },
     });
+    const entry = await (await box.request('/api/catalog/workflow/w')).json();
+    expect(entry).toMatchObject({ health: 'stale', outputSchema: { type: 'string' } });
   });
 
   test('the last good version survives a second bad one, and a good one ends the problem', async () => {

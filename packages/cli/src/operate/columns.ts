@@ -37,7 +37,7 @@ export function formatCell(value: unknown): string {
 
 const GOOD = ['completed', 'approved', 'active', 'ready', 'ok', 'published'];
 const BAD = ['failed', 'blocked', 'rejected', 'refused', 'revoked', 'expired', 'degraded'];
-const OPEN = ['running', 'waiting', 'pending'];
+const OPEN = ['stale', 'running', 'waiting', 'pending'];
 
 type Format = (value: unknown, row: Row, now: number) => string;
 

@@ -16,6 +16,8 @@ export interface Loaded<Entry, Definition> {
   entry: Entry;
   definition?: Definition;
   problem?: Problem;
+  /** What the scan found of the last good one, where the definition is of that. */
+  served?: Entry;
 }
 
 export interface WorkflowDefinition {
@@ -101,7 +103,7 @@ async function load<Entry extends AgentEntry | WorkflowEntry, Definition>(
   last: Loaded<Entry, Definition> | undefined,
   toDefinition: (entry: Entry, module: LoadedModule) => Definition,
 ): Promise<Loaded<Entry, Definition>> {
-  const lastGood = last?.definition && { definition: last.definition };
+  const lastGood = last?.definition && { definition: last.definition, served: last.served ?? last.entry };
   if (entry.problem) return { entry, ...lastGood, problem: entry.problem };
   try {
     return { entry, definition: toDefinition(entry, await program.load(entry.file)) };

@@ -30,7 +30,9 @@ export const Workflow = z.object({
     .describe('A start waits until there was no other for the period; the last input wins'),
   schedules: z.int().describe('How many timers it declares'),
   steps: z.array(z.object({ id: z.string(), name: z.string() })),
-  state: z.enum(['ready', 'failed']),
+  state: z
+    .enum(['ready', 'stale', 'failed'])
+    .describe('stale: the code does not load, and the last version that did is served'),
   problem: WorkflowProblem.nullable().describe('Why the workflow does not load, with file, line and code frame'),
 });
 

@@ -43,7 +43,7 @@ export async function registerProgramTools(
   const shown = await rooms.entries.listShown('workflow');
   for (const { name, mode, state } of rooms.workflows.list()) {
     if (!shown.includes(name)) continue;
-    if (mode !== 'task' || state !== 'ready') continue;
+    if (mode !== 'task' || state === 'failed') continue;
     const { schema, isWrapped } = toObjectSchema((await rooms.workflows.schema(name)).input);
     server.registerTool(
       toToolName('workflow', name),

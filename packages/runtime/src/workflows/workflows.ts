@@ -322,17 +322,18 @@ function toTurnReceipt(run: RunRow): StartReceipt {
   return { ...toReceipt(run), trigger: `POST /api/runs/${run.retryOf}/retry` };
 }
 
-function toSummary({ entry, definition, problem }: LoadedWorkflow): WorkflowSummary {
+/** Of one that does not load, what the version that is served has. */
+function toSummary({ entry, definition, problem, served = entry }: LoadedWorkflow): WorkflowSummary {
   return {
     name: entry.name,
     trigger: startRoute(entry.name),
-    hasSchema: entry.hasInputSchema || entry.hasOutputSchema,
+    hasSchema: served.hasInputSchema || served.hasOutputSchema,
     mode: definition?.mode ?? 'task',
     serial: definition?.serial !== undefined,
     ...toLimits(definition?.flow),
     schedules: definition?.schedules.length ?? 0,
-    steps: entry.steps.map(({ id, name }) => ({ id, name })),
-    state: problem ? 'failed' : 'ready',
+    steps: served.steps.map(({ id, name }) => ({ id, name })),
+    state: !problem ? 'ready' : definition ? 'stale' : 'failed',
     problem: problem ?? null,
   };
 }
