@@ -222,6 +222,13 @@ describe('an end user', () => {
       user: { id: 'ada' },
       role: null,
     });
+    const found = async (filter: string) => {
+      const items = (await ask(box, `/api/runs?kind=workflow&${filter}`)).items as { runId: string }[];
+      return items.map((run) => run.runId);
+    };
+    const own = (await call(box, 'POST /api/workflows/echo/start', {}, as(value))).body;
+    expect([await found('user=ada'), await found('client=shop')]).toEqual([[runId], [own.runId, runId]]);
+    expect([await found('user=bob'), await found('client=other&user=ada')]).toEqual([[], []]);
   });
 
   test('is known to workflows, their steps and tools', async () => {

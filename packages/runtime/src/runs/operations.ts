@@ -31,6 +31,8 @@ export const Filter = {
     .regex(/^[^:]+:/, 'Write <name>:<value>')
     .optional()
     .describe('`<name>:<value>` of a mark the workflow put on its run'),
+  client: z.string().optional().describe('The application that had them started, and those of its users'),
+  user: z.string().optional().describe('What a client calls its user'),
   from: time.optional().describe('Created then or later'),
   to: time.optional().describe('Created before then'),
 };

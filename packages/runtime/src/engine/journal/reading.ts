@@ -11,6 +11,9 @@ export interface RunFilter {
   retryOf?: string;
   /** A mark the author put on the run. The text of a number or a boolean finds it too. */
   attribute?: { name: string; value: string };
+  /** The application, and the end user, on whose behalf they were started. */
+  client?: string;
+  user?: string;
   /** Leaves out runs that carry this mark, unless its value is this text. */
   hidden?: { mark: string; unless: string };
   /** Created then or later, and before then, by the store's clock. */

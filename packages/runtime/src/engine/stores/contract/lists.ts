@@ -53,14 +53,54 @@ export function describeLists(world: World): void {
       ['the beginning of a text', 'a', '', false],
       ['text with quotes', 'q', '"a":"x"', true],
       ['what only a value says', 'z', '1', false],
-      ['any string', '\0\ud800', "'%_\\", true],
+      ['a number with a fraction', 'f', '0.1', true],
+      ['a great number', 'g', '1e+21', true],
+      ['a fraction as text', 't', '0.1', true],
+      ['another fraction', 'f', '0.2', false],
+      ['a long text', 'l', 'x'.repeat(1_000), true],
+      ['the beginning of a long text', 'l', 'x'.repeat(900), false],
+      ['any string', '\u001a\u007f😀', "'%_\\", true],
       ['another name', 'b', 'x', false],
     ])('by a mark: %s', async (_, name, value, isFound) => {
-      const marks = { a: 'x', n: 12, s: '12', yes: true, q: '"a":"x"', v: ',"z":1,', '\0\ud800': "'%_\\", end: 'last' };
+      const numbers = { n: 12, s: '12', f: 0.1, t: '0.1', g: 1e21 };
+      const texts = { a: 'x', yes: true, q: '"a":"x"', v: ',"z":1,', l: 'x'.repeat(1_000), '\u001a\u007f😀': "'%_\\" };
+      const marks = { ...texts, ...numbers, end: 'last' };
       const run = await start(world.journal, newRun());
       await start(world.journal, newRun());
       await write(world.journal, run, 0, { attributes: JSON.stringify(marks) });
       expect(await list({ attribute: { name, value } })).toEqual(isFound ? [run.runId] : []);
+    });
+
+    test('by a mark that has changed, or went with its run', async () => {
+      const { journal } = world;
+      const marked = (n: number) => ({ attributes: JSON.stringify({ n, '\0': '\ud800', 'svc.asked_by': 'own' }) });
+      const run = await start(journal, newRun(marked(1)));
+      const other = await start(journal, newRun(marked(1)));
+      const by = (value: string, name = 'n') => list({ attribute: { name, value } });
+      expect(await by('1')).toEqual([other.runId, run.runId]);
+      await write(journal, run, 0, { ...marked(2), status: 'completed' });
+      expect([await by('1'), await by('2')]).toEqual([[other.runId], [run.runId]]);
+      expect(await by('own', 'svc.asked_by')).toEqual([other.runId, run.runId]);
+      expect(await world.count('run_attributes')).toBe(4);
+      expect(await journal.deleteRun(run.runId)).toBe(true);
+      expect([await by('2'), await world.count('run_attributes')]).toEqual([[], 2]);
+    });
+
+    test('by the application and the end user on whose behalf they run', async () => {
+      const { journal } = world;
+      const startedBy = (client: string | null, id?: string) =>
+        newRun({
+          startedBy: JSON.stringify({ kind: 'key', client, user: id === undefined ? null : { id, name: '\0' } }),
+        });
+      await start(journal, newRun());
+      const shop = await start(journal, startedBy('shop'));
+      const ada = await start(journal, startedBy('shop', 'ada "1"'));
+      const other = await start(journal, startedBy('desk', 'ada "1"'));
+      await start(journal, startedBy(null));
+      expect(await list({ client: 'shop' })).toEqual([ada.runId, shop.runId]);
+      expect(await list({ user: 'ada "1"' })).toEqual([other.runId, ada.runId]);
+      expect(await list({ client: 'shop', user: 'ada "1"', name: 'refund' })).toEqual([ada.runId]);
+      expect(await list({ user: 'ada' })).toEqual([]);
     });
 
     test('without those that carry the mark of another owner', async () => {

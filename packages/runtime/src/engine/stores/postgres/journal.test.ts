@@ -16,7 +16,8 @@ import { describeJournal } from '../contract/journal.ts';
 import type { JournalPlace } from '../contract/place.ts';
 import { start } from '../contract/world.ts';
 import { openPostgresJournal } from './journal.ts';
-import { migratePostgres, POSTGRES_VERSION } from './schema.ts';
+import { migratePostgres } from './migrate.ts';
+import { POSTGRES_VERSION } from './schema.ts';
 import { newAppend, newRecord, newRun } from '../contract/records.ts';
 
 describe('Postgres journal on PGlite', () => {
@@ -70,7 +71,7 @@ function createPlace(sql: SqlClient): JournalPlace & { schema: string } {
   return {
     schema,
     open: () => openPostgresJournal({ sql, schema }),
-    migrate: (version) => migratePostgres(sql, schema, version),
+    migrate: (version) => migratePostgres(sql, schema, { newest: version }),
     change: (statement) => sql.exec(statement(`${schema}.`)),
     async count(table) {
       const [row] = await sql.query<{ n: number }>(`select count(*)::int4 as n from ${schema}.${table}`);

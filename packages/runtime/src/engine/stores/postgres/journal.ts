@@ -18,7 +18,7 @@ import { createKeyedWriter } from './keyed.ts';
 import { forgetOthersQuery, IS_LAPSED, lapsedOwners, purgeOwnersQuery } from './owners.ts';
 import { createLanes, keyOf } from './lanes.ts';
 import { limitClient } from './limit.ts';
-import { migratePostgres } from './schema.ts';
+import { migratePostgres } from './migrate.ts';
 import { NOW } from './sql.ts';
 import { createPostgresSerial } from './serial.ts';
 import { createPostgresStatements } from './statements.ts';
@@ -57,7 +57,7 @@ export async function openPostgresJournal(options: PostgresJournalOptions): Prom
   const schema = options.schema ?? 'journal';
   if (!/^[a-z_][a-z0-9_]{0,62}$/.test(schema))
     throw new Error(`"${schema}" cannot be the journal's schema. Use small letters, digits and underscores.`);
-  await migratePostgres(options.sql, schema);
+  await migratePostgres(options.sql, schema, options.leases ? { beside: options.leases } : {});
   const sql = limitClient(options.sql, STATEMENT_MS);
   return createPostgresJournal(sql, options.leases ? limitClient(options.leases, STATEMENT_MS) : sql, schema);
 }

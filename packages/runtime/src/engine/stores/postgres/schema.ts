@@ -1,34 +1,18 @@
-import type { SqlClient } from '../../../stores/sql.ts';
-import { newerJournal } from '../sql/schema-version.ts';
 import { createTables } from './first-schema.ts';
 import { NOW } from './sql.ts';
 
-/** Brings the journal's schema to that version. Of two processes that boot together one migrates, the other waits. */
-export async function migratePostgres(
-  sql: SqlClient,
-  schema: string,
-  newest: number = POSTGRES_VERSION,
-): Promise<void> {
-  await sql.transaction(async (tx) => {
-    // Held until the transaction ends. PGlite is one session, where a session lock excludes nothing.
-    await tx.query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [`journal:${schema}`]);
-    await tx.exec(`
-      create schema if not exists ${schema};
-      create table if not exists ${schema}.schema_version (version int4 not null);
-    `);
-    const [stored] = await tx.query<{ version: number }>(`select version from ${schema}.schema_version`);
-    const version = stored?.version ?? 0;
-    if (version > newest) throw newerJournal(`in the schema "${schema}"`, version, newest);
-    if (version === newest) return;
-    for (const migration of MIGRATIONS.slice(version, newest)) await tx.exec(migration(schema));
-    await tx.exec(`
-      delete from ${schema}.schema_version;
-      insert into ${schema}.schema_version values (${newest});
-    `);
-  });
+/** What leads from one version of the journal's schema to the next. A shipped one never changes. */
+export interface Migration {
+  /** Made in one transaction, in which nobody else writes to what it changes. */
+  change: string;
+  /** Indexes to make after it, each named first: of a table that is large, while others write to it. */
+  indexes?: [name: string, on: string][];
+  /** A statement that fills what the change has made. It may be run again. */
+  fill?: string;
 }
 
-const MIGRATIONS = [
+/** The n-th leads from version n to n + 1. */
+export const MIGRATIONS: ((schema: string) => string | Migration)[] = [
   createTables,
   (schema: string): string => `
   alter table ${schema}.runs
@@ -270,6 +254,62 @@ const MIGRATIONS = [
   alter table ${schema}.runs add column if not exists close_policy text, add column if not exists closes_children text;
   alter table ${schema}.serial_queue add column if not exists close_policy text;
   `,
+  (schema: string): Migration => ({
+    change: `
+  -- JSON text as JSON, without what Postgres cannot make a text of.
+  create or replace function ${schema}.json_of(given text) returns json language sql immutable as $json$
+    select regexp_replace(given, '\\\\u(0000|d[89a-f][0-9a-f]{2})', '\\\\ufffd', 'gi')::json
+  $json$;
+
+  -- The attributes of runs, to find them by: sql/lists.ts.
+  create table if not exists ${schema}.run_attributes (
+    pair text collate "C" not null,
+    of_run text collate "C" not null,
+    primary key (pair, of_run)
+  );
+  create or replace function ${schema}.pairs_of(id text, attributes text) returns setof ${schema}.run_attributes
+    language sql immutable as $pairs$
+      select substr(key || ':' || value, 1, 200), id from json_each_text(${schema}.json_of(attributes)) where key not in ('svc.asked_by', 'svc.charged_to')
+  $pairs$;
+  create or replace function ${schema}.pair_run() returns trigger language plpgsql as $pair$
+    begin
+      if tg_op <> 'INSERT' and old.attributes is not null then
+        delete from ${schema}.run_attributes where (pair, of_run) in (select * from ${schema}.pairs_of(old.run_id, old.attributes));
+      end if;
+      if tg_op <> 'DELETE' and new.attributes is not null then
+        insert into ${schema}.run_attributes select * from ${schema}.pairs_of(new.run_id, new.attributes) on conflict do nothing;
+      end if;
+      return null;
+    end
+  $pair$;
+  drop trigger if exists pairs_of_new_runs on ${schema}.runs;
+  create trigger pairs_of_new_runs after insert on ${schema}.runs for each row
+    when (new.attributes is not null) execute function ${schema}.pair_run();
+  drop trigger if exists pairs_of_changed_runs on ${schema}.runs;
+  create trigger pairs_of_changed_runs after update of attributes on ${schema}.runs for each row
+    when (new.attributes is distinct from old.attributes) execute function ${schema}.pair_run();
+  drop trigger if exists pairs_of_deleted_runs on ${schema}.runs;
+  create trigger pairs_of_deleted_runs after delete on ${schema}.runs for each row
+    when (old.attributes is not null) execute function ${schema}.pair_run();
+  drop index if exists ${schema}.runs_marked;
+  `,
+    fill: `
+  insert into ${schema}.run_attributes
+    select marked.* from ${schema}.runs r cross join lateral ${schema}.pairs_of(r.run_id, r.attributes) marked
+    where r.attributes is not null on conflict do nothing`,
+    indexes: [
+      [
+        'runs_by_client',
+        `${schema}.runs ((${schema}.json_of(started_by) ->> 'client'), run_id)
+        where (${schema}.json_of(started_by) ->> 'client') is not null`,
+      ],
+      [
+        'runs_by_user',
+        `${schema}.runs ((${schema}.json_of(started_by) #>> '{user,id}'), run_id)
+        where (${schema}.json_of(started_by) #>> '{user,id}') is not null`,
+      ],
+    ],
+  }),
 ];
 
 /** The schema this build works on. */

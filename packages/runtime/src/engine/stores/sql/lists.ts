@@ -1,9 +1,12 @@
+import { ASKED_BY, CHARGED_TO } from '../../attributes.ts';
 import type { RunFilter, RunTally } from '../../journal/reading.ts';
 import type { RunStatus } from '../../journal/run.ts';
 import { FREE } from './queries.ts';
 import { RUN_COLUMNS, RUN_SELECT } from './rows.ts';
 import type { StoredRow } from './rows.ts';
 import type { Statement } from './statements.ts';
+import { starterColumns } from './tables.ts';
+import type { Tables } from './tables.ts';
 import { toStoredText } from './text.ts';
 
 interface Query {
@@ -12,17 +15,17 @@ interface Query {
 }
 
 /** The page of runs that match, newest first. */
-export function listQuery(runs: string, filter: RunFilter, page: { limit: number; before?: string }): Query {
-  const { where, params } = conditionsOf(runs, filter, page.before);
+export function listQuery(tables: Tables, filter: RunFilter, page: { limit: number; before?: string }): Query {
+  const { from, id, where, params } = conditionsOf(tables, filter, page.before);
   return {
-    sql: `select ${RUN_SELECT} from ${runs} ${where} order by run_id desc limit ?`,
+    sql: `select ${RUN_SELECT} from ${from} ${where} order by ${id} desc limit ?`,
     params: [...params, page.limit],
   };
 }
 
 /** The runs that match, counted by status and stretch of time. Answers rows for `toTally`. */
-export function tallyQuery(runs: string, filter: RunFilter, bucketMs: number): Query {
-  const { where, params } = conditionsOf(runs, filter);
+export function tallyQuery(tables: Tables, filter: RunFilter, bucketMs: number): Query {
+  const { from, where, params } = conditionsOf(tables, filter);
   const bucket = `created_at / ${Math.floor(bucketMs)}`;
   const duration = 'ended_at - started_at';
   const sums = TOKENS.map(([key, column]) => `cast(sum(${column}) as bigint) as "${key}"`).join(', ');
@@ -31,7 +34,7 @@ export function tallyQuery(runs: string, filter: RunFilter, bucketMs: number): Q
       select ${bucket} as "bucket", status as "status", count(*) as "count", count(${duration}) as "timed",
         cast(coalesce(sum(${duration}), 0) as bigint) as "durationSum", coalesce(max(${duration}), 0) as "durationMax",
         ${sums}
-      from ${runs} ${where} group by ${bucket}, status order by 1, 2`,
+      from ${from} ${where} group by ${bucket}, status order by 1, 2`,
     params,
   };
 }
@@ -52,7 +55,19 @@ const EQUAL_KEYS = ['name', 'kind', 'trigger', 'sessionId', 'parentRunId', 'retr
  */
 const CLOCK_SLACK_MS = 25 * 60 * 60 * 1000;
 
-function conditionsOf(runs: string, filter: RunFilter, before?: string): { where: string; params: Statement[1] } {
+interface Conditions {
+  /** The table, or the tables, to read. */
+  from: string;
+  /** The column with the id of the run in which they are found in order. */
+  id: string;
+  where: string;
+  params: Statement[1];
+}
+
+function conditionsOf(tables: Tables, filter: RunFilter, before?: string): Conditions {
+  const { runs } = tables;
+  const isIndexed = filter.attribute !== undefined && !UNINDEXED.has(filter.attribute.name);
+  const id = isIndexed ? 'of_run' : 'run_id';
   const conditions: string[] = [];
   const params: Statement[1] = [];
   const add = (condition: string, ...values: (string | number)[]): void => {
@@ -68,12 +83,24 @@ function conditionsOf(runs: string, filter: RunFilter, before?: string): { where
   if (filter.trigger !== undefined && filter.trigger !== 'api') add(`trigger <> 'api'`);
   if (filter.status !== undefined) add(STATUS_CONDITIONS[filter.status](runs));
   if (filter.attribute) addAttribute(add, filter.attribute);
+  if (filter.attribute && isIndexed) {
+    const keys = markKeys(filter.attribute);
+    conditions.push(`pair in (${keys.map(() => `substr(?, 1, ${MARK_LENGTH})`).join(', ')})`);
+    params.push(...keys);
+  }
+  const starter = starterColumns(tables);
+  if (filter.client !== undefined) add(`${starter.client} = ?`, filter.client);
+  if (filter.user !== undefined) add(`${starter.user} = ?`, filter.user);
   if (filter.hidden) addHidden(add, filter.hidden);
-  if (filter.from !== undefined)
-    add('created_at >= ? and run_id >= ?', filter.from, idAt(filter.from - CLOCK_SLACK_MS));
-  if (filter.to !== undefined) add('created_at < ? and run_id < ?', filter.to, idAt(filter.to + CLOCK_SLACK_MS));
-  if (before !== undefined) add('run_id < ?', before);
-  return { where: conditions.length > 0 ? `where ${conditions.join(' and ')}` : '', params };
+  if (filter.from !== undefined) add(`created_at >= ? and ${id} >= ?`, filter.from, idAt(filter.from - CLOCK_SLACK_MS));
+  if (filter.to !== undefined) add(`created_at < ? and ${id} < ?`, filter.to, idAt(filter.to + CLOCK_SLACK_MS));
+  if (before !== undefined) add(`${id} < ?`, before);
+  return {
+    from: isIndexed ? `${runs} join ${tables.attributes} on of_run = run_id` : runs,
+    id,
+    where: conditions.length > 0 ? `where ${conditions.join(' and ')}` : '',
+    params,
+  };
 }
 
 const STATES = `('waiting', 'blocked', 'failed', 'cancelled')`;
@@ -94,6 +121,21 @@ const STATUS_CONDITIONS: Record<RunStatus, (runs: string) => string> = {
   cancelled: inState('cancelled'),
   completed: () => `status = 'completed'`,
 };
+
+/** Nobody looks for runs by these, and most that a key starts have one. */
+const UNINDEXED = new Set<string>([ASKED_BY, CHARGED_TO]);
+
+/** So much of a mark is in its index; Postgres takes no entry above 2,700 bytes. */
+const MARK_LENGTH = 200;
+
+/**
+ * What the index has of a mark. It may have more runs than match: `addAttribute` says which do. A number with a fraction is
+ * written by SQLite in a way of its own, and is there as `#`.
+ */
+function markKeys({ name, value }: { name: string; value: string }): string[] {
+  const isFraction = isPlainWord(value) && !['true', 'false'].includes(value) && !Number.isSafeInteger(Number(value));
+  return [value, ...(isFraction ? ['#'] : [])].map((text) => `${name}:${text}`);
+}
 
 /**
  * Marks are JSON text of one object without objects in it. A member is in it, with what ends it, exactly when the run has

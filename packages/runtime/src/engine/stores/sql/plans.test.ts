@@ -37,7 +37,9 @@ const FILTERS: [string, RunFilter, RegExp][] = [
   ['session', { sessionId: 's' }, /runs_by_session/],
   ['parent', { parentRunId: 'p' }, /runs_by_parent/],
   ['retried', { retryOf: 'r' }, /runs_by_retry/],
-  ['attribute', { attribute: { name: 'orderId', value: 'A-1' } }, /runs_marked/],
+  ['attribute', { attribute: { name: 'orderId', value: 'A-1' } }, /run_attributes/],
+  ['client', { client: 'shop' }, /runs_by_client/],
+  ['user', { user: 'ada' }, /runs_by_user/],
   ['time', { from: 1_700_000_000_000, to: 1_700_000_100_000 }, /pkey/],
   ['name and status', { name: 'name-7', status: 'failed' }, /runs_by_state|runs_by_name/],
 ];
@@ -67,7 +69,7 @@ describe('SQLite', () => {
   });
 
   test.each(FILTERS)('finds runs by %s in an index', (_name, filter, index) => {
-    const { sql, params } = listQuery('runs', filter, { limit: 50, before: 'ffff' });
+    const { sql, params } = listQuery(namesOfTables(), filter, { limit: 50, before: 'ffff' });
     const plan = db.prepare<{ detail: string }>(`explain query plan ${sql}`).all(...params);
     const text = plan.map(({ detail }) => detail.replace('PRIMARY KEY', 'pkey')).join('\n');
     expect(text).toMatch(index);
@@ -98,7 +100,7 @@ describeWhen(realServers.database, 'Postgres', (server) => {
   });
 
   test.each(FILTERS)('finds runs by %s in an index', async (_name, filter, index) => {
-    const { sql: text, params } = listQuery('journal.runs', filter, { limit: 50, before: 'ffff' });
+    const { sql: text, params } = listQuery(namesOfTables('journal'), filter, { limit: 50, before: 'ffff' });
     const plan = await sql.query<{ 'QUERY PLAN': string }>(`explain ${toNumbered(text)}`, params);
     const lines = plan.map((line) => line['QUERY PLAN']).join('\n');
     expect(lines).toMatch(index);

@@ -39,11 +39,11 @@ export function createRunReader({ tables, query }: Statements): RunReader {
       return end ? toRunRow(end) : given && toRunRow(given);
     },
     async listRuns(filter, page) {
-      const { sql, params } = listQuery(tables.runs, filter, page);
+      const { sql, params } = listQuery(tables, filter, page);
       return (await query(sql, params)).map(toRunRow);
     },
     async tallyRuns(filter, bucketMs) {
-      const { sql, params } = tallyQuery(tables.runs, filter, bucketMs);
+      const { sql, params } = tallyQuery(tables, filter, bucketMs);
       return (await query(sql, params)).map(toTally);
     },
   };

@@ -16,8 +16,25 @@ export interface Tables {
   deliveries: string;
   receivers: string;
   early: string;
+  /** The attributes of runs, a row each, as `name:value`. Kept by triggers. */
+  attributes: string;
   /** In Postgres alone. */
   owners: string;
+}
+
+/** What SQL says for members of the JSON text that is kept of who made a run begin. */
+export interface StarterColumns {
+  client: string;
+  user: string;
+}
+
+export function starterColumns({ runs }: Tables): StarterColumns {
+  const [, schema] = runs.split('.').toReversed();
+  if (!schema) return { client: `json_extract(started_by, '$.client')`, user: `json_extract(started_by, '$.user.id')` };
+  return {
+    client: `(${schema}.json_of(started_by) ->> 'client')`,
+    user: `(${schema}.json_of(started_by) #>> '{user,id}')`,
+  };
 }
 
 /** Those that hold what is a run's own, by `run_id`. */
@@ -45,6 +62,7 @@ export function namesOfTables(schema?: string): Tables {
     deliveries: `${prefix}deliveries`,
     receivers: `${prefix}failing_receivers`,
     early: `${prefix}early_resumes`,
+    attributes: `${prefix}run_attributes`,
     owners: `${prefix}owners`,
   };
 }

@@ -13,6 +13,14 @@ export function migrateSqlite(db: SqliteDatabase, path: string, newest: number =
   });
 }
 
+/** The attributes of a row of runs. Of a number with a fraction there is no text that JavaScript writes, too. */
+function pairsOf(row: string, from = ''): string {
+  const value = `case type when 'true' then type when 'false' then type when 'real' then '#' else atom end`;
+  return `
+    select substr(key || ':' || ${value}, 1, 200), ${row}.run_id from ${from}json_each(${row}.attributes)
+      where key not in ('svc.asked_by', 'svc.charged_to')`;
+}
+
 /** The n-th entry leads from `user_version` n to n + 1. A shipped entry never changes. */
 const MIGRATIONS = [
   `
@@ -393,6 +401,30 @@ const MIGRATIONS = [
   alter table runs add column close_policy text;
   alter table runs add column closes_children text;
   alter table serial_queue add column close_policy text;
+  `,
+  `
+  -- The attributes of runs, to find them by: sql/lists.ts.
+  create table run_attributes (pair text not null, of_run text not null, primary key (pair, of_run)) without rowid;
+  create trigger pairs_of_new_runs after insert on runs when new.attributes is not null
+  begin
+    insert or ignore into run_attributes ${pairsOf('new')};
+  end;
+  create trigger pairs_of_changed_runs after update of attributes on runs when new.attributes is not old.attributes
+  begin
+    delete from run_attributes where (pair, of_run) in (${pairsOf('old')});
+    insert or ignore into run_attributes ${pairsOf('new')};
+  end;
+  create trigger pairs_of_deleted_runs after delete on runs when old.attributes is not null
+  begin
+    delete from run_attributes where (pair, of_run) in (${pairsOf('old')});
+  end;
+  insert or ignore into run_attributes ${pairsOf('runs', 'runs, ')};
+  drop index runs_marked;
+
+  create index runs_by_client on runs (json_extract(started_by, '$.client'), run_id)
+    where json_extract(started_by, '$.client') is not null;
+  create index runs_by_user on runs (json_extract(started_by, '$.user.id'), run_id)
+    where json_extract(started_by, '$.user.id') is not null;
   `,
 ];
 
