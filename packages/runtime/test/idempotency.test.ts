@@ -77,10 +77,10 @@ describe('an Idempotency-Key on a resume', () => {
     const runId = await startWorkflow(box, 'hook');
     await untilStatus(box, runId, 'waiting');
     const answer = { status: 200, body: { runId, status: 'resumed' } };
-    expect(await resume(box, { n: 1 }, KEY)).toEqual(answer);
-    expect(await resume(box, { n: 1 }, KEY)).toEqual(answer);
+    expect(await resume(box, { n: 1, by: 'ada' }, KEY)).toEqual(answer);
+    expect(await resume(box, { by: 'ada', n: 1 }, KEY)).toEqual(answer);
     expect(await resume(box, { n: 2 }, KEY)).toMatchObject({ status: 409, body: { code: 'idempotency_conflict' } });
-    expect((await finish(box, runId)).output).toEqual({ n: 1 });
+    expect((await finish(box, runId)).output).toEqual({ n: 1, by: 'ada' });
   });
 
   test('of a hook that takes many gives the body each key once', async () => {

@@ -37,7 +37,7 @@ const agents = {
 };
 const CLIENT_TOOL = { name: 'client_tool', description: 'Of the client.', parameters: { type: 'object' } };
 
-const toKey = (key: string, digest = 'd', scope = ['wire-a', 'owner']) => ({ key, scope, digest });
+const toKey = (key: string, digest = 'd', scope = ['wire-a', 'owner']) => ({ key, scope, digest: { digest } });
 const user = (content: string): ChatMessage[] => [{ role: 'user', content }];
 
 interface Sent extends Partial<TurnRequest> {

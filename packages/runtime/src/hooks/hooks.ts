@@ -5,7 +5,8 @@ import type { Engine } from '../engine/engine.ts';
 import { newToken } from '../engine/ids.ts';
 import type { Journal } from '../engine/journal.ts';
 import type { HookEvent, HookRow } from '../engine/journal/hooks.ts';
-import { decode, decodeToShow, digestOf, encode } from '../engine/serialize.ts';
+import { decode, decodeToShow, encode } from '../engine/serialize.ts';
+import { digestOfValue } from '../engine/values/digest.ts';
 import { askAnswer } from '../engine/values/instances.ts';
 import { boundGiven } from '../engine/values/size.ts';
 import { fromAnswer } from '../engine/values/webhook-answer.ts';
@@ -114,8 +115,8 @@ interface WebhookDetail {
 }
 
 async function resumeOnce(engine: Engine, token: string, payload: unknown, key?: string): Promise<void> {
-  const digest = () => digestOf(encode(payload, 'body'));
-  const options = key === undefined ? {} : { idempotency: { key, digest: digest() } };
+  const digest = () => digestOfValue(payload, encode(payload, 'body'));
+  const options = key === undefined ? {} : { idempotency: { key, ...digest() } };
   const result = await engine.resumeHook(token, payload, options);
   if (result?.outcome === 'resumed' || result?.outcome === 'repeated') return;
   if (result?.outcome === 'idempotency_conflict') throw idempotencyConflict(key);

@@ -8,7 +8,8 @@ import type { Journal } from '../engine/journal.ts';
 import type { EarlyResume } from '../engine/journal/early.ts';
 import type { ResumeResult } from '../engine/journal/hooks.ts';
 import { isStoreDown } from '../engine/persist.ts';
-import { decode, digestOf, encode } from '../engine/serialize.ts';
+import { decode, encode } from '../engine/serialize.ts';
+import { digestOfValue } from '../engine/values/digest.ts';
 import { boundGiven } from '../engine/values/size.ts';
 import { BoxError, idempotencyConflict } from '../errors.ts';
 import { toIso } from '../json-value.ts';
@@ -71,7 +72,7 @@ export function createHookSignals({ journal, engine, log }: HookSignalsOptions):
     const { earlyNo, earlyId, token, payload, idempotencyKey } = resume;
     const value = decode(payload);
     const key = idempotencyKey ?? `early:${earlyId}`;
-    const result = await engine.resumeHook(token, value, { idempotency: { key, digest: digestOf(payload) } });
+    const result = await engine.resumeHook(token, value, { idempotency: { key, ...digestOfValue(value, payload) } });
     // It has not asked for the next one yet, or has just been closed.
     const isEarly = !result || result.outcome === 'already' || result.outcome === 'closed';
     if (isEarly) await early.noteTried(earlyNo);
@@ -104,7 +105,8 @@ export function createHookSignals({ journal, engine, log }: HookSignalsOptions):
     if (hook.kind !== 'hook') throw new BoxError('hook_not_found', 'There is no hook with this token.');
     // What an earlier run was given is of interest to a caller that asks again.
     if (!hook.isOpen && key === undefined) return undefined;
-    const idempotency = key === undefined ? {} : { idempotency: { key, digest: digestOf(encode(payload, 'payload')) } };
+    const idempotency =
+      key === undefined ? {} : { idempotency: { key, ...digestOfValue(payload, encode(payload, 'payload')) } };
     const result = await engine.resumeHook(token, payload, idempotency);
     return result?.outcome === 'already' && !hook.isOpen ? undefined : toSignalled(result, key);
   };
@@ -129,7 +131,7 @@ export function createHookSignals({ journal, engine, log }: HookSignalsOptions):
       );
       if (kept.outcome === 'full')
         throw new BoxError('hook_queue_full', `Too many payloads wait for hooks: ${MOST_OF_TOKEN} may for one token.`);
-      if (kept.resume.payload !== text) throw idempotencyConflict(idempotencyKey);
+      if (!isSamePayload(kept.resume.payload, text)) throw idempotencyConflict(idempotencyKey);
       hasKept = true;
       try {
         await start?.();
@@ -158,6 +160,11 @@ export function createHookSignals({ journal, engine, log }: HookSignalsOptions):
 }
 
 // --- internal ---
+
+/** Whatever the order in which the members of their objects were written. */
+function isSamePayload(kept: string, given: string): boolean {
+  return kept === given || digestOfValue(decode(kept), kept).digest === digestOfValue(decode(given), given).digest;
+}
 
 const HOUR_MS = 60 * 60 * 1_000;
 const LONGEST_MS = 7 * 24 * HOUR_MS;

@@ -1,7 +1,7 @@
 import type { TurnKey } from '../agents/turn/input.ts';
 import { scopeOf } from '../auth/caller.ts';
 import type { Caller } from '../auth/caller.ts';
-import { digestOf } from '../engine/serialize.ts';
+import { digestOfJson } from '../engine/values/digest.ts';
 import { readIdempotencyKey } from '../operations/inputs.ts';
 
 export interface KeyedRequest {
@@ -15,7 +15,6 @@ export interface KeyedRequest {
 /** The key under which a client may ask for the turn again. Undefined: it sends none. */
 export function readTurnKey({ headers, wire, caller, asked }: KeyedRequest): TurnKey | undefined {
   const key = readIdempotencyKey(headers);
-  return key === undefined
-    ? undefined
-    : { key, scope: [wire, scopeOf(caller)], digest: digestOf(JSON.stringify(asked)) };
+  if (key === undefined) return undefined;
+  return { key, scope: [wire, scopeOf(caller)], digest: digestOfJson(JSON.stringify(asked)) };
 }

@@ -1,3 +1,4 @@
+import type { ValueDigest } from '../../engine/values/digest.ts';
 import type { ChatMessage } from '../model/messages.ts';
 
 /** A message of a conversation, as the box keeps it. Ids are stable: a client that replays them is recognised. */
@@ -37,7 +38,7 @@ export interface TurnKey {
   /** Whose key it is, and of which wire: outside of this it is another one. */
   scope: readonly string[];
   /** Of what is asked. */
-  digest: string;
+  digest: ValueDigest;
 }
 
 /** What the run of a turn is started with: all it needs to go on in another process. */

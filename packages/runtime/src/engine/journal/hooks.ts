@@ -1,3 +1,4 @@
+import type { ValueDigest } from '../values/digest.ts';
 export type HookKind = 'hook' | 'webhook' | 'approval';
 
 export interface NewHook {
@@ -48,7 +49,7 @@ export type HookPlace = Pick<HookRow, 'createdAt' | 'runId' | 'token'>;
 export interface ResumeOptions {
   verdict?: string;
   /** The same key with the same digest answers the resume it made again for 24 hours; with another digest it is refused. */
-  idempotency?: { key: string; digest: string };
+  idempotency?: { key: string } & ValueDigest;
 }
 
 /** One resume of a hook. */

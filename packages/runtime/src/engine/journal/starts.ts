@@ -1,4 +1,5 @@
 import type { JournalRecord } from './record.ts';
+import type { ValueDigest } from '../values/digest.ts';
 import type { ClosePolicy, Durability, RunKind, RunRow, RunTrigger } from './run.ts';
 
 export interface NewRun {
@@ -24,7 +25,7 @@ export interface NewRun {
    * The same key with the same digest answers the first start again, for 24 hours; with another digest it is refused. That
    * of a child does so for as long as the run above it is kept, also when the child is gone.
    */
-  idempotency?: { key: string; digest: string };
+  idempotency?: { key: string } & ValueDigest;
   /** The run needs a place of this lock, which has `limit` (default 1). None free: it queues under `triggerId`, or is refused. */
   serial?: { key: string; triggerId: string; whenTaken: 'queue' | 'refuse'; limit?: number };
   timing?: StartTiming;

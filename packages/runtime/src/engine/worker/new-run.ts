@@ -5,6 +5,8 @@ import type { ClosePolicy, RunKind, RunRow, RunTrigger } from '../journal/run.ts
 import type { NewRun, OwnId, StartTiming } from '../journal/starts.ts';
 import type { StartedBy } from '../started-by.ts';
 import { digestOf, encode } from '../serialize.ts';
+import { digestOfValue } from '../values/digest.ts';
+import type { ValueDigest } from '../values/digest.ts';
 import { boundGiven, GIVEN_BYTES, TURN_BYTES } from '../values/size.ts';
 
 export interface StartRequest {
@@ -23,7 +25,7 @@ export interface StartRequest {
   /** The same key with the same input answers the first start again for 24 hours. */
   idempotencyKey?: string;
   /** What the key stands for, where that is not the input. */
-  digest?: string;
+  digest?: ValueDigest;
   /** At most `limit` (default 1) unfinished runs have this lock. Taken: the start queues, or is refused. */
   serial?: { key: string; whenTaken: 'queue' | 'refuse'; limit?: number };
   /** The milliseconds it may take from the moment it is a run. Default: no limit. */
@@ -58,7 +60,7 @@ export function toNewRun(request: StartRequest, body: Body, claim: NewRun['claim
     input,
     ...(key === undefined
       ? {}
-      : { idempotency: { key: toStartKey(request.name, key), digest: request.digest ?? digestOf(input) } }),
+      : { idempotency: { key: toStartKey(request.name, key), ...keyedDigest(request, input) } }),
     ...(serial ? { serial: { ...serial, triggerId } } : {}),
     ...(timeoutMs === undefined ? {} : { timeoutMs }),
     ...(closePolicy === undefined ? {} : { closePolicy }),
@@ -68,6 +70,12 @@ export function toNewRun(request: StartRequest, body: Body, claim: NewRun['claim
     claim,
     durability: body.durability,
   };
+}
+
+/** What the body of a parent passes it passes again just as it is. */
+function keyedDigest({ digest, parentRunId, input }: StartRequest, encoded: string): ValueDigest {
+  if (digest) return digest;
+  return parentRunId === undefined ? digestOfValue(input, encoded) : { digest: digestOf(encoded) };
 }
 
 function marksFor({ attributes, ownId }: StartRequest): Pick<NewRun, 'attributes'> {

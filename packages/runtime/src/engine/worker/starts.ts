@@ -9,6 +9,8 @@ import type { RunRow } from '../journal/run.ts';
 import type { CreateResult, NewRun } from '../journal/starts.ts';
 import { compensated, parentCancelled } from '../run/outcome.ts';
 import { encode } from '../serialize.ts';
+import { isSameDigest } from '../values/digest.ts';
+import type { ValueDigest } from '../values/digest.ts';
 import { boundGiven, TURN_BYTES } from '../values/size.ts';
 import { keptRecords, listAfterFailure } from '../run/retried-run.ts';
 import type { Claims } from './claims.ts';
@@ -26,7 +28,7 @@ import type { Signals } from './signals.ts';
 export interface KeyedStart {
   name: string;
   idempotencyKey: string;
-  digest: string;
+  digest: ValueDigest;
 }
 
 export type Repeat = Extract<CreateResult, { outcome: 'repeated' | 'idempotency_conflict' }>;
@@ -135,7 +137,9 @@ export function createStarts(options: StartsOptions): Starts {
     async findRepeat({ name, idempotencyKey, digest }) {
       const used = await journal.findByKey(toStartKey(name, idempotencyKey));
       if (!used) return undefined;
-      return used.digest === digest ? { outcome: 'repeated', run: used.run } : { outcome: 'idempotency_conflict' };
+      return isSameDigest(used.digest, digest)
+        ? { outcome: 'repeated', run: used.run }
+        : { outcome: 'idempotency_conflict' };
     },
     async retry(run, from, { serial, idempotencyKey, input: given } = {}) {
       const body = await resolve(run);

@@ -23,6 +23,12 @@ export function describeKeys(world: World): void {
       expect(await world.journal.listRuns({}, { limit: 10 })).toHaveLength(1);
     });
 
+    test('answers it also for the digest that an earlier build kept', async () => {
+      const { runId } = await start(world.journal, keyed());
+      const again = { idempotency: { key: 'k', digest: 'e', older: 'd' } };
+      expect(await world.journal.create(newRun(again))).toMatchObject({ outcome: 'repeated', run: { runId } });
+    });
+
     test('finds its run, with what it stands for, until its life is over', async () => {
       expect(await world.journal.findByKey('k')).toBeUndefined();
       const run = await start(world.journal, keyed());

@@ -12,6 +12,7 @@ import type {
 import { decodeText, toSelect, toStored } from './rows.ts';
 import type { StoredRow, StoredValue } from './rows.ts';
 import type { Statements } from './statements.ts';
+import { isSameDigest } from '../../values/digest.ts';
 import type { Tables } from './tables.ts';
 import { toStoredText } from './text.ts';
 
@@ -118,7 +119,8 @@ export function setVerdictQuery({ hooks }: Pick<Tables, 'hooks'>): string {
 
 /** What a key answers that has resumed the hook before. */
 export function judgeKey(hook: HookRow, keyed: StoredRow, options: ResumeOptions): ResumeResult {
-  if (decodeText(keyed).digest !== options.idempotency?.digest) return { outcome: 'idempotency_conflict' };
+  const { digest } = decodeText(keyed) as { digest: string };
+  if (!options.idempotency || !isSameDigest(digest, options.idempotency)) return { outcome: 'idempotency_conflict' };
   return { outcome: 'repeated', hook, event: toHookEvent(keyed) };
 }
 

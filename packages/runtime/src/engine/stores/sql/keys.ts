@@ -1,5 +1,4 @@
 import type { Journal } from '../../journal.ts';
-import { digestOf } from '../../serialize.ts';
 import { KEY_LIFE_MS } from './queries.ts';
 import { decodeText, RUN_SELECT, toRunRow } from './rows.ts';
 import type { StoredRow } from './rows.ts';
@@ -35,11 +34,6 @@ export interface KeyUse {
   startId: string;
   /** The run, or the start, with which it is forgotten; null: after 24 hours. */
   keptWith: string | null;
-}
-
-/** Earlier builds kept the input itself. */
-export function isSameUse(used: KeyUse, digest: string): boolean {
-  return used.digest === digest || digestOf(used.digest) === digest;
 }
 
 /** Parameters: the key, and the time from which keys count that are kept with nothing. */

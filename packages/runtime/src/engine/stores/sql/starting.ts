@@ -3,7 +3,8 @@ import { isFinal } from '../../journal/run.ts';
 import type { RunRow } from '../../journal/run.ts';
 import type { CreateResult, NewRun, OwnId } from '../../journal/starts.ts';
 import { debounceName } from './due.ts';
-import { isSameUse, keyQuery, toKeyUse } from './keys.ts';
+import { isSameDigest } from '../../values/digest.ts';
+import { keyQuery, toKeyUse } from './keys.ts';
 import type { KeyUse } from './keys.ts';
 import type { Places } from './places.ts';
 import { KEY_LIFE_MS } from './queries.ts';
@@ -80,7 +81,7 @@ export function createStarting(dialect: Dialect, { places, rates }: { places: Pl
     const start = yield* findStart(used.startId);
     // The start of a child counts for as long as the run above may ask for it, whatever became of the child.
     if (!start && used.keptWith === null) return undefined;
-    if (!isSameUse(used, idempotency.digest)) return { outcome: 'idempotency_conflict' };
+    if (!isSameDigest(used.digest, idempotency)) return { outcome: 'idempotency_conflict' };
     return start ? toRepeated(start) : { outcome: 'gone', startId: used.startId };
   }
 
