@@ -1,5 +1,5 @@
 import { eq } from 'drizzle-orm';
-import { askedByOf } from '../engine/attributes.ts';
+import { askedByOf } from '../engine/box-marks.ts';
 import type { Journal } from '../engine/journal.ts';
 import type { Drizzle } from '../stores/drizzle.ts';
 import { sessions } from '../sessions/table.ts';

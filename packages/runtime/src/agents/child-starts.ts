@@ -1,4 +1,4 @@
-import { askedByOf } from '../engine/attributes.ts';
+import { askedByOf } from '../engine/box-marks.ts';
 import { LONGEST_TIMER_MS } from '../engine/duration.ts';
 import type { Engine } from '../engine/engine.ts';
 import { newRunId } from '../engine/ids.ts';

@@ -1,5 +1,5 @@
 import { splitName } from '../definitions/subagents.ts';
-import { chargedTo } from '../engine/attributes.ts';
+import { chargedTo } from '../engine/box-marks.ts';
 import type { RunRow } from '../engine/journal/run.ts';
 import type { Limiter } from '../limits/limiter.ts';
 import { whoOfAgent } from '../limits/limits.ts';

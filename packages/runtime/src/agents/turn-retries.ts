@@ -1,4 +1,4 @@
-import { askedByOf } from '../engine/attributes.ts';
+import { askedByOf } from '../engine/box-marks.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { Journal } from '../engine/journal.ts';
 import type { RunRow } from '../engine/journal/run.ts';

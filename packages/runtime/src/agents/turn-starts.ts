@@ -1,4 +1,4 @@
-import { ASKED_BY, toChargedMark } from '../engine/attributes.ts';
+import { ASKED_BY, toChargedMark } from '../engine/box-marks.ts';
 import type { Engine, StartRequest } from '../engine/engine.ts';
 import type { RunRow } from '../engine/journal/run.ts';
 import { BoxError, idempotencyConflict } from '../errors.ts';

@@ -1,4 +1,4 @@
-import { ASKED_BY, askedByOf } from '../engine/attributes.ts';
+import { ASKED_BY, askedByOf } from '../engine/box-marks.ts';
 import type { RunFilter } from '../engine/journal/reading.ts';
 import type { RunRow } from '../engine/journal/run.ts';
 import { may } from './caller.ts';

@@ -1,4 +1,4 @@
-import { askedByOf } from './attributes.ts';
+import { askedByOf } from './box-marks.ts';
 import type { Append, AppendResult } from './journal/appends.ts';
 import type { JournalRecord, StepKind } from './journal/record.ts';
 import type { RunRow, RunStatus } from './journal/run.ts';

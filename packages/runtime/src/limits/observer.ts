@@ -1,4 +1,4 @@
-import { chargedTo } from '../engine/attributes.ts';
+import { chargedTo } from '../engine/box-marks.ts';
 import type { JournalRecord } from '../engine/journal/record.ts';
 import type { RunRow } from '../engine/journal/run.ts';
 import type { Observer } from '../engine/observer.ts';

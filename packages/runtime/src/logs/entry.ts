@@ -1,4 +1,4 @@
-import { ASKED_BY } from '../engine/attributes.ts';
+import { ASKED_BY } from '../engine/box-marks.ts';
 import { z } from 'zod';
 import type { LogLevel, LogRecord } from '../log.ts';
 

@@ -1,4 +1,4 @@
-import { ASKED_BY, askedByOf } from '../engine/attributes.ts';
+import { ASKED_BY, askedByOf } from '../engine/box-marks.ts';
 import type { JournalRecord } from '../engine/journal/record.ts';
 import type { RunRow, RunStatus } from '../engine/journal/run.ts';
 import { nameOfStep } from '../engine/lifecycle.ts';

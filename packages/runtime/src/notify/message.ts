@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Approvals } from '../approvals/approvals.ts';
-import { askedByOf } from '../engine/attributes.ts';
+import { askedByOf } from '../engine/box-marks.ts';
 import type { Journal } from '../engine/journal.ts';
 import type { NewDelivery, Notice } from '../engine/journal/notices.ts';
 import type { RunRow } from '../engine/journal/run.ts';

@@ -1,5 +1,5 @@
 import type { RetryTurn } from '../agents/turn-retries.ts';
-import { ownIdOf, toChargedMark } from '../engine/attributes.ts';
+import { ownIdOf, toChargedMark } from '../engine/box-marks.ts';
 import { chargedBy, isOwnRun, scopeOf, toStartedBy } from '../auth/caller.ts';
 import type { Caller } from '../auth/caller.ts';
 import { startedByOf } from '../engine/started-by.ts';

@@ -1,4 +1,4 @@
-import type { ValueDigest } from '../../engine/values/digest.ts';
+import type { ValueDigest } from '../../engine/journal/digest.ts';
 import type { ChatMessage } from '../model/messages.ts';
 
 /** A message of a conversation, as the box keeps it. Ids are stable: a client that replays them is recognised. */

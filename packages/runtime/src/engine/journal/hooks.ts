@@ -1,4 +1,4 @@
-import type { ValueDigest } from '../values/digest.ts';
+import type { ValueDigest } from './digest.ts';
 export type HookKind = 'hook' | 'webhook' | 'approval';
 
 export interface NewHook {

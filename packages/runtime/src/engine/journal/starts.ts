@@ -1,5 +1,5 @@
 import type { JournalRecord } from './record.ts';
-import type { ValueDigest } from '../values/digest.ts';
+import type { ValueDigest } from './digest.ts';
 import type { ClosePolicy, Durability, RunKind, RunRow, RunTrigger } from './run.ts';
 
 export interface NewRun {

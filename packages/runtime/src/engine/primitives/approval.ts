@@ -1,4 +1,4 @@
-import { askedByOf } from '../attributes.ts';
+import { askedByOf } from '../box-marks.ts';
 import type { RunHandle } from '../handle.ts';
 import { awaitEvent, bodyOf } from './hook.ts';
 

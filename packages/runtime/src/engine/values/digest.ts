@@ -1,11 +1,5 @@
+import type { ValueDigest } from '../journal/digest.ts';
 import { digestOf, encode } from '../serialize.ts';
-
-/** What a value that came with an idempotency key is known by again. */
-export interface ValueDigest {
-  digest: string;
-  /** What earlier builds kept of the same value: that of its text as it came. Absent: no other. */
-  older?: string;
-}
 
 /**
  * The digest of a value, in whatever order the members of its objects were written: a client that repeats a call may write

@@ -1,4 +1,4 @@
-import { ASKED_BY, askedByOf, chargedTo, OWN_ID, toChargedMark } from '../attributes.ts';
+import { ASKED_BY, askedByOf, chargedTo, OWN_ID, toChargedMark } from '../box-marks.ts';
 import type { Body } from '../body.ts';
 import { newRunId, toTraceId } from '../ids.ts';
 import type { ClosePolicy, RunKind, RunRow, RunTrigger } from '../journal/run.ts';
@@ -6,7 +6,7 @@ import type { NewRun, OwnId, StartTiming } from '../journal/starts.ts';
 import type { StartedBy } from '../started-by.ts';
 import { digestOf, encode } from '../serialize.ts';
 import { digestOfValue } from '../values/digest.ts';
-import type { ValueDigest } from '../values/digest.ts';
+import type { ValueDigest } from '../journal/digest.ts';
 import { boundGiven, GIVEN_BYTES, TURN_BYTES } from '../values/size.ts';
 
 export interface StartRequest {

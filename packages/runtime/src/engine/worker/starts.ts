@@ -1,5 +1,5 @@
 import { BoxError } from '../../errors.ts';
-import { ownIdOf } from '../attributes.ts';
+import { ownIdOf } from '../box-marks.ts';
 import type { Body } from '../body.ts';
 import type { StoreClock } from '../clock.ts';
 import type { Ambient } from '../handle.ts';
@@ -10,7 +10,7 @@ import type { CreateResult, NewRun } from '../journal/starts.ts';
 import { compensated, parentCancelled } from '../run/outcome.ts';
 import { encode } from '../serialize.ts';
 import { isSameDigest } from '../values/digest.ts';
-import type { ValueDigest } from '../values/digest.ts';
+import type { ValueDigest } from '../journal/digest.ts';
 import { boundGiven, TURN_BYTES } from '../values/size.ts';
 import { keptRecords, listAfterFailure } from '../run/retried-run.ts';
 import type { Claims } from './claims.ts';

@@ -1,4 +1,4 @@
-import { ASKED_BY, CHARGED_TO } from '../../attributes.ts';
+import { ASKED_BY, CHARGED_TO } from '../../box-marks.ts';
 import type { RunFilter, RunTally } from '../../journal/reading.ts';
 import type { RunStatus } from '../../journal/run.ts';
 import { FREE } from './queries.ts';
