@@ -4,7 +4,7 @@ import type { Caller } from '../src/auth/caller.ts';
 import type { Strategy } from '../src/auth/strategy.ts';
 import { createHook, createWebhook } from '../src/engine/primitives/hook.ts';
 import { getWritable } from '../src/engine/primitives/writable.ts';
-import { getRun, svc } from '../src/index.ts';
+import { FatalError, getRun, sleep, svc } from '../src/index.ts';
 import { call, finish, runWorkflow, setupBoxes, startWorkflow, toStep, until, untilStatus } from './_setup.ts';
 import type { TestBox } from './_setup.ts';
 
@@ -26,6 +26,18 @@ const countdown = toStep(
       },
     }),
 );
+const print = toStep('print', async (out: WritableStream<string>, text: string) => {
+  const writer = out.getWriter();
+  await writer.write(text);
+  writer.releaseLock();
+});
+const dictate = toStep('dictate', async (out: WritableStream<string>) => {
+  await svc.workflows.startAndWait('clerk', { out, name: 'two' });
+});
+let mended = false;
+const mend = toStep('mend', async () => {
+  if (!mended) throw new FatalError('not yet');
+});
 const readAll = toStep('readAll', async (runId: string) => {
   const values: unknown[] = [];
   for await (const value of getRun(runId).readable as unknown as AsyncIterable<unknown>) values.push(value);
@@ -43,6 +55,46 @@ const PROGRAM = {
       },
     },
     count: { run: async () => countdown() },
+    desk: {
+      async run({ fails }: { fails?: boolean }) {
+        await write(['desk'], 'default');
+        await svc.workflows.startAndWait('clerk', { out: getWritable(), name: 'one' });
+        await dictate(getWritable());
+        if (fails) await mend();
+        await svc.workflows.startAndWait('clerk', { out: getWritable({ namespace: 'aside' }), name: 'three' });
+      },
+    },
+    clerk: {
+      async run({ out, name }: { out: WritableStream<string>; name: string }) {
+        await write(['own'], 'default');
+        await print(out, `${name}, first`);
+        // Another replay of this body has the stream from the journal.
+        await sleep('20ms');
+        await svc.workflows.startAndWait('intern', { out, name: `${name}, then` });
+      },
+    },
+    intern: {
+      run: async ({ out, name }: { out: WritableStream<string>; name: string }) => print(out, name),
+    },
+    orphan: {
+      async run() {
+        const { runId } = (await svc.workflows.start('late', { out: getWritable() })) as { runId: string };
+        return runId;
+      },
+    },
+    late: {
+      async run({ out }: { out: WritableStream<string> }) {
+        await createHook({ token: 'later' });
+        await print(out, 'too late');
+      },
+    },
+    relay: {
+      async run({ n }: { n: number }) {
+        if (n === 1) await svc.workflows.start('late', { out: getWritable() });
+        if (n < 3) svc.continueAsNew({ n: n + 1 });
+        await createHook({ token: 'relay' });
+      },
+    },
     chain: {
       async run({ n }: { n: number }) {
         await write([n], 'default');
@@ -174,4 +226,58 @@ test('the webhooks of a run are listed with their addresses, for those who may d
   });
   role = 'member';
   expect((await list()).status).toBe(403);
+});
+
+const WRITTEN = ['one, first', 'one, then', 'two, first', 'two, then'];
+
+test('a stream that is handed to workflows below is written to by their steps, and theirs stay theirs', async () => {
+  const box = await boxes.open(PROGRAM);
+  const { runId } = await runWorkflow(box, 'desk', {});
+  const streams = `/api/runs/${String(runId)}/streams`;
+  expect((await readWhole(box, `${streams}/default`)).values).toEqual(['desk', ...WRITTEN]);
+  expect((await readWhole(box, `${streams}/aside`)).values).toEqual(['three, first', 'three, then']);
+  const { items } = (await call<{ items: { runId: string }[] }>(box, `GET /api/runs?name=clerk`)).body;
+  for (const child of items)
+    expect((await readWhole(box, `/api/runs/${child.runId}/streams/default`)).values).toEqual(['own']);
+});
+
+test('a retry starts no child again that was handed the stream, and hands on its own', async () => {
+  const box = await boxes.open(PROGRAM);
+  mended = false;
+  const failed = await runWorkflow(box, 'desk', { fails: true });
+  expect(failed).toMatchObject({ status: 'failed', error: { message: 'not yet' } });
+  mended = true;
+  const { body } = await call<{ runId: string }>(box, `POST /api/runs/${String(failed.runId)}/retry`);
+  expect(await finish(box, body.runId)).toMatchObject({ status: 'completed', error: null });
+  const streams = `/api/runs/${body.runId}/streams`;
+  expect((await readWhole(box, `${streams}/aside`)).values).toEqual(['three, first', 'three, then']);
+  expect((await readWhole(box, `${streams}/default`)).values).toEqual([]);
+  const { items } = (await call<{ items: unknown[] }>(box, 'GET /api/runs?name=clerk')).body;
+  expect(items).toHaveLength(3);
+});
+
+test('a stream takes nothing from below once its run has ended, and goes on where the run continues', async () => {
+  const box = await boxes.open(PROGRAM);
+  const { output } = await runWorkflow(box, 'orphan', {});
+  await untilStatus(box, String(output), 'waiting');
+  await call(box, 'POST /api/workflows/hooks/later/resume', null);
+  expect(await finish(box, String(output))).toMatchObject({
+    status: 'failed',
+    error: { message: expect.stringContaining('takes no more: the run has ended') },
+  });
+  const first = await startWorkflow(box, 'relay', { n: 1 });
+  const open = async (name: string) =>
+    (
+      await call<{ items: { runId: string; continuedFrom: string | null }[] }>(
+        box,
+        `GET /api/runs?name=${name}&status=waiting`,
+      )
+    ).body.items[0];
+  await until(async () => !!(await open('relay')) && !!(await open('late')));
+  const { runId = '' } = (await open('late')) ?? {};
+  await call(box, 'POST /api/workflows/hooks/later/resume', null);
+  expect(await finish(box, runId)).toMatchObject({ status: 'completed' });
+  const last = (await open('relay'))?.runId ?? '';
+  expect(last).not.toBe(first);
+  expect((await readWhole(box, `/api/runs/${last}/streams/default`)).values).toEqual(['too late']);
 });

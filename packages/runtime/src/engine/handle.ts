@@ -214,8 +214,8 @@ export interface RunHandle {
   standBy<T>(wait: () => Promise<T>): Promise<T>;
   /** Makes a hook, with the run's next append. */
   openHook(request: HookRequest): OpenHook;
-  /** Writes frames to the run's stream; resolves once they are stored. */
-  writeChunks(chunks: NewChunk[]): Promise<void>;
+  /** Writes frames to the run's stream, or to that of another run; resolves once they are stored. */
+  writeChunks(chunks: NewChunk[], runId?: string): Promise<void>;
   /** The body is being given what was recorded in an earlier life of the run, and there is more of it. */
   readonly isCatchingUp: boolean;
   /** Publishes what the run is at, with its next append. */

@@ -1,6 +1,5 @@
 import type { ChildStartHow } from '../engine/handle.ts';
 import { startWorkflow } from '../engine/primitives/child-workflow.ts';
-import { holdsWritable } from '../engine/values/unread.ts';
 import { workflowNameOf } from '../workflows/mark.ts';
 import { Run } from './run.ts';
 
@@ -28,8 +27,6 @@ export async function start<R>(workflow: unknown, given?: unknown, more?: StartO
       `start() takes a workflow: the function marked 'use workflow' of a file "workflows/<name>.workflow.ts".`,
     );
   const args: unknown[] = Array.isArray(given) ? given : [];
-  if (holdsWritable(args))
-    throw new TypeError(`A stream of this run cannot be written to by "${name}". Let it use getWritable() of its own.`);
   const options = Array.isArray(given) ? more : (given as StartOptions | undefined);
   const started = await startWorkflow(name, { args }, { isSpread: true, ...pickHow(options) });
   return new Run<R>(started.status === 'started' ? started.runId : started.triggerId);

@@ -25,8 +25,11 @@ export interface FramePlace {
 }
 
 export interface ChunkStore {
-  /** For a run this epoch holds; also while a step runs. Answers the last `n`; undefined: fenced or final. */
-  write(runId: string, epoch: number, chunks: NewChunk[]): Promise<number | undefined>;
+  /**
+   * For a run this epoch holds; also while a step runs. Null: for one that has handed its stream on. Answers the last `n`;
+   * undefined: fenced or final.
+   */
+  write(runId: string, epoch: number | null, chunks: NewChunk[]): Promise<number | undefined>;
   /** In order, after `after`. */
   read(runId: string, namespace: string, page: { after: number; limit: number }): Promise<Chunk[]>;
   /** The streams of the newest `most` chunks, in the order of their first ones; at most 1,000. */

@@ -1,5 +1,6 @@
 import type { CallRequest, OpenHook, HookRequest } from '../call.ts';
 import { Callbacks } from '../callbacks.ts';
+import { FatalError } from '../errors.ts';
 import type { Ambient, RunHandle, World } from '../handle.ts';
 import type { NewChunk } from '../journal/chunks.ts';
 import type { RunRow } from '../journal/run.ts';
@@ -14,7 +15,7 @@ import { RunSignals } from './run-signals.ts';
 export interface BodyHandleOptions {
   run: RunRow;
   world: World;
-  driver: Pick<Driver, 'ambient' | 'writeChunks'>;
+  driver: Pick<Driver, 'ambient' | 'writeChunks' | 'writeForeignChunks'>;
   recorder: Pick<Recorder, 'count'>;
   calls: Calls;
   attributes: RunAttributes;
@@ -64,9 +65,13 @@ export class BodyHandle implements RunHandle {
     if (this.#options.state.set(state)) this.#options.onChange();
   }
 
-  async writeChunks(chunks: NewChunk[]): Promise<void> {
+  async writeChunks(chunks: NewChunk[], to?: string): Promise<void> {
     const { runId, epoch } = this.run;
     const { driver, onLost } = this.#options;
+    if (to !== undefined && to !== runId) {
+      if (await driver.writeForeignChunks(to, chunks)) return;
+      throw new FatalError(`The stream of the run ${to} takes no more: the run has ended, or is gone.`);
+    }
     if ((await driver.writeChunks(runId, epoch, chunks)) === undefined) onLost();
   }
 

@@ -28,6 +28,8 @@ export interface Driver {
   /** Sets the start mark. False: the run is not ours any more. */
   mark(run: Pick<RunRow, 'runId' | 'epoch' | 'seq'>, steps: string[]): Promise<boolean>;
   writeChunks(runId: string, epoch: number, chunks: NewChunk[]): Promise<number | undefined>;
+  /** Frames of a run that has been handed the stream. False: the run the stream is of has ended. */
+  writeForeignChunks(runId: string, chunks: NewChunk[]): Promise<boolean>;
   listEvents(runId: string, waits: readonly HookWait[]): Promise<HookEvents>;
   resumeHook(token: string, payload: string, options: ResumeOptions): Promise<unknown>;
   findRun(runId: string): Promise<RunRow | undefined>;

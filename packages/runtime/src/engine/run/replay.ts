@@ -162,6 +162,7 @@ class ReplayDriver implements Driver {
   publish(): void {}
   mark = async (): Promise<boolean> => true;
   writeChunks = async (): Promise<number> => 0;
+  writeForeignChunks = async (): Promise<boolean> => true;
   listEvents = async () => ({ signals: 0, events: [], missing: [] });
   resumeHook = async (): Promise<void> => {};
   findRun = async (): Promise<RunRow> => ({ status: 'running' }) as RunRow;

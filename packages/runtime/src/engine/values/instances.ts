@@ -7,7 +7,7 @@ import { AbortingAnswer, reduceSignal, reviveSignal } from './signals.ts';
 import type { Abort, SignalRef } from './signal-ref.ts';
 import { fromStepRef, toStepRef } from './steps.ts';
 import type { StepRef } from './steps.ts';
-import { runStreamOf } from './stream-ref.ts';
+import { runStreamOf, toWritableRef } from './stream-ref.ts';
 import type { StreamRef } from './stream-ref.ts';
 import { createRunReadable, createRunWritable } from './streams.ts';
 import type { FrameCodec } from './streams.ts';
@@ -19,7 +19,7 @@ export type RecordedValue =
   | ({ type: 'signal' } & SignalRef)
   | { type: 'aborting'; value: unknown; aborts: Abort[] }
   | ({ type: 'readable' } & StreamRef & { runId: string })
-  | { type: 'writable'; name: string }
+  | ({ type: 'writable' } & Pick<StreamRef, 'name' | 'runId'>)
   | { type: 'headers'; entries: [string, string][] }
   | { type: 'form'; entries: [string, string][] }
   | ({ type: 'request' } & RecordedRequest)
@@ -41,7 +41,8 @@ export function reduceInstance(value: unknown): RecordedValue | false {
   if (signal) return { type: 'signal', ...signal };
   if (value instanceof AbortingAnswer) return { type: 'aborting', value: value.value, aborts: value.aborts };
   const stream = runStreamOf(value);
-  if (stream) return value instanceof WritableStream ? { type: 'writable', name: stream.name } : toReadable(stream);
+  if (stream)
+    return value instanceof WritableStream ? { type: 'writable', ...toWritableRef(stream) } : toReadable(stream);
   if (value instanceof Headers) return { type: 'headers', entries: [...value] };
   if (value instanceof FormData) return reduceForm(value);
   if (value instanceof Request) return reduceRequest(value);
@@ -63,7 +64,7 @@ export function reviveInstance(plain: RecordedValue, codec: FrameCodec): unknown
       return createRunReadable(ref, codec);
     }
     case 'writable':
-      return createRunWritable(plain.name, codec);
+      return createRunWritable(plain, codec);
     case 'headers':
       return new Headers(plain.entries);
     case 'form':

@@ -11,17 +11,25 @@ export interface FrameCodec {
 }
 
 /**
- * A stream of the run whose step (or body) makes it. The context is held on to: a stream's own machinery runs its
- * writes in contexts of its choosing.
+ * A stream of the run whose step (or body) makes it, or of the one above that has handed it on: `runId`. The context is held
+ * on to: a stream's own machinery runs its writes in contexts of its choosing.
  */
-export function createRunWritable<T>(name: string, { encode }: FrameCodec): WritableStream<T> {
+export function createRunWritable<T>(
+  { name, runId }: Pick<StreamRef, 'name' | 'runId'>,
+  { encode }: FrameCodec,
+): WritableStream<T> {
   const context = currentContext();
+  const own = context?.execution.run.runId;
   const stream = new WritableStream<T>({
     write: (value) =>
-      writerOf(context)([{ namespace: name, payload: boundValue(encode(value, 'frame'), { value, what: 'frame' }) }]),
-    close: () => writerOf(context)([{ namespace: name, payload: STREAM_END }]),
+      writerOf(
+        context,
+        runId,
+      )([{ namespace: name, payload: boundValue(encode(value, 'frame'), { value, what: 'frame' }) }]),
+    close: () => writerOf(context, runId)([{ namespace: name, payload: STREAM_END }]),
   });
-  return markRunStream(stream, { name });
+  if (runId !== undefined) return markRunStream(stream, { name, runId });
+  return markRunStream(stream, own === undefined ? { name } : { name, runId: own, isOwn: true });
 }
 
 /** Reads a stream of a run from its beginning, and waits for what is still to come. */
@@ -104,9 +112,9 @@ function stepOf(context: EngineContext | undefined, what: string): StepContext {
   throw new Error(`A workflow body cannot ${what} a stream. Hand the stream to a step.`);
 }
 
-function writerOf(context: EngineContext | undefined) {
+function writerOf(context: EngineContext | undefined, runId?: string) {
   const { execution } = stepOf(context, 'write to');
-  return (chunks: { namespace: string; payload: string }[]) => execution.writeChunks(chunks);
+  return (chunks: { namespace: string; payload: string }[]) => execution.writeChunks(chunks, runId);
 }
 
 function read({ execution, signal }: StepContext, runId: string, name: string, after: number) {

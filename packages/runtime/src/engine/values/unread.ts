@@ -20,11 +20,6 @@ export async function readAll(unread: Unread[]): Promise<void> {
   }
 }
 
-/** A stream that only the run it was made in can write to. */
-export function holdsWritable(value: unknown): boolean {
-  return listIn(value, (item): item is WritableStream => item instanceof WritableStream).length > 0;
-}
-
 /** What a body can hand to its own steps alone. */
 export function holdsSignal(value: unknown): boolean {
   const isSignal = (item: object): item is AbortSignal =>

@@ -2,6 +2,7 @@ import type { AroundStep } from '../body.ts';
 import type { StoreClock } from '../clock.ts';
 import type { Ambient } from '../handle.ts';
 import type { Journal } from '../journal.ts';
+import type { NewChunk } from '../journal/chunks.ts';
 import type { RunRow } from '../journal/run.ts';
 import { isFinal } from '../journal/run.ts';
 import type { Limits } from '../limits.ts';
@@ -32,6 +33,13 @@ export interface LiveDriverOptions {
 /** The driver of all the runs of a process: they write to its journal, and their steps have effects. */
 export function createLiveDriver(options: LiveDriverOptions): Driver {
   const { journal, leaseMs, around, isAlone, publisher, watchers, signals, endings } = options;
+  const writeChunks = async (runId: string, epoch: number | null, chunks: NewChunk[]): Promise<number | undefined> => {
+    // Repeated even when the first time may have been stored: a frame twice is what a repeated step gives too.
+    const last = await persist(() => journal.chunks.write(runId, epoch, chunks), leaseMs);
+    watchers.changed(runId);
+    signals.ring('written', runId);
+    return last;
+  };
   return {
     clock: options.clock,
     turns: createTurns(),
@@ -49,12 +57,12 @@ export function createLiveDriver(options: LiveDriverOptions): Driver {
       const mark: StartMark = { seq, steps };
       return persist(() => journal.mark(runId, epoch, JSON.stringify(mark), isAlone()), leaseMs);
     },
-    async writeChunks(runId, epoch, chunks) {
-      // Repeated even when the first time may have been stored: a frame twice is what a repeated step gives too.
-      const last = await persist(() => journal.chunks.write(runId, epoch, chunks), leaseMs);
-      watchers.changed(runId);
-      signals.ring('written', runId);
-      return last;
+    writeChunks,
+    async writeForeignChunks(runId, chunks) {
+      if ((await writeChunks(runId, null, chunks)) !== undefined) return true;
+      // What the run goes on as writes on to the stream.
+      const last = await persist(() => journal.getLastRun(runId), leaseMs);
+      return !!last && last.runId !== runId && (await writeChunks(last.runId, null, chunks)) !== undefined;
     },
     listEvents: (runId, waits) => persist(() => journal.hooks.listEvents(runId, waits), leaseMs),
     async resumeHook(...given) {

@@ -5,6 +5,7 @@ import type { ClosePolicy, RunKind, RunRow, RunTrigger } from '../journal/run.ts
 import type { NewRun, OwnId, StartTiming } from '../journal/starts.ts';
 import type { StartedBy } from '../started-by.ts';
 import { digestOf, encode } from '../serialize.ts';
+import { forAnotherRun } from '../values/stream-ref.ts';
 import { digestOfValue } from '../values/digest.ts';
 import type { ValueDigest } from '../journal/digest.ts';
 import { boundGiven, GIVEN_BYTES, TURN_BYTES } from '../values/size.ts';
@@ -43,7 +44,9 @@ export interface StartRequest {
 export function toNewRun(request: StartRequest, body: Body, claim: NewRun['claim']): NewRun {
   const runId = request.runId ?? newRunId();
   const limit = request.kind === 'agent' ? TURN_BYTES : GIVEN_BYTES;
-  const input = boundGiven(encode(request.input, 'input'), { value: request.input, what: 'input', limit });
+  const isChild = request.parentRunId !== undefined;
+  const encoded = isChild ? forAnotherRun(() => encode(request.input, 'input')) : encode(request.input, 'input');
+  const input = boundGiven(encoded, { value: request.input, what: 'input', limit });
   const { idempotencyKey: key, serial, timing, ownId, timeoutMs, closePolicy } = request;
   const triggerId = serial || timing ? newRunId() : '';
   return {
@@ -75,7 +78,9 @@ export function toNewRun(request: StartRequest, body: Body, claim: NewRun['claim
 /** What the body of a parent passes it passes again just as it is. */
 function keyedDigest({ digest, parentRunId, input }: StartRequest, encoded: string): ValueDigest {
   if (digest) return digest;
-  return parentRunId === undefined ? digestOfValue(input, encoded) : { digest: digestOf(encoded) };
+  if (parentRunId === undefined) return digestOfValue(input, encoded);
+  // A stream that is handed on names the run it is of, which is another one when that is retried.
+  return { digest: digestOf(encoded.includes('"writable"') ? encode(input, 'input') : encoded) };
 }
 
 function marksFor({ attributes, ownId }: StartRequest): Pick<NewRun, 'attributes'> {

@@ -43,6 +43,17 @@ export function describeStreams(world: World): void {
       ]);
     });
 
+    test('are written by whoever was handed the stream, until its run has ended', async () => {
+      const run = await start(world.journal, newRun());
+      const { chunks } = world.journal;
+      expect(await chunks.write(run.runId, null, [chunk('a', '1')])).toBe(1);
+      expect(await chunks.write(run.runId, 1, [chunk('a', '2')])).toBe(2);
+      await write(world.journal, run, 0, { status: 'completed' });
+      expect(await chunks.write(run.runId, null, [chunk('a', '3')])).toBeUndefined();
+      expect(await chunks.write('nothing', null, [chunk('a', '3')])).toBeUndefined();
+      expect(await readAll(world.journal, run.runId, 'a')).toMatchObject([{ payload: '1' }, { payload: '2' }]);
+    });
+
     test('of one run do not reach another', async () => {
       const runs = [await start(world.journal, newRun()), await start(world.journal, newRun())];
       for (const run of runs) expect(await world.journal.chunks.write(run.runId, 1, [chunk('a', run.runId)])).toBe(1);

@@ -6,7 +6,7 @@ import { toStoredText } from '../sql/text.ts';
 
 export interface ChunkWrite {
   runId: string;
-  epoch: number;
+  epoch: number | null;
   chunks: NewChunk[];
 }
 
@@ -44,12 +44,12 @@ function chunksQuery({ runs, chunks }: Tables, skipsLocked: boolean): string {
   return `
     with given as (select * from unnest($1::text[], $2::int4[], $3::int4[]) as given (id, epoch, count)),
     free as (
-      select r.run_id from ${runs} r, given where r.run_id = given.id and r.epoch = given.epoch
+      select r.run_id from ${runs} r, given where r.run_id = given.id and r.epoch = coalesce(given.epoch, r.epoch)
         and r.status not in ${FINAL_STATUSES} for update of r ${skipsLocked ? 'skip locked' : ''}),
     held as (
       update ${runs} r set chunk_count = chunk_count + given.count from given
       where r.run_id = given.id and r.run_id in (select run_id from free)
-        and r.epoch = given.epoch and r.status not in ${FINAL_STATUSES}
+        and r.epoch = coalesce(given.epoch, r.epoch) and r.status not in ${FINAL_STATUSES}
       returning r.run_id, r.chunk_count as last),
     written as (
       insert into ${chunks} (run_id, n, namespace, payload)

@@ -6,8 +6,10 @@ import { toStoredText } from '../sql/text.ts';
 /** Answers the last number. Undefined: fenced or final. To be called in a transaction. */
 export function prepareChunks(
   db: SqliteDatabase,
-): (runId: string, epoch: number, chunks: NewChunk[]) => number | undefined {
-  const held = db.prepare(`select 1 from runs where run_id = ? and epoch = ? and status not in ${FINAL_STATUSES}`);
+): (runId: string, epoch: number | null, chunks: NewChunk[]) => number | undefined {
+  const held = db.prepare(
+    `select 1 from runs where run_id = ? and epoch = coalesce(?, epoch) and status not in ${FINAL_STATUSES}`,
+  );
   const last = db.prepare<{ n: number | null }>('select max(n) as n from stream_chunks where run_id = ?');
   const insert = db.prepare('insert into stream_chunks (run_id, n, namespace, payload) values (?, ?, ?, ?)');
   return (runId, epoch, chunks) => {
