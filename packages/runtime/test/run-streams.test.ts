@@ -266,18 +266,18 @@ test('a stream takes nothing from below once its run has ended, and goes on wher
     error: { message: expect.stringContaining('takes no more: the run has ended') },
   });
   const first = await startWorkflow(box, 'relay', { n: 1 });
-  const open = async (name: string) =>
+  const waiting = async (name: string) =>
     (
       await call<{ items: { runId: string; continuedFrom: string | null }[] }>(
         box,
         `GET /api/runs?name=${name}&status=waiting`,
       )
     ).body.items[0];
-  await until(async () => !!(await open('relay')) && !!(await open('late')));
-  const { runId = '' } = (await open('late')) ?? {};
+  await until(async () => !!(await waiting('relay')) && !!(await waiting('late')));
+  const { runId = '' } = (await waiting('late')) ?? {};
   await call(box, 'POST /api/workflows/hooks/later/resume', null);
   expect(await finish(box, runId)).toMatchObject({ status: 'completed' });
-  const last = (await open('relay'))?.runId ?? '';
+  const last = (await waiting('relay'))?.runId ?? '';
   expect(last).not.toBe(first);
   expect((await readWhole(box, `/api/runs/${last}/streams/default`)).values).toEqual(['too late']);
 });

@@ -18,6 +18,8 @@ import type { FaultyJournal } from './stores/faulty.ts';
 /** An engine on a journal that breaks, and a client that repeats what was answered with "store_unavailable". */
 export interface World {
   engine: Engine;
+  /** Whose the runs are that it holds. */
+  owner: string;
   /** The journal itself, which does not break. */
   journal: Journal;
   faulty: FaultyJournal;
@@ -54,13 +56,14 @@ export async function openWorld(
   const faulty = createFaultyJournal(journal);
   const received = new Map<string, unknown>();
   const runIds = new Set<string>();
+  const owner = newRunId();
   const code = (): Code => toCode(world);
   const bodies = new Map<string, Body>();
   const resolve = async ({ name }: { name: string }): Promise<Body> => bodies.get(name) as Body;
   const engine: Engine = await createEngine({
     journal: faulty.journal,
     log: createLog({ level: 'silent', write: () => {} }),
-    owner: newRunId(),
+    owner,
     exclusive: journal.adapter === 'sqlite',
     resolve,
     // What the scenarios need of it.
@@ -92,6 +95,7 @@ export async function openWorld(
   };
   const world: World = {
     engine,
+    owner,
     journal,
     faulty,
     received,
