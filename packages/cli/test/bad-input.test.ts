@@ -106,7 +106,7 @@ const TAKEN: readonly RegExp[] = [
   /^(build --out|package --out-dir|pull run --out), (unknown|negative|huge|not a number|lines)$/,
   /^package --(tag|base), (unknown|huge|a folder|a file|below a file)$/,
   /^(runs|logs|sessions|hitl|jobs|notify|prompts|activity) list --(name|receiver|parent|retry-of|session|step|text|agent-name|run|workflow|key|owner-name|operation|actor|target|client|user), (?!long)/,
-  /^runs (cancel|retry|delete)-all --(name|parent|retry-of|session), /,
+  /^runs (cancel|retry|delete)-all --(name|parent|retry-of|session|client|user), /,
   /^logs tail --(step|text), (?!long)/,
   // What has used nothing so far.
   /^usage (get id|list --id), /,

@@ -61,6 +61,20 @@ describe('the list of runs', () => {
     expect(seen).toEqual(all);
   });
 
+  test('has of a large value the beginning, and the run has all of it', async () => {
+    const box = await open();
+    const customers = Array.from({ length: 2_000 }, (_, id) => ({ id, name: `customer ${id}` }));
+    const large = await runWorkflow(box, 'echo', { batch: 'monday', customers });
+    const small = await runWorkflow(box, 'echo', { batch: 'tuesday' });
+    const [second, first] = (await list(box, 'name=echo')).items;
+    expect(second).toMatchObject({ runId: small.runId, input: { batch: 'tuesday' }, cut: [] });
+    expect(first).toMatchObject({ runId: large.runId, cut: ['input', 'output'] });
+    expect(first?.input).toBe('{"batch":"monday","customers":"…"}');
+    expect(first?.output).toBe(first?.input);
+    expect(JSON.stringify(first).length).toBeLessThan(4_000);
+    expect((await getRun(box, String(large.runId))).output).toEqual({ batch: 'monday', customers });
+  });
+
   test.each(['from=yesterday', 'to=1', 'attribute=orderId', 'attribute=:x', 'state=failed', 'limit=0'])(
     'refuses %s',
     async (query) => {

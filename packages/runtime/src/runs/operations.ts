@@ -5,7 +5,7 @@ import { BoxError, invalidCursor } from '../errors.ts';
 import { operationsOf } from '../operations/define.ts';
 import { Page, withoutUndefined } from '../operations/inputs.ts';
 import { runNotFound } from './runs.ts';
-import { Run, RunKind, RunStatus, RunTrigger } from './run.ts';
+import { ListedRun, Run, RunKind, RunStatus, RunTrigger } from './run.ts';
 import { RunStats } from './stats.ts';
 import type { Runs } from './runs.ts';
 
@@ -48,7 +48,7 @@ export const listRuns = operation({
   copilot: 'yes',
   cli: 'runs list',
   input: z.strictObject({ ...Filter, ...Page }),
-  output: z.object({ items: z.array(Run), nextCursor: z.string().nullable() }),
+  output: z.object({ items: z.array(ListedRun), nextCursor: z.string().nullable() }),
   handle({ runs }, { limit, cursor, ...filter }) {
     if (cursor !== undefined && !RUN_ID.test(cursor)) throw invalidCursor(cursor);
     return runs.list(toFilter(filter), withoutUndefined({ limit, cursor }));

@@ -5,8 +5,10 @@ import { isFinal } from '../engine/journal/run.ts';
 import { startedByOf } from '../engine/started-by.ts';
 import { DEFAULT_LIMITS, isNearLimit } from '../engine/limits.ts';
 import { journalFilling } from '../engine/run/outcome.ts';
-import { decodeToShow } from '../engine/serialize.ts';
+import type { BriefRun } from '../engine/journal/reading.ts';
+import { decodeToShow, encode } from '../engine/serialize.ts';
 import { toIso, toJsonValue } from '../json-value.ts';
+import { previewOf } from './preview.ts';
 import { RunError, toRunError } from './run-error.ts';
 
 export const RunStatus = z.enum(['queued', 'running', 'waiting', 'blocked', 'completed', 'failed', 'cancelled']);
@@ -72,6 +74,20 @@ export const Run = z.object({
 });
 export type Run = z.infer<typeof Run>;
 
+/** A run in a list. */
+export const ListedRun = Run.extend({
+  cut: z
+    .array(z.enum(['input', 'output']))
+    .describe('What is too large for a list: there it is a text, the beginning of its JSON. The run by its id has it'),
+});
+export type ListedRun = z.infer<typeof ListedRun>;
+
+export function toListedRun({ cut, ...row }: BriefRun): ListedRun {
+  const whole = { ...row, ...Object.fromEntries(cut.map((member) => [member, NOTHING])) } as RunRow;
+  const previews = cut.map((member) => [member, previewOf(row[member] ?? '')]);
+  return { ...toRun(whole), ...Object.fromEntries(previews), cut };
+}
+
 export function toRun(row: RunRow): Run {
   return {
     runId: row.runId,
@@ -115,6 +131,8 @@ export function toTimeoutAt({ timeoutMs, deadline, cancel }: RunRow): string | n
 }
 
 // --- internal ---
+
+const NOTHING = encode(null, '');
 
 function toCancelling(row: RunRow): Run['cancelling'] {
   const cancel = isFinal(row.status) ? undefined : readCancel(row);

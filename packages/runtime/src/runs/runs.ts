@@ -12,8 +12,8 @@ import type { RunRow } from '../engine/journal/run.ts';
 import { startedByOf } from '../engine/started-by.ts';
 import { BoxError } from '../errors.ts';
 import { withoutInside } from './run-error.ts';
-import { toRun } from './run.ts';
-import type { Run } from './run.ts';
+import { toListedRun, toRun } from './run.ts';
+import type { ListedRun, Run } from './run.ts';
 import { streamState, toRunState } from './state.ts';
 import type { RunState } from './state.ts';
 import type { Frames } from '../http/sse.ts';
@@ -31,7 +31,7 @@ import { toTimeline } from './timeline.ts';
 import type { Span } from './timeline.ts';
 
 export interface RunPage {
-  items: Run[];
+  items: ListedRun[];
   /** Pass it as `cursor` for the next page; null: there is none. */
   nextCursor: string | null;
 }
@@ -114,8 +114,8 @@ export function createRuns(options: RunsOptions): Runs {
   return {
     async list(filter, { limit, cursor }) {
       const before = cursor === undefined ? {} : { before: cursor };
-      const rows = await journal.listRuns({ ...filter, ...only }, { limit: limit + 1, ...before });
-      const items = rows.slice(0, limit).map(toRun);
+      const rows = await journal.listBriefRuns({ ...filter, ...only }, { limit: limit + 1, ...before });
+      const items = rows.slice(0, limit).map(toListedRun);
       return { items, nextCursor: rows.length > limit ? (items.at(-1)?.runId ?? null) : null };
     },
     async find(runId, wait) {
@@ -170,9 +170,9 @@ export function createRuns(options: RunsOptions): Runs {
       const run = await get(runId);
       const [records, children] = await Promise.all([
         journal.getRecords(runId),
-        journal.listRuns({ parentRunId: runId, ...only }, { limit: 200 }),
+        journal.listBriefRuns({ parentRunId: runId, ...only }, { limit: 200 }),
       ]);
-      return toTimeline(toRun(run), toSteps(records), children.map(toRun));
+      return toTimeline(toRun(run), toSteps(records), children.map(toListedRun));
     },
     async cancel(runId, { waitMs = CANCEL_WAIT_MS } = {}) {
       if (isNarrowed) await get(runId);

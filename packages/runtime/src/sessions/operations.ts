@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { operationsOf } from '../operations/define.ts';
 import { Page, withoutUndefined } from '../operations/inputs.ts';
-import { Run } from '../runs/run.ts';
+import { ListedRun } from '../runs/run.ts';
 import { Session, SessionDetail, SessionTurn } from './session.ts';
 import type { Runs } from '../runs/runs.ts';
 import type { SessionHistory } from './history.ts';
@@ -62,7 +62,7 @@ export const listSessionRuns = operation({
   route: 'GET /api/sessions/:id/runs',
   errors: ['session_not_found'],
   input: z.strictObject({ ...One, ...Page }),
-  output: pageOf(Run),
+  output: pageOf(ListedRun),
   async handle({ runs, sessions }, { id, agent, ...page }) {
     return runs.list({ sessionId: await sessions.idOf(id, agent) }, withoutUndefined(page));
   },

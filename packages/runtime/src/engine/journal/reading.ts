@@ -21,6 +21,10 @@ export interface RunFilter {
   to?: number;
 }
 
+/** A run in a list. What `cut` names is no value: it is the beginning of one as it is recorded. */
+export type BriefRun = RunRow & { cut: CutMember[] };
+export type CutMember = 'input' | 'output';
+
 /** Runs of one status that were created within one stretch of time. */
 export interface RunTally extends Tokens {
   /** Which stretch: the time of creation, divided by its length. */
@@ -46,6 +50,8 @@ export interface RunReader {
   listCalls(runId: string, page: { after: number; limit: number }): Promise<JournalRecord[]>;
   /** Newest first (`runId` is time-ordered); `before` is the last run id of the page before. */
   listRuns(filter: RunFilter, page: { limit: number; before?: string }): Promise<RunRow[]>;
+  /** The same, of large inputs and outputs the beginning of their text alone. */
+  listBriefRuns(filter: RunFilter, page: { limit: number; before?: string }): Promise<BriefRun[]>;
   /** The matching runs, counted by status and by stretches of `bucketMs` in which they were created. */
   tallyRuns(filter: RunFilter, bucketMs: number): Promise<RunTally[]>;
 }

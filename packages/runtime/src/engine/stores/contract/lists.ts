@@ -103,6 +103,24 @@ export function describeLists(world: World): void {
       expect(await list({ user: 'ada' })).toEqual([]);
     });
 
+    test('of large inputs and outputs have the beginning, where that is enough', async () => {
+      const { journal } = world;
+      const [small, large] = ['2"é\u001a"', `2"é\u001a${'x'.repeat(5_000)}"`];
+      const run = await start(journal, newRun({ input: large }));
+      await write(journal, run, 0, { status: 'completed', output: small });
+      const other = await start(journal, newRun({ input: small }));
+      await write(journal, other, 0, { status: 'completed', output: large });
+      const [second, first] = await journal.listBriefRuns({ name: 'refund' }, { limit: 2 });
+      expect(first).toMatchObject({ runId: run.runId, output: small, cut: ['input'] });
+      expect(second).toMatchObject({ runId: other.runId, input: small, cut: ['output'] });
+      expect(large.startsWith(first?.input ?? '')).toBe(true);
+      expect(first?.input.length).toBeGreaterThan(1_900);
+      expect(second?.output?.length).toBe(first?.input.length);
+      const { cut: _, ...whole } = (await journal.listBriefRuns({}, { limit: 1, before: run.runId }))[0] ?? { cut: [] };
+      expect(whole).toEqual({});
+      expect((await journal.listRuns({}, { limit: 1 }))[0]?.output).toBe(large);
+    });
+
     test('without those that carry the mark of another owner', async () => {
       const marked = (by: string, more = {}) => newRun({ attributes: JSON.stringify({ ...more, 'svc.by': by }) });
       const plain = await start(world.journal, newRun());

@@ -1,8 +1,8 @@
 import { ASKED_BY, CHARGED_TO } from '../../box-marks.ts';
-import type { RunFilter, RunTally } from '../../journal/reading.ts';
+import type { BriefRun, CutMember, RunFilter, RunTally } from '../../journal/reading.ts';
 import type { RunStatus } from '../../journal/run.ts';
 import { FREE } from './queries.ts';
-import { RUN_COLUMNS, RUN_SELECT } from './rows.ts';
+import { RUN_COLUMNS, RUN_SELECT, toRunRow, toSelect } from './rows.ts';
 import type { StoredRow } from './rows.ts';
 import type { Statement } from './statements.ts';
 import { starterColumns } from './tables.ts';
@@ -14,13 +14,41 @@ interface Query {
   params: Statement[1];
 }
 
+const CUT_MEMBERS = ['input', 'output'] as const satisfies CutMember[];
+const CUT_PREFIX = 'cut ';
+/** Values up to this size are whole in a list. */
+const WHOLE_BYTES = 4_096;
+const CUT_LENGTH = 2_000;
+const { input: _input, output: _output, ...WITHOUT_VALUES } = RUN_COLUMNS;
+
 /** The page of runs that match, newest first. */
-export function listQuery(tables: Tables, filter: RunFilter, page: { limit: number; before?: string }): Query {
+export function listQuery(
+  tables: Tables,
+  filter: RunFilter,
+  page: { limit: number; before?: string },
+  select: string = RUN_SELECT,
+): Query {
   const { from, id, where, params } = conditionsOf(tables, filter, page.before);
   return {
-    sql: `select ${RUN_SELECT} from ${from} ${where} order by ${id} desc limit ?`,
+    sql: `select ${select} from ${from} ${where} order by ${id} desc limit ?`,
     params: [...params, page.limit],
   };
+}
+
+/** What `toBriefRun` is made of. */
+export const BRIEF_SELECT: string = [
+  toSelect(WITHOUT_VALUES),
+  ...CUT_MEMBERS.map((member) => {
+    const isCut = `octet_length(${member}) > ${WHOLE_BYTES}`;
+    const value = `case when ${isCut} then substr(${member}, 1, ${CUT_LENGTH}) else ${member} end as "${member}"`;
+    return `${value}, case when ${isCut} then 1 else 0 end as "${CUT_PREFIX}${member}"`;
+  }),
+].join(', ');
+
+export function toBriefRun(row: StoredRow): BriefRun {
+  const entries = Object.entries(row).filter(([key]) => !key.startsWith(CUT_PREFIX));
+  const cut = CUT_MEMBERS.filter((member) => row[CUT_PREFIX + member] === 1);
+  return { ...toRunRow(Object.fromEntries(entries)), cut };
 }
 
 /** The runs that match, counted by status and stretch of time. Answers rows for `toTally`. */

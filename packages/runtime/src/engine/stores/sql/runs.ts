@@ -2,7 +2,7 @@ import type { JournalRecord } from '../../journal/record.ts';
 import type { RunReader } from '../../journal/reading.ts';
 import { pagesOf } from '../../history-pages.ts';
 import { chainEndQuery } from './chain.ts';
-import { listQuery, tallyQuery, toTally } from './lists.ts';
+import { BRIEF_SELECT, listQuery, tallyQuery, toBriefRun, toTally } from './lists.ts';
 import { RECORD_SELECT, RUN_SELECT, toRecord, toRunRow } from './rows.ts';
 import type { Statements } from './statements.ts';
 import { toStoredText } from './text.ts';
@@ -41,6 +41,10 @@ export function createRunReader({ tables, query }: Statements): RunReader {
     async listRuns(filter, page) {
       const { sql, params } = listQuery(tables, filter, page);
       return (await query(sql, params)).map(toRunRow);
+    },
+    async listBriefRuns(filter, page) {
+      const { sql, params } = listQuery(tables, filter, page, BRIEF_SELECT);
+      return (await query(sql, params)).map(toBriefRun);
     },
     async tallyRuns(filter, bucketMs) {
       const { sql, params } = tallyQuery(tables, filter, bucketMs);
