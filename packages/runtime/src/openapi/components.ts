@@ -10,7 +10,7 @@ import { Prompt, PromptText, PromptVersion } from '../prompts/store.ts';
 import { Provider } from '../provider/operations.ts';
 import { LogEntry } from '../logs/entry.ts';
 import { RunError } from '../runs/run-error.ts';
-import { Run, RunKind, RunStatus, RunTrigger } from '../runs/run.ts';
+import { ListedRun, Run, RunKind, RunStatus, RunTrigger } from '../runs/run.ts';
 import { RunStats } from '../runs/stats.ts';
 import { Step } from '../runs/steps.ts';
 import { Span } from '../runs/timeline.ts';
@@ -68,6 +68,7 @@ export const COMPONENTS: Record<string, z.ZodType> = {
   JobDetail,
   NotifyDelivery,
   JsonRpcError,
+  ListedRun,
   LogEntry,
   Prompt,
   PromptText,
