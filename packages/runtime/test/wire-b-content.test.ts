@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { defineDeepAgent } from '../src/definitions/definition.ts';
-import { ask, CLIENT_TOOL, setupWiresB, shownTo, user } from './_wire-b.ts';
+import { startProvider, toModelStream } from './_setup.ts';
+import { ask, CLIENT_TOOL, post, setupWiresB, shownTo, toRequest, user } from './_wire-b.ts';
 
 const { open } = setupWiresB();
 
@@ -189,6 +190,42 @@ describe('what the model is told of a request', () => {
       top_k: 7,
       stop: ['END'],
       response_format: { type: 'json_schema', json_schema: { name: 'answer', schema, strict: true } },
+      reasoning_effort: 'high',
     });
   });
+
+  test.each([
+    [{ output_config: { effort: 'low' } }, 'low'],
+    [{ output_config: { effort: 'max' } }, 'high'],
+    [{ output_config: { effort: 'medium' }, thinking: { type: 'enabled', budget_tokens: 1_024 } }, 'medium'],
+    [{ thinking: { type: 'enabled', budget_tokens: 1_024 } }, 'low'],
+    [{ thinking: { type: 'enabled', budget_tokens: 10_000 } }, 'medium'],
+    [{ thinking: { type: 'enabled', budget_tokens: 32_000 } }, 'high'],
+    [{ thinking: { type: 'disabled' } }, undefined],
+    [{ thinking: { type: 'adaptive' } }, undefined],
+  ])('has how hard to think as its provider says it: %j', async (extra, effort) => {
+    const wire = await open();
+    await post(wire, toRequest('say:hi', extra));
+    expect(wire.asked()[0]?.reasoning_effort).toBe(effort);
+  });
+});
+
+test('a model that is refused for how hard it is to think is asked without, and remembered', async () => {
+  const asked: unknown[] = [];
+  const provider = await startProvider((response, { model, reasoning_effort: effort }) => {
+    asked.push(effort);
+    if (effort !== undefined) {
+      response.writeHead(400, { 'content-type': 'application/json' });
+      const message = `Unrecognized request argument supplied: reasoning_effort, of ${String(model)}`;
+      return void response.end(JSON.stringify({ error: { message, param: null } }));
+    }
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    response.end(toModelStream([{ content: 'Hello.' }]));
+  });
+  const wire = await open({ provider: { baseUrl: provider.url } });
+  for (let n = 0; n < 2; n++)
+    expect(await ask(wire, 'hi', { output_config: { effort: 'high' } })).toMatchObject({
+      content: [{ text: 'Hello.' }],
+    });
+  expect(asked).toEqual(['high', undefined, undefined]);
 });

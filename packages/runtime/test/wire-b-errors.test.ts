@@ -27,6 +27,20 @@ describe('a request that is refused', () => {
         { param: name },
       ],
     ),
+    [
+      'an effort that is no word',
+      toRequest('x', { output_config: { effort: 3 } }),
+      400,
+      'invalid_request_error',
+      { param: 'output_config.effort' },
+    ],
+    [
+      'thinking without a budget',
+      toRequest('x', { thinking: { type: 'enabled' } }),
+      400,
+      'invalid_request_error',
+      { param: 'thinking.budget_tokens' },
+    ],
     ['no messages', { model: 'helper', max_tokens: 1 }, 400, 'invalid_request_error', { param: 'messages' }],
     ['an empty list', toRequest('', { messages: [] }), 400, 'invalid_request_error', { param: 'messages' }],
     [

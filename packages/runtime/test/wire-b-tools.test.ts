@@ -94,6 +94,35 @@ describe('tools the box runs', () => {
 });
 
 describe('tools of the client', () => {
+  test('that are declared by their type alone are described to the model, and called', async () => {
+    const wire = await open();
+    const tools = [
+      { type: 'bash_20250124', name: 'bash' },
+      { type: 'text_editor_20250728', name: 'str_replace_based_edit_tool', max_characters: 10_000 },
+      { type: 'text_editor_20250124', name: 'str_replace_editor' },
+      { type: 'computer_20250124', name: 'computer', display_width_px: 1_024, display_height_px: 768 },
+      { type: 'memory_20250818', name: 'memory' },
+      { type: 'web_search_20250305', name: 'web_search' },
+    ];
+    const answer = await ask(wire, 'tool:bash {"command":"ls"}; say:Done.', { tools });
+    expect(answer).toMatchObject({
+      content: [{ type: 'tool_use', name: 'bash', input: { command: 'ls' } }],
+      stop_reason: 'tool_use',
+    });
+    const offered = (wire.asked()[0]?.tools ?? []) as {
+      function: { name: string; description: string; parameters: { type: string } };
+    }[];
+    const own = offered.slice(-5).map(({ function: called }) => called);
+    expect(own.map(({ name, parameters: { type } }) => [name, type])).toEqual([
+      ['bash', 'object'],
+      ['str_replace_based_edit_tool', 'object'],
+      ['str_replace_editor', 'object'],
+      ['computer', 'object'],
+      ['memory', 'object'],
+    ]);
+    expect(own[3]?.description).toContain('1024 by 768 pixels');
+  });
+
   const run = () => vi.fn<(input: unknown) => string>(() => 'It is done.');
 
   test('end the message with tool_use, and go on with their results', async () => {

@@ -298,11 +298,15 @@ describe('every client', () => {
     expect(shownTo(wire)).toMatchObject([
       { role: 'system', content: 'You write code.\n\nBe brief.\n\nSome tools are deferred.' },
       { role: 'user' },
-      { role: 'assistant', content: null, tool_calls: [{ id: call.id, function: { arguments: '{"x":"1"}' } }] },
+      { role: 'assistant', content: null, tool_calls: [{ function: { arguments: '{"x":"1"}' } }] },
       { role: 'tool', content: 'It is.' },
     ]);
-    expect(wire.asked().at(-1)).toMatchObject({ max_tokens: 32_000, tools: { length: 18 } });
-    expect(JSON.stringify(wire.asked())).not.toMatch(/cache_control|eager|adaptive|device_id|effort/);
+    expect(wire.asked().at(-1)).toMatchObject({
+      max_tokens: 32_000,
+      reasoning_effort: 'medium',
+      tools: { length: 18 },
+    });
+    expect(JSON.stringify(wire.asked())).not.toMatch(/cache_control|eager|adaptive|device_id/);
   });
 
   test('that reads slowly is waited for, and gets all of it', async () => {

@@ -15,6 +15,7 @@ import type { Issue } from '../schema/schema.ts';
 import { BOX_OWNER } from './turn/session-store.ts';
 import type { SessionOwner, SessionPlace, SessionStore } from './turn/session-store.ts';
 import { createAgentTools } from './agent-tools.ts';
+import { restoreCalls } from './continued-turns.ts';
 import { createChildStarts } from './child-starts.ts';
 import { chargedBy, toStartedBy } from '../auth/caller.ts';
 import { ownerFor } from './threads/owner.ts';
@@ -124,6 +125,12 @@ export function createAgents(options: AgentsOptions): Agents {
     return createToolset(agent, own, input.tools).model.map((tool) => tool.name);
   };
 
+  const restored = async (request: TurnRequest): Promise<TurnRequest['messages']> => {
+    const { continues: runId, messages, agent, caller } = request;
+    if (runId === undefined) return messages;
+    return restoreCalls(journal, { runId, messages, agent, caller, ...askerOf(request) });
+  };
+
   /** Its run, and what the wire reads of it. */
   const begin = async (
     runId: string,
@@ -171,7 +178,7 @@ export function createAgents(options: AgentsOptions): Agents {
       if (first) return repeats.replay(first);
       const model = await finder.modelOf(name);
       const runId = newRunId();
-      const input = toTurnInput(runId, request, model);
+      const input = toTurnInput(runId, { ...request, messages: await restored(request) }, model);
       const chosen = namesInChoice(input.parameters);
       if (chosen.length > 0) requireChosenTools(chosen, await listNames(name, input));
       const owner = session

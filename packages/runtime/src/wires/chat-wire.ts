@@ -39,7 +39,7 @@ export interface SentTurn {
 }
 
 export interface AskedTurn {
-  request: Pick<TurnRequest, 'agent' | 'messages' | 'tools' | 'parameters'>;
+  request: Pick<TurnRequest, 'agent' | 'messages' | 'tools' | 'parameters' | 'hints' | 'continues'>;
   /** Undefined: a stateless turn. */
   session: { name: string; kind: SessionKind } | undefined;
   /** All that makes the request another one, beside its session. How it is answered does not. */

@@ -1,4 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
+import { LRUCache } from 'lru-cache';
 import { LONGEST_TIMER_MS } from '../../engine/duration.ts';
 import { createHttpFetch } from '../../provider/http-fetch.ts';
 import type { ProviderInUse } from '../../provider/provider.ts';
@@ -6,7 +7,7 @@ import { isPassing, retryDelay, timedOut, toProviderError } from './provider-err
 import { readReply } from './read-reply.ts';
 import type { ModelReply } from './read-reply.ts';
 import type { ReplyOptions } from './reply.ts';
-import { postCompletion, toCompletionBody } from './request.ts';
+import { postCompletion, ProviderRefusal, toCompletionBody } from './request.ts';
 import type { ModelRequest, PostOptions } from './request.ts';
 
 /** Calls the provider, emitting every part of its reply as it comes. Throws a ProviderError with the provider's status. */
@@ -21,6 +22,7 @@ export function createModelClient(
   headersOf: () => Record<string, string> = () => ({}),
 ): CallModel {
   const ownFetch = createHttpFetch({ followsRedirects: true });
+  const unhinted: Unhinted = new LRUCache({ max: MODELS_REMEMBERED });
   return async (request, reply, signal) => {
     const provider = await getProvider();
     const { timeout = DEFAULT_TIMEOUT_MS } = request;
@@ -32,7 +34,12 @@ export function createModelClient(
     signal.addEventListener('abort', onAbort, { once: true });
     try {
       const { fetch = ownFetch } = provider;
-      const { response, model } = await sendToAny(provider, request, { fetch, headers, signal: ended.signal });
+      const { response, model } = await sendToAny(provider, request, {
+        fetch,
+        headers,
+        signal: ended.signal,
+        unhinted,
+      });
       const answer = await readReply(response, { ...reply, provider, signal: ended.signal });
       return model === request.model ? answer : { ...answer, fallback: model };
     } catch (error) {
@@ -47,18 +54,22 @@ export function createModelClient(
 // --- internal ---
 
 const DEFAULT_TIMEOUT_MS = 600_000;
+const MODELS_REMEMBERED = 500;
+
+/** The models of which a provider has refused a hint. */
+type Unhinted = LRUCache<string, true>;
+type ClientPost = PostOptions & { unhinted: Unhinted };
 
 /** Each model in turn, as long as what they answer may be another's answer too. Throws what the last one answered. */
 async function sendToAny(
   provider: ProviderInUse,
   request: ModelRequest,
-  options: PostOptions,
+  options: ClientPost,
 ): Promise<{ response: Response; model: string }> {
   const models = [...new Set([request.model, ...(request.fallbackModels ?? [])])];
   for (const [index, model] of models.entries()) {
     try {
-      const body = toCompletionBody({ ...request, model });
-      return { response: await send(provider, body, { ...options, maxRetries: request.maxRetries }), model };
+      return { response: await sendHinted(provider, { ...request, model }, options), model };
     } catch (error) {
       if (index === models.length - 1 || options.signal.aborted || !isPassing(error)) throw error;
     }
@@ -66,11 +77,34 @@ async function sendToAny(
   throw new Error('There is no model to ask.');
 }
 
+/** With its hints, or without them where the provider refuses one: a client asks every model for what some cannot do. */
+async function sendHinted(provider: ProviderInUse, request: ModelRequest, options: ClientPost): Promise<Response> {
+  const { hints, ...plain } = request;
+  const { maxRetries } = request;
+  const post = (asked: ModelRequest) => send(provider, toCompletionBody(asked), { ...options, maxRetries });
+  const place = `${provider.baseUrl} ${request.model}`;
+  if (!hints || options.unhinted.has(place)) return post(plain);
+  try {
+    return await post(request);
+  } catch (error) {
+    if (!refusesAny(error, Object.keys(hints))) throw error;
+    options.unhinted.set(place, true);
+    return post(plain);
+  }
+}
+
+/** Whether the refusal names one of the members. */
+function refusesAny(error: unknown, names: readonly string[]): boolean {
+  if (!(error instanceof ProviderRefusal) || (error.status !== 400 && error.status !== 422)) return false;
+  const { param, message } = (error.error ?? {}) as { param?: unknown; message?: unknown };
+  return names.some((name) => param === name || String(message ?? '').includes(name));
+}
+
 /** The head of the answer. What comes after it is never asked for again. */
 async function send(
   provider: ProviderInUse,
   body: string,
-  { maxRetries, ...options }: PostOptions & Pick<ModelRequest, 'maxRetries'>,
+  { maxRetries, unhinted: _known, ...options }: ClientPost & Pick<ModelRequest, 'maxRetries'>,
 ): Promise<Response> {
   const { signal } = options;
   for (let attempt = 1; ; attempt++) {

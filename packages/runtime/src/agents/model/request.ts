@@ -10,6 +10,8 @@ export interface ModelRequest {
   tools: ModelTool[];
   /** Passed on to the provider as they came: temperature, top_p, max_tokens, stop, seed, response_format, … */
   parameters: Record<string, unknown>;
+  /** Passed on too, unless the provider refuses them for this model. */
+  hints?: Record<string, unknown> | undefined;
   /** JSON Schema of the answer. */
   outputSchema?: Record<string, unknown>;
   /** Milliseconds the whole call may take. Default: 10 minutes. */
@@ -80,6 +82,7 @@ export function toCompletionBody(request: ModelRequest): string {
   const aboutTools = tools.length > 0 ? { tools, tool_choice, parallel_tool_calls } : {};
   return JSON.stringify({
     ...(request.outputSchema ? { response_format: toResponseFormat(request.outputSchema) } : {}),
+    ...request.hints,
     ...parameters,
     model: request.model,
     messages: request.messages.map(withArguments),

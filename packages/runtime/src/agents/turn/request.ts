@@ -10,6 +10,8 @@ export interface TurnRequest {
   /** The conversation, or what is new of it where the box keeps it. Messages without an id get one. */
   messages: (ChatMessage & { id?: string })[];
   parameters: Record<string, unknown>;
+  /** What the client would like of the model where it can: a provider that refuses them is asked without. */
+  hints?: Record<string, unknown>;
   /** Tools the client runs itself. */
   tools?: ClientTool[];
   /** `name`: what the client calls it. `owner`: default by the caller. */
@@ -19,13 +21,15 @@ export interface TurnRequest {
   caller?: Caller;
   /** The same key answers with the turn it began: nothing is asked or run again. */
   key?: TurnKey;
+  /** The stateless turn whose calls the client has run, and which keeps the calls the client was not shown. */
+  continues?: string;
   /** Its events are wanted all at once, when it has ended. */
   isWhole?: boolean;
 }
 
 /** What the run of the turn records as its input. Throws `invalid_request` when two tools have one name. */
 export function toTurnInput(runId: string, request: TurnRequest, model: string): TurnInput {
-  const { session, tools = [], parameters, outputSchema, key } = request;
+  const { session, tools = [], parameters, hints, outputSchema, key } = request;
   requireOneOfEach(tools);
   const isSystem = ({ role }: ChatMessage) => role === 'system' || role === 'developer';
   const short = runId.replaceAll('-', '');
@@ -37,6 +41,7 @@ export function toTurnInput(runId: string, request: TurnRequest, model: string):
       .map((message, index): ConversationMessage => ({ ...message, id: message.id ?? `in_${short}_${index + 1}` })),
     tools,
     parameters,
+    ...(hints ? { hints } : {}),
     ...(session?.kind === 'session'
       ? { session: { id: session.name, ...(session.cutAfter === undefined ? {} : { cutAfter: session.cutAfter }) } }
       : {}),

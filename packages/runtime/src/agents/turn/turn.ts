@@ -18,10 +18,14 @@ import { outputInvalid, toRepair } from './output.ts';
 import type { CheckedOutput, OutputRule } from './output.ts';
 import { runCall } from './run-call.ts';
 import { Summaries } from './summaries.ts';
+import { answerCall, failed } from './tool-answer.ts';
 import { withoutForcedCall } from './tool-choice.ts';
 import type { Invoke, ToolTurn } from './tool-turn.ts';
 
 const DEFAULT_MAX_STEPS = 40;
+
+const TO_ASK_ALONE =
+  'The call was not run: a person has to approve it, and it came together with calls that others run. Call it again alone.';
 
 /**
  * One turn: call the model, run the tools it asks for, again until it answers, asks for a tool of the client, or the
@@ -100,6 +104,7 @@ class Turn implements ToolTurn {
         messages: [...conversation.messages],
         tools: toolset.model,
         parameters: step === 1 ? input.parameters : withoutForcedCall(input.parameters),
+        hints: input.hints,
         ...(output ? { outputSchema: output.schema } : {}),
         ...callLimits(agent),
       },
@@ -126,13 +131,17 @@ class Turn implements ToolTurn {
 
   /** True: the client is to run what is left. */
   async runTools({ toolCalls }: ModelReply): Promise<boolean> {
-    const { toolset, save } = this.options;
+    const { toolset, input } = this.options;
     const own = toolCalls.filter(({ name }) => toolset.executorOf(name) === 'box');
     const isForClient = own.length < toolCalls.length;
-    // Without a session the answers of the box's own tools would be lost: the client brings back its own only.
-    const runs = isForClient && !save ? [] : own;
-    const waits = runs.map((call) => needsApproval(this, call));
-    const answers = runs.map((call, index) => (waits[index] ? runApproved(this, call) : runCall(this, call)));
+    const asks = own.map((call) => needsApproval(this, call));
+    // Nobody comes back for a stateless turn that waits: its client goes on with the calls it was given.
+    const mayWait = !isForClient || input.session !== undefined;
+    const waits = asks.map((isAsked) => isAsked && mayWait);
+    const answers = own.map((call, index) => {
+      if (!asks[index]) return runCall(this, call);
+      return mayWait ? runApproved(this, call) : answerCall(this, call, failed(TO_ASK_ALONE));
+    });
     if (waits.includes(true)) this.#interruptAfter(answers.filter((_, index) => !waits[index]));
     for (const answer of await Promise.all(answers)) this.#conversation.add(answer);
     return isForClient;

@@ -1,6 +1,6 @@
 import { KEEP_ALIVE } from '../../http/sse.ts';
 import type { CompletionView } from './completion.ts';
-import { isShown, toInterruptText, toWireFinish, toWireInterrupts, toWireUsage } from './completion.ts';
+import { isShown, shownIdOf, toInterruptText, toWireFinish, toWireInterrupts, toWireUsage } from './completion.ts';
 import { toWireError } from './error.ts';
 import type { EventBatches, FinishReason, Interrupt, TurnEvent, Usage } from '../../agents/events/turn-events.ts';
 import { joinFrames } from '../frames.ts';
@@ -66,9 +66,8 @@ function toDelta(event: TurnEvent, calls: Calls, view: CompletionView): object |
     calls.isShown = isShown(event, view);
     if (!calls.isShown) return undefined;
     const index = ++calls.index;
-    return {
-      tool_calls: [{ index, id: event.callId, type: 'function', function: { name: event.name, arguments: '' } }],
-    };
+    const id = shownIdOf(event, view);
+    return { tool_calls: [{ index, id, type: 'function', function: { name: event.name, arguments: '' } }] };
   }
   if (event.type === 'tool.args' && calls.isShown)
     return { tool_calls: [{ index: calls.index, function: { arguments: event.delta } }] };

@@ -7,6 +7,8 @@ export interface CompletionView {
   model: string;
   /** Calls the box ran are shown only to a client that brought no tools of its own. */
   showTools: boolean;
+  /** The id with which the client is shown a call it is to run. */
+  toShownId(callId: string): string;
   includeUsage: boolean;
 }
 
@@ -23,18 +25,14 @@ export function toCompletion(events: readonly TurnEvent[], view: CompletionView)
   let finish: FinishReason = 'stop';
   let usage: Usage | undefined;
   const calls: WireToolCall[] = [];
-  const shown = new Map<string, string>();
+  const shown = new Map<string, { id: string; name: string }>();
   const interrupts: Interrupt[] = [];
   for (const event of events) {
     if (event.type === 'text.delta') content += event.text;
     else if (event.type === 'reasoning.delta') reasoning += event.text;
-    else if (event.type === 'tool.start' && isShown(event, view)) shown.set(event.callId, event.name);
-    else if (event.type === 'tool.end' && shown.has(event.callId))
-      calls.push({
-        id: event.callId,
-        type: 'function',
-        function: { name: shown.get(event.callId) ?? '', arguments: event.args },
-      });
+    else if (event.type === 'tool.start' && isShown(event, view))
+      shown.set(event.callId, { id: shownIdOf(event, view), name: event.name });
+    else if (event.type === 'tool.end') calls.push(...toWireCalls(shown.get(event.callId), event.args));
     else if (event.type === 'interrupt') interrupts.push(event);
     else if (event.type === 'usage') usage = event;
     else if (event.type === 'finish') finish = event.reason;
@@ -66,6 +64,14 @@ export function isShown(
   return executor === 'client' || showTools;
 }
 
+/** A call of the box keeps its id: no client answers it. */
+export function shownIdOf(
+  { executor, callId }: { executor: Executor; callId: string },
+  { toShownId }: Pick<CompletionView, 'toShownId'>,
+): string {
+  return executor === 'client' ? toShownId(callId) : callId;
+}
+
 /** What a client that knows nothing of interrupts shows its user. */
 export function toInterruptText({ message }: Interrupt): string {
   return `Waiting for a decision: ${message}\n`;
@@ -88,4 +94,11 @@ export function toWireUsage(usage: Usage | undefined) {
     prompt_tokens_details: { cached_tokens: cacheReadTokens },
     completion_tokens_details: { reasoning_tokens: reasoningTokens },
   };
+}
+
+// --- internal ---
+
+/** None of a call that is not shown. */
+function toWireCalls(shown: { id: string; name: string } | undefined, args: string): WireToolCall[] {
+  return shown ? [{ id: shown.id, type: 'function', function: { name: shown.name, arguments: args } }] : [];
 }

@@ -4,6 +4,7 @@ import { requireGrant } from '../../auth/caller.ts';
 import { BoxError } from '../../errors.ts';
 import { mountRoute } from '../../http/app.ts';
 import type { RouteEntry } from '../../http/app.ts';
+import { markCallId, readMarks } from '../call-marks.ts';
 import { mountChatWire, toModelRoutes } from '../chat-wire.ts';
 import type { AskedTurn, ChatWireOptions, SentTurn } from '../chat-wire.ts';
 import { toClientTools } from '../client-tools.ts';
@@ -61,7 +62,7 @@ function readCompletion({ body, headers, caller }: SentTurn): AskedTurn {
   const session = readSession(headers);
   const keepsHistory = session?.kind === 'session';
   const all = toMessages(request.messages, { keepsHistory });
-  const messages = keepsHistory ? newestOf(all) : all;
+  const { messages, continues } = readMarks(keepsHistory ? newestOf(all) : all);
   if (messages.length === 0)
     throw new BoxError('invalid_request', '"messages" holds nothing after the last answer.', {
       details: { param: 'messages' },
@@ -69,7 +70,13 @@ function readCompletion({ body, headers, caller }: SentTurn): AskedTurn {
   const tools = toClientTools(request.tools);
   const { stream, stream_options: streamOptions, ...asked } = request;
   return {
-    request: { agent: model, messages, tools, parameters: toModelParameters(request) },
+    request: {
+      agent: model,
+      messages,
+      tools,
+      parameters: toModelParameters(request),
+      ...(keepsHistory || continues === undefined ? {} : { continues }),
+    },
     session,
     asked,
     isStream: stream === true,
@@ -79,6 +86,7 @@ function readCompletion({ body, headers, caller }: SentTurn): AskedTurn {
         created: Math.floor(startedAt / 1_000),
         model,
         showTools: tools.length === 0,
+        toShownId: (callId: string) => (keepsHistory ? callId : markCallId(callId, runId)),
         includeUsage: streamOptions?.include_usage === true,
       };
       return {

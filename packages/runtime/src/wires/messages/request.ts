@@ -4,6 +4,7 @@ import type { ClientTool } from '../../agents/turn/input.ts';
 import { BoxError } from '../../errors.ts';
 import { toBlocks, toChatMessages, toText } from './content.ts';
 import type { WireMessage } from './content.ts';
+import { toHints } from './effort.ts';
 import { toMessageTools, toToolChoice } from './tools.ts';
 import { checkParameterTypes } from '../parameter-types.ts';
 import type { ParameterTypes } from '../parameter-types.ts';
@@ -17,6 +18,7 @@ export interface MessagesRequest {
   /** The client brought tools, of whatever kind, so it runs what it is shown. */
   hasTools: boolean;
   parameters: Record<string, unknown>;
+  hints: Record<string, unknown> | undefined;
   isStream: boolean;
   /** An estimate. */
   inputTokens: number;
@@ -50,6 +52,7 @@ export function toMessagesRequest(value: unknown, { keepsHistory, isAnswered }: 
     tools: toMessageTools(tools),
     hasTools: Array.isArray(tools) && tools.length > 0,
     parameters: toParameters(body),
+    hints: toHints(body),
     isStream: body.stream === true,
     inputTokens: estimateTokens([system, body.messages, tools]),
   };

@@ -4,6 +4,7 @@ import { BoxError } from '../../errors.ts';
 import { answerJson } from '../../http/answer.ts';
 import { mountRoute, requestIdOf } from '../../http/app.ts';
 import type { RouteEntry } from '../../http/app.ts';
+import { markCallId, readMarks } from '../call-marks.ts';
 import { mountChatWire, toModelRoutes } from '../chat-wire.ts';
 import type { AskedTurn, ChatWireOptions, MountChat, SentTurn } from '../chat-wire.ts';
 import { readChatBody, requireAgent } from '../request.ts';
@@ -68,18 +69,28 @@ export function mountWireB(app: H3, { signThinking, startedAt, ...options }: Wir
 
 function readMessages({ body, headers, caller }: SentTurn, signThinking: SignThinking): AskedTurn {
   const session = readSession(headers);
-  const request = toMessagesRequest(body, { keepsHistory: session?.kind === 'session', isAnswered: true });
-  const { model, messages, tools, parameters, inputTokens, isStream } = request;
+  const keepsHistory = session?.kind === 'session';
+  const request = toMessagesRequest(body, { keepsHistory, isAnswered: true });
+  const { model, tools, parameters, hints, inputTokens, isStream } = request;
+  const { messages, continues } = readMarks(request.messages);
   requireGrant(caller, 'agents', model);
   const boxTools = readBoxTools(headers, request);
   return {
-    request: { agent: model, messages, tools, parameters },
+    request: {
+      agent: model,
+      messages,
+      tools,
+      parameters,
+      ...(hints ? { hints } : {}),
+      ...(keepsHistory || continues === undefined ? {} : { continues }),
+    },
     session,
     asked: { ...(body as object), stream: undefined },
     isStream,
     toAnswer({ runId, requestId }) {
       const id = `msg_${runId.replaceAll('-', '')}`;
-      const view: MessageView = { id, model, boxTools, inputTokens, signThinking };
+      const toShownId = (callId: string) => (keepsHistory ? callId : markCallId(callId, runId));
+      const view: MessageView = { id, model, boxTools, toShownId, inputTokens, signThinking };
       return {
         toWhole: (events) => toMessage(events, view),
         toFrames: (events) => toMessageFrames(events, { ...view, requestId }),

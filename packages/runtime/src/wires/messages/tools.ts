@@ -1,13 +1,17 @@
 import type { ClientTool } from '../../agents/turn/input.ts';
 import { BoxError } from '../../errors.ts';
+import { toBuiltInTool } from './client-built-ins.ts';
 import { toClientTool } from '../client-tools.ts';
 
-/** The tools a messages request brings. Those of the vendor's own servers have no schema, and are left out. */
+/** The tools a messages request brings. Those that run on the vendor's own servers are left out. */
 export function toMessageTools(value: unknown): ClientTool[] {
   return toList(value).flatMap((tool, index) => {
     const given = (tool ?? {}) as Record<string, unknown>;
     const { type, name, description, input_schema: schema, strict } = given;
-    if ((type ?? 'custom') !== 'custom') return [];
+    if (typeof type === 'string' && type !== 'custom') {
+      const builtIn = toBuiltInTool(type, given);
+      return builtIn ? [builtIn] : [];
+    }
     if (typeof name === 'string' && name !== '' && typeof schema === 'object' && schema !== null)
       return [toClientTool({ name, description, parameters: schema, strict })];
     throw invalid(`tools[${index}]`, `"tools[${index}]" must be {name, description, input_schema}.`);

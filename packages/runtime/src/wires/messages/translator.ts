@@ -10,6 +10,8 @@ export interface MessageView {
   model: string;
   /** How calls the box runs are shown: as calls, as calls with results that no client tries to run, or not at all. */
   boxTools: 'tool_use' | 'mcp' | 'hidden';
+  /** The id with which the client is shown a call it is to run. */
+  toShownId(callId: string): string;
   /** An estimate, until the model has counted. */
   inputTokens: number;
   signThinking: SignThinking;
@@ -107,8 +109,10 @@ const TRANSLATE: Translation = {
     add(state, { type: 'signature_delta', signature: state.view.signThinking(state.thinking) }),
     end(state),
   ],
-  'tool.start'(state, { callId: id, name, executor }) {
-    const shown = executor === 'client' ? 'tool_use' : state.view.boxTools;
+  'tool.start'(state, { callId, name, executor }) {
+    const isForClient = executor === 'client';
+    const shown = isForClient ? 'tool_use' : state.view.boxTools;
+    const id = isForClient ? state.view.toShownId(callId) : callId;
     state.call = { id, name, shown, input: createObjectText() };
     return shown === 'tool_use' ? [begin(state, { type: 'tool_use', id, name, input: {} })] : [];
   },
