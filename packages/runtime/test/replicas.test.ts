@@ -38,7 +38,8 @@ describeWhen(bothServers, 'two replicas', (servers) => {
       expect((await call(b, `POST /api/runs/${runId}/cancel`)).status).toBe(200);
       await until(() => reasons.length === 1);
       expect(reasons).toMatchObject([{ code: 'run_cancelled', message: 'The run was cancelled.' }]);
-      expect(await getRun(a, runId)).toMatchObject({ status: 'cancelled', error: { code: 'run_cancelled' } });
+      // The step is aborted first: the end is recorded once the body has run its `finally` blocks.
+      expect(await finish(a, runId)).toMatchObject({ status: 'cancelled', error: { code: 'run_cancelled' } });
     });
 
     test('a hook resumed through one goes on in the run that lives on the other', async () => {
