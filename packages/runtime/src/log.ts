@@ -11,6 +11,8 @@ export interface Log {
   info(message: string, fields?: LogFields): void;
   warn(message: string, fields?: LogFields): void;
   error(message: string, fields?: LogFields): void;
+  /** Whether records of that level are written, for what is costly to say. Absent: they are not. */
+  writes?(level: LogLevel): boolean;
 }
 
 /** A record as it is written and kept: plain data without secrets. */
@@ -44,6 +46,7 @@ export function createLog({ level: least, write, mask = createMask() }: LogOptio
       const record = redact({ time: new Date().toISOString(), level, message, ...fields }, mask) as LogRecord;
       for (const { onRecord } of heard) onRecord(record);
     }),
+    writes: (level) => RANK[level] >= writer.least,
     listen(level, onRecord) {
       const listener = { least: rankOf(level), onRecord };
       listeners.add(listener);
@@ -55,7 +58,10 @@ export function createLog({ level: least, write, mask = createMask() }: LogOptio
 /** The same log with these fields in every record, before its own. A function is asked for each record. */
 export function withFields(log: Log, given: LogFields | (() => LogFields)): Log {
   const fixed = typeof given === 'function' ? given : () => given;
-  return toLog((level, message, fields) => log[level](message, { ...fixed(), ...fields }));
+  return {
+    ...toLog((level, message, fields) => log[level](message, { ...fixed(), ...fields })),
+    ...(log.writes ? { writes: (level) => log.writes?.(level) ?? false } : {}),
+  };
 }
 
 // --- internal ---

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
 import { defineDeepAgent, defineTool } from '../src/definitions/definition.ts';
+import { FatalError, getStepMetadata, RetryableError } from '../src/index.ts';
 import { svc } from '../src/svc.ts';
 import { createHook } from '../src/engine/primitives/hook.ts';
 import { sleep } from '../src/engine/primitives/sleep.ts';
@@ -290,6 +291,49 @@ describe('without the database', () => {
     isDown = false;
     for (const { runId } of runs) expect(await recordsOf(box, runId)).toHaveLength(5);
     expect(warnings.filter((message) => message.startsWith('Log records cannot'))).toHaveLength(1);
+  });
+});
+
+describe('what is written beside', () => {
+  const openAt = async (level: 'debug' | 'info') => {
+    const lines: Record<string, unknown>[] = [];
+    const log = createLog({ level, write: (line) => lines.push(JSON.parse(line) as Record<string, unknown>) });
+    const fails = toStep('flaky', () => {
+      if (getStepMetadata().attempt === 1) throw new RetryableError('Not yet.', { retryAfter: 1 });
+      throw new FatalError('Not at all.');
+    });
+    const workflows = { flaky: { run: async () => fails() } };
+    const box = await boxes.open({ workflows, options: { log, records: log } });
+    return { box, lines, eventsOf: (id: string) => lines.filter(({ runId }) => runId === id) };
+  };
+
+  test('is each start, retry and end of a run, and each request, at debug, and kept once', async () => {
+    const { box, lines, eventsOf } = await openAt('debug');
+    const runId = await startWorkflow(box, 'flaky');
+    const kept = await recordsOf(box, runId);
+    const events = eventsOf(runId).flatMap(({ level, event }) => (level === 'debug' ? [event] : []));
+    expect(events).toEqual(['run.started', 'step.retrying', 'step.failed', 'run.failed']);
+    expect(eventsOf(runId).filter(({ level }) => level === 'error')).toHaveLength(1);
+    expect(kept.map(({ fields }) => fields?.event)).toEqual(events);
+    const [request] = lines.filter(({ event, method }) => event === 'request.answered' && method === 'POST');
+    expect(request).toMatchObject({
+      level: 'debug',
+      message: 'POST /api/workflows/:name/start was answered with 202.',
+      requestId: expect.stringMatching(/^req_/),
+      status: 202,
+      durationMs: expect.any(Number),
+    });
+    expect(
+      (await list(box, '/api/logs?limit=200')).items.filter(({ message }) => message.includes('answered')),
+    ).toEqual([]);
+  });
+
+  test('is a run that fails alone, at info', async () => {
+    const { box, lines, eventsOf } = await openAt('info');
+    const runId = await startWorkflow(box, 'flaky');
+    await recordsOf(box, runId);
+    expect(eventsOf(runId)).toMatchObject([{ level: 'error', event: 'run.failed' }]);
+    expect(lines.filter(({ level }) => level === 'debug')).toEqual([]);
   });
 });
 

@@ -16,6 +16,7 @@ import { withFields } from '../log.ts';
 import type { Log } from '../log.ts';
 import { createMask } from '../mask.ts';
 import type { Mask } from '../mask.ts';
+import { createDebugRunLog } from '../logs/lifecycle.ts';
 import { createLogs } from '../logs/logs.ts';
 import { createLogStore } from '../logs/store.ts';
 import { createStopLog, createStopObserver } from '../runs/stopped.ts';
@@ -134,6 +135,7 @@ export async function createFoundation(options: BoxOptions, closer: Closer): Pro
       observer: joinObservers([
         telemetry.observer,
         ...(logs.observer ? [logs.observer] : []),
+        ...(options.log.writes?.('debug') === true ? [createDebugRunLog(options.log, mask)] : []),
         createStopObserver(options.onStopped ?? stopLog.notify, mask),
         createLimitObserver({ limiter, agentOf: (name) => splitName(name).agent, countsAll: options.host === 'image' }),
       ]),

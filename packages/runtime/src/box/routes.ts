@@ -11,7 +11,9 @@ import { contractPayload } from '../health/contract.ts';
 import { HEALTH_ROUTES, mountHealth } from '../health/routes.ts';
 import { mountWebhooks, WEBHOOK_PREFIX, WEBHOOK_ROUTES } from '../hooks/routes.ts';
 import { createApp, mountFallback } from '../http/app.ts';
-import type { RouteEntry } from '../http/app.ts';
+import type { Answered, RouteEntry } from '../http/app.ts';
+import type { Log } from '../log.ts';
+import { REQUEST_EVENT } from '../logs/lifecycle.ts';
 import { DOCS_ROUTES, mountDocs } from '../openapi/docs.ts';
 import { mountOpenApi, OPENAPI_ROUTE } from '../openapi/route.ts';
 import { mountRoot, ROOT_ROUTE } from '../http/root.ts';
@@ -71,7 +73,13 @@ export async function createRoutes(
   const app = createApp({
     ...options,
     log,
-    onAnswer: telemetry.answered,
+    onAnswer:
+      log.writes?.('debug') === true
+        ? (answered) => {
+            telemetry.answered(answered);
+            logAnswer(log, answered);
+          }
+        : telemetry.answered,
     onRefusal: rooms.security.refused,
     onStream: telemetry.enterStream,
     // A client of a box that has just begun waits for its agents, rather than being refused for want of a provider.
@@ -125,6 +133,20 @@ export async function createRoutes(
 }
 
 // --- internal ---
+
+function logAnswer(log: Log, { context, method, route, status, start, end }: Answered): void {
+  const { requestId } = context;
+  const durationMs = Math.round(end - start);
+  // The path itself may hold what lets its holder in.
+  log.debug(`${method} ${route ?? 'of no route'} was answered with ${status}.`, {
+    event: REQUEST_EVENT,
+    requestId,
+    method,
+    route,
+    status,
+    durationMs,
+  });
+}
 
 /** Chat streams of workflows, of all callers. */
 const CHATS = 5_000;

@@ -3,7 +3,7 @@ import type { JournalRecord } from '../engine/journal/record.ts';
 import type { RunRow, RunStatus } from '../engine/journal/run.ts';
 import { nameOfStep } from '../engine/lifecycle.ts';
 import type { Observer } from '../engine/observer.ts';
-import type { LogLevel, LogRecord } from '../log.ts';
+import type { Log, LogLevel, LogRecord } from '../log.ts';
 import type { Mask } from '../mask.ts';
 import { redact } from '../redact.ts';
 import { toRunError } from '../runs/run-error.ts';
@@ -11,8 +11,13 @@ import { toRunError } from '../runs/run-error.ts';
 /** Names of what happens to a run, in `fields.event` of its records. */
 export const RUN_ENDS = ['run.completed', 'run.failed', 'run.cancelled'] as const;
 
-/** Names in `fields.event` of what the box says of runs that stop, besides these records. */
-export const STOP_EVENTS: readonly unknown[] = ['run.failed', 'run.blocked'];
+/** The event of a request that was answered, of which no record is kept. */
+export const REQUEST_EVENT = 'request.answered';
+
+/** Whether `event` is of what the box says to who reads along, besides these records, or in place of none. */
+export function isSaidAlong(event: unknown): boolean {
+  return SAID_ALONG.has(event);
+}
 
 /** Logs what happens to runs: that they begin, are blocked and end, and which attempts of steps fail. A step that succeeds costs a look. */
 export function createRunLog(write: (record: LogRecord) => void, mask: Mask): Observer {
@@ -68,7 +73,23 @@ export function factsOf(run: RunRow): Record<string, string> {
   };
 }
 
+/** The same for who reads along, at `debug`: of the runs that stop the box says some at `error`, besides. */
+export function createDebugRunLog(log: Pick<Log, 'debug'>, mask: Mask): Observer {
+  return createRunLog(({ time: _time, level: _level, message, ...facts }) => log.debug(message, facts), mask);
+}
+
 // --- internal ---
+
+const SAID_ALONG: ReadonlySet<unknown> = new Set([
+  'run.failed',
+  'run.blocked',
+  'run.started',
+  'run.completed',
+  'run.cancelled',
+  'step.retrying',
+  'step.failed',
+  REQUEST_EVENT,
+]);
 
 interface Line extends Record<string, unknown> {
   run: RunRow;

@@ -15,7 +15,7 @@ import type { KeyValueStore } from '../stores/kv.ts';
 import { toNewEntry } from './entry.ts';
 import type { LogEntry } from './entry.ts';
 import type { LogFilter } from './filter.ts';
-import { createRunLog, factsOf, RUN_ENDS, STOP_EVENTS } from './lifecycle.ts';
+import { createRunLog, factsOf, isSaidAlong, RUN_ENDS } from './lifecycle.ts';
 import { createLogQueue } from './queue.ts';
 import type { LogQueueLimits } from './queue.ts';
 import type { LogStore } from './store.ts';
@@ -70,7 +70,7 @@ export function createLogs(options: LogsOptions): Logs {
   const queue = createLogQueue({ store, log, onStored: tail.stored, limits: options.queue });
   const stop = records?.listen('debug', (record) => {
     // Of each run that stops the observer makes a record; what the log says is for who reads along, and leaves some out.
-    if (!STOP_EVENTS.includes(record.event)) queue.push(toNewEntry(withRun(record)));
+    if (!isSaidAlong(record.event)) queue.push(toNewEntry(withRun(record)));
   });
   const observer = records && createRunLog((record) => queue.push(toNewEntry(record)), mask);
 
