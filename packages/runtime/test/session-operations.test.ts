@@ -132,6 +132,24 @@ describe('the sessions of a box', () => {
     ]);
   });
 
+  test('that first grouped turns keep their messages once a turn asks for it, and tell all of them', async () => {
+    const { box, agent, say } = await open();
+    const get = async () => (await call<{ kind: string }>(box, `GET /api/sessions/c1?agent=${agent}`)).body.kind;
+    await say('c1', 'say:one', { header: 'x-svc-conversation' });
+    expect(await get()).toBe('conversation');
+    await say('c1', 'tool:add {"a":1,"b":2}; say:Three.');
+    expect(await get()).toBe('session');
+    await say('c1', 'say:four', { header: 'x-svc-conversation' });
+    expect(await get()).toBe('session');
+    const path = `GET /api/sessions/c1/messages?agent=${agent}`;
+    const { body } = await call<{ items: { messages: { role: string; content: string }[] }[] }>(box, path);
+    expect(body.items.map(({ messages }) => messages.map(({ role, content }) => `${role} ${content}`))).toEqual([
+      ['user say:one', 'assistant one'],
+      ['user tool:add {"a":1,"b":2}; say:Three.', 'assistant null', 'tool {"sum":3}', 'assistant Three.'],
+      ['user say:four', 'assistant four'],
+    ]);
+  });
+
   test('show the approval they wait for', async () => {
     const { box, agent, say } = await open();
     await say('paused', 'tool:refund {}; say:Done.');

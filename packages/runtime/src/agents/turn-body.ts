@@ -62,7 +62,9 @@ export function createTurnBody({ finder, tools, sessions, live, callModel }: Tur
         sessionId: id,
         runId,
         ...added,
-        ...(session ? { cutAfter: session.cutAfter } : { messages: [], state: NO_STATE }),
+        ...(session
+          ? { kind: 'session', cutAfter: session.cutAfter }
+          : { kind: 'conversation', messages: [], state: NO_STATE }),
       });
     return {
       codeHash,

@@ -139,7 +139,7 @@ export function createSessionHistory(options: SessionHistoryOptions): SessionHis
       };
     },
     async turns(id, agent, { limit, cursor }) {
-      const { id: sessionId, kind } = await find(id, agent);
+      const { id: sessionId } = await find(id, agent);
       const later = cursor === undefined ? undefined : gt(sessionTurns.runId, parseRunCursor(cursor));
       const rows = await db
         .select()
@@ -149,7 +149,12 @@ export function createSessionHistory(options: SessionHistoryOptions): SessionHis
         .limit(limit + 1);
       const shown = rows.slice(0, limit);
       const ids = shown.map(({ runId }) => runId);
-      const messages = kind === 'session' ? await keptMessages(db, sessionId, ids) : await runMessages(journal, ids);
+      const kept = await keptMessages(db, sessionId, ids);
+      const others = await runMessages(
+        journal,
+        ids.filter((runId) => !kept.has(runId)),
+      );
+      const messages = new Map([...kept, ...others]);
       const items = shown.map(({ runId, totalTokens, endedAt }) => ({
         runId,
         totalTokens,

@@ -56,7 +56,7 @@ export function createSessions(
         ? { messages, state, summary }
         : { messages, state };
     },
-    async add({ sessionId, runId, usage, cutAfter, ...turn }) {
+    async add({ sessionId, runId, kind, usage, cutAfter, ...turn }) {
       const { messages, state, summary } = toStorable(turn);
       const owner = await db.transaction(async (tx) => {
         const [there] = await tx
@@ -90,8 +90,10 @@ export function createSessions(
         await tx
           .update(sessions)
           .set({
-            state,
-            ...(summary ? { summary: { ...summary, runId, before: there.summary && withoutTurn(there.summary) } } : {}),
+            ...(kind === 'session' ? { kind, state } : {}),
+            ...(kind === 'session' && summary
+              ? { summary: { ...summary, runId, before: there.summary && withoutTurn(there.summary) } }
+              : {}),
             turns: sql`${sessions.turns} + 1`,
             inputTokens: sql`${sessions.inputTokens} + ${usage.inputTokens}`,
             outputTokens: sql`${sessions.outputTokens} + ${usage.outputTokens}`,

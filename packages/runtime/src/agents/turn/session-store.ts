@@ -35,6 +35,8 @@ export interface Conversation {
 export interface TurnToKeep {
   sessionId: string;
   runId: string;
+  /** `session` makes one of a conversation; `conversation` leaves what a session keeps as it is. */
+  kind: SessionKind;
   messages: ConversationMessage[];
   state: AgentState;
   usage: Usage;
