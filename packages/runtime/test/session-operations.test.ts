@@ -199,6 +199,24 @@ describe('the run of a turn', () => {
   });
 });
 
+test('a model call shows what it was asked with, unless that is as before', async () => {
+  const { box, agent } = await open();
+  const messages = [
+    { role: 'system', content: 'Be brief.' },
+    { role: 'user', content: 'tool:add {"a":1,"b":2}; say:Three.' },
+  ];
+  const answer = await box.request(
+    '/wire-a/v1/chat/completions',
+    json({ model: agent, messages }, { headers: { 'x-api-key': 'any' } }),
+  );
+  expect(answer.status).toBe(200);
+  const runs = await call<{ items: { runId: string }[] }>(box, `GET /api/runs?name=${agent}`);
+  const path = `GET /api/runs/${runs.body.items[0]?.runId}/steps`;
+  const { items } = (await call<{ items: { kind: string; output: { request?: object } }[] }>(box, path)).body;
+  const calls = items.filter(({ kind }) => kind === 'model').map(({ output: { request } }) => request);
+  expect(calls).toEqual([{ system: 'Help.\n\nBe brief.', tools: ['add', 'refund'] }, undefined]);
+});
+
 describe('deleting a session', () => {
   test('deletes its turns and their runs, and frees its name', async () => {
     const { box, agent, say } = await open();

@@ -23,6 +23,16 @@ export interface ModelReply {
   model?: string;
   /** The model that was asked in the end, where the one of the request failed. */
   fallback?: string;
+  /** What it was asked with besides the messages. Absent: the same as the call of the turn before it. */
+  request?: RecordedRequest;
+}
+
+/** What a recorded call keeps of its request, for people to read. */
+export interface RecordedRequest {
+  /** The instructions, the client's own system texts, and what stands for older messages: at most 64 KiB of them. */
+  system: string | null;
+  /** The names of the tools that were offered. */
+  tools: string[];
 }
 
 export interface ReadReplyOptions extends ReplyOptions {

@@ -3,7 +3,7 @@ import { isWithdrawn, SHUTTING_DOWN } from '../events/turn-errors.ts';
 import { NO_USAGE } from '../events/turn-events.ts';
 import { addUsage, toTokens } from '../events/usage.ts';
 import type { ReplyOptions } from '../model/reply.ts';
-import type { ModelReply } from '../model/read-reply.ts';
+import type { ModelReply, RecordedRequest } from '../model/read-reply.ts';
 import type { ModelRequest } from '../model/request.ts';
 import type { TurnOptions } from './options.ts';
 import type { Invoke } from './tool-turn.ts';
@@ -14,6 +14,8 @@ export interface ModelCallStep {
   /** What the journal keeps of the request. */
   recorded: unknown;
   request: ModelRequest;
+  /** Keeps what it was asked with, unless the call before was asked with the same. */
+  keepsRequest?: boolean;
   reply: ReplyOptions;
   /** Readers of the turn are notified when the process shuts down during the call, or after it. */
   notifiesShutdown: boolean;
@@ -26,23 +28,30 @@ export class ModelCalls {
   /** How many were made, the ones that failed too. */
   count = 0;
   usage = NO_USAGE;
+  /** Of the last call that kept it, as JSON. */
+  #request = '';
 
   constructor(options: Pick<TurnOptions, 'callModel' | 'emit'>, invoke: Invoke) {
     this.#options = options;
     this.#invoke = invoke;
   }
 
-  async call({ stepId, name, recorded, request, reply, notifiesShutdown }: ModelCallStep): Promise<ModelReply> {
+  async call(step: ModelCallStep): Promise<ModelReply> {
+    const { stepId, name, recorded, request, keepsRequest = false, reply, notifiesShutdown } = step;
+    const kept = keepsRequest ? toRecordedRequest(request) : undefined;
+    const isNew = kept !== undefined && JSON.stringify(kept) !== this.#request;
     this.count += 1;
     const answer = (await this.#invoke('model', stepId, recorded, {
       name,
-      run: ({ signal }) => {
+      run: async ({ signal }): Promise<ModelReply> => {
         if (notifiesShutdown) this.#notifyShutdown(signal);
-        return this.#options.callModel(request, reply, signal);
+        const answered = await this.#options.callModel(request, reply, signal);
+        return isNew ? { ...answered, request: kept } : answered;
       },
       tokensOf: (answered) => toTokens((answered as ModelReply).usage),
     })) as ModelReply;
     this.usage = addUsage(this.usage, answer.usage);
+    if (answer.request) this.#request = JSON.stringify(answer.request);
     return answer;
   }
 
@@ -63,4 +72,13 @@ export function callLimits(
     ...(maxRetries === undefined ? {} : { maxRetries }),
     ...(fallbackModels === undefined ? {} : { fallbackModels }),
   };
+}
+
+// --- internal ---
+
+const MOST_SYSTEM = 65_536;
+
+function toRecordedRequest({ messages: [first], tools }: ModelRequest): RecordedRequest {
+  const system = first?.role === 'system' ? String(first.content).slice(0, MOST_SYSTEM) : null;
+  return { system, tools: tools.map(({ name }) => name) };
 }

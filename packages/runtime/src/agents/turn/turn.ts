@@ -108,6 +108,7 @@ class Turn implements ToolTurn {
         ...(output ? { outputSchema: output.schema } : {}),
         ...callLimits(agent),
       },
+      keepsRequest: true,
       reply: this.#replyOptions(),
       notifiesShutdown: step === 1,
     });
