@@ -239,6 +239,15 @@ describe('a request that is refused', () => {
 });
 
 describe('a provider that fails', () => {
+  test.each(['500', ' 42 '])('with the code %j, which is none, has the code of the box', async (code) => {
+    const provider = await startProvider((response) => {
+      response.writeHead(400, { 'content-type': 'application/json' });
+      response.end(JSON.stringify({ error: { message: 'The model is tired.', code } }));
+    });
+    const wire = await open({ provider: { baseUrl: provider.url } });
+    await expect(ask(wire, 'hi')).rejects.toMatchObject({ errorCode: 'model_provider_failed' });
+  });
+
   test.each([
     [500, 500, 'api_error', 3],
     [503, 503, 'api_error', 3],

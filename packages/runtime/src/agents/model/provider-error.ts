@@ -38,7 +38,7 @@ export function toProviderError(error: unknown, provider: ProviderSettings): unk
   const shown = message === undefined ? without : clean(message, provider);
   return new ProviderError(
     shownStatus,
-    typeof code === 'string' ? clean(code, provider) : DEFAULT_CODE,
+    isCode(code) ? clean(code, provider) : DEFAULT_CODE,
     `The model provider answered ${status}: ${shown}`,
     retryAfterOf(error),
   );
@@ -94,6 +94,11 @@ export function isPassing(error: unknown): boolean {
 }
 
 // --- internal ---
+
+/** Some providers repeat the status there, which says nothing. */
+function isCode(code: unknown): code is string {
+  return typeof code === 'string' && /[^\d\s]/.test(code);
+}
 
 const DEFAULT_CODE = 'model_provider_failed';
 const BASE = 'The address must end in what stands before /chat/completions, such as /v1.';
