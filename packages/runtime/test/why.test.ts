@@ -5,7 +5,7 @@ import { requestApproval } from '../src/engine/primitives/approval.ts';
 import { FatalError } from '../src/engine/errors.ts';
 import { createHook, createWebhook } from '../src/engine/primitives/hook.ts';
 import { sleep } from '../src/engine/primitives/sleep.ts';
-import { svc } from '../src/index.ts';
+import { RetryableError, svc } from '../src/index.ts';
 import type { Why } from '../src/runs/why.ts';
 import { call, finish, runWorkflow, setupBoxes, startWorkflow, toStep, until, untilStatus } from './_setup.ts';
 import type { TestBox } from './_setup.ts';
@@ -192,6 +192,17 @@ describe('why a run is still running', () => {
     expect(why.summary).toMatch(
       /^The step "flaky" failed in attempt 1 \(The till is closed\) and is tried again at .*Z, in (?:4[4-9]|5\d) min\.$/,
     );
+  });
+
+  test('a run that has completed has no last error, whatever failed on the way', async () => {
+    let attempts = 0;
+    const flaky = toStep('flaky', async () => {
+      attempts += 1;
+      if (attempts === 1) throw new RetryableError('The till is closed.', { retryAfter: 1 });
+    });
+    const box = await boxes.open({ workflows: { work: { run: async () => flaky() } } });
+    const why = await explainIn(box, 'work', 'completed');
+    expect([attempts, why.lastError]).toEqual([2, null]);
   });
 
   test('a run that another process has says whose lease it is, and when that is over', async () => {

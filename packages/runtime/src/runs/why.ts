@@ -205,7 +205,8 @@ function lastErrorOf({ run, lastFailure }: Facts): Why['lastError'] {
   const own: RunError | null = toRunError(run.error);
   if (own)
     return { code: own.code, message: own.message, step: null, at: run.endedAt === null ? null : toIso(run.endedAt) };
-  if (!lastFailure) return null;
+  // A step that failed, and went well afterwards, is not what a run that has completed is asked for.
+  if (!lastFailure || run.status === 'completed') return null;
   const error = toRunError(lastFailure.error);
   return error && { code: error.code, message: error.message, step: lastFailure.stepId, at: toIso(lastFailure.at) };
 }
