@@ -1,6 +1,7 @@
 import type { OperationTypes } from './surface/index.ts';
 import { ROUTES } from './client-routes.ts';
 import type { ClientRoute } from './client-routes.ts';
+import { explainUnknown } from './operations/similar.ts';
 
 export { signUserToken } from './sign-user-token.ts';
 export type { UserTokenClaims, UserTokenKey } from './sign-user-token.ts';
@@ -71,7 +72,7 @@ export class ClientError extends Error {
 export function createClient(options: ClientOptions): Client {
   const send = async (id: string, input: object = {}, call: CallOptions = {}): Promise<Response> => {
     const route = (ROUTES as Record<string, ClientRoute>)[id];
-    if (!route) throw new TypeError(`There is no operation "${id}".`);
+    if (!route) throw new TypeError(explainUnknown(id, Object.keys(ROUTES)));
     const request = await toRequest(options, { route, input: { ...input }, call });
     const response = await (options.fetch ?? fetch)(request);
     if (response.ok) return response;

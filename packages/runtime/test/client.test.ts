@@ -34,6 +34,14 @@ describe('the typed client', () => {
     expect((await client.call('contract.get')).version).toBeGreaterThan(0);
   });
 
+  test('says which operations there are when it is asked for another', async () => {
+    const client = await open();
+    await expect(client.call('runs.logs.stream' as 'runs.list')).rejects.toThrow(
+      'There is no operation "runs.logs.stream". Similar ones: runs.logs_stream, ',
+    );
+    await expect(client.call('zzz' as 'runs.list')).rejects.toThrow(/^There is no operation "zzz"\.$/);
+  });
+
   test('sends what is a header as one', async () => {
     const client = await open();
     const start = (text: string) =>

@@ -1,3 +1,4 @@
+import { explainUnknown } from '../operations/similar.ts';
 import { BoxError } from '../errors.ts';
 import type { Operation } from '../operations/define.ts';
 import { createSchemaWriter } from '../openapi/schema.ts';
@@ -42,7 +43,8 @@ export function createOperationCatalog(operations: readonly Operation[]): Operat
   const find = (id: string): Operation => {
     const op = operations.find((one) => one.id === id);
     if (op) return op;
-    throw new BoxError('not_found', `There is no operation "${id}". Find its name with list_operations.`);
+    const known = operations.map((one) => one.id);
+    throw new BoxError('not_found', `${explainUnknown(id, known)} Find its name with list_operations.`);
   };
   return {
     list: (filter) =>
