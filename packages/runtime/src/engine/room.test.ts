@@ -1,11 +1,16 @@
-import { describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { newJournalPath, outputOf, runOf, step, until, useBenches } from './_setup.ts';
+import type { Code, Place } from './_setup.ts';
 import { describeOnStores } from './_stores.ts';
+import { SILENT } from './doorbell.ts';
+import type { Doorbell, RingListener } from './doorbell.ts';
 import type { Journal } from './journal.ts';
 import { startWorkflowAndWait } from './primitives/child-workflow.ts';
 import { createHook } from './primitives/hook.ts';
 import { sleep } from './primitives/sleep.ts';
+import { encode } from './serialize.ts';
 import { openSqliteJournal } from './stores/sqlite/journal.ts';
+import { wrapJournal } from './stores/wrap.ts';
 
 // A process has room for so many runs. Who waits for whom, and in which order, once it is full.
 
@@ -121,6 +126,71 @@ describe('time that jumps', () => {
       const { runId } = await start('nap');
       return (await engine.wait(runId, 500))?.status === 'completed';
     });
+  });
+});
+
+describeOnStores('a process whose leases are over before it has renewed them', (newPlace) => {
+  /** An engine on a journal that renews nothing and is looked at by no sweep: the leases end while it works. */
+  const open = async (code: Code, options: object = {}) => {
+    const place = newPlace();
+    const late: Place = {
+      open: async () =>
+        wrapJournal(await place.open(), (name, call) => (name === 'renew' ? (Promise.resolve() as never) : call())),
+    };
+    const opened = await bench(late, code, { exclusive: false, leaseMs: 200, sweepMs: 60_000, ...options });
+    const isLapsed = async (runId: string): Promise<boolean> =>
+      ((await opened.journal.getRun(runId))?.leaseUntil ?? Infinity) < (await opened.journal.now());
+    return { ...opened, isLapsed };
+  };
+  let begun = 0;
+  let letGo = (): void => {};
+  let isOver: Promise<void>;
+  beforeEach(() => {
+    begun = 0;
+    isOver = new Promise((resolve) => (letGo = resolve));
+  });
+  const charge = step('charge', async () => {
+    begun += 1;
+    await isOver;
+  });
+
+  test('fills a place that becomes free, and repeats no step of the run beside it', async () => {
+    let end = (): void => {};
+    const short = step('short', () => new Promise<void>((resolve) => (end = resolve)));
+    const code: Code = { long: async () => charge(), short: async () => short(), next: async () => letGo() };
+    const { start, create, engine, isLapsed } = await open(code, { maxLive: 2 });
+    const [long] = [await start('long'), await start('short')];
+    const queued = runOf(await create('next'));
+    await until(async () => begun === 1 && (await isLapsed(long.runId)));
+    end();
+    const rows = await Promise.all([long, queued].map(({ runId }) => engine.wait(runId, 10_000)));
+    expect(rows.map((row) => [row?.status, row?.epoch])).toEqual([
+      ['completed', 1],
+      ['completed', 1],
+    ]);
+    expect(begun).toBe(1);
+  });
+
+  test('takes what many rings have made due, and repeats no step of the run beside it', async () => {
+    let ring: RingListener = () => {};
+    const doorbell: Doorbell = { ...SILENT, listen: (listener) => ((ring = listener), () => {}) };
+    const code: Code = { long: async () => charge(), parked: async (token: string) => createHook({ token }) };
+    const { start, engine, journal, isLapsed } = await open(code, { doorbell, limits: { parkAfter: 0 } });
+    const tokens = Array.from({ length: 40 }, (_, n) => `go-on-${n}`);
+    const parked = await Promise.all(tokens.map((token) => start('parked', token)));
+    await until(async () =>
+      (await journal.getRuns(parked.map(({ runId }) => runId))).every((run) => run.owner === null),
+    );
+    const long = await start('long');
+    await until(async () => begun === 1 && (await isLapsed(long.runId)));
+    // As another replica does that does not take them itself.
+    for (const token of tokens) await journal.hooks.resume(token, encode(1, 'payload'));
+    for (const { runId } of parked) ring('due', runId);
+    const rows = await Promise.all(parked.map(({ runId }) => engine.wait(runId, 10_000)));
+    letGo();
+    expect(rows.map((row) => row?.status)).toEqual(tokens.map(() => 'completed'));
+    expect(await engine.wait(long.runId, 10_000)).toMatchObject({ status: 'completed', epoch: 1 });
+    expect(begun).toBe(1);
   });
 });
 

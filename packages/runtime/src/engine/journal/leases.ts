@@ -32,7 +32,7 @@ export interface Look {
   now: number;
   /** As `nextWake` answers. */
   wake: number | undefined;
-  /** There may be something to claim. */
+  /** There may be something for the owner to claim. */
   isDue: boolean;
   /** The owner holds runs. */
   isHolding: boolean;
@@ -45,7 +45,8 @@ export interface Look {
 /** Who runs what: an owner claims a run and renews its lease. */
 export interface RunLeases {
   /**
-   * Takes up to `limit` runs without a valid lease: expired ones first, then due `wakeAt`, then queued ones; oldest first.
+   * Takes up to `limit` runs without a valid lease: expired ones of other owners first, then due `wakeAt`, then queued
+   * ones; oldest first.
    * Each gets the owner, a fresh lease, an epoch one higher, status `running` and, the first time, `startedAt`.
    * `blocked` and final runs are never taken; a `waiting` run only once `wakeAt` is due. Before that it gives free
    * locks to the first of the starts that wait for them, a bounded number; and once a minute it has old idempotency keys

@@ -24,7 +24,7 @@ export function describeClaim(world: World): void {
       await start(world.journal, newRun(QUEUED));
       const [first] = await claim(world.journal, { leaseMs: 0 });
       await until(async () => (await world.journal.now()) > (first?.startedAt ?? 0));
-      const [second] = await claim(world.journal);
+      const [second] = await claim(world.journal, { owner: 'c' });
       expect(second).toMatchObject({ epoch: 2, startedAt: first?.startedAt });
     });
 
@@ -51,6 +51,14 @@ export function describeClaim(world: World): void {
       await start(world.journal, newRun());
       expect(await claim(world.journal)).toStrictEqual([]);
       expect(await claim(world.journal, { owner: 'a' })).toStrictEqual([]);
+    });
+
+    test('a run whose lease is over is due for others, and not for the owner that still has it', async () => {
+      const run = await start(world.journal, newRun({ claim: { owner: 'a', leaseMs: 0 } }));
+      await until(async () => (await world.journal.look('b')).isDue);
+      expect(await world.journal.look('a')).toMatchObject({ isDue: false, isHolding: true });
+      expect(await claim(world.journal, { owner: 'a' })).toStrictEqual([]);
+      expect(ids(await claim(world.journal))).toStrictEqual([run.runId]);
     });
 
     test('a waiting run is taken once it is due, and never without a wake', async () => {

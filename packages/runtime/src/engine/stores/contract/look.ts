@@ -61,7 +61,7 @@ export function describeLook(world: World): void {
       expect(await claim(world.journal)).toStrictEqual([]);
       await world.change((prefix) => `update ${prefix}runs set lease_until = 1`);
       await forget(1);
-      expect(await look()).toMatchObject({ isDue: true });
+      expect(await world.journal.look('b')).toMatchObject({ isDue: true });
       expect(ids(await claim(world.journal))).toStrictEqual([run.runId]);
     });
 

@@ -214,9 +214,10 @@ export function describeValues(world: World): void {
 
     test('an owner can be any string', async () => {
       const owner = '\0o\ud800';
-      const run = await start(world.journal, newRun({ claim: { owner, leaseMs: 0 } }));
+      const run = await start(world.journal, newRun({ claim: { owner: `${owner}a`, leaseMs: 0 } }));
       const [taken] = await claim(world.journal, { owner });
       expect(taken).toMatchObject({ runId: run.runId, owner });
+      expect(await world.journal.look(owner)).toMatchObject({ isHolding: true });
       await world.journal.renew(owner, 90_000);
       expect((await read(world.journal, run.runId)).leaseUntil).toBeGreaterThan(run.createdAt + 60_000);
     });

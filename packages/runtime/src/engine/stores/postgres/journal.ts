@@ -106,7 +106,7 @@ function createPostgresJournal(client: SqlClient, leases: SqlClient, schema: str
     claimOthers: claimQuery(tables, true),
     claimRun: claimRunQuery(tables),
     renew: renewQuery(tables),
-    nextWake: `with given as (select ${NOW} as now), ${lapsedOwners(tables)} ${nextWakeQuery(tables, IS_LAPSED)}`,
+    nextWake: `with given as (select ${NOW} as now, '' as owner), ${lapsedOwners(tables)} ${nextWakeQuery(tables, IS_LAPSED)}`,
     look: `with ${GIVEN}, ${lapsedOwners(tables)} ${lookQuery(tables, IS_LAPSED)}`,
   };
   const purge = createPurge(async () => {

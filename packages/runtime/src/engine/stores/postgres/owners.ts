@@ -4,7 +4,7 @@ import type { Tables } from '../sql/tables.ts';
 // An index on the end of leases would be written with each renewal of each run, and so would all other indexes of its
 // row. All runs of an owner are renewed together: until when at least is one row of `owners`.
 
-/** The table `lapsed`: the owners of runs that have not renewed in time, or never. It steps from one to the next along the index. */
+/** The table `lapsed`: the owners of runs, but for the one that asks, that have not renewed in time, or never. It steps from one to the next along the index. */
 export function lapsedOwners({ runs, owners }: Tables): string {
   return `lapsed as materialized (select array(
     with recursive held (owner) as (
@@ -12,7 +12,7 @@ export function lapsedOwners({ runs, owners }: Tables): string {
       union all
       select (select min(owner) from ${runs} where owner > held.owner) from held where held.owner is not null)
     select held.owner from held
-    where held.owner is not null and not exists (
+    where held.owner <> (select owner from given) and not exists (
       select 1 from ${owners} o where o.owner = held.owner and o.leased_until > (select now from given))) as owners)`;
 }
 

@@ -2,7 +2,7 @@ import { PURGE_BATCH } from './purge.ts';
 import type { Tables } from './tables.ts';
 
 // SQL that is the same in both databases. Where it names `given`, the caller puts a table of one row before it:
-// the store's time as `now` and, for claims, the claiming `owner`.
+// the store's time as `now` and the `owner` that asks; '' is none.
 
 const NOW = '(select now from given)';
 const OWNER = '(select owner from given)';
@@ -14,8 +14,11 @@ export const FREE = `owner is null and paused_at is null and status in ('queued'
 
 const DUE = `paused_at is null and (status in ('queued', 'running') or (status = 'waiting' and wake_at <= ${NOW}))`;
 
-/** Those whose owner's lease is over. `LAPSED`, an index on it, or what stands for one. */
-export const LAPSED = `owner is not null and lease_until <= ${NOW}`;
+/**
+ * Those whose owner's lease is over, but for the owner that asks: that one still has them, and has not come to renew. What it
+ * holds without working on it, it gives back by itself.
+ */
+export const LAPSED = `owner is not null and owner <> ${OWNER} and lease_until <= ${NOW}`;
 
 export interface ClaimPart {
   where: string;

@@ -127,7 +127,7 @@ function createSqliteJournal(
   const deleteRun = prepareDelete(db);
   const renewals = db.prepare('update runs set lease_until = ? where owner = ? and lease_until < ?');
   const nextWake = db.prepare<{ wake: number | null }>(
-    `with given(now) as (select ?) ${nextWakeQuery(namesOfTables())}`,
+    `with given(now, owner) as (select ?, '') ${nextWakeQuery(namesOfTables())}`,
   );
   const look = db.prepare<StoredRow>(`with given(now, owner) as (select ?, ?) ${lookQuery(namesOfTables())}`);
   const purgeKeys = db.prepare(`with given(now) as (select ?) ${purgeKeysQuery(namesOfTables())}`);
