@@ -145,4 +145,22 @@ describe('a person who edits src/schema.ts under svc dev', () => {
     },
     SLOW_MS,
   );
+
+  it(
+    'hears that a file is gone that went as soon as it was migrated to',
+    async () => {
+      const workspace = await rig.workspace({ 'src/schema.ts': USERS });
+      const lines: string[] = [];
+      const say = (line: string): void => {
+        lines.push(line);
+        if (line.startsWith('Migrated: ')) workspace.remove('src/schema.ts');
+      };
+      await bootDev(rig, workspace, { say });
+      // Any edit has the folder looked at again.
+      workspace.write('workflows/rest.workflow.ts', `export async function rest() {\n  'use workflow';\n}\n`);
+      const gone = () => lines.some((line) => /^src\/schema.ts is gone. Its tables stay as they are/.test(line));
+      await eventually(async () => gone(), { within: 30_000 });
+    },
+    SLOW_MS,
+  );
 });

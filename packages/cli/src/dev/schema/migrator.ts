@@ -151,21 +151,23 @@ async function followSchema(
     return [];
   }
   let change: Comparison;
+  let hash: string;
   let stamp: string;
   try {
     checkDrizzle(root);
-    const { exports, hash } = await load(SCHEMA_FILE);
-    stamp = [hash, ...migrations.map(({ name }) => name)].join(' ');
+    const loaded = await load(SCHEMA_FILE);
+    hash = loaded.hash;
+    stamp = toStamp(hash, migrations);
     if (stamp === state.settled) state.said = '';
     if (stamp === state.settled || (stamp === state.refused && !isEdit)) return [];
-    change = await compareSchema(root, exports);
+    change = await compareSchema(root, loaded.exports);
   } catch (error) {
     if (error instanceof CliError) throw error;
     return [toProblem(error)];
   }
   if (change.questions.length > 0)
     announce(state, `${SCHEMA_FILE} is not applied.\n${formatQuestions(change.questions)}`);
-  else if (change.statements.length > 0) await applyChange(state, { change, migrations, stamp });
+  else if (change.statements.length > 0) await applyChange(state, { change, migrations, hash });
   else {
     state.settled = stamp;
     state.said = '';
@@ -176,11 +178,12 @@ async function followSchema(
 interface Changing {
   change: Comparison;
   migrations: ProjectMigration[];
-  stamp: string;
+  /** Of `src/schema.ts`. */
+  hash: string;
 }
 
 /** The file comes with the commit: whatever ends this process in between, the next boot finds both or neither. */
-async function applyChange(state: State, { change, migrations, stamp }: Changing): Promise<void> {
+async function applyChange(state: State, { change, migrations, hash }: Changing): Promise<void> {
   const { root, client, isAutomatic, say } = state;
   if (!isAutomatic) {
     announce(state, `${SCHEMA_FILE} has changes that no migration holds. Write one with: ${GENERATE}`);
@@ -190,13 +193,20 @@ async function applyChange(state: State, { change, migrations, stamp }: Changing
   const migration = { name: draft.name, sql: draft.sql, hash: createHash('sha256').update(draft.sql).digest('hex') };
   try {
     await applyProjectMigrations(client, [...migrations, migration], { onApply: () => draft.write() });
-    say(`Migrated: ${draft.file}`);
+    // At once, not with the next look at the folder: the file may be gone or broken by then.
+    state.settled = toStamp(hash, [...migrations, migration]);
     state.said = '';
+    say(`Migrated: ${draft.file}`);
   } catch (error) {
     draft.remove();
-    state.refused = stamp;
+    state.refused = toStamp(hash, migrations);
     announce(state, `${SCHEMA_FILE} is not applied. ${formatFailure(error, SCHEMA_FILE)}`);
   }
+}
+
+/** What `src/schema.ts` and the folder are together. */
+function toStamp(hash: string, migrations: readonly { name: string }[]): string {
+  return [hash, ...migrations.map(({ name }) => name)].join(' ');
 }
 
 async function remember({ root, client, isEmbedded }: State): Promise<void> {
