@@ -1,6 +1,13 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { createDatabase } from '../src/engine/stores/_clients.ts';
 import { openPostgresJournal } from '../src/engine/stores/postgres/journal.ts';
+import { newJournalPath } from '../src/engine/_setup.ts';
+import type { Journal } from '../src/engine/journal.ts';
+import { createFaultyJournal } from '../src/engine/stores/faulty.ts';
+import { openSqliteJournal } from '../src/engine/stores/sqlite/journal.ts';
+import { wrapJournal } from '../src/engine/stores/wrap.ts';
+import { getRun } from '../src/sdk/run.ts';
+import { svc } from '../src/svc.ts';
 import type * as SqliteOpen from '../src/engine/stores/sqlite/driver.ts';
 import type { SqliteDatabase } from '../src/engine/stores/sqlite/driver.ts';
 import { openPg } from '../src/stores/pg.ts';
@@ -117,3 +124,87 @@ describe('when the disk is full', () => {
     expect(await finish(box, runId)).toMatchObject({ status: 'completed', output: 200_000 });
   });
 });
+
+describeOnJournals('a body that asks about another run while the store is away', (openJournal) => {
+  /** `breakAt`: the call of the journal that is the first to fail, once the body has begun. */
+  const open = async (ask: (runId: string) => Promise<unknown>, breakAt?: string) => {
+    const faulty = createFaultyJournal(await openJournal());
+    const gated = createGated();
+    let armed: string | undefined;
+    const run = async (runId: string) => {
+      armed = breakAt;
+      return ask(runId);
+    };
+    const journal = wrapJournal(faulty.journal, (name, pass) => {
+      if (name === armed) {
+        armed = breakAt = undefined;
+        faulty.break('fail', 1, Infinity);
+      }
+      return pass();
+    });
+    const box = await boxes.open({
+      workflows: { gated: gated.workflow, quick: { run: async () => 3 }, asks: { run } },
+      journal,
+      options: { exclusive: journal.adapter === 'sqlite' },
+    });
+    return { box, faulty, gated };
+  };
+  /** So often has the call been repeated that the store was away for seconds. */
+  const isRepeated = (suffered: string[], name: string) => suffered.filter((each) => each === name).length >= 5;
+
+  test.each([
+    ['run.status', 'getLastRun', (runId: string) => getRun(runId).status, 'completed'],
+    ['run.returnValue', 'getLastRun', (runId: string) => getRun(runId).returnValue, 3],
+    ['startAndWait', 'create', () => svc.workflows.startAndWait('quick', {}), 3],
+  ])(
+    '%s answers once it is back',
+    async (_, name, ask, output) => {
+      const { box, faulty } = await open(ask, name);
+      const asked = await startWorkflow(box, 'quick');
+      await finish(box, asked);
+      const runId = await startWorkflow(box, 'asks', asked);
+      await until(() => isRepeated(faulty.suffered(), name));
+      faulty.heal();
+      expect(await finish(box, runId)).toMatchObject({ status: 'completed', output });
+    },
+    60_000,
+  );
+
+  test.each([
+    ['run.returnValue', (runId: string) => getRun(runId).returnValue],
+    ['startAndWait', () => svc.workflows.startAndWait('gated', {})],
+  ])(
+    '%s waits on for a run that ends meanwhile',
+    async (name, ask) => {
+      const { box, faulty, gated } = await open(ask);
+      const isStarting = name === 'startAndWait';
+      const asked = isStarting ? '' : await startWorkflow(box, 'gated');
+      const runId = await startWorkflow(box, 'asks', asked);
+      await until(gated.isWaiting);
+      faulty.break('fail', 1, Infinity);
+      gated.letGo();
+      await until(() => faulty.suffered().filter((made) => made === 'append').length >= 5);
+      faulty.heal();
+      expect(await finish(box, runId)).toMatchObject({ status: 'completed', output: 3 });
+    },
+    60_000,
+  );
+});
+
+// --- internal ---
+
+/** The same tests on a journal in SQLite and, where there is a server, on one in Postgres. */
+function describeOnJournals(name: string, tests: (open: () => Promise<Journal>) => void): void {
+  describe(`${name}, on SQLite`, () => tests(() => openSqliteJournal({ path: newJournalPath() })));
+  describeWhen(realServers.database, `${name}, on Postgres`, (server) => {
+    tests(async () => {
+      const database = await createDatabase(server);
+      const sql = openPg(database.url);
+      onTestFinished(async () => {
+        await sql.close();
+        await database.drop();
+      });
+      return openPostgresJournal({ sql });
+    });
+  });
+}
