@@ -9,6 +9,7 @@
  * @typedef {{ role: string, content?: unknown, tool_calls?: { id: string }[], tool_call_id?: string }} Message
  * @typedef {{ model?: string, messages: Message[], tools?: { function?: { name?: string } }[], tool_choice?: unknown,
  *   stream?: boolean, stream_options?: { include_usage?: boolean } }} ChatRequest
+ * @typedef {{ model?: string, input?: unknown, dimensions?: number }} EmbedRequest
  * @typedef {{ reasoning: string, text: string[], calls: Call[], finish: string, delay: number, cut: boolean,
  *   fail?: Failure, hang?: true }} Reply  `text` holds one string per streamed chunk
  */
@@ -80,6 +81,33 @@ export function usageOf({ messages, tools }, reply) {
     prompt_tokens_details: { cached_tokens: cached },
     completion_tokens_details: { reasoning_tokens: reasoning },
   };
+}
+
+/**
+ * The vector of a text: texts that share words are near to each other.
+ * @param {string} text
+ * @param {number} [dimensions]
+ */
+export function vectorOf(text, dimensions = 32) {
+  const vector = Array.from({ length: dimensions }, () => 0);
+  for (const word of text.toLowerCase().split(/\s+/)) {
+    const place = [...word].reduce((sum, char) => (sum * 31 + (char.codePointAt(0) ?? 0)) % 1_000_003, 7) % dimensions;
+    vector[place] = (vector[place] ?? 0) + 1;
+  }
+  const length = Math.hypot(...vector);
+  return vector.map((value) => value / length);
+}
+
+/**
+ * @param {EmbedRequest} request
+ * @returns {string[]}
+ */
+export function textsOf({ input }) {
+  const texts = typeof input === 'string' ? [input] : input;
+  if (!Array.isArray(texts) || texts.length === 0) throw new Error("'input' must be a text or a list of texts.");
+  const index = texts.findIndex((text) => typeof text !== 'string' || text === '');
+  if (index >= 0) throw new Error(`'input[${index}]' must be a text that is not empty.`);
+  return texts;
 }
 
 // --- internal ---

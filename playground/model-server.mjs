@@ -14,7 +14,8 @@
  *   hang                        never answers, until the caller goes away
  *   cut                         drops the connection after the text, in the middle of the answer
  *
- * Anything else gets a plain answer. Try it: node model-server.mjs --port 9101
+ * Anything else gets a plain answer. `POST /v1/embeddings` answers vectors in which texts that share words are near to each
+ * other; a text `error:429` there is answered with that status. Try it: node model-server.mjs --port 9101
  */
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
@@ -23,10 +24,11 @@ import { createServer } from 'node:http';
 import { setImmediate as nextTurn, setTimeout as wait } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
-import { checkMessages, replyTo, usageOf } from './model-script.mjs';
+import { checkMessages, replyTo, textsOf, usageOf, vectorOf } from './model-script.mjs';
 
 /**
  * @typedef {import('./model-script.mjs').ChatRequest} ChatRequest
+ * @typedef {import('./model-script.mjs').EmbedRequest} EmbedRequest
  * @typedef {import('./model-script.mjs').Reply} Reply
  * @typedef {import('node:http').IncomingMessage} Request
  * @typedef {import('node:http').ServerResponse} Response
@@ -34,8 +36,9 @@ import { checkMessages, replyTo, usageOf } from './model-script.mjs';
  * @property {string} url      the base address a client is given, ends in `/v1`
  * @property {number} port
  * @property {ChatRequest[]} requests  the last 500 request bodies, oldest first
+ * @property {EmbedRequest[]} embedRequests  the same of `/embeddings`
  * @property {() => Promise<void>} close  drops every open answer
- * @typedef {{ requests: ChatRequest[], failed: Set<string> }} Memory
+ * @typedef {{ requests: ChatRequest[], embedRequests: EmbedRequest[], failed: Set<string> }} Memory
  */
 
 /**
@@ -45,7 +48,7 @@ import { checkMessages, replyTo, usageOf } from './model-script.mjs';
  */
 export async function startModelServer({ port = 0, host = '127.0.0.1' } = {}) {
   /** @type {Memory} */
-  const memory = { requests: [], failed: new Set() };
+  const memory = { requests: [], embedRequests: [], failed: new Set() };
   const server = createServer((request, response) => void serve(request, response, memory));
   server.listen(port, host);
   await once(server, 'listening');
@@ -54,6 +57,7 @@ export async function startModelServer({ port = 0, host = '127.0.0.1' } = {}) {
     url: `http://${host}:${address.port}/v1`,
     port: address.port,
     requests: memory.requests,
+    embedRequests: memory.embedRequests,
     async close() {
       const closed = once(server, 'close');
       server.close();
@@ -80,12 +84,34 @@ async function serve(request, response, memory) {
   try {
     const route = `${request.method} ${request.url?.split('?')[0]}`;
     if (route === 'GET /v1/models') return sendJson(response, 200, modelList());
+    if (route === 'POST /v1/embeddings') return embed(await readBody(request), response, memory);
     if (route !== 'POST /v1/chat/completions') return sendError(response, 404, `There is no route ${route}.`);
     await complete(await readBody(request), response, { memory, signal: gone.signal });
   } catch (error) {
     if (gone.signal.aborted || response.headersSent) return void response.destroy();
     sendError(response, 400, error instanceof Error ? error.message : String(error));
   }
+}
+
+/**
+ * @param {EmbedRequest} body
+ * @param {Response} response
+ * @param {Memory} memory
+ */
+function embed(body, response, memory) {
+  memory.embedRequests.push(body);
+  if (memory.embedRequests.length > REQUESTS_KEPT) memory.embedRequests.shift();
+  const texts = textsOf(body);
+  const [, status] = /^error:(\d{3})$/.exec(texts.find((text) => text.startsWith('error:')) ?? '') ?? [];
+  if (status) return sendError(response, Number(status));
+  const data = texts.map((text, index) => ({
+    object: 'embedding',
+    index,
+    embedding: vectorOf(text, body.dimensions),
+  }));
+  const tokens = Math.ceil(texts.join('').length / 4);
+  const usage = { prompt_tokens: tokens, total_tokens: tokens };
+  sendJson(response, 200, { object: 'list', model: body.model ?? MODEL, data, usage });
 }
 
 /**
@@ -202,7 +228,7 @@ function withIds(calls) {
 
 /**
  * @param {Request} request
- * @returns {Promise<ChatRequest>}
+ * @returns {Promise<any>}
  */
 async function readBody(request) {
   request.setEncoding('utf8');

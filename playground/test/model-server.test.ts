@@ -255,3 +255,26 @@ async function playTurn(content: string) {
     }
   }
 }
+
+describe('vectors', () => {
+  test('are near to each other for texts that share words', async () => {
+    const { data, usage } = await client.embeddings.create({
+      model: 'any',
+      input: ['a red apple', 'the red apple', 'blue sky'],
+      encoding_format: 'float',
+    });
+    const [red = [], apple = [], sky = []] = data.map(({ embedding }) => embedding);
+    const nearness = (other: number[]) => red.reduce((sum, value, place) => sum + value * (other[place] ?? 0), 0);
+    expect(nearness(apple)).toBeGreaterThan(nearness(sky));
+    expect([red.length, usage.prompt_tokens]).toEqual([32, 8]);
+    expect(server.embedRequests).toHaveLength(1);
+  });
+
+  test('have as many numbers as asked for, and are refused where told', async () => {
+    const embed = (input: string | string[]) =>
+      client.embeddings.create({ model: 'any', input, dimensions: 8, encoding_format: 'float' });
+    expect((await embed('one')).data[0]?.embedding).toHaveLength(8);
+    await expect(embed(['one', 'error:429'])).rejects.toMatchObject({ status: 429 });
+    await expect(embed(['one', ''])).rejects.toMatchObject({ status: 400 });
+  });
+});

@@ -366,6 +366,19 @@ const GUIDES: Guide[] = [
     },
   },
   {
+    file: 'docs/guide/models.md',
+    model: true,
+    facts: {
+      async run({ stdout }, { box }) {
+        const runId = /Started triage: run (\S+)/.exec(stdout)?.[1] ?? '';
+        expect(await box.finish(runId)).toMatchObject({
+          status: 'completed',
+          output: { team: 'billing', urgent: true, tokens: expect.any(Number) },
+        });
+      },
+    },
+  },
+  {
     file: 'docs/guide/storage.md',
     model: true,
     facts: {

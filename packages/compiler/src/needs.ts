@@ -18,6 +18,17 @@ export interface Need extends Position {
   file: string;
 }
 
+/** The members of the ambient client that are a capability of their own. */
+export const CAPABILITIES: Readonly<Record<string, string>> = {
+  'svc.database': 'database.postgres_direct',
+  'svc.storage': 'storage.s3',
+  'svc.ai': 'ai.modelgateway',
+  'svc.rag': 'rag.basic',
+  'svc.prompts': 'prompts.basic',
+  'svc.config': 'config.read_write',
+  'svc.secrets': 'secrets.read_write',
+};
+
 /** What the code of a workspace asks of the box that runs it: the first use of each capability in each file. */
 export async function findNeeds(root: string): Promise<Need[]> {
   const scan = await scanWorkspace({ root });
@@ -33,17 +44,6 @@ export async function findNeeds(root: string): Promise<Need[]> {
 }
 
 // --- internal ---
-
-/** The members of the ambient client that are a capability of their own. */
-const CAPABILITIES: Record<string, string> = {
-  'svc.database': 'database.postgres_direct',
-  'svc.storage': 'storage.s3',
-  'svc.ai': 'ai.modelgateway',
-  'svc.rag': 'rag.basic',
-  'svc.prompts': 'prompts.basic',
-  'svc.config': 'config.read_write',
-  'svc.secrets': 'secrets.read_write',
-};
 
 const MENTIONS = /\bsvc\b[^]*\b(?:database|storage|ai|rag|prompts|config|secrets)\b/;
 

@@ -1,5 +1,7 @@
 import { expect, it } from 'vitest';
-import { findNeeds } from '../src/needs.ts';
+import { contractPayload } from '../../runtime/src/health/contract.ts';
+import { svc } from '../../runtime/src/index.ts';
+import { CAPABILITIES, findNeeds } from '../src/needs.ts';
 import { createWorkspace } from './_setup.ts';
 
 const WORKFLOW = `import '../lib/use.ts';\nexport async function uses() {\n  'use workflow';\n}\n`;
@@ -33,4 +35,20 @@ it('an agent needs a model', async () => {
     'deep-agents/echo/index.ts': `import { defineDeepAgent } from '@svc/runtime';\nexport default defineDeepAgent({ name: 'echo' });\n`,
   });
   expect(await findNeeds(root)).toMatchObject([{ capability: 'ai.modelgateway', file: 'deep-agents/echo/index.ts' }]);
+});
+
+it.each(Object.entries(CAPABILITIES))('%s is there, or no box offers it', (path, capability) => {
+  const isThere = Object.hasOwn(svc, path.replace('svc.', ''));
+  expect(isThere).toBe(contractPayload().capabilities.includes(capability));
+});
+
+it('every member of the client that not every box has is a need', () => {
+  // What runs in any box: its own runs and their logs.
+  const always = ['agent', 'context', 'continueAsNew', 'log', 'publish', 'workflows'];
+  const needed = Object.keys(CAPABILITIES).map((path) => path.replace('svc.', ''));
+  expect(
+    Object.keys(svc)
+      .filter((name) => !needed.includes(name))
+      .sort(),
+  ).toEqual(always);
 });

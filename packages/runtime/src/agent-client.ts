@@ -7,6 +7,7 @@ import { digestOf, encode } from './engine/serialize.ts';
 import { parseWith, toJsonSchema } from './schema/schema.ts';
 import type { AnySchema, OutputOf } from './schema/schema.ts';
 import type { AgentRegister } from './register.ts';
+import { createTextPump } from './text-pump.ts';
 
 /** What an agent answered. */
 export interface AgentAnswer<O> {
@@ -132,7 +133,7 @@ async function sendFromStep(
 ): Promise<Answered> {
   const { ambient, run: parent } = context.execution;
   const idempotencyKey = toStartKey(context, `agent ${message.agent}:${digestOf(encode(message, 'message'))}`);
-  const pump = writable ? createPump(writable) : undefined;
+  const pump = writable ? createTextPump(writable) : undefined;
   try {
     const reading = pump ? { onText: pump.push } : {};
     const started = await startOrAnew(context.execution, idempotencyKey, (key) =>
@@ -146,35 +147,6 @@ async function sendFromStep(
   } finally {
     pump?.release();
   }
-}
-
-/** Writes what comes while another write is under way as one piece. */
-function createPump(writable: WritableStream<string>) {
-  const writer = writable.getWriter();
-  let waiting = '';
-  let written = false;
-  let writing: Promise<void> | undefined;
-  const flush = async (): Promise<void> => {
-    while (waiting !== '') {
-      const text = waiting;
-      waiting = '';
-      await writer.write(text);
-    }
-    writing = undefined;
-  };
-  return {
-    push(text: string): void {
-      if (text === '') return;
-      written = true;
-      waiting += text;
-      writing ??= flush();
-      // Reported by `end`.
-      writing.catch(() => {});
-    },
-    hasWritten: () => written,
-    end: async (): Promise<void> => writing,
-    release: () => writer.releaseLock(),
-  };
 }
 
 async function parseOutput(schema: AnySchema | undefined, output: unknown): Promise<unknown> {

@@ -75,6 +75,7 @@ export const ERROR_STATUS = {
   workflow_rate_limited: 429,
   internal: 500,
   agent_output_invalid: 502,
+  model_output_invalid: 502,
   model_provider_failed: 502,
   result_too_large: 502,
   models_unavailable: 502,

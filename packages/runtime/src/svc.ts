@@ -1,4 +1,5 @@
 import { openSession } from './agent-client.ts';
+import { chat, embed } from './ai-client.ts';
 import { readConfig, readPrompt, renderPublished } from './box-values.ts';
 import type { PromptOptions } from './box-values.ts';
 import type { AgentSession, AnswerOf } from './agent-client.ts';
@@ -67,6 +68,12 @@ export const svc = {
    * step. A workflow body says a line once, however often it is replayed.
    */
   log: codeLog,
+  /**
+   * Single calls of a model, through the provider of the box: `svc.ai.chat({ prompt })`, `svc.ai.embed({ input })`. What
+   * they use is counted for the step and the run. In a workflow body each is one recorded call, so a replay has the same
+   * answer.
+   */
+  ai: { chat, embed },
   prompts: {
     /**
      * The published prompt of the key, of the agent or workflow that runs, or else of the workspace. Throws when there is

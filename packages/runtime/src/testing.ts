@@ -4,7 +4,15 @@ export type { TestBox, TestBoxOptions, TestWorkflow } from './testing/box.ts';
 export type { TestApproval, TestApprovals } from './testing/approvals.ts';
 export type { TestClock } from './testing/clock.ts';
 export { model } from './testing/model.ts';
-export type { Asked, ModelScript, Script, ScriptedReply, TestModel } from './testing/model.ts';
+export type {
+  Asked,
+  AskedVectors,
+  ModelScript,
+  Script,
+  ScriptedReply,
+  TestModel,
+  VectorScript,
+} from './testing/model.ts';
 export type { CrashPoint } from './testing/process.ts';
 export type { WorkflowModule } from './testing/program.ts';
 export type { TestRun } from './testing/runs.ts';

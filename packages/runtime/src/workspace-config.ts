@@ -9,6 +9,8 @@ import type { RetentionOptions } from './retention/retention.ts';
 export interface WorkspaceConfig {
   /** The model of every agent that names none, as `<vendor>/<model>`. */
   model?: string;
+  /** The model of `svc.ai.embed` where a call names none. */
+  embeddingModel?: string;
   /** How long sessions and runs that are over are kept, and log records. Default: for ever; log records 14 days. */
   retention?: RetentionOptions;
   /** Who is posted a signed message when a run fails or is blocked, or an approval is asked for. Default: nobody. */
@@ -28,7 +30,7 @@ export interface WorkspaceConfig {
   };
 }
 
-const MEMBERS: (keyof WorkspaceConfig)[] = ['model', 'retention', 'notify', 'users', 'studio', 'mcp'];
+const MEMBERS: (keyof WorkspaceConfig)[] = ['model', 'embeddingModel', 'retention', 'notify', 'users', 'studio', 'mcp'];
 
 /**
  * Types `svc.config.ts`, the workspace's settings in code. Throws on a setting that there is not, on an origin that is

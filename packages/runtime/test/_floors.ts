@@ -23,6 +23,7 @@ export const FLOORS: readonly string[] = [
   // Who calls, over HTTP, and what an operation is.
   'http/',
   'json-value.ts',
+  'text-pump.ts',
   'limits/',
   'auth/',
   'operations/',
@@ -42,6 +43,7 @@ export const FLOORS: readonly string[] = [
   'approvals/',
   'hooks/',
   'agents/',
+  'ai/',
   'runs/',
   'sessions/',
   'events/',
@@ -63,6 +65,7 @@ export const FLOORS: readonly string[] = [
   'client.ts',
   // What authors import.
   'agent-client.ts',
+  'ai-client.ts',
   'box-values.ts',
   'svc.ts',
   'sdk/',

@@ -211,6 +211,7 @@ const ELSEWHERE: Partial<Record<ErrorCode, string>> = {
   workflow_guardrail_blocked: 'guardrails',
   internal: 'http',
   agent_output_invalid: 'agent-output',
+  model_output_invalid: 'ai',
   model_provider_failed: 'wire-a',
   result_too_large: 'turn-limits',
   model_timeout: 'model-client',

@@ -5,7 +5,7 @@ import { createMemoryKv } from '../src/stores/kv-memory.ts';
 import { svc } from '../src/svc.ts';
 import { z } from 'zod';
 import { listenTo } from './_sse.ts';
-import { call, json, runWorkflow, setupBoxes, until } from './_setup.ts';
+import { call, json, runWorkflow, setupBoxes, toStep, until } from './_setup.ts';
 import type { TestBox, TestBoxOptions } from './_setup.ts';
 
 const boxes = setupBoxes();
@@ -14,11 +14,15 @@ const refund = defineTool({ description: 'Refund.', inputSchema: z.object({}), e
 const helper = (more: Partial<DeepAgentDefinition> = {}) =>
   defineDeepAgent({ name: 'helper', instructions: 'Help.', tools: { refund }, interruptOn: { refund: true }, ...more });
 
+const think = toStep('think', async (prompt: string) => (await svc.ai.chat({ prompt })).text);
+
 const PROGRAM: TestBoxOptions = {
   agents: { helper: helper() },
   workflows: {
     ask: { run: async (message: string) => (await svc.agent('helper').session().send(message)).text },
     askBudgeted: { run: async (message: string) => (await svc.agent('budgeted').session().send(message)).text },
+    think: { run: async (prompt: string) => (await svc.ai.chat({ prompt })).text },
+    thinkInStep: { run: async (prompt: string) => think(prompt) },
     echo: { run: async (input: unknown) => input },
   },
 };
@@ -136,12 +140,12 @@ describe('a key with limits', () => {
     expect((await chatA(image, headers)).status).toBe(200);
   });
 
-  test('uses up its tokens, also by workflows it starts', async () => {
+  test.each(['ask', 'think', 'thinkInStep'])('uses up its tokens, also by workflows it starts (%s)', async (name) => {
     const { dev, image } = await openBoth();
     const key = await makeKey(dev, { tokensPerDay: 1 });
     const headers = as(key.value);
     const start = async () => {
-      const { body } = await call<{ runId: string }>(image, 'POST /api/workflows/ask/start', 'say:hello', headers);
+      const { body } = await call<{ runId: string }>(image, `POST /api/workflows/${name}/start`, 'say:hello', headers);
       const { body: run } = await call<{ status: string; error: { code: string; message: string } | null }>(
         image,
         `GET /api/workflows/runs/${body.runId}?wait=30s`,

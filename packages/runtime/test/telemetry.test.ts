@@ -1,3 +1,4 @@
+import { svc } from '../src/svc.ts';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { operatorToken } from '../src/auth/strategy.ts';
@@ -144,6 +145,32 @@ test('a turn is told by the conventions for models and tools, with the tokens of
   });
   expect(collector.resource).toMatchObject({ 'service.name': 'shop', team: 'a' });
   expect(collector.text()).not.toMatch(/"a": ?2|planted-secret|provider-key/);
+});
+
+test('a model call of a workflow has a span of its own, without an agent', async () => {
+  const collector = await startCollector();
+  const run = async () => {
+    await svc.ai.embed({ input: 'red', model: 'test/vectors' });
+    return (await svc.ai.chat({ prompt: 'say:four' })).text;
+  };
+  const box = await openTold(
+    collector,
+    { OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT: 'true' },
+    { workflows: { thinks: { run } } },
+  );
+  const runId = await startWorkflow(box, 'thinks');
+  await finish(box, runId);
+  await collector.untilSpan(ofRun(runId));
+  await box.shut();
+  const [embedded] = collector.spans.filter(isNamed('embeddings test/vectors'));
+  const [asked] = collector.spans.filter(isNamed('chat test/scripted'));
+  expect(embedded?.attributes).toMatchObject({ 'gen_ai.operation.name': 'embeddings', 'gen_ai.usage.input_tokens': 1 });
+  expect(asked?.attributes).toMatchObject({
+    'gen_ai.operation.name': 'chat',
+    'gen_ai.response.model': 'test/scripted',
+  });
+  expect(asked?.attributes['gen_ai.input.messages']).toContain('say:four');
+  expect(asked?.attributes).not.toHaveProperty(['gen_ai.agent.name']);
 });
 
 test('content is told when it is asked for, without secrets', async () => {

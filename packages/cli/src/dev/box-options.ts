@@ -46,6 +46,7 @@ export function toBoxOptions(options: DevBoxOptions): BoxOptions {
     storage: stores.storage,
     environmentModel: () => readVariable(env, 'SVC_DEFAULT_MODEL'),
     defaultModel: () => host().config().model,
+    embeddingModel: () => host().config().embeddingModel,
     isDatabaseOpen: stores.isOpen,
     retention: () => host().config().retention ?? {},
     notify: () => host().config().notify,

@@ -173,6 +173,7 @@ async function openBox({ environment, bundle, write, closer, mask, options }: St
     },
     environmentModel: () => environment.defaultModel,
     defaultModel: () => config.model,
+    embeddingModel: () => config.embeddingModel,
     retention: () => config.retention ?? {},
     notify: () => config.notify,
     users: () => config.users,

@@ -1,4 +1,5 @@
 import type { Agents } from '../agents/agents.ts';
+import type { Ai } from '../ai/ai.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { Ambient } from '../engine/handle.ts';
 import type { Journal } from '../engine/journal.ts';
@@ -19,6 +20,7 @@ export interface AmbientRooms {
   agents: Pick<Agents, 'startChild' | 'retryTurn'>;
   engine: Engine;
   database(): Drizzle;
+  ai: Ai;
 }
 
 export interface AmbientOptions {
@@ -51,6 +53,8 @@ export function createAmbient({ journal, services, storage, mask, above }: Ambie
     startUrl: (name) => `${services().agent.url}/api/workflows/${name}/start`,
     readPrompt: (execution, request) => readPrompt(above().rooms.prompts, execution, request),
     readConfig: (key) => above().rooms.config.read(key),
+    chat: (asked, caller, rule) => above().ai.chat(asked, caller, rule),
+    embed: (asked, caller) => above().ai.embed(asked, caller),
     client: createBoxClient({
       journal,
       engine: () => above().engine,

@@ -1,5 +1,7 @@
 import { createModelClient } from '../agents/model/client.ts';
 import type { CallModel } from '../agents/model/client.ts';
+import { createEmbeddingsClient } from '../agents/model/embeddings.ts';
+import type { CallEmbeddings } from '../agents/model/embeddings.ts';
 import { createGate } from '../gate/gate.ts';
 import type { Gate } from '../gate/gate.ts';
 import { createModelProvider } from '../provider/provider.ts';
@@ -16,6 +18,7 @@ export interface Opening {
   provider: ModelProvider;
   /** What agents call. */
   callModel: CallModel;
+  callEmbeddings: CallEmbeddings;
   hasCompletedRun(): Promise<boolean>;
 }
 
@@ -55,8 +58,9 @@ export function createOpening({ options, closer, engine, telemetry }: Foundation
     return provided;
   };
   const callModel = options.callModel ?? createModelClient(getProvider, telemetry.modelHeaders);
+  const callEmbeddings = options.callEmbeddings ?? createEmbeddingsClient(getProvider, telemetry.modelHeaders);
   const areAgentsArmed = () => engine.armed && (isDev || gate.state().open);
-  return { gate, areAgentsArmed, provider, callModel, hasCompletedRun };
+  return { gate, areAgentsArmed, provider, callModel, callEmbeddings, hasCompletedRun };
 }
 
 // --- internal ---

@@ -1,4 +1,5 @@
 import type { CallModel } from '../agents/model/client.ts';
+import type { CallEmbeddings } from '../agents/model/embeddings.ts';
 import type { Registration } from '../auth/registration.ts';
 import type { Strategy } from '../auth/strategy.ts';
 import type { UsersProvider } from '../auth/user-tokens.ts';
@@ -58,6 +59,7 @@ export interface BoxOptions {
   supervisor?: EngineOptions['supervisor'];
   /** Instead of the provider, for tests. */
   callModel?: CallModel;
+  callEmbeddings?: CallEmbeddings;
   /** What replicas publish over. Undefined: they find out by looking in the journal. */
   kv?: KeyValueStore;
   provider: { environment: ProviderSettings | undefined; store: ProviderStore; egress: EgressPolicy };
@@ -73,6 +75,8 @@ export interface BoxOptions {
   defaultModel(): string | undefined;
   /** The same of the environment, which wins over both. */
   environmentModel?(): string | undefined;
+  /** The model of `svc.ai.embed` where a call names none, as the code says. */
+  embeddingModel?(): string | undefined;
   /** Dev only: false while the database is being opened. Until then what the code says is in force. */
   isDatabaseOpen?(): boolean;
   /** How long what is over is kept. Default: for ever. */

@@ -2,6 +2,7 @@ import { createActivity } from '../activity/activity.ts';
 import { createAskerFinder } from '../activity/asker.ts';
 import { createAgents } from '../agents/agents.ts';
 import type { Agents } from '../agents/agents.ts';
+import { createAi } from '../ai/ai.ts';
 import { createApiKeys } from '../keys/api-keys.ts';
 import { createUserSecrets } from '../keys/user-secrets.ts';
 import { createAuth } from '../auth/auth.ts';
@@ -80,13 +81,16 @@ export function createRooms(foundation: Foundation): Built {
   closer.add(() => overrides.close());
   const settings = createSettings({
     ...live,
-    environmentModel: options.environmentModel ?? (() => undefined),
+    environmentModel: options.environmentModel ?? noModel,
     codeModel: options.defaultModel,
     codeMcpTools: options.mcpTools ?? (() => false),
   });
   closer.add(() => settings.close());
   const { defaultModel } = settings;
-  const { gate, areAgentsArmed, provider, callModel, hasCompletedRun } = createOpening(foundation, program);
+  const { gate, areAgentsArmed, provider, callModel, callEmbeddings, hasCompletedRun } = createOpening(
+    foundation,
+    program,
+  );
   const secretKey = options.secretKey ?? newMasterKey();
   const secrets = createSecrets({
     db,
@@ -230,6 +234,13 @@ export function createRooms(foundation: Foundation): Built {
     rooms,
     agents,
     engine,
+    ai: createAi({
+      callModel,
+      callEmbeddings,
+      defaultModel,
+      embeddingModel: options.embeddingModel ?? noModel,
+      limiter,
+    }),
     database: () => program.tables.database(),
     body: async (run) => (run.kind === 'agent' ? agents.body(run as RunRow) : workflowBody(catalog, run.name)),
     codes: () => catalog.codeHashes(),
@@ -248,6 +259,8 @@ export function createRooms(foundation: Foundation): Built {
 }
 
 // --- internal ---
+
+const noModel = (): undefined => undefined;
 
 /** A box without a model provider does all that needs none. */
 function noteHeldBack(gate: Gate, catalog: Catalog): string | undefined {

@@ -87,6 +87,8 @@ export async function openBench(
     startUrl: (name) => `/api/workflows/${name}/start`,
     readPrompt: () => Promise.reject(new Error('There are no prompts here.')),
     readConfig: () => Promise.reject(new Error('There is no configuration here.')),
+    chat: () => Promise.reject(new Error('There is no model here.')),
+    embed: () => Promise.reject(new Error('There is no model here.')),
     client: {
       async findRun(id: string) {
         const found = await journal.queue.find(id);

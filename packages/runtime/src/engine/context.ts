@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { RunHandle } from './handle.ts';
+import type { Tokens } from './journal/run.ts';
 
 /** Code running as the body of a run: time, randomness and effects are the run's own. */
 export interface BodyContext {
@@ -23,6 +24,8 @@ export interface StepContext {
   beat(): void;
   /** `<runId>:<call>:<stepName>`, the same across attempts, replicas, restarts and retries that keep what succeeded. */
   readonly idempotencyKey: string;
+  /** Counts tokens that models have used for this attempt. They are recorded with it, whatever becomes of it. */
+  spend(tokens: Tokens): void;
   /** The workflows this attempt has started, each by what distinguishes it from the others. */
   starts?: string[];
 }

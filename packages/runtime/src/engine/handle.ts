@@ -4,6 +4,7 @@ import type { HookRow } from './journal/hooks.ts';
 import type { QueuedStart } from './journal/queue.ts';
 import type { ClosePolicy, RunRow } from './journal/run.ts';
 import type { Callbacks } from './callbacks.ts';
+import type { AnswerRule, ChatAsked, ChatReply, EmbedAsked, EmbedReply, ModelCaller } from './model-calls.ts';
 import type { SignalsOfRun } from './values/signal-ref.ts';
 
 /** What a body sees instead of the machine's own clock and dice. */
@@ -67,6 +68,10 @@ export interface Ambient {
   readPrompt(execution: RunHandle, request: PromptRequest): Promise<PromptAnswer>;
   /** A value of the dynamic configuration. Throws `config_key_not_found`. */
   readConfig(key: string): Promise<unknown>;
+  /** Asks a model. Throws `model_provider_missing`, `model_not_selected`, `budget_exceeded`, and what the provider refuses. */
+  chat(asked: ChatAsked, caller: ModelCaller, rule?: AnswerRule): Promise<ChatReply>;
+  /** The vectors of texts. Throws likewise. */
+  embed(asked: EmbedAsked, caller: ModelCaller): Promise<EmbedReply>;
   readonly client: BoxClient;
   /** Takes secrets out of a text that whoever made the run begin with `input` is shown. Absent: nothing is known to be one. */
   redact?(this: void, input: string, text: string): string;

@@ -53,6 +53,7 @@ export function createLimitObserver({ limiter, agentOf, countsAll }: LimitObserv
 
 // --- internal ---
 
-function tokensOf({ kind, event, tokens }: JournalRecord): number {
-  return kind === 'model' && event === 'done' ? (tokens?.totalTokens ?? 0) : 0;
+/** Of a call of a model, or of a step or a tool that has asked one. An attempt that failed has used them, too. */
+function tokensOf({ tokens }: JournalRecord): number {
+  return tokens?.totalTokens ?? 0;
 }

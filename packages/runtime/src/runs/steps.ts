@@ -2,7 +2,10 @@ import { z } from 'zod';
 import { historyOf } from '../engine/call.ts';
 import type { CallRecord } from '../engine/call.ts';
 import type { JournalRecord } from '../engine/journal/record.ts';
+import { NO_TOKENS } from '../engine/journal/run.ts';
+import type { Tokens } from '../engine/journal/run.ts';
 import { nameOfStep } from '../engine/lifecycle.ts';
+import { addTokens } from '../engine/run/outcome.ts';
 import { decodeToShow } from '../engine/serialize.ts';
 import { toIso, toJsonValue } from '../json-value.ts';
 import { RunError, toRunError } from './run-error.ts';
@@ -48,7 +51,7 @@ export function toSteps(records: readonly JournalRecord[]): Step[] {
 // --- internal ---
 
 function toStep(last: CallRecord, first: CallRecord, retries: CallRecord[], isAnswered: boolean): Step {
-  const { tokens } = last;
+  const tokens = sumTokens(isAnswered ? [...retries, last] : retries);
   const isDone = isAnswered ? last.event === 'done' : isOpening(last);
   return {
     stepId: String(last.call),
@@ -67,14 +70,15 @@ function toStep(last: CallRecord, first: CallRecord, retries: CallRecord[], isAn
       error: toRunError(error)?.message ?? '',
       at: toIso(at),
     })),
-    inputTokens: tokens?.inputTokens ?? 0,
-    outputTokens: tokens?.outputTokens ?? 0,
-    cacheReadTokens: tokens?.cacheReadTokens ?? 0,
-    cacheWriteTokens: tokens?.cacheWriteTokens ?? 0,
-    totalTokens: tokens?.totalTokens ?? 0,
+    ...tokens,
     startedAt: toIso(first.startedAt),
     endedAt: isAnswered || isDone ? toIso(last.at) : null,
   };
+}
+
+/** Of all its attempts. */
+function sumTokens(records: readonly CallRecord[]): Tokens {
+  return records.reduce((sum, { tokens }) => (tokens ? addTokens(sum, tokens) : sum), NO_TOKENS as Tokens);
 }
 
 /** A hook that was made: nothing answers it, what waits for it is a call of its own. */

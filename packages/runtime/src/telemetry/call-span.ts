@@ -5,7 +5,7 @@ import { decode } from '../engine/serialize.ts';
 import type { Mask } from '../mask.ts';
 import { contentOfModel, contentOfTool } from './content.ts';
 import { placeOfCall, placeOfRun } from './ids.ts';
-import { modelOf, readReply } from './model-call.ts';
+import { agentOf, modelOf, operationOf, readReply } from './model-call.ts';
 import { GEN_AI, RUN, SERVER_ADDRESS, SERVER_PORT, STEP } from './names.ts';
 import type { ProviderFacts } from './provider-name.ts';
 import { usageOf } from './run-span.ts';
@@ -74,21 +74,23 @@ function describe(run: RunRow, record: JournalRecord, options: CallSpanOptions):
 function describeModel(run: RunRow, record: JournalRecord, options: CallSpanOptions): Description {
   const { provider } = options;
   const model = modelOf(record);
+  const operation = operationOf(record);
+  const agent = agentOf(run);
   const { finishReason, model: answeredBy } = readReply(record);
   return {
-    name: `chat ${model}`,
+    name: `${operation} ${model}`,
     kind: 'client',
     attributes: {
-      [GEN_AI.operation]: 'chat',
+      [GEN_AI.operation]: operation,
       [GEN_AI.provider]: provider.name,
       [GEN_AI.requestModel]: model,
       [GEN_AI.responseModel]: answeredBy ?? model,
-      [GEN_AI.agent]: run.name,
+      ...(agent === undefined ? {} : { [GEN_AI.agent]: agent }),
       ...(finishReason === undefined ? {} : { [GEN_AI.finishReasons]: [finishReason] }),
       ...(provider.address === undefined ? {} : { [SERVER_ADDRESS]: provider.address }),
       ...(provider.port === undefined ? {} : { [SERVER_PORT]: provider.port }),
       ...(record.tokens ? usageOf(record.tokens) : {}),
-      ...(options.capturesContent ? contentOfModel(run, record, options.mask) : {}),
+      ...(options.capturesContent && operation === 'chat' ? contentOfModel(run, record, options.mask) : {}),
     },
   };
 }

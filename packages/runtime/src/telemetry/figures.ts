@@ -2,7 +2,7 @@ import type { JournalRecord } from '../engine/journal/record.ts';
 import type { RunRow } from '../engine/journal/run.ts';
 import { nameOfStep } from '../engine/lifecycle.ts';
 import { codeOfError } from '../engine/run/outcome.ts';
-import { modelOf } from './model-call.ts';
+import { agentOf, modelOf, operationOf } from './model-call.ts';
 import { ERROR_TYPE, GEN_AI, HTTP, NOTIFY, RUN, STALL, STEP } from './names.ts';
 import { createCounter, createHistogram } from './tally.ts';
 import type { Counter, Histogram } from './tally.ts';
@@ -35,7 +35,7 @@ export function createFigures(): Figures {
   const requests = createHistogram(REQUESTS, [HTTP.method, HTTP.route, HTTP.status], REQUEST_SECONDS);
 
   const model = (run: RunRow, record: JournalRecord, provider: string, seconds: number): void => {
-    const labels = ['chat', provider, modelOf(record), run.name];
+    const labels = [operationOf(record), provider, modelOf(record), agentOf(run) ?? ''];
     chat.add([...labels, record.event === 'done' ? '' : 'model_error'], seconds);
     if (!record.tokens) return;
     tokens.add([...labels, 'input'], record.tokens.inputTokens);

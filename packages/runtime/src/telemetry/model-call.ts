@@ -4,16 +4,27 @@ import type { JournalRecord } from '../engine/journal/record.ts';
 import type { RunRow } from '../engine/journal/run.ts';
 import { decode } from '../engine/serialize.ts';
 
-/** The model a record asked. A summary is recorded under the name of its step. */
-export function modelOf({ stepId, input }: JournalRecord): string {
-  if (stepId !== 'compact') return stepId;
-  return (read(input) as { model?: string } | undefined)?.model ?? stepId;
+/** The model a record asked. A summary, and a call of `svc.ai`, is recorded under the name of its step. */
+export function modelOf({ stepId, input, output }: JournalRecord): string {
+  if (stepId !== 'compact' && !isOfCode(stepId)) return stepId;
+  const { asked } = (read(output) as { asked?: string } | undefined) ?? {};
+  return asked ?? (read(input) as { model?: string } | undefined)?.model ?? stepId;
+}
+
+/** As the conventions of OpenTelemetry call it. */
+export function operationOf({ stepId }: JournalRecord): 'chat' | 'embeddings' {
+  return stepId === EMBED ? 'embeddings' : 'chat';
+}
+
+/** The agent that asked. Undefined: the code of a workflow did. */
+export function agentOf({ kind, name }: RunRow): string | undefined {
+  return kind === 'agent' ? name : undefined;
 }
 
 /** What the model was sent since its last call. What the turn began with is kept with its run. */
 export function readAsked(run: RunRow, record: JournalRecord): ChatMessage[] {
   const messagesOf = (text: string) => (read(text) as { messages?: ChatMessage[] } | undefined)?.messages ?? [];
-  return messagesOf(record.call === 0 ? run.input : (record.input ?? ''));
+  return messagesOf(record.call === 0 && run.kind === 'agent' ? run.input : (record.input ?? ''));
 }
 
 export function readReply({ output }: JournalRecord): Partial<ModelReply> {
@@ -21,6 +32,12 @@ export function readReply({ output }: JournalRecord): Partial<ModelReply> {
 }
 
 // --- internal ---
+
+const EMBED = 'ai.embed';
+
+function isOfCode(stepId: string): boolean {
+  return stepId === 'ai.chat' || stepId === EMBED;
+}
 
 function read(text: string | null): unknown {
   try {

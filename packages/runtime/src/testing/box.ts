@@ -13,7 +13,7 @@ import { createLazyStorage } from './storage.ts';
 import { beginLife } from './life.ts';
 import type { Life } from './life.ts';
 import { createScriptedModel } from './model.ts';
-import type { ModelScript, TestModel } from './model.ts';
+import type { ModelScript, TestModel, VectorScript } from './model.ts';
 import type { CrashPoint } from './process.ts';
 import type { WorkflowModule } from './program.ts';
 import { toTestRun } from './runs.ts';
@@ -34,6 +34,8 @@ export interface TestBoxOptions<A extends string = string, W extends string = st
   root?: string;
   /** What the model answers. Default: nothing, so asking it is an error. */
   model?: ModelScript;
+  /** What `svc.ai.embed` answers. Default: vectors in which texts that share words are near to each other. */
+  vectors?: VectorScript;
   /** Where the clock begins. Default: now. */
   now?: Date | string | number;
 }
@@ -77,7 +79,7 @@ export async function createTestBox<A extends string = string, W extends string 
   options: TestBoxOptions<A, W> = {},
 ): Promise<TestBox<A, W>> {
   const logs: Record<string, unknown>[] = [];
-  const model = createScriptedModel(options.model ?? []);
+  const model = createScriptedModel(options.model ?? [], options.vectors);
   const database = createLazyDatabase(options.root ?? process.cwd());
   const objects = createLazyStorage();
   const secretKey = newMasterKey();
@@ -111,6 +113,7 @@ export async function createTestBox<A extends string = string, W extends string 
       storage: objects.storage,
       clock: clock.store,
       callModel: model.call,
+      callEmbeddings: model.embed,
       logs,
     });
   const closeStores = async (): Promise<void> => {

@@ -1,6 +1,7 @@
 import { createBox } from '../box.ts';
 import type { Box } from '../box.ts';
 import type { CallModel } from '../agents/model/client.ts';
+import type { CallEmbeddings } from '../agents/model/embeddings.ts';
 import type { StoreClock } from '../engine/clock.ts';
 import type { Journal } from '../engine/journal.ts';
 import { real } from '../engine/real.ts';
@@ -39,12 +40,13 @@ export interface LifeOptions extends TestProgram {
   storage: Storage;
   clock: StoreClock;
   callModel: CallModel;
+  callEmbeddings: CallEmbeddings;
   logs: Record<string, unknown>[];
 }
 
 export async function beginLife(options: LifeOptions): Promise<Life> {
   const process = createProcess();
-  const { journal, database, clock, callModel, logs } = options;
+  const { journal, database, clock, callModel, callEmbeddings, logs } = options;
   const program = toProgram(options, options.hash);
   const db = process.holdDatabase(database);
   const box = await createBox({
@@ -56,12 +58,14 @@ export async function beginLife(options: LifeOptions): Promise<Life> {
     // Every wait leaves memory, so that a body is replayed as it would be in another process.
     engine: { clock, around: process.around, limits: { parkAfter: 0 }, pollMs: 20, sweepMs: 200 },
     callModel,
+    callEmbeddings,
     provider: PROVIDER,
     db: createDrizzle(db, db.ready),
     secretKey: options.secretKey,
     isBlank: options.isBlank,
     storage: options.storage,
     defaultModel: () => 'test/model',
+    embeddingModel: () => 'test/embeddings',
     loadProgram: async () => program,
     probes: {},
     services: () => ({ database: { url: null }, storage: null, agent: { url: 'http://127.0.0.1:4242' } }),

@@ -1,5 +1,6 @@
 import type { ChatMessage } from '../agents/model/messages.ts';
 import type { CallModel } from '../agents/model/client.ts';
+import type { CallEmbeddings } from '../agents/model/embeddings.ts';
 import type { ModelReply } from '../agents/model/read-reply.ts';
 import type { ModelTool } from '../tools/box-tool.ts';
 import { ProviderError } from '../agents/model/provider-error.ts';
@@ -9,9 +10,11 @@ import { currentContext } from '../engine/context.ts';
 import type { Journal } from '../engine/journal.ts';
 import type { Usage } from '../agents/events/turn-events.ts';
 import { NO_USAGE } from '../agents/events/turn-events.ts';
+import { toWordVector } from './embeddings.ts';
 
 /** What the model was asked in one call. */
 export interface Asked {
+  /** The agent, or the workflow whose code asks with `svc.ai`. */
   agent: string;
   runId: string;
   /** Null: a stateless turn. */
@@ -23,6 +26,16 @@ export interface Asked {
   /** Aborts when the turn is cancelled. */
   signal: AbortSignal;
 }
+
+/** What was asked for vectors in one call. */
+export interface AskedVectors extends Pick<Asked, 'agent' | 'runId' | 'sessionId' | 'model' | 'signal'> {
+  input: readonly string[];
+  dimensions: number | undefined;
+}
+
+/** The vectors of texts, one for each; what it throws fails the test. */
+export type VectorScript = (asked: AskedVectors) => Vectors | Promise<Vectors>;
+type Vectors = number[][] | ProviderError;
 
 export interface ScriptedReply {
   text?: string;
@@ -58,6 +71,8 @@ export const model = {
 export interface TestModel {
   /** Every call so far, oldest first. */
   readonly asked: readonly Asked[];
+  /** Every call of `svc.ai.embed` so far, oldest first. */
+  readonly askedVectors: readonly AskedVectors[];
   /** Replies that have not been asked for; Infinity where one function answers all. */
   readonly left: number;
   /** Adds replies behind those that are left. */
@@ -66,21 +81,30 @@ export interface TestModel {
 
 export interface ScriptedModel extends TestModel {
   call: CallModel;
+  embed: CallEmbeddings;
   /** Throws what a script threw that was asked by this run, or by one below it: once. */
   rethrow(runId: string, journal: Pick<Journal, 'getRun'>): Promise<void>;
 }
 
-export function createScriptedModel(script: ModelScript): ScriptedModel {
+export function createScriptedModel(script: ModelScript, vectorsOf: VectorScript = toWordVectors): ScriptedModel {
   const replies = typeof script === 'function' ? [] : [...script];
   const asked: Asked[] = [];
+  const askedVectors: AskedVectors[] = [];
   const thrown: { runId: string; error: unknown }[] = [];
   const answer = async (call: Asked): Promise<Answer> => {
     const next = replies.shift() ?? (typeof script === 'function' ? script : undefined);
     if (next === undefined) throw new Error(noReply(asked.length));
     return typeof next === 'function' ? next(call) : next;
   };
+  /** What a script throws fails the test, whatever the run makes of it. */
+  const keep = <T>(runId: string, answering: Promise<T>): Promise<T> =>
+    answering.catch((error: unknown) => {
+      thrown.push({ runId, error });
+      throw error;
+    });
   return {
     asked,
+    askedVectors,
     get left() {
       return typeof script === 'function' ? Infinity : replies.length;
     },
@@ -88,12 +112,18 @@ export function createScriptedModel(script: ModelScript): ScriptedModel {
     async call({ model: name, messages, tools, parameters }, options, signal) {
       const call = { ...whoAsks(), model: name, messages: [...messages], tools, parameters, signal };
       asked.push(call);
-      const given = await answer(call).catch((error: unknown) => {
-        thrown.push({ runId: call.runId, error });
-        throw error;
-      });
+      const given = await keep(call.runId, answer(call));
       if (given instanceof ProviderError) throw given;
       return emit(typeof given === 'string' ? { text: given } : given, options, asked.length);
+    },
+    async embed({ model: name, input, dimensions }, { signal, onTokens }) {
+      const call = { ...whoAsks(), model: name, input, dimensions, signal };
+      askedVectors.push(call);
+      const vectors = await keep(call.runId, (async () => vectorsOf(call))());
+      if (vectors instanceof ProviderError) throw vectors;
+      const inputTokens = input.reduce((sum, text) => sum + toWords(text).length, 0);
+      onTokens(inputTokens);
+      return { vectors, inputTokens };
     },
     async rethrow(runId, journal) {
       for (const one of thrown) {
@@ -118,6 +148,10 @@ async function isBelow(runId: string, top: string, journal: Pick<Journal, 'getRu
 function whoAsks(): Pick<Asked, 'agent' | 'runId' | 'sessionId'> {
   const { name = '', runId = '', sessionId = null } = currentContext()?.execution.run ?? {};
   return { agent: name, runId, sessionId };
+}
+
+function toWordVectors({ input, dimensions }: AskedVectors): number[][] {
+  return input.map((text) => toWordVector(text, dimensions));
 }
 
 /** Streams a reply as a provider does: word by word. */

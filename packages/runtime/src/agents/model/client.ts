@@ -1,14 +1,13 @@
-import { setTimeout as wait } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
-import { LONGEST_TIMER_MS } from '../../engine/duration.ts';
 import { createHttpFetch } from '../../provider/http-fetch.ts';
 import type { ProviderInUse } from '../../provider/provider.ts';
-import { isPassing, retryDelay, timedOut, toProviderError } from './provider-error.ts';
+import { isPassing, toProviderError } from './provider-error.ts';
 import { readReply } from './read-reply.ts';
 import type { ModelReply } from './read-reply.ts';
 import type { ReplyOptions } from './reply.ts';
-import { postCompletion, ProviderRefusal, toCompletionBody } from './request.ts';
+import { postToProvider, ProviderRefusal, toCompletionBody } from './request.ts';
 import type { ModelRequest, PostOptions } from './request.ts';
+import { sendAgain, withinTime } from './send.ts';
 
 /** Calls the provider, emitting every part of its reply as it comes. Throws a ProviderError with the provider's status. */
 export type CallModel = (request: ModelRequest, reply: ReplyOptions, signal: AbortSignal) => Promise<ModelReply>;
@@ -23,37 +22,26 @@ export function createModelClient(
 ): CallModel {
   const ownFetch = createHttpFetch({ followsRedirects: true });
   const unhinted: Unhinted = new LRUCache({ max: MODELS_REMEMBERED });
-  return async (request, reply, signal) => {
+  return async (request, reply, caller) => {
     const provider = await getProvider();
-    const { timeout = DEFAULT_TIMEOUT_MS } = request;
+    const { timeout } = request;
     const headers = headersOf();
-    const ended = new AbortController();
-    const timer = setTimeout(() => ended.abort(timedOut(timeout)), Math.min(timeout, LONGEST_TIMER_MS));
-    const onAbort = (): void => ended.abort(signal.reason);
-    if (signal.aborted) onAbort();
-    signal.addEventListener('abort', onAbort, { once: true });
+    const { fetch = ownFetch } = provider;
     try {
-      const { fetch = ownFetch } = provider;
-      const { response, model } = await sendToAny(provider, request, {
-        fetch,
-        headers,
-        signal: ended.signal,
-        unhinted,
+      return await withinTime({ timeout, signal: caller }, async (signal) => {
+        const options = { fetch, headers, signal, unhinted };
+        const { response, model } = await sendToAny(provider, request, options);
+        const answer = await readReply(response, { ...reply, provider, signal });
+        return model === request.model ? answer : { ...answer, fallback: model };
       });
-      const answer = await readReply(response, { ...reply, provider, signal: ended.signal });
-      return model === request.model ? answer : { ...answer, fallback: model };
     } catch (error) {
-      throw ended.signal.aborted ? ended.signal.reason : toProviderError(error, provider);
-    } finally {
-      clearTimeout(timer);
-      signal.removeEventListener('abort', onAbort);
+      throw caller.aborted ? caller.reason : toProviderError(error, provider);
     }
   };
 }
 
 // --- internal ---
 
-const DEFAULT_TIMEOUT_MS = 600_000;
 const MODELS_REMEMBERED = 500;
 
 /** The models of which a provider has refused a hint. */
@@ -101,19 +89,11 @@ function refusesAny(error: unknown, names: readonly string[]): boolean {
 }
 
 /** The head of the answer. What comes after it is never asked for again. */
-async function send(
+function send(
   provider: ProviderInUse,
   body: string,
   { maxRetries, unhinted: _known, ...options }: ClientPost & Pick<ModelRequest, 'maxRetries'>,
 ): Promise<Response> {
-  const { signal } = options;
-  for (let attempt = 1; ; attempt++) {
-    try {
-      return await postCompletion(provider, body, options);
-    } catch (error) {
-      const delay = signal.aborted ? undefined : retryDelay(error, attempt, maxRetries);
-      if (delay === undefined) throw error;
-      await wait(delay, undefined, { signal });
-    }
-  }
+  const post = () => postToProvider(provider, { path: '/chat/completions', body, ...options });
+  return sendAgain(post, { maxRetries, signal: options.signal });
 }

@@ -65,12 +65,17 @@ export function answeredPage(): ProviderError {
   return new ProviderError(502, DEFAULT_CODE, `The model provider failed: It answered with a page. ${BASE}`);
 }
 
+/** An answer that is no error, and not what was asked for either. */
+export function wrongAnswer(reason: string): ProviderError {
+  return new ProviderError(502, DEFAULT_CODE, `The model provider failed: ${reason}`);
+}
+
 export function timedOut(ms: number): ProviderError {
   const time = ms < 1_000 ? `${ms} ms` : `${Math.round(ms / 1_000)} s`;
   return new ProviderError(
     504,
     'model_timeout',
-    `The model provider did not finish its answer within ${time}. The agent's "timeout" sets how long that may take.`,
+    `The model provider did not finish its answer within ${time}. "timeout" sets how long that may take: of the agent, or of the call.`,
   );
 }
 

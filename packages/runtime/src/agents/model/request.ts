@@ -46,13 +46,12 @@ export class ProviderRefusal extends Error {
   }
 }
 
-/** Sends a chat completion, and answers with its head. Throws `ProviderRefusal`, or an error whose cause is what failed. */
-export async function postCompletion(
+/** Sends JSON to the provider, and answers with the head of the answer. Throws `ProviderRefusal`, or an error whose cause is what failed. */
+export async function postToProvider(
   { baseUrl, apiKey }: ProviderSettings,
-  body: string,
-  { fetch, headers, signal }: PostOptions,
+  { path, body, fetch, headers, signal }: PostOptions & { path: string; body: string },
 ): Promise<Response> {
-  const url = `${baseUrl.replace(/\/$/, '')}/chat/completions`;
+  const url = `${baseUrl.replace(/\/$/, '')}${path}`;
   const response = await fetch(url, {
     method: 'POST',
     headers: {

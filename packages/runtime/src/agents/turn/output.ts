@@ -31,6 +31,11 @@ export async function outputRuleOf(
   return agent.output && hasOutputRule(agent, input) ? createOutputRule(agent.output) : undefined;
 }
 
+/** The rule of a schema an author wrote. */
+export async function createOutputRule(schema: AnySchema): Promise<OutputRule> {
+  return { schema: await toJsonSchema(schema, 'input'), check: (content) => check(content, schema) };
+}
+
 /** What the model is sent about an answer that does not fit. */
 export function toRepair(issues: string): string {
   return `Your answer does not fit the schema it must have. ${issues} Answer again, with the JSON and nothing else.`;
@@ -44,11 +49,6 @@ export function outputInvalid(agent: string, issues: string): BoxError {
 }
 
 // --- internal ---
-
-/** The rule of a schema an author wrote. */
-async function createOutputRule(schema: AnySchema): Promise<OutputRule> {
-  return { schema: await toJsonSchema(schema, 'input'), check: (content) => check(content, schema) };
-}
 
 /** The rule of a JSON Schema a caller sent. */
 function toOutputRule(schema: JsonSchema): OutputRule {

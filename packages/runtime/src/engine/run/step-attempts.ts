@@ -1,6 +1,5 @@
 import type { Call, CallHistory, RunAction } from '../call.ts';
 import { runInContext } from '../context.ts';
-import type { StepContext } from '../context.ts';
 import type { RunHandle } from '../handle.ts';
 import type { StepKind } from '../journal/record.ts';
 import { decode, encode } from '../serialize.ts';
@@ -70,12 +69,12 @@ export class StepAttempts {
       outcome = runInContext(context, () => driver.attempt(context, () => action.run(context)));
     } catch (error) {
       deadline?.clear();
-      return this.#failed(call, startedAt, error);
+      return this.#failed(call, context, error);
     }
     if (!deadline && !isThenable(outcome)) return this.#returned(call, context, outcome);
     (deadline ? deadline.race(outcome) : Promise.resolve(outcome)).then(
       (value) => this.#returned(call, context, value),
-      (error: unknown) => this.#failed(call, startedAt, error),
+      (error: unknown) => this.#failed(call, context, error),
     );
   }
 
@@ -103,53 +102,55 @@ export class StepAttempts {
   // --- internal ---
 
   /** A value that is still to be read, such as the body of a response, is read first. */
-  #returned(call: Call, context: StepContext, value: unknown): void {
+  #returned(call: Call, context: StepAttempt, value: unknown): void {
     if (this.#options.hasLeft()) return;
-    const { startedAt } = context;
     const action = call.action as RunAction;
     const isPlain = typeof value !== 'object' || value === null;
     let reading: Promise<void> | undefined;
     try {
       reading = isPlain ? undefined : runInContext(context, () => action.settle?.(value));
     } catch (error) {
-      return this.#unrecordable(call, startedAt, error);
+      return this.#unrecordable(call, context, error);
     }
-    if (!reading) return this.#succeeded(call, startedAt, value);
+    if (!reading) return this.#succeeded(call, context, value);
     reading.then(
-      () => this.#succeeded(call, startedAt, value),
-      (error: unknown) => this.#failed(call, startedAt, error),
+      () => this.#succeeded(call, context, value),
+      (error: unknown) => this.#failed(call, context, error),
     );
   }
 
-  #succeeded(call: Call, startedAt: number, value: unknown): void {
+  #succeeded(call: Call, context: StepAttempt, value: unknown): void {
+    const { startedAt, spent } = context;
     let fields: RecordFields;
     try {
       const output = this.#encode(call, value);
-      const tokens = (call.action as RunAction).tokensOf?.(value) ?? null;
+      const tokens = (call.action as RunAction).tokensOf?.(value) ?? spent ?? null;
       fields = { event: 'done', startedAt, output, tokens };
     } catch (error) {
-      return this.#unrecordable(call, startedAt, error);
+      return this.#unrecordable(call, context, error);
     }
     if (this.#ended(call)) this.#options.onAnswer(call, fields);
   }
 
   /** The step has done its work: to do it again would not make its result another one. */
-  #unrecordable(call: Call, startedAt: number, error: unknown): void {
-    if (this.#ended(call))
-      this.#options.onAnswer(call, { event: 'failed', startedAt, error: this.#encodeError(error) });
+  #unrecordable(call: Call, { startedAt, spent }: StepAttempt, error: unknown): void {
+    if (!this.#ended(call)) return;
+    const fields = { event: 'failed', startedAt, error: this.#encodeError(error), tokens: spent ?? null } as const;
+    this.#options.onAnswer(call, fields);
   }
 
-  #failed(call: Call, startedAt: number, thrown: unknown): void {
+  #failed(call: Call, { startedAt, spent }: StepAttempt, thrown: unknown): void {
     if (!this.#ended(call)) return;
+    const tokens = spent ?? null;
     const { policy } = call.action as RunAction;
     const error = this.#encodeError(thrown);
     const isOver = isFatal(thrown) || this.#options.execution.abortSignalsSoFar?.hasGivenUp(call.call, thrown) === true;
     if (isOver || call.attempt > policy.maxRetries) {
       const output = this.#encodeAborts(call);
-      return this.#options.onAnswer(call, { event: 'failed', startedAt, error, output });
+      return this.#options.onAnswer(call, { event: 'failed', startedAt, error, output, tokens });
     }
     const wakeAt = retryTime(thrown, this.#options.driver.clock.now(), policy.delay(call.attempt));
-    this.#options.onRetry(call, { event: 'retry', startedAt, error, output: encode(wakeAt, 'wakeAt') }, wakeAt);
+    this.#options.onRetry(call, { event: 'retry', startedAt, error, output: encode(wakeAt, 'wakeAt'), tokens }, wakeAt);
   }
 
   #encodeError(error: unknown): string {

@@ -1,7 +1,9 @@
 import type { Call } from '../call.ts';
 import type { StepContext } from '../context.ts';
+import type { Tokens } from '../journal/run.ts';
 import type { Deadline } from './deadline.ts';
 import type { RunHandle } from '../handle.ts';
+import { addTokens } from './outcome.ts';
 import { keyRunId } from './retried-run.ts';
 
 export interface StepAttemptOptions {
@@ -25,6 +27,8 @@ export class StepAttempt implements StepContext {
   readonly startedAt: number;
   readonly firstStartedAt: number;
   starts?: string[];
+  /** What models have used for it. Undefined: nothing. */
+  spent: Tokens | undefined;
   readonly #attempts: StepAttemptOptions['attempts'];
   readonly #deadline: Deadline | undefined;
 
@@ -46,6 +50,10 @@ export class StepAttempt implements StepContext {
 
   beat(): void {
     this.#deadline?.beat();
+  }
+
+  spend(tokens: Tokens): void {
+    this.spent = this.spent ? addTokens(this.spent, tokens) : tokens;
   }
 
   get idempotencyKey(): string {

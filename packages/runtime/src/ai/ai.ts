@@ -1,0 +1,137 @@
+import type { ModelReply } from '../agents/model/read-reply.ts';
+import type { CallModel } from '../agents/model/client.ts';
+import type { CallEmbeddings } from '../agents/model/embeddings.ts';
+import type { ChatMessage } from '../agents/model/messages.ts';
+import type { ReplyOptions } from '../agents/model/reply.ts';
+import { addUsage, toTokens } from '../agents/events/usage.ts';
+import { NO_USAGE } from '../agents/events/turn-events.ts';
+import type { Usage } from '../agents/events/turn-events.ts';
+import { toRepair } from '../agents/turn/output.ts';
+import { splitName } from '../definitions/subagents.ts';
+import { chargedTo } from '../engine/box-marks.ts';
+import type { RunRow } from '../engine/journal/run.ts';
+import type { Ambient } from '../engine/handle.ts';
+import type { AnswerRule, ChatReply, ModelCaller } from '../engine/model-calls.ts';
+import { BoxError } from '../errors.ts';
+import type { Limiter } from '../limits/limiter.ts';
+import { whoOfAgent } from '../limits/limits.ts';
+
+/** Single calls of models, for code in a run. What they throw is not to be repeated by a step: they have been. */
+export type Ai = Pick<Ambient, 'chat' | 'embed'>;
+
+export interface AiOptions {
+  callModel: CallModel;
+  callEmbeddings: CallEmbeddings;
+  /** The model of the workspace. */
+  defaultModel(): Promise<string | undefined>;
+  embeddingModel(): string | undefined;
+  limiter: Pick<Limiter, 'requireBudgets'>;
+}
+
+export function createAi({ callModel, callEmbeddings, defaultModel, embeddingModel, limiter }: AiOptions): Ai {
+  return {
+    chat: (asked, caller, rule) =>
+      onceOnly(async () => {
+        const model = asked.model ?? (await defaultModel()) ?? notSelected(CHAT_ADVICE);
+        await limiter.requireBudgets(whoOf(caller.run));
+        const { timeout, maxRetries, fallbackModels } = asked;
+        const ask = async (messages: readonly ChatMessage[]): Promise<ModelReply> => {
+          const request = {
+            model,
+            messages: [...messages],
+            tools: [],
+            parameters: asked.parameters,
+            ...(rule ? { outputSchema: rule.schema } : {}),
+            ...(timeout === undefined ? {} : { timeout }),
+            ...(maxRetries === undefined ? {} : { maxRetries }),
+            ...(fallbackModels === undefined ? {} : { fallbackModels }),
+          };
+          const reply = await callModel(request, toReplyOptions(caller, rule), caller.signal);
+          caller.spend(toTokens(reply.usage));
+          return reply;
+        };
+        const messages = asked.messages as readonly ChatMessage[];
+        return rule ? askFitting(messages, { model, rule, ask }) : toChatReply(model, await ask(messages));
+      }),
+    embed: (asked, caller) =>
+      onceOnly(async () => {
+        const model = asked.model ?? embeddingModel() ?? notSelected(EMBED_ADVICE);
+        await limiter.requireBudgets(whoOf(caller.run));
+        const { signal, spend } = caller;
+        const onTokens = (inputTokens: number) => spend(toTokens({ ...NO_USAGE, inputTokens }));
+        const embedded = await callEmbeddings({ ...asked, model }, { signal, onTokens });
+        const { vectors, inputTokens, model: answeredBy = model } = embedded;
+        return { vectors, usage: toModelUsage({ ...NO_USAGE, inputTokens }), asked: model, model: answeredBy };
+      }),
+  };
+}
+
+// --- internal ---
+
+const CHAT_ADVICE = 'Name one: svc.ai.chat({ model, … }), or set "model" in svc.config.ts.';
+const EMBED_ADVICE = 'Name one: svc.ai.embed({ model, … }), or set "embeddingModel" in svc.config.ts.';
+
+function notSelected(advice: string): never {
+  throw new BoxError('model_not_selected', `No model is selected for this call. ${advice}`);
+}
+
+/** The client of the provider has repeated what may pass: the retries of a step would multiply that. */
+async function onceOnly<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw error instanceof BoxError ? Object.assign(error, { fatal: true }) : error;
+  }
+}
+
+/** Whose budgets the tokens of a run come from. */
+function whoOf(run: RunRow): string[] {
+  return [...(run.kind === 'agent' ? [whoOfAgent(splitName(run.name).agent)] : []), ...chargedTo(run)];
+}
+
+interface Fitting {
+  model: string;
+  rule: AnswerRule;
+  ask(messages: readonly ChatMessage[]): Promise<ModelReply>;
+}
+
+/** An answer by the rule. One that does not fit is asked for again, once, with what is wrong with it. */
+async function askFitting(messages: readonly ChatMessage[], { model, rule, ask }: Fitting): Promise<ChatReply> {
+  const first = await ask(messages);
+  const checked = await rule.check(first.content);
+  if (checked.ok) return toChatReply(model, { ...first, content: checked.text });
+  const repair: ChatMessage[] = [
+    { role: 'assistant', content: first.content },
+    { role: 'user', content: toRepair(checked.issues) },
+  ];
+  const second = await ask([...messages, ...repair]);
+  const again = await rule.check(second.content);
+  if (again.ok)
+    return toChatReply(model, { ...second, content: again.text, usage: addUsage(first.usage, second.usage) });
+  throw new BoxError(
+    'model_output_invalid',
+    `The answer of the model "${model}" does not fit its schema, also when asked again. ${again.issues}`,
+  );
+}
+
+function toChatReply(
+  asked: string,
+  { content, reasoning, finishReason, usage, model, fallback }: ModelReply,
+): ChatReply {
+  const last = fallback ?? asked;
+  return { content, reasoning, finishReason, usage: toModelUsage(usage), asked: last, model: model ?? last };
+}
+
+function toModelUsage(usage: Usage) {
+  return { ...toTokens(usage), reasoningTokens: usage.reasoningTokens };
+}
+
+/** Text that may yet be refused by the rule is not passed on: it could not be taken back. */
+function toReplyOptions({ onText }: ModelCaller, rule: AnswerRule | undefined): ReplyOptions {
+  return {
+    emit: (event) => event.type === 'text.delta' && !rule && onText?.(event.text),
+    messageId: 'answer',
+    executorOf: () => 'client',
+    uniqueId: (id) => id,
+  };
+}
