@@ -2,7 +2,8 @@ import type { FinishReason, Interrupt, TurnEvent, Usage } from '../../agents/eve
 import { isSilent } from '../../agents/threads/view.ts';
 import type { ConversationMessage } from '../../agents/turn/input.ts';
 import { toText } from '../agui/content.ts';
-import type { ApprovalDescriptor, PartMetadata, UiCall, UiChunk, UiFinishReason } from './chunk.ts';
+import type { ApprovalDescriptor, UiCall, UiChunk, UiFinishReason } from './chunk.ts';
+import { createUiMessage, metadataOf } from './message.ts';
 import { toValue } from './messages.ts';
 
 /** Translates turns into the chunks of one message. What is open is ended before the last chunk. */
@@ -34,51 +35,11 @@ export function createUiTranslator(options: UiTranslatorOptions): UiTranslator {
   /** Messages of the thread that the client has whole. */
   const had = new Set(options.has);
   const calls = new Set(options.calls);
-  const streamed = new Set<string>();
-  /** Read from the middle on: they are restated at the end. */
-  const missed = new Set<string>();
-  /** Parts that have begun, and how they end. */
-  const open = new Map<string, UiChunk>();
+  const message = createUiMessage({ ...options, had });
+  const { start, endStep } = message;
   const usages: Usage[] = [];
   let turns = 0;
-  let hasStarted = false;
-  let isInStep = false;
-  let current: string | undefined;
 
-  const start = (messageId: string | undefined): UiChunk[] => {
-    if (hasStarted) return [];
-    hasStarted = true;
-    const id = options.messageId ?? messageId;
-    return [{ type: 'start', ...(id === undefined ? {} : { messageId: id }), messageMetadata: { svc: { runId } } }];
-  };
-  const endStep = (): UiChunk[] => {
-    const ends: UiChunk[] = [...open.values()];
-    open.clear();
-    if (isInStep) ends.push({ type: 'finish-step' });
-    isInStep = false;
-    return ends;
-  };
-  /** Each message of the thread is a step of the client's. */
-  const enter = (messageId: string): UiChunk[] => {
-    if (current === messageId) return [];
-    current = messageId;
-    streamed.add(messageId);
-    const begun: UiChunk[] = [...start(messageId), ...endStep(), { type: 'start-step' }];
-    isInStep = true;
-    return begun;
-  };
-  const beginPart = (kind: 'text' | 'reasoning', id: string): UiChunk[] => {
-    const messageId = messageOf(id);
-    if (had.has(messageId)) return [];
-    const step = enter(messageId);
-    open.set(id, { type: `${kind}-end`, id });
-    return [...step, { type: `${kind}-start`, id, providerMetadata: metadataOf(messageId) }];
-  };
-  const endPart = (id: string): UiChunk[] => {
-    const end = open.get(id);
-    open.delete(id);
-    return end ? [end] : [];
-  };
   const begunCalls = new Map<string, UiCall & { messageId: string }>();
   const toInput = (callId: string, args: string): UiChunk[] => {
     const call = begunCalls.get(callId);
@@ -90,15 +51,10 @@ export function createUiTranslator(options: UiTranslatorOptions): UiTranslator {
     if (error === undefined) return [{ type: 'tool-input-available', ...named, input, providerMetadata }];
     return [{ type: 'tool-input-error', ...named, input, errorText: error, providerMetadata }];
   };
-  const goOn = (kind: 'text' | 'reasoning', { id, text: delta }: { id: string; text: string }): UiChunk[] => {
-    if (open.has(id)) return [{ type: `${kind}-delta`, id, delta }];
-    if (!had.has(messageOf(id))) missed.add(messageOf(id));
-    return [];
-  };
   const beginCall = (toolCallId: string, toolName: string, messageId: string): UiChunk[] => {
-    if (had.has(messageId) || missed.has(messageId)) return [];
+    if (message.isLeftOut(messageId)) return [];
     const call: UiCall = { toolCallId, toolName, ...(clientTools.has(toolName) ? {} : { providerExecuted: true }) };
-    const step = enter(messageId);
+    const step = message.enter(messageId);
     calls.add(toolCallId);
     begunCalls.set(toolCallId, { ...call, messageId });
     return [...step, { type: 'tool-input-start', ...call }];
@@ -124,12 +80,12 @@ export function createUiTranslator(options: UiTranslatorOptions): UiTranslator {
     },
     'step.start': () => [],
     'step.end': () => endStep(),
-    'reasoning.start': ({ id }) => beginPart('reasoning', id),
-    'reasoning.delta': (event) => goOn('reasoning', event),
-    'reasoning.end': ({ id }) => endPart(id),
-    'text.start': ({ id }) => beginPart('text', id),
-    'text.delta': (event) => goOn('text', event),
-    'text.end': ({ id }) => endPart(id),
+    'reasoning.start': ({ id }) => message.beginPart('reasoning', id),
+    'reasoning.delta': (event) => message.addToPart('reasoning', event),
+    'reasoning.end': ({ id }) => message.endPart(id),
+    'text.start': ({ id }) => message.beginPart('text', id),
+    'text.delta': (event) => message.addToPart('text', event),
+    'text.end': ({ id }) => message.endPart(id),
     'tool.start': ({ callId, name, messageId }) => beginCall(callId, name, messageId),
     'tool.args': ({ callId: toolCallId, delta }) =>
       begunCalls.has(toolCallId) ? [{ type: 'tool-input-delta', toolCallId, inputTextDelta: delta }] : [],
@@ -150,35 +106,27 @@ export function createUiTranslator(options: UiTranslatorOptions): UiTranslator {
     },
   };
 
-  const restateAnswer = (message: ConversationMessage & { role: 'assistant' }): UiChunk[] => {
-    const { id, content, reasoning, tool_calls: toolCalls = [] } = message;
+  const restateAnswer = (answer: ConversationMessage & { role: 'assistant' }): UiChunk[] => {
+    const { id, content, reasoning, tool_calls: toolCalls = [] } = answer;
     const text = toText(content);
     return [
-      ...(reasoning ? toWholePart('reasoning', `${id}-reasoning`, reasoning) : []),
-      ...(text === '' ? [] : toWholePart('text', id, text)),
+      ...(reasoning ? message.wholePart('reasoning', `${id}-reasoning`, reasoning) : []),
+      ...(text === '' ? [] : message.wholePart('text', id, text)),
       ...toolCalls.flatMap((call) => [
         ...beginCall(call.id, call.function.name, id),
         ...toInput(call.id, call.function.arguments),
       ]),
     ];
   };
-  const toWholePart = (kind: 'text' | 'reasoning', id: string, delta: string): UiChunk[] => [
-    ...beginPart(kind, id),
-    { type: `${kind}-delta`, id, delta },
-    ...endPart(id),
-  ];
 
   return {
     translate: (event) => handlers[event.type as Translated]?.(event as never) ?? [],
     restate: (messages) =>
-      messages.flatMap((message) => {
-        if (message.role === 'tool')
-          return toResult(message.id, message.tool_call_id, { content: message.content, isError: false });
-        if (message.role !== 'assistant' || had.has(message.id) || streamed.has(message.id)) return [];
-        if (isSilent(message)) return [];
-        missed.delete(message.id);
-        const chunks = restateAnswer(message);
-        had.add(message.id);
+      messages.flatMap((one) => {
+        if (one.role === 'tool') return toResult(one.id, one.tool_call_id, { content: one.content, isError: false });
+        if (one.role !== 'assistant' || isSilent(one) || !message.restart(one.id)) return [];
+        const chunks = restateAnswer(one);
+        had.add(one.id);
         return chunks;
       }),
     finish(reason) {
@@ -190,7 +138,7 @@ export function createUiTranslator(options: UiTranslatorOptions): UiTranslator {
         { type: 'finish', finishReason: FINISH_REASONS[reason], messageMetadata: { svc: { runId, ...usage } } },
       ];
     },
-    fail: ({ message }) => [...start(undefined), ...endStep(), { type: 'error', errorText: message }],
+    fail: (error) => [...start(undefined), ...endStep(), { type: 'error', errorText: error.message }],
   };
 }
 
@@ -206,15 +154,6 @@ const FINISH_REASONS: Record<Exclude<FinishReason, 'cancelled'>, UiFinishReason>
   tool_calls: 'tool-calls',
   interrupt: 'tool-calls',
 };
-
-function metadataOf(messageId: string): PartMetadata {
-  return { svc: { messageId } };
-}
-
-/** The id of a text or of what was thought before it is that of its message, and a number behind it from the second on. */
-function messageOf(partId: string): string {
-  return /^(msg_[^_]+_\d+)-/.exec(partId)?.[1] ?? partId;
-}
 
 function parse(args: string): { value: unknown; error?: string } {
   try {
