@@ -6,7 +6,8 @@ import type { KeyValueStore } from '../stores/kv.ts';
 import type { Limited, Limits } from './limits.ts';
 import { createPlaces } from './places.ts';
 import { createRates } from './rates.ts';
-import { createTokenUsage, periodsAt, unitOf } from './token-usage.ts';
+import { periodsAt, unitOf } from './periods.ts';
+import { createTokenUsage } from './token-usage.ts';
 import type { TokenUsage } from './token-usage.ts';
 
 /** Holds keys, users and agents to their limits, over all replicas. */
