@@ -11,7 +11,7 @@ import type { Mask } from '../mask.ts';
 import type { Program } from '../manifest.ts';
 import type { LogQueueLimits } from '../logs/queue.ts';
 import type { NotifyReceiver } from '../notify/config.ts';
-import type { NotifyLimits } from '../notify/notify.ts';
+import type { NotifyLimits } from '../notify/limits.ts';
 import type { RetentionOptions } from '../retention/retention.ts';
 import type { EgressPolicy } from '../provider/egress.ts';
 import type { ProviderSettings, ProviderStore } from '../provider/provider.ts';
