@@ -1,4 +1,5 @@
 import { and, asc, desc, eq, gt, inArray, isNull, lt, or, sql } from 'drizzle-orm';
+import type { SQL } from 'drizzle-orm';
 import { turnNotEnded } from '../agents/events/turn-errors.ts';
 import { listWaitingBelow } from '../agents/reading/runs-below.ts';
 import { findUnended } from '../agents/threads/open-turns.ts';
@@ -105,29 +106,7 @@ export function createSessionHistory(options: SessionHistoryOptions): SessionHis
   };
 
   return {
-    async list({ agent, client, user }, { limit, cursor }) {
-      const rows = await db
-        .select({ row: sessions, at: sql<string>`${sessions.lastActiveAt}::text` })
-        .from(sessions)
-        .where(
-          and(
-            agent === undefined ? undefined : eq(sessions.agent, agent),
-            client === undefined ? undefined : eq(sessions.client, client),
-            user === undefined ? undefined : eq(sessions.userId, user),
-            isShown,
-            after(cursor),
-          ),
-        )
-        .orderBy(desc(sessions.lastActiveAt), desc(sessions.id))
-        .limit(limit + 1);
-      const shown = rows.slice(0, limit);
-      const last = rows.length > limit ? shown.at(-1) : undefined;
-      return {
-        items: shown.map(({ row }) => toSession(row)),
-        // `at` as the database writes it: a Date has no microseconds, and would skip what happened within one.
-        nextCursor: last ? toCursor(last.at, last.row.id) : null,
-      };
-    },
+    list: (filter, page) => listSessions(db, and(toCondition(filter), isShown), page),
     async get(id, agent) {
       const row = await find(id, agent);
       const open = await findUnended(journal, row.id);
@@ -195,6 +174,34 @@ type Messages = Awaited<ReturnType<typeof messagesOfRun>>;
 
 const UUID = /^[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}$/i;
 const BATCH = 100;
+
+async function listSessions(
+  db: Drizzle,
+  condition: SQL | undefined,
+  { limit, cursor }: PageOf,
+): Promise<SessionPage<Session>> {
+  const rows = await db
+    .select({ row: sessions, at: sql<string>`${sessions.lastActiveAt}::text` })
+    .from(sessions)
+    .where(and(condition, after(cursor)))
+    .orderBy(desc(sessions.lastActiveAt), desc(sessions.id))
+    .limit(limit + 1);
+  const shown = rows.slice(0, limit);
+  const last = rows.length > limit ? shown.at(-1) : undefined;
+  return {
+    items: shown.map(({ row }) => toSession(row)),
+    // `at` as the database writes it: a Date has no microseconds, and would skip what happened within one.
+    nextCursor: last ? toCursor(last.at, last.row.id) : null,
+  };
+}
+
+function toCondition({ agent, client, user }: SessionFilter): SQL | undefined {
+  return and(
+    agent === undefined ? undefined : eq(sessions.agent, agent),
+    client === undefined ? undefined : eq(sessions.client, client),
+    user === undefined ? undefined : eq(sessions.userId, user),
+  );
+}
 
 async function keptMessages(db: Drizzle, sessionId: string, runIds: string[]): Promise<Map<string, Messages>> {
   if (runIds.length === 0) return new Map();
