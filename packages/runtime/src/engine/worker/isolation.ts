@@ -1,13 +1,14 @@
 import type { Log } from '../../log.ts';
 import { atMost } from '../at-most.ts';
 import type { Doorbell, RingKind } from '../doorbell.ts';
-import type { FromIsolated, Isolate, IsolatedProcess } from '../isolation.ts';
+import type { FromIsolated, Isolate } from '../isolation.ts';
 import type { Journal } from '../journal.ts';
 import type { RunRow } from '../journal/run.ts';
 import type { Lifecycle } from '../lifecycle.ts';
 import { persist } from '../persist.ts';
 import { real } from '../real.ts';
-import { ALIVE_MS } from './assigned.ts';
+import { openGroup } from './isolated-group.ts';
+import type { IsolatedGroup } from './isolated-group.ts';
 
 /** Runs that go on in other processes of this box, because they may be what kills theirs. */
 export interface Isolation {
@@ -40,70 +41,23 @@ export interface IsolationOptions {
  */
 export function createIsolation(options: IsolationOptions): Isolation {
   const { isolate, journal, log, owner, leaseMs, lifecycle, closing, resume } = options;
-  const groups = new Set<Group>();
+  const groups = new Set<IsolatedGroup>();
   const listeners = new Set<(kind: RingKind, runId: string) => void>();
   let failures = 0;
 
-  const all = (): Group[] => [...groups];
-  const groupOf = (runId: string): Group | undefined => all().find(({ members }) => members.has(runId));
+  const all = (): IsolatedGroup[] => [...groups];
+  const groupOf = (runId: string): IsolatedGroup | undefined => all().find(({ members }) => members.has(runId));
 
-  const take = (group: Group, runs: RunRow[]): void => {
-    const runIds = runs.map(({ runId }) => runId);
-    group.process.send({ type: 'take', runIds, from: owner, isAlone: group.isAlone });
-  };
-
-  const onMessage = (group: Group, message: FromIsolated): void => {
-    group.heardAt = real.performanceNow();
-    if (message.type === 'alive') return;
-    if (message.type === 'ready') {
-      failures = 0;
-      real.clearTimeout(group.boot);
-      group.owner = message.owner;
-      take(group, [...group.members.values()]);
-    } else if (message.type === 'ring') {
-      for (const listener of listeners) listener(message.kind, message.runId);
-    } else if (message.type === 'left') leave(group, message.runId);
-    else if (lifecycle.isFollowed) lifecycle.publish(message.event);
-  };
-
-  const leave = (group: Group, runId: string): void => {
-    group.members.delete(runId);
-    if (group.members.size > 0) return;
-    // Another suspect may come at once: it need not wait for a new process.
-    group.idle = real.setTimeout(() => end(group), IDLE_MS);
-    group.idle.unref();
-  };
-
-  const end = (group: Group): void => {
-    group.isEnding = true;
-    group.process.send({ type: 'close' });
-  };
-
-  /** Its lease is renewed from here, so that a step that holds its event loop is not taken for dead. */
-  const keepLease = (group: Group): void => {
-    if (group.owner !== undefined) journal.renew(group.owner, leaseMs).catch(() => {});
-  };
-
-  /** Such a step is to hold up no other run: they are divided until it is alone. */
-  const look = (group: Group): void => {
-    const isStill = group.owner !== undefined && real.performanceNow() - group.heardAt > STILL_MS;
-    if (isStill && group.members.size > 1) group.process.kill();
+  const onMessage = (message: FromIsolated): void => {
+    if (message.type === 'ready') failures = 0;
+    else if (message.type === 'ring') for (const listener of listeners) listener(message.kind, message.runId);
+    else if (message.type === 'event' && lifecycle.isFollowed) lifecycle.publish(message.event);
   };
 
   const begin = (runs: readonly RunRow[], { isOpen = false, isAlone = false } = {}): void => {
-    const members = new Map(runs.map((run) => [run.runId, run]));
-    const heardAt = real.performanceNow();
-    const group: Group = { members, isOpen, isAlone, isEnding: false, heardAt, process: isolate() };
+    const group = openGroup(runs, { process: isolate(), journal, owner, leaseMs, isOpen, isAlone, onMessage });
     groups.add(group);
-    group.boot = real.setTimeout(() => group.process.kill(), BOOT_MS);
-    group.watch = setInterval(() => look(group), ALIVE_MS);
-    group.lease = setInterval(() => keepLease(group), leaseMs / 3);
-    group.process.onMessage((message) => onMessage(group, message));
     group.process.onExit(() => {
-      clearInterval(group.watch);
-      clearInterval(group.lease);
-      real.clearTimeout(group.idle);
-      real.clearTimeout(group.boot);
       groups.delete(group);
       died(group).catch((error: unknown) =>
         log.error('Runs of a dead process are taken up when their lease ends.', { error }),
@@ -112,7 +66,7 @@ export function createIsolation(options: IsolationOptions): Isolation {
   };
 
   /** What the process held when it ended: what it was given, and what those runs have begun in it. */
-  const reclaim = async (group: Group): Promise<RunRow[]> => {
+  const reclaim = async (group: IsolatedGroup): Promise<RunRow[]> => {
     const { owner: dead } = group;
     if (dead === undefined) return [...group.members.values()];
     const held = await persist(() => journal.listHeld(dead), leaseMs);
@@ -124,7 +78,7 @@ export function createIsolation(options: IsolationOptions): Isolation {
     return claimed.flatMap((run) => run ?? []);
   };
 
-  const died = async (group: Group): Promise<void> => {
+  const died = async (group: IsolatedGroup): Promise<void> => {
     if (closing.aborted) return;
     const runs = await reclaim(group);
     if (runs.length === 0) return;
@@ -138,7 +92,7 @@ export function createIsolation(options: IsolationOptions): Isolation {
   };
 
   /** It never came to take a run, which is no run's doing: tried again, and then the runs go on here. */
-  const notBegun = async ({ isOpen, isAlone }: Group, runs: RunRow[]): Promise<void> => {
+  const notBegun = async ({ isOpen, isAlone }: IsolatedGroup, runs: RunRow[]): Promise<void> => {
     failures += 1;
     if (failures < MOST_FAILURES) {
       await new Promise((resolve) => real.setTimeout(resolve, RETRY_MS * failures));
@@ -159,10 +113,8 @@ export function createIsolation(options: IsolationOptions): Isolation {
     has: (runId) => groupOf(runId) !== undefined,
     add(run) {
       const open = all().find((group) => group.isOpen && !group.isEnding);
-      if (!open) return begin([run], { isOpen: true });
-      real.clearTimeout(open.idle);
-      open.members.set(run.runId, run);
-      if (open.owner !== undefined) take(open, [run]);
+      if (open) open.add(run);
+      else begin([run], { isOpen: true });
     },
     doorbell: {
       ring(kind, runId) {
@@ -182,7 +134,7 @@ export function createIsolation(options: IsolationOptions): Isolation {
         const isOver = new Promise<void>((resolve) => group.process.onExit(resolve));
         if (group.owner === undefined) waiting.push(...group.members.values());
         if (group.owner === undefined) group.process.kill();
-        else end(group);
+        else group.end();
         await atMost(CLOSE_MS, isOver);
         group.process.kill();
       });
@@ -194,32 +146,9 @@ export function createIsolation(options: IsolationOptions): Isolation {
 
 // --- internal ---
 
-/** How long a process without a run stays, in milliseconds. */
-const IDLE_MS = 2_000;
-/** How long one may take until it can have runs. */
-const BOOT_MS = 60_000;
-/** How long the event loop of one with several runs may stand still. */
-const STILL_MS = 3 * ALIVE_MS;
 /** How long a run that is final may take to leave it. */
 const CANCEL_MS = 5_000;
 /** How long it may take to give back its runs. */
 const CLOSE_MS = 12_000;
 const RETRY_MS = 1_000;
 const MOST_FAILURES = 3;
-
-interface Group {
-  members: Map<string, RunRow>;
-  process: IsolatedProcess;
-  /** Its name in the journal, once it can take runs. */
-  owner?: string;
-  /** Whether further suspects are given to it. */
-  isOpen: boolean;
-  isAlone: boolean;
-  isEnding: boolean;
-  /** When it last sent something, by this process's clock. */
-  heardAt: number;
-  watch?: ReturnType<typeof setInterval>;
-  lease?: ReturnType<typeof setInterval>;
-  boot?: ReturnType<typeof setTimeout>;
-  idle?: ReturnType<typeof setTimeout>;
-}
