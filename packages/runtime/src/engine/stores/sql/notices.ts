@@ -4,14 +4,16 @@ import type { StoredRow, StoredValue } from './rows.ts';
 import type { Statement, Statements } from './statements.ts';
 import { toStoredText } from './text.ts';
 
-export function createNoticeStore({ tables, lock, query, commit, now }: Statements): NoticeStore {
-  const { notices, topics, deliveries, receivers } = tables;
+export function createNoticeStore(statements: Statements): NoticeStore {
+  const { tables, lock, query, commit, now } = statements;
+  const { notices, topics, deliveries } = tables;
   const select = `select ${COLUMNS} from ${deliveries}`;
   const read = async (rest: string, params: StoredValue[]): Promise<Delivery[]> =>
     (await query(`${select} ${rest}`, params)).map(toDelivery);
   const find = async (deliveryId: string): Promise<Delivery | undefined> =>
     (await read('where delivery_id = ?', [toStoredText(deliveryId)]))[0];
   return {
+    ...createReceiverStore(statements),
     async listen(wanted) {
       const known = wanted.map((topic): Statement => [
         `insert into ${topics} (topic) values (?) on conflict (topic) do nothing`,
@@ -85,25 +87,6 @@ export function createNoticeStore({ tables, lock, query, commit, now }: Statemen
       ]);
       return find(deliveryId);
     },
-    async listFailing() {
-      const rows = await query(
-        `select receiver as "receiver", failures as "failures", since as "since", paused_until as "pausedUntil", last_error as "lastError"
-        from ${receivers}`,
-        [],
-      );
-      return rows.map(decodeText) as unknown as FailingReceiver[];
-    },
-    async noteFailure(receiver, error, pausedUntil) {
-      await commit([
-        [
-          `insert into ${receivers} as stored (receiver, failures, since, paused_until, last_error) values (?, 1, ?, ?, ?)
-          on conflict (receiver) do update set failures = stored.failures + 1, last_error = excluded.last_error,
-            paused_until = excluded.paused_until`,
-          [toStoredText(receiver), await now(), pausedUntil, toStoredText(error)],
-        ],
-      ]);
-    },
-    noteSuccess: (receiver) => commit([[`delete from ${receivers} where receiver = ?`, [toStoredText(receiver)]]]),
     async countPending() {
       const rows = await query(
         `select receiver as "receiver", count(*) as "count" from ${deliveries} where next_at is not null group by receiver`,
@@ -131,6 +114,36 @@ export function createNoticeStore({ tables, lock, query, commit, now }: Statemen
 }
 
 // --- internal ---
+
+/** How receivers have fared. */
+function createReceiverStore({
+  tables: { receivers },
+  query,
+  commit,
+  now,
+}: Statements): Pick<NoticeStore, 'listFailing' | 'noteFailure' | 'noteSuccess'> {
+  return {
+    async listFailing() {
+      const rows = await query(
+        `select receiver as "receiver", failures as "failures", since as "since", paused_until as "pausedUntil", last_error as "lastError"
+        from ${receivers}`,
+        [],
+      );
+      return rows.map(decodeText) as unknown as FailingReceiver[];
+    },
+    async noteFailure(receiver, error, pausedUntil) {
+      await commit([
+        [
+          `insert into ${receivers} as stored (receiver, failures, since, paused_until, last_error) values (?, 1, ?, ?, ?)
+          on conflict (receiver) do update set failures = stored.failures + 1, last_error = excluded.last_error,
+            paused_until = excluded.paused_until`,
+          [toStoredText(receiver), await now(), pausedUntil, toStoredText(error)],
+        ],
+      ]);
+    },
+    noteSuccess: (receiver) => commit([[`delete from ${receivers} where receiver = ?`, [toStoredText(receiver)]]]),
+  };
+}
 
 const COLUMNS = Object.entries({
   deliveryNo: 'delivery_no',

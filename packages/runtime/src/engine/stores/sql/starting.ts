@@ -11,8 +11,9 @@ import { KEY_LIFE_MS } from './queries.ts';
 import type { Rates } from './rates.ts';
 import { createdRun, RUN_SELECT, toRunRow, toStored } from './rows.ts';
 import { ask, askOne, takeLocks } from './script.ts';
+import { createStartTimes } from './start-times.ts';
 import type { Dialect, Script } from './script.ts';
-import { fromStoredText, toStoredText } from './text.ts';
+import { toStoredText } from './text.ts';
 
 /** Starts that are more than a new row: with a key, an id of their own, a lock, a time, or records. */
 export interface Starting {
@@ -41,6 +42,7 @@ export function keptWithOf({ trigger, parentRunId }: NewRun, startId: string): s
 
 export function createStarting(dialect: Dialect, { places, rates }: { places: Places; rates: Rates }): Starting {
   const { runs, queue, keys } = dialect.tables;
+  const times = createStartTimes(dialect, rates);
   const findRun = `select ${RUN_SELECT} from ${runs} where run_id = ? or trigger_id = ? limit 1`;
   const findQueued = `select 1 as found from ${queue} where trigger_id = ?`;
   const findKey = keyQuery(dialect.tables);
@@ -48,10 +50,6 @@ export function createStarting(dialect: Dialect, { places, rates }: { places: Pl
     insert into ${keys} (key, digest, start_id, created_at, kept_with) values (?, ?, ?, ?, ?)
     on conflict (key) do update set digest = excluded.digest, start_id = excluded.start_id,
       created_at = excluded.created_at, kept_with = excluded.kept_with`;
-  const findDebounced = `
-    select trigger_id as "triggerId", debounce_until as "until" from ${queue} where debounce_key = ?`;
-  const debounce = `update ${queue} set input = ?, ready_at = ?, priority = ? where trigger_id = ?`;
-
   /** The run of a start, or its place in the queue. Undefined: it has been removed. */
   function* findStart(startId: string, triggerId = startId): Script<Found | undefined> {
     const id = toStoredText(triggerId);
@@ -92,32 +90,10 @@ export function createStarting(dialect: Dialect, { places, rates }: { places: Pl
     return start && judgeId(ownId, start);
   }
 
-  /** A start that waits already takes over the input. Undefined: there is none. */
-  function* joinDebounced(run: NewRun, now: number): Script<CreateResult | undefined> {
-    const rule = run.timing?.debounce;
-    const waiting = rule && (yield* askOne(findDebounced, toStoredText(rule.key)));
-    if (!waiting) return undefined;
-    const readyAt = Math.min(now + rule.periodMs, Number(waiting.until ?? Infinity));
-    const { triggerId, priority } = { triggerId: waiting.triggerId as string, priority: run.timing?.priority ?? 0 };
-    yield* ask(debounce, toStoredText(run.input), readyAt, priority, triggerId);
-    return { outcome: 'queued', triggerId: fromStoredText(triggerId) };
-  }
-
-  /** When the start may begin. `isReserved`: its throttle keeps that time for it. */
-  function* timeOf({ timing }: NewRun, now: number): Script<{ at: number; isReserved: boolean }> {
-    const { delayMs, at, debounce: rule, throttle } = timing ?? {};
-    const wanted = Math.max(now, at ?? 0, now + (delayMs ?? 0), rule ? now + rule.periodMs : 0);
-    // What begins later is counted when it is due.
-    if (!throttle || wanted > now) return { at: wanted, isReserved: false };
-    const next = yield* rates.next(throttle, now);
-    yield* rates.note(throttle, next);
-    return { at: next, isReserved: true };
-  }
-
   function* place(run: NewRun, now: number): Script<CreateResult> {
     const { serial, timing } = run;
     const triggerId = triggerOf(run) ?? '';
-    const { at, isReserved } = yield* timeOf(run, now);
+    const { at, isReserved } = yield* times.timeOf(run, now);
     if (at > now) {
       yield* places.enqueue(run, { now, readyAt: at, isReserved });
       return { outcome: 'queued', triggerId };
@@ -134,13 +110,6 @@ export function createStarting(dialect: Dialect, { places, rates }: { places: Pl
     return { outcome: 'queued', triggerId };
   }
 
-  /** Undefined: there is room, or no limit. */
-  function* meetLimit({ timing }: NewRun, now: number): Script<CreateResult | undefined> {
-    const rate = timing?.rateLimit;
-    const next = rate ? yield* rates.next(rate, now) : now;
-    return next > now ? { outcome: 'limited', retryAt: next } : undefined;
-  }
-
   return {
     findRepeat,
     *create(run) {
@@ -150,9 +119,9 @@ export function createStarting(dialect: Dialect, { places, rates }: { places: Pl
         (yield* findRepeat(run)) ??
         (yield* repeatKey(run, now)) ??
         (yield* meetId(run, now)) ??
-        (yield* meetLimit(run, now));
+        (yield* times.meetLimit(run, now));
       if (before) return before;
-      const result = (yield* joinDebounced(run, now)) ?? (yield* place(run, now));
+      const result = (yield* times.joinDebounced(run, now)) ?? (yield* place(run, now));
       const startId = result.outcome === 'created' ? result.run.runId : result.outcome === 'queued' && result.triggerId;
       if (!startId) return result;
       if (timing?.rateLimit) yield* rates.note(timing.rateLimit, now);
