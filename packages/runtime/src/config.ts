@@ -18,7 +18,7 @@ const VARIABLES = {
     make: 'echo 600',
   },
   WORKFLOW_KV_URL: {
-    purpose: 'The Redis over which replicas tell each other what happens to runs. Nothing in it has to be kept.',
+    purpose: 'The Redis over which replicas notify each other of what happens to runs. Nothing in it has to be kept.',
     make: 'echo "redis://:password@host:6379/0"',
   },
   PORT: { purpose: 'The port a deployed box listens on. Default: 8080.', make: 'echo 8080' },
@@ -151,7 +151,7 @@ const VARIABLES = {
   },
   OTEL_TRACES_SAMPLER_ARG: { purpose: 'The share of traceidratio, from 0 to 1. Default: 1.', make: 'echo 0.1' },
   OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT: {
-    purpose: 'true: traces carry what models and tools were told and answered. Default: false.',
+    purpose: 'true: traces carry prompts, tool arguments and results. Default: false.',
     make: 'echo false',
   },
   OTEL_SDK_DISABLED: { purpose: 'true: nothing is sent to a collector, whatever else is set.', make: 'echo true' },

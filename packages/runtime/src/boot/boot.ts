@@ -204,8 +204,7 @@ function report(log: Log, { url, identity, box }: RunningBox, auth: { strategy: 
   const gate = box.gate.state();
   if (!gate.open && box.agentNames().length > 0)
     log.warn('No model provider is set, so agents are held back. Set MODEL_PROVIDER_BASE_URL.');
-  if (auth.isOpen)
-    log.warn('SVC_INSECURE_LOCAL is set: nobody is asked for a credential. Only this machine is let in.');
+  if (auth.isOpen) log.warn('SVC_INSECURE_LOCAL is set: no credential is asked for. Only this machine is let in.');
   log.info(`The identity gate is armed: ${auth.strategy}.`);
   log.info('The box serves.', {
     url,

@@ -121,5 +121,5 @@ async function resumeOnce(engine: Engine, token: string, payload: unknown, key?:
   if (result?.outcome === 'resumed' || result?.outcome === 'repeated') return;
   if (result?.outcome === 'idempotency_conflict') throw idempotencyConflict(key);
   if (result?.outcome === 'already') throw alreadyResumed(result.event);
-  throw new BoxError('hook_closed', 'This hook is closed: its run has ended, or has let go of it.');
+  throw new BoxError('hook_closed', 'This hook is closed: its run has ended, or has disposed of it.');
 }
