@@ -37,6 +37,8 @@ const ALONE = [
   'packages/runtime/src/engine/guard/guard.test.ts',
   'packages/runtime/src/engine/stores/sqlite/driver.test.ts',
   'packages/runtime/test/outage.test.ts',
+  // Short as a file and long to run: among the others it would begin last, and the rest of the cores would wait for it.
+  'packages/runtime/test/torture.test.ts',
 ];
 
 /** Lines are wrapped with the real paths in them, so how long those are is seen: these stay in the usual folder. */
