@@ -22,6 +22,7 @@ const MODULES = [
   'perf_hooks',
   'zlib',
   'vm',
+  'stream/web',
 ];
 
 const isKnown = (from: string, path: string) => findAdvice({ from, path }) !== undefined;

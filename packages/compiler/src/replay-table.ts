@@ -94,6 +94,7 @@ const BUILTINS: Record<string, RegExp | undefined> = {
   perf_hooks: /^(?:eventLoopUtilization|monitorEventLoopDelay|PerformanceObserver)$/,
   zlib: /^(?:create)?(?:BrotliCompress|BrotliDecompress|Deflate|DeflateRaw|Gunzip|Gzip|Inflate|InflateRaw|Unzip|ZstdCompress|ZstdDecompress)$/,
   vm: /^measureMemory$/,
+  'stream/web': /^(?:Dec|C)ompressionStream$/,
 };
 
 /** Well-known packages that exist to do I/O. */

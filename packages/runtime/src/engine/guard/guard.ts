@@ -236,8 +236,8 @@ function refuse({ holder, key, label, advice }: Refusal, guarded: Guarding['guar
   const guardOf = (original: object) => guardFunction(original as AnyFunction, { label, advice, guarded });
   const set = (value: unknown) =>
     void Object.defineProperty(holder, key, { value, enumerable, configurable: true, writable: true });
-  // A global behind an accessor is loaded when it is first read: reading it here would load it at every boot.
-  if (get && holder === globalThis) {
+  // A global or a class behind an accessor is loaded when it is first read: reading it here would load it at every boot.
+  if (get && (holder === globalThis || label.startsWith('new '))) {
     const read = () => {
       // The accessor puts what it loaded in its own place, so the guarded form goes there after it.
       const value = guardOf(get.call(holder) as object);

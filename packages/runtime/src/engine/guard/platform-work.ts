@@ -14,12 +14,17 @@ export interface PlatformWork {
   answers: 'promise' | 'callback';
 }
 
+/** Whether an export of a module, or a member of `crypto.subtle`, is such work, also of another release of Node. */
+export function isPlatformWork(where: string, name: string): boolean {
+  return WORK[where]?.includes(name) ?? false;
+}
+
 export function listPlatformWork(): PlatformWork[] {
   return [
     ...list(Object.getPrototypeOf(globalThis.crypto.subtle) as object, SUBTLE, 'promise'),
     ...list(Blob.prototype, ['arrayBuffer', 'bytes', 'text'], 'promise'),
     ...list((globalThis as unknown as { WebAssembly: object }).WebAssembly, ['compile', 'instantiate'], 'promise'),
-    ...list(builtin('crypto'), ['argon2', 'checkPrime', 'hkdf', 'pbkdf2', 'scrypt'], 'callback'),
+    ...list(builtin('crypto'), DERIVING, 'callback'),
     ...list(builtin('zlib'), ZLIB, 'callback'),
   ];
 }
@@ -75,9 +80,17 @@ const SUBTLE = words(
   'decapsulateBits decapsulateKey decrypt deriveBits deriveKey digest encrypt exportKey getPublicKey importKey sign unwrapKey verify wrapKey',
 );
 
+const DERIVING = ['argon2', 'checkPrime', 'hkdf', 'pbkdf2', 'scrypt'];
+
 const ZLIB = words(
   'brotliCompress brotliDecompress deflate deflateRaw gunzip gzip inflate inflateRaw unzip zstdCompress zstdDecompress',
 );
+
+const WORK: Record<string, readonly string[]> = {
+  'crypto.subtle': SUBTLE,
+  'node:crypto': DERIVING,
+  'node:zlib': ZLIB,
+};
 
 function list(holder: object, keys: readonly string[], answers: PlatformWork['answers']): PlatformWork[] {
   return keys.filter((key) => key in holder).map((key) => ({ holder, key, answers }));

@@ -1,12 +1,16 @@
 import { execFileSync } from 'node:child_process';
-import { builtinModules } from 'node:module';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
-import { listPlatformWork } from './platform-work.ts';
+import { isPlatformWork } from './platform-work.ts';
+import { isRefused, listRefusals } from './refusals.ts';
+import type { NameKind } from './refusals.ts';
 import { words } from './words.ts';
-import { listRefusals } from './refusals.ts';
 
 // Every global of Node and every export of its modules is one of: refused in a body, rebound to its run, waited for, or
-// named here as harmless. What a new release of Node brings fails these tests until it is judged.
+// named here as harmless. That is judged on every Node for each release that boxes run on, by the lists that
+// `scripts/list-platform.mjs` makes. What a new release of Node brings fails these tests until it is judged.
 
 const REBOUND = words(
   'Date Math Intl performance crypto process Event File crypto.getRandomValues crypto.randomUUID crypto.webcrypto process.env process.pid process.ppid performance.now performance.timeOrigin buffer.File perf_hooks.performance',
@@ -14,17 +18,20 @@ const REBOUND = words(
 
 /** Modules of which every export works on its arguments alone. */
 const PURE = words(
-  'assert assert/strict async_hooks buffer console constants diagnostics_channel domain events module path path/posix path/win32 punycode querystring stream stream/consumers stream/promises stream/web string_decoder sys url util util/types',
+  'assert assert/strict async_hooks buffer console constants diagnostics_channel domain events module path path/posix path/win32 punycode querystring stream stream/consumers stream/promises string_decoder sys url util util/types',
 );
 
 /** To have them at hand would cost each boot their loading, and no body uses them by oversight: the compiler refuses them. */
 const NOT_LOADED = words(
-  'node:sea node:sqlite node:test node:test/reporters inspector inspector/promises readline readline/promises repl trace_events tty wasi',
+  'sea sqlite test test/reporters inspector inspector/promises readline readline/promises repl trace_events tty wasi',
 );
 
 const HARMLESS: Record<string, string> = {
   fs: 'Dir Dirent FileReadStream FileWriteStream ReadStream Utf8Stream WriteStream F_OK R_OK Stats W_OK X_OK constants promises _toUnixTimestamp',
   'fs/promises': 'constants',
+  'crypto.subtle': 'constructor',
+  'stream/web':
+    'ByteLengthQueuingStrategy CountQueuingStrategy ReadableByteStreamController ReadableStream ReadableStreamBYOBReader ReadableStreamBYOBRequest ReadableStreamDefaultController ReadableStreamDefaultReader ReadableStreamTee TextDecoderStream TextEncoderStream TransformStream TransformStreamDefaultController WritableStream WritableStreamDefaultController WritableStreamDefaultWriter',
   net: 'BlockList SocketAddress _createServerHandle _normalizeArgs _setSimultaneousAccepts getDefaultAutoSelectFamily getDefaultAutoSelectFamilyAttemptTimeout isIP isIPv4 isIPv6 setDefaultAutoSelectFamily setDefaultAutoSelectFamilyAttemptTimeout',
   tls: 'CLIENT_RENEG_LIMIT CLIENT_RENEG_WINDOW DEFAULT_CIPHERS DEFAULT_ECDH_CURVE DEFAULT_MAX_VERSION DEFAULT_MIN_VERSION SecureContext checkServerIdentity convertALPNProtocols createSecureContext createSecurePair getCACertificates getCertificateCompressionAlgorithms getCiphers rootCertificates setDefaultCACertificates',
   dgram: '_createSocketHandle',
@@ -56,49 +63,58 @@ const HARMLESS: Record<string, string> = {
     'AbortController AbortSignal AggregateError Array ArrayBuffer AsyncDisposableStack Atomics BigInt BigInt64Array BigUint64Array Blob Boolean Buffer ByteLengthQueuingStrategy CloseEvent CountQueuingStrategy Crypto CryptoKey CustomEvent DOMException DataView DisposableStack Error EvalError EventTarget FinalizationRegistry Float16Array Float32Array Float64Array FormData Function Headers Infinity Int16Array Int32Array Int8Array Iterator JSON Map MessageEvent MessagePort NaN Navigator Number Object Performance PerformanceEntry PerformanceMark PerformanceMeasure PerformanceObserver PerformanceObserverEntryList PerformanceResourceTiming Promise Proxy RangeError ReadableByteStreamController ReadableStream ReadableStreamBYOBReader ReadableStreamBYOBRequest ReadableStreamDefaultController ReadableStreamDefaultReader ReferenceError Reflect RegExp Request Response Set SharedArrayBuffer Storage String SubtleCrypto SuppressedError Symbol SyntaxError TextDecoder TextDecoderStream TextEncoder TextEncoderStream TransformStream TransformStreamDefaultController TypeError URIError URL URLPattern URLSearchParams Uint16Array Uint32Array Uint8Array Uint8ClampedArray WeakMap WeakRef WeakSet WebAssembly WritableStream WritableStreamDefaultController WritableStreamDefaultWriter atob btoa clearImmediate clearInterval clearTimeout console decodeURI decodeURIComponent encodeURI encodeURIComponent escape eval global globalThis isFinite isNaN localStorage navigator parseFloat parseInt queueMicrotask sessionStorage structuredClone undefined unescape',
 };
 
-/** Of a process that was forked, as that of a test is. */
-const IPC = ['channel', 'connected', 'disconnect', 'emit', 'send'];
+const SCRIPT = fileURLToPath(new URL('../../../../../scripts/list-platform.mjs', import.meta.url));
+const LISTS = fileURLToPath(new URL('platform/', import.meta.url));
 
-const refused = listRefusals().map(({ label }) => label.replace(/^new |\(\)$/g, ''));
-const waited = listPlatformWork().map(({ key }) => key);
-const judged = new Set([...refused, ...REBOUND]);
+const KINDS: Record<string, NameKind> = { '@': 'accessor', '=': 'value' };
 
-/** Names that nothing is said about. Constants say nothing that changes. */
-function unjudged(where: string, holder: object, names: readonly string[]): string[] {
-  const prefix = where === 'globals' ? '' : `${where.replace('/', '.')}.`;
-  const harmless = new Set(HARMLESS[where]?.split(' '));
-  return names.filter((name) => {
-    if (harmless.has(name) || judged.has(prefix + name) || judged.has(name) || waited.includes(name)) return false;
-    return !name.startsWith('_') && !['string', 'undefined'].includes(typeof Reflect.get(holder, name));
+/** The names of one line that nothing is said about. */
+function listUnjudged(line: string): string[] {
+  const [, where = '', found = ''] = /^([^ ]+): ?(.*)$/.exec(line) ?? [];
+  const module = where.replace('node:', '');
+  if (PURE.includes(module) || NOT_LOADED.includes(module) || found === '') return [];
+  // The module is what the global is.
+  const area = module === 'process' ? module : where;
+  const harmless = HARMLESS[module]?.split(' ') ?? [];
+  return found.split(' ').filter((text) => {
+    const [, name = '', mark = ''] = /^(.+?)([@=]?)$/.exec(text) ?? [];
+    const isRebound = REBOUND.includes(where === 'globals' ? name : `${module.replace('/', '.')}.${name}`);
+    if (harmless.includes(name) || isRebound || isPlatformWork(area, name)) return false;
+    return !isRefused(area, name, KINDS[mark] ?? 'function');
   });
 }
 
 describe('what the platform has', () => {
-  test('every global is judged', () => {
-    // Of a process without the tests, and what they load.
-    const names = execFileSync(process.execPath, ['-p', 'Object.getOwnPropertyNames(globalThis).join()']);
-    const own = names.toString().trim().split(',');
-    expect(unjudged('globals', globalThis, own)).toEqual([]);
+  // What this very release of Node brings that those of the lists do not is judged, too.
+  const here = execFileSync(process.execPath, [SCRIPT], { encoding: 'utf8' });
+  const lists = readdirSync(LISTS).map((file) => [file, readFileSync(join(LISTS, file), 'utf8')] as const);
+
+  test('there is a list of each release that boxes run on', () => {
+    expect(lists.map(([file]) => file)).toEqual(['node-20.txt', 'node-24.txt']);
   });
 
-  test('every member of process and of performance is judged', () => {
-    expect(
-      unjudged(
-        'process',
-        process,
-        Object.keys(process).filter((name) => !IPC.includes(name)),
-      ),
-    ).toEqual([]);
-    const members = Object.getOwnPropertyNames(Object.getPrototypeOf(performance) as object);
-    expect(unjudged('performance', performance, members)).toEqual([]);
+  test.each([['the Node that runs', here] as const, ...lists])('of %s every name is judged', (_, text) => {
+    const lines = text.trim().split('\n');
+    expect(lines.length).toBeGreaterThan(50);
+    const unjudged = lines.map((line) => [line.split(':', 2).join(':'), listUnjudged(line)] as const);
+    expect(Object.fromEntries(unjudged.filter(([, names]) => names.length > 0))).toEqual({});
   });
 
-  const modules = builtinModules.filter((name) => !name.startsWith('_') && !PURE.includes(name));
-  test.each(modules.filter((name) => !NOT_LOADED.includes(name) && name !== 'process'))(
-    'every export of %s is judged',
-    (name) => {
-      const module = process.getBuiltinModule(`node:${name.replace('node:', '')}`) as unknown as object;
-      expect(unjudged(name, module, Object.keys(module))).toEqual([]);
-    },
-  );
+  test('a name that is not judged is found', () => {
+    expect(listUnjudged('globals: Array teleport Math= beam@')).toEqual(['teleport', 'beam@']);
+    expect(listUnjudged('node:os: arch brandNew')).toEqual(['brandNew']);
+    expect(listUnjudged('node:fs: readFile brandNew Lazy@ value=')).toEqual(['Lazy@', 'value=']);
+    expect(listUnjudged('node:brand/new: name')).toEqual(['name']);
+  });
+
+  test('what is refused here is refused by its name in the lists', () => {
+    const holders = new Map<object, string>([
+      [globalThis, 'globals'],
+      [process, 'process'],
+      [performance, 'performance'],
+    ]);
+    const known = listRefusals().filter(({ holder }) => holders.has(holder));
+    expect(known.length).toBeGreaterThan(40);
+    for (const { holder, key } of known) expect(isRefused(holders.get(holder) ?? '', key, 'function')).toBe(true);
+  });
 });

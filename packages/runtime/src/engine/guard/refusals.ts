@@ -10,9 +10,30 @@ export interface Refusal {
   advice: string;
 }
 
+/** What a name of the platform stands for: a function or a class, one that is loaded when it is first read, or a value. */
+export type NameKind = 'function' | 'accessor' | 'value';
+
 /** Everything a body is refused: found on the platform's own objects, so it is complete on every version of Node. */
 export function listRefusals(): Refusal[] {
-  return [...listGlobals(), ...listTimers(), ...listRandom(), ...Object.entries(MODULES).flatMap(listModule)];
+  return [...AREAS, ...MODULE_AREAS].flatMap(([, holder, prefix, keys, advice]) => {
+    const found = holder();
+    // What a release of Node does not have is not refused there.
+    if (found === undefined) return [];
+    const names = keys === 'all' ? Object.keys(found).filter((key) => isEffect(key, () => kindOf(found, key))) : keys;
+    return names
+      .filter((key) => key in found)
+      .map((key) => ({ holder: found, key, advice, label: `${isClassName(key) ? 'new ' : ''}${prefix}${key}()` }));
+  });
+}
+
+/**
+ * Whether a name is among them, also of another release of Node.
+ * @param where `globals`, `process`, `performance`, `crypto.subtle`, or a module: `node:fs`
+ */
+export function isRefused(where: string, name: string, kind: NameKind): boolean {
+  return [...AREAS, ...MODULE_AREAS].some(
+    ([of, , , keys]) => of === where && (keys === 'all' ? isEffect(name, () => kind) : keys.includes(name)),
+  );
 }
 
 // --- internal ---
@@ -24,6 +45,9 @@ const ADVICE = {
   signature: 'Use crypto.subtle.sign() with a key that draws no numbers, or move this to a step',
   random: 'Use crypto.randomUUID() or crypto.getRandomValues(), which replay, or move this to a step',
 } as const;
+
+const SOCKETS = ['fetch', 'WebSocket', 'EventSource', 'MessageChannel', 'BroadcastChannel'];
+const STREAMS = ['CompressionStream', 'DecompressionStream'];
 
 /** What is refused of the modules that reach outside of the process: these, or whatever they have. */
 const MODULES: Record<string, readonly string[] | 'all'> = {
@@ -51,6 +75,7 @@ const MODULES: Record<string, readonly string[] | 'all'> = {
     'BrotliCompress BrotliDecompress Deflate DeflateRaw Gunzip Gzip Inflate InflateRaw Unzip ZstdCompress ZstdDecompress',
   ).flatMap((name) => [name, `create${name}`]),
   vm: ['measureMemory'],
+  'stream/web': STREAMS,
 };
 
 /** What a process says of itself, and what ends or changes it. */
@@ -78,69 +103,78 @@ const MEASURES = words(
 );
 const RANDOM_KEYS = ['generateKey', 'generateKeyPair', 'generatePrime'].flatMap((name) => [name, `${name}Sync`]);
 
-function listGlobals(): Refusal[] {
-  const sockets = ['fetch', 'WebSocket', 'EventSource', 'MessageChannel', 'BroadcastChannel'];
-  const streams = ['CompressionStream', 'DecompressionStream'];
-  return [
-    ...list(globalThis, TIMERS, '', ADVICE.timer),
-    ...list(globalThis, [...sockets, ...streams], '', ADVICE.step),
-    ...list(URL, ['createObjectURL'], 'URL.', ADVICE.step),
-    ...list(Atomics, ['wait', 'waitAsync'], 'Atomics.', ADVICE.step),
-    ...list(performance, MEASURES, 'performance.', ADVICE.clock),
-    ...list(process, PROCESS, 'process.', ADVICE.step),
-    ...list(builtin('worker_threads'), ['MessageChannel', 'BroadcastChannel'], '', ADVICE.step),
-    ...list(AbortSignal, ['timeout'], 'AbortSignal.', ADVICE.timer),
-    ...list(process, ['hrtime'], 'process.', ADVICE.clock),
-  ];
-}
+type Area = readonly [
+  where: string,
+  holder: () => object | undefined,
+  prefix: string,
+  /** `all`: whatever has an effect. */
+  keys: readonly string[] | 'all',
+  advice: string,
+];
 
-function listTimers(): Refusal[] {
-  const promises = builtin('timers/promises') as { scheduler: object };
-  return [
-    ...list(builtin('timers'), TIMERS, '', ADVICE.timer),
-    ...list(promises, TIMERS, '', ADVICE.timer),
-    ...list(promises.scheduler, ['wait', 'yield'], 'scheduler.', ADVICE.timer),
-  ];
-}
+const AREAS: readonly Area[] = [
+  ['globals', () => globalThis, '', TIMERS, ADVICE.timer],
+  ['globals', () => globalThis, '', [...SOCKETS, ...STREAMS], ADVICE.step],
+  // Behind an accessor, as the global is.
+  ['node:http', () => builtin('http'), 'http.', ['WebSocket'], ADVICE.step],
+  ['URL', () => URL, 'URL.', ['createObjectURL'], ADVICE.step],
+  ['Atomics', () => Atomics, 'Atomics.', ['wait', 'waitAsync'], ADVICE.step],
+  ['performance', () => performance, 'performance.', MEASURES, ADVICE.clock],
+  ['process', () => process, 'process.', PROCESS, ADVICE.step],
+  ['node:worker_threads', () => builtin('worker_threads'), '', ['MessageChannel', 'BroadcastChannel'], ADVICE.step],
+  ['AbortSignal', () => AbortSignal, 'AbortSignal.', ['timeout'], ADVICE.timer],
+  ['process', () => process, 'process.', ['hrtime'], ADVICE.clock],
+  ['node:timers', () => builtin('timers'), '', TIMERS, ADVICE.timer],
+  ['node:timers/promises', () => builtin('timers/promises'), '', TIMERS, ADVICE.timer],
+  [
+    'scheduler',
+    () => builtin<{ scheduler: object }>('timers/promises').scheduler,
+    'scheduler.',
+    ['wait', 'yield'],
+    ADVICE.timer,
+  ],
+  ['node:crypto', () => builtin('crypto'), 'crypto.', [...RANDOM, ...RANDOM_KEYS], ADVICE.random],
+  [
+    'crypto.subtle',
+    () => globalThis.crypto.subtle,
+    'crypto.subtle.',
+    ['encapsulateBits', 'encapsulateKey', 'generateKey'],
+    ADVICE.random,
+  ],
+  ...[ECDH, DiffieHellman, DiffieHellmanGroup].map(({ name, prototype }): Area => [
+    name,
+    () => prototype,
+    `crypto.${name}.`,
+    ['generateKeys'],
+    ADVICE.random,
+  ]),
+  // Signatures of some keys are drawn: which, only the key says.
+  ['node:crypto', () => builtin('crypto'), 'crypto.', ['sign'], ADVICE.signature],
+  ['Sign', () => Sign.prototype, 'crypto.Sign.', ['sign'], ADVICE.signature],
+];
 
-function listRandom(): Refusal[] {
-  return [
-    ...list(builtin('crypto'), [...RANDOM, ...RANDOM_KEYS], 'crypto.', ADVICE.random),
-    ...list(
-      globalThis.crypto.subtle,
-      ['encapsulateBits', 'encapsulateKey', 'generateKey'],
-      'crypto.subtle.',
-      ADVICE.random,
-    ),
-    ...[ECDH, DiffieHellman, DiffieHellmanGroup].flatMap(({ name, prototype }) =>
-      list(prototype, ['generateKeys'], `crypto.${name}.`, ADVICE.random),
-    ),
-    // Signatures of some keys are drawn: which, only the key says.
-    ...list(builtin('crypto'), ['sign'], 'crypto.', ADVICE.signature),
-    ...list(Sign.prototype, ['sign'], 'crypto.Sign.', ADVICE.signature),
-  ];
-}
+const MODULE_AREAS = Object.entries(MODULES).map(([name, keys]): Area => [
+  `node:${name}`,
+  () => builtin(name),
+  `${name.replace('/', '.')}.`,
+  keys,
+  ADVICE.step,
+]);
 
-function listModule([name, wanted]: [string, readonly string[] | 'all']): Refusal[] {
-  const module = builtin(name);
-  // What a release of Node does not have is not refused there.
-  if (module === undefined) return [];
-  const keys = wanted === 'all' ? Object.keys(module).filter((key) => isEffect(module, key)) : wanted;
-  return list(module, keys, `${name.replace('/', '.')}.`, ADVICE.step);
-}
-
-function isEffect(module: object, key: string): boolean {
-  if (HARMLESS.test(key)) return false;
-  const property = Object.getOwnPropertyDescriptor(module, key);
+function isEffect(name: string, kindOfName: () => NameKind): boolean {
+  if (HARMLESS.test(name)) return false;
+  const kind = kindOfName();
   // Classes behind an accessor are loaded when they are first read; `fs.createReadStream()` is refused beside them.
-  if (property?.get) return /^[a-z]/.test(key) && typeof Reflect.get(module, key) === 'function';
-  return typeof property?.value === 'function';
+  return kind === 'function' || (kind === 'accessor' && !isClassName(name));
 }
 
-function list(holder: object, keys: readonly string[], prefix: string, advice: string): Refusal[] {
-  return keys
-    .filter((key) => key in holder)
-    .map((key) => ({ holder, key, advice, label: `${isClassName(key) ? 'new ' : ''}${prefix}${key}()` }));
+function kindOf(holder: object, key: string): NameKind {
+  const property = Object.getOwnPropertyDescriptor(holder, key);
+  const isLazy = property?.get !== undefined;
+  // To read a class here would load it at every boot.
+  if (isLazy && isClassName(key)) return 'accessor';
+  if (typeof Reflect.get(holder, key) !== 'function') return 'value';
+  return isLazy ? 'accessor' : 'function';
 }
 
 function builtin<T extends object = object>(name: string): T {
