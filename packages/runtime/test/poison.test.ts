@@ -4,11 +4,16 @@ import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
 import type { RunRow } from '../src/engine/journal/run.ts';
 import { decode } from '../src/engine/serialize.ts';
+import { createDatabase } from '../src/engine/stores/_clients.ts';
+import { openPostgresJournal } from '../src/engine/stores/postgres/journal.ts';
 import { openSqliteJournal } from '../src/engine/stores/sqlite/journal.ts';
+import { openPg } from '../src/stores/pg.ts';
+import { describeWhen, realServers } from './require.ts';
 
 const WORKER = fileURLToPath(new URL('fixtures/poison-worker.mjs', import.meta.url));
 
@@ -40,18 +45,19 @@ test('a step that kills its process ends its run, once it has done so five times
 
 test('kills from outside convict no run, and all go on at once after each', async () => {
   const path = makePlace();
-  const names = Array.from({ length: 40 }, () => 'long');
+  const names = Array.from({ length: IN_FLIGHT }, () => 'long');
   for (let round = 0; round < 6; round += 1) {
-    const { process: child, lines, over } = begin(path, round === 0 ? names : []);
+    const { process: child, lines, over } = begin(path, round === 0 ? names : [], NO_END);
     // Each of them has begun: no run waits for another.
-    await expect.poll(() => lines.length, { timeout: 20_000 }).toBeGreaterThanOrEqual(40);
+    await expect.poll(() => new Set(lines).size, { timeout: 60_000 }).toBe(IN_FLIGHT);
+    expect(lines).toHaveLength(IN_FLIGHT);
     child.kill('SIGKILL');
     await over;
   }
   expect(await live(path)).toMatchObject({ code: 0 });
   const runs = await readRuns(path);
   expect(new Set(runs.map(({ status }) => status))).toEqual(new Set(['completed']));
-  expect(runs).toHaveLength(40);
+  expect(runs).toHaveLength(IN_FLIGHT);
 }, 120_000);
 
 test('a step that hangs, or holds its event loop, holds up no other suspect, and can be cancelled', async () => {
@@ -74,7 +80,78 @@ test('a step that hangs, or holds its event loop, holds up no other suspect, and
   ]);
 }, 120_000);
 
+describeWhen(realServers.database, 'on a server, beside replicas that are well', (server) => {
+  const open = async (): Promise<{ url: string; read(): Promise<RunRow[]> }> => {
+    const { url, drop } = await createDatabase(server);
+    const sql = openPg(url);
+    const journal = await openPostgresJournal({ sql });
+    onTestFinished(async () => {
+      await journal.close();
+      await sql.close();
+      await drop();
+    });
+    return { url, read: () => journal.listRuns({}, { limit: 200 }) };
+  };
+
+  test('a step that kills its process takes two of them along; then it is convicted, and the runs beside it complete', async () => {
+    const { url, read } = await open();
+    const first = begin(url, ['long', 'long', 'long', 'later']);
+    await expect.poll(() => first.lines.length, { timeout: 20_000 }).toBeGreaterThanOrEqual(4);
+    const second = begin(url);
+    await Promise.all([first.over, second.over]);
+    const [third, fourth] = [begin(url, ['beside']), begin(url)];
+    await Promise.all([third.over, fourth.over]);
+    const signals = [first, second, third, fourth].map(({ process: child }) => child.signalCode);
+    expect(signals).toEqual(['SIGKILL', 'SIGKILL', null, null]);
+
+    const later = [...third.lines, ...fourth.lines];
+    expect(later.filter((line) => line === 'kill here')).toEqual([]);
+    expect(later.filter((line) => line === 'kill apart').length).toBeGreaterThanOrEqual(5);
+    // Its suspects are divided twice until it is alone; what nobody suspects repeats nothing.
+    expect(later.filter((line) => line.startsWith('pause beside'))).toEqual(['pause beside here', 'pause beside here']);
+    for (const index of [0, 1, 2])
+      expect(later.filter((line) => line.startsWith(`pause ${index} `)).length).toBeLessThanOrEqual(4);
+    const runs = await read();
+    const poisoned = runs.find(({ name }) => name === 'later') as RunRow;
+    expect(poisoned).toMatchObject({ status: 'failed', crashCount: 5, seq: 1, owner: null });
+    expect(decode(poisoned.error ?? '')).toMatchObject({ code: 'run_poisoned' });
+    const others = runs.filter(({ name }) => name !== 'later');
+    expect(others.map(({ status, crashCount }) => [status, crashCount])).toEqual(
+      Array.from({ length: 4 }, () => ['completed', 0]),
+    );
+  }, 120_000);
+
+  test('what a replica has in flight when it is killed is all under way in another, each step once', async () => {
+    const { url, read } = await open();
+    const names = Array.from({ length: IN_FLIGHT }, () => 'long');
+    const replicas = [begin(url, names, NO_END)];
+    for (const round of [0, 1]) {
+      const { process: child, lines, over } = replicas[round] as Begun;
+      await expect.poll(() => new Set(lines).size, { timeout: 60_000 }).toBe(IN_FLIGHT);
+      expect(lines).toHaveLength(IN_FLIGHT);
+      // It is there before the other dies, and has nothing to do.
+      replicas.push(begin(url, [], NO_END));
+      child.kill('SIGKILL');
+      await over;
+    }
+    const runs = await read();
+    expect(runs.map(({ status, crashCount }) => [status, crashCount])).toEqual(names.map(() => ['running', 0]));
+  }, 120_000);
+});
+
 // --- internal ---
+
+/** So many runs in flight at a crash are all under way again within the recovery time: none waits for another to end. */
+const IN_FLIGHT = 100;
+
+/** Their steps go on for as long as a test does. */
+const NO_END = { PAUSE_MS: '600000' };
+
+interface Begun {
+  process: ChildProcess;
+  lines: string[];
+  over: Promise<unknown>;
+}
 
 interface Life {
   code: number | null;
@@ -88,18 +165,21 @@ function makePlace(): string {
   return join(folder, 'journal.db');
 }
 
-/** One process of the box, and what it and those it begins say. */
-function begin(path: string, names: readonly string[] = []) {
-  const child = spawn(process.execPath, [WORKER, path, ...names], { stdio: ['ignore', 'pipe', 'inherit'] });
+/** One process of the box over a file or a server, and what it and those it begins say. */
+function begin(place: string, names: readonly string[] = [], env: NodeJS.ProcessEnv = {}): Begun {
+  const child = spawn(process.execPath, [WORKER, place, ...names], {
+    env: { ...process.env, ...env },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
   onTestFinished(() => void child.kill('SIGKILL'));
   const lines: string[] = [];
-  child.stdout.setEncoding('utf8').on('data', (text: string) => lines.push(...text.trim().split('\n')));
-  return { process: child as ChildProcess, lines, over: once(child, 'close') };
+  createInterface({ input: child.stdout }).on('line', (line) => lines.push(line));
+  return { process: child, lines, over: once(child, 'close') };
 }
 
 /** One process, until it dies or has nothing left to do. */
-async function live(path: string, names: readonly string[] = []): Promise<Life> {
-  const { process: child, lines, over } = begin(path, names);
+async function live(place: string, names: readonly string[] = []): Promise<Life> {
+  const { process: child, lines, over } = begin(place, names);
   await over;
   return { code: child.exitCode, signal: child.signalCode, lines };
 }
