@@ -17,11 +17,28 @@ export async function ask(title: string) {
   return decision;
 }
 `;
+const DIE = `import { appendFileSync } from 'node:fs';
+
+async function kill(log: string) {
+  'use step';
+  appendFileSync(log, process.argv.includes('--supervised') ? 'apart\\n' : 'here\\n');
+  process.kill(process.pid, 'SIGKILL');
+  await new Promise(() => {});
+}
+
+export async function die(input: { log: string }) {
+  'use workflow';
+  await kill(input.log);
+}
+`;
 /** What the promise for a revoked key is. */
 const REVOKED_MS = 5_000;
 
 describeWhen(bothServers, 'two deployed boxes on one PostgreSQL and one Redis', (servers) => {
-  const { makeEnv, boot } = useDeployed(rig, servers, { 'workflows/ask.workflow.ts': ASK });
+  const { makeEnv, boot } = useDeployed(rig, servers, {
+    'workflows/ask.workflow.ts': ASK,
+    'workflows/die.workflow.ts': DIE,
+  });
 
   async function bootTwo(more: Env = {}): Promise<[Deployed, Deployed]> {
     const env = await makeEnv(more);
@@ -153,6 +170,35 @@ describeWhen(bothServers, 'two deployed boxes on one PostgreSQL and one Redis', 
       expect(new Set(linesOf(log).map((line) => line.split(' ')[0])).size).toBe(5);
       expect(linesOf(log).length).toBeLessThanOrEqual(6);
       await stop(b);
+    },
+    SLOW_MS,
+  );
+
+  it(
+    'a workflow that kills its process is convicted once two of them have died, and what runs beside it repeats nothing',
+    async () => {
+      const env = await makeEnv();
+      const [a, b] = await Promise.all([boot({ env }), boot({ env })]);
+      const [log, beside] = [a.workspace.path('log'), (name: string) => a.workspace.path(`beside-${name}`)];
+      const { runId } = await a.start('die', { log });
+      expect(await a.ended).toMatchObject({ signal: 'SIGKILL' });
+      const first = await b.start('five', { log: beside('b'), name: 'b' });
+      expect(await b.finish(first.runId)).toMatchObject({ status: 'completed' });
+      // It takes the run once the lease of the dead one is over.
+      expect(await b.ended).toMatchObject({ signal: 'SIGKILL' });
+      expect(linesOf(log)).toEqual(['here', 'here']);
+      const c = await boot({ env });
+      const gated = await c.start('gated', { log: beside('gated'), gate: a.workspace.path('gate') });
+      await eventually(async () => (await c.run(runId)).status === 'failed', { within: 120_000, every: 200 });
+      expect((await c.run(runId)).error).toMatchObject({ code: 'run_poisoned' });
+      expect(linesOf(log).slice(2)).toEqual(Array.from({ length: linesOf(log).length - 2 }, () => 'apart'));
+      a.workspace.write('gate', '');
+      expect(await c.finish(gated.runId)).toMatchObject({ status: 'completed' });
+      for (const name of ['b', 'gated']) {
+        const lines = linesOf(beside(name));
+        expect(new Set(lines).size).toBe(lines.length);
+      }
+      expect(await c.stop('SIGTERM')).toMatchObject({ code: 0 });
     },
     SLOW_MS,
   );
