@@ -41,13 +41,19 @@ interface Guide {
 /** Blocks that are not run, and why. */
 const NOT_RUN: Record<string, string> = {
   'README.md#demo': 'the pipeline runs it on a fresh clone',
-  'README.md#provider': 'needs a provider and its key',
+  'README.md#create': 'needs a registry; e2e/published.test.ts runs it on one',
+  'README.md#serve': 'stays; e2e/published.test.ts runs it',
   'README.md#test': 'runs this test',
   'start.md#prepare': 'an alias of the shell; runBlock puts the same command into the path',
+  'start.md#create': 'needs a registry, and asks; e2e/published.test.ts and create/test/terminal.test.ts run it',
+  'start.md#serve': 'stays; e2e/published.test.ts runs it',
+  'start.md#first': 'a conversation; e2e/published.test.ts sends it one message',
+  'start.md#flags': 'needs a registry and a provider; e2e/published.test.ts runs it with its own',
   'start.md#install': 'needs a registry, and stays',
+  'first-workspace.md#create': 'needs a registry; e2e/published.test.ts runs it on one',
   'start.md#model': 'stays; the same server runs in this process',
   ...Object.fromEntries(
-    ['create', 'gate', 'say', 'chat', 'talk', 'add', 'start'].map((name) => [
+    ['clone', 'gate', 'say', 'chat', 'talk', 'add', 'start'].map((name) => [
       `start.md#${name}`,
       'e2e/scaffold.test.ts runs it',
     ]),

@@ -21,18 +21,21 @@ import { readDocument, readError, UTF8 } from './_setup.ts';
 
 const Files = z.array(z.string().min(1)).min(1);
 const Three = z.array(z.string().min(1)).length(3);
+const Four = z.array(z.string().min(1)).min(2).max(4);
 
 const InitPayload = z.strictObject({
   schema_version: z.literal(1),
   dir: z.string().startsWith('/'),
   name: z.string(),
   with: z.enum(['empty', 'agent', 'workflow', 'workflow-agent']),
+  provider: z.string().nullable(),
+  model: z.string().nullable(),
   files: Files,
   linked: z.string().nullable(),
   packageManager: z.enum(['npm', 'pnpm', 'yarn', 'bun']),
   installationId: z.string().nullable(),
   installed: z.boolean(),
-  next: Three,
+  next: Four,
 });
 
 const AddPayload = z.strictObject({
@@ -86,6 +89,8 @@ describe('a command line that cannot be meant gives one line, its exit code, and
     [['init', '--name', '../x'], 'name_invalid', /^"\.\.\/x" cannot be the name of a workspace/],
     [['init', '--name', LONG], 'name_invalid', /cannot be the name of a workspace/],
     [['init', '--name', 'zod'], 'name_refused', /^A workspace cannot be named "zod"/],
+    [['init', '--provider', 'x'], 'provider_url_invalid', '"x" is not an http or https address.'],
+    [['init', '--key-stdin'], 'generic', /^--key-stdin brings the key of a provider/],
     [['init', '--starter'], 'flag_removed', /^The flag "--starter" is gone/],
     [['init', '--starter', 'agent'], 'flag_removed', /^The flag "--starter" is gone/],
     [['init', 'shop', '--template=agent'], 'flag_removed', /^The flag "--template" is gone/],
@@ -165,12 +170,17 @@ describe('a command line that cannot be meant gives one line, its exit code, and
 });
 
 describe('the --json document', () => {
-  it.each([['empty'], ['agent'], ['workflow'], ['workflow-agent']])('of svc init --with %s', async (template) => {
+  it.each([
+    ['empty', 'npx svc add agent support'],
+    ['agent', 'npx svc chat assistant'],
+    ['workflow', `npx svc workflows start welcome --input '{"name":"Ada"}'`],
+    ['workflow-agent', 'npx svc chat guide'],
+  ])('of svc init --with %s', async (template, last) => {
     const cwd = makeFolder();
     const result = await runCli(['init', 'shop', '--with', template, '--no-install', '--json'], { cwd, tty: true });
     const document = InitPayload.parse(readDocument(result));
     expect(document).toMatchObject({ dir: join(cwd, 'shop'), name: 'shop', with: template, installed: false });
-    expect(document.next).toEqual(['cd shop', 'npm install', 'npm run dev']);
+    expect(document.next).toEqual(['cd shop', 'npm install', 'npx svc dev', last]);
     expect(`${join(document.linked ?? '', '/')}`).toBe(REPOSITORY);
     for (const file of document.files) expect(existsSync(join(cwd, 'shop', file))).toBe(true);
     expect(result.stderr).toBe('');
@@ -241,7 +251,7 @@ describe('the install', () => {
     });
     expect(readDocument(pnpm)).toMatchObject({
       packageManager: 'pnpm',
-      next: ['cd pantry', 'pnpm install', 'pnpm dev'],
+      next: ['cd pantry', 'pnpm install', 'pnpm svc dev', 'pnpm svc add agent support'],
     });
     expect(readFileSync(join(cwd, 'pantry/package.json'), 'utf8')).toContain(`"link:${REPOSITORY}packages/runtime"`);
   });
@@ -343,10 +353,21 @@ describe('what a person sees', () => {
     const cwd = makeFolder();
     const { stdout } = await runCli(['init', '.', '--no-install', '--name', 'shop'], { cwd });
     expect(stdout).toMatch(/\n {2}svc\.json\n/);
-    expect(stdout).toContain('\nNext:\n  npm install\n  npm run dev\n  npx svc add agent support\n');
+    expect(stdout).toContain(
+      '\nNext:\n  npm install\n  npx svc dev\n\nWhile it serves, in another terminal of that folder:\n  npx svc add agent support\n',
+    );
     mkdirSync(join(cwd, 'more'));
     expect((await runCli(['init', '.', '--no-install'], { cwd })).stderr).toContain('is not empty: it has');
   });
+});
+
+it('svc init asks on a terminal what npm create svc asks, and nothing with --yes', async () => {
+  const cwd = makeFolder();
+  const asked = await runCli(['init', 'shop', '--no-install'], { cwd, tty: true, stdin: ['agent', ''] });
+  expect(asked).toMatchObject({ exitCode: 0, stderr: expect.stringMatching(/^Begin with agent.*Model provider/s) });
+  expect(readdirSync(join(cwd, 'shop/deep-agents'))).toEqual(['assistant']);
+  const silent = await runCli(['init', 'stall', '--yes', '--no-install'], { cwd, tty: true, stdin: [] });
+  expect(silent).toMatchObject({ exitCode: 0, stderr: '' });
 });
 
 it.each(REFUSED_WORKFLOW_NAMES)('the workflow name %s, which the runtime refuses, is refused here too', (name) => {

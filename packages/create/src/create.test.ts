@@ -6,6 +6,7 @@ import {
   readFileSync,
   readdirSync,
   rmSync,
+  statSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -54,6 +55,29 @@ test('a folder that holds something is refused and left as it is', () => {
   writeFileSync(join(dir, 'notes.txt'), 'mine');
   expect(() => createWorkspace({ dir })).toThrow(/is not empty: it has notes\.txt\./);
   expect(readdirSync(dir)).toEqual(['notes.txt']);
+});
+
+test('a provider is kept in .env, for its owner alone and not for git; the model in svc.config.ts', () => {
+  const dir = newDir('shop');
+  const provider = { url: 'https://x.example/v1', key: 'sk-1' };
+  const created = createWorkspace({ dir, with: 'agent', provider, model: "it's/$&" });
+  expect(created).toMatchObject({ provider: 'https://x.example/v1', model: "it's/$&" });
+  expect(JSON.stringify(created)).not.toContain('sk-1');
+  expect(readFileSync(join(dir, '.env'), 'utf8')).toContain('\nMODEL_PROVIDER_API_KEY=sk-1\n');
+  expect(statSync(join(dir, '.env')).mode & 0o777).toBe(0o600);
+  expect(readFileSync(join(dir, '.gitignore'), 'utf8').split('\n')).toContain('.env');
+  expect(readFileSync(join(dir, 'svc.config.ts'), 'utf8')).toContain("model: 'it\\'s/$&',");
+});
+
+test('--force adds a provider to the .env that is there', () => {
+  const dir = newDir('shop');
+  mkdirSync(dir);
+  writeFileSync(join(dir, '.env'), 'MINE=1\n', { mode: 0o644 });
+  createWorkspace({ dir, force: true });
+  expect(readFileSync(join(dir, '.env'), 'utf8')).toBe('MINE=1\n');
+  createWorkspace({ dir, force: true, provider: { url: 'http://x/v1' } });
+  expect(readFileSync(join(dir, '.env'), 'utf8')).toBe('MINE=1\nMODEL_PROVIDER_BASE_URL=http://x/v1\n');
+  expect(statSync(join(dir, '.env')).mode & 0o777).toBe(0o600);
 });
 
 test('a folder that holds a repository alone counts as empty', () => {

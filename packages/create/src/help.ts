@@ -1,3 +1,5 @@
+import { DEFAULT_TEMPLATE, OFFERED_TEMPLATE } from './choices.ts';
+import { PROVIDER_KEY } from './provider.ts';
 import { TEMPLATES } from './source.ts';
 
 export interface Flag {
@@ -11,10 +13,28 @@ export interface Flag {
   fallback?: string;
 }
 
+/** What the flags that `svc init` has too are for. */
+export const TEXTS = {
+  provider: 'Its model provider: an endpoint of the chat-completions format, up to and including /v1. Goes into .env.',
+  keyStdin: `The key of the provider comes from stdin. Default: that of ${PROVIDER_KEY}.`,
+  model: 'The model of every agent that names none. Default: that of a provider which has one alone.',
+  yes: 'Ask nothing: what is not named is its default.',
+} as const;
+
 /** The flags of `npm create svc`, by their names. */
 export const FLAGS = {
   name: { type: 'string', description: "Its name. Default: from the folder's." },
-  with: { type: 'string', hint: 'template', description: 'What it begins with.', enum: TEMPLATES, fallback: 'empty' },
+  template: {
+    type: 'string',
+    description: `What it begins with. On a terminal it is asked for, and Enter is ${OFFERED_TEMPLATE}.`,
+    enum: TEMPLATES,
+    fallback: DEFAULT_TEMPLATE,
+  },
+  with: { type: 'string', hint: 'template', description: 'The same, as svc init calls it.', enum: TEMPLATES },
+  provider: { type: 'string', hint: 'address', description: TEXTS.provider },
+  'key-stdin': { type: 'boolean', description: TEXTS.keyStdin },
+  model: { type: 'string', description: TEXTS.model },
+  yes: { type: 'boolean', description: TEXTS.yes },
   'no-install': { type: 'boolean', description: 'Leave the packages to be installed later.' },
   force: {
     type: 'boolean',
@@ -64,7 +84,10 @@ export function describeHelp(): object {
 const DESCRIPTION = 'Make a workspace of agents and durable workflows.';
 const USAGE = 'npm create svc [dir] -- [flags]';
 const DIR = 'The folder to make, or an empty one. Asked for on a terminal.';
-const EXAMPLES = ['npm create svc my-workspace', 'npm create svc my-workspace -- --with agent --no-install --json'];
+const EXAMPLES = [
+  'npm create svc my-workspace',
+  'npm create svc my-workspace -- --template agent --provider https://provider.example/v1',
+];
 
 function formatFlag(name: string, { type, short, hint }: Flag): string {
   return `${short ? `-${short}, ` : ''}--${name}${type === 'string' ? ` <${hint ?? name}>` : ''}`;

@@ -1,16 +1,15 @@
 import { resolve } from 'node:path';
+import type { Choices } from './choices.ts';
 import { createWorkspace } from './create.ts';
 import type { Created } from './create.ts';
 import { detectManager, installPackages } from './manager.ts';
 import { reportCreated } from './report.ts';
 import type { InitReport } from './report.ts';
-import type { TemplateName } from './source.ts';
 
-export interface InitOptions {
+export interface InitOptions extends Choices {
   /** Relative to `cwd`. */
   dir: string;
   name?: string | undefined;
-  with?: TemplateName | undefined;
   install: boolean;
   force: boolean;
   cwd: string;
@@ -26,8 +25,9 @@ export interface InitOptions {
 export async function init(options: InitOptions): Promise<InitReport> {
   const { cwd, env, install, signal, say } = options;
   const manager = detectManager(env);
-  const { name, force, with: template } = options;
-  const created = createWorkspace({ dir: resolve(cwd, options.dir), name, with: template, force, manager });
+  const { name, force, with: template, provider, model } = options;
+  const dir = resolve(cwd, options.dir);
+  const created = createWorkspace({ dir, name, with: template, provider, model, force, manager });
   await options.onCreated?.(created);
   if (install) {
     say(`Installing its packages with ${manager} …`);

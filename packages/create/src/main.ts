@@ -1,24 +1,31 @@
-import { createInterface } from 'node:readline/promises';
+import { text as readAll } from 'node:stream/consumers';
 import { styleText } from 'node:util';
 import { readArguments } from './arguments.ts';
 import type { Arguments } from './arguments.ts';
+import { choose } from './choices.ts';
+import type { Person } from './choices.ts';
+import { checkTarget } from './create.ts';
 import { CommandError } from './errors.ts';
 import { describeHelp, formatHelp } from './help.ts';
 import { init } from './init.ts';
 import { formatInit } from './report.ts';
 import type { Look } from './report.ts';
-import { readVersion, TEMPLATES } from './source.ts';
-import type { TemplateName } from './source.ts';
+import { readVersion } from './source.ts';
+import { readTyped } from './typing.ts';
 
-/** `npm create svc [dir] [-- --name <name> --with <template> --no-install --force --json --version]` */
+/** `npm create svc [dir] [-- flags of help.ts]` */
 async function main(argv: string[]): Promise<number> {
   const json = argv.includes('--json');
   try {
     const asked = readArguments(argv);
     if (asked.help) return print(json ? toDocument(describeHelp()) : formatHelp());
     if (asked.version) return print(json ? toDocument({ version: readVersion() }) : readVersion());
-    const { dir, with: template, ...rest } = await complete(asked);
-    const report = await init({ ...rest, dir, with: template, cwd: process.cwd(), env: process.env, say });
+    const person = meet(asked);
+    const dir = await findFolder(asked, person);
+    checkTarget({ ...asked, dir });
+    const choices = await choose(asked, person);
+    const { name, install, force } = asked;
+    const report = await init({ dir, name, install, force, ...choices, cwd: process.cwd(), env: process.env, say });
     return print(json ? toDocument(report) : formatInit(report, createLook()));
   } catch (error) {
     return fail(error, json);
@@ -26,6 +33,8 @@ async function main(argv: string[]): Promise<number> {
 }
 
 // --- internal ---
+
+const FOLDER = 'my-workspace';
 
 function print(text: string): number {
   process.stdout.write(`${text}\n`);
@@ -49,41 +58,32 @@ function fail(error: unknown, json: boolean): number {
   return exitCode;
 }
 
-/** Asks for what is missing, on a terminal; elsewhere the folder has to be named. */
-async function complete(asked: Arguments): Promise<Arguments & { dir: string; with: TemplateName }> {
-  const { dir, json } = asked;
-  if (dir !== undefined) return { ...asked, dir, with: asked.with ?? 'empty' };
-  if (json || !process.stdin.isTTY || !process.stderr.isTTY)
-    throw new CommandError('generic', 'The folder to make is not named.', {
-      suggestion: 'For example: npm create svc my-workspace',
-    });
-  const terminal = createInterface({ input: process.stdin, output: process.stderr });
-  // Without this, a question that Ctrl-D leaves is never answered.
-  const left = new AbortController();
-  terminal.once('close', () => left.abort());
-  const askFor = async (question: string) =>
-    (
-      await terminal.question(question, { signal: left.signal }).catch(() => {
-        process.stderr.write('\n');
-        throw new CommandError('generic', 'Interrupted before anything was made.', {
-          suggestion: 'Run the command again.',
-          exitCode: 130,
-        });
-      })
-    ).trim();
-  try {
-    const folder = (await askFor('Folder to make (my-workspace): ')) || 'my-workspace';
-    if (asked.with) return { ...asked, dir: folder, with: asked.with };
-    const typed = (await askFor(`Begin with ${TEMPLATES.join(', ')} (empty): `)) || 'empty';
-    const chosen = TEMPLATES.find((name) => name === typed);
-    if (!chosen)
-      throw new CommandError('generic', `There is no template "${typed}".`, {
-        suggestion: `Use one of: ${TEMPLATES.join(', ')}.`,
+/** The folder is asked for on a terminal; elsewhere it has to be named. */
+async function findFolder({ dir }: Arguments, person: Person): Promise<string> {
+  if (dir !== undefined) return dir;
+  if (person.mayAsk) return (await person.ask(`Folder to make (${FOLDER}): `)).trim() || FOLDER;
+  throw new CommandError('generic', 'The folder to make is not named.', {
+    suggestion: `For example: npm create svc ${FOLDER}`,
+  });
+}
+
+function meet({ json, yes }: Arguments): Person {
+  const { stdin, stderr, env } = process;
+  const { signal } = new AbortController();
+  return {
+    mayAsk: stdin.isTTY && stderr.isTTY && !json && !yes,
+    env,
+    say,
+    readStdin: async () => (stdin.isTTY ? undefined : readAll(stdin)),
+    async ask(question, { isHidden = false } = {}) {
+      const typed = await readTyped(question, { isHidden, signal });
+      if (typed !== undefined) return typed;
+      throw new CommandError('generic', 'Interrupted before anything was made.', {
+        suggestion: 'Run the command again.',
+        exitCode: 130,
       });
-    return { ...asked, dir: folder, with: chosen };
-  } finally {
-    terminal.close();
-  }
+    },
+  };
 }
 
 function createLook(): Look {

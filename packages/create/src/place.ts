@@ -6,6 +6,8 @@ export interface NewFile {
   /** Relative to the folder it is placed in, with `/`. */
   path: string;
   text: string;
+  /** Who may read it. Default: as the system has it for a new file. */
+  mode?: number;
 }
 
 export interface PlaceOptions {
@@ -20,7 +22,7 @@ export function placeFiles(root: string, files: readonly NewFile[], { force }: P
   const undo: (() => void)[] = [];
   let path = root;
   try {
-    for (const file of files) placeFile((path = join(root, file.path)), file.text, undo);
+    for (const file of files) placeFile((path = join(root, file.path)), file, undo);
   } catch (error) {
     for (const step of undo.reverse()) step();
     throw toWriteError(error, path);
@@ -83,14 +85,14 @@ export function toWriteError(error: unknown, path: string): unknown {
 
 // --- internal ---
 
-function placeFile(path: string, text: string, undo: (() => void)[]): void {
+function placeFile(path: string, { text, mode }: NewFile, undo: (() => void)[]): void {
   const made = makeFolder(dirname(path));
   if (made !== undefined) undo.push(() => removeFolders(dirname(path), made));
   const before = exists(path) ? readFileSync(path) : undefined;
   const draft = `${path}.${process.pid}.new`;
   try {
     // A reader, such as svc dev, never sees half a file.
-    writeFileSync(draft, text);
+    writeFileSync(draft, text, { mode });
     renameSync(draft, path);
   } catch (error) {
     rmSync(draft, { force: true });

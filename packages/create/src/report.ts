@@ -4,12 +4,15 @@ import type { Created } from './create.ts';
 import { commandsOf } from './manager.ts';
 import type { PackageManager } from './manager.ts';
 import { TEMPLATE_ENTRIES } from './parts.ts';
+import { PROVIDER_KEY, PROVIDER_URL } from './provider.ts';
+import { UNNAMED_MODEL } from './source.ts';
+import type { TemplateName } from './source.ts';
 
 /** What `--json` prints about a new workspace. */
 export interface InitReport extends Created {
   packageManager: PackageManager;
   installed: boolean;
-  /** Three commands, in the order to run them. */
+  /** At most four commands, in the order to run them. The last one needs a terminal of its own. */
   next: string[];
 }
 
@@ -34,15 +37,15 @@ export interface ReportOptions {
 }
 
 export function reportCreated(created: Created, { manager, installed, cwd }: ReportOptions): InitReport {
-  const { install, run, exec } = commandsOf(manager);
+  const { install, exec } = commandsOf(manager);
   const dir = relative(cwd, created.dir);
   const next = [
     ...(dir === '' ? [] : [`cd ${quote(dir)}`]),
     ...(installed ? [] : [install]),
-    `${run} dev`,
-    ...tryCommands(created.with).map((command) => `${exec} ${command}`),
+    `${exec} svc dev`,
+    `${exec} ${FIRST_COMMANDS[created.with]}`,
   ];
-  return { ...created, packageManager: manager, installed, next: next.slice(0, 3) };
+  return { ...created, packageManager: manager, installed, next };
 }
 
 export function reportAdded(added: Added, manager: PackageManager): AddReport {
@@ -52,11 +55,10 @@ export function reportAdded(added: Added, manager: PackageManager): AddReport {
 
 export function formatInit(report: InitReport, look: Look): string {
   const { name, dir, files, linked, next } = report;
-  const notes = linked ? [`Its packages are linked to a checkout: nothing has to be published. ${STAYS}`] : [];
-  return formatReport(
-    { title: `${look.green('Created')} ${look.bold(name)} in ${dir}`, files, notes, place: linked, next },
-    look,
-  );
+  const title = `${look.green('Created')} ${look.bold(name)} in ${dir}`;
+  const links = linked ? [`Its packages are linked to a checkout: nothing has to be published. ${STAYS}`] : [];
+  const notes = [...listMissing(report), ...links];
+  return formatReport({ title, files, notes, place: linked, next, isServed: true }, look);
 }
 
 export function formatAdd({ kind, name, files, warnings, next }: AddReport, look: Look): string {
@@ -68,6 +70,13 @@ export function formatAdd({ kind, name, files, warnings, next }: AddReport, look
 
 // --- internal ---
 
+/** What each template does, seen with one command. */
+const FIRST_COMMANDS: Record<TemplateName, string> = {
+  empty: 'svc add agent support',
+  agent: `svc chat ${TEMPLATE_ENTRIES.agent}`,
+  workflow: `svc workflows start ${TEMPLATE_ENTRIES.workflow} --input '{"name":"Ada"}'`,
+  'workflow-agent': `svc chat ${TEMPLATE_ENTRIES['workflow-agent']}`,
+};
 const STAYS = 'It has to stay where it is:';
 
 interface Shown {
@@ -77,17 +86,32 @@ interface Shown {
   /** A path the last note ends with, on a line of its own. */
   place: string | null;
   next: string[];
+  /** The last command talks to what the one before it serves. */
+  isServed?: boolean;
 }
 
-function formatReport({ title, files, notes, place, next }: Shown, look: Look): string {
+function formatReport({ title, files, notes, place, next, isServed = false }: Shown, look: Look): string {
   const parts = [
     title,
     wrap(files, look.columns, '  '),
     ...notes.map((note) => look.yellow(wrap([`Note: ${note}`], look.columns))),
     ...(place === null ? [] : [`  ${place}`]),
-    ['Next:', ...next.map((command) => `  ${command}`)].join('\n'),
+    formatNext(isServed ? next.slice(0, -1) : next, 'Next:'),
+    ...(isServed ? [formatNext(next.slice(-1), 'While it serves, in another terminal of that folder:')] : []),
   ];
   return parts.join('\n\n');
+}
+
+function formatNext(commands: string[], title: string): string {
+  return [title, ...commands.map((command) => `  ${command}`)].join('\n');
+}
+
+/** What an agent of the workspace still needs before it answers. */
+function listMissing({ provider, model, with: template }: InitReport): string[] {
+  if (template === 'workflow' || template === 'empty') return [];
+  if (provider === null)
+    return [`Its agent answers once there is a model provider: write ${PROVIDER_URL} and ${PROVIDER_KEY} into .env.`];
+  return model === null ? [`Name a model of your provider in svc.config.ts, in place of ${UNNAMED_MODEL}.`] : [];
 }
 
 /** Words never broken: a path that is longer than the line stands in it alone. */
@@ -103,13 +127,6 @@ function wrap(texts: string[], columns: number | undefined, indent = ''): string
     else lines.push(indent + word);
   }
   return lines.join('\n');
-}
-
-function tryCommands(template: Created['with']): string[] {
-  if (template === 'workflow')
-    return [`svc workflows start ${TEMPLATE_ENTRIES.workflow} --input '{"name":"Ada"}'`, 'svc runs list'];
-  if (template === 'empty') return ['svc add agent support', 'svc add workflow onboard'];
-  return ['svc workflows list', 'svc runs list'];
 }
 
 function addedCommands({ kind, name, calls, template }: Added): string[] {

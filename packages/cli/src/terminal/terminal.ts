@@ -105,44 +105,13 @@ function openKeyboard(): Keyboard {
       for await (const chunk of process.stdin) chunks.push(Buffer.from(chunk as Uint8Array));
       return Buffer.concat(chunks).toString('utf8');
     },
-    async readLine(question, { isHidden, signal }) {
-      const typed = await (isHidden ? typeHidden : typeShown)(question, signal);
-      if (isHidden || typed === undefined) process.stderr.write('\n');
+    async readLine(question, options) {
+      const { readTyped } = await import('../../../create/src/typing.ts');
+      const typed = await readTyped(question, options);
       if (typed === undefined) throw new Error('Nothing was typed.');
       return typed;
     },
   };
-}
-
-async function typeHidden(question: string, signal: AbortSignal): Promise<string | undefined> {
-  const { readHidden } = await import('./hidden-line.ts');
-  const isDumb = process.env.TERM === 'dumb';
-  return readHidden(process.stdin, {
-    signal,
-    ask: () => void process.stderr.write(question),
-    mark: (codes) => void (isDumb || process.stderr.write(codes)),
-  });
-}
-
-async function typeShown(question: string, signal: AbortSignal): Promise<string | undefined> {
-  const { createInterface } = await import('node:readline');
-  process.stderr.write(question);
-  const lines = createInterface({ input: process.stdin, output: process.stderr, terminal: true });
-  return new Promise((resolve) => {
-    const leave = () => lines.close();
-    signal.addEventListener('abort', leave, { once: true });
-    let typed: string | undefined;
-    lines.once('line', (line) => {
-      typed = line;
-      lines.close();
-    });
-    // A terminal in raw mode hands Ctrl-C to readline alone.
-    lines.once('SIGINT', leave);
-    lines.once('close', () => {
-      signal.removeEventListener('abort', leave);
-      resolve(typed);
-    });
-  });
 }
 
 function captureKeyboard(given: string | readonly string[], show: (question: string) => void): Keyboard {

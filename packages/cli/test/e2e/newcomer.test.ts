@@ -133,7 +133,9 @@ describe.skipIf(!HAS_TERMINAL)('from an empty folder and an empty home, on a ter
         expect({ code, shown }).toMatchObject({ code: 0 });
         return shown;
       };
-      expect(await run(['init', '--name', 'shop', '--with', 'agent', '--no-install'])).toContain('Created shop in ');
+      expect(await run(['init', '--name', 'shop', '--with', 'agent', '--yes', '--no-install'])).toContain(
+        'Created shop in ',
+      );
       expect(await run(['add', 'workflow', 'ask', '--calls', 'assistant'])).toContain('Added the workflow ask');
       linkPackages(workspace);
       const served = await run(['dev'], { '  Gate  ': '\x03' });

@@ -1,9 +1,8 @@
-import { readdirSync } from 'node:fs';
 import { describe, expect, it, vi } from 'vitest';
 import { typecheck } from '../../../compiler/test/_typecheck.ts';
 import { readBlocks, runBlock } from '../_docs.ts';
 import { listCompletions } from '../_language.ts';
-import { scaffold as scaffoldIn } from './_scaffold.ts';
+import { empty, linkPackages, scaffold as scaffoldIn } from './_scaffold.ts';
 import { eventually, useRig } from './_setup.ts';
 import type { Box, Run, Workspace } from './_setup.ts';
 
@@ -38,6 +37,20 @@ describe('a new workspace', () => {
     );
     expect(typecheck(workspace.root)).toBe('');
     expect(box.stderr()).toBe('');
+    await box.stop();
+  });
+
+  it('with the provider it was made with, in .env, answers without another word', async () => {
+    const workspace = await rig.workspace();
+    empty(workspace);
+    const { url } = rig.model();
+    const made = await workspace.svc('init', '.', '--with', 'agent', '--provider', url, '--no-install');
+    expect(made).toMatchObject({ code: 0, stderr: '' });
+    expect(workspace.read('svc.config.ts')).toContain("model: 'playground/scripted'");
+    linkPackages(workspace);
+    const box = await workspace.boot({ model: false });
+    expect(box.payload.gate).toEqual({ open: true, reason: 'model-provider-env' });
+    expect(await workspace.svc('chat', 'assistant', 'say:Hello.')).toMatchObject({ code: 0, stdout: 'Hello.\n' });
     await box.stop();
   });
 
@@ -163,11 +176,12 @@ describe('docs/guide/start.md', () => {
   };
 
   it('leads from an empty folder to an agent, a conversation and a run', async () => {
-    const empty = await rig.workspace();
-    for (const entry of readdirSync(empty.root)) empty.remove(entry);
-    expect(await run('create', empty)).toMatch(/^Created shop in /);
+    const above = await rig.workspace();
+    empty(above);
+    expect(await run('clone', above)).toMatch(/^Created shop in /);
+    expect(above.read('shop/.env')).toBe(`MODEL_PROVIDER_BASE_URL=${rig.model().url}\n`);
     const workspace = await scaffold('workflow-agent');
-    expect(workspace.read('AGENTS.md').split('\n').slice(1)).toEqual(empty.read('shop/AGENTS.md').split('\n').slice(1));
+    expect(workspace.read('AGENTS.md').split('\n').slice(1)).toEqual(above.read('shop/AGENTS.md').split('\n').slice(1));
     const box = await workspace.boot({ model: false });
     await run('gate', workspace);
     expect(await run('say', workspace)).toBe('Hello from the terminal.\n');
