@@ -169,6 +169,11 @@ const GUIDES: Guide[] = [
     file: 'docs/guide/clients.md',
     model: true,
     facts: {
+      completions(ran) {
+        const message = { role: 'assistant', content: 'It is 3.', refusal: null };
+        expect(readDocuments(ran)).toMatchObject([{ choices: [{ message, finish_reason: 'stop' }] }]);
+        expect(ran.stdout).not.toContain('tool_calls');
+      },
       messages({ stdout }) {
         const told = Array.from(stdout.matchAll(/^event: (.+)$/gm), ([, name]) => name);
         expect([told[0], told.at(-1)]).toEqual(['message_start', 'message_stop']);

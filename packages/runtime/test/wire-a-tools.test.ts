@@ -1,4 +1,4 @@
-import { generateText, tool as aiTool } from 'ai';
+import { generateText, streamText, tool as aiTool } from 'ai';
 import { describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
 import { defineDeepAgent, defineTool } from '../src/definitions/definition.ts';
@@ -124,6 +124,33 @@ describe('tools the box runs', () => {
     });
     expect(await runner.finalContent()).toBe('Three.');
     expect([client.mock.calls.length, (await runsOf(wire)).length]).toEqual([0, 2]);
+  });
+
+  test('are hidden from the Vercel AI SDK, which takes each call it does not know for an error', async () => {
+    const wire = await open();
+    for (const headers of [{}, { 'x-svc-session': 'kept' }]) {
+      const { fullStream } = streamText({ model: wire.ai, prompt: 'tool:add {"a":1,"b":2}; say:Three.', headers });
+      const types: string[] = [];
+      for await (const { type } of fullStream) types.push(type);
+      expect(types.filter((type) => /tool|error/.test(type))).toEqual([]);
+      expect(types).toContain('text-delta');
+    }
+    const { text, content } = await generateText({ model: wire.ai, prompt: 'tool:add {"a":1,"b":2}; say:Three.' });
+    expect([text, content]).toEqual(['Three.', [{ type: 'text', text: 'Three.' }]]);
+    expect(resultsOf(wire)).toEqual(['{"sum":3}']);
+  });
+
+  test('are hidden from a client that asks for it, and not shown in another way', async () => {
+    const wire = await open();
+    const asking = (shown: string) => ({ headers: { 'x-svc-box-tools': shown } });
+    const request = { model: 'helper', messages: user('tool:add {"a":1,"b":2}; say:Three.') };
+    const { choices } = await wire.openai.chat.completions.create(request, asking('hidden'));
+    expect(choices[0]?.message).toEqual({ role: 'assistant', content: 'Three.', refusal: null });
+    await expect(wire.openai.chat.completions.create(request, asking('all'))).rejects.toMatchObject({
+      status: 400,
+      message: expect.stringContaining('leave it out, or send "hidden"'),
+    });
+    expect(await runsOf(wire)).toHaveLength(1);
   });
 
   test('are numbered through all rounds of a streamed turn', async () => {

@@ -71,6 +71,24 @@ describe('tools the box runs', () => {
     expect(client).not.toHaveBeenCalled();
   });
 
+  test('are no errors to a client without tools of the Vercel AI SDK', async () => {
+    const { ai } = await open();
+    const { fullStream } = streamText({ model: ai, maxOutputTokens: 100, prompt: ADD });
+    const parts: object[] = [];
+    for await (const part of fullStream) if (/^tool-(call|result|error)$|^error$/.test(part.type)) parts.push(part);
+    expect(parts).toMatchObject([
+      { type: 'tool-call', toolName: 'add', providerExecuted: true },
+      { type: 'tool-result', toolName: 'add' },
+    ]);
+  });
+
+  test('are hidden from a client that asks for it', async () => {
+    const wire = await open();
+    const headers = { 'x-svc-box-tools': 'hidden' };
+    const { content } = await wire.anthropic.messages.create(toRequest(ADD), { headers });
+    expect(content).toEqual([{ type: 'text', text: 'Three.' }]);
+  });
+
   test('are not shown in another way', async () => {
     const wire = await open();
     const answer = await post(wire, toRequest('say:hi'), { 'x-api-key': 'any', 'x-svc-box-tools': 'all' });

@@ -47,7 +47,10 @@ export const WIRE_A_DOCS = {
     ...wireA,
     id: 'completions.create',
     errors: [...TURN_ERRORS, 'run_cancelled'],
-    headers: TURN_HEADERS,
+    headers: {
+      ...TURN_HEADERS,
+      'x-svc-box-tools': '`hidden` leaves the calls of the box out, as for a client that brought tools, and the AI SDK',
+    },
     body: z.looseObject(Chat),
     answers: {
       200: {
@@ -86,7 +89,8 @@ export const WIRE_B_DOCS = {
     errors: [...TURN_ERRORS, 'run_cancelled', 'thread_unsupported_request'],
     headers: {
       ...TURN_HEADERS,
-      'x-svc-box-tools': '`mcp` shows the calls of the box to a client that brought tools, as blocks it does not run',
+      'x-svc-box-tools':
+        '`mcp` shows the calls of the box to any client, as blocks it does not run; `hidden` leaves them out',
     },
     body: z.looseObject({ ...Chat, max_tokens: z.int() }),
     answers: {

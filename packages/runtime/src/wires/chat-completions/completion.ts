@@ -5,7 +5,7 @@ export interface CompletionView {
   id: string;
   created: number;
   model: string;
-  /** Calls the box ran are shown only to a client that brought no tools of its own. */
+  /** Calls the box ran are shown only to a client that would not try to run them. */
   showTools: boolean;
   /** The id with which the client is shown a call it is to run. */
   toShownId(callId: string): string;
@@ -56,7 +56,7 @@ export function toCompletion(events: readonly TurnEvent[], view: CompletionView)
   };
 }
 
-/** A call the client is to run is always its to see; one of the box only where it brought no tools of its own. */
+/** A call the client is to run is always its to see; one of the box only where it would not try to run it. */
 export function isShown(
   { executor }: { executor: Executor },
   { showTools }: Pick<CompletionView, 'showTools'>,

@@ -4,6 +4,7 @@ import { requireGrant } from '../../auth/caller.ts';
 import { BoxError } from '../../errors.ts';
 import { mountRoute } from '../../http/app.ts';
 import type { RouteEntry } from '../../http/app.ts';
+import { isAiSdk, readBoxToolsHeader } from '../box-tools-header.ts';
 import { markCallId, readMarks } from '../call-marks.ts';
 import { mountChatWire, toModelRoutes } from '../chat-wire.ts';
 import type { AskedTurn, ChatWireOptions, SentTurn } from '../chat-wire.ts';
@@ -68,6 +69,7 @@ function readCompletion({ body, headers, caller }: SentTurn): AskedTurn {
       details: { param: 'messages' },
     });
   const tools = toClientTools(request.tools);
+  const isHidden = readBoxToolsHeader(headers, ['hidden']) === 'hidden' || isAiSdk(headers);
   const { stream, stream_options: streamOptions, ...asked } = request;
   return {
     request: {
@@ -85,7 +87,7 @@ function readCompletion({ body, headers, caller }: SentTurn): AskedTurn {
         id: `chatcmpl-${runId.replaceAll('-', '')}`,
         created: Math.floor(startedAt / 1_000),
         model,
-        showTools: tools.length === 0,
+        showTools: tools.length === 0 && !isHidden,
         toShownId: (callId: string) => (keepsHistory ? callId : markCallId(callId, runId)),
         includeUsage: streamOptions?.include_usage === true,
       };

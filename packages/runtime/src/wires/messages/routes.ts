@@ -1,9 +1,9 @@
 import type { H3, H3Event } from 'h3';
 import { requireGrant } from '../../auth/caller.ts';
-import { BoxError } from '../../errors.ts';
 import { answerJson } from '../../http/answer.ts';
 import { mountRoute, requestIdOf } from '../../http/app.ts';
 import type { RouteEntry } from '../../http/app.ts';
+import { isAiSdk, readBoxToolsHeader } from '../box-tools-header.ts';
 import { markCallId, readMarks } from '../call-marks.ts';
 import { mountChatWire, toModelRoutes } from '../chat-wire.ts';
 import type { AskedTurn, ChatWireOptions, MountChat, SentTurn } from '../chat-wire.ts';
@@ -103,10 +103,10 @@ function readMessages({ body, headers, caller }: SentTurn, signThinking: SignThi
 
 /** A client that brought tools would try to run what it is shown as `tool_use`; the blocks of MCP no client runs. */
 function readBoxTools(headers: Headers, { hasTools }: MessagesRequest): MessageView['boxTools'] {
-  const asked = headers.get('x-svc-box-tools')?.trim() ?? '';
-  if (asked === 'mcp') return 'mcp';
-  if (asked === '') return hasTools ? 'hidden' : 'tool_use';
-  throw new BoxError('invalid_request', `The header "x-svc-box-tools" is "${asked}"; leave it out, or send "mcp".`);
+  const asked = readBoxToolsHeader(headers, ['mcp', 'hidden']);
+  if (asked) return asked;
+  if (hasTools) return 'hidden';
+  return isAiSdk(headers) ? 'mcp' : 'tool_use';
 }
 
 function withRequestId(response: Response, event: H3Event): Response {
