@@ -113,6 +113,18 @@ describe('an identity token', () => {
     },
   );
 
+  test('lets nobody in as x-api-key, which takes API keys alone', async () => {
+    const box = await openBox();
+    const headers = { 'x-api-key': await plane.mint('owner') };
+    const asked = await call<{ code: string; message: string }>(box, 'GET /api/runs', undefined, headers);
+    expect([asked.status, asked.body.code]).toEqual([401, 'unauthorized']);
+    expect(asked.body.message).toContain('"Authorization: Bearer <credential>"');
+    const chat = { model: 'helper', messages: [{ role: 'user', content: 'say:hi' }] };
+    expect((await call(box, 'POST /wire-a/v1/chat/completions', chat, headers)).status).toBe(401);
+    const mcp = { 'x-api-key': await plane.mint('owner', { claims: { aud: `${plane.url}/mcp` } }) };
+    expect((await call(box, 'POST /mcp', { jsonrpc: '2.0', id: 1, method: 'ping' }, mcp)).status).toBe(401);
+  });
+
   test('names who decided, in the record of the change', async () => {
     const box = await openBox();
     await call(box, 'POST /api/keys', { name: 'ci' }, as(await plane.mint('admin')));

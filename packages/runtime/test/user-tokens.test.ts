@@ -103,6 +103,15 @@ describe('a user token', () => {
     expect(items).toMatchObject([{ name: 't' }, { name: 'main', owner: { kind: 'user', id: 'ada', client: key.id } }]);
   });
 
+  test('is a bearer alone, as is the token of the operator', async () => {
+    const box = await shared();
+    for (const token of [await signUserToken(await makeKey(), { sub: 'ada' }), TOKEN]) {
+      const messages = { model: 'desk', max_tokens: 9, messages: [{ role: 'user', content: 'say:Hello.' }] };
+      for (const [route, body] of [['POST /wire-b/v1/messages', messages] as const, ['GET /api/runs'] as const])
+        expect((await call(box, route, body, { 'x-api-key': token })).status).toBe(401);
+    }
+  });
+
   test('is the same user as the header names, and no other', async () => {
     const [box, key] = [await shared(), await makeKey()];
     const { runId } = (await ask(await signUserToken(key, { sub: 'ada' }))).body;

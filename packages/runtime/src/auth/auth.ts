@@ -2,6 +2,7 @@ import type { Limiter } from '../limits/limiter.ts';
 import { requireGrant, requirePermission, toUser } from './caller.ts';
 import type { Caller } from './caller.ts';
 import { isApiKey, needCredentials, readCredential } from './credential.ts';
+import type { Credential } from './credential.ts';
 import type { Audience } from './identity-tokens.ts';
 import type { Strategy } from './strategy.ts';
 import { USER_ID } from './user-tokens.ts';
@@ -48,17 +49,19 @@ export function createAuth({ strategy, keys, users, limiter }: AuthOptions): Aut
       throw error;
     }
   };
-  const identify = (credential: string | undefined, audience: Audience): Promise<Caller> => {
-    if (credential !== undefined && strategy.checksKeys && isApiKey(credential)) return keys.verify(credential);
+  const identify = (credential: Credential | undefined, audience: Audience): Promise<Caller> => {
+    const value = credential?.value;
+    if (value !== undefined && strategy.checksKeys && isApiKey(value)) return keys.verify(value);
+    if (credential?.isBearer === false && strategy.checksKeys) throw notAKey();
     // Also where nothing else is checked: the page under development is to see what it will see.
-    if (credential !== undefined && users.isOne(credential)) return users.verify(credential);
-    return authenticateOther(credential, audience);
+    if (value !== undefined && users.isOne(value)) return users.verify(value);
+    return authenticateOther(value, audience);
   };
   const admit = async (caller: Caller): Promise<Caller> => {
     if (caller.limited) await limiter.admit(caller.limited);
     return caller;
   };
-  const identifyAny = async ([first, ...others]: readonly string[]): Promise<Caller> => {
+  const identifyAny = async ([first, ...others]: readonly Credential[]): Promise<Caller> => {
     try {
       return await identify(first, 'box');
     } catch (error) {
@@ -81,6 +84,11 @@ export function createAuth({ strategy, keys, users, limiter }: AuthOptions): Aut
 // --- internal ---
 
 const USER_HEADER = 'x-svc-user';
+
+function notAKey(): BoxError {
+  const advice = 'Send any other credential as "Authorization: Bearer <credential>".';
+  return new BoxError('unauthorized', `The header "x-api-key" takes an API key of this box alone. ${advice}`);
+}
 
 /** As whoever it speaks for. What the request is refused from here on is refused to it. */
 function letIn(caller: Caller, headers: Headers): Caller {

@@ -1,15 +1,23 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { BoxError } from '../errors.ts';
 
-/** What a request carries to be let in, from either header. */
-export function readCredential(headers: Headers): string | undefined {
+/** What a request carries to be let in. */
+export interface Credential {
+  value: string;
+  /** False: it came as `x-api-key`, which takes an API key alone. */
+  isBearer: boolean;
+}
+
+/** From either header. */
+export function readCredential(headers: Headers): Credential | undefined {
   return listCredentials(headers)[0];
 }
 
 /** What both headers carry, what looks like an API key first; throws `unauthorized` where there is nothing. */
-export function needCredentials(headers: Headers): string[] {
+export function needCredentials(headers: Headers): Credential[] {
   const credentials = listCredentials(headers);
-  if (credentials.length > 0) return credentials.toSorted((a, b) => Number(isApiKey(b)) - Number(isApiKey(a)));
+  if (credentials.length > 0)
+    return credentials.toSorted((a, b) => Number(isApiKey(b.value)) - Number(isApiKey(a.value)));
   throw new BoxError('unauthorized', 'No API key. Send it as "Authorization: Bearer <key>" or "x-api-key: <key>".');
 }
 
@@ -37,10 +45,13 @@ export const KEY_PREFIX = 'svc_';
 
 // --- internal ---
 
-function listCredentials(headers: Headers): string[] {
-  const bearer = /^bearer\s+(\S.*)$/i.exec(headers.get('authorization') ?? '')?.[1];
-  const given = [bearer, headers.get('x-api-key')].map((text) => text?.trim() ?? '');
-  return [...new Set(given.filter((text) => text !== ''))];
+function listCredentials(headers: Headers): Credential[] {
+  const bearer = /^bearer\s+(\S.*)$/i.exec(headers.get('authorization') ?? '')?.[1]?.trim() ?? '';
+  const apiKey = headers.get('x-api-key')?.trim() ?? '';
+  return [
+    ...(bearer === '' ? [] : [{ value: bearer, isBearer: true }]),
+    ...(apiKey === '' || apiKey === bearer ? [] : [{ value: apiKey, isBearer: false }]),
+  ];
 }
 
 const KEY = /^svc_([\da-f]{20})_[\w-]{43}$/;

@@ -29,7 +29,8 @@ export interface MetricsOptions {
 
 export function mountMetrics(app: H3, { telemetry, auth, token }: MetricsOptions): void {
   mountRoute(app, METRICS_ROUTE, async ({ req }) => {
-    const isScraper = token !== undefined && isSame(readCredential(req.headers) ?? '', token);
+    const given = readCredential(req.headers);
+    const isScraper = token !== undefined && given?.isBearer === true && isSame(given.value, token);
     if (!isScraper) requirePermission(await auth.authenticate(req.headers), 'services:read');
     return new Response(await telemetry.write(), {
       headers: { 'content-type': 'text/plain; version=0.0.4; charset=utf-8', 'cache-control': 'no-store' },
