@@ -121,7 +121,11 @@ test('the box lists exactly the routes these tests walk', async () => {
 test('a browser gets the list as a page', async () => {
   const page = await (await open()).request('/', { headers: { accept: 'text/html,*/*' } });
   expect(page.headers.get('content-type')).toBe('text/html; charset=utf-8');
-  expect(await page.text()).toContain('<code>/api/workflows/:name/start</code>');
+  const text = await page.text();
+  expect(text).toContain('<td>POST</td><td><code>/api/workflows/:name/start</code></td>');
+  const links = Array.from(text.matchAll(/<a href="([^"]*)">/g), ([, href = '']) => href);
+  expect(links).toEqual(expect.arrayContaining(['/api/docs', '/health', '/api/runs', '/wire-a/v1/models']));
+  expect(links.filter((href) => href.includes(':'))).toEqual([]);
 });
 
 describe('under dev, a Host that is not this machine', () => {
@@ -228,6 +232,22 @@ describe('a write', () => {
       expect(inside.status).toBe(415);
     },
   );
+
+  test('without a body needs no content type, but in dev, where a form of any page could send it', async () => {
+    const statusOf = async (box: TestBox, headers: Record<string, string>, body = '') => {
+      const { port } = new URL(await box.listen());
+      const init = { port, path: '/api/runs/nope/cancel', method: 'POST', headers };
+      return (await rawRequest({ ...init, body })).statusCode;
+    };
+    const deployed = await open();
+    const form = { 'content-type': 'application/x-www-form-urlencoded' };
+    expect(await statusOf(deployed, { 'content-length': '0' })).toBe(404);
+    expect(await statusOf(deployed, { 'content-length': '0', ...form })).toBe(404);
+    expect(await statusOf(deployed, { 'content-length': '2' }, '{}')).toBe(415);
+    expect(await statusOf(deployed, { 'transfer-encoding': 'chunked' }, '{}')).toBe(415);
+    const dev = await boxes.open({ ...PROGRAM, options: { isAllowedHost: createHostCheck({ listen: false }) } });
+    for (const headers of [{}, form]) expect(await statusOf(dev, { 'content-length': '0', ...headers })).toBe(415);
+  });
 
   test.each(['application/json', 'Application/JSON; charset=utf-8', 'application/vnd.api+json'])(
     'as %s is read',
