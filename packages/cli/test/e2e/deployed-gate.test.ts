@@ -14,7 +14,7 @@ const rig = useRig();
 const WRITE = { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{}' };
 
 describeWhen(bothServers, 'the gate of a deployed box', (servers) => {
-  const { makeEnv, boot, keys } = useDeployed(rig, servers);
+  const { makeEnv, start, boot, keys } = useDeployed(rig, servers);
 
   /** As a byoc folder has it: registered at this control plane, and no operator. */
   async function bootRegistered(plane: Plane, more: Env = {}): Promise<Deployed & { env: Env }> {
@@ -160,8 +160,21 @@ describeWhen(bothServers, 'the gate of a deployed box', (servers) => {
     const token = await plane.mint('owner');
     for (const one of [token, `${TOKEN}x`, null])
       expect(await send(box, 'GET /api/keys', { token: one })).toMatchObject({ status: 401 });
+    const asApiKey = await send(box, 'GET /api/keys', { token: null, headers: { 'x-api-key': TOKEN } });
+    expect(asApiKey).toMatchObject({ status: 401, body: { code: 'unauthorized' } });
     expect(plane.asked()).toBe(0);
     await box.stop('SIGTERM');
+  });
+
+  it.each(['warn', 'error'])('is named in the log of a box that writes %s alone', async (SVC_LOG_LEVEL) => {
+    const workspace = await rig.workspace();
+    const env = await makeEnv({ SVC_LOG_LEVEL, STUDIO_STANDALONE_TOKEN: TOKEN });
+    const box = start(workspace, { env });
+    await expect.poll(() => recordsOf(box), { timeout: 60_000 }).toHaveLength(1);
+    expect(recordsOf(box)).toMatchObject([{ level: 'info', tenant: expect.any(String) }]);
+    expect(strategyOf(box)).toBe('The identity gate is armed: operator token (STUDIO_STANDALONE_TOKEN).');
+    box.kill('SIGTERM');
+    await box.ended;
   });
 
   it('that is armed by default trusts the hosted control plane', async () => {

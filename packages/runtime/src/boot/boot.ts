@@ -105,14 +105,15 @@ async function begin<T>(
 /** Opens the port last: a balancer that finds it open sends requests at once. */
 async function serve(starting: Starting): Promise<RunningBox> {
   const { environment, closer } = starting;
-  const { box, identity, log, strategy, host } = await openBox(starting);
+  const { box, identity, log, announce, strategy, host } = await openBox(starting);
   await box.gate.check();
   const listener = await listen(box.app, { port: environment.port, host });
   closer.add(() => listener.close());
   // Before the listener: requests that come while the box releases its runs are refused with the reason.
   closer.add(() => box.close());
   const running = { url: listener.url, port: listener.port, identity, box, close: () => closer.close() };
-  report(log, running, { strategy: strategy.name, isOpen: environment.insecureLocal });
+  announce(`The identity gate is armed: ${strategy.name}.`);
+  report(log, running, { isOpen: environment.insecureLocal });
   return running;
 }
 
@@ -134,6 +135,12 @@ async function openBox({ environment, bundle, write, closer, mask, options }: St
   const tenant = `${environment.orgSlug}:${identity.agentId}`;
   const log = withFields(plainLog, { tenant });
   for (const warning of warnings) log.warn(warning);
+  // Whatever the level: who lets whom in is to be read off the log of any box.
+  const announce = (message: string) => {
+    log.info(message);
+    if (log.writes?.('info') || environment.logLevel === 'silent') return;
+    withFields(createLog({ level: 'info', write, mask }), { tenant }).info(message);
+  };
   // Once the key has shown that the database is this box's own.
   await applyProjectMigrations(database.client, migrations, {
     onApplied: ({ name }) => log.info('Applied a migration of the project.', { migration: name }),
@@ -190,7 +197,7 @@ async function openBox({ environment, bundle, write, closer, mask, options }: St
     ...(environment.insecureLocal ? { isAllowedHost: createHostCheck({ listen: false }) } : {}),
   });
   closer.add(() => box.close());
-  return { box, identity, log, strategy, host };
+  return { box, identity, log, announce, strategy, host };
 }
 
 async function readPreviousKey({ previousSecretKey: value }: BoxEnvironment): Promise<MasterKey | undefined> {
@@ -198,14 +205,13 @@ async function readPreviousKey({ previousSecretKey: value }: BoxEnvironment): Pr
   return loadMasterKey({ value, file: undefined, variable: 'SVC_SECRET_KEY_PREVIOUS' });
 }
 
-function report(log: Log, { url, identity, box }: RunningBox, auth: { strategy: string; isOpen: boolean }): void {
+function report(log: Log, { url, identity, box }: RunningBox, auth: { isOpen: boolean }): void {
   for (const problem of box.problems())
     log.warn('A part of the bundle does not run.', { ...problem, frame: undefined });
   const gate = box.gate.state();
   if (!gate.open && box.agentNames().length > 0)
     log.warn('No model provider is set, so agents are held back. Set MODEL_PROVIDER_BASE_URL.');
   if (auth.isOpen) log.warn('SVC_INSECURE_LOCAL is set: no credential is asked for. Only this machine is let in.');
-  log.info(`The identity gate is armed: ${auth.strategy}.`);
   log.info('The box serves.', {
     url,
     installation: identity.installationId,
