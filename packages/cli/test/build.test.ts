@@ -45,6 +45,15 @@ describe('svc build', () => {
     for (const file of files) expect(existsSync(join(root, 'dist/workspace', file))).toBe(true);
   });
 
+  it('names no copilot of the workspace among its agents, as svc check does not', async () => {
+    const text = `import { defineDeepAgent } from '@svc/runtime';\nexport default defineDeepAgent({ name: 'studio-copilot' });\n`;
+    const cwd = await makeWorkspace({ 'deep-agents/studio-copilot/index.ts': text });
+    for (const verb of ['build', 'check'])
+      expect(readDocument(await runCli([verb, '--json'], { cwd }))).toMatchObject({ deepAgents: ['echo'] });
+    const manifest = readFileSync(join(cwd, 'dist/workspace/manifest.json'), 'utf8');
+    expect(manifest).toContain('studio-copilot');
+  });
+
   it('names a workflow that does not compile and exits with 0', async () => {
     const cwd = await makeWorkspace({ 'workflows/bad.workflow.ts': NOT_COMPILING });
     const document = readDocument(await runCli(['build', '--json'], { cwd }));

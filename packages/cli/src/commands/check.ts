@@ -1,5 +1,5 @@
 import type { Problem } from '@svc/runtime/host';
-import { compileBundle } from '../workspace/bundle.ts';
+import { compileBundle, listAgents } from '../workspace/bundle.ts';
 import type { Context } from '../context.ts';
 import { isFirst } from '../dev/banner.ts';
 import { readProject } from '../dev/project.ts';
@@ -45,7 +45,7 @@ export const check = defineVerb({
         what: countOf(all.length, 'problem'),
         suggestion: 'Correct them; `svc dev` shows the same while you type.',
       });
-    const deepAgents = manifest.agents.map(({ name }) => name);
+    const deepAgents = await listAgents(manifest);
     const workflows = manifest.workflows.map(({ name }) => name);
     return {
       data: { deepAgents, workflows, problems: [] },

@@ -41,7 +41,7 @@ export async function buildBundle(options: { root: string; outDir: string; slug:
   return {
     files,
     workflows: manifest.workflows.map(({ name }) => name).filter((name) => !degraded.includes(name)),
-    deepAgents: manifest.agents.map(({ name }) => name),
+    deepAgents: await listAgents(manifest),
     degradedWorkflows: degraded,
     problems: [...problems, ...doubts].filter(isFirst),
   };
@@ -51,6 +51,12 @@ export async function buildBundle(options: { root: string; outDir: string; slug:
 export async function compileBundle(root: string): Promise<Compiled> {
   const [{ compileWorkspace }, { findLoadProblems }] = await loadParts();
   return compileWorkspace({ root, inspect: findLoadProblems, imports: true });
+}
+
+/** The agents a person chats with: a folder in place of the copilot is none of them. */
+export async function listAgents({ agents }: Compiled['manifest']): Promise<string[]> {
+  const [, { COPILOT_AGENT }] = await loadParts();
+  return agents.map(({ name }) => name).filter((name) => name !== COPILOT_AGENT);
 }
 
 // --- internal ---
