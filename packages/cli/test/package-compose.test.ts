@@ -46,7 +46,9 @@ describe.each(['byoc', 'self-host'] as const)('the composition of %s', (target) 
     expect(() => interpolate(text, values)).not.toThrow();
     for (const name of REQUIRED[target])
       for (const value of [undefined, ''])
-        expect(() => interpolate(text, { ...values, [name]: value ?? '' })).toThrow(`Set ${name} in .env`);
+        expect(() => interpolate(text, { ...values, [name]: value ?? '' })).toThrow(
+          `Set ${name} in .env, for example to ${name === 'SVC_PUBLIC_URL' ? 'https://box.example.com' : 'the output of openssl rand'}`,
+        );
   });
 
   it('reads every variable of .env and no other', () => {

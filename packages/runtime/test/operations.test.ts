@@ -19,7 +19,7 @@ const rename = operationsOf<{}>()({
   permission: 'none',
   copilot: 'yes',
   status: 201,
-  input: z.strictObject({ id: z.string(), name: z.string() }),
+  input: z.strictObject({ id: z.string(), name: z.string().min(1, 'Say how it is called.') }),
   output: z.unknown(),
   handle: (_rooms, input) => input,
 });
@@ -51,6 +51,11 @@ test.each([[[]], ['"text"'], [null], [7], [{ name: 'new', extra: 1 }], [{}]])(
     expect([answer.status, await answer.json()]).toMatchObject([400, { code: 'invalid_request' }]);
   },
 );
+
+test('what is wrong with a body is a sentence with one full stop', async () => {
+  const { code, message } = (await (await open()('/api/things/mine', { name: '' })).json()) as Record<string, string>;
+  expect([code, message]).toEqual(['invalid_request', 'The request is not valid. "name": Say how it is called.']);
+});
 
 test('every operation has an id, a route and a verb of its own, and a sentence that says what it does', () => {
   for (const key of ['id', 'route', 'cli'] as const) {

@@ -80,7 +80,9 @@ describe.skipIf(root === undefined)(`a deploy folder under an engine${root ? '' 
     it.each(REQUIRED[target])('starts nothing without %s, and names it', async (name) => {
       const { code, stderr } = await configure((text) => text.replaceAll(new RegExp(`^${name}=.*$`, 'gm'), ''));
       expect(code).not.toBe(0);
-      expect(stderr).toContain(`Set ${name} in .env, for example to the output of`);
+      expect(stderr).toContain(
+        `Set ${name} in .env, for example to ${name === 'SVC_PUBLIC_URL' ? 'https://box.example.com' : 'the output of openssl'}`,
+      );
     });
   });
 

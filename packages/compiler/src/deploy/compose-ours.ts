@@ -32,7 +32,7 @@ export function emitAgent({ target, slug, imageTag, bucket, offline }: DeployPla
       DATABASE_URL: STORE_URLS.db,
       WORKFLOW_KV_URL: STORE_URLS.kv,
       SVC_SECRET_KEY: isSelfHost ? SECRET_KEY : optional('SVC_SECRET_KEY'),
-      HMAC_SECRET: requireVariable('HMAC_SECRET', 'openssl rand -hex 32'),
+      HMAC_SECRET: requireVariable('HMAC_SECRET', 'the output of openssl rand -hex 32'),
       ...(isSelfHost
         ? { STUDIO_STANDALONE_TOKEN: STANDALONE_TOKEN, SVC_PUBLIC_URL: PUBLIC_URL }
         : {
@@ -82,9 +82,9 @@ export function emitControlPlane({ slug, offline }: DeployPlan, image: string): 
 
 // --- internal ---
 
-const SECRET_KEY = requireVariable('SVC_SECRET_KEY', 'openssl rand -base64 32');
-const STANDALONE_TOKEN = requireVariable('STUDIO_STANDALONE_TOKEN', 'openssl rand -hex 32');
-const PUBLIC_URL = requireVariable('SVC_PUBLIC_URL', 'echo https://box.example.com');
+const SECRET_KEY = requireVariable('SVC_SECRET_KEY', 'the output of openssl rand -base64 32');
+const STANDALONE_TOKEN = requireVariable('STUDIO_STANDALONE_TOKEN', 'the output of openssl rand -hex 32');
+const PUBLIC_URL = requireVariable('SVC_PUBLIC_URL', 'https://box.example.com');
 
 /** Empty is unset for the box. */
 const PASSED_ON = [
@@ -122,7 +122,7 @@ function tenant(slug: string): Record<string, string> {
 function storage(bucket: string): Record<string, string> {
   return {
     SVC_S3_ACCESS_KEY: 'svc',
-    SVC_S3_SECRET_KEY: requireVariable('OBJSTORE_ROOT_PASSWORD', 'openssl rand -hex 32'),
+    SVC_S3_SECRET_KEY: requireVariable('OBJSTORE_ROOT_PASSWORD', 'the output of openssl rand -hex 32'),
     SVC_S3_BUCKET: bucket,
     SVC_S3_REGION: 'us-east-1',
     SVC_S3_FORCE_PATH_STYLE: 'true',

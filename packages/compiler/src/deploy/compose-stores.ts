@@ -9,8 +9,8 @@ export const STORE_URLS = {
 } as const;
 
 /** A value without which compose starts nothing; it names the variable and prints the sentence. */
-export function requireVariable(name: string, make: string): string {
-  return `\${${name}:?Set ${name} in .env, for example to the output of ${make}}`;
+export function requireVariable(name: string, example: string): string {
+  return `\${${name}:?Set ${name} in .env, for example to ${example}}`;
 }
 
 /** Of every container: no way to more rights, no endless log, no endless processes. */
@@ -61,7 +61,7 @@ export function emitObjectStore(): YamlValue {
     command: ['--port', ':7070', '--region', 'us-east-1', '--health', '/_health', 'posix', '/data'],
     environment: {
       ROOT_ACCESS_KEY: 'svc',
-      ROOT_SECRET_KEY: requireVariable('OBJSTORE_ROOT_PASSWORD', 'openssl rand -hex 32'),
+      ROOT_SECRET_KEY: requireVariable('OBJSTORE_ROOT_PASSWORD', 'the output of openssl rand -hex 32'),
     },
     volumes: ['obj-data:/data'],
     networks: ['data', 'edge'],

@@ -42,16 +42,19 @@ export function mountRoot(app: H3, options: { slug: string; routes: readonly Rou
 
 function toPage(slug: string, routes: readonly RouteEntry[]): string {
   const rows = routes
-    .map(
-      ({ method, path, summary }) =>
-        `<tr><td>${method}</td><td><code>${escapeHtml(path)}</code></td><td>${escapeHtml(summary)}</td></tr>`,
-    )
+    .map((route) => `<tr><td>${route.method}</td><td>${toPlace(route)}</td><td>${escapeHtml(route.summary)}</td></tr>`)
     .join('\n');
   return `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>${escapeHtml(slug)}</title>
 <style>body{font:15px/1.5 system-ui,sans-serif;margin:2rem auto;max-width:60rem;padding:0 1rem}td{padding:.2rem .8rem .2rem 0;vertical-align:top}</style>
-</head><body><h1>${escapeHtml(slug)}</h1><p>The routes this box serves now.</p><table>
+</head><body><h1>${escapeHtml(slug)}</h1><p>The routes this box serves now. <a href="/api/docs">What they take and answer</a> · <a href="/health">Health</a></p><table>
 ${rows}
 </table></body></html>
 `;
+}
+
+/** A link where a browser can follow it: what it gets, and needs no name for. */
+function toPlace({ method, path }: RouteEntry): string {
+  const place = `<code>${escapeHtml(path)}</code>`;
+  return method === 'GET' && !path.includes(':') ? `<a href="${escapeHtml(path)}">${place}</a>` : place;
 }

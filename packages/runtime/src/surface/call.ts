@@ -62,7 +62,8 @@ export async function parseInput(op: Operation, input: unknown): Promise<unknown
   if (parsed.ok) return parsed.value;
   const [first] = parsed.issues;
   const place = first && first.path.length > 0 ? `"${first.path.join('.')}": ` : '';
-  const message = `The request is not valid. ${place}${first?.message ?? 'It does not match'}.`;
+  // Some of zod's messages are sentences that end by themselves.
+  const message = `The request is not valid. ${place}${(first?.message ?? 'It does not match').replace(/\.$/, '')}.`;
   throw new BoxError('invalid_request', message, { details: { issues: parsed.issues } });
 }
 
