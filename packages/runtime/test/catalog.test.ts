@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { defineDeepAgent, defineTool } from '../src/definitions/definition.ts';
+import { toCursor, toPage } from '../src/operations/cursor.ts';
+import { defineDynamicConfig } from '../src/index.ts';
 import type { CatalogDetail, CatalogEntry } from '../src/catalog/entry.ts';
 import { call, json, setupBoxes, toProgram } from './_setup.ts';
 import type { TestBox } from './_setup.ts';
@@ -206,6 +208,49 @@ test('a hidden agent is offered nowhere and answers whoever knows its name', asy
   expect((await call<{ agents: string[] }>(box, 'GET /api/discovery')).body.agents).not.toContain(name);
   expect(await list(box, '?kind=agent')).toMatchObject([{ name: 'broken' }, { name, isHidden: true }]);
   expect((await chat(box, name)).status).toBe(200);
+});
+
+const openPaged = boxes.share({
+  agents: Object.fromEntries(['one', 'two', 'three'].map((name) => [name, defineDeepAgent({ name, tools: { find } })])),
+  config: defineDynamicConfig(
+    Object.fromEntries(['paged_a', 'paged_b', 'paged_c'].map((key) => [key, z.number().default(1)])),
+  ),
+});
+const read = async (box: TestBox, path: string) =>
+  (await call<{ items: unknown[]; nextCursor: string | null }>(box, `GET ${path}`)).body;
+
+describe('a list that is all in memory', () => {
+  const PAGED = ['/api/catalog', '/api/catalog/operations', '/api/config', '/api/models'];
+
+  test.each(PAGED.slice(0, 3))('%s is told in pages, which are the whole in its order', async (path) => {
+    const box = await openPaged();
+    const whole = (await read(box, path)).items;
+    expect(whole.length).toBeGreaterThan(2);
+    const parts: unknown[] = [];
+    let cursor: string | null | undefined;
+    do {
+      const page = await read(box, `${path}?limit=2${cursor ? `&cursor=${cursor}` : ''}`);
+      expect(page.items.length).toBeLessThanOrEqual(2);
+      parts.push(...page.items);
+      cursor = page.nextCursor;
+    } while (cursor);
+    expect(parts).toEqual(whole);
+  });
+
+  test.each(PAGED)('%s refuses a page that is none', async (path) => {
+    const box = await openPaged();
+    for (const query of ['limit=0', 'limit=201', 'limit=x'])
+      expect((await box.request(`${path}?${query}`)).status).toBe(400);
+    for (const cursor of ['x', toCursor('1', 'a'), toCursor(-1, 'a'), toCursor(1)])
+      expect(await (await box.request(`${path}?cursor=${cursor}`)).json()).toMatchObject({ code: 'invalid_cursor' });
+  });
+
+  test('goes on where the last item stood once that is gone', () => {
+    const page = (items: string[], cursor?: string) => toPage(items, (item) => item, { limit: 2, cursor });
+    const { nextCursor } = page(['a', 'b', 'c', 'd']);
+    expect(page(['a', 'c', 'd'], nextCursor ?? '').items).toEqual(['c', 'd']);
+    expect(page(['0', 'a', 'b', 'c', 'd'], nextCursor ?? '').items).toEqual(['c', 'd']);
+  });
 });
 
 describe('the operation catalog', () => {

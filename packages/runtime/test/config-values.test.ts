@@ -48,6 +48,7 @@ describe('the dynamic configuration', () => {
         },
         expect.objectContaining({ key: b, value: null, description: null }),
       ],
+      nextCursor: null,
     });
     expect(await call(box, 'GET /api/config/other')).toMatchObject({
       status: 404,
@@ -132,7 +133,7 @@ describe('the dynamic configuration', () => {
     expect(await get(box, key)).toMatchObject({ value: 50 });
     await box.reload(toProgram({}));
     expect(box.problems()).toEqual([]);
-    expect((await call(box, 'GET /api/config')).body).toEqual({ items: [] });
+    expect((await call(box, 'GET /api/config')).body).toEqual({ items: [], nextCursor: null });
   });
 
   test('is there while agents and workflows are held back', async () => {

@@ -459,8 +459,13 @@ describe('the models of the provider', () => {
     const provider = await startModels([{ id: 'b' }, { id: 'a' }]);
     const box = await open({ provider: { baseUrl: provider.url } });
     const list = async () => (await box.request('/api/models')).json();
-    expect(await list()).toEqual({ items: [{ id: 'a' }, { id: 'b' }], readAt: expect.any(String) });
-    await list();
+    expect(await list()).toEqual({ items: [{ id: 'a' }, { id: 'b' }], nextCursor: null, readAt: expect.any(String) });
+    const paged = async (query: string) => (await box.request(`/api/models?limit=1${query}`)).json();
+    const first = (await paged('')) as { items: object[]; nextCursor: string };
+    expect([first.items, await paged(`&cursor=${first.nextCursor}`)]).toMatchObject([
+      [{ id: 'a' }],
+      { items: [{ id: 'b' }], nextCursor: null },
+    ]);
     expect(provider.served()).toBe(1);
   });
 

@@ -19,6 +19,8 @@ import type { Context } from '../context.ts';
 /** The HTTP side of every verb. Answers the parsed body of a success; throws a CliError for everything else. */
 export interface Client {
   get<T>(path: string, query?: Query): Promise<T>;
+  /** All there is of a list, page after page. */
+  list<T>(path: string, query?: Query): Promise<T[]>;
   post<T>(path: string, body: unknown): Promise<T>;
   send<T>(request: BoxRequest): Promise<T>;
   /** The frames of an event stream, over lost connections. Ends when the box says so, or with Ctrl-C. */
@@ -39,8 +41,19 @@ export function createClient(target: Target | Promise<Target>, context: Omit<Con
   const connect = () =>
     (connection ??= Promise.resolve(target).then((found) => ({ target: { ...found }, signal, trace, say, note })));
   const send = async (request: BoxRequest) => sendRequest(await connect(), request);
+  const get = async <T>(path: string, query: Query = {}) => (await send({ method: 'GET', path, query })) as T;
   return {
-    get: async <T>(path: string, query: Query = {}) => (await send({ method: 'GET', path, query })) as T,
+    get,
+    async list<T>(path: string, query: Query = {}) {
+      const items: T[] = [];
+      for (let cursor: string | null | undefined; ;) {
+        const page = await get<Listed<T>>(path, { ...query, limit: String(PAGE), ...(cursor ? { cursor } : {}) });
+        items.push(...page.items);
+        // A box that answers the same cursor again would be asked for ever.
+        if (!page.nextCursor || page.nextCursor === cursor) return items;
+        cursor = page.nextCursor;
+      }
+    },
     post: async <T>(path: string, body: unknown) => (await send({ method: 'POST', path, body })) as T,
     send: async <T>(request: BoxRequest) => (await send(request)) as T,
     async *follow(request) {
@@ -65,6 +78,14 @@ export function toSegment(text: string): string {
 }
 
 // --- internal ---
+
+/** The most a box answers at once. */
+const PAGE = 200;
+
+interface Listed<T> {
+  items: T[];
+  nextCursor?: string | null;
+}
 
 /** Longer than any name or id, and short enough for the line of a request. */
 const NAME_MAX = 1_000;

@@ -136,9 +136,9 @@ async function listUnknown(
 ): Promise<Named[]> {
   const wanted = [...toNamed('agent', grants.agents), ...toNamed('workflow', grants.workflows)];
   if (wanted.length === 0) return [];
-  const { items } = await openClient(target, context)
-    .get<{ items: Named[] }>('/api/catalog')
-    .catch(() => ({ items: wanted }));
+  const items = await openClient(target, context)
+    .list<Named>('/api/catalog')
+    .catch(() => wanted);
   return wanted.filter(({ kind, name }) => !items.some((item) => item.kind === kind && item.name === name));
 }
 

@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { may, requirePermission } from '../auth/caller.ts';
 import { operationsOf } from '../operations/define.ts';
-import { withoutUndefined } from '../operations/inputs.ts';
+import { toPage } from '../operations/cursor.ts';
+import { ShortListPage, withoutUndefined } from '../operations/inputs.ts';
 import { CatalogDetail, CatalogEntry, CatalogKind } from './entry.ts';
 import type { CatalogEntries } from './entries.ts';
 
@@ -34,11 +35,13 @@ export const listCatalog = operation({
   input: z.strictObject({
     kind: CatalogKind.optional(),
     system: z.union([z.boolean(), z.enum(['true', 'false'])]).optional(),
+    ...ShortListPage,
   }),
-  output: z.object({ items: z.array(CatalogEntry) }),
-  async handle({ entries }, { kind, system = false }, { caller }) {
+  output: z.object({ items: z.array(CatalogEntry), nextCursor: z.string().nullable() }),
+  async handle({ entries }, { kind, system = false, ...page }, { caller }) {
     const prompts = may(caller, 'config:write');
-    return { items: await entries.list(withoutUndefined({ kind, prompts, system: String(system) === 'true' })) };
+    const all = await entries.list(withoutUndefined({ kind, prompts, system: String(system) === 'true' }));
+    return toPage(all, ({ kind: of, name: called }) => `${of} ${called}`, page);
   },
 });
 

@@ -1,6 +1,7 @@
 import { z } from 'zod';
+import { toPage } from '../operations/cursor.ts';
 import { operationsOf } from '../operations/define.ts';
-import { Page, withoutUndefined } from '../operations/inputs.ts';
+import { Page, ShortListPage, withoutUndefined } from '../operations/inputs.ts';
 import { ConfigValue } from './config-values.ts';
 import { ConfigRevision } from './store.ts';
 import type { ConfigValues } from './config-values.ts';
@@ -20,9 +21,9 @@ export const listConfig = operation({
   kind: 'read',
   permission: 'config:read',
   cli: 'config list',
-  input: z.strictObject({}),
-  output: z.object({ items: z.array(ConfigValue) }),
-  handle: async ({ config }) => ({ items: await config.list() }),
+  input: z.strictObject(ShortListPage),
+  output: z.object({ items: z.array(ConfigValue), nextCursor: z.string().nullable() }),
+  handle: async ({ config }, page) => toPage(await config.list(), ({ key: name }) => name, page),
 });
 
 export const getConfig = operation({

@@ -23,7 +23,30 @@ export function parseIdCursor(cursor: string): string {
   return id;
 }
 
+/** A page of what is all in memory, as it stands there; each item has a key of its own. Throws `invalid_cursor`. */
+export function toPage<T>(
+  items: readonly T[],
+  keyOf: (item: T) => string,
+  { limit, cursor }: { limit: number; cursor?: string | undefined },
+): { items: T[]; nextCursor: string | null } {
+  const from = cursor === undefined ? 0 : findPlace(items.map(keyOf), cursor);
+  const page = items.slice(from, from + limit);
+  const last = from + limit < items.length ? page.at(-1) : undefined;
+  return { items: page, nextCursor: last === undefined ? null : toCursor(from + limit - 1, keyOf(last)) };
+}
+
 // --- internal ---
+
+/** Behind the last item of the page before, or, once that is gone, where it stood. */
+function findPlace(keys: readonly string[], cursor: string): number {
+  const [index, key] = parseCursor(
+    cursor,
+    (place): place is [index: number, key: string] =>
+      Number.isSafeInteger(place[0]) && Number(place[0]) >= 0 && typeof place[1] === 'string',
+  );
+  const found = keys.indexOf(key);
+  return found === -1 ? index : found + 1;
+}
 
 function decode(cursor: string): unknown {
   try {

@@ -25,6 +25,9 @@ export const Page = {
   cursor: z.string().optional().describe('`nextCursor` of the page before'),
 };
 
+/** Of a list that is short on nearly every box: who asks for no page gets most there is. */
+export const ShortListPage = { ...Page, limit: Page.limit.unwrap().default(200) };
+
 /** Drops members that are undefined, for targets whose optional members must be absent. */
 export function withoutUndefined<T extends object>(value: T): { [K in keyof T]: Exclude<T[K], undefined> } {
   return Object.fromEntries(Object.entries(value).filter(([, item]) => item !== undefined)) as never;

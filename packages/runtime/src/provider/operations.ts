@@ -1,6 +1,8 @@
 import { z } from 'zod';
 import { ModelList, ProviderTest } from './models.ts';
+import { toPage } from '../operations/cursor.ts';
 import { operationsOf } from '../operations/define.ts';
+import { ShortListPage } from '../operations/inputs.ts';
 import type { Models } from './models.ts';
 import type { ModelProvider } from './provider.ts';
 
@@ -95,7 +97,10 @@ export const listModels = operation({
   permission: 'catalog:read',
   copilot: 'yes',
   errors: ['model_provider_missing', 'models_unavailable'],
-  input: z.strictObject({}),
-  output: ModelList,
-  handle: ({ models }, _input, { signal }) => models.list(signal),
+  input: z.strictObject(ShortListPage),
+  output: ModelList.extend({ nextCursor: z.string().nullable() }),
+  async handle({ models }, page, { signal }) {
+    const { items, readAt } = await models.list(signal);
+    return { ...toPage(items, ({ id }) => id, page), readAt };
+  },
 });

@@ -1,5 +1,7 @@
 import { z } from 'zod';
+import { toPage } from '../operations/cursor.ts';
 import { operationsOf } from '../operations/define.ts';
+import { ShortListPage } from '../operations/inputs.ts';
 import type { OperationCatalog } from './catalog.ts';
 
 const operation = operationsOf<{ operations: OperationCatalog }>();
@@ -23,9 +25,11 @@ export const listOperations = operation({
     query: z.string().optional().describe('Words that are in the name or the summary'),
     tag: z.string().optional(),
     kind: z.enum(['read', 'write']).optional(),
+    ...ShortListPage,
   }),
-  output: z.object({ items: z.array(Summary) }),
-  handle: ({ operations }, filter) => ({ items: operations.list(filter) }),
+  output: z.object({ items: z.array(Summary), nextCursor: z.string().nullable() }),
+  handle: ({ operations }, { limit, cursor, ...filter }) =>
+    toPage(operations.list(filter), ({ id }) => id, { limit, cursor }),
 });
 
 export const getOperation = operation({

@@ -72,9 +72,7 @@ function toError({ code, message }: ChatEvent): CliError {
 /** An agent that is not there, with the name that was meant. */
 async function toNamed(error: unknown, client: Client, agent: string): Promise<unknown> {
   if (!(error instanceof CliError) || !['agent_not_found', 'model_not_found'].includes(error.code)) return error;
-  const { items } = await client
-    .get<{ items: { name: string }[] }>('/api/catalog', { kind: 'agent' })
-    .catch(() => ({ items: [] }));
+  const items = await client.list<{ name: string }>('/api/catalog', { kind: 'agent' }).catch(() => []);
   const near = findNearest(
     agent,
     items.map(({ name }) => name),

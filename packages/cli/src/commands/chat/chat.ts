@@ -61,8 +61,7 @@ async function readPipe(context: Context): Promise<string | undefined> {
 }
 
 async function chooseAgent(client: Client): Promise<string> {
-  const { items } = await client.get<{ items: { name: string }[] }>('/api/catalog', { kind: 'agent' });
-  const names = items.map((item) => item.name);
+  const names = (await client.list<{ name: string }>('/api/catalog', { kind: 'agent' })).map((item) => item.name);
   const [only] = names;
   if (names.length === 1 && only !== undefined) return only;
   if (names.length === 0) throw usageError('There is no agent to talk with.', 'Make one: svc add agent support.');
