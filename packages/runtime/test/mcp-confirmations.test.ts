@@ -1,7 +1,9 @@
 import type { Client } from '@modelcontextprotocol/client';
 import { describe, expect, test } from 'vitest';
-import { connect, ERAS, MODERN, openMcpBox, write } from './_mcp.ts';
+import { z } from 'zod';
+import { callTool, connect, ERAS, MODERN, openMcpBox, write } from './_mcp.ts';
 import type { Json } from './_mcp.ts';
+import { defineDeepAgent, defineTool } from '../src/definitions/definition.ts';
 import { svc } from '../src/svc.ts';
 import { requestApproval } from '../src/engine/primitives/approval.ts';
 import { call as request, getRun, runWorkflow, setupBoxes, startWorkflow, toStep, until } from './_setup.ts';
@@ -185,12 +187,34 @@ describe('a marked write, asked for by a client that asks a person', () => {
 });
 
 describe('what a caller has started over MCP', () => {
-  const program = {
+  const ask = async () => (await requestApproval({ title: 'Refund 50?' })).decision;
+  const refund = defineTool({
+    description: 'Refund an order.',
+    inputSchema: z.object({}),
+    execute: () => ({ refunded: true }),
+  });
+  const program = (): TestBoxOptions => ({
+    options: { mcpTools: () => true },
+    agents: { desk: defineDeepAgent({ name: 'desk', tools: { refund }, interruptOn: { refund: true } }) },
     workflows: {
-      refund: { run: async () => (await requestApproval({ title: 'Refund 50?' })).decision },
+      refund: { run: ask },
       outer: { run: async () => svc.workflows.startAndWait('refund', {}) },
+      // Leap days: no time that comes while a test runs.
+      nightly: { run: ask, schedules: [{ cron: '0 0 29 2 *' }] },
+      second: { run: failingOnce(ask) },
+      outerSecond: { run: failingOnce(async () => svc.workflows.startAndWait('refund', {})) },
     },
+  });
+  /** Fails in its first run. */
+  const failingOnce = (run: () => Promise<unknown>) => {
+    let runs = 0;
+    return async () => {
+      if (runs++ === 0) throw new Error('down');
+      return run();
+    };
   };
+  /** Over HTTP, by the same person. */
+  const fail = async (box: TestBox, name: string): Promise<string> => String((await runWorkflow(box, name)).runId);
   const pending = async (box: TestBox): Promise<string> => {
     let id = '';
     await until(async () => {
@@ -206,19 +230,61 @@ describe('what a caller has started over MCP', () => {
     return (await write(client, 'approvals.decide', input, body.requestState)).body;
   };
 
-  test.each(['refund', 'outer'])('is not decided there by the same one, but elsewhere: %s', async (name) => {
-    const box = await boxes.open(program);
+  const start = (name: string) => (client: Client) => write(client, 'workflows.start', { name, input: {} });
+  const CAUSES: [how: string, cause: (client: Client, box: TestBox) => Promise<unknown>][] = [
+    ['a start', start('refund')],
+    ['a start of what starts it', start('outer')],
+    ['the tool of an agent', (client) => callTool(client, 'agent_desk', { message: 'tool:refund {}; say:Done.' })],
+    ['a timer that is fired by hand', (client) => write(client, 'jobs.run', { id: 'nightly:0' })],
+    [
+      'the retry of a run that was started elsewhere',
+      async (client, box) => write(client, 'runs.retry', { id: await fail(box, 'second') }),
+    ],
+    [
+      'the retry of a run that starts it',
+      async (client, box) => write(client, 'runs.retry', { id: await fail(box, 'outerSecond') }),
+    ],
+    [
+      'a retry of all that failed',
+      async (client, box) => {
+        await fail(box, 'second');
+        const { body } = await write(client, 'runs.retry_all', { name: 'second' });
+        return write(client, 'runs.retry_all', { name: 'second' }, body.requestState);
+      },
+    ],
+  ];
+
+  test.each(CAUSES)('is not decided there by the same one, but elsewhere: %s', async (_how, cause) => {
+    const box = await boxes.open(program());
     const client = await connect(box);
-    const { runId } = (await write(client, 'workflows.start', { name, input: {} })).body;
+    await cause(client, box);
     const id = await pending(box);
     expect(await decide(client, id)).toMatchObject({ code: 'decision_not_yours' });
-    expect(await getRun(box, String(runId))).toMatchObject({ status: 'waiting', startedBy: { via: 'mcp' } });
+    const { body } = await request(box, `GET /api/approvals/${id}`);
+    expect(body.status).toBe('pending');
     expect((await request(box, `POST /api/approvals/${id}/decide`, { decision: 'approve' })).status).toBe(200);
-    expect(await getRun(box, String(runId), '20s')).toMatchObject({ status: 'completed', output: 'approve' });
+    expect(await getRun(box, String(body.runId), '20s')).toMatchObject({ status: 'completed' });
+  });
+
+  test('says so: of a start, of a timer, and of a retry beside who made the first run begin', async () => {
+    const box = await boxes.open(program());
+    const client = await connect(box);
+    const { runId } = (await write(client, 'workflows.start', { name: 'refund', input: {} })).body;
+    expect((await getRun(box, String(runId))).startedBy).toMatchObject({ id: 'owner', via: 'mcp' });
+    const { lastRunId } = (await write(client, 'jobs.run', { id: 'nightly:0' })).body;
+    expect(await getRun(box, String(lastRunId))).toMatchObject({
+      trigger: 'schedule',
+      startedBy: { id: 'owner', via: 'mcp' },
+    });
+    const first = await fail(box, 'second');
+    const again = (await write(client, 'runs.retry', { id: first })).body;
+    const { startedBy } = await getRun(box, String(again.runId));
+    expect(startedBy).toMatchObject({ kind: 'person', retriedBy: { kind: 'person', id: 'owner', via: 'mcp' } });
+    expect(startedBy).not.toHaveProperty('via');
   });
 
   test('is no matter where the run was started elsewhere', async () => {
-    const box = await boxes.open(program);
+    const box = await boxes.open(program());
     const runId = await startWorkflow(box, 'refund');
     expect(await decide(await connect(box), await pending(box))).toMatchObject({ status: 'approved' });
     expect(await getRun(box, runId, '20s')).toMatchObject({ output: 'approve' });

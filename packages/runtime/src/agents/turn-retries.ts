@@ -1,3 +1,5 @@
+import { toStartedBy } from '../auth/caller.ts';
+import type { Caller } from '../auth/caller.ts';
 import { askedByOf } from '../engine/box-marks.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { Journal } from '../engine/journal.ts';
@@ -13,6 +15,8 @@ export interface TurnRetry {
   /** `failed-step` keeps what the turn has recorded: what the model said and tools answered before it failed. */
   from: 'failed-step' | 'start';
   idempotencyKey?: string | undefined;
+  /** Who asks for it. Absent: the box. */
+  caller?: Caller | undefined;
 }
 
 /**
@@ -38,7 +42,7 @@ export function createTurnRetries({ engine, journal, finder, open }: TurnRetries
       throw notRetryable(`Its session has gone on since, with the turn ${last.runId}: ask again there.`);
   };
 
-  return async ({ run, from, idempotencyKey }) => {
+  return async ({ run, from, idempotencyKey, caller }) => {
     finder.get(run.name);
     if (run.status === 'completed')
       throw notRetryable('It has completed and its client was answered, who asks again by sending its messages again.');
@@ -50,6 +54,7 @@ export function createTurnRetries({ engine, journal, finder, open }: TurnRetries
       input: { ...input, isKeyed: true } satisfies TurnInput,
       ...(input.session ? { serial: { key: `session ${run.sessionId}`, whenTaken: 'refuse' } } : {}),
       ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
+      ...(caller ? { retriedBy: toStartedBy(caller) } : {}),
     });
     if (result.outcome === 'refused') throw await open.toTurnOpen(result.holder);
     if (result.outcome === 'created' || result.outcome === 'repeated') return result.run;

@@ -114,7 +114,9 @@ export function createApprovals(options: ApprovalsOptions): Approvals {
   const requireOther = async ({ hook }: HookEntry, caller: StartedBy): Promise<void> => {
     const run = await journal.getRun(hook.runId);
     const by = run && startedByOf(run);
-    if (by?.via !== 'mcp' || by.kind !== caller.kind || by.id !== caller.id || by.client !== caller.client) return;
+    const isOther = (one: StartedBy | undefined): boolean =>
+      one?.via !== 'mcp' || one.kind !== caller.kind || one.id !== caller.id || one.client !== caller.client;
+    if (isOther(by) && isOther(by?.retriedBy)) return;
     throw new BoxError(
       'decision_not_yours',
       'You started this over MCP, so it is not decided there. Decide it in the dashboard, with `svc hitl`, or ask somebody else.',

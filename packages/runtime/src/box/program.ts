@@ -42,7 +42,7 @@ export function createProgram({ options, closer, engine, above, log }: Foundatio
     journal,
     engine,
     log,
-    start: async (name, input, idempotencyKey) => workflows.start(name, input, { trigger: 'schedule', idempotencyKey }),
+    start: async (name, input, how) => workflows.start(name, input, { trigger: 'schedule', ...how }),
     check: workflows.check,
   });
   return {

@@ -22,6 +22,8 @@ export interface StartedBy {
   name: string;
   /** It was asked for over MCP, by a model of the caller. */
   via?: 'mcp';
+  /** The run repeats one of whoever this is, and this caller asked for that. */
+  retriedBy?: Omit<StartedBy, 'retriedBy'>;
 }
 
 /** What code in a run may know of whom it runs for. */
@@ -45,6 +47,11 @@ export const STARTED_BY_BOX: StartedBy = Object.freeze({
 export function contextOf(run: Pick<RunRow, 'startedBy'>): RunContext {
   const caller = startedByOf(run) ?? STARTED_BY_BOX;
   return { caller, user: caller.user };
+}
+
+/** What the retry of a run keeps: who made that begin, and who asked for it once more. */
+export function toRetriedBy(run: Pick<RunRow, 'startedBy'>, retriedBy: Omit<StartedBy, 'retriedBy'>): StartedBy {
+  return { ...(startedByOf(run) ?? STARTED_BY_BOX), retriedBy };
 }
 
 /** Undefined: the box itself, or a run from before it was kept. */

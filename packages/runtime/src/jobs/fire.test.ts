@@ -51,7 +51,7 @@ function describeFiring(createPlace: () => Promise<() => Promise<Journal>>): voi
     const journals = await Promise.all(Array.from({ length: count }, open));
     for (let n = 0; n < 450; n++) await arm(journals[0] as Journal, `w@${n}`, Date.now() - 1);
     const started: string[] = [];
-    const start: StartJob = async (_name, _input, key) => {
+    const start: StartJob = async (_name, _input, { idempotencyKey: key }) => {
       started.push(key);
       return { runId: key };
     };

@@ -1,3 +1,4 @@
+import type { Caller } from '../auth/caller.ts';
 import type { StoreClock } from '../engine/clock.ts';
 import type { NewFiring, Schedule, ScheduleStore } from '../engine/journal/schedules.ts';
 import { encodeError } from '../engine/run/outcome.ts';
@@ -6,11 +7,17 @@ import { BoxError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import { nextFire } from '../definitions/cron.ts';
 
+export interface StartHow {
+  idempotencyKey: string;
+  /** Who fires it by hand. Absent: its time has come, and what it starts is the box's. */
+  caller?: Caller;
+}
+
 /** Starts a workflow; the same key starts nothing twice. Answers the run, or the start that waits in its queue. */
 export type StartJob = (
   name: string,
   input: unknown,
-  idempotencyKey: string,
+  how: StartHow,
 ) => Promise<{ runId: string } | { triggerId: string }>;
 
 export interface FiringOptions {
@@ -40,10 +47,10 @@ const FORGET_EVERY_MS = 60 * 60 * 1000;
 export function createFiring({ schedules, clock, log, start }: FiringOptions) {
   let forgetAt = 0;
 
-  const fire = async ({ id, name, input }: Schedule, key: string): Promise<Fired> => {
+  const fire = async ({ id, name, input }: Schedule, how: StartHow): Promise<Fired> => {
     const at = clock.now();
     try {
-      const started = await start(name, decode(input), key);
+      const started = await start(name, decode(input), how);
       const runId = 'runId' in started ? started.runId : null;
       return { note: { at, runId, triggerId: 'triggerId' in started ? started.triggerId : null } };
     } catch (error) {
@@ -64,7 +71,9 @@ export function createFiring({ schedules, clock, log, start }: FiringOptions) {
     if (nextAt === null) return;
     // The start comes first and carries what fires as its key: a crash in between, or another replica that fires the
     // same time, starts nothing twice.
-    const fired = await fire(schedule, `job:${id}:${cron === null ? `once:${createdAt}` : nextAt}`);
+    const fired = await fire(schedule, {
+      idempotencyKey: `job:${id}:${cron === null ? `once:${createdAt}` : nextAt}`,
+    });
     // Another box starts it, or this one once it is back.
     if (fired.error instanceof BoxError && fired.error.code === 'shutting_down') return;
     await schedules.advance(id, nextAt, nextOf(schedule, fired), fired.note);

@@ -1,3 +1,4 @@
+import type { Caller } from '../auth/caller.ts';
 import type { ScheduleDeclaration } from '../definitions/workflow-settings.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { ScheduleRequest, ScheduledWorkflow } from '../engine/handle.ts';
@@ -26,7 +27,7 @@ export interface Jobs {
   /** Going on after a pause makes up for nothing; what was to fire once still fires. */
   setPaused(id: string, isPaused: boolean): Promise<Job>;
   /** Fires the timer now, outside its schedule. */
-  run(id: string): Promise<Job>;
+  run(id: string, caller?: Caller): Promise<Job>;
   /** Throws `job_declared`: a declared timer would come back. */
   delete(id: string): Promise<void>;
   /** Arms a timer for code that runs. The same again changes nothing; throws what a start with the input would. */
@@ -82,9 +83,12 @@ export function createJobs({ journal, engine, log, start, check }: JobsOptions):
       await schedules.setPaused(id, isPaused, cron === null ? (nextAt ?? now) : nextFire(cron, timeZone, now));
       return toJob(await get(id));
     },
-    async run(id) {
+    async run(id, caller) {
       const schedule = await get(id);
-      const fired = await fire(schedule, `job:${id}:by-hand:${clock.now()}:${crypto.randomUUID()}`);
+      const fired = await fire(schedule, {
+        idempotencyKey: `job:${id}:by-hand:${clock.now()}:${crypto.randomUUID()}`,
+        ...(caller ? { caller } : {}),
+      });
       await schedules.noteFiring(id, fired.note);
       if (fired.error) throw fired.error;
       return toJob(await get(id));

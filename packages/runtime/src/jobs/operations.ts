@@ -77,7 +77,7 @@ export const runJob = operation({
   input: z.strictObject({ id }),
   output: Job,
   before: ({ jobs }, input) => jobs.find(input.id),
-  handle: ({ jobs }, input) => jobs.run(input.id),
+  handle: ({ jobs }, input, { caller }) => jobs.run(input.id, caller),
 });
 
 export const deleteJob = operation({

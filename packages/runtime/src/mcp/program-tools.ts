@@ -87,7 +87,7 @@ async function sendMessage(
     parameters: {},
     ...(session === undefined ? {} : { session: { name: session, kind: 'session' as const } }),
   });
-  leaveWhenGone(turn, signal);
+  const onGone = leaveWhenGone(turn, signal);
   let text = '';
   const approvals: string[] = [];
   for await (const event of flatten(turn.events)) {
@@ -96,6 +96,8 @@ async function sendMessage(
     else if (event.type === 'error')
       return toErrorResult({ code: event.code as ErrorCode, message: event.message, details: { runId: turn.runId } });
   }
+  // The end of the call aborts, too, and a turn that waits for a decision goes on after it.
+  signal.removeEventListener('abort', onGone);
   return toResult({ text, runId: turn.runId, ...(approvals.length > 0 ? { waitsForApprovals: approvals } : {}) });
 }
 

@@ -58,11 +58,13 @@ export const retryRuns = operation({
     status: z.enum(RETRYABLE).optional(),
     retryFrom: z.enum(['failed-step', 'start']).default('failed-step').describe('Where each goes on'),
   }),
-  handle: ({ runs, workflows }, { retryFrom, ...given }) =>
+  handle: ({ runs, workflows }, { retryFrom, ...given }, { caller }) =>
     applyToAll(
       runs,
       // Under a key of its own, so that a request that is sent again starts none twice.
-      toRequest(given, RETRYABLE, (runId) => workflows.retry(runId, retryFrom, `all ${runId}`)),
+      toRequest(given, RETRYABLE, (runId) =>
+        workflows.retry(runId, retryFrom, { caller, idempotencyKey: `all ${runId}` }),
+      ),
     ),
 });
 

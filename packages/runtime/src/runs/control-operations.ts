@@ -1,16 +1,23 @@
 import { z } from 'zod';
+import type { Caller } from '../auth/caller.ts';
 import { BoxError, invalidCursor } from '../errors.ts';
 import { operationsOf } from '../operations/define.ts';
-import { IDEMPOTENCY_HEADER, IdempotencyKey, Page } from '../operations/inputs.ts';
+import { IDEMPOTENCY_HEADER, IdempotencyKey, Page, withoutUndefined } from '../operations/inputs.ts';
 import { Run } from './run.ts';
 import { Step } from './steps.ts';
 import { Span } from './timeline.ts';
 import { StartReceipt } from './start-receipt.ts';
 import type { Runs } from './runs.ts';
 
+export interface RetryHow {
+  /** Who asks for it. Absent: the box. */
+  caller?: Caller;
+  idempotencyKey?: string;
+}
+
 /** Starts runs anew: a room above, which knows the code of the workflows. */
 export interface Retries {
-  retry(runId: string, from: 'failed-step' | 'start', idempotencyKey?: string): Promise<StartReceipt>;
+  retry(runId: string, from: 'failed-step' | 'start', how: RetryHow): Promise<StartReceipt>;
 }
 
 const operation = operationsOf<{ runs: Runs; workflows: Retries }>();
@@ -120,7 +127,8 @@ export const retryRun = operation({
     idempotencyKey: IdempotencyKey,
   }),
   output: StartReceipt,
-  handle: ({ workflows }, input) => workflows.retry(input.id, input.from, input.idempotencyKey),
+  handle: ({ workflows }, { id: runId, from, idempotencyKey }, { caller }) =>
+    workflows.retry(runId, from, withoutUndefined({ caller, idempotencyKey })),
 });
 
 export const pauseRun = operation({

@@ -15,8 +15,7 @@ export const RunStatus = z.enum(['queued', 'running', 'waiting', 'blocked', 'com
 export const RunKind = z.enum(['workflow', 'agent']);
 export const RunTrigger = z.enum(['api', 'chat', 'schedule', 'trigger', 'workflow', 'eval', 'retry', 'copilot']);
 
-/** Who made a run begin, as every surface shows it. */
-export const StartedByShown = z.object({
+const CallerShown = {
   kind: z.enum(['person', 'key', 'user', 'box']),
   id: z.string().describe("A person's `sub`, the id of a key, what the client calls its user"),
   client: z.string().nullable().describe('The application, of a key and of a user'),
@@ -26,6 +25,15 @@ export const StartedByShown = z.object({
   role: z.string().nullable(),
   name: z.string(),
   via: z.literal('mcp').optional().describe('It was asked for over MCP'),
+};
+
+/** Who made a run begin, as every surface shows it. */
+export const StartedByShown = z.object({
+  ...CallerShown,
+  retriedBy: z
+    .object(CallerShown)
+    .optional()
+    .describe('Who asked for it once more, of a run that repeats another and of what that starts'),
 });
 
 /** A run as every surface shows it. Times are ISO 8601 with milliseconds. */

@@ -21,6 +21,7 @@ import { toIdKey } from '../engine/worker/new-run.ts';
 import { decode, decodeToShow } from '../engine/serialize.ts';
 import { BoxError, idempotencyConflict } from '../errors.ts';
 import { toIso, toJsonValue } from '../json-value.ts';
+import type { RetryHow } from '../runs/control-operations.ts';
 import type { StartReceipt } from '../runs/start-receipt.ts';
 import type { JsonSchema } from '../schema/schema.ts';
 import { parseWith, toJsonSchema } from '../schema/schema.ts';
@@ -79,7 +80,7 @@ export interface Workflows {
    * `run_not_found`, `run_not_final` while it goes on, and `run_not_retryable` for a turn of an agent that has answered,
    * or whose session has gone on since.
    */
-  retry(runId: string, from: 'failed-step' | 'start', idempotencyKey?: string): Promise<StartReceipt>;
+  retry(runId: string, from: 'failed-step' | 'start', how?: RetryHow): Promise<StartReceipt>;
   /** The input as the workflow will get it. Throws what a start with it would. */
   check(name: string, input: unknown): Promise<unknown>;
   /** Throws as a start would, and `workflow_not_chat` when the workflow holds no conversation. */
@@ -160,7 +161,7 @@ export function createWorkflows({ catalog, engine, journal, isArmed, retryTurn }
     async check(name, input) {
       return checkInput(name, definitionOf(find(name)), input);
     },
-    async retry(runId, from, idempotencyKey) {
+    async retry(runId, from, { caller, idempotencyKey } = {}) {
       if (!isArmed()) throw notArmed();
       // A run that has continued as another is that one.
       const run = await journal.getLastRun(runId);
@@ -168,12 +169,13 @@ export function createWorkflows({ catalog, engine, journal, isArmed, retryTurn }
       if (run.status === 'blocked') await giveUp(run, from);
       else if (!isFinal(run.status))
         throw new BoxError('run_not_final', `The run is ${run.status}; a run that has ended can be retried.`);
-      if (run.kind === 'agent') return toTurnReceipt(await retryTurn({ run, from, idempotencyKey }));
+      if (run.kind === 'agent') return toTurnReceipt(await retryTurn({ run, from, idempotencyKey, caller }));
       // Who retries does not wait: of what limits the starts, only the lock counts.
       const flow = flowOf(run.name, withLockOnly(definitionOf(find(run.name))), decode(run.input), {});
       const keyed = idempotencyKey === undefined ? {} : { idempotencyKey };
+      const retriedBy = caller ? { retriedBy: toStartedBy(caller) } : {};
       const result = await startFlow({ engine, isOwn: () => true, isOwnStart: async () => true }, flow, ({ serial }) =>
-        engine.retry(run, from, { ...keyed, ...(serial && { serial }) }),
+        engine.retry(run, from, { ...keyed, ...retriedBy, ...(serial && { serial }) }),
       );
       return toAnswer(run.name, result, { now: engine.clock.now(), idempotencyKey, id: ownIdOf(run) });
     },

@@ -9,6 +9,8 @@ import type { RunRow } from '../journal/run.ts';
 import type { CreateResult, NewRun } from '../journal/starts.ts';
 import { compensated, parentCancelled } from '../run/outcome.ts';
 import { encode } from '../serialize.ts';
+import { toRetriedBy } from '../started-by.ts';
+import type { StartedBy } from '../started-by.ts';
 import { isSameDigest } from '../values/digest.ts';
 import type { ValueDigest } from '../journal/digest.ts';
 import { boundGiven, TURN_BYTES } from '../values/size.ts';
@@ -36,6 +38,8 @@ export type Repeat = Extract<CreateResult, { outcome: 'repeated' | 'idempotency_
 export type RetryOptions = Pick<StartRequest, 'serial' | 'idempotencyKey'> & {
   /** Default: what the run was started with. */
   input?: unknown;
+  /** Who asks for it. Absent: the box. */
+  retriedBy?: StartedBy;
 };
 
 /** How runs come to be. */
@@ -141,7 +145,7 @@ export function createStarts(options: StartsOptions): Starts {
         ? { outcome: 'repeated', run: used.run }
         : { outcome: 'idempotency_conflict' };
     },
-    async retry(run, from, { serial, idempotencyKey, input: given } = {}) {
+    async retry(run, from, { serial, idempotencyKey, input: given, retriedBy } = {}) {
       const body = await resolve(run);
       const recorded = from === 'start' ? [] : await journal.getRecords(run.runId);
       const children = await readStartedChildren(journal, run, recorded);
@@ -161,7 +165,8 @@ export function createStarts(options: StartsOptions): Starts {
         given === undefined
           ? run.input
           : boundGiven(encode(given, 'input'), { value: given, what: 'input', limit: TURN_BYTES });
-      const { startedBy, timeoutMs } = run;
+      const { timeoutMs } = run;
+      const startedBy = retriedBy ? JSON.stringify(toRetriedBy(run, retriedBy)) : run.startedBy;
       const marks = { attributes: marksOfBox(run), startedBy };
       const timed = timeoutMs === null ? {} : { timeoutMs };
       const kept = { input, retryOf: runId, sessionId, ...marks, ...timed, ...seed, ...keyed };
