@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { defineDeepAgent } from '../src/definitions/definition.ts';
 import { createHostCheck } from '../src/http/hosts.ts';
 import { callTool, connect, ERAS, MODERN, openMcpBox, write } from './_mcp.ts';
 import type { Json } from './_mcp.ts';
@@ -200,6 +201,25 @@ describe.each(ERAS)('with agents and workflows as tools, for %s', (_era, options
       properties: { text: { type: 'string' } },
       required: ['text'],
     });
+  });
+
+  test('names that are equal as far as a tool name goes are tools of their own', async () => {
+    const long = 'a'.repeat(60);
+    const agent = (name: string) => [name, defineDeepAgent({ name })] as const;
+    const flow = (name: string) => [name, { run: async () => name }] as const;
+    const box = await boxes.open({
+      agents: Object.fromEntries([`${long}-ask`, `${long}-tell`].map(agent)),
+      workflows: Object.fromEntries([`${long}-pay`, `${long}-ship`, 'b'.repeat(55), 'b'.repeat(56)].map(flow)),
+      options: { mcpTools: () => true },
+    });
+    const client = await connect(box, options);
+    const names = (await client.listTools()).tools.map(({ name }) => name).slice(4);
+    expect(new Set(names).size).toBe(6);
+    expect(names.filter((name) => name.length > 64)).toEqual([]);
+    expect(names).toContain(`workflow_${'b'.repeat(55)}`);
+    const pays = names.filter((name) => name.startsWith('workflow_a'));
+    const outputs = await Promise.all(pays.map(async (name) => (await callTool(client, name, {})).body.output));
+    expect(outputs).toEqual([`${long}-pay`, `${long}-ship`]);
   });
 
   test('an agent answers', async () => {

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { leaveWhenGone } from '../wires/client-turn.ts';
 import { flatten } from '../agents/events/turn-events.ts';
 import type { CallToolResult, McpServer, StandardSchemaWithJSON } from '@modelcontextprotocol/server';
@@ -119,9 +120,17 @@ async function runWorkflow(
   );
 }
 
-/** A name that every client takes. */
+/** As long as every client takes. */
+const NAME_LENGTH = 64;
+const HASH_LENGTH = 8;
+
+/** A name that every client takes, and no two programs share: one that must be cut or changed ends in a hash of the whole. */
 function toToolName(kind: string, name: string): string {
-  return `${kind}_${name.replace(/[^\w-]/g, '_')}`.slice(0, 64);
+  const given = `${kind}_${name}`;
+  const plain = given.replace(/[^\w-]/g, '_');
+  if (plain === given && given.length <= NAME_LENGTH) return given;
+  const hash = createHash('sha256').update(given).digest('hex').slice(0, HASH_LENGTH);
+  return `${plain.slice(0, NAME_LENGTH - HASH_LENGTH - 1)}_${hash}`;
 }
 
 /** A tool takes an object; a workflow of another input takes it as the member `input`. */
