@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { OWNER } from '../src/auth/caller.ts';
 import type { Strategy } from '../src/auth/strategy.ts';
 import { continueAsNew } from '../src/engine/primitives/continue-as-new.ts';
-import { createHook } from '../src/engine/primitives/hook.ts';
+import { createHook, createWebhook } from '../src/engine/primitives/hook.ts';
 import { getWritable } from '../src/engine/primitives/writable.ts';
 import { call, finish, json, setupBoxes, startWorkflow, toStep, until, untilStatus } from './_setup.ts';
 import type { TestBox } from './_setup.ts';
@@ -39,6 +39,14 @@ const WORKFLOWS = {
     run: async () => {
       await say('before');
       throw Object.assign(new Error('It broke.'), { code: 'broken' });
+    },
+    mode: 'chat',
+  },
+  calls: {
+    run: async () => {
+      const hook = createWebhook();
+      await say(`Call ${hook.url}`, { token: hook.token });
+      return { url: hook.url };
     },
     mode: 'chat',
   },
@@ -333,6 +341,25 @@ test('the catalog tells a chat workflow from a task', async () => {
   const box = await open();
   expect((await call(box, 'GET /api/workflows/talk')).body.mode).toBe('chat');
   expect((await call(box, 'GET /api/workflows/task')).body.mode).toBe('task');
+});
+
+test.each([
+  ['owner', true],
+  ['admin', true],
+  ['member', false],
+  [null, false],
+] as const)('to %s shows the address of a webhook: %s', async (role, isShown) => {
+  const strategy: Strategy = {
+    name: 'test',
+    checksKeys: false,
+    authenticate: async () => (role ? { ...OWNER, role } : { ...OWNER, kind: 'key', by: 'key', role, client: 'shop' }),
+  };
+  const box = await boxes.open({ workflows: WORKFLOWS, options: { host: 'image', strategy } });
+  const answer = await chat(box, 'calls');
+  const text = await answer.text();
+  expect(text.includes('[hidden]')).toBe(!isShown);
+  expect(/whk_[\w-]{43}|webhooks\/[\w-]{16}/.test(text)).toBe(isShown);
+  expect(toEvents(text).map(({ event }) => event)).toEqual(['run', 'frame', 'frame', 'end']);
 });
 
 test('a user has 20 chat streams open, and one more once one has ended', async () => {

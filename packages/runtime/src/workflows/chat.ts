@@ -2,7 +2,7 @@ import type { H3, H3Event } from 'h3';
 import { z } from 'zod';
 import type { Auth } from '../auth/auth.ts';
 import type { CredentialWatch } from '../auth/credential-watch.ts';
-import { isOwnRun, requireGrant, requirePermission } from '../auth/caller.ts';
+import { isOwnRun, may, requireGrant, requirePermission } from '../auth/caller.ts';
 import type { Caller } from '../auth/caller.ts';
 import type { StreamLimits } from '../auth/stream-limits.ts';
 import { hiddenFrom, isHidden } from '../auth/visibility.ts';
@@ -14,6 +14,7 @@ import { isFinal } from '../engine/journal/run.ts';
 import { STREAM_END } from '../engine/values/stream-ref.ts';
 import { decodeToShow } from '../engine/serialize.ts';
 import { BoxError } from '../errors.ts';
+import { hideWebhookTokens } from '../hooks/hide-tokens.ts';
 import type { RouteEntry } from '../http/app.ts';
 import { mountRoute } from '../http/app.ts';
 import { readJson } from '../http/body.ts';
@@ -93,7 +94,9 @@ export function mountWorkflowChat(app: H3, options: WorkflowChatOptions): void {
         leave();
         watched.leave();
       };
-      const sent = untilExpired(untilLeft(frames(position, options, gone.signal), leave), watched, release);
+      const all = frames(position, options, gone.signal);
+      const shown = may(caller, 'hitl:decide') ? all : (hideWebhookTokens(all) as typeof all);
+      const sent = untilExpired(untilLeft(shown, leave), watched, release);
       return answerSse(sent, { onGone: release });
     } catch (error) {
       leave();
