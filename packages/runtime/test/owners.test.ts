@@ -49,7 +49,9 @@ const PROGRAM: TestBoxOptions = {
       run: async () => createHook(),
     },
     echo: { run: async (input: unknown) => input },
-    whoami: { run: async () => [svc.context.user?.id, svc.context.caller.kind, await readWho()] },
+    whoami: {
+      run: async () => [svc.context.user?.id, svc.context.caller.kind, svc.context.caller.key, await readWho()],
+    },
     digest: { run: async () => (await svc.agent('support').session('digests').send('say:Noted.')).text },
   },
 };
@@ -233,14 +235,17 @@ describe('an end user', () => {
 
   test('is known to workflows, their steps and tools', async () => {
     const { box } = await open();
-    const ada = as((await makeKey(box, { client: 'shop', users: true })).value, { 'x-svc-user': 'ada' });
+    const key = await makeKey(box, { client: 'shop', users: true });
+    const ada = as(key.value, { 'x-svc-user': 'ada' });
     const { runId } = (await call(box, 'POST /api/workflows/whoami/start', {}, ada)).body;
     const { body } = await call(box, `GET /api/runs/${runId}?wait=20s`, undefined, ada);
-    expect(body.output).toEqual(['ada', 'user', ['ada', 'shop']]);
+    expect(body).toMatchObject({ output: ['ada', 'user', key.id, ['ada', 'shop']], startedBy: { key: key.id } });
     await (await WIRES['wire-b']?.(box, ada, 'who', 'tool:whoami {}; say:Done.'))?.text();
     expect(toldModel()).toContain('ada user shop ada');
     const own = (await call(box, 'POST /api/workflows/whoami/start', {}, OPERATOR)).body;
-    expect(await ask(box, `/api/runs/${own.runId}?wait=20s`)).toMatchObject({ output: [null, 'person', [null, null]] });
+    expect(await ask(box, `/api/runs/${own.runId}?wait=20s`)).toMatchObject({
+      output: [null, 'person', null, [null, null]],
+    });
   });
 
   test('is spoken for by a key that may, and by anybody under dev', async () => {

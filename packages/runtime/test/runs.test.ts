@@ -66,7 +66,7 @@ describe('a run', () => {
       parentRunId: null,
       retryOf: null,
       triggerId: null,
-      startedBy: { kind: 'person', id: 'owner', client: null, user: null, role: 'owner', name: 'owner' },
+      startedBy: { kind: 'person', id: 'owner', client: null, key: null, user: null, role: 'owner', name: 'owner' },
       attributes: {},
       input: { a: 1 },
       output: { a: 1 },

@@ -275,6 +275,7 @@ describe('a token of the own provider of the workspace', () => {
       kind: 'user',
       id: 'ada',
       client: 'shop',
+      key: key.id,
       user: { id: 'ada', name: 'Ada' },
       role: null,
       name: expect.any(String),

@@ -127,10 +127,10 @@ export function narrowGrants(grants: Grants, named: Record<keyof Grants, string[
 }
 
 /** What a run keeps of who made it begin. */
-export function toStartedBy({ kind, id, client, user, role, name, via }: Caller): StartedBy {
+export function toStartedBy({ kind, id, client, keyId, user, role, name, via }: Caller): StartedBy {
   const bare =
     user?.id ?? (id.startsWith(PERSON) ? id.slice(PERSON.length) : id.startsWith(KEY) ? id.slice(KEY.length) : id);
-  return { kind, id: bare, client, user, role, name, ...(via === undefined ? {} : { via }) };
+  return { kind, id: bare, client, key: keyId ?? null, user, role, name, ...(via === undefined ? {} : { via }) };
 }
 
 /**

@@ -16,6 +16,8 @@ export interface StartedBy {
   id: string;
   /** The application that calls: of a key and of a user. Keys with the same one are one owner. */
   client: string | null;
+  /** The id of the key that let it in: of a key and of a user. Null: none, or a run from before it was kept. */
+  key: string | null;
   user: EndUser | null;
   /** Of a person. */
   role: string | null;
@@ -38,6 +40,7 @@ export const STARTED_BY_BOX: StartedBy = Object.freeze({
   kind: 'box',
   id: 'box',
   client: null,
+  key: null,
   user: null,
   role: null,
   name: 'the box',
@@ -56,5 +59,9 @@ export function toRetriedBy(run: Pick<RunRow, 'startedBy'>, retriedBy: Omit<Star
 
 /** Undefined: the box itself, or a run from before it was kept. */
 export function startedByOf({ startedBy }: Pick<RunRow, 'startedBy'>): StartedBy | undefined {
-  return startedBy === null ? undefined : (JSON.parse(startedBy) as StartedBy);
+  return startedBy === null ? undefined : { ...NO_KEY, ...(JSON.parse(startedBy) as StartedBy) };
 }
+
+// --- internal ---
+
+const NO_KEY = { key: null };

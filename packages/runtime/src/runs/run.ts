@@ -19,6 +19,7 @@ const CallerShown = {
   kind: z.enum(['person', 'key', 'user', 'box']),
   id: z.string().describe("A person's `sub`, the id of a key, what the client calls its user"),
   client: z.string().nullable().describe('The application, of a key and of a user'),
+  key: z.string().nullable().default(null).describe('The id of the key that let it in, of a key and of a user'),
   user: z
     .object({ id: z.string(), name: z.string().optional(), data: z.record(z.string(), z.unknown()).optional() })
     .nullable(),
