@@ -1,7 +1,8 @@
+import { once } from 'node:events';
 import { connect } from 'node:net';
 import { expect, test } from 'vitest';
 import { defineDeepAgent } from '../src/definitions/definition.ts';
-import { call, json, setupBoxes } from './_setup.ts';
+import { call, json, setupBoxes, until } from './_setup.ts';
 
 const boxes = setupBoxes();
 const box = boxes.share({ agents: { helper: defineDeepAgent({ name: 'helper', instructions: 'Help.' }) } });
@@ -46,6 +47,25 @@ test('a request with two Host headers is refused', async () => {
   expect(await ask(url, `GET /live HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`)).toMatch(
     /^HTTP\/1\.1 200 /,
   );
+});
+
+test('a connection more than there may be is cut off, and served once another has closed', async () => {
+  const url = await (await boxes.open()).listen({ connections: 2 });
+  const port = Number(new URL(url).port);
+  const idle = await Promise.all(
+    [1, 2].map(async () => {
+      const socket = connect(port, '127.0.0.1');
+      await once(socket, 'connect');
+      return socket;
+    }),
+  );
+  const request = `GET /live HTTP/1.1\r\nHost: ${new URL(url).host}\r\nConnection: close\r\n\r\n`;
+  const attempt = () => ask(url, request).catch(() => '');
+  await until(async () => (await attempt()) === '');
+  expect(await attempt()).toBe('');
+  idle[0]?.destroy();
+  await until(async () => (await attempt()).startsWith('HTTP/1.1 200 '));
+  idle[1]?.destroy();
 });
 
 test('what is wrong with a request is not many times the request', async () => {

@@ -3,7 +3,7 @@ import { Agent as HttpAgent, createServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
-import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
+import { brotliCompressSync, createGzip, deflateSync, gzipSync } from 'node:zlib';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createHttpFetch } from '../src/provider/http-fetch.ts';
 import { createPinnedFetch } from '../src/provider/pinned-fetch.ts';
@@ -149,6 +149,40 @@ describe('a request to a provider', () => {
     expect(ports.size).toBe(1);
     // The server itself would close it after 5 s.
     await until(() => server.sockets.size === 0, 2_000);
+  });
+
+  test.each([
+    ['as it came', undefined],
+    ['unpacked', 'gzip'],
+  ])('breaks off an answer without an end at a size, %s, and its connection', async (_how, encoding) => {
+    let sent = 0;
+    const server = await startServer((_, response) => {
+      response.writeHead(200, encoding ? { 'content-encoding': encoding } : {});
+      const packer = encoding ? createGzip() : undefined;
+      packer?.pipe(response);
+      const send = (): void => {
+        const isMore = (packer ?? response).write(Buffer.alloc(10_000));
+        sent += 10_000;
+        if (response.destroyed) return;
+        if (isMore) setImmediate(send);
+        else (packer ?? response).once('drain', send);
+      };
+      send();
+    });
+    const answer = await openFetch({ mostBytes: 100_000 })(server.url);
+    await expect(answer.text()).rejects.toMatchObject({
+      code: 'model_provider_failed',
+      message: 'The model provider answered more than 100000 bytes.',
+    });
+    await until(() => server.sockets.size === 0);
+    expect(sent).toBeLessThan(50_000_000);
+    expect(
+      await (
+        await openFetch({ mostBytes: 100_000 })(
+          `${(await startServer((_, response) => response.end('x'.repeat(100_000)))).url}`,
+        )
+      ).text(),
+    ).toHaveLength(100_000);
   });
 
   test('fails where the answer ends before its length', async () => {

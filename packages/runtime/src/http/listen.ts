@@ -22,6 +22,8 @@ export interface ListenOptions {
   stallMs?: number;
   /** How much of bodies is read at once. */
   bodies?: BodyBudgetOptions;
+  /** How many connections are open at once. Default 10,000. */
+  connections?: number;
 }
 
 /**
@@ -30,7 +32,7 @@ export interface ListenOptions {
  */
 export function listen(app: H3, options: ListenOptions): Promise<Listener> {
   const handle = toNodeHandler(app) as RequestListener;
-  const { stallMs = STALL_MS } = options;
+  const { stallMs = STALL_MS, connections = MOST_CONNECTIONS } = options;
   const budget = createBodyBudget(options.bodies);
   const server = createServer(
     { keepAliveTimeout: 65_000, headersTimeout: 10_000, requestTimeout: 30_000, connectionsCheckingInterval: 1_000 },
@@ -43,7 +45,7 @@ export function listen(app: H3, options: ListenOptions): Promise<Listener> {
       return handle(request, response);
     },
   );
-  server.maxConnections = MOST_CONNECTIONS;
+  server.maxConnections = connections;
   return new Promise((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) =>
       reject(

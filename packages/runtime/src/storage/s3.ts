@@ -59,6 +59,7 @@ export async function readXml(answer: Response): Promise<XmlElement> {
   try {
     return readRoot(await answer.text());
   } catch (cause) {
+    if (cause instanceof BoxError) throw cause;
     const message = 'What answers at SVC_S3_ENDPOINT is no S3 backend: it sent no XML.';
     throw new BoxError('storage_refused', message, { cause });
   }

@@ -1,14 +1,26 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { pipeline, Readable } from 'node:stream';
 import { S3Client, GetObjectCommand, HeadObjectCommand, ListObjectsV2Command } from '@aws-sdk/client-s3';
 import { getSignedUrl } from '@aws-sdk/s3-request-presigner';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { BUCKET, KEYS, newFolder, startFixture, startServer } from '../../../dev-s3/src/_setup.ts';
 import { createSigner, encodePath } from './sign.ts';
 import { createStorage } from './storage.ts';
+import type { Storage } from './storage.ts';
 
 const PREFIX = 'acme/support/';
 const REGION = 'us-east-1';
 /** Keys a client on the way gets wrong. */
 const STRANGE = ['a b/c+d', "it's (1)!*", 'ä/ö 漢字', '100%/%2F', 'q?x=1&y#z', '…', 'tab\there', '\u{1F600}'];
+
+const endless = () =>
+  Readable.from(
+    (function* () {
+      for (;;) yield Buffer.alloc(65_536);
+    })(),
+  );
 
 const settings = (endpoint: string) => ({ endpoint, bucket: BUCKET, region: REGION, ...KEYS, forcePathStyle: true });
 
@@ -88,6 +100,31 @@ describe('what is wrong with a storage is said', () => {
       const error = (await call().catch((thrown: unknown) => thrown)) as Error;
       expect(error).toMatchObject({ code: 'storage_refused', message: expect.stringMatching(reason) });
       expect(error.message).not.toMatch(/wrong-secret|a secret of/);
+    }
+  });
+
+  test.each([
+    ['an object', 256, (storage: Storage) => storage.get('big')],
+    ['a list', 16, (storage: Storage) => storage.list()],
+  ])('breaks off %s of more than %i MiB, however it is announced', async (_what, mebibytes, read) => {
+    const limit = mebibytes * 1_048_576;
+    let isOver = false;
+    const server = createServer((request, response) => {
+      response.once('close', () => (isOver = true));
+      if (request.url?.includes('chunked')) return void pipeline(endless(), response, () => {});
+      response.writeHead(200, { 'content-length': String(limit + 1) });
+      response.write('x');
+    });
+    onTestFinished(() => void server.close());
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    const { port } = server.address() as AddressInfo;
+    const openAt = (bucket: string) =>
+      createStorage({ ...settings(`http://127.0.0.1:${port}`), bucket, prefix: PREFIX });
+    // Without its length, as far as a list is read.
+    for (const bucket of mebibytes > 16 ? [BUCKET] : [BUCKET, 'chunked']) {
+      isOver = false;
+      await expect(read(openAt(bucket))).rejects.toMatchObject({ code: 'storage_refused', details: { limit } });
+      await vi.waitUntil(() => isOver);
     }
   });
 
