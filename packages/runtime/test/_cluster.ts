@@ -23,6 +23,22 @@ export const bothServers: Requirement<Servers> = {
   missing: `${realServers.database.missing} and ${realServers.kv.missing}`,
 };
 
+/** The keys and channels of the server whose names hold the text, in each of its databases. */
+export async function namesOnRedis(url: string, text: string): Promise<string[]> {
+  const { Redis } = await import('ioredis');
+  const redis = new Redis(url);
+  try {
+    const names = (await redis.pubsub('CHANNELS', `*${text}*`)) as string[];
+    for (const index of [0, 1]) {
+      await redis.select(index);
+      names.push(...(await redis.keys(`*${text}*`)));
+    }
+    return names;
+  } finally {
+    redis.disconnect();
+  }
+}
+
 export interface ReplicaOptions extends TestBoxOptions {
   engine?: BoxOptions['engine'];
   /** Where this replica's Redis is. `null`: it has none. Default: the server's. */

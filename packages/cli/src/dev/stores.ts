@@ -91,7 +91,7 @@ export async function openDevStores(options: DevStoresOptions): Promise<DevStore
     s3_endpoint: objects.settings.endpoint,
     s3_bucket: objects.settings.bucket,
   };
-  const kv = openKv(options);
+  const kv = openKv(options, ready);
   const closer = createCloser();
   closer.add(() => kv.close());
   closer.add(() => database.close());
@@ -147,9 +147,16 @@ function openRelational({ env, ports, isAttached }: DevStoresOptions, dir: strin
   return { url, pglite, database: openDatabase(pglite) };
 }
 
-function openKv({ env, slug, log }: DevStoresOptions): KeyValueStore {
+function openKv({ env, slug, log }: DevStoresOptions, installation: Promise<string>): KeyValueStore {
   const url = readKvUrl(env);
-  return url === undefined ? createMemoryKv() : openRedisKv({ url, prefix: readKeyPrefix(env, slug), log });
+  if (url === undefined) return createMemoryKv();
+  const name = readKeyPrefix(env, slug);
+  // A database that does not open is said where it is opened.
+  const prefix = installation.then(
+    (id) => `${name}:${id}`,
+    () => name,
+  );
+  return openRedisKv({ url, prefix, log });
 }
 
 interface SecretsOptions {

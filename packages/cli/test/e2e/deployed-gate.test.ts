@@ -1,13 +1,14 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { beforeAll, expect, it, onTestFinished } from 'vitest';
 import { toProof } from '../../../runtime/src/auth/signature.ts';
-import { bothServers } from '../../../runtime/test/_cluster.ts';
+import { bothServers, namesOnRedis } from '../../../runtime/test/_cluster.ts';
 import { signatureOf, startPlane } from '../../../runtime/test/_plane.ts';
 import type { Plane } from '../../../runtime/test/_plane.ts';
+import { listenTo } from '../../../runtime/test/_sse.ts';
 import { describeWhen } from '../../../runtime/test/require.ts';
-import { query, recordsOf, send, TOKEN, useDeployed } from './_deployed.ts';
+import { installationOf, query, recordsOf, send, TOKEN, useDeployed } from './_deployed.ts';
 import type { Deployed, Env } from './_deployed.ts';
-import { useRig } from './_setup.ts';
+import { eventually, useRig } from './_setup.ts';
 import type { Command } from './_setup.ts';
 
 const rig = useRig();
@@ -177,6 +178,38 @@ describeWhen(bothServers, 'the gate of a deployed box', (servers) => {
     await box.ended;
   });
 
+  it('shares nothing over Redis with a box of its name and another database', async () => {
+    const AGENT_ID = `twin-${randomUUID()}`;
+    const [env, other] = [await makeEnv({ AGENT_ID }), await makeEnv({ AGENT_ID })];
+    const [a, b] = await Promise.all([
+      boot({ env }),
+      boot({ env: { ...other, WORKFLOW_KV_URL: inDatabase(servers.kv, 1) } }),
+    ]);
+    const stream = await listenTo(`${a.url}/api/events`, { headers: { authorization: `Bearer ${TOKEN}` } });
+    const limits = { requestsPerMinute: 2 };
+    const runIds: unknown[] = [];
+    for (const box of [b, a]) {
+      const body = { name: 'limited', grants: { agents: [], workflows: ['greet'] }, limits };
+      const token = String((await send(box, 'POST /api/keys', { body })).body['value']);
+      for (const status of [202, 202, 429])
+        expect((await send(box, 'POST /api/workflows/greet/start', { token, body: { name: 'Ada' } })).status).toBe(
+          status,
+        );
+      runIds.push((await box.start('greet', { name: 'Ada' })).runId);
+    }
+    const [ofOther, own] = runIds;
+    await eventually(() => stream.events('run.ended').some(({ data }) => data['runId'] === own));
+    expect(stream.text()).not.toContain(ofOther);
+    const installations = [a, b].map(installationOf);
+    const names = await namesOnRedis(servers.kv, AGENT_ID);
+    const ownerOf = (name: string) => installations.findIndex((id) => name.startsWith(`default:${AGENT_ID}:${id}:`));
+    expect(new Set(names.map(ownerOf))).toEqual(new Set([0, 1]));
+    const made = await keys(other, 'create', '--name', 'later', '--agents', 'all');
+    expect(made.code).toBe(0);
+    expect((await send(a, 'GET /api/runs', { token: made.stdout.trim() })).status).toBe(401);
+    await Promise.all([a.stop('SIGTERM'), b.stop('SIGTERM')]);
+  });
+
   it('that is armed by default trusts the hosted control plane', async () => {
     const box = await boot({ env: await makeEnv(), key: 'none' });
     expect(strategyOf(box)).toMatch(/^The identity gate is armed: identity tokens of https:\/\//);
@@ -208,6 +241,10 @@ describeWhen(bothServers, 'the gate of a deployed box', (servers) => {
     await box.stop('SIGTERM');
   });
 });
+
+function inDatabase(url: string, index: number): string {
+  return Object.assign(new URL(url), { pathname: `/${index}` }).href;
+}
 
 describeWhen(bothServers, 'what a deployed box tells', (servers) => {
   const { makeEnv, boot } = useDeployed(rig, servers);

@@ -1,7 +1,8 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createDatabase } from '../../../runtime/src/engine/stores/_clients.ts';
-import { bothServers } from '../../../runtime/test/_cluster.ts';
+import { bothServers, namesOnRedis } from '../../../runtime/test/_cluster.ts';
+import { listenTo } from '../../../runtime/test/_sse.ts';
 import { describeWhen } from '../../../runtime/test/require.ts';
 import { eventually, linesOf, useRig } from './_setup.ts';
 
@@ -54,6 +55,23 @@ describeWhen(bothServers, 'two svc dev on one Postgres and one Redis', (servers)
       'last',
     ]);
     expect((await b.stop('SIGTERM')).code).toBe(0);
+  });
+
+  it('share nothing where each has a database of its own, whatever they are called', async () => {
+    const AGENT_ID = `twin-${randomUUID()}`;
+    const kv = { AGENT_ID, WORKFLOW_KV_URL: servers.kv };
+    const workspaces = [await rig.workspace(), await rig.workspace()];
+    const [a, b] = await Promise.all(workspaces.map((workspace) => workspace.boot({ env: kv })));
+    if (!a || !b) throw new Error('There are two.');
+    const stream = await listenTo(`${a.url}/api/events`);
+    const other = await b.start('greet', { name: 'Ada' });
+    await b.finish(other.runId);
+    const own = await a.start('greet', { name: 'Ada' });
+    await eventually(() => stream.events('run.ended').some(({ data }) => data['runId'] === own.runId));
+    expect(stream.text()).not.toContain(other.runId);
+    const prefixes = (await namesOnRedis(servers.kv, AGENT_ID)).map((name) => name.split(':').slice(0, 3).join(':'));
+    expect(new Set(prefixes).size).toBe(2);
+    await Promise.all([a.stop(), b.stop()]);
   });
 
   it('that cannot reach Redis is degraded and works', async () => {

@@ -14,7 +14,6 @@ import type { MasterKey } from '../secrets/seal.ts';
 import { toBucketName } from '../storage/bucket-name.ts';
 import type { S3Settings } from '../storage/s3.ts';
 import { createStorage } from '../storage/storage.ts';
-import { openRedisKv } from '../stores/kv-redis.ts';
 import { applyProjectMigrations } from '../stores/project-migrations.ts';
 import { openBundle } from './bundle.ts';
 import type { OpenBundle } from './bundle.ts';
@@ -26,7 +25,7 @@ import { armGate } from './gate.ts';
 import { resolveIdentity } from './identity.ts';
 import type { Identity } from './identity.ts';
 import { createProbes } from './probes.ts';
-import { openServerDatabase, openServerJournal, toDatabaseError } from './server-stores.ts';
+import { openServerDatabase, openServerJournal, openServerKv, toDatabaseError } from './server-stores.ts';
 
 export interface BootOptions {
   env: NodeJS.ProcessEnv;
@@ -147,7 +146,7 @@ async function openBox({ environment, bundle, write, closer, mask, options }: St
   });
   const journal = await openServerJournal(environment.databaseUrl);
   closer.add(() => journal.close());
-  const kv = openRedisKv({ url: environment.kvUrl, prefix: `${tenant}:${identity.installationId}`, log });
+  const kv = openServerKv({ environment, identity, log });
   closer.add(() => kv.close());
   const s3 = environment.storage && {
     ...environment.storage,

@@ -12,13 +12,12 @@ import { createLog } from '../log.ts';
 import { createMask } from '../mask.ts';
 import type { Operation } from '../operations/define.ts';
 import { loadMasterKey } from '../secrets/master-key.ts';
-import { openRedisKv } from '../stores/kv-redis.ts';
 import { parseInput } from '../surface/call.ts';
 import { OPERATIONS } from '../surface/index.ts';
 import type { Rooms } from '../surface/rooms.ts';
 import { readEnvironment } from './environment.ts';
 import { findIdentity } from './identity.ts';
-import { openServerDatabase, toDatabaseError } from './server-stores.ts';
+import { openServerDatabase, openServerKv, toDatabaseError } from './server-stores.ts';
 
 export const KEYS_USAGE = `Makes, lists and revokes API keys of the box of this environment, from inside its container.
 
@@ -54,9 +53,8 @@ export async function runKeysCommand(argv: readonly string[], env: NodeJS.Proces
       write: (line) => process.stderr.write(`${line}\n`),
       mask: createMask(env),
     });
-    const prefix = `${environment.orgSlug}:${identity.agentId}:${identity.installationId}`;
     // Replicas that serve are notified of what is revoked.
-    const kv = openRedisKv({ url: environment.kvUrl, prefix, log });
+    const kv = openServerKv({ environment, identity, log });
     closer.add(() => kv.close());
     const { db } = database;
     const keys = createApiKeys({ db, kv, userSecrets: createUserSecrets({ db, key }) });

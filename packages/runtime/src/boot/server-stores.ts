@@ -1,8 +1,11 @@
 import type { Journal } from '../engine/journal.ts';
 import { openPostgresJournal } from '../engine/stores/postgres/journal.ts';
 import { BoxError } from '../errors.ts';
+import type { Log } from '../log.ts';
 import { openDatabase } from '../stores/database.ts';
 import type { Database } from '../stores/database.ts';
+import { openRedisKv } from '../stores/kv-redis.ts';
+import type { KeyValueStore } from '../stores/kv.ts';
 import { openPg } from '../stores/pg.ts';
 
 // What a box keeps on one PostgreSQL server, over pools of their own: code of the workspace may hold every connection of the
@@ -34,6 +37,15 @@ export async function openServerJournal(url: string, { schema }: { schema?: stri
   }
 }
 
+/**
+ * The key-value store. Its names hold the installation: boxes of one name and other databases, as those that keep the
+ * default names, share nothing. The channels of a Redis server are the same in each of its databases.
+ */
+export function openServerKv({ environment, identity, log }: ServerKvOptions): KeyValueStore {
+  const { kvUrl: url, orgSlug } = environment;
+  return openRedisKv({ url, prefix: `${orgSlug}:${identity.agentId}:${identity.installationId}`, log });
+}
+
 /** What the server or the network says, as a sentence; a refusal of ours is one already. */
 export function toDatabaseError(error: unknown): BoxError {
   if (error instanceof BoxError) return error;
@@ -43,6 +55,12 @@ export function toDatabaseError(error: unknown): BoxError {
 }
 
 // --- internal ---
+
+interface ServerKvOptions {
+  environment: { kvUrl: string; orgSlug: string };
+  identity: { agentId: string; installationId: string };
+  log: Log;
+}
 
 /** One commit is under way at a time; the others are for reads, cancels, resumes, and starts with a key or a lock. */
 const JOURNAL_CONNECTIONS = 6;

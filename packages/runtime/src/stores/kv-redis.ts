@@ -7,7 +7,7 @@ export interface RedisKvOptions {
   /** `redis://` or `rediss://` */
   url: string;
   /** Before every key and channel: boxes of one name on one server are replicas of each other, and no others are. */
-  prefix: string;
+  prefix: string | Promise<string>;
   log: Log;
 }
 
@@ -17,7 +17,7 @@ export interface RedisKvOptions {
  */
 export function openRedisKv({ url, prefix, log }: RedisKvOptions): KeyValueStore {
   const listeners = new Map<string, Set<(message: string) => void>>();
-  const toName = (name: string): string => `${prefix}:${name}`;
+  const toName = async (name: string): Promise<string> => `${await prefix}:${name}`;
   const opening = open(url, log);
   opening.catch(() => {}); // every use of it rejects with the same error
   let heartbeat: ReturnType<typeof setInterval> | undefined;
@@ -55,9 +55,9 @@ export function openRedisKv({ url, prefix, log }: RedisKvOptions): KeyValueStore
   };
 
   return {
-    publish: (topic, message) => use(async ({ sender }) => void (await sender.publish(toName(topic), message))),
+    publish: (topic, message) => use(async ({ sender }) => void (await sender.publish(await toName(topic), message))),
     async subscribe(topic, listener) {
-      const channel = toName(topic);
+      const channel = await toName(topic);
       const own = (message: string) => listener(message);
       const known = listeners.get(channel);
       const set = known ?? new Set();
@@ -72,11 +72,12 @@ export function openRedisKv({ url, prefix, log }: RedisKvOptions): KeyValueStore
         if (receiver?.status === 'ready') receiver.unsubscribe(channel).catch(() => {});
       };
     },
-    get: (key) => use(async ({ sender }) => (await sender.get(toName(key))) ?? undefined),
-    set: (key, value, ttlMs) => use(async ({ sender }) => void (await sender.set(toName(key), value, 'PX', ttlMs))),
+    get: (key) => use(async ({ sender }) => (await sender.get(await toName(key))) ?? undefined),
+    set: (key, value, ttlMs) =>
+      use(async ({ sender }) => void (await sender.set(await toName(key), value, 'PX', ttlMs))),
     increment: (key, ttlMs, by = 1) =>
       use(async ({ sender }) => {
-        const name = toName(key);
+        const name = await toName(key);
         // Both or neither: a count without an end would stay for ever.
         const answers = await sender.multi().set(name, 0, 'PX', ttlMs, 'NX').incrby(name, by).exec();
         const [error, count] = answers?.[1] ?? [new Error('The transaction was dropped.')];
@@ -84,9 +85,9 @@ export function openRedisKv({ url, prefix, log }: RedisKvOptions): KeyValueStore
         return Number(count);
       }),
     takePlace: (key, holder, { most, ttlMs }) =>
-      use(async ({ sender }) => (await sender.eval(TAKE_PLACE, 1, toName(key), holder, most, ttlMs)) === 1),
-    leavePlace: (key, holder) => use(async ({ sender }) => void (await sender.zrem(toName(key), holder))),
-    countPlaces: (key) => use(async ({ sender }) => Number(await sender.eval(COUNT_PLACES, 1, toName(key)))),
+      use(async ({ sender }) => (await sender.eval(TAKE_PLACE, 1, await toName(key), holder, most, ttlMs)) === 1),
+    leavePlace: (key, holder) => use(async ({ sender }) => void (await sender.zrem(await toName(key), holder))),
+    countPlaces: (key) => use(async ({ sender }) => Number(await sender.eval(COUNT_PLACES, 1, await toName(key)))),
     ping: () => use(async ({ sender, receiver }) => void (await Promise.all([sender.ping(), receiver.ping()]))),
     // A server may keep its settings to itself.
     findWarning: () => use(({ sender }) => readWarning(sender)).catch(() => undefined),
