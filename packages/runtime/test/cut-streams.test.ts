@@ -50,6 +50,11 @@ const OPEN: Record<string, (box: TestBox, headers: Record<string, string>) => Pr
       '/agui/v1/agents/desk',
       json({ threadId: 't', runId: 'r', messages: [{ id: '1', ...SLOW[0] }] }, { headers }),
     ),
+  ui: (box, headers) => {
+    const [{ role, content }] = SLOW;
+    const messages = [{ id: '1', role, parts: [{ type: 'text', text: content }] }];
+    return box.request('/ui/v1/agents/desk', json({ id: 'u', messages }, { headers }));
+  },
   'workflow chat': (box, headers) => box.request('/api/workflows/talk/chat', json({}, { headers })),
   'a run': async (box, headers) => {
     const { runId } = (await call(box, 'POST /api/workflows/waits/start', {}, headers)).body;
@@ -62,6 +67,7 @@ const LAST: Record<string, RegExp> = {
   'wire-a': /"error":\{[^}]*"code":"invalid_api_key"[^}]*\}\}\s+(?:data: \[DONE\]\s+)?$/,
   'wire-b': /event: error\ndata: \{"type":"error","error":\{"type":"authentication_error"[^\n]*\s+$/,
   agui: /"type":"RUN_ERROR"[^\n]*"code":"unauthorized"[^\n]*\s+$/,
+  ui: /data: \{"type":"error","errorText":"[^\n]*(?:revoked|is over)[^\n]*\}\s+(?:data: \[DONE\]\s+)?$/,
   'workflow chat': /event: auth_expired\ndata: \{\}\s+$/,
   'a run': /event: auth_expired\ndata: \{\}\s+$/,
 };
@@ -104,6 +110,26 @@ describe('an open stream', () => {
     await call(box, `POST /api/keys/${key.id}/revoke`, {}, as(TOKEN));
     await whole;
   });
+});
+
+test('a user has 20 streams open, of whatever kind, and no turn begins for one more', async () => {
+  const box = await open();
+  const ada = { ...as((await makeKey(box)).value), 'x-svc-user': 'ada' };
+  const talk = OPEN['workflow chat'] as (typeof OPEN)[string];
+  const answers = await Promise.all(Array.from({ length: 20 }, () => talk(box, ada)));
+  expect(answers.map(({ status }) => status)).toEqual(Array(20).fill(200));
+  const agentRuns = async () =>
+    (await call<{ items: unknown[] }>(box, 'GET /api/runs?kind=agent', undefined, as(TOKEN))).body.items;
+  for (const [name, ask] of Object.entries(OPEN)) {
+    const refused = await ask(box, ada);
+    expect([name, refused.status, refused.headers.get('retry-after')]).toEqual([name, 429, '5']);
+    expect(await refused.text()).toContain('20 chat streams open');
+    expect((await ask(box, { ...ada, 'x-svc-user': 'bob' })).status).toBe(200);
+  }
+  // Those of the other one alone.
+  expect(await agentRuns()).toHaveLength(4);
+  for (const { body } of answers) await body?.cancel();
+  for (const ask of Object.values(OPEN)) expect((await ask(box, ada)).status).toBe(200);
 });
 
 test('every stream of a user ends with the token it was opened with, by the clock, and not before', async () => {

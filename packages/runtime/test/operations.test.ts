@@ -29,7 +29,7 @@ function open() {
   const activity = { record: async () => {}, findAsker: async () => undefined };
   const rooms = { activity } as unknown as Rooms;
   const watch = createCredentialWatch({ requireKey: async () => {} });
-  mountOperations(app, [rename], { rooms, auth: { authenticate: async () => OWNER }, watch });
+  mountOperations(app, [rename], { rooms, auth: { authenticate: async () => OWNER }, watch, streams: watch });
   mountFallback(app, []);
   return async (path: string, body: unknown) => app.request(path, json(body, { method: 'PUT' }));
 }

@@ -10,6 +10,11 @@ export interface CredentialWatch {
   close(): void;
 }
 
+/** What a stream is watched by from before it is begun. */
+export interface StreamWatch {
+  enter(caller: Caller): Watched;
+}
+
 export interface Watched {
   /** Aborts, with an `unauthorized` as its reason, once what let the caller in is good no more. */
   signal: AbortSignal;

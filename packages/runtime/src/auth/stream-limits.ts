@@ -1,5 +1,6 @@
 import type { Caller } from './caller.ts';
 import { BoxError } from '../errors.ts';
+import type { StreamWatch } from './credential-watch.ts';
 
 /** How many long-lived streams are open at once. */
 export interface StreamLimits {
@@ -56,6 +57,23 @@ export function createStreamLimits(options: StreamLimitsOptions): StreamLimits {
         const left = (open.get(callerId) ?? 1) - 1;
         if (left > 0) open.set(callerId, left);
         else open.delete(callerId);
+      };
+    },
+  };
+}
+
+/** The watch, with what it watches counted for the caller. `enter` throws `too_many_streams`. */
+export function withLimits(watch: StreamWatch, limits: StreamLimits): StreamWatch {
+  return {
+    enter(caller) {
+      const release = limits.enter(caller);
+      const { signal, leave } = watch.enter(caller);
+      return {
+        signal,
+        leave() {
+          release();
+          leave();
+        },
       };
     },
   };

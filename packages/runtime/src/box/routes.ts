@@ -5,7 +5,7 @@ import type { Approval } from '../approvals/approvals.ts';
 import { decideApproval } from '../approvals/operations.ts';
 import type { Caller } from '../auth/caller.ts';
 import { mountRegistration, REGISTRATION_ROUTES } from '../auth/registration.ts';
-import { CHATS_PER_CALLER, createStreamLimits } from '../auth/stream-limits.ts';
+import { CHATS_PER_CALLER, createStreamLimits, withLimits } from '../auth/stream-limits.ts';
 import { atMost } from '../engine/at-most.ts';
 import { contractPayload } from '../health/contract.ts';
 import { HEALTH_ROUTES, mountHealth } from '../health/routes.ts';
@@ -98,10 +98,12 @@ export async function createRoutes(
   mountHealth(app, rooms.health);
   mountMetrics(app, { telemetry, auth, token: telemetrySettings.metricsToken });
   mountRegistration(app, options.registration, options.db);
-  mountOperations(app, OPERATIONS, { rooms, auth, watch });
+  const limits = createStreamLimits({ perBox: CHATS, perCaller: CHATS_PER_CALLER, what: 'chat streams' });
+  const streams = withLimits(watch, limits);
+  mountOperations(app, OPERATIONS, { rooms, auth, watch, streams });
   const signThinking = createThinkingSigner(options.secretKey);
-  mountWireA(app, { agents, authorize, watch, startedAt });
-  mountWireB(app, { agents, authorize, watch, signThinking, startedAt });
+  mountWireA(app, { agents, authorize, watch, streams, startedAt });
+  mountWireB(app, { agents, authorize, watch, streams, signThinking, startedAt });
   const threads = createThreads({
     agents,
     approvals: rooms.approvals,
@@ -111,10 +113,9 @@ export async function createRoutes(
       (await engine.cancel(runId, new RunCancelledError('The turn was cancelled.')))?.outcome !== 'final',
     onDecided: (after, caller) => recordDecision(rooms.activity, after, caller),
   });
-  mountAgui(app, { agents, threads, signThinking, log, authorize, watch });
-  mountUiMessages(app, { agents, threads, log, authorize, watch });
-  const limits = createStreamLimits({ perBox: CHATS, perCaller: CHATS_PER_CALLER, what: 'chat streams' });
-  mountWorkflowChat(app, { auth, watch, engine, journal, workflows: rooms.workflows, limits });
+  mountAgui(app, { agents, threads, signThinking, log, authorize, streams });
+  mountUiMessages(app, { agents, threads, log, authorize, streams });
+  mountWorkflowChat(app, { auth, streams, engine, journal, workflows: rooms.workflows });
   mountWebhooks(app, rooms.hooks);
   const mcp = mountMcp(app, {
     agents,
@@ -148,7 +149,7 @@ function logAnswer(log: Log, { context, method, route, status, start, end }: Ans
   });
 }
 
-/** Chat streams of workflows, of all callers. */
+/** Streams of chats and of runs, of all callers. */
 const CHATS = 5_000;
 const LONGEST_LOOK_MS = 10_000;
 const ASKS_PROGRAM = /^\/(?:api|wire-[ab]|agui|mcp)(?:\/|$)/;

@@ -37,7 +37,7 @@ export const streamRunState = operation({
   cli: 'runs watch',
   keys: true,
   answer: 'sse',
-  errors: ['run_not_found'],
+  errors: ['run_not_found', 'too_many_streams'],
   input: z.strictObject({ id }),
   output: z.unknown(),
   handle: ({ runs }, input, { signal }) => runs.followState(input.id, signal),

@@ -36,7 +36,7 @@ export const readRunStream = operation({
   cli: 'runs stream',
   keys: true,
   headers: { 'last-event-id': 'lastEventId' },
-  errors: ['run_not_found'],
+  errors: ['run_not_found', 'too_many_streams'],
   input: z.strictObject({
     id,
     name: z

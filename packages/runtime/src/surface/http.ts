@@ -1,7 +1,7 @@
 import type { H3, H3Event } from 'h3';
 import type { Auth } from '../auth/auth.ts';
 import { unwatched } from '../auth/credential-watch.ts';
-import type { CredentialWatch, Watched } from '../auth/credential-watch.ts';
+import type { StreamWatch, Watched } from '../auth/credential-watch.ts';
 import { OWNER } from '../auth/caller.ts';
 import { answerJson } from '../http/answer.ts';
 import { mountRoute, requestIdOf } from '../http/app.ts';
@@ -16,7 +16,7 @@ import { splitRoute } from '../operations/define.ts';
 
 /** Mounts every operation as a route. */
 export function mountOperations(app: H3, operations: readonly Operation[], options: MountOptions): void {
-  const { rooms, auth, watch } = options;
+  const { rooms, auth, watch, streams } = options;
   for (const op of operations) {
     mountRoute(app, splitRoute(op.route), async (event: H3Event) => {
       // Before the body: who is not let in is not read.
@@ -27,7 +27,7 @@ export function mountOperations(app: H3, operations: readonly Operation[], optio
       const requestId = requestIdOf(event);
       const call = (signal: AbortSignal) =>
         callOperation(op, rooms, input, { signal, caller, requestId, source: 'http' });
-      if (op.answer === 'sse') return answerStream(event, call, () => watch.enter(caller));
+      if (op.answer === 'sse') return answerStream(event, call, () => (op.keys ? streams : watch).enter(caller));
       return answerJson(op.status ?? 200, await call(event.req.signal));
     });
   }
@@ -36,7 +36,9 @@ export function mountOperations(app: H3, operations: readonly Operation[], optio
 export interface MountOptions {
   rooms: Rooms;
   auth: Pick<Auth, 'authenticate'>;
-  watch: CredentialWatch;
+  watch: StreamWatch;
+  /** Of streams that end with a run, as those that keys may open: counts them as well. The others count their own. */
+  streams: StreamWatch;
 }
 
 // --- internal ---
@@ -49,13 +51,18 @@ async function answerStream(
   const gone = new AbortController();
   // A HEAD has no body that a client could leave.
   if (req.method === 'HEAD') gone.abort();
-  const frames = (await call(AbortSignal.any([req.signal, gone.signal]))) as Frames;
   const watched = gone.signal.aborted ? unwatched() : enter();
   const letGo = () => {
     gone.abort();
     watched.leave();
   };
-  return answerSse(untilExpired(frames, watched, letGo), { onGone: letGo });
+  try {
+    const frames = (await call(AbortSignal.any([req.signal, gone.signal]))) as Frames;
+    return answerSse(untilExpired(frames, watched, letGo), { onGone: letGo });
+  } catch (error) {
+    letGo();
+    throw error;
+  }
 }
 
 /** Path parameters win over the body or the query: a body cannot rename the thing in the path. */

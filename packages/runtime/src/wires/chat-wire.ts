@@ -5,7 +5,7 @@ import type { EventBatches, TurnEvent } from '../agents/events/turn-events.ts';
 import type { SessionKind } from '../agents/turn/session-store.ts';
 import type { TurnRequest } from '../agents/turn/request.ts';
 import type { Caller } from '../auth/caller.ts';
-import type { CredentialWatch } from '../auth/credential-watch.ts';
+import type { StreamWatch, Watched } from '../auth/credential-watch.ts';
 import { answerJson } from '../http/answer.ts';
 import { requestIdOf } from '../http/app.ts';
 import type { RouteEntry } from '../http/app.ts';
@@ -67,7 +67,9 @@ export interface TurnAnswer {
 export interface ChatWireOptions {
   agents: Agents;
   authorize: Authorize;
-  watch: CredentialWatch;
+  watch: StreamWatch;
+  /** Of answers that are streams: counts them as well. */
+  streams: StreamWatch;
 }
 
 export type MountChat = (route: RouteEntry, handler: (event: H3Event) => Promise<Response>) => void;
@@ -104,17 +106,40 @@ export function toModelRoutes(base: string, docs: Record<keyof ModelRoutes, Rout
 // --- internal ---
 
 async function answerTurn(event: H3Event, wire: ChatWire, options: ChatWireOptions): Promise<Response> {
-  const { agents, authorize, watch } = options;
-  const { headers, signal } = event.req;
+  const { authorize, watch, streams } = options;
+  const { headers } = event.req;
   // Before the body: a caller without access is refused whatever it sends.
   const caller = await authorize(headers);
   const body = await readChatBody(event.req);
-  const { request, session, asked, isStream, toAnswer } = wire.read({ body, headers, caller });
+  const asked = wire.read({ body, headers, caller });
+  // Before the turn: one whose answer has no place is not begun.
+  const watched = (asked.isStream ? streams : watch).enter(caller);
+  try {
+    return await answerAsked(event, { wire, asked, caller, watched }, options);
+  } catch (error) {
+    watched.leave();
+    throw error;
+  }
+}
+
+interface Asking {
+  wire: ChatWire;
+  asked: AskedTurn;
+  caller: Caller;
+  watched: Watched;
+}
+
+async function answerAsked(
+  event: H3Event,
+  { wire, asked: turnAsked, caller, watched }: Asking,
+  { agents }: ChatWireOptions,
+): Promise<Response> {
+  const { headers, signal } = event.req;
+  const { request, session, asked, isStream, toAnswer } = turnAsked;
   const key = readTurnKey({ headers, wire: wire.name, caller, asked: [session, asked] });
   const kept = { ...(session ? { session } : {}), ...(key ? { key } : {}) };
   const turn = await startClientTurn(agents, { ...request, ...kept, isWhole: !isStream }, { caller, signal });
   const { runId, startedAt } = turn;
-  const watched = watch.enter(caller);
   const onGone = (): void => {
     turn.onGone();
     watched.leave();

@@ -12,6 +12,7 @@ const TURN_ERRORS: readonly ErrorCode[] = [
   'turn_in_progress',
   'turn_blocked',
   'idempotency_conflict',
+  'too_many_streams',
   'model_provider_failed',
   'agent_load_failed',
   'model_not_selected',
@@ -179,7 +180,7 @@ export const UI_DOCS = {
   follow: {
     ...ui,
     id: 'ui.follow',
-    errors: ['agent_not_found', 'agent_load_failed'],
+    errors: ['agent_not_found', 'agent_load_failed', 'too_many_streams'],
     answers: { 200: UI_STREAM, 204: { description: 'Every turn has ended' } },
   },
   stop: {

@@ -1,10 +1,9 @@
 import type { H3, H3Event } from 'h3';
 import { z } from 'zod';
 import type { Auth } from '../auth/auth.ts';
-import type { CredentialWatch } from '../auth/credential-watch.ts';
+import type { StreamWatch } from '../auth/credential-watch.ts';
 import { isOwnRun, may, requireGrant, requirePermission } from '../auth/caller.ts';
 import type { Caller } from '../auth/caller.ts';
-import type { StreamLimits } from '../auth/stream-limits.ts';
 import { hiddenFrom, isHidden } from '../auth/visibility.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { Journal } from '../engine/journal.ts';
@@ -27,12 +26,10 @@ import type { Workflows } from './workflows.ts';
 
 export interface WorkflowChatOptions {
   auth: Pick<Auth, 'authenticate'>;
-  watch: CredentialWatch;
+  streams: StreamWatch;
   engine: Engine;
   journal: Journal;
   workflows: Workflows;
-  /** How many are open at once. */
-  limits: StreamLimits;
 }
 
 const ROUTE: RouteEntry = {
@@ -81,39 +78,29 @@ export function mountWorkflowChat(app: H3, options: WorkflowChatOptions): void {
     if (caller.role === null) requireGrant(caller, 'workflows', name);
     else requirePermission(caller, 'workflows:start');
     options.workflows.requireChat(name);
-    const leave = options.limits.enter(caller);
+    const watched = options.streams.enter(caller);
     try {
       const lastEvent = event.req.headers.get('last-event-id') ?? event.url.searchParams.get('lastEventId');
       const position = lastEvent
         ? await resume(lastEvent, { name, journal: options.journal, caller })
         : await begin(event, name, { workflows: options.workflows, caller });
       const gone = new AbortController();
-      const watched = options.watch.enter(caller);
       const release = () => {
         gone.abort();
-        leave();
         watched.leave();
       };
       const all = frames(position, options, gone.signal);
       const shown = may(caller, 'hitl:decide') ? all : (hideWebhookTokens(all) as typeof all);
-      const sent = untilExpired(untilLeft(shown, leave), watched, release);
+      const sent = untilExpired(shown, watched, release);
       return answerSse(sent, { onGone: release });
     } catch (error) {
-      leave();
+      watched.leave();
       throw error;
     }
   });
 }
 
 // --- internal ---
-
-async function* untilLeft(sent: AsyncIterable<string>, leave: () => void): AsyncGenerator<string> {
-  try {
-    yield* sent;
-  } finally {
-    leave();
-  }
-}
 
 interface Position {
   runId: string;

@@ -3,7 +3,7 @@ import type { Agents } from '../../agents/agents.ts';
 import type { ThreadRequest, Threads } from '../../agents/threads/threads.ts';
 import { mountRoute } from '../../http/app.ts';
 import type { RouteEntry } from '../../http/app.ts';
-import type { CredentialWatch } from '../../auth/credential-watch.ts';
+import type { StreamWatch } from '../../auth/credential-watch.ts';
 import { answerSse } from '../../http/sse.ts';
 import type { Log } from '../../log.ts';
 import { toModelParameters } from '../chat-completions/model-parameters.ts';
@@ -36,7 +36,7 @@ export interface AguiOptions {
   threads: Threads;
   log: Log;
   authorize: Authorize;
-  watch: CredentialWatch;
+  streams: StreamWatch;
   signThinking: SignThinking;
 }
 
@@ -57,7 +57,10 @@ async function answerRun(event: H3Event, options: AguiOptions): Promise<Response
   const asked = { ...(body as object), runId: undefined, parentRunId: undefined };
   const key = readTurnKey({ headers, wire: 'agui', caller, asked });
   const request = { agent, ...toThread(input), caller, ...(key ? { key } : {}) };
+  // Before the turn: one whose answer has no place is not begun.
+  const watched = options.streams.enter(caller);
   const begun = await options.threads.begin(request).catch(async (error: unknown) => {
+    watched.leave();
     throw await toGrantedError(error, { agents: options.agents, agent, caller });
   });
   let isSent = false;
@@ -71,7 +74,6 @@ async function answerRun(event: H3Event, options: AguiOptions): Promise<Response
         options.log.warn('What came with a resume is not answered: its client went away.', { agent, error }),
       );
   };
-  const watched = options.watch.enter(caller);
   const left = leaveWhenGone({ leave }, signal);
   const onGone = (): void => {
     left();

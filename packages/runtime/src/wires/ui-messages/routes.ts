@@ -2,7 +2,7 @@ import type { H3, H3Event } from 'h3';
 import type { Agents } from '../../agents/agents.ts';
 import type { AskedThread, AttachedThreads } from '../../agents/threads/attached.ts';
 import type { Threads } from '../../agents/threads/threads.ts';
-import type { CredentialWatch, Watched } from '../../auth/credential-watch.ts';
+import type { StreamWatch, Watched } from '../../auth/credential-watch.ts';
 import { BoxError } from '../../errors.ts';
 import { answerJson } from '../../http/answer.ts';
 import { mountRoute } from '../../http/app.ts';
@@ -57,7 +57,7 @@ export interface UiMessagesOptions {
   threads: Threads & AttachedThreads;
   log: Log;
   authorize: Authorize;
-  watch: CredentialWatch;
+  streams: StreamWatch;
 }
 
 /** The UI message stream of the AI SDK, for `useChat`: translation only. Its errors before a stream are those of the box. */
@@ -71,9 +71,17 @@ export function mountUiMessages(app: H3, options: UiMessagesOptions): void {
   });
   mountRoute(app, FOLLOW, async (event) => {
     const thread = await readThread(event, options);
-    const attached = await threads.follow(thread).catch(granted(thread, options));
-    if (!attached) return new Response(null, { status: 204 });
-    const watched = options.watch.enter(thread.caller);
+    const watched = options.streams.enter(thread.caller);
+    const attached = await threads.follow(thread).catch((error: unknown) => {
+      watched.leave();
+      return granted(thread, options)(error);
+    });
+    // A HEAD has no body that a client could leave.
+    if (!attached || event.req.method === 'HEAD') {
+      watched.leave();
+      attached?.turn.leave();
+      return new Response(null, attached ? { headers: PROTOCOL } : { status: 204 });
+    }
     const chunks = toAttachedChunks(attached, (turn) => untilCut(turn, watched));
     return answerChunks(event, chunks, { turn: attached.turn, watched });
   });
@@ -87,7 +95,7 @@ export function mountUiMessages(app: H3, options: UiMessagesOptions): void {
 // --- internal ---
 
 async function answerSend(event: H3Event, options: UiMessagesOptions): Promise<Response> {
-  const { threads, log, watch } = options;
+  const { threads, log, streams } = options;
   const { headers } = event.req;
   const agent = decodeURIComponent(event.context.params?.name ?? '');
   const caller = await options.authorize(headers, agent);
@@ -95,6 +103,8 @@ async function answerSend(event: H3Event, options: UiMessagesOptions): Promise<R
   const request = await parseUiRequest(body);
   const { id: name, messages, tools } = request;
   const key = readTurnKey({ headers, wire: 'ui', caller, asked: body });
+  // Before the turn: one whose answer has no place is not begun.
+  const watched = streams.enter(caller);
   const begun = await threads
     .begin({
       agent,
@@ -107,7 +117,10 @@ async function answerSend(event: H3Event, options: UiMessagesOptions): Promise<R
       caller,
       ...(key ? { key } : {}),
     })
-    .catch(granted({ agent, caller }, options));
+    .catch((error: unknown) => {
+      watched.leave();
+      return granted({ agent, caller }, options)(error);
+    });
   let isSent = false;
   // What came beside decisions is asked, whether the client reads the answer or not.
   const leave = (): void => {
@@ -120,7 +133,6 @@ async function answerSend(event: H3Event, options: UiMessagesOptions): Promise<R
         log.warn('What came with a decision is not answered: its client went away.', { agent, error }),
       );
   };
-  const watched = watch.enter(caller);
   const chunks = toAnswerChunks(request, begun, (turn) => untilCut(turn, watched));
   return answerChunks(event, chunks, { turn: { leave }, watched, onSent: () => (isSent = true) });
 }
