@@ -245,6 +245,25 @@ describe('the keys of the control plane', () => {
     expect(status).toBe(200);
   });
 
+  test.each(['is taken out of the set', 'is replaced by another of its id'])(
+    'a token that was good is not once its key %s',
+    async (how) => {
+      let now = Date.now();
+      const box = await openBox(() => now);
+      const kid = `key-${how}`;
+      const key = await plane.addKey('EdDSA', kid);
+      const token = await plane.mint('viewer', { key, header: { kid } });
+      expect((await ask(box, token)).status).toBe(200);
+      plane.keys.pop();
+      if (how.startsWith('is replaced')) await plane.addKey('EdDSA', kid);
+      expect((await ask(box, token)).status).toBe(200);
+      now += 31_000;
+      // Whoever asks for a key that is not known has the set read again.
+      await ask(box, await plane.mint('viewer', { header: { kid: 'unknown' } }));
+      expect(await ask(box, token)).toMatchObject({ status: 401, body: { code: 'unauthorized' } });
+    },
+  );
+
   test('are good for an hour while the control plane is down, and then 503', async () => {
     let now = Date.now();
     const box = await openBox(() => now);

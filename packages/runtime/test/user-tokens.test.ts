@@ -1,8 +1,10 @@
 import { createHmac } from 'node:crypto';
-import { generateKeyPair, SignJWT, UnsecuredJWT } from 'jose';
+import { exportJWK, generateKeyPair, SignJWT, UnsecuredJWT } from 'jose';
 import type { CryptoKey } from 'jose';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { OWNER } from '../src/auth/caller.ts';
 import { operatorToken } from '../src/auth/strategy.ts';
+import { createUserTokens } from '../src/auth/user-tokens.ts';
 import type { UsersProvider } from '../src/auth/user-tokens.ts';
 import { signUserToken } from '../src/client.ts';
 import { defineDeepAgent } from '../src/definitions/definition.ts';
@@ -319,6 +321,31 @@ describe('a token of the own provider of the workspace', () => {
       .sign(Buffer.from(JSON.stringify(issuer.keys[0])));
     const other = await mint({ key: privateKey as never });
     for (const token of [shared256, other]) expect((await ask(token)).status).toBe(401);
+  });
+
+  test.each([
+    ['its key is taken out of the set', () => ({ keys: [] })],
+    [
+      'its key is replaced by another of its id',
+      async () => ({ keys: [{ ...(await exportJWK((await generateKeyPair('EdDSA')).publicKey)), kid: KEY_ID }] }),
+    ],
+    ['the provider has another audience', () => ({ audience: 'other-app' })],
+  ])('that was good is not once %s', async (_how, change) => {
+    let from = { ...provider(), keys: [...issuer.keys] };
+    const speaker = {
+      toCaller: () => ({ ...OWNER, grants: { agents: [], workflows: [] } }),
+      readSecret: async () => undefined,
+    };
+    const tokens = createUserTokens({
+      speakers: { findSpeaker: async () => undefined, findSpeakerOf: async () => speaker },
+      provider: () => from,
+      openKeySet: () => ({ read: async () => ({ keys: from.keys }) }),
+      now: Date.now,
+    });
+    const token = await mint();
+    expect(await tokens.verify(token)).toMatchObject({ kind: 'user', user: { id: 'ada' } });
+    from = { ...from, ...(await change()) };
+    await expect(tokens.verify(token)).rejects.toMatchObject({ code: 'unauthorized' });
   });
 
   test('is good for as long as its client has a key that speaks for users', async () => {

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { JWTPayload, JWTVerifyOptions } from 'jose';
+import type { JWK, JWTPayload, JWTVerifyOptions } from 'jose';
 import { LRUCache } from 'lru-cache';
 import { BoxError } from '../errors.ts';
 import { toPerson } from './caller.ts';
@@ -33,11 +33,10 @@ export function keySetUrl(issuer: string): string {
 }
 
 export function createIdentityTokens({ issuer, installationId, keys, now }: IdentityTokensOptions): IdentityTokens {
-  // Checked once per token: by digest, so that no credential lies about in memory.
-  const verified = new LRUCache<string, { caller: Caller; until: number }>({ max: MAX_KNOWN });
+  // Checked once per token and key: by digest, so that no credential lies about in memory.
+  const verified = new LRUCache<string, { caller: Caller; key: JWK; until: number }>({ max: MAX_KNOWN });
 
-  const check = async (token: string, audience: Audience): Promise<Caller> => {
-    const jose = await import('jose');
+  const findKey = async (token: string): Promise<JWK> => {
     const { alg, kid, typ, crit } = peekToken(token)?.header ?? {};
     // Before anything is asked of the control plane: whatever a token says of itself must not make us fetch.
     if (!PUBLIC_KEY_ALGORITHMS.includes(String(alg)) || typ !== TYPE || crit !== undefined || !isClaimText(kid))
@@ -45,6 +44,10 @@ export function createIdentityTokens({ issuer, installationId, keys, now }: Iden
     const set = await keys.read(kid);
     const key = set.keys.find((one) => one.kid === kid);
     if (!key) throw tokenRefused('signed with a key the control plane does not have');
+    return key;
+  };
+  const check = async (token: string, audience: Audience, key: JWK): Promise<Caller> => {
+    const jose = await import('jose');
     const options: JWTVerifyOptions = {
       algorithms: PUBLIC_KEY_ALGORITHMS,
       issuer,
@@ -67,10 +70,12 @@ export function createIdentityTokens({ issuer, installationId, keys, now }: Iden
     issuer,
     async verify(token, audience) {
       const digest = createHash('sha256').update(`${audience} ${token}`).digest('base64url');
+      // Also of one that is known: the key it is signed with may have been taken out of the set since.
+      const key = await findKey(token);
       const known = verified.get(digest);
-      if (known && known.until > now()) return known.caller;
-      const caller = await check(token, audience);
-      verified.set(digest, { caller, until: caller.expiresAt ?? 0 });
+      if (known && known.key === key && known.until > now()) return known.caller;
+      const caller = await check(token, audience, key);
+      verified.set(digest, { caller, key, until: caller.expiresAt ?? 0 });
       return caller;
     },
   };

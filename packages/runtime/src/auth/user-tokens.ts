@@ -59,7 +59,7 @@ export const USER_ID = /^[!-~\u00a1-\uffff]{1,256}$/;
 
 export function createUserTokens({ speakers, provider, openKeySet, now }: UserTokensOptions): UserTokens {
   // What a token says, checked once. Whether its key is good is asked each time.
-  const verified = new LRUCache<string, { claims: UserClaims; until: number }>({ max: MAX_KNOWN });
+  const verified = new LRUCache<string, { claims: UserClaims; by: SignedBy['by']; until: number }>({ max: MAX_KNOWN });
   let keySet: { url: string; keys: KeySet } | undefined;
 
   const readKeys = (url: string): KeySet => {
@@ -67,9 +67,12 @@ export function createUserTokens({ speakers, provider, openKeySet, now }: UserTo
     return keySet.keys;
   };
   const check = async (token: string, signedBy: SignedBy): Promise<UserClaims> => {
-    const digest = createHash('sha256').update(token).digest('base64url');
+    const { issuer = '', audience = '' } = signedBy.options;
+    const digest = createHash('sha256')
+      .update(JSON.stringify([issuer, audience, token]))
+      .digest('base64url');
     const known = verified.get(digest);
-    if (known && known.until > now()) return known.claims;
+    if (known && known.by === signedBy.by && known.until > now()) return known.claims;
     const jose = await import('jose');
     const options: JWTVerifyOptions = {
       ...signedBy.options,
@@ -84,7 +87,7 @@ export function createUserTokens({ speakers, provider, openKeySet, now }: UserTo
         throw tokenRefused(toReason(error, signedBy.signer));
       });
     const claims = readClaims(payload);
-    verified.set(digest, { claims, until: claims.expiresAt });
+    verified.set(digest, { claims, by: signedBy.by, until: claims.expiresAt });
     return claims;
   };
   const verifyOfKey = async (token: string, { alg, kid, crit }: Unchecked): Promise<Caller> => {
@@ -94,7 +97,7 @@ export function createUserTokens({ speakers, provider, openKeySet, now }: UserTo
     if (!speaker || !secret) throw tokenRefused('signed with a key that signs no user tokens here');
     const options = { algorithms: ['HS256'], typ: USER_TOKEN_TYPE };
     const signer = { other: 'of another issuer', unsigned: `not signed with the "userSecret" of the key "${kid}"` };
-    const claims = await check(token, { options, signer, readKey: () => createSecretKey(secret) });
+    const claims = await check(token, { by: kid, options, signer, readKey: () => createSecretKey(secret) });
     return toTokenUser(speaker.toCaller(), claims);
   };
   const verifyOfProvider = async (token: string, header: Unchecked, from: UsersProvider): Promise<Caller> => {
@@ -108,7 +111,8 @@ export function createUserTokens({ speakers, provider, openKeySet, now }: UserTo
     const { issuer, audience } = from;
     const options = { algorithms: PUBLIC_KEY_ALGORITHMS, issuer, audience };
     const signer = { other: 'of another issuer', unsigned: 'not signed by its issuer' };
-    const claims = await check(token, { options, signer, readKey: (importJWK) => importJWK(key, String(alg)) });
+    const readKey: SignedBy['readKey'] = (importJWK) => importJWK(key, String(alg));
+    const claims = await check(token, { by: key, options, signer, readKey });
     const speaker = await speakers.findSpeakerOf(from.client);
     if (!speaker) throw tokenRefused(`for the client "${from.client}", which has no key with "users": true`);
     return toTokenUser(speaker.toCaller(), claims);
@@ -143,6 +147,8 @@ const MAX_KNOWN = 10_000;
 const MAX_DATA_BYTES = 4_096;
 
 interface SignedBy {
+  /** The key as it is kept: another one, of the same id, too, has signed nothing that is known. */
+  by: JWK | string;
   options: JWTVerifyOptions;
   signer: Signer;
   readKey(
