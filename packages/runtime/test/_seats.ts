@@ -1,43 +1,16 @@
-import type { Permission } from '../src/auth/permissions.ts';
+import { readFileSync } from 'node:fs';
+import type { Permission, Role } from '../src/auth/permissions.ts';
 
-/**
- * What every seat may do, said a second time: o(wner), a(dmin), m(ember), p (approver), v(iewer). From the sentences
- * on roles in the specification.
- */
-export const SEATS: Record<Permission, string> = {
-  'runs:read': 'oampv',
-  'runs:cancel': 'oam',
-  'runs:delete': 'oam',
-  'runs:retry': 'oam',
-  'sessions:read': 'oampv',
-  'sessions:delete': 'oa',
-  'hitl:read': 'oampv',
-  'hitl:decide': 'oap',
-  'logs:read': 'oam',
-  'activity:read': 'oampv',
-  'events:read': 'oampv',
-  'catalog:read': 'oampv',
-  'catalog:write': 'oa',
-  'workflows:start': 'oam',
-  'agents:chat': 'oam',
-  'jobs:write': 'oa',
-  'config:read': 'oam',
-  'config:write': 'oam',
-  'secrets:read': 'oa',
-  'secrets:write': 'oa',
-  'secrets:rotate': 'oa',
-  'provider:read': 'oa',
-  'provider:write': 'oa',
-  'settings:read': 'oampv',
-  'settings:write': 'oam',
-  'settings:admin': 'oa',
-  'copilot:read_all': 'oa',
-  'keys:read': 'oa',
-  'keys:write': 'oa',
-  'services:read': 'oampv',
-  'mcp:use': 'oampv',
-};
-export const LETTERS = { owner: 'o', admin: 'a', member: 'm', approver: 'p', viewer: 'v' } as const;
+/** What every seat may do, said a second time: a row a permission, a column a role. */
+const [[, ...roles] = [], ...rows] = readFileSync(new URL('./fixtures/permissions.csv', import.meta.url), 'utf8')
+  .trim()
+  .split('\n')
+  .map((line) => line.split(','));
+
+/** By permission, the roles that hold it. */
+export const SEATS = Object.fromEntries(
+  rows.map(([permission, ...held]) => [permission, roles.filter((_, index) => held[index] === 'yes')]),
+) as Record<Permission, Role[]>;
 
 /** What an API key may call besides the chat wires; and then only what it is granted. */
 export const KEY_OPERATIONS = [

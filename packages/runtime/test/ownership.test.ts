@@ -11,9 +11,10 @@ import { createLog } from '../src/log.ts';
 import { splitRoute } from '../src/operations/define.ts';
 import { OPERATIONS } from '../src/surface/index.ts';
 import { z } from 'zod';
+import { callTool, connect } from './_mcp.ts';
 import { startPlane } from './_plane.ts';
 import type { Plane } from './_plane.ts';
-import { KEY_OPERATIONS, LETTERS, SEATS } from './_seats.ts';
+import { KEY_OPERATIONS, SEATS } from './_seats.ts';
 import { call, json, setupBoxes, toStep, until } from './_setup.ts';
 import type { TestBox } from './_setup.ts';
 
@@ -39,6 +40,10 @@ interface Who {
   role?: Role;
   /** The same for all that own the same. */
   owner: string;
+  /** What a token takes from the grants of its key. */
+  without?: ('agents' | 'workflows')[];
+  /** It goes on with the sessions of others. */
+  hasAllSessions?: true;
 }
 interface Subjects {
   run: string;
@@ -69,7 +74,7 @@ const agent = (name: string) =>
   });
 const PROGRAM = {
   agents: { desk: agent('desk'), vault: agent('vault') },
-  workflows: { desk: { run: hold }, vault: { run: hold } },
+  workflows: { desk: { run: hold, mode: 'chat' }, vault: { run: hold, mode: 'chat' } },
 };
 
 let plane: Plane;
@@ -128,6 +133,18 @@ async function makeClients(box: TestBox, chief: Headers): Promise<Who[]> {
     client('the same name at another client', 'ada elsewhere', as(other.value, { 'x-svc-user': 'ada' })),
     client('a user token', 'ada', await sign(shop)),
     client('a user token wider than its key', 'ada', await sign(shop, { agents: all, workflows: all })),
+    {
+      ...client('a user token for another agent', 'ada', await sign(shop, { agents: [NAMES.foreign] })),
+      without: ['agents'],
+    },
+    {
+      ...client('a user token for nothing', 'ada', await sign(shop, { agents: [], workflows: [] })),
+      without: ['agents', 'workflows'],
+    },
+    {
+      ...client('a key for every session of its agents', 'backend', as((await makeKey({ sessions: 'agent' })).value)),
+      hasAllSessions: true,
+    },
     refused('a user token that is over', await overToken(shop)),
     refused('a user token of a foreign secret', await sign({ id: shop.id, userSecret: other.userSecret })),
     refused('a user token of a key without users', await sign({ id: a.id, userSecret: other.userSecret })),
@@ -163,7 +180,7 @@ function isOwner({ kind, role }: Who): boolean {
 }
 
 function holds(permission: Permission, role: Role): boolean {
-  return SEATS[permission].includes(LETTERS[role]);
+  return SEATS[permission].includes(role);
 }
 
 let lastRun = '';
@@ -226,12 +243,17 @@ const NONE: Subjects = { run: ABSENT, session: ABSENT, approval: ABSENT, step: A
 const isLetIn = (status: number): boolean => ![401, 403, 404].includes(status) && status < 500;
 
 /** The status of what is owned; `in`: let in, and found. */
-function expectedOf({ kind, role }: Who, { id, permission }: (typeof OPERATIONS)[number], whose: Whose): number | 'in' {
+function expectedOf(
+  { kind, role, without = [] }: Who,
+  { id, permission }: (typeof OPERATIONS)[number],
+  whose: Whose,
+): number | 'in' {
   if (kind === 'refused') return 401;
   if (kind === 'mute') return 403;
   if (role === undefined && !KEY_OPERATIONS.includes(id)) return 403;
   if (role !== undefined && permission !== 'none' && !holds(permission, role)) return 403;
-  const isThere = whose === 'own' || (whose === 'foreign' && role !== undefined);
+  // What a key may call at all are runs of workflows.
+  const isThere = (whose === 'own' && !without.includes('workflows')) || (whose === 'foreign' && role !== undefined);
   return isThere ? 'in' : 404;
 }
 
@@ -305,9 +327,15 @@ const NAMED: [route: string, permission: Permission, body: (name: string) => obj
     'agents:chat',
     () => ({ threadId: 't', runId: 'r', messages: [{ id: '1', ...HELLO[0] }] }),
   ],
+  ['POST /ui/v1/agents/:name', 'agents:chat', () => ({ id: 'u', messages: [toUiMessage('say:Hello.')] })],
+  ['GET /ui/v1/agents/:name/u', 'agents:chat', () => ({})],
+  ['GET /ui/v1/agents/:name/u/stream', 'agents:chat', () => ({})],
+  ['DELETE /ui/v1/agents/:name/u/stream', 'agents:chat', () => ({})],
   ['POST /api/workflows/:name/start', 'workflows:start', () => ({})],
+  ['POST /api/workflows/:name/chat', 'workflows:start', () => ({})],
   ['GET /api/workflows/:name/schema', 'catalog:read', () => ({})],
 ];
+const toUiMessage = (text: string) => ({ id: randomUUID(), role: 'user', parts: [{ type: 'text', text }] });
 const HELLO = [{ role: 'user', content: 'say:Hello.' }];
 
 test('what is granted is there for a key and its users, and else is refused as what is not there', async () => {
@@ -318,7 +346,7 @@ test('what is granted is there for a key and its users, and else is refused as w
         const at = async (whose: Whose): Promise<Seen> => {
           const name = NAMES[whose];
           const seen = await send(house, route.replace(':name', name), who.headers, toBody(name));
-          const expected = namedFor(who, permission, whose);
+          const expected = namedFor(who, { permission, route }, whose);
           if (!isAs(expected, seen.status))
             wrong.push(`${who.title} at ${route}, ${whose}: ${seen.status}, not ${expected}. ${seen.text}`);
           return { ...seen, text: seen.text.replaceAll(name, '') };
@@ -331,10 +359,15 @@ test('what is granted is there for a key and its users, and else is refused as w
   expect(wrong).toEqual([]);
 }, 120_000);
 
-function namedFor({ kind, role }: Who, permission: Permission, whose: Whose): number | 'in' {
+function namedFor(
+  { kind, role, without = [] }: Who,
+  { permission, route }: { permission: Permission; route: string },
+  whose: Whose,
+): number | 'in' {
+  const of = route.includes('/workflows/') ? 'workflows' : 'agents';
   if (kind === 'refused') return 401;
   if (kind === 'mute') return 403;
-  if (role === undefined) return whose === 'own' ? 'in' : 403;
+  if (role === undefined) return whose === 'own' && !without.includes(of) ? 'in' : 403;
   if (!holds(permission, role)) return 403;
   return whose === 'absent' ? 404 : 'in';
 }
@@ -352,6 +385,7 @@ const WIRES: Record<string, (name: string, content: string) => [route: string, b
     `POST /agui/v1/agents/${NAMES.own}`,
     { threadId, runId: 'r', messages: [{ id: randomUUID(), role: 'user', content }] },
   ],
+  ui: (id, content) => [`POST /ui/v1/agents/${NAMES.own}`, { id, messages: [toUiMessage(content)] }],
 };
 
 test('a conversation of one name is another for each owner, over every wire', async () => {
@@ -359,7 +393,7 @@ test('a conversation of one name is another for each owner, over every wire', as
   for (const house of houses)
     for (const [wire, toRequest] of Object.entries(WIRES)) {
       const said: [owner: string, word: string][] = [];
-      const callers = house.callers.filter(isOwner);
+      const callers = house.callers.filter((who) => isOwner(who) && !who.without && !who.hasAllSessions);
       for (const who of callers) {
         const word = randomUUID();
         const [route, body] = toRequest(wire, `${word} say:Noted.`);
@@ -375,5 +409,43 @@ test('a conversation of one name is another for each owner, over every wire', as
         said.push([who.owner, word]);
       }
     }
+  expect(wrong).toEqual([]);
+}, 120_000);
+
+const RPC = { jsonrpc: '2.0', id: 1, method: 'initialize' } as const;
+const INITIALIZE = {
+  ...RPC,
+  params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'test', version: '1.0.0' } },
+};
+
+test('/mcp takes the operator, and a token of a seat that is for it, and nothing of a client', async () => {
+  const wrong: string[] = [];
+  for (const house of houses)
+    for (const who of house.callers) {
+      const headers = { ...who.headers, accept: 'application/json, text/event-stream' };
+      const { status } = await send(house, 'POST /mcp', headers, INITIALIZE);
+      const expected = who.owner === 'operator' ? 200 : who.kind === 'client' || who.kind === 'mute' ? 403 : 401;
+      if (status !== expected) wrong.push(`${who.title} at /mcp: ${status}, not ${expected}`);
+    }
+  expect(wrong).toEqual([]);
+});
+
+test('over /mcp each seat calls what it holds, and what is not there is said to be so', async () => {
+  const [{ box } = {} as House] = houses;
+  const wrong: string[] = [];
+  for (const role of ROLES) {
+    const token = await plane.mint(role, { claims: { aud: `${plane.url}/mcp` } });
+    const client = await connect(box, {}, as(token));
+    for (const { id, kind, permission, route, copilot } of OPERATIONS) {
+      const names = [...route.matchAll(/:(\w+)/g)].map(([, name = '']) => [name, ABSENT] as const);
+      const asked = { operation: id, input: Object.fromEntries(names) };
+      const { body } = await callTool(client, `call_${kind}_operation`, asked);
+      const may = permission === 'none' || holds(permission, role);
+      // What models are not shown is not there for them, whoever asks.
+      const isShown = !copilot.startsWith('no');
+      if (isShown && may === (body?.code === 'forbidden'))
+        wrong.push(`${role} at ${id}: ${String(body?.code)}, and ${may ? 'may' : 'may not'}`);
+    }
+  }
   expect(wrong).toEqual([]);
 }, 120_000);
