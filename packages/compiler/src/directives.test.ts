@@ -113,6 +113,15 @@ describe('the directive transform', () => {
     expect(code).not.toContain('use workflow');
   });
 
+  it('remembers the file of a workflow that stands outside of workflows/', async () => {
+    const source = `export async function w() { 'use workflow'; }\nasync function inner() { 'use workflow'; }\n`;
+    const { code, workflows } = await transform(source, 'lib/a.ts');
+    expect(workflows).toEqual([]);
+    expect(code).toContain('__svc.markMisplaced(w, "lib/a.ts");');
+    expect(code).not.toContain('(inner');
+    expect(code).not.toContain('markWorkflow');
+  });
+
   it('gives each of several workflows a name of its own, and the default export that of the file', async () => {
     const { code, workflows } = await transform(
       [
@@ -194,7 +203,7 @@ describe('the directive transform', () => {
   it('leaves code without a directive alone', async () => {
     expect(await find('export const a = 1;\n')).toBeNull();
     expect(await find(`export const text = 'use step by step';\n`)).toBeNull();
-    expect(await find(`export async function w() {\n  'use workflow';\n}\n`)).toBeNull();
+    expect(await find(`async function w() {\n  'use workflow';\n}\n`)).toBeNull();
   });
 
   it('reads JSX where the ending allows it', async () => {

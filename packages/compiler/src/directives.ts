@@ -58,8 +58,9 @@ export async function transformDirectives({ code, file, id }: TransformOptions):
   const steps = valid.filter((one) => !isWorkflow(one));
   const result = steps.map((one) => ({ id: idOf(rewrite, one), name: stepName(one), line: positionOf(one.node).line }));
   const workflows = findWorkflows(file, valid, exported);
+  const misplaced = findMisplaced(file, valid, exported);
   const classes = mayHoldClass(code) ? findClasses(ast.program) : [];
-  if (steps.length === 0 && workflows.length === 0 && classes.length === 0) return null;
+  if ([steps, workflows, misplaced, classes].every(({ length }) => length === 0)) return null;
   const [top] = ast.program.body;
   const inner = findInner(steps, marked, ast.program);
   for (const one of valid) dropDirective(one);
@@ -68,7 +69,8 @@ export async function transformDirectives({ code, file, id }: TransformOptions):
   for (const one of classes) registerClass(rewrite, one);
   for (const { step, captures } of inner) rewriteInner(rewrite, step, captures);
   for (const one of steps) if (!inner.some(({ step }) => step === one)) rewriteStep(rewrite, one);
-  for (const { marked: one, name } of workflows) markWorkflow(rewrite, one, name);
+  for (const { marked: one, name } of workflows) mark(rewrite, one, ['markWorkflow', name]);
+  for (const one of misplaced) mark(rewrite, one, ['markMisplaced', file]);
   if (mayHoldUsing(code)) lowerUsing(babel.types, ast.program);
   const runtime = importRuntime(rewrite);
   // Only what stands above everything says how JSX is meant.
@@ -126,6 +128,12 @@ function findWorkflows(file: string, marked: MarkedFunction[], exported: ReturnT
     found.map(({ exportName }) => exportName),
   );
   return found.map((one) => ({ ...one, name: names.get(one.exportName) ?? '' }));
+}
+
+/** Those of a file that is no workflow file: nothing finds them there, and whoever hands one over is answered why. */
+function findMisplaced(file: string, marked: MarkedFunction[], exported: ReturnType<typeof readExports>) {
+  if (workflowFileName(file) !== undefined) return [];
+  return marked.filter((one) => isWorkflow(one) && exportNameOf(one, exported) !== null);
 }
 
 function dropDirective({ node, directives }: MarkedFunction): void {
@@ -297,23 +305,28 @@ function createStep(rewrite: Rewrite, marked: MarkedFunction, implementation: t.
   return t.callExpression(member(rewrite, 'createStep'), [t.stringLiteral(idOf(rewrite, marked)), implementation]);
 }
 
-function markWorkflow(rewrite: Rewrite, marked: MarkedFunction, workflow: string): void {
+/** Calls the function of the runtime on the workflow, with the text behind it. */
+function mark(rewrite: Rewrite, marked: MarkedFunction, call: MarkCall): void {
   const { t } = rewrite;
-  if (marked.node.type === 'ClassMethod') return markStatic(rewrite, marked, workflow);
+  if (marked.node.type === 'ClassMethod') return markStatic(rewrite, marked, call);
   const [statement] = marked.slots;
   const name = statement && nameWorkflow(rewrite, marked, statement);
   if (!name) return;
-  const call = t.callExpression(member(rewrite, 'markWorkflow'), [t.identifier(name), t.stringLiteral(workflow)]);
-  insertAfter(statement, t.expressionStatement(call));
+  insertAfter(statement, t.expressionStatement(toMarkCall(rewrite, t.identifier(name), call)));
 }
 
-function markStatic(rewrite: Rewrite, { node, slots }: MarkedFunction, workflow: string): void {
+function markStatic(rewrite: Rewrite, { node, slots }: MarkedFunction, call: MarkCall): void {
   const { t } = rewrite;
   const body = slots.at(-1)?.parent;
   if (body?.type !== 'ClassBody' || node.type !== 'ClassMethod') return;
   const method = t.memberExpression(t.thisExpression(), t.cloneNode(node.key as t.Identifier));
-  const call = t.callExpression(member(rewrite, 'markWorkflow'), [method, t.stringLiteral(workflow)]);
-  body.body.push(t.staticBlock([t.expressionStatement(call)]));
+  body.body.push(t.staticBlock([t.expressionStatement(toMarkCall(rewrite, method, call))]));
+}
+
+type MarkCall = readonly ['markWorkflow' | 'markMisplaced', string];
+
+function toMarkCall(rewrite: Rewrite, fn: t.Expression, [name, text]: MarkCall): t.CallExpression {
+  return rewrite.t.callExpression(member(rewrite, name), [fn, rewrite.t.stringLiteral(text)]);
 }
 
 /** The module-level name of the workflow function; a default export without one is given one. */

@@ -49,6 +49,7 @@ export function installRuntime(): FakeRuntime {
       registerStep() {},
       registerClosure: (id: string, factory: (closure: object, self: Callable) => Callable) =>
         factories.set(id, factory),
+      markMisplaced: () => {},
       markWorkflow: (fn: unknown, name: string) => marked.set(fn, name),
     },
     calls,

@@ -49,6 +49,7 @@ describe('a built workspace', () => {
       'export const registerClosure = (id, factory) => factories.set(id, factory);',
       'export const createClosure = (id, capture = () => ({})) => function step(...args) { return callStep(id, step, factories.get(id)(capture(), step), this, args); };',
       'export const createStep = (id, impl) => function step(...args) { return callStep(id, step, impl, this, args); };',
+      'export const markMisplaced = () => {};',
       'export const markWorkflow = () => {};',
     ];
     writeFile(runtime, 'internal.mjs', internal.join('\n'));

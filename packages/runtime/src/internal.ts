@@ -3,4 +3,4 @@ export { registerClass } from './engine/values/classes.ts';
 export { bindCallback } from './engine/primitives/callback.ts';
 export { callStep, createClosure, createGetterStep, createStep, registerClosure } from './engine/primitives/step.ts';
 export { registerStep } from './engine/values/steps.ts';
-export { markWorkflow } from './workflows/mark.ts';
+export { markMisplaced, markWorkflow } from './workflows/mark.ts';

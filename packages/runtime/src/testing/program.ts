@@ -1,7 +1,7 @@
 import type { DeepAgentDefinition } from '../definitions/agent.ts';
 import type { DynamicConfig } from '../config-values/define.ts';
 import type { AgentEntry, Program, WorkflowEntry } from '../manifest.ts';
-import { workflowNameOf } from '../workflows/mark.ts';
+import { misplacedFileOf, workflowNameOf } from '../workflows/mark.ts';
 
 /** A workflow's module, as `import * as refund from '../workflows/refund.workflow.ts'` gives it. */
 export type WorkflowModule = Readonly<Record<string, unknown>>;
@@ -55,6 +55,11 @@ function findWorkflow(name: string, module: WorkflowModule): string {
   const found = listWorkflows(module);
   const match = found.find((one) => one.name === name);
   if (match) return match.exportName;
+  const misplaced = Object.values(module).map(misplacedFileOf).find(Boolean);
+  if (found.length === 0 && misplaced !== undefined)
+    throw new Error(
+      `The workflow given as "${name}" lies in "${misplaced}", where no box finds it. Move it to workflows/${name}.workflow.ts.`,
+    );
   if (found.length === 0)
     throw new Error(
       `The module given as workflow "${name}" exports no compiled workflow. Put svcTesting() of "@svc/compiler" among the ` +
