@@ -306,7 +306,7 @@ const GUIDES: Guide[] = [
     model: true,
     facts: {
       run({ stdout }) {
-        expect(stdout).toMatch(/Tests .*5 passed/);
+        expect(stdout).toMatch(/Tests .*6 passed/);
       },
       replay({ stdout }) {
         expect(stdout).toMatch(/^Pulled charge-card \(waiting\), \d+ records?: \.svc\/runs\//m);

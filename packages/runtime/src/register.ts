@@ -18,3 +18,22 @@ export type AgentName = keyof AgentRegister & string;
 export type ConfigKey = keyof ConfigRegister & string;
 /** The names of this workspace's workflows. */
 export type WorkflowName = keyof WorkflowRegister & string;
+
+/** A name of a workflow: once the types of the workspace are generated one of its own, any text before. */
+export type KnownWorkflow = [WorkflowName] extends [never] ? string : WorkflowName;
+/** What the workflow takes. */
+export type WorkflowInput<N extends string> = N extends keyof WorkflowRegister
+  ? WorkflowRegister[N] extends { input: infer I }
+    ? I
+    : unknown
+  : unknown;
+/** What the workflow answers. */
+export type WorkflowOutput<N extends string> = N extends keyof WorkflowRegister
+  ? WorkflowRegister[N] extends { output: infer O }
+    ? O
+    : unknown
+  : unknown;
+
+/** A key of the dynamic configuration, likewise. */
+export type KnownConfigKey = [ConfigKey] extends [never] ? string : ConfigKey;
+export type ConfigValueOf<K extends string> = K extends keyof ConfigRegister ? ConfigRegister[K] : unknown;

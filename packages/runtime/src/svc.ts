@@ -16,25 +16,10 @@ import type { ScheduleOptions } from './engine/primitives/schedule.ts';
 import { BoxError } from './errors.ts';
 import { codeLog } from './logs/code-log.ts';
 import type { PromptVariables } from './prompts/render.ts';
-import type { ConfigKey, ConfigRegister, DatabaseRegister, WorkflowName, WorkflowRegister } from './register.ts';
+import type { ConfigValueOf, DatabaseRegister, KnownConfigKey } from './register.ts';
+import type { KnownWorkflow, WorkflowInput, WorkflowOutput } from './register.ts';
 import type { Storage } from './storage/storage.ts';
 import type { Drizzle } from './stores/drizzle.ts';
-
-/** The workspace's own names once its types are generated; any text before. */
-type Name = [WorkflowName] extends [never] ? string : WorkflowName;
-type InputOf<N extends string> = N extends keyof WorkflowRegister
-  ? WorkflowRegister[N] extends { input: infer I }
-    ? I
-    : unknown
-  : unknown;
-type OutputOf<N extends string> = N extends keyof WorkflowRegister
-  ? WorkflowRegister[N] extends { output: infer O }
-    ? O
-    : unknown
-  : unknown;
-
-type Key = [ConfigKey] extends [never] ? string : ConfigKey;
-type ValueOf<K extends string> = K extends keyof ConfigRegister ? ConfigRegister[K] : unknown;
 
 /** With the tables of `src/schema.ts` under `query`, in the words of the project's own drizzle-orm. */
 type ProjectDatabase = DatabaseRegister extends { database: infer D } ? D : Drizzle;
@@ -86,7 +71,7 @@ export const svc = {
   },
   config: {
     /** What is in force for a key of `config.schema.ts`. In a workflow body it is recorded, so a replay has the same value. */
-    get: <K extends Key>(key: K): Promise<ValueOf<K>> => readConfig(key) as Promise<ValueOf<K>>,
+    get: <K extends KnownConfigKey>(key: K): Promise<ConfigValueOf<K>> => readConfig(key) as Promise<ConfigValueOf<K>>,
   },
   /**
    * Objects in the bucket of the box, in a step or a tool: `svc.storage.put('reports/1.txt', text)`. The keys are those of
@@ -104,17 +89,26 @@ export const svc = {
      * Starts another workflow. Its run is cancelled with this one. In a workflow body it is recorded, so it starts once.
      * `options`: when it begins, its priority, and an id of its own: `{ delay: '10m', priority: 5, id: 'order-7' }`.
      */
-    start: <N extends Name>(name: N, input: InputOf<N>, options?: ChildStartHow): Promise<StartedWorkflow> =>
-      startWorkflow(name, input, options),
+    start: <N extends KnownWorkflow>(
+      name: N,
+      input: WorkflowInput<N>,
+      options?: ChildStartHow,
+    ): Promise<StartedWorkflow> => startWorkflow(name, input, options),
     /** Starts another workflow and answers its output; what ends it otherwise is thrown, with its error as the cause. */
-    startAndWait: <N extends Name>(name: N, input: InputOf<N>, options?: ChildStartHow): Promise<OutputOf<N>> =>
-      startWorkflowAndWait(name, input, options) as Promise<OutputOf<N>>,
+    startAndWait: <N extends KnownWorkflow>(
+      name: N,
+      input: WorkflowInput<N>,
+      options?: ChildStartHow,
+    ): Promise<WorkflowOutput<N>> => startWorkflowAndWait(name, input, options) as Promise<WorkflowOutput<N>>,
     /**
      * Arms a timer that starts a workflow, again and again (`cron`) or once (`at`, `in`). It outlives this run, is among the
      * recurring jobs, and is armed once however often the code is repeated.
      */
-    schedule: <N extends Name>(name: N, input: InputOf<N>, options: ScheduleOptions): Promise<ScheduledWorkflow> =>
-      scheduleWorkflow(name, input, options),
+    schedule: <N extends KnownWorkflow>(
+      name: N,
+      input: WorkflowInput<N>,
+      options: ScheduleOptions,
+    ): Promise<ScheduledWorkflow> => scheduleWorkflow(name, input, options),
     /** Removes a timer that `schedule` made, by its id. False: there is none (any more). */
     unschedule: (id: string): Promise<boolean> => unscheduleWorkflow(id),
   },

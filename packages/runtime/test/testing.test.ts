@@ -3,10 +3,10 @@ import { z } from 'zod';
 import { createHook, createWebhook, defineDeepAgent, defineTool, requestApproval, sleep, svc } from '../src/index.ts';
 import { markWorkflow } from '../src/internal.ts';
 import { createTestBox, model } from '../src/testing.ts';
-import type { TestBoxOptions } from '../src/testing.ts';
+import type { TestBoxOptions, WorkflowModules } from '../src/testing.ts';
 import { toStep } from './_setup.ts';
 
-async function open<A extends string, W extends string>(options: TestBoxOptions<A, W>) {
+async function open<A extends string, W extends WorkflowModules>(options: TestBoxOptions<A, W>) {
   const box = await createTestBox(options);
   onTestFinished(() => box.close());
   return box;
@@ -105,7 +105,7 @@ describe('a workflow in a test box', () => {
   test('is refused what its schema refuses, and shows its steps', async () => {
     const checked = { ...order, inputSchema: z.object({ amount: z.number() }) };
     const box = await open({ workflows: { order: checked } });
-    await expect(box.workflow('order').start({ amount: 'much' })).rejects.toMatchObject({
+    await expect(box.workflow('order').start({ amount: 'much' } as never)).rejects.toMatchObject({
       code: 'workflow_input_invalid',
     });
     const run = await box.workflow('order').start({ amount: 5 });

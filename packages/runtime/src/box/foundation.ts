@@ -104,7 +104,11 @@ export async function createFoundation(options: BoxOptions, closer: Closer): Pro
     service: { name: options.slug, version: contractPayload().build.version, instanceId: owner },
     journal,
     liveRuns: () => engine.get().liveRuns,
-    busySteps: (most) => engine.get().listBusy(most),
+    busySteps: (most) =>
+      engine
+        .get()
+        .listBusy(most)
+        .map(({ workflow, step }) => `${workflow}: ${step}`),
     // Under `svc dev` code is compiled in the same process, again and again.
     logsStalls: options.host === 'image',
     log: options.log,

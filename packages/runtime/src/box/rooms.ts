@@ -96,6 +96,7 @@ export function createRooms(foundation: Foundation): Built {
     db,
     key: secretKey,
     installation: async () => (await ensureInstallation(db)).id,
+    isBlank,
   });
   closer.add(() => secrets.close());
   const watch = createCredentialWatch({ requireKey: (id) => keys.requireKey(id) });

@@ -121,8 +121,8 @@ export interface Engine extends Starts, Pick<Endings, 'cancel'> {
   nextDue(): Promise<number | undefined>;
   /** The attempts of steps under way in a run that this process has. Undefined: it does not have it. */
   runningSteps(runId: string): RunningStep[] | undefined;
-  /** `<workflow>: <step>` of attempts under way in this process, at most so many. */
-  listBusy(most: number): string[];
+  /** The steps under way in this process, of at most so many. */
+  listBusy(most: number): BusyStep[];
   /** Runs in memory and on their way there. */
   readonly liveRuns: number;
   /**
@@ -130,6 +130,14 @@ export interface Engine extends Starts, Pick<Endings, 'cancel'> {
    * written, and the runs given back for others to take. A journal that does not answer adds no more than 8 s.
    */
   close(): Promise<void>;
+}
+
+/** A step under way. */
+export interface BusyStep {
+  runId: string;
+  /** The name of the run: of a turn, that of its agent. */
+  workflow: string;
+  step: string;
 }
 
 /**
@@ -263,9 +271,9 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
     },
     runningSteps: (runId) => live.get(runId)?.runningSteps,
     listBusy(most) {
-      const busy: string[] = [];
+      const busy: BusyStep[] = [];
       for (const { run, runningSteps } of live.list()) {
-        for (const { name } of runningSteps) busy.push(`${run.name}: ${name}`);
+        for (const { name } of runningSteps) busy.push({ runId: run.runId, workflow: run.name, step: name });
         if (busy.length >= most) return busy.slice(0, most);
       }
       return busy;

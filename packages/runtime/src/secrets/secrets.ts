@@ -40,9 +40,11 @@ export interface SecretsOptions {
   key: MasterKey;
   /** The id of the installation's row: what values are sealed for. */
   installation(): Promise<string>;
+  /** Nothing has been written to the store, so there is no secret in it. */
+  isBlank?(): boolean;
 }
 
-export function createSecrets({ db, key, installation }: SecretsOptions): Secrets {
+export function createSecrets({ db, key, installation, isBlank = () => false }: SecretsOptions): Secrets {
   const noted = new Map<string, number>();
   const noting = new Set<Promise<unknown>>();
 
@@ -50,6 +52,7 @@ export function createSecrets({ db, key, installation }: SecretsOptions): Secret
     return { table: 'secrets', installation: await installation(), name: `${OWNER}/${name}`, version };
   };
   const findRow = async (name: string): Promise<Row | undefined> => {
+    if (isBlank()) return undefined;
     const [row] = await db.select().from(secrets).where(at(name));
     return row;
   };

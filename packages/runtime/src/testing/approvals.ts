@@ -44,7 +44,7 @@ export function createTestApprovals(life: () => Life): TestApprovals {
       }
     },
     async list() {
-      await life().settle();
+      await life().settle(SETTLE_MS);
       return read();
     },
   };
@@ -52,4 +52,5 @@ export function createTestApprovals(life: () => Life): TestApprovals {
 
 // --- internal ---
 
+const SETTLE_MS = 20_000;
 const PATIENCE_MS = 5_000;

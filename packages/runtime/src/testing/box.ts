@@ -4,6 +4,8 @@ import type { Journal } from '../engine/journal.ts';
 import { openSqliteJournal } from '../engine/stores/sqlite/journal.ts';
 import { newMasterKey } from '../secrets/master-key.ts';
 import type { StartReceipt } from '../runs/start-receipt.ts';
+import { createDrizzle, withTables } from '../stores/drizzle.ts';
+import type { Drizzle } from '../stores/drizzle.ts';
 import { createTestApprovals } from './approvals.ts';
 import type { TestApprovals } from './approvals.ts';
 import { createTestClock } from './clock.ts';
@@ -16,16 +18,19 @@ import { createScriptedModel } from './model.ts';
 import type { ModelScript, TestModel, VectorScript } from './model.ts';
 import type { CrashPoint } from './process.ts';
 import type { WorkflowModule } from './program.ts';
+import { createTestConfig, createTestSecrets } from './handles.ts';
+import type { TestConfig, TestDatabase, TestSecrets } from './handles.ts';
+import type { InputOfModule, OutputOfModule, WorkflowModules } from './workflow-types.ts';
 import { toTestRun } from './runs.ts';
 import type { TestRun } from './runs.ts';
 import { createTestTurns } from './turns.ts';
 import type { TestAgent } from './turns.ts';
 
-export interface TestBoxOptions<A extends string = string, W extends string = string> {
+export interface TestBoxOptions<A extends string = string, W extends WorkflowModules = WorkflowModules> {
   /** By name: what `export default defineDeepAgent({ ... })` gives. */
   agents?: Readonly<Record<A, DeepAgentDefinition>>;
   /** By name: the modules, as `import * as refund from '../workflows/refund.workflow.ts'` gives them. */
-  workflows?: Readonly<Record<W, WorkflowModule>>;
+  workflows?: W;
   /** What `config.schema.ts` has as its default export. */
   config?: DynamicConfig | undefined;
   /** For `svc.database.query`: `import * as schema from '../src/schema.ts'`. */
@@ -40,15 +45,24 @@ export interface TestBoxOptions<A extends string = string, W extends string = st
   now?: Date | string | number;
 }
 
-export interface TestWorkflow {
+/** By its module: what a start takes, and what its run answers. */
+export interface TestWorkflow<I = unknown, O = unknown> {
   /** Starts a run as `POST /api/workflows/:name/start` does, and throws what that refuses. */
-  start(input?: unknown): Promise<TestRun>;
+  start(
+    ...input: unknown extends I ? [input?: unknown] : undefined extends I ? [input?: I] : [input: I]
+  ): Promise<TestRun<O>>;
+}
+
+/** Code that takes the place of the code of the same name. */
+export interface Deploy<A extends string = string, W extends WorkflowModules = WorkflowModules> {
+  agents?: Readonly<Partial<Record<A, DeepAgentDefinition>>>;
+  workflows?: Readonly<Partial<Record<keyof W & string, WorkflowModule>>>;
 }
 
 /** A box in this process, in memory, with a scripted model and a clock that is moved by hand. */
-export interface TestBox<A extends string = string, W extends string = string> {
+export interface TestBox<A extends string = string, W extends WorkflowModules = WorkflowModules> {
   agent(name: A): TestAgent;
-  workflow(name: W): TestWorkflow;
+  workflow<N extends keyof W & string>(name: N): TestWorkflow<InputOfModule<W[N], N>, OutputOfModule<W[N], N>>;
   /** A run by its id. */
   run(id: string): TestRun;
   /** The newest runs, newest first: also those of schedules and of turns that did not come to their end. */
@@ -56,6 +70,15 @@ export interface TestBox<A extends string = string, W extends string = string> {
   readonly clock: TestClock;
   readonly model: TestModel;
   readonly approvals: TestApprovals;
+  /**
+   * The relational store, as `svc.database` is in the code: to put rows there before a test, and to look after it. Opened
+   * when something first asks it.
+   */
+  readonly database: TestDatabase;
+  /** Something has asked the relational store, so it is open: that takes a second or two. */
+  readonly isDatabaseOpen: boolean;
+  readonly config: TestConfig;
+  readonly secrets: TestSecrets;
   /** What the box logged as a warning or an error. */
   readonly logs: readonly Record<string, unknown>[];
   /** The box's HTTP API, without a socket. */
@@ -70,18 +93,23 @@ export interface TestBox<A extends string = string, W extends string = string> {
    * Begins another process on what the one before has stored. One that has not crashed ends in order first. Code that is
    * given takes the place of the code of the same name: a deploy.
    */
-  restart(deploy?: Pick<TestBoxOptions<A, W>, 'agents' | 'workflows'>): Promise<void>;
+  restart(deploy?: Deploy<A, W>): Promise<void>;
   close(): Promise<void>;
 }
 
 /** Opens a box. Close it at the end of the test. */
-export async function createTestBox<A extends string = string, W extends string = string>(
+export async function createTestBox<A extends string = string, W extends WorkflowModules = WorkflowModules>(
   options: TestBoxOptions<A, W> = {},
 ): Promise<TestBox<A, W>> {
   const logs: Record<string, unknown>[] = [];
   const model = createScriptedModel(options.model ?? [], options.vectors);
   const database = createLazyDatabase(options.root ?? process.cwd());
   const objects = createLazyStorage();
+  let project: Drizzle | undefined;
+  const openProject = (): Drizzle => {
+    const db = createDrizzle(database.client, database.client.ready);
+    return options.schema ? withTables(db, options.schema) : db;
+  };
   const secretKey = newMasterKey();
   let program = {
     agents: { ...options.agents } as Record<string, DeepAgentDefinition>,
@@ -121,7 +149,8 @@ export async function createTestBox<A extends string = string, W extends string 
     await database.close();
     await objects.close();
   };
-  const toRun = (id: string): TestRun => toTestRun(id, { life, journal, model });
+  const running = { life, journal, model };
+  const toRun = (id: string): TestRun => toTestRun(id, running);
   const turns = createTestTurns({ life, journal, model, toRun });
   current = await begin().catch(async (error: unknown) => {
     await closeStores();
@@ -131,9 +160,9 @@ export async function createTestBox<A extends string = string, W extends string 
   return {
     agent: (name) => turns.agent(name),
     workflow: (name) => ({
-      async start(input = {}) {
+      async start(...[input = {}]: unknown[]) {
         const receipt = await life().call<StartReceipt>(`POST /api/workflows/${name}/start`, input);
-        return toRun(receipt.status === 'queued' ? receipt.triggerId : receipt.runId);
+        return toTestRun<never>(receipt.status === 'queued' ? receipt.triggerId : receipt.runId, running);
       },
     }),
     run: toRun,
@@ -144,6 +173,14 @@ export async function createTestBox<A extends string = string, W extends string 
     clock,
     model,
     approvals: createTestApprovals(life),
+    get database() {
+      return (project ??= openProject()) as TestDatabase;
+    },
+    get isDatabaseOpen() {
+      return !database.isBlank();
+    },
+    config: createTestConfig(life),
+    secrets: createTestSecrets(life),
     logs,
     request: (path, init) => life().alive(life().box.request(path, init)),
     crashAt: (point) => life().process.crashAt(point),
@@ -153,8 +190,8 @@ export async function createTestBox<A extends string = string, W extends string 
         deploys += 1;
         program = {
           ...program,
-          agents: { ...program.agents, ...deploy.agents },
-          workflows: { ...program.workflows, ...deploy.workflows },
+          agents: { ...program.agents, ...(deploy.agents as Record<string, DeepAgentDefinition>) },
+          workflows: { ...program.workflows, ...(deploy.workflows as Record<string, WorkflowModule>) },
         };
       }
       current = await begin();

@@ -4,7 +4,6 @@ import type { CallModel } from '../agents/model/client.ts';
 import type { CallEmbeddings } from '../agents/model/embeddings.ts';
 import type { StoreClock } from '../engine/clock.ts';
 import type { Journal } from '../engine/journal.ts';
-import { real } from '../engine/real.ts';
 import { createLog } from '../log.ts';
 import type { MasterKey } from '../secrets/seal.ts';
 import type { Storage } from '../storage/storage.ts';
@@ -14,6 +13,7 @@ import { createProcess } from './process.ts';
 import type { TestProcess } from './process.ts';
 import { toProgram } from './program.ts';
 import type { TestProgram } from './program.ts';
+import { rest } from './rest.ts';
 
 /** One process's time as the box: from its boot until it is closed or dies. */
 export interface Life {
@@ -23,8 +23,11 @@ export interface Life {
   alive<T>(work: Promise<T>): Promise<T>;
   /** A request of the box's HTTP API; throws the error it is answered with. */
   call<T>(route: string, body?: unknown): Promise<T>;
-  /** Resolves once no run moves any more. Steps that go on for longer than a second are not waited for. */
-  settle(): Promise<void>;
+  /**
+   * Resolves once no run moves any more. With `limit` (milliseconds of the machine's clock) steps and model calls under way
+   * are waited for, and it rejects when they take longer; without, one that goes on for longer than a second is left alone.
+   */
+  settle(limit?: number): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -63,6 +66,8 @@ export async function beginLife(options: LifeOptions): Promise<Life> {
     db: createDrizzle(db, db.ready),
     secretKey: options.secretKey,
     isBlank: options.isBlank,
+    // What settings and the catalog say in an empty store is known without opening it.
+    isDatabaseOpen: () => !options.isBlank(),
     storage: options.storage,
     defaultModel: () => 'test/model',
     embeddingModel: () => 'test/embeddings',
@@ -76,7 +81,7 @@ export async function beginLife(options: LifeOptions): Promise<Life> {
     process,
     alive,
     call: (route, body) => alive(call(box, { route, body, logs })),
-    settle: () => alive(settle(box, process, options)),
+    settle: (limit) => alive(settle(box, process, options, limit)),
     async close() {
       process.bury();
       await box.close();
@@ -98,28 +103,16 @@ const PROVIDER = {
   egress: { allowLoopback: true, allowed: [] },
 };
 
-/** About a second without a record; on a busy machine longer, as everything there takes longer. */
-const PATIENCE_TICKS = 800;
-
-/** Runs that call one step after another for ever are not waited for either. */
-const MAX_TICKS = 3_000;
-
 /** However long the database takes to open, that is none of what a step is given. */
-async function settle(box: Box, process: TestProcess, { settled }: LifeOptions): Promise<void> {
-  await rest(box, process);
-  if (await settled()) await rest(box, process);
-}
-
-async function rest({ engine }: Box, process: TestProcess): Promise<void> {
-  let quiet = 0;
-  let { activity } = process;
-  let still = 0;
-  for (let tick = 0; tick < MAX_TICKS && still < PATIENCE_TICKS && quiet < 2; tick++) {
-    await new Promise((resolve) => real.setTimeout(resolve, 1));
-    quiet = engine.liveRuns === 0 ? quiet + 1 : 0;
-    still = process.activity === activity ? still + 1 : 0;
-    ({ activity } = process);
-  }
+async function settle(
+  box: Box,
+  process: TestProcess,
+  { settled, journal }: LifeOptions,
+  limit?: number,
+): Promise<void> {
+  const resting = { box, process, journal, limit };
+  await rest(resting);
+  if (await settled()) await rest(resting);
 }
 
 interface Call {
