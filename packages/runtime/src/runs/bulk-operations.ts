@@ -37,11 +37,8 @@ export const cancelRuns = operation({
   handle: ({ runs }, given) =>
     applyToAll(
       runs,
-      toRequest(given, CANCELLABLE, async (runId) => {
-        // A second cancel would end the clean-up of the first: that is asked for one run alone.
-        const run = await runs.find(runId);
-        if (!run?.cancelling) await runs.cancel(runId, { waitMs: 0 });
-      }),
+      // A second cancel would end the clean-up of the first, which that of a run above may be: that is asked for one alone.
+      toRequest(given, CANCELLABLE, (runId) => runs.cancel(runId, { waitMs: 0, isFirst: true })),
     ),
 });
 

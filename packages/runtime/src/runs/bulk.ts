@@ -29,7 +29,7 @@ export interface BulkRequest {
 }
 
 /**
- * Does to all runs that match what an operation does to one, newest first and one after the other, so many a request. A
+ * Does to all runs that match what an operation does to one, the newest first and some at a time, so many a request. A
  * request that is repeated, or goes on with the cursor after a restart, does nothing twice.
  */
 export async function applyToAll(runs: Pick<Runs, 'list' | 'count'>, request: BulkRequest): Promise<BulkResult> {
@@ -45,20 +45,45 @@ export async function applyToAll(runs: Pick<Runs, 'list' | 'count'>, request: Bu
   };
   if (dryRun) return result;
   const { runIds, nextCursor } = await listNewest(runs, { ...request, statuses });
-  for (const runId of runIds)
-    await apply(runId).then(
-      () => (result.done += 1),
-      (error: unknown) => {
-        if (!(error instanceof BoxError)) throw error;
-        // It has ended meanwhile, by itself or with the one above it.
-        if (error.code === 'run_final' || error.code === 'run_not_found') return;
-        result.failed.push({ runId, code: error.code, message: error.message });
-      },
-    );
+  const refused = new Map<string, BoxError>();
+  await workOn(runIds, async (runId) => {
+    try {
+      await apply(runId);
+      result.done += 1;
+    } catch (error) {
+      if (!(error instanceof BoxError)) throw error;
+      // It has ended meanwhile, by itself or with the one above it.
+      if (error.code !== 'run_final' && error.code !== 'run_not_found') refused.set(runId, error);
+    }
+  });
+  for (const runId of runIds) {
+    const error = refused.get(runId);
+    if (error) result.failed.push({ runId, code: error.code, message: error.message });
+  }
   return { ...result, nextCursor };
 }
 
 // --- internal ---
+
+/** Of the runs of one request, so many are worked on at a time: a store has about as many connections. */
+const AT_ONCE = 10;
+
+/** Begins them in their order. What one throws is thrown once those that have begun are over; no other begins. */
+async function workOn(runIds: readonly string[], work: (runId: string) => Promise<void>): Promise<void> {
+  const left = runIds.values();
+  let hasThrown = false;
+  const workers = Array.from({ length: AT_ONCE }, async () => {
+    for (const runId of left) {
+      if (hasThrown) return;
+      await work(runId).catch((error: unknown) => {
+        hasThrown = true;
+        throw error;
+      });
+    }
+  });
+  const ends = await Promise.allSettled(workers);
+  for (const end of ends) if (end.status === 'rejected') throw end.reason;
+}
 
 async function listNewest(
   runs: Pick<Runs, 'list'>,

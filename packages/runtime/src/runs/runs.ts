@@ -60,8 +60,8 @@ export interface Runs {
   /** Undefined: it has not made the call, or the call has no record yet. */
   findStep(runId: string, call: number): Promise<Step | undefined>;
   timeline(runId: string): Promise<Span[]>;
-  /** Throws `run_final` when nothing is left to cancel. */
-  cancel(runId: string, options?: { waitMs?: number }): Promise<Run>;
+  /** Throws `run_final` when nothing is left to cancel. `isFirst`: a run that cleans up already goes on with it. */
+  cancel(runId: string, options?: { waitMs?: number; isFirst?: boolean }): Promise<Run>;
   /** The last run of the chain. Throws `run_final`. */
   pause(runId: string): Promise<Run>;
   /**
@@ -174,11 +174,12 @@ export function createRuns(options: RunsOptions): Runs {
       ]);
       return toTimeline(toRun(run), toSteps(records), children.map(toListedRun));
     },
-    async cancel(runId, { waitMs = CANCEL_WAIT_MS } = {}) {
+    async cancel(runId, { waitMs = CANCEL_WAIT_MS, isFirst = false } = {}) {
       if (isNarrowed) await get(runId);
       const result = await engine.cancel(runId, new RunCancelledError('The run was cancelled.'), {
         // Nothing runs in a box whose code is not loaded.
         cleansUp: engine.armed,
+        isFirst,
       });
       if (!result) await get(runId);
       if (result?.outcome === 'final')

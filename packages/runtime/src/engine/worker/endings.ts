@@ -32,6 +32,8 @@ export interface Endings {
 
 export interface CancelOptions {
   cleansUp?: boolean;
+  /** Where the run has been cancelled before, nothing happens. */
+  isFirst?: boolean;
 }
 
 export interface EndingsOptions {
@@ -58,8 +60,8 @@ export function createEndings(options: EndingsOptions): Endings {
   };
 
   /** A run that has continued as another is that one. */
-  const cancel: Endings['cancel'] = (runId, reason, { cleansUp = false } = {}) =>
-    cancelAs(runId, reason, cleansUp && graceOf ? { graceOf } : undefined);
+  const cancel: Endings['cancel'] = (runId, reason, { cleansUp = false, isFirst = false } = {}) =>
+    cancelAs(runId, reason, { ...(cleansUp && graceOf ? { graceOf } : {}), isFirst });
 
   const cancelAs = async (runId: string, reason: Error, how?: CancelHow): Promise<CancelResult | undefined> => {
     const result = await journal.cancel(runId, encodeError(reason), newRunId, how);
