@@ -5,6 +5,8 @@ import { isBuiltin } from 'node:module';
 import { promisify } from 'node:util';
 import { parseAst } from 'vite';
 import { describe, expect, it } from 'vitest';
+import { listFileFaults, listManifestFaults, PACKAGES, toPublished } from '../../../scripts/_release.mjs';
+import type { Manifest } from '../../../scripts/_release.mjs';
 import { docsPath } from '../src/workspace/docs-path.ts';
 import { readText, REPOSITORY } from './_docs.ts';
 
@@ -44,8 +46,59 @@ function listImported(name: string): string[] {
   return [...new Set(imported)].filter((target) => !isBuiltin(target)).sort();
 }
 
+describe('what is released', () => {
+  const manifests = PACKAGES.map((name) => JSON.parse(readText(`packages/${name}/package.json`)) as Manifest);
+  const release = { version: manifests[0]?.version ?? '', ours: manifests.map(({ name }) => name) };
+
+  it('is of one version, and names its own packages as npm takes them', () => {
+    expect(manifests.flatMap((manifest) => listManifestFaults(manifest, release))).toEqual([]);
+  });
+
+  it.each<[Partial<Manifest>, RegExp]>([
+    [{ version: '0.0.9' }, /^a is version 0\.0\.9, and 1\.0\.0 is released\.$/],
+    [{ dependencies: { b: 'workspace:*' } }, /^a asks for b workspace:\*: write 1\.0\.0\.$/],
+    [
+      { peerDependencies: { zod: 'link:../zod' } },
+      /^a asks for zod link:\.\.\/zod, which npm cannot install or pin\.$/,
+    ],
+    [{ keywords: [] }, /^a needs a description and keywords\.$/],
+    [{ publishConfig: {} }, /^a needs publishConfig\.access "public"\.$/],
+    [{ private: true }, /^a is private\.$/],
+  ])('is not, with %j', (part, fault) => {
+    const whole = { name: 'a', version: '1.0.0', description: 'A.', keywords: ['a'], license: 'MIT', files: ['dist'] };
+    const manifest = { ...whole, engines: { node: '>=20' }, publishConfig: { access: 'public' }, ...part };
+    const faults = listManifestFaults(manifest, { version: '1.0.0', ours: ['a', 'b'] });
+    expect(faults).toContainEqual(expect.stringMatching(fault));
+  });
+
+  it('leads nowhere but to files that are in it', () => {
+    const [runtime] = manifests.filter(({ name }) => name === '@svc/runtime');
+    const published = toPublished(runtime as Manifest, { repository: 'https://code.example/svc.git' });
+    expect(JSON.stringify(published)).not.toMatch(/svc-source|devDependencies|\.\/src\//);
+    expect(published).toMatchObject({ repository: { type: 'git', url: 'https://code.example/svc.git' } });
+    const faults = listFileFaults(
+      ['package.json', 'bin.mjs', 'src/index.ts', 'dist/index.mjs', 'dist/a.mjs.map'],
+      published,
+    );
+    expect(faults).toEqual(
+      expect.arrayContaining([
+        '@svc/runtime lacks README.md.',
+        '@svc/runtime lacks dist/client.mjs.',
+        expect.stringMatching(/holds src\/index\.ts/),
+        expect.stringMatching(/holds dist\/a\.mjs\.map/),
+      ]),
+    );
+    expect(faults).not.toContain('@svc/runtime lacks dist/index.mjs.');
+  });
+});
+
 describe.skipIf(!BUILT)('the published package', () => {
-  it.each(['dev-s3', 'runtime', 'compiler', 'create', 'cli'])('%s asks npm for all that it imports', (name) => {
+  it.each(PACKAGES)('%s holds what it names and nothing besides', async (name) => {
+    const manifest = toPublished(JSON.parse(readText(`packages/${name}/package.json`)) as Manifest, {});
+    expect(listFileFaults(await listPacked(name), manifest)).toEqual([]);
+  });
+
+  it.each(PACKAGES)('%s asks npm for all that it imports', (name) => {
     const { dependencies, peerDependencies } = JSON.parse(readText(`packages/${name}/package.json`)) as {
       dependencies?: object;
       peerDependencies?: object;
@@ -54,13 +107,10 @@ describe.skipIf(!BUILT)('the published package', () => {
     expect(Object.keys({ ...dependencies, ...peerDependencies })).toEqual(expect.arrayContaining(imported));
   });
 
-  it.each(['dev-s3', 'runtime', 'compiler', 'create', 'cli'])(
-    '%s says what it is and what may be done with it',
-    async (name) => {
-      expect(await listPacked(name)).toEqual(expect.arrayContaining(['LICENSE', 'README.md']));
-      expect(readText(`packages/${name}/LICENSE`)).toBe(readText('LICENSE'));
-    },
-  );
+  it.each(PACKAGES)('%s says what it is and what may be done with it', async (name) => {
+    expect(await listPacked(name)).toEqual(expect.arrayContaining(['LICENSE', 'README.md']));
+    expect(readText(`packages/${name}/LICENSE`)).toBe(readText('LICENSE'));
+  });
 
   it('runtime loads what it carries of other packages, whichever part is asked for first', async () => {
     const folder = join(REPOSITORY, 'packages/runtime/dist');
