@@ -100,7 +100,7 @@ function readMethod(callee: MemberNode, node: Node & { arguments: Node[] }, walk
   if (object) addChange(walk, object, node, isAssign ? undefined : method);
 }
 
-/** What a call that nobody awaits may start: a function of the workspace, or what the runtime waits by. */
+/** What a call that is not awaited may start: a function of the workspace, or what the runtime waits by. */
 function readDropped(expression: Node, walk: Walk): void {
   const call = unwrap(expression);
   if (call.type !== 'CallExpression' && call.type !== 'OptionalCallExpression') return;

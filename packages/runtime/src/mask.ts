@@ -6,7 +6,7 @@ export interface Mask {
   text(text: string): string;
   /**
    * The same of a text that whoever gave `given` is shown. A secret that can be guessed and that stands in `given` is not
-   * hidden: a mask in its place would tell that the guess is right.
+   * hidden: a mask in its place would show that the guess is right.
    */
   textFor(given: string, text: string): string;
   /** One that was not in the environment. */

@@ -14,7 +14,7 @@ export function listSecretValues(env: NodeJS.ProcessEnv): string[] {
   });
 }
 
-/** Whether somebody who learns of each guess if it is right finds the secret: one of random characters has more of them. */
+/** Whether a caller that learns of each guess if it is right finds the secret: one of random characters has more of them. */
 export function isGuessable(secret: string): boolean {
   return secret.length < UNGUESSABLE;
 }

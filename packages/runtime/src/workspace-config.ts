@@ -13,9 +13,9 @@ export interface WorkspaceConfig {
   embeddingModel?: string;
   /** How long sessions and runs that are over are kept, and log records. Default: for ever; log records 14 days. */
   retention?: RetentionOptions;
-  /** Who is posted a signed message when a run fails or is blocked, or an approval is asked for. Default: nobody. */
+  /** Who is posted a signed message when a run fails or is blocked, or an approval is asked for. Default: none. */
   notify?: NotifyReceiver[];
-  /** Who signs tokens of end users, besides the API keys: an issuer of the workspace's own. Default: nobody. */
+  /** Who signs tokens of end users, besides the API keys: an issuer of the workspace's own. Default: none. */
   users?: UsersProvider;
   studio?: {
     /**

@@ -27,7 +27,7 @@ export const hitl = operateGroup({
     approve: {
       summary: 'Approve; the run goes on at once.',
       operation: 'approvals.decide',
-      // Who types it decides: nobody else is to be asked.
+      // Who types it decides: no other person is to be asked.
       asks: false,
       fixed: { decision: 'approve' },
       done: 'Approved',
@@ -36,7 +36,7 @@ export const hitl = operateGroup({
     reject: {
       summary: 'Reject; the run goes on at once.',
       operation: 'approvals.decide',
-      // Who types it decides: nobody else is to be asked.
+      // Who types it decides: no other person is to be asked.
       asks: false,
       fixed: { decision: 'reject' },
       done: 'Rejected',

@@ -41,7 +41,7 @@ export const keys = operateGroup({
     update: {
       summary: 'Rename an API key, change what it is granted or its limits.',
       operation: 'keys.update',
-      // Who types it changes it: nobody else is to be asked.
+      // Who types it changes it: no other person is to be asked.
       asks: false,
       examples: [
         'svc keys update <id> --requests-per-minute 60 --tokens-per-month 5000000',

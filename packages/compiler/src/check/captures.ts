@@ -16,7 +16,7 @@ export function checkCaptures(marked: MarkedFunction[], names: () => Names): Fin
 // --- internal ---
 
 const ADVICE: Record<Refusal, string> = {
-  assigned: 'It has a copy, so nobody would see what it assigns: return the value instead.',
+  assigned: 'It has a copy, so what it assigns is lost: return the value instead.',
   function: 'A function cannot be recorded: move it to the top of the module, into the step, or make it a step.',
   class: 'A class cannot be recorded: move it to the top of the module.',
   this: 'A step may run in another process after a restart, where that does not exist: pass it as an argument.',

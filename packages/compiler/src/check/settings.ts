@@ -17,7 +17,7 @@ export const SETTINGS: ReadonlySet<string> = new Set([
   'schedules',
 ]);
 
-/** Settings a file exports belong to its workflow; where it has several, nobody knows to which. */
+/** Settings a file exports belong to its workflow; where it has several, it is not known to which. */
 export function checkSettings(marked: MarkedFunction[], exported: Exported[]): Finding[] {
   const workflows = marked.filter((one) => isWorkflow(one) && exportNameOf(one, exported) !== null);
   const [first] = workflows;

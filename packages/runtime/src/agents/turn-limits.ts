@@ -8,7 +8,7 @@ import type { Limited } from '../limits/limits.ts';
 /** Holds turns to the limits of their agent and of who asks for them. */
 export interface TurnLimits {
   /**
-   * Before a turn begins that somebody outside asks for. Throws `rate_limited` and `budget_exceeded`; else the turn has
+   * Before a turn begins that a caller from outside asks for. Throws `rate_limited` and `budget_exceeded`; else the turn has
    * its places until it waits or ends, or `leave` is called.
    */
   enter(turn: { runId: string; name: string; limited: readonly Limited[] }): Promise<void>;

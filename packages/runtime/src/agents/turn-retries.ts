@@ -20,7 +20,7 @@ export interface TurnRetry {
 }
 
 /**
- * Begins a turn that failed or was cancelled once more, as a run of its own: nobody reads it, and its answer is in its
+ * Begins a turn that failed or was cancelled once more, as a run of its own: it has no reader, and its answer is in its
  * session, or in its run. Throws `run_not_retryable` for one that has answered, or whose session has gone on since.
  */
 export type RetryTurn = (retry: TurnRetry) => Promise<RunRow>;

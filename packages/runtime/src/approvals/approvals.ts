@@ -119,7 +119,7 @@ export function createApprovals(options: ApprovalsOptions): Approvals {
     if (isOther(by) && isOther(by?.retriedBy)) return;
     throw new BoxError(
       'decision_not_yours',
-      'You started this over MCP, so it is not decided there. Decide it in the dashboard, with `svc hitl`, or ask somebody else.',
+      'You started this over MCP, so it is not decided there. Decide it in the dashboard, with `svc hitl`, or ask another person.',
       { details: { runId: hook.runId } },
     );
   };

@@ -41,7 +41,7 @@ export function createCredentialWatch({ requireKey, now = Date.now }: Credential
     try {
       await requireKey(keyId);
     } catch (error) {
-      // While the store is away nobody's key has ended.
+      // While the store is away no key has ended.
       if (!(error instanceof BoxError) || error.code !== 'unauthorized') return;
       for (const entry of open) if (entry.keyId === keyId) entry.end.abort(error);
     }

@@ -1,6 +1,6 @@
 import { BoxError } from '../errors.ts';
 
-/** Who tries out credentials that can be told apart from others by nothing but whether they are right. */
+/** Who tries out credentials of which nothing but whether they are right sets them apart. */
 export interface Guesses {
   /** Before one is looked at. Throws `rate_limited` for an address that was wrong too often, whatever it sends. */
   check(address: string): void;

@@ -15,7 +15,7 @@ export interface Refusal {
   route?: string | undefined;
   operation?: string;
   address?: string | undefined;
-  /** Undefined: nobody was let in. */
+  /** Undefined: no caller was authenticated. */
   caller?: Pick<Caller, 'id' | 'name'> | undefined;
 }
 

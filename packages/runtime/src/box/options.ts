@@ -26,7 +26,7 @@ export interface BoxOptions {
   host: 'dev' | 'image';
   /** Who may call. Default: anybody in dev, API keys alone in an image. */
   strategy?: Strategy;
-  /** Who signs tokens of end users, besides the API keys. Default: nobody. */
+  /** Who signs tokens of end users, besides the API keys. Default: none. */
   users?(): UsersProvider | undefined;
   /** What is stored as a secret, to be hidden in what leaves the box. Default: the key of the provider alone. */
   secretValues?(): Promise<string[]>;

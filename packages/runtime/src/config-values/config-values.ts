@@ -192,6 +192,6 @@ function unknownKey(key: string, known: readonly string[]): BoxError {
 }
 
 function conflict(key: string, seen: number, revision: number): BoxError {
-  const message = `"${key}" is at revision ${revision}, not ${seen}: somebody has changed it. Read it again, then set it with that revision.`;
+  const message = `"${key}" is at revision ${revision}, not ${seen}: it has been changed. Read it again, then set it with that revision.`;
   return new BoxError('revision_conflict', message, { details: { revision } });
 }

@@ -14,7 +14,7 @@ export interface ToolContext {
   session: { id: string } | null;
   /** Who made the turn begin, also where it is below another run. */
   caller: StartedBy;
-  /** The end user the turn is for; null: nobody's. */
+  /** The end user the turn is for; null: none. */
   user: EndUser | null;
 }
 

@@ -2,7 +2,7 @@
 export class Callbacks {
   /** Functions that nothing has called yet. */
   uncalled = 0;
-  /** One of them was still at work when it returned: somebody may wait for its end. */
+  /** One of them was still at work when it returned: a caller may wait for its end. */
   hasStarted = false;
 }
 

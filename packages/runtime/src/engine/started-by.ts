@@ -28,14 +28,14 @@ export interface StartedBy {
   retriedBy?: Omit<StartedBy, 'retriedBy'>;
 }
 
-/** What code in a run may know of whom it runs for. */
+/** What code in a run may know of its caller. */
 export interface RunContext {
   caller: StartedBy;
-  /** The end user; null: nobody's. */
+  /** The end user; null: none. */
   user: EndUser | null;
 }
 
-/** Nobody's request. */
+/** No caller's request. */
 export const STARTED_BY_BOX: StartedBy = Object.freeze({
   kind: 'box',
   id: 'box',
@@ -46,7 +46,7 @@ export const STARTED_BY_BOX: StartedBy = Object.freeze({
   name: 'the box',
 });
 
-/** Who made the run begin, as its code is told. */
+/** Who made the run begin, as its code sees it. */
 export function contextOf(run: Pick<RunRow, 'startedBy'>): RunContext {
   const caller = startedByOf(run) ?? STARTED_BY_BOX;
   return { caller, user: caller.user };

@@ -38,7 +38,7 @@ export async function waitForAnswer({ runId, stream }: AnswerPlace, options: Wai
     }
   } finally {
     clearTimeout(timeout);
-    // Nobody waits for a change any more.
+    // No caller waits for a change any more.
     timer.abort();
   }
 }

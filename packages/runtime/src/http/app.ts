@@ -48,7 +48,7 @@ export interface Refused {
   requestId: string;
   route: string | undefined;
   address: string | undefined;
-  /** Undefined: nobody was let in. */
+  /** Undefined: no caller was authenticated. */
   caller: { id: string; name: string } | undefined;
 }
 

@@ -13,7 +13,7 @@ export interface Rates {
 
 /**
  * Counts by the minute of the clock, and takes of the minute before the share that the last 60 seconds reach into: as if its
- * requests had come evenly. Somebody who is refused is not asked for again in the store until there may be room.
+ * requests had come evenly. A caller that is refused is not looked up again in the store until there may be room.
  */
 export function createRates(kv: Pick<KeyValueStore, 'increment' | 'get'>, now: () => number = Date.now): Rates {
   /** Those who were refused: when there may be room, and until when that is taken for granted. */

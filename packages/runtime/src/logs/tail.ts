@@ -125,7 +125,7 @@ export function createLogTail({ store, owner, kv, pollMs = POLL_MS, maxBytes = M
     closing.signal.addEventListener('abort', stop, { once: true });
     // One that could not be sent everything comes back with the id of the last it has.
     void over?.then(read).then(
-      (isTold) => listener.reader.end(isTold ? END : undefined),
+      (isDrained) => listener.reader.end(isDrained ? END : undefined),
       () => listener.reader.end(),
     );
     try {

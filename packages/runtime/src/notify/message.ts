@@ -67,7 +67,7 @@ function factsOf({ runId, kind, name, trigger, sessionId, createdAt }: RunRow, u
 function describeStop(notice: Notice, run: RunRow, { mask, url }: MessageSources) {
   const facts = factsOf(run, url());
   const stopped = toStoppedRun(run, mask);
-  // Somebody has resumed it since: what was noted is sent all the same.
+  // It has been resumed since: what was noted is sent all the same.
   if (!stopped) return { type: 'run.blocked' as const, data: { ...facts, status: 'blocked', error: null } };
   const { status, code, message } = stopped;
   const type = status === 'blocked' || notice.topic === 'run.blocked' ? 'run.blocked' : typeOf(code);

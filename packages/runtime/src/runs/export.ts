@@ -19,7 +19,7 @@ export interface RunExports {
   /**
    * Throws `run_not_found`, and `run_too_large` when there is more than fits into a document.
    *
-   * `mayKnowSecrets`: that a text is hidden may tell the reader that it is a secret of the box. Where it may not, secrets
+   * `mayKnowSecrets`: that a text is hidden may show the reader that it is a secret of the box. Where it may not, secrets
    * that can be guessed are not hidden by their value: whoever starts a run with guesses would read the right one off its
    * mask. Fields that are named like secrets are hidden for all.
    */

@@ -10,7 +10,7 @@ export interface Rarely<T> {
 export function createRarely<T extends { name: string }>({ say, sayLeftOut, quietMs }: Rarely<T>) {
   const leftOut = new Map<string, { count: number; timer: ReturnType<typeof setTimeout> }>();
 
-  const tell = (name: string): void => {
+  const report = (name: string): void => {
     const count = leftOut.get(name)?.count ?? 0;
     leftOut.delete(name);
     if (count > 0) sayLeftOut(name, count);
@@ -22,7 +22,7 @@ export function createRarely<T extends { name: string }>({ say, sayLeftOut, quie
         known.count += 1;
         return;
       }
-      const timer = setTimeout(tell, quietMs, item.name);
+      const timer = setTimeout(report, quietMs, item.name);
       timer.unref();
       leftOut.set(item.name, { count: 0, timer });
       say(item);
@@ -31,7 +31,7 @@ export function createRarely<T extends { name: string }>({ say, sayLeftOut, quie
     close(): void {
       for (const [name, { timer }] of leftOut) {
         clearTimeout(timer);
-        tell(name);
+        report(name);
       }
     },
   };

@@ -10,7 +10,7 @@ import type { QueryOptions } from './sql.ts';
 export interface PgOptions {
   /** Most connections at a time. Default: 10. */
   connections?: number;
-  /** Connections that nobody uses stay open: to open one may fail just when it is needed. */
+  /** Idle connections stay open: to open one may fail just when it is needed. */
   keepsIdle?: boolean;
   /** How long one statement may take, where neither the role nor the address says so. 0, the default: no limit. */
   statementTimeoutMs?: number;

@@ -52,15 +52,15 @@ async function answerStream(
   // A HEAD has no body that a client could leave.
   if (req.method === 'HEAD') gone.abort();
   const watched = gone.signal.aborted ? unwatched() : enter();
-  const letGo = () => {
+  const abort = () => {
     gone.abort();
     watched.leave();
   };
   try {
     const frames = (await call(AbortSignal.any([req.signal, gone.signal]))) as Frames;
-    return answerSse(untilExpired(frames, watched, letGo), { onGone: letGo });
+    return answerSse(untilExpired(frames, watched, abort), { onGone: abort });
   } catch (error) {
-    letGo();
+    abort();
     throw error;
   }
 }

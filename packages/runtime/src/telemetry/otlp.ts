@@ -50,19 +50,19 @@ const MAX_SPANS = 8_192;
 type OnFailed = OtlpOptions['onFailed'];
 
 async function toProcessor(target: OtlpTarget, onFailed: OnFailed): Promise<BatchSpanProcessor> {
-  const exporter = telling(await createSpanExporter(target), (reason) => onFailed('traces', reason));
+  const exporter = reportFailures(await createSpanExporter(target), (reason) => onFailed('traces', reason));
   return new BatchSpanProcessor(exporter, { scheduledDelayMillis: SPAN_DELAY_MS, maxQueueSize: MAX_SPANS });
 }
 
 async function toReader(settings: TelemetrySettings, target: OtlpTarget, onFailed: OnFailed) {
-  const exporter = telling(await createMetricExporter(target), (reason) => onFailed('metrics', reason));
+  const exporter = reportFailures(await createMetricExporter(target), (reason) => onFailed('metrics', reason));
   const { metricIntervalMs: exportIntervalMillis } = settings;
   const exportTimeoutMillis = Math.min(exportIntervalMillis, 10_000);
   return new PeriodicExportingMetricReader({ exporter, exportIntervalMillis, exportTimeoutMillis });
 }
 
 /** The same, and every failure is reported: the libraries keep it to themselves. */
-function telling<T>(exporter: Exporter<T>, onFailed: (reason: string) => void): Required<Exporter<T>> {
+function reportFailures<T>(exporter: Exporter<T>, onFailed: (reason: string) => void): Required<Exporter<T>> {
   return {
     export: (items, done) =>
       exporter.export(items, (result) => {

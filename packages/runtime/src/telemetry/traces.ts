@@ -39,7 +39,7 @@ export function createTraces({ journal, sampler, mask, capturesContent, provider
   const open = new Map<string, JournalRecord[]>();
   /** Requests that started runs which are not over. */
   const starters = new Map<string, SpanLink>();
-  const isTold = (runId: string): boolean => sampler(toTraceId(runId));
+  const isSampled = (runId: string): boolean => sampler(toTraceId(runId));
 
   const answered = async (run: RunRow, record: JournalRecord): Promise<void> => {
     const key = `${run.runId}:${record.call}`;
@@ -53,13 +53,13 @@ export function createTraces({ journal, sampler, mask, capturesContent, provider
   return {
     created({ runId }) {
       const request = currentRequest();
-      if (!request || !isTold(runId)) return;
+      if (!request || !isSampled(runId)) return;
       (request.runs ??= []).push(runId);
       keep(starters, runId, { ...placeOfRequest(request), attributes: { [HTTP.requestId]: request.requestId } });
     },
     started() {},
     appended(run, records) {
-      if (!isTold(run.runId)) return;
+      if (!isSampled(run.runId)) return;
       for (const record of records) {
         const key = `${run.runId}:${record.call}`;
         if (record.event === 'retry' || record.event === 'set') keep(open, key, [...(open.get(key) ?? []), record]);
@@ -69,14 +69,14 @@ export function createTraces({ journal, sampler, mask, capturesContent, provider
     ended(run) {
       const startedBy = starters.get(run.runId);
       starters.delete(run.runId);
-      if (isTold(run.runId)) runOutside(() => emit(toRunSpan(run, { provider: provider(), mask, startedBy })));
+      if (isSampled(run.runId)) runOutside(() => emit(toRunSpan(run, { provider: provider(), mask, startedBy })));
     },
     headers(): Record<string, string> {
       const context = currentContext();
       if (!context) return {};
       const { runId } = context.execution.run;
       const place = context.kind === 'step' ? placeOfCall(runId, context.call) : placeOfRun(runId);
-      return { traceparent: toTraceparent(place, isTold(runId)) };
+      return { traceparent: toTraceparent(place, isSampled(runId)) };
     },
     emit: (span) => runOutside(() => emit(span)),
   };

@@ -99,7 +99,7 @@ async function lead(history: History, leading: Leading): Promise<Replayed> {
       },
       ...(stepper ? { beforeNext: () => stepper.wait() } : {}),
       ...(until === undefined ? {} : { until }),
-      // Somebody who looks at a line takes their time.
+      // A reader of a line takes time.
       ...(inspector || stepper ? { patienceMs: Infinity } : {}),
       ...(inspector ? { beforeBody: inspector.pause } : {}),
     });

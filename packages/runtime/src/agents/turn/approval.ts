@@ -67,7 +67,7 @@ export interface KeptApproval extends ToolApproval {
 
 function toRefusal({ name }: ToolCall, { by, note, timedOut }: ApprovalAnswer): string {
   const why = note === null ? '' : ` They said: ${note}`;
-  if (timedOut) return `The call of "${name}" was not run: nobody decided in time.`;
+  if (timedOut) return `The call of "${name}" was not run: it was not decided in time.`;
   return `The call of "${name}" was not run: ${by === null ? 'a person' : `"${by}"`} rejected it.${why}`;
 }
 

@@ -136,7 +136,7 @@ class Turn implements ToolTurn {
     const own = toolCalls.filter(({ name }) => toolset.executorOf(name) === 'box');
     const isForClient = own.length < toolCalls.length;
     const asks = own.map((call) => needsApproval(this, call));
-    // Nobody comes back for a stateless turn that waits: its client goes on with the calls it was given.
+    // No client comes back for a stateless turn that waits: it goes on with the calls it was given.
     const mayWait = !isForClient || input.session !== undefined;
     const waits = asks.map((isAsked) => isAsked && mayWait);
     const answers = own.map((call, index) => {

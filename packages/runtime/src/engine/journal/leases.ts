@@ -64,7 +64,7 @@ export interface RunLeases {
   mark(runId: string, epoch: number, mark: string, counts: boolean): Promise<boolean>;
   /** Extends the lease of every run the owner holds. */
   renew(owner: string, leaseMs: number): Promise<void>;
-  /** Who holds the run, whose lease is good. Undefined: nobody. */
+  /** Who holds the run, whose lease is good. Undefined: no process. */
   findOwner(runId: string): Promise<string | undefined>;
   /** The runs the owner holds, with the epoch and the signals as stored: what has been lost, or was signalled. */
   listHeld(owner: string): Promise<HeldRun[]>;

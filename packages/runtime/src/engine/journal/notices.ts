@@ -54,7 +54,7 @@ export interface Attempted {
 
 /**
  * What others are to be notified of, and what was sent. A run that fails or is blocked and an approval that is asked for leave a
- * notice in their own commit, while somebody listens to their topic. Failures below another run leave none.
+ * notice in their own commit, while their topic is listened to. Failures below another run leave none.
  */
 export interface NoticeStore {
   /** From here on these are noted, and no others. None: what was noted is forgotten. */
@@ -65,7 +65,7 @@ export interface NoticeStore {
   listNotices(limit: number): Promise<Notice[]>;
   /** Forgets the notices and makes the deliveries, due at once, in one commit. One that there is stays as it is. */
   deliver(notices: readonly Notice[], deliveries: readonly NewDelivery[]): Promise<void>;
-  /** Takes those that are due, earliest first, for so long: until then, or `settle`, nobody else gets them. Counts an attempt. */
+  /** Takes those that are due, earliest first, for so long: until then, or `settle`, no other process gets them. Counts an attempt. */
   takeDue(receiver: string, limit: number, holdMs: number): Promise<Delivery[]>;
   /** False: another attempt has been begun meanwhile, so what became of this one is not kept, unless it was delivered. */
   settle(delivery: Pick<Delivery, 'deliveryNo' | 'attempts'>, attempted: Attempted): Promise<boolean>;

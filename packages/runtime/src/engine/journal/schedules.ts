@@ -60,7 +60,7 @@ export interface ScheduleStore {
   /** Arms a timer. One of the same id and digest stays as it is, also when it has fired; of another digest is replaced. */
   make(schedule: MadeSchedule): Promise<Schedule>;
   remove(id: string): Promise<boolean>;
-  /** Takes those that are not paused and due, earliest first, for so long: until then, or `advance`, nobody else gets them. */
+  /** Takes those that are not paused and due, earliest first, for so long: until then, or `advance`, no other process gets them. */
   takeDue(limit: number, holdMs: number): Promise<Schedule[]>;
   /** Moves `nextAt` on if it still is `expected`: one of many replicas gets true. */
   advance(id: string, expected: number, nextAt: number | null, fired: NewFiring): Promise<boolean>;

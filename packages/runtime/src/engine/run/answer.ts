@@ -9,7 +9,7 @@ export class Answer extends Promise<unknown> {
     return this.#isAwaited;
   }
 
-  /** A failure nobody has asked for yet is no unhandled rejection: the body may ask for it later. */
+  /** A failure that was not awaited yet is no unhandled rejection: the body may ask for it later. */
   ignoreUnhandled(): void {
     const { isAwaited } = this;
     this.catch(() => {});

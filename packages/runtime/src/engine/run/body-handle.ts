@@ -133,12 +133,12 @@ export class BodyHandle implements RunHandle {
     return this.#platform?.isUnderWay ?? false;
   }
 
-  /** A part of the body was handed on, and nobody has called it yet. */
+  /** A part of the body was handed on, and it has not been called yet. */
   get hasUncalled(): boolean {
     return (this.#callbacks?.uncalled ?? 0) > 0;
   }
 
-  /** One that was handed on was still at work when it returned: somebody may wait for its end. */
+  /** One that was handed on was still at work when it returned: a caller may wait for its end. */
   get mayBeAwaited(): boolean {
     return this.#callbacks?.hasStarted === true;
   }

@@ -5,7 +5,7 @@ import type { RunRow } from '../journal/run.ts';
 export class ChildPolicies {
   readonly #run: RunRow;
   #isFresh = false;
-  /** Those below it have been told, and those it waits for are over. */
+  /** The runs below it have been notified, and those it waits for are over. */
   isFollowed = false;
 
   constructor(run: RunRow) {

@@ -251,7 +251,7 @@ export class Execution implements Turn {
   #rest(): void {
     const patch = this.#steps.count > 0 ? NO_PATCH : { release: true, ...this.#rowChanges.take() };
     this.#written = { steps: NO_CALLS, patch };
-    // A crash before this append leaves a run that is paused and held; its lease ends, and nobody takes it.
+    // A crash before this append leaves a run that is paused and held; its lease ends, and no process takes it.
     if (patch.release || this.#recorder.isBehind || this.#waits?.hasNewHooks) this.#append(patch);
   }
 
@@ -315,8 +315,8 @@ export class Execution implements Turn {
   }
 
   /**
-   * What the end stands on is recorded first: a process that lost the run before it knew would tell those below of an end
-   * that does not come. A crash after they were told replays the body to the same end.
+   * What the end stands on is recorded first: a process that lost the run before it knew would notify those below of an end
+   * that does not come. A crash after they were notified replays the body to the same end.
    */
   #closeChildren(result: Result): void {
     if (this.#recorder.isBehind || this.#rowChanges.hasFresh) {

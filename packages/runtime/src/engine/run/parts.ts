@@ -26,7 +26,7 @@ export interface ExecutionOptions {
   driver: Driver;
 }
 
-/** What the parts of an execution tell it. */
+/** What the parts of an execution call it with. */
 export interface PartEvents {
   /** There is something to do. */
   onChange(): void;

@@ -129,5 +129,5 @@ const MOST_AT_ONCE = 32;
 const FIRST_RECORDS = 8;
 const SMALL = 64 * 1024;
 const POLL_MS = 5;
-/** A body that awaits something else meanwhile holds up nobody for longer. */
+/** A body that awaits something else meanwhile holds up no run for longer. */
 const LONGEST_MS = 10_000;

@@ -31,7 +31,7 @@ export interface LiveRuns {
   adopt(parentRunId: string, by: string): void;
   /** Called when a run has left. */
   onRoom(listener: () => void): void;
-  /** Ends the execution of a run that is final in the journal, with what ended it. False: it is not final; of a cancel it is told. */
+  /** Ends the execution of a run that is final in the journal, with what ended it. False: it is not final; it is given a cancel. */
   abandonIfFinal(execution: Execution): Promise<boolean>;
   /** The work is about to bring the run into memory. */
   arrive<T>(runId: string, work: () => Promise<T>): Promise<T>;

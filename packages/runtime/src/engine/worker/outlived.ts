@@ -3,8 +3,8 @@ import type { ClosePolicy, RunRow } from '../journal/run.ts';
 import { isFinal } from '../journal/run.ts';
 
 /**
- * Whether a run has outlived the one above it against its policy: it was started as that one ended, and nobody has told
- * it. @param parent undefined: it has been deleted
+ * Whether a run has outlived the one above it against its policy: it was started as that one ended, and it was not
+ * notified. @param parent undefined: it has been deleted
  */
 export function hasOutlived(policy: ClosePolicy | null, parent: RunRow | undefined): boolean {
   if (policy === 'abandon') return false;

@@ -29,7 +29,7 @@ export async function readStartedChildren(
   const { started, endedRuns } = listStarted(records);
   const endingRun = endingChildOf(records, run.error);
   const isKnown = endingRun === undefined || started.some(({ id }) => id === endingRun);
-  // A run that ended by itself takes along what it was told to.
+  // A run that ended by itself takes along what its policies say.
   if (end === undefined && run.closesChildren === null && isKnown) return { lost, ending };
   const lastRunOf = async ({ id, isQueued }: Started): Promise<RunRow | undefined> => {
     const found = isQueued ? await queue.find(id) : undefined;

@@ -67,7 +67,7 @@ export function createSweep(options: SweepOptions): Sweep {
   const lookAround = async (): Promise<Look> => {
     let look: Look | undefined;
     await clock.sync(async () => (look = await journal.look(owner)).now);
-    // A clock that is moved by hand asks nobody.
+    // A clock that is moved by hand needs no answer.
     return look ?? journal.look(owner);
   };
 

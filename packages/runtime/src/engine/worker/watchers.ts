@@ -138,7 +138,7 @@ const MOST_ENDED = 10_000;
 /** For so long after its time an end may become visible, by the order of ends. */
 const LATE_MS = 2_000;
 
-/** For so long a run whose changes nobody waits for is remembered, in milliseconds. */
+/** For so long a run whose changes no caller waits for is remembered, in milliseconds. */
 const KEPT_MS = 5_000;
 
 /** After so long who waits for a change looks all the same, in milliseconds: a wait that was forgotten ends. */

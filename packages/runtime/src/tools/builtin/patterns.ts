@@ -21,7 +21,7 @@ export interface PatternSearch {
   width: number;
 }
 
-/** Looks for regular expressions that nobody has read, in a thread: one may take for ever, and what else is done goes on. */
+/** Looks for regular expressions that were not reviewed, in a thread: one may take for ever, and what else is done goes on. */
 export interface Patterns {
   /**
    * Answers the matches in their order, or a sentence why there are none. `whose`: all searches of one turn together may take

@@ -99,7 +99,7 @@ function namesOnce(found: readonly { name: string }[], taken: readonly string[])
   return once;
 }
 
-/** Names that nobody has: of the second with a name on with a number behind it. */
+/** Names that are free: of the second with a name on with a number behind it. */
 function createUnique(taken: readonly string[]): (name: string) => string {
   const used = new Set(taken);
   const counts = new Map<string, number>();

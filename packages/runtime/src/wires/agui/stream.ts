@@ -29,12 +29,12 @@ export async function* toAguiEvents(
     if (Object.keys(state).length > 0) yield { type: 'STATE_SNAPSHOT', snapshot: toState(state) };
   }
   if (!turn) return yield* translator.finish(openCalls.length > 0 ? 'tool_calls' : 'stop', openCalls);
-  yield* tellTurn({ input, followed: begun.followed, translator, turn, read });
+  yield* streamTurn({ input, followed: begun.followed, translator, turn, read });
 }
 
 // --- internal ---
 
-interface Telling {
+interface TurnStream {
   read: ReadTurn;
   input: RunAgentInput;
   translator: AguiTranslator;
@@ -42,17 +42,17 @@ interface Telling {
   followed: BegunThread['followed'];
 }
 
-async function* tellTurn(telling: Telling): AsyncGenerator<AguiEvent> {
-  const { translator } = telling;
-  for await (const event of flatten(telling.read(telling.turn))) {
-    if (event.type === 'finish') yield* finish(telling, event.reason);
+async function* streamTurn(stream: TurnStream): AsyncGenerator<AguiEvent> {
+  const { translator } = stream;
+  for await (const event of flatten(stream.read(stream.turn))) {
+    if (event.type === 'finish') yield* finish(stream, event.reason);
     else if (event.type === 'error') yield* translator.fail(event);
     else yield* translator.translate(event);
   }
 }
 
 async function* finish(
-  { input, followed, translator, read }: Omit<Telling, 'turn'>,
+  { input, followed, translator, read }: Omit<TurnStream, 'turn'>,
   reason: FinishReason,
 ): AsyncGenerator<AguiEvent> {
   yield* translator.close();
@@ -63,5 +63,5 @@ async function* finish(
   if (!ask) return yield* translator.finish(reason, openCalls);
   const next = await ask().catch(toErrorEvent);
   if ('type' in next) yield* next.type === 'error' ? translator.fail(next) : [];
-  else yield* tellTurn({ input, translator, turn: next, followed: undefined, read });
+  else yield* streamTurn({ input, translator, turn: next, followed: undefined, read });
 }

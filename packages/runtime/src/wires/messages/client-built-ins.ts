@@ -2,7 +2,7 @@ import type { ClientTool } from '../../agents/turn/input.ts';
 
 /**
  * A tool of the format that the client runs and declares by its type alone, such as `bash_20250124`: the models of its
- * vendor know what it takes, others are told. Undefined: no such type.
+ * vendor know what it takes, others are given a description. Undefined: no such type.
  */
 export function toBuiltInTool(type: string, given: Record<string, unknown>): ClientTool | undefined {
   const family = Object.keys(FAMILIES).find((name) => type.startsWith(`${name}_2`));

@@ -1,7 +1,7 @@
 import { BoxError } from '../../errors.ts';
 
 /**
- * How hard the model is to think, as the provider is told: `output_config.effort`, or what the budget of `thinking` comes
+ * How hard the model is to think, as the provider is asked: `output_config.effort`, or what the budget of `thinking` comes
  * to. Undefined: the request says nothing of it, and leaves it to the model.
  */
 export function toHints({ output_config: config, thinking }: Asked): { reasoning_effort: string } | undefined {

@@ -5,7 +5,7 @@ import { QUEUED, claim, createWaiting, ids, start, until, write } from './world.
 import type { World } from './world.ts';
 import { newRun } from './records.ts';
 
-/** What tells a sweep whether there is anything to do, and what claims rely on instead of reading all there is. */
+/** What shows a sweep whether there is anything to do, and what claims rely on instead of reading all there is. */
 export function describeLook(world: World): void {
   const look = (): Promise<Look> => world.journal.look('a');
 

@@ -7,7 +7,7 @@ import type { World } from './world.ts';
 
 export function describeNotices(world: World): void {
   const store = () => world.journal.notices;
-  const toldOf = (notices: Notice[]) => notices.map(({ topic, runId, mark }) => [topic, runId, mark]);
+  const shownOf = (notices: Notice[]) => notices.map(({ topic, runId, mark }) => [topic, runId, mark]);
   const one = (deliveryId: string, receiver = 'ops') => ({
     deliveryId,
     receiver,
@@ -37,15 +37,15 @@ export function describeNotices(world: World): void {
         { token: 'wait', kind: 'hook', ...hook } as const,
       ];
       await journal.append(newAppend(asking, { hooks }));
-      const told = await store().listNotices(10);
-      expect(toldOf(told)).toEqual([
+      const listed = await store().listNotices(10);
+      expect(shownOf(listed)).toEqual([
         ['run.failed', failed.runId, String(failed.epoch)],
         ['run.blocked', blocked.runId, String(blocked.epoch)],
         ['approval.asked', asking.runId, 'ask'],
       ]);
-      expect(Math.abs((told[0]?.at ?? 0) - (await journal.now()))).toBeLessThan(60_000);
+      expect(Math.abs((listed[0]?.at ?? 0) - (await journal.now()))).toBeLessThan(60_000);
       await store().listen(['approval.asked']);
-      expect(toldOf(await store().listNotices(10))).toEqual([['approval.asked', asking.runId, 'ask']]);
+      expect(shownOf(await store().listNotices(10))).toEqual([['approval.asked', asking.runId, 'ask']]);
       await store().listen([]);
       expect(await store().look()).toMatchObject({ hasNotices: false, nextAt: null });
     });
@@ -54,9 +54,9 @@ export function describeNotices(world: World): void {
       const { journal } = world;
       await store().listen(NOTICE_TOPICS);
       await write(journal, await start(journal, newRun()), 0, { status: 'failed' });
-      const told = await store().listNotices(10);
-      await store().deliver(told, [one('d1'), one('d2', 'other')]);
-      await store().deliver(told, [one('d1')]);
+      const listed = await store().listNotices(10);
+      await store().deliver(listed, [one('d1'), one('d2', 'other')]);
+      await store().deliver(listed, [one('d1')]);
       expect(await store().listNotices(10)).toEqual([]);
       expect(await store().countPending()).toEqual(
         expect.arrayContaining([

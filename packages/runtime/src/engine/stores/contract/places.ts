@@ -45,7 +45,7 @@ export function describePlaces(world: World): void {
       // A deploy raises it: the one that waits goes first, then the new one.
       expect(await world.journal.create(placed('d', 4))).toMatchObject({ outcome: 'created' });
       expect(await triggers(world.journal)).toStrictEqual([]);
-      // Another lowers it: nobody begins before three have ended.
+      // Another lowers it: none begins before three have ended.
       expect(await world.journal.create(placed('e', 2))).toMatchObject({ outcome: 'queued' });
       for (const run of holders) {
         await world.journal.append(newAppend(run, { patch: { status: 'completed' }, nextRunId: newRunId() }));

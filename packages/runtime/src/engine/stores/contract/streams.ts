@@ -61,7 +61,7 @@ export function describeStreams(world: World): void {
         expect(await readAll(world.journal, runId, 'a')).toStrictEqual([{ n: 1, namespace: 'a', payload: runId }]);
     });
 
-    test('of many runs at once are each whole and in order, and a fenced one holds up nobody', async () => {
+    test('of many runs at once are each whole and in order, and a fenced one holds up none', async () => {
       const { chunks } = world.journal;
       const runs = await Promise.all(Array.from({ length: 30 }, () => start(world.journal, newRun())));
       const gone = await start(world.journal, newRun());

@@ -40,7 +40,7 @@ export function describeTiming(world: World): void {
       expect(await world.journal.create(timed('a', { at: 1_000 }))).toMatchObject({ outcome: 'created' });
     });
 
-    test('takes a place of its lock when it is due, and holds nobody up before', async () => {
+    test('takes a place of its lock when it is due, and holds up none before', async () => {
       const lock = (id: string): Partial<NewRun> => ({ serial: { key: 's', triggerId: id, whenTaken: 'queue' } });
       await world.journal.create(timed('late', { delayMs: HOUR_MS }, lock('late')));
       const holder = await start(world.journal, newRun({ claim: null, ...lock('now') }));

@@ -27,7 +27,7 @@ export function describeWatching(world: World): void {
       expect(new Set(versions).size).toBe(versions.length);
     });
 
-    test('are told of a queued start by its trigger, also once it is a run, and of nothing that is not there', async () => {
+    test('are notified of a queued start by its trigger, also once it is a run, and of nothing that is not there', async () => {
       const serial = { key: 'k', whenTaken: 'queue' } as const;
       const first = await start(world.journal, newRun({ serial: { ...serial, triggerId: 't1' } }));
       await world.journal.create(newRun({ serial: { ...serial, triggerId: 't2' } }));

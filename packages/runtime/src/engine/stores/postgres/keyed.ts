@@ -44,7 +44,7 @@ export function createKeyedWriter(
 }
 
 /**
- * Creates the runs whose idempotency keys nobody has or is using at this moment. Every other use of a key locks it first,
+ * Creates the runs whose idempotency keys are not used, and by no transaction at this moment. Every other use of a key locks it first,
  * so what they have found of it stays true.
  */
 export function keyedQuery(tables: Tables, runs: NewRun[]): Query {

@@ -54,7 +54,7 @@ async function migrateOnce(sql: SqlClient, schema: string, options: MigrateOptio
 }
 
 /**
- * Undefined: another process has the lock. Nobody waits for it in the database, since a statement that waits has a snapshot,
+ * Undefined: another process has the lock. No process waits for it in the database, since a statement that waits has a snapshot,
  * and an index that is made while others write waits for the end of every older one.
  */
 function whenAlone<T>(sql: SqlClient, schema: string, work: (tx: Session) => Promise<T>): Promise<T | undefined> {

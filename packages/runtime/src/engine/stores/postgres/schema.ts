@@ -3,7 +3,7 @@ import { NOW } from './sql.ts';
 
 /** What leads from one version of the journal's schema to the next. A shipped one never changes. */
 export interface Migration {
-  /** Made in one transaction, in which nobody else writes to what it changes. */
+  /** Made in one transaction, in which no other writes to what it changes. */
   change: string;
   /** Indexes to make after it, each named first: of a table that is large, while others write to it. */
   indexes?: [name: string, on: string][];

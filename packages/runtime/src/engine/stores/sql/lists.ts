@@ -150,7 +150,7 @@ const STATUS_CONDITIONS: Record<RunStatus, (runs: string) => string> = {
   completed: () => `status = 'completed'`,
 };
 
-/** Nobody looks for runs by these, and most that a key starts have one. */
+/** Runs are not searched by these, and most that a key starts have one. */
 const UNINDEXED = new Set<string>([ASKED_BY, CHARGED_TO]);
 
 /** So much of a mark is in its index; Postgres takes no entry above 2,700 bytes. */
