@@ -528,7 +528,11 @@ const GUIDES: Guide[] = [
       async publish({ stdout }, { box }) {
         const runId = /Started import-rows: run (\S+)/.exec(stdout)?.[1] ?? '';
         await box.finish(runId);
-        expect(await box.get(`/api/runs/${runId}/state`)).toMatchObject({ state: { done: 3, of: 3 } });
+        expect(await box.get(`/api/runs/${runId}/state`)).toMatchObject({
+          state: { done: 3, of: 3, note: '' },
+        });
+        const { runId: watching } = await box.start('watch-import', { runId });
+        expect(await box.finish(watching)).toMatchObject({ status: 'completed', output: '3 of 3' });
       },
       async collect({ stdout }, { box }) {
         const runId = /Started collect: run (\S+)/.exec(stdout)?.[1] ?? '';

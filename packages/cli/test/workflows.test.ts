@@ -65,6 +65,15 @@ describe('svc workflows schema', () => {
     expect(stdout).toBe(`input\n${JSON.stringify(input, null, 2)}\n\noutput\nnone declared\n`);
   });
 
+  it('answers what the runs publish too, where the workflow says it', async () => {
+    const schemas = { input: null, output: null, state: { type: 'string' } };
+    const box = await startBox({ 'GET /api/workflows/greet/schema': { body: schemas } });
+    const result = await runAgainst(box, ['workflows', 'schema', 'greet', '--json']);
+    expect(readDocument(result)).toEqual({ schema_version: 1, schema: schemas });
+    const { stdout } = await runAgainst(box, ['workflows', 'schema', 'greet']);
+    expect(stdout.split('\n\n').at(-1)).toBe(`state\n${JSON.stringify(schemas.state, null, 2)}\n`);
+  });
+
   it('exits 4 for an unknown workflow', async () => {
     const box = await startBox({
       'GET /api/workflows/nope/schema': failure(404, 'workflow_not_found', 'There is no workflow "nope".'),

@@ -41,9 +41,10 @@ function toAgent({ name, file, modules, texts }: ScannedAgent, firstOf: Map<stri
 }
 
 function toWorkflow(entry: ScannedWorkflow, scan: Scan, firstOf: Map<string, Problem>): WorkflowEntry {
-  const { name, file, exportName, settings, hasInputSchema, hasOutputSchema } = entry;
+  const { name, file, exportName, settings, hasInputSchema, hasOutputSchema, hasStateSchema } = entry;
   const steps = [file, ...entry.modules].flatMap((module) => listSteps(module, scan));
-  const facts = { exportName, steps, ...(settings && { settings }), hasInputSchema, hasOutputSchema };
+  const schemas = { hasInputSchema, hasOutputSchema, ...(hasStateSchema && { hasStateSchema }) };
+  const facts = { exportName, steps, ...(settings && { settings }), ...schemas };
   return { name, file, ...facts, ...problemOf(entry, firstOf) };
 }
 

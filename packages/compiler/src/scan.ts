@@ -50,6 +50,7 @@ export interface ScannedWorkflow extends ScannedEntry {
   settings?: string[];
   hasInputSchema: boolean;
   hasOutputSchema: boolean;
+  hasStateSchema: boolean;
 }
 
 export interface ScannerOptions {
@@ -158,6 +159,7 @@ function scanWorkflows(walk: Walk, file: string): ScannedWorkflow[] {
     ...(one?.settings && { settings: one.settings }),
     hasInputSchema: has('inputSchema', one),
     hasOutputSchema: has('outputSchema', one),
+    hasStateSchema: has('stateSchema', one),
   });
   const own = workflowFileName(file) ?? '';
   const entries =

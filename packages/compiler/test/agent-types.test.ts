@@ -52,6 +52,56 @@ const CONFIG = `
   export default defineDynamicConfig({ maxRefund: z.number().default(50), day: z.coerce.date().default(new Date(0)) });
 `;
 
+const IMPORT_ROWS = `
+  import { svc } from '@svc/runtime';
+  import { z } from 'zod';
+
+  export const stateSchema = z.object({ done: z.number(), note: z.string().default('') });
+  export async function importRows(rows: number) {
+    'use workflow';
+    svc.publish({ done: rows });
+    return { rows };
+  }
+`;
+
+const USE_RUNS = `
+  import { findRun, getRun, Run } from '@svc/runtime';
+  import type { WorkflowState } from '@svc/runtime';
+
+  type Equal<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
+  const isTrue = <T extends true>(): T | undefined => undefined;
+  interface State { done: number; note: string }
+
+  export async function use(id: string): Promise<void> {
+    const run = getRun<'import-rows'>(id);
+    const state = await run.getState();
+    isTrue<Equal<typeof state, State | undefined>>();
+    isTrue<Equal<Awaited<typeof run.returnValue>, { rows: number }>>();
+    const found = await (await findRun('import-rows', id))?.getState();
+    isTrue<Equal<typeof found, State | undefined>>();
+    isTrue<Equal<WorkflowState<'import-rows'>, State>>();
+    isTrue<Equal<WorkflowState<'plain'>, unknown>>();
+    const general: Run = run;
+    const unnamed = await general.getState();
+    isTrue<Equal<typeof unnamed, unknown>>();
+    const said = await getRun(id).getState<{ at: number }>();
+    isTrue<Equal<typeof said, { at: number } | undefined>>();
+    const byResult: Promise<number> = getRun<number>(id).returnValue;
+    const byPlace: Run<string> = getRun(id);
+    const any: Run<any> = getRun<any>(id);
+    const wrap = <T>(of: string): Run<T> => getRun<T>(of);
+    const byFunction = await findRun(async () => 1, id);
+    isTrue<Equal<typeof byFunction, Run<number> | undefined>>();
+    const byText = await findRun<number>('import-rows' as string, id);
+    isTrue<Equal<typeof byText, Run<number> | undefined>>();
+    // @ts-expect-error
+    state?.doen;
+    // @ts-expect-error
+    const wrong: { done: string } | undefined = await run.getState();
+    void [byResult, byPlace, any, wrap, wrong];
+  }
+`;
+
 const USE = `
   import { defineDeepAgent, svc } from '@svc/runtime';
   import { z } from 'zod';
@@ -79,9 +129,10 @@ const USE = `
   }
 `;
 
-it('a wrong name, key or value, or a member an answer does not have, is a compile error', async () => {
+it('a wrong name, key or value, or a member an answer or a state does not have, is a compile error', async () => {
   const root = copyFixture('good');
-  for (const [file, text] of Object.entries({ ...AGENTS, 'config.schema.ts': CONFIG, 'use.ts': USE }))
+  const workflows = { 'workflows/import-rows.workflow.ts': IMPORT_ROWS, 'use-runs.ts': USE_RUNS };
+  for (const [file, text] of Object.entries({ ...AGENTS, ...workflows, 'config.schema.ts': CONFIG, 'use.ts': USE }))
     writeFile(root, file, text);
   const paths = { '@svc/runtime': [RUNTIME], zod: ['./node_modules/zod'] };
   const compilerOptions = {
@@ -101,7 +152,7 @@ it('a wrong name, key or value, or a member an answer does not have, is a compil
   writeFile(
     root,
     'tsconfig.json',
-    JSON.stringify({ compilerOptions, include: ['.svc/*.ts', 'deep-agents/**/*.ts', 'use.ts'] }),
+    JSON.stringify({ compilerOptions, include: ['.svc/*.ts', 'deep-agents/**/*.ts', 'use.ts', 'use-runs.ts'] }),
   );
   await syncWorkspace({ root });
   expect(typecheckOwn(root)).toBe('');

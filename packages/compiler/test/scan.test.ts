@@ -11,7 +11,8 @@ const step = (name: string) => `export async function ${name}() {\n  'use step';
 const cacheOf = (root: string) => join(root, '.svc/cache/scan.json');
 
 function entry(name: string, file: string): ScannedWorkflow {
-  return { name, file, modules: [], exportName: 'run', hasInputSchema: false, hasOutputSchema: false };
+  const schemas = { hasInputSchema: false, hasOutputSchema: false, hasStateSchema: false };
+  return { name, file, modules: [], exportName: 'run', ...schemas };
 }
 
 /** Makes a file old enough for its time and size to be trusted. */
@@ -121,20 +122,20 @@ describe('a scan', () => {
 
   it('finds a schema that is renamed or passed on', async () => {
     const root = createWorkspace({
-      'workflows/a.workflow.ts': `const s = 1;\nexport { s as inputSchema };\n${workflow('run')}`,
+      'workflows/a.workflow.ts': `const s = 1;\nexport { s as inputSchema, s as stateSchema };\n${workflow('run')}`,
       'workflows/b.workflow.ts': `export { inputSchema, a as outputSchema } from '../lib/schema';\n${workflow('run')}`,
-      'workflows/c.workflow.ts': `export * from '../lib/all';\n${workflow('run')}`,
+      'workflows/c.workflow.ts': `export * from '../lib/all';\n${workflow('run')}\nrun.stateSchema = 1;`,
       'workflows/d.workflow.ts': `export type { inputSchema } from '../lib/schema';\n${workflow('run')}`,
       'lib/all.ts': `export * from './schema';\nexport * from './all';\n`,
       'lib/schema.ts': `export const { inputSchema, list: [outputSchema] } = make();\n`,
     });
     const { workflows } = await scanWorkspace({ root });
-    const schemas = workflows.map(({ hasInputSchema, hasOutputSchema }) => [hasInputSchema, hasOutputSchema]);
+    const schemas = workflows.map((one) => [one.hasInputSchema, one.hasOutputSchema, one.hasStateSchema]);
     expect(schemas).toEqual([
-      [true, false],
-      [true, true],
-      [true, true],
-      [false, false],
+      [true, false, true],
+      [true, true, false],
+      [true, true, true],
+      [false, false, false],
     ]);
   });
 

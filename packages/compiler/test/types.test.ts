@@ -44,6 +44,7 @@ const ROLLED_UP = {
 
 const USE = `
   import { agent, config, start } from '@svc/runtime';
+  import type { WorkflowRegister } from '@svc/runtime';
   import { sleep } from 'workflow';
   import { start as startToo } from 'workflow/api';
 
@@ -61,6 +62,8 @@ const USE = `
   isTrue<Equal<ReturnType<typeof agent<'billing'>>['name'], 'billing'>>();
   isTrue<Equal<ReturnType<typeof config<'greeting'>>, string>>();
   isTrue<Equal<ReturnType<typeof config<'limit'>>, number>>();
+  isTrue<Equal<WorkflowRegister['onboard']['state'], { sent: number; note: string }>>();
+  isTrue<Equal<WorkflowRegister['plain']['state'], unknown>>();
   await sleep('1s');
   export { empty };
 `;

@@ -37,8 +37,11 @@ export type {
   ConfigRegister,
   ConnectRegister,
   DatabaseRegister,
+  WorkflowInput,
   WorkflowName,
+  WorkflowOutput,
   WorkflowRegister,
+  WorkflowState,
 } from './register.ts';
 export {
   HookConflictError,
@@ -52,6 +55,7 @@ export { fetch } from './sdk/fetch.ts';
 export { defineHook, getHookByToken, resumeHook, resumeWebhook } from './sdk/hooks.ts';
 export type { HookInfo, ResumeHookOptions, StandardSchema, TypedHook } from './sdk/hooks.ts';
 export { findRun, getRun, Run } from './sdk/run.ts';
+export type { RunOf } from './sdk/run.ts';
 export type { WorkflowReadableStream, WorkflowReadableStreamOptions, WorkflowRunStatus } from './sdk/run.ts';
 export { start } from './sdk/start.ts';
 export type { StartOptions } from './sdk/start.ts';

@@ -54,6 +54,8 @@ export interface WorkflowEntry {
   settings?: string[];
   hasInputSchema: boolean;
   hasOutputSchema: boolean;
+  /** Absent: it has none. */
+  hasStateSchema?: boolean;
   problem?: Problem;
 }
 

@@ -33,6 +33,12 @@ export type WorkflowOutput<N extends string> = N extends keyof WorkflowRegister
     ? O
     : unknown
   : unknown;
+/** What its runs publish, as its `stateSchema` says; unknown: it has none. */
+export type WorkflowState<N extends string> = N extends keyof WorkflowRegister
+  ? WorkflowRegister[N] extends { state: infer S }
+    ? S
+    : unknown
+  : unknown;
 
 /** A key of the dynamic configuration, likewise. */
 export type KnownConfigKey = [ConfigKey] extends [never] ? string : ConfigKey;

@@ -114,7 +114,8 @@ export const svc = {
   },
   /**
    * Publishes what the run is at: whoever looks reads the last one, while it runs and after, at `GET /api/runs/:id/state`
-   * and as a stream. Plain data of up to 64 KiB, in a body or a step.
+   * and as a stream. Plain data of up to 64 KiB, in a body or a step. Where the workflow's file exports a `stateSchema`,
+   * what that gives is published, and a value it does not take is thrown as `workflow_state_invalid`.
    */
   publish: (state: unknown): void => publish(state),
   /**

@@ -27,6 +27,7 @@ export interface TestWorkflow {
   run: (...args: never[]) => unknown;
   inputSchema?: unknown;
   outputSchema?: unknown;
+  stateSchema?: unknown;
   serial?: unknown;
   concurrency?: unknown;
   throttle?: unknown;
@@ -131,7 +132,7 @@ export function toProgram({ agents = {}, workflows = {}, config, hash = 'hash' }
   const workflowEntries = Object.entries(workflows).map(([name, source]) => {
     const file = `workflows/${name}.workflow.ts`;
     modules.set(file, source);
-    const { inputSchema, outputSchema } = source as TestWorkflow;
+    const { inputSchema, outputSchema, stateSchema } = source as TestWorkflow;
     return {
       name,
       file,
@@ -139,6 +140,7 @@ export function toProgram({ agents = {}, workflows = {}, config, hash = 'hash' }
       steps: [],
       hasInputSchema: inputSchema !== undefined,
       hasOutputSchema: outputSchema !== undefined,
+      hasStateSchema: stateSchema !== undefined,
       ...(isProblem(source) ? { problem: source, exportName: null } : {}),
     };
   });

@@ -37,7 +37,12 @@ async function open() {
     'studio-copilot': defineDeepAgent({ name: 'studio-copilot', tools: { find } }),
   };
   const workflows = {
-    report: { run: async (input: unknown) => input, inputSchema: z.object({ n: z.number() }), mode: 'task' },
+    report: {
+      run: async (input: unknown) => input,
+      inputSchema: z.object({ n: z.number() }),
+      stateSchema: z.string(),
+      mode: 'task',
+    },
     talk: { run: async () => 1, mode: 'chat' },
   };
   const box = await boxes.open({ agents, workflows });
@@ -105,6 +110,7 @@ describe('the catalog', () => {
       hasSchema: true,
       inputSchema: { type: 'object', required: ['n'] },
       outputSchema: null,
+      stateSchema: { type: 'string' },
       trigger: 'POST /api/workflows/report/start',
       steps: [],
       model: null,

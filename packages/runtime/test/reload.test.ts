@@ -29,6 +29,7 @@ const BROKEN_WORKFLOWS: [what: string, module: unknown, message: string][] = [
   ['exports no function', { run: 'text' }, 'exports no workflow function.'],
   ['has an input schema that is none', { ...answers(1), inputSchema: { type: 'object' } }, '"inputSchema" of'],
   ['has an output schema that is none', { ...answers(1), outputSchema: 'z.object' }, 'is not a zod schema.'],
+  ['has a state schema that is none', { ...answers(1), stateSchema: { type: 'object' } }, '"stateSchema" of'],
   ['has a schema that is a function', { ...answers(1), inputSchema: () => 1 }, 'is not a zod schema.'],
 ];
 

@@ -3,6 +3,7 @@ import { z as z4 } from 'zod';
 import { z as z3 } from 'zod3';
 import { continueAsNew } from '../src/engine/primitives/continue-as-new.ts';
 import type { Problem } from '../src/manifest.ts';
+import { svc } from '../src/svc.ts';
 import { call, finish, json, runWorkflow, setupBoxes, toStep } from './_setup.ts';
 import type { TestBox } from './_setup.ts';
 
@@ -258,12 +259,65 @@ describe('an output schema', () => {
   });
 });
 
+describe('a state schema', () => {
+  const stateOf = async (box: TestBox, runId: unknown) =>
+    (await call<{ state: unknown }>(box, `GET /api/runs/${String(runId)}/state`)).body.state;
+
+  test.each(VERSIONS)('is what is published is checked by, in a body and in a step, with %s', async (_version, z) => {
+    const stateSchema = z.object({ done: z.number(), of: z.array(z.string()).default([]) });
+    let attempts = 0;
+    const tell = toStep('tell', (state) => (attempts++, svc.publish(state)));
+    const run = async (given: unknown[]) => {
+      for (const state of given.slice(0, -1)) svc.publish(state);
+      await tell(given.at(-1));
+    };
+    const box = await boxes.open({ workflows: { rows: { stateSchema, run } } });
+    const end = (...given: unknown[]) => runWorkflow(box, 'rows', { args: [given] });
+    const well = await end({ done: 1 }, { done: 2, note: 'kept from nobody' });
+    expect([well.status, await stateOf(box, well.runId)]).toEqual(['completed', { done: 2, of: [] }]);
+    for (const given of [
+      [{ done: 1 }, { done: 2, of: ['a', 3] }, { done: 3 }],
+      [{ done: 1 }, { done: 2, of: ['a', 3] }],
+    ]) {
+      attempts = 0;
+      const failed = await end(...given);
+      expect([failed.status, await stateOf(box, failed.runId)]).toEqual(['failed', { done: 1, of: [] }]);
+      expect(failed.error).toMatchObject({
+        code: 'workflow_state_invalid',
+        message: expect.stringMatching(
+          /^The published state does not match the stateSchema of workflow "rows"\. "of\.1": \S/,
+        ),
+        details: { issues: [{ path: ['of', 1] }] },
+      });
+      expect(attempts).toBe(given.length === 2 ? 1 : 0);
+    }
+  });
+
+  test.each(VERSIONS)('that would have to be waited for says so, with %s', async (_version, z) => {
+    const stateSchema = z.string().refine(async () => true);
+    const box = await boxes.open({ workflows: { later: { stateSchema, run: async () => svc.publish('a') } } });
+    const failed = await runWorkflow(box, 'later');
+    expect([failed.status, await stateOf(box, failed.runId)]).toEqual(['failed', null]);
+    expect(failed.error).toMatchObject({
+      code: 'workflow_state_invalid',
+      message: expect.stringMatching(/^The stateSchema of workflow "later" .* Make it synchronous\.$/),
+    });
+  });
+
+  test('may do what a body may not', async () => {
+    const stateSchema = z4.string().refine(() => process.hrtime().length === 2);
+    const box = await boxes.open({ workflows: { now: { stateSchema, run: async () => svc.publish('a') } } });
+    const { status, runId } = await runWorkflow(box, 'now');
+    expect([status, await stateOf(box, runId)]).toEqual(['completed', 'a']);
+  });
+});
+
 describe('the schema route', () => {
-  const schemaOf = async (definition: { inputSchema?: unknown; outputSchema?: unknown }) => {
+  const schemaOf = async (definition: { inputSchema?: unknown; outputSchema?: unknown; stateSchema?: unknown }) => {
     const box = await boxes.open({ workflows: { w: { ...echo, ...definition } } });
     const answer = await box.request('/api/workflows/w/schema');
     expect(answer.status).toBe(200);
-    return (await answer.json()) as { input: JsonObject | null; output: JsonObject | null };
+    return (await answer.json()) as Record<'input' | 'output' | 'state', JsonObject | null>;
   };
 
   test('reads null and null when nothing is declared', async () => {
@@ -305,8 +359,10 @@ describe('the schema route', () => {
 
   test.each(VERSIONS)('tells what goes into a %s transform, and nothing of what comes out', async (_version, z) => {
     const schema = z.object({ size: z.string().transform((text) => text.length) });
-    const { input, output } = await schemaOf({ inputSchema: schema, outputSchema: schema });
+    const schemas = await schemaOf({ inputSchema: schema, outputSchema: schema, stateSchema: schema });
+    const { input, output, state } = schemas;
     expect([input?.properties, output?.properties]).toEqual([{ size: { type: 'string' } }, { size: {} }]);
+    expect(state).toEqual(output);
   });
 
   test('of an unknown workflow is 404, of one that does not compile 503', async () => {

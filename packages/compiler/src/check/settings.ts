@@ -9,6 +9,7 @@ import type { Exported } from '../replay-facts.ts';
 export const SETTINGS: ReadonlySet<string> = new Set([
   'inputSchema',
   'outputSchema',
+  'stateSchema',
   'durability',
   'mode',
   'serial',

@@ -24,6 +24,7 @@ export interface WorkflowDefinition {
   run: (...args: unknown[]) => unknown;
   inputSchema?: AnySchema;
   outputSchema?: AnySchema;
+  stateSchema?: AnySchema;
   durability: 'synced' | 'process';
   mode: 'task' | 'chat';
   /** One run at a time holds the lock that `key` names for an input. */
@@ -147,18 +148,17 @@ function joinInstructions(
 function toWorkflow(entry: WorkflowEntry, module: LoadedModule): WorkflowDefinition {
   const { run, owner } = findFunction(entry, module);
   if (typeof run !== 'function') throw new Error(`"${entry.file}" exports no workflow function.`);
-  const { inputSchema, outputSchema, durability, mode, serial, schedules, cleanup, timeout } = readSettings(
-    run,
-    module,
-  );
+  const settings = readSettings(run, module);
+  const { inputSchema, outputSchema, stateSchema, durability, mode, serial, schedules, cleanup, timeout } = settings;
   const timeoutMs = toRunTimeout(entry, timeout);
-  for (const [name, schema] of Object.entries({ inputSchema, outputSchema }))
+  for (const [name, schema] of Object.entries({ inputSchema, outputSchema, stateSchema }))
     if (schema !== undefined && !isSchema(schema))
       throw new Error(`"${name}" of "${entry.file}" is not a zod schema. Export a zod schema, or remove it.`);
   return {
     run: (...args) => Reflect.apply(run, owner, args) as unknown,
     ...(inputSchema === undefined ? {} : { inputSchema: inputSchema as AnySchema }),
     ...(outputSchema === undefined ? {} : { outputSchema: outputSchema as AnySchema }),
+    ...(stateSchema === undefined ? {} : { stateSchema: stateSchema as AnySchema }),
     durability: durability === 'process' ? 'process' : 'synced',
     mode: mode === 'chat' ? 'chat' : 'task',
     ...(serial === undefined ? {} : { serial: toSerialPolicy(entry, serial) }),

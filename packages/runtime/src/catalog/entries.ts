@@ -1,8 +1,7 @@
 import { BoxError } from '../errors.ts';
 import type { Prompts } from '../prompts/prompts.ts';
 import { COPILOT_AGENT } from '../manifest.ts';
-import type { JsonSchema } from '../schema/schema.ts';
-import type { WorkflowSummary } from './workflow.ts';
+import type { WorkflowSchemas, WorkflowSummary } from './workflow.ts';
 import type { Catalog, LoadedAgent } from './catalog.ts';
 import type { CatalogDetail, CatalogEntry, CatalogKind } from './entry.ts';
 import { createEntryWriter, SEPARATOR, toPrompt } from './entry-writer.ts';
@@ -28,7 +27,7 @@ export interface CatalogEntries {
 export interface WorkflowLister {
   list(): WorkflowSummary[];
   get(name: string): WorkflowSummary;
-  schema(name: string): Promise<{ input: JsonSchema | null; output: JsonSchema | null }>;
+  schema(name: string): Promise<WorkflowSchemas>;
 }
 
 export interface CatalogEntriesOptions {
@@ -79,12 +78,13 @@ export function createCatalogEntries(options: CatalogEntriesOptions): CatalogEnt
       const found = catalog.findWorkflow(name);
       if (!found) return undefined;
       const summary = workflows.get(name);
-      const schemas = found.definition ? await workflows.schema(name) : { input: null, output: null };
+      const schemas = found.definition ? await workflows.schema(name) : NO_SCHEMAS;
       return {
         ...(await toWorkflow(summary)),
         file: found.entry.file,
         inputSchema: schemas.input,
         outputSchema: schemas.output,
+        stateSchema: schemas.state ?? null,
         steps: summary.steps,
         trigger: summary.trigger,
       };
@@ -132,7 +132,15 @@ export function createCatalogEntries(options: CatalogEntriesOptions): CatalogEnt
 
 // --- internal ---
 
-const NO_DETAIL = { file: null, inputSchema: null, outputSchema: null, steps: null, trigger: null };
+const NO_SCHEMAS: WorkflowSchemas = { input: null, output: null };
+const NO_DETAIL = {
+  file: null,
+  inputSchema: null,
+  outputSchema: null,
+  stateSchema: null,
+  steps: null,
+  trigger: null,
+};
 
 function compare(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;

@@ -36,6 +36,7 @@ export const CatalogDetail = CatalogEntry.extend({
   file: z.string().nullable().describe('Where it is in the workspace'),
   inputSchema: Schema,
   outputSchema: Schema,
+  stateSchema: Schema.describe('Of what its runs publish'),
   steps: z.array(z.object({ id: z.string(), name: z.string() })).nullable(),
   trigger: z.string().nullable().describe('The start route'),
 });

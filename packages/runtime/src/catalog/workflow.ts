@@ -9,6 +9,16 @@ export const WorkflowProblem = z.object({
   frame: z.string(),
 });
 
+const JsonSchema = z.record(z.string(), z.unknown()).nullable();
+
+/** What a workflow takes, gives and publishes, as JSON Schemas; null: it does not say. */
+export const WorkflowSchemas = z.object({
+  input: JsonSchema,
+  output: JsonSchema,
+  state: z.record(z.string(), z.unknown()).optional().describe('Of what its runs publish. Absent: it does not say'),
+});
+export type WorkflowSchemas = z.output<typeof WorkflowSchemas>;
+
 const isKeyed = z.boolean().describe('Whether it is counted for each value of a key');
 const StartRate = z.object({ limit: z.int(), periodMs: z.int(), isKeyed });
 

@@ -9,6 +9,8 @@ export interface Body {
   prepare?(records: readonly JournalRecord[]): Promise<void>;
   /** The input of a next run of it, as that will get it. Throws what a start with it would. Absent: any input is taken as it is. */
   check?(input: unknown): Promise<unknown>;
+  /** What its run publishes, as it is shown. Throws what it may not be. Absent: it is anything. */
+  checkState?(state: unknown): unknown;
   codeHash: string;
   durability: Durability;
   /** Asked when the run is found in the journal, not started here: an error ends it as cancelled instead. */

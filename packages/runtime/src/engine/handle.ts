@@ -223,8 +223,8 @@ export interface RunHandle {
   writeChunks(chunks: NewChunk[], runId?: string): Promise<void>;
   /** The body is being given what was recorded in an earlier life of the run, and there is more of it. */
   readonly isCatchingUp: boolean;
-  /** Publishes what the run is at, with its next append. */
-  publish(state: unknown): void;
+  /** Publishes what the run is at, with its next append. `isSaid`: it was, and is only looked at. Throws what it may not be. */
+  publish(state: unknown, isSaid: boolean): void;
   /** Marks the run, with its next append. */
   setAttributes(attributes: Record<string, string | number | boolean>): void;
 }

@@ -3,7 +3,7 @@ import { continueAsNew } from './primitives/continue-as-new.ts';
 import { createHook } from './primitives/hook.ts';
 import { publish } from './primitives/publish.ts';
 import { stateOf } from './run/published-state.ts';
-import { errorOf, step, until, useBenches } from './_setup.ts';
+import { errorOf, outputOf, step, until, useBenches } from './_setup.ts';
 import { describeOnStores } from './_stores.ts';
 
 describeOnStores('publish', (newPlace) => {
@@ -62,6 +62,31 @@ describeOnStores('publish', (newPlace) => {
     await current.engine.resumeHook('ask', 1);
     await current.engine.wait(runId, 10_000);
     expect(seen).toStrictEqual(['by the step']);
+  });
+
+  test('what it threw it throws on a replay too, to a body that goes on without', async () => {
+    const place = newPlace();
+    const note = step('note', (what: string) => what);
+    const code = {
+      ask: async () => {
+        const refused: string[] = [];
+        try {
+          publish('x'.repeat(70_000));
+        } catch {
+          refused.push(await note('too large'));
+        }
+        return [...refused, await createHook<string>({ token: 'ask' })];
+      },
+    };
+    const name = { codeHash: 'same' };
+    const first = await openBench(place, code, name);
+    const { runId } = await first.start('ask');
+    await until(async () => (await first.journal.getRun(runId))?.status === 'waiting');
+    await first.kill();
+    const second = await openBench(place, code, name);
+    await second.engine.resumeHook('ask', 'answered');
+    const run = await second.engine.wait(runId, 10_000);
+    expect([run?.status, outputOf(run)]).toStrictEqual(['completed', ['too large', 'answered']]);
   });
 
   test('the next run of a chain goes on with it, and a state that is too large fails where it is published', async () => {

@@ -4,6 +4,7 @@
  */
 export interface AnySchema {
   safeParseAsync(value: unknown): Promise<unknown>;
+  safeParse(value: unknown): unknown;
 }
 
 /** What a schema accepts. */
@@ -26,15 +27,17 @@ export function isSchema(value: unknown): value is AnySchema {
 }
 
 export async function parseWith(schema: AnySchema, value: unknown): Promise<Parsed> {
-  const result = (await schema.safeParseAsync(value)) as
-    | { success: true; data: unknown }
-    | { success: false; error: { issues: { path: PropertyKey[]; message: string }[] } };
-  if (result.success) return { ok: true, value: result.data };
-  const issues = result.error.issues.slice(0, MOST_ISSUES).map(({ path, message }) => ({
-    path: path.map((segment) => (typeof segment === 'symbol' ? String(segment) : segment)),
-    message,
-  }));
-  return { ok: false, issues };
+  return toParsed(await schema.safeParseAsync(value));
+}
+
+/** The same without waiting. Undefined: something in the schema is async. */
+export function parseAtOnce(schema: AnySchema, value: unknown): Parsed | undefined {
+  try {
+    return toParsed(schema.safeParse(value));
+  } catch (error) {
+    if (error instanceof Error && ASYNC.test(error.message)) return undefined;
+    throw error;
+  }
 }
 
 /** The JSON Schema (draft 7) of what the schema accepts (`input`) or gives (`output`). A date is a `date-time` text. */
@@ -56,6 +59,20 @@ export async function fromJsonSchema(schema: JsonSchema): Promise<AnySchema> {
 
 /** An answer is not many times what was sent. */
 const MOST_ISSUES = 50;
+/** What zod 3 and zod 4 say of a promise where none can be waited for. */
+const ASYNC = /during synchronous parse/;
+
+function toParsed(given: unknown): Parsed {
+  const result = given as
+    | { success: true; data: unknown }
+    | { success: false; error: { issues: { path: PropertyKey[]; message: string }[] } };
+  if (result.success) return { ok: true, value: result.data };
+  const issues = result.error.issues.slice(0, MOST_ISSUES).map(({ path, message }) => ({
+    path: path.map((segment) => (typeof segment === 'symbol' ? String(segment) : segment)),
+    message,
+  }));
+  return { ok: false, issues };
+}
 
 async function fromZod4(schema: AnySchema, io: 'input' | 'output'): Promise<JsonSchema> {
   const { toJSONSchema } = await import('zod');

@@ -7,6 +7,7 @@ import { decode, encode } from '../engine/serialize.ts';
 import { countFrames, createRunReadable } from '../engine/values/streams.ts';
 import { WorkflowRunCancelledError, WorkflowRunFailedError, WorkflowRunNotFoundError } from './errors.ts';
 import { workflowNameOf } from '../workflows/mark.ts';
+import type { WorkflowName, WorkflowOutput, WorkflowState } from '../register.ts';
 import { inBox } from './in-box.ts';
 
 export type WorkflowRunStatus = 'pending' | 'running' | 'completed' | 'failed' | 'cancelled';
@@ -24,7 +25,7 @@ export type WorkflowReadableStream<R = unknown> = ReadableStream<R> & {
 };
 
 /** A run, looked at when it is asked. Every getter but `runId` throws `WorkflowRunNotFoundError` where there is none. */
-export class Run<T = unknown> {
+export class Run<T = unknown, S = unknown> {
   /** Of a start that waits in its queue: its `triggerId`, which stands for the run it will be. */
   readonly runId: string;
 
@@ -72,9 +73,14 @@ export class Run<T = unknown> {
     });
   }
 
-  /** What the run has published last; undefined: nothing. `getRun(id).getState<Progress>()` */
-  getState<S = unknown>(): Promise<S | undefined> {
-    return this.#look('getState', (found) => ('runId' in found ? (stateOf(found) as S | undefined) : undefined));
+  /**
+   * What the run has published last; undefined: nothing. Its type is what the `stateSchema` of the workflow gives, where that
+   * is named: `getRun<'import-rows'>(id).getState()`. Without one it is said here: `getState<Progress>()`.
+   */
+  getState(): Promise<S | undefined>;
+  getState<P>(): Promise<P | undefined>;
+  getState(): Promise<unknown> {
+    return this.#look('getState', (found) => ('runId' in found ? stateOf(found) : undefined));
   }
 
   /** Does nothing to a run that has ended. */
@@ -130,16 +136,26 @@ export class Run<T = unknown> {
   }
 }
 
-/** A run by its id. Nothing is asked yet. */
-export function getRun<T = unknown>(runId: string): Run<T> {
-  return new Run<T>(runId);
+/** A run of the workflow of that name. */
+export type RunOf<N extends WorkflowName> = Run<WorkflowOutput<N>, WorkflowState<N>>;
+
+/** A run by its id: `getRun<'import-rows'>(id)`, or by what it returns: `getRun<Result>(id)`. Nothing is asked yet. */
+export function getRun<N extends WorkflowName = never>(runId: IsSaid<N> extends true ? string : never): RunOf<N>;
+export function getRun<T = unknown>(runId: string): Run<T>;
+export function getRun(runId: string): Run {
+  return new Run(runId);
 }
 
 /** The run that was started with an id of its own. Undefined: there is none (any more). */
-export async function findRun<T = unknown>(
+export function findRun<N extends WorkflowName>(workflow: N, id: string): Promise<RunOf<N> | undefined>;
+export function findRun<T = unknown>(
   workflow: string | ((...args: never) => Promise<T>),
   id: string,
-): Promise<Run<T> | undefined> {
+): Promise<Run<T> | undefined>;
+export async function findRun(
+  workflow: string | ((...args: never) => Promise<unknown>),
+  id: string,
+): Promise<Run | undefined> {
   const name = typeof workflow === 'string' ? workflow : workflowNameOf(workflow);
   if (name === undefined) throw new TypeError('findRun() takes a workflow, or its name.');
   const runId = await inBox({
@@ -151,10 +167,13 @@ export async function findRun<T = unknown>(
       return 'runId' in found ? found.runId : found.triggerId;
     },
   });
-  return runId === undefined ? undefined : new Run<T>(runId);
+  return runId === undefined ? undefined : new Run(runId);
 }
 
 // --- internal ---
+
+/** Without a name, or with `any`, the other `getRun` is meant. */
+type IsSaid<N> = 0 extends 1 & N ? false : [N] extends [never] ? false : true;
 
 const STATUS = {
   queued: 'pending',

@@ -35,6 +35,7 @@ export function toProgram({ agents, workflows, config, schema }: TestProgram, ha
       steps: [],
       hasInputSchema: module.inputSchema !== undefined,
       hasOutputSchema: module.outputSchema !== undefined,
+      hasStateSchema: module.stateSchema !== undefined,
     };
   });
   const configSchema = { file: 'config.schema.ts' };

@@ -3,7 +3,7 @@ import { requireGrant } from '../auth/caller.ts';
 import { hiddenFrom } from '../auth/visibility.ts';
 import { operationsOf } from '../operations/define.ts';
 import { IDEMPOTENCY_HEADER, IdempotencyKey, withoutUndefined } from '../operations/inputs.ts';
-import { Workflow } from '../catalog/workflow.ts';
+import { Workflow, WorkflowSchemas } from '../catalog/workflow.ts';
 import { RunStatus } from '../runs/run.ts';
 import { StartReceipt } from '../runs/start-receipt.ts';
 import { START_HEADERS, START_MEMBERS } from './start-options.ts';
@@ -12,7 +12,6 @@ import type { Workflows } from './workflows.ts';
 const operation = operationsOf<{ workflows: Workflows }>();
 
 const name = z.string().describe('The workflow name');
-const JsonSchema = z.record(z.string(), z.unknown()).nullable();
 
 export const listWorkflows = operation({
   id: 'workflows.list',
@@ -44,7 +43,8 @@ export const getWorkflow = operation({
 
 export const getWorkflowSchema = operation({
   id: 'workflows.schema',
-  summary: 'Get the input and output JSON Schemas of a workflow; each may be null',
+  summary:
+    'Get the input and output JSON Schemas of a workflow, each of which may be null, and that of what its runs publish',
   route: 'GET /api/workflows/:name/schema',
   tag: 'workflows',
   kind: 'read',
@@ -53,7 +53,7 @@ export const getWorkflowSchema = operation({
   cli: 'workflows schema',
   errors: ['workflow_not_found', 'workflow_runtime_not_armed'],
   input: z.strictObject({ name }),
-  output: z.object({ input: JsonSchema, output: JsonSchema }),
+  output: WorkflowSchemas,
   keys: true,
   handle({ workflows }, input, { caller }) {
     requireGrant(caller, 'workflows', input.name);

@@ -6,12 +6,11 @@ import { startedByOf } from '../engine/started-by.ts';
 import { hiddenFrom, isHidden } from '../auth/visibility.ts';
 import type { Hidden } from '../auth/visibility.ts';
 import type { Catalog, LoadedWorkflow, WorkflowDefinition } from '../catalog/catalog.ts';
-import type { WorkflowSummary } from '../catalog/workflow.ts';
+import type { WorkflowSchemas, WorkflowSummary } from '../catalog/workflow.ts';
 import { CLEANUP_MS } from '../definitions/life-settings.ts';
 import type { FlowPolicy } from '../definitions/flow-settings.ts';
 import type { Engine, StartRequest } from '../engine/engine.ts';
 import type { Body } from '../engine/body.ts';
-import { runOutside } from '../engine/context.ts';
 import type { ChildStartHow } from '../engine/handle.ts';
 import type { Journal } from '../engine/journal.ts';
 import type { QueuedStart } from '../engine/journal/queue.ts';
@@ -23,9 +22,9 @@ import { BoxError, idempotencyConflict } from '../errors.ts';
 import { toIso, toJsonValue } from '../json-value.ts';
 import type { RetryHow } from '../runs/control-operations.ts';
 import type { StartReceipt } from '../runs/start-receipt.ts';
-import type { JsonSchema } from '../schema/schema.ts';
-import { parseWith, toJsonSchema } from '../schema/schema.ts';
+import { toJsonSchema } from '../schema/schema.ts';
 import { toTraceId } from '../engine/ids.ts';
+import { checkInput, checkOutput, checkState } from './checks.ts';
 import { flowOf, startFlow } from './flow.ts';
 import type { FlowResult } from './flow.ts';
 import { busy, idTaken, limited, notArmed, triggerNotFound, workflowNotFound } from './refusals.ts';
@@ -73,7 +72,7 @@ export interface StartOptions extends ChildStartHow {
 export interface Workflows {
   list(): WorkflowSummary[];
   get(name: string): WorkflowSummary;
-  schema(name: string): Promise<{ input: JsonSchema | null; output: JsonSchema | null }>;
+  schema(name: string): Promise<WorkflowSchemas>;
   start(name: string, input: unknown, options: StartOptions): Promise<StartReceipt>;
   /**
    * A new run of a finished one; or, from the start, of a blocked one, which ends as cancelled then. Throws
@@ -125,10 +124,11 @@ export function createWorkflows({ catalog, engine, journal, isArmed, retryTurn }
     list: () => catalog.workflows().map(toSummary),
     get: (name) => toSummary(find(name)),
     async schema(name) {
-      const { inputSchema, outputSchema } = definitionOf(find(name));
+      const { inputSchema, outputSchema, stateSchema } = definitionOf(find(name));
       return {
         input: inputSchema ? await toJsonSchema(inputSchema, 'input') : null,
         output: outputSchema ? await toJsonSchema(outputSchema, 'output') : null,
+        ...(stateSchema ? { state: await toJsonSchema(stateSchema, 'output') } : {}),
       };
     },
     async start(name, input, given) {
@@ -241,6 +241,7 @@ export function toBody(name: string, workflow: WorkflowDefinition): Body {
     codeHash: workflow.codeHash,
     durability: workflow.durability,
     check: (input) => checkInput(name, workflow, input),
+    checkState: (state) => checkState(name, workflow, state),
     async run(input) {
       const output: unknown = await (spread && isArgs(input) ? workflow.run(...input.args) : workflow.run(input));
       return checkOutput(name, workflow, output);
@@ -329,7 +330,7 @@ function toSummary({ entry, definition, problem, served = entry }: LoadedWorkflo
   return {
     name: entry.name,
     trigger: startRoute(entry.name),
-    hasSchema: served.hasInputSchema || served.hasOutputSchema,
+    hasSchema: served.hasInputSchema || served.hasOutputSchema || served.hasStateSchema === true,
     mode: definition?.mode ?? 'task',
     serial: definition?.serial !== undefined,
     ...toLimits(definition?.flow),
@@ -353,28 +354,6 @@ function toLimits(flow: FlowPolicy = {}): Pick<WorkflowSummary, 'concurrency' | 
 
 function startRoute(name: string): string {
   return `POST /api/workflows/${name}/start`;
-}
-
-async function checkInput(name: string, workflow: WorkflowDefinition, input: unknown): Promise<unknown> {
-  if (!workflow.inputSchema) return input;
-  const parsed = await parseWith(workflow.inputSchema, input);
-  if (parsed.ok) return parsed.value;
-  throw new BoxError('workflow_input_invalid', `The input does not match the schema of workflow "${name}".`, {
-    details: { issues: parsed.issues },
-  });
-}
-
-/** What the schema gives is the output of the run, as it is published. */
-async function checkOutput(name: string, { outputSchema }: WorkflowDefinition, output: unknown): Promise<unknown> {
-  if (!outputSchema) return output;
-  // A schema may do what a body may not.
-  const parsed = await runOutside(() => parseWith(outputSchema, output));
-  if (parsed.ok) return parsed.value;
-  const { issues } = parsed;
-  const [first] = issues;
-  const place = first && first.path.length > 0 ? `"${first.path.join('.')}": ` : '';
-  const message = `The output does not match the outputSchema of workflow "${name}". ${place}${first?.message ?? 'It is another value'}.`;
-  throw Object.assign(new Error(message), { code: 'workflow_output_invalid', issues });
 }
 
 function firstOf({ inputSchema }: WorkflowDefinition, input: unknown): unknown {

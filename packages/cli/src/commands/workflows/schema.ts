@@ -12,13 +12,16 @@ export const showSchema = defineVerb({
   completes: { name: { names: ['workflows'] } },
   payload: object({ schema: answerOf('workflows.schema', 'What the workflow accepts and answers.') }),
   async run({ name, ...target }, context) {
-    const { input, output } = await openClient(target, context).get<Schema>(`/api/workflows/${toSegment(name)}/schema`);
+    const { input, output, state } = await openClient(target, context).get<Schema>(
+      `/api/workflows/${toSegment(name)}/schema`,
+    );
     return {
-      data: { schema: { input, output } },
+      data: { schema: { input, output, ...(state && { state }) } },
       human: (style) =>
         [
           [style.bold('input'), formatSchema(input)],
           [style.bold('output'), formatSchema(output)],
+          ...(state ? [[style.bold('state'), formatSchema(state)]] : []),
         ]
           .map((part) => part.join('\n'))
           .join('\n\n'),

@@ -1,3 +1,4 @@
+import type { Body } from '../body.ts';
 import type { CallRequest, OpenHook, HookRequest } from '../call.ts';
 import { Callbacks } from '../callbacks.ts';
 import { FatalError } from '../errors.ts';
@@ -7,6 +8,7 @@ import type { RunRow } from '../journal/run.ts';
 import type { Calls } from './calls.ts';
 import type { Driver } from './driver.ts';
 import { PlatformWait } from './platform-wait.ts';
+import { encodeState } from './published-state.ts';
 import type { PublishedState } from './published-state.ts';
 import type { Recorder } from './recorder.ts';
 import type { RunAttributes } from './run-attributes.ts';
@@ -20,6 +22,8 @@ export interface BodyHandleOptions {
   calls: Calls;
   attributes: RunAttributes;
   state: PublishedState;
+  /** What the body says of what its run publishes. */
+  checkState?: Body['checkState'];
   /** The run has left this process. */
   hasLeft(): boolean;
   /** There is something to do. */
@@ -61,8 +65,10 @@ export class BodyHandle implements RunHandle {
     onChange();
   }
 
-  publish(state: unknown): void {
-    if (this.#options.state.set(state)) this.#options.onChange();
+  publish(state: unknown, isSaid: boolean): void {
+    const { state: published, checkState, onChange } = this.#options;
+    const text = encodeState(checkState ? checkState(state) : state);
+    if (!isSaid && published.set(text)) onChange();
   }
 
   async writeChunks(chunks: NewChunk[], to?: string): Promise<void> {

@@ -81,7 +81,20 @@ export function createParts({ run, body, records, driver }: ExecutionOptions, ev
   const read = records.filter(({ kind }) => kind === 'env');
   const world = createWorld({ seed, records: read, recorder, clock, startedAt, now: () => calls.time });
   const onLost = () => onFailed(notOurs());
-  const handle = new BodyHandle({ run, world, driver, recorder, calls, attributes, state, hasLeft, onChange, onLost });
+  const { checkState } = body;
+  const handle = new BodyHandle({
+    run,
+    world,
+    driver,
+    recorder,
+    calls,
+    attributes,
+    state,
+    ...(checkState && { checkState }),
+    hasLeft,
+    onChange,
+    onLost,
+  });
   const steps = new StepAttempts({
     execution: handle,
     driver,

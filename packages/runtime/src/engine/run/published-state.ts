@@ -15,17 +15,8 @@ export class PublishedState {
     return this.#fresh !== undefined;
   }
 
-  /** Throws where it cannot be recorded, or is larger than `MAX_STATE_BYTES`. False: it is what is known already. */
-  set(state: unknown): boolean {
-    const text = encode(state, 'state');
-    const bytes = Buffer.byteLength(text);
-    if (bytes > MAX_STATE_BYTES)
-      throw Object.assign(
-        new RangeError(
-          `The state is ${bytes} bytes; ${MAX_STATE_BYTES} may be published. Store it elsewhere and publish a reference.`,
-        ),
-        { code: 'state_too_large', fatal: true, bytes, limit: MAX_STATE_BYTES },
-      );
+  /** @param text of `encodeState`. False: it is what is known already. */
+  set(text: string): boolean {
     const [count, known] = split(this.#fresh ?? this.#run.state);
     if (known === text) return false;
     this.#fresh = `${count + 1}:${text}`;
@@ -40,6 +31,19 @@ export class PublishedState {
     (this.#run as { state: string | null }).state = state;
     return { state };
   }
+}
+
+/** Throws where the state cannot be recorded, or is larger than `MAX_STATE_BYTES`. */
+export function encodeState(state: unknown): string {
+  const text = encode(state, 'state');
+  const bytes = Buffer.byteLength(text);
+  if (bytes <= MAX_STATE_BYTES) return text;
+  throw Object.assign(
+    new RangeError(
+      `The state is ${bytes} bytes; ${MAX_STATE_BYTES} may be published. Store it elsewhere and publish a reference.`,
+    ),
+    { code: 'state_too_large', fatal: true, bytes, limit: MAX_STATE_BYTES },
+  );
 }
 
 /** What the run published last; undefined: nothing. */
