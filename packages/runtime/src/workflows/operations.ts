@@ -188,7 +188,11 @@ export const dropQueued = operation({
   errors: ['workflow_not_found', 'workflow_runtime_not_armed', 'trigger_not_found'],
   input: z.strictObject({ name, triggerId: z.string() }),
   output: z.object({ triggerId: z.string(), deleted: z.literal(true) }),
-  async handle({ workflows }, input) {
+  keys: true,
+  async handle({ workflows }, input, { caller }) {
+    requireGrant(caller, 'workflows', input.name);
+    // A start of somebody else is none to this caller.
+    await workflows.findQueued(input.name, input.triggerId, caller);
     await workflows.dequeue(input.name, input.triggerId);
     return { triggerId: input.triggerId, deleted: true as const };
   },
