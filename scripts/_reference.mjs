@@ -42,7 +42,8 @@ async function renderRoutes(runtime) {
     '# Routes',
     'A body needs `content-type: application/json`. A refusal is `{ code, message, details?, requestId }` with a code of ' +
       '[errors](errors.md). Every answer carries `x-request-id`. `svc dev` checks no credential; the permission says who ' +
-      'may call a box that does. A running box lists its routes at `GET /`.',
+      'may call a box that does. A running box lists its routes at `GET /`. Below each route stands first the id of its operation: ' +
+      '`client.call(id, input)`, and what MCP and the activity log call it.',
     '## Chat and probes',
     'The chat wire takes its key as `Authorization: Bearer <key>` or `x-api-key`; under `svc dev` any key will do. Its ' +
       'refusals have the shape its clients know: `{ error: { message, type, param, code } }`.',
@@ -62,6 +63,7 @@ async function renderOperation(op, { splitRoute, toJsonSchema }) {
   const { method, path } = splitRoute(op.route);
   const answer = /** @type {JsonSchema} */ (await toJsonSchema(op.output, 'output'));
   const facts = [
+    `${code(op.id)}`,
     `answers ${op.status ?? 200}`,
     op.permission === 'none' ? 'no permission needed' : `permission ${code(op.permission)}`,
     ...(op.cli ? [code(`svc ${op.cli}`)] : []),
@@ -70,7 +72,7 @@ async function renderOperation(op, { splitRoute, toJsonSchema }) {
   return [
     `### ${code(op.route)}`,
     `${op.summary}.`,
-    `${facts.join(' · ').replace(/^a/, 'A')}`,
+    facts.join(' · '),
     ...(rows.length > 0 ? [table(['Parameter', 'In', 'Type', 'Default', 'Meaning'], rows)] : []),
     `\`\`\`ts\n${formatAnswer(answer)}\n\`\`\``,
   ].join('\n\n');
