@@ -486,6 +486,9 @@ const GUIDES: Guide[] = [
         for (const name of ['list_operations', 'call_write_operation', 'workflow_greet'])
           expect(stdout).toContain(`"name":"${name}"`);
       },
+      key({ stdout }) {
+        expect(stdout).toBe("{ text: 'Hello, Ada.' }\nWelcome.\nhost completed\n");
+      },
       workflow({ stdout }) {
         expect(stdout).toContain('"output":{"text":"Hello, Ada."}');
       },
@@ -646,6 +649,11 @@ describe.each(GUIDES)('$file', ({ file, model, edits, facts }) => {
       `export const right: ${type} = '${right}';`,
       `// @ts-expect-error`,
       `export const wrong: ${type} = 'nowhere';`,
+      `import { createClient } from '@svc/runtime/client';`,
+      `export const box = createClient({ baseUrl: 'http://127.0.0.1:4242' });`,
+      `export const known = box.${folder === 'workflows' ? 'workflow' : 'agent'}('${right}');`,
+      `// @ts-expect-error`,
+      `export const unknown = box.${folder === 'workflows' ? 'workflow' : 'agent'}('nowhere');`,
     ];
     if (folder === 'workflows')
       lines.push(

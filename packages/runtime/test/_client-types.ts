@@ -8,7 +8,6 @@ export async function callRight(): Promise<string[]> {
   const run = await client.call('runs.get', { id: 'r', wait: '5s' });
   const { items, nextCursor } = await client.call('runs.list', { status: 'completed', limit: 10 });
   await client.call('approvals.decide', { id: 'a', decision: 'approve', note: 'Fine.' });
-  for await (const { event, data } of client.stream('events.stream')) return [event, data];
   const started = await client.call('workflows.start', { name: 'echo', input: { any: 'thing' } });
   const texts: (string | null)[] = [run.name, items[0]?.runId ?? '', nextCursor, started.status, String(version)];
   return texts.map(String);
@@ -32,4 +31,36 @@ export async function callWrong(): Promise<void> {
   await client.call('events.stream', {});
   // @ts-expect-error a call is no stream
   client.stream('runs.get', { id: 'r' });
+  // @ts-expect-error the run is missing
+  client.stream('runs.state_stream');
+}
+
+/** Each frame has its own data, by the name of its event. */
+export async function readFrames(): Promise<unknown[]> {
+  const seen: unknown[] = [];
+  for await (const frame of client.stream('events.stream')) {
+    if (frame.event === 'step.completed') seen.push(frame.data.step.length, frame.data.at);
+    if (frame.event === 'run.ended') seen.push(frame.data.status, frame.data.runId);
+    // @ts-expect-error no run is named
+    if (frame.event === 'session.updated') seen.push(frame.data.runId);
+    // @ts-expect-error there is no such event
+    if (frame.event === 'run.end') seen.push(frame);
+  }
+  for await (const frame of client.stream('runs.stream', { id: 'r', name: 'main', follow: true }))
+    seen.push(frame.event === 'frame' ? frame.data.value : frame.data.reason);
+  for await (const { event, data } of client.stream('logs.tail')) if (event === 'log') seen.push(data.message);
+  return seen;
+}
+
+/** Without the types of a workspace any name is one, and what a run answers is unknown. */
+export async function useNames(): Promise<string> {
+  const run = await client
+    .workflow('any')
+    .start({ some: 'input' }, { id: 'order-7', idempotencyKey: 'k', delay: '1m' });
+  // @ts-expect-error there is no such option
+  await client.workflow('any').start({}, { later: '1m' });
+  // @ts-expect-error it is unknown
+  void (await run.result()).text;
+  const turn = await client.agent('any').session('ada').send('Hello');
+  return turn.text + String(turn.json()) + String(run.runId?.length);
 }

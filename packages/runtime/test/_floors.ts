@@ -62,6 +62,7 @@ export const FLOORS: readonly string[] = [
   'wires/',
   'mcp/',
   'sign-user-token.ts',
+  'client/',
   'client.ts',
   // What authors import.
   'agent-client.ts',

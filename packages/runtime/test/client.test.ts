@@ -3,7 +3,9 @@ import { z } from 'zod';
 import { OPERATIONS } from '../src/surface/index.ts';
 import type { Operation } from '../src/operations/define.ts';
 import { ClientError, createClient } from '../src/client.ts';
+import { defineDeepAgent, defineTool } from '../src/definitions/definition.ts';
 import { requestApproval } from '../src/engine/primitives/approval.ts';
+import { continueAsNew } from '../src/engine/primitives/continue-as-new.ts';
 import { setupBoxes, until } from './_setup.ts';
 import type { TestBoxOptions } from './_setup.ts';
 
@@ -13,6 +15,29 @@ const PROGRAM = {
   workflows: {
     echo: { run: async (input: unknown) => input, inputSchema: z.object({ text: z.string() }) },
     ask: { run: async () => requestApproval({ title: 'Go on?' }) },
+  },
+};
+
+const add = defineTool({
+  description: 'Add.',
+  inputSchema: z.object({ a: z.number(), b: z.number() }),
+  execute: ({ a, b }) => a + b,
+});
+const pay = defineTool({
+  description: 'Pay.',
+  inputSchema: z.object({ amount: z.number() }),
+  execute: ({ amount }) => `paid ${amount}`,
+});
+
+const NAMED = {
+  agents: {
+    helper: defineDeepAgent({ name: 'helper', instructions: 'Help.', tools: { add, pay }, interruptOn: { pay: true } }),
+  },
+  workflows: {
+    ...PROGRAM.workflows,
+    fail: { run: async () => Promise.reject(new Error('No luck.')) },
+    alone: { run: async () => requestApproval({ title: 'Go on?' }), serial: true },
+    count: { run: async (n: number) => (n === 0 ? 'counted' : continueAsNew(n - 1)) },
   },
 };
 
@@ -82,17 +107,176 @@ describe('the typed client', () => {
     onTestFinished(() => left.abort());
     const seen: string[] = [];
     const reading = (async () => {
-      for await (const { event, data } of client.stream('events.stream', {}, { signal: left.signal }))
-        seen.push(`${event} ${data}`);
+      for await (const frame of client.stream('events.stream', {}, { signal: left.signal })) {
+        if (frame.event === 'run.ended') seen.push(`${frame.data.name} ${frame.data.status}`);
+      }
     })();
     let isStarted = false;
     await until(async () => {
       if (!isStarted) await client.call('workflows.start', { name: 'echo', input: { text: 'x' } });
       isStarted = seen.length > 0;
-      return seen.some((line) => line.includes('run.'));
+      return seen.includes('echo completed');
     });
     left.abort();
     await expect(reading).rejects.toMatchObject({ name: 'AbortError' });
+  });
+});
+
+describe('a workflow by its name', () => {
+  const openNamed = async (key = false) => {
+    const box = await boxes.open(NAMED);
+    const baseUrl = await box.listen();
+    const admin = createClient({ baseUrl });
+    if (!key) return { box, client: admin, baseUrl };
+    const grants = { agents: [], workflows: Object.keys(NAMED.workflows) };
+    const { value: token } = await admin.call('keys.create', { name: 'k', grants });
+    const image = await boxes.open({ ...NAMED, options: { host: 'image' } });
+    return { box: image, client: createClient({ baseUrl: await image.listen(), token }), baseUrl };
+  };
+
+  test.each([false, true])('is started, and its run awaited (with an API key: %s)', async (key) => {
+    const { client } = await openNamed(key);
+    const run = await client.workflow('echo').start({ text: 'a' }, { id: 'once' });
+    expect(await run.result()).toEqual({ text: 'a' });
+    expect(await run.get()).toMatchObject({ runId: run.runId, status: 'completed', name: 'echo' });
+    expect(await client.workflow('echo').run(String(run.runId)).result()).toEqual({ text: 'a' });
+    await expect(client.workflow('echo').start({ text: 7 })).rejects.toMatchObject({ code: 'workflow_input_invalid' });
+    await expect(client.workflow('nope').start({})).rejects.toMatchObject({ name: 'ClientError' });
+  });
+
+  test('throws what ended its run, that it was cancelled, and that it has not ended in time', async () => {
+    const { client } = await openNamed(true);
+    const failed = await client.workflow('fail').start({});
+    await expect(failed.result()).rejects.toMatchObject({
+      name: 'ClientRunError',
+      code: 'run_failed',
+      message: 'No luck.',
+      runId: failed.runId,
+    });
+    const waiting = await client.workflow('ask').start();
+    await expect(waiting.result({ timeout: 50 })).rejects.toMatchObject({
+      code: 'run_not_final',
+      runId: waiting.runId,
+    });
+    await waiting.cancel();
+    await expect(waiting.result()).rejects.toMatchObject({ code: 'run_cancelled' });
+    const left = new AbortController();
+    const awaited = (await client.workflow('ask').start()).result({ signal: left.signal });
+    left.abort();
+    await expect(awaited).rejects.toMatchObject({ name: 'AbortError' });
+  });
+
+  test('that is queued becomes a run, or is taken out of its queue', async () => {
+    const { client } = await openNamed(true);
+    const first = await client.workflow('alone').start({});
+    const second = await client.workflow('alone').start({});
+    const third = await client.workflow('alone').start({});
+    expect([second.runId, await second.get()]).toEqual([undefined, undefined]);
+    await third.cancel();
+    await expect(third.result()).rejects.toMatchObject({ code: 'run_cancelled' });
+    await first.cancel();
+    await expect(second.result({ timeout: 3_000 })).rejects.toMatchObject({ code: 'run_not_final' });
+    expect(second.runId).toMatch(/^[\da-f-]{36}$/);
+  });
+
+  test('is awaited over a box that is away for a while, and over a run that continues as another', async () => {
+    const { baseUrl } = await openNamed();
+    let away = 0;
+    const client = createClient({
+      baseUrl,
+      fetch: async (request) => {
+        if (!request.url.includes('/api/runs/') || away++ > 1) return fetch(request);
+        if (away === 1) throw new TypeError('fetch failed');
+        return Response.json({ code: 'shutting_down', message: 'The box shuts down.' }, { status: 503 });
+      },
+    });
+    expect(await (await client.workflow('count').start(3)).result()).toBe('counted');
+    expect(away).toBeGreaterThan(2);
+  });
+});
+
+describe('an agent by its name', () => {
+  const openAgent = async (more: object = {}) => {
+    const box = await boxes.open(NAMED);
+    const baseUrl = await box.listen();
+    return { box, client: createClient({ baseUrl, token: 'dev', ...more }) };
+  };
+
+  test('answers in a session, which goes on', async () => {
+    const { box, client } = await openAgent({ headers: { 'x-svc-user': 'ada' } });
+    const session = client.agent('helper').session('main');
+    const turn = await session.send('reason:Hm.; say:{"n":1}', { parameters: { temperature: 0 } });
+    expect(turn).toMatchObject({ text: '{"n":1}', reasoning: 'Hm.', finishReason: 'stop', interrupts: [] });
+    expect(turn.usage).toMatchObject([{ model: 'test/scripted', totalTokens: expect.any(Number) }]);
+    expect(turn.json()).toEqual({ n: 1 });
+    await session.send('say:two');
+    expect(box.model.requests.at(-1)?.messages.map(({ role }) => role)).toEqual([
+      'system',
+      'user',
+      'assistant',
+      'user',
+    ]);
+    const run = await client.call('runs.get', { id: turn.runId });
+    expect(run).toMatchObject({ name: 'helper', startedBy: { user: { id: 'ada' } } });
+    expect(client.agent('helper').session().id).not.toBe(client.agent('helper').session().id);
+  });
+
+  test('streams what it says, and its calls', async () => {
+    const { client } = await openAgent();
+    const types: string[] = [];
+    const tools: string[] = [];
+    let text = '';
+    for await (const event of client.agent('helper').session().stream('tool:add {"a":1,"b":2}')) {
+      types.push(event.type);
+      if (event.type === 'TEXT_MESSAGE_CONTENT') text += event.delta;
+      if (event.type === 'TOOL_CALL_START') tools.push(event.toolCallName);
+    }
+    expect([text, tools]).toEqual(['The tool answered: 3', ['add']]);
+    expect([types[0], types.at(-1)]).toEqual(['RUN_STARTED', 'RUN_FINISHED']);
+  });
+
+  test('waits for a decision, and goes on with it', async () => {
+    const { client } = await openAgent();
+    const session = client.agent('helper').session('pays');
+    const turn = await session.send('tool:pay {"amount":5}');
+    expect(turn).toMatchObject({
+      finishReason: 'interrupt',
+      interrupts: [{ message: expect.stringContaining('pay') }],
+    });
+    const [{ id = '' } = {}] = turn.interrupts;
+    const after = await session.decide([{ id, decision: 'edit', input: { amount: 4 } }]);
+    expect(after).toMatchObject({ text: 'The tool answered: paid 4', finishReason: 'stop', interrupts: [] });
+  });
+
+  test('goes on with the same turn when the connection breaks off', async () => {
+    let attempts = 0;
+    const { box, client } = await openAgent({
+      fetch: async (request: Request) => {
+        const response = await fetch(request);
+        if (++attempts > 1) return response;
+        const reader = response.body?.getReader();
+        await reader?.read();
+        const broken = new ReadableStream({ start: (controller) => controller.error(new TypeError('terminated')) });
+        return new Response(broken, { headers: response.headers });
+      },
+    });
+    const before = box.model.requests.length;
+    expect((await client.agent('helper').session().send('say:once')).text).toBe('once');
+    expect([attempts, box.model.requests.length - before]).toEqual([2, 1]);
+  });
+
+  test('throws what the box refuses, and what ends its turn', async () => {
+    const { client } = await openAgent();
+    await expect(client.agent('nobody').session().send('x')).rejects.toMatchObject({
+      name: 'ClientError',
+      code: 'agent_not_found',
+      status: 404,
+    });
+    await expect(client.agent('helper').session().send('error:400')).rejects.toMatchObject({
+      name: 'ClientRunError',
+      code: 'model_provider_failed',
+      runId: expect.any(String),
+    });
   });
 });
 

@@ -1,0 +1,103 @@
+import { ROUTES } from '../client-routes.ts';
+import type { ClientRoute } from '../client-routes.ts';
+import { explainUnknown } from '../operations/similar.ts';
+import { ClientError } from './errors.ts';
+import type { Refusal } from './errors.ts';
+
+export interface ClientOptions {
+  /** `https://box.example.com` */
+  baseUrl: string;
+  /** What lets the caller in. Asked for at each call, where it is a function: an identity token lasts five minutes. */
+  token?: string | (() => string | Promise<string>);
+  /** Sent with each call, such as `{ 'x-svc-user': 'ada' }`. */
+  headers?: Record<string, string>;
+  /** Default: the one of the platform. */
+  fetch?: (request: Request) => Promise<Response>;
+}
+
+export interface CallOptions {
+  signal?: AbortSignal | undefined;
+  headers?: Record<string, string> | undefined;
+}
+
+/** Requests to one box. What it refuses is thrown as `ClientError`. */
+export interface Sender {
+  /** An operation: path, query, header and body members are one object. */
+  operation(id: string, input: object | undefined, call: CallOptions | undefined): Promise<Response>;
+  /** JSON to a path. */
+  post(path: string, body: unknown, call: CallOptions): Promise<Response>;
+}
+
+export function createSender(options: ClientOptions): Sender {
+  const ask = async (request: Request): Promise<Response> => {
+    const response = await (options.fetch ?? fetch)(request);
+    if (response.ok) return response;
+    throw new ClientError(response.status, await readRefusal(response));
+  };
+  return {
+    async operation(id, input = {}, call = {}) {
+      const route = (ROUTES as Record<string, ClientRoute>)[id];
+      if (!route) throw new TypeError(explainUnknown(id, Object.keys(ROUTES)));
+      return ask(await toRequest(options, { route, input: { ...input }, call }));
+    },
+    async post(path, body, call) {
+      const headers = await toHeaders(options, call);
+      headers.set('content-type', 'application/json');
+      const url = options.baseUrl.replace(/\/+$/, '') + path;
+      return ask(new Request(url, { method: 'POST', headers, body: JSON.stringify(body), ...toSignal(call) }));
+    },
+  };
+}
+
+// --- internal ---
+
+interface Sending {
+  route: ClientRoute;
+  input: Record<string, unknown>;
+  call: CallOptions;
+}
+
+async function toRequest(options: ClientOptions, { route, input, call }: Sending): Promise<Request> {
+  const [method = '', template = ''] = route.route.split(' ');
+  const take = (name: string): unknown => {
+    const value = input[name];
+    delete input[name];
+    return value;
+  };
+  const path = template.replace(/:(\w+)/g, (_, name: string) => encodeURIComponent(String(take(name))));
+  const url = new URL(options.baseUrl.replace(/\/+$/, '') + path);
+  const headers = await toHeaders(options, call);
+  for (const [header, name] of Object.entries(route.headers ?? {})) {
+    const value = take(name);
+    if (value !== undefined) headers.set(header, String(value));
+  }
+  const init: RequestInit = { method, headers, ...toSignal(call) };
+  if (method === 'GET' || method === 'DELETE') {
+    for (const [name, value] of Object.entries(input))
+      if (value !== undefined) url.searchParams.set(name, String(value));
+    return new Request(url, init);
+  }
+  headers.set('content-type', 'application/json');
+  const body = route.body === undefined ? input : take(route.body);
+  return new Request(url, { ...init, body: body === undefined ? '' : JSON.stringify(body) });
+}
+
+async function toHeaders({ token, headers }: ClientOptions, call: CallOptions): Promise<Headers> {
+  const all = new Headers({ ...headers, ...call.headers });
+  const credential = typeof token === 'function' ? await token() : token;
+  if (credential !== undefined) all.set('authorization', `Bearer ${credential}`);
+  return all;
+}
+
+function toSignal({ signal }: CallOptions): { signal?: AbortSignal } {
+  return signal ? { signal } : {};
+}
+
+async function readRefusal(response: Response): Promise<Refusal> {
+  const text = await response.text();
+  try {
+    return JSON.parse(text) as Refusal;
+  } catch {
+    return {};
+  }
+}
