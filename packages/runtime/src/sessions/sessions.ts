@@ -86,7 +86,11 @@ export function createSessions(
           message,
         }));
         // A client may send a message again under its id.
-        if (rows.length > 0) await tx.insert(sessionMessages).values(rows).onConflictDoNothing();
+        for (let at = 0; at < rows.length; at += MOST_ROWS)
+          await tx
+            .insert(sessionMessages)
+            .values(rows.slice(at, at + MOST_ROWS))
+            .onConflictDoNothing();
         await tx
           .update(sessions)
           .set({
@@ -121,6 +125,9 @@ export function sessionIdOf({ agent, name, owner: { id } }: SessionPlace): strin
 }
 
 // --- internal ---
+
+/** Of one statement: it is made in one go, and may have 65,535 parameters. */
+const MOST_ROWS = 500;
 
 function toColumns({ id: owner, client, userId }: SessionOwner): {
   owner: string;
