@@ -102,10 +102,10 @@ const REQUESTS = {
 const STALLS = {
   name: 'svc.eventloop.stall.duration',
   unit: 's',
-  text: 'Times of a quarter of a second and more in which the event loop did nothing else.',
+  text: 'Times of 50 milliseconds and more in which the event loop did nothing else.',
 };
 
-const STALL_SECONDS = [0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
+const STALL_SECONDS = [0.075, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 const LONG_SECONDS = [0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60, 300, 900, 3_600, 14_400, 86_400];
 const STEP_SECONDS = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60, 300];
 const REQUEST_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10];

@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from 'vitest';
-import { createStallWatch } from './stalls.ts';
+import { createStallWatch, isLong } from './stalls.ts';
 import type { Stall, StallReport, StallWatch } from './stalls.ts';
 
 let watch: StallWatch | undefined;
@@ -16,13 +16,13 @@ const until = async (condition: () => boolean): Promise<void> => {
   for (let n = 0; n < 400 && !condition(); n += 1) await rest(25);
 };
 
-function open(cpuMs?: () => number) {
+function open(cpuMs?: () => number, { reportMs }: { reportMs: number | undefined } = { reportMs: 250 }) {
   const stalls: Stall[] = [];
   const reports: StallReport[] = [];
   watch = createStallWatch({
     onStall: (stall) => stalls.push(stall),
     onReport: (report) => reports.push(report),
-    reportMs: 250,
+    ...(reportMs === undefined ? {} : { reportMs }),
     busySteps: () => ['charge: render', 'charge: render'],
     ...(cpuMs ? { cpuMs } : {}),
   });
@@ -36,7 +36,8 @@ test('a held event loop is reported with what was under way, once in ten seconds
   const { stalls, reports, watch: watching } = open(busy);
   const start = Date.now();
   await hold(600);
-  await until(() => stalls.length > 0);
+  const large = () => stalls.filter(({ ms }) => ms >= 250);
+  await until(() => large().length > 0);
   watching.answered({ method: 'POST', route: '/a', start, end: Date.now() });
   watching.attempted({ name: 'charge: send', start, end: Date.now() });
   watching.answered({ method: 'POST', route: '/later', start: Date.now() + 60_000, end: Date.now() + 60_001 });
@@ -45,11 +46,21 @@ test('a held event loop is reported with what was under way, once in ten seconds
   const steps = ['charge: send', 'charge: render'];
   expect(reports).toEqual([{ ms: expect.any(Number), cause: 'code', steps, requests: ['POST /a'], unreported: 0 }]);
   expect(reports[0]?.ms).toBeGreaterThanOrEqual(250);
-  const before = stalls.length;
+  const before = large().length;
   await hold(600);
-  await until(() => stalls.length > before);
+  await until(() => large().length > before);
   await rest(700);
   expect(reports).toHaveLength(1);
+});
+
+test('one of a tenth of a second is reported, and does not keep a long one from it', async () => {
+  const { stalls, reports } = open(busy, { reportMs: undefined });
+  await hold(100);
+  await until(() => reports.length > 0);
+  expect(stalls[0]?.ms).toBeGreaterThanOrEqual(50);
+  await hold(1_100);
+  await until(() => reports.some(isLong));
+  expect(reports.filter(isLong)).toHaveLength(1);
 });
 
 test('a machine that gives the process no time is counted, and not reported', async () => {

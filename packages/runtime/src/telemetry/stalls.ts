@@ -20,10 +20,10 @@ export interface StallReport extends Stall {
 export interface StallWatchOptions {
   /** Every stall. */
   onStall(stall: Stall): void;
-  /** Of a second or more; one in ten seconds at most, and none that is the machine's. */
+  /** One in ten seconds at most, and of those of a second or more another one; none that is the machine's. */
   onReport(report: StallReport): void;
   busySteps(most: number): string[];
-  /** Milliseconds from which one is reported. Default: 1,000. */
+  /** Milliseconds from which one is reported. Default: 50, those that are counted. */
   reportMs?: number;
   /** Milliseconds of processor time that this process has used. For tests. */
   cpuMs?(): number;
@@ -43,14 +43,19 @@ interface Span {
   end: number;
 }
 
+/** Leases are renewed late then, and people notice. */
+export function isLong({ ms }: Stall): boolean {
+  return ms >= LONG_MS;
+}
+
 /** Notices stalls by a timer that comes late. */
 export function createStallWatch(options: StallWatchOptions): StallWatch {
-  const { onStall, onReport, busySteps, reportMs = REPORT_MS, cpuMs = readCpu } = options;
+  const { onStall, onReport, busySteps, reportMs = LEAST_MS, cpuMs = readCpu } = options;
   let lookedAt = real.performanceNow();
   let usedAt = cpuMs();
   let pending: ({ report: StallReport; requests: Set<string>; steps: Set<string> } & Span) | undefined;
   let unreported = 0;
-  let quietUntil = 0;
+  const quietUntil = { short: 0, long: 0 };
 
   const send = (): void => {
     if (!pending) return;
@@ -65,14 +70,17 @@ export function createStallWatch(options: StallWatchOptions): StallWatch {
   const begin = (stall: Stall, now: number): void => {
     onStall(stall);
     if (stall.cause === 'machine' || stall.ms < reportMs) return;
-    if (pending || now < quietUntil) return void (unreported += 1);
-    quietUntil = now + REPORT_EVERY_MS;
+    // A long one behind a short one is not left out for it.
+    if (pending && isLong(stall) && !isLong(pending.report)) send();
+    const length = isLong(stall) ? 'long' : 'short';
+    if (pending || now < quietUntil[length]) return void (unreported += 1);
+    quietUntil[length] = now + REPORT_EVERY_MS;
     const end = real.now();
     const report = { ...stall, steps: [], requests: [], unreported };
     pending = { report, start: end - stall.ms, end, requests: new Set(), steps: new Set() };
     unreported = 0;
     // What held it is answered, or recorded, in a moment, and named then.
-    real.setTimeout(send, GATHER_MS).unref();
+    real.setTimeout(() => pending?.report === report && send(), GATHER_MS).unref();
   };
   let timer: ReturnType<typeof setTimeout>;
   const look = (): void => {
@@ -102,9 +110,10 @@ export function createStallWatch(options: StallWatchOptions): StallWatch {
 
 // --- internal ---
 
-const LEAST_MS = 250;
-const REPORT_MS = 1_000;
-const LOOK_MS = 50;
+const LONG_MS = 1_000;
+const LEAST_MS = 50;
+/** One that begins between two looks is seen as that much shorter. */
+const LOOK_MS = 20;
 const GATHER_MS = 500;
 const REPORT_EVERY_MS = 10_000;
 const MOST_NAMES = 5;

@@ -16,7 +16,7 @@ import type { ResourceFacts } from './resource.ts';
 import { createSampler } from './sampler.ts';
 import type { TelemetrySettings } from './settings.ts';
 import type { SpanData } from './span.ts';
-import { createStallWatch } from './stalls.ts';
+import { createStallWatch, isLong } from './stalls.ts';
 import type { StallReport, StallWatch } from './stalls.ts';
 import { createTraces } from './traces.ts';
 
@@ -135,8 +135,9 @@ export async function createTelemetry(options: TelemetryOptions): Promise<Teleme
 const CLOSE_MS = 2_000;
 const WARN_EVERY_MS = 60_000;
 
-function logStall(log: Log, { ms, steps, requests, unreported }: StallReport): void {
-  log.warn(
+function logStall(log: Log, report: StallReport): void {
+  const { ms, steps, requests, unreported } = report;
+  log[isLong(report) ? 'warn' : 'info'](
     `The event loop was held for ${ms} ms: nothing else was answered meanwhile. Move long synchronous work to a worker thread, or await between parts of it.`,
     { ms, steps, requests, unreported },
   );
