@@ -6,9 +6,12 @@ import { SCRATCH } from './scripts/_scratch.mjs';
  * Minutes each, and both cores: a container engine driven, a newcomer's whole way on three Nodes, stores and replicas lost
  * under a deployed box. They have a config of their own, which CI runs too.
  */
-export const LONG_TESTS = ['stack', 'newcomer', 'deployed-outages', 'deployed-replicas', 'package'].map(
-  (name) => `packages/cli/test/e2e/${name}.test.ts`,
-);
+export const LONG_TESTS = [
+  ...['stack', 'newcomer', 'deployed-outages', 'deployed-replicas', 'package'].map(
+    (name) => `packages/cli/test/e2e/${name}.test.ts`,
+  ),
+  'packages/runtime/test/growth-full.test.ts',
+];
 
 /**
  * They put another module in place of one of ours, change the process they run in, or start so many that to load what they
@@ -79,7 +82,7 @@ export default defineConfig({
         test: {
           name: 'shared',
           include: ['packages/*/src/**/*.test.ts', 'packages/*/test/**/*.test.ts', 'playground/test/**/*.test.ts'],
-          exclude: [...configDefaults.exclude, ...ALONE],
+          exclude: [...configDefaults.exclude, ...LONG_TESTS, ...ALONE],
           // The modules of the runtime are loaded once a worker, not once a file, which took longer than most files run.
           isolate: false,
           env: { TMPDIR: SCRATCH },

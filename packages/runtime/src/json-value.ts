@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer';
+import { decodeToShow, isJsonText } from './engine/serialize.ts';
 import { bytesOf } from './engine/values/bodies.ts';
 import { AbortingAnswer } from './engine/values/signals.ts';
 import { toStepRef } from './engine/values/steps.ts';
@@ -13,6 +14,12 @@ export function toJsonValue(value: unknown): unknown {
   return convert(value, new Set());
 }
 
+/** The same of a value as the journal has it. */
+export function toShownValue(text: string): unknown {
+  const value = decodeToShow(text);
+  return isJsonText(text) ? value : toJsonValue(value);
+}
+
 /** Milliseconds since 1970 as ISO 8601 with milliseconds. */
 export function toIso(ms: number): string {
   return new Date(ms).toISOString();
@@ -21,6 +28,7 @@ export function toIso(ms: number): string {
 // --- internal ---
 
 function convert(value: unknown, parents: Set<object>): unknown {
+  if (typeof value === 'string' || typeof value === 'number') return value;
   if (typeof value === 'bigint') return value.toString();
   const step = toStepRef(value);
   if (step) return { step: step.id };
@@ -34,6 +42,9 @@ function convert(value: unknown, parents: Set<object>): unknown {
 }
 
 function convertObject(value: object, inner: (value: unknown) => unknown): unknown {
+  // Most are one of these: a value of a request may have a hundred thousand.
+  if (Array.isArray(value)) return value.map(inner);
+  if (Object.getPrototypeOf(value) === Object.prototype && !runStreamOf(value)) return convertMembers(value, inner);
   if (value instanceof Date) return Number.isNaN(value.getTime()) ? null : value.toISOString();
   if (value instanceof URL || value instanceof RegExp) return String(value);
   if (value instanceof Request) return { method: value.method, url: value.url, ...toParts(value) };
@@ -50,10 +61,19 @@ function convertObject(value: object, inner: (value: unknown) => unknown): unkno
   if (value instanceof Error) return { name: value.name, message: value.message };
   if (value instanceof ArrayBuffer) return [...new Uint8Array(value)];
   if (ArrayBuffer.isView(value)) return Array.from(value as Uint8Array, inner);
-  if (Array.isArray(value)) return value.map(inner);
-  return Object.fromEntries(
-    Object.entries(value).flatMap(([key, item]) => (item === undefined ? [] : [[key, inner(item)]])),
-  );
+  return convertMembers(value, inner);
+}
+
+function convertMembers(value: object, inner: (value: unknown) => unknown): Record<string, unknown> {
+  const shown: Record<string, unknown> = {};
+  for (const key of Object.keys(value)) {
+    const item = (value as Record<string, unknown>)[key];
+    if (item === undefined) continue;
+    if (key === '__proto__')
+      Object.defineProperty(shown, key, { value: inner(item), enumerable: true, configurable: true, writable: true });
+    else shown[key] = inner(item);
+  }
+  return shown;
 }
 
 function toParts(message: Request | Response): { headers: Record<string, string>; body: unknown } {

@@ -15,6 +15,7 @@ export const FLOORS: readonly string[] = [
   'mask.ts',
   'redact.ts',
   'log.ts',
+  'yielder.ts',
   'definition-checks.ts',
   'schema/',
   // What is stored, and the engine over it.

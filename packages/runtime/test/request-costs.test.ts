@@ -24,7 +24,7 @@ const times = <T>(count: number, make: (index: number) => T): T[] => Array.from(
 describe('the time a request takes grows as its size does', () => {
   test('of many answers of an assistant, one after the other', async () => {
     const box = await boxes.open({ agents });
-    const messages = times(80_000, (n) => ({ role: n === 0 ? 'user' : 'assistant', content: 'x' }));
+    const messages = times(16_000, (n) => ({ role: n === 0 ? 'user' : 'assistant', content: 'x' }));
     const body = json({ model: 'helper', messages }, { headers: KEY });
     await within(async () => {
       const answer = await box.request('/wire-b/v1/messages/count_tokens', body);
@@ -75,6 +75,49 @@ describe('the time a request takes grows as its size does', () => {
     const masker = createMasker([]);
     await within(() => masker.learn('a.'.repeat(200_000)));
     await within(() => masker.learn('a://'.repeat(100_000)));
+  });
+});
+
+describe('what one request is made of', () => {
+  const agent = () => boxes.open({ agents, workflows: { echo: { run: async (input: unknown) => input } } });
+  const message = { role: 'user', content: 'x', id: 'm', parts: [] };
+
+  test.each([
+    ['/wire-a/v1/chat/completions', { model: 'helper' }],
+    ['/wire-b/v1/messages', { model: 'helper', max_tokens: 9 }],
+    ['/agui/v1/agents/helper', { threadId: 't', runId: 'r' }],
+    ['/ui/v1/agents/helper', { id: 'c' }],
+  ])('of messages and tools, %s takes so many', async (path, more) => {
+    const box = await agent();
+    const ask = async (body: object) => {
+      const answer = await box.request(path, json({ ...more, messages: [message], ...body }, { headers: KEY }));
+      return { status: answer.status, text: await answer.text() };
+    };
+    const many = await ask({ messages: times(20_001, () => 0) });
+    expect(many).toMatchObject({ status: 400, text: expect.stringContaining('holds 20001; at most 20000 are taken.') });
+    const tools = await ask({ tools: times(2_001, () => 0) });
+    expect(tools).toMatchObject({ status: 400, text: expect.stringContaining('holds 2001; at most 2000 are taken.') });
+  });
+
+  test.each([
+    ['objects and lists', { limit: 50_000, value: times(50_001, () => []) }],
+    ['members', { limit: 50_000, value: times(12_501, () => ({ a: 0, b: 0, c: 0, d: 0 })) }],
+    ['items', { limit: 500_000, value: times(500_003, () => 0) }],
+  ])('of %s, a body holds so many', async (what, { limit, value }) => {
+    const { status, body } = await call(await agent(), 'POST /api/workflows/echo/start', { value });
+    expect([status, body]).toEqual([
+      413,
+      expect.objectContaining({
+        code: 'payload_too_large',
+        message: `The body has more than ${limit} ${what}, the most that are taken. Send less at once.`,
+        details: { limit },
+      }),
+    ]);
+  });
+
+  test('what stands in texts is not counted', async () => {
+    const text = '[{"a":1,"b":[]},'.repeat(30_000);
+    expect((await call(await agent(), 'POST /api/workflows/echo/start', { text })).status).toBe(202);
   });
 });
 

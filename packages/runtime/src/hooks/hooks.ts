@@ -5,14 +5,14 @@ import type { Engine } from '../engine/engine.ts';
 import { newToken } from '../engine/ids.ts';
 import type { Journal } from '../engine/journal.ts';
 import type { HookEvent, HookRow } from '../engine/journal/hooks.ts';
-import { decode, decodeToShow, encode } from '../engine/serialize.ts';
+import { decode, encode } from '../engine/serialize.ts';
 import { digestOfValue } from '../engine/values/digest.ts';
 import { askAnswer } from '../engine/values/instances.ts';
 import { boundGiven } from '../engine/values/size.ts';
 import { fromAnswer } from '../engine/values/webhook-answer.ts';
 import type { StoredAnswer } from '../engine/values/webhook-answer.ts';
 import { BoxError, idempotencyConflict } from '../errors.ts';
-import { toIso, toJsonValue } from '../json-value.ts';
+import { toIso, toShownValue } from '../json-value.ts';
 import { parseWith } from '../schema/schema.ts';
 import { waitForAnswer } from './answer.ts';
 
@@ -103,7 +103,7 @@ export function createHooks(options: HooksOptions): Hooks {
 /** @param event the resume it has had */
 export function alreadyResumed({ at, payload }: HookEvent): BoxError {
   return new BoxError('already_decided', 'This hook has been resumed before.', {
-    details: { at: toIso(at), payload: toJsonValue(decodeToShow(payload)) },
+    details: { at: toIso(at), payload: toShownValue(payload) },
   });
 }
 

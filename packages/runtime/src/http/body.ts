@@ -1,8 +1,10 @@
 import type { IncomingMessage } from 'node:http';
 import type { ServerRequest } from 'srvx';
 import { BoxError } from '../errors.ts';
+import { yieldOnce } from '../yielder.ts';
 import { bodyBudgetOf } from './body-budget.ts';
 import type { BodyShare } from './body-budget.ts';
+import { MAX_DEPTH, scanJson, tooDeep } from './json-scan.ts';
 
 export interface BodyOptions {
   /** Bytes. Default 1 MiB. */
@@ -14,18 +16,23 @@ export interface BodyOptions {
 }
 
 const MIB = 1_048_576;
-const MAX_DEPTH = 64;
 
 /**
- * Reads a JSON body: 415 without a JSON content type, 413 above the limit, 400 when it is not JSON or nests deeper
- * than 64.
+ * Reads a JSON body: 415 without a JSON content type, 413 above the limit or of more parts than are taken, 400 when it
+ * is not JSON or nests deeper than 64.
  */
 export async function readJson(request: Request, options: BodyOptions = {}): Promise<unknown> {
   const { limit = MIB, refuseProtoKeys = true } = options;
   const bytes = await readBytes(request, { limit, isAnonymous: false });
   if (bytes.length === 0 && 'emptyAs' in options) return options.emptyAs;
-  const value = parse(bytes);
+  const isLarge = bytes.length > SMALL;
+  if (isLarge) await scanJson(bytes);
+  const text = bytes.toString('utf8');
+  if (isLarge) await yieldOnce();
+  const value = parse(text);
+  if (isLarge) await yieldOnce();
   inspectJson(value, refuseProtoKeys);
+  if (isLarge) await yieldOnce();
   return value;
 }
 
@@ -142,12 +149,15 @@ class Gathered {
   }
 }
 
+/** Bytes of a body that is made and checked in a moment, whatever is in it. */
+const SMALL = 131_072;
+
 /** Bytes. */
 const FIRST_PIECE = 16_384;
 
-function parse(bytes: Buffer): unknown {
+function parse(text: string): unknown {
   try {
-    return JSON.parse(bytes.toString('utf8'));
+    return JSON.parse(text);
   } catch (error) {
     // Without the piece of the body that it quotes: that may be a secret.
     const reason = error instanceof Error ? error.message.replace(/, (?:\.{3})?".*$/s, '') : '';
@@ -157,7 +167,7 @@ function parse(bytes: Buffer): unknown {
 
 function inspect(value: unknown, depth: number, refuseProtoKeys: boolean): void {
   if (typeof value !== 'object' || value === null) return;
-  if (depth >= MAX_DEPTH) throw new BoxError('invalid_json', `The body nests deeper than ${MAX_DEPTH} levels.`);
+  if (depth >= MAX_DEPTH) throw tooDeep();
   if (Array.isArray(value)) {
     for (const item of value) inspect(item, depth + 1, refuseProtoKeys);
     return;

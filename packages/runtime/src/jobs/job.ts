@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Firing, Schedule } from '../engine/journal/schedules.ts';
-import { decode, decodeToShow } from '../engine/serialize.ts';
-import { toIso, toJsonValue } from '../json-value.ts';
+import { decode } from '../engine/serialize.ts';
+import { toIso, toShownValue } from '../json-value.ts';
 
 const JobError = z.object({ code: z.string(), message: z.string() });
 
@@ -44,7 +44,7 @@ export function toJob(schedule: Schedule): Job {
     origin,
     cron,
     timeZone,
-    input: toJsonValue(decodeToShow(input)),
+    input: toShownValue(input),
     isPaused,
     nextFireAt: isPaused || nextAt === null ? null : toIso(nextAt),
     lastFiredAt: lastAt === null ? null : toIso(lastAt),

@@ -9,11 +9,11 @@ import type { RunRow } from '../engine/journal/run.ts';
 import { nameOfStep } from '../engine/lifecycle.ts';
 import { replay } from '../engine/run/replay.ts';
 import type { ReplayCall, ReplayEnd } from '../engine/run/replay.ts';
-import { decode, decodeToShow } from '../engine/serialize.ts';
+import { decode } from '../engine/serialize.ts';
 import { BoxError } from '../errors.ts';
 import type { Program } from '../manifest.ts';
 import { workflowBody } from '../workflows/workflows.ts';
-import { toJsonValue } from '../json-value.ts';
+import { toShownValue } from '../json-value.ts';
 import { fromRecordedValue, toRecords, toRunRow } from '../runs/recording.ts';
 import type { RecordedValue, Recording } from '../runs/recording.ts';
 import { toRunError } from '../runs/run-error.ts';
@@ -187,8 +187,8 @@ function toCall({ call, kind, stepId, input, at, history }: ReplayCall): Replaye
     name: nameOfStep({ stepId, kind }),
     kind,
     source: stepId,
-    input: toJsonValue(decodeToShow(input)),
-    output: answer?.event === 'done' && answer.output !== null ? toJsonValue(decodeToShow(answer.output)) : null,
+    input: toShownValue(input),
+    output: answer?.event === 'done' && answer.output !== null ? toShownValue(answer.output) : null,
     error: answer?.event === 'failed' ? toRunError(answer.error) : null,
     attempts: retries.length,
     at,
@@ -207,7 +207,7 @@ function toReplayed(recording: Recording, end: ReplayEnd, calls: ReplayedCall[])
 }
 
 function toEnd(status: ReplayedEnd['status'], output: string | null, error: string | null): ReplayedEnd {
-  return { status, output: output === null ? null : toJsonValue(decodeToShow(output)), error: toRunError(error) };
+  return { status, output: output === null ? null : toShownValue(output), error: toRunError(error) };
 }
 
 function toDifference(
@@ -224,7 +224,7 @@ function toDifference(
     called: difference.called,
     at: difference.at,
     was: toPlain(record?.input ?? null),
-    is: call ? toJsonValue(decodeToShow(call.input)) : null,
+    is: call ? toShownValue(call.input) : null,
   };
 }
 
@@ -270,5 +270,5 @@ function toEndDifference(message: string, was: unknown, is: unknown): Difference
 
 function toPlain(value: RecordedValue): unknown {
   const text = fromRecordedValue(value);
-  return text === null ? null : toJsonValue(decodeToShow(text));
+  return text === null ? null : toShownValue(text);
 }

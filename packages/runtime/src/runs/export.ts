@@ -2,7 +2,7 @@ import type { Journal } from '../engine/journal.ts';
 import type { JournalRecord } from '../engine/journal/record.ts';
 import type { RunRow } from '../engine/journal/run.ts';
 import { startedByOf } from '../engine/started-by.ts';
-import { createYielder } from '../agents/model/yielder.ts';
+import { createYielder } from '../yielder.ts';
 import { BoxError } from '../errors.ts';
 import { contractPayload } from '../health/contract.ts';
 import { toIso } from '../json-value.ts';
@@ -79,8 +79,10 @@ async function toRecording({ row, records, children, masker, url, now }: Exporte
   const run = toRecordedRun(row);
   const below = children.map(toRun);
   for (const { input, output, error } of [run, ...calls]) {
-    for (const value of [input, output, error]) learn(masker, value);
-    await yielder.yieldIfDue();
+    for (const value of [input, output, error]) {
+      learn(masker, value);
+      await yielder.yieldIfDue();
+    }
   }
   for (const value of [run.attributes, run.waitingFor, below]) masker.learn(value);
 

@@ -203,7 +203,10 @@ function findInText(text: string): string[] {
 /** The fields of an object, and the second of a pair such as a header, that are named like a secret. */
 function secretFields(value: object): { key: string; item: unknown }[] {
   if (Array.isArray(value)) return value.length === 2 && isSecretName(value[0]) ? [{ key: '1', item: value[1] }] : [];
-  return Object.entries(value).flatMap(([key, item]) => (isSecretName(key) ? [{ key, item: item as unknown }] : []));
+  const fields: { key: string; item: unknown }[] = [];
+  for (const key of Object.keys(value))
+    if (isSecretName(key)) fields.push({ key, item: (value as Record<string, unknown>)[key] });
+  return fields;
 }
 
 /** The same of an item of a flattened value; also the entries of a Map, whose tag stands before them. */

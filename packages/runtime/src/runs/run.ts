@@ -6,8 +6,8 @@ import { startedByOf } from '../engine/started-by.ts';
 import { DEFAULT_LIMITS, isNearLimit } from '../engine/limits.ts';
 import { journalFilling } from '../engine/run/outcome.ts';
 import type { BriefRun } from '../engine/journal/reading.ts';
-import { decodeToShow, encode } from '../engine/serialize.ts';
-import { toIso, toJsonValue } from '../json-value.ts';
+import { encode } from '../engine/serialize.ts';
+import { toIso, toShownValue } from '../json-value.ts';
 import { previewOf } from './preview.ts';
 import { RunError, toRunError } from './run-error.ts';
 
@@ -117,8 +117,8 @@ export function toRun(row: RunRow): Run {
     timeoutAt: toTimeoutAt(row),
     startedBy: startedByOf(row) ?? null,
     attributes: row.attributes === null ? {} : (JSON.parse(row.attributes) as Run['attributes']),
-    input: toJsonValue(decodeToShow(row.input)),
-    output: row.output === null ? null : toJsonValue(decodeToShow(row.output)),
+    input: toShownValue(row.input),
+    output: row.output === null ? null : toShownValue(row.output),
     error: toRunError(row.error),
     inputTokens: row.inputTokens,
     outputTokens: row.outputTokens,

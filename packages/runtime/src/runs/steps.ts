@@ -6,8 +6,7 @@ import { NO_TOKENS } from '../engine/journal/run.ts';
 import type { Tokens } from '../engine/journal/run.ts';
 import { nameOfStep } from '../engine/lifecycle.ts';
 import { addTokens } from '../engine/run/outcome.ts';
-import { decodeToShow } from '../engine/serialize.ts';
-import { toIso, toJsonValue } from '../json-value.ts';
+import { toIso, toShownValue } from '../json-value.ts';
 import { RunError, toRunError } from './run-error.ts';
 
 export const StepStatus = z.enum(['waiting', 'retrying', 'completed', 'failed']);
@@ -87,5 +86,5 @@ function isOpening({ kind, event, stepId }: JournalRecord): boolean {
 }
 
 function valueOf(text: string | null): unknown {
-  return text === null ? null : toJsonValue(decodeToShow(text));
+  return text === null ? null : toShownValue(text);
 }

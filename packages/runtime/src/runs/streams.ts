@@ -3,12 +3,11 @@ import type { Engine } from '../engine/engine.ts';
 import type { Journal } from '../engine/journal.ts';
 import type { RunRow } from '../engine/journal/run.ts';
 import { isFinal } from '../engine/journal/run.ts';
-import { decodeToShow } from '../engine/serialize.ts';
 import { STREAM_END } from '../engine/values/stream-ref.ts';
 import { BoxError } from '../errors.ts';
 import { RECONNECT, RETRY_HINT } from '../http/sse.ts';
 import type { Frames } from '../http/sse.ts';
-import { toJsonValue } from '../json-value.ts';
+import { toShownValue } from '../json-value.ts';
 
 /** A stream that a run has written to. */
 export const RunStream = z.object({
@@ -86,7 +85,7 @@ export async function* streamFrames(
       after = n;
       if (payload === STREAM_END) return yield toEnd(run, runId, { after, reason: 'closed' });
       if (skip > 0) skip -= 1;
-      else yield toEvent('frame', toId(runId, n), { value: toJsonValue(decodeToShow(payload)) });
+      else yield toEvent('frame', toId(runId, n), { value: toShownValue(payload) });
     }
     if (chunks.length > 0) continue;
     if (run?.continuedTo) {

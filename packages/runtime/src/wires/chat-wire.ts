@@ -12,6 +12,7 @@ import type { RouteEntry } from '../http/app.ts';
 import type { RouteDoc } from '../http/route-doc.ts';
 import { answerSse } from '../http/sse.ts';
 import type { Frames } from '../http/sse.ts';
+import { yieldOnce } from '../yielder.ts';
 import { startClientTurn } from './client-turn.ts';
 import { untilCut } from './cut.ts';
 import { failureIn, holdUntilOutput } from './hold.ts';
@@ -112,6 +113,7 @@ async function answerTurn(event: H3Event, wire: ChatWire, options: ChatWireOptio
   const caller = await authorize(headers);
   const body = await readChatBody(event.req);
   const asked = wire.read({ body, headers, caller });
+  await yieldOnce();
   // Before the turn: one whose answer has no place is not begun.
   const watched = (asked.isStream ? streams : watch).enter(caller);
   try {
@@ -137,6 +139,7 @@ async function answerAsked(
   const { headers, signal } = event.req;
   const { request, session, asked, isStream, toAnswer } = turnAsked;
   const key = readTurnKey({ headers, wire: wire.name, caller, asked: [session, asked] });
+  await yieldOnce();
   const kept = { ...(session ? { session } : {}), ...(key ? { key } : {}) };
   const turn = await startClientTurn(agents, { ...request, ...kept, isWhole: !isStream }, { caller, signal });
   const { runId, startedAt } = turn;

@@ -11,7 +11,6 @@ import type { RunRow } from '../engine/journal/run.ts';
 import { startedByOf } from '../engine/started-by.ts';
 import { isFinal } from '../engine/journal/run.ts';
 import { STREAM_END } from '../engine/values/stream-ref.ts';
-import { decodeToShow } from '../engine/serialize.ts';
 import { BoxError } from '../errors.ts';
 import { hideWebhookTokens } from '../hooks/hide-tokens.ts';
 import type { RouteEntry } from '../http/app.ts';
@@ -20,7 +19,7 @@ import { readJson } from '../http/body.ts';
 import { untilExpired } from '../http/expiry.ts';
 import { answerSse, RECONNECT, RETRY_HINT } from '../http/sse.ts';
 import { readIdempotencyKey, withoutUndefined } from '../operations/inputs.ts';
-import { toJsonValue } from '../json-value.ts';
+import { toShownValue } from '../json-value.ts';
 import { toRun } from '../runs/run.ts';
 import type { Workflows } from './workflows.ts';
 
@@ -172,7 +171,7 @@ async function* frames(
     const run = await journal.getRun(runId);
     const chunks = await journal.chunks.read(runId, 'default', { after: last, limit: BATCH });
     for (const { n, payload } of chunks) {
-      if (payload !== STREAM_END) yield toEvent('frame', `${runId}:${n}`, toJsonValue(decodeToShow(payload)));
+      if (payload !== STREAM_END) yield toEvent('frame', `${runId}:${n}`, toShownValue(payload));
       last = n;
     }
     if (chunks.length > 0) continue;

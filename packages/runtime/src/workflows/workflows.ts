@@ -17,9 +17,9 @@ import type { QueuedStart } from '../engine/journal/queue.ts';
 import type { RunRow, RunStatus, RunTrigger } from '../engine/journal/run.ts';
 import { isFinal } from '../engine/journal/run.ts';
 import { toIdKey } from '../engine/worker/new-run.ts';
-import { decode, decodeToShow } from '../engine/serialize.ts';
+import { decode } from '../engine/serialize.ts';
 import { BoxError, idempotencyConflict } from '../errors.ts';
-import { toIso, toJsonValue } from '../json-value.ts';
+import { toIso, toShownValue } from '../json-value.ts';
 import type { RetryHow } from '../runs/control-operations.ts';
 import type { StartReceipt } from '../runs/start-receipt.ts';
 import { toJsonSchema } from '../schema/schema.ts';
@@ -194,7 +194,7 @@ export function createWorkflows({ catalog, engine, journal, isArmed, retryTurn }
       return starts.map(({ triggerId, input, trigger, priority, waitsFor, readyAt, createdAt }, position) => ({
         triggerId,
         position,
-        input: toJsonValue(decodeToShow(input)),
+        input: toShownValue(input),
         trigger,
         priority,
         waitsFor,

@@ -10,7 +10,7 @@ import { readProvider } from './provider-stream.ts';
 import type { ProviderChunk } from './provider-stream.ts';
 import { createReplyParts } from './reply.ts';
 import type { ReplyOptions } from './reply.ts';
-import { createYielder } from './yielder.ts';
+import { createYielder } from '../../yielder.ts';
 
 /** One finished model call. */
 export interface ModelReply {

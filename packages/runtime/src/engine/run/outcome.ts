@@ -3,7 +3,7 @@ import { FatalError } from '../errors.ts';
 import type { RetryableError } from '../errors.ts';
 import type { RunPatch } from '../journal/appends.ts';
 import type { RunRow, Tokens } from '../journal/run.ts';
-import { decode, decodeToShow, encode } from '../serialize.ts';
+import { decode, decodeToShow, encode, encodeUncompared } from '../serialize.ts';
 import { boundValue, sizeOf, VALUE_BYTES } from '../values/size.ts';
 import { redactEncoded } from '../values/redact.ts';
 import type { Redact } from '../values/redact.ts';
@@ -26,7 +26,7 @@ export function endOf(result: Result, maxBytes: number, redact?: Redact): RunPat
 /** Throws when the value cannot be recorded or is larger than `maxBytes`. */
 export function encodeResult(value: unknown, root: string, maxBytes: number): string | null {
   if (value === undefined) return null;
-  const text = encode(value, root);
+  const text = encodeUncompared(value, root);
   return sizeOf(text, maxBytes) <= maxBytes ? text : boundValue(text, { value, what: root, limit: maxBytes });
 }
 

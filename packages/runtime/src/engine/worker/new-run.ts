@@ -4,7 +4,7 @@ import { newRunId, toTraceId } from '../ids.ts';
 import type { ClosePolicy, RunKind, RunRow, RunTrigger } from '../journal/run.ts';
 import type { NewRun, OwnId, StartTiming } from '../journal/starts.ts';
 import type { StartedBy } from '../started-by.ts';
-import { digestOf, encode } from '../serialize.ts';
+import { digestOf, encode, encodeUncompared } from '../serialize.ts';
 import { forAnotherRun } from '../values/stream-ref.ts';
 import { digestOfValue } from '../values/digest.ts';
 import type { ValueDigest } from '../journal/digest.ts';
@@ -45,7 +45,8 @@ export function toNewRun(request: StartRequest, body: Body, claim: NewRun['claim
   const runId = request.runId ?? newRunId();
   const limit = request.kind === 'agent' ? TURN_BYTES : GIVEN_BYTES;
   const isChild = request.parentRunId !== undefined;
-  const encoded = isChild ? forAnotherRun(() => encode(request.input, 'input')) : encode(request.input, 'input');
+  const encodeInput = isCompared(request) ? encode : encodeUncompared;
+  const encoded = isChild ? forAnotherRun(() => encode(request.input, 'input')) : encodeInput(request.input, 'input');
   const input = boundGiven(encoded, { value: request.input, what: 'input', limit });
   const { idempotencyKey: key, serial, timing, ownId, timeoutMs, closePolicy } = request;
   const triggerId = serial || timing ? newRunId() : '';
@@ -73,6 +74,11 @@ export function toNewRun(request: StartRequest, body: Body, claim: NewRun['claim
     claim,
     durability: body.durability,
   };
+}
+
+/** Whether a repeat of the start is known by the text of its input. */
+function isCompared({ idempotencyKey, digest, parentRunId }: StartRequest): boolean {
+  return parentRunId !== undefined || (idempotencyKey !== undefined && !digest);
 }
 
 /** What the body of a parent passes it passes again just as it is. */

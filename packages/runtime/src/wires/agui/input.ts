@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { BoxError } from '../../errors.ts';
 import { parseWith } from '../../schema/schema.ts';
+import { checkCounts } from '../request.ts';
 import { isStorable } from '../../agents/turn/storable.ts';
 
 /** A part of a message that is not text alone. */
@@ -83,11 +84,7 @@ export type RunAgentInput = z.infer<typeof RunAgentInput>;
 
 /** Throws `invalid_request` with what is malformed. */
 export async function parseRunInput(body: unknown): Promise<RunAgentInput> {
-  const { messages } = (body ?? {}) as { messages?: unknown };
-  if (Array.isArray(messages) && messages.length > MOST_MESSAGES)
-    throw new BoxError('invalid_request', `"messages" holds ${messages.length}; at most ${MOST_MESSAGES} are taken.`, {
-      details: { param: 'messages' },
-    });
+  checkCounts(body);
   const parsed = await parseWith(RunAgentInput, body);
   if (parsed.ok) return parsed.value as RunAgentInput;
   const [first] = parsed.issues;
@@ -97,7 +94,3 @@ export async function parseRunInput(body: unknown): Promise<RunAgentInput> {
     { details: { issues: parsed.issues } },
   );
 }
-
-// --- internal ---
-
-const MOST_MESSAGES = 20_000;

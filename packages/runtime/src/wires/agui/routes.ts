@@ -7,6 +7,7 @@ import type { StreamWatch } from '../../auth/credential-watch.ts';
 import { answerSse } from '../../http/sse.ts';
 import type { Log } from '../../log.ts';
 import { toModelParameters } from '../chat-completions/model-parameters.ts';
+import { yieldOnce } from '../../yielder.ts';
 import { leaveWhenGone } from '../client-turn.ts';
 import { untilCut } from '../cut.ts';
 import { toGrantedError } from '../key.ts';
@@ -53,9 +54,11 @@ async function answerRun(event: H3Event, options: AguiOptions): Promise<Response
   const caller = await options.authorize(headers, agent);
   const body = await readChatBody(event.req);
   const input = await parseRunInput(body);
+  await yieldOnce();
   // What the client calls this run is echoed to it, and nothing else.
   const asked = { ...(body as object), runId: undefined, parentRunId: undefined };
   const key = readTurnKey({ headers, wire: 'agui', caller, asked });
+  await yieldOnce();
   const request = { agent, ...toThread(input), caller, ...(key ? { key } : {}) };
   // Before the turn: one whose answer has no place is not begun.
   const watched = options.streams.enter(caller);

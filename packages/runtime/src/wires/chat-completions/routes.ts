@@ -10,6 +10,7 @@ import { mountChatWire, toModelRoutes } from '../chat-wire.ts';
 import type { AskedTurn, ChatWireOptions, SentTurn } from '../chat-wire.ts';
 import { toClientTools } from '../client-tools.ts';
 import { WIRE_A_DOCS } from '../route-docs.ts';
+import { checkCounts } from '../request.ts';
 import { newestOf, readSession } from '../session.ts';
 import { toChunks } from './chunks.ts';
 import { toCompletion } from './completion.ts';
@@ -60,6 +61,7 @@ function readCompletion({ body, headers, caller }: SentTurn): AskedTurn {
   const request = checkRequest(body);
   const { model } = request;
   requireGrant(caller, 'agents', model);
+  checkCounts(request);
   const session = readSession(headers);
   const keepsHistory = session?.kind === 'session';
   const all = toMessages(request.messages, { keepsHistory });

@@ -8,6 +8,7 @@ import { toHints } from './effort.ts';
 import { toMessageTools, toToolChoice } from './tools.ts';
 import { checkParameterTypes } from '../parameter-types.ts';
 import type { ParameterTypes } from '../parameter-types.ts';
+import { checkCounts } from '../request.ts';
 import { newestOf } from '../session.ts';
 
 /** A request in the messages format, checked. Members that are not named here are accepted and ignored. */
@@ -39,6 +40,7 @@ export function toMessagesRequest(value: unknown, { keepsHistory, isAnswered }: 
     throw invalid('max_tokens', '"max_tokens" is required, and must be a whole number of at least 1.');
   checkParameterTypes(body, TYPES);
   if (thread !== null) throw threadUnsupported();
+  checkCounts(body);
   const all = checkMessages(body.messages);
   const given = keepsHistory ? newestOf(all) : all;
   const said = joinAnswers(given).flatMap(({ message, param }) => toChatMessages(message, param));

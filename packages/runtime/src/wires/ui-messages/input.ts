@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { checkCounts } from '../request.ts';
 import { isStorable } from '../../agents/turn/storable.ts';
 import { BoxError } from '../../errors.ts';
 import { parseWith } from '../../schema/schema.ts';
@@ -69,11 +70,8 @@ export type UiRequest = z.infer<typeof UiRequest>;
 
 /** Throws `invalid_request` with what is malformed. */
 export async function parseUiRequest(body: unknown): Promise<UiRequest> {
-  const { messages } = (body ?? {}) as { messages?: unknown };
-  if (Array.isArray(messages) && messages.length > MOST_MESSAGES)
-    throw new BoxError('invalid_request', `"messages" holds ${messages.length}; at most ${MOST_MESSAGES} are taken.`, {
-      details: { param: 'messages' },
-    });
+  checkCounts(body);
+  checkParts(body);
   const parsed = await parseWith(UiRequest, body);
   if (parsed.ok) return parsed.value as UiRequest;
   const [first] = parsed.issues;
@@ -98,4 +96,19 @@ export function isCall(part: UiPart): part is UiCallPart {
 
 // --- internal ---
 
-const MOST_MESSAGES = 20_000;
+/** The first part that is none. The schema would say of each why it is none of four kinds, which takes long for many. */
+function checkParts(body: unknown): void {
+  const { messages } = (body ?? {}) as { messages?: unknown };
+  for (const [at, message] of Array.isArray(messages) ? messages.entries() : []) {
+    const { parts } = (message ?? {}) as { parts?: unknown };
+    const wrong = Array.isArray(parts) ? parts.findIndex((part) => !isPart(part)) : -1;
+    if (wrong !== -1)
+      throw new BoxError('invalid_request', `"messages[${at}].parts[${wrong}]" must be a part with a "type".`, {
+        details: { param: `messages[${at}].parts[${wrong}]` },
+      });
+  }
+}
+
+function isPart(part: unknown): boolean {
+  return typeof (part as { type?: unknown } | null)?.type === 'string';
+}

@@ -16,6 +16,7 @@ import { toGrantedError } from '../key.ts';
 import type { Authorize } from '../key.ts';
 import { readChatBody } from '../request.ts';
 import { UI_DOCS } from '../route-docs.ts';
+import { yieldOnce } from '../../yielder.ts';
 import { readTurnKey } from '../turn-key.ts';
 import type { UiChunk } from './chunk.ts';
 import { parseUiRequest } from './input.ts';
@@ -101,8 +102,10 @@ async function answerSend(event: H3Event, options: UiMessagesOptions): Promise<R
   const caller = await options.authorize(headers, agent);
   const body = await readChatBody(event.req);
   const request = await parseUiRequest(body);
+  await yieldOnce();
   const { id: name, messages, tools } = request;
   const key = readTurnKey({ headers, wire: 'ui', caller, asked: body });
+  await yieldOnce();
   // Before the turn: one whose answer has no place is not begun.
   const watched = streams.enter(caller);
   const begun = await threads

@@ -1,0 +1,57 @@
+import { existsSync } from 'node:fs';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { grow, startGrowthBox } from './_growth.ts';
+import type { Grown, GrowthBox } from './_growth.ts';
+import { SHAPES } from './_growth-shapes.ts';
+import type { Shape } from './_growth-shapes.ts';
+
+export const SHAPE_NAMES = Object.keys(SHAPES);
+
+export interface GrowthOptions {
+  names: readonly string[];
+  bytes: number;
+  doublings: number;
+  /** Milliseconds that nothing holds the event loop: far more than is measured, and far less than a square would take. */
+  mostMs: number;
+}
+
+/** Below this, what is measured says nothing of how it grows. */
+const FLOOR_MS = 100;
+
+/** Grows requests to their limits against a box in a process of its own, and watches its event loop. */
+export function describeGrowth(title: string, { names, bytes, doublings, mostMs }: GrowthOptions): void {
+  const isMeasured = existsSync('/proc/self/schedstat');
+  describe.skipIf(!isMeasured)(`${title}${isMeasured ? '' : ' [needs /proc/self/schedstat]'}`, () => {
+    let box: GrowthBox;
+    beforeAll(async () => {
+      box = await startGrowthBox();
+    });
+    afterAll(() => box?.close());
+
+    test.each(names)('%s', async (name) => {
+      const shape = SHAPES[name] as Shape;
+      const grown = await grow(box, shape, { bytes, doublings });
+      if (process.env['GROWTH_LOG']) process.stderr.write(`${name}: ${grown.map(toText).join(', ')}\n`);
+      expect(grown.filter(({ status }) => status >= 500)).toEqual([]);
+      expect(grown.filter(({ held, read }) => Math.max(held, read) > mostMs)).toEqual([]);
+      const accepted = grown.filter(({ status }) => status < 400).sort((a, b) => a.size - b.size);
+      expect(accepted.length > 0).toBe(!shape.isWrong);
+      expect(findJump(accepted)).toBeUndefined();
+    });
+  });
+}
+
+// --- internal ---
+
+/** Two sizes of which the larger one took more than twice what it has grown by. */
+function findJump(accepted: readonly Grown[]): [Grown, Grown] | undefined {
+  for (const [index, next] of accepted.entries()) {
+    const before = accepted[index - 1];
+    if (before && next.held > Math.max(FLOOR_MS, before.held * 2 * (next.size / before.size))) return [before, next];
+  }
+  return undefined;
+}
+
+function toText({ bytes, status, held, read }: Grown): string {
+  return `${(bytes / 1_048_576).toFixed(2)} MiB ${status} ${held.toFixed(0)} ms${read > 0 ? ` (read ${read.toFixed(0)})` : ''}`;
+}

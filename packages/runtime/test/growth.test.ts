@@ -1,0 +1,25 @@
+import { describeGrowth } from './_growth-suite.ts';
+
+/** Those that hold the event loop longest at their limits, one of each route at least; all of them are in `growth-full`. */
+describeGrowth('requests as large as are accepted', {
+  names: [
+    'wire-a: many messages',
+    'wire-a: many calls in one message',
+    'wire-a: an object of many members',
+    'wire-a: a text of "\\""',
+    'wire-a: many messages on a session',
+    'wire-b: many messages',
+    'wire-b: many tools',
+    'count_tokens: many messages',
+    'AG-UI: many messages',
+    'UI messages: many messages',
+    'start: lists of many levels',
+    'start: an object of many members',
+    'failure: a text of "at "',
+    'resume: a list of objects',
+    'webhook: a text of "a://"',
+  ],
+  bytes: 4 * 1_048_576,
+  doublings: 2,
+  mostMs: 300,
+});
