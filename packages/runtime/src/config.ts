@@ -85,6 +85,11 @@ const VARIABLES = {
   SVC_ALLOW_PRIVATE_EGRESS: {
     purpose: 'Comma-separated hosts or addresses that may be set over the API although they are private.',
   },
+  SVC_TRUSTED_PROXIES: {
+    purpose:
+      'Comma-separated addresses and networks of the proxies before the box, whose X-Forwarded-For says who calls. Default: this machine alone.',
+    make: 'echo "10.0.0.7,172.16.0.0/12"',
+  },
   STUDIO_STANDALONE_TOKEN: {
     purpose:
       'Selects the gate: whoever presents this token is the operator, and identity tokens are refused. Both self-host containers hold the same.',

@@ -1,5 +1,8 @@
 import { expect, test } from 'vitest';
 import { createGuesses } from '../src/auth/guesses.ts';
+import { addressOf, parseProxies } from '../src/http/address.ts';
+import type { Proxies } from '../src/http/address.ts';
+import { createMemoryKv } from '../src/stores/kv-memory.ts';
 import { createSecurityLog } from '../src/auth/security-log.ts';
 import { operatorToken } from '../src/auth/strategy.ts';
 import { createLog } from '../src/log.ts';
@@ -40,17 +43,19 @@ test('whoever tries out operator tokens is held off by its address, and is writt
   const statuses: number[] = [];
   for (let n = 0; n < 30; n++) statuses.push((await ask('/api/runs', `wrong-${n}`)).status);
   expect(statuses).toEqual([...Array(10).fill(401), ...Array(20).fill(429)]);
-  const right = await ask('/api/runs', TOKEN);
-  expect([right.status, Number(right.headers.get('retry-after')) > 50, await right.json()]).toEqual([
+  const wrong = await ask('/api/runs', 'wrong');
+  expect([wrong.status, Number(wrong.headers.get('retry-after')) > 0, await wrong.json()]).toEqual([
     429,
     true,
     expect.objectContaining({ code: 'rate_limited' }),
   ]);
-  // Behind a proxy beside the box each has its own address; of IPv6 its network is one.
-  expect((await ask('/api/runs', TOKEN, {}, '203.0.113.7')).status).toBe(200);
+  // Many may stand behind that address, with the right one.
+  expect((await ask('/api/runs', TOKEN)).status).toBe(200);
+  // Behind a proxy on this machine each has its own address; of IPv6 its network is one.
+  expect((await ask('/api/runs', 'wrong', {}, '203.0.113.7')).status).toBe(401);
   for (let n = 0; n < 10; n++) await ask('/api/runs', 'wrong', {}, `spoofed, 2001:db8::${n}`);
-  expect((await ask('/api/runs', TOKEN, {}, '2001:db8:0:0:9::1')).status).toBe(429);
-  expect((await ask('/api/runs', TOKEN, {}, '2001:db8:0:1::1')).status).toBe(200);
+  expect((await ask('/api/runs', 'wrong', {}, '2001:db8:0:0:9::1')).status).toBe(429);
+  expect((await ask('/api/runs', 'wrong', {}, '2001:db8:0:1::1')).status).toBe(401);
   const [first] = security();
   expect(first).toMatchObject({
     level: 'warn',
@@ -111,14 +116,43 @@ test('refusals of one address are so many lines a minute, and the rest is counte
   expect(lines.at(-1)).toMatchObject({ address: 'a', leftOut: 7 });
 });
 
-test('an address that was wrong is looked at again after a minute', () => {
+test('guesses of one address are counted over replicas, and above a limit none is looked at for a minute', async () => {
   let now = 0;
-  const guesses = createGuesses({ most: 2, now: () => now });
-  guesses.wrong('a');
-  now = 20_000;
-  guesses.wrong('a');
-  expect(() => guesses.check('a')).toThrow(expect.objectContaining({ details: { retryAfter: 40, of: 'credentials' } }));
-  guesses.check('b');
+  const kv = createMemoryKv(() => now);
+  const [here, there] = [0, 1].map(() => createGuesses({ kv, most: 2, mostLooked: 4, now: () => now }));
+  const throttled = expect.objectContaining({ details: { retryAfter: 60, of: 'credentials' } });
+  for (let n = 0; n < 2; n++) await here?.wrong('a');
+  await expect(there?.wrong('a')).rejects.toEqual(throttled);
+  there?.check('a');
+  await expect(there?.wrong('a')).rejects.toEqual(throttled);
+  expect(() => there?.check('a')).toThrow(throttled);
+  there?.check('b');
   now = 60_000;
-  guesses.check('a');
+  there?.check('a');
+  await there?.wrong('a');
 });
+
+test('guesses that come at once are counted at once', async () => {
+  const kv = { increment: () => new Promise<number>(() => {}) };
+  const guesses = createGuesses({ kv, mostLooked: 4 });
+  for (let n = 0; n < 4; n++) void guesses.wrong('a');
+  expect(() => guesses.check('a')).toThrow(expect.objectContaining({ code: 'rate_limited' }));
+});
+
+test.each([
+  ['203.0.113.9', '10.1.2.3', '203.0.113.9', 'it names none that is trusted'],
+  ['10.9.9.9', '10.0.0.7', '10.9.9.9', 'a caller in a private network is a caller'],
+  ['spoofed, 203.0.113.9, 10.0.0.8', '10.0.0.7', '203.0.113.9', 'trusted ones stand behind each other'],
+  ['spoofed', '10.0.0.7', '10.0.0.7', 'what is no address is not believed'],
+  ['203.0.113.9', '::ffff:10.0.0.7', '203.0.113.9', 'an address of IPv4 may be written as one of IPv6'],
+  ['203.0.113.9', '192.168.1.1', '192.168.1.1', 'what is not trusted says nothing'],
+])('who sends "%s" from %s is %s: %s', (forwarded, remoteAddress, expected) => {
+  const proxies = parseProxies(['10.0.0.0/28', '10.1.0.0/16']) as Proxies;
+  const headers = new Headers({ 'x-forwarded-for': forwarded });
+  const event = { runtime: { node: { req: { socket: { remoteAddress } } } }, req: { headers } };
+  expect(addressOf(event as never, proxies)).toBe(expected);
+});
+
+test.each(['10.0.0.0/33', 'proxy.example', '10.0.0.0/', '::1/129', '10.0.0.0/8/8'])('%s is no network', (entry) =>
+  expect(parseProxies([entry])).toBeUndefined(),
+);

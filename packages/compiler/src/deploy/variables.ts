@@ -106,6 +106,12 @@ const VARIABLES: readonly DeployVariable[] = [
     required: NONE,
   },
   {
+    name: 'SVC_TRUSTED_PROXIES',
+    comment: 'Comma-separated addresses and networks of the proxies in front, whose X-Forwarded-For says who calls.',
+    targets: BOTH,
+    required: NONE,
+  },
+  {
     name: 'SVC_ORG_SLUG',
     comment: 'With AGENT_ID, the prefix of keys in shared stores and of log records. Empty: default.',
     targets: BOTH,

@@ -1,4 +1,5 @@
 import type { Limiter } from '../limits/limiter.ts';
+import type { CountingKv } from '../stores/kv-counting.ts';
 import { requireGrant, requirePermission, toUser } from './caller.ts';
 import type { Caller } from './caller.ts';
 import { isApiKey, needCredentials, readCredential } from './credential.ts';
@@ -34,10 +35,12 @@ export interface AuthOptions {
   keys: KeyVerifier;
   users: UserTokens;
   limiter: Pick<Limiter, 'admit'>;
+  /** Where wrong credentials are counted. */
+  kv: Pick<CountingKv, 'increment'>;
 }
 
-export function createAuth({ strategy, keys, users, limiter }: AuthOptions): Auth {
-  const guesses = createGuesses();
+export function createAuth({ strategy, keys, users, limiter, kv }: AuthOptions): Auth {
+  const guesses = createGuesses({ kv });
   const authenticateOther = async (credential: string | undefined, audience: Audience): Promise<Caller> => {
     const address = credential === undefined || !strategy.isOneToken ? undefined : currentRequest()?.address?.();
     if (address === undefined) return strategy.authenticate(credential, audience);
@@ -45,7 +48,7 @@ export function createAuth({ strategy, keys, users, limiter }: AuthOptions): Aut
     try {
       return await strategy.authenticate(credential, audience);
     } catch (error) {
-      guesses.wrong(address);
+      await guesses.wrong(address);
       throw error;
     }
   };

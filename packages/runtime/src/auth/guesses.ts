@@ -1,45 +1,67 @@
+import { LRUCache } from 'lru-cache';
 import { BoxError } from '../errors.ts';
+import type { CountingKv } from '../stores/kv-counting.ts';
 
 /** Who tries out credentials of which nothing but whether they are right sets them apart. */
 export interface Guesses {
-  /** Before one is looked at. Throws `rate_limited` for an address that was wrong too often, whatever it sends. */
+  /** Before one is looked at. Throws `rate_limited` for an address that guesses all the time, whatever it sends. */
   check(address: string): void;
-  wrong(address: string): void;
+  /** One was wrong. Throws `rate_limited` for an address that was wrong too often. */
+  wrong(address: string): Promise<void>;
 }
 
 export interface GuessesOptions {
-  /** Wrong ones of one address in `periodMs`. Default 10. */
+  /** Where they are counted, over all replicas. */
+  kv: Pick<CountingKv, 'increment'>;
+  /** Wrong ones of one address in a minute before it is told to wait. Default 10. */
   most?: number;
-  /** Default one minute. */
-  periodMs?: number;
+  /** Wrong ones of one address in a minute before none is looked at. Default 600. */
+  mostLooked?: number;
   /** Milliseconds that only grow. */
   now?(): number;
 }
 
-export function createGuesses(options: GuessesOptions = {}): Guesses {
-  const { most = 10, periodMs = 60_000, now = () => performance.now() } = options;
-  /** When each address was wrong, the last one to be wrong at the end. */
-  const times = new Map<string, number[]>();
-  const recent = (address: string): number[] => (times.get(address) ?? []).filter((time) => now() - time < periodMs);
+/**
+ * Those who were wrong ten times wait for the rest of the minute. A right one is let in meanwhile: many may stand behind
+ * one address, such as that of a proxy which does not say for whom it asks. What bounds the guesses is the second limit.
+ */
+export function createGuesses(options: GuessesOptions): Guesses {
+  const { kv, most = 10, mostLooked = 600, now = () => performance.now() } = options;
+  const known = new LRUCache<string, Known>({ max: MOST_ADDRESSES });
+  const find = (address: string): Known => {
+    const found = known.get(address);
+    if (found && found.until > now()) return found;
+    const fresh = { count: 0, until: now() + PERIOD_MS };
+    known.set(address, fresh);
+    return fresh;
+  };
+  const refuse = ({ until }: Known): BoxError => {
+    const retryAfter = Math.max(1, Math.ceil((until - now()) / 1_000));
+    const message = `There were too many wrong credentials from this address. Try again in ${retryAfter} s.`;
+    return new BoxError('rate_limited', message, { details: { retryAfter, of: 'credentials' } });
+  };
   return {
     check(address) {
-      const [first = 0, ...others] = recent(address);
-      if (others.length + 1 < most) return;
-      const retryAfter = Math.max(1, Math.ceil((first + periodMs - now()) / 1_000));
-      const message = `There were ${most} wrong credentials from this address. Try again in ${retryAfter} s.`;
-      throw new BoxError('rate_limited', message, { details: { retryAfter, of: 'credentials' } });
+      const found = known.get(address);
+      if (found && found.until > now() && found.count >= mostLooked) throw refuse(found);
     },
-    wrong(address) {
-      const own = [...recent(address), now()];
-      times.delete(address);
-      times.set(address, own);
-      const [oldest] = times.keys();
-      if (times.size > MOST_ADDRESSES && oldest !== undefined) times.delete(oldest);
+    async wrong(address) {
+      const mine = find(address);
+      // Before the store has answered: those that come at once are counted at once.
+      mine.count += 1;
+      mine.count = Math.max(mine.count, await kv.increment(`guesses:${address}`, PERIOD_MS));
+      if (mine.count > most) throw refuse(mine);
     },
   };
 }
 
 // --- internal ---
 
+interface Known {
+  count: number;
+  until: number;
+}
+
+const PERIOD_MS = 60_000;
 /** Whoever has more of them needs no more than one guess from each. */
 const MOST_ADDRESSES = 10_000;

@@ -177,6 +177,7 @@ async function openBox({ environment, bundle, write, closer, mask, options }: St
       store: createProviderStore(database.db, Promise.resolve(secrets)),
       egress: { allowLoopback: false, allowed: environment.privateEgress },
     },
+    proxies: environment.proxies,
     environmentModel: () => environment.defaultModel,
     defaultModel: () => config.model,
     embeddingModel: () => config.embeddingModel,

@@ -54,6 +54,7 @@ const VALUES: Record<keyof typeof RULES, { bad: string[]; good: string[] }> = {
     bad: ['app.example', 'https://app.example/path', 'https://a.example,nonsense'],
     good: ['https://*.example.com, http://localhost:*'],
   },
+  SVC_TRUSTED_PROXIES: { bad: ['proxy.example', '10.0.0.0/33'], good: ['10.0.0.7, 172.16.0.0/12', 'fd00::/8'] },
   SVC_INSTALLATION_ID: { bad: ['1', 'not-a-uuid'], good: ['0198a3de-7c1c-7f4e-9a42-3f2a6f0b6c11'] },
   AGENT_ID: { bad: ['a:b', '*', '-a', 'a b'], good: ['support', '0198a3de-7c1c-7f4e-9a42-3f2a6f0b6c11'] },
   WORKSPACE_ID: { bad: ['a:b'], good: ['w_1'] },

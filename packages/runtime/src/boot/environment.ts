@@ -1,6 +1,8 @@
 import type { VariableName } from '../config.ts';
 import { describeVariable, readVariable } from '../config.ts';
 import { BoxError } from '../errors.ts';
+import { LOOPBACK_PROXIES, parseProxies } from '../http/address.ts';
+import type { Proxies } from '../http/address.ts';
 import { DEFAULT_CORS_ORIGINS } from '../http/cors.ts';
 import type { LogLevel } from '../log.ts';
 import type { ProviderSettings } from '../provider/provider.ts';
@@ -29,6 +31,7 @@ export interface BoxEnvironment {
   telemetry: TelemetrySettings;
   defaultModel: string | undefined;
   privateEgress: string[];
+  proxies: Proxies;
   orgSlug: string;
   identity: GivenIdentity;
   /** Selects the gate: whoever presents it is the operator, and identity tokens are refused. */
@@ -89,6 +92,7 @@ export function readEnvironment(env: NodeJS.ProcessEnv): BoxEnvironment {
     corsOrigins: origins === undefined ? DEFAULT_CORS_ORIGINS : listEntries(origins),
     defaultModel: read('SVC_DEFAULT_MODEL'),
     privateEgress: listEntries(read('SVC_ALLOW_PRIVATE_EGRESS') ?? ''),
+    proxies: parseProxies(listEntries(read('SVC_TRUSTED_PROXIES') ?? '')) ?? LOOPBACK_PROXIES,
     orgSlug: read('SVC_ORG_SLUG') ?? 'default',
     identity: {
       installationId: read('SVC_INSTALLATION_ID')?.toLowerCase(),

@@ -1,5 +1,6 @@
 import { isApiKey } from '../auth/credential.ts';
 import type { VariableName } from '../config.ts';
+import { parseProxies } from '../http/address.ts';
 import { isOriginEntry } from '../http/cors.ts';
 import { isMasterKey } from '../secrets/master-key.ts';
 import { SAMPLERS } from '../telemetry/sampler.ts';
@@ -67,6 +68,13 @@ export const RULES = {
   SVC_S3_FORCE_PATH_STYLE: { explain: (value) => explainChoice(value, ['true', 'false']) },
   SVC_PUBLIC_URL: { explain: explainOrigin },
   SVC_CORS_ALLOW_ORIGINS: { explain: explainOrigins },
+  SVC_TRUSTED_PROXIES: {
+    explain: (value) =>
+      unless(
+        parseProxies(listEntries(value)) !== undefined,
+        `is "${value}", which is no list of addresses and networks`,
+      ),
+  },
   SVC_INSTALLATION_ID: { explain: (value) => unless(UUID.test(value), `is "${value}", which is no UUID`) },
   AGENT_ID: { explain: (value) => unless(NAME.test(value), NAME_REASON) },
   WORKSPACE_ID: { explain: (value) => unless(NAME.test(value), NAME_REASON) },

@@ -14,6 +14,7 @@ import type { NotifyReceiver } from '../notify/config.ts';
 import type { NotifyLimits } from '../notify/limits.ts';
 import type { RetentionOptions } from '../retention/retention.ts';
 import type { EgressPolicy } from '../provider/egress.ts';
+import type { Proxies } from '../http/address.ts';
 import type { ProviderSettings, ProviderStore } from '../provider/provider.ts';
 import type { StoppedRun } from '../runs/stopped.ts';
 import type { MasterKey } from '../secrets/seal.ts';
@@ -63,6 +64,8 @@ export interface BoxOptions {
   /** What replicas publish over. Undefined: they find out by looking in the journal. */
   kv?: KeyValueStore;
   provider: { environment: ProviderSettings | undefined; store: ProviderStore; egress: EgressPolicy };
+  /** Who may say in `X-Forwarded-For` for whom it asks. Default: what runs on this machine. */
+  proxies?: Proxies;
   /** The relational store: sessions, keys. */
   db: Drizzle;
   /** Where `svc.storage` keeps objects. Undefined: nowhere. */

@@ -16,6 +16,7 @@ import { createApprovals } from '../approvals/approvals.ts';
 import { createCatalogEntries } from '../catalog/entries.ts';
 import { readUserId, readWho, toLimitedUser, whoOfAgent } from '../limits/limits.ts';
 import type { Limited } from '../limits/limits.ts';
+import { createCountingKv } from '../stores/kv-counting.ts';
 import type { RunRow } from '../engine/journal/run.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import { contractPayload } from '../health/contract.ts';
@@ -111,7 +112,7 @@ export function createRooms(foundation: Foundation): Built {
     now: Date.now,
   });
   const strategy = options.strategy ?? (options.host === 'dev' ? OPEN : KEYS_ONLY);
-  const auth = createAuth({ strategy, keys, users, limiter });
+  const auth = createAuth({ strategy, keys, users, limiter, kv: createCountingKv(kv) });
   const sessions = createSessions(db, (sessionId, askedBy) =>
     events.publish({ type: 'session.updated', sessionId, askedBy }),
   );

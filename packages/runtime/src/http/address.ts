@@ -1,23 +1,49 @@
-import { isIP } from 'node:net';
+import { BlockList, isIP } from 'node:net';
 import type { H3Event } from 'h3';
 
+/** What may say for whom it asks. */
+export interface Proxies {
+  isOne(address: string): boolean;
+}
+
+/** Reads addresses and networks, as `10.0.0.7` and `172.16.0.0/12`. Undefined: one of them is none. */
+export function parseProxies(entries: readonly string[]): Proxies | undefined {
+  const list = new BlockList();
+  list.addSubnet('127.0.0.0', 8, 'ipv4');
+  list.addAddress('::1', 'ipv6');
+  for (const entry of entries) {
+    const [address = '', prefix, ...more] = entry.split('/');
+    const family = isIP(address);
+    const bits = prefix === undefined ? (family === 6 ? 128 : 32) : /^\d{1,3}$/.test(prefix) ? Number(prefix) : -1;
+    if (family === 0 || bits < 0 || bits > (family === 6 ? 128 : 32) || more.length > 0) return undefined;
+    list.addSubnet(address, bits, family === 6 ? 'ipv6' : 'ipv4');
+  }
+  return { isOne: (address) => list.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4') };
+}
+
+/** Of this machine alone: whoever has an address of a network that is one's own may still be a caller. */
+export const LOOPBACK_PROXIES = parseProxies([]) as Proxies;
+
 /**
- * Where a request comes from: the address that has connected, or what a proxy beside the box says stands behind it. Of
- * IPv6 the network, of which a caller has all the addresses. Undefined: it came over no socket.
+ * Where a request comes from: the address that has connected, or, where that is a trusted proxy, the last one in
+ * `X-Forwarded-For` that is none. Of IPv6 the network, of which a caller has all the addresses. Undefined: it came over no
+ * socket.
  */
-export function addressOf({ runtime, req }: H3Event): string | undefined {
+export function addressOf({ runtime, req }: H3Event, proxies: Proxies): string | undefined {
   const peer = runtime?.node?.req.socket.remoteAddress;
   if (peer === undefined) return undefined;
-  const plain = withoutPrefix(peer);
-  // The last one is what the proxy itself has seen; what stands before it is what it was sent.
-  const forwarded = NEAR.test(plain) ? req.headers.get('x-forwarded-for')?.split(',').at(-1)?.trim() : undefined;
-  return toNetwork(forwarded !== undefined && isIP(forwarded) !== 0 ? withoutPrefix(forwarded) : plain);
+  let address = withoutPrefix(peer);
+  // Each proxy has put what it has seen behind what it was sent.
+  const forwarded = req.headers.get('x-forwarded-for')?.split(',') ?? [];
+  while (proxies.isOne(address)) {
+    const before = withoutPrefix(forwarded.pop()?.trim() ?? '');
+    if (isIP(before) === 0) break;
+    address = before;
+  }
+  return toNetwork(address);
 }
 
 // --- internal ---
-
-/** Of this machine, or of a network that is one's own: who calls a published port from elsewhere has no such address. */
-const NEAR = /^(?:127\.|10\.|192\.168\.|172\.(?:1[6-9]|2\d|3[01])\.|::1$|f[cd])/i;
 
 function withoutPrefix(address: string): string {
   return address.replace(/^::ffff:(?=\d+\.)/i, '');

@@ -5,7 +5,8 @@ import { runInContext } from '../engine/context.ts';
 import type { RequestContext } from '../engine/context.ts';
 import { BoxError } from '../errors.ts';
 import type { Log } from '../log.ts';
-import { addressOf } from './address.ts';
+import { addressOf, LOOPBACK_PROXIES } from './address.ts';
+import type { Proxies } from './address.ts';
 import { answerError, toBoxError } from './answer.ts';
 import { isJsonType } from './body.ts';
 import { createCors, DEFAULT_CORS_ORIGINS } from './cors.ts';
@@ -23,6 +24,8 @@ export interface AppOptions {
   errorShapes?: readonly ErrorShape[];
   /** What a request waits for before it comes to its route: a box that has just begun. Default: nothing. */
   untilReady?: (path: string) => Promise<void> | undefined;
+  /** Who may say in `X-Forwarded-For` for whom it asks. Default: what runs on this machine. */
+  proxies?: Proxies;
   /** Called with every answer as it begins. */
   onAnswer?: (answer: Answered) => void;
   /** Called with what was refused for want of a credential or a permission. */
@@ -80,13 +83,13 @@ export function createApp(options: AppOptions): H3 {
     silent: true,
     onError(thrown, event) {
       const error = toBoxError(thrown);
-      const requestId = requestIdOf(event);
+      const { requestId } = contextOf(event, options.proxies);
       const path = event.url.pathname;
       // What stands in the place of a parameter may be what lets its holder in.
       const route = routeOf(event);
       if (error.code === 'internal') options.log.error('A request failed.', { requestId, route, error: error.cause });
       if (isRefusal(error, event)) {
-        const { caller, address } = contextOf(event);
+        const { caller, address } = contextOf(event, options.proxies);
         options.onRefusal?.({ code: error.code, requestId, route, address: address?.(), caller });
       }
       const shape =
@@ -104,7 +107,7 @@ export function createApp(options: AppOptions): H3 {
       tellAnswer(options, event, response);
     },
   });
-  app.use((event, next) => runInContext(contextOf(event), next));
+  app.use((event, next) => runInContext(contextOf(event, options.proxies), next));
   app.use((event) => {
     checkRequest(event, options);
     return cors.answerPreflight(event.req) ?? options.untilReady?.(event.url.pathname);
@@ -196,13 +199,13 @@ interface OwnContext {
 }
 
 /** Made once for a request, at the latest by whoever answers that it cannot be read. */
-function contextOf(event: H3Event): RequestContext {
+function contextOf(event: H3Event, proxies = LOOPBACK_PROXIES): RequestContext {
   const own = event.context as OwnContext;
   own.startedAt ??= performance.now();
   return (own.request ??= {
     kind: 'request',
     requestId: `req_${randomUUID()}`,
-    address: () => addressOf(event),
+    address: () => addressOf(event, proxies),
     traceparent: event.req.headers.get('traceparent'),
   });
 }

@@ -3,8 +3,8 @@ import { BoxError } from '../errors.ts';
 
 /** Bytes of bodies that are being read, of all requests together: whoever sends slowly holds what has come so far. */
 export interface BodyBudget {
-  /** What one request holds. */
-  open(request: IncomingMessage, options: { isAnonymous: boolean }): BodyShare;
+  /** What one request holds. `address`: of one without a credential. */
+  open(address: string | undefined): BodyShare;
 }
 
 export interface BodyShare {
@@ -25,20 +25,20 @@ export function createBodyBudget({ bytes = 128 * MIB, bytesOfAddress = 16 * MIB 
   const ofAddresses = new Map<string, number>();
   let held = 0;
   return {
-    open({ socket: { remoteAddress = '' } }, { isAnonymous }) {
+    open(address) {
       let own = 0;
       const change = (by: number): void => {
         own += by;
         held += by;
-        if (!isAnonymous) return;
-        const left = (ofAddresses.get(remoteAddress) ?? 0) + by;
-        if (left > 0) ofAddresses.set(remoteAddress, left);
-        else ofAddresses.delete(remoteAddress);
+        if (address === undefined) return;
+        const left = (ofAddresses.get(address) ?? 0) + by;
+        if (left > 0) ofAddresses.set(address, left);
+        else ofAddresses.delete(address);
       };
       return {
         take(more) {
           if (held + more > bytes) throw overloaded('all requests together', bytes);
-          if (isAnonymous && (ofAddresses.get(remoteAddress) ?? 0) + more > bytesOfAddress)
+          if (address !== undefined && (ofAddresses.get(address) ?? 0) + more > bytesOfAddress)
             throw overloaded('requests of one address that carry no credential', bytesOfAddress);
           change(more);
         },

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { ServerRequest } from 'srvx';
+import { currentRequest } from '../engine/context.ts';
 import { BoxError } from '../errors.ts';
 import { yieldOnce } from '../yielder.ts';
 import { bodyBudgetOf } from './body-budget.ts';
@@ -53,6 +54,11 @@ export function isJsonType(contentType: string | null): boolean {
 
 // --- internal ---
 
+/** Of whoever stands behind a trusted proxy, not of the proxy. */
+function addressOfAnonymous({ socket }: IncomingMessage): string {
+  return currentRequest()?.address?.() ?? socket.remoteAddress ?? '';
+}
+
 interface Reading {
   limit: number;
   isAnonymous: boolean;
@@ -63,7 +69,11 @@ async function readBytes(request: Request, { limit, isAnonymous }: Reading): Pro
   try {
     const socket = (request as ServerRequest).runtime?.node?.req as IncomingMessage | undefined;
     if (socket && !socket.readableEnded)
-      return await readSocket(socket, limit, bodyBudgetOf(socket)?.open(socket, { isAnonymous }));
+      return await readSocket(
+        socket,
+        limit,
+        bodyBudgetOf(socket)?.open(isAnonymous ? addressOfAnonymous(socket) : undefined),
+      );
     return request.body ? await readStream(request.body, limit) : Buffer.alloc(0);
   } catch (error) {
     if (error instanceof BoxError) throw error;
