@@ -17,6 +17,7 @@ export const FLOORS: readonly string[] = [
   'log.ts',
   'yielder.ts',
   'definition-checks.ts',
+  'linear-pattern.ts',
   'schema/',
   // What is stored, and the engine over it.
   'stores/',

@@ -1,6 +1,7 @@
 import type { Catalog } from '../catalog/catalog.ts';
 import type { Log } from '../log.ts';
-import { fromJsonSchema, parseWith } from '../schema/schema.ts';
+import { fromJsonSchema } from '../schema/given-schema.ts';
+import { parseWith } from '../schema/schema.ts';
 import type { Issue } from '../schema/schema.ts';
 import { withInterrupt } from '../tools/builtin/builtins.ts';
 import type { DeepAgentDefinition } from '../definitions/agent.ts';

@@ -45,16 +45,6 @@ export async function toJsonSchema(schema: AnySchema, io: 'input' | 'output'): P
   return isZod4(schema) ? fromZod4(schema, io) : fromZod3(schema, io);
 }
 
-/** What a JSON Schema accepts, as far as it can be checked here: one that says more takes anything. */
-export async function fromJsonSchema(schema: JsonSchema): Promise<AnySchema> {
-  const { fromJSONSchema, z } = await import('zod');
-  try {
-    return fromJSONSchema(schema as never);
-  } catch {
-    return z.unknown();
-  }
-}
-
 // --- internal ---
 
 /** An answer is not many times what was sent. */

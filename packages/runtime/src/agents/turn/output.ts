@@ -1,5 +1,6 @@
 import { BoxError } from '../../errors.ts';
-import { fromJsonSchema, parseWith, toJsonSchema } from '../../schema/schema.ts';
+import { fromJsonSchema } from '../../schema/given-schema.ts';
+import { parseWith, toJsonSchema } from '../../schema/schema.ts';
 import type { DeepAgentDefinition } from '../../definitions/agent.ts';
 import type { TurnInput } from './input.ts';
 import type { AnySchema, Issue, JsonSchema, Parsed } from '../../schema/schema.ts';

@@ -62,7 +62,7 @@ export async function createFileTools(): Promise<BoxTool[]> {
     createReadTool(
       {
         name: 'grep',
-        description: 'Find the lines that match a regular expression, as path:line: text.',
+        description: 'Find the lines that match a regular expression (RE2), as path:line: text.',
         input: z.object({
           pattern: z.string().min(1).max(1_000),
           path: FOLDER,

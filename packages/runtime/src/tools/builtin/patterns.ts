@@ -1,5 +1,6 @@
 import { Worker } from 'node:worker_threads';
 import { real } from '../../engine/real.ts';
+import { enginePath } from '../../linear-pattern.ts';
 
 /** A text of a list, the number of a line in it, and that line, cut. Both count from 0. */
 export interface Match {
@@ -11,7 +12,7 @@ export interface Match {
 export interface PatternSearch {
   /** Of a regular expression. */
   source: string;
-  flags: string;
+  isCaseIgnored?: boolean;
   texts: readonly string[];
   /** A line is looked at by itself; without it, so is each text. */
   byLine: boolean;
@@ -21,7 +22,10 @@ export interface PatternSearch {
   width: number;
 }
 
-/** Looks for regular expressions that were not reviewed, in a thread: one may take for ever, and what else is done goes on. */
+/**
+ * Looks for regular expressions that were not reviewed, on an engine whose time grows as the texts do, and in a thread: what
+ * else is done goes on.
+ */
 export interface Patterns {
   /**
    * Answers the matches in their order, or a sentence why there are none. `whose`: all searches of one turn together may take
@@ -46,7 +50,7 @@ export function createPatterns({ searchMs = 250, turnMs = 2_000 }: PatternsOptio
   const searchNow = async (whose: object, search: PatternSearch): Promise<Match[] | string> => {
     const used = spent.get(whose) ?? 0;
     const left = Math.min(searchMs, turnMs - used);
-    if (left <= 0) return `The searches of this turn have taken ${turnMs} ms, the most they may. Go on without one.`;
+    if (left < 1) return `The searches of this turn have taken ${turnMs} ms, the most they may. Go on without one.`;
     real.clearTimeout(idle);
     const one = (thread ??= openThread());
     const answer = await one.ask(search, left);
@@ -58,7 +62,10 @@ export function createPatterns({ searchMs = 250, turnMs = 2_000 }: PatternsOptio
     }, IDLE_MS);
     idle.unref();
     if ('found' in answer) return answer.found;
-    return answer.reason ?? `The pattern took longer than ${Math.round(left)} ms. Write one without nested repetition.`;
+    return (
+      answer.reason ??
+      `The pattern took longer than ${Math.round(left)} ms. Write a shorter one, or search fewer files.`
+    );
   };
   return {
     search(whose, search) {
@@ -84,9 +91,10 @@ interface Thread {
 }
 
 const SCRIPT = `
-const { parentPort } = require('node:worker_threads');
-const find = ({ source, flags, texts, byLine, most, width }) => {
-  const expression = new RegExp(source, flags);
+const { parentPort, workerData } = require('node:worker_threads');
+const { RE2JS } = require(workerData);
+const find = ({ source, isCaseIgnored, texts, byLine, most, width }) => {
+  const expression = RE2JS.compile(RE2JS.translateRegExp(source), isCaseIgnored ? RE2JS.CASE_INSENSITIVE : 0);
   const found = [];
   for (let text = 0; text < texts.length; text++) {
     const lines = byLine ? texts[text].split('\\n') : [texts[text]];
@@ -102,7 +110,12 @@ parentPort.on('message', (search) => {
   try {
     parentPort.postMessage({ found: find(search) });
   } catch (error) {
-    parentPort.postMessage({ reason: 'The pattern is not a regular expression: ' + error.message });
+    const what = error.message.replace(/^error parsing regexp: /, '');
+    parentPort.postMessage({
+      reason:
+        'The pattern is not a regular expression that can be searched for: ' + what +
+        '. Lookahead, lookbehind, references to groups such as \\\\1, and more than 1000 repeats are not supported.',
+    });
   }
 });
 parentPort.postMessage('ready');
@@ -111,6 +124,7 @@ parentPort.postMessage('ready');
 function openThread(): Thread {
   const worker = new Worker(SCRIPT, {
     eval: true,
+    workerData: enginePath(),
     execArgv: [],
     env: {},
     resourceLimits: { maxOldGenerationSizeMb: 64 },

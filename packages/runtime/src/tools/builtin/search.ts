@@ -44,7 +44,7 @@ export async function findLines(
   const paths = (chosen ?? Object.keys(files)).toSorted();
   const found = await searcher.patterns.search(searcher.whose, {
     source: pattern,
-    flags: ignoreCase ? 'i' : '',
+    isCaseIgnored: ignoreCase,
     texts: paths.map((path) => files[path] ?? ''),
     byLine: true,
     most: MAX_MATCHES + 1,
@@ -67,7 +67,7 @@ async function matchPaths(
   { patterns, whose }: Searcher,
 ): Promise<string[] | string> {
   const texts = belowFolder(files, folder).toSorted();
-  const search = { source: toSource(pattern), flags: '', texts, byLine: false, most: MAX_PATHS, width: Infinity };
+  const search = { source: toSource(pattern), texts, byLine: false, most: MAX_PATHS, width: Infinity };
   const found = await patterns.search(whose, search);
   const prefix = folder === '' ? '' : `${folder}/`;
   return typeof found === 'string' ? found : found.map(({ shown }) => prefix + shown);
