@@ -26,6 +26,16 @@ const WORKFLOWS = {
   },
   webhook: { run: async (options: WebhookOptions) => createWebhook(options) },
   approval: { run: async () => requestApproval({ title: 'Go?' }) },
+  busy: {
+    run: async () => {
+      const seen: string[] = [];
+      for await (const request of createWebhook()) {
+        seen.push(await request.text());
+        if (seen.length === 1) await createHook({ token: 'go' });
+        if (seen.length === 5) return seen;
+      }
+    },
+  },
 };
 
 const open = () => boxes.open({ workflows: WORKFLOWS });
@@ -266,6 +276,26 @@ describe('a webhook', () => {
     expect(mask.text(`Give ${token} or http://x/api/webhooks/${token}?a`)).toBe(
       'Give [hidden] or http://x/api/webhooks/[hidden]?a',
     );
+  });
+
+  test('takes so many that its run has not, refuses more until it has, and loses none it took', async () => {
+    const box = await boxes.open({ workflows: WORKFLOWS, options: { engine: { limits: { unreadResumes: 3 } } } });
+    const { runId, token } = await park(box, 'busy');
+    const tell = (text: string) => send(box, token, { method: 'POST', body: text });
+    expect((await tell('0')).status).toBe(202);
+    await until(async () => (await listHooks(box.journal, runId)).length === 2);
+    for (const text of ['1', '2', '3']) expect((await tell(text)).status).toBe(202);
+    for (const text of ['lost', 'lost']) {
+      const refused = await tell(text);
+      expect([refused.status, refused.headers.get('retry-after'), await refused.json()]).toEqual([
+        429,
+        '5',
+        expect.objectContaining({ code: 'hook_queue_full' }),
+      ]);
+    }
+    expect((await resume(box, 'go', 1)).status).toBe(200);
+    await until(async () => (await tell('4')).status === 202);
+    expect(await finish(box, runId)).toMatchObject({ output: ['0', '1', '2', '3', '4'] });
   });
 
   test('answers what its workflow says', async () => {

@@ -172,7 +172,7 @@ export function createApprovals(options: ApprovalsOptions): Approvals {
       if (key !== undefined) how.idempotency = { key, digest: digestOf(encode({ decision, note, input }, 'body')) };
       const result = await engine.resumeHook(approvalId, event, how);
       if (result?.outcome === 'idempotency_conflict') throw idempotencyConflict(key);
-      if (!result || result.outcome === 'closed')
+      if (!result || result.outcome === 'closed' || result.outcome === 'full')
         throw new BoxError('approval_closed', 'The run that asked has ended; nothing is left to decide.');
       const approval = toApproval({ ...entry, hook: result.hook, first: result.event });
       if (result.outcome === 'already') throw alreadyDecided(approval);

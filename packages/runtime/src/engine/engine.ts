@@ -19,6 +19,7 @@ import type { RunningStep } from './run/step-attempts.ts';
 import { encode } from './serialize.ts';
 import { boundGiven } from './values/size.ts';
 import { createAssigned } from './worker/assigned.ts';
+import { createBacklog } from './worker/backlog.ts';
 import { createClaims } from './worker/claims.ts';
 import { createEndings } from './worker/endings.ts';
 import type { Endings } from './worker/endings.ts';
@@ -183,6 +184,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
   };
   const endings = createEndings({ ...core, graceOf: options.cleanupOf, onLeft: assigned?.left });
   const limits = { ...DEFAULT_LIMITS, ...options.limits };
+  const backlog = createBacklog({ journal, now: clock.now, most: limits.unreadResumes });
   const { ambient, around } = options;
   const isAlone = () => assigned?.isAlone === true;
   const driver = createLiveDriver({ ...core, endings, limits, ambient, around, isAlone });
@@ -245,11 +247,9 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
       return true;
     },
     async resumeHook(token, payload, given) {
-      const result = await journal.hooks.resume(
-        token,
-        boundGiven(encode(payload, 'payload'), { value: payload, what: 'payload' }),
-        given,
-      );
+      const text = boundGiven(encode(payload, 'payload'), { value: payload, what: 'payload' });
+      if (await backlog.isFull(token)) return { outcome: 'full' };
+      const result = await journal.hooks.resume(token, text, given);
       publisher.decided(result, given);
       if (result?.outcome === 'resumed') signals.signal(result.hook.runId);
       return result;

@@ -7,6 +7,8 @@ export interface Limits {
   parkAfter: number;
   /** How long a body that makes no call may take to make the one that is recorded, in milliseconds. */
   patience: number;
+  /** Resumes of one hook that its run has not taken. */
+  unreadResumes: number;
 }
 
 /** From so many records on a run is warned. */
@@ -18,7 +20,13 @@ export function isNearLimit(count: number, limits: Pick<Limits, 'records'>): boo
   return count >= nearLimit(limits);
 }
 
-export const DEFAULT_LIMITS: Limits = { resultBytes: 1_048_576, records: 10_000, parkAfter: 5_000, patience: 10_000 };
+export const DEFAULT_LIMITS: Limits = {
+  resultBytes: 1_048_576,
+  records: 10_000,
+  parkAfter: 5_000,
+  patience: 10_000,
+  unreadResumes: 1_000,
+};
 
 /** How long an answer waits for a run that was cancelled to have cleaned up, in milliseconds: most have nothing to. */
 export const CANCEL_WAIT_MS = 1_000;

@@ -107,6 +107,12 @@ export function alreadyResumed({ at, payload }: HookEvent): BoxError {
   });
 }
 
+/** Nothing of what was taken is lost; what is refused is to come again. */
+export function hookFull(): BoxError {
+  const message = 'Too many resumes of this hook wait for its run to take them. Send this one again later.';
+  return new BoxError('hook_queue_full', message, { details: { retryAfter: 5 } });
+}
+
 // --- internal ---
 
 interface WebhookDetail {
@@ -121,5 +127,6 @@ async function resumeOnce(engine: Engine, token: string, payload: unknown, key?:
   if (result?.outcome === 'resumed' || result?.outcome === 'repeated') return;
   if (result?.outcome === 'idempotency_conflict') throw idempotencyConflict(key);
   if (result?.outcome === 'already') throw alreadyResumed(result.event);
+  if (result?.outcome === 'full') throw hookFull();
   throw new BoxError('hook_closed', 'This hook is closed: its run has ended, or has disposed of it.');
 }

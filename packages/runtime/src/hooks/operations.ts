@@ -15,7 +15,7 @@ export const resumeHook = operation({
   copilot: 'no: token in the path',
   body: 'payload',
   headers: IDEMPOTENCY_HEADER,
-  errors: ['hook_not_found', 'hook_closed', 'already_decided'],
+  errors: ['hook_not_found', 'hook_closed', 'hook_queue_full', 'already_decided'],
   input: z.strictObject({ token: z.string(), payload: z.unknown(), idempotencyKey: IdempotencyKey }),
   output: z.object({ runId: z.uuid(), status: z.literal('resumed') }),
   handle: ({ hooks }, { token, payload, idempotencyKey }, { caller }) =>

@@ -15,7 +15,7 @@ import { BoxError, idempotencyConflict } from '../errors.ts';
 import { toIso } from '../json-value.ts';
 import type { Log } from '../log.ts';
 import { parseIdCursor, toIdCursor } from '../operations/cursor.ts';
-import { alreadyResumed } from './hooks.ts';
+import { alreadyResumed, hookFull } from './hooks.ts';
 
 /** A payload that waits for its hook. */
 export const KeptResume = z.object({
@@ -74,7 +74,7 @@ export function createHookSignals({ journal, engine, log }: HookSignalsOptions):
     const key = idempotencyKey ?? `early:${earlyId}`;
     const result = await engine.resumeHook(token, value, { idempotency: { key, ...digestOfValue(value, payload) } });
     // It has not asked for the next one yet, or has just been closed.
-    const isEarly = !result || result.outcome === 'already' || result.outcome === 'closed';
+    const isEarly = !result || ['already', 'closed', 'full'].includes(result.outcome);
     if (isEarly) await early.noteTried(earlyNo);
     else await early.remove(earlyNo);
     return !isEarly;
@@ -180,6 +180,7 @@ function toSignalled(result: ResumeResult | undefined, key: string | undefined):
     return { status: 'resumed', runId: result.hook.runId };
   if (result?.outcome === 'idempotency_conflict') throw idempotencyConflict(key);
   if (result?.outcome === 'already') throw alreadyResumed(result.event);
+  if (result?.outcome === 'full') throw hookFull();
   return undefined;
 }
 

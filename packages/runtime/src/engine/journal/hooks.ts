@@ -70,7 +70,9 @@ export type ResumeResult =
   /** It has had its one resume: this one. That stays the answer once its run is final. */
   | { outcome: 'already'; hook: HookRow; event: HookEvent }
   /** Its run is final. */
-  | { outcome: 'closed'; hook: HookRow };
+  | { outcome: 'closed'; hook: HookRow }
+  /** Its run has so many to take that no more are kept. */
+  | { outcome: 'full' };
 
 export interface HookStore {
   /** Records the resume and signals the run, in one commit. Undefined: no such hook. */
@@ -79,6 +81,10 @@ export interface HookStore {
   close(runId: string, token: string, call: number): Promise<void>;
   /** The open hook of the token, else the newest closed one. */
   find(token: string): Promise<HookRow | undefined>;
+  /** How many resumes the open hook of the token has had. Undefined: there is none. */
+  countGiven(token: string): Promise<{ runId: string; given: number } | undefined>;
+  /** How many resumes of its hooks the run has taken, of all of them together. */
+  countTaken(runId: string): Promise<number>;
   /** Newest first, each with its first resume; `after` is the last of the page before. */
   listEntries(filter: HookFilter, page: { limit: number; after?: HookPlace }): Promise<HookEntry[]>;
   /** The resumes a run waits for, and its `signals` as of no later than they were read. */

@@ -31,6 +31,23 @@ export function describeHooks(world: World): void {
       expect(await world.journal.hooks.find('u')).toBeUndefined();
     });
 
+    test('what a hook was given, and what its run has taken, are counted', async () => {
+      const run = await start(world.journal, newRun());
+      const { hooks } = world.journal;
+      expect([await hooks.countGiven('t'), await hooks.countTaken(run.runId)]).toEqual([undefined, 0]);
+      await addHooks(world.journal, run, [newHook('t', { many: true }), newHook('u', { many: true })]);
+      expect(await hooks.countGiven('t')).toEqual({ runId: run.runId, given: 0 });
+      for (const payload of ['1', '2', '3']) await hooks.resume('t', payload);
+      await hooks.resume('u', '1');
+      expect(await hooks.countGiven('t')).toEqual({ runId: run.runId, given: 3 });
+      const taken = { kind: 'hook', event: 'done', stepId: 'await webhook' } as const;
+      const records = [newRecord(0, taken), newRecord(1, { ...taken, event: 'set' }), newRecord(2)];
+      expect(await world.journal.append(newAppend(run, { records }))).toMatchObject({ outcome: 'appended' });
+      expect(await hooks.countTaken(run.runId)).toBe(1);
+      await hooks.close(run.runId, 't', 0);
+      expect(await hooks.countGiven('t')).toBeUndefined();
+    });
+
     test('a refused append makes no hook', async () => {
       const run = await start(world.journal, newRun());
       const hooks = [newHook('t')];

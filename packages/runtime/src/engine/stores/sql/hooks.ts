@@ -27,6 +27,18 @@ export function createHookReader({ tables, query, commit }: Statements): Omit<Ho
       const [row] = await query(find, [toStoredText(token)]);
       return row && toHookRow(row);
     },
+    async countGiven(token) {
+      const [row] = await query(givenQuery(tables), [toStoredText(token)]);
+      return row && { runId: decodeText(row).runId as string, given: Number(row.given) };
+    },
+    async countTaken(runId) {
+      const [row] = await query(
+        `select count(*) as "taken" from ${tables.events} where run_id = ? and kind = 'hook' and event = 'done'
+          and step_id in ('await hook', 'await webhook')`,
+        [toStoredText(runId)],
+      );
+      return Number(row?.taken ?? 0);
+    },
     async listEntries(filter, { limit, after }) {
       const conditions = [`h.kind = ?`];
       const params: StoredValue[] = [toStoredText(filter.kind)];
@@ -149,6 +161,14 @@ function entries({ hooks, hookEvents, runs }: Tables, kind: string, conditions: 
     left join ${runs} r on r.run_id = h.run_id
     where ${conditions.join(' and ')}${named}
     order by h.created_at desc, h.run_id desc, h.token desc limit ?`;
+}
+
+/** By the last number there is: the numbers of a hook have no gaps. Parameter: the token. */
+function givenQuery({ hooks, hookEvents }: Tables): string {
+  return `
+    select h.run_id as "runId", coalesce(
+      (select max(e.n) from ${hookEvents} e where e.run_id = h.run_id and e.token = h.token) + 1 - h.since, 0) as "given"
+    from ${hooks} h where h.token = ? and h.is_open = 1`;
 }
 
 /** Each wait is a row of its own, so that each is looked up by the key. Parameters: token and `n` of each, run id thrice. */
