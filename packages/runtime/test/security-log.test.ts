@@ -1,4 +1,5 @@
-import { expect, test } from 'vitest';
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { expect, onTestFinished, test } from 'vitest';
 import { createGuesses } from '../src/auth/guesses.ts';
 import { addressOf, parseProxies } from '../src/http/address.ts';
 import type { Proxies } from '../src/http/address.ts';
@@ -6,6 +7,8 @@ import { createMemoryKv } from '../src/stores/kv-memory.ts';
 import { createSecurityLog } from '../src/auth/security-log.ts';
 import { operatorToken } from '../src/auth/strategy.ts';
 import { createLog } from '../src/log.ts';
+import { callTool, write } from './_mcp.ts';
+import { startPlane } from './_plane.ts';
 import { json, setupBoxes } from './_setup.ts';
 
 const boxes = setupBoxes();
@@ -17,12 +20,12 @@ interface Line {
   [field: string]: unknown;
 }
 
-async function open() {
+async function open(strategy = operatorToken(TOKEN)) {
   const lines: Line[] = [];
   const log = createLog({ level: 'info', write: (line) => lines.push(JSON.parse(line) as Line) });
   const box = await boxes.open({
     workflows: { echo: { run: async (input: unknown) => input } },
-    options: { host: 'image', strategy: operatorToken(TOKEN), log },
+    options: { host: 'image', strategy, log },
   });
   const url = await box.listen();
   const ask = (path: string, credential: string, init: RequestInit = {}, from?: string) =>
@@ -96,11 +99,44 @@ test('what a caller is denied, exports and changes of credentials are written do
   expect(security()).toMatchObject([
     { security: 'credentials_changed', operation: 'keys.create', caller: operator, source: 'http' },
     { security: 'denied', code: 'forbidden', route: '/api/runs/:id/export', caller: key, address: '127.0.0.1' },
-    { security: 'exported', operation: 'runs.export', caller: operator, target: { id: runId } },
-    { security: 'credentials_changed', operation: 'keys.revoke', target: { id } },
+    { security: 'exported', operation: 'runs.export', caller: operator, target: { id: runId }, address: '127.0.0.1' },
+    { security: 'credentials_changed', operation: 'keys.revoke', target: { id }, address: '127.0.0.1' },
     { security: 'credentials_changed', operation: 'secrets.set', target: { name: 'SHOP_KEY' } },
   ]);
   expect(JSON.stringify(security())).not.toMatch(/of-no-concern|svc_[\da-f]{20}_/);
+});
+
+test('over MCP denials and changes of credentials are written down, too, with the address and the request', async () => {
+  const plane = await startPlane();
+  onTestFinished(() => plane.close());
+  const silent = createLog({ level: 'silent', write() {} });
+  const { box, security } = await open(plane.strategy({ log: silent }));
+  const url = await box.listen();
+  const connectAs = async (role: string) => {
+    const client = new Client({ name: 'test', version: '1.0.0' });
+    const authorization = `Bearer ${await plane.mint(role, { claims: { aud: `${plane.url}/mcp` } })}`;
+    await client.connect(
+      new StreamableHTTPClientTransport(new URL(`${url}/mcp`), { requestInit: { headers: { authorization } } }),
+    );
+    onTestFinished(() => client.close());
+    return client;
+  };
+  const [owner, viewer] = [await connectAs('owner'), await connectAs('viewer')];
+  const runId = (await write(owner, 'workflows.start', { name: 'echo', input: {} })).body.runId;
+  const secret = { name: 'OTHER_KEY', value: 'of-no-concern-to-anybody' };
+  const { requestState } = (await write(owner, 'secrets.set', secret)).body;
+  await write(owner, 'secrets.set', secret, requestState);
+  await write(viewer, 'secrets.set', secret);
+  await write(viewer, 'runs.cancel', { id: runId });
+  await callTool(viewer, 'call_read_operation', { operation: 'keys.list', input: {} });
+  const from = { address: '127.0.0.1', requestId: expect.stringMatching(/^req_/) };
+  const of = (role: string) => ({ caller: { id: `person user-${role}` }, ...from });
+  expect(security()).toMatchObject([
+    { security: 'credentials_changed', operation: 'secrets.set', source: 'mcp', ...of('owner') },
+    { security: 'denied', code: 'forbidden', operation: 'secrets.set', ...of('viewer') },
+    { security: 'denied', code: 'forbidden', operation: 'runs.cancel', ...of('viewer') },
+    { security: 'denied', code: 'forbidden', operation: 'keys.list', ...of('viewer') },
+  ]);
 });
 
 test('refusals of one address are so many lines a minute, and the rest is counted', () => {

@@ -23,6 +23,7 @@ export interface CallFacts {
   operation: string;
   caller: Pick<Caller, 'id' | 'name'>;
   source: string;
+  address?: string | undefined;
   target: Record<string, string>;
   requestId?: string | undefined;
 }

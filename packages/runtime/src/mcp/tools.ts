@@ -5,7 +5,7 @@ import { BoxError } from '../errors.ts';
 import { toBoxError } from '../http/answer.ts';
 import type { Log } from '../log.ts';
 import { HIDDEN } from '../mask.ts';
-import { callOperation, checkPermission, parseInput } from '../surface/call.ts';
+import { callOperation, checkCall, parseInput } from '../surface/call.ts';
 import type { Operation } from '../operations/define.ts';
 import type { Rooms } from '../surface/rooms.ts';
 import type { OperationCatalog } from '../surface/catalog.ts';
@@ -123,7 +123,7 @@ function requireShown({
 async function runMarked(op: Operation, call: z.output<typeof WriteInput>, calling: Calling): Promise<ToolAnswer> {
   const { options, caller, context } = calling;
   // No confirmation is asked for a call that cannot run.
-  checkPermission(op, caller);
+  await checkCall(op, options.rooms, { caller, source: 'mcp' });
   await parseInput(op, call.input);
   const marked = { caller, operation: op.id, input: call.input, secret: op.secret ?? [] };
   const answer = readAnswer(context, call.requestState);

@@ -1,9 +1,10 @@
 import { may, requirePermission } from '../auth/caller.ts';
 import type { Caller } from '../auth/caller.ts';
+import { currentRequest } from '../engine/context.ts';
 import { BoxError } from '../errors.ts';
 import { hideWebhookTokens } from '../hooks/hide-tokens.ts';
 import type { Rooms } from './rooms.ts';
-import { explainText } from '../operations/inputs.ts';
+import { explainText, withoutUndefined } from '../operations/inputs.ts';
 import { parseWith } from '../schema/schema.ts';
 import type { CallContext, Operation } from '../operations/define.ts';
 import { roomsSeenBy } from './seen.ts';
@@ -18,7 +19,36 @@ export async function callOperation(
   input: unknown,
   context: CallContext,
 ): Promise<unknown> {
-  checkCall(op, allRooms, context);
+  return noteRefusal(op, allRooms, { context, run: () => callNoted(op, allRooms, input, context) });
+}
+
+/** Whether the caller is let in, for who asks before the call. Throws `forbidden`, and writes that down. */
+export async function checkCall(op: Operation, rooms: Rooms, context: Omit<CallContext, 'signal'>): Promise<void> {
+  await noteRefusal(op, rooms, { context, run: async () => checkPermission(op, context.caller) });
+}
+
+/** Whether the role of the caller lets it in; of a key, the handler has the last word. Throws `forbidden`. */
+export function checkPermission({ keys, permission }: Operation, caller: Caller): void {
+  if (permission === 'none' || (keys && caller.role === null)) return;
+  requirePermission(caller, permission);
+}
+
+/** The input as the handler takes it. Throws `invalid_request`. */
+export async function parseInput(op: Operation, input: unknown): Promise<unknown> {
+  checkTexts(op, input);
+  const parsed = await parseWith(op.input, input);
+  if (parsed.ok) return parsed.value;
+  const [first] = parsed.issues;
+  const place = first && first.path.length > 0 ? `"${first.path.join('.')}": ` : '';
+  // Some of zod's messages are sentences that end by themselves.
+  const message = `The request is not valid. ${place}${(first?.message ?? 'It does not match').replace(/\.$/, '')}.`;
+  throw new BoxError('invalid_request', message, { details: { issues: parsed.issues } });
+}
+
+// --- internal ---
+
+async function callNoted(op: Operation, allRooms: Rooms, input: unknown, context: CallContext): Promise<unknown> {
+  checkPermission(op, context.caller);
   const rooms = roomsSeenBy(allRooms, context.caller);
   const parsed = await parseInput(op, input);
   const show = (value: unknown) => (may(context.caller, 'hitl:decide') ? value : hideWebhookTokens(value));
@@ -49,35 +79,26 @@ export async function callOperation(
   return show(after);
 }
 
-/** Whether the role of the caller lets it in; of a key, the handler has the last word. Throws `forbidden`. */
-export function checkPermission({ keys, permission }: Operation, caller: Caller): void {
-  if (permission === 'none' || (keys && caller.role === null)) return;
-  requirePermission(caller, permission);
-}
-
-/** The input as the handler takes it. Throws `invalid_request`. */
-export async function parseInput(op: Operation, input: unknown): Promise<unknown> {
-  checkTexts(op, input);
-  const parsed = await parseWith(op.input, input);
-  if (parsed.ok) return parsed.value;
-  const [first] = parsed.issues;
-  const place = first && first.path.length > 0 ? `"${first.path.join('.')}": ` : '';
-  // Some of zod's messages are sentences that end by themselves.
-  const message = `The request is not valid. ${place}${(first?.message ?? 'It does not match').replace(/\.$/, '')}.`;
-  throw new BoxError('invalid_request', message, { details: { issues: parsed.issues } });
-}
-
-// --- internal ---
-
-/** As `checkPermission`. Over HTTP whoever answers the request writes down that it was refused. */
-function checkCall(op: Operation, { security }: Rooms, { caller, source, requestId }: CallContext): void {
+/** Over HTTP whoever answers the request writes down that it was refused. */
+async function noteRefusal<T>(
+  op: Operation,
+  { security }: Rooms,
+  { context, run }: { context: Omit<CallContext, 'signal'>; run(): Promise<T> },
+): Promise<T> {
+  const { caller, source } = context;
   try {
-    checkPermission(op, caller);
+    return await run();
   } catch (error) {
-    if (source !== 'http' && error instanceof BoxError)
-      security.refused({ code: error.code, operation: op.id, caller, requestId });
+    if (source !== 'http' && error instanceof BoxError && error.status === 403)
+      security.refused({ code: error.code, operation: op.id, caller, ...originOf(context) });
     throw error;
   }
+}
+
+/** The request that it came with, on whatever surface. */
+function originOf({ requestId }: Pick<CallContext, 'requestId'>): { requestId?: string; address?: string } {
+  const request = currentRequest();
+  return withoutUndefined({ requestId: requestId ?? request?.requestId, address: request?.address?.() });
 }
 
 /** What whoever looks after the box is to find in one place, whoever did it. */
@@ -88,8 +109,8 @@ function recordSecurity(
 ): void {
   const kind = EXPORTS.has(op.id) ? 'exported' : CREDENTIALS.has(op.permission) ? 'credentials_changed' : undefined;
   if (!kind || (kind === 'credentials_changed' && op.kind === 'read')) return;
-  const { caller, source, requestId } = context;
-  security.called(kind, { operation: op.id, caller, source, target: readTarget(op, parsed), requestId });
+  const { caller, source } = context;
+  security.called(kind, { operation: op.id, caller, source, target: readTarget(op, parsed), ...originOf(context) });
 }
 
 const EXPORTS = new Set(['runs.export']);
