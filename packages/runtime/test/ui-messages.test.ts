@@ -1,7 +1,10 @@
 import { lastAssistantMessageIsCompleteWithApprovalResponses, lastAssistantMessageIsCompleteWithToolCalls } from 'ai';
 import type { UIMessage } from 'ai';
 import { describe, expect, test, vi } from 'vitest';
-import { KEY } from './_agui.ts';
+import { operatorToken } from '../src/auth/strategy.ts';
+import { defineDeepAgent } from '../src/definitions/definition.ts';
+import { createAgent, KEY } from './_agui.ts';
+import type { Calls } from './_agui.ts';
 import { call, setupBoxes, until } from './_setup.ts';
 import { openUi, partsOf, textOf } from './_ui-messages.ts';
 
@@ -157,6 +160,61 @@ describe('a call that waits', () => {
       );
     }
     expect(calls.map(({ tool }) => tool)).toEqual(['refund']);
+  });
+});
+
+describe('a call that waits, of the chat of a user', () => {
+  const TOKEN = 'the-token-of-the-operator';
+  const open = async (by?: 'user' | 'operator') => {
+    const calls: Calls[] = [];
+    const agent = createAgent(calls);
+    const helper = defineDeepAgent({ ...agent, interruptOn: { refund: by ? { by } : true } });
+    const { box, chat } = await openUi(boxes, {
+      agents: { helper },
+      options: { host: 'image', strategy: operatorToken(TOKEN) },
+    });
+    const operator = { authorization: `Bearer ${TOKEN}` };
+    const given = { name: 'shop', client: 'shop', users: true, grants: { agents: ['helper'] } };
+    const { value, id: keyId } = (await call<{ value: string; id: string }>(box, 'POST /api/keys', given, operator))
+      .body;
+    const headers = { authorization: `Bearer ${value}`, 'x-svc-user': 'ada' };
+    const one = chat('mine', { sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithApprovalResponses }, headers);
+    await one.sendMessage({ text: 'tool:refund {"order":"A","amount":5}; say:done' });
+    const [, waiting] = partsOf(one);
+    const { id } = (waiting as { approval: { id: string } }).approval;
+    return { box, one, calls, id, keyId, operator };
+  };
+
+  test.each([undefined, 'operator'] as const)('is not decided by them where an operator decides: %s', async (by) => {
+    const { box, one, calls, id, operator } = await open(by);
+    await one.addToolApprovalResponse({ id, approved: true });
+    await until(() => one.error !== undefined, WAIT_MS);
+    expect(one.error?.message).toContain('decision_not_yours');
+    expect(calls).toEqual([]);
+    const { body } = await call(box, `GET /api/approvals/${id}`, undefined, operator);
+    expect(body).toMatchObject({ status: 'pending', by: 'operator' });
+    const { items } = (await call<{ items: unknown[] }>(box, `GET /api/activity?target=${id}`, undefined, operator))
+      .body;
+    expect(items).toEqual([]);
+    expect((await call(box, `POST /api/approvals/${id}/decide`, { decision: 'approve' }, operator)).status).toBe(200);
+    await until(() => calls.length === 1);
+  });
+
+  test('is decided by them where they may, and the activity log names them', async () => {
+    const { box, one, calls, id, operator } = await open('user');
+    await one.addToolApprovalResponse({ id, approved: true });
+    await until(() => textOf(one) === 'done', WAIT_MS);
+    expect(calls).toHaveLength(1);
+    const { items } = (await call<{ items: unknown[] }>(box, `GET /api/activity?target=${id}`, undefined, operator))
+      .body;
+    expect(items).toMatchObject([
+      {
+        operation: 'approvals.decide',
+        source: 'chat',
+        target: { id },
+        actor: { name: expect.stringContaining('user "ada"'), role: null },
+      },
+    ]);
   });
 });
 
