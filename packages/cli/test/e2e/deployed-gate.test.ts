@@ -69,6 +69,12 @@ describeWhen(bothServers, 'the gate of a deployed box', (servers) => {
     expect(await send(box, 'POST /wire-a/v1/chat/completions', ask)).toMatchObject({ status: 200 });
     const started = await send(box, 'POST /api/workflows/greet/start', { token, body: { name: 'Ada' } });
     expect(started.status).toBe(202);
+    const argv = ['workflows', 'start', 'greet', '--url', box.url, '--input', '{"name":"Ada"}', '--wait', '--json'];
+    const waited = await box.workspace.command(argv, { env: { SVC_API_TOKEN: token } }).ended;
+    expect([waited.code, waited.stderr]).toEqual([0, '']);
+    expect(JSON.parse(waited.stdout)).toMatchObject({
+      run: { name: 'greet', status: 'completed', startedBy: { kind: 'key' } },
+    });
 
     const listed = await keys(box.env, 'list');
     const [id = '', prefix = '', status, name] = listed.stdout.trim().split(/\s{2,}/);
