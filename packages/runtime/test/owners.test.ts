@@ -1,7 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { defineDeepAgent, defineTool } from '../src/definitions/definition.ts';
+import { requestApproval } from '../src/engine/primitives/approval.ts';
 import { createHook } from '../src/engine/primitives/hook.ts';
+import { createLog } from '../src/log.ts';
 import { operatorToken } from '../src/auth/strategy.ts';
 import { svc } from '../src/svc.ts';
 import { call, json, setupBoxes, toStep, until } from './_setup.ts';
@@ -49,6 +51,8 @@ const PROGRAM: TestBoxOptions = {
       run: async () => createHook(),
     },
     echo: { run: async (input: unknown) => input },
+    asks: { run: async () => requestApproval({ title: 'Go?' }) },
+    waits: { run: async () => createHook() },
     whoami: {
       run: async () => [svc.context.user?.id, svc.context.caller.kind, svc.context.caller.key, await readWho()],
     },
@@ -231,6 +235,54 @@ describe('an end user', () => {
     const own = (await call(box, 'POST /api/workflows/echo/start', {}, as(value))).body;
     expect([await found('user=ada'), await found('client=shop')]).toEqual([[runId], [own.runId, runId]]);
     expect([await found('user=bob'), await found('client=other&user=ada')]).toEqual([[], []]);
+  });
+
+  test('is what approvals, logs and activities are found by, and so is its client', async () => {
+    const log = createLog({ level: 'silent', write() {} });
+    const box = await boxes.open({
+      ...PROGRAM,
+      options: { host: 'image', strategy: operatorToken(TOKEN), log, records: log },
+    });
+    const { value, id: keyId } = await makeKey(box, { client: 'shop', users: true });
+    const users = ['ada', 'bob'].map((user) => as(value, { 'x-svc-user': user }));
+    const callers = [...users, as(value), OPERATOR];
+    const runs: string[] = [];
+    for (const who of callers) {
+      const start = async (name: string) =>
+        String((await call(box, `POST /api/workflows/${name}/start`, {}, who)).body.runId);
+      const asking = await start('asks');
+      await until(async () => ((await ask(box, `/api/approvals?run=${asking}`)).items as unknown[]).length === 1);
+      runs.push(asking);
+      await call(box, `POST /api/runs/${await start('waits')}/cancel`, {}, who);
+    }
+    const [ofAda = '', ofBob = '', ofShop = ''] = runs;
+    const found = async (path: string, filter: string) => {
+      const { items } = await ask<{ items: { runId: string; actor?: object }[] }>(box, `${path}${filter}&limit=100`);
+      return items;
+    };
+    const asked = async (filter: string) =>
+      (await found('/api/approvals?', filter)).map(({ runId }) => runId).toSorted();
+    expect(await asked('user=ada')).toEqual([ofAda]);
+    expect(await asked('client=shop&user=bob&status=pending')).toEqual([ofBob]);
+    expect(await asked('client=shop')).toEqual([ofAda, ofBob, ofShop].toSorted());
+    expect([await asked('user=eve'), await asked('client=other')]).toEqual([[], []]);
+
+    const logged = async (filter: string) =>
+      new Set((await found('/api/logs?name=asks&', filter)).map(({ runId }) => runId));
+    await until(async () => (await logged('client=shop')).size === 3);
+    expect(await logged('user=ada')).toEqual(new Set([ofAda]));
+    expect(await logged('user=eve')).toEqual(new Set());
+
+    const done = async (filter: string) =>
+      (await found('/api/activity?operation=runs.cancel&', filter)).map(({ actor }) => actor);
+    const actor = { role: null, client: 'shop', key: keyId };
+    expect(await done('user=ada')).toMatchObject([{ ...actor, user: 'ada' }]);
+    expect(await done('client=shop')).toMatchObject([
+      { ...actor, user: null },
+      { ...actor, user: 'bob' },
+      { ...actor, user: 'ada' },
+    ]);
+    expect(await done('user=eve')).toEqual([]);
   });
 
   test('is known to workflows, their steps and tools', async () => {

@@ -11,12 +11,22 @@ import { activity } from './table.ts';
 
 export const ActivitySource = z.enum(['http', 'mcp', 'chat', 'command']);
 
+/** Who made a change. */
+export const Actor = z.object({
+  id: z.string(),
+  name: z.string(),
+  role: z.string().nullable(),
+  client: z.string().nullable().describe('The application, of a key and of a user'),
+  user: z.string().nullable().describe('What the application calls its user'),
+  key: z.string().nullable().describe('The id of the key that let it in'),
+});
+
 /** One change, as lists show it. */
 export const ActivityEntry = z.object({
   id: z.uuid(),
   at: z.iso.datetime(),
   operation: z.string().describe('The id of the operation: `config.set`'),
-  actor: z.object({ id: z.string(), name: z.string(), role: z.string().nullable() }),
+  actor: Actor,
   source: ActivitySource.describe('The surface it came through; `command`: one in the container'),
   target: z.record(z.string(), z.string()).describe('What the path of the operation names'),
   requestId: z.string().nullable(),
@@ -46,6 +56,8 @@ export interface NewActivity {
 export interface ActivityFilter {
   operation?: string;
   actor?: string;
+  client?: string;
+  user?: string;
   from?: Date;
   to?: Date;
   /** What the path of the operation named: any of its parameters. */
@@ -79,7 +91,15 @@ export function createActivity(options: ActivityOptions): Activity {
   const { db, log } = options;
   return {
     async record({ operation, caller, source, target, requestId, askedBy, before, after }) {
-      const actor = { actorId: caller.id, actorName: caller.name, role: caller.role };
+      const { client, user, keyId } = caller;
+      const actor = {
+        actorId: caller.id,
+        actorName: caller.name,
+        role: caller.role,
+        client,
+        userId: user?.id ?? null,
+        keyId: keyId ?? null,
+      };
       const row = {
         id: newRunId(),
         operation,
@@ -94,7 +114,7 @@ export function createActivity(options: ActivityOptions): Activity {
         .values({ ...row, before: toKept(before), after: toKept(after) })
         .catch((error: unknown) => log.error('A change was not written to the activity log.', { ...row, error }));
     },
-    async list({ operation, actor, from, to, target }, { limit, cursor }, reader) {
+    async list({ operation, actor, client, user, from, to, target }, { limit, cursor }, reader) {
       if (cursor !== undefined && !z.uuid().safeParse(cursor).success) throw invalidCursor(cursor);
       const rows = await db
         .select()
@@ -103,6 +123,8 @@ export function createActivity(options: ActivityOptions): Activity {
           and(
             operation === undefined ? undefined : eq(activity.operation, operation),
             actor === undefined ? undefined : eq(activity.actorId, actor),
+            client === undefined ? undefined : eq(activity.client, client),
+            user === undefined ? undefined : eq(activity.userId, user),
             from && gte(activity.at, from),
             to && lt(activity.at, to),
             target === undefined
@@ -152,12 +174,12 @@ function toKept(value: unknown): unknown {
 }
 
 function toEntry(row: Row): ActivityEntry {
-  const { id, at, operation, actorId, actorName, role, source, target, requestId } = row;
+  const { id, at, operation, actorId, actorName, role, client, userId, keyId, source, target, requestId } = row;
   return {
     id,
     at: at.toISOString(),
     operation,
-    actor: { id: actorId, name: actorName, role },
+    actor: { id: actorId, name: actorName, role, client, user: userId, key: keyId },
     source,
     target,
     requestId,

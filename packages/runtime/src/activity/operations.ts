@@ -18,6 +18,8 @@ export const listActivity = operation({
   input: z.strictObject({
     operation: z.string().optional().describe('Id of the operation: `config.set`'),
     actor: z.string().optional().describe('Id of who did it'),
+    client: z.string().optional().describe('The application that did it, or whose user did'),
+    user: z.string().optional().describe('What a client calls its user'),
     target: z.string().optional().describe('Id or name of what was changed'),
     from: time.optional().describe('Then or later'),
     to: time.optional().describe('Before then'),

@@ -13,6 +13,12 @@ export const activity = boxSchema.table(
     actorName: text('actor_name').notNull(),
     /** Null: an API key. */
     role: text('role'),
+    /** The application that called, or whose user did. */
+    client: text('client'),
+    /** What that calls its user. */
+    userId: text('user_id'),
+    /** The id of the key that let it in. */
+    keyId: text('key_id'),
     /** The surface it came through. */
     source: text('source').$type<'http' | 'mcp' | 'chat' | 'command'>().notNull(),
     /** What the path names. */

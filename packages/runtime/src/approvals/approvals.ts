@@ -12,6 +12,7 @@ import type { StartedBy } from '../engine/started-by.ts';
 import { BoxError, idempotencyConflict } from '../errors.ts';
 import { COPILOT_AGENT } from '../manifest.ts';
 import { toIso, toJsonValue } from '../json-value.ts';
+import { withoutUndefined } from '../operations/inputs.ts';
 import type { Issue } from '../schema/schema.ts';
 import { parseApprovalCursor, toApprovalCursor } from './cursor.ts';
 import type { ToolApproval } from './tool-approval.ts';
@@ -53,6 +54,9 @@ export interface ApprovalFilter {
   status?: ApprovalStatus;
   source?: ApprovalSource;
   runId?: string;
+  /** The application that had the runs started which ask, and those of its users. */
+  client?: string;
+  user?: string;
   /** Without approvals of the copilot: those are for the person it talks to, and for no inbox. */
   isInbox?: true;
 }
@@ -139,12 +143,12 @@ export function createApprovals(options: ApprovalsOptions): Approvals {
     }
   };
   return {
-    async list({ status, runId, ...wanted }, { limit, cursor }) {
+    async list({ status, runId, client, user, ...wanted }, { limit, cursor }) {
       const start = cursor === undefined ? { part: 0 } : parseApprovalCursor(cursor);
       const parts = partsOf(status);
       const found: { part: number; entry: HookEntry }[] = [];
       for (let part = start.part; part < parts.length && found.length <= limit; part++) {
-        const filter = { kind: 'approval', ...(runId === undefined ? {} : { runId }), ...parts[part] } as const;
+        const filter = { kind: 'approval', ...withoutUndefined({ runId, client, user }), ...parts[part] } as const;
         const after = part === start.part && start.after ? { after: start.after } : {};
         const entries = await listOf(wanted, filter, { limit: limit + 1 - found.length, ...after });
         found.push(...entries.map((entry) => ({ part, entry })));

@@ -22,12 +22,14 @@ export const listApprovals = operation({
     status: ApprovalStatus.optional(),
     source: ApprovalSource.optional().describe('Who asks'),
     run: z.string().optional().describe('Run id'),
+    client: z.string().optional().describe('The application that had the run started, and those of its users'),
+    user: z.string().optional().describe('What a client calls its user'),
     ...Page,
   }),
   output: z.object({ items: z.array(Approval), nextCursor: z.string().nullable() }),
-  handle: ({ approvals }, { status, source, run, limit, cursor }) =>
+  handle: ({ approvals }, { status, source, run, client, user, limit, cursor }) =>
     approvals.list(
-      withoutUndefined({ status, source, runId: run, isInbox: true as const }),
+      withoutUndefined({ status, source, runId: run, client, user, isInbox: true as const }),
       withoutUndefined({ limit, cursor }),
     ),
 });

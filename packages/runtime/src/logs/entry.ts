@@ -2,6 +2,11 @@ import { ASKED_BY } from '../engine/box-marks.ts';
 import { z } from 'zod';
 import type { LogLevel, LogRecord } from '../log.ts';
 
+/** In `fields`: the application, and the user, on whose behalf the run was started. */
+export const CLIENT = 'svc.client';
+export const USER = 'svc.user';
+const MARKS = [ASKED_BY, CLIENT, USER];
+
 export const LogLevelName = z.enum(['debug', 'info', 'warn', 'error']);
 
 /** A log record that is kept. */
@@ -54,7 +59,7 @@ export function toNewEntry(record: LogRecord): NewLogEntry {
     name: isOfRun ? toTextOrNull(name) : null,
     step: toTextOrNull(step),
     requestId: toTextOrNull(requestId),
-    fields: toJson(others, rest[ASKED_BY]),
+    fields: toJson(others, marksOf(rest)),
   };
 }
 
@@ -64,6 +69,10 @@ export function sizeOf({ message, fields }: NewLogEntry): number {
 }
 
 // --- internal ---
+
+function marksOf(record: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(MARKS.flatMap((mark) => (record[mark] === undefined ? [] : [[mark, record[mark]]])));
+}
 
 const MAX_MESSAGE = 8_192;
 const MAX_FIELDS = 32_768;
@@ -90,11 +99,10 @@ function toTextOrNull(value: unknown): string | null {
   return value === undefined || value === null ? null : toText(value);
 }
 
-/** `askedBy`: the mark of a run that not everybody may see, which is the box's to set and never cut off. */
-function toJson(fields: object, askedBy: unknown): string | null {
-  const mark = askedBy === undefined ? {} : { [ASKED_BY]: askedBy };
-  const text = JSON.stringify({ ...fields, ...mark });
+/** `marks` are the box's to set, and never cut off. */
+function toJson(fields: object, marks: object): string | null {
+  const text = JSON.stringify({ ...fields, ...marks });
   if (text === '{}') return null;
-  if (text.length > MAX_FIELDS) return JSON.stringify({ truncated: true, bytes: text.length, ...mark });
+  if (text.length > MAX_FIELDS) return JSON.stringify({ truncated: true, bytes: text.length, ...marks });
   return text.replace(UNSTORABLE_JSON, (found) => (found === '\\\\' ? found : '\\ufffd'));
 }

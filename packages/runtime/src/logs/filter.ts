@@ -1,6 +1,6 @@
 import type { Hidden } from '../auth/visibility.ts';
 import type { LogLevel } from '../log.ts';
-import { LEVEL_NUMBERS } from './entry.ts';
+import { CLIENT, LEVEL_NUMBERS, USER } from './entry.ts';
 import type { LogEntry } from './entry.ts';
 
 export interface LogFilter {
@@ -12,6 +12,9 @@ export interface LogFilter {
   step?: string;
   /** Stands in the message or in the fields, in any case of its letters. */
   text?: string;
+  /** Of runs that the application had started, and those of its users. */
+  client?: string;
+  user?: string;
   from?: Date;
   to?: Date;
   /** Leaves out records of runs that carry this mark, unless its value is this text. */
@@ -20,7 +23,7 @@ export interface LogFilter {
 
 /** What the store's `where` says, of one entry in memory. */
 export function createMatch(filter: LogFilter): (entry: LogEntry) => boolean {
-  const { level = 'debug', runId, sessionId, name, step, from, to, hidden } = filter;
+  const { level = 'debug', runId, sessionId, name, step, client, user, from, to, hidden } = filter;
   const text = filter.text?.toLowerCase();
   return (entry) => {
     if (LEVEL_NUMBERS[entry.level] < LEVEL_NUMBERS[level]) return false;
@@ -28,6 +31,8 @@ export function createMatch(filter: LogFilter): (entry: LogEntry) => boolean {
     if (sessionId !== undefined && entry.sessionId !== sessionId) return false;
     if (name !== undefined && entry.name !== name) return false;
     if (step !== undefined && entry.step !== step) return false;
+    if (client !== undefined && entry.fields?.[CLIENT] !== client) return false;
+    if (user !== undefined && entry.fields?.[USER] !== user) return false;
     if (hidden && (entry.fields?.[hidden.mark] ?? hidden.unless) !== hidden.unless) return false;
     const at = from || to ? Date.parse(entry.at) : 0;
     if ((from && at < from.getTime()) || (to && at >= to.getTime())) return false;

@@ -1,12 +1,14 @@
 import { ASKED_BY, askedByOf } from '../engine/box-marks.ts';
 import type { JournalRecord } from '../engine/journal/record.ts';
 import type { RunRow, RunStatus } from '../engine/journal/run.ts';
+import { startedByOf } from '../engine/started-by.ts';
 import { nameOfStep } from '../engine/lifecycle.ts';
 import type { Observer } from '../engine/observer.ts';
 import type { Log, LogLevel, LogRecord } from '../log.ts';
 import type { Mask } from '../mask.ts';
 import { redact } from '../redact.ts';
 import { toRunError } from '../runs/run-error.ts';
+import { CLIENT, USER } from './entry.ts';
 
 /** Names of what happens to a run, in `fields.event` of its records. */
 export const RUN_ENDS = ['run.completed', 'run.failed', 'run.cancelled'] as const;
@@ -65,11 +67,14 @@ export function createRunLog(write: (record: LogRecord) => void, mask: Mask): Ob
 export function factsOf(run: RunRow): Record<string, string> {
   const { runId, sessionId, name } = run;
   const askedBy = askedByOf(run);
+  const { client, user } = startedByOf(run) ?? {};
   return {
     runId,
     name,
     ...(sessionId === null ? {} : { sessionId }),
     ...(askedBy === undefined ? {} : { [ASKED_BY]: askedBy }),
+    ...(client ? { [CLIENT]: client } : {}),
+    ...(user ? { [USER]: user.id } : {}),
   };
 }
 

@@ -36,6 +36,8 @@ const OfAll = {
   run: z.uuid().optional().describe('Id of the run'),
   session: z.uuid().optional().describe('Id of the session'),
   name: z.string().optional().describe('Name of the agent or workflow'),
+  client: z.string().optional().describe('The application that had the run started, and those of its users'),
+  user: z.string().optional().describe('What a client calls its user'),
 };
 
 const reads = { kind: 'read', permission: 'logs:read' } as const;

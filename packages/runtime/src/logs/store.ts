@@ -2,7 +2,7 @@ import { and, asc, desc, eq, gt, gte, inArray, lt, lte, sql } from 'drizzle-orm'
 import { ADVISORY_LOCKS } from '../stores/advisory-locks.ts';
 import type { Drizzle } from '../stores/drizzle.ts';
 import { logs } from './table.ts';
-import { LEVEL_NUMBERS, toLevelName } from './entry.ts';
+import { CLIENT, LEVEL_NUMBERS, toLevelName, USER } from './entry.ts';
 import type { LogEntry, NewLogEntry } from './entry.ts';
 import type { LogFilter } from './filter.ts';
 
@@ -92,13 +92,15 @@ export function createLogStore(db: Drizzle): LogStore {
 type Row = typeof logs.$inferSelect;
 
 function where(filter: LogFilter) {
-  const { level, runId, sessionId, name, step, text, from, to, hidden } = filter;
+  const { level, runId, sessionId, name, step, text, client, user, from, to, hidden } = filter;
   return and(
     level === undefined ? undefined : gte(logs.level, LEVEL_NUMBERS[level]),
     runId === undefined ? undefined : eq(logs.runId, runId),
     sessionId === undefined ? undefined : eq(logs.sessionId, sessionId),
     name === undefined ? undefined : eq(logs.name, name),
     step === undefined ? undefined : eq(logs.step, step),
+    client === undefined ? undefined : sql`${logs.fields}->>${CLIENT} = ${client}`,
+    user === undefined ? undefined : sql`${logs.fields}->>${USER} = ${user}`,
     hidden && sql`coalesce(${logs.fields}->>${hidden.mark}, ${hidden.unless}) = ${hidden.unless}`,
     from && gte(logs.at, from),
     to && lt(logs.at, to),

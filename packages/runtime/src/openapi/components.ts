@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { Actor } from '../activity/activity.ts';
 import { Approval } from '../approvals/approvals.ts';
 import { ApiKey } from '../keys/api-key.ts';
 import { CatalogDetail } from '../catalog/entry.ts';
@@ -59,6 +60,7 @@ const JsonRpcError = z
 /** Schemas that answers of several operations share, by the name they have in the document. */
 export const COMPONENTS: Record<string, z.ZodType> = {
   ApiKey,
+  Actor,
   Approval,
   CatalogEntry: CatalogDetail,
   ConfigValue,

@@ -41,6 +41,9 @@ export interface HookFilter {
   verdict?: string;
   /** Closed without a resume. */
   isCancelled?: boolean;
+  /** The application, and the end user, on whose behalf their runs were started. */
+  client?: string;
+  user?: string;
 }
 
 /** A place in a list of hooks. */

@@ -116,6 +116,23 @@ export function describeEntries(world: World): void {
       }
       expect(seen).toEqual(all);
     });
+
+    test('are found by whoever had their run started', async () => {
+      const startedBy = (client: string | null, id?: string) => ({
+        startedBy: JSON.stringify({ kind: 'user', client, user: id === undefined ? null : { id } }),
+      });
+      const { journal } = world;
+      await openHook(journal, 'shop', { kind: 'approval' }, startedBy('shop'));
+      await openHook(journal, 'ada', { kind: 'approval' }, startedBy('shop', 'ada "1"'));
+      await openHook(journal, 'other', { kind: 'approval' }, startedBy('desk', 'ada "1"'));
+      await openHook(journal, 'box', { kind: 'approval' });
+      const tokensOf = async (filter: Pick<HookFilter, 'client' | 'user'>) =>
+        (await journal.hooks.listEntries({ kind: 'approval', ...filter }, { limit: 10 })).map(({ hook }) => hook.token);
+      expect((await tokensOf({ client: 'shop' })).toSorted()).toEqual(['ada', 'shop']);
+      expect((await tokensOf({ user: 'ada "1"' })).toSorted()).toEqual(['ada', 'other']);
+      expect(await tokensOf({ client: 'shop', user: 'ada "1"' })).toEqual(['ada']);
+      expect(await tokensOf({ client: 'none' })).toEqual([]);
+    });
   });
 }
 

@@ -13,6 +13,7 @@ import { decodeText, toSelect, toStored } from './rows.ts';
 import type { StoredRow, StoredValue } from './rows.ts';
 import type { Statements } from './statements.ts';
 import { isSameDigest } from '../../values/digest.ts';
+import { starterColumns } from './tables.ts';
 import type { Tables } from './tables.ts';
 import { toStoredText } from './text.ts';
 
@@ -49,6 +50,9 @@ export function createHookReader({ tables, query, commit }: Statements): Omit<Ho
       if (filter.token !== undefined) add('h.token = ?', filter.token);
       if (filter.runId !== undefined) add('h.run_id = ?', filter.runId);
       if (filter.verdict !== undefined) add('h.verdict = ?', filter.verdict);
+      const starter = starterColumns(tables);
+      if (filter.client !== undefined) add(`${starter.client} = ?`, filter.client);
+      if (filter.user !== undefined) add(`${starter.user} = ?`, filter.user);
       for (const condition of standingOf(filter)) add(condition);
       if (after) add('(h.created_at, h.run_id, h.token) < (?, ?, ?)', after.createdAt, after.runId, after.token);
       const rows = await query(entries(tables, filter.kind, conditions), [...params, limit]);
