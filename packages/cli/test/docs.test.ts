@@ -331,6 +331,9 @@ const GUIDES: Guide[] = [
           { items: [{ messages: [{ role: 'user' }, { role: 'assistant', reasoning: 'Easy.' }] }] },
         ]);
       },
+      stop({ stdout }) {
+        expect(stdout).toMatch(/^HTTP\/1\.1 204 /);
+      },
       delete(ran) {
         expect(readDocuments(ran)).toMatchObject([{ deleted: true }]);
       },

@@ -155,6 +155,69 @@ describe('a thread', () => {
     expect(typesOf(await say(client('long ids')))).toEqual(['RUN_STARTED', 'MESSAGES_SNAPSHOT', 'RUN_FINISHED']);
   });
 
+  test('is followed again by a client that says nothing new: its stream was lost, or the page was loaded again', async () => {
+    const { client, box } = await boxes.openAgui();
+    const lost = client('reload');
+    const told = new Promise<void>((resolve) => {
+      lost.subscribe({
+        onTextMessageContentEvent: ({ textMessageBuffer }) => void (/two/.test(textMessageBuffer) && resolve()),
+      });
+    });
+    const script = 'reason:hm; tool:add {"a":1,"b":2}; delay:60; say:one two three four five six seven eight nine ten';
+    const first = say(lost, script).catch((error: unknown) => error);
+    await told;
+    lost.abortRun();
+    await first;
+    const [again, same] = [client('reload'), client('reload', { messages: lost.messages })];
+    expect(lost.messages.at(-1)?.content).not.toContain('ten');
+    const rejoined = await Promise.all([say(again), say(same)]);
+    for (const { end } of rejoined) expect(end.outcome).toEqual({ type: 'success' });
+    expect(typesOf(rejoined[0]).slice(0, 2)).toEqual(['RUN_STARTED', 'MESSAGES_SNAPSHOT']);
+    const kept = client('reload');
+    await say(kept);
+    for (const { messages } of [again, same]) {
+      expect(messages.map(({ role, content }) => [role, content])).toEqual(
+        kept.messages.map(({ role, content }) => [role, content]),
+      );
+      expect(new Set(idsOf(messages)).size).toBe(messages.length);
+    }
+    expect(await box.journal.listRuns({ kind: 'agent' }, { limit: 9 })).toHaveLength(1);
+  });
+
+  test('is not followed by a client that says something else, and its turn is stopped by its owner alone', async () => {
+    const { client, box, url } = await boxes.openAgui();
+    const agent = client('stopped');
+    const begun = new Promise<void>((resolve) => void agent.subscribe({ onTextMessageContentEvent: () => resolve() }));
+    const first = say(agent, 'delay:60; chunks:200; say:');
+    await begun;
+    const [run] = await box.journal.listRuns({ kind: 'agent' }, { limit: 1 });
+    const edited = [{ id: String(agent.messages[0]?.id), role: 'user', content: 'say:else' }];
+    const input = { threadId: 'stopped', runId: 'r2' };
+    expect((await post(box, { ...input, messages: edited })).status).toBe(409);
+    const stop = (headers: Record<string, string>, thread = 'stopped') =>
+      fetch(`${url}/${thread}/stream`, { method: 'DELETE', headers });
+    expect((await stop({})).status).toBe(401);
+    for (const answer of [await stop({ ...KEY, 'x-svc-user': 'mallory' }), await stop(KEY, 'other')])
+      expect(answer.status).toBe(204);
+    expect((await box.journal.getRun(String(run?.runId)))?.status).toBe('running');
+    expect((await stop(KEY)).status).toBe(204);
+    expect((await first).end.outcome).toEqual({ type: 'cancelled' });
+    expect(await box.journal.getRun(String(run?.runId))).toMatchObject({ status: 'cancelled' });
+  });
+
+  test.each(['wire-a', 'wire-b'])('is stopped, too, where its turn was asked for over %s', async (wire) => {
+    const { box, url } = await boxes.openAgui();
+    const [path, more] = wire === 'wire-a' ? ['v1/chat/completions', {}] : ['v1/messages', { max_tokens: 99 }];
+    const ask = { model: 'helper', stream: true, messages: [{ role: 'user', content: 'delay:60; chunks:200; say:' }] };
+    const headers = { ...KEY, 'x-svc-session': wire };
+    const answer = await box.request(`/${wire}/${path}`, json({ ...ask, ...more }, { headers }));
+    const runId = String(answer.headers.get('x-svc-run-id'));
+    expect((await box.journal.getRun(runId))?.status).toBe('running');
+    expect((await fetch(`${url}/${wire}/stream`, { method: 'DELETE', headers: KEY })).status).toBe(204);
+    expect(await answer.text()).toContain('run_cancelled');
+    expect((await box.journal.getRun(runId))?.status).toBe('cancelled');
+  });
+
   test('has one turn at a time', async () => {
     const { client, box } = await boxes.openAgui();
     const first = client('busy');

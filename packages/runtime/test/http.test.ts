@@ -34,6 +34,7 @@ const PLAIN: Route[] = [
   ['GET', '/wire-b/v1/models'],
   ['GET', '/wire-b/v1/models/:id'],
   ['POST', '/agui/v1/agents/:name'],
+  ['DELETE', '/agui/v1/agents/:name/:thread/stream'],
   ['POST', '/ui/v1/agents/:name'],
   ['GET', '/ui/v1/agents/:name/:chat'],
   ['GET', '/ui/v1/agents/:name/:chat/stream'],

@@ -19,6 +19,7 @@ import { failureIn, holdUntilOutput } from './hold.ts';
 import { grantedAgents } from './key.ts';
 import type { Authorize } from './key.ts';
 import { readChatBody, requireAgent } from './request.ts';
+import { nameRun } from './run-header.ts';
 import { readTurnKey } from './turn-key.ts';
 import type { TurnFailure } from './wire-error.ts';
 
@@ -152,13 +153,14 @@ async function answerAsked(
   if (!isStream) {
     const events = await readAll(read.events);
     const failure = failureIn(events);
-    return failure ? answer.fail(failure) : answerJson(200, answer.toWhole(events));
+    return nameRun(failure ? answer.fail(failure) : answerJson(200, answer.toWhole(events)), runId);
   }
   const { all, failed } = await holdUntilOutput(read);
   if (failed) {
     watched.leave();
-    return answer.fail(failed);
+    return nameRun(answer.fail(failed), runId);
   }
   const { keepAlive } = answer;
-  return answerSse(answer.toFrames(all), { onGone, ...(keepAlive === undefined ? {} : { keepAlive }) });
+  const frames = answer.toFrames(all);
+  return nameRun(answerSse(frames, { onGone, ...(keepAlive === undefined ? {} : { keepAlive }) }), runId);
 }

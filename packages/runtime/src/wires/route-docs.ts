@@ -139,15 +139,25 @@ export const WIRE_B_DOCS = {
   },
 } satisfies Record<string, RouteDoc>;
 
-export const AGUI_DOC: RouteDoc = {
-  id: 'agui.run',
-  tag: 'agui',
-  security: 'key',
-  errors: TURN_ERRORS,
-  headers: KEY_HEADER,
-  body: RunAgentInput,
-  answers: { 200: { description: 'The events of the run', content: { 'text/event-stream': undefined } } },
-};
+export const AGUI_DOCS = {
+  run: {
+    id: 'agui.run',
+    tag: 'agui',
+    security: 'key',
+    errors: TURN_ERRORS,
+    headers: KEY_HEADER,
+    body: RunAgentInput,
+    answers: { 200: { description: 'The events of the run', content: { 'text/event-stream': undefined } } },
+  },
+  stop: {
+    id: 'agui.stop',
+    tag: 'agui',
+    security: 'key',
+    headers: { 'x-svc-user': KEY_HEADER['x-svc-user'] },
+    errors: ['agent_not_found', 'agent_load_failed'],
+    answers: { 204: { description: 'It is cancelled, or had ended before' } },
+  },
+} satisfies Record<string, RouteDoc>;
 
 const ui = { tag: 'ui-messages', security: 'key', headers: { 'x-svc-user': KEY_HEADER['x-svc-user'] } } as const;
 const ShownMessage = z.object({

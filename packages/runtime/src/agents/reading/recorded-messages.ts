@@ -9,6 +9,7 @@ import { toAssistantMessage } from '../model/messages.ts';
 import type { ModelReply } from '../model/read-reply.ts';
 import { resultIdOf } from '../turn/ids.ts';
 import type { ToolAnswer } from '../turn/tool-answer.ts';
+import { withReasoning } from '../turn/input.ts';
 import type { ConversationMessage, TurnInput } from '../turn/input.ts';
 import { messageIdOf } from '../turn/ids.ts';
 import { addUsage } from '../events/usage.ts';
@@ -23,7 +24,7 @@ export function toRecordedMessages(
   return [
     ...input.messages,
     ...readReplies(input, records).flatMap((reply, index) => [
-      toAssistantMessage(reply, messageIdOf(runId, index + 1)),
+      withReasoning(toAssistantMessage(reply, messageIdOf(runId, index + 1)), reply),
       ...reply.toolCalls.flatMap(({ id }) => toResultMessage(id, results.get(id))),
     ]),
   ];

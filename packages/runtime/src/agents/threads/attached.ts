@@ -6,7 +6,10 @@ import type { RunningTurn } from '../reading/running-turn.ts';
 import type { ConversationMessage } from '../turn/input.ts';
 import type { SessionPlace, SessionStore } from '../turn/session-store.ts';
 import type { OpenConversation } from './open-turns.ts';
+import { isMessageOf } from '../turn/ids.ts';
 import { ownerFor } from './owner.ts';
+import { viewThread } from './view.ts';
+import type { SentMessage } from './view.ts';
 
 /** Threads of a client that has lost its copy: the page was loaded again, or it is another device. */
 export interface AttachedThreads {
@@ -14,6 +17,11 @@ export interface AttachedThreads {
   read(thread: AskedThread): Promise<ConversationMessage[]>;
   /** The turn that has not ended, from its beginning. Undefined: there is none. */
   follow(thread: AskedThread): Promise<AttachedTurn | undefined>;
+  /**
+   * The same for a client whose copy of the thread says nothing new: it has lost the stream of that turn. Undefined: it
+   * says something, or there is no such turn.
+   */
+  rejoin(thread: AskedThread, sent: readonly SentMessage[]): Promise<AttachedTurn | undefined>;
   /** Cancels that turn. False: there is none. */
   stop(thread: AskedThread): Promise<boolean>;
 }
@@ -48,34 +56,54 @@ export function createAttachedThreads({ agents, sessions, cancel }: AttachedOpti
   const readStored = async (place: SessionPlace): Promise<ConversationMessage[]> =>
     (await sessions.read(sessions.idOf(place))).messages;
 
+  const attach = async (thread: AskedThread): Promise<AttachedTurn | undefined> => {
+    const { place, open } = await find(thread);
+    if (!open) return undefined;
+    // Before the journal is read: what is made in between comes twice, and not never.
+    const turn = await agents.follow(open, [], { isJoining: true });
+    const split = await agents.splitOpenTurn(open).catch((error: unknown) => {
+      turn.leave();
+      throw error;
+    });
+    return {
+      turn,
+      ...split,
+      readEnd: async (reason) => {
+        if (reason === 'interrupt') return (await agents.splitOpenTurn(open)).made;
+        const messages = await readStored(place);
+        const asked = new Set(split.asked.map(({ id }) => id));
+        return messages.filter(({ id }) => !asked.has(id));
+      },
+    };
+  };
+
   return {
     async read(thread) {
       const { place, open } = await find(thread);
       return open ? (await agents.splitOpenTurn(open)).asked : readStored(place);
     },
-    async follow(thread) {
-      const { place, open } = await find(thread);
-      if (!open) return undefined;
-      // Before the journal is read: what is made in between comes twice, and not never.
-      const turn = await agents.follow(open, [], { isJoining: true });
-      const split = await agents.splitOpenTurn(open).catch((error: unknown) => {
-        turn.leave();
-        throw error;
-      });
-      return {
-        turn,
-        ...split,
-        readEnd: async (reason) => {
-          if (reason === 'interrupt') return (await agents.splitOpenTurn(open)).made;
-          const messages = await readStored(place);
-          const asked = new Set(split.asked.map(({ id }) => id));
-          return messages.filter(({ id }) => !asked.has(id));
-        },
-      };
+    follow: attach,
+    async rejoin(thread, sent) {
+      const attached = await attach(thread);
+      if (!attached || saysNothing(attached, sent)) return attached;
+      attached.turn.leave();
+      return undefined;
     },
     async stop(thread) {
       const { open } = await find(thread);
       return open !== undefined && cancel(open.runId);
     },
   };
+}
+
+// --- internal ---
+
+/** Half a message of the turn, which its client has of the stream that was lost, is no word of its own. */
+function saysNothing({ turn, asked, made }: AttachedTurn, sent: readonly SentMessage[]): boolean {
+  const thread = [...asked, ...made];
+  const known = new Set(thread.map(({ id }) => id));
+  const whole = sent.filter(({ id }) => known.has(id) || !isMessageOf(turn.runId, id));
+  const { kept, added } = viewThread(thread, whole);
+  const last = asked.at(-1)?.id;
+  return added.length === 0 && kept.some(({ id }) => id === last);
 }

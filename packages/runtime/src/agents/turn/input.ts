@@ -1,5 +1,6 @@
 import type { ValueDigest } from '../../engine/journal/digest.ts';
 import type { ChatMessage } from '../model/messages.ts';
+import type { ModelReply } from '../model/read-reply.ts';
 
 /** A message of a conversation, as the box keeps it. Ids are stable: a client that replays them is recognised. */
 export type ConversationMessage = ChatMessage & {
@@ -63,4 +64,9 @@ export interface TurnInput {
   depth?: number;
   /** The call of the turn above that handed it its task. Absent: none did. */
   callId?: string;
+}
+
+/** What the model thought is kept for people, with what it said. */
+export function withReasoning(message: ConversationMessage, { reasoning }: ModelReply): ConversationMessage {
+  return reasoning === '' ? message : { ...message, reasoning };
 }

@@ -11,7 +11,7 @@ import type { ReplyOptions } from '../model/reply.ts';
 import { needsApproval, runApproved } from './approval.ts';
 import { TurnConversation } from './conversation.ts';
 import { messageIdOf } from './ids.ts';
-import type { ConversationMessage } from './input.ts';
+import { withReasoning } from './input.ts';
 import { callLimits, ModelCalls } from './model-calls.ts';
 import type { TurnOptions, TurnOutput } from './options.ts';
 import { outputInvalid, toRepair } from './output.ts';
@@ -240,10 +240,6 @@ class Turn implements ToolTurn {
 
 function isText({ type }: TurnEvent): boolean {
   return type.startsWith('text.');
-}
-
-function withReasoning(message: ConversationMessage, { reasoning }: ModelReply): ConversationMessage {
-  return reasoning === '' ? message : { ...message, reasoning };
 }
 
 function toFinishReason(reason: string): FinishReason {

@@ -1,6 +1,8 @@
 import type { H3, H3Event } from 'h3';
 import type { Agents } from '../../agents/agents.ts';
-import type { ThreadRequest, Threads } from '../../agents/threads/threads.ts';
+import type { AskedThread, AttachedThreads, AttachedTurn } from '../../agents/threads/attached.ts';
+import type { BegunThread, ThreadRequest, Threads } from '../../agents/threads/threads.ts';
+import { BoxError } from '../../errors.ts';
 import { mountRoute } from '../../http/app.ts';
 import type { RouteEntry } from '../../http/app.ts';
 import type { StreamWatch } from '../../auth/credential-watch.ts';
@@ -13,7 +15,8 @@ import { untilCut } from '../cut.ts';
 import { toGrantedError } from '../key.ts';
 import type { Authorize } from '../key.ts';
 import { readChatBody } from '../request.ts';
-import { AGUI_DOC } from '../route-docs.ts';
+import { AGUI_DOCS } from '../route-docs.ts';
+import { nameRun } from '../run-header.ts';
 import type { SignThinking } from '../thinking-signature.ts';
 import { readTurnKey } from '../turn-key.ts';
 import { readClientState, toSystemTexts } from './context.ts';
@@ -21,20 +24,27 @@ import { toAnswers } from './decision.ts';
 import { parseRunInput } from './input.ts';
 import type { RunAgentInput } from './input.ts';
 import { toSentMessages } from './messages.ts';
-import { toAguiEvents } from './stream.ts';
+import { toAguiEvents, toRejoinedEvents } from './stream.ts';
+import type { ReadTurn } from './stream.ts';
 
 const RUN: RouteEntry = {
   method: 'POST',
   path: '/agui/v1/agents/:name',
   summary: 'Run an agent over AG-UI; `threadId` is the session',
-  doc: AGUI_DOC,
+  doc: AGUI_DOCS.run,
+};
+const STOP: RouteEntry = {
+  method: 'DELETE',
+  path: '/agui/v1/agents/:name/:thread/stream',
+  summary: 'Cancel the turn of a thread that has not ended',
+  doc: AGUI_DOCS.stop,
 };
 
-export const AGUI_ROUTES: RouteEntry[] = [RUN];
+export const AGUI_ROUTES: RouteEntry[] = [RUN, STOP];
 
 export interface AguiOptions {
   agents: Pick<Agents, 'names'>;
-  threads: Threads;
+  threads: Threads & AttachedThreads;
   log: Log;
   authorize: Authorize;
   streams: StreamWatch;
@@ -44,6 +54,7 @@ export interface AguiOptions {
 /** The AG-UI wire, version 1.0: translation only. What it refuses before a stream is answered as `AGUI_ERRORS` (`error.ts`) says. */
 export function mountAgui(app: H3, options: AguiOptions): void {
   mountRoute(app, RUN, (event) => answerRun(event, options));
+  mountRoute(app, STOP, (event) => answerStop(event, options));
 }
 
 // --- internal ---
@@ -62,14 +73,14 @@ async function answerRun(event: H3Event, options: AguiOptions): Promise<Response
   const request = { agent, ...toThread(input), caller, ...(key ? { key } : {}) };
   // Before the turn: one whose answer has no place is not begun.
   const watched = options.streams.enter(caller);
-  const begun = await options.threads.begin(request).catch(async (error: unknown) => {
+  const begun = await beginOrRejoin(options.threads, request).catch(async (error: unknown) => {
     watched.leave();
     throw await toGrantedError(error, { agents: options.agents, agent, caller });
   });
   let isSent = false;
   const leave = (): void => {
     begun.turn?.leave();
-    if (isSent || !begun.followed) return;
+    if (isSent || !('followed' in begun) || !begun.followed) return;
     isSent = true;
     begun.followed
       .askAlone()
@@ -82,11 +93,41 @@ async function answerRun(event: H3Event, options: AguiOptions): Promise<Response
     left();
     watched.leave();
   };
-  const events = toAguiEvents(input, begun, {
-    signThinking: options.signThinking,
-    read: (turn) => untilCut(turn, watched),
+  const { signThinking } = options;
+  const read: ReadTurn = (turn) => untilCut(turn, watched);
+  const events =
+    'asked' in begun
+      ? toRejoinedEvents(input, begun, { signThinking, read })
+      : toAguiEvents(input, begun, { signThinking, read });
+  return nameRun(
+    answerSse(toFrames(events, { onSent: () => (isSent = true), onEnd: watched.leave }), { onGone }),
+    begun.turn?.runId,
+  );
+}
+
+/** A request that says nothing new is no other turn: it reads on in the one that is under way. */
+async function beginOrRejoin(
+  threads: Threads & AttachedThreads,
+  request: ThreadRequest,
+): Promise<BegunThread | AttachedTurn> {
+  try {
+    return await threads.begin(request);
+  } catch (error) {
+    if (!(error instanceof BoxError) || error.code !== 'turn_in_progress' || request.answers.length > 0) throw error;
+    // None where it says something, which is refused again, and where the turn has ended meanwhile.
+    return (await threads.rejoin(request, request.messages)) ?? threads.begin(request);
+  }
+}
+
+async function answerStop(event: H3Event, { agents, threads, authorize }: AguiOptions): Promise<Response> {
+  const { name: of = '', thread = '' } = event.context.params ?? {};
+  const agent = decodeURIComponent(of);
+  const caller = await authorize(event.req.headers, agent);
+  const asked: AskedThread = { agent, name: decodeURIComponent(thread), caller };
+  await threads.stop(asked).catch(async (error: unknown) => {
+    throw await toGrantedError(error, { agents, agent, caller });
   });
-  return answerSse(toFrames(events, { onSent: () => (isSent = true), onEnd: watched.leave }), { onGone });
+  return new Response(null, { status: 204 });
 }
 
 function toThread(input: RunAgentInput): Omit<ThreadRequest, 'agent' | 'caller' | 'key'> {

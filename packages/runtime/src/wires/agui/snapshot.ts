@@ -18,10 +18,11 @@ export function restate(
   const has = new Set([...sent.map(({ id }) => id), ...emitted]);
   const missing = thread.findIndex((message) => !has.has(message.id) && !isSilent(message));
   if (missing < 0) return [];
-  const snapshot = (messages: readonly ConversationMessage[]): AguiEvent => ({
-    type: 'MESSAGES_SNAPSHOT',
-    messages: [...sent.filter(isSystem), ...toAguiMessages(messages)],
-  });
   const isBehind = thread.slice(missing).some(({ id }) => has.has(id));
-  return [...(isBehind ? [snapshot(thread.slice(0, missing))] : []), snapshot(thread)];
+  return [...(isBehind ? [toSnapshot(thread.slice(0, missing), sent)] : []), toSnapshot(thread, sent)];
+}
+
+/** The thread in one event, in place of what the client has. */
+export function toSnapshot(thread: readonly ConversationMessage[], sent: readonly AguiMessage[]): AguiEvent {
+  return { type: 'MESSAGES_SNAPSHOT', messages: [...sent.filter(isSystem), ...toAguiMessages(thread)] };
 }

@@ -149,15 +149,15 @@ export function createTranslator({ run, boxRunId, signThinking, toState }: Trans
   };
 }
 
+/** A reply whose text is interrupted is one message: its later texts are added to it. */
+export function messageOf(textId: string): string {
+  return /^(msg_[^_]+_\d+)-\d+$/.exec(textId)?.[1] ?? textId;
+}
+
 // --- internal ---
 
 type Translated = Exclude<TurnEvent['type'], 'finish' | 'error'>;
 type Handlers = { [T in Translated]: (event: Extract<TurnEvent, { type: T }>) => AguiEvent[] };
-
-/** A reply whose text is interrupted is one message: its later texts are added to it. */
-function messageOf(textId: string): string {
-  return /^(msg_[^_]+_\d+)-\d+$/.exec(textId)?.[1] ?? textId;
-}
 
 function toOutcome(reason: FinishReason, openCalls: readonly string[], interrupts: Interrupt[]): AguiOutcome {
   if (reason === 'cancelled') return { type: 'cancelled' };

@@ -17,6 +17,7 @@ import type { Authorize } from '../key.ts';
 import { readChatBody } from '../request.ts';
 import { UI_DOCS } from '../route-docs.ts';
 import { yieldOnce } from '../../yielder.ts';
+import { nameRun } from '../run-header.ts';
 import { readTurnKey } from '../turn-key.ts';
 import type { UiChunk } from './chunk.ts';
 import { parseUiRequest } from './input.ts';
@@ -84,7 +85,7 @@ export function mountUiMessages(app: H3, options: UiMessagesOptions): void {
       return new Response(null, attached ? { headers: PROTOCOL } : { status: 204 });
     }
     const chunks = toAttachedChunks(attached, (turn) => untilCut(turn, watched));
-    return answerChunks(event, chunks, { turn: attached.turn, watched });
+    return nameRun(answerChunks(event, chunks, { turn: attached.turn, watched }), attached.turn.runId);
   });
   mountRoute(app, STOP, async (event) => {
     const thread = await readThread(event, options);
@@ -137,7 +138,8 @@ async function answerSend(event: H3Event, options: UiMessagesOptions): Promise<R
       );
   };
   const chunks = toAnswerChunks(request, begun, (turn) => untilCut(turn, watched));
-  return answerChunks(event, chunks, { turn: { leave }, watched, onSent: () => (isSent = true) });
+  const answer = answerChunks(event, chunks, { turn: { leave }, watched, onSent: () => (isSent = true) });
+  return nameRun(answer, begun.turn?.runId);
 }
 
 /** What a request says of its chat in its address. */
