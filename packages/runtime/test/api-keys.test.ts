@@ -377,6 +377,23 @@ describe('without a key', () => {
   });
 });
 
+test('dev judges a key as an image does, once it has made one, and takes any other text for the owner', async () => {
+  const dev = await boxes.open(PROGRAM);
+  const { id, value } = await makeKey(dev, { agents: ['helper'], workflows: ['echo'] });
+  expect((await chat(dev, as(value))).status).toBe(200);
+  expect((await chat(dev, as(value), 'other')).status).toBe(403);
+  expect((await call(dev, 'POST /api/workflows/echo/start', {}, as(value))).status).toBe(202);
+  expect((await call(dev, 'GET /api/runs', undefined, as(value))).status).toBe(403);
+  expect((await call(dev, 'GET /api/runs', undefined, { 'x-api-key': value })).status).toBe(403);
+  for (const unknown of ['svc_anything', `svc_${'0'.repeat(20)}_${'A'.repeat(43)}`])
+    for (const answer of [await chat(dev, as(unknown)), await call(dev, 'GET /api/runs', undefined, as(unknown))])
+      expect(answer.status).toBe(401);
+  await call(dev, `POST /api/keys/${id}/revoke`);
+  expect((await chat(dev, as(value))).status).toBe(401);
+  for (const headers of [as('anything'), { 'x-api-key': 'anything' }, {}] as Record<string, string>[])
+    expect((await call(dev, 'GET /api/runs', undefined, headers)).status).toBe(200);
+});
+
 describeWhen(bothServers, 'replicas over Redis', (servers) => {
   test('refuse a key that another has revoked', async () => {
     const open = createCluster(boxes, servers);

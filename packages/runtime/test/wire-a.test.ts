@@ -35,6 +35,18 @@ describe('an answer', () => {
     expect((completion as { _request_id?: string })._request_id).toMatch(/^req_/);
   });
 
+  test('is given for any text as the key, also one that looks like a key, while the box has made none', async () => {
+    const { box } = await open();
+    for (const key of ['dev', 'svc_dev']) {
+      const init = { headers: { authorization: `Bearer ${key}` } };
+      const answer = await box.request(
+        '/wire-a/v1/chat/completions',
+        json({ model: 'helper', messages: user('say:hi') }, init),
+      );
+      expect(answer.status).toBe(200);
+    }
+  });
+
   test('in a stream begins with the role, ends with one finish reason, and has one id', async () => {
     const chunks = await streamed(await open(), 'say:one two three');
     expect(chunks.map(({ choices }) => choices[0]?.delta)).toEqual([

@@ -28,6 +28,8 @@ export interface Auth {
 export interface KeyVerifier {
   /** Who holds the key. Throws `unauthorized` when it is unknown, revoked or expired. */
   verify(value: string): Promise<Caller>;
+  /** Whether the box has made any key, good or not. */
+  hasAny(): Promise<boolean>;
 }
 
 export interface AuthOptions {
@@ -52,9 +54,10 @@ export function createAuth({ strategy, keys, users, limiter, kv }: AuthOptions):
       throw error;
     }
   };
-  const identify = (credential: Credential | undefined, audience: Audience): Promise<Caller> => {
+  const identify = async (credential: Credential | undefined, audience: Audience): Promise<Caller> => {
     const value = credential?.value;
-    if (value !== undefined && strategy.checksKeys && isApiKey(value)) return keys.verify(value);
+    if (value !== undefined && isApiKey(value) && (strategy.checksKeys || (await keys.hasAny())))
+      return keys.verify(value);
     if (credential?.isBearer === false && strategy.checksKeys) throw notAKey();
     // Also where nothing else is checked: the page under development is to see what it will see.
     if (value !== undefined && users.isOne(value)) return users.verify(value);

@@ -8,7 +8,7 @@ import type { Audience, IdentityTokens } from './identity-tokens.ts';
 export interface Strategy {
   /** As the boot log names it. */
   name: string;
-  /** False: keys are not looked at either. */
+  /** False: only where the box has keys, and whatever else a request carries lets it in. */
   checksKeys: boolean;
   /** One credential lets in: whoever tries others is guessing. */
   isOneToken?: true;
@@ -16,7 +16,7 @@ export interface Strategy {
   authenticate(credential: string | undefined, audience: Audience): Promise<Caller>;
 }
 
-/** Dev: whoever calls is the owner. */
+/** Dev: whoever calls is the owner, but for whoever presents what is to be a key of the box. */
 export const OPEN: Strategy = {
   name: 'none: everybody is the owner',
   checksKeys: false,

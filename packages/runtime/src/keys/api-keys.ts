@@ -56,6 +56,8 @@ export interface ApiKeys extends Speakers {
   revoke(id: string): Promise<ApiKey>;
   /** Who holds the key. Throws `unauthorized` when it is unknown, revoked or expired. */
   verify(value: string): Promise<Caller>;
+  /** Whether the box has made any, good or not. */
+  hasAny(): Promise<boolean>;
   /** Throws `unauthorized` when there is no such key, or it is revoked or expired. As it was at most 3 s ago. */
   requireKey(id: string): Promise<void>;
   /** The limits of the key of that id. Undefined: there is no such key. */
@@ -76,6 +78,7 @@ export interface ApiKeysOptions {
 /** A change is seen at once where a key-value store publishes it, and by any replica within 3 s. */
 export function createApiKeys({ db, kv, userSecrets, onChange = () => {} }: ApiKeysOptions): ApiKeys {
   const keys = createKeyLookup<KeyRow>((ids) => db.select().from(apiKeys).where(inArray(apiKeys.id, ids)));
+  let isUsed = false;
   const noted = new Map<string, number>();
   const noting = new Set<Promise<unknown>>();
 
@@ -173,6 +176,11 @@ export function createApiKeys({ db, kv, userSecrets, onChange = () => {} }: ApiK
       requireActive(row);
       noteUse(row.id);
       return toCaller(row);
+    },
+    async hasAny() {
+      // No key is ever deleted: once there is one, there is.
+      isUsed ||= (await db.select({ id: apiKeys.id }).from(apiKeys).limit(1)).length > 0;
+      return isUsed;
     },
     async requireKey(id) {
       const row = await keys.find(id);

@@ -7,7 +7,7 @@ import { BoxError } from '../errors.ts';
 
 /**
  * Who sends a chat request: 401 without a key, or with one that is unknown, expired or revoked; 403 when it is not
- * granted the agent. Dev takes any key that is not empty.
+ * granted the agent. Dev takes any text that is not empty for a key, and judges what begins as keys of the box do.
  */
 export type Authorize = Auth['authorize'];
 
