@@ -22,6 +22,8 @@ const PROGRAM = {
   workflows: { echo: { run: async (input: unknown) => input } },
 };
 
+const LIST_RUNS = { name: 'call_read_operation', arguments: { operation: 'runs.list', input: {} } };
+
 /** The model the agent's next turn asks. */
 async function modelOf(box: TestBox, agent = 'plain'): Promise<unknown> {
   const messages = [{ role: 'user', content: 'say:hi' }];
@@ -124,7 +126,10 @@ describeWhen(bothServers, 'the settings', (servers) => {
   test('switch /mcp off and on', async () => {
     const box = await open();
     const ask = () => box.request('/mcp', json({ jsonrpc: '2.0', id: 1, method: 'tools/list' }, { headers: ACCEPT }));
+    const clients = await Promise.all(ERAS.map(([, options]) => connect(box, options)));
+    for (const client of clients) expect((await client.listTools()).tools).not.toEqual([]);
     await call(box, 'PUT /api/settings/mcp', { enabled: false });
+    for (const client of clients) await expect(client.callTool(LIST_RUNS)).rejects.toThrow(/switched off|503/);
     const off = await ask();
     expect([off.status, await off.json()]).toMatchObject([
       503,
@@ -141,6 +146,8 @@ describeWhen(bothServers, 'the settings', (servers) => {
       await expect(connect(seen, options)).rejects.toThrow(/MCP is switched off in this workspace\.|with HTTP 503$/);
     expect(new Set(paths)).toEqual(new Set(['/mcp']));
     await call(box, 'PUT /api/settings/mcp', { enabled: true, tools: true });
+    // The same ones, which were connected before.
+    for (const client of clients) expect((await client.callTool(LIST_RUNS)).isError).not.toBe(true);
     for (const [, options] of ERAS) expect((await (await connect(box, options)).listTools()).tools).not.toEqual([]);
     const on = await ask();
     expect([on.status, await on.text()]).toEqual([200, expect.stringContaining('workflow_echo')]);
@@ -159,9 +166,17 @@ describeWhen(bothServers, 'the settings', (servers) => {
     await call(box, 'PUT /api/model-provider', { baseUrl: box.model.url });
     await call(box, 'PATCH /api/settings', { defaultModel: 'test/scripted' });
     expect(await setup()).toEqual({
-      done: ['provider', 'default-model'],
+      done: ['provider'],
       gate: { open: true, reason: 'model-provider-stored' },
     });
+    const { body } = await call<{ steps: { problem?: string }[] }>(box, 'GET /api/settings/setup');
+    expect(body.steps.map(({ problem }) => problem)).toEqual([
+      undefined,
+      'The model provider does not list the default model "test/scripted".',
+      undefined,
+    ]);
+    await call(box, 'PATCH /api/settings', { defaultModel: 'playground/scripted' });
+    expect((await setup()).done).toEqual(['provider', 'default-model']);
     await modelOf(box);
     await until(async () => (await setup()).done.includes('first-run'));
   });

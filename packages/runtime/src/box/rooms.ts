@@ -113,6 +113,7 @@ export function createRooms(foundation: Foundation): Built {
   });
   const strategy = options.strategy ?? (options.host === 'dev' ? OPEN : KEYS_ONLY);
   const auth = createAuth({ strategy, keys, users, limiter, kv: createCountingKv(kv) });
+  const models = createModels(provider);
   const sessions = createSessions(db, (sessionId, askedBy) =>
     events.publish({ type: 'session.updated', sessionId, askedBy }),
   );
@@ -191,7 +192,7 @@ export function createRooms(foundation: Foundation): Built {
     jobs: program.jobs,
     keys,
     logs,
-    models: createModels(provider),
+    models,
     operations: createOperationCatalog(OPERATIONS),
     prompts,
     provider,
@@ -206,7 +207,7 @@ export function createRooms(foundation: Foundation): Built {
     sessions: history,
     settings,
     signals,
-    setup: createSetup({ gate, provider, settings, hasCompletedRun }),
+    setup: createSetup({ gate, provider, models, settings, hasCompletedRun }),
     why: createRunWhy({
       journal,
       engine,

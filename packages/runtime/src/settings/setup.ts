@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { Gate } from '../gate/gate.ts';
+import type { Models } from '../provider/models.ts';
 import type { ModelProvider } from '../provider/provider.ts';
 import type { WorkspaceSettings } from './settings.ts';
 
@@ -10,6 +11,7 @@ export const Setup = z.object({
       id: z.enum(['provider', 'default-model', 'first-run']),
       done: z.boolean(),
       hint: z.string().describe('What to do about it'),
+      problem: z.string().optional().describe('What is wrong with what was chosen'),
     }),
   ),
   gate: z
@@ -21,18 +23,26 @@ export type Setup = z.infer<typeof Setup>;
 export interface SetupOptions {
   gate: Pick<Gate, 'state'>;
   provider: Pick<ModelProvider, 'info'>;
+  models: Pick<Models, 'list'>;
   settings: Pick<WorkspaceSettings, 'defaultModel'>;
   hasCompletedRun(): Promise<boolean>;
 }
 
 /** The checklist of the first run. */
-export function createSetup({ gate, provider, settings, hasCompletedRun }: SetupOptions): () => Promise<Setup> {
+export function createSetup({ gate, provider, models, settings, hasCompletedRun }: SetupOptions): () => Promise<Setup> {
+  /** Undefined: the provider is not there, has no list, or takes its time. */
+  const listModels = async (): Promise<string[] | undefined> => {
+    const list = await models.list(AbortSignal.timeout(PATIENCE_MS)).catch(() => undefined);
+    return list?.items.map(({ id }) => id);
+  };
   return async () => {
     const [{ source }, model, hasRun] = await Promise.all([
       provider.info(),
       settings.defaultModel(),
       hasCompletedRun(),
     ]);
+    const offered = model === undefined || source === null ? undefined : await listModels();
+    const isOffered = model === undefined || (offered?.includes(model) ?? true);
     return {
       steps: [
         {
@@ -42,8 +52,9 @@ export function createSetup({ gate, provider, settings, hasCompletedRun }: Setup
         },
         {
           id: 'default-model',
-          done: model !== undefined,
+          done: model !== undefined && isOffered,
           hint: 'Choose the model of agents that name none with PATCH /api/settings; GET /api/models lists what there is.',
+          ...(isOffered ? {} : { problem: `The model provider does not list the default model "${model}".` }),
         },
         {
           id: 'first-run',
@@ -55,3 +66,7 @@ export function createSetup({ gate, provider, settings, hasCompletedRun }: Setup
     };
   };
 }
+
+// --- internal ---
+
+const PATIENCE_MS = 3_000;
