@@ -122,6 +122,25 @@ describe('the typed client', () => {
   });
 });
 
+test.each([1, 2, 3, 7, 1_000])('reads a stream that comes in pieces of %i bytes', async (size) => {
+  const frames =
+    'retry: 2000\n\nid: 1\nevent: log\ndata: {"message":"Grüße"}\n\n: keep-alive\n\nevent: reset\ndata: {}\n\nid: 9\n\n';
+  const bytes = new TextEncoder().encode(frames);
+  const body = new ReadableStream({
+    start(controller) {
+      for (let at = 0; at < bytes.length; at += size) controller.enqueue(bytes.subarray(at, at + size));
+      controller.close();
+    },
+  });
+  const client = createClient({ baseUrl: 'http://box', fetch: async () => new Response(body) });
+  const seen: unknown[] = [];
+  for await (const frame of client.stream('logs.tail')) seen.push(frame);
+  expect(seen).toEqual([
+    { id: '1', event: 'log', data: { message: 'Grüße' } },
+    { event: 'reset', data: {} },
+  ]);
+});
+
 describe('a workflow by its name', () => {
   const openNamed = async (key = false) => {
     const box = await boxes.open(NAMED);

@@ -6,16 +6,28 @@ export interface SentEvent {
   data: string;
 }
 
+/** The frames of an answer, until it or its reader ends. */
 export async function* readEvents(body: ReadableStream<Uint8Array>): AsyncGenerator<SentEvent> {
   const decoder = new TextDecoder();
-  let rest = '';
-  for await (const chunk of body) {
-    const frames = (rest + decoder.decode(chunk, { stream: true })).split('\n\n');
-    rest = frames.pop() ?? '';
-    for (const frame of frames) {
-      const event = toEvent(frame);
-      if (event) yield event;
+  // Not every browser can iterate a stream.
+  const reader = body.getReader();
+  // Joined once a frame is whole: a long one may come in many pieces.
+  let pieces: string[] = [];
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return;
+      const text = decoder.decode(value, { stream: true });
+      const isWhole = text.includes('\n\n') || (text.startsWith('\n') && pieces.at(-1)?.endsWith('\n') === true);
+      if (text !== '') pieces.push(text);
+      if (!isWhole) continue;
+      const frames = pieces.join('').split('\n\n');
+      pieces = [frames.pop() ?? ''];
+      yield* frames.map(toEvent).filter((event) => event !== undefined);
     }
+  } finally {
+    // Frees the connection of a stream that is left.
+    reader.cancel().catch(() => {});
   }
 }
 
