@@ -49,8 +49,11 @@ test('a request with two Host headers is refused', async () => {
   );
 });
 
-test('a connection more than there may be is cut off, and served once another has closed', async () => {
-  const url = await (await boxes.open()).listen({ connections: 2 });
+test.each([
+  ['there may be', { connections: 2 }],
+  ['one address may have', { connectionsOfAddress: 2, proxies: { isOne: () => false } }],
+])('a connection more than %s is cut off, and served once another has closed', async (_, limits) => {
+  const url = await (await boxes.open()).listen(limits);
   const port = Number(new URL(url).port);
   const idle = await Promise.all(
     [1, 2].map(async () => {
@@ -68,6 +71,11 @@ test('a connection more than there may be is cut off, and served once another ha
   idle[1]?.destroy();
 });
 
+test('proxies have as many connections as there are', async () => {
+  const url = await (await boxes.open()).listen({ connectionsOfAddress: 0 });
+  expect((await fetch(`${url}/live`)).status).toBe(200);
+});
+
 test('what is wrong with a request is not many times the request', async () => {
   const run = (messages: unknown[]) =>
     call<{ code: string; message: string; details: { issues?: unknown[] } }>(
@@ -79,12 +87,14 @@ test('what is wrong with a request is not many times the request', async () => {
   const box_ = await box();
   const many = await run(Array.from({ length: 15_000 }, () => ({})));
   expect([many.status, many.body.details.issues?.length]).toEqual([400, 50]);
-  const more = await run(Array.from({ length: 300_000 }, () => ({})));
+  const more = await run(Array.from({ length: 30_000 }, () => ({})));
   expect([more.status, more.body.code, more.body.message]).toEqual([
     400,
     'invalid_request',
-    '"messages" holds 300000; at most 20000 are taken.',
+    '"messages" holds 30000; at most 20000 are taken.',
   ]);
+  const most = await run(Array.from({ length: 300_000 }, () => ({})));
+  expect([most.status, most.body.code, most.body.details]).toEqual([413, 'payload_too_large', { limit: 50_000 }]);
 });
 
 test.each(['/wire-a/v1/chat/completions', '/wire-b/v1/messages'])(

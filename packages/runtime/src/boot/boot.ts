@@ -106,7 +106,7 @@ async function serve(starting: Starting): Promise<RunningBox> {
   const { environment, closer } = starting;
   const { box, identity, log, announce, strategy, host } = await openBox(starting);
   await box.gate.check();
-  const listener = await listen(box.app, { port: environment.port, host });
+  const listener = await listen(box.app, { port: environment.port, host, proxies: environment.proxies });
   closer.add(() => listener.close());
   // Before the listener: requests that come while the box releases its runs are refused with the reason.
   closer.add(() => box.close());

@@ -43,6 +43,11 @@ export function addressOf({ runtime, req }: H3Event, proxies: Proxies): string |
   return toNetwork(address);
 }
 
+/** An address as those of callers are told apart: of IPv6 the network, of which a caller has all the addresses. */
+export function toCallerAddress(peer: string): string {
+  return toNetwork(withoutPrefix(peer));
+}
+
 // --- internal ---
 
 function withoutPrefix(address: string): string {

@@ -4,6 +4,8 @@ import type { AddressInfo, Socket } from 'node:net';
 import type { H3 } from 'h3';
 import { toNodeHandler } from 'h3/node';
 import { portBusy } from '../errors.ts';
+import { LOOPBACK_PROXIES, toCallerAddress } from './address.ts';
+import type { Proxies } from './address.ts';
 import { createBodyBudget, setBodyBudget } from './body-budget.ts';
 import type { BodyBudgetOptions } from './body-budget.ts';
 import { STALL_MS } from './sse.ts';
@@ -24,6 +26,10 @@ export interface ListenOptions {
   bodies?: BodyBudgetOptions;
   /** How many connections are open at once. Default 10,000. */
   connections?: number;
+  /** How many of them come from one address. Default: half of all, so that none keeps the others out. */
+  connectionsOfAddress?: number;
+  /** Those that ask for many. Default: what runs on this machine. */
+  proxies?: Proxies;
 }
 
 /**
@@ -46,6 +52,7 @@ export function listen(app: H3, options: ListenOptions): Promise<Listener> {
     },
   );
   server.maxConnections = connections;
+  server.on('connection', createLimitOfAddress(options));
   return new Promise((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) =>
       reject(
@@ -70,6 +77,29 @@ export function listen(app: H3, options: ListenOptions): Promise<Listener> {
 }
 
 // --- internal ---
+
+/** Cuts off a connection of an address that has as many as one may have. */
+function createLimitOfAddress(options: ListenOptions): (socket: Socket) => void {
+  const {
+    connections = MOST_CONNECTIONS,
+    connectionsOfAddress = connections / 2,
+    proxies = LOOPBACK_PROXIES,
+  } = options;
+  const open = new Map<string, number>();
+  return (socket) => {
+    const { remoteAddress } = socket;
+    if (remoteAddress === undefined || proxies.isOne(remoteAddress)) return;
+    const address = toCallerAddress(remoteAddress);
+    const count = (open.get(address) ?? 0) + 1;
+    if (count > connectionsOfAddress) return void socket.destroy();
+    open.set(address, count);
+    socket.once('close', () => {
+      const left = (open.get(address) ?? 1) - 1;
+      if (left > 0) open.set(address, left);
+      else open.delete(address);
+    });
+  };
+}
 
 /** Whoever comes after these is cut off: each holds memory, whether it asks for anything or not. */
 const MOST_CONNECTIONS = 10_000;
