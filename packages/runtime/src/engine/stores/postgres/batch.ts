@@ -76,14 +76,17 @@ function appendParts(
   const ends = entries.some((entry) => endsIn(entry.patch) && !entry.continueAs);
   const hooks = entries.flatMap(toHookRows);
   const records = entries.flatMap(toRecordRows);
+  const isOne = entries.length === 1;
   const moved = moveRuns(tables, {
     bits,
     now: GIVEN_NOW,
     name: (column) => `moves.${column}`,
-    rows: 'moves',
-    and: ends && !areSiblings ? IS_NOT_DEFERRED : '',
+    rows: isOne ? 'moves' : 'moves, locked',
+    and: `${isOne ? '' : 'and r.run_id = locked.id'} ${ends && !areSiblings ? IS_NOT_DEFERRED : ''}`,
   });
-  const parts = [`moves as (select * from ${give(MOVE_COLUMNS, entries.map(toMoveRow))})`, `moved as (${moved})`];
+  const parts = [`moves as (select * from ${give(MOVE_COLUMNS, entries.map(toMoveRow))})`];
+  if (!isOne) parts.push(`locked as (${lockRuns(tables)})`);
+  parts.push(`moved as (${moved})`);
   if (records.length > 0) {
     const select = `select ${columnNames(EVENT_COLUMNS)} from ${give(EVENT_COLUMNS, records)} where ${IS_MOVED}`;
     parts.push(`written as (${insertRecords(tables, select)})`);
@@ -95,6 +98,16 @@ function appendParts(
 }
 
 const IS_MOVED = 'run_id in (select id from moved)';
+
+/**
+ * An update of many rows locks them in whatever order its plan finds them. A cancel locks those of a tree: in another
+ * order each would hold what the other waits for. The youngest first, as who ends a run locks the one above it after it.
+ */
+function lockRuns({ runs }: Tables): string {
+  return `
+    select run_id as id from ${runs} where run_id = any(array(select run_id from moves))
+    order by run_id desc for no key update`;
+}
 
 /**
  * A statement that changes many runs and, after them, parents that other replicas change could be one half of a

@@ -53,6 +53,31 @@ describeWhen(realServers.database, 'Postgres journal on a server', (server) => {
   );
   describeSchema(() => sql);
   describeFaults(() => sql);
+
+  test('a commit of many runs locks the youngest first, as a cancel does: who waits for it holds none of the others', async () => {
+    const place = createPlace(sql);
+    const journal = await place.open();
+    const runs: RunRow[] = [];
+    for (let n = 0; n < 20; n++) runs.push(await start(journal, newRun()));
+    const ids = runs.map(({ runId }) => runId).sort();
+    const youngest = ids.at(-1) ?? '';
+    const lock = `select run_id from ${place.schema}.runs where run_id = any($1::text[]) for update`;
+    let appended: Promise<unknown> = Promise.resolve();
+    await sql.transaction(async (tx) => {
+      const [self] = await tx.query<{ pid: number }>('select pg_backend_pid() as pid');
+      await tx.query(lock, [[youngest]]);
+      appended = Promise.all(runs.map((run) => journal.append(newAppend(run, { records: [newRecord(0)] }))));
+      const waits = 'select 1 from pg_stat_activity where $1::int = any(pg_blocking_pids(pid))';
+      for (let tries = 0; (await sql.query(waits, [self?.pid])).length === 0; tries++) {
+        if (tries > 1_000) throw new Error('The commit does not wait.');
+        await new Promise((resolve) => setTimeout(resolve, 10));
+      }
+      const free = await sql.query<{ run_id: string }>(`${lock} skip locked`, [ids]);
+      expect(free.map((row) => row.run_id).sort()).toStrictEqual(ids.slice(0, -1));
+    });
+    expect(await appended).toStrictEqual(runs.map(() => expect.objectContaining({ outcome: 'appended' }) as unknown));
+    await place.remove();
+  });
 });
 
 // --- internal ---
