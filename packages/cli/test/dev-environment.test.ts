@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { readSettings } from '../src/dev/box-options.ts';
 import {
   readCorsOrigins,
   readDatabaseUrl,
@@ -38,6 +39,15 @@ describe('the environment of svc dev', () => {
       expect(() => readKvUrl({ WORKFLOW_KV_URL: url })).toThrow(/^WORKFLOW_KV_URL names no host/);
     expect(readKeyPrefix({}, 'small')).toBe('default:small');
     expect(readKeyPrefix({ SVC_ORG_SLUG: 'acme', AGENT_ID: 'support' }, 'small')).toBe('acme:support');
+  });
+
+  test('says how many runs it works on at once', () => {
+    expect(readSettings({}).maxRuns).toBeUndefined();
+    expect(readSettings({ SVC_MAX_RUNS: '20' }).maxRuns).toBe(20);
+    for (const wrong of ['0', '1.5', 'all'])
+      expect(() => readSettings({ SVC_MAX_RUNS: wrong })).toThrow(
+        `SVC_MAX_RUNS is "${wrong}", which is no whole number`,
+      );
   });
 
   test('names the origins whose pages may call, instead of the built-in ones', () => {

@@ -17,6 +17,11 @@ const VARIABLES = {
       'Seconds one statement of svc.database may take on the server of DATABASE_URL, where neither its role nor the address sets a statement_timeout. 0: no limit. Default: 60.',
     make: 'echo 600',
   },
+  SVC_MAX_RUNS: {
+    purpose:
+      'Runs that one process works on at once; a run that only waits is not counted. Others wait in the queue for a place. Default: 1000.',
+    make: 'echo 200',
+  },
   WORKFLOW_KV_URL: {
     purpose: 'The Redis over which replicas notify each other of what happens to runs. Nothing in it has to be kept.',
     make: 'echo "redis://:password@host:6379/0"',

@@ -8,8 +8,14 @@ export { boot } from './boot/boot.ts';
 export type { BootOptions, RunningBox } from './boot/boot.ts';
 export { createCloser } from './box/closer.ts';
 export type { Closer } from './box/closer.ts';
-export { STATEMENT_TIMEOUT_RULE, TELEMETRY_RULES } from './boot/rules.ts';
-export { findBrokenStorage, formatBroken, readStatementTimeout, readStorageSettings } from './boot/environment.ts';
+export { MAX_RUNS_RULE, STATEMENT_TIMEOUT_RULE, TELEMETRY_RULES } from './boot/rules.ts';
+export {
+  findBrokenStorage,
+  formatBroken,
+  readMaxRuns,
+  readStatementTimeout,
+  readStorageSettings,
+} from './boot/environment.ts';
 export type { BrokenVariable, StorageSettings } from './boot/environment.ts';
 export { createForker, SUPERVISED, superviseProcess } from './boot/isolation.ts';
 export type { Supervised } from './boot/isolation.ts';

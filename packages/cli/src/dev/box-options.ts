@@ -1,6 +1,6 @@
 import type { BoxOptions } from '@svc/runtime/host';
 import { createHostCheck, readVariable } from '@svc/runtime/host';
-import { readCorsOrigins, readTelemetrySettings } from './environment.ts';
+import { readCorsOrigins, readRoom, readTelemetrySettings } from './environment.ts';
 import type { Host } from './host.ts';
 import { createStopTalk } from './stopped.ts';
 import type { DevStores } from './stores.ts';
@@ -24,7 +24,7 @@ export type DevSettings = ReturnType<typeof readSettings>;
 
 /** What the environment says of the box itself. Throws where a value is not usable. */
 export function readSettings(env: NodeJS.ProcessEnv) {
-  return { corsOrigins: readCorsOrigins(env), telemetry: readTelemetrySettings(env) };
+  return { corsOrigins: readCorsOrigins(env), telemetry: readTelemetrySettings(env), maxRuns: readRoom(env) };
 }
 
 export function toBoxOptions(options: DevBoxOptions): BoxOptions {
@@ -38,6 +38,7 @@ export function toBoxOptions(options: DevBoxOptions): BoxOptions {
     mask,
     journal: stores.journal,
     exclusive: stores.exclusive,
+    engine: settings.maxRuns === undefined ? {} : { maxLive: settings.maxRuns },
     db: stores.db,
     kv: stores.kv,
     secretKey: stores.secretKey,

@@ -4,6 +4,8 @@ import {
   describeVariable,
   findBrokenStorage,
   isOriginEntry,
+  MAX_RUNS_RULE,
+  readMaxRuns,
   readStatementTimeout,
   readStorageSettings,
   readTelemetry,
@@ -50,6 +52,14 @@ export function readStatementSeconds(env: NodeJS.ProcessEnv): number {
   const reason = text === undefined ? undefined : STATEMENT_TIMEOUT_RULE.explain(text);
   if (reason === undefined) return readStatementTimeout(env);
   throw usageError(`SVC_STATEMENT_TIMEOUT ${reason}.`, 'For example: SVC_STATEMENT_TIMEOUT=600');
+}
+
+/** How many runs this process works on at once; undefined: as many as it does by itself. */
+export function readRoom(env: NodeJS.ProcessEnv): number | undefined {
+  const text = readVariable(env, 'SVC_MAX_RUNS');
+  const reason = text === undefined ? undefined : MAX_RUNS_RULE.explain(text);
+  if (reason === undefined) return readMaxRuns(env);
+  throw usageError(`SVC_MAX_RUNS ${reason}.`, 'For example: SVC_MAX_RUNS=200');
 }
 
 /** The Redis that replicas share; undefined: this process is alone. */

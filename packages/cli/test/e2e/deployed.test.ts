@@ -38,6 +38,20 @@ describeWhen(bothServers, 'a deployed box', (servers) => {
     SLOW_MS,
   );
 
+  it('works on as many runs at once as SVC_MAX_RUNS says; another waits for a place', async () => {
+    const [workspace, env] = [await rig.workspace(), await makeEnv({ SVC_MAX_RUNS: '1' })];
+    const box = await boot(workspace, { env });
+    const [log, gate] = [workspace.path('log'), workspace.path('gate')];
+    const first = await box.start('gated', { log, gate });
+    await eventually(() => linesOf(log).length === 3);
+    const second = await box.start('greet', { name: 'Ada' });
+    expect((await box.run(second.runId)).status).toBe('queued');
+    workspace.write('gate', '');
+    expect(await box.finish(first.runId)).toMatchObject({ status: 'completed' });
+    expect(await box.finish(second.runId)).toMatchObject({ status: 'completed' });
+    expect(await box.stop('SIGTERM')).toMatchObject({ code: 0 });
+  });
+
   it('answers its probes to anybody, and everything else with a credential alone', async () => {
     const [workspace, env] = [await rig.workspace(), await makeEnv()];
     const box = await boot(workspace, { env });

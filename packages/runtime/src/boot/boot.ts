@@ -168,6 +168,7 @@ async function openBox({ environment, bundle, write, closer, mask, options }: St
     mask,
     journal,
     exclusive: false,
+    engine: environment.maxRuns === undefined ? {} : { maxLive: environment.maxRuns },
     db: database.db,
     kv,
     secretKey: key,

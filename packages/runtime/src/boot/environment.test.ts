@@ -19,6 +19,7 @@ const VALUES: Record<keyof typeof RULES, { bad: string[]; good: string[] }> = {
     good: ['postgres://db/x', 'postgresql://a:b@db:1/x', 'postgres:///x?host=/var/run/postgresql'],
   },
   SVC_STATEMENT_TIMEOUT: { bad: ['1m', '-1', '0.5'], good: ['0', '600'] },
+  SVC_MAX_RUNS: { bad: ['0', '-1', '1.5', '1e3', 'all', '100000'], good: ['1', '99999'] },
   WORKFLOW_KV_URL: {
     bad: ['kv:6379', 'http://kv:6379', 'redis://kv/first', 'redis://'],
     good: ['redis://kv', 'rediss://:p@kv:1/3'],

@@ -17,6 +17,8 @@ export interface BoxEnvironment {
   databaseUrl: string;
   /** How long a statement of `svc.database` may take, in seconds; 0: for ever. */
   statementTimeoutS: number;
+  /** How many runs a process works on at once. Undefined: as many as the engine does by itself. */
+  maxRuns: number | undefined;
   kvUrl: string;
   secretKey: string;
   /** The key before it, while what it has sealed is to be wrapped anew. */
@@ -80,6 +82,7 @@ export function readEnvironment(env: NodeJS.ProcessEnv): BoxEnvironment {
   return {
     databaseUrl: read('DATABASE_URL') ?? '',
     statementTimeoutS: readStatementTimeout(env),
+    maxRuns: readMaxRuns(env),
     kvUrl: read('WORKFLOW_KV_URL') ?? '',
     secretKey: read('SVC_SECRET_KEY') ?? '',
     previousSecretKey: read('SVC_SECRET_KEY_PREVIOUS'),
@@ -109,6 +112,12 @@ export function readEnvironment(env: NodeJS.ProcessEnv): BoxEnvironment {
 /** In seconds. */
 export function readStatementTimeout(env: NodeJS.ProcessEnv): number {
   return Number(readVariable(env, 'SVC_STATEMENT_TIMEOUT') ?? STATEMENT_TIMEOUT_S);
+}
+
+/** How many runs a process works on at once. Undefined: as many as the engine does by itself. */
+export function readMaxRuns(env: NodeJS.ProcessEnv): number | undefined {
+  const text = readVariable(env, 'SVC_MAX_RUNS');
+  return text === undefined ? undefined : Number(text);
 }
 
 /** What a person reads who has to put it right. */

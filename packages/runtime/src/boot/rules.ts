@@ -51,6 +51,11 @@ export const STATEMENT_TIMEOUT_RULE: Rule = {
   explain: (value) => unless(/^\d{1,6}$/.test(value), `is "${value}", which is no number of seconds up to 999999`),
 };
 
+/** How many runs a process may have under way, wherever the box runs. */
+export const MAX_RUNS_RULE: Rule = {
+  explain: (value) => unless(/^[1-9]\d{0,4}$/.test(value), `is "${value}", which is no whole number from 1 to 99999`),
+};
+
 /**
  * The rules of a deployed box, in the order they are reported. A value is repeated only where it is no secret and holds
  * none: an address may carry a password.
@@ -58,6 +63,7 @@ export const STATEMENT_TIMEOUT_RULE: Rule = {
 export const RULES = {
   DATABASE_URL: { required: true, explain: (value) => explainAddress(value, ['postgres:', 'postgresql:']) },
   SVC_STATEMENT_TIMEOUT: STATEMENT_TIMEOUT_RULE,
+  SVC_MAX_RUNS: MAX_RUNS_RULE,
   WORKFLOW_KV_URL: { required: true, explain: explainRedis },
   SVC_SECRET_KEY: { required: true, explain: (value) => unless(isMasterKey(value), 'is not 32 bytes in base64') },
   SVC_SECRET_KEY_PREVIOUS: { explain: (value) => unless(isMasterKey(value), 'is not 32 bytes in base64') },

@@ -49,7 +49,7 @@ export interface BoxOptions {
   journal: Journal;
   /** No other process can hold the journal, so runs of a killed process go on at once. */
   exclusive: boolean;
-  /** Shorter leases and the like, for tests. Default: the engine's own. */
+  /** How many runs it has at once; shorter leases and the like, for tests. Default: the engine's own. */
   engine?: Pick<
     EngineOptions,
     'leaseMs' | 'sweepMs' | 'pollMs' | 'drainMs' | 'maxLive' | 'limits' | 'clock' | 'around'
