@@ -194,6 +194,42 @@ describe('arguments are compared by what the code has chosen', () => {
   });
 });
 
+describe('a view of a part of a buffer', () => {
+  const BESIDE = 'authorization: what another request holds';
+  /** As Node cuts them from its pool: whatever else is in it. */
+  const viewBeside = (beside: string): Uint8Array => {
+    const pool = Buffer.from(`${beside}hello${beside}`);
+    return new Uint8Array(pool.buffer, pool.byteOffset + beside.length, 5);
+  };
+
+  test.each<[name: string, view: ArrayBufferView, same: ArrayBufferView]>([
+    ['bytes', viewBeside(BESIDE), new TextEncoder().encode('hello')],
+    ['a Buffer', Buffer.from(`${BESIDE}hello`).subarray(BESIDE.length), new TextEncoder().encode('hello')],
+    ['numbers', new Float64Array([7, 8, 9, 10]).subarray(1, 3), new Float64Array([8, 9])],
+    ['a DataView', new DataView(Uint8Array.of(9, 1, 2, 9).buffer, 1, 2), new DataView(Uint8Array.of(1, 2).buffer)],
+  ])('is recorded as what it shows: %s', (_, view, same) => {
+    expect(encode(view, '')).toBe(encode(same, ''));
+    expect(decode(encode([view, view], ''))).toStrictEqual([same, same]);
+  });
+
+  test('handed to a step replays where other things lie beside it', async () => {
+    const send = step('send', (bytes: Uint8Array) => bytes.length);
+    let beside = BESIDE;
+    const body = async (): Promise<number> => {
+      beside += '!';
+      return send(viewBeside(beside));
+    };
+    expect(await replays(newJournalPath(), body)).toBe(5);
+  });
+
+  test('that an earlier build recorded with all of its buffer is the same', () => {
+    const older = '1[{"args":1},[2],["Uint8Array",3,1,2],["ArrayBuffer","CQECCQ=="]]';
+    const now = encode({ args: [Uint8Array.of(9, 1, 2, 9).subarray(1, 3)] }, '');
+    expect(differenceOf(older, now)).toBeUndefined();
+    expect(differenceOf(older, encode({ args: [Uint8Array.of(1, 3)] }, ''))).toBeDefined();
+  });
+});
+
 describe('a run that is blocked', () => {
   test('says both values and where they differ', async () => {
     const place = newJournalPath();

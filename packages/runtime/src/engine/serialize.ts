@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import { DevalueError, parse, stringify } from 'devalue';
+import type { StringifyOptions } from 'devalue';
 import { createErrorCodec } from './values/error-codec.ts';
 import { reasonOfInstance, reduceInstance, reviveInstance } from './values/instances.ts';
 import type { RecordedValue } from './values/instances.ts';
@@ -80,7 +81,7 @@ export function digestOf(encoded: string): string {
 
 function encodeAny(value: unknown, root: string): string {
   try {
-    const text = stringify(value, REDUCERS);
+    const text = stringify(value, REDUCERS, VIEWS);
     // Each level takes some characters: what is short is not deep.
     if (text.length > MAX_DEPTH * 4 && isDeeper(value, MAX_DEPTH)) throw new SerializationError(root, TOO_DEEP);
     return FORMAT + text;
@@ -97,6 +98,25 @@ const REDUCERS = { Instance: reduceInstance, Error: ERRORS.reduce };
 const REVIVERS = {
   Error: ERRORS.revive,
   Instance: (plain: RecordedValue) => reviveInstance(plain, { encode, decode }),
+};
+
+/**
+ * A view of a part of a buffer is the bytes it shows. Beside them may be anything, such as what others have in the pool that
+ * Node cuts its buffers from, and the next process has something else there.
+ */
+const VIEWS: StringifyOptions = {
+  operations: {
+    viewInfo(view: NodeJS.TypedArray | DataView) {
+      const { byteLength } = view;
+      const isWhole = byteLength === view.buffer.byteLength;
+      return {
+        buffer: isWhole ? view.buffer : view.buffer.slice(view.byteOffset, view.byteOffset + byteLength),
+        byteOffset: 0,
+        byteLength,
+        bufferByteLength: byteLength,
+      };
+    },
+  },
 };
 
 const SHOWN = {
@@ -137,7 +157,7 @@ function isDeeper(value: unknown, depth: number): boolean {
 
 function isRecordable(value: unknown): boolean {
   try {
-    stringify(value, REDUCERS);
+    stringify(value, REDUCERS, VIEWS);
     return true;
   } catch {
     return false;
