@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { describeOnStores } from '../_stores.ts';
-import { until, useBenches } from '../_setup.ts';
+import { outputOf, step, until, useBenches } from '../_setup.ts';
 import { createHook } from '../primitives/hook.ts';
 import type { Doorbell, RingListener } from '../doorbell.ts';
 import { wrapJournal } from '../stores/wrap.ts';
@@ -21,6 +21,45 @@ function createBells(): () => Doorbell {
     };
   };
 }
+
+describeOnStores('messages that come together', (newPlace) => {
+  const bench = useBenches();
+
+  test('to many runs at rest are each handled once, in one process and in two', async () => {
+    const place = newPlace();
+    const begun: string[] = [];
+    const handle = step('handle', async (room: string, message: string) => {
+      begun.push(`${room} ${message}`);
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      return message;
+    });
+    const code = {
+      async chat(room: string) {
+        const got: string[] = [];
+        for await (const message of createHook<string>({ token: room })) {
+          got.push(await handle(room, message));
+          if (got.length === 3) return got;
+        }
+      },
+    };
+    const options = { exclusive: false, limits: { parkAfter: 0 } };
+    const [first, second] = [await bench(place, code, options), await bench(place, code, options)];
+    const rooms = Array.from({ length: 20 }, (_, n) => `room-${n}`);
+    const runs = await Promise.all(rooms.map((room) => first.start('chat', room)));
+    const ids = runs.map(({ runId }) => runId);
+    await until(async () =>
+      (await first.journal.getRuns(ids)).every(({ status, owner }) => status === 'waiting' && owner === null),
+    );
+    const send = (room: string, message: string) =>
+      [first, second].at(message === 'b' ? 1 : 0)?.engine.resumeHook(room, message);
+    await Promise.all(rooms.flatMap((room) => ['a', 'b', 'c'].map((message) => send(room, message))));
+    const ended = await Promise.all(ids.map((runId) => first.engine.wait(runId, 20_000)));
+    for (const row of ended) expect((outputOf(row) as string[]).toSorted()).toEqual(['a', 'b', 'c']);
+    expect(begun.toSorted()).toEqual(
+      rooms.flatMap((room) => ['a', 'b', 'c'].map((message) => `${room} ${message}`)).toSorted(),
+    );
+  });
+});
 
 describeOnStores('a signal for a run that another replica has', (newPlace) => {
   const bench = useBenches();

@@ -56,6 +56,16 @@ export function describeKeys(world: World): void {
       expect(await world.journal.create(fired())).toMatchObject({ outcome: 'created' });
     });
 
+    test('of a child is kept with the run above it, which may ask for it again after days', async () => {
+      const parent = await start(world.journal, newRun());
+      const asked = () => keyed({ trigger: 'workflow', parentRunId: parent.runId });
+      const child = await start(world.journal, asked());
+      await world.journal.cancel(child.runId, '2null', newRunId);
+      await world.ageKeys(30 * DAY_MS);
+      await claim(world.journal, { limit: 1 });
+      expect(await world.journal.create(asked())).toMatchObject({ outcome: 'repeated', run: { runId: child.runId } });
+    });
+
     test('first used by many at once, each with its own, makes a run of each', async () => {
       const keys = Array.from({ length: 60 }, (_, n) => `k${n}`);
       const create = (key: string) => world.journal.create(keyed({ idempotency: { key, digest: 'd' } }));
