@@ -7,7 +7,7 @@ import { SCRATCH } from './scripts/_scratch.mjs';
  * under a deployed box. They have a config of their own, which CI runs too.
  */
 export const LONG_TESTS = [
-  ...['stack', 'newcomer', 'deployed-outages', 'deployed-replicas', 'package'].map(
+  ...['stack', 'published', 'newcomer', 'deployed-outages', 'deployed-replicas', 'package'].map(
     (name) => `packages/cli/test/e2e/${name}.test.ts`,
   ),
   'packages/runtime/test/growth-full.test.ts',

@@ -7,7 +7,7 @@ import { ROOT } from './_tool.mjs';
 const DEV_ONLY = /^(?:better-sqlite3|@photostructure\/sqlite|@electric-sql\/pglite.*)$/;
 /** Of what a package holds, that which no program reads. Licences go along. */
 const UNREAD = /(?:\.map|\.d\.[cm]?ts|(?<!licen[cs]e|notice)\.md)$/i;
-const ENTRIES = ['boot.mjs', 'healthcheck.mjs', 'make-bucket.mjs'];
+const ENTRIES = ['boot.mjs', 'healthcheck.mjs', 'make-bucket.mjs', 'svc-box'];
 const RUNTIME = join(ROOT, 'packages/runtime');
 
 /**

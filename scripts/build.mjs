@@ -18,6 +18,7 @@ const SHARED_INPUTS = ['pnpm-lock.yaml', 'tsconfig.json', 'scripts/_licences.mjs
 /** What a package copies or bundles from outside of its own folder. */
 /** @type {Record<string, string[]>} */
 const COPIED = {
+  runtime: ['docker'],
   create: ['templates'],
   cli: ['templates', 'packages/create/src', 'docs/guide', 'docs/design', 'docs/reference'],
 };

@@ -34,6 +34,11 @@ export default defineConfig({
   plugins: [keepLicences()],
   inputOptions: { resolve: { mainFields: ['module', 'main'], alias: { [NAMES]: asModule(NAMES) } } },
   copy: [
+    // What an image is made of besides the package: see base.Dockerfile in a deploy folder.
+    ...['boot.mjs', 'healthcheck.mjs', 'make-bucket.mjs', 'svc-box', 'control-plane/stand-in.mjs'].map((file) => ({
+      from: `../../docker/${file}`,
+      to: 'dist/container',
+    })),
     { from: 'src/stores/pglite-*.mjs', to: 'dist' },
     // Copied rather than depended on: the package asks for one that reports its installs.
     ...REFERENCE_UI.map((file) => ({ from: `node_modules/swagger-ui-dist/${file}`, to: 'dist/docs' })),

@@ -1,5 +1,6 @@
 import { CommandError } from '../../create/src/errors.ts';
 import type { Remedy } from '../../create/src/errors.ts';
+import { findLeftOut, WHOLE_INSTALL } from '../../create/src/native.ts';
 
 /** What a command ends with. Scripts read these: a value never changes. */
 export const EXIT = {
@@ -36,6 +37,12 @@ export const CLI_CODES = {
   },
   write_failed: { exitCode: EXIT.generic, meaning: 'A file of a workspace cannot be written; nothing was kept.' },
   install_failed: { exitCode: EXIT.generic, meaning: 'The workspace is made, and the install of its packages failed.' },
+  install_incomplete: {
+    exitCode: EXIT.generic,
+    meaning: 'npm has left out the native part of the bundler, as it does on Node below 20.19.',
+  },
+  provider_key_invalid: { exitCode: EXIT.generic, meaning: 'The key of the model provider cannot be one.' },
+  model_invalid: { exitCode: EXIT.generic, meaning: 'The name of a model that --model gives cannot be one.' },
   unsupported_platform: { exitCode: EXIT.generic, meaning: 'Node is too old, or this is a native Windows shell.' },
   no_project: { exitCode: EXIT.noTarget, meaning: 'The folder is not a workspace.' },
   manifest_invalid: { exitCode: EXIT.generic, meaning: 'svc.json is not usable.' },
@@ -137,6 +144,7 @@ export class CliError extends CommandError {
 export function toCliError(error: unknown): CliError {
   if (error instanceof CliError) return error;
   if (!(error instanceof Error)) return new CliError('generic', String(error), { suggestion: BUG_SUGGESTION });
+  if (error.message.startsWith(NO_NATIVE_PART)) return incompleteInstall();
   const { code, exitCode, suggestion, details, requestId } = error as Partial<CliError>;
   if (typeof code !== 'string' || typeof exitCode !== 'number') {
     return new CliError('generic', error.message || error.name, { suggestion: BUG_SUGGESTION });
@@ -168,6 +176,19 @@ export function findSuggestion(code: string): string | undefined {
 
 function findOwn(code: string): { exitCode: number } | undefined {
   return Object.hasOwn(CLI_CODES, code) ? CLI_CODES[code as keyof typeof CLI_CODES] : undefined;
+}
+
+/** How the bundler begins to say it. */
+const NO_NATIVE_PART = 'Cannot find native binding';
+
+function incompleteInstall(): CliError {
+  const left = findLeftOut(process.cwd());
+  const install = left === undefined ? 'install the packages anew' : `run \`npm install --no-save ${left}\``;
+  return new CliError(
+    'install_incomplete',
+    `The native part of the bundler is not installed: npm leaves it out on Node below ${WHOLE_INSTALL}.`,
+    { suggestion: `In the workspace, ${install}; or use Node ${WHOLE_INSTALL} or later.` },
+  );
 }
 
 /** Longer than any path or address that is of use. */

@@ -19,7 +19,7 @@ const KNOWN =
   'build cap_add cap_drop command depends_on entrypoint environment healthcheck image logging mem_limit networks pids_limit ports pull_policy read_only restart security_opt shm_size stop_grace_period tmpfs user volumes';
 
 const planOf = (target: Target, offline = false, slug = 'shop') =>
-  planDeploy({ target, slug, bucket: toBucketName(slug), linkedSlug: slug, version: '1.2.3', offline });
+  planDeploy({ target, slug, bucket: toBucketName(slug), linkedSlug: slug, contract: 1, version: '1.2.3', offline });
 const textOf = (target: Target, offline = false) => emitCompose(planOf(target, offline));
 const valuesOf = (target: Target): Record<string, string> =>
   Object.fromEntries(readEnvText(emitEnv(planOf(target), { existing: undefined, random: randomBytes })));

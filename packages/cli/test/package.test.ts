@@ -55,6 +55,7 @@ describe('svc package', () => {
       '.env.example',
       'Dockerfile',
       'README.md',
+      'base.Dockerfile',
       'docker-compose.yml',
       'workspace',
     ]);

@@ -12,6 +12,7 @@ export { frameOf } from './code-frame.ts';
 export { checkValues } from './deep/check-values.ts';
 export type { CheckValuesOptions } from './deep/check-values.ts';
 export { COMPOSE_MARK, emitCompose } from './deploy/compose.ts';
+export { BASE_DOCKERFILE, emitBaseDockerfile, hasBaseDockerfile, listBaseCommands } from './deploy/base.ts';
 export { emitDockerfile, emitDockerignore } from './deploy/dockerfile.ts';
 export { emitEnv, emitEnvExample, listOpenVariables, readEnvText } from './deploy/env.ts';
 export { isImageReference, toCommonName } from './deploy/images.ts';

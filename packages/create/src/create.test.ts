@@ -15,6 +15,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { addPart } from './add.ts';
 import { createWorkspace } from './create.ts';
 import { linkTo } from './manager.ts';
+import { findLeftOut } from './native.ts';
 import { checkEntryName, listNameWarnings, toFunctionName, toWorkspaceName } from './names.ts';
 import { placeFiles } from './place.ts';
 import { TEMPLATES } from './source.ts';
@@ -78,6 +79,27 @@ test('--force adds a provider to the .env that is there', () => {
   createWorkspace({ dir, force: true, provider: { url: 'http://x/v1' } });
   expect(readFileSync(join(dir, '.env'), 'utf8')).toBe('MINE=1\nMODEL_PROVIDER_BASE_URL=http://x/v1\n');
   expect(statSync(join(dir, '.env')).mode & 0o777).toBe(0o600);
+});
+
+test('an install that left out the native part of the bundler is seen, and what it lacks is named', () => {
+  const root = newDir('shop');
+  const bundler = join(root, 'node_modules/rolldown');
+  mkdirSync(bundler, { recursive: true });
+  const names = [
+    'linux-x64-gnu',
+    'linux-x64-musl',
+    'linux-arm64-gnu',
+    'linux-arm64-musl',
+    'darwin-arm64',
+    'darwin-x64',
+  ];
+  const optionalDependencies = Object.fromEntries(names.map((name) => [`@rolldown/binding-${name}`, '1.2.3']));
+  writeFileSync(join(bundler, 'package.json'), JSON.stringify({ optionalDependencies }));
+  const left = findLeftOut(root) ?? '';
+  expect(left).toMatch(new RegExp(`^@rolldown/binding-${process.platform}-${process.arch}.*@1\\.2\\.3$`));
+  mkdirSync(join(root, 'node_modules', left.replace(/@1\.2\.3$/, '')), { recursive: true });
+  expect(findLeftOut(root)).toBeUndefined();
+  expect(findLeftOut(newDir('none'))).toBeUndefined();
 });
 
 test('a folder that holds a repository alone counts as empty', () => {

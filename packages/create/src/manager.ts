@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { stripVTControlCharacters } from 'node:util';
 import { CommandError } from './errors.ts';
+import { findLeftOut } from './native.ts';
 
 export type PackageManager = 'npm' | 'pnpm' | 'yarn' | 'bun';
 
@@ -32,8 +33,17 @@ export interface InstallOptions {
 }
 
 /** Runs the install of the package manager to its end. Throws with the reason it printed. */
-export async function installPackages({ dir, manager, env, signal }: InstallOptions): Promise<void> {
-  const child = spawn(manager, ['install'], {
+export async function installPackages(options: InstallOptions): Promise<void> {
+  await runInstall(['install'], options);
+  const left = options.manager === 'npm' ? findLeftOut(options.dir) : undefined;
+  // Not a dependency of the workspace, which may be installed on another machine.
+  if (left !== undefined) await runInstall(['install', '--no-save', left], options);
+}
+
+// --- internal ---
+
+async function runInstall(args: string[], { dir, manager, env, signal }: InstallOptions): Promise<void> {
+  const child = spawn(manager, args, {
     cwd: dir,
     env: { ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -60,8 +70,6 @@ export async function installPackages({ dir, manager, env, signal }: InstallOpti
     },
   );
 }
-
-// --- internal ---
 
 const MANAGERS = ['npm', 'pnpm', 'yarn', 'bun'] as const;
 const KEPT = 32_000;

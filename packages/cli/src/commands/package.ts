@@ -72,7 +72,7 @@ export const packageWorkspace = defineVerb({
 
 // --- internal ---
 
-function format({ data, open }: Packaged, style: Style): string {
+function format({ data, open, before }: Packaged, style: Style): string {
   const { outDir, target, deepAgents, workflows, degradedWorkflows, imageTag, controlPlaneImage } = data;
   const held = `${countOf(deepAgents.length, 'agent')}, ${countOf(workflows.length, 'workflow')}`;
   const lines = [
@@ -88,5 +88,7 @@ function format({ data, open }: Packaged, style: Style): string {
     lines.push(
       wrapText(`  ${name}  ${isRequired ? 'needed to start' : `without it ${without}`}`, { ...style, indent: 2 }),
     );
+  if (before.length > 0)
+    lines.push('Once, in that folder, before `docker compose up`:', ...before.map((command) => `  ${command}`));
   return lines.join('\n');
 }

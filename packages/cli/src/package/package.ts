@@ -32,6 +32,8 @@ export interface Packaged {
   problems: Problem[];
   /** What `.env` leaves open. */
   open: { name: string; isRequired: boolean; without: string | undefined }[];
+  /** The commands that make the images the folder is built from, before its first start. */
+  before: string[];
 }
 
 /**
@@ -53,12 +55,15 @@ export async function writeDeployFolder(options: PackageOptions, context: Contex
     bucket: toBucketName(slug),
     linkedSlug: findLinkedSlug(options),
     version: build.version,
+    contract,
     offline,
   });
   const wanted = { isBaseNamed: options.base !== undefined, contract, toCommonName: compiler.toCommonName };
   const chosen = archive === undefined ? undefined : await chooseFrom(archive, { ...wanted, plan: planned });
   const engine = offline && !chosen ? await findEngine(context) : undefined;
   const plan = { ...planned, baseImage: options.base ?? chosen?.baseName ?? planned.baseImage };
+
+  const hasBase = compiler.hasBaseDockerfile(plan);
 
   const draft = draftOf(outDir);
   const saved = `${draft}.base.tar`;
@@ -70,6 +75,7 @@ export async function writeDeployFolder(options: PackageOptions, context: Contex
     const { workflows, deepAgents, degradedWorkflows, problems } = await buildBundle({ root, slug, outDir: workspace });
     const texts = {
       Dockerfile: compiler.emitDockerfile(plan),
+      ...(hasBase ? { [compiler.BASE_DOCKERFILE]: compiler.emitBaseDockerfile(plan) } : {}),
       '.dockerignore': compiler.emitDockerignore(),
       'docker-compose.yml': compiler.emitCompose(plan),
       '.env.example': compiler.emitEnvExample(plan),
@@ -82,7 +88,7 @@ export async function writeDeployFolder(options: PackageOptions, context: Contex
       await writeImages(images, { workspace, tag: plan.imageTag, target: join(draft, compiler.ARCHIVES[target]) });
     const env = compiler.emitEnv(plan, { existing: findEnv(outDir), random: options.random });
     const files = [...listFiles(draft), ENV_FILE].sort();
-    commitDraft(draft, outDir, { env, owned: Object.values(compiler.ARCHIVES) });
+    commitDraft(draft, outDir, { env, owned: [...Object.values(compiler.ARCHIVES), compiler.BASE_DOCKERFILE] });
     const open = compiler.listOpenVariables(plan, env).map(({ name, required, without }) => ({
       name,
       isRequired: required.includes(target),
@@ -98,6 +104,7 @@ export async function writeDeployFolder(options: PackageOptions, context: Contex
       data: { outDir, files, target, imageTag, baseImage, controlPlaneImage, ...names, ...ports, offline },
       problems,
       open,
+      before: hasBase ? compiler.listBaseCommands(plan) : [],
     };
   } finally {
     rmSync(draft, { recursive: true, force: true });

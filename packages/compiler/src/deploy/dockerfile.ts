@@ -7,5 +7,5 @@ export function emitDockerfile({ baseImage }: DeployPlan): string {
 
 /** Of the folder, what the build is sent: nothing of `.env`, whatever builds it. */
 export function emitDockerignore(): string {
-  return '*\n!Dockerfile\n!workspace\n';
+  return '*\n!*Dockerfile\n!workspace\n';
 }

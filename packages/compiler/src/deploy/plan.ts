@@ -11,6 +11,8 @@ export interface DeployPlan {
   slug: string;
   imageTag: string;
   baseImage: string;
+  /** The version of the runtime the base holds, and the protocol it speaks; null: another base was named. */
+  published: { version: string; contract: number } | null;
   /** Null where there is none. */
   controlPlaneImage: string | null;
   bucket: string;
@@ -26,6 +28,8 @@ export interface PlanOptions {
   linkedSlug: string | undefined;
   /** The version of the runtime, which the base and the control plane share. */
   version: string;
+  /** The protocol of that version. */
+  contract: number;
   tag?: string | undefined;
   base?: string | undefined;
   offline: boolean;
@@ -35,12 +39,14 @@ export interface PlanOptions {
 export const AGENT_PORT = 8080;
 export const CONTROL_PLANE_PORT = 3000;
 
-export function planDeploy({ target, slug, bucket, linkedSlug, version, tag, base, offline }: PlanOptions): DeployPlan {
+export function planDeploy(options: PlanOptions): DeployPlan {
+  const { target, slug, bucket, linkedSlug, version, contract, tag, base, offline } = options;
   return {
     target,
     slug,
     imageTag: tag ?? `${linkedSlug === undefined ? 'svc-agent' : toImageName(linkedSlug)}:latest`,
     baseImage: base ?? `${OUR_IMAGES.base}:${version}`,
+    published: base === undefined ? { version, contract } : null,
     controlPlaneImage: target === 'self-host' ? `${OUR_IMAGES.controlPlane}:${version}` : null,
     bucket,
     offline,

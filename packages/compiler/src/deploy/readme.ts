@@ -1,3 +1,4 @@
+import { BASE_DOCKERFILE, hasBaseDockerfile, listBaseCommands } from './base.ts';
 import { IMAGES } from './images.ts';
 import { AGENT_PORT, CONTROL_PLANE_PORT } from './plan.ts';
 import type { DeployPlan } from './plan.ts';
@@ -23,7 +24,8 @@ export function emitReadme(plan: DeployPlan): string {
 
 function describeStart(plan: DeployPlan): string {
   const { offline, target } = plan;
-  const load = offline ? `docker load -i ${ARCHIVES[target]}\n` : '';
+  const before = hasBaseDockerfile(plan) ? listBaseCommands(plan) : [];
+  const load = offline ? [`docker load -i ${ARCHIVES[target]}`] : before;
   const infrastructure = Object.values(IMAGES)
     .map((image) => `\`${image}\``)
     .join(', ');
@@ -33,10 +35,10 @@ function describeStart(plan: DeployPlan): string {
   return `## Start
 
 \`\`\`sh
-${load}docker compose up -d
+${[...load, 'docker compose up -d'].join('\n')}
 \`\`\`
 
-${pulled} The box then answers on port ${AGENT_PORT}: \`curl http://127.0.0.1:${AGENT_PORT}/health\`.`;
+${before.length > 0 ? BASE : ''}${pulled} The box then answers on port ${AGENT_PORT}: \`curl http://127.0.0.1:${AGENT_PORT}/health\`.`;
 }
 
 function describeVariables({ target }: DeployPlan): string {
@@ -55,6 +57,9 @@ ${rows.join('\n')}
 
 Downloads in a browser need \`SVC_S3_ENDPOINT\`: an address of the object store that the browser and the box both reach.`;
 }
+
+const BASE = `The first command makes the base of this version from the published packages; do it once on a machine, and push the
+image where others are to pull it. Where the registry of npm is another, add \`--build-arg NPM_CONFIG_REGISTRY=<address>\`. `;
 
 const BYOC = `## Link
 
@@ -82,10 +87,12 @@ const KEEP = `## Keep
 
 Changes of yours go into \`docker-compose.override.yml\`, which compose reads too.`;
 
-function describeFiles({ offline, target }: DeployPlan): string {
+function describeFiles(plan: DeployPlan): string {
+  const { offline, target } = plan;
   const rows = [
     ['workspace/', 'the compiled agents and workflows'],
     ['Dockerfile', 'the base, and the workspace in it'],
+    ...(hasBaseDockerfile(plan) ? [[BASE_DOCKERFILE, 'what the base is built from']] : []),
     ['.dockerignore', 'what the build of the image is not sent: the secrets of `.env`'],
     ['docker-compose.yml', 'the services, their networks and volumes'],
     ['.env', 'the secrets and settings, readable by you alone'],

@@ -1,0 +1,65 @@
+import type { DeployPlan } from './plan.ts';
+
+/** What the base is built from where the folder is deployed. */
+export const BASE_DOCKERFILE = 'base.Dockerfile';
+
+/** Whether the folder has it: not where the images come in an archive, nor where another base was named. */
+export function hasBaseDockerfile({ published, offline }: DeployPlan): boolean {
+  return published !== null && !offline;
+}
+
+/** The commands that build the images of ours which the composition asks for, in the deploy folder. */
+export function listBaseCommands({ baseImage, controlPlaneImage }: DeployPlan): string[] {
+  const build = (image: string, more = '') => `docker build -t ${image}${more} -f ${BASE_DOCKERFILE} .`;
+  return [
+    build(baseImage, controlPlaneImage === null ? '' : ' --target base'),
+    ...(controlPlaneImage === null ? [] : [build(controlPlaneImage, ' --target control-plane')]),
+  ];
+}
+
+/** Node and the published runtime, without what only `svc dev` opens: its embedded stores. */
+export function emitBaseDockerfile(plan: DeployPlan): string {
+  const { version, contract } = plan.published ?? { version: '', contract: 0 };
+  const base = `# The base of packaged boxes, from the published packages:
+${listBaseCommands(plan)
+  .map((command) => `#   ${command}`)
+  .join('\n')}
+# With a registry of your own: --build-arg NPM_CONFIG_REGISTRY=https://registry.example
+ARG NODE_IMAGE=node:24.21.0-trixie
+ARG OS_IMAGE=debian:trixie-slim
+
+FROM \${NODE_IMAGE} AS node
+ARG NPM_CONFIG_REGISTRY
+WORKDIR /opt/svc
+RUN npm install --omit=dev --omit=optional --ignore-scripts --no-audit --no-fund @svc/runtime@${version} \\
+ && rm -rf node_modules/@electric-sql node_modules/@photostructure package.json package-lock.json \\
+ && ln -s node_modules/@svc/runtime runtime \\
+ && cp runtime/dist/container/* . \\
+ && chmod 755 svc-box
+
+FROM \${OS_IMAGE} AS base
+LABEL svc.contract=${contract}
+COPY --from=node /usr/local/bin/node /usr/local/bin/node
+COPY --from=node /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/ca-certificates.crt
+COPY --from=node /opt/svc/ /opt/svc/
+COPY --from=node /opt/svc/svc-box /usr/local/bin/svc-box
+ENV NODE_ENV=production PORT=8080
+WORKDIR /workspace
+USER 65532:65532
+EXPOSE 8080
+STOPSIGNAL SIGTERM
+HEALTHCHECK --interval=10s --timeout=5s --start-period=60s --retries=6 CMD ["node", "/opt/svc/healthcheck.mjs"]
+ENTRYPOINT ["node", "/opt/svc/boot.mjs"]
+`;
+  return plan.controlPlaneImage === null ? base : base + CONTROL_PLANE;
+}
+
+// --- internal ---
+
+const CONTROL_PLANE = `
+# It answers its health check, and shows a page that says that it is a stand-in.
+FROM base AS control-plane
+ENV PORT=3000
+EXPOSE 3000
+ENTRYPOINT ["node", "/opt/svc/stand-in.mjs"]
+`;
