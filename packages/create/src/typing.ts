@@ -25,8 +25,7 @@ async function typeHidden(question: string, signal: AbortSignal): Promise<string
 
 async function typeShown(question: string, signal: AbortSignal): Promise<string | undefined> {
   const { createInterface } = await import('node:readline');
-  process.stderr.write(question);
-  const lines = createInterface({ input: process.stdin, output: process.stderr, terminal: true });
+  const lines = createInterface({ input: process.stdin, output: process.stderr, terminal: true, prompt: question });
   return new Promise((resolve) => {
     const leave = () => lines.close();
     signal.addEventListener('abort', leave, { once: true });
@@ -41,5 +40,7 @@ async function typeShown(question: string, signal: AbortSignal): Promise<string 
       signal.removeEventListener('abort', leave);
       resolve(typed);
     });
+    // Who sees the question may type: from here on Ctrl-C is a key, and an edit of the line leaves the question in place.
+    lines.prompt();
   });
 }

@@ -69,7 +69,7 @@ describe.skipIf(!BUILT || !HAS_TERMINAL)('npm create svc on a terminal', () => {
     expect({ code, shown }).toMatchObject({ code: 0, shown: expect.stringContaining('Its model, by name') });
     expect(shown).not.toContain('geheim');
     expect(shown).toMatch(
-      /Next:\s+cd shop\s+npm install\s+npx svc dev\s.*another terminal:\s+npx svc chat assistant\s*$/s,
+      /Next:\s+cd shop\s+npm install\s+npx svc dev\s.*of that folder:\s+npx svc chat assistant\s*$/s,
     );
     expect(readFileSync(join(cwd, 'shop/.env'), 'utf8')).toBe(
       `MODEL_PROVIDER_BASE_URL=${model.url}\nMODEL_PROVIDER_API_KEY=sk-geheim\n`,
