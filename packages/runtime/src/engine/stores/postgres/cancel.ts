@@ -8,7 +8,7 @@ import { isLockTimeout } from './errors.ts';
 import { lockKey } from './serial.ts';
 import type { PostgresSerial } from './serial.ts';
 import { IS_OPEN_OF_RUN, NOW, signalSets } from './sql.ts';
-import { transact } from './transaction.ts';
+import { retryClient, transact } from './transaction.ts';
 import type { Transaction } from './transaction.ts';
 import { FINAL_STATUSES, IS_ABANDONED, treeQuery } from '../sql/queries.ts';
 import { decodeText } from '../sql/rows.ts';
@@ -26,7 +26,41 @@ export async function cancelTree(
   sql: SqlClient,
   parts: CancelParts,
   cancel: Cancel,
+  rounds: number = LATE_ROUNDS,
 ): Promise<CancelResult | undefined> {
+  const result = await cancelKnown(sql, parts, cancel);
+  if (result?.outcome !== 'cancelled' || rounds === 0) return result;
+  const { error, newRunId, how } = cancel;
+  const below = { error, newRunId, ...(how?.graceOf ? { how: { graceOf: how.graceOf } } : {}) };
+  // Nothing of what was seen before the commit says that there is no more; what comes after it finds its parent ended.
+  // Where the database is lost here, the cancel has happened all the same.
+  for (const runId of await findLate(sql, parts.tables, result.cancelled).catch(() => [])) {
+    const late = await cancelTree(sql, parts, { ...below, runId }, rounds - 1).catch(() => undefined);
+    if (late?.outcome !== 'cancelled') continue;
+    result.cancelled.push(...late.cancelled);
+    result.cleaning.push(...late.cleaning);
+    result.promoted.push(...late.promoted);
+  }
+  return result;
+}
+
+// --- internal ---
+
+/** A run that starts itself again and again is followed so far. */
+const LATE_ROUNDS = 5;
+
+/** The runs that were started below those that are cancelled after the tree was read, and before the commit. */
+async function findLate(sql: SqlClient, { runs }: Tables, cancelled: string[]): Promise<string[]> {
+  if (cancelled.length === 0) return [];
+  const late = await retryClient(sql).query<{ id: string }>(
+    `select run_id as id from ${runs}
+    where parent_run_id = any($1::text[]) and status not in ${FINAL_STATUSES} and cancel is null and not ${IS_ABANDONED}`,
+    [cancelled.map(toStoredText)],
+  );
+  return late.map((row) => fromStoredText(row.id));
+}
+
+async function cancelKnown(sql: SqlClient, parts: CancelParts, cancel: Cancel): Promise<CancelResult | undefined> {
   for (const waitMs of LOCK_WAITS_MS) {
     try {
       return await transact(sql, async (tx) => {
@@ -39,8 +73,6 @@ export async function cancelTree(
   }
   return transact(sql, (tx) => cancelInTransaction(tx, parts, cancel));
 }
-
-// --- internal ---
 
 interface CancelParts {
   tables: Tables;

@@ -54,6 +54,37 @@ describeWhen(realServers.database, 'Postgres journal on a server', (server) => {
   describeSchema(() => sql);
   describeFaults(() => sql);
 
+  test('a cancel takes along a child that is started after the tree was read and before the commit', async () => {
+    const place = createPlace(sql);
+    const starting = await place.open();
+    const parent = await start(starting, newRun());
+    const known = await start(starting, newRun({ parentRunId: parent.runId }));
+    const abandoned = newRun({ parentRunId: parent.runId, closePolicy: 'abandon' });
+    const late: RunRow[] = [];
+    let isOpen = false;
+    const between: SqlClient = {
+      ...sql,
+      transaction: (work) =>
+        sql.transaction(async (tx) => {
+          const answer = await work(tx);
+          if (isOpen && late.length === 0) {
+            late.push(await start(starting, newRun({ parentRunId: parent.runId })));
+            late.push(await start(starting, newRun({ parentRunId: late[0]?.runId ?? null })));
+            await start(starting, abandoned);
+          }
+          return answer;
+        }),
+    };
+    const journal = await openPostgresJournal({ sql: between, schema: place.schema });
+    isOpen = true;
+    const result = await journal.cancel(parent.runId, '[]', newRunId);
+    const ids = [parent, known, ...late].map(({ runId }) => runId);
+    expect(result).toMatchObject({ outcome: 'cancelled', cancelled: expect.arrayContaining(ids) as string[] });
+    for (const { status } of await journal.getRuns(ids)) expect(status).toBe('cancelled');
+    expect(await journal.getRun(abandoned.runId)).toMatchObject({ status: 'running' });
+    await place.remove();
+  });
+
   test('a commit of many runs locks the youngest first, as a cancel does: who waits for it holds none of the others', async () => {
     const place = createPlace(sql);
     const journal = await place.open();
