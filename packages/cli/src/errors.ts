@@ -220,6 +220,7 @@ const SUGGESTIONS: Record<string, string | undefined> = {
   delivery_not_found: 'Run `svc notify list` to see what was sent.',
   job_not_found: 'Run `svc jobs list` to see the timers of this box.',
   prompt_not_found: 'Run `svc prompts list` to see the prompts of this box.',
+  catalog_entry_not_found: 'Run `svc catalog list` to see what this box has.',
   prompt_version_not_found: 'Run `svc prompts versions <id>` to see the versions.',
   prompt_exists: 'Find its id with `svc prompts list`, then save a new version with `svc prompts update <id>`.',
   config_key_not_found: 'Run `svc config list` to see the keys.',

@@ -78,6 +78,7 @@ const basesOf = ({ completed, session, approval, prompt }: Seeds): Record<string
   'secrets set': { positionals: { name: 'SMTP_PASSWORD' } },
   ...forEach(['secrets rotate', 'secrets delete'], { positionals: { name: 'NONE' }, flags: { yes: true } }),
   'keys create': { flags: { name: 'ci', agents: 'all' } },
+  'catalog update': { positionals: { kind: 'agent', name: 'support' }, flags: { 'requests-per-minute': '600' } },
   'keys update': { positionals: { id: 'none' }, flags: { 'requests-per-minute': '60' } },
   'usage get': { positionals: { kind: 'agent', id: 'support' } },
   'activity get': { positionals: { id: 'none' } },
@@ -107,7 +108,7 @@ const TAKEN: readonly RegExp[] = [
   /^package --(tag|base), (unknown|huge|a folder|a file|below a file)$/,
   /^(runs|logs|sessions|hitl|jobs|notify|prompts|activity) list --(name|receiver|parent|retry-of|session|step|text|agent-name|run|workflow|key|owner-name|operation|actor|target|client|user), (?!long)/,
   /^runs (cancel|retry|delete)-all --(name|parent|retry-of|session|client|user), /,
-  /^logs tail --(step|text), (?!long)/,
+  /^logs tail --(step|text|client|user), (?!long)/,
   // What has used nothing so far.
   /^usage (get id|list --id), /,
   // A hook that there is not yet.
@@ -124,6 +125,7 @@ const TAKEN: readonly RegExp[] = [
   /^prompts update --(text|file|note), /,
   /^config set value, huge$/,
   /^secrets set (name|--from-file), /,
+  /^catalog update --model, (?!long)/,
   /^keys update --(name|agents|workflows), (?!long)/,
   /^keys create --(name|agents|workflows|client), (?!long)/,
   /^link --image-tag, (unknown|huge)$/,

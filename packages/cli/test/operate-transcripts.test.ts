@@ -83,6 +83,7 @@ const listCommands = (seeds: Seeds): string[][] => [
   ['secrets', 'rotate', 'API_TOKEN', '--yes'],
   ['secrets', 'delete', 'API_TOKEN', '--yes'],
   ['keys', 'create', '--name', 'partner', '--agents', 'support', '--expires-in', '30d'],
+  ['catalog', 'update', 'agent', 'support', '--tokens-per-day', '1000'],
   ['keys', 'update', seeds.key, '--tokens-per-day', '1000', '--concurrent-turns', '4'],
   ['keys', 'rotate', seeds.key, '--overlap', '1h'],
   ['keys', 'revoke', seeds.key, '--yes'],

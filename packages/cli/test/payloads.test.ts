@@ -92,6 +92,7 @@ const ON_A_BOX = [
   'keys rotate {key} --overlap 1h',
   'keys revoke {key} --yes',
   'catalog list',
+  'catalog update agent support --tokens-per-day 1000',
   'activity list',
   'activity get {change}',
   'contract show',

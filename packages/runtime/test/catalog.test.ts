@@ -183,6 +183,8 @@ describe('a model that is chosen', () => {
     });
     const refused = await call(box, 'PATCH /api/catalog/workflow/report', { model: 'x' });
     expect(refused).toMatchObject({ status: 400, body: { code: 'invalid_request' } });
+    const limited = await call(box, 'PATCH /api/catalog/workflow/report', { limits: { tokensPerDay: 5 } });
+    expect(limited).toMatchObject({ status: 400, body: { code: 'invalid_request' } });
     expect((await call(box, 'PATCH /api/catalog/agent/nope', { model: 'x' })).status).toBe(404);
   });
 

@@ -1,6 +1,8 @@
+import { randomUUID } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { defineDeepAgent, defineTool } from '../src/definitions/definition.ts';
 import type { DeepAgentDefinition } from '../src/definitions/agent.ts';
+import type { Limits } from '../src/limits/limits.ts';
 import { createMemoryKv } from '../src/stores/kv-memory.ts';
 import { svc } from '../src/svc.ts';
 import { z } from 'zod';
@@ -198,6 +200,36 @@ describe('an agent with limits', () => {
     });
     expect(await usageOf(box, 'agent', 'budgeted')).toMatchObject({ limits, requests: 2, turns: 0 });
     expect(box.logs).toContainEqual(expect.objectContaining({ kind: 'agent', id: 'budgeted', period: 'month' }));
+  });
+
+  test('has those an operator chose in place of those of its code, on every replica, until they are taken away', async () => {
+    const kv = createMemoryKv();
+    const limits = { requestsPerMinute: 100 };
+    const name = `chosen-${randomUUID()}`;
+    const options = { agents: { [name]: helper({ name, limits }) }, options: { kv } };
+    const [box, replica] = [await boxes.open(options), await boxes.open(options)];
+    const key = { authorization: 'Bearer any' };
+    const choose = (chosen: object | null) =>
+      call<{ limits: object }>(box, `PATCH /api/catalog/agent/${name}`, { limits: chosen });
+    const set = await choose({ tokensPerMonth: 5 });
+    expect([set.status, set.body.limits]).toEqual([
+      200,
+      { declared: limits, override: { tokensPerMonth: 5 }, effective: { tokensPerMonth: 5 } },
+    ]);
+    await until(async () => {
+      const { body } = await call<{ limits: Limits }>(replica, `GET /api/usage/agent/${name}`);
+      return body.limits.tokensPerMonth === 5;
+    });
+    expect((await chatA(replica, key, 'say:hello', name)).status).toBe(200);
+    await until(async () => (await usageOf(box, 'agent', name)).tokensThisMonth > 5);
+    for (const one of [box, replica])
+      expect(await chatA(one, key, 'say:hello', name)).toMatchObject({
+        status: 429,
+        body: { error: { message: expect.stringContaining('has used its 5 tokens') } },
+      });
+    expect((await choose(null)).body.limits).toEqual({ declared: limits, override: null, effective: limits });
+    expect((await chatA(box, key, 'say:hello', name)).status).toBe(200);
+    expect(await choose({ tokensPerYear: 5 })).toMatchObject({ status: 400, body: { code: 'invalid_request' } });
   });
 
   test('is declared with limits that there are', () => {

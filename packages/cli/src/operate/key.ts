@@ -6,6 +6,7 @@ import type { TargetNames } from '../client/target.ts';
 import type { Context } from '../context.ts';
 import type { OperateForm } from './form.ts';
 import type { Row } from './row.ts';
+import { LIMIT_FLAGS, readLimits } from './limit-flags.ts';
 import { parseSpan, splitList } from './members.ts';
 
 const GRANT_FLAGS = {
@@ -18,13 +19,6 @@ const GRANT_FLAGS = {
 } as const;
 
 const COUNT = { type: 'string', valueHint: 'count' } as const;
-
-const LIMIT_FLAGS = {
-  'requests-per-minute': { type: 'string', valueHint: 'count', description: 'Requests it may send in 60 seconds.' },
-  'concurrent-turns': { type: 'string', valueHint: 'count', description: 'Turns of agents it may have at once.' },
-  'tokens-per-day': { type: 'string', valueHint: 'count', description: 'Tokens of models it may use in a day of UTC.' },
-  'tokens-per-month': { type: 'string', valueHint: 'count', description: 'The same in a month of UTC.' },
-} as const;
 
 const USER_LIMIT_FLAGS = {
   'user-requests-per-minute': { ...COUNT, description: 'Requests each of its users may send in 60 seconds.' },
@@ -99,26 +93,6 @@ async function readChange(args: Record<string, unknown>): Promise<Row> {
 function toLimits(args: Record<string, unknown>): Row | null {
   const [own, users] = [readLimits(args, ''), readLimits(args, 'user-')];
   return own || users ? { ...own, ...(users ? { users } : {}) } : null;
-}
-
-function readLimits(args: Record<string, unknown>, prefix: string): Row | undefined {
-  const given = Object.entries(LIMIT_OF)
-    .map(([flag, member]) => [`${prefix}${flag}`, member] as const)
-    .filter(([flag]) => args[flag] !== undefined);
-  if (given.length === 0) return undefined;
-  return Object.fromEntries(given.map(([flag, member]) => [member, toCount(flag, String(args[flag]))]));
-}
-
-const LIMIT_OF: Record<keyof typeof LIMIT_FLAGS, string> = {
-  'requests-per-minute': 'requestsPerMinute',
-  'concurrent-turns': 'concurrentTurns',
-  'tokens-per-day': 'tokensPerDay',
-  'tokens-per-month': 'tokensPerMonth',
-};
-
-function toCount(flag: string, text: string): number {
-  if (/^[1-9]\d{0,12}$/.test(text)) return Number(text);
-  throw usageError(`--${flag} does not take "${text}".`, 'Use a whole number from 1.');
 }
 
 type Grant = 'all' | string[];

@@ -1,7 +1,7 @@
 import { operateGroup } from '../operate/group.ts';
 
 export const catalog = operateGroup({
-  summary: 'See what a box holds.',
+  summary: 'See what a box holds, and choose how agents run.',
   page: 'operating',
   examples: ['svc catalog list', 'svc catalog list --kind tool'],
   verbs: {
@@ -18,6 +18,17 @@ export const catalog = operateGroup({
         'hidden=isHidden',
         'description:long',
       ],
+    },
+    update: {
+      summary: 'Choose the model or the limits of an agent, or hide it.',
+      operation: 'catalog.update',
+      examples: [
+        'svc catalog update agent support --tokens-per-day 5000000 --concurrent-turns 20',
+        'svc catalog update agent support --model vendor/model',
+      ],
+      form: async () => (await import('../operate/catalog-entry.ts')).CHANGED_ENTRY,
+      done: 'Changed',
+      subject: ({ kind, name }) => `${String(kind)} ${String(name)}`,
     },
   },
 });

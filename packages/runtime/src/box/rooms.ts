@@ -130,8 +130,10 @@ export function createRooms(foundation: Foundation): Built {
     overrides,
     callModel,
   });
-  const limitedAgent = (name: string): Limited | undefined => {
-    const { limits } = catalog.findAgent(name)?.definition?.agent ?? {};
+  const limitedAgent = async (name: string): Promise<Limited | undefined> => {
+    const loaded = catalog.findAgent(name);
+    const chosen = loaded && (await overrides.find('agent', name)).limits;
+    const limits = chosen ?? loaded?.definition?.agent.limits;
     return limits && { id: whoOfAgent(name), name: `The agent "${name}"`, limits };
   };
   const findLimited = async (who: string): Promise<Limited | undefined> => {

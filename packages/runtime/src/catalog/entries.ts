@@ -13,7 +13,7 @@ export interface CatalogEntries {
   list(filter: { kind?: CatalogKind; system?: boolean; prompts?: boolean }): Promise<CatalogEntry[]>;
   /** Throws `catalog_entry_not_found`. */
   get(kind: CatalogKind, name: string): Promise<CatalogDetail>;
-  /** In force from the next turn on. Throws `catalog_entry_not_found`, and `invalid_request` for the model of a workflow. */
+  /** In force from the next turn on. Throws `catalog_entry_not_found`, and `invalid_request` for the model or the limits of a workflow. */
   update(
     target: { kind: OverridableKind; name: string },
     change: Partial<CatalogOverride>,
@@ -117,6 +117,8 @@ export function createCatalogEntries(options: CatalogEntriesOptions): CatalogEnt
       await get(kind, name);
       if (kind === 'workflow' && change.model)
         throw new BoxError('invalid_request', 'A workflow has no model. Choose one for the agents it talks to.');
+      if (kind === 'workflow' && change.limits)
+        throw new BoxError('invalid_request', 'A workflow has no such limits: its code says how many run at once.');
       await overrides.set(kind, name, change, by);
       return get(kind, name);
     },

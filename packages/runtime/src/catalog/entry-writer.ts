@@ -29,7 +29,7 @@ export function createEntryWriter({ overrides, defaultModel }: EntryWriterOption
     async toAgent(loaded) {
       const { entry, definition, problem } = loaded;
       const agent = definition?.agent;
-      const { model: override, isHidden } = await overrides.find('agent', entry.name);
+      const { model: override, limits, isHidden } = await overrides.find('agent', entry.name);
       const declared = agent?.model ?? null;
       const tools = agent ? await toBoxTools(agent) : [];
       return {
@@ -41,6 +41,7 @@ export function createEntryWriter({ overrides, defaultModel }: EntryWriterOption
         isSystem: entry.name === COPILOT_AGENT,
         isHidden,
         model: { declared, override, effective: override ?? declared ?? (await defaultModel()) ?? null },
+        limits: { declared: agent?.limits ?? null, override: limits, effective: limits ?? agent?.limits ?? null },
         tools: tools.map(({ model }) => model.name),
         interruptOn: listInterrupting(agent),
         problem: problem ?? null,
@@ -94,6 +95,7 @@ const NOTHING = {
   isSystem: false,
   isHidden: false,
   model: null,
+  limits: null,
   mode: null,
   hasSchema: null,
   tools: null,

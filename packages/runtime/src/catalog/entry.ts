@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { Limits } from '../limits/limits.ts';
 import { WorkflowProblem } from './workflow.ts';
 
 export const CATALOG_KINDS = ['agent', 'workflow', 'tool', 'prompt'] as const;
@@ -9,6 +10,12 @@ const ModelChoice = z.object({
   declared: z.string().nullable().describe('What the code names'),
   override: z.string().nullable().describe('What was chosen here; wins'),
   effective: z.string().nullable().describe('What the next turn asks; null: there is none'),
+});
+
+const LimitsChoice = z.object({
+  declared: Limits.nullable().describe('What the code names'),
+  override: Limits.nullable().describe('What was chosen here; wins as a whole'),
+  effective: Limits.nullable().describe('What holds; null: none'),
 });
 
 /** An agent, a workflow, a tool of an agent, or a prompt, as lists show it. Members a kind does not have are null. */
@@ -22,6 +29,7 @@ export const CatalogEntry = z.object({
   isSystem: z.boolean().describe('Part of the box, not of the workspace'),
   isHidden: z.boolean().describe('Left out of model lists and discovery; it answers whoever knows its name'),
   model: ModelChoice.nullable(),
+  limits: LimitsChoice.nullable().describe('Of an agent: what it may use, whoever calls it'),
   mode: z.enum(['task', 'chat']).nullable(),
   hasSchema: z.boolean().nullable(),
   tools: z.array(z.string()).nullable().describe('What the model may call; those of MCP servers are not among them'),

@@ -3,6 +3,7 @@ import { may, requirePermission } from '../auth/caller.ts';
 import { operationsOf } from '../operations/define.ts';
 import { toPage } from '../operations/cursor.ts';
 import { ShortListPage, withoutUndefined } from '../operations/inputs.ts';
+import { Limits } from '../limits/limits.ts';
 import { CatalogDetail, CatalogEntry, CatalogKind } from './entry.ts';
 import type { CatalogEntries } from './entries.ts';
 
@@ -63,15 +64,19 @@ export const getCatalogEntry = operation({
 export const updateCatalogEntry = operation({
   ...room,
   id: 'catalog.update',
-  summary: 'Choose the model of an agent, or show or hide an agent or a workflow',
+  summary: 'Choose the model or the limits of an agent, or show or hide an agent or a workflow',
   route: 'PATCH /api/catalog/:kind/:name',
   kind: 'write',
   permission: 'catalog:write',
+  cli: 'catalog update',
   errors: ['catalog_entry_not_found'],
   input: z.strictObject({
     kind: z.enum(['agent', 'workflow']),
     name,
     model: z.string().trim().min(1).max(200).nullable().optional().describe('Wins over the code; null: the code says'),
+    limits: Limits.nullable()
+      .optional()
+      .describe('What an agent may use, instead of what its code says; null: what the code says'),
     isHidden: z.boolean().optional().describe('Left out of model lists, discovery and MCP; it can still be called'),
   }),
   output: CatalogDetail,

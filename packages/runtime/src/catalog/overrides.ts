@@ -1,7 +1,11 @@
+import type { Limits } from '../limits/limits.ts';
+
 /** What an operator chose for an agent or a workflow, beside its code. */
 export interface CatalogOverride {
   /** Null: what the code says. */
   model: string | null;
+  /** Of an agent, instead of those of the code. Null: what the code says. */
+  limits: Limits | null;
   /** It is offered nowhere, and answers whoever knows its name. */
   isHidden: boolean;
 }
@@ -18,4 +22,4 @@ export interface CatalogOverrides {
 }
 
 /** No choice was made. */
-export const NO_OVERRIDE: CatalogOverride = { model: null, isHidden: false };
+export const NO_OVERRIDE: CatalogOverride = { model: null, limits: null, isHidden: false };

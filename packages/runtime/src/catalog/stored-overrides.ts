@@ -19,7 +19,7 @@ export function createCatalogOverrides({ db, kv, isOpen = () => true }: CatalogO
     early: { isOpen, value: new Map() },
     async load() {
       const rows = await db.select().from(catalogOverrides);
-      return new Map(rows.map(({ kind, name, model, isHidden }) => [toKey(kind, name), { model, isHidden }]));
+      return new Map(rows.map(({ kind, name, ...chosen }) => [toKey(kind, name), toOverride(chosen)]));
     },
   });
   return {
@@ -41,6 +41,10 @@ export function createCatalogOverrides({ db, kv, isOpen = () => true }: CatalogO
 }
 
 // --- internal ---
+
+function toOverride({ model, limits, isHidden }: CatalogOverride): CatalogOverride {
+  return { model, limits, isHidden };
+}
 
 function toKey(kind: string, name: string): string {
   return `${kind} ${name}`;

@@ -1,4 +1,5 @@
-import { boolean, primaryKey, text, timestamp } from 'drizzle-orm/pg-core';
+import { boolean, jsonb, primaryKey, text, timestamp } from 'drizzle-orm/pg-core';
+import type { Limits } from '../limits/limits.ts';
 import { boxSchema } from '../stores/table.ts';
 
 /** What an operator chose for an agent or a workflow, beside its code. */
@@ -8,6 +9,8 @@ export const catalogOverrides = boxSchema.table(
     kind: text('kind').$type<'agent' | 'workflow'>().notNull(),
     name: text('name').notNull(),
     model: text('model'),
+    /** Of an agent. Null: those of the code. */
+    limits: jsonb('limits').$type<Limits>(),
     isHidden: boolean('is_hidden').notNull().default(false),
     updatedBy: text('updated_by').notNull(),
     updatedAt: timestamp('updated_at', { withTimezone: true }).notNull().defaultNow(),

@@ -1,0 +1,1 @@
+ALTER TABLE "svc"."catalog_overrides" ADD COLUMN "limits" jsonb;
