@@ -43,7 +43,8 @@ export function createAmbient({ journal, services, storage, mask, above }: Ambie
       for (;;) {
         const run = await above().engine.wait(started.runId, WAIT_MS);
         if (!run || run.status === 'failed' || run.status === 'cancelled') throw decode(childFailed(run)) as Error;
-        if (run.status === 'completed') return run.output === null ? undefined : decode(run.output);
+        if (run.status === 'completed')
+          return run.output === null ? undefined : decode(await above().engine.whole(run.output));
       }
     },
     startTurn: (message, how) => above().agents.startChild(message, how),

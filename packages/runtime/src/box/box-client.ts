@@ -4,6 +4,7 @@ import type { BoxClient } from '../engine/handle.ts';
 import type { Journal } from '../engine/journal.ts';
 import { toIdKey } from '../engine/worker/new-run.ts';
 import { isFinal } from '../engine/journal/run.ts';
+import { wholeRun } from '../engine/large-values.ts';
 import { CANCEL_WAIT_MS } from '../engine/limits.ts';
 import type { Hooks } from '../hooks/hooks.ts';
 import type { HookSignals } from '../hooks/signal.ts';
@@ -47,7 +48,7 @@ export function createBoxClient({ journal, engine, hooks, signals }: BoxClientOp
         signal.throwIfAborted();
         const found = await findRun(id);
         if (!found) return undefined;
-        if ('runId' in found && isFinal(found.status)) return found;
+        if ('runId' in found && isFinal(found.status)) return wholeRun(engine(), found);
         if ('runId' in found) await engine().wait(found.runId, WAIT_MS, signal);
         else await engine().nextChange(id, signal);
       }

@@ -24,6 +24,7 @@ import { currentFields, currentRunFields } from '../telemetry/log-context.ts';
 import { readTelemetry } from '../telemetry/settings.ts';
 import type { TelemetrySettings } from '../telemetry/settings.ts';
 import { createTelemetry } from '../telemetry/telemetry.ts';
+import { createLargeStore, withoutOwn } from '../storage/large-store.ts';
 import { createKvDoorbell } from '../engine/kv-doorbell.ts';
 import { createAmbient } from './ambient.ts';
 import type { StreamLimits } from '../auth/stream-limits.ts';
@@ -127,6 +128,9 @@ export async function createFoundation(options: BoxOptions, closer: Closer): Pro
   closer.add(async () => stopLog.close());
   const doorbell = shared && createKvDoorbell(shared, owner);
   if (doorbell) closer.add(() => doorbell.close());
+  const { storage } = options;
+  const large = storage && createLargeStore({ storage, journal, log: options.log });
+  closer.add(async () => large?.close());
   engine.set(
     await createEngine({
       // A run that no other process can take goes on at the next boot: there is nothing to hurry for, nor to wait for.
@@ -148,8 +152,18 @@ export async function createFoundation(options: BoxOptions, closer: Closer): Pro
       owner,
       exclusive,
       resolve: (run) => above.get().body(run),
-      ambient: createAmbient({ journal, services: options.services, storage: options.storage, mask, above: above.get }),
-      onSweep: (look) => above.get().sweep(look),
+      largeStore: large,
+      ambient: createAmbient({
+        journal,
+        services: options.services,
+        storage: storage && withoutOwn(storage),
+        mask,
+        above: above.get,
+      }),
+      async onSweep(look) {
+        large?.sweep();
+        await above.get().sweep(look);
+      },
       codes: () => above.get().codes(),
       cleanupOf: (run) => above.get().cleanupOf(run),
     }),
@@ -157,8 +171,9 @@ export async function createFoundation(options: BoxOptions, closer: Closer): Pro
   closer.addFirst(() => drain({ engine: engine.get(), events, logs }));
   const deleteRuns = async (runIds: string[]): Promise<string[]> => {
     const gone = await journal.deleteRuns(runIds);
-    // A crash in between leaves records that go when they are old.
+    // A crash in between leaves records that go when they are old, and objects that a sweep finds.
     await logs.deleteRuns(gone);
+    await large?.drop(gone);
     return gone;
   };
   return {

@@ -177,6 +177,7 @@ export function createRooms(foundation: Foundation): Built {
     events,
     exports: createRunExports({
       journal,
+      engine,
       secrets: () => listSecrets(options),
       url: () => options.services().agent.url,
       now: () => engine.clock.now(),

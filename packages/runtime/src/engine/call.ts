@@ -132,6 +132,11 @@ export function historyOf(records: readonly JournalRecord[]): Map<number, CallHi
   return history;
 }
 
+/** The record by which a call is known. */
+export function firstOf(history: CallHistory | undefined): CallRecord | undefined {
+  return history?.answer ?? history?.set ?? history?.retries[0];
+}
+
 // --- internal ---
 
 function isCallRecord(record: JournalRecord): record is CallRecord {

@@ -12,7 +12,9 @@ import type { Look } from './journal/leases.ts';
 import type { RunRow } from './journal/run.ts';
 import { UNFOLLOWED } from './lifecycle.ts';
 import type { Lifecycle } from './lifecycle.ts';
-import { DEFAULT_LIMITS } from './limits.ts';
+import { createLargeValues } from './large-values.ts';
+import type { LargeStore, LargeValues } from './large-values.ts';
+import { DEFAULT_LIMITS, LARGE_LIMITS } from './limits.ts';
 import type { Limits } from './limits.ts';
 import type { Observer } from './observer.ts';
 import type { RunningStep } from './run/step-attempts.ts';
@@ -53,6 +55,8 @@ export interface EngineOptions {
   /** The store can be held by this process alone, so leases of earlier processes are void at boot. */
   exclusive: boolean;
   limits?: Partial<Limits>;
+  /** Where values are kept that are too large for the journal. Default: they are refused. */
+  largeStore?: LargeStore | undefined;
   /** Milliseconds a lease lasts without renewal. Default 30,000. */
   leaseMs?: number;
   /** Milliseconds between sweeps. Default 1,000. */
@@ -93,7 +97,7 @@ export interface EngineOptions {
   supervisor?: Supervisor;
 }
 
-export interface Engine extends Starts, Pick<Endings, 'cancel'> {
+export interface Engine extends Starts, Pick<Endings, 'cancel'>, Pick<LargeValues, 'whole'> {
   readonly clock: StoreClock;
   readonly armed: boolean;
   /** Begins taking runs from the journal. Until then nothing runs. */
@@ -182,16 +186,17 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
     signals,
     replicas,
   };
+  const large = createLargeValues(options.largeStore);
   const endings = createEndings({ ...core, graceOf: options.cleanupOf, onLeft: assigned?.left });
-  const limits = { ...DEFAULT_LIMITS, ...options.limits };
+  const limits = { ...(options.largeStore ? LARGE_LIMITS : DEFAULT_LIMITS), ...options.limits };
   const backlog = createBacklog({ journal, now: clock.now, most: limits.unreadResumes });
   const { ambient, around } = options;
   const isAlone = () => assigned?.isAlone === true;
-  const driver = createLiveDriver({ ...core, endings, limits, ambient, around, isAlone });
+  const driver = createLiveDriver({ ...core, endings, limits, large, ambient, around, isAlone });
   const loading = createLoading({ ...core, endings, driver, isolate: isolation?.add });
   const claims = createClaims({ ...core, loading, maxLive });
   signals.listen(claims);
-  const starts = createStarts({ ...core, endings, loading, claims, ambient });
+  const starts = createStarts({ ...core, endings, loading, claims, ambient, large, limits });
   const onSweep = supervisor ? undefined : options.onSweep;
   const sweep = createSweep({
     ...core,
@@ -206,6 +211,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
   return {
     ...starts,
     cancel: endings.cancel,
+    whole: large.whole,
     clock,
     closing,
     get armed() {

@@ -1,7 +1,12 @@
+import type { RunKind } from './journal/run.ts';
+import { GIVEN_BYTES, LARGE_BYTES, VALUE_BYTES } from './values/size.ts';
+
 /** What one run may take. */
 export interface Limits {
   /** Bytes of one encoded result. */
   resultBytes: number;
+  /** The same of what is handed over: an input, arguments. */
+  givenBytes: number;
   records: number;
   /** A wait at least this long leaves memory, in milliseconds. */
   parkAfter: number;
@@ -21,12 +26,21 @@ export function isNearLimit(count: number, limits: Pick<Limits, 'records'>): boo
 }
 
 export const DEFAULT_LIMITS: Limits = {
-  resultBytes: 1_048_576,
+  resultBytes: VALUE_BYTES,
+  givenBytes: GIVEN_BYTES,
   records: 10_000,
   parkAfter: 5_000,
   patience: 10_000,
   unreadResumes: 1_000,
 };
+
+/** Where values are kept in object storage, too. */
+export const LARGE_LIMITS: Limits = { ...DEFAULT_LIMITS, resultBytes: LARGE_BYTES, givenBytes: LARGE_BYTES };
+
+/** Of one result of the run. What a turn has recorded is read again and again, and all of it by all who follow. */
+export function resultBytesOf({ kind }: { kind: RunKind }, { resultBytes }: Pick<Limits, 'resultBytes'>): number {
+  return kind === 'agent' ? Math.min(resultBytes, VALUE_BYTES) : resultBytes;
+}
 
 /** How long an answer waits for a run that was cancelled to have cleaned up, in milliseconds: most have nothing to. */
 export const CANCEL_WAIT_MS = 1_000;

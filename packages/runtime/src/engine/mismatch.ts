@@ -1,5 +1,6 @@
 import { relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { firstOf } from './call.ts';
 import type { CallHistory } from './call.ts';
 import { runOutside } from './context.ts';
 import type { JournalRecord, StepKind } from './journal/record.ts';
@@ -19,12 +20,16 @@ export interface Mismatch {
   difference?: Difference;
 }
 
-/** Compares a call with the journal; undefined: it is the same call, or a new one. */
+/**
+ * Compares a call with the journal; undefined: it is the same call, or a new one.
+ * @param caller the line that calls, where it is not on the stack any more
+ */
 export function mismatchOf(
   history: CallHistory | undefined,
   request: { kind: StepKind; stepId: string; digest: string; input: string },
+  caller?: string | null,
 ): Mismatch | undefined {
-  const record = history?.answer ?? history?.set ?? history?.retries[0];
+  const record = firstOf(history);
   if (!record) return undefined;
   const { call, stepId } = record;
   const isSameStep = stepId === request.stepId && record.kind === request.kind;
@@ -32,7 +37,7 @@ export function mismatchOf(
   // The digest is of the text, which is quick; what differs in it need not be what the code has chosen.
   const difference = isSameStep && record.input !== null ? differenceOf(record.input, request.input) : undefined;
   if (isSameStep && record.input !== null && !difference) return undefined;
-  const at = findCaller(request.stepId);
+  const at = caller === undefined ? findCaller(request.stepId) : caller;
   const where = at === null ? '' : ` at ${at}`;
   const message = isSameStep
     ? `Call ${call}, "${stepId}", was recorded with other arguments than the code passes now${where}${inWords(difference)}.`

@@ -4,6 +4,7 @@ import type { StringifyOptions } from 'devalue';
 import { createErrorCodec } from './values/error-codec.ts';
 import { reasonOfInstance, reduceInstance, reviveInstance } from './values/instances.ts';
 import type { RecordedValue } from './values/instances.ts';
+import { isRef, refToShow } from './values/large-ref.ts';
 
 /** The first character of every encoded value. A reader refuses a format it does not know. */
 const FORMAT = '1';
@@ -42,9 +43,10 @@ export function encodeUncompared(value: unknown, root: string): string {
   return encodeAny(value, root);
 }
 
-/** The inverse of `encode`. */
+/** The inverse of `encode`. Of a value in object storage its text has to be read first (`large-values.ts`). */
 export function decode(text: string): unknown {
   if (text[0] === JSON_FORMAT) return JSON.parse(text.slice(1));
+  if (isRef(text)) throw new Error('The value is in object storage, and has not been read from there.');
   if (text[0] !== FORMAT)
     throw new Error(
       `The journal holds a value of format "${text[0]}"; this build reads "${FORMAT}" and "${JSON_FORMAT}".`,
@@ -57,13 +59,18 @@ export function isJsonText(text: string): boolean {
   return text[0] === JSON_FORMAT;
 }
 
-/** What `decode` answers, to be shown: where code that is gone would make it, its data stands for it. */
+/**
+ * What `decode` answers, to be shown: where code that is gone would make it, its data stands for it, and the size of a
+ * value that is in object storage for that.
+ */
 export function decodeToShow(text: string): unknown {
+  if (isRef(text)) return refToShow(text);
   return text[0] === FORMAT ? parse(text.slice(1), SHOWN) : decode(text);
 }
 
 /** What `decode` answers, with errors and instances as they are recorded: no class is looked for, no stream opened. */
 export function decodeInert(text: string): unknown {
+  if (isRef(text)) return refToShow(text);
   return text[0] === FORMAT ? parse(text.slice(1), INERT) : decode(text);
 }
 

@@ -1,4 +1,7 @@
+import type { Engine } from '../engine/engine.ts';
 import type { Journal } from '../engine/journal.ts';
+import { wholeRecord, wholeRun } from '../engine/large-values.ts';
+import { bytesOf } from '../engine/values/large-ref.ts';
 import type { JournalRecord } from '../engine/journal/record.ts';
 import type { RunRow } from '../engine/journal/run.ts';
 import { startedByOf } from '../engine/started-by.ts';
@@ -28,6 +31,7 @@ export interface RunExports {
 
 export interface RunExportsOptions {
   journal: Journal;
+  engine: Pick<Engine, 'whole'>;
   /** What is hidden wherever it occurs. */
   secrets(): Promise<string[]>;
   /** What the addresses of the box begin with. */
@@ -43,7 +47,7 @@ const MAX_CHILDREN = 200;
 const YIELD_MS = 20;
 
 export function createRunExports(options: RunExportsOptions): RunExports {
-  const { journal, maxBytes = MAX_BYTES } = options;
+  const { journal, engine, maxBytes = MAX_BYTES } = options;
   return {
     async export(runId, { mayKnowSecrets }) {
       const row = await journal.getRun(runId);
@@ -54,15 +58,22 @@ export function createRunExports(options: RunExportsOptions): RunExports {
         options.secrets(),
       ]);
       checkSize(row, records, maxBytes);
+      const whole = { row: await wholeRun(engine, row), records: await wholeRecords(engine, records) };
       const known = [...secrets, ...secretVariables(records)];
       const hidden = mayKnowSecrets ? known : known.filter((secret) => !isGuessable(secret));
       const masker = createMasker(hidden, hookNames(records));
-      return toRecording({ row, records, children, masker, url: options.url(), now: options.now() });
+      return toRecording({ ...whole, children, masker, url: options.url(), now: options.now() });
     },
   };
 }
 
 // --- internal ---
+
+async function wholeRecords(engine: Pick<Engine, 'whole'>, records: JournalRecord[]): Promise<JournalRecord[]> {
+  const read: JournalRecord[] = [];
+  for (const record of records) read.push(await wholeRecord(engine, record));
+  return read;
+}
 
 interface Exported {
   row: RunRow;
@@ -212,7 +223,7 @@ function hookNames(records: readonly JournalRecord[]): Set<unknown> {
 
 function checkSize(row: RunRow, records: readonly JournalRecord[], maxBytes: number): void {
   const sizeOf = ({ input, output, error }: Pick<RunRow, 'output' | 'error'> & { input: string | null }): number =>
-    (input?.length ?? 0) + (output?.length ?? 0) + (error?.length ?? 0);
+    bytesOf(input) + bytesOf(output) + bytesOf(error);
   const size = records.reduce((sum, record) => sum + sizeOf(record), sizeOf(row));
   if (size <= maxBytes) return;
   throw new BoxError(

@@ -95,7 +95,7 @@ export const getRun = operation({
   output: Run,
   keys: true,
   async handle({ runs }, { id, wait }, { signal }) {
-    const run = await runs.find(id, toWait(wait, signal));
+    const run = await runs.findWhole(id, toWait(wait, signal));
     if (!run) throw runNotFound(id);
     return run;
   },
@@ -117,7 +117,7 @@ export const getWorkflowRun = operation({
     // Looked at first: no caller waits for a run that is not theirs to see.
     const found = await runs.find(id);
     if (found?.kind !== 'workflow') throw runNotFound(id);
-    const run = wait === undefined ? found : await runs.find(id, toWait(wait, signal));
+    const run = await runs.findWhole(id, toWait(wait, signal));
     if (!run) throw runNotFound(id);
     return run;
   },

@@ -1,11 +1,15 @@
+import { bytesOf, isRef } from '../engine/values/large-ref.ts';
+
 /** Characters of a value that a list shows. */
 const SHOWN = 500;
 
 /**
- * The beginning of a recorded value as JSON, of a text that was cut off somewhere: `…` stands for what is not there.
+ * The beginning of a recorded value as JSON, of a text that was cut off somewhere: `…` stands for what is not there. Of one
+ * that is in object storage its size.
  * @param text the beginning of what `encode` made
  */
 export function previewOf(text: string): string {
+  if (isRef(text)) return `${GONE} ${bytesOf(text)} bytes`;
   const json = text.startsWith('2') ? text.slice(1) : JSON.stringify(createHydrate(readItems(text.slice(1)))(0));
   return json.length < SHOWN ? json : `${json.slice(0, SHOWN).replace(HALF_CHARACTER, '')}${GONE}`;
 }

@@ -7,6 +7,7 @@ import { DEFAULT_LIMITS, isNearLimit } from '../engine/limits.ts';
 import { journalFilling } from '../engine/run/outcome.ts';
 import type { BriefRun } from '../engine/journal/reading.ts';
 import { encode } from '../engine/serialize.ts';
+import { isRef } from '../engine/values/large-ref.ts';
 import { toIso, toShownValue } from '../json-value.ts';
 import { previewOf } from './preview.ts';
 import { RunError, toRunError } from './run-error.ts';
@@ -87,11 +88,14 @@ export type Run = z.infer<typeof Run>;
 export const ListedRun = Run.extend({
   cut: z
     .array(z.enum(['input', 'output']))
-    .describe('What is too large for a list: there it is a text, the beginning of its JSON. The run by its id has it'),
+    .describe(
+      'What is too large for a list: there it is a text, the beginning of its JSON or its size. The run by its id has it',
+    ),
 });
 export type ListedRun = z.infer<typeof ListedRun>;
 
-export function toListedRun({ cut, ...row }: BriefRun): ListedRun {
+export function toListedRun({ cut: large, ...row }: BriefRun): ListedRun {
+  const cut = [...large, ...STORABLE.filter((member) => isRef(row[member]))];
   const whole = { ...row, ...Object.fromEntries(cut.map((member) => [member, NOTHING])) } as RunRow;
   const previews = cut.map((member) => [member, previewOf(row[member] ?? '')]);
   return { ...toRun(whole), ...Object.fromEntries(previews), cut };
@@ -142,6 +146,7 @@ export function toTimeoutAt({ timeoutMs, deadline, cancel }: RunRow): string | n
 // --- internal ---
 
 const NOTHING = encode(null, '');
+const STORABLE = ['input', 'output'] as const;
 
 function toCancelling(row: RunRow): Run['cancelling'] {
   const cancel = isFinal(row.status) ? undefined : readCancel(row);

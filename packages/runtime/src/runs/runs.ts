@@ -6,6 +6,7 @@ import { splitName } from '../definitions/subagents.ts';
 import type { Engine } from '../engine/engine.ts';
 import { CANCEL_WAIT_MS } from '../engine/limits.ts';
 import { RunCancelledError } from '../engine/errors.ts';
+import { wholeRecord, wholeRun } from '../engine/large-values.ts';
 import type { Journal } from '../engine/journal.ts';
 import type { RunFilter } from '../engine/journal/reading.ts';
 import type { RunRow } from '../engine/journal/run.ts';
@@ -36,11 +37,18 @@ export interface RunPage {
   nextCursor: string | null;
 }
 
-/** Every method but `list` and `find` throws `run_not_found` when there is no such run. */
+export interface Wait {
+  ms: number;
+  signal: AbortSignal;
+}
+
+/** Every method but `list`, `find` and `findWhole` throws `run_not_found` when there is no such run. */
 export interface Runs {
   list(filter: RunFilter, page: { limit: number; cursor?: string }): Promise<RunPage>;
   /** Undefined: no such run. The answer is held until the last run of its chain is final, for as long as `wait` says. */
-  find(runId: string, wait?: { ms: number; signal: AbortSignal }): Promise<Run | undefined>;
+  find(runId: string, wait?: Wait): Promise<Run | undefined>;
+  /** The same with its input and output where they are in object storage: otherwise only their size is told. */
+  findWhole(runId: string, wait?: Wait): Promise<Run | undefined>;
   /** How many match. */
   count(filter: RunFilter): Promise<number>;
   /** The matching runs of the last day, or of the time the filter names, counted in stretches of it. */
@@ -107,6 +115,12 @@ export function createRuns(options: RunsOptions): Runs {
     if (!row || isNone(row)) throw runNotFound(runId);
     return row;
   };
+  const findRow = async (runId: string, wait?: Wait): Promise<RunRow | undefined> => {
+    const now = wait && !isNarrowed ? undefined : await journal.getRun(runId);
+    // Before anything is waited for.
+    if (!wait || (isNarrowed && (!now || isNone(now)))) return now && !isNone(now) ? now : undefined;
+    return engine.wait(runId, wait.ms, AbortSignal.any([wait.signal, engine.closing]));
+  };
   const getLast = async (runId: string): Promise<RunRow> => {
     const given = await get(runId);
     return (await journal.getLastRun(runId)) ?? given;
@@ -119,11 +133,12 @@ export function createRuns(options: RunsOptions): Runs {
       return { items, nextCursor: rows.length > limit ? (items.at(-1)?.runId ?? null) : null };
     },
     async find(runId, wait) {
-      const now = wait && !isNarrowed ? undefined : await journal.getRun(runId);
-      // Before anything is waited for.
-      if (!wait || (isNarrowed && (!now || isNone(now)))) return now && !isNone(now) ? toShown(now) : undefined;
-      const row = await engine.wait(runId, wait.ms, AbortSignal.any([wait.signal, engine.closing]));
+      const row = await findRow(runId, wait);
       return row && toShown(row);
+    },
+    async findWhole(runId, wait) {
+      const row = await findRow(runId, wait);
+      return row && toShown(await wholeRun(engine, row));
     },
     async count(filter) {
       const tallies = await journal.tallyRuns({ ...filter, ...only }, ALL_TIME_MS);
@@ -164,7 +179,9 @@ export function createRuns(options: RunsOptions): Runs {
     },
     async findStep(runId, call) {
       await get(runId);
-      return toSteps(await journal.listCalls(runId, { after: call - 1, limit: 1 })).find((step) => step.call === call);
+      const found = await journal.listCalls(runId, { after: call - 1, limit: 1 });
+      const records = found.filter((record) => record.call === call);
+      return toSteps(await Promise.all(records.map((record) => wholeRecord(engine, record))))[0];
     },
     async timeline(runId) {
       const run = await get(runId);

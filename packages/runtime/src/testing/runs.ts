@@ -81,7 +81,8 @@ export function toTestRun<O = unknown>(id: string, { life, journal, model }: Run
         const known = await alive(find());
         const run = known && (await alive(box.engine.wait(known.runId, Math.max(0, left))));
         if (run && isFinal(run.status)) await model.rethrow(run.runId, journal);
-        if (run?.status === 'completed') return (run.output === null ? undefined : decode(run.output)) as O;
+        if (run?.status === 'completed')
+          return (run.output === null ? undefined : decode(await box.engine.whole(run.output))) as O;
         if (run && isFinal(run.status)) throw decode(run.error ?? '');
         if (left <= 0) throw new Error(unfinished(id, run));
         if (!run) await alive(new Promise((resolve) => setTimeout(resolve, 5)));

@@ -16,7 +16,8 @@ export function createLazyStorage(): LazyStorage {
     storage: {
       put: async (...args) => (await storage()).put(...args),
       get: async (...args) => (await storage()).get(...args),
-      list: async (...args) => (await storage()).list(...args),
+      // Nothing is there until something is kept.
+      list: async (...args) => (opened ? (await storage()).list(...args) : { items: [], nextCursor: null }),
       delete: async (...args) => (await storage()).delete(...args),
       url: async (...args) => (await storage()).url(...args),
     },

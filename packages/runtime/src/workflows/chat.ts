@@ -21,6 +21,7 @@ import { answerSse, RECONNECT, RETRY_HINT } from '../http/sse.ts';
 import { readIdempotencyKey, withoutUndefined } from '../operations/inputs.ts';
 import { toShownValue } from '../json-value.ts';
 import { toRun } from '../runs/run.ts';
+import { wholeRun } from '../engine/large-values.ts';
 import type { Workflows } from './workflows.ts';
 
 export interface WorkflowChatOptions {
@@ -181,7 +182,8 @@ async function* frames(
       yield toEvent('run', `${runId}:0`, { runId });
       continue;
     }
-    if (!run || isFinal(run.status)) return yield toEvent('end', `${runId}:${last}`, toEnd(run));
+    if (!run || isFinal(run.status))
+      return yield toEvent('end', `${runId}:${last}`, toEnd(run && (await wholeRun(engine, run))));
     if (engine.closing.aborted) return yield RETRY_HINT;
     await changed;
   }

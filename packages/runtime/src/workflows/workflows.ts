@@ -171,7 +171,8 @@ export function createWorkflows({ catalog, engine, journal, isArmed, retryTurn }
         throw new BoxError('run_not_final', `The run is ${run.status}; a run that has ended can be retried.`);
       if (run.kind === 'agent') return toTurnReceipt(await retryTurn({ run, from, idempotencyKey, caller }));
       // Who retries does not wait: of what limits the starts, only the lock counts.
-      const flow = flowOf(run.name, withLockOnly(definitionOf(find(run.name))), decode(run.input), {});
+      const input = decode(await engine.whole(run.input));
+      const flow = flowOf(run.name, withLockOnly(definitionOf(find(run.name))), input, {});
       const keyed = idempotencyKey === undefined ? {} : { idempotencyKey };
       const retriedBy = caller ? { retriedBy: toStartedBy(caller) } : {};
       const result = await startFlow({ engine, isOwn: () => true, isOwnStart: async () => true }, flow, ({ serial }) =>

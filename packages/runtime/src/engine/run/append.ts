@@ -1,14 +1,18 @@
 import type { Append, AppendResult, RunPatch } from '../journal/appends.ts';
 import type { RunRow } from '../journal/run.ts';
+import { persistLarge } from '../large-values.ts';
 import { persistAfter } from '../persist.ts';
 import { real } from '../real.ts';
 import type { Driver } from './driver.ts';
 import type { AppendExtras, Recorder } from './recorder.ts';
+import { toText } from '../values/text.ts';
 
 export interface RunAppenderOptions {
   run: RunRow;
   recorder: Recorder;
-  driver: Pick<Driver, 'append' | 'publish' | 'leaseMs'>;
+  driver: Pick<Driver, 'append' | 'publish' | 'leaseMs' | 'large' | 'ambient'>;
+  /** Nothing is recorded any more but the last append. */
+  hasLeft(): boolean;
   onAppended(result: AppendResult): void;
   onFailed(error: unknown): void;
 }
@@ -17,10 +21,12 @@ export interface RunAppenderOptions {
  * The way of every append of a run, one at a time:
  *
  *   1. take      what is recorded and on no disk becomes one entry, with the change of the run's row (`recorder.ts`)
- *   2. commit    the journal takes it whole or not at all, in one commit with what other runs append meanwhile
+ *   2. keep      what of it is too large for the journal is put into object storage (`large-values.ts`); while that
+ *                fails it is repeated, for as long as the run is this process's
+ *   3. commit    the journal takes it whole or not at all, in one commit with what other runs append meanwhile
  *                (`group-commit.ts`); while the store fails it is repeated, for as long as the lease may last
- *   3. publish   what it says goes to whoever follows runs: events, traces, figures (`worker/publisher.ts`)
- *   4. go on      the execution begins the steps that were waiting for it, or leaves (`execution.ts`)
+ *   4. publish   what it says goes to whoever follows runs: events, traces, figures (`worker/publisher.ts`)
+ *   5. go on      the execution begins the steps that were waiting for it, or leaves (`execution.ts`)
  */
 export class RunAppender {
   readonly #options: RunAppenderOptions;
@@ -66,9 +72,28 @@ export class RunAppender {
       driver.publish(entry, result, run);
       done(result);
     };
+    const isTurn = this.#options.run.kind === 'agent';
+    const keep = isTurn ? undefined : driver.large.keepEntry(entry);
+    // A crash between the two leaves objects that nothing names, and the calls to be repeated.
+    if (keep) this.#keep(keep, run).then((kept) => this.#commit(kept, landed, failed), failed);
+    else this.#commit(entry, landed, failed);
+  }
+
+  #commit(entry: Append, landed: (result: AppendResult) => void, failed: (error: unknown) => void): void {
+    const { driver } = this.#options;
     driver.append(entry).then(landed, (error: unknown) => {
       const giveUp = real.performanceNow() + driver.leaseMs;
       persistAfter(error, () => driver.append(entry), { giveUp }).then(landed, failed);
+    });
+  }
+
+  /** @param run undefined: it has left, and waits for nobody longer than its lease lasts */
+  #keep(keep: () => Promise<Append>, run: RunRow | undefined): Promise<Append> {
+    const { driver, hasLeft } = this.#options;
+    return persistLarge(keep, {
+      ...(run ? { isOver: hasLeft } : { isOver: () => false, limitMs: driver.leaseMs }),
+      onTrouble: (error) =>
+        driver.ambient.log({ level: 'warn', message: `${NOT_KEPT} ${toText(error)}`, run: this.#options.run }),
     });
   }
 
@@ -96,3 +121,8 @@ export class RunAppender {
     };
   }
 }
+
+// --- internal ---
+
+const NOT_KEPT =
+  'A value of the run is too large for the journal and cannot be put into object storage; it is tried again.';

@@ -1,16 +1,18 @@
-import type { Call, CallHistory, CallRequest, HookRequest, OpenHook } from '../call.ts';
-import { historyOf } from '../call.ts';
+import type { Call, CallHistory, CallRecord, CallRequest, HookRequest, OpenHook } from '../call.ts';
+import { firstOf, historyOf } from '../call.ts';
 import type { Append } from '../journal/appends.ts';
 import type { JournalRecord } from '../journal/record.ts';
 import type { RunRow } from '../journal/run.ts';
 import { Answer } from './answer.ts';
-import { mismatchOf, unreadable } from '../mismatch.ts';
+import { findCaller, mismatchOf, unreadable } from '../mismatch.ts';
 import type { Mismatch } from '../mismatch.ts';
 import { decode, decodeInert, digestOf, encode } from '../serialize.ts';
-import { ARGUMENT_BYTES, boundGiven, refusalOf, sizeOf } from '../values/size.ts';
+import { isRef } from '../values/large-ref.ts';
+import { boundGiven, FRAME_BYTES, GIVEN_BYTES, refusalOf, sizeOf } from '../values/size.ts';
 import { AbortingAnswer } from '../values/signals.ts';
 import type { Abort } from '../values/signal-ref.ts';
 import type { Driver } from './driver.ts';
+import { LargeReads } from './large-reads.ts';
 import { encodeError } from './outcome.ts';
 import type { RecordFields, Recorder } from './recorder.ts';
 import { isKept } from './retried-run.ts';
@@ -32,6 +34,8 @@ export interface CallsOptions {
   /** The step whose answer comes next has aborted controllers of the body. */
   onAborts(aborts: readonly Abort[]): void;
   onFailed(error: unknown): void;
+  /** Of a value in object storage. */
+  readLarge(ref: string): Promise<string>;
 }
 
 /** The calls the body of one run makes, each matched with what is recorded of it, and the answers on their way to it. */
@@ -48,6 +52,10 @@ export class Calls {
   #isReplaying: boolean;
   // Most runs have steps alone.
   #waitsMade: Waits | undefined;
+  // And small values.
+  #readsMade: LargeReads | undefined;
+  /** Calls whose recorded arguments are on their way, to be compared. */
+  #comparing = 0;
 
   constructor({ records, ...options }: CallsOptions) {
     this.#options = options;
@@ -78,7 +86,8 @@ export class Calls {
     const digest = digestOf(request.input);
     const answered = driver.called?.(call, request);
     const history = this.#history.get(call);
-    const mismatch = mismatchOf(history, { ...request, digest });
+    const named = { ...request, digest };
+    const mismatch = isUnread(history, named) ? 'unread' : mismatchOf(history, named);
     if (request.action.type === 'event')
       this.waits.expectResume(request.action, history?.answer !== undefined && isKept(history.answer));
     let resolve!: (value: unknown) => void;
@@ -91,7 +100,8 @@ export class Calls {
     const entry: Call = { kind, stepId, input, action, call, digest, attempt, ...made, answer, resolve, reject };
     this.#open.set(call, entry);
     if (answered) answer.then(answered, answered);
-    if (mismatch) onMismatch(mismatch);
+    if (mismatch === 'unread') this.#compareOnceRead(entry, history as CallHistory);
+    else if (mismatch) onMismatch(mismatch);
     else {
       if (!history) this.#beginOrRefuse(entry);
       else if (!history.answer) this.#fresh.push(entry);
@@ -158,6 +168,13 @@ export class Calls {
     return this.#deliveries.length > 0;
   }
 
+  /** What comes next is in object storage, and on its way from there. */
+  get isReading(): boolean {
+    if (this.#comparing > 0) return true;
+    const record = this.#readsMade && this.#deliveries[this.#nextIndex()];
+    return record !== undefined && isRef(record.output) && !this.#reads.isThere(record.output);
+  }
+
   /** There is an answer the body can be given. */
   get hasAnswers(): boolean {
     return this.#nextIndex() >= 0 || this.missing !== undefined;
@@ -179,12 +196,16 @@ export class Calls {
     return false;
   }
 
-  /** Gives the body its next answer. False: there is none, or its call has not been made. */
+  /** Gives the body its next answer. False: there is none, its call has not been made, or its value is on its way. */
   deliver(): boolean {
     const index = this.#nextIndex();
     const record = this.#deliveries[index];
     const call = record && this.#open.get(record.call);
-    if (!record || !call) return false;
+    if (!record || !call || this.#comparing > 0) return false;
+    if (isRef(record.output) && !this.#reads.isThere(record.output)) {
+      this.#readFrom(index, record.output);
+      return false;
+    }
     const { run, onMismatch } = this.#options;
     if (index === 0) this.#deliveries.shift();
     else this.#deliveries.splice(index, 1);
@@ -281,21 +302,50 @@ export class Calls {
   /** A refusal is recorded without what it refuses, so it stays one whatever may be recorded later. */
   #beginOrRefuse(call: Call): void {
     const { run, driver, recorder } = this.#options;
+    const limit = driver.limits.givenBytes + FRAME_BYTES;
     // What a turn calls itself is bounded where it comes from.
-    if (run.kind === 'agent' || sizeOf(call.input, ARGUMENT_BYTES) <= ARGUMENT_BYTES)
-      return void this.#fresh.push(call);
+    if (run.kind === 'agent' || sizeOf(call.input, limit) <= limit) return void this.#fresh.push(call);
     const root = call.stepId.slice(call.stepId.lastIndexOf('#') + 1);
-    const given = { value: decodeInert(call.input), what: `call of ${root}`, root, limit: ARGUMENT_BYTES };
+    const given = { value: decodeInert(call.input), what: `call of ${root}`, root, limit };
     const refused = refusalOf(call.input, given);
     const fields = { event: 'failed' as const, startedAt: driver.clock.now(), error: encodeError(refused) };
     this.#deliveries.push(recorder.record({ ...call, input: null }, fields));
   }
 
   #read(output: string | null): unknown {
-    const value = output === null ? undefined : decode(output);
+    const text = isRef(output) ? this.#reads.take(output) : output;
+    const value = text === null ? undefined : decode(text);
     if (!(value instanceof AbortingAnswer)) return value;
     this.#options.onAborts(value.aborts);
     return value.value;
+  }
+
+  get #reads(): LargeReads {
+    const { readLarge, onChange } = this.#options;
+    return (this.#readsMade ??= new LargeReads({ read: readLarge, onChange }));
+  }
+
+  #readFrom(index: number, first: string): void {
+    const later = this.#deliveries.slice(index + 1).flatMap(({ output }) => (isRef(output) ? [output] : []));
+    this.#reads.begin([first, ...later]);
+  }
+
+  /** The digest alone does not tell: the same arguments may be written in another way. */
+  #compareOnceRead(call: Call, history: CallHistory): void {
+    const { readLarge, onMismatch, onChange } = this.#options;
+    const record = firstOf(history) as CallRecord;
+    const at = findCaller(call.stepId);
+    this.#comparing += 1;
+    readLarge(record.input as string).then(
+      (input) => {
+        this.#comparing -= 1;
+        const mismatch = mismatchOf({ answer: { ...record, input }, retries: [] }, call, at);
+        if (mismatch) return onMismatch(mismatch);
+        if (!history.answer) this.#fresh.push(call);
+        onChange();
+      },
+      (error: unknown) => onMismatch(unreadable(record, error)),
+    );
   }
 
   /** On replay: a step whose last attempt failed goes on waiting for its next one. */
@@ -312,10 +362,18 @@ export class Calls {
 
 const NO_CALLS: Call[] = [];
 
+/** The call is the one that is recorded but for its digest, and what it was made with is in object storage. */
+function isUnread(history: CallHistory | undefined, call: Pick<Call, 'kind' | 'stepId' | 'digest'>): boolean {
+  const record = firstOf(history);
+  if (!record || !isRef(record.input) || record.digest === call.digest) return false;
+  return record.stepId === call.stepId && record.kind === call.kind;
+}
+
 /** Thrown where it is made, on a replay too: it is no call of the run, and nothing of it is recorded. */
 function boundHook({ kind, detail }: HookRequest, input: string): void {
-  if (sizeOf(input, ARGUMENT_BYTES) <= ARGUMENT_BYTES) return;
+  const limit = GIVEN_BYTES + FRAME_BYTES;
+  if (sizeOf(input, limit) <= limit) return;
   const what = kind === 'hook' ? 'metadata' : kind;
   boundGiven(encode(detail, what), { value: detail, what: `metadata of the ${kind}`, root: what });
-  boundGiven(input, { value: detail, what: kind, limit: ARGUMENT_BYTES });
+  boundGiven(input, { value: detail, what: kind, limit });
 }

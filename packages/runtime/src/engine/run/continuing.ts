@@ -13,11 +13,14 @@ export function nextOf(result: Result): { input: unknown } | undefined {
 }
 
 /** What the next run begins with. Throws what a start with the input would. */
-export async function toContinuation(body: Body, input: unknown, unread: HookWait[]): Promise<Continuation> {
+export async function toContinuation(
+  body: Body,
+  { input, unread, limit }: { input: unknown; unread: HookWait[]; limit: number },
+): Promise<Continuation> {
   // A schema may do what a body may not.
   const checked = body.check ? await runOutside(() => body.check?.(input)) : input;
   return {
-    input: boundGiven(encode(checked, 'input'), { value: checked, what: 'input' }),
+    input: boundGiven(encode(checked, 'input'), { value: checked, what: 'input', limit }),
     codeHash: body.codeHash,
     unread,
   };

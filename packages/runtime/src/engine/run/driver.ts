@@ -6,6 +6,7 @@ import type { Append, AppendResult } from '../journal/appends.ts';
 import type { NewChunk } from '../journal/chunks.ts';
 import type { HookEvents, HookWait, ResumeOptions } from '../journal/hooks.ts';
 import type { RunRow } from '../journal/run.ts';
+import type { LargeValues } from '../large-values.ts';
 import type { Limits } from '../limits.ts';
 import type { Turns } from './turns.ts';
 
@@ -20,6 +21,9 @@ export interface Driver {
   readonly ambient: Ambient;
   /** How long the store may fail before an append is given up, in milliseconds. */
   readonly leaseMs: number;
+
+  /** What of a run's values is in object storage. */
+  readonly large: LargeValues;
 
   /** Safe to repeat: the journal knows a record by its id. */
   append(entry: Append): Promise<AppendResult>;

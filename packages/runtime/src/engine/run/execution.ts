@@ -5,6 +5,7 @@ import { newRunId } from '../ids.ts';
 import type { AppendResult, RunPatch } from '../journal/appends.ts';
 import type { JournalRecord } from '../journal/record.ts';
 import type { RunRow } from '../journal/run.ts';
+import { resultBytesOf } from '../limits.ts';
 import type { Body } from '../body.ts';
 import { beginBody } from './begin-body.ts';
 import type { RunAppender } from './append.ts';
@@ -99,11 +100,14 @@ export class Execution implements Turn {
     this.#recordLimit = new RecordLimit({ run, limits: driver.limits, ambient: driver.ambient });
   }
 
-  /** Runs the body up to its first call. */
-  launch(): void {
+  /**
+   * Runs the body up to its first call.
+   * @param input where what the run was started with is in object storage: that
+   */
+  launch(input = this.run.input): void {
     this.#isQueued = true;
     this.#driver.turns.after(this);
-    const begun = beginBody(this.run, this.#body, this.#handle);
+    const begun = beginBody(input, this.#body, this.#handle);
     if ('mismatch' in begun) return this.#block(begun.mismatch);
     begun.ending.then(
       (value) => this.#finish({ value }),
@@ -114,7 +118,11 @@ export class Execution implements Turn {
   /** The run does something, or is about to: it does not only wait. */
   get isActive(): boolean {
     return (
-      this.#steps.count > this.#handle.standing || this.#writing.isUnderWay || this.#isQueued || this.#handle.isHeldUp
+      this.#steps.count > this.#handle.standing ||
+      this.#writing.isUnderWay ||
+      this.#isQueued ||
+      this.#handle.isHeldUp ||
+      this.#calls.isReading
     );
   }
 
@@ -219,6 +227,7 @@ export class Execution implements Turn {
     if (this.#handle.isHeldUp) return;
     this.#missing = this.#missing?.end();
     if (this.#writing.isUnderWay) this.#writing.defer();
+    else if (this.#calls.isReading) return;
     else if (this.#calls.missing) this.#awaitMissing(this.#calls.missing);
     else if (this.#calls.hasAnswers) this.#schedule();
     else this.#writing.attend(this.#advance);
@@ -311,7 +320,8 @@ export class Execution implements Turn {
     warnUnheard(this.run, this.#calls.listUnheard(), this.#driver.ambient);
     if (next) return this.#continue(next.input);
     const { limits, ambient } = this.#driver;
-    this.#sendEnd(endOf(result, limits.resultBytes, redactFor(ambient, this.run)), nextOfLock(this.run));
+    const end = endOf(result, resultBytesOf(this.run, limits), redactFor(ambient, this.run));
+    this.#sendEnd(end, nextOfLock(this.run));
   }
 
   /**
@@ -346,7 +356,8 @@ export class Execution implements Turn {
 
   #continue(input: unknown): void {
     this.#writing.begin();
-    toContinuation(this.#body, input, this.#waits?.listUnread() ?? []).then(
+    const unread = this.#waits?.listUnread() ?? [];
+    toContinuation(this.#body, { input, unread, limit: this.#driver.limits.givenBytes }).then(
       (continueAs) =>
         this.#left || this.#sendEnd(endOf({ value: undefined }, 0), { continueAs, nextRunId: newRunId() }),
       (error: unknown) => this.#left || this.#end((this.#result = { error })),

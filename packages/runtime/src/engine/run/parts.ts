@@ -2,6 +2,7 @@ import type { Body } from '../body.ts';
 import { runInContext } from '../context.ts';
 import type { AppendResult, RunPatch } from '../journal/appends.ts';
 import type { JournalRecord } from '../journal/record.ts';
+import { persistLarge } from '../large-values.ts';
 import type { RunRow } from '../journal/run.ts';
 import type { Mismatch } from '../mismatch.ts';
 import { RunAppender } from './append.ts';
@@ -18,6 +19,7 @@ import type { Recorder } from './recorder.ts';
 import { RunAttributes } from './run-attributes.ts';
 import { StepAttempts } from './step-attempts.ts';
 import { createWorld } from './world.ts';
+import { toText } from '../values/text.ts';
 
 export interface ExecutionOptions {
   run: RunRow;
@@ -62,6 +64,11 @@ export function createParts({ run, body, records, driver }: ExecutionOptions, ev
   const { onChange, onMismatch, onAppended, onFailed, hasLeft } = events;
   const [seed = run.traceId, createdAt = run.createdAt] = run.seed?.split(':') ?? [];
   const startedAt = Number(createdAt);
+  const readLarge = (ref: string): Promise<string> =>
+    persistLarge(() => driver.large.whole(ref), {
+      isOver: hasLeft,
+      onTrouble: (error) => driver.ambient.log({ level: 'warn', message: `${NOT_READ} ${toText(error)}`, run }),
+    });
   const recorder = createRecorder({ run, clock, durability: body.durability });
   const attributes = new RunAttributes(run);
   const state = new PublishedState(run);
@@ -76,6 +83,7 @@ export function createParts({ run, body, records, driver }: ExecutionOptions, ev
     onMismatch,
     onAborts: (aborts) => runInContext({ kind: 'body', execution: handle }, () => handle.abortSignals.deliver(aborts)),
     onFailed,
+    readLarge,
   });
   // What else is in the history may be given up as it is replayed.
   const read = records.filter(({ kind }) => kind === 'env');
@@ -104,7 +112,7 @@ export function createParts({ run, body, records, driver }: ExecutionOptions, ev
   });
   return {
     recorder,
-    appender: new RunAppender({ run, recorder, driver, onAppended, onFailed }),
+    appender: new RunAppender({ run, recorder, driver, hasLeft, onAppended, onFailed }),
     calls,
     steps,
     parking: new Parking({ run, parkAfter: limits.parkAfter, onIdle: onChange }),
@@ -124,3 +132,7 @@ export function createParts({ run, body, records, driver }: ExecutionOptions, ev
 export function notOurs(): Error {
   return new Error('The run is not ours any more.');
 }
+
+// --- internal ---
+
+const NOT_READ = 'A value of the run cannot be read from object storage; it is tried again.';

@@ -7,7 +7,8 @@ import type { Ambient } from '../handle.ts';
 import type { Append, AppendResult } from '../journal/appends.ts';
 import type { JournalRecord, StepKind } from '../journal/record.ts';
 import type { RunRow } from '../journal/run.ts';
-import { DEFAULT_LIMITS } from '../limits.ts';
+import { createLargeValues } from '../large-values.ts';
+import { LARGE_LIMITS } from '../limits.ts';
 import { findCaller } from '../mismatch.ts';
 import type { Mismatch } from '../mismatch.ts';
 import { real } from '../real.ts';
@@ -102,10 +103,12 @@ interface Outcome {
 class ReplayDriver implements Driver {
   readonly clock: StoreClock;
   readonly turns: Turns;
-  // Every wait ends the replay.
-  readonly limits = { ...DEFAULT_LIMITS, parkAfter: 0 };
+  // Every wait ends the replay. What the box would refuse is refused in the history.
+  readonly limits = { ...LARGE_LIMITS, parkAfter: 0 };
   readonly ambient: Ambient;
   readonly leaseMs = 0;
+  // A history has its values itself.
+  readonly large = createLargeValues(undefined);
   movedAt = real.performanceNow();
   readonly #options: ReplayOptions;
   readonly #outcome: Outcome;

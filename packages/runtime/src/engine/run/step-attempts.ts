@@ -2,6 +2,7 @@ import type { Call, CallHistory, RunAction } from '../call.ts';
 import { runInContext } from '../context.ts';
 import type { RunHandle } from '../handle.ts';
 import type { StepKind } from '../journal/record.ts';
+import { resultBytesOf } from '../limits.ts';
 import { decode, encode } from '../serialize.ts';
 import { redactFor } from '../values/redact.ts';
 import { AbortingAnswer } from '../values/signals.ts';
@@ -162,7 +163,8 @@ export class StepAttempts {
   #encode(call: Call, value: unknown): string | null {
     const { driver, execution } = this.#options;
     const aborts = execution.abortSignalsSoFar?.takeAborts(call.call);
-    return encodeResult(aborts ? new AbortingAnswer(value, aborts) : value, 'result', driver.limits.resultBytes);
+    const given = aborts ? new AbortingAnswer(value, aborts) : value;
+    return encodeResult(given, 'result', resultBytesOf(execution.run, driver.limits));
   }
 
   #encodeAborts(call: Call): string | null {

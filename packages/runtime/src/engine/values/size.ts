@@ -9,11 +9,17 @@ export const VALUE_BYTES = 1_048_576;
  */
 export const GIVEN_BYTES = 8 * VALUE_BYTES;
 
-/** Of a call's arguments: what was given may be handed on, in the frame it is recorded with then. */
-export const ARGUMENT_BYTES = GIVEN_BYTES + 1_024;
+/** Of a call's arguments beyond that: what was given may be handed on, in the frame it is recorded with then. */
+export const FRAME_BYTES = 1_024;
 
 /** Of what a turn is started with: the conversation, in which images may be. A wire reads no larger request. */
 export const TURN_BYTES = 40 * VALUE_BYTES;
+
+/** Of a value that is kept in object storage, where there is one: of a run that is no turn, whatever kind of value it is. */
+export const LARGE_BYTES = 64 * VALUE_BYTES;
+
+/** Characters of a value from which on it is kept there. What is smaller is read with the rest of its record. */
+export const LARGE_FROM = 65_536;
 
 /** What is recorded, its encoding, and what it is called in an error. */
 export interface Bounded {

@@ -5,6 +5,7 @@ import type { Journal } from '../journal.ts';
 import type { NewChunk } from '../journal/chunks.ts';
 import type { RunRow } from '../journal/run.ts';
 import { isFinal } from '../journal/run.ts';
+import type { LargeValues } from '../large-values.ts';
 import type { Limits } from '../limits.ts';
 import { persist } from '../persist.ts';
 import type { Driver } from '../run/driver.ts';
@@ -19,6 +20,7 @@ export interface LiveDriverOptions {
   journal: Journal;
   clock: StoreClock;
   limits: Limits;
+  large: LargeValues;
   ambient: Ambient;
   leaseMs: number;
   around: AroundStep | undefined;
@@ -44,6 +46,7 @@ export function createLiveDriver(options: LiveDriverOptions): Driver {
     clock: options.clock,
     turns: createTurns(),
     limits: options.limits,
+    large: options.large,
     ambient: options.ambient,
     leaseMs,
     append: (entry) => journal.append(entry),

@@ -7,7 +7,8 @@ import type { Append } from '../journal/appends.ts';
 import { readCancel } from '../journal/cancel.ts';
 import type { JournalRecord } from '../journal/record.ts';
 import type { RunRow } from '../journal/run.ts';
-import { persist } from '../persist.ts';
+import { isGone } from '../large-values.ts';
+import { isStoreDown, persist } from '../persist.ts';
 import type { Driver } from '../run/driver.ts';
 import { Execution } from '../run/execution.ts';
 import { endOf, parentCancelled } from '../run/outcome.ts';
@@ -28,8 +29,11 @@ export type ResolvedRun = Pick<RunRow, 'kind' | 'name'> & Partial<RunRow>;
 export interface Loading {
   /** Continues a run taken from the journal. `isolate`: what is done with one that may have killed its process. */
   resume(run: RunRow, isolate?: (run: RunRow) => void): Promise<void>;
-  /** Begins the run, or goes on with it, unless it is in memory in this epoch or a later one. */
-  launch(run: RunRow, body: Body, records: JournalRecord[]): void;
+  /**
+   * Begins the run, or goes on with it, unless it is in memory in this epoch or a later one.
+   * @param input what it was started with, where the row has a reference in its place
+   */
+  launch(run: RunRow, body: Body, records: JournalRecord[], input?: string): void;
 }
 
 export interface LoadingOptions {
@@ -52,13 +56,13 @@ export function createLoading(options: LoadingOptions): Loading {
   const isReplaying = (runId: string): boolean => live.get(runId)?.isReplaying === true;
   const histories = createHistories({ journal, leaseMs, isReplaying });
 
-  const launch = (run: RunRow, body: Body, records: JournalRecord[]): void => {
+  const launch: Loading['launch'] = (run, body, records, input = run.input) => {
     if (live.hasEpoch(run)) return;
     const execution = new Execution({ run, body, records, driver });
     live.add(execution);
     if (run.epoch === 1) publisher.started(run);
     else publisher.taken(run);
-    execution.launch();
+    execution.launch(input);
   };
 
   /** Its parent was cancelled, and the process that started it died before it could see that. */
@@ -67,6 +71,13 @@ export function createLoading(options: LoadingOptions): Loading {
     if (parentRunId === null || (seq > 0 && epoch > 2)) return false;
     return hasOutlived(closePolicy, await persist(() => journal.getRun(parentRunId), leaseMs));
   };
+
+  /** One that is gone is what the code cannot read: the run is blocked. */
+  const readInput = ({ input }: RunRow): Promise<string> =>
+    driver.large.whole(input).catch((error: unknown) => {
+      if (isGone(error)) return input;
+      throw error;
+    });
 
   const load = async (run: RunRow): Promise<void> => {
     try {
@@ -79,12 +90,14 @@ export function createLoading(options: LoadingOptions): Loading {
       const reason = body.whenFound?.(records);
       if (reason) await endings.cancel(run.runId, reason);
       else {
+        const input = await readInput(run);
         await body.prepare?.(records);
-        launch(run, body, records);
+        launch(run, body, records, input);
       }
     } catch (error) {
       if (run.cancel !== null) return void (await endings.cancel(run.runId, new RunCancelledError()).catch(() => {}));
-      log.warn('The run waits: its code cannot be loaded.', { runId: run.runId, name: run.name, error });
+      const what = isStoreDown(error) ? 'what it began with cannot be read' : 'its code cannot be loaded';
+      log.warn(`The run waits: ${what}.`, { runId: run.runId, name: run.name, error });
       // Not stored, it is a run we hold and do not have: the sweep gives it back.
       await journal.append(unavailable(run, error, clock.now())).catch(() => {});
     }

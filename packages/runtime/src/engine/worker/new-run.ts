@@ -3,6 +3,7 @@ import type { Body } from '../body.ts';
 import { newRunId, toTraceId } from '../ids.ts';
 import type { ClosePolicy, RunKind, RunRow, RunTrigger } from '../journal/run.ts';
 import type { NewRun, OwnId, StartTiming } from '../journal/starts.ts';
+import { mayQueue } from '../large-values.ts';
 import type { StartedBy } from '../started-by.ts';
 import { digestOf, encode, encodeUncompared } from '../serialize.ts';
 import { forAnotherRun } from '../values/stream-ref.ts';
@@ -40,16 +41,24 @@ export interface StartRequest {
   body?: Body;
 }
 
+export interface NewRunOptions {
+  claim: NewRun['claim'];
+  /** Of its input. */
+  givenBytes: number;
+}
+
 /** The run as the journal is asked to create it. */
-export function toNewRun(request: StartRequest, body: Body, claim: NewRun['claim']): NewRun {
+export function toNewRun(request: StartRequest, body: Body, { claim, givenBytes }: NewRunOptions): NewRun {
   const runId = request.runId ?? newRunId();
-  const limit = request.kind === 'agent' ? TURN_BYTES : GIVEN_BYTES;
   const isChild = request.parentRunId !== undefined;
   const encodeInput = isCompared(request) ? encode : encodeUncompared;
   const encoded = isChild ? forAnotherRun(() => encode(request.input, 'input')) : encodeInput(request.input, 'input');
-  const input = boundGiven(encoded, { value: request.input, what: 'input', limit });
   const { idempotencyKey: key, serial, timing, ownId, timeoutMs, closePolicy } = request;
   const triggerId = serial || timing ? newRunId() : '';
+  // What waits in a queue is no run yet, whose object its input could be.
+  const most = mayQueue(request) ? Math.min(givenBytes, GIVEN_BYTES) : givenBytes;
+  const limit = request.kind === 'agent' ? TURN_BYTES : most;
+  const input = boundGiven(encoded, { value: request.input, what: 'input', limit });
   return {
     runId,
     traceId: toTraceId(runId),

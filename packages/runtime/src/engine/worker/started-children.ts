@@ -3,9 +3,12 @@ import { readCancel } from '../journal/cancel.ts';
 import type { RunRow } from '../journal/run.ts';
 import { isFinal } from '../journal/run.ts';
 import type { JournalRecord } from '../journal/record.ts';
+import type { LargeValues } from '../large-values.ts';
 import { codeOfError } from '../run/outcome.ts';
 import { endingChildOf, listStarted } from '../run/retried-run.ts';
 import type { Started } from '../run/retried-run.ts';
+import { decodeInert, encode } from '../serialize.ts';
+import { isRef } from '../values/large-ref.ts';
 
 /** What a retry has to know of the children that the body of a run has started. */
 export interface StartedChildren {
@@ -19,13 +22,14 @@ export interface StartedChildren {
 }
 
 export async function readStartedChildren(
-  { getLastRun, queue }: Pick<Journal, 'getLastRun' | 'queue'>,
+  { getLastRun, queue, whole }: Pick<Journal, 'getLastRun' | 'queue'> & Pick<LargeValues, 'whole'>,
   run: RunRow,
-  records: readonly JournalRecord[],
+  given: readonly JournalRecord[],
 ): Promise<StartedChildren> {
   const lost = new Set<string>();
   let ending: string | undefined;
   const end = endOfTree(run);
+  const records = await withStarts(given, whole);
   const { started, endedRuns } = listStarted(records);
   const endingRun = endingChildOf(records, run.error);
   const isKnown = endingRun === undefined || started.some(({ id }) => id === endingRun);
@@ -49,6 +53,20 @@ export async function readStartedChildren(
 }
 
 // --- internal ---
+
+/** With how children were started: with a large input it is in object storage. */
+async function withStarts(
+  records: readonly JournalRecord[],
+  whole: LargeValues['whole'],
+): Promise<readonly JournalRecord[]> {
+  const read: JournalRecord[] = [];
+  for (const record of records) {
+    const { kind, stepId, input } = record;
+    if (kind !== 'child' || !stepId.startsWith('start ') || !isRef(input)) read.push(record);
+    else read.push({ ...record, input: encode({ ...(decodeInert(await whole(input)) as object), input: null }, '') });
+  }
+  return read;
+}
 
 /** When the run was ended with all below it. Undefined: it has ended by itself. */
 function endOfTree(run: RunRow): number | undefined {

@@ -1,6 +1,7 @@
 import { BoxError } from '../../errors.ts';
 import { ownIdOf } from '../box-marks.ts';
 import type { Body } from '../body.ts';
+import { runOutside } from '../context.ts';
 import type { StoreClock } from '../clock.ts';
 import type { Ambient } from '../handle.ts';
 import type { Journal } from '../journal.ts';
@@ -12,7 +13,10 @@ import { encode } from '../serialize.ts';
 import { toRetriedBy } from '../started-by.ts';
 import type { StartedBy } from '../started-by.ts';
 import { isSameDigest } from '../values/digest.ts';
+import { isRef } from '../values/large-ref.ts';
 import type { ValueDigest } from '../journal/digest.ts';
+import type { LargeValues } from '../large-values.ts';
+import type { Limits } from '../limits.ts';
 import { boundGiven, TURN_BYTES } from '../values/size.ts';
 import { keptRecords, listAfterFailure } from '../run/retried-run.ts';
 import type { Claims } from './claims.ts';
@@ -65,13 +69,27 @@ export interface StartsOptions {
   signals: Signals;
   endings: Endings;
   ambient: Pick<Ambient, 'log'>;
+  large: LargeValues;
+  limits: Pick<Limits, 'givenBytes'>;
 }
 
 export function createStarts(options: StartsOptions): Starts {
-  const { journal, owner, clock, closing, resolve, live, loading, claims, publisher, signals, endings, ambient } =
-    options;
+  const { journal, owner, clock, closing, resolve, live, loading, claims, publisher, signals, endings } = options;
+  const { ambient, large } = options;
+  const { givenBytes } = options.limits;
 
-  const create = async (request: NewRun, body: Body): Promise<CreateResult> => {
+  /** With its values where they are to be. A run that begins with those of another has copies of them. */
+  const create = async (given: NewRun, body: Body): Promise<CreateResult> => {
+    const keep = given.kind === 'agent' ? undefined : large.keepStart(given);
+    if (!keep) return createKept(given, body);
+    // A crash in between leaves objects of a run that is not there.
+    const request = await runOutside(keep);
+    const result = await createKept(request, body, await large.whole(given.input));
+    if (!('run' in result) || result.run.runId !== request.runId) large.forget(request.runId);
+    return result;
+  };
+
+  const createKept = async (request: NewRun, body: Body, input?: string): Promise<CreateResult> => {
     // What the box itself has begun, it completes: a child of a step under way, a schedule that is due. Others run it.
     if (closing.aborted && request.parentRunId === null && request.trigger !== 'schedule') throw shuttingDown();
     const created = async (): Promise<CreateResult> => {
@@ -81,7 +99,7 @@ export function createStarts(options: StartsOptions): Starts {
       // Without a turn in between where there is nothing to prepare.
       if (result.outcome === 'created' && result.run.owner === owner)
         if (body.prepare) await begin(result.run, body, request.records ?? []);
-        else loading.launch(result.run, body, request.records ?? []);
+        else loading.launch(result.run, body, request.records ?? [], input);
       if (result.outcome === 'created' && result.run.owner === null) signals.signal(result.run.runId);
       if (result.outcome === 'repeated' && result.run.owner === owner && !live.isHere(result.run.runId))
         void claims.claimRun(result.run.runId);
@@ -133,7 +151,7 @@ export function createStarts(options: StartsOptions): Starts {
       if (request.closePolicy === 'cancel' || request.closePolicy === 'wait') above?.noteChild();
       const parent = above?.run;
       const attributes = { ...inheritedMarks(parent), ...request.attributes };
-      const run = toNewRun({ ...request, attributes }, body, claims.claimOf(request.kind));
+      const run = toNewRun({ ...request, attributes }, body, { claim: claims.claimOf(request.kind), givenBytes });
       const result = await create(parent?.startedBy ? { startedBy: parent.startedBy, ...run } : run, body);
       if (request.parentRunId !== undefined) await withdrawIfOrphaned(run, result);
       return result;
@@ -148,14 +166,22 @@ export function createStarts(options: StartsOptions): Starts {
     async retry(run, from, { serial, idempotencyKey, input: given, retriedBy } = {}) {
       const body = await resolve(run);
       const recorded = from === 'start' ? [] : await journal.getRecords(run.runId);
-      const children = await readStartedChildren(journal, run, recorded);
+      const children = await readStartedChildren({ ...journal, whole: large.whole }, run, recorded);
       const records = keptRecords(recorded, { error: run.error, now: clock.now(), ...children });
       const after = listAfterFailure(recorded, records);
       const { kind, name } = run;
       const id = ownIdOf(run);
       // The run it repeats leaves its id to it.
       const ownId = id === undefined ? {} : { ownId: { id, whenOpen: 'refuse', reuse: 'always' } as const };
-      const start: StartRequest = { kind, name, trigger: 'retry', input: null, ...ownId, ...(serial && { serial }) };
+      const lock = lockFor(serial, [run.input, ...records.flatMap(({ input, output }) => [input, output])]);
+      const start: StartRequest = {
+        kind,
+        name,
+        trigger: 'retry',
+        input: null,
+        ...ownId,
+        ...(lock && { serial: lock }),
+      };
       // Also where nothing is kept: what is executed again has the keys it had.
       const seed = from === 'start' ? {} : { seed: run.seed ?? `${run.traceId}:${run.createdAt}`, records };
       const key = toStartKey(name, `retry ${run.runId} ${idempotencyKey}`);
@@ -170,7 +196,8 @@ export function createStarts(options: StartsOptions): Starts {
       const marks = { attributes: marksOfBox(run), startedBy };
       const timed = timeoutMs === null ? {} : { timeoutMs };
       const kept = { input, retryOf: runId, sessionId, ...marks, ...timed, ...seed, ...keyed };
-      const result = await create({ ...toNewRun(start, body, claims.claimOf(kind)), ...kept }, body);
+      const claim = claims.claimOf(kind);
+      const result = await create({ ...toNewRun(start, body, { claim, givenBytes }), ...kept }, body);
       if (result.outcome === 'created' && after.length > 0)
         ambient.log({ level: 'warn', message: compensated(after), run: result.run });
       return result;
@@ -179,6 +206,11 @@ export function createStarts(options: StartsOptions): Starts {
 }
 
 // --- internal ---
+
+/** What waits in a queue is no run yet, whose objects the values could be: a start with some does not wait. */
+function lockFor(serial: StartRequest['serial'], values: readonly (string | null)[]): StartRequest['serial'] {
+  return serial?.whenTaken === 'queue' && values.some(isRef) ? { ...serial, whenTaken: 'refuse' } : serial;
+}
 
 function shuttingDown(): BoxError {
   const message =

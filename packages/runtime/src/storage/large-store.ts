@@ -1,0 +1,144 @@
+import { atMost } from '../engine/at-most.ts';
+import type { Journal } from '../engine/journal.ts';
+import type { LargeStore } from '../engine/large-values.ts';
+import { isStoreDown } from '../engine/persist.ts';
+import { BoxError } from '../errors.ts';
+import type { Log } from '../log.ts';
+import type { Storage, StoredObject } from './storage.ts';
+
+/** What the keys of the box's own objects begin with. */
+const OWN = '.svc/';
+const VALUES = `${OWN}values/`;
+
+/** Values of runs that are too large for the journal, as objects: `.svc/values/<run>/<digest>`. */
+export interface BoxLargeStore extends LargeStore {
+  /** Deletes what no run needs any more, should the last look be long ago. Never waits and never throws. */
+  sweep(): void;
+  close(): Promise<void>;
+}
+
+export interface LargeStoreOptions {
+  storage: Storage;
+  journal: Pick<Journal, 'listStandings'>;
+  log: Log;
+  /** Milliseconds between two looks for objects of runs that are not there. Default: a day. */
+  everyMs?: number;
+  /** Milliseconds an object of such a run is left: its run may be about to come. Default: a day. */
+  leftMs?: number;
+}
+
+export function createLargeStore(options: LargeStoreOptions): BoxLargeStore {
+  const { storage, journal, log, everyMs = DAY_MS, leftMs = DAY_MS } = options;
+  const closing = new AbortController();
+  let nextAt = 0;
+  let sweeping: Promise<void> | undefined;
+  /** There was none at this time. */
+  let emptyAt = -Infinity;
+
+  /** Most boxes have no such object, and delete many runs. Another replica that has just put one is found by a sweep. */
+  const isEmpty = async (): Promise<boolean> => {
+    if (performance.now() - emptyAt < EMPTY_MS) return true;
+    const { items } = await storage.list({ prefix: VALUES, limit: 1 });
+    if (items.length === 0) emptyAt = performance.now();
+    return items.length === 0;
+  };
+  const dropRun = async (runId: string): Promise<void> => {
+    for (let cursor: string | undefined; ;) {
+      const page = await storage.list({ prefix: `${VALUES}${runId}/`, ...(cursor === undefined ? {} : { cursor }) });
+      await eachOf(page.items, ({ key }) => storage.delete(key));
+      if (page.nextCursor === null) return;
+      cursor = page.nextCursor;
+    }
+  };
+  /** A run that is deleted while its store was away, or that was never made: its process died between the two. */
+  const collect = async (): Promise<void> => {
+    for (let cursor: string | undefined; !closing.signal.aborted;) {
+      const { items, nextCursor } = await storage.list({ prefix: VALUES, ...(cursor === undefined ? {} : { cursor }) });
+      const old = items.filter(({ lastModified }) => Date.now() - Date.parse(lastModified) >= leftMs);
+      const known = await journal.listStandings([...new Set(old.map(runOf))]);
+      const kept = new Set(known.map(({ id }) => id));
+      await eachOf(
+        old.filter((object) => !kept.has(runOf(object))),
+        ({ key }) => storage.delete(key),
+      );
+      if (nextCursor === null) return;
+      cursor = nextCursor;
+    }
+  };
+
+  return {
+    async put(runId, digest, text) {
+      await storage.put(toKey(runId, digest), text);
+      emptyAt = -Infinity;
+    },
+    async get(runId, digest) {
+      return (await storage.get(toKey(runId, digest))).text();
+    },
+    async drop(runIds) {
+      try {
+        if (runIds.length > 0 && !(await isEmpty())) await atMost(DROP_MS, eachOf(runIds, dropRun));
+      } catch (error) {
+        // A sweep deletes them.
+        log.warn('Values of deleted runs are still in object storage.', { runs: runIds.length, error });
+      }
+    },
+    sweep() {
+      if (closing.signal.aborted || sweeping || performance.now() < nextAt) return;
+      nextAt = performance.now() + everyMs;
+      sweeping = collect()
+        .catch((error: unknown) => {
+          nextAt = performance.now() + Math.min(everyMs, RETRY_MS);
+          if (!isStoreDown(error)) log.error('Values that no run needs could not be deleted.', { error });
+        })
+        .finally(() => (sweeping = undefined));
+    },
+    async close() {
+      closing.abort();
+      await sweeping;
+    },
+  };
+}
+
+/** The storage as authors have it: the box's own objects are not in it. */
+export function withoutOwn(storage: Storage): Storage {
+  const check = (key: string): string => {
+    if (key.startsWith(OWN))
+      throw new BoxError('invalid_request', `Keys that begin with "${OWN}" are the box's own. Choose another.`);
+    return key;
+  };
+  return {
+    put: async (key, ...rest) => storage.put(check(key), ...rest),
+    get: async (key) => storage.get(check(key)),
+    async list(options) {
+      const { items, nextCursor } = await storage.list(options);
+      return { items: items.filter(({ key }) => !key.startsWith(OWN)), nextCursor };
+    },
+    delete: async (key) => storage.delete(check(key)),
+    url: async (key, ...rest) => storage.url(check(key), ...rest),
+  };
+}
+
+// --- internal ---
+
+const DAY_MS = 24 * 60 * 60 * 1_000;
+const EMPTY_MS = 60_000;
+const RETRY_MS = 60_000;
+/** Whoever deletes runs waits no longer for their objects to go. */
+const DROP_MS = 10_000;
+const AT_ONCE = 8;
+
+function toKey(runId: string, digest: string): string {
+  return `${VALUES}${runId}/${digest}`;
+}
+
+function runOf({ key }: Pick<StoredObject, 'key'>): string {
+  return key.slice(VALUES.length).split('/')[0] ?? '';
+}
+
+async function eachOf<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
+  const left = items.values();
+  const worker = async (): Promise<void> => {
+    for (const item of left) await work(item);
+  };
+  await Promise.all(Array.from({ length: Math.min(AT_ONCE, items.length) }, worker));
+}
