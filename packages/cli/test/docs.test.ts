@@ -393,6 +393,24 @@ const GUIDES: Guide[] = [
     },
   },
   {
+    file: 'docs/guide/recipes.md',
+    edits: true,
+    model: true,
+    facts: {
+      jobs({ stdout }) {
+        expect(stdout).toMatch(/digest.*0 8 \* \* 1-5/);
+      },
+      approve({ stdout }) {
+        expect(stdout).toMatch(/^Approved \S+: Buy desk for 400\?$/m);
+        expect(stdout).toContain('"output":{"bought":true,"note":"Go."}');
+      },
+      learn({ stdout }) {
+        expect(stdout).toContain('Refunds take five days.');
+        expect(stdout).not.toContain('The shop opens');
+      },
+    },
+  },
+  {
     file: 'docs/guide/storage.md',
     model: true,
     facts: {
