@@ -1,9 +1,9 @@
-import { createHmac } from 'node:crypto';
 import { join } from 'node:path';
 import { startObjectServer } from '@svc/dev-s3';
 import type { StorageSettings } from '@svc/runtime/host';
 import { createStorage, toBucketName } from '@svc/runtime/host';
 import { readKeyPrefix, readStorage } from './environment.ts';
+import { deriveSecret } from './secret-keys.ts';
 import type { MasterKey } from './secret-keys.ts';
 
 export interface Objects {
@@ -30,7 +30,7 @@ export function openObjects({ dir, env, port, slug, key }: ObjectsOptions): Obje
   const embedded = {
     endpoint: `http://127.0.0.1:${port}`,
     accessKey: 'svc-dev',
-    secretKey: deriveSecret(key),
+    secretKey: deriveSecret(key, 'objects'),
     region: 'us-east-1',
     forcePathStyle: true,
   };
@@ -49,8 +49,3 @@ export function openObjects({ dir, env, port, slug, key }: ObjectsOptions): Obje
 }
 
 // --- internal ---
-
-/** The secret follows from the secret key, so that it stays the same and is in no second file to lose. */
-function deriveSecret(key: MasterKey['key']): string {
-  return createHmac('sha256', key).update('objects').digest('base64url');
-}

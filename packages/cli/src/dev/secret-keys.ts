@@ -1,3 +1,4 @@
+import { createHmac } from 'node:crypto';
 import { join } from 'node:path';
 import type { Database } from '@svc/runtime/host';
 import { checkCanary, ensureInstallation, loadMasterKey, readVariable, rewrapSecrets } from '@svc/runtime/host';
@@ -30,4 +31,9 @@ export async function unlockDatabase(database: Database, { master, previous }: S
   if (previous) await rewrapSecrets({ db: database.db, key: master, previous, installation: id });
   await checkCanary(database.db, master, id, previous);
   return id;
+}
+
+/** It follows from the secret key, so that it stays the same and is in no second file to lose. */
+export function deriveSecret(key: MasterKey['key'], purpose: 'objects' | 'database'): string {
+  return createHmac('sha256', key).update(purpose).digest('base64url');
 }

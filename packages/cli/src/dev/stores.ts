@@ -25,7 +25,7 @@ import { openJournal } from './journal.ts';
 import { openObjects } from './objects.ts';
 import type { Objects } from './objects.ts';
 import type { Ports } from './ports.ts';
-import { loadSecretKeys, unlockDatabase } from './secret-keys.ts';
+import { deriveSecret, loadSecretKeys, unlockDatabase } from './secret-keys.ts';
 import type { MasterKey } from './secret-keys.ts';
 import { writeServicesFile } from './services-file.ts';
 import type { Endpoints } from './services-file.ts';
@@ -76,8 +76,10 @@ export async function openDevStores(options: DevStoresOptions): Promise<DevStore
   // One that an earlier version made is open to everybody on the machine, and so is the journal in it.
   chmodSync(dir, 0o700);
   checkEnvironment(env);
-  const { database, pglite, url } = openRelational(options, dir);
   const keys = await loadSecretKeys(env, dir);
+  const password = deriveSecret(keys.master.key, 'database');
+  const embedded = embeddedUrl(ports, password);
+  const { database, pglite, url } = openRelational(options, { dir, embedded });
   let isOpen = false;
   const ready = unlockDatabase(database, keys);
   ready.then(
@@ -87,7 +89,7 @@ export async function openDevStores(options: DevStoresOptions): Promise<DevStore
   const { journal, adapter } = await openJournal({ dir, database, url, env });
   const objects = openObjects({ dir, env, port: ports.objects, slug, key: keys.master.key });
   const endpoints = {
-    postgres_url: url ?? embeddedUrl(ports),
+    postgres_url: url ?? embedded,
     s3_endpoint: objects.settings.endpoint,
     s3_bucket: objects.settings.bucket,
   };
@@ -114,7 +116,7 @@ export async function openDevStores(options: DevStoresOptions): Promise<DevStore
     async startServers() {
       if (objects.isEmbedded) closer.add(await objects.startServer());
       if (pglite) {
-        const socket = await servePostgres({ pglite, port: ports.postgres });
+        const socket = await servePostgres({ pglite, port: ports.postgres, password });
         closer.add(() => socket.close());
       }
       writeServicesFile(dir, { ...endpoints, ...objects.settings });
@@ -126,8 +128,8 @@ export async function openDevStores(options: DevStoresOptions): Promise<DevStore
 // --- internal ---
 
 /** Of the embedded database, for other processes. */
-function embeddedUrl({ postgres }: Ports): string {
-  return `postgres://postgres@127.0.0.1:${postgres}/postgres`;
+function embeddedUrl({ postgres }: Ports, password: string): string {
+  return `postgres://postgres:${password}@127.0.0.1:${postgres}/postgres`;
 }
 
 /** Refuses what the environment says of any store before the first of them is opened. */
@@ -138,11 +140,11 @@ function checkEnvironment(env: NodeJS.ProcessEnv): void {
   readStorage(env);
 }
 
-function openRelational({ env, ports, isAttached }: DevStoresOptions, dir: string) {
+function openRelational({ env, isAttached }: DevStoresOptions, { dir, embedded }: { dir: string; embedded: string }) {
   const url = readDatabaseUrl(env);
   if (url !== undefined)
     return { url, database: openServerDatabase(url, { statementTimeoutS: readStatementSeconds(env) }) };
-  if (isAttached) return { url, database: openServerDatabase(embeddedUrl(ports)) };
+  if (isAttached) return { url, database: openServerDatabase(embedded) };
   const pglite = openPglite({ dataDir: join(dir, 'pgdata') });
   return { url, pglite, database: openDatabase(pglite) };
 }

@@ -39,7 +39,9 @@ describe('a running box', () => {
       gate: { open: true, reason: 'model-provider-env' },
       deep_agents: ['echo'],
       services: {
-        postgres_url: `postgres://postgres@127.0.0.1:${ports.database}/postgres`,
+        postgres_url: expect.stringMatching(
+          new RegExp(`^postgres://postgres:[\\w-]{43}@127\\.0\\.0\\.1:${ports.database}/postgres$`),
+        ),
         s3_endpoint: `http://127.0.0.1:${ports.objects}`,
         s3_bucket: 'small',
       },

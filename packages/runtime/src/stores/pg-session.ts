@@ -1,6 +1,7 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
 import type { Socket } from 'node:net';
 import type { PgliteClient, PgliteLease } from './pglite.ts';
-import { createFrameReader, formatFatal, SYNC } from './pg-wire.ts';
+import { ASK_PASSWORD, createFrameReader, formatFatal, SYNC } from './pg-wire.ts';
 import type { WireFrame } from './pg-wire.ts';
 
 export interface PgSessionOptions {
@@ -10,6 +11,8 @@ export interface PgSessionOptions {
   id: number;
   /** How long a client may hold the database in an open transaction without a word. */
   idleTransactionMs: number;
+  /** Undefined: whoever connects is let in. */
+  password?: string | undefined;
 }
 
 /**
@@ -17,8 +20,11 @@ export interface PgSessionOptions {
  * of a statement or transaction to its end, and its settings are put aside in between: neither the box nor another
  * client ever runs inside its transaction or under its `set`.
  */
-export async function servePgSession({ pglite, socket, id, idleTransactionMs }: PgSessionOptions): Promise<void> {
-  const readFrames = createFrameReader(`c${id}_`);
+export async function servePgSession(options: PgSessionOptions): Promise<void> {
+  const { pglite, socket, id, idleTransactionMs, password } = options;
+  const readFrames = createFrameReader({ prefix: `c${id}_`, asksPassword: password !== undefined });
+  /** What a client has begun with that has not shown the password. */
+  let begun: Uint8Array | undefined;
   let lease: PgliteLease | undefined;
   let settings: Setting[] = [];
   let isSettingsDirty = false;
@@ -51,20 +57,26 @@ export async function servePgSession({ pglite, socket, id, idleTransactionMs }: 
   const answer = async (frame: WireFrame): Promise<void> => {
     if (frame.kind === 'encryption') return void socket.write('N');
     if (frame.kind === 'foreign' || frame.kind === 'terminate') return hangUp();
+    if (frame.kind === 'startup' && password !== undefined) {
+      begun = frame.bytes;
+      return void socket.write(ASK_PASSWORD);
+    }
+    if (frame.kind === 'password' && !isSame(frame.text, password ?? '')) return refusePassword(socket);
     if (frame.kind === 'messages') {
       isSettingsDirty ||= frame.mayChangeSettings;
       isSynced = frame.synced;
     }
     const held = await take();
     if (socket.destroyed) return; // it left while it waited
-    const { inTransaction } = await held.wire(frame.bytes, (chunk) => void socket.write(chunk));
+    const bytes = frame.kind === 'password' ? (begun ?? new Uint8Array()) : frame.bytes;
+    const { inTransaction } = await held.wire(bytes, (chunk) => void socket.write(chunk));
     if (isSynced && !inTransaction) return give();
     timer = setTimeout(() => refuseIdle(socket), idleTransactionMs);
   };
 
   try {
     for await (const chunk of socket) {
-      for (const frame of readFrames(chunk as Uint8Array)) await answer(frame);
+      for (const frame of readFrames(chunk as Uint8Array)) if (socket.writable) await answer(frame);
     }
   } catch {
     hangUp(); // the client broke off, or the worker is gone; either way no reader is left
@@ -104,6 +116,18 @@ async function restoreSettings(lease: PgliteLease, settings: Setting[]): Promise
     'select set_config(name, setting, false) from json_to_recordset($1) as saved(name text, setting text)',
     [JSON.stringify(settings)],
   );
+}
+
+/** In a time that does not depend on how much of it is right. */
+function isSame(given: string, password: string): boolean {
+  const [one, other] = [given, password].map((text) => createHash('sha256').update(text).digest());
+  return one !== undefined && other !== undefined && timingSafeEqual(one, other);
+}
+
+function refusePassword(socket: Socket): void {
+  const message = 'The password is wrong. The address with the right one is in .svc/services.env.';
+  socket.write(formatFatal('28P01', message));
+  socket.destroySoon();
 }
 
 function refuseIdle(socket: Socket): void {

@@ -28,6 +28,44 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
+describe('an embedded database with a password', () => {
+  const open = async (url: (port: number) => string) => {
+    const guarded = await servePostgres({ pglite, port: 0, password: 'right-word' });
+    const client = new Client({ connectionString: url(guarded.port) });
+    client.on('error', () => {});
+    const answer = await client
+      .connect()
+      .then(async () => (await client.query('select 1 as one')).rows as unknown)
+      .catch((error: { code?: string; message: string }) => error.code ?? error.message);
+    await client.end().catch(() => {});
+    await guarded.close();
+    return answer;
+  };
+
+  it('lets in whoever shows it', async () =>
+    expect(await open((port) => `postgres://postgres:right-word@127.0.0.1:${port}/postgres`)).toEqual([{ one: 1 }]));
+
+  it.each(['postgres:wrong', 'postgres:right-wor', 'postgres:'])('refuses %s', async (user) =>
+    expect(await open((port) => `postgres://${user}@127.0.0.1:${port}/postgres`)).not.toEqual([{ one: 1 }]),
+  );
+
+  it('says where the right one is', async () =>
+    expect(await open((port) => `postgres://postgres:wrong@127.0.0.1:${port}/postgres`)).toBe('28P01'));
+
+  it('runs nothing of a client that sends a statement in its place', async () => {
+    const guarded = await servePostgres({ pglite, port: 0, password: 'right-word' });
+    const raw = connect(guarded.port, '127.0.0.1');
+    const startup = Buffer.from('\0\0\0\0\0\x03\0\0user\0postgres\0\0', 'latin1');
+    startup.writeInt32BE(startup.length);
+    const query = Buffer.from('Q\0\0\0\0create table taken (n int)\0', 'latin1');
+    query.writeInt32BE(query.length - 1, 1);
+    raw.write(Buffer.concat([startup, query]));
+    await new Promise((resolve) => raw.on('data', () => {}).once('close', resolve));
+    expect(await pglite.query(`select to_regclass('taken') as found`)).toEqual([{ found: null }]);
+    await guarded.close();
+  });
+});
+
 describe('the embedded database over the Postgres protocol', () => {
   it('answers a client that came before the database was open', async () => {
     const client = await connectClient();

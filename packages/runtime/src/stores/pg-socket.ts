@@ -11,6 +11,8 @@ export interface PgSocketOptions {
   host?: string;
   /** How long a client may hold a transaction open and idle before it is closed and rolled back. */
   idleTransactionMs?: number;
+  /** What a client has to show. Default: none. */
+  password?: string;
 }
 
 export interface PgSocket {
@@ -23,14 +25,14 @@ export interface PgSocket {
  * holds a transaction open makes everybody wait, the box included; hence the timeout.
  */
 export async function servePostgres(options: PgSocketOptions): Promise<PgSocket> {
-  const { pglite, port, host = '127.0.0.1', idleTransactionMs = IDLE_TRANSACTION_MS } = options;
+  const { pglite, port, host = '127.0.0.1', idleTransactionMs = IDLE_TRANSACTION_MS, password } = options;
   const sessions = new Map<Socket, Promise<void>>();
   let lastId = 0;
 
   const serve = async (socket: Socket): Promise<void> => {
     socket.setNoDelay(true);
     socket.on('error', () => {}); // the session ends when its socket does
-    await servePgSession({ pglite, socket, id: ++lastId, idleTransactionMs });
+    await servePgSession({ pglite, socket, id: ++lastId, idleTransactionMs, password });
     sessions.delete(socket);
     if (sessions.size === 0) await forgetClients(pglite);
   };

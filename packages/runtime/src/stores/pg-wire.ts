@@ -9,13 +9,21 @@ export type WireFrame =
   | { kind: 'foreign' }
   | { kind: 'startup'; bytes: Uint8Array }
   | { kind: 'terminate' }
+  | { kind: 'password'; text: string }
   /** Messages up to the first that asks for an answer. `synced`: the server ends its answer with "ready for query". */
   | { kind: 'messages'; bytes: Uint8Array; synced: boolean; mayChangeSettings: boolean };
 
-/** @param prefix goes before names of prepared statements: all clients of the embedded database share one session */
-export function createFrameReader(prefix: string): (chunk: Uint8Array) => WireFrame[] {
+export interface FrameReaderOptions {
+  /** Goes before names of prepared statements: all clients of the embedded database share one session. */
+  prefix: string;
+  /** The client is asked for a password once it has begun, and sends nothing else before. */
+  asksPassword: boolean;
+}
+
+export function createFrameReader({ prefix, asksPassword }: FrameReaderOptions): (chunk: Uint8Array) => WireFrame[] {
   let buffer = Buffer.alloc(0);
   let isStarted = false;
+  let isAsked = asksPassword;
   let batch: Uint8Array[] = [];
   let mayChangeSettings = false;
 
@@ -35,12 +43,16 @@ export function createFrameReader(prefix: string): (chunk: Uint8Array) => WireFr
   const readMessage = (): WireFrame | 'batched' | undefined => {
     if (buffer.length < 5) return undefined;
     const length = 1 + buffer.readInt32BE(1);
-    if (length < 5 || length > MESSAGE_BYTES) return { kind: 'foreign' };
+    if (length < 5 || length > (isAsked ? STARTUP_BYTES : MESSAGE_BYTES)) return { kind: 'foreign' };
     if (buffer.length < length) return undefined;
     const type = String.fromCharCode(buffer[0] ?? 0);
     const body = buffer.subarray(5, length);
     buffer = buffer.subarray(length);
     if (type === 'X') return { kind: 'terminate' };
+    if (isAsked) {
+      isAsked = false;
+      return type === 'p' ? { kind: 'password', text: body.toString('utf8', 0, body.length - 1) } : { kind: 'foreign' };
+    }
     if (type === 'Q' || type === 'P') mayChangeSettings ||= SETTINGS.test(body.toString('latin1'));
     batch.push(toMessage(type, rewrite(type, body, prefix)));
     if (!ASKING.has(type)) return 'batched';
@@ -69,6 +81,9 @@ export function formatFatal(code: string, message: string): Uint8Array {
   const fields = ['SFATAL', 'VFATAL', `C${code}`, `M${message}`].map((field) => `${field}\0`).join('');
   return toMessage('E', Buffer.from(`${fields}\0`, 'utf8'));
 }
+
+/** Asks for the password, as it is: nothing listens in on loopback. */
+export const ASK_PASSWORD: Uint8Array = toMessage('R', Buffer.from([0, 0, 0, 3]));
 
 /** Ends an extended query whose client is gone. */
 export const SYNC: Uint8Array = toMessage('S', Buffer.alloc(0));
