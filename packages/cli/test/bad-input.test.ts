@@ -51,6 +51,7 @@ const basesOf = ({ completed, session, approval, prompt }: Seeds): Record<string
   ),
   ...forEach(['runs cancel-all', 'runs retry-all', 'runs delete-all'], { flags: { name: 'none', yes: true } }),
   ...forEach(['runs cancel', 'runs delete'], { positionals: { id: 'none' }, flags: { yes: true } }),
+  'runs step': { positionals: { id: completed, stepId: '0' } },
   'runs stream': { positionals: { id: completed, name: 'default' } },
   'logs tail': { flags: { run: completed } },
   'sessions get': { positionals: { id: session } },

@@ -21,6 +21,7 @@ const listCommands = (seeds: Seeds): string[][] => [
   ['runs', 'get', seeds.failed],
   ['runs', 'get', '00000000-0000-7000-8000-000000009999'],
   ['runs', 'steps', seeds.completed],
+  ['runs', 'step', seeds.completed, '0'],
   ['runs', 'list', '--limit', '2'],
   ['logs', 'list'],
   ['logs', 'tail', '--run', seeds.failed],

@@ -34,6 +34,7 @@ const ON_A_BOX = [
   'runs list --all',
   'runs get {failed}',
   'runs steps {completed}',
+  'runs step {completed} 0',
   'runs streams {completed}',
   'runs stream {completed} default',
   'runs watch {completed}',

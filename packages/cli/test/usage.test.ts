@@ -49,6 +49,11 @@ describe('a wrong command line is generic, exit 1', () => {
     expect(suggestion).toBe('Set the variable PORT: PORT=8080 svc start');
   });
 
+  it('says where the model provider is set, which has no verb', async () => {
+    for (const word of ['provider', 'model-provider'])
+      expect(readError(await runCli([word, 'set', '--json'])).suggestion).toContain('PUT /api/model-provider');
+  });
+
   it.each([
     [['wrkflows', 'list'], 'There is no verb "wrkflows". Did you mean "workflows list"?'],
     [['workflows', 'lst'], 'There is no verb "workflows lst". Did you mean "workflows list"?'],
@@ -58,6 +63,8 @@ describe('a wrong command line is generic, exit 1', () => {
     [['secret', 'set'], 'There is no verb "secret". Did you mean "secrets set"?'],
     [['prompts', 'list', '--owner-kind', 'agnet'], '--owner-kind does not take "agnet".'],
     [['frobnicate'], 'There is no verb "frobnicate".'],
+    [['eval', 'smoke'], '"svc eval" is not in this version.'],
+    [['guardrails'], '"svc guardrails" is not in this version.'],
     [['constructor'], 'There is no verb "constructor".'],
     [['workflows'], '"svc workflows" needs a verb: list, schema, start, queue, dequeue, find.'],
     [['--agent', 'x', 'runs', 'list'], '"--agent" stands before the verb.'],

@@ -47,6 +47,12 @@ export const runs = operateGroup({
         'tokens=totalTokens',
       ],
     },
+    step: {
+      summary: 'Show one step with its input and output: of a model call, what the model was asked with.',
+      operation: 'runs.step',
+      examples: [`svc runs step ${SAMPLE_ID} 0`, `svc runs step ${SAMPLE_ID} 0 --json`],
+      wrap: 'step',
+    },
     state: {
       summary: 'Show what a run has published last.',
       operation: 'runs.state',

@@ -61,8 +61,9 @@ export const getRunStep = operation({
   route: 'GET /api/runs/:id/steps/:stepId',
   kind: 'read',
   permission: 'runs:read',
+  cli: 'runs step',
   errors: ['run_not_found', 'not_found'],
-  input: z.strictObject({ id, stepId: z.string() }),
+  input: z.strictObject({ id, stepId: z.string().describe('The number of the call, as `runs.steps` lists it') }),
   output: Step,
   async handle({ runs }, input) {
     const step = CALL.test(input.stepId) ? await runs.findStep(input.id, Number(input.stepId)) : undefined;
