@@ -87,6 +87,14 @@ describeOnBoth(boxes, 'a run that has ended long enough ago', (openBox) => {
     await until(async () => (await statusOf(box, `/api/runs/${old}`)) === 404);
     expect((await statusesOf(box, runs)).filter((status) => status === 'completed').length).toBeGreaterThan(100);
   });
+
+  test('goes after a part of a day that is no whole number of milliseconds', async () => {
+    const echo = { run: async () => 1 };
+    const options = { retention: () => ({ runDays: SOON / 7 }), retentionEveryMs: 20 };
+    const box = await openBox({ workflows: { echo }, engine: { sweepMs: 50 }, options });
+    const run = await startWorkflow(box, 'echo');
+    await until(async () => (await statusOf(box, `/api/runs/${run}`)) === 404);
+  });
 });
 
 /** Undefined: it is gone. */

@@ -145,7 +145,7 @@ function removeRuns(sources: RetentionSources, days: number): Batch {
   let before: number | undefined;
   let last: EndedRun | undefined;
   return async () => {
-    before ??= (await journal.now()) - days * DAY_MS;
+    before ??= Math.floor((await journal.now()) - days * DAY_MS);
     const page = await journal.listEnded(before, { limit: RUNS, ...(last ? { after: last } : {}) });
     const batch = takeBatch(page);
     await deleteEach(
