@@ -67,6 +67,21 @@ export async function nap({ ms }: { ms: number }) {
   await sleep(ms);
   return add(before, 1);
 }
+export async function fire() {
+  'use workflow';
+  return 1;
+}
+/** Is under way until its process ends. */
+export async function hold() {
+  'use workflow';
+  return begin();
+}
+async function begin() {
+  'use step';
+  const process = globalThis as { benchBegun?: number };
+  process.benchBegun = (process.benchBegun ?? 0) + 1;
+  await new Promise((resolve) => setTimeout(resolve, 3_600_000));
+}
 async function add(a: number, b: number) {
   'use step';
   return a + b;
