@@ -104,6 +104,8 @@ const TAKEN: readonly RegExp[] = [
   /^schema generate --(name|rename|drop|convert), /,
   /^sessions (get|delete) --agent-name, /,
   /^init (dir|--name), (unknown|huge|not a number|lines|a folder)$/,
+  // Any text may be the name of a model.
+  /^init --model, (unknown|negative|huge|not a number|traversal)$/,
   /^add \S+ name, (unknown|huge|a folder)$/,
   /^(build --out|package --out-dir|pull run --out), (unknown|negative|huge|not a number|lines)$/,
   /^package --(tag|base), (unknown|huge|a folder|a file|below a file)$/,

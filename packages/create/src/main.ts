@@ -2,7 +2,7 @@ import { text as readAll } from 'node:stream/consumers';
 import { styleText } from 'node:util';
 import { readArguments } from './arguments.ts';
 import type { Arguments } from './arguments.ts';
-import { choose } from './choices.ts';
+import { checkGiven, choose } from './choices.ts';
 import type { Person } from './choices.ts';
 import { checkTarget } from './create.ts';
 import { CommandError } from './errors.ts';
@@ -20,6 +20,7 @@ async function main(argv: string[]): Promise<number> {
     const asked = readArguments(argv);
     if (asked.help) return print(json ? toDocument(describeHelp()) : formatHelp());
     if (asked.version) return print(json ? toDocument({ version: readVersion() }) : readVersion());
+    checkGiven(asked);
     const person = meet(asked);
     const dir = await findFolder(asked, person);
     checkTarget({ ...asked, dir });

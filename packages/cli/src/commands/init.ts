@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { choose, DEFAULT_TEMPLATE, OFFERED_TEMPLATE } from '../../../create/src/choices.ts';
+import { checkGiven, choose, DEFAULT_TEMPLATE, OFFERED_TEMPLATE } from '../../../create/src/choices.ts';
 import { checkTarget } from '../../../create/src/create.ts';
 import { TEXTS } from '../../../create/src/help.ts';
 import { init as initWorkspace } from '../../../create/src/init.ts';
@@ -54,9 +54,10 @@ export const init = defineVerb({
     const { cwd, env, signal, say } = context;
     const { prepareLink } = await import('../account/init-link.ts');
     const link = prepareLink(context);
+    const flags = { ...given, keyStdin: given['key-stdin'] };
+    checkGiven(flags);
     checkTarget({ dir: resolve(cwd, dir), name, force });
-    const person = { ...context, mayAsk: context.mayAsk && !yes };
-    const choices = await choose({ ...given, keyStdin: given['key-stdin'] }, person);
+    const choices = await choose(flags, { ...context, mayAsk: context.mayAsk && !yes });
     const options = { dir, name, install, force, ...choices, cwd, env, signal, say };
     const report = await initWorkspace({ ...options, ...(link ? { onCreated: link.make } : {}) });
     const data = { ...report, installationId: link?.installationId() ?? null };
