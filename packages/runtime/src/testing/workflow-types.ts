@@ -9,7 +9,7 @@ export type WorkflowModules = Readonly<Record<string, WorkflowModule>>;
 export type InputOfModule<M, N extends string> = M extends { inputSchema: infer S }
   ? InputOf<S>
   : N extends keyof WorkflowRegister
-    ? WorkflowInput<N>
+    ? WorkflowInput<N> | Positional
     : InputOfFunction<OnlyFunction<M>>;
 
 /** What its run answers, likewise. */
@@ -20,6 +20,11 @@ export type OutputOfModule<M, N extends string> = M extends { outputSchema: infe
     : ResultOf<OnlyFunction<M>>;
 
 // --- internal ---
+
+/** What a workflow without a schema takes as well: its parameters. */
+interface Positional {
+  args: unknown[];
+}
 
 // `any`, not `never`: only then is every function one.
 // oxlint-disable-next-line typescript/no-explicit-any
