@@ -173,8 +173,9 @@ describeWhen(bothServers, 'a deployed box', (servers) => {
     // To a person: an API key is not shown where in the code it was.
     const [workspace, env] = [await rig.workspace(), { ...(await makeEnv()), SVC_INSECURE_LOCAL: '1' }];
     const box = await boot(workspace, { env, dir });
-    const { runId } = await box.start('throws', {});
-    const run = await box.finish(runId);
+    const person = workspace.talkTo(box, { port: workspace.ports.api });
+    const { runId } = await person.start('throws', {});
+    const run = await person.finish(runId);
     expect(JSON.stringify(run.error)).toContain('throws.workflow.ts:4:');
     await box.stop('SIGTERM');
   });
