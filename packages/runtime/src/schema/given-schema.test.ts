@@ -35,3 +35,21 @@ test('a pattern is checked as it is written, and one that needs more than the en
   });
   expect(await check('^(?=b)a$', 'c')).toMatchObject({ ok: true });
 });
+
+test('references that multiply what is to be checked make it a schema that takes anything', async () => {
+  const levels = Array.from({ length: 26 }, (_, level) => [`a${level}`, fork(`#/$defs/a${level + 1}`)]);
+  const $defs = { ...Object.fromEntries(levels), a26: { type: 'number' } };
+  const schema = { $defs, type: 'object', properties: { x: { $ref: '#/$defs/a0' } } };
+  expect(await parseWith(await fromJsonSchema(schema), { x: 'text' })).toMatchObject({ ok: true });
+  const few = { $defs: { ...$defs, a3: { type: 'number' } }, properties: schema.properties, type: 'object' };
+  expect(await parseWith(await fromJsonSchema(few), { x: 'text' })).toMatchObject({ ok: false });
+});
+
+test('a schema that refers to itself is checked', async () => {
+  const list = { type: 'object', properties: { next: { $ref: '#/$defs/list' }, at: { type: 'number' } } };
+  const schema = { $defs: { list }, $ref: '#/$defs/list' };
+  expect(await parseWith(await fromJsonSchema(schema), { next: { at: 1 } })).toMatchObject({ ok: true });
+  expect(await parseWith(await fromJsonSchema(schema), { next: { at: 'x' } })).toMatchObject({ ok: false });
+});
+
+const fork = (ref: string) => ({ anyOf: [{ $ref: ref }, { $ref: ref }] });

@@ -8,6 +8,7 @@ import type { AnySchema, JsonSchema } from './schema.ts';
  */
 export async function fromJsonSchema(schema: JsonSchema): Promise<AnySchema> {
   const { fromJSONSchema, z } = await import('zod');
+  if (countParts(schema, schema, new Map()) > MOST_PARTS) return z.unknown();
   try {
     const made = fromJSONSchema(withoutPatternProperties(schema) as never);
     replacePatterns(made, new Set());
@@ -18,6 +19,35 @@ export async function fromJsonSchema(schema: JsonSchema): Promise<AnySchema> {
 }
 
 // --- internal ---
+
+/** A check may look at as many: two alternatives that each refer to two more are twice as many at each level. */
+const MOST_PARTS = 10_000;
+
+/**
+ * How many parts a schema has, once each reference in it is what it refers to; one that refers to itself ends there.
+ * @param known of each definition, by its reference
+ */
+function countParts(part: unknown, root: JsonSchema, known: Map<string, number>): number {
+  if (typeof part !== 'object' || part === null) return 0;
+  const { $ref: ref } = part as { $ref?: unknown };
+  let count = 1 + (typeof ref === 'string' ? countReferred(ref, root, known) : 0);
+  for (const [name, inner] of Object.entries(part)) {
+    // What is not referred to is not looked at by a check.
+    if (name !== '$defs' && name !== 'definitions') count += countParts(inner, root, known);
+    if (count > MOST_PARTS) break;
+  }
+  return count;
+}
+
+function countReferred(ref: string, root: JsonSchema, known: Map<string, number>): number {
+  const counted = known.get(ref);
+  if (counted !== undefined) return counted;
+  known.set(ref, 1);
+  const [, kind = '', name = ''] = /^#\/(\$defs|definitions)\/(.+)$/.exec(ref) ?? [];
+  const count = countParts((root[kind] as Record<string, unknown> | undefined)?.[name], root, known);
+  known.set(ref, count);
+  return count;
+}
 
 function withoutPatternProperties(schema: JsonSchema): JsonSchema {
   return JSON.parse(JSON.stringify(schema), (_, value: unknown) => {
