@@ -50,25 +50,34 @@ export function createLargeValues(store: LargeStore | undefined): LargeValues {
     throw new BoxError('storage_refused', `The object of a value of run ${run} is not what was put there.`);
   };
   /** The text that stands in the journal for this one, of a value of this run. */
-  const keep = async (runId: string, text: string): Promise<string> => {
+  const keep = async (runId: string, text: string, mayBeGone = false): Promise<string> => {
     if (!isLarge(runId, text) || !store) return text;
     // What another run has is copied: each of the two may be deleted first.
-    const own = await whole(text);
+    const own = await whole(text).catch((error: unknown) => {
+      // Recorded as it is, it blocks the run where the body is given it; refused, the run would be loaded again and again.
+      if (mayBeGone && isRef(text) && isGone(error)) return undefined;
+      throw error;
+    });
+    if (own === undefined) return text;
     const digest = isRef(text) ? decodeRef(text).digest : digestOf(own);
     await gate(() => store.put(runId, digest, own));
     return encodeRef({ run: runId, bytes: Buffer.byteLength(own), digest });
   };
-  const keepNullable = async (runId: string, text: string | null): Promise<string | null> =>
-    text === null ? null : keep(runId, text);
-  const keepRecord = async (runId: string, record: JournalRecord): Promise<JournalRecord> => {
+  const keepNullable = async (runId: string, text: string | null, mayBeGone: boolean): Promise<string | null> =>
+    text === null ? null : keep(runId, text, mayBeGone);
+  const keepRecord = async (runId: string, record: JournalRecord, mayBeGone: boolean): Promise<JournalRecord> => {
     if (!isLargeRecord(runId, record)) return record;
-    const input = isInline(record) ? record.input : await keepNullable(runId, record.input);
-    return { ...record, input, output: await keepNullable(runId, record.output) };
+    const input = isInline(record) ? record.input : await keepNullable(runId, record.input, mayBeGone);
+    return { ...record, input, output: await keepNullable(runId, record.output, mayBeGone) };
   };
   /** One after the other: each may be of many megabytes. */
-  const keepRecords = async (runId: string, records: readonly JournalRecord[]): Promise<JournalRecord[]> => {
+  const keepRecords = async (
+    runId: string,
+    records: readonly JournalRecord[],
+    mayBeGone = false,
+  ): Promise<JournalRecord[]> => {
     const kept: JournalRecord[] = [];
-    for (const record of records) kept.push(await keepRecord(runId, record));
+    for (const record of records) kept.push(await keepRecord(runId, record, mayBeGone));
     return kept;
   };
 
@@ -83,7 +92,7 @@ export function createLargeValues(store: LargeStore | undefined): LargeValues {
         return undefined;
       return async () => ({
         ...entry,
-        records: await keepRecords(runId, records),
+        records: await keepRecords(runId, records, true),
         ...(isLarge(runId, patch.output) ? { patch: { ...patch, output: await keep(runId, patch.output) } } : {}),
         ...(isNextLarge ? { continueAs: { ...continueAs, input: await keep(nextRunId, continueAs.input) } } : {}),
       });

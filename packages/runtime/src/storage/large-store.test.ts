@@ -257,6 +257,32 @@ describeOnStores('values that are kept in object storage', (newPlace) => {
     expect((await second.bench.journal.getRun(runId))?.waitingFor).toMatch(/cannot be read/);
   });
 
+  test('a child whose output is gone blocks the run above, once', async () => {
+    const objects = await openObjects();
+    const place = newPlace();
+    const journal = await place.open();
+    onTestFinished(() => journal.close());
+    const store = toStore(objects.storage, journal);
+    const losing: BoxLargeStore = {
+      ...store,
+      async put(runId, ...rest) {
+        await store.put(runId, ...rest);
+        await store.drop([runId]);
+      },
+    };
+    const code: Code = {
+      child: async () => letters('x'),
+      go: async () => ((await startWorkflowAndWait('child', 1)) as string).length,
+    };
+    const bench = await open(place, code, { largeStore: losing });
+    const { runId } = await bench.start('go');
+    await until(async () => (await bench.journal.getRun(runId))?.status === 'blocked');
+    expect(await bench.journal.getRun(runId)).toMatchObject({
+      epoch: 1,
+      waitingFor: expect.stringMatching(/cannot be read/),
+    });
+  });
+
   test('a run whose input cannot be read waits while the store is away, and is blocked once the object is gone', async () => {
     const objects = await openObjects();
     const place = newPlace();
