@@ -36,7 +36,13 @@ export function describeGrowth(title: string, { names, bytes, doublings, mostMs 
       expect(grown.filter(({ held, read }) => Math.max(held, read) > mostMs)).toEqual([]);
       const accepted = grown.filter(({ status }) => status < 400).sort((a, b) => a.size - b.size);
       expect(accepted.length > 0).toBe(!shape.isWrong);
-      expect(findJump(accepted)).toBeUndefined();
+      let jump = findJump(accepted);
+      // The collector's work falls on one size or another; that of a square falls on the same one each time.
+      for (let again = 0; jump && again < 2; again++) {
+        const repeated = await grow(box, shape, { bytes, doublings });
+        jump = findJump(repeated.filter(({ status }) => status < 400).sort((a, b) => a.size - b.size));
+      }
+      expect(jump).toBeUndefined();
     });
   });
 }

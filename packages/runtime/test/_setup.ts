@@ -314,7 +314,7 @@ async function openTestBox(setup: TestBoxOptions, shared: Shared): Promise<TestB
       egress: { allowLoopback: true, allowed: [] },
     },
     db,
-    isBlank,
+    ...(setup.options?.db ? {} : { isBlank }),
     defaultModel: () => (defaultModel === '' ? undefined : defaultModel),
     loadProgram: async () => toProgram(setup),
     probes: {},

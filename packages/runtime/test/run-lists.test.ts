@@ -69,7 +69,7 @@ describe('the list of runs', () => {
     const [second, first] = (await list(box, 'name=echo')).items;
     expect(second).toMatchObject({ runId: small.runId, input: { batch: 'tuesday' }, cut: [] });
     expect(first).toMatchObject({ runId: large.runId, cut: ['input', 'output'] });
-    expect(first?.input).toBe('{"batch":"monday","customers":"…"}');
+    expect(first?.input).toMatch(/^\{"batch":"monday","customers":\[\{"id":0,"name":"customer 0"\},.{400,500}…$/);
     expect(first?.output).toBe(first?.input);
     expect(JSON.stringify(first).length).toBeLessThan(4_000);
     expect((await getRun(box, String(large.runId))).output).toEqual({ batch: 'monday', customers });
