@@ -71,7 +71,8 @@ function isTooWide(line: string, columns: number): boolean {
   if (textWidth(line) <= columns) return false;
   // A record of a log is one line, however long.
   if (/^\d{4}-\d\d-\d\dT\S+ (?:debug|info|warn|error) /.test(line)) return false;
-  const isOneWord = /^\s*\S+$/.test(line) || /^\s*(?:npx )?svc /.test(line) || /^\s*\S*`[^`]*`\S*$/.test(line);
+  const isOneWord =
+    /^\s*\S+$/.test(line) || /^\s*(?:(?:npx )?svc|docker) /.test(line) || /^\s*\S*`[^`]*`\S*$/.test(line);
   return !isOneWord;
 }
 

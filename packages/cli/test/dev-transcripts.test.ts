@@ -76,6 +76,7 @@ function settleDev(text: string, { root, ports }: Workspace): string {
     .replace(new RegExp(`^(  Journal    SQLite )\\((?:${SQLITE_DRIVERS.join('|')})\\)$`, 'm'), '$1(better-sqlite3)')
     .replaceAll(new RegExp(`\\b${ports.api}\\b`, 'g'), '14242')
     .replaceAll(/\b\d+[sm] ago\b/g, '1s ago')
+    .replaceAll(/(postgres:\/\/postgres:)[\w-]+@/g, '$1<password>@')
     .replaceAll(`:${ports.database}`, ':15432')
     .replaceAll(`:${ports.objects}`, ':19000')
     .replaceAll(/\b(pid|process|kill) \d+/g, '$1 4711')
