@@ -47,7 +47,8 @@ export function createLargeValues(store: LargeStore | undefined): LargeValues {
     if (!store) throw missing();
     const found = await gate(() => store.get(run, digest));
     if (digestOf(found) === digest) return found;
-    throw new BoxError('storage_refused', `The object of a value of run ${run} is not what was put there.`);
+    // Not there: to read it again gives the same.
+    throw new BoxError('object_not_found', `The object of a value of run ${run} is not what was put there.`);
   };
   /** The text that stands in the journal for this one, of a value of this run. */
   const keep = async (runId: string, text: string, mayBeGone = false): Promise<string> => {
