@@ -38,6 +38,17 @@ const WORKFLOWS = {
   },
 };
 
+const LAZY = {
+  run: async () => {
+    const seen: unknown[] = [];
+    for await (const message of createHook({ token: 'lazy' })) {
+      seen.push(message);
+      if (seen.length === 1) await createHook({ token: 'go' });
+      if (seen.length === 3) return seen;
+    }
+  },
+};
+
 const open = () => boxes.open({ workflows: WORKFLOWS });
 const resume = (box: TestBox, token: string, body: unknown) =>
   call(box, `POST /api/workflows/hooks/${encodeURIComponent(token)}/resume`, body);
@@ -51,6 +62,23 @@ async function park(box: TestBox, name: string, input: unknown = {}): Promise<{ 
 }
 
 describe('a hook', () => {
+  test('that is full answers again what it has taken under a key', async () => {
+    const options = { engine: { limits: { unreadResumes: 2 } } };
+    const box = await boxes.open({ workflows: { lazy: LAZY }, options });
+    const { runId } = await park(box, 'lazy');
+    const send = (body: unknown, key: string) =>
+      call(box, 'POST /api/workflows/hooks/lazy/resume', body, { 'idempotency-key': key });
+    const first = await send('a', 'key a');
+    expect(first.status).toBe(200);
+    await until(async () => (await listHooks(box.journal, runId)).length === 2);
+    for (const name of ['b', 'c']) expect((await send(name, `key ${name}`)).status).toBe(200);
+    expect(await send('d', 'key d')).toMatchObject({ status: 429, body: { code: 'hook_queue_full' } });
+    expect(await send('a', 'key a')).toEqual(first);
+    expect(await send('z', 'key a')).toMatchObject({ status: 409, body: { code: 'idempotency_conflict' } });
+    expect((await resume(box, 'go', 1)).status).toBe(200);
+    expect(await finish(box, runId)).toMatchObject({ output: ['a', 'b', 'c'] });
+  });
+
   const values: unknown[] = [null, [], [1, [null]], {}, { a: { b: 1 } }, 'text', '', 0, false, true];
   test.each(values.map((value) => [JSON.stringify(value), value]))('is resumed with %s', async (_text, value) => {
     const box = await open();

@@ -254,7 +254,9 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
     },
     async resumeHook(token, payload, given) {
       const text = boundGiven(encode(payload, 'payload'), { value: payload, what: 'payload' });
-      if (await backlog.isFull(token)) return { outcome: 'full' };
+      // One that was taken is answered as it was: whoever lost that answer sends it again.
+      if (await backlog.isFull(token))
+        return (given && (await journal.hooks.findRepeat(token, given))) ?? { outcome: 'full' };
       const result = await journal.hooks.resume(token, text, given);
       publisher.decided(result, given);
       if (result?.outcome === 'resumed') signals.signal(result.hook.runId);

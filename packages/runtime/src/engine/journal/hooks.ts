@@ -84,6 +84,8 @@ export interface HookStore {
   close(runId: string, token: string, call: number): Promise<void>;
   /** The open hook of the token, else the newest closed one. */
   find(token: string): Promise<HookRow | undefined>;
+  /** What a resume with an idempotency key that was used before answers. Undefined: it has no such key. */
+  findRepeat(token: string, options: ResumeOptions): Promise<ResumeResult | undefined>;
   /** How many resumes the open hook of the token has had. Undefined: there is none. */
   countGiven(token: string): Promise<{ runId: string; given: number } | undefined>;
   /** How many resumes of its hooks the run has taken, of all of them together. */

@@ -20,6 +20,10 @@ export function describeEntries(world: World): void {
       expect(await hooks.resume('t', '[1]', keyed('e'))).toStrictEqual({ outcome: 'idempotency_conflict' });
       expect(await hooks.resume('t', '[1]', keyed('d', 'K'))).toMatchObject({ outcome: 'already' });
       expect(await hooks.resume('t', '[1]')).toMatchObject({ outcome: 'already' });
+      expect(await hooks.findRepeat('t', keyed())).toStrictEqual({ ...first, outcome: 'repeated' });
+      expect(await hooks.findRepeat('t', keyed('e'))).toStrictEqual({ outcome: 'idempotency_conflict' });
+      for (const options of [keyed('d', 'K'), {}]) expect(await hooks.findRepeat('t', options)).toBeUndefined();
+      expect(await hooks.findRepeat('none', keyed())).toBeUndefined();
     });
 
     test('stays the answer once the run is final', async () => {

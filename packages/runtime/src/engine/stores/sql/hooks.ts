@@ -11,6 +11,7 @@ import type {
 } from '../../journal/hooks.ts';
 import { decodeText, toSelect, toStored } from './rows.ts';
 import type { StoredRow, StoredValue } from './rows.ts';
+import { KEY_LIFE_MS } from './queries.ts';
 import type { Statements } from './statements.ts';
 import { isSameDigest } from '../../values/digest.ts';
 import { starterColumns } from './tables.ts';
@@ -18,15 +19,27 @@ import type { Tables } from './tables.ts';
 import { toStoredText } from './text.ts';
 
 /** All but the resume, which each adapter does in its own way. */
-export function createHookReader({ tables, query, commit }: Statements): Omit<HookStore, 'resume'> {
+export function createHookReader({ tables, query, commit, now }: Statements): Omit<HookStore, 'resume'> {
   const find = findHookQuery(tables);
+  const findOne = async (token: string): Promise<HookRow | undefined> => {
+    const [row] = await query(find, [toStoredText(token)]);
+    return row && toHookRow(row);
+  };
   const signals = `select signals as "signals" from ${tables.runs} where run_id = ?`;
   const close = `update ${tables.hooks} set is_open = 0 where run_id = ? and token = ? and call = ? and is_open = 1`;
   return {
     close: (runId, token, call) => commit([[close, [toStoredText(runId), toStoredText(token), call]]]),
-    async find(token) {
-      const [row] = await query(find, [toStoredText(token)]);
-      return row && toHookRow(row);
+    find: findOne,
+    async findRepeat(token, options) {
+      const hook = options.idempotency && (await findOne(token));
+      if (!hook || !options.idempotency) return undefined;
+      const [used] = await query(findKeyedQuery(tables), [
+        toStoredText(hook.runId),
+        toStoredText(token),
+        toStoredText(options.idempotency.key),
+        (await now()) - KEY_LIFE_MS,
+      ]);
+      return used && judgeKey(hook, used, options);
     },
     async countGiven(token) {
       const [row] = await query(givenQuery(tables), [toStoredText(token)]);
