@@ -1,14 +1,3 @@
-/** The ids with most words of the given one, the best first: `runs.logs_stream` for `runs.logs.stream`. */
-export function similarIds(id: string, ids: readonly string[]): string[] {
-  const words = new Set(wordsOf(id));
-  return ids
-    .map((other) => ({ other, score: wordsOf(other).filter((word) => words.has(word)).length }))
-    .filter(({ score }) => score > 0)
-    .sort((a, b) => b.score - a.score || a.other.length - b.other.length)
-    .slice(0, MOST)
-    .map(({ other }) => other);
-}
-
 /** What is said of an id that no operation has. */
 export function explainUnknown(id: string, ids: readonly string[]): string {
   const similar = similarIds(id, ids);
@@ -21,6 +10,17 @@ export function explainUnknown(id: string, ids: readonly string[]): string {
 const MOST = 5;
 /** What is asked of a wrong id is bounded: a caller may send any. */
 const LONGEST = 200;
+
+/** The ids with most words of the given one, the best first: `runs.logs_stream` for `runs.logs.stream`. */
+function similarIds(id: string, ids: readonly string[]): string[] {
+  const words = new Set(wordsOf(id));
+  return ids
+    .map((other) => ({ other, score: wordsOf(other).filter((word) => words.has(word)).length }))
+    .filter(({ score }) => score > 0)
+    .sort((a, b) => b.score - a.score || a.other.length - b.other.length)
+    .slice(0, MOST)
+    .map(({ other }) => other);
+}
 
 function wordsOf(id: string): string[] {
   return id

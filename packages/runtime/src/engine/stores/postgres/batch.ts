@@ -53,12 +53,6 @@ export function commitQuery(
   return { text: `with ${parts.join(', ')} ${results.join(' union all ')}`, params, prepared: false };
 }
 
-/** Inserts records into a run. */
-export function recordsQuery(tables: Tables, entry: Pick<Append, 'runId' | 'seq' | 'records'>): Query {
-  const { text, params } = toTable(EVENT_COLUMNS, toRecordRows(entry), 0);
-  return { text: insertRecords(tables, `select ${columnNames(EVENT_COLUMNS)} from ${text}`), params, prepared: false };
-}
-
 // --- internal ---
 
 const GIVEN_NOW = '(select now from given)';
