@@ -20,6 +20,8 @@ export interface StepContext {
   /** When the first attempt of the step began. */
   firstStartedAt: number;
   readonly signal: AbortSignal;
+  /** Its call was answered with the cancel of the run: what it comes to is of no use. */
+  readonly isCancelled: boolean;
   /** The attempt is getting on: where it has a heartbeat timeout, that begins anew. */
   beat(): void;
   /** `<runId>:<call>:<stepName>`, the same across attempts, replicas, restarts and retries that keep what succeeded. */

@@ -217,6 +217,8 @@ export interface RunHandle {
   waitFor<T>(work: () => Promise<T>): Promise<T>;
   /** In a step that waits for another run: the run's place in this process is the other's for the taking. */
   standBy<T>(wait: () => Promise<T>): Promise<T>;
+  /** Starts a run below it. Rejects with the error of a cancel that the body is about to be given. */
+  startBelow<T>(start: () => Promise<T>): Promise<T>;
   /** Makes a hook, with the run's next append. */
   openHook(request: HookRequest): OpenHook;
   /** Writes frames to the run's stream, or to that of another run; resolves once they are stored. */

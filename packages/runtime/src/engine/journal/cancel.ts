@@ -14,6 +14,8 @@ export interface CancelHow {
   graceOf?(run: Pick<RunRow, 'kind' | 'name'>): number;
   /** Its time is over: it ends itself, and those below that have not been cancelled are. */
   isOver?: boolean;
+  /** Those below that have not been cancelled are; the run itself, which cleans up, goes on. */
+  isBelow?: boolean;
   /** It comes by itself: where the run has been cancelled meanwhile, nothing happens. */
   isFirst?: boolean;
   /** What the run itself ends as; those below are cancelled. Default `cancelled`. */

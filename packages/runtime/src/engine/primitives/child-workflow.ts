@@ -3,6 +3,7 @@ import { currentContext } from '../context.ts';
 import type { EngineContext, StepContext } from '../context.ts';
 import type { ChildStartHow, RunHandle, StartedTurn, StartedWorkflow } from '../handle.ts';
 import { isFinal } from '../journal/run.ts';
+import { RunCancelledError } from '../errors.ts';
 import type { RunRow } from '../journal/run.ts';
 import { isStoreDown, persist } from '../persist.ts';
 import { digestOf, encode } from '../serialize.ts';
@@ -57,17 +58,16 @@ export function toWaitCall(name: string, child: ChildAction['child']): CallReque
 /**
  * Starts a child by its key. A retried run finds the child of the run before by it; one that did not complete, is being
  * cancelled or was dropped from its queue is started anew.
+ * Throws `run_cancelled` in a step that was cancelled.
  */
 export async function startOrAnew<S extends StartedWorkflow | StartedTurn>(
-  { ambient, run }: RunHandle,
+  handle: RunHandle,
   key: string,
   start: (key: string) => Promise<S>,
 ): Promise<S> {
-  const started = await start(key);
-  if (run.seed === null) return started;
-  const child = await ambient.client.findRun('runId' in started ? started.runId : started.triggerId);
-  if (child && (child.parentRunId === run.runId || !('status' in child) || !isEnding(child))) return started;
-  return start(`${key}:${run.runId}`);
+  const context = currentContext();
+  if (context?.kind === 'step' && context.isCancelled) throw new RunCancelledError();
+  return handle.startBelow(() => startByKey(handle, key, start));
 }
 
 /** The key of a start in a step: the same for the same start of the same step, so a repeated attempt finds it. */
@@ -79,6 +79,18 @@ export function toStartKey(context: StepContext, what: string): string {
 }
 
 // --- internal ---
+
+async function startByKey<S extends StartedWorkflow | StartedTurn>(
+  { ambient, run }: RunHandle,
+  key: string,
+  start: (key: string) => Promise<S>,
+): Promise<S> {
+  const started = await start(key);
+  if (run.seed === null) return started;
+  const child = await ambient.client.findRun('runId' in started ? started.runId : started.triggerId);
+  if (child && (child.parentRunId === run.runId || !('status' in child) || !isEnding(child))) return started;
+  return start(`${key}:${run.runId}`);
+}
 
 function isEnding({ status, cancel }: RunRow): boolean {
   return status === 'failed' || status === 'cancelled' || (cancel !== null && !isFinal(status));

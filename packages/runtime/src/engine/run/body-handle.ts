@@ -26,6 +26,7 @@ export interface BodyHandleOptions {
   checkState?: Body['checkState'];
   /** The run has left this process. */
   hasLeft(): boolean;
+  startBelow: RunHandle['startBelow'];
   /** There is something to do. */
   onChange(): void;
   /** The run turned out not to be this process's own. */
@@ -98,6 +99,10 @@ export class BodyHandle implements RunHandle {
     } finally {
       this.#standing -= 1;
     }
+  }
+
+  startBelow<T>(start: () => Promise<T>): Promise<T> {
+    return this.#options.startBelow(start);
   }
 
   /** Made when the body first hands one to a step. */

@@ -3,6 +3,7 @@ import type { Cancel } from '../journal/cancel.ts';
 import type { RunPatch } from '../journal/appends.ts';
 import type { JournalRecord } from '../journal/record.ts';
 import { isFinal } from '../journal/run.ts';
+import { decode } from '../serialize.ts';
 import type { RunRow } from '../journal/run.ts';
 
 /**
@@ -31,6 +32,11 @@ export class Cancelling {
   /** The body has not been given it. */
   get isDue(): boolean {
     return this.#cancel !== undefined && !this.#isDelivered;
+  }
+
+  /** What the run was cancelled with. */
+  toError(): Error {
+    return decode(this.#cancel?.error ?? '') as Error;
   }
 
   /** The error for the calls that are open. */

@@ -42,6 +42,8 @@ export interface Driver {
 
   /** Tells the runs below of the end of theirs, as each was started to be. False: it has to wait for some. */
   closeChildren(runId: string): Promise<boolean>;
+  /** Cancels what was started below a cancelled run too late for its cancel to reach it. */
+  cancelChildren(run: Pick<RunRow, 'runId' | 'cancel'>): Promise<void>;
 
   /** The body makes a call; answers what is to be done once it has its answer. Absent: calls need no notice. */
   called?(call: number, request: Omit<CallRequest, 'action'>): () => void;

@@ -12,7 +12,7 @@ import type { RunAppender } from './append.ts';
 import type { Beginning } from './beginning.ts';
 import type { BodyHandle } from './body-handle.ts';
 import type { Calls } from './calls.ts';
-import type { ChildPolicies } from './child-policies.ts';
+import type { Children } from './children.ts';
 import type { Cancelling } from './cancelling.ts';
 import { nextOf, toContinuation } from './continuing.ts';
 import type { Driver, Leave, Left } from './driver.ts';
@@ -60,7 +60,7 @@ export class Execution implements Turn {
   readonly #beginning: Beginning;
   readonly #rowChanges: RowChanges;
   readonly #cancelling: Cancelling;
-  readonly #children: ChildPolicies;
+  readonly #children: Children;
   #result: Result | undefined;
   #isQueued = false;
   readonly #writing = new Writing({
@@ -235,7 +235,7 @@ export class Execution implements Turn {
 
   // Properties, not methods: passing a method on takes a new function each time.
   readonly #advance = (): void => {
-    if (this.#cancelling.isDue) return this.#reject();
+    if (this.#cancelling.isDue) return this.#children.areCancelled ? this.#reject() : this.#cancelBelow();
     if (this.#result && !this.#calls.hasUnawaited) return this.#end(this.#result);
     if (this.#holding.isPaused) return this.#rest();
     const steps = this.#holding.takeWith(this.#calls.takeSteps());
@@ -246,6 +246,14 @@ export class Execution implements Turn {
     if (!waits?.isLookDue) return this.#write(steps);
     this.#writing.after(waits.lookAround(), () => this.#write(steps));
   };
+
+  /**
+   * Starts under way put runs below this one that its cancel has not reached. They are cancelled first: once the body has
+   * been given the cancel, it may start others to clean up.
+   */
+  #cancelBelow(): void {
+    this.#writing.after(this.#children.cancel(this.#driver), () => this.#schedule());
+  }
 
   /** What the body awaits is answered with the cancel. Where it awaits nothing of the engine's, it will see none. */
   #reject(): void {

@@ -13,7 +13,7 @@ import { Cancelling } from './cancelling.ts';
 import type { Driver } from './driver.ts';
 import { Parking } from './parking.ts';
 import { PublishedState } from './published-state.ts';
-import { ChildPolicies } from './child-policies.ts';
+import { Children } from './children.ts';
 import { createRecorder } from './recorder.ts';
 import type { Recorder } from './recorder.ts';
 import { RunAttributes } from './run-attributes.ts';
@@ -48,7 +48,7 @@ export interface Parts {
   handle: BodyHandle;
   beginning: Beginning;
   rowChanges: RowChanges;
-  children: ChildPolicies;
+  children: Children;
   cancelling: Cancelling;
 }
 
@@ -72,7 +72,8 @@ export function createParts({ run, body, records, driver }: ExecutionOptions, ev
   const recorder = createRecorder({ run, clock, durability: body.durability });
   const attributes = new RunAttributes(run);
   const state = new PublishedState(run);
-  const children = new ChildPolicies(run);
+  const children = new Children(run);
+  const cancelling = new Cancelling(run, records);
   const calls = new Calls({
     run,
     records,
@@ -99,6 +100,7 @@ export function createParts({ run, body, records, driver }: ExecutionOptions, ev
     attributes,
     state,
     ...(checkState && { checkState }),
+    startBelow: (start) => (cancelling.isDue ? Promise.reject(cancelling.toError()) : children.start(start)),
     hasLeft,
     onChange,
     onLost,
@@ -118,7 +120,7 @@ export function createParts({ run, body, records, driver }: ExecutionOptions, ev
     parking: new Parking({ run, parkAfter: limits.parkAfter, onIdle: onChange }),
     handle,
     beginning: new Beginning({ run, driver }),
-    cancelling: new Cancelling(run, records),
+    cancelling,
     rowChanges: {
       get hasFresh() {
         return attributes.hasFresh || state.hasFresh || children.hasFresh;

@@ -170,6 +170,7 @@ class ReplayDriver implements Driver {
   resumeHook = async (): Promise<void> => {};
   findRun = async (): Promise<RunRow> => ({ status: 'running' }) as RunRow;
   closeChildren = async (): Promise<boolean> => true;
+  cancelChildren = async (): Promise<void> => {};
   findEnded = async (): Promise<Map<string, RunRow | undefined>> => new Map();
 
   #answered(call: ReplayCall): void {

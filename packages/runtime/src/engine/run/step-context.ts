@@ -31,6 +31,7 @@ export class StepAttempt implements StepContext {
   spent: Tokens | undefined;
   readonly #attempts: StepAttemptOptions['attempts'];
   readonly #deadline: Deadline | undefined;
+  readonly #call: Call;
 
   constructor({ call, name, startedAt, execution, attempts, deadline }: StepAttemptOptions) {
     this.execution = execution;
@@ -41,7 +42,12 @@ export class StepAttempt implements StepContext {
     this.startedAt = startedAt;
     this.firstStartedAt = call.firstStartedAt ?? startedAt;
     this.#attempts = attempts;
+    this.#call = call;
     this.#deadline = deadline;
+  }
+
+  get isCancelled(): boolean {
+    return this.#call.isCancelled;
   }
 
   get signal(): AbortSignal {

@@ -26,6 +26,8 @@ export interface Endings {
   cancel(runId: string, reason: Error, options?: CancelOptions): Promise<CancelResult | undefined>;
   /** Cancels what is below a run that is about to end, where it was started to be. False: the run has to wait for others. */
   closeChildren(runId: string): Promise<boolean>;
+  /** Cancels what is below a cancelled run and was started after its cancel. */
+  cancelChildren(run: Pick<RunRow, 'runId' | 'cancel'>): Promise<void>;
   /** The time of a run is over. */
   expire(run: Pick<RunRow, 'runId' | 'cancel' | 'timeoutMs'>): Promise<void>;
 }
@@ -69,6 +71,15 @@ export function createEndings(options: EndingsOptions): Endings {
       const last = await journal.getLastRun(runId);
       return last && last.runId !== runId ? cancelAs(last.runId, reason, how) : result;
     }
+    await spread(result, reason);
+    if (result.cleaning.includes(runId)) return result;
+    const parent = (await journal.getRun(runId).catch(() => undefined))?.parentRunId;
+    if (parent) signals.signal(parent);
+    return result;
+  };
+
+  /** Those that were cancelled end or clean up, wherever they are. */
+  const spread = async (result: Cancelled, reason: Error): Promise<void> => {
     for (const cleaning of result.cleaning) {
       const execution = live.get(cleaning);
       if (execution) await live.abandonIfFinal(execution).catch(() => {});
@@ -83,11 +94,7 @@ export function createEndings(options: EndingsOptions): Endings {
       live.get(cancelled)?.abandon(reason);
       ended(cancelled, null);
     }
-    if (result.cleaning.includes(runId)) return result;
-    const parent = (await journal.getRun(runId).catch(() => undefined))?.parentRunId;
-    if (parent) signals.signal(parent);
     for (const promoted of result.promoted) signals.signal(promoted.runId);
-    return result;
   };
 
   return {
@@ -101,6 +108,13 @@ export function createEndings(options: EndingsOptions): Endings {
           if (child.runId !== null) await cancel(child.runId, parentEnded(), { cleansUp: true });
           else if (child.triggerId !== null) await journal.queue.remove(child.triggerId);
       }
+    },
+    async cancelChildren({ runId, cancel: text }) {
+      const cancelled = readCancel({ cancel: text });
+      if (!cancelled) return;
+      const how = { ...(graceOf && { graceOf }), isBelow: true };
+      const result = await journal.cancel(runId, cancelled.error, newRunId, how);
+      if (result?.outcome === 'cancelled') await spread(result, decode(cancelled.error) as Error);
     },
     async expire({ runId, cancel: text, timeoutMs }) {
       const cancelled = readCancel({ cancel: text });
@@ -128,3 +142,5 @@ export function createEndings(options: EndingsOptions): Endings {
 // --- internal ---
 
 const CLOSED_AT_ONCE = 100;
+
+type Cancelled = Extract<CancelResult, { outcome: 'cancelled' }>;

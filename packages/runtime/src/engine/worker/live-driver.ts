@@ -76,6 +76,7 @@ export function createLiveDriver(options: LiveDriverOptions): Driver {
     findRun: (runId) => persist(() => journal.getRun(runId), leaseMs),
     findEnded: (ids) => persist(() => findEnded(journal, ids), leaseMs),
     closeChildren: (runId) => persist(() => endings.closeChildren(runId), leaseMs),
+    cancelChildren: (run) => persist(() => endings.cancelChildren(run), leaseMs),
     attempt: around ?? ((_, run) => run()),
     left: (run, how, left) => endings.left(run, how, left),
   };

@@ -149,6 +149,24 @@ export function describeCancel(world: World): void {
       expect(await world.journal.listOverdue(9)).toStrictEqual([]);
     });
 
+    test('of what is below alone leaves the run its time, and those that clean up already', async () => {
+      const [top, cleaning] = await createFamily(world.journal);
+      const graceOf = (): number => 60_000;
+      await world.journal.cancel(top.runId, '["t"]', newRunId, { graceOf });
+      const below = { parentRunId: top.runId };
+      const [late, kept] = await Promise.all([
+        start(world.journal, newRun(below)),
+        start(world.journal, newRun({ ...below, closePolicy: 'abandon' })),
+      ]);
+      const queued = await start(world.journal, newRun({ claim: null, parentRunId: late.runId }));
+      const before = await read(world.journal, top.runId);
+      const result = await world.journal.cancel(top.runId, '["t"]', newRunId, { graceOf, isBelow: true });
+      expect(result).toMatchObject({ outcome: 'cancelled', cancelled: [queued.runId], cleaning: [late.runId] });
+      expect(await read(world.journal, top.runId)).toStrictEqual(before);
+      expect(await read(world.journal, cleaning.runId)).toMatchObject({ endedAt: null });
+      expect(await read(world.journal, kept.runId)).toMatchObject({ cancel: null, endedAt: null });
+    });
+
     test('a cancel and the end of the run at once: one of them wins', async () => {
       const other = await world.open();
       for (let n = 0; n < 10; n++) {

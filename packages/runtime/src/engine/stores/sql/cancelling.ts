@@ -29,17 +29,18 @@ export interface CancelPlan {
 
 /** What becomes of each run of a tree, its root first. Nothing, of those that have ended and those that clean up already. */
 export function planCancel(tree: Standing[], { runId, error, how = {} }: CancelWrite, now: number): CancelPlan {
-  const { graceOf, isOver = false, isFirst = false, status = 'cancelled' } = how;
+  const { graceOf, isOver = false, isBelow = false, isFirst = false, status = 'cancelled' } = how;
   const root = tree.find((run) => run.runId === runId);
   // Who cancels again does not wait for any of them.
-  const isAgain = !isOver && root?.cancel != null;
+  const isAgain = !isOver && !isBelow && root?.cancel != null;
   const plan: CancelPlan = { ending: [], cleaning: [], untouched: new Set() };
   if (isFirst && root?.cancel != null) return { ...plan, untouched: new Set(tree.map((run) => run.runId)) };
   for (const run of tree) {
     if (isFinal(run.status)) continue;
     const isRoot = run === root;
+    if (isRoot && isBelow) continue;
     const known = run.cancel === null ? undefined : (JSON.parse(run.cancel) as Cancel);
-    if (known && !isRoot && !isAgain && (isOver || graceOf)) {
+    if (known && !isRoot && !isAgain && (isOver || isBelow || graceOf)) {
       plan.untouched.add(run.runId);
       continue;
     }
