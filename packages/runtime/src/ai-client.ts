@@ -2,7 +2,7 @@ import { currentContext } from './engine/context.ts';
 import type { EngineContext, StepContext } from './engine/context.ts';
 import { parseDuration } from './engine/duration.ts';
 import type { ChatAsked, ChatAskedMessage, ChatReply, EmbedAsked, EmbedReply } from './engine/model-calls.ts';
-import type { ModelUsage } from './engine/model-calls.ts';
+import type { ModelCaller, ModelUsage } from './engine/model-calls.ts';
 import type { Tokens } from './engine/journal/run.ts';
 import { ONCE } from './engine/primitives/step.ts';
 import { encode } from './engine/serialize.ts';
@@ -86,9 +86,9 @@ export async function chat<S extends AnySchema | undefined = undefined>(
   if (writable && context.kind === 'body')
     throw invalid('chat', 'writable', 'works in a step and a tool: a workflow body cannot write to a stream');
   const pump = writable && createTextPump(writable);
-  const ask = async (step: StepContext): Promise<ChatReply> => {
+  const ask = async (caller: ModelCaller, { execution }: StepContext): Promise<ChatReply> => {
     const rule = schema && (await createOutputRule(schema));
-    return step.execution.ambient.chat(asked, { ...callerOf(step), onText: pump?.push }, rule);
+    return execution.ambient.chat(asked, { ...caller, onText: pump?.push }, rule);
   };
   try {
     const { content: text, reasoning, finishReason, usage, model } = await invoke(context, CHAT, asked, ask);
@@ -104,7 +104,8 @@ export async function chat<S extends AnySchema | undefined = undefined>(
 export async function embed(options: EmbedOptions): Promise<EmbedAnswer> {
   const context = contextOf('embed');
   const asked = toEmbedAsked(options);
-  const ask = (step: StepContext): Promise<EmbedReply> => step.execution.ambient.embed(asked, callerOf(step));
+  const ask = (caller: ModelCaller, { execution }: StepContext): Promise<EmbedReply> =>
+    execution.ambient.embed(asked, caller);
   const { vectors, usage, model } = await invoke(context, EMBED, asked, ask);
   return { vectors, usage, model };
 }
@@ -132,15 +133,19 @@ function invoke<T>(
   { kind, execution }: EngineContext,
   stepId: string,
   asked: object,
-  ask: (step: StepContext) => Promise<T>,
+  ask: (caller: ModelCaller, step: StepContext) => Promise<T>,
 ): Promise<T> {
-  const inStep = () => ask(currentContext() as StepContext);
-  if (kind === 'step') return inStep();
-  const action = { type: 'run', name: stepId, policy: ONCE, run: inStep } as const;
+  const inStep = (isPart: boolean) => {
+    const step = currentContext() as StepContext;
+    const { call, attempt, stepName } = step;
+    return ask({ ...callerOf(step), ...(isPart ? { part: { call, attempt, stepName } } : {}) }, step);
+  };
+  if (kind === 'step') return inStep(true);
+  const action = { type: 'run', name: stepId, policy: ONCE, run: () => inStep(false) } as const;
   return execution.invoke({ kind: 'model', stepId, input: encode(asked, stepId), action }) as Promise<T>;
 }
 
-function callerOf(step: StepContext) {
+function callerOf(step: StepContext): ModelCaller {
   return { run: step.execution.run, signal: step.signal, spend: (tokens: Tokens) => step.spend(tokens) };
 }
 

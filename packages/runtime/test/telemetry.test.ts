@@ -173,6 +173,65 @@ test('a model call of a workflow has a span of its own, without an agent', async
   expect(asked?.attributes).not.toHaveProperty(['gen_ai.agent.name']);
 });
 
+test('a model call in a step, or in a tool, has a span below theirs, and is in the figures', async () => {
+  const collector = await startCollector();
+  const asks = toStep('asks', async () => {
+    await svc.ai.embed({ input: 'red', model: 'test/vectors' });
+    await svc.ai.chat({ prompt: 'error:400', model: 'test/broken' }).catch(() => {});
+    return (await svc.ai.chat({ prompt: 'say:four' })).text;
+  });
+  const consult = defineTool({
+    description: 'Ask another model.',
+    inputSchema: z.object({}),
+    execute: async () => (await svc.ai.chat({ prompt: 'say:five', model: 'test/other' })).text,
+  });
+  const box = await openTold(
+    collector,
+    { OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT: 'true' },
+    {
+      agents: { boss: defineDeepAgent({ name: 'boss', tools: { consult } }) },
+      workflows: { thinks: { run: async () => asks() } },
+    },
+  );
+  const run = await finish(box, await startWorkflow(box, 'thinks'));
+  const body = { model: 'boss', messages: [{ role: 'user', content: 'tool:consult {}' }] };
+  await box.request('/wire-a/v1/chat/completions', json(body, { headers: { authorization: 'Bearer any' } }));
+  const samples = parseMetrics(await (await box.request('/metrics')).text());
+  await collector.untilSpan(isNamed('invoke_agent boss'));
+  await box.shut();
+
+  const step = collector.spans.find(isNamed('step asks'));
+  const below = collector.spans.filter(({ parentSpanId }) => parentSpanId === step?.spanId);
+  expect(below.map(({ name }) => name)).toEqual(['embeddings test/vectors', 'chat test/broken', 'chat test/scripted']);
+  expect(new Set(below.map(({ traceId }) => traceId))).toEqual(new Set([run.traceId]));
+  expect(below.reduce((sum, { attributes }) => sum + Number(attributes['gen_ai.usage.input_tokens'] ?? 0), 0)).toBe(
+    run.inputTokens,
+  );
+  const [, broken, asked] = below;
+  expect(broken?.attributes['error.type']).toBe('model_provider_failed');
+  expect(asked?.attributes).toMatchObject({
+    'gen_ai.operation.name': 'chat',
+    'gen_ai.response.finish_reasons': ['stop'],
+    'svc.step.name': 'asks',
+    'gen_ai.input.messages': expect.stringContaining('say:four'),
+  });
+  const [told] = collector.spans.filter(isNamed('chat test/other'));
+  expect(told?.parentSpanId).toBe(collector.spans.find(isNamed('execute_tool consult'))?.spanId);
+  expect(told?.attributes['gen_ai.agent.name']).toBe('boss');
+
+  const count = (model: string, { agent = '', operation = 'chat', more = '' } = {}) =>
+    samples.get(
+      `gen_ai_client_operation_duration_seconds_count{${more}${agent}gen_ai_operation_name="${operation}",gen_ai_provider_name="openai",gen_ai_request_model="${model}"}`,
+    );
+  expect([
+    count('test/vectors', { operation: 'embeddings' }),
+    count('test/broken', { more: 'error_type="model_error",' }),
+    count('test/other', { agent: 'gen_ai_agent_name="boss",' }),
+  ]).toEqual([1, 1, 1]);
+  const used = [...samples].filter(([name]) => /^gen_ai_client_token_usage_sum.*test\/vectors.*"input"/.test(name));
+  expect(used.map(([, value]) => value)).toEqual([1]);
+});
+
 test('content is told when it is asked for, without secrets', async () => {
   const collector = await startCollector();
   const box = await openTold(collector, { OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT: 'true' });

@@ -15,6 +15,8 @@ import type { AnswerRule, ChatReply, ModelCaller } from '../engine/model-calls.t
 import { BoxError } from '../errors.ts';
 import type { Limiter } from '../limits/limiter.ts';
 import { whoOfAgent } from '../limits/limits.ts';
+import { createPartObserver } from './part-calls.ts';
+import type { PartCall } from './part-calls.ts';
 
 /** Single calls of models, for code in a run. What they throw is not to be repeated by a step: they have been. */
 export type Ai = Pick<Ambient, 'chat' | 'embed'>;
@@ -26,42 +28,49 @@ export interface AiOptions {
   defaultModel(): Promise<string | undefined>;
   embeddingModel(): string | undefined;
   limiter: Pick<Limiter, 'requireBudgets'>;
+  /** Of a call that has no record to be seen by. Returns at once, and never throws. */
+  onPart(call: PartCall): void;
 }
 
-export function createAi({ callModel, callEmbeddings, defaultModel, embeddingModel, limiter }: AiOptions): Ai {
+export function createAi(options: AiOptions): Ai {
+  const { callModel, callEmbeddings, defaultModel, embeddingModel, limiter } = options;
+  const observe = createPartObserver(options.onPart);
   return {
     chat: (asked, caller, rule) =>
       onceOnly(async () => {
         const model = asked.model ?? (await defaultModel()) ?? notSelected(CHAT_ADVICE);
         await limiter.requireBudgets(whoOf(caller.run));
         const { timeout, maxRetries, fallbackModels } = asked;
-        const ask = async (messages: readonly ChatMessage[]): Promise<ModelReply> => {
-          const request = {
-            model,
-            messages: [...messages],
-            tools: [],
-            parameters: asked.parameters,
-            ...(rule ? { outputSchema: rule.schema } : {}),
-            ...(timeout === undefined ? {} : { timeout }),
-            ...(maxRetries === undefined ? {} : { maxRetries }),
-            ...(fallbackModels === undefined ? {} : { fallbackModels }),
-          };
-          const reply = await callModel(request, toReplyOptions(caller, rule), caller.signal);
-          caller.spend(toTokens(reply.usage));
-          return reply;
-        };
         const messages = asked.messages as readonly ChatMessage[];
-        return rule ? askFitting(messages, { model, rule, ask }) : toChatReply(model, await ask(messages));
+        return observe({ operation: 'chat', model, messages }, caller, async (observed) => {
+          const ask = async (said: readonly ChatMessage[]): Promise<ModelReply> => {
+            const request = {
+              model,
+              messages: [...said],
+              tools: [],
+              parameters: asked.parameters,
+              ...(rule ? { outputSchema: rule.schema } : {}),
+              ...(timeout === undefined ? {} : { timeout }),
+              ...(maxRetries === undefined ? {} : { maxRetries }),
+              ...(fallbackModels === undefined ? {} : { fallbackModels }),
+            };
+            const reply = await callModel(request, toReplyOptions(observed, rule), observed.signal);
+            observed.spend(toTokens(reply.usage));
+            return reply;
+          };
+          return rule ? askFitting(messages, { model, rule, ask }) : toChatReply(model, await ask(messages));
+        });
       }),
     embed: (asked, caller) =>
       onceOnly(async () => {
         const model = asked.model ?? embeddingModel() ?? notSelected(EMBED_ADVICE);
         await limiter.requireBudgets(whoOf(caller.run));
-        const { signal, spend } = caller;
-        const onTokens = (inputTokens: number) => spend(toTokens({ ...NO_USAGE, inputTokens }));
-        const embedded = await callEmbeddings({ ...asked, model }, { signal, onTokens });
-        const { vectors, inputTokens, model: answeredBy = model } = embedded;
-        return { vectors, usage: toModelUsage({ ...NO_USAGE, inputTokens }), asked: model, model: answeredBy };
+        return observe({ operation: 'embeddings', model, messages: [] }, caller, async ({ signal, spend }) => {
+          const onTokens = (inputTokens: number) => spend(toTokens({ ...NO_USAGE, inputTokens }));
+          const embedded = await callEmbeddings({ ...asked, model }, { signal, onTokens });
+          const { vectors, inputTokens, model: answeredBy = model } = embedded;
+          return { vectors, usage: toModelUsage({ ...NO_USAGE, inputTokens }), asked: model, model: answeredBy };
+        });
       }),
   };
 }

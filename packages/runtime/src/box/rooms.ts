@@ -246,6 +246,7 @@ export function createRooms(foundation: Foundation): Built {
       defaultModel,
       embeddingModel: options.embeddingModel ?? noModel,
       limiter,
+      onPart: telemetry.called,
     }),
     database: () => program.tables.database(),
     body: async (run) => (run.kind === 'agent' ? agents.body(run as RunRow) : workflowBody(catalog, run.name)),

@@ -68,4 +68,13 @@ export interface ModelCaller {
   spend(tokens: Tokens): void;
   /** Called with the text of the answer as it comes. */
   onText?: ((text: string) => void) | undefined;
+  /** Undefined: it is recorded as a call of the run. */
+  part?: StepPart | undefined;
+}
+
+/** The attempt of a step, or of a tool, that something is a part of without a record of its own. */
+export interface StepPart {
+  call: number;
+  attempt: number;
+  stepName: string;
 }

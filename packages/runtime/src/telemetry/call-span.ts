@@ -1,16 +1,19 @@
+import type { PartCall } from '../ai/part-calls.ts';
 import type { JournalRecord } from '../engine/journal/record.ts';
 import type { RunRow } from '../engine/journal/run.ts';
 import { nameOfStep } from '../engine/lifecycle.ts';
+import { encodeError } from '../engine/run/outcome.ts';
 import { decode } from '../engine/serialize.ts';
 import type { Mask } from '../mask.ts';
-import { contentOfModel, contentOfTool } from './content.ts';
-import { placeOfCall, placeOfRun } from './ids.ts';
-import { agentOf, modelOf, operationOf, readReply } from './model-call.ts';
-import { GEN_AI, RUN, SERVER_ADDRESS, SERVER_PORT, STEP } from './names.ts';
+import { contentOfTool } from './content.ts';
+import { newSpanId, placeOfCall, placeOfRun } from './ids.ts';
+import { modelOf, operationOf, readAsked, readReply } from './model-call.ts';
+import { describeModelCall } from './model-span.ts';
+import { GEN_AI, RUN, STEP } from './names.ts';
 import type { ProviderFacts } from './provider-name.ts';
-import { usageOf } from './run-span.ts';
 import type { Attributes, SpanData, SpanEvent, SpanLink } from './span.ts';
 import { toSpanError } from './span-error.ts';
+import { attributesOfStep } from './step-attributes.ts';
 import { readToolCall } from './tool-call.ts';
 
 export interface CallSpanOptions {
@@ -46,6 +49,23 @@ export function toCallSpan(
   };
 }
 
+/** The span of a model call that is a part of a step or a tool: below that, and without a record, so its id is drawn. */
+export function toPartSpan(call: PartCall, options: CallSpanOptions): SpanData {
+  const { run, stepName: name, startedAt: start, at, error, reply } = call;
+  const { traceId, spanId } = placeOfCall(run.runId, call.call);
+  const { attributes, ...described } = describeModelCall({ ...call, model: reply?.asked ?? call.model }, options);
+  return {
+    traceId,
+    spanId: newSpanId(),
+    parentSpanId: spanId,
+    ...described,
+    start,
+    end: Math.max(start, at),
+    attributes: { ...attributesOfStep(run, { ...call, kind: 'model', name }), ...attributes },
+    ...(reply ? {} : { error: toSpanError(encodeError(error), options.mask) }),
+  };
+}
+
 /** Whether an answered call has a span: what takes no time and asks no other party has none. */
 export function hasSpan({ kind, event, stepId }: JournalRecord): boolean {
   return kind !== 'env' && (event === 'done' || event === 'failed') && !stepId.startsWith('hook.');
@@ -72,27 +92,9 @@ function describe(run: RunRow, record: JournalRecord, options: CallSpanOptions):
 }
 
 function describeModel(run: RunRow, record: JournalRecord, options: CallSpanOptions): Description {
-  const { provider } = options;
-  const model = modelOf(record);
-  const operation = operationOf(record);
-  const agent = agentOf(run);
-  const { finishReason, model: answeredBy } = readReply(record);
-  return {
-    name: `${operation} ${model}`,
-    kind: 'client',
-    attributes: {
-      [GEN_AI.operation]: operation,
-      [GEN_AI.provider]: provider.name,
-      [GEN_AI.requestModel]: model,
-      [GEN_AI.responseModel]: answeredBy ?? model,
-      ...(agent === undefined ? {} : { [GEN_AI.agent]: agent }),
-      ...(finishReason === undefined ? {} : { [GEN_AI.finishReasons]: [finishReason] }),
-      ...(provider.address === undefined ? {} : { [SERVER_ADDRESS]: provider.address }),
-      ...(provider.port === undefined ? {} : { [SERVER_PORT]: provider.port }),
-      ...(record.tokens ? usageOf(record.tokens) : {}),
-      ...(options.capturesContent && operation === 'chat' ? contentOfModel(run, record, options.mask) : {}),
-    },
-  };
+  const called = { run, operation: operationOf(record), model: modelOf(record), tokens: record.tokens };
+  const said = { messages: readAsked(run, record), reply: readReply(record) };
+  return describeModelCall({ ...called, ...said }, options);
 }
 
 function describeTool(run: RunRow, record: JournalRecord, options: CallSpanOptions): Description {
@@ -111,16 +113,9 @@ function describeTool(run: RunRow, record: JournalRecord, options: CallSpanOptio
   };
 }
 
-function attributesOf({ runId, name, sessionId }: RunRow, record: JournalRecord): Attributes {
-  return {
-    [RUN.id]: runId,
-    [RUN.name]: name,
-    [STEP.id]: record.call,
-    [STEP.kind]: record.kind,
-    [STEP.name]: nameOfStep(record),
-    [STEP.attempt]: record.attempt,
-    ...(sessionId === null ? {} : { [GEN_AI.conversation]: sessionId }),
-  };
+function attributesOf(run: RunRow, record: JournalRecord): Attributes {
+  const { call, kind, attempt } = record;
+  return attributesOfStep(run, { call, kind, attempt, name: nameOfStep(record) });
 }
 
 /** The run that was started. */

@@ -1,20 +1,21 @@
 import type { ChatMessage } from '../agents/model/messages.ts';
-import type { JournalRecord } from '../engine/journal/record.ts';
-import type { RunRow } from '../engine/journal/run.ts';
+import type { ModelReply } from '../agents/model/read-reply.ts';
 import type { Mask } from '../mask.ts';
 import { redact } from '../redact.ts';
-import { readAsked, readReply } from './model-call.ts';
 import { GEN_AI } from './names.ts';
 import type { Attributes } from './span.ts';
 import type { ToolCallFacts } from './tool-call.ts';
 
 /** What was said to a model since its last call, and what it answered, in the shape of the conventions. */
-export function contentOfModel(run: RunRow, record: JournalRecord, mask: Mask): Attributes {
-  const { content = '', toolCalls = [], finishReason = 'stop' } = readReply(record);
+export function contentOfModel(
+  asked: readonly ChatMessage[],
+  { content = '', toolCalls = [], finishReason = 'stop' }: Partial<ModelReply>,
+  mask: Mask,
+): Attributes {
   const calls = toolCalls.map((call) => ({ type: 'tool_call', ...call }));
   const parts = [...(content === '' ? [] : [toText(content)]), ...calls];
   return {
-    [GEN_AI.inputMessages]: toJson(readAsked(run, record).map(toMessage), mask),
+    [GEN_AI.inputMessages]: toJson(asked.map(toMessage), mask),
     [GEN_AI.outputMessages]: toJson([{ role: 'assistant', parts, finish_reason: finishReason }], mask),
   };
 }

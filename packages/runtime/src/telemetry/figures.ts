@@ -1,5 +1,6 @@
+import type { PartCall } from '../ai/part-calls.ts';
 import type { JournalRecord } from '../engine/journal/record.ts';
-import type { RunRow } from '../engine/journal/run.ts';
+import type { RunRow, Tokens } from '../engine/journal/run.ts';
 import { nameOfStep } from '../engine/lifecycle.ts';
 import { codeOfError } from '../engine/run/outcome.ts';
 import { agentOf, modelOf, operationOf } from './model-call.ts';
@@ -17,6 +18,8 @@ export interface Figures {
   ended(run: RunRow): void;
   notified(receiver: string, outcome: string): void;
   step(run: RunRow, record: JournalRecord, provider: string): void;
+  /** A model call that is a part of a step. */
+  part(call: PartCall, provider: string): void;
   /** The event loop did nothing else. */
   stalled(seconds: number, cause: string): void;
   request(answer: { method: string; route: string; status: number; seconds: number }): void;
@@ -34,12 +37,12 @@ export function createFigures(): Figures {
   const stalls = createHistogram(STALLS, [STALL.cause], STALL_SECONDS);
   const requests = createHistogram(REQUESTS, [HTTP.method, HTTP.route, HTTP.status], REQUEST_SECONDS);
 
-  const model = (run: RunRow, record: JournalRecord, provider: string, seconds: number): void => {
-    const labels = [operationOf(record), provider, modelOf(record), agentOf(run) ?? ''];
-    chat.add([...labels, record.event === 'done' ? '' : 'model_error'], seconds);
-    if (!record.tokens) return;
-    tokens.add([...labels, 'input'], record.tokens.inputTokens);
-    tokens.add([...labels, 'output'], record.tokens.outputTokens);
+  const model = ({ run, operation, model: asked, tokens: used, seconds, isFailed }: ModelFigures, provider: string) => {
+    const labels = [operation, provider, asked, agentOf(run) ?? ''];
+    chat.add([...labels, isFailed ? 'model_error' : ''], seconds);
+    if (!used) return;
+    tokens.add([...labels, 'input'], used.inputTokens);
+    tokens.add([...labels, 'output'], used.outputTokens);
   };
 
   return {
@@ -63,7 +66,14 @@ export function createFigures(): Figures {
       const seconds = Math.max(0, at - startedAt) / 1_000;
       steps.add(labels);
       stepDuration.add(labels, seconds);
-      if (kind === 'model') model(run, record, provider, seconds);
+      if (kind !== 'model') return;
+      const asked = { operation: operationOf(record), model: modelOf(record), isFailed: event !== 'done' };
+      model({ run, ...asked, tokens: record.tokens, seconds }, provider);
+    },
+    part(call, provider) {
+      const { startedAt, at, reply } = call;
+      const seconds = Math.max(0, at - startedAt) / 1_000;
+      model({ ...call, model: reply?.asked ?? call.model, seconds, isFailed: !reply }, provider);
     },
     stalled: (seconds, cause) => stalls.add([cause], seconds),
     request: ({ method, route, status, seconds }) =>
@@ -72,6 +82,12 @@ export function createFigures(): Figures {
 }
 
 // --- internal ---
+
+interface ModelFigures extends Pick<PartCall, 'run' | 'operation' | 'model'> {
+  tokens?: Tokens | null | undefined;
+  seconds: number;
+  isFailed: boolean;
+}
 
 const STATUS = { done: 'completed', failed: 'failed', retry: 'retrying' } as const;
 const CHAT = [GEN_AI.operation, GEN_AI.provider, GEN_AI.requestModel, GEN_AI.agent];

@@ -1,3 +1,4 @@
+import type { PartCall } from '../ai/part-calls.ts';
 import { atMost } from '../engine/at-most.ts';
 import { runOutside } from '../engine/context.ts';
 import type { Journal } from '../engine/journal.ts';
@@ -27,6 +28,8 @@ export interface Telemetry {
   sawProvider(provider: { baseUrl: string; apiKey?: string }): void;
   /** What a call to a model carries so that its provider can go on with the trace. */
   modelHeaders(): Record<string, string>;
+  /** A model call that is a part of a step, and so in no record. */
+  called(part: PartCall): void;
   answered(request: AnsweredRequest): void;
   /** What became of a message to a receiver of `notify`. */
   notified(receiver: string, outcome: string): void;
@@ -98,6 +101,10 @@ export async function createTelemetry(options: TelemetryOptions): Promise<Teleme
       mask.add(apiKey);
     },
     modelHeaders: () => traces?.headers() ?? {},
+    called(part) {
+      figures.part(part, provider.name);
+      traces?.part(part);
+    },
     answered(request) {
       const { method, route = '', status, start, end } = request;
       figures.request({ method, route, status, seconds: (end - start) / 1_000 });

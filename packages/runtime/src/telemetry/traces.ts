@@ -1,3 +1,4 @@
+import type { PartCall } from '../ai/part-calls.ts';
 import { currentContext, currentRequest, runOutside } from '../engine/context.ts';
 import { toTraceId } from '../engine/ids.ts';
 import type { Journal } from '../engine/journal.ts';
@@ -5,7 +6,7 @@ import type { JournalRecord } from '../engine/journal/record.ts';
 import type { RunRow } from '../engine/journal/run.ts';
 import type { Observer } from '../engine/observer.ts';
 import type { Mask } from '../mask.ts';
-import { hasSpan, toCallSpan } from './call-span.ts';
+import { hasSpan, toCallSpan, toPartSpan } from './call-span.ts';
 import { placeOfCall, placeOfRun, toTraceparent } from './ids.ts';
 import { HTTP } from './names.ts';
 import type { ProviderFacts } from './provider-name.ts';
@@ -17,6 +18,8 @@ import type { SpanData, SpanLink } from './span.ts';
 export interface Traces extends Observer {
   /** Headers of a call to a model in the step that is under way. */
   headers(): Record<string, string>;
+  /** A model call that is a part of a step. */
+  part(call: PartCall): void;
   emit(span: SpanData): void;
 }
 
@@ -77,6 +80,10 @@ export function createTraces({ journal, sampler, mask, capturesContent, provider
       const { runId } = context.execution.run;
       const place = context.kind === 'step' ? placeOfCall(runId, context.call) : placeOfRun(runId);
       return { traceparent: toTraceparent(place, isSampled(runId)) };
+    },
+    part(call) {
+      if (!isSampled(call.run.runId)) return;
+      runOutside(() => emit(toPartSpan(call, { provider: provider(), mask, capturesContent })));
     },
     emit: (span) => runOutside(() => emit(span)),
   };
