@@ -1,6 +1,7 @@
 #!/bin/sh
 # Does for the tests what the entry of the official PostgreSQL image does: takes over the data folder as root, becomes
-# its own user, makes the cluster, its role and its database at the first start, and runs what it is given.
+# its own user, makes the cluster, its role and its database at the first start, runs the scripts there are for that, and
+# then what it is given.
 set -eu
 
 data=$PGDATA
@@ -21,7 +22,11 @@ if [ ! -s "$data/PG_VERSION" ]; then
   busybox rm /tmp/password
   echo 'host all all all scram-sha-256' >>"$data/pg_hba.conf"
   pg_ctl -D "$data" -w -o "-c listen_addresses=''" start >/dev/null
-  psql -X -q -d postgres -U "$user" -c "create database \"${POSTGRES_DB:-$user}\""
+  db=${POSTGRES_DB:-$user}
+  [ "$db" = postgres ] || psql -X -q -d postgres -U "$user" -c "create database \"$db\""
+  for script in /docker-entrypoint-initdb.d/*.sql; do
+    [ ! -f "$script" ] || psql -X -q -v ON_ERROR_STOP=1 -d "$db" -U "$user" -f "$script"
+  done
   pg_ctl -D "$data" -m fast -w stop >/dev/null
 fi
 

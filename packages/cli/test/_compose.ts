@@ -6,6 +6,7 @@ export interface Service {
   networks: string[];
   ports?: string[];
   volumes?: string[];
+  configs?: { source: string; target: string }[];
   depends_on?: Record<string, { condition: string }>;
   [key: string]: unknown;
 }
@@ -15,6 +16,7 @@ export interface Composition {
   services: Record<string, Service>;
   networks: Record<string, { internal?: boolean }>;
   volumes: Record<string, unknown>;
+  configs: Record<string, { content: string }>;
 }
 
 /** Reads YAML with the parser that Vite has beside it. */

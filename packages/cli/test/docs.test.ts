@@ -61,6 +61,7 @@ const NOT_RUN: Record<string, string> = {
   'database.md#said': 'what svc dev says; the test of this page waits for it',
   'deploy.md#start': 'needs servers, and stays; e2e/deployed.test.ts runs it',
   'deploy.md#up': 'needs a container engine and images; the composition is checked in package-compose.test.ts',
+  'deploy.md#move': 'needs a container engine and a volume of an older composition',
   'deploy.md#base': 'needs a container engine; e2e/package.test.ts runs what the image holds',
   'deploy.md#offline': 'needs a base image; package-offline.test.ts runs it with one made for it',
   'first-workspace.md#prepare': 'needs a registry; the workspace of this test is linked in the same way',

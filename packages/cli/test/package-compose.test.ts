@@ -1,8 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { emitCompose, emitEnv, planDeploy, readEnvText } from '@svc/compiler';
 import { describe, expect, it } from 'vitest';
+import { describeWhen, realServers } from '../../runtime/test/require.ts';
+import { openServerDatabase, openServerJournal } from '../../runtime/src/boot/server-stores.ts';
 import { readEnvironment } from '../../runtime/src/boot/environment.ts';
 import { toBucketName } from '../../runtime/src/storage/bucket-name.ts';
+import { openPg } from '../../runtime/src/stores/pg.ts';
 import { interpolate, listRequired, parseComposition } from './_compose.ts';
 import type { Service } from './_compose.ts';
 
@@ -16,7 +19,7 @@ const STORES = ['db', 'kv', 'objstore', 'objstore-init', 'agent'];
 const SERVICES = { byoc: STORES, 'self-host': [...STORES, 'control-plane'] } as const;
 /** The attributes of a service that are used here; compose refuses one it does not know. */
 const KNOWN =
-  'build cap_add cap_drop command depends_on entrypoint environment healthcheck image logging mem_limit networks pids_limit ports pull_policy read_only restart security_opt shm_size stop_grace_period tmpfs user volumes';
+  'build cap_add cap_drop command configs depends_on entrypoint environment healthcheck image logging mem_limit networks pids_limit ports pull_policy read_only restart security_opt shm_size stop_grace_period tmpfs user volumes';
 
 const planOf = (target: Target, offline = false, slug = 'shop') =>
   planDeploy({ target, slug, bucket: toBucketName(slug), linkedSlug: slug, contract: 1, version: '1.2.3', offline });
@@ -35,6 +38,7 @@ describe.each(['byoc', 'self-host'] as const)('the composition of %s', (target) 
       for (const network of service.networks) expect(Object.keys(composition.networks)).toContain(network);
       for (const volume of service.volumes ?? [])
         expect(Object.keys(composition.volumes)).toContain(volume.split(':')[0]);
+      for (const { source } of service.configs ?? []) expect(Object.keys(composition.configs)).toContain(source);
       for (const other of Object.keys(service.depends_on ?? {})) expect(SERVICES[target]).toContain(other);
     }
   });
@@ -126,6 +130,64 @@ describe.each(['byoc', 'self-host'] as const)('the composition of %s', (target) 
     expect(kept.map(([name]) => name)).toEqual(SERVICES[target].slice(3));
   });
 });
+
+describeWhen(realServers.database, 'the role of the box in the composed database', (url) => {
+  it('owns its database, in which the box makes its tables, and nothing else of the server', async () => {
+    const { db, agent } = parseComposition(textOf('byoc')).services;
+    const { source, target } = db?.configs?.[0] ?? {};
+    expect([source, target, db?.environment?.['POSTGRES_USER']]).toEqual([
+      'db-init',
+      '/docker-entrypoint-initdb.d/svc.sql',
+      'postgres',
+    ]);
+    const { username, password, pathname } = new URL(agent?.environment?.['DATABASE_URL'] ?? '');
+    expect([username, password, pathname]).toEqual(['svc', 'svc', '/svc']);
+
+    const [own, root] = [`composed_${process.pid}`, `composed_root_${process.pid}`];
+    const script = parseComposition(textOf('byoc')).configs['db-init']?.content ?? '';
+    const [onServer = '', inDatabase = ''] = script
+      .replaceAll(/\bsvc\b/g, own)
+      .replaceAll(/\bpostgres\b/g, root)
+      .split(`\\connect ${own}\n`);
+    const address = (user: string, database: string) =>
+      Object.assign(new URL(url), { username: user, password: user, pathname: `/${database}` }).toString();
+    const all = async (at: string, text: string) => {
+      const client = openPg(at);
+      // As psql does: each by itself.
+      for (const one of text.split(';\n').filter((line) => line.trim() !== '')) await client.exec(one);
+      await client.close();
+    };
+    await all(url, `create role ${root} superuser login password '${root}'`);
+    try {
+      await all(address(root, 'postgres'), onServer);
+      await all(address(root, own), inDatabase);
+      const database = openServerDatabase(address(own, own));
+      await database.ready;
+      await (await openServerJournal(address(own, own))).close();
+      const ask = (text: string) => database.client.query(text);
+      expect(await ask(RIGHTS)).toEqual([
+        { rolname: own, rolsuper: false, rolcreaterole: false, rolcreatedb: false, rolreplication: false, groups: '0' },
+      ]);
+      for (const text of [
+        "copy (select 1) to program 'true'",
+        "select pg_read_file('/etc/hostname')",
+        `set role ${root}`,
+      ])
+        await expect(ask(text)).rejects.toThrow(/permission denied/);
+      await database.close();
+      const asAdministrator = openPg(url);
+      const kept = await asAdministrator.query('select rolpassword from pg_authid where rolname = $1', [root]);
+      await asAdministrator.close();
+      expect(kept).toEqual([{ rolpassword: null }]);
+    } finally {
+      await all(url, `drop database if exists ${own} with (force);\ndrop role if exists ${own};\ndrop role ${root}`);
+    }
+  });
+});
+
+const RIGHTS = `select rolname, rolsuper, rolcreaterole, rolcreatedb, rolreplication,
+  (select count(*)::text from pg_auth_members where member = pg_roles.oid) as groups
+  from pg_roles where rolname = current_user`;
 
 describe('what differs', () => {
   it('byoc leaves SVC_SECRET_KEY to the check of the box, and knows no standalone token', () => {

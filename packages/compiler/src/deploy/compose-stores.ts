@@ -30,8 +30,9 @@ export function emitDatabase(): YamlValue {
     image: IMAGES.db,
     restart: 'unless-stopped',
     command: ['postgres', '-c', 'idle_in_transaction_session_timeout=30s'],
-    environment: { POSTGRES_USER: 'svc', POSTGRES_PASSWORD: 'svc', POSTGRES_DB: 'svc' },
+    environment: { POSTGRES_USER: 'postgres', POSTGRES_PASSWORD: 'svc' },
     volumes: ['db-data:/var/lib/postgresql/data'],
+    configs: [{ source: 'db-init', target: '/docker-entrypoint-initdb.d/svc.sql' }],
     networks: ['data'],
     shm_size: '256mb',
     // Over TCP: while it sets itself up it listens on its socket alone.
@@ -40,6 +41,18 @@ export function emitDatabase(): YamlValue {
     cap_add: OWN_DATA,
   };
 }
+
+/**
+ * What the image runs once, as its superuser, on a volume that is empty. The box gets a role that owns its database and
+ * nothing else: code of the workspace that has its address can neither read files of the server nor run programs there.
+ * The superuser has no password from then on, so nobody is it but who is in the container.
+ */
+export const DATABASE_INIT = `create role svc login nosuperuser nocreatedb nocreaterole password 'svc';
+create database svc owner svc;
+\\connect svc
+create extension vector;
+alter role postgres password null;
+`;
 
 export function emitKeyValueStore(): YamlValue {
   return {

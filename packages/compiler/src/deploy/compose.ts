@@ -1,5 +1,5 @@
 import { emitAgent, emitBucketMaker, emitControlPlane } from './compose-ours.ts';
-import { emitDatabase, emitKeyValueStore, emitObjectStore } from './compose-stores.ts';
+import { DATABASE_INIT, emitDatabase, emitKeyValueStore, emitObjectStore } from './compose-stores.ts';
 import type { DeployPlan } from './plan.ts';
 import { toYaml } from './yaml.ts';
 import type { YamlValue } from './yaml.ts';
@@ -22,6 +22,7 @@ export function emitCompose(plan: DeployPlan): string {
     services,
     networks: { data: { internal: true }, edge: {} },
     volumes: { 'db-data': {}, 'kv-data': {}, 'obj-data': {} },
+    configs: { 'db-init': { content: DATABASE_INIT } },
   };
   return `${COMPOSE_MARK} A change here is lost at the next one: make yours in docker-compose.override.yml.\n${toYaml(document)}\n`;
 }
