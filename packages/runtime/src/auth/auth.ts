@@ -46,7 +46,6 @@ export function createAuth({ strategy, keys, users, limiter, kv }: AuthOptions):
   const authenticateOther = async (credential: string | undefined, audience: Audience): Promise<Caller> => {
     const address = credential === undefined || !strategy.isOneToken ? undefined : currentRequest()?.address?.();
     if (address === undefined) return strategy.authenticate(credential, audience);
-    guesses.check(address);
     try {
       return await strategy.authenticate(credential, audience);
     } catch (error) {

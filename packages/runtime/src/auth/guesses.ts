@@ -4,8 +4,6 @@ import type { CountingKv } from '../stores/kv-counting.ts';
 
 /** Who tries out credentials of which nothing but whether they are right sets them apart. */
 export interface Guesses {
-  /** Before one is looked at. Throws `rate_limited` for an address that guesses all the time, whatever it sends. */
-  check(address: string): void;
   /** One was wrong. Throws `rate_limited` for an address that was wrong too often. */
   wrong(address: string): Promise<void>;
 }
@@ -15,18 +13,18 @@ export interface GuessesOptions {
   kv: Pick<CountingKv, 'increment'>;
   /** Wrong ones of one address in a minute before it is told to wait. Default 10. */
   most?: number;
-  /** Wrong ones of one address in a minute before none is looked at. Default 600. */
-  mostLooked?: number;
   /** Milliseconds that only grow. */
   now?(): number;
 }
 
 /**
- * Those who were wrong ten times wait for the rest of the minute. A right one is let in meanwhile: many may stand behind
- * one address, such as that of a proxy which does not say for whom it asks. What bounds the guesses is the second limit.
+ * Those who were wrong ten times are told to wait for the rest of the minute, and cost no more than a digest and a
+ * comparison from then on. A right one is let in whatever else its address sends: many may stand behind one, such as that of
+ * a proxy which does not say for whom it asks, and whoever floods it would lock the operator out. What makes guessing
+ * hopeless is how long the token is.
  */
 export function createGuesses(options: GuessesOptions): Guesses {
-  const { kv, most = 10, mostLooked = 600, now = () => performance.now() } = options;
+  const { kv, most = 10, now = () => performance.now() } = options;
   const known = new LRUCache<string, Known>({ max: MOST_ADDRESSES });
   const find = (address: string): Known => {
     const found = known.get(address);
@@ -41,14 +39,11 @@ export function createGuesses(options: GuessesOptions): Guesses {
     return new BoxError('rate_limited', message, { details: { retryAfter, of: 'credentials' } });
   };
   return {
-    check(address) {
-      const found = known.get(address);
-      if (found && found.until > now() && found.count >= mostLooked) throw refuse(found);
-    },
     async wrong(address) {
       const mine = find(address);
       // Before the store has answered: those that come at once are counted at once.
       mine.count += 1;
+      if (mine.count > most) throw refuse(mine);
       mine.count = Math.max(mine.count, await kv.increment(`guesses:${address}`, PERIOD_MS));
       if (mine.count > most) throw refuse(mine);
     },
