@@ -87,6 +87,21 @@ describeWhen(bothServers, 'the gate of a deployed box', (servers) => {
     expect(await keys(box.env, 'revoke', id)).toMatchObject({ code: 0, stderr: `Revoked the key "first" (${id}).\n` });
     await expect.poll(async () => (await send(box, 'POST /wire-a/v1/chat/completions', ask)).status).toBe(401);
     await box.stop('SIGTERM');
+    const logged = await query<{ message: string; fields: object }>(
+      box.env,
+      `select message, fields from svc.logs where fields->>'security' = 'credentials_changed' order by id`,
+    );
+    const change = {
+      security: 'credentials_changed',
+      caller: { id: 'container', name: 'container' },
+      source: 'command',
+    };
+    expect(logged).toEqual(
+      ['keys.create', 'keys.revoke'].map((operation) => ({
+        message: 'Credentials were changed.',
+        fields: { ...change, operation, target: { id } },
+      })),
+    );
 
     const refused: [string[], Env, number, string][] = [
       [['create', '--agents', 'all'], box.env, 2, 'A key has a name: add --name <name>.'],

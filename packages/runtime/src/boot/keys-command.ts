@@ -2,6 +2,7 @@ import { parseArgs } from 'node:util';
 import { createActivity } from '../activity/activity.ts';
 import { OPERATOR } from '../auth/caller.ts';
 import type { Caller } from '../auth/caller.ts';
+import { createSecurityLog } from '../auth/security-log.ts';
 import { createCloser } from '../box/closer.ts';
 import { parseDuration } from '../engine/duration.ts';
 import { BoxError } from '../errors.ts';
@@ -9,6 +10,9 @@ import { createApiKeys } from '../keys/api-keys.ts';
 import type { ApiKeys } from '../keys/api-keys.ts';
 import { createUserSecrets } from '../keys/user-secrets.ts';
 import { createLog } from '../log.ts';
+import type { LogRecord } from '../log.ts';
+import { toNewEntry } from '../logs/entry.ts';
+import { createLogStore } from '../logs/store.ts';
 import { createMask } from '../mask.ts';
 import type { Operation } from '../operations/define.ts';
 import { loadMasterKey } from '../secrets/master-key.ts';
@@ -53,6 +57,10 @@ export async function runKeysCommand(argv: readonly string[], env: NodeJS.Proces
       write: (line) => process.stderr.write(`${line}\n`),
       mask: createMask(env),
     });
+    // The log of the box is that of another process: what this one has to say there is stored beside it.
+    const records: LogRecord[] = [];
+    const security = createSecurityLog({ log });
+    log.listen('info', (record) => records.push(record));
     // Replicas that serve are notified of what is revoked.
     const kv = openServerKv({ environment, identity, log });
     closer.add(() => kv.close());
@@ -64,14 +72,11 @@ export async function runKeysCommand(argv: readonly string[], env: NodeJS.Proces
       const op = operationOf(id);
       const parsed = await parseInput(op, input);
       const answer = await op.handle({ keys } as Rooms, parsed, { caller: CONTAINER, source: 'command', signal });
-      if (op.kind === 'write')
-        await activity.record({
-          operation: id,
-          caller: CONTAINER,
-          source: 'command',
-          target: {},
-          after: withoutSecrets(op, answer),
-        });
+      if (op.kind === 'read') return answer;
+      const facts = { operation: id, caller: CONTAINER, source: 'command' } as const;
+      await activity.record({ ...facts, target: {}, after: withoutSecrets(op, answer) });
+      security.called('credentials_changed', { ...facts, target: { id: String(Object(answer).id) } });
+      await createLogStore(db).append(records.splice(0).map(toNewEntry));
       return answer;
     };
     return await asked(call);

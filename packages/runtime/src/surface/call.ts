@@ -63,7 +63,7 @@ async function callNoted(op: Operation, allRooms: Rooms, input: unknown, context
   // Before: what is deleted cannot be asked afterwards.
   const asker = isPrivate ? await rooms.activity.findAsker(Object.values(target)[0]) : undefined;
   const after = await op.handle(rooms, parsed, context);
-  recordSecurity(op, rooms, { parsed, context });
+  recordSecurity(op, rooms, { parsed, context, after });
   const { caller, source, requestId } = context;
   const hide = (value: unknown) => withoutMembers(value, op.secret ?? []);
   await rooms.activity.record({
@@ -105,12 +105,13 @@ function originOf({ requestId }: Pick<CallContext, 'requestId'>): { requestId?: 
 function recordSecurity(
   op: Operation,
   { security }: Rooms,
-  { parsed, context }: { parsed: unknown; context: CallContext },
+  { parsed, context, after }: { parsed: unknown; context: CallContext; after?: unknown },
 ): void {
   const kind = EXPORTS.has(op.id) ? 'exported' : CREDENTIALS.has(op.permission) ? 'credentials_changed' : undefined;
   if (!kind || (kind === 'credentials_changed' && op.kind === 'read')) return;
   const { caller, source } = context;
-  security.called(kind, { operation: op.id, caller, source, target: readTarget(op, parsed), ...originOf(context) });
+  const target = { ...readMade(op, after), ...readTarget(op, parsed) };
+  security.called(kind, { operation: op.id, caller, source, target, ...originOf(context) });
 }
 
 const EXPORTS = new Set(['runs.export']);
@@ -141,6 +142,12 @@ function readTarget({ route }: Operation, input: unknown): Record<string, string
   const names = [...route.matchAll(/:(\w+)/g)].map(([, name = '']) => name);
   const members = Object(input) as Record<string, unknown>;
   return Object.fromEntries(names.map((name) => [name, String(members[name] ?? '')]));
+}
+
+/** What a call has made that its path does not name. */
+function readMade({ route }: Operation, answer: unknown): Record<string, string> {
+  const { id } = Object(answer) as { id?: unknown };
+  return route.startsWith('POST ') && !route.includes(':') && typeof id === 'string' ? { id } : {};
 }
 
 function withoutMembers(value: unknown, names: readonly string[]): unknown {
