@@ -3,10 +3,12 @@ import { FatalError } from './errors.ts';
 import { step } from './_setup.ts';
 import type { Code } from './_setup.ts';
 import { startWorkflowAndWait } from './primitives/child-workflow.ts';
+import { continueAsNew } from './primitives/continue-as-new.ts';
 import { createHook } from './primitives/hook.ts';
 import { getStepMetadata } from './primitives/metadata.ts';
 import { publish } from './primitives/publish.ts';
 import { sleep } from './primitives/sleep.ts';
+import { createStep } from './primitives/step.ts';
 
 /** One thing a body does. A program is a list of them, and what it returns is what each has come to. */
 export type Op =
@@ -27,10 +29,22 @@ export type Op =
   | { op: 'digest' }
   /** What the guard gives a body: time and randomness. */
   | { op: 'world' }
-  | { op: 'publish' };
+  | { op: 'publish' }
+  /** A step that ends when its signal is aborted: by the body, or by a step beside it. */
+  | { op: 'abort'; by: 'body' | 'step' }
+  /** A step function is handed to a step, and a step returns one. */
+  | { op: 'value' };
 
+/** What a run of `go` is asked to do. It continues as one that does what `next` says. */
 export interface Program {
   ops: Op[];
+  next?: Op[];
+}
+
+/** The input of `go`. */
+export interface Asked extends Program {
+  /** It fails after its operations, until that is mended. */
+  breaks?: boolean;
 }
 
 /** Asked of each attempt of a step, by its idempotency key. */
@@ -39,9 +53,18 @@ export type OnAttempt = (key: string) => void;
 /** The step the body of `go` ends with. */
 export const CLEAN_UP = 'clean-up';
 
-/** The workflow `go`, which does what its input says and then cleans up, and `child`, which does what its input says. */
-export function toCode(onAttempt: OnAttempt): Code {
+/** The step that fails where the run is to. */
+export const BREAK = 'break';
+
+/**
+ * The workflow `go`, which does what its input says and then cleans up, and `child`, which does what its input says.
+ * `isMended`: what breaks does so no more.
+ */
+export function toCode(onAttempt: OnAttempt, isMended: () => boolean = () => true): Code {
   const work = createWork(onAttempt);
+  const breakDown = step(BREAK, () => {
+    if (!isMended()) throw new FatalError('broken');
+  });
   const cleanUp = step(CLEAN_UP, () => onAttempt(getStepMetadata().idempotencyKey));
   const interpret = async (ops: Op[]): Promise<unknown[]> => {
     const results: unknown[] = [];
@@ -88,14 +111,29 @@ export function toCode(onAttempt: OnAttempt): Code {
       case 'publish':
         publish({ at: 'here' });
         return 'published';
+      case 'abort': {
+        const controller = new AbortController();
+        const watching = watch(controller.signal);
+        if (op.by === 'step') return Promise.all([watching, abort(controller)]);
+        await sleep(1);
+        controller.abort('stop');
+        return [await watching, controller.signal.aborted];
+      }
+      case 'value': {
+        const chosen = await choose();
+        return [await apply(increment, 1), await chosen(2)];
+      }
     }
   };
-  const go = async (ops: Op[]): Promise<unknown[]> => {
+  const go = async ({ ops, next, breaks }: Asked): Promise<unknown[]> => {
+    let results: unknown[];
     try {
-      return await interpret(ops);
+      results = await interpret(ops);
+      if (breaks) await breakDown();
     } finally {
       await cleanUp();
     }
+    return next ? continueAsNew({ ops: next }) : results;
   };
   return { go: go as Code[string], child: interpret as Code[string] };
 }
@@ -113,7 +151,7 @@ export function listPayloads(value: unknown): string[] {
   return typeof value === 'object' && value !== null ? Object.values(value).flatMap(listPayloads) : [];
 }
 
-export const programs: fc.Arbitrary<Program> = fc
+const lists: fc.Arbitrary<Op[]> = fc
   .array(
     fc.letrec<{ op: Op; leaf: Op; ops: Op[] }>((tie) => ({
       leaf: fc.oneof(
@@ -146,8 +184,16 @@ export const programs: fc.Arbitrary<Program> = fc
           }),
         },
         {
-          weight: 1,
-          arbitrary: fc.constantFrom<Op>({ op: 'digest' }, { op: 'world' }, { op: 'publish' }, { op: 'unawaited' }),
+          weight: 2,
+          arbitrary: fc.constantFrom<Op>(
+            { op: 'digest' },
+            { op: 'world' },
+            { op: 'publish' },
+            { op: 'unawaited' },
+            { op: 'value' },
+            { op: 'abort', by: 'body' },
+            { op: 'abort', by: 'step' },
+          ),
         },
       ),
       ops: fc.array(tie('op'), { minLength: 1, maxLength: 3 }),
@@ -165,7 +211,12 @@ export const programs: fc.Arbitrary<Program> = fc
     })).op,
     { minLength: 1, maxLength: 5 },
   )
-  .map((ops) => ({ ops: apart(ops) }));
+  .map((ops) => apart(ops));
+
+export const programs: fc.Arbitrary<Program> = fc.oneof(
+  { weight: 5, arbitrary: fc.record({ ops: lists }) },
+  { weight: 1, arbitrary: fc.record({ ops: lists, next: lists }) },
+);
 
 // --- internal ---
 
@@ -184,6 +235,19 @@ function apart(ops: Op[]): Op[] {
 function tokenOf(token: number): string {
   return `token-${token}`;
 }
+
+// Steps as the compiler writes them: each is known by its name in every process.
+const increment = createStep('programs.ts#increment', async (n: number) => n + 1);
+const apply = createStep('programs.ts#apply', async (fn: typeof increment, n: number) => fn(n));
+const choose = createStep('programs.ts#choose', async () => increment);
+const watch = createStep('programs.ts#watch', async (signal: AbortSignal) => {
+  if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
+  return signal.reason as unknown;
+});
+const abort = createStep('programs.ts#abort', async (controller: AbortController) => {
+  controller.abort('stop');
+  return controller.signal.aborted;
+});
 
 function createWork(onAttempt: OnAttempt) {
   const attempt = (fails: number | 'fatal'): string => {
@@ -233,5 +297,9 @@ function findWrongOne(op: Op, result: unknown, where: string): string[] {
       return is(Array.isArray(result) && result[0] === true && result[1] === true);
     case 'publish':
       return is(result === 'published');
+    case 'abort':
+      return is(JSON.stringify(result) === '["stop",true]');
+    case 'value':
+      return is(JSON.stringify(result) === '[2,3]');
   }
 }

@@ -6,35 +6,22 @@ import { describeWhen, realServers } from '../../test/require.ts';
 import type { SqlClient } from '../stores/sql.ts';
 import { findFlaws } from './_faults.ts';
 import { CLEAN_UP, findWrong, listPayloads, programs, toCode } from './_programs.ts';
-import type { Op, Program } from './_programs.ts';
-import { errorOf, newJournalPath, openBench, outputOf, until } from './_setup.ts';
-import type { Bench, Place } from './_setup.ts';
+import type { Program } from './_programs.ts';
+import { createLife } from './_lives.ts';
+import type { Room, Trouble } from './_lives.ts';
+import { errorOf, newJournalPath, outputOf } from './_setup.ts';
 import type { Journal } from './journal.ts';
-import { isFinal } from './journal/run.ts';
 import type { RunRow } from './journal/run.ts';
 import { replay } from './run/replay.ts';
 import { createDatabase, openPgClient } from './stores/_clients.ts';
-import { createFaultyJournal } from './stores/faulty.ts';
 import { openPostgresJournal } from './stores/postgres/journal.ts';
 import { openSqliteJournal } from './stores/sqlite/journal.ts';
-import { wrapJournal } from './stores/wrap.ts';
 
 /**
  * Random programs. Each runs once in peace; then again and again, in a journal of its own, and meets something at each of
  * its writes in turn. Whatever it meets, its result is one that its text allows, no step runs after its answer was
  * recorded, the journal is whole, and a replay of it comes to the same result.
  */
-type Trouble =
-  | { kind: 'none' }
-  /** The process dies at the n-th write: before it is made, or once it is made and not answered. */
-  | { kind: 'death'; at: number; isMade: boolean }
-  /** From the n-th write on the journal is away for a while: writes are not made, or their answers are lost. */
-  | { kind: 'outage'; at: number; fault: 'fail' | 'cut' }
-  /** The store's clock is set. */
-  | { kind: 'jump'; at: number; ms: number }
-  | { kind: 'cancel'; at: number }
-  /** Cancelled with time to clean up; the process dies so many writes later. */
-  | { kind: 'cleaning'; at: number; dies: number };
 
 /** `SVC_TEST_PROGRAMS` makes it search longer; `SVC_TEST_PROGRAMS_SEED` and `_PATH` repeat what it printed. */
 const { SVC_TEST_PROGRAMS: count, SVC_TEST_PROGRAMS_SEED: seed, SVC_TEST_PROGRAMS_PATH: path } = process.env;
@@ -71,14 +58,21 @@ describeWhen(realServers.database, 'on Postgres', (server) => {
     await database.drop();
   });
   // Its tables take longer to make than a program takes to run.
-  const newPlace = (): Room => {
+  const newPlace: NewRoom = ({ isClockSet }) => {
     const schema = free.pop() ?? `programs_${++schemas}`;
+    let clock: SqlClient | undefined;
     return {
-      setClock: undefined,
-      open: () => openPostgresJournal({ sql, schema }),
+      async setClock(ms) {
+        await sql.query(`update "${schema}".clock set ms = $1`, [ms]);
+      },
+      async open() {
+        if (isClockSet) clock ??= await openClock({ url: database.url, sql, schema });
+        return openPostgresJournal({ sql: clock ?? sql, schema });
+      },
       async remove() {
+        await clock?.close();
         const tables = await sql.query<{ tablename: string }>(
-          `select tablename from pg_tables where schemaname = $1 and tablename <> 'schema_version'`,
+          `select tablename from pg_tables where schemaname = $1 and tablename not in ('schema_version', 'clock')`,
           [schema],
         );
         await sql.exec(tables.map(({ tablename }) => `delete from "${schema}"."${tablename}";`).join('\n'));
@@ -95,25 +89,36 @@ describeWhen(realServers.database, 'on Postgres', (server) => {
 
 // --- internal ---
 
-/** A journal of its own. */
-interface Room extends Place {
-  /** Undefined: its clock is not ours to set. */
-  setClock: ((offset: number) => void) | undefined;
-  remove(): Promise<void>;
-}
+type NewRoom = (how: { isClockSet: boolean }) => Room;
 
 function newSqlitePlace(): Room {
   const file = newJournalPath();
   let offset = 0;
   return {
-    setClock: (ms) => void (offset = ms),
+    async setClock(ms) {
+      offset = ms;
+    },
     open: () => openSqliteJournal({ path: file, clock: () => Date.now() + offset }),
     remove: () => rm(dirname(file), { recursive: true, force: true }),
   };
 }
 
-async function playAll({ ops }: Program, newRoom: () => Room): Promise<void> {
-  const writes = await play(ops, { kind: 'none' }, newRoom());
+/** Sessions whose `clock_timestamp()` is one that `setClock` sets, as it is found before that of the server. */
+async function openClock({ url, sql, schema }: { url: string; sql: SqlClient; schema: string }): Promise<SqlClient> {
+  await sql.exec(`
+    create schema if not exists "${schema}";
+    create table if not exists "${schema}".clock (ms int8);
+    delete from "${schema}".clock;
+    insert into "${schema}".clock values (0);
+    create or replace function "${schema}".clock_timestamp() returns timestamptz language sql volatile as
+      'select pg_catalog.clock_timestamp() + (select ms from "${schema}".clock) * interval ''1 millisecond''';`);
+  const address = new URL(url);
+  address.searchParams.set('options', `-c search_path=${schema},pg_catalog`);
+  return openPgClient(address.href);
+}
+
+async function playAll(program: Program, newRoom: NewRoom): Promise<void> {
+  const writes = await play(program, { kind: 'none' }, newRoom({ isClockSet: false }));
   const all = Array.from({ length: writes }, (_, index) => index + 1);
   const some = (share: number): number => Math.max(1, Math.ceil(writes * share));
   const troubles: Trouble[] = [
@@ -124,24 +129,28 @@ async function playAll({ ops }: Program, newRoom: () => Room): Promise<void> {
     ...[0, 1, 2, 3, 4].map((dies) => ({ kind: 'cleaning' as const, at: some(0.5), dies })),
     { kind: 'jump', at: some(0.4), ms: 60_000 },
     { kind: 'jump', at: some(0.7), ms: -1_500 },
+    { kind: 'rival', at: some(0.35) },
+    { kind: 'rival', at: some(0.8) },
+    { kind: 'pause', at: some(0.45) },
+    { kind: 'retry' },
   ];
   while (troubles.length > 0)
-    await Promise.all(troubles.splice(0, TOGETHER).map((trouble) => play(ops, trouble, newRoom())));
+    await Promise.all(
+      troubles
+        .splice(0, TOGETHER)
+        .map((trouble) => play(program, trouble, newRoom({ isClockSet: trouble.kind === 'jump' }))),
+    );
 }
 
 const TOGETHER = 10;
-/** Every payload is another, and later ones are larger. */
-let resumes = 0;
-
-const OUTAGE_MS = 60;
-const PATIENCE_MS = 60_000;
 
 /** Runs the program to its end. Answers how many writes it took. */
-async function play(ops: Op[], trouble: Trouble, room: Room): Promise<number> {
+async function play(program: Program, trouble: Trouble, room: Room): Promise<number> {
   const life = createLife(room, trouble);
   let journal: Journal | undefined;
   try {
-    const row = await life.live(ops);
+    const row = await life.live({ ...program, breaks: trouble.kind === 'retry' });
+    const ops = (row.continuedFrom === null ? undefined : program.next) ?? program.ops;
     // Not the engine's: it may have died with its last write, of which the row is.
     journal = await room.open();
     if (trouble.kind === 'cleaning' && row.status === 'cancelled') {
@@ -159,11 +168,13 @@ async function play(ops: Op[], trouble: Trouble, room: Room): Promise<number> {
         output: row.output,
       });
     } else expect(row.status).toBe('cancelled');
-    expect(await findFlaws(journal, row.runId)).toEqual([]);
+    for (const { runId, kind } of await journal.listRuns({}, { limit: 99 }))
+      if (kind === 'workflow' && (runId === row.runId || row.continuedFrom === runId))
+        expect(await findFlaws(journal, runId)).toEqual([]);
     expect(life.repeated).toEqual([]);
     return life.writes;
   } catch (error) {
-    throw new Error(`${JSON.stringify(ops)} went wrong. It met ${JSON.stringify(trouble)}.`, { cause: error });
+    throw new Error(`${JSON.stringify(program)} went wrong. It met ${JSON.stringify(trouble)}.`, { cause: error });
   } finally {
     await life.bench?.kill().catch(() => {});
     void life.bench?.close().catch(() => {});
@@ -171,127 +182,6 @@ async function play(ops: Op[], trouble: Trouble, room: Room): Promise<number> {
     await room.remove();
   }
 }
-
-interface Life {
-  bench: Bench;
-  writes: number;
-  /** Steps that ran although their answer was recorded. */
-  repeated: string[];
-  /** From the start of the run until it is final. */
-  live(ops: Op[]): Promise<RunRow>;
-}
-
-function createLife(room: Room, trouble: Trouble): Life {
-  const settled = new Set<string>();
-  let die: (() => void) | undefined;
-  const meet = (n: number): void => {
-    if (trouble.kind === 'jump' && n === trouble.at) room.setClock?.(trouble.ms);
-    if (trouble.kind === 'cancel' && n === trouble.at) cancel().catch(() => {});
-    if (trouble.kind === 'cleaning' && n === trouble.at) cancel(true).catch(() => {});
-  };
-  const cancel = async (cleansUp = false): Promise<void> => {
-    const runId = await life.runId;
-    if (runId !== undefined) await life.bench.engine.cancel(runId, new Error('enough'), { cleansUp });
-  };
-  const life: Life & { runId: Promise<string | undefined> } = {
-    bench: undefined as unknown as Bench,
-    writes: 0,
-    repeated: [],
-    runId: Promise.resolve(undefined),
-    async live(ops) {
-      for (;;) {
-        const death = new Promise<'dead'>((resolve) => (die = () => resolve('dead')));
-        await open();
-        const row = await Promise.race([death, drive(ops)]);
-        if (row !== 'dead') return row;
-        await life.bench.kill();
-        void life.bench.close().catch(() => {});
-        await settle();
-      }
-    },
-  };
-
-  const open = async (): Promise<void> => {
-    let isDead = false;
-    const journal = await room.open();
-    const faulty = createFaultyJournal(journal);
-    const wrapped = wrapJournal(faulty.journal, async (name, call) => {
-      if (isDead) return new Promise(() => {});
-      if (!WRITES.has(name)) return call();
-      const n = ++life.writes;
-      const isLater = trouble.kind === 'cleaning' && trouble.dies > 0 && n === trouble.at + trouble.dies;
-      const isDeath = isLater || (trouble.kind === 'death' && n === trouble.at);
-      const end = (): Promise<never> => {
-        isDead = true;
-        die?.();
-        return new Promise(() => {});
-      };
-      if (isDeath && !(trouble.kind === 'death' && trouble.isMade)) return end();
-      if (trouble.kind === 'outage' && n === trouble.at) {
-        faulty.break(trouble.fault, 1, Infinity);
-        setTimeout(() => faulty.heal(), OUTAGE_MS);
-      }
-      meet(n);
-      const answer = await call();
-      return isDeath ? end() : answer;
-    });
-    const code = toCode((key) => {
-      if (!isDead && settled.has(key)) life.repeated.push(key);
-    });
-    life.bench = await openBench({ open: async () => wrapped }, code, {
-      sweepMs: 10,
-      leaseMs: 2_000,
-      limits: { parkAfter: 5 },
-      cleanupOf: () => 60_000,
-    });
-  };
-
-  /** What was recorded when the process died must not be done again. */
-  const settle = async (): Promise<void> => {
-    const journal = await room.open();
-    for (const { runId } of await journal.listRuns({}, { limit: 99 }))
-      for (const { event, call, stepId } of await journal.getRecords(runId))
-        if (event === 'done' || event === 'failed') settled.add(`${runId}:${call}:${stepId.replace(/^.*#/, '')}`);
-    await journal.close();
-  };
-
-  const drive = async (ops: Op[]): Promise<RunRow> => {
-    const { bench } = life;
-    let found: RunRow | undefined;
-    life.runId = insist(async () => {
-      const result = await bench.create('go', ops, { idempotencyKey: 'the-one' });
-      return 'run' in result ? result.run.runId : undefined;
-    });
-    const runId = await life.runId;
-    await until(async () => {
-      found = await insist(() => bench.journal.getRun(runId ?? ''));
-      if (found && isFinal(found.status)) return true;
-      const entries = await insist(() => bench.journal.hooks.listEntries({ kind: 'hook' }, { limit: 20 }));
-      for (const { hook } of entries)
-        if (hook.isOpen) await insist(() => bench.engine.resumeHook(hook.token, `${hook.token}/${++resumes}`));
-      return false;
-    }, PATIENCE_MS).catch((error: Error) => {
-      throw new Error(`The run is ${JSON.stringify(found)}.`, { cause: error });
-    });
-    return found as RunRow;
-  };
-  return life;
-}
-
-/** What a client does about a store that is away: the same again, in a moment. */
-async function insist<T>(call: () => Promise<T>): Promise<T> {
-  for (const end = performance.now() + PATIENCE_MS; ;) {
-    try {
-      return await call();
-    } catch (error) {
-      if (performance.now() > end) throw error;
-      await new Promise((done) => setTimeout(done, 5));
-    }
-  }
-}
-
-/** Calls of the journal after each of which a process may be gone. */
-const WRITES = new Set(['append', 'create', 'cancel']);
 
 /** A resume that was given twice, or after a later one. */
 function findDisorder(payloads: string[]): string[] {
