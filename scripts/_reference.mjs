@@ -275,7 +275,8 @@ function sectionTable(head, rows) {
 
 /** @param {string} text */
 function escapeCell(text) {
-  return text.replaceAll('|', '\\|');
+  // What stands in angle brackets outside of code would be an element, which a viewer leaves out.
+  return text.replaceAll('|', '\\|').replaceAll(/(`[^`]*`)|</g, (_, quoted) => quoted ?? '&lt;');
 }
 
 /** @param {string} text */
