@@ -1,0 +1,107 @@
+import { spawn } from 'node:child_process';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { listPages, readText, REPOSITORY } from './_docs.ts';
+
+const INSTALLED = realpathSync(join(REPOSITORY, 'node_modules/vitepress'));
+const folders: string[] = [];
+afterAll(() => folders.forEach((folder) => rmSync(folder, { recursive: true, force: true })));
+
+describe('the site of the documentation', () => {
+  const out = makeFolder();
+  const read = (file: string) => readFileSync(join(out, file), 'utf8');
+  /** The file of a page, without its ending; the README is the start. */
+  const pages = listPages().map((page) => (page === 'README.md' ? 'index' : page.replace(/\.md$/, '')));
+
+  const built = { code: 1 as number | null, output: '' };
+  beforeAll(async () => void Object.assign(built, await build(REPOSITORY, ['--outDir', out])));
+
+  it('is built of every page, and no link in it is dead', () => {
+    expect(built).toMatchObject({ code: 0 });
+    expect(pages.length).toBeGreaterThan(40);
+    expect(pages.filter((page) => !existsSync(join(out, `${page}.html`)))).toEqual([]);
+  });
+
+  it('has the text of each page beside it, which names the list of all', () => {
+    const textOf = (page: string) => `> All pages: /llms.txt\n\n${readText(`${page.replace('index', 'README')}.md`)}`;
+    expect(pages.filter((page) => read(`${page}.md`) !== textOf(page))).toEqual([]);
+  });
+
+  it('lists every page in llms.txt with what it is about, and has all of them in llms-full.txt', () => {
+    const listed = Array.from(read('llms.txt').matchAll(/^- \[.+?\]\(\/(.+?)\.md\): \S/gm), ([, page]) => page);
+    expect(listed.sort()).toEqual([...pages].sort());
+    const full = read('llms-full.txt');
+    expect(pages.filter((page) => !full.includes(`<!-- /${page}.md -->\n\n`))).toEqual([]);
+  });
+
+  it('finds each recipe by its name, and shows which file a block of code is', () => {
+    const items = Array.from(
+      read('docs/guide/start.html').matchAll(/<p class="text"[^>]*>([^<]+)/g),
+      ([, text]) => text,
+    );
+    const names = ['OpenAI client', 'useChat', 'cron job', 'Human approval', 'Slack', 'E-mail', 'RAG'];
+    expect(names.filter((name) => !items.some((text) => text?.includes(name)))).toEqual([]);
+    expect(read('docs/guide/recipes.html')).toContain('<p class="file">workflows/digest.workflow.ts</p>');
+  });
+
+  it('gives what a page links that is no page', () => {
+    expect(read('docs/reference/payloads.json')).toBe(readText('docs/reference/payloads.json'));
+  });
+});
+
+describe('a dead link', () => {
+  it.each([
+    ['a page that is not there', '[lost](./nowhere.md)', /dead link \.\/nowhere in file docs\/guide\/start\.md/],
+    ['a heading that is not there', '[lost](#nowhere)', /docs\/guide\/start\.md: \/docs\/guide\/start\.md#nowhere/],
+  ])('to %s fails the build, which names page and link', async (_, link, said) => {
+    const root = makeFolder();
+    for (const folder of ['docs/guide', 'docs/.vitepress']) mkdirSync(join(root, folder), { recursive: true });
+    cpSync(join(REPOSITORY, 'docs/.vitepress'), join(root, 'docs/.vitepress'), {
+      recursive: true,
+      filter: (path) => !['dist', '.temp'].includes(basename(path)),
+    });
+    mkdirSync(join(root, 'node_modules'));
+    for (const name of ['vitepress', 'vue'])
+      symlinkSync(realpathSync(join(INSTALLED, '..', name)), join(root, 'node_modules', name));
+    writeFileSync(join(root, 'README.md'), '# Shop\n\nA [page](docs/guide/start.md#here).\n');
+    writeFileSync(join(root, 'docs/guide/start.md'), `# Start\n\n## Here\n\nA link that is ${link}.\n`);
+    const { code, output } = await build(root);
+    expect(output).toMatch(said);
+    expect(code).toBe(1);
+  });
+});
+
+// --- internal ---
+
+function makeFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'svc-site-'));
+  folders.push(folder);
+  return folder;
+}
+
+function build(root: string, args: string[] = []): Promise<{ code: number | null; output: string }> {
+  const env = { ...process.env, NODE_ENV: 'production', NO_COLOR: '1' };
+  const child = spawn(process.execPath, [join(INSTALLED, 'bin/vitepress.js'), 'build', 'docs', ...args], {
+    cwd: root,
+    env,
+  });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr])
+    stream.setEncoding('utf8').on('data', (text: string) => (output += text));
+  return new Promise((resolve, reject) => {
+    child.on('error', reject);
+    child.on('close', (code) => resolve({ code, output }));
+  });
+}
