@@ -39,6 +39,7 @@ const ALONE = [
   ].map((name) => `packages/cli/test/${name}.test.ts`),
   'packages/runtime/src/engine/guard/guard.test.ts',
   'packages/runtime/src/engine/stores/sqlite/driver.test.ts',
+  'packages/runtime/test/new-room.test.ts',
   'packages/runtime/test/outage.test.ts',
   // Short as a file and long to run: among the others it would begin last, and the rest of the cores would wait for it.
   'packages/runtime/test/torture.test.ts',

@@ -61,7 +61,8 @@ interface Parts {
 
 function toBox(app: H3, { engine, built, closer }: Parts): Box {
   const { agents, program, rooms } = built;
-  const { catalog, config, load, problems } = program;
+  const { catalog, config } = rooms;
+  const { load, problems } = program;
   return {
     app,
     engine,

@@ -22,7 +22,7 @@ export interface Opening {
   hasCompletedRun(): Promise<boolean>;
 }
 
-export function createOpening({ options, closer, engine, telemetry }: Foundation, { load }: LoadedProgram): Opening {
+export function createOpening({ options, engine, telemetry }: Foundation, { load }: LoadedProgram): Opening {
   const { journal, kv, supervisor } = options;
   const { environment, store, egress } = options.provider;
   const hasCompletedRun = async () => (await journal.listRuns({ status: 'completed' }, { limit: 1 })).length > 0;
@@ -51,7 +51,6 @@ export function createOpening({ options, closer, engine, telemetry }: Foundation
       );
   const onStored = async () => void (await gate.check());
   const provider = createModelProvider({ environment, store, kv, egress, onStored });
-  closer.add(() => provider.close());
   const getProvider = async (): Promise<ProviderInUse> => {
     const provided = await provider.get();
     telemetry.sawProvider(provided);

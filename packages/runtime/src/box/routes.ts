@@ -64,7 +64,7 @@ const ERROR_SHAPES = [WIRE_A_ERRORS, WIRE_B_ERRORS, AGUI_ERRORS, MCP_ERRORS];
 /** The app with every route of the box. */
 export async function createRoutes(
   foundation: Foundation,
-  { rooms, agents, auth, watch, sessions }: Built,
+  { rooms, agents, auth, watch, sessionStore }: Built,
 ): Promise<H3> {
   const { options, engine, log, telemetry, telemetrySettings, closer } = foundation;
   const { journal } = options;
@@ -107,7 +107,7 @@ export async function createRoutes(
   const threads = createThreads({
     agents,
     approvals: rooms.approvals,
-    sessions,
+    sessions: sessionStore,
     log,
     cancel: async (runId) =>
       (await engine.cancel(runId, new RunCancelledError('The turn was cancelled.')))?.outcome !== 'final',

@@ -1,61 +1,58 @@
-import type { Activity } from '../activity/activity.ts';
-import type { SecurityLog } from '../auth/security-log.ts';
-import type { Approvals } from '../approvals/approvals.ts';
-import type { ApiKeys } from '../keys/api-keys.ts';
-import type { Catalog } from '../catalog/catalog.ts';
-import type { CatalogEntries } from '../catalog/entries.ts';
-import type { ConfigValues } from '../config-values/config-values.ts';
-import type { Events } from '../events/events.ts';
-import type { Gate } from '../gate/gate.ts';
-import type { Health } from '../health/health.ts';
-import type { Hooks } from '../hooks/hooks.ts';
-import type { HookSignals } from '../hooks/signal.ts';
-import type { Jobs } from '../jobs/jobs.ts';
-import type { Logs } from '../logs/logs.ts';
-import type { Prompts } from '../prompts/prompts.ts';
-import type { Deliveries } from '../notify/deliveries.ts';
-import type { OperationCatalog } from './catalog.ts';
-import type { Models } from '../provider/models.ts';
-import type { ModelProvider } from '../provider/provider.ts';
-import type { RunExports } from '../runs/export.ts';
-import type { Runs } from '../runs/runs.ts';
-import type { RunWhy } from '../runs/why.ts';
-import type { SessionHistory } from '../sessions/history.ts';
-import type { Secrets } from '../secrets/secrets.ts';
-import type { WorkspaceSettings } from '../settings/settings.ts';
-import type { Setup } from '../settings/setup.ts';
-import type { Usage } from '../usage/usage.ts';
-import type { Workflows } from '../workflows/workflows.ts';
+import { activityRoom } from '../activity/room.ts';
+import { approvalsRoom } from '../approvals/room.ts';
+import { catalogRoom, entriesRoom } from '../catalog/room.ts';
+import { configRoom } from '../config-values/room.ts';
+import { eventsRoom } from '../events/room.ts';
+import { gateRoom } from '../gate/room.ts';
+import { healthRoom } from '../health/room.ts';
+import { hooksRoom, signalsRoom } from '../hooks/room.ts';
+import { jobsRoom } from '../jobs/room.ts';
+import { keysRoom } from '../keys/room.ts';
+import { logsRoom } from '../logs/room.ts';
+import { deliveriesRoom } from '../notify/room.ts';
+import { promptsRoom } from '../prompts/room.ts';
+import { modelsRoom, providerRoom } from '../provider/room.ts';
+import { exportsRoom, runsRoom, whyRoom } from '../runs/room.ts';
+import { secretsRoom } from '../secrets/room.ts';
+import { sessionsRoom } from '../sessions/room.ts';
+import { settingsRoom, setupRoom } from '../settings/room.ts';
+import { usageRoom } from '../usage/room.ts';
+import { workflowsRoom } from '../workflows/room.ts';
+import { operationsRoom, securityRoom } from './room.ts';
 
-/** What every handler is given: one entry per room. */
-export interface Rooms {
-  activity: Activity;
-  approvals: Approvals;
-  catalog: Catalog;
-  deliveries: Deliveries;
-  entries: CatalogEntries;
-  config: ConfigValues;
-  events: Events;
-  exports: RunExports;
-  gate: Gate;
-  health: Health;
-  hooks: Hooks;
-  jobs: Jobs;
-  keys: ApiKeys;
-  models: Models;
-  operations: OperationCatalog;
-  logs: Logs;
-  prompts: Prompts;
-  provider: ModelProvider;
-  runs: Runs;
-  sessions: SessionHistory;
-  why: RunWhy;
-  secrets: Secrets;
-  security: SecurityLog;
-  settings: WorkspaceSettings;
-  signals: HookSignals;
-  /** The checklist of the first run. */
-  setup(): Promise<Setup>;
-  usage: Usage;
-  workflows: Workflows;
-}
+/** Every room of the box, in the order in which callers read of its operations. A new one is a line here. */
+export const ROOMS = [
+  runsRoom,
+  whyRoom,
+  exportsRoom,
+  logsRoom,
+  sessionsRoom,
+  approvalsRoom,
+  hooksRoom,
+  signalsRoom,
+  eventsRoom,
+  activityRoom,
+  entriesRoom,
+  catalogRoom,
+  operationsRoom,
+  workflowsRoom,
+  jobsRoom,
+  deliveriesRoom,
+  promptsRoom,
+  configRoom,
+  keysRoom,
+  usageRoom,
+  providerRoom,
+  modelsRoom,
+  secretsRoom,
+  settingsRoom,
+  setupRoom,
+  healthRoom,
+  gateRoom,
+  securityRoom,
+] as const;
+
+/** What every handler is given: each room by its name. */
+export type Rooms = {
+  [Each in (typeof ROOMS)[number] as Each['name']]: ReturnType<Each['create']>;
+};

@@ -1,0 +1,125 @@
+import { createAgents } from '../agents/agents.ts';
+import type { Agents } from '../agents/agents.ts';
+import type { SessionStore } from '../agents/turn/session-store.ts';
+import { createAi } from '../ai/ai.ts';
+import type { Ai } from '../ai/ai.ts';
+import type { Auth } from '../auth/auth.ts';
+import { createCredentialWatch } from '../auth/credential-watch.ts';
+import type { CredentialWatch } from '../auth/credential-watch.ts';
+import type { CatalogOverrides } from '../catalog/overrides.ts';
+import { createProjectTables } from '../catalog/project-tables.ts';
+import type { ProjectTables } from '../catalog/project-tables.ts';
+import { createCatalogOverrides } from '../catalog/stored-overrides.ts';
+import { createNotify } from '../notify/notify.ts';
+import type { Notify } from '../notify/notify.ts';
+import { createPublishedInstructions } from '../prompts/instructions.ts';
+import { createRetention } from '../retention/retention.ts';
+import type { Retention } from '../retention/retention.ts';
+import { createSessions } from '../sessions/sessions.ts';
+import type { Rooms } from '../surface/rooms.ts';
+import { createBoxAuth } from './access.ts';
+import type { Part } from './assemble.ts';
+import type { Ground } from './ground.ts';
+import { createOpening } from './opening.ts';
+import type { Opening } from './opening.ts';
+import { createProgram } from './program.ts';
+import type { LoadedProgram } from './program.ts';
+
+/** What rooms are made of, and what runs beside them: no handler is given one. */
+export interface Parts {
+  agents: Agents;
+  ai: Ai;
+  auth: Auth;
+  notify: Notify;
+  opening: Opening;
+  overrides: CatalogOverrides;
+  program: LoadedProgram;
+  retention: Retention;
+  sessionStore: SessionStore;
+  tables: ProjectTables;
+  watch: CredentialWatch;
+}
+
+/** All that a part or a room can ask for. */
+export type Given = Ground & Parts & Rooms;
+
+const parts: { [Name in keyof Parts]: Omit<Part<Given, Name, Parts[Name]>, 'name'> } = {
+  agents: {
+    create: (given) =>
+      createAgents({
+        catalog: given.catalog,
+        engine: given.engine,
+        log: given.log,
+        isArmed: given.opening.areAgentsArmed,
+        sessions: given.sessionStore,
+        journal: given.journal,
+        instructions: createPublishedInstructions(given.prompts, given.log),
+        defaultModel: given.settings.defaultModel,
+        limiter: given.limiter,
+        overrides: given.overrides,
+        callModel: given.opening.callModel,
+      }),
+    close: (agents) => agents.close(),
+  },
+  ai: {
+    create: ({
+      opening: { callModel, callEmbeddings },
+      settings: { defaultModel },
+      embeddingModel,
+      limiter,
+      telemetry,
+    }) => createAi({ callModel, callEmbeddings, defaultModel, embeddingModel, limiter, onPart: telemetry.called }),
+  },
+  auth: { create: createBoxAuth },
+  notify: {
+    create: ({ journal, approvals, options, secrets, url, version, foundation: { mask }, log, telemetry }) =>
+      createNotify({
+        journal,
+        approvals,
+        settings: options.notify ?? (() => undefined),
+        readSecret: async (name) => process.env[name] ?? secrets.read(name),
+        url,
+        version,
+        mask,
+        log,
+        count: telemetry.notified,
+        limits: options.notifyLimits,
+      }),
+    close: (notify) => notify.close(),
+  },
+  opening: {
+    create: ({ foundation, program }) => createOpening(foundation, program),
+    close: ({ provider }) => provider.close(),
+  },
+  overrides: {
+    create: ({ db, kv, isOpen }) => createCatalogOverrides({ db, kv, isOpen }),
+    close: (overrides) => overrides.close(),
+  },
+  program: { create: ({ catalog, config, tables, jobs }) => createProgram({ catalog, config, tables, jobs }) },
+  retention: {
+    create: ({ options, sessions, journal, foundation, logs, settings, log }) =>
+      createRetention({
+        settings: options.retention ?? (() => ({})),
+        sessions,
+        journal,
+        deleteRuns: foundation.deleteRuns,
+        logs: options.records && logs,
+        logDays: options.logRetentionDays ?? settings.logRetentionDays,
+        log,
+        ...(options.retentionEveryMs === undefined ? {} : { everyMs: options.retentionEveryMs }),
+      }),
+    close: (retention) => retention.close(),
+  },
+  sessionStore: {
+    create: ({ db, events }) =>
+      createSessions(db, (sessionId, askedBy) => events.publish({ type: 'session.updated', sessionId, askedBy })),
+  },
+  tables: { create: ({ db }) => createProjectTables(db) },
+  watch: {
+    // Asked while a stream is open: to make the keys it is there before them.
+    create: (given) => createCredentialWatch({ requireKey: (id) => given.keys.requireKey(id) }),
+    close: (watch) => watch.close(),
+  },
+};
+
+export const PARTS: readonly Part<Given>[] = Object.entries(parts).map(([name, part]) => ({ name, ...part }));

@@ -1,0 +1,42 @@
+import type { RetryTurn } from '../agents/turn-retries.ts';
+import type { Catalog } from '../catalog/catalog.ts';
+import type { Engine } from '../engine/engine.ts';
+import type { Journal } from '../engine/journal.ts';
+import { defineRoom } from '../operations/room.ts';
+import {
+  dropQueued,
+  findNamed,
+  getQueued,
+  getWorkflow,
+  getWorkflowSchema,
+  listQueue,
+  listWorkflows,
+  startWorkflow,
+} from './operations.ts';
+import { listKept, signalHook } from './signal-operations.ts';
+import { createWorkflows } from './workflows.ts';
+
+export interface Given {
+  catalog: Catalog;
+  engine: Engine;
+  journal: Journal;
+  retryTurn: RetryTurn;
+}
+
+export const workflowsRoom = defineRoom({
+  name: 'workflows',
+  operations: [
+    listWorkflows,
+    getWorkflow,
+    getWorkflowSchema,
+    startWorkflow,
+    listQueue,
+    getQueued,
+    dropQueued,
+    findNamed,
+    signalHook,
+    listKept,
+  ],
+  create: ({ catalog, engine, journal, retryTurn }: Given) =>
+    createWorkflows({ catalog, engine, journal, isArmed: () => engine.armed, retryTurn }),
+});
