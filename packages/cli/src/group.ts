@@ -75,23 +75,19 @@ export function listLeaves(group: Group, path = ''): { path: string; leaf: Leaf 
 const OTHER_WORDS: Record<string, string | undefined> = {
   approvals: 'hitl',
   agents: 'catalog',
+  models: 'provider',
+  'model-provider': 'provider',
   schedules: 'jobs',
   threads: 'sessions',
 };
 
 /** What boxes have elsewhere, or are to have, and no verb is for. */
 const WITHOUT_VERB = new Set(['eval', 'storage', 'db', 'rag', 'guardrails', 'connections', 'browser']);
-const PROVIDER = new Set(['provider', 'model-provider']);
 
 function unknownVerb(group: Group, words: string[], typed: readonly string[]) {
   const [word = '', next = ''] = typed;
   if (words.length === 0 && WITHOUT_VERB.has(word))
     return usageError(`"svc ${word}" is not in this version.`, 'Run `svc --help` to see the verbs.');
-  if (words.length === 0 && PROVIDER.has(word))
-    return usageError(
-      `There is no verb "${word}".`,
-      'Set MODEL_PROVIDER_BASE_URL and MODEL_PROVIDER_API_KEY, or send PUT /api/model-provider.',
-    );
   const other = OTHER_WORDS[word];
   const near = other !== undefined && other in group.verbs ? other : findNearest(word, Object.keys(group.verbs));
   // A word that names no group may be the last word of a verb: `svc start` is `svc workflows start`.

@@ -23,6 +23,5 @@ const VERBS: [route: RegExp, verb: string][] = [
   [/POST \/api\/secrets\/([\w-]+)\/rotate\b/g, '`svc secrets rotate $1`'],
   [/PUT \/api\/secrets\/([\w-]+)/g, '`svc secrets set $1`'],
   [/"\?agent="/g, '--agent-name'],
-  // The variable, which stands before it, is what `svc dev` and `svc start` read.
-  [/, or send PUT \/api\/model-provider\b/g, ''],
+  [/send PUT \/api\/model-provider\b/g, 'run `svc provider set <address>`'],
 ];

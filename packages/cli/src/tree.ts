@@ -12,6 +12,7 @@ import { keys } from './verbs/keys.ts';
 import { logs } from './verbs/logs.ts';
 import { notify } from './verbs/notify.ts';
 import { prompts } from './verbs/prompts.ts';
+import { provider } from './verbs/provider.ts';
 import { pull } from './verbs/pull.ts';
 import { runs } from './verbs/runs.ts';
 import { schema } from './verbs/schema.ts';
@@ -93,6 +94,7 @@ export const TREE: Group = {
     prompts,
     config,
     secrets,
+    provider,
     keys,
     usage,
     catalog,

@@ -78,6 +78,8 @@ const basesOf = ({ completed, session, approval, prompt }: Seeds): Record<string
   'config unset': { positionals: { key: 'none' }, flags: { yes: true } },
   'secrets set': { positionals: { name: 'SMTP_PASSWORD' } },
   ...forEach(['secrets rotate', 'secrets delete'], { positionals: { name: 'NONE' }, flags: { yes: true } }),
+  'provider set': { positionals: { baseUrl: 'https://8.8.8.8/v1' } },
+  'provider delete': { flags: { yes: true } },
   'keys create': { flags: { name: 'ci', agents: 'all' } },
   'catalog update': { positionals: { kind: 'agent', name: 'support' }, flags: { 'requests-per-minute': '600' } },
   'keys update': { positionals: { id: 'none' }, flags: { 'requests-per-minute': '60' } },
@@ -96,7 +98,7 @@ const basesOf = ({ completed, session, approval, prompt }: Seeds): Record<string
 const TAKEN: readonly RegExp[] = [
   /^chat (message|--session), /,
   // Its message does not repeat what may be a secret.
-  /^secrets \S+ given, /,
+  /^(secrets|provider) \S+ given, /,
   // Set by then.
   /^secrets (rotate|delete) name, (unknown|not a number)$/,
   /^secrets rotate --from-file, /,
@@ -128,6 +130,8 @@ const TAKEN: readonly RegExp[] = [
   /^prompts update --(text|file|note), /,
   /^config set value, huge$/,
   /^secrets set (name|--from-file), /,
+  /^provider set --from-file, /,
+  /^provider test --model, (?!long)/,
   /^catalog update --model, (?!long)/,
   /^keys update --(name|agents|workflows), (?!long)/,
   /^keys create --(name|agents|workflows|client), (?!long)/,
@@ -212,7 +216,7 @@ async function makeWorkspace(url: string): Promise<string> {
 }
 
 async function run({ argv, path }: BadCase, options: { cwd: string; env: Record<string, string> }) {
-  const stdin = path.startsWith('secrets') ? 'a planted value' : '';
+  const stdin = /^(?:secrets|provider)/.test(path) ? 'a planted value' : '';
   return runCli([...argv, '--json'], { ...options, stdin, signal: AbortSignal.timeout(STAYS_MS) });
 }
 

@@ -69,7 +69,7 @@ describe('what the box refuses', () => {
     [
       ['workflows', 'start', 'greet'],
       failure(503, 'workflow_runtime_not_armed', 'Set A_URL, or send PUT /api/model-provider.'),
-      ['Set A_URL.', 'Configure a model provider; `svc dev` prints how when it starts.'],
+      ['Set A_URL, or run `svc provider set <address>`.', 'Run `svc provider set <address>` to set a model provider.'],
     ],
     [
       ['sessions', 'get', 'ada'],

@@ -84,6 +84,11 @@ const listCommands = (seeds: Seeds): string[][] => [
   ['secrets', 'rotate', 'API_TOKEN', '--yes'],
   ['secrets', 'delete', 'API_TOKEN', '--yes'],
   ['keys', 'create', '--name', 'partner', '--agents', 'support', '--expires-in', '30d'],
+  ['provider', 'get'],
+  ['provider', 'test'],
+  ['provider', 'models'],
+  ['provider', 'set', 'https://8.8.8.8/v1', '--keyless'],
+  ['provider', 'delete', '--yes'],
   ['catalog', 'update', 'agent', 'support', '--tokens-per-day', '1000'],
   ['keys', 'update', seeds.key, '--tokens-per-day', '1000', '--concurrent-turns', '4'],
   ['keys', 'rotate', seeds.key, '--overlap', '1h'],
@@ -144,7 +149,7 @@ const SHOWN_ID = /(?<![\da-f-])(?:0{16}|0{28}|0{8}-0000-7000-8000-0{8}|0{39})(\d
 /** A frame of the box's own code, which in a project's stack is left out. */
 const OWN_FRAME = /^ +at (?:.*[( ])?(?:packages\/runtime\/src\/|node:).*\n/gm;
 
-/** What no two boxes have the same: keys, times to the second, versions, and where a seed's code stands. */
+/** What no two boxes have the same: keys, ports, times to the second, versions, and where a seed's code stands. */
 function settle(text: string): string {
   return text
     .replaceAll(OWN_FRAME, '')
@@ -154,5 +159,7 @@ function settle(text: string): string {
       column ? `${file}:1:1` : `${file}:1`,
     )
     .replaceAll(/durationMs=\d+/g, 'durationMs=1')
+    .replaceAll(/ in \d+ ms\b/g, ' in 1 ms')
+    .replaceAll(/\b127\.0\.0\.\d:\d+/g, '127.0.0.1:9101')
     .replaceAll(/\b0\.\d+\.\d+\b/g, '0.0.0');
 }

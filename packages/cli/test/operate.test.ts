@@ -146,6 +146,62 @@ describe('svc secrets set', () => {
   });
 });
 
+describe('svc provider', () => {
+  const baseUrl = 'https://provider.example/v1';
+  const stored = (hasKey: boolean, source = 'stored') => ({
+    'PUT /api/model-provider': { body: { baseUrl, source, hasKey } },
+  });
+
+  it.each([
+    ['a pipe', { stdin: 'the-key\n' }, [], { baseUrl, apiKey: 'the-key' }],
+    ['a person', { stdin: ['the-key'], tty: true }, [], { baseUrl, apiKey: 'the-key' }],
+    ['a person who presses Enter', { stdin: [''], tty: true }, [], { baseUrl }],
+    ['nobody, where --keyless says that there is none', {}, ['--keyless'], { baseUrl }],
+  ])('takes the key from %s', async (_, options, flags, sent) => {
+    const box = await startBox(stored('apiKey' in sent));
+    const result = await runAgainst(box, ['provider', 'set', baseUrl, ...flags], options);
+    expect([result.exitCode, box.seen.map(({ body }) => JSON.parse(body))]).toEqual([0, [sent]]);
+    expect(result.stdout).toContain(baseUrl);
+    expect(result.stdout + result.stderr).not.toContain('the-key');
+  });
+
+  it.each([
+    [['the-key'], { stdin: '' }, 'The key of the provider is never an argument'],
+    [[], { stdin: '\n' }, 'The key of the provider is empty.'],
+    [['--keyless', '--from-file', 'x'], {}, '--keyless does not go with --from-file.'],
+  ])('sends nothing with %j', async (flags, options, message) => {
+    const box = await startBox(stored(true));
+    const result = await runAgainst(box, ['provider', 'set', baseUrl, ...flags], options);
+    expect([result.exitCode, box.seen]).toEqual([1, []]);
+    expect(result.stderr).toContain(message);
+    expect(result.stdout + result.stderr).not.toContain('the-key');
+  });
+
+  it('says that one of the environment goes before the stored one', async () => {
+    const box = await startBox(stored(true, 'environment'));
+    const { stderr } = await runAgainst(box, ['provider', 'set', baseUrl], { stdin: 'k', tty: false });
+    expect(stderr).toContain('MODEL_PROVIDER_BASE_URL is set, and goes before what is stored.');
+  });
+
+  it('shows where model calls go, and prints the same as JSON', async () => {
+    const box = await startBox({ 'GET /api/model-provider': { body: { baseUrl, source: 'stored', hasKey: true } } });
+    const { stdout } = await runAgainst(box, ['provider', 'get']);
+    expect(stdout).toBe(`provider  ${baseUrl}\nsource    stored\nkey       present, not shown\n`);
+    const document = readDocument(await runAgainst(box, ['provider', 'get', '--json']));
+    expect(document).toEqual({ schema_version: 1, baseUrl, source: 'stored', hasKey: true });
+  });
+
+  it.each([
+    [{ ok: true, call: 'models', status: 200, ms: 12, problem: null }, 0, 'It works'],
+    [{ ok: false, call: 'chat', status: 401, ms: 12, problem: 'The provider refused the key.' }, 1, 'refused the key'],
+  ])('calls the provider once: %j ends with %i', async (body, exitCode, text) => {
+    const box = await startBox({ 'POST /api/model-provider/test': { body } });
+    const result = await runAgainst(box, ['provider', 'test', '--model', 'vendor/m']);
+    expect([result.exitCode, JSON.parse(box.seen[0]?.body ?? '')]).toEqual([exitCode, { model: 'vendor/m' }]);
+    expect(result.stdout).toContain(text);
+  });
+});
+
 describe('svc config set', () => {
   const set = async (type: object, text: string) => {
     const box = await startBox({

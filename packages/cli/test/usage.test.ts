@@ -49,9 +49,12 @@ describe('a wrong command line is generic, exit 1', () => {
     expect(suggestion).toBe('Set the variable PORT: PORT=8080 svc start');
   });
 
-  it('says where the model provider is set, which has no verb', async () => {
-    for (const word of ['provider', 'model-provider'])
-      expect(readError(await runCli([word, 'set', '--json'])).suggestion).toContain('PUT /api/model-provider');
+  it('says by which word the model provider is set', async () => {
+    const { message, suggestion } = readError(await runCli(['model-provider', 'set', '--json']));
+    expect([message, suggestion]).toEqual([
+      'There is no verb "model-provider". Did you mean "provider set"?',
+      'Run `svc provider set`.',
+    ]);
   });
 
   it.each([

@@ -37,7 +37,8 @@ export function formatGateHelp(url: string): string[] {
     '',
     'Agents and workflows are held back until a model provider is set. Either start again with',
     '  MODEL_PROVIDER_BASE_URL=https://provider.example/v1 MODEL_PROVIDER_API_KEY=... svc dev',
-    'or set it now, without a restart:',
+    'or set it now, without a restart, from another terminal or over HTTP:',
+    '  svc provider set https://provider.example/v1',
     `  curl -X PUT ${url}/api/model-provider -H 'content-type: application/json' \\`,
     `    -d '{"baseUrl":"https://provider.example/v1","apiKey":"..."}'`,
   ];

@@ -22,6 +22,7 @@ export const getProvider = operation({
   kind: 'read',
   permission: 'provider:read',
   copilot: 'yes',
+  cli: 'provider get',
   input: z.strictObject({}),
   output: Provider,
   handle: ({ provider }) => provider.info(),
@@ -36,6 +37,7 @@ export const setProvider = operation({
   permission: 'provider:write',
   confirm: true,
   copilot: 'yes',
+  cli: 'provider set',
   secret: ['apiKey'],
   errors: ['provider_url_invalid'],
   input: z.strictObject({
@@ -60,6 +62,7 @@ export const testProvider = operation({
   kind: 'read',
   permission: 'provider:read',
   copilot: 'yes',
+  cli: 'provider test',
   errors: ['model_provider_missing'],
   input: z.strictObject({
     model: z
@@ -82,6 +85,7 @@ export const deleteProvider = operation({
   permission: 'provider:write',
   confirm: true,
   copilot: 'yes',
+  cli: 'provider delete',
   input: z.strictObject({}),
   output: Provider,
   before: ({ provider }) => provider.info(),
@@ -96,6 +100,7 @@ export const listModels = operation({
   kind: 'read',
   permission: 'catalog:read',
   copilot: 'yes',
+  cli: 'provider models',
   errors: ['model_provider_missing', 'models_unavailable'],
   input: z.strictObject(ShortListPage),
   output: ModelList.extend({ nextCursor: z.string().nullable() }),
