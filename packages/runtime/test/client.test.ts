@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { OPERATIONS } from '../src/surface/index.ts';
 import type { Operation } from '../src/operations/define.ts';
 import { ClientError, createClient } from '../src/client.ts';
+import type { AgentEvent } from '../src/client.ts';
 import { defineDeepAgent, defineTool } from '../src/definitions/definition.ts';
 import { requestApproval } from '../src/engine/primitives/approval.ts';
 import { continueAsNew } from '../src/engine/primitives/continue-as-new.ts';
@@ -218,7 +219,7 @@ describe('an agent by its name', () => {
   const openAgent = async (more: object = {}) => {
     const box = await boxes.open(NAMED);
     const baseUrl = await box.listen();
-    return { box, client: createClient({ baseUrl, token: 'dev', ...more }) };
+    return { box, baseUrl, client: createClient({ baseUrl, token: 'dev', ...more }) };
   };
 
   test('answers in a session, which goes on', async () => {
@@ -282,6 +283,104 @@ describe('an agent by its name', () => {
     const before = box.model.requests.length;
     expect((await client.agent('helper').session().send('say:once')).text).toBe('once');
     expect([attempts, box.model.requests.length - before]).toEqual([2, 1]);
+  });
+
+  /** The first connections break off once they have brought so many characters. */
+  const cutAfter = (...characters: number[]) => {
+    const cuts = [...characters];
+    const requests: number[] = [];
+    const cutting = async (request: Request): Promise<Response> => {
+      const response = await fetch(request);
+      requests.push(performance.now());
+      const most = cuts.shift();
+      if (most === undefined || !response.body) return response;
+      let size = 0;
+      const cut = new TransformStream<Uint8Array, Uint8Array>({
+        transform(bytes, controller) {
+          size += bytes.length;
+          if (size > most) controller.error(new TypeError('terminated'));
+          else controller.enqueue(bytes);
+        },
+      });
+      return new Response(response.body.pipeThrough(cut), { headers: response.headers });
+    };
+    return { fetch: cutting, requests };
+  };
+
+  test('goes on with its stream in mid-answer when the connection breaks off, and says nothing twice', async () => {
+    const { fetch: cutting, requests } = cutAfter(1_200, 2_400);
+    const { box, client } = await openAgent({ fetch: cutting });
+    const words = Array.from({ length: 40 }, (_, n) => `w${n}`).join(' ');
+    const before = box.model.requests.length;
+    const events: AgentEvent[] = [];
+    let liveAt = 0;
+    const said = `tool:add {"a":1,"b":2}; delay:60; reason:Hm, hm; say:${words}`;
+    for await (const event of client.agent('helper').session('long').stream(said)) {
+      events.push(event);
+      if (requests.length === 3 && event.type === 'TEXT_MESSAGE_CONTENT') liveAt += 1;
+    }
+    const joined = (type: string) =>
+      events.flatMap((event) => (event.type === type && 'delta' in event ? event.delta : [])).join('');
+    expect([joined('TEXT_MESSAGE_CONTENT'), joined('TOOL_CALL_ARGS')]).toEqual([words, '{"a":1,"b":2}']);
+    expect([requests.length, box.model.requests.length - before]).toEqual([3, 2]);
+    // As it is said, and not all at its end.
+    expect(liveAt).toBeGreaterThan(3);
+    const once = events.map(({ type }) => type).filter((type) => !/CONTENT|ARGS|STEP|STATE/.test(type));
+    expect(once.filter((type) => !type.startsWith('REASONING'))).toEqual([
+      'RUN_STARTED',
+      'TOOL_CALL_START',
+      'TOOL_CALL_END',
+      'TOOL_CALL_RESULT',
+      'TEXT_MESSAGE_START',
+      'TEXT_MESSAGE_END',
+      'RUN_FINISHED',
+    ]);
+    expect(events.at(-1)).toMatchObject({ usage: [{ totalTokens: expect.any(Number) }] });
+  });
+
+  test('begins a text anew that the next process of the box says in other words', async () => {
+    const start = { type: 'TEXT_MESSAGE_START', messageId: 'm', role: 'assistant' };
+    const content = (delta: string) => ({ type: 'TEXT_MESSAGE_CONTENT', messageId: 'm', delta });
+    const end = { type: 'TEXT_MESSAGE_END', messageId: 'm' };
+    const run = { type: 'RUN_STARTED', threadId: 't', runId: 'r', protocolVersion: '1.0' };
+    const finished = { type: 'RUN_FINISHED', threadId: 't', runId: 'r', outcome: { type: 'success' } };
+    const shut = { type: 'RUN_ERROR', code: 'shutting_down', message: 'The box shuts down.' };
+    const connections = [
+      [run, start, content('The cat'), end, shut],
+      [run, start, content('The '), content('dog'), content(' sat'), end, finished],
+    ];
+    const keys = new Set<string | null>();
+    const answer = async ({ headers }: Request) => {
+      keys.add(headers.get('idempotency-key'));
+      return new Response((connections.shift() ?? []).map((event) => `data: ${JSON.stringify(event)}\n\n`).join(''));
+    };
+    const events: unknown[] = [];
+    const client = createClient({ baseUrl: 'http://box', fetch: answer });
+    for await (const event of client.agent('helper').session().stream('x')) events.push(event);
+    expect(events).toEqual([
+      run,
+      start,
+      content('The cat'),
+      end,
+      start,
+      content('The dog'),
+      content(' sat'),
+      end,
+      finished,
+    ]);
+    expect(keys.size).toBe(1);
+  });
+
+  test('has the answer to a decision when the connection breaks off under it', async () => {
+    const { baseUrl, client } = await openAgent();
+    const turn = await client.agent('helper').session('cut').send('tool:pay {"amount":5}');
+    const again = createClient({ baseUrl, token: 'dev', fetch: cutAfter(300).fetch });
+    const [{ id = '' } = {}] = turn.interrupts;
+    const after = await again
+      .agent('helper')
+      .session('cut')
+      .decide([{ id, decision: 'approve' }]);
+    expect(after).toMatchObject({ text: 'The tool answered: paid 5', finishReason: 'stop' });
   });
 
   test('throws what the box refuses, and what ends its turn', async () => {

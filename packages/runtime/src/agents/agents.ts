@@ -58,8 +58,13 @@ export interface Agents {
    * Reads on where a turn that waited for an approval goes on: call it before what it waits for is decided. One that goes
    * on in another process is read as the journal has it: its end, or the calls it waits for next. `known`: the approvals
    * it is known to wait for. `isJoining`: first what it has emitted since its last model call began, in this process.
+   * `countsAll`: what it has used before counts, too.
    */
-  follow(run: RunRow, known?: readonly string[], how?: { isJoining: boolean }): Promise<RunningTurn>;
+  follow(
+    run: RunRow,
+    known?: readonly string[],
+    how?: { isJoining?: boolean; countsAll?: boolean },
+  ): Promise<RunningTurn>;
   /** The approvals the turn waits for now, those of its sub-agents too. */
   listPending(run: RunRow): Promise<string[]>;
   /** The turn a session has not ended, if there is one. Throws when the agent cannot answer. */
@@ -197,12 +202,16 @@ export function createAgents(options: AgentsOptions): Agents {
     },
     startChild,
     retryTurn: createTurnRetries({ engine, journal, finder, open: turns }),
-    async follow({ runId, sessionId, createdAt: startedAt }, known = [], how = { isJoining: false }) {
+    async follow(
+      { runId, sessionId, createdAt: startedAt },
+      known = [],
+      { isJoining = false, countsAll = false } = {},
+    ) {
       const endsAlone = sessionId === null;
-      const reader = readers.open(runId, { known, isAwaited: endsAlone, ...how });
+      const reader = readers.open(runId, { known, isAwaited: endsAlone, isJoining });
       try {
-        const before = sumUsage(await journal.getRecords(runId));
-        return readers.read({ runId, sessionId, startedAt, endsAlone, before }, reader);
+        const before = countsAll ? {} : { before: sumUsage(await journal.getRecords(runId)) };
+        return readers.read({ runId, sessionId, startedAt, endsAlone, ...before }, reader);
       } catch (error) {
         reader.close();
         throw error;

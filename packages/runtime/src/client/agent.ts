@@ -1,8 +1,10 @@
 import type { AgentRegister } from '../register.ts';
 import type { InputOf } from '../schema/schema.ts';
 import type { AguiEvent, AguiInterrupt, AguiUsage } from '../wires/agui/event.ts';
-import { ClientRunError } from './errors.ts';
+import { isPassing, pause } from './again.ts';
+import { ClientError, ClientRunError } from './errors.ts';
 import { readEvents } from './read-events.ts';
+import { createRejoined } from './rejoined.ts';
 import type { CallOptions, Sender } from './send.ts';
 
 /** An event of a turn, of AG-UI 1.0: text, thoughts and tool calls as they come, and one that ends it. */
@@ -48,7 +50,10 @@ export interface AgentSession<O> {
    * Throws `ClientError` for what the box refuses, and `ClientRunError` for a turn that fails.
    */
   send(message: string, options?: SendOptions): Promise<AgentTurn<O>>;
-  /** The same as it comes, event by event; the last one is `RUN_FINISHED` or `RUN_ERROR`. */
+  /**
+   * The same as it comes, event by event; the last one is `RUN_FINISHED` or `RUN_ERROR`. After a connection that broke off,
+   * what is new of the turn comes; a text whose start comes again begins anew.
+   */
   stream(message: string, options?: SendOptions): AsyncIterable<AgentEvent>;
   /** Decides calls that wait, and answers what the agent said then. */
   decide(decisions: readonly AgentDecision[], options?: SendOptions): Promise<AgentTurn<O>>;
@@ -72,7 +77,9 @@ export function createAgent<N extends string>(send: Sender, name: N): ClientAgen
 
 // --- internal ---
 
-const MOST_ATTEMPTS = 4;
+/** How often in a row a connection may break off without anything new. */
+const MOST_FAILURES = 4;
+const PAUSE_MS = 500;
 
 interface Asked {
   messages: object[];
@@ -85,28 +92,38 @@ function openSession(send: Sender, agent: string, threadId: string): AgentSessio
     const body = { threadId, runId: key, forwardedProps: parameters, ...asked };
     return send.post(path, body, { ...call, headers: { ...call.headers, 'idempotency-key': key } });
   };
-  const read = async (asked: Asked, options: SendOptions = {}): Promise<AgentTurn<unknown>> => {
+  /** Under its key a request that is sent again is the same turn: nothing is asked twice. */
+  async function* follow(asked: Asked, options: SendOptions = {}): AsyncGenerator<AgentEvent> {
     const key = crypto.randomUUID();
-    for (let attempt = 1; ; attempt++) {
+    const rejoined = createRejoined({ keepsSnapshots: asked.resume !== undefined });
+    let isBegun = false;
+    for (let failures = 0; ;) {
       try {
-        return await toTurn(readTurn(await open(asked, key, options)));
+        const response = await open(asked, key, options);
+        isBegun = true;
+        for await (const event of readTurn(response)) {
+          if (isShutdown(event) && failures < MOST_FAILURES - 1) throw cut();
+          const added = rejoined.take(event);
+          if (added.length > 0) failures = 0;
+          yield* added;
+        }
+        return;
       } catch (error) {
-        // Under its key it is the same turn: nothing is asked twice.
-        const isCut = error instanceof TypeError && !options.signal?.aborted;
-        if (!isCut || attempt === MOST_ATTEMPTS) throw error;
-        await new Promise((resolve) => setTimeout(resolve, attempt * 500));
+        // What is refused at first is refused.
+        const isCut = isPassing(error, options.signal) && (isBegun || !(error instanceof ClientError));
+        if (!isCut || ++failures === MOST_FAILURES) throw error;
+        await pause(failures * PAUSE_MS, options.signal);
+        rejoined.reconnect();
       }
     }
-  };
+  }
   return {
     id: threadId,
-    send: (message, options) => read(toAsked(message), options),
-    async *stream(message, options = {}) {
-      yield* readTurn(await open(toAsked(message), crypto.randomUUID(), options));
-    },
+    send: (message, options) => toTurn(follow(toAsked(message), options)),
+    stream: (message, options) => follow(toAsked(message), options),
     decide(decisions, options) {
       const resume = decisions.map(({ id, ...payload }) => ({ interruptId: id, status: 'resolved', payload }));
-      return read({ messages: [], resume }, options);
+      return toTurn(follow({ messages: [], resume }, options));
     },
   };
 }
@@ -124,23 +141,37 @@ async function* readTurn({ body }: Response): AsyncGenerator<AgentEvent> {
       yield event;
     }
   // As a connection that breaks off in another place.
-  if (!isOver) throw new TypeError('The answer broke off before its end.');
+  if (!isOver) throw cut();
+}
+
+function cut(): TypeError {
+  return new TypeError('The answer broke off before its end.');
+}
+
+/** The turn goes on in the next process of the box. */
+function isShutdown(event: AgentEvent): boolean {
+  return event.type === 'RUN_ERROR' && event.code === 'shutting_down';
 }
 
 async function toTurn(events: AsyncIterable<AgentEvent>): Promise<AgentTurn<unknown>> {
   let said = { id: '', text: '' };
-  let reasoning = '';
+  let runId: string | undefined;
+  const thoughts = new Map<string, string>();
   for await (const event of events) {
-    if (event.type === 'TEXT_MESSAGE_START') said = { id: event.messageId, text: '' };
+    if (event.type === 'RUN_STARTED') runId = idOf(event);
+    else if (event.type === 'MESSAGES_SNAPSHOT') said = findSaid(event, runId) ?? said;
+    else if (event.type === 'TEXT_MESSAGE_START') said = { id: event.messageId, text: '' };
     else if (event.type === 'TEXT_MESSAGE_CONTENT') said.text += event.delta;
-    else if (event.type === 'REASONING_MESSAGE_CONTENT') reasoning += event.delta;
+    else if (event.type === 'REASONING_MESSAGE_START') thoughts.set(event.messageId, '');
+    else if (event.type === 'REASONING_MESSAGE_CONTENT')
+      thoughts.set(event.messageId, (thoughts.get(event.messageId) ?? '') + event.delta);
     else if (event.type === 'RUN_ERROR') throw new ClientRunError(event.code, event.message, idOf(event));
     else if (event.type === 'RUN_FINISHED') {
       const { text } = said;
       const { outcome, usage = [], metadata } = event;
       return {
         text,
-        reasoning,
+        reasoning: [...thoughts.values()].join(''),
         finishReason: String(metadata?.svc.finishReason ?? outcome.type),
         interrupts: outcome.type === 'interrupt' ? outcome.interrupts : [],
         usage,
@@ -149,10 +180,22 @@ async function toTurn(events: AsyncIterable<AgentEvent>): Promise<AgentTurn<unkn
       };
     }
   }
-  throw new TypeError('The answer broke off before its end.');
+  throw cut();
 }
 
-function idOf({ metadata }: Extract<AgentEvent, { type: 'RUN_FINISHED' | 'RUN_ERROR' }>): string | undefined {
+/** What the turn has said last, where that was made while no connection was open. */
+function findSaid(
+  { messages }: Extract<AgentEvent, { type: 'MESSAGES_SNAPSHOT' }>,
+  runId = '',
+): { id: string; text: string } | undefined {
+  const said = messages.findLast(({ role }) => role === 'assistant');
+  if (said?.role !== 'assistant' || !said.id.startsWith(`msg_${runId.replaceAll('-', '')}_`)) return undefined;
+  return { id: said.id, text: said.content ?? '' };
+}
+
+function idOf({
+  metadata,
+}: Extract<AgentEvent, { type: 'RUN_STARTED' | 'RUN_FINISHED' | 'RUN_ERROR' }>): string | undefined {
   const id = metadata?.svc.runId;
   return typeof id === 'string' ? id : undefined;
 }

@@ -1,5 +1,6 @@
 import type { WorkflowInput, WorkflowOutput } from '../register.ts';
 import type { OperationTypes } from '../surface/index.ts';
+import { isPassing, pause } from './again.ts';
 import { ClientError, ClientRunError } from './errors.ts';
 import type { JsonOutput } from './json.ts';
 import type { CallOptions, Sender } from './send.ts';
@@ -130,25 +131,4 @@ function toResult({ status, output, error, runId }: Run): unknown {
 
 function notFinal(name: string, id: string | undefined): ClientRunError {
   return new ClientRunError('run_not_final', `The run "${id}" of "${name}" has not ended in time. It goes on.`, id);
-}
-
-/** The box, or what stands before it, is away for a while. */
-function isPassing(error: unknown, signal: AbortSignal | undefined): boolean {
-  if (signal?.aborted || error instanceof ClientRunError) return false;
-  return error instanceof ClientError ? error.status >= 502 && error.status <= 504 : error instanceof TypeError;
-}
-
-function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const onAbort = (): void => {
-      clearTimeout(timer);
-      reject(signal?.reason as Error);
-    };
-    const timer = setTimeout(() => {
-      signal?.removeEventListener('abort', onAbort);
-      resolve();
-    }, ms);
-    if (signal?.aborted) onAbort();
-    else signal?.addEventListener('abort', onAbort, { once: true });
-  });
 }

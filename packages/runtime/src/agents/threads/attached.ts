@@ -3,7 +3,7 @@ import type { RunRow } from '../../engine/journal/run.ts';
 import type { Agents } from '../agents.ts';
 import type { FinishReason } from '../events/turn-events.ts';
 import type { RunningTurn } from '../reading/running-turn.ts';
-import type { ConversationMessage } from '../turn/input.ts';
+import type { ConversationMessage, TurnKey } from '../turn/input.ts';
 import type { SessionPlace, SessionStore } from '../turn/session-store.ts';
 import type { OpenConversation } from './open-turns.ts';
 import { isMessageOf } from '../turn/ids.ts';
@@ -22,6 +22,11 @@ export interface AttachedThreads {
    * says something, or there is no such turn.
    */
   rejoin(thread: AskedThread, sent: readonly SentMessage[]): Promise<AttachedTurn | undefined>;
+  /**
+   * The turn that was begun under this key, while it goes on: for a client that asks again because it has lost the answer.
+   * Undefined: there is none, or it has ended, or waits.
+   */
+  followKeyed(thread: AskedThread, key: TurnKey): Promise<AttachedTurn | undefined>;
   /** Cancels that turn. False: there is none. */
   stop(thread: AskedThread): Promise<boolean>;
 }
@@ -41,14 +46,14 @@ export interface AttachedTurn extends OpenConversation {
 }
 
 export interface AttachedOptions {
-  agents: Pick<Agents, 'findOpenTurn' | 'follow' | 'splitOpenTurn'>;
+  agents: Pick<Agents, 'findOpenTurn' | 'findRepeat' | 'follow' | 'splitOpenTurn'>;
   sessions: Pick<SessionStore, 'idOf' | 'read' | 'findOwner'>;
   /** False: the run has ended before. */
   cancel(runId: string): Promise<boolean>;
 }
 
 export function createAttachedThreads({ agents, sessions, cancel }: AttachedOptions): AttachedThreads {
-  const find = async (thread: AskedThread): Promise<{ place: SessionPlace; open: RunRow | undefined }> => {
+  const find = async (thread: AskedThread): Promise<FoundThread> => {
     const { agent, name } = thread;
     const place = { agent, name, owner: await ownerFor(sessions, thread) };
     return { place, open: await agents.findOpenTurn(place) };
@@ -56,11 +61,13 @@ export function createAttachedThreads({ agents, sessions, cancel }: AttachedOpti
   const readStored = async (place: SessionPlace): Promise<ConversationMessage[]> =>
     (await sessions.read(sessions.idOf(place))).messages;
 
-  const attach = async (thread: AskedThread): Promise<AttachedTurn | undefined> => {
-    const { place, open } = await find(thread);
+  const attach = async (
+    { place, open }: FoundThread,
+    how: { countsAll: boolean } = { countsAll: false },
+  ): Promise<AttachedTurn | undefined> => {
     if (!open) return undefined;
     // Before the journal is read: what is made in between comes twice, and not never.
-    const turn = await agents.follow(open, [], { isJoining: true });
+    const turn = await agents.follow(open, [], { isJoining: true, ...how });
     const split = await agents.splitOpenTurn(open).catch((error: unknown) => {
       turn.leave();
       throw error;
@@ -82,12 +89,18 @@ export function createAttachedThreads({ agents, sessions, cancel }: AttachedOpti
       const { place, open } = await find(thread);
       return open ? (await agents.splitOpenTurn(open)).asked : readStored(place);
     },
-    follow: attach,
+    follow: async (thread) => attach(await find(thread)),
     async rejoin(thread, sent) {
-      const attached = await attach(thread);
+      const attached = await attach(await find(thread));
       if (!attached || saysNothing(attached, sent)) return attached;
       attached.turn.leave();
       return undefined;
+    },
+    async followKeyed(thread, key) {
+      const found = await find(thread);
+      if (found.open?.status !== 'running') return undefined;
+      const first = await agents.findRepeat(thread.agent, key);
+      return first?.runId === found.open.runId ? attach(found, { countsAll: true }) : undefined;
     },
     async stop(thread) {
       const { open } = await find(thread);
@@ -97,6 +110,11 @@ export function createAttachedThreads({ agents, sessions, cancel }: AttachedOpti
 }
 
 // --- internal ---
+
+interface FoundThread {
+  place: SessionPlace;
+  open: RunRow | undefined;
+}
 
 /** Half a message of the turn, which its client has of the stream that was lost, is no word of its own. */
 function saysNothing({ turn, asked, made }: AttachedTurn, sent: readonly SentMessage[]): boolean {

@@ -25,6 +25,7 @@ import { parseRunInput } from './input.ts';
 import type { RunAgentInput } from './input.ts';
 import { toSentMessages } from './messages.ts';
 import { toAguiEvents, toRejoinedEvents } from './stream.ts';
+import { toRepeatedEvents } from './repeated.ts';
 import type { ReadTurn } from './stream.ts';
 
 const RUN: RouteEntry = {
@@ -95,25 +96,36 @@ async function answerRun(event: H3Event, options: AguiOptions): Promise<Response
   };
   const { signThinking } = options;
   const read: ReadTurn = (turn) => untilCut(turn, watched);
+  const how = { signThinking, read };
   const events =
-    'asked' in begun
-      ? toRejoinedEvents(input, begun, { signThinking, read })
-      : toAguiEvents(input, begun, { signThinking, read });
+    'repeated' in begun
+      ? toRepeatedEvents(input, begun.repeated, how)
+      : 'asked' in begun
+        ? toRejoinedEvents(input, begun, how)
+        : toAguiEvents(input, begun, how);
   return nameRun(
     answerSse(toFrames(events, { onSent: () => (isSent = true), onEnd: watched.leave }), { onGone }),
     begun.turn?.runId,
   );
 }
 
+/** A turn under way that its client asks for again, under its key. */
+interface RepeatedTurn extends Pick<AttachedTurn, 'turn'> {
+  repeated: AttachedTurn;
+}
+
 /** A request that says nothing new is no other turn: it reads on in the one that is under way. */
 async function beginOrRejoin(
   threads: Threads & AttachedThreads,
   request: ThreadRequest,
-): Promise<BegunThread | AttachedTurn> {
+): Promise<BegunThread | AttachedTurn | RepeatedTurn> {
+  const { key, answers } = request;
+  const repeated = key && answers.length === 0 ? await threads.followKeyed(request, key) : undefined;
+  if (repeated) return { turn: repeated.turn, repeated };
   try {
     return await threads.begin(request);
   } catch (error) {
-    if (!(error instanceof BoxError) || error.code !== 'turn_in_progress' || request.answers.length > 0) throw error;
+    if (!(error instanceof BoxError) || error.code !== 'turn_in_progress' || answers.length > 0) throw error;
     // None where it says something, which is refused again, and where the turn has ended meanwhile.
     return (await threads.rejoin(request, request.messages)) ?? threads.begin(request);
   }

@@ -63,10 +63,8 @@ export async function* toRejoinedEvents(
   }
 }
 
-// --- internal ---
-
 /** Whether an event is of something the client lacks and is emitted from its beginning. What is not comes at the end. */
-function createNewFilter(has: ReadonlySet<string>): (event: TurnEvent) => boolean {
+export function createNewFilter(has: ReadonlySet<string>): (event: TurnEvent) => boolean {
   const begun = new Set<string>();
   const begin = (id: string, messageId: string): boolean => {
     if (has.has(messageId)) return false;
@@ -82,6 +80,8 @@ function createNewFilter(has: ReadonlySet<string>): (event: TurnEvent) => boolea
     return event.type === 'interrupt' || !('id' in event) || begun.has(event.id);
   };
 }
+
+// --- internal ---
 
 interface TurnStream {
   read: ReadTurn;

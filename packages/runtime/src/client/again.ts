@@ -1,0 +1,23 @@
+import { ClientError, ClientRunError } from './errors.ts';
+
+/** The box, or what stands before it, is away for a while. */
+export function isPassing(error: unknown, signal: AbortSignal | undefined): boolean {
+  if (signal?.aborted || error instanceof ClientRunError) return false;
+  return error instanceof ClientError ? error.status >= 502 && error.status <= 504 : error instanceof TypeError;
+}
+
+/** Rejects once the signal aborts. */
+export function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const onAbort = (): void => {
+      clearTimeout(timer);
+      reject(signal?.reason as Error);
+    };
+    const timer = setTimeout(() => {
+      signal?.removeEventListener('abort', onAbort);
+      resolve();
+    }, ms);
+    if (signal?.aborted) onAbort();
+    else signal?.addEventListener('abort', onAbort, { once: true });
+  });
+}
