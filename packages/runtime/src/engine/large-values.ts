@@ -28,7 +28,10 @@ export interface LargeStore {
  * goes with its run (`box/large-store.ts`), and never a reference to nothing.
  */
 export interface LargeValues {
-  /** What the journal is to be asked to append in the place of the entry. Undefined: the entry itself. */
+  /**
+   * What the journal is to be asked to append in the place of the entry. Undefined: the entry itself.
+   * Throws `storage_missing` where a value of another run is to be copied and there is no store.
+   */
   keepEntry(entry: Append): (() => Promise<Append>) | undefined;
   /** The same of a start. */
   keepStart(run: NewRun): (() => Promise<NewRun>) | undefined;
@@ -85,11 +88,9 @@ export function createLargeValues(store: LargeStore | undefined): LargeValues {
   return {
     keepEntry(entry) {
       const { runId, records, patch, continueAs, nextRunId } = entry;
+      if (!store) return records.some((record) => isForeignRecord(runId, record)) ? refuse : undefined;
       const isNextLarge = continueAs && nextRunId !== undefined && isLarge(nextRunId, continueAs.input);
-      if (
-        !store ||
-        !(records.some((record) => isLargeRecord(runId, record)) || isLarge(runId, patch.output) || isNextLarge)
-      )
+      if (!(records.some((record) => isLargeRecord(runId, record)) || isLarge(runId, patch.output) || isNextLarge))
         return undefined;
       return async () => ({
         ...entry,
@@ -100,7 +101,9 @@ export function createLargeValues(store: LargeStore | undefined): LargeValues {
     },
     keepStart(run) {
       const { runId, input, records = [] } = run;
-      if (!store || mayQueue(run) || !(isLarge(runId, input) || records.some((record) => isLargeRecord(runId, record))))
+      if (!store)
+        return isForeign(runId, input) || records.some((record) => isForeignRecord(runId, record)) ? refuse : undefined;
+      if (mayQueue(run) || !(isLarge(runId, input) || records.some((record) => isLargeRecord(runId, record))))
         return undefined;
       return async () => ({
         ...run,
@@ -173,6 +176,19 @@ const AT_ONCE = 8;
 function isLarge(runId: string, text: string | null | undefined): text is string {
   if (text === null || text === undefined) return false;
   return isRef(text) ? decodeRef(text).run !== runId : text.length > LARGE_FROM;
+}
+
+/** The value of another run: in the records of this one it would go with that. */
+function isForeign(runId: string, text: string | null): boolean {
+  return isRef(text) && decodeRef(text).run !== runId;
+}
+
+function isForeignRecord(runId: string, { input, output }: JournalRecord): boolean {
+  return isForeign(runId, output) || isForeign(runId, input);
+}
+
+async function refuse(): Promise<never> {
+  throw missing();
 }
 
 function isLargeRecord(runId: string, record: JournalRecord): boolean {

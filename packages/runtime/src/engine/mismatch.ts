@@ -82,6 +82,12 @@ export function unreadable(record: JournalRecord, error: unknown): Mismatch {
   return { message, recorded: stepId, called: stepId, call, at: null };
 }
 
+/** A value that has to be copied for the run to have cannot be. */
+export function unrecordable(error: unknown): Mismatch {
+  const message = `A value the run was given cannot be recorded: ${toText(error)}`;
+  return { message, recorded: 'nothing', called: 'value', call: 0, at: null };
+}
+
 /** The same of what the run was started with. */
 export function unreadableInput(error: unknown): Mismatch {
   const message = `The input of the run cannot be read: ${toText(error)}`;

@@ -6,8 +6,8 @@ import type { Bench, Code, Place } from '../engine/_setup.ts';
 import type { EngineOptions } from '../engine/engine.ts';
 import type { Journal } from '../engine/journal.ts';
 import { continueAsNew } from '../engine/primitives/continue-as-new.ts';
-import { startWorkflow, startWorkflowAndWait } from '../engine/primitives/child-workflow.ts';
-import { createHook } from '../engine/primitives/hook.ts';
+import { startWorkflow, startWorkflowAndWait, toWaitCall } from '../engine/primitives/child-workflow.ts';
+import { bodyOf, createHook } from '../engine/primitives/hook.ts';
 import { decode } from '../engine/serialize.ts';
 import { openSqliteJournal } from '../engine/stores/sqlite/journal.ts';
 import { newJournalPath } from '../engine/_setup.ts';
@@ -400,6 +400,47 @@ describeOnStores('values that are kept in object storage', (newPlace) => {
     await first.bench.kill();
     const second = await openWith(place, objects.storage, code);
     await second.bench.engine.resumeHook('go-on', 1);
+    expect(outputOf(await second.bench.engine.wait(runId, 20_000))).toBe(200_000);
+  });
+
+  test('a process without a store records none of them: what needs one waits for a process that has it', async () => {
+    const objects = await openObjects();
+    const place = newPlace();
+    let isBroken = true;
+    const use = step('use', () => {
+      if (isBroken) throw Object.assign(new Error('broken'), { fatal: true });
+    });
+    const code: Code = {
+      child: async (text: string) => text + letters('y'),
+      go: async () => {
+        const { runId } = (await startWorkflow('child', letters('x'))) as { runId: string };
+        await createHook({ token: 'go-on' });
+        return ((await bodyOf('go').invoke(toWaitCall('child', { runId }))) as string).length;
+      },
+      retried: async () => {
+        await startWorkflowAndWait('child', letters('x'));
+        await use();
+      },
+    };
+    const first = await openWith(place, objects.storage, code);
+    const { runId } = await first.bench.start('go');
+    const failed = await first.bench.run('retried');
+    await recorded(first.bench, runId, 2);
+    await first.bench.kill();
+
+    const without = await open(place, code);
+    await without.engine.resumeHook('go-on', 1);
+    await until(async () => (await without.journal.getRun(runId))?.status === 'blocked');
+    expect((await without.journal.getRun(runId))?.waitingFor).toMatch(/this box has none configured/);
+    expect(await without.journal.getRecords(runId)).toHaveLength(3);
+    await expect(without.engine.retry(failed, 'failed-step')).rejects.toMatchObject({ code: 'storage_missing' });
+    await without.kill();
+
+    isBroken = false;
+    const second = await openWith(place, objects.storage, code);
+    const again = runOf(await second.bench.engine.retry(failed, 'failed-step'));
+    expect((await second.bench.engine.wait(again.runId, 20_000))?.status).toBe('completed');
+    expect(await second.bench.engine.unblock(runId)).toBe(true);
     expect(outputOf(await second.bench.engine.wait(runId, 20_000))).toBe(200_000);
   });
 

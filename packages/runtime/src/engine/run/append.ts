@@ -1,6 +1,6 @@
 import type { Append, AppendResult, RunPatch } from '../journal/appends.ts';
 import type { RunRow } from '../journal/run.ts';
-import { persistLarge } from '../large-values.ts';
+import { isGone, persistLarge } from '../large-values.ts';
 import { persistAfter } from '../persist.ts';
 import { real } from '../real.ts';
 import type { Driver } from './driver.ts';
@@ -14,6 +14,8 @@ export interface RunAppenderOptions {
   /** Nothing is recorded any more but the last append. */
   hasLeft(): boolean;
   onAppended(result: AppendResult): void;
+  /** What is to be recorded cannot be, however often it is tried. */
+  onRefused(error: unknown): void;
   onFailed(error: unknown): void;
 }
 
@@ -75,7 +77,14 @@ export class RunAppender {
     const isTurn = this.#options.run.kind === 'agent';
     const keep = isTurn ? undefined : driver.large.keepEntry(entry);
     // A crash between the two leaves objects that nothing names, and the calls to be repeated.
-    if (keep) this.#keep(keep, run).then((kept) => this.#commit(kept, landed, failed), failed);
+    if (keep)
+      this.#keep(keep, run).then(
+        (kept) => this.#commit(kept, landed, failed),
+        (error: unknown) => {
+          if (isGone(error)) this.#options.recorder.forget(entry);
+          failed(error);
+        },
+      );
     else this.#commit(entry, landed, failed);
   }
 
@@ -105,7 +114,8 @@ export class RunAppender {
 
   readonly #failed = (error: unknown): void => {
     this.#end();
-    this.#options.onFailed(error);
+    if (isGone(error)) this.#options.onRefused(error);
+    else this.#options.onFailed(error);
   };
 
   #end(): void {

@@ -4,6 +4,7 @@ import type { AppendResult, RunPatch } from '../journal/appends.ts';
 import type { JournalRecord } from '../journal/record.ts';
 import { persistLarge } from '../large-values.ts';
 import type { RunRow } from '../journal/run.ts';
+import { unrecordable } from '../mismatch.ts';
 import type { Mismatch } from '../mismatch.ts';
 import { RunAppender } from './append.ts';
 import { Beginning } from './beginning.ts';
@@ -114,7 +115,15 @@ export function createParts({ run, body, records, driver }: ExecutionOptions, ev
   });
   return {
     recorder,
-    appender: new RunAppender({ run, recorder, driver, hasLeft, onAppended, onFailed }),
+    appender: new RunAppender({
+      run,
+      recorder,
+      driver,
+      hasLeft,
+      onAppended,
+      onRefused: (error) => onMismatch(unrecordable(error)),
+      onFailed,
+    }),
     calls,
     steps,
     parking: new Parking({ run, parkAfter: limits.parkAfter, onIdle: onChange }),

@@ -28,6 +28,8 @@ export interface Recorder {
   readonly totals: RunTokens;
   /** An append of what is new, with the patch. To be sent after the one before has landed. */
   take(patch: RunPatch, extras: AppendExtras): Append;
+  /** The entry will not be in the journal, and nothing that came after it. */
+  forget(entry: Append): void;
 }
 
 export interface RecorderOptions {
@@ -99,6 +101,10 @@ export function createRecorder({ run, durability, clock }: RecorderOptions): Rec
       spent = false;
       // Nearly always there is nothing, and a spread of nothing still takes its time.
       return extras === NO_EXTRAS ? entry : { ...entry, ...extras };
+    },
+    forget({ seq }) {
+      nextSeq = seq;
+      fresh = [];
     },
   };
 }
