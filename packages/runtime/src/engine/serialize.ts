@@ -177,6 +177,10 @@ function isPlain(value: unknown, most: number): boolean {
   return isPlainScalar(value);
 }
 
+function isPlainItem(item: unknown, state: Seen, depth: number): boolean {
+  return typeof item === 'object' && item !== null ? isPlainObject(item, state, depth) : isPlainScalar(item);
+}
+
 interface Seen {
   most: number;
   /** A list is the faster one of few. */
@@ -190,17 +194,15 @@ function isPlainScalar(value: unknown): boolean {
 
 function isPlainObject(value: object, state: Seen, depth: number): boolean {
   if (depth >= MAX_PLAIN_LEVELS || !isNew(value, state)) return false;
-  const isPlainItem = (item: unknown): boolean =>
-    typeof item === 'object' && item !== null ? isPlainObject(item, state, depth + 1) : isPlainScalar(item);
   if (Array.isArray(value)) {
     // A hole and a key of its own are not in what JSON writes.
     if (Object.keys(value).length !== value.length) return false;
-    for (const item of value) if (!isPlainItem(item)) return false;
+    for (const item of value) if (!isPlainItem(item, state, depth + 1)) return false;
     return true;
   }
   if (Object.getPrototypeOf(value) !== Object.prototype || Object.getOwnPropertySymbols(value).length > 0) return false;
   for (const key of Object.keys(value))
-    if (key === '__proto__' || !isPlainItem((value as Record<string, unknown>)[key])) return false;
+    if (key === '__proto__' || !isPlainItem((value as Record<string, unknown>)[key], state, depth + 1)) return false;
   return true;
 }
 
