@@ -84,6 +84,30 @@ describeOnStores('continueAsNew', (newPlace) => {
     expect(outputOf(await bench.engine.wait(runId, 10_000))).toBe('two');
   });
 
+  test('a payload that nobody has taken is there when the next run makes the hook again, after it has waited for another', async () => {
+    const bench = await openBench(newPlace(), {
+      read: async (n: number): Promise<unknown> => {
+        const go = await createHook({ token: `go ${n}` });
+        const hook = createHook<string>({ token: 'inbox' });
+        const mail = await hook[Symbol.asyncIterator]().next();
+        if (n === 2) return [go, mail.value];
+        await createHook({ token: 'on' });
+        return continueAsNew(2);
+      },
+    });
+    const { runId } = await bench.start('read', 1);
+    const resume = async (token: string, payload: string): Promise<void> => {
+      await until(async () => (await bench.journal.hooks.find(token))?.isOpen === true);
+      await bench.engine.resumeHook(token, payload);
+    };
+    await resume('go 1', 'x');
+    await resume('inbox', 'first');
+    await bench.engine.resumeHook('inbox', 'second');
+    await resume('on', 'y');
+    await resume('go 2', 'z');
+    expect(outputOf(await bench.engine.wait(runId, 10_000))).toStrictEqual(['z', 'second']);
+  });
+
   test('the lock of a serial workflow goes to the next of the chain, not to the queue', async () => {
     const order: string[] = [];
     const note = step('note', (text: string) => void order.push(text));

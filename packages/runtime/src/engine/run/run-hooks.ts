@@ -46,9 +46,11 @@ export interface RunHooksOptions {
   onChange(): void;
   /** The run began with another run's records: hooks in them are stored again, as its own. */
   isCopy: boolean;
+  /** The run has continued another, and has what that left of its hooks. */
+  isNext: boolean;
 }
 
-export function createRunHooks({ onChange, isCopy }: RunHooksOptions): RunHooks {
+export function createRunHooks({ onChange, isCopy, isNext }: RunHooksOptions): RunHooks {
   const refused = new Set<string>();
   const tokens = new Map<string, TokenState>();
   let fresh: FreshHook[] = [];
@@ -70,8 +72,8 @@ export function createRunHooks({ onChange, isCopy }: RunHooksOptions): RunHooks 
       const token = recorded?.token ?? request.token ?? makeToken(request);
       const expiresAt = recorded ? recorded.expiresAt : expiryOf(request, now);
       const detail = detailOf(request, expiresAt);
-      // Nothing has come for a token that is new.
-      const { waits: since, kept } = stateOf(token, recorded ? undefined : signals);
+      // Nothing has come for a token that is new, but what was left of it where the run has continued another.
+      const { waits: since, kept } = stateOf(token, recorded || isNext ? undefined : signals);
       const hook: NewHook = { token, call, kind: request.kind, many: false, detail, since: Math.max(0, since - kept) };
       const made = { hook, since };
       if (!recorded || isCopy) store(made);

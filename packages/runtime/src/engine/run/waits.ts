@@ -221,7 +221,11 @@ export class Waits {
 
   get #hooks(): RunHooks {
     const { run, onChange } = this.#options;
-    return (this.#hooksMade ??= createRunHooks({ onChange, isCopy: run.seed !== null }));
+    return (this.#hooksMade ??= createRunHooks({
+      onChange,
+      isCopy: run.seed !== null,
+      isNext: run.continuedFrom !== null,
+    }));
   }
 }
 
