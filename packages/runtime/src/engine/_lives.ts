@@ -1,3 +1,4 @@
+import { setTimeout as wait } from 'node:timers/promises';
 import { createFaultyJournal } from './stores/faulty.ts';
 import { wrapJournal } from './stores/wrap.ts';
 import { BREAK, toCode } from './_programs.ts';
@@ -101,9 +102,18 @@ export function createLife(room: Room, trouble: Trouble): Life {
   };
   const pause = async (): Promise<void> => {
     const runId = await life.runId;
-    const last = runId === undefined ? undefined : await life.bench.journal.getLastRun(runId);
-    if (!last || !(await life.bench.engine.pause(last.runId))) return;
-    setTimeout(() => void insist(() => life.bench.engine.unpause(last.runId)).catch(() => {}), PAUSE_MS);
+    // As callers do: the run may have continued meanwhile.
+    const withLast = async (work: (id: string) => Promise<boolean>): Promise<boolean> => {
+      const last = runId === undefined ? undefined : await life.bench.journal.getLastRun(runId);
+      return last !== undefined && work(last.runId);
+    };
+    if (!(await withLast(life.bench.engine.pause))) return;
+    const goOn = async (): Promise<void> => {
+      while (!(await insist(() => withLast(life.bench.engine.unpause))) && !(await insist(isOver))) await wait(1);
+    };
+    const isOver = (): Promise<boolean> =>
+      withLast(async (id) => isFinal((await life.bench.journal.getRun(id))?.status ?? 'failed'));
+    setTimeout(() => void goOn().catch(() => {}), PAUSE_MS);
   };
 
   const open = async (): Promise<{ bench: Bench; goOn(): Promise<void> }> => {

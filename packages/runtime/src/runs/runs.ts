@@ -208,17 +208,19 @@ export function createRuns(options: RunsOptions): Runs {
     },
     async pause(runId) {
       const run = await getLast(runId);
-      if (!(await engine.pause(run.runId))) {
-        const { status } = await get(run.runId);
-        throw new BoxError('run_final', `The run has ended: ${status}.`, { details: { status } });
-      }
-      return toRun(await get(run.runId));
+      if (await engine.pause(run.runId)) return toRun(await getLast(runId));
+      const last = await getLast(runId);
+      // It has continued in between.
+      if (last.runId !== run.runId) return this.pause(runId);
+      const { status } = last;
+      throw new BoxError('run_final', `The run has ended: ${status}.`, { details: { status } });
     },
     async resume(runId) {
       const run = await getLast(runId);
       if (run.pausedAt !== null) {
         await engine.unpause(run.runId);
-        return toRun(await get(run.runId));
+        const last = await getLast(runId);
+        return last.runId === run.runId ? toRun(last) : this.resume(runId);
       }
       if (!(await engine.unblock(run.runId)))
         throw new BoxError('run_not_blocked', `The run is ${run.status}; only a paused or a blocked one is continued.`);
