@@ -6,6 +6,8 @@ import type { Json } from './_mcp.ts';
 import { defineDeepAgent, defineTool } from '../src/definitions/definition.ts';
 import { svc } from '../src/svc.ts';
 import { requestApproval } from '../src/engine/primitives/approval.ts';
+import { continueAsNew } from '../src/engine/primitives/continue-as-new.ts';
+import { createHook } from '../src/engine/primitives/hook.ts';
 import { call as request, getRun, runWorkflow, setupBoxes, startWorkflow, toStep, until } from './_setup.ts';
 import type { TestBox, TestBoxOptions } from './_setup.ts';
 
@@ -198,6 +200,12 @@ describe('what a caller has started over MCP', () => {
     agents: { desk: defineDeepAgent({ name: 'desk', tools: { refund }, interruptOn: { refund: true } }) },
     workflows: {
       refund: { run: ask },
+      // What is started elsewhere asks nothing.
+      one: { serial: true, run: async ({ via }: Json) => (via === 'http' ? createHook() : ask()) },
+      slow: { throttle: { limit: 1, period: '1s' }, run: async ({ via }: Json) => (via === 'http' ? null : ask()) },
+      burst: { debounce: { period: '200ms' }, run: ask },
+      renewed: { run: async (input: { again?: boolean }) => (input.again ? ask() : continueAsNew({ again: true })) },
+      leaves: { run: async () => svc.workflows.start('refund', {}) },
       outer: { run: async () => svc.workflows.startAndWait('refund', {}) },
       // Leap days: no time that comes while a test runs.
       nightly: { run: ask, schedules: [{ cron: '0 0 29 2 *' }] },
@@ -231,10 +239,40 @@ describe('what a caller has started over MCP', () => {
   };
 
   const start = (name: string) => (client: Client) => write(client, 'workflows.start', { name, input: {} });
+  const elsewhere = async (box: TestBox, name: string): Promise<unknown> =>
+    (await request(box, `POST /api/workflows/${name}/start`, { via: 'http' })).body.runId;
   const CAUSES: [how: string, cause: (client: Client, box: TestBox) => Promise<unknown>][] = [
     ['a start', start('refund')],
     ['a start of what starts it', start('outer')],
     ['the tool of an agent', (client) => callTool(client, 'agent_desk', { message: 'tool:refund {}; say:Done.' })],
+    [
+      'a start that waited for the lock of a run',
+      async (client, box) => {
+        const runId = await elsewhere(box, 'one');
+        await start('one')(client);
+        await request(box, `POST /api/runs/${runId}/cancel`);
+      },
+    ],
+    [
+      'a start that waited for its time',
+      (client) => write(client, 'workflows.start', { name: 'refund', input: {}, delay: '10ms' }),
+    ],
+    [
+      'a start that its throttle kept',
+      async (client, box) => {
+        await elsewhere(box, 'slow');
+        await start('slow')(client);
+      },
+    ],
+    [
+      'a start that a burst began with elsewhere',
+      async (client, box) => {
+        await elsewhere(box, 'burst');
+        await start('burst')(client);
+      },
+    ],
+    ['a run that continues as another', start('renewed')],
+    ['a run that starts it and does not wait', start('leaves')],
     ['a timer that is fired by hand', (client) => write(client, 'jobs.run', { id: 'nightly:0' })],
     [
       'the retry of a run that was started elsewhere',

@@ -50,6 +50,8 @@ const PROGRAM: TestBoxOptions = {
       serial: { onConflict: 'join' },
       run: async () => createHook(),
     },
+    latest: { serial: { onConflict: 'replace' }, run: async () => createHook() },
+    burst: { debounce: { period: '1s', timeout: '3s' }, run: async (input: unknown) => input },
     echo: { run: async (input: unknown) => input },
     asks: { run: async () => requestApproval({ title: 'Go?' }) },
     waits: { run: async () => createHook() },
@@ -393,6 +395,48 @@ describe('the run of another key', () => {
       ]);
     }
     await until(async () => (await ask(box, `/api/runs/${body.runId}`)).status === 'waiting');
+  });
+
+  test('is not ended by a start that is to replace what runs', async () => {
+    const { box, a, b } = await open();
+    const { runId } = (await call(box, 'POST /api/workflows/latest/start', {}, a)).body;
+    const refused = await call(box, 'POST /api/workflows/latest/start', {}, b);
+    expect([refused.status, refused.body.code, JSON.stringify(refused.body)]).toEqual([
+      409,
+      'workflow_busy',
+      expect.not.stringContaining(String(runId)),
+    ]);
+    const next = (await call(box, 'POST /api/workflows/latest/start', {}, a)).body;
+    await until(async () => (await ask(box, `/api/runs/${runId}`)).status === 'cancelled');
+    // Of whoever sees all runs, all are.
+    expect((await call(box, 'POST /api/workflows/latest/start', {}, OPERATOR)).status).toBe(202);
+    await until(async () => (await ask(box, `/api/runs/${next.runId}`)).status === 'cancelled');
+  });
+
+  test('is not given its input by a burst of starts of others', async () => {
+    const { box, a, b } = await open();
+    const key = await makeKey(box, { users: true });
+    const callers = [
+      a,
+      b,
+      as(key.value),
+      as(key.value, { 'x-svc-user': 'ada' }),
+      as(key.value, { 'x-svc-user': 'bob' }),
+    ];
+    const started: { headers: Headers; text: string; triggerId: string }[] = [];
+    for (const text of ['first', 'last'])
+      for (const [n, headers] of callers.entries()) {
+        const { body } = await call(box, 'POST /api/workflows/burst/start', { text: `${text} ${n}` }, headers);
+        started.push({ headers, text: `last ${n}`, triggerId: String(body.triggerId) });
+      }
+    expect(new Set(started.map(({ triggerId }) => triggerId)).size).toBe(callers.length);
+    for (const { headers, text, triggerId } of started) {
+      const read = async () =>
+        (await call(box, `GET /api/workflows/burst/queue/${triggerId}`, undefined, headers)).body;
+      await until(async () => (await read()).status === 'completed');
+      const { runId } = await read();
+      expect((await call(box, `GET /api/runs/${runId}`, undefined, headers)).body.output).toEqual({ text });
+    }
   });
 
   test('and what it starts belong to whoever started it', async () => {

@@ -47,7 +47,7 @@ export type FlowResult = CreateResult | { outcome: 'id_taken_by_other' };
 
 export interface FlowStarts {
   engine: Pick<Engine, 'cancel' | 'dequeue'>;
-  /** Whether the run is the caller's: one of another is neither named nor replaced by its id. */
+  /** Whether the run is the caller's: one of another is neither named nor replaced. */
   isOwn(run: RunRow): boolean;
   isOwnStart(triggerId: string): Promise<boolean>;
 }
@@ -68,7 +68,7 @@ export async function startFlow(
       if (!replacesId) return result;
       if ('run' in start) await engine.cancel(start.run.runId, replaced('with its id'));
       else await engine.dequeue(start.triggerId);
-    } else if (result.outcome === 'refused' && onConflict === 'replace')
+    } else if (result.outcome === 'refused' && onConflict === 'replace' && isOwn(result.holder))
       await engine.cancel(result.holder.runId, replaced('of this serial workflow'));
     else if (result.outcome === 'refused' && onConflict === 'join') return { outcome: 'repeated', run: result.holder };
     else return result;

@@ -10,7 +10,7 @@ import type { RunRow } from '../journal/run.ts';
 import type { CreateResult, NewRun } from '../journal/starts.ts';
 import { compensated, parentCancelled } from '../run/outcome.ts';
 import { encode } from '../serialize.ts';
-import { toRetriedBy } from '../started-by.ts';
+import { startedByOf, toRetriedBy } from '../started-by.ts';
 import type { StartedBy } from '../started-by.ts';
 import { isSameDigest } from '../values/digest.ts';
 import { isRef } from '../values/large-ref.ts';
@@ -152,7 +152,8 @@ export function createStarts(options: StartsOptions): Starts {
       const parent = above?.run;
       const attributes = { ...inheritedMarks(parent), ...request.attributes };
       const run = toNewRun({ ...request, attributes }, body, { claim: claims.claimOf(request.kind), givenBytes });
-      const result = await create(parent?.startedBy ? { startedBy: parent.startedBy, ...run } : run, body);
+      const owned = parent?.startedBy ? { startedBy: parent.startedBy, ...run } : run;
+      const result = await create(withOwnBurst(owned), body);
       if (request.parentRunId !== undefined) await withdrawIfOrphaned(run, result);
       return result;
     },
@@ -210,6 +211,16 @@ export function createStarts(options: StartsOptions): Starts {
 /** What waits in a queue is no run yet, whose objects the values could be: a start with some does not wait. */
 function lockFor(serial: StartRequest['serial'], values: readonly (string | null)[]): StartRequest['serial'] {
   return serial?.whenTaken === 'queue' && values.some(isRef) ? { ...serial, whenTaken: 'refuse' } : serial;
+}
+
+/** A burst is of one owner: the run it becomes, with the input that came last, is shown to who has started it. */
+function withOwnBurst(run: NewRun): NewRun {
+  const { timing, startedBy = null } = run;
+  const { client = null, user = null } = startedByOf({ startedBy }) ?? {};
+  if (!timing?.debounce || client === null) return run;
+  const { debounce } = timing;
+  const key = `${JSON.stringify([client, user?.id ?? null])} ${debounce.key}`;
+  return { ...run, timing: { ...timing, debounce: { ...debounce, key } } };
 }
 
 function shuttingDown(): BoxError {

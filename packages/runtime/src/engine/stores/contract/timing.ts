@@ -179,7 +179,8 @@ export function describeTiming(world: World): void {
     test('makes one run of all starts within a period, with the last input', async () => {
       expect(await world.journal.create(timed('a', { debounce }))).toStrictEqual({ outcome: 'queued', triggerId: 'a' });
       await pass(HOUR_MS / 2);
-      const again = await world.journal.create(timed('b', { debounce }, { input: '[2]' }));
+      const later = { input: '[2]', startedBy: '{"kind":"key"}', attributes: '{"svc.charged_to":"key:b"}' };
+      const again = await world.journal.create(timed('b', { debounce }, later));
       expect(again).toStrictEqual({ outcome: 'queued', triggerId: 'a' });
       await pass(HOUR_MS / 2);
       expect(await begin()).toStrictEqual([]);
@@ -187,7 +188,7 @@ export function describeTiming(world: World): void {
         { triggerId: 'a', waitsFor: 'debounce' },
       ]);
       await pass(HOUR_MS / 2);
-      expect(await claim(world.journal)).toMatchObject([{ triggerId: 'a', input: '[2]' }]);
+      expect(await claim(world.journal)).toMatchObject([{ triggerId: 'a', ...later }]);
       expect(await world.journal.create(timed('c', { debounce }))).toStrictEqual({ outcome: 'queued', triggerId: 'c' });
     });
 

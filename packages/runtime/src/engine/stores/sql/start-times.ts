@@ -1,12 +1,14 @@
+import { OWN_ID, ownIdOf } from '../../box-marks.ts';
 import type { CreateResult, NewRun } from '../../journal/starts.ts';
 import type { Rates } from './rates.ts';
+import { toStored } from './rows.ts';
 import { ask, askOne } from './script.ts';
 import type { Dialect, Script } from './script.ts';
 import { fromStoredText, toStoredText } from './text.ts';
 
 /** When a start begins: a delay, a debounce, a throttle, a rate limit. */
 export interface StartTimes {
-  /** A start that waits already takes over the input. Undefined: there is none. */
+  /** A start that waits already takes over the input, and who has sent it. Undefined: there is none. */
   joinDebounced(run: NewRun, now: number): Script<CreateResult | undefined>;
   /** When the start may begin. `isReserved`: its throttle keeps that time for it. */
   timeOf(run: NewRun, now: number): Script<{ at: number; isReserved: boolean }>;
@@ -16,8 +18,9 @@ export interface StartTimes {
 
 export function createStartTimes({ tables: { queue } }: Dialect, rates: Rates): StartTimes {
   const findDebounced = `
-    select trigger_id as "triggerId", debounce_until as "until" from ${queue} where debounce_key = ?`;
-  const debounce = `update ${queue} set input = ?, ready_at = ?, priority = ? where trigger_id = ?`;
+    select trigger_id as "triggerId", debounce_until as "until", attributes from ${queue} where debounce_key = ?`;
+  const debounce = `
+    update ${queue} set input = ?, ready_at = ?, priority = ?, attributes = ?, started_by = ? where trigger_id = ?`;
 
   return {
     *joinDebounced(run, now) {
@@ -26,7 +29,10 @@ export function createStartTimes({ tables: { queue } }: Dialect, rates: Rates): 
       if (!waiting) return undefined;
       const readyAt = Math.min(now + rule.periodMs, Number(waiting.until ?? Infinity));
       const { triggerId, priority } = { triggerId: waiting.triggerId as string, priority: run.timing?.priority ?? 0 };
-      yield* ask(debounce, toStoredText(run.input), readyAt, priority, triggerId);
+      // Whose input it is, that start is.
+      const { input, attributes, startedBy } = run;
+      const marks = withOwnId(attributes, fromStored(waiting.attributes));
+      yield* ask(debounce, toStoredText(input), readyAt, priority, toStored(marks), toStored(startedBy), triggerId);
       return { outcome: 'queued', triggerId: fromStoredText(triggerId) };
     },
 
@@ -46,4 +52,17 @@ export function createStartTimes({ tables: { queue } }: Dialect, rates: Rates): 
       return next > now ? { outcome: 'limited', retryAt: next } : undefined;
     },
   };
+}
+
+// --- internal ---
+
+function fromStored(text: unknown): string | null {
+  return typeof text === 'string' ? fromStoredText(text) : null;
+}
+
+/** The id that an earlier start of the burst was given goes on to name it. */
+function withOwnId(attributes: string | null | undefined, before: string | null): string | null {
+  const id = ownIdOf({ attributes: before });
+  if (id === undefined) return attributes ?? null;
+  return JSON.stringify({ [OWN_ID]: id, ...(JSON.parse(attributes ?? '{}') as object) });
 }
