@@ -27,7 +27,7 @@ export interface AiOptions {
   /** The model of the workspace. */
   defaultModel(): Promise<string | undefined>;
   embeddingModel(): string | undefined;
-  limiter: Pick<Limiter, 'requireBudgets'>;
+  limiter: Pick<Limiter, 'requireBudgets' | 'unrecorded'>;
   /** Of a call that has no record to be seen by. Returns at once, and never throws. */
   onPart(call: PartCall): void;
 }
@@ -35,14 +35,26 @@ export interface AiOptions {
 export function createAi(options: AiOptions): Ai {
   const { callModel, callEmbeddings, defaultModel, embeddingModel, limiter } = options;
   const observe = createPartObserver(options.onPart);
+  /** Throws `budget_exceeded`. What the call uses counts at once, however long its step goes on. */
+  const admit = async (caller: ModelCaller): Promise<ModelCaller> => {
+    const who = whoOf(caller.run);
+    await limiter.requireBudgets(who);
+    return {
+      ...caller,
+      spend(tokens) {
+        limiter.unrecorded.add(caller.run.runId, who, tokens.totalTokens);
+        caller.spend(tokens);
+      },
+    };
+  };
   return {
     chat: (asked, caller, rule) =>
       onceOnly(async () => {
         const model = asked.model ?? (await defaultModel()) ?? notSelected(CHAT_ADVICE);
-        await limiter.requireBudgets(whoOf(caller.run));
+        const admitted = await admit(caller);
         const { timeout, maxRetries, fallbackModels } = asked;
         const messages = asked.messages as readonly ChatMessage[];
-        return observe({ operation: 'chat', model, messages }, caller, async (observed) => {
+        return observe({ operation: 'chat', model, messages }, admitted, async (observed) => {
           const ask = async (said: readonly ChatMessage[]): Promise<ModelReply> => {
             const request = {
               model,
@@ -64,8 +76,8 @@ export function createAi(options: AiOptions): Ai {
     embed: (asked, caller) =>
       onceOnly(async () => {
         const model = asked.model ?? embeddingModel() ?? notSelected(EMBED_ADVICE);
-        await limiter.requireBudgets(whoOf(caller.run));
-        return observe({ operation: 'embeddings', model, messages: [] }, caller, async ({ signal, spend }) => {
+        const admitted = await admit(caller);
+        return observe({ operation: 'embeddings', model, messages: [] }, admitted, async ({ signal, spend }) => {
           const onTokens = (inputTokens: number) => spend(toTokens({ ...NO_USAGE, inputTokens }));
           const embedded = await callEmbeddings({ ...asked, model }, { signal, onTokens });
           const { vectors, inputTokens, model: answeredBy = model } = embedded;

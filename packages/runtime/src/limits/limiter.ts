@@ -9,6 +9,8 @@ import { createRates } from './rates.ts';
 import { periodsAt, unitOf } from './periods.ts';
 import { createTokenUsage } from './token-usage.ts';
 import type { TokenUsage } from './token-usage.ts';
+import { createUnrecorded } from './unrecorded.ts';
+import type { Unrecorded } from './unrecorded.ts';
 
 /** Holds keys, users and agents to their limits, over all replicas. */
 export interface Limiter {
@@ -24,6 +26,8 @@ export interface Limiter {
   leave(turnId: string): void;
   /** Models have used tokens for all of these. */
   spend(who: readonly string[], tokens: number): void;
+  /** What steps under way have used: budgets end them, too. */
+  unrecorded: Unrecorded;
   /** Who is counted so. Undefined: it is gone, or has no limits. */
   find(who: string): Promise<Limited | undefined>;
   /** What is used of the limits now. */
@@ -68,6 +72,7 @@ export function createLimiter({ db, kv, log, find, onBudget, now = Date.now }: L
   const store = createCountingKv(kv, now);
   const rates = createRates(store, now);
   const places = createPlaces(store);
+  const unrecorded = createUnrecorded();
   const usage = createTokenUsage({
     db,
     log,
@@ -84,8 +89,10 @@ export function createLimiter({ db, kv, log, find, onBudget, now = Date.now }: L
     if (!tokensPerDay && !tokensPerMonth) return;
     // A budget is no reason to refuse what the store would not have refused.
     const used = await usage.read(limited.id).catch(() => ({ day: 0, month: 0 }));
-    if (tokensPerMonth && used.month >= tokensPerMonth) throw budgetExceeded(limited, 'month', tokensPerMonth, now());
-    if (tokensPerDay && used.day >= tokensPerDay) throw budgetExceeded(limited, 'day', tokensPerDay, now());
+    const more = unrecorded.of(limited.id);
+    if (tokensPerMonth && used.month + more >= tokensPerMonth)
+      throw budgetExceeded(limited, 'month', tokensPerMonth, now());
+    if (tokensPerDay && used.day + more >= tokensPerDay) throw budgetExceeded(limited, 'day', tokensPerDay, now());
   };
 
   return {
@@ -105,6 +112,7 @@ export function createLimiter({ db, kv, log, find, onBudget, now = Date.now }: L
     spend(who, tokens) {
       for (const one of who) usage.add(one, tokens);
     },
+    unrecorded,
     async read(limited) {
       const [requests, turns, { day, month }] = await Promise.all([
         rates.read(limited),

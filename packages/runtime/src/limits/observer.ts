@@ -6,7 +6,7 @@ import type { Limiter } from './limiter.ts';
 import { whoOfAgent } from './limits.ts';
 
 export interface LimitObserverOptions {
-  limiter: Pick<Limiter, 'spend' | 'leave' | 'reenter' | 'find'>;
+  limiter: Pick<Limiter, 'spend' | 'leave' | 'reenter' | 'find' | 'unrecorded'>;
   /** The agent of the workspace that a run's name is of. */
   agentOf(runName: string): string;
   /** Whether usage is counted that no limit is set for. */
@@ -32,9 +32,15 @@ export function createLimitObserver({ limiter, agentOf, countsAll }: LimitObserv
     started() {},
     appended(run, records) {
       const tokens = records.reduce((sum, record) => sum + tokensOf(record), 0);
-      if (tokens > 0) spend(whoOf(run), tokens).catch(() => {});
+      if (tokens === 0) return;
+      // Once they are counted: in between they are in neither sum.
+      const noted = () => limiter.unrecorded.recorded(run.runId, tokens);
+      spend(whoOf(run), tokens).then(noted, noted);
     },
-    waiting: ({ runId }) => limiter.leave(runId),
+    waiting({ runId }) {
+      limiter.leave(runId);
+      limiter.unrecorded.forget(runId);
+    },
     resumed(run) {
       // Turns of the outside alone have places.
       if (run.kind !== 'agent' || run.parentRunId !== null) return;
@@ -47,7 +53,10 @@ export function createLimitObserver({ limiter, agentOf, countsAll }: LimitObserv
         () => {},
       );
     },
-    ended: ({ runId }) => limiter.leave(runId),
+    ended({ runId }) {
+      limiter.leave(runId);
+      limiter.unrecorded.forget(runId);
+    },
   };
 }
 

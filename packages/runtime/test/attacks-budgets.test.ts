@@ -1,0 +1,165 @@
+import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { defineDeepAgent, defineTool } from '../src/definitions/definition.ts';
+import { operatorToken } from '../src/auth/strategy.ts';
+import { signUserToken } from '../src/client.ts';
+import { svc } from '../src/svc.ts';
+import { call, json, setupBoxes, toStep, until } from './_setup.ts';
+import type { TestBox } from './_setup.ts';
+
+// What whoever has a key with a budget may try to use more, on a box of its own over HTTP.
+
+const boxes = setupBoxes();
+const TOKEN = 'the-token-of-the-operator';
+const CALLS = 12;
+
+const ask = async () => (await svc.ai.chat({ prompt: 'say:hello' })).text;
+const askOften = async (times = CALLS) => {
+  const answers: string[] = [];
+  for (let n = 0; n < times; n++) answers.push(await ask());
+  return answers.length;
+};
+const inStep = toStep('inStep', askOften);
+const oneStep = toStep('oneStep', ask);
+const thinker = defineDeepAgent({
+  name: 'thinker',
+  tools: {
+    think: defineTool({ description: 'Think.', inputSchema: z.object({}), execute: async () => askOften() }),
+  },
+});
+
+const shared = boxes.share({
+  agents: { thinker },
+  workflows: {
+    body: { run: async () => askOften() },
+    step: { run: async () => inStep() },
+    steps: {
+      run: async () => {
+        for (let n = 0; n < CALLS; n++) await oneStep();
+      },
+    },
+    atOnce: { run: async () => Promise.all(Array.from({ length: 4 }, () => inStep())) },
+    retried: { run: async () => inStep().catch(() => inStep()) },
+    child: { run: async () => svc.workflows.startAndWait('step', {}) },
+    embeds: {
+      run: async () => {
+        for (let n = 0; n < CALLS; n++) await svc.ai.embed({ input: 'text', model: 'test/embedding' });
+      },
+    },
+    agent: { run: async () => (await svc.agent('thinker').session().send('tool:think {}; say:Done.')).text },
+    talk: { run: async () => askOften(), mode: 'chat' },
+    burst: { debounce: { period: '50ms' }, run: async () => inStep() },
+  },
+  options: { host: 'image', strategy: operatorToken(TOKEN) },
+});
+
+interface Key {
+  id: string;
+  value: string;
+}
+
+const as = (value: string, more: Record<string, string> = {}) => ({ authorization: `Bearer ${value}`, ...more });
+const makeKey = async (limits: object, more: object = {}): Promise<Key> => {
+  const body = { name: 'shop', grants: { agents: 'all', workflows: 'all' }, limits, ...more };
+  return (await call<Key>(await shared(), 'POST /api/keys', body, as(TOKEN))).body;
+};
+/** Calls of models while it was done. */
+const costOf = async (work: () => Promise<unknown>): Promise<number> => {
+  const count = () => boxes.model.requests.length + boxes.model.embedRequests.length;
+  const before = count();
+  await work();
+  return count() - before;
+};
+const finishAs = async (box: TestBox, name: string, headers: Record<string, string>): Promise<unknown> => {
+  const { body } = await call(box, `POST /api/workflows/${name}/start`, {}, headers);
+  if (body.runId === undefined) {
+    const read = async () =>
+      (await call(box, `GET /api/workflows/${name}/queue/${body.triggerId}`, undefined, headers)).body;
+    await until(async () => ['failed', 'completed'].includes(String((await read()).status)));
+    return;
+  }
+  return (await call(box, `GET /api/runs/${body.runId}?wait=20s`, undefined, headers)).body;
+};
+
+describe('a budget that one call uses up', () => {
+  test.each(['body', 'step', 'steps', 'child', 'retried', 'embeds', 'burst'])(
+    'ends what its key has asked of a model in a workflow (%s)',
+    async (name) => {
+      const key = await makeKey({ tokensPerDay: 1 });
+      const box = await shared();
+      expect(await costOf(() => finishAs(box, name, as(key.value)))).toBe(1);
+      expect(await costOf(() => finishAs(box, name, as(key.value)))).toBe(0);
+    },
+  );
+  test('ends each of the steps that go on at once', async () => {
+    const key = await makeKey({ tokensPerDay: 1 });
+    const box = await shared();
+    // Those that had begun with it.
+    expect(await costOf(() => finishAs(box, 'atOnce', as(key.value)))).toBeLessThanOrEqual(4);
+  });
+
+  test('ends what the tools of an agent ask', async () => {
+    const key = await makeKey({ tokensPerDay: 1 });
+    const box = await shared();
+    // The turn has begun, and answers.
+    expect(await costOf(() => finishAs(box, 'agent', as(key.value)))).toBe(2);
+  });
+
+  test('is the key’s for each user it names, and for each token of one', async () => {
+    const key = await makeKey({ tokensPerDay: 1 }, { users: true });
+    const box = await shared();
+    const users = ['ada', 'ADA', 'ada%20', 'ada/..', '%2F', 'key:1', 'x'.repeat(256)];
+    const asUsers = async () => {
+      for (const user of users) await finishAs(box, 'step', as(key.value, { 'x-svc-user': user }));
+      await finishAs(box, 'step', as(await signUserToken(key as never, { sub: 'eve' })));
+    };
+    expect(await costOf(asUsers)).toBe(1);
+  });
+
+  test('is used up for every wire, and for workflows that talk', async () => {
+    const key = await makeKey({ tokensPerDay: 1 });
+    const box = await shared();
+    await finishAs(box, 'step', as(key.value));
+    const url = await box.listen();
+    const message = { role: 'user', content: 'say:hello' };
+    const messages = [message];
+    const thread = { threadId: 't', runId: 'r', messages: [{ id: 'm', ...message }] };
+    const parts = [{ id: 'm', role: 'user', parts: [{ type: 'text', text: 'say:hello' }] }];
+    const asked: [path: string, body: object, more?: Record<string, string>][] = [
+      ['/wire-a/v1/chat/completions', { model: 'thinker', messages }],
+      ['/wire-a/v1/chat/completions', { model: 'thinker', messages, stream: true }],
+      ['/wire-a/v1/chat/completions', { model: 'thinker', messages }, { 'x-svc-session': 'another' }],
+      ['/wire-b/v1/messages', { model: 'thinker', max_tokens: 9, messages }],
+      ['/agui/v1/agents/thinker', thread],
+      ['/ui/v1/agents/thinker', { id: 'c', messages: parts }],
+      ['/api/workflows/talk/chat', { messages: parts }],
+    ];
+    const askAll = async () => {
+      for (const [path, body, more] of asked) {
+        const answer = await fetch(url + path, json(body, { headers: as(key.value, more) }));
+        expect([path, await answer.text()]).toEqual([path, expect.stringContaining('budget_exceeded')]);
+      }
+    };
+    expect(await costOf(askAll)).toBe(0);
+  });
+
+  test('is used up for starts from before that have waited, and for who repeats its runs', async () => {
+    const key = await makeKey({ tokensPerDay: 1 });
+    const box = await shared();
+    const later = await call(box, 'POST /api/workflows/step/start', {}, as(key.value, { 'x-svc-delay': '800ms' }));
+    const { body: first } = await call(box, 'POST /api/workflows/step/start', {}, as(key.value));
+    await call(box, `GET /api/runs/${first.runId}?wait=20s`, undefined, as(key.value));
+    const waited = async () => {
+      const path = `GET /api/workflows/step/queue/${later.body.triggerId}`;
+      await until(async () => (await call(box, path, undefined, as(key.value))).body.status === 'failed');
+      const { body } = await call(box, `POST /api/runs/${first.runId}/retry`, { from: 'start' }, as(TOKEN));
+      await call(box, `GET /api/runs/${body.runId}?wait=20s`, undefined, as(TOKEN));
+    };
+    expect(await costOf(waited)).toBe(0);
+  });
+});
+
+test.each([0, -1, 0.5, 1e99, '1', true, [], { day: 1 }])('%j is no budget', async (tokensPerDay) => {
+  const body = { name: 'shop', grants: { workflows: 'all' }, limits: { tokensPerDay } };
+  expect((await call(await shared(), 'POST /api/keys', body, as(TOKEN))).status).toBe(400);
+});
