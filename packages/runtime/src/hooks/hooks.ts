@@ -89,11 +89,11 @@ export function createHooks(options: HooksOptions): Hooks {
       const request = await take({ keepsCredentials: credentials === true });
       await readBytes(request, BODY_BYTES);
       if (respondWith !== 'manual') {
-        await resumeOnce(engine, token, request);
+        await callOnce(engine, token, request);
         return fromAnswer(respondWith);
       }
       const answer = { runId: hook.runId, stream: `webhook:${newToken()}` };
-      await resumeOnce(engine, token, askAnswer(request, answer.stream));
+      await callOnce(engine, token, askAnswer(request, answer.stream));
       return waitForAnswer(answer, { engine, journal, waitMs: answerMs });
     },
     with: (others) => createHooks({ ...options, approvals: others }),
@@ -118,6 +118,17 @@ export function hookFull(): BoxError {
 interface WebhookDetail {
   respondWith: StoredAnswer | 'manual';
   credentials?: boolean;
+}
+
+/** Of a webhook: whoever calls it later is not told what another has sent. */
+async function callOnce(engine: Engine, token: string, request: unknown): Promise<void> {
+  try {
+    await resumeOnce(engine, token, request);
+  } catch (error) {
+    if (!(error instanceof BoxError) || error.code !== 'already_decided') throw error;
+    const { at } = error.details as { at: string };
+    throw new BoxError('already_decided', 'This webhook has been called before.', { details: { at } });
+  }
 }
 
 async function resumeOnce(engine: Engine, token: string, payload: unknown, key?: string): Promise<void> {
