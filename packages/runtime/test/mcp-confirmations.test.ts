@@ -298,6 +298,8 @@ describe('what a caller has started over MCP', () => {
     await cause(client, box);
     const id = await pending(box);
     expect(await decide(client, id)).toMatchObject({ code: 'decision_not_yours' });
+    const resumed = await write(client, 'hooks.resume', { token: id, payload: { decision: 'approve' } });
+    expect(resumed).toMatchObject({ isError: true, body: { code: 'forbidden' } });
     const { body } = await request(box, `GET /api/approvals/${id}`);
     expect(body.status).toBe('pending');
     expect((await request(box, `POST /api/approvals/${id}/decide`, { decision: 'approve' })).status).toBe(200);
