@@ -108,6 +108,10 @@ export const CLI_CODES = {
     exitCode: EXIT.generic,
     meaning: 'The agent of `svc chat` waits for a decision, and there is no one to ask.',
   },
+  id_ambiguous: {
+    exitCode: EXIT.generic,
+    meaning: 'What was typed of an id begins several; error.details.ids has them.',
+  },
   confirm_required: {
     exitCode: EXIT.generic,
     meaning: 'What cannot be undone needs --yes where there is no way to ask for confirmation.',

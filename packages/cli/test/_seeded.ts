@@ -151,10 +151,10 @@ function createNames(): Names {
     if (known !== undefined) return known;
     // One that no box has, in what a box says about it.
     if (id.startsWith(NO_UUID.slice(0, -4))) return id;
-    // As long as before, or the columns of a table would be others.
-    const count = String(shown.size + 1).padStart(4, '0');
+    // As long as before, and another one from its beginning on: a table shows no more of it.
+    const count = String(shown.size + 1).padStart(8, '0');
     const blank = id.length === 36 ? NO_UUID : '0'.repeat(id.length);
-    const name = blank.slice(0, -4) + count;
+    const name = count + blank.slice(8);
     shown.set(id, name);
     own.set(name, id);
     return name;

@@ -133,18 +133,17 @@ it.each(sides)('every verb prints at $columns columns what the transcript says',
 
 /** Ids are counted in the order in which they are shown: what an answer holds beside does not count. */
 function createSettle(): (text: string) => string {
-  const counts = new Map([[UNKNOWN, '9999']]);
-  const count = (number: string) => counts.get(number) ?? String(counts.size).padStart(4, '0');
+  const counts = new Map<string, string>();
   return (text) =>
     settle(text).replaceAll(SHOWN_ID, (id, number: string) => {
-      counts.set(number, count(number));
-      return id.slice(0, -4) + count(number);
+      const count = counts.get(number) ?? String(counts.size + 1).padStart(8, '0');
+      counts.set(number, count);
+      return count + id.slice(8);
     });
 }
 
-const UNKNOWN = '9999';
-/** As `_seeded.ts` makes them: of 20, 32, 36 and 43 characters. */
-const SHOWN_ID = /(?<![\da-f-])(?:0{16}|0{28}|0{8}-0000-7000-8000-0{8}|0{39})(\d{4})(?![\w-])/g;
+/** As `_seeded.ts` makes them, of 20, 32, 36 and 43 characters, and what tables show of them. */
+const SHOWN_ID = /(?<![\w-])(0000\d{4})(?:0{12}|0{24}|0{35}|-0000-7000-8000-0{12}|-0000)?(?![\w-])/g;
 
 /** A frame of the box's own code, which in a project's stack is left out. */
 const OWN_FRAME = /^ +at (?:.*[( ])?(?:packages\/runtime\/src\/|node:).*\n/gm;

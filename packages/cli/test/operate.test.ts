@@ -80,8 +80,8 @@ describe('svc activity list', () => {
     const box = await startBox({ 'GET /api/activity': { body: { items, nextCursor: null } } });
     const show = async (columns: number) =>
       (await runAgainst(box, ['activity', 'list', '--no-color'], { tty: true, columns })).stdout.split('\n')[1];
-    expect(await show(80)).toBe('15m ago  ada@examp…  prompts.publish  0192f3b4-7a10-7abc-8def-012345678…  http');
-    expect(await show(140)).toBe(`${id}  15m ago  ada@example.com  prompts.publish  ${id}  http`);
+    expect(await show(80)).toBe('0192f3b4-7a10  15m ago  ada@examp…  prompts.publish  0192f3b4-7a10-7abc…  http');
+    expect(await show(140)).toBe(`0192f3b4-7a10  15m ago  ada@example.com  prompts.publish  ${id}  http`);
   });
 });
 

@@ -1,5 +1,6 @@
 import type { OperationOutput } from '@svc/runtime/client';
 import { openClient, toSegment } from '../client/client.ts';
+import { findWholeId } from '../operate/short-id.ts';
 import { answerOf } from '../payload/payload.ts';
 import { toVerbs } from '../routes.ts';
 import { toPlainText } from '../terminal/style.ts';
@@ -16,7 +17,9 @@ export const explainRun = defineVerb({
   },
   payload: answerOf('runs.why'),
   async run({ run, ...target }, context) {
-    const answer = await openClient(target, context).get<Why>(`/api/runs/${toSegment(run)}/why`);
+    const client = openClient(target, context);
+    const id = await findWholeId('run', run, () => client);
+    const answer = await client.get<Why>(`/api/runs/${toSegment(id)}/why`);
     return { data: answer, human: (style) => formatWhy(answer, style) };
   },
 });

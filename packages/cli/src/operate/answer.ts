@@ -14,6 +14,7 @@ import type { OperationSpec } from './spec.ts';
 /** What an operation answered, for a program and for a person. */
 export function toAnswer(answer: Row, { spec, verb }: { spec: OperationSpec; verb: OperateVerb }): Answer {
   const exitCode = verb.exitCode?.(answer) ?? EXIT.ok;
+  const table = { named: verb.columns, now: Date.now() };
   const hint = verb.hint?.(answer) ?? describeNext(answer);
   return {
     data: verb.wrap === undefined ? answer : { [verb.wrap]: answer },
@@ -24,7 +25,7 @@ export function toAnswer(answer: Row, { spec, verb }: { spec: OperationSpec; ver
       const items = answer.items as Row[];
       return items.length === 0
         ? `No ${verb.items ?? spec.id.split('.')[0]} match.`
-        : formatTable(listColumns(spec, { named: verb.columns, now: Date.now() }), items, style);
+        : formatTable(listColumns(spec, { ...table, rows: items, isWhole: style.columns === undefined }), items, style);
     },
     ...(hint === undefined ? {} : { hint }),
     ...(exitCode === EXIT.ok ? {} : { closed: Promise.resolve(exitCode) }),

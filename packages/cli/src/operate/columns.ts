@@ -6,17 +6,23 @@ import type { Schema } from '../payload/schema.ts';
 import { listMembers } from './spec.ts';
 import type { Row } from './row.ts';
 import { isRecord } from '../is-record.ts';
+import { createShortener } from './short-id.ts';
+
+export interface ListOptions {
+  named: readonly string[] | undefined;
+  rows: readonly Row[];
+  now: number;
+  /** Ids are not shortened: a program reads them. */
+  isWhole: boolean;
+}
 
 /**
  * The columns of a list: those that are named, else the first plain members of its items. `started:ago` is the member in
  * a form of those below; `title=member` gives another title.
  */
-export function listColumns(
-  spec: OperationSpec,
-  { named, now }: { named: readonly string[] | undefined; now: number },
-): Column<Row>[] {
+export function listColumns(spec: OperationSpec, { named, rows, now, isWhole }: ListOptions): Column<Row>[] {
   const columns = named ?? pickPlain(spec.output.properties?.items?.items ?? {});
-  return columns.map((column) => toColumn(column, now));
+  return columns.map((column) => toColumn(column, { rows, now, isWhole }));
 }
 
 /** Green for what went well, red for what did not, yellow for what is under way or waits. */
@@ -61,17 +67,21 @@ const SHRINKS: Record<string, number | undefined> = {
   actor: 10,
   target: 12,
 };
+/** Ids: on a terminal as much of them as is needed. */
+const ID_FORMS = ['id', 'spare'];
 /** Bold: what a row is about. */
 const BOLD = ['name', 'what'];
 
-function toColumn(text: string, now: number): Column<Row> {
+function toColumn(text: string, { rows, now, isWhole }: Omit<ListOptions, 'named'>): Column<Row> {
   const [, title = '', member = title, form = ''] = /^(\w+)(?:=([\w.]+))?(?::(\w+))?$/.exec(text) ?? [];
   const format = FORMATS[form] ?? ((value: unknown) => formatCell(value));
   const read = (row: Row) =>
     member.split('.').reduce<unknown>((value, name) => (isRecord(value) ? value[name] : undefined), row);
+  const shown =
+    isWhole || !ID_FORMS.includes(form) ? undefined : createShortener(rows.flatMap((row) => toId(read(row))));
   const column: Column<Row> = {
     title,
-    cell: (row) => format(read(row), row, now),
+    cell: (row) => (shown ? toId(read(row)).map(shown)[0] : undefined) ?? format(read(row), row, now),
     shrinks: SHRINKS[form] ?? false,
     // Who did what to what is of more use than the id of the record.
     ...(form === 'spare' ? { yieldsTo: 'target' } : {}),
@@ -80,6 +90,10 @@ function toColumn(text: string, now: number): Column<Row> {
   if (form === 'state') return { ...column, paint: (cell, row, style) => paintState(cell, String(read(row)), style) };
   if (form === 'level') return { ...column, paint: (cell, row, style) => paintLevel(cell, String(read(row)), style) };
   return column;
+}
+
+function toId(value: unknown): string[] {
+  return typeof value === 'string' && value !== '' ? [value] : [];
 }
 
 export function paintLevel(text: string, level: string, style: Style): string {

@@ -14,6 +14,7 @@ import { toRequest } from './request.ts';
 import { listRequired, readInput, toSignature } from './signature.ts';
 import { loadSpec } from './spec.ts';
 import type { OperationSpec } from './spec.ts';
+import { findKind, findWholeId, ID_MEMBERS } from './short-id.ts';
 import { toRecords } from './stream.ts';
 
 export interface ProjectOptions {
@@ -49,14 +50,35 @@ function projectOperation(spec: OperationSpec, verb: OperateVerb, { path, sample
     ...(verb.completes ? { completes: verb.completes } : {}),
     async run(typed, context) {
       const given = typed as Record<string, unknown>;
-      const input = await readInput(signature, given, context);
-      if (asks && input.dryRun !== true) await confirm(path, { given, positionals, context });
-      const client = openClient(given, context);
+      const open = (): Client => openClient(given, context);
+      const input = await readWholeIds(spec, await readInput(signature, given, context), open);
+      if (asks && input.dryRun !== true)
+        await confirm(path, { given: { ...given, ...pick(input, positionals) }, positionals, context });
+      const client = open();
       if (spec.isStream) return openStream(spec, { input, verb, client });
       const answer = given.all === true ? await readAll(client, spec, input) : await call(client, spec, input);
       return toAnswer(answer, { spec, verb });
     },
   });
+}
+
+/** The input with whole ids where beginnings of them were typed. */
+async function readWholeIds(spec: OperationSpec, input: Row, open: () => Client): Promise<Row> {
+  const own = findKind(spec.path);
+  // A session may be meant by the name its client gave it.
+  const isName = own?.kind === 'session' && input.agent !== undefined;
+  const kinds = { ...ID_MEMBERS, ...(own && !isName ? { [own.param]: own.kind } : {}) };
+  const whole: Row = { ...input };
+  for (const [name, kind] of Object.entries(kinds)) {
+    const text = input[name];
+    const isHere = name === own?.param || name in (spec.input.properties ?? {});
+    if (kind && isHere && typeof text === 'string') whole[name] = await findWholeId(kind, text, open);
+  }
+  return whole;
+}
+
+function pick(row: Row, names: readonly string[]): Row {
+  return Object.fromEntries(names.map((name) => [name, row[name]]));
 }
 
 interface Question {

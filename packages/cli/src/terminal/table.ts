@@ -5,7 +5,7 @@ import { shorten, textWidth } from './width.ts';
 export interface Column<T> {
   title: string;
   cell(row: T): string;
-  /** May be shortened when the terminal is narrow, to that width or 8. An id may not: half of one is no use. */
+  /** May be shortened when the terminal is narrow, to that width or 8. What is shown of an id may not: less of it fits several. */
   shrinks?: boolean | number;
   /** The title of a column of more use, for which this one is left out where both have no room. */
   yieldsTo?: string;

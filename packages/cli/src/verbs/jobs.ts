@@ -17,7 +17,7 @@ export const jobs = operateGroup({
         'next=nextFireAt:when',
         'last=lastFiredAt:ago',
         'outcome=lastOutcome:state',
-        'run=lastRunId',
+        'run=lastRunId:id',
       ],
     },
     pause: {

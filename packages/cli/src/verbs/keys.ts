@@ -17,7 +17,7 @@ export const keys = operateGroup({
       summary: 'List API keys with what they are granted.',
       operation: 'keys.list',
       columns: [
-        'id',
+        'id:id',
         'prefix',
         'name:name',
         'status:state',

@@ -11,7 +11,7 @@ export const logs = operateGroup({
       operation: 'logs.search',
       examples: ['svc logs list --level error --from 2h', 'svc logs list --text refused --json'],
       items: 'records',
-      columns: ['at:ago', 'level:level', 'name', 'message:long', 'run=runId'],
+      columns: ['at:ago', 'level:level', 'name', 'message:long', 'run=runId:id'],
       completes: { name: { names: ['agents', 'workflows'] } },
     },
     tail: {

@@ -18,10 +18,10 @@ export const notify = operateGroup({
       operation: 'notify.deliveries',
       items: 'messages',
       columns: [
-        'id=deliveryId',
+        'id=deliveryId:id',
         'receiver',
         'type',
-        'run=runId',
+        'run=runId:id',
         'state:state',
         'attempts',
         'next=nextAt:when',

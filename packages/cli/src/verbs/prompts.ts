@@ -13,7 +13,7 @@ export const prompts = operateGroup({
       summary: 'List prompts, newest first.',
       operation: 'prompts.list',
       columns: [
-        'id',
+        'id:id',
         'owner=ownerKind',
         'of=ownerName:text',
         'key:name',

@@ -16,7 +16,7 @@ export const runs = operateGroup({
       operation: 'runs.list',
       examples: ['svc runs list --status failed --limit 20', 'svc runs list --name greet --json'],
       columns: [
-        'id=runId',
+        'id=runId:id',
         'kind',
         'name:name',
         'status:state',

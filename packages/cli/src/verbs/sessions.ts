@@ -11,7 +11,7 @@ export const sessions = operateGroup({
       summary: 'List sessions, the last active first.',
       operation: 'sessions.list',
       columns: [
-        'id=sessionId',
+        'id=sessionId:id',
         'agent:name',
         'name:text',
         'turns',

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { relative, resolve } from 'node:path';
 import { openClient, toSegment } from '../../client/client.ts';
 import { CliError } from '../../errors.ts';
+import { findWholeId } from '../../operate/short-id.ts';
 import { array, integer, object, string } from '../../payload/payload.ts';
 import { checkPlace } from '../../workspace/place.ts';
 import { defineVerb, TARGET_ARGS } from '../../verb.ts';
@@ -28,14 +29,16 @@ export const pullRun = defineVerb({
     records: integer('How many records it holds.', { minimum: 0 }),
     masked: array(string(), 'Where a secret is hidden in it: paths in the document.'),
   }),
-  async run({ id, out, force, ...target }, context) {
+  async run({ id: typed, out, force, ...target }, context) {
+    const open = () => openClient(target, context);
+    const id = await findWholeId('run', typed, open);
     const file = out === undefined ? findHistory(id, context.cwd) : resolve(context.cwd, out);
     if (existsSync(file) && !force)
       throw new CliError('already_exists', `"${file}" is there already.`, {
         suggestion: 'Add --force to replace it, or --out to write another file.',
       });
     checkPlace(file, { flag: 'out', kind: 'file' });
-    const history = await openClient(target, context).get<History>(`/api/runs/${toSegment(id)}/export`);
+    const history = await open().get<History>(`/api/runs/${toSegment(id)}/export`);
     // What people said and did is in it: for its owner alone.
     writeWhole(file, `${JSON.stringify(history, null, 2)}\n`, { mode: 0o600 });
     const { records, masked, run } = history;

@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Recording } from '@svc/runtime/host';
 import { openClient, toSegment } from '../../client/client.ts';
+import { findWholeId } from '../../operate/short-id.ts';
 import { READ_PROBLEMS } from '../../terminal/read-input.ts';
 import type { TargetNames } from '../../client/target.ts';
 import { CliError } from '../../errors.ts';
@@ -52,5 +53,7 @@ async function fetchHistory(id: string, target: TargetNames, context: Context): 
     throw new CliError('history_invalid', `There is no file "${id}".`, {
       suggestion: `Write it with: svc pull run <id> --out ${id}`,
     });
-  return openClient(target, context).get<unknown>(`/api/runs/${toSegment(id)}/export`);
+  const client = openClient(target, context);
+  const whole = await findWholeId('run', id, () => client);
+  return client.get<unknown>(`/api/runs/${toSegment(whole)}/export`);
 }

@@ -1,0 +1,124 @@
+import { describe, expect, it } from 'vitest';
+import { setupBoxes } from '../../runtime/test/_setup.ts';
+import { runCli } from './_run.ts';
+import { openFullBox } from './_seeded.ts';
+import { makeProject, readDocument, readError, runAgainst, startBox, UTF8 } from './_setup.ts';
+
+const boxes = setupBoxes();
+
+/** Every list whose things have a verb of their own: the member with the id, and the least that is shown of it. */
+const LISTS: [list: string, member: string, shortest: number, verbs: string[]][] = [
+  ['runs list', 'runId', 13, ['runs get', 'runs steps', 'why']],
+  ['sessions list', 'sessionId', 8, ['sessions get']],
+  ['hitl list', 'approvalId', 8, ['hitl get']],
+  ['prompts list', 'id', 13, ['prompts get', 'prompts versions']],
+  ['activity list', 'id', 13, ['activity get']],
+];
+
+describe('the short id that a table shows', () => {
+  it('is accepted by the verbs of one thing', async () => {
+    const { run, readFirst } = await openRunner();
+    for (const [list, member, shortest, verbs] of LISTS) {
+      const { items } = readDocument(await run(`${list} --json`)) as { items: Record<string, string>[] };
+      const shown = await readFirst(list);
+      expect([list, shown.length, new Set(shown).size]).toEqual([list, items.length, items.length]);
+      const wholes = items.map((item) => item[member] ?? '');
+      const fits = shown.map((short, at) => wholes[at]?.startsWith(short) && short.length >= shortest);
+      expect([list, fits]).toEqual([list, items.map(() => true)]);
+      expect(shown[0]?.length).toBeLessThan(wholes[0]?.length ?? 0);
+      for (const verb of verbs) {
+        const [own, same] = [await run(`${verb} ${shown[0]} --json`), await run(`${verb} ${wholes[0]} --json`)];
+        expect([verb, own.exitCode, readDocument(own)]).toEqual([verb, 0, readDocument(same)]);
+      }
+    }
+  });
+
+  it('is accepted in capitals and by flags; a pipe gets the whole id', async () => {
+    const { run, readFirst } = await openRunner();
+    const [short = ''] = await readFirst('runs list --status failed');
+    const { run: failed } = readDocument(await run(`runs get ${short.toUpperCase()} --json`)) as { run: Row };
+    expect(readDocument(await run(`pull run ${short} --json`)).runId).toBe(failed.runId);
+    const { items } = readDocument(await run(`logs list --run ${short} --json`)) as { items: Row[] };
+    expect([...new Set(items.map(({ runId }) => runId))]).toEqual([failed.runId]);
+    expect((await run('runs list --status failed')).stdout.split('\t')[0]).toBe(failed.runId);
+  });
+
+  it('is named as it was typed where there is no such thing', async () => {
+    const { run } = await openRunner();
+    expect(readError(await run('runs get 0192f3b4-7a10 --json')).message).toContain('"0192f3b4-7a10"');
+  });
+});
+
+describe('the beginning of several ids', () => {
+  const [one, other] = ['0192f3b4-7a10-7001-8000-000000000001', '0192f3b4-7a10-7002-8000-000000000002'];
+  const runs = [
+    { runId: other, name: 'greet', status: 'failed' },
+    { runId: one, name: 'refund', status: 'completed' },
+    { runId: '0192f3b4-0000-7000-8000-000000000000', name: 'old', status: 'completed' },
+  ];
+  const routes = { 'GET /api/runs': { body: { items: runs, nextCursor: null } } };
+
+  it('is refused with their whole ids, and nothing is changed', async () => {
+    const box = await startBox(routes);
+    const result = await runAgainst(box, ['runs', 'delete', '0192f3b4-7a10', '--yes', '--json']);
+    const { code, message } = readError(result);
+    expect([code, result.exitCode, message]).toEqual([
+      'id_ambiguous',
+      1,
+      `"0192f3b4-7a10" begins more than one id of runs: ${other} (greet, failed), ${one} (refund, completed).`,
+    ]);
+    expect((readDocument(result).error as { details: object }).details).toEqual({ ids: [other, one] });
+    expect(box.seen.map(({ line }) => line)).toEqual([
+      'GET /api/runs?cursor=0192f3b4-7a10-7fff-bfff-ffffffffffff&limit=11',
+    ]);
+  });
+
+  it('is asked about by the whole id', async () => {
+    const box = await startBox(routes);
+    const { stderr } = await runAgainst(box, ['runs', 'delete', '0192f3b4-7a10-7001'], { tty: true, stdin: ['n'] });
+    expect(stderr).toContain(`svc runs delete ${one}: this cannot be undone.`);
+  });
+
+  it('shows more of them in a table', async () => {
+    const { stdout } = await runAgainst(await startBox(routes), ['runs', 'list'], { tty: true, columns: 120 });
+    expect(
+      stdout
+        .split('\n')
+        .slice(1, 4)
+        .map((line) => line.split(' ')[0]),
+    ).toEqual(['0192f3b4-7a10-7002', '0192f3b4-7a10-7001', '0192f3b4-0000-7000']);
+  });
+
+  it('goes for no name: a session called by one is asked for as it is', async () => {
+    const box = await startBox({});
+    await runAgainst(box, ['sessions', 'get', 'deadbeef', '--agent-name', 'support']);
+    await runAgainst(box, ['runs', 'get', 'deadbee']);
+    expect(box.seen.map(({ line }) => line)).toEqual([
+      'GET /api/sessions/deadbeef?agent=support',
+      'GET /api/runs/deadbee',
+    ]);
+  });
+});
+
+// --- internal ---
+
+type Row = Record<string, string>;
+
+async function openRunner() {
+  const { url } = await openFullBox(boxes);
+  const cwd = await makeProject(url);
+  const run = (line: string, options: { tty?: boolean } = {}) =>
+    runCli(line.split(' '), { cwd, env: { ...UTF8, NO_COLOR: '1' }, columns: 120, ...options });
+  return {
+    run,
+    /** What stands first in the rows of a table. */
+    async readFirst(line: string): Promise<string[]> {
+      const { stdout } = await run(line, { tty: true });
+      return stdout
+        .trimEnd()
+        .split('\n')
+        .slice(1)
+        .map((row) => row.split(' ')[0] ?? '');
+    },
+  };
+}
