@@ -158,6 +158,22 @@ export default defineDeepAgent({ name: 'broken' });
   );
 
   it(
+    'says in one line that the provider does not list the default model, and goes on',
+    async () => {
+      const config = (model: string) =>
+        `import { defineConfig } from '@svc/runtime';\nexport default defineConfig({ model: '${model}' });\n`;
+      const workspace = await rig.workspace({ 'svc.config.ts': config('vendor/model') });
+      const { server, said, heard } = await boot(workspace);
+      expect(await heard(/does not list/)).toBe(
+        'The model provider does not list the default model "vendor/model". Take one of `svc provider models` as "model" in svc.config.ts.',
+      );
+      expect(said.filter((line) => line.includes('vendor/model'))).toHaveLength(1);
+      expect((await fetch(`${server.payload.agent_url}/api/workflows`)).status).toBe(200);
+    },
+    SLOW_MS,
+  );
+
+  it(
     'runs a workspace whose slug is too short for a bucket, in the bucket svc package makes',
     async () => {
       const workspace = await rig.workspace({ 'svc.json': '{ "slug": "ai" }\n' });

@@ -6,6 +6,7 @@ import { EXIT } from '../errors.ts';
 import { formatBanner, formatGateHelp, formatOpened } from './banner.ts';
 import { toBootFailure } from './boot-failure.ts';
 import { readSettings, toBoxOptions } from './box-options.ts';
+import { findModelProblem } from './default-model.ts';
 import { useEnvFile } from './env-file.ts';
 import { readLogLevel } from './environment.ts';
 import { openHost } from './host.ts';
@@ -138,11 +139,20 @@ function answer({ options, say, box, listener, stores, installation, reportAll, 
   if (options.listen)
     say('Everyone on this network can call this box: --listen binds every address and dev checks no credential.');
   reportAll();
-  if (!gate.open) {
+  // The provider is asked, which may take seconds: nothing waits for it.
+  const checkModel = () =>
+    findModelProblem(box).then(
+      (problem) => problem !== undefined && !isClosed && say(problem),
+      () => {}, // a box that is closing
+    );
+  let isClosed = false;
+  if (gate.open) void checkModel();
+  else {
     for (const line of formatGateHelp(listener.url)) say(line);
     void box.gate.opened.then(() => {
       say(formatOpened({ agents: box.agentNames(), workflows: box.workflowNames() }));
       reportAll();
+      return checkModel();
     });
   }
   let finish = (_code: number): void => {};
@@ -152,6 +162,7 @@ function answer({ options, say, box, listener, stores, installation, reportAll, 
     banner: formatBanner({ payload, workflows: box.workflowNames(), adapter: stores.adapter }),
     closed,
     async close() {
+      isClosed = true;
       await closer.close();
       finish(EXIT.ok);
     },

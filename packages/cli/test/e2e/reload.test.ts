@@ -105,8 +105,8 @@ describe('an edit arrives without a restart', () => {
 
   it('of svc.config.ts: the default model changes', async () => {
     await box.chat('echo', 'say:hi');
-    expect(rig.model().requests.at(-1)?.model).toBe('scripted/one');
-    workspace.edit('svc.config.ts', 'scripted/one', 'scripted/two');
+    expect(rig.model().requests.at(-1)?.model).toBe('playground/scripted');
+    workspace.edit('svc.config.ts', 'playground/scripted', 'scripted/two');
     await eventually(async () => {
       await box.chat('echo', 'say:hi');
       return rig.model().requests.at(-1)?.model === 'scripted/two';
