@@ -15,6 +15,8 @@ export default defineConfig({
   srcDir: ROOT,
   // Everything else that ends with .md is of a package or a template.
   srcExclude: ['!(docs|playground)/**/*', 'playground/*/**/*', 'docs/.vitepress/**/*', 'SECURITY.md'],
+  // What a reader serves there is no page of the site.
+  ignoreDeadLinks: 'localhostLinks',
   rewrites: { [START]: 'index.md' },
   outDir: fileURLToPath(new URL('../../dist/docs', import.meta.url)),
   cacheDir: fileURLToPath(new URL('../../node_modules/.cache/vitepress', import.meta.url)),
