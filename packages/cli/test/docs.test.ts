@@ -69,6 +69,15 @@ const NOT_RUN: Record<string, string> = {
   'react.md#page/chat.tsx': 'runtime/test/react.test.ts runs it in a browser',
   'react.md#page/main.tsx': 'runtime/test/react.test.ts runs it in a browser',
   'first-workspace.md#model': 'stays; the same server runs in this process',
+  'refund-desk.md#create': 'needs a registry; e2e/published.test.ts runs it on one',
+  'refund-desk.md#init': 'needs a registry; e2e/scaffold.test.ts runs it without one',
+  'refund-desk.md#model': 'stays; the same server runs in this process',
+  'refund-desk.md#provider': 'the box of this test has the same variable in its environment',
+  'refund-desk.md#dev': 'stays; the box of this page is one',
+  'refund-desk.md#react': 'needs a registry',
+  'refund-desk.md#page/index.html': 'loads what runtime/test/react.test.ts runs in a browser',
+  'refund-desk.md#page': 'stays; runtime/test/react.test.ts serves what it shows',
+  'refund-desk.md#test-install': 'needs a registry; the workspace of this test is linked in the same way',
 };
 
 const GUIDES: Guide[] = [
@@ -102,6 +111,40 @@ const GUIDES: Guide[] = [
         const runId = /Started remind: run (\S+)/.exec(stdout)?.[1] ?? '';
         expect(stdout).toMatch(new RegExp(`^${runId}\\s+workflow\\s+remind\\s`, 'm'));
         expect(await box.finish(runId)).toMatchObject({ output: { note: 'Do not forget to greet Grace.' } });
+      },
+    },
+  },
+  {
+    file: 'docs/guide/refund-desk.md',
+    model: true,
+    edits: true,
+    facts: {
+      small({ stdout }) {
+        expect(stdout).toContain('"refunded": 1900');
+        // The bank was busy once.
+        expect(stdout).toMatch(/\tpay\tcompleted\t2\t/);
+        expect(stdout).toContain('releaseOrder');
+      },
+      large({ stdout }) {
+        expect(stdout).toContain('Refund 240.00 for A-2?');
+        expect(stdout).toContain('"message":"The refund was rejected: It came on time."');
+      },
+      timer({ stdout }) {
+        expect(stdout).toMatch(/refund-report:weekdays.*0 9 \* \* 1-5/);
+      },
+      chat({ stdout, stderr }) {
+        expect(stdout).toBe('It was 19.00.\n');
+        expect(stderr).toContain('"customer":"ada"');
+      },
+      whose(ran) {
+        const content = expect.stringContaining('There is no order');
+        expect(readDocuments(ran)).toMatchObject([{ choices: [{ message: { content } }] }]);
+      },
+      test({ stdout }) {
+        expect(stdout).toMatch(/Tests .*6 passed/);
+      },
+      key({ stdout }) {
+        expect(stdout).toContain('svc_');
       },
     },
   },
