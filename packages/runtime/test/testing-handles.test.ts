@@ -1,6 +1,7 @@
 import { integer, pgTable } from 'drizzle-orm/pg-core';
 import { describe, expect, expectTypeOf, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
+import { continueAsNew } from '../src/engine/primitives/continue-as-new.ts';
 import { defineDeepAgent, defineDynamicConfig, defineTool, sleep, svc } from '../src/index.ts';
 import { markMisplaced, markWorkflow } from '../src/internal.ts';
 import { createTestBox, model } from '../src/testing.ts';
@@ -149,6 +150,40 @@ describe('a run of a test box', () => {
     expect(await run.status()).toBe('running');
     await approval?.approve();
     expect(await run.result()).toBe('It is paid.');
+  });
+});
+
+describe('the state of a run in a test box', () => {
+  const stateSchema = z.object({ done: z.number(), at: z.date(), note: z.string().default('-') });
+  const copies = {
+    stateSchema,
+    run: mark('copies', async (input: { rows: number }) => {
+      for (let done = 1; done <= input.rows; done++) {
+        await sleep('1 hour');
+        svc.publish({ done, at: new Date() });
+      }
+      return input.rows;
+    }),
+  };
+  const continued = { run: mark('continued', async (n: number) => (svc.publish(n), n > 0 ? continueAsNew(n - 1) : n)) };
+
+  test('is what it has published last, as its schema has it, while it waits and after', async () => {
+    const box = await open({ workflows: { copies }, now: '2026-01-01T09:00:00Z' });
+    const run = await box.workflow('copies').start({ rows: 2 });
+    expectTypeOf(run).toEqualTypeOf<TestRun<number, z.output<typeof stateSchema>>>();
+    expect(await run.state()).toBeUndefined();
+    await box.clock.advance('1 hour');
+    const state = await run.state();
+    expect(state).toEqual({ done: 1, at: new Date('2026-01-01T10:00:00Z'), note: '-' });
+    await box.clock.advance('1 hour');
+    expect(await run.result()).toBe(2);
+    expect((await run.state())?.done).toBe(2);
+  });
+
+  test('is that of the last run it has continued as', async () => {
+    const box = await open({ workflows: { continued } });
+    const run = await box.workflow('continued').start(2);
+    expect(await run.state()).toBe(0);
   });
 });
 

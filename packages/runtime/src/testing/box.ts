@@ -20,7 +20,7 @@ import type { CrashPoint } from './process.ts';
 import type { WorkflowModule } from './program.ts';
 import { createTestConfig, createTestSecrets } from './handles.ts';
 import type { TestConfig, TestDatabase, TestSecrets } from './handles.ts';
-import type { InputOfModule, OutputOfModule, WorkflowModules } from './workflow-types.ts';
+import type { InputOfModule, OutputOfModule, StateOfModule, WorkflowModules } from './workflow-types.ts';
 import { toTestRun } from './runs.ts';
 import type { TestRun } from './runs.ts';
 import { createTestTurns } from './turns.ts';
@@ -45,12 +45,12 @@ export interface TestBoxOptions<A extends string = string, W extends WorkflowMod
   now?: Date | string | number;
 }
 
-/** By its module: what a start takes, and what its run answers. */
-export interface TestWorkflow<I = unknown, O = unknown> {
+/** By its module: what a start takes, and what its run answers and publishes. */
+export interface TestWorkflow<I = unknown, O = unknown, S = unknown> {
   /** Starts a run as `POST /api/workflows/:name/start` does, and throws what that refuses. */
   start(
     ...input: unknown extends I ? [input?: unknown] : undefined extends I ? [input?: I] : [input: I]
-  ): Promise<TestRun<O>>;
+  ): Promise<TestRun<O, S>>;
 }
 
 /** Code that takes the place of the code of the same name. */
@@ -62,7 +62,9 @@ export interface Deploy<A extends string = string, W extends WorkflowModules = W
 /** A box in this process, in memory, with a scripted model and a clock that is moved by hand. */
 export interface TestBox<A extends string = string, W extends WorkflowModules = WorkflowModules> {
   agent(name: A): TestAgent;
-  workflow<N extends keyof W & string>(name: N): TestWorkflow<InputOfModule<W[N], N>, OutputOfModule<W[N], N>>;
+  workflow<N extends keyof W & string>(
+    name: N,
+  ): TestWorkflow<InputOfModule<W[N], N>, OutputOfModule<W[N], N>, StateOfModule<W[N], N>>;
   /** A run by its id. */
   run(id: string): TestRun;
   /** The newest runs, newest first: also those of schedules and of turns that did not come to their end. */
@@ -162,7 +164,7 @@ export async function createTestBox<A extends string = string, W extends Workflo
     workflow: (name) => ({
       async start(...[input = {}]: unknown[]) {
         const receipt = await life().call<StartReceipt>(`POST /api/workflows/${name}/start`, input);
-        return toTestRun<never>(receipt.status === 'queued' ? receipt.triggerId : receipt.runId, running);
+        return toTestRun<never, never>(receipt.status === 'queued' ? receipt.triggerId : receipt.runId, running);
       },
     }),
     run: toRun,

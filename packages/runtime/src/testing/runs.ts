@@ -1,6 +1,7 @@
 import type { Journal } from '../engine/journal.ts';
 import type { RunRow } from '../engine/journal/run.ts';
 import { isFinal } from '../engine/journal/run.ts';
+import { stateOf } from '../engine/run/published-state.ts';
 import { decode } from '../engine/serialize.ts';
 import type { Run } from '../runs/run.ts';
 import type { Step } from '../runs/steps.ts';
@@ -16,7 +17,7 @@ export interface SettleOptions {
  * A run, whichever process of the box has it. It is answered once nothing moves any more: no body goes on, and no step or
  * model call is under way. One that takes longer than its time is an error that names it.
  */
-export interface TestRun<O = unknown> {
+export interface TestRun<O = unknown, S = unknown> {
   /** Of a start that waits for a lock, the id of its trigger. */
   readonly id: string;
   /** The run as `GET /api/runs/:id` shows it. */
@@ -31,6 +32,11 @@ export interface TestRun<O = unknown> {
    * end by itself within `timeout` (default: 5 seconds after its last step) is an error that says what it waits for.
    */
   result(options?: SettleOptions): Promise<O>;
+  /**
+   * What it has published last with `svc.publish`; undefined: nothing. Of a run that has continued as another, what the last
+   * one has.
+   */
+  state(options?: SettleOptions): Promise<S | undefined>;
   cancel(): Promise<void>;
 }
 
@@ -40,7 +46,7 @@ export interface RunsOptions {
   model: ScriptedModel;
 }
 
-export function toTestRun<O = unknown>(id: string, { life, journal, model }: RunsOptions): TestRun<O> {
+export function toTestRun<O = unknown, S = unknown>(id: string, { life, journal, model }: RunsOptions): TestRun<O, S> {
   const find = async (): Promise<RunRow | undefined> => {
     const run = await journal.getRun(id);
     if (run) return run;
@@ -87,6 +93,10 @@ export function toTestRun<O = unknown>(id: string, { life, journal, model }: Run
         if (left <= 0) throw new Error(unfinished(id, run));
         if (!run) await alive(new Promise((resolve) => setTimeout(resolve, 5)));
       }
+    },
+    async state(options) {
+      const run = await life().alive(journal.getLastRun(await settledId(options)));
+      return run && (stateOf(run) as S | undefined);
     },
     async cancel() {
       await life().settle();

@@ -1,4 +1,4 @@
-import type { WorkflowInput, WorkflowOutput, WorkflowRegister } from '../register.ts';
+import type { WorkflowInput, WorkflowOutput, WorkflowRegister, WorkflowState } from '../register.ts';
 import type { InputOf, OutputOf } from '../schema/schema.ts';
 import type { WorkflowModule } from './program.ts';
 
@@ -18,6 +18,9 @@ export type OutputOfModule<M, N extends string> = M extends { outputSchema: infe
   : N extends keyof WorkflowRegister
     ? WorkflowOutput<N>
     : ResultOf<OnlyFunction<M>>;
+
+/** What its runs publish, likewise. */
+export type StateOfModule<M, N extends string> = M extends { stateSchema: infer S } ? OutputOf<S> : WorkflowState<N>;
 
 // --- internal ---
 
