@@ -104,11 +104,18 @@ export interface HookWait {
 
 export interface HookEvents {
   signals: number;
-  /** Of each token at most `MAX_EVENTS`, by token and `n`. */
+  /** Of each token at most `MAX_EVENTS`, and of large ones at most `MAX_LARGE_EVENTS`, by token and `n`. */
   events: HookEvent[];
+  /** Tokens of which there may be more. */
+  more: string[];
   /** Tokens of which the run has no hook. */
   missing: string[];
 }
 
 /** So many resumes of one hook are read at once. */
 export const MAX_EVENTS = 100;
+
+/** The payloads of so many may be as large as they come. */
+export const MAX_LARGE_EVENTS = 8;
+/** Characters of a payload of which `MAX_EVENTS` are read at once. */
+export const SMALL_EVENT = 65_536;

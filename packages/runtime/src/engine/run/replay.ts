@@ -166,7 +166,7 @@ class ReplayDriver implements Driver {
   mark = async (): Promise<boolean> => true;
   writeChunks = async (): Promise<number> => 0;
   writeForeignChunks = async (): Promise<boolean> => true;
-  listEvents = async () => ({ signals: 0, events: [], missing: [] });
+  listEvents = async () => ({ signals: 0, events: [], more: [], missing: [] });
   resumeHook = async (): Promise<void> => {};
   findRun = async (): Promise<RunRow> => ({ status: 'running' }) as RunRow;
   closeChildren = async (): Promise<boolean> => true;

@@ -1,6 +1,5 @@
 import type { CallHistory, HookRequest, OpenHook } from '../call.ts';
 import { parseWakeTime } from '../duration.ts';
-import { MAX_EVENTS } from '../journal/hooks.ts';
 import type { HookEvent, HookEvents, HookWait, NewHook } from '../journal/hooks.ts';
 import { newToken, newWebhookToken } from '../ids.ts';
 import { decode, encode } from '../serialize.ts';
@@ -119,12 +118,12 @@ export function createRunHooks({ onChange, isCopy, isNext }: RunHooksOptions): R
     },
     isRefused: (token) => refused.has(token),
     toRead: (waits) => waits.map(({ token, n }) => ({ token, n: n - stateOf(token).kept })),
-    load(waits, { signals, events, missing }) {
+    load(waits, { signals, events, more, missing }) {
       for (const { token } of waits) stateOf(token).readAt = signals;
       for (const [token, list] of groupByToken(events)) {
         const state = stateOf(token);
         for (const event of list) state.events.set(event.n, event);
-        state.hasMore = list.length >= MAX_EVENTS;
+        state.hasMore = more.includes(token);
       }
       // A hook with a record and without a row was refused in an earlier life of the run.
       for (const token of missing) if (!fresh.some(({ hook }) => hook.token === token)) refused.add(token);

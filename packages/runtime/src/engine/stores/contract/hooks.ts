@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Journal } from '../../journal.ts';
-import { MAX_EVENTS } from '../../journal/hooks.ts';
+import { MAX_EVENTS, MAX_LARGE_EVENTS, SMALL_EVENT } from '../../journal/hooks.ts';
 import type { NewHook, ResumeResult } from '../../journal/hooks.ts';
 import type { RunRow } from '../../journal/run.ts';
 import { newRunId } from '../../ids.ts';
@@ -236,6 +236,24 @@ export function describeResume(world: World): void {
       expect(signals).toBe(50);
       expect(events.map((event) => event.n)).toStrictEqual(Array.from({ length: 50 }, (_, n) => n));
       expect(new Set(events.map((event) => event.payload)).size).toBe(50);
+    });
+
+    test('large payloads are read a few at a time', async () => {
+      const { hooks } = world.journal;
+      const run = await createWithHook(world.journal, newHook('t', { many: true }));
+      const large = JSON.stringify('x'.repeat(SMALL_EVENT));
+      const payloads = ['1', ...Array.from({ length: MAX_LARGE_EVENTS + 2 }, () => large), '2'];
+      for (const payload of payloads) await hooks.resume('t', payload);
+      const given: string[] = [];
+      const counts: number[] = [];
+      for (let more = ['t']; more.length > 0;) {
+        const found = await hooks.listEvents(run.runId, [{ token: 't', n: given.length }]);
+        given.push(...found.events.map(({ payload }) => payload));
+        counts.push(found.events.length);
+        more = found.more;
+      }
+      expect(counts).toStrictEqual([MAX_LARGE_EVENTS, payloads.length - MAX_LARGE_EVENTS]);
+      expect(given).toStrictEqual(payloads);
     });
 
     test('a resume and the end of the run at once: recorded before it, or closed', async () => {

@@ -74,10 +74,10 @@ export async function listHooks(journal: Journal, runId: string): Promise<HookRo
 }
 
 /** All resumes of the run's hooks. */
-export async function listEvents(journal: Journal, runId: string): Promise<Omit<HookEvents, 'missing'>> {
+export async function listEvents(journal: Journal, runId: string): Promise<Omit<HookEvents, 'missing' | 'more'>> {
   const hooks = await listHooks(journal, runId);
   const waits = hooks.map(({ token }) => ({ token, n: 0 }));
-  const { missing, ...found } = await journal.hooks.listEvents(runId, waits);
+  const { missing, more: _, ...found } = await journal.hooks.listEvents(runId, waits);
   expect(missing).toStrictEqual([]);
   return found;
 }

@@ -1,4 +1,4 @@
-import { MAX_EVENTS } from '../../journal/hooks.ts';
+import { MAX_EVENTS, MAX_LARGE_EVENTS, SMALL_EVENT } from '../../journal/hooks.ts';
 import type {
   HookEntry,
   HookEvent,
@@ -75,9 +75,10 @@ export function createHookReader({ tables, query, commit, now }: Statements): Om
       const id = toStoredText(runId);
       if (waits.length === 0) {
         const [row] = await query(signals, [id]);
-        return { signals: Number(row?.signals ?? 0), events: [], missing: [] };
+        return { signals: Number(row?.signals ?? 0), events: [], more: [], missing: [] };
       }
-      const found: HookEvents = { signals: Infinity, events: [], missing: [] };
+      const found: HookEvents = { signals: Infinity, events: [], more: [], missing: [] };
+      const counts = new Map<string, number>();
       for (let from = 0; from < waits.length; from += WAITS_AT_ONCE) {
         const some = waits.slice(from, from + WAITS_AT_ONCE);
         const params = some.flatMap(({ token, n }) => [toStoredText(token), n]);
@@ -85,8 +86,13 @@ export function createHookReader({ tables, query, commit, now }: Statements): Om
         // The fewest: what came after them is signalled again.
         found.signals = Math.min(found.signals, Number(rows[0]?.signals ?? 0));
         for (const { isMade, signals: _, ...event } of rows) {
-          if (isMade === 0) found.missing.push(decodeText({ token: event.token ?? null }).token as string);
-          else if (event.n !== null) found.events.push(toHookEvent(event));
+          const token = decodeText({ token: event.token ?? null }).token as string;
+          const count = counts.get(token) ?? 0;
+          if (isMade === 0) found.missing.push(token);
+          if (isMade === 0 || event.n === null || count === Infinity) continue;
+          if (event.payload !== null) found.events.push(toHookEvent(event));
+          if (event.payload === null || count + 1 === MAX_EVENTS) found.more.push(token);
+          counts.set(token, event.payload === null ? Infinity : count + 1);
         }
       }
       return found;
@@ -188,13 +194,14 @@ function givenQuery({ hooks, hookEvents }: Tables): string {
     from ${hooks} h where h.token = ? and h.is_open = 1`;
 }
 
-/** Each wait is a row of its own, so that each is looked up by the key. Parameters: token and `n` of each, run id thrice. */
+/** Each wait is a row of its own, so that each is looked up by the key. `payload`: null where it is not read this time. Parameters: token and `n` of each, run id thrice. */
 function eventsQuery({ runs, hooks, hookEvents }: Tables, count: number): string {
   const waits = Array.from({ length: count }, () => '(cast(? as text), cast(? as integer))').join(', ');
   return `
     with w (token, n) as (values ${waits})
     select w.token as "token", case when h.token is null then 0 else 1 end as "isMade",
-      e.n as "n", e.payload as "payload", e.at as "at",
+      e.n as "n", e.at as "at",
+      case when e.n < w.n + ${MAX_LARGE_EVENTS} or length(e.payload) <= ${SMALL_EVENT} then e.payload end as "payload",
       (select signals from ${runs} where run_id = ?) as "signals"
     from w
     left join ${hooks} h on h.run_id = ? and h.token = w.token
