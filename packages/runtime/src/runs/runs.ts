@@ -9,6 +9,7 @@ import { RunCancelledError } from '../engine/errors.ts';
 import { wholeRecord, wholeRun } from '../engine/large-values.ts';
 import type { Journal } from '../engine/journal.ts';
 import type { RunFilter } from '../engine/journal/reading.ts';
+import { isFinal } from '../engine/journal/run.ts';
 import type { RunRow } from '../engine/journal/run.ts';
 import { startedByOf } from '../engine/started-by.ts';
 import { BoxError } from '../errors.ts';
@@ -217,7 +218,7 @@ export function createRuns(options: RunsOptions): Runs {
     },
     async resume(runId) {
       const run = await getLast(runId);
-      if (run.pausedAt !== null) {
+      if (run.pausedAt !== null && !isFinal(run.status)) {
         await engine.unpause(run.runId);
         const last = await getLast(runId);
         return last.runId === run.runId ? toRun(last) : this.resume(runId);

@@ -70,7 +70,7 @@ export interface RunLeases {
   listHeld(owner: string): Promise<HeldRun[]>;
   /** An unfinished run is not claimed any more; whoever holds it lets it rest. False: there is none, or it is final. */
   pause(runId: string): Promise<boolean>;
-  /** False: it is not paused. */
+  /** False: it is not paused, or it is final: what it has continued as has its pause. */
   unpause(runId: string): Promise<boolean>;
   /** Sets a `blocked` run free for the next claim (`queued`), under another code hash. False: it is not blocked. */
   unblock(runId: string, codeHash: string): Promise<boolean>;

@@ -68,6 +68,17 @@ export function describePlaces(world: World): void {
       });
     });
 
+    test('hands its pause to the run it continues as: that one is to be unpaused', async () => {
+      const run = await start(world.journal, placed('a', 2));
+      await world.journal.pause(run.runId);
+      const nextRunId = newRunId();
+      const continueAs = { input: '[2]', codeHash: 'c0de', unread: [] };
+      await world.journal.append(newAppend(run, { patch: { status: 'completed' }, nextRunId, continueAs }));
+      expect(await world.journal.unpause(run.runId)).toBe(false);
+      expect(await world.journal.unpause(nextRunId)).toBe(true);
+      expect(await world.journal.getRun(nextRunId)).toMatchObject({ status: 'queued', pausedAt: null });
+    });
+
     test('of the starts that wait the one of the highest priority begins first, and then the oldest', async () => {
       let holder = await start(world.journal, placed('a', 1));
       const given = Object.entries({ low: -1, first: 0, second: 0, high: 7 });

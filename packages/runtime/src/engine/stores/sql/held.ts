@@ -33,7 +33,8 @@ export async function pause({ tables, query, now }: Statements, runId: string): 
 
 export async function unpause({ tables, query }: Statements, runId: string): Promise<boolean> {
   const rows = await query(
-    `update ${tables.runs} set paused_at = null where run_id = ? and paused_at is not null returning run_id`,
+    `update ${tables.runs} set paused_at = null
+    where run_id = ? and paused_at is not null and status not in ${FINAL_STATUSES} returning run_id`,
     [toStoredText(runId)],
   );
   return rows.length > 0;
