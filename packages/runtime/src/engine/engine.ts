@@ -7,7 +7,6 @@ import type { Doorbell } from './doorbell.ts';
 import type { Ambient } from './handle.ts';
 import type { Isolate, Supervisor } from './isolation.ts';
 import type { Journal } from './journal.ts';
-import type { ResumeOptions, ResumeResult } from './journal/hooks.ts';
 import type { Look } from './journal/leases.ts';
 import type { RunRow } from './journal/run.ts';
 import { UNFOLLOWED } from './lifecycle.ts';
@@ -18,11 +17,11 @@ import { DEFAULT_LIMITS, LARGE_LIMITS } from './limits.ts';
 import type { Limits } from './limits.ts';
 import type { Observer } from './observer.ts';
 import type { RunningStep } from './run/step-attempts.ts';
-import { encode } from './serialize.ts';
-import { boundGiven } from './values/size.ts';
 import { createAssigned } from './worker/assigned.ts';
 import { createBacklog } from './worker/backlog.ts';
 import { createClaims } from './worker/claims.ts';
+import { createControls } from './worker/controls.ts';
+import type { Controls } from './worker/controls.ts';
 import { createEndings } from './worker/endings.ts';
 import type { Endings } from './worker/endings.ts';
 import { boundJournal } from './worker/journal-timeout.ts';
@@ -97,20 +96,11 @@ export interface EngineOptions {
   supervisor?: Supervisor;
 }
 
-export interface Engine extends Starts, Pick<Endings, 'cancel'>, Pick<LargeValues, 'whole'> {
+export interface Engine extends Starts, Controls, Pick<Endings, 'cancel'>, Pick<LargeValues, 'whole'> {
   readonly clock: StoreClock;
   readonly armed: boolean;
   /** Begins taking runs from the journal. Until then nothing runs. */
   arm(): Promise<void>;
-  /** Drops a queued start; whoever waits for it is notified. False: there is none (any more). */
-  dequeue(triggerId: string): Promise<boolean>;
-  /** Continues a blocked run on the code there is now. False: it is not blocked. */
-  unblock(runId: string): Promise<boolean>;
-  /** Begins no further step of the run, and lets it rest once those under way are over. False: no such run, or it is final. */
-  pause(runId: string): Promise<boolean>;
-  /** The run goes on. False: it is not paused. */
-  unpause(runId: string): Promise<boolean>;
-  resumeHook(token: string, payload: unknown, options?: ResumeOptions): Promise<ResumeResult | undefined>;
   /** Resolves when the run may have ended or written to its streams, or the signal aborts. */
   nextChange(runId: string, signal?: AbortSignal): Promise<void>;
   /**
@@ -210,6 +200,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
 
   return {
     ...starts,
+    ...createControls({ ...core, backlog }),
     cancel: endings.cancel,
     whole: large.whole,
     clock,
@@ -224,43 +215,6 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
       await replicas.announce().catch(() => {});
       assigned?.begin({ journal, owner, leaseMs, live, loading });
       await sweep.now();
-    },
-    async dequeue(triggerId) {
-      const found = await journal.queue.find(triggerId);
-      if (!found || !('queued' in found) || !(await journal.queue.remove(triggerId))) return false;
-      if (found.queued.parentRunId !== null) signals.signal(found.queued.parentRunId);
-      return true;
-    },
-    async unblock(runId) {
-      const run = await journal.getRun(runId);
-      if (!run || run.status !== 'blocked') return false;
-      const { codeHash } = await resolve(run);
-      if (!(await journal.unblock(runId, codeHash))) return false;
-      publisher.run('run.resumed', run, 'queued');
-      signals.signal(runId);
-      return true;
-    },
-    async pause(runId) {
-      if (!(await journal.pause(runId))) return false;
-      // Where another process has the run, its next sweep finds it.
-      live.get(runId)?.pause();
-      return true;
-    },
-    async unpause(runId) {
-      if (!(await journal.unpause(runId))) return false;
-      live.get(runId)?.unpause();
-      signals.signal(runId);
-      return true;
-    },
-    async resumeHook(token, payload, given) {
-      const text = boundGiven(encode(payload, 'payload'), { value: payload, what: 'payload' });
-      // One that was taken is answered as it was: whoever lost that answer sends it again.
-      if (await backlog.isFull(token))
-        return (given && (await journal.hooks.findRepeat(token, given))) ?? { outcome: 'full' };
-      const result = await journal.hooks.resume(token, text, given);
-      publisher.decided(result, given);
-      if (result?.outcome === 'resumed') signals.signal(result.hook.runId);
-      return result;
     },
     nextChange: (runId, signal) => watchers.nextChange(runId, signal),
     wait: (runId, timeoutMs, signal) =>

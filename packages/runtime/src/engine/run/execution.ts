@@ -1,11 +1,9 @@
 import type { Call } from '../call.ts';
 import { leftError } from '../callbacks.ts';
 import { runOutside } from '../context.ts';
-import { newRunId } from '../ids.ts';
 import type { AppendResult, RunPatch } from '../journal/appends.ts';
 import type { JournalRecord } from '../journal/record.ts';
 import type { RunRow } from '../journal/run.ts';
-import { resultBytesOf } from '../limits.ts';
 import type { Body } from '../body.ts';
 import { beginBody } from './begin-body.ts';
 import type { RunAppender } from './append.ts';
@@ -14,9 +12,9 @@ import type { BodyHandle } from './body-handle.ts';
 import type { Calls } from './calls.ts';
 import type { Children } from './children.ts';
 import type { Cancelling } from './cancelling.ts';
-import { nextOf, toContinuation } from './continuing.ts';
 import type { Driver, Leave, Left } from './driver.ts';
-import { isEnd, nextOfLock, toBlocked, toLeft, warnUnheard } from './ending.ts';
+import { isEnd, toBlocked, toLeft } from './ending.ts';
+import { Finishing } from './finishing.ts';
 import { Holding } from './holding.ts';
 import type { Parking } from './parking.ts';
 import { undelivered } from '../mismatch.ts';
@@ -26,18 +24,15 @@ import { createParts, notOurs } from './parts.ts';
 import type { ExecutionOptions, RowChanges } from './parts.ts';
 import { startPatience } from './patience.ts';
 import type { Patience } from './patience.ts';
-import { endOf } from './outcome.ts';
 import { RecordLimit } from './record-limit.ts';
 import { NO_EXTRAS } from './recorder.ts';
 import type { AppendExtras, Recorder } from './recorder.ts';
 import { decode } from '../serialize.ts';
-import { redactFor } from '../values/redact.ts';
 import { StepAttempts } from './step-attempts.ts';
 import type { RunningStep } from './step-attempts.ts';
 import type { Turn } from './turns.ts';
 import type { Waits } from './waits.ts';
 import { Writing } from './writing.ts';
-import { FOR_CHILDREN } from './waiting-for.ts';
 
 /**
  * One run in memory. The body stays suspended between its calls; nothing is replayed unless the run was loaded from
@@ -61,7 +56,7 @@ export class Execution implements Turn {
   readonly #rowChanges: RowChanges;
   readonly #cancelling: Cancelling;
   readonly #children: Children;
-  #result: Result | undefined;
+  readonly #finishing: Finishing;
   #isQueued = false;
   readonly #writing = new Writing({
     hasLeft: () => this.#left,
@@ -97,6 +92,17 @@ export class Execution implements Turn {
     this.#rowChanges = parts.rowChanges;
     this.#cancelling = parts.cancelling;
     this.#children = parts.children;
+    this.#finishing = new Finishing({
+      run,
+      body,
+      driver,
+      parts,
+      writing: this.#writing,
+      hasLeft: () => this.#left,
+      append: (patch) => this.#append(patch),
+      appendEnd: (end, extras) => this.#sendEnd(end, extras),
+      onMismatch: (mismatch) => this.#block(mismatch),
+    });
     this.#recordLimit = new RecordLimit({ run, limits: driver.limits, ambient: driver.ambient });
   }
 
@@ -236,12 +242,13 @@ export class Execution implements Turn {
   // Properties, not methods: passing a method on takes a new function each time.
   readonly #advance = (): void => {
     if (this.#cancelling.isDue) return this.#children.areCancelled ? this.#reject() : this.#cancelBelow();
-    if (this.#result && !this.#calls.hasUnawaited) return this.#end(this.#result);
+    const { result } = this.#finishing;
+    if (result && !this.#calls.hasUnawaited) return this.#finishing.end(result);
     if (this.#holding.isPaused) return this.#rest();
     const steps = this.#holding.takeWith(this.#calls.takeSteps());
     // Before the steps begin: their effects would be in no record.
     const full = this.#recordLimit.check(this.#recorder.count, this.#steps.count + steps.length);
-    if (full) return this.#end((this.#result = { error: full }));
+    if (full) return this.#finishing.end((this.#finishing.result = { error: full }));
     const waits = this.#waits;
     if (!waits?.isLookDue) return this.#write(steps);
     this.#writing.after(waits.lookAround(), () => this.#write(steps));
@@ -259,7 +266,8 @@ export class Execution implements Turn {
   #reject(): void {
     const error = this.#cancelling.deliver();
     this.#holding.forget();
-    if (this.#result || !this.#calls.cancelOpen(error)) return this.#end(this.#result ?? { value: undefined });
+    const { result } = this.#finishing;
+    if (result || !this.#calls.cancelOpen(error)) return this.#finishing.end(result ?? { value: undefined });
     this.#steps.abort(decode(error));
     this.#schedule();
   }
@@ -267,7 +275,6 @@ export class Execution implements Turn {
   /** What is under way comes to its end and is recorded; then the run waits on disk for the end of the pause. */
   #rest(): void {
     const patch = this.#steps.count > 0 ? NO_PATCH : { release: true, ...this.#rowChanges.take() };
-    this.#written = { steps: NO_CALLS, patch };
     // A crash before this append leaves a run that is paused and held; its lease ends, and no process takes it.
     if (patch.release || this.#recorder.isBehind || this.#waits?.hasNewHooks) this.#append(patch);
   }
@@ -277,10 +284,10 @@ export class Execution implements Turn {
     const isIdle = steps.length === 0 && this.#steps.count === 0 && !this.#calls.hasAnswers;
     const change = isIdle ? this.#parking.park(this.#waits?.current()) : this.#parking.wake();
     const patch = this.#rowChanges.hasFresh ? { ...change, ...this.#rowChanges.take() } : (change ?? NO_PATCH);
-    this.#written = { steps, patch };
     // A crash before this append repeats the calls it would have recorded; a crash after it finds them answered.
-    if (this.#recorder.isBehind || this.#waits?.hasNewHooks || patch !== NO_PATCH) this.#append(patch);
-    else this.#begin();
+    if (this.#recorder.isBehind || this.#waits?.hasNewHooks || patch !== NO_PATCH) return this.#append(patch, steps);
+    this.#written = { steps, patch };
+    this.#begin();
   }
 
   /** What has just been written lets the new steps begin. */
@@ -313,45 +320,8 @@ export class Execution implements Turn {
   }
 
   #finish(result: Result): void {
-    this.#result = result;
+    this.#finishing.result = result;
     this.#schedule();
-  }
-
-  #end(result: Result): void {
-    const cancelled = this.#cancelling.end;
-    const record = cancelled ? undefined : this.#calls.findMissed();
-    if (record) return this.#block(undelivered(record));
-    const next = cancelled ? undefined : nextOf(result);
-    // Those below a run that continues are below the next one.
-    if (this.#children.isDue && !next) return this.#closeChildren((this.#result = result));
-    if (cancelled) return this.#sendEnd(cancelled, nextOfLock(this.run));
-    warnUnheard(this.run, this.#calls.listUnheard(), this.#driver.ambient);
-    if (next) return this.#continue(next.input);
-    const { limits, ambient } = this.#driver;
-    const end = endOf(result, resultBytesOf(this.run, limits), redactFor(ambient, this.run));
-    this.#sendEnd(end, nextOfLock(this.run));
-  }
-
-  /**
-   * What the end stands on is recorded first: a process that lost the run before it knew would notify those below of an end
-   * that does not come. A crash after they were notified replays the body to the same end.
-   */
-  #closeChildren(result: Result): void {
-    if (this.#recorder.isBehind || this.#rowChanges.hasFresh) {
-      this.#writing.defer();
-      this.#written = { steps: NO_CALLS, patch: this.#rowChanges.take() };
-      return this.#append(this.#written.patch);
-    }
-    this.#writing.after(this.#driver.closeChildren(this.run.runId), (isOver) => {
-      if (isOver || this.#cancelling.end) {
-        this.#children.isFollowed = true;
-        return this.#end(result);
-      }
-      const patch = this.#parking.rest(FOR_CHILDREN);
-      if (!patch) return;
-      this.#written = { steps: NO_CALLS, patch };
-      this.#append(patch);
-    });
   }
 
   #sendEnd(end: RunPatch, extras: AppendExtras): void {
@@ -362,20 +332,10 @@ export class Execution implements Turn {
     this.#appender.send(patch, { ...this.#calls.takeNewHooks(), ...extras });
   }
 
-  #continue(input: unknown): void {
-    this.#writing.begin();
-    const unread = this.#waits?.listUnread() ?? [];
-    toContinuation(this.#body, { input, unread, limit: this.#driver.limits.givenBytes }).then(
-      (continueAs) =>
-        this.#left || this.#sendEnd(endOf({ value: undefined }, 0), { continueAs, nextRunId: newRunId() }),
-      (error: unknown) => this.#left || this.#end((this.#result = { error })),
-    );
-  }
-
   /** The body has ended, or has had time enough to make the call: its code makes it no more. */
   #awaitMissing(record: JournalRecord): void {
     const block = (): void => this.#block(undelivered(record));
-    if (this.#result) return block();
+    if (this.#finishing.result) return block();
     // Made at the last moment; or others are in front of it in a limiter that runs share, for as long as their steps take.
     const isLate = (): boolean => this.#calls.missing !== record || this.#handle.hasUncalled;
     this.#missing = startPatience(this.#driver.limits.patience, () => (isLate() ? this.#schedule() : block()));
@@ -387,7 +347,8 @@ export class Execution implements Turn {
     return this.#calls.waitsSoFar;
   }
 
-  #append(patch: RunPatch): void {
+  #append(patch: RunPatch, steps = NO_CALLS): void {
+    this.#written = { steps, patch };
     const signals = patch.wakeAt === undefined && !patch.release ? undefined : { signals: this.signals };
     this.#writing.begin();
     const hasMore = signals || this.#waits?.hasNewHooks;

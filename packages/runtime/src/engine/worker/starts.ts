@@ -8,7 +8,7 @@ import type { Journal } from '../journal.ts';
 import type { JournalRecord } from '../journal/record.ts';
 import type { RunRow } from '../journal/run.ts';
 import type { CreateResult, NewRun } from '../journal/starts.ts';
-import { compensated, parentCancelled } from '../run/outcome.ts';
+import { compensated } from '../run/outcome.ts';
 import { encode } from '../serialize.ts';
 import { startedByOf, toRetriedBy } from '../started-by.ts';
 import type { StartedBy } from '../started-by.ts';
@@ -20,13 +20,13 @@ import type { Limits } from '../limits.ts';
 import { boundGiven, TURN_BYTES } from '../values/size.ts';
 import { keptRecords, listAfterFailure } from '../run/retried-run.ts';
 import type { Claims } from './claims.ts';
-import { hasOutlived } from './outlived.ts';
 import { readStartedChildren } from './started-children.ts';
 import type { Endings } from './endings.ts';
 import type { LiveRuns } from './live-runs.ts';
 import type { Loading, ResolvedRun } from './loading.ts';
 import { inheritedMarks, marksOfBox, toNewRun, toStartKey } from './new-run.ts';
 import type { StartRequest } from './new-run.ts';
+import { withdrawOrphan } from './orphaned-start.ts';
 import type { Publisher } from './publisher.ts';
 import type { Signals } from './signals.ts';
 
@@ -118,31 +118,6 @@ export function createStarts(options: StartsOptions): Starts {
     }
   };
 
-  /**
-   * A parent cancelled before its child was stored did not reach it; one cancelled after reaches it itself. The answer
-   * stays a start: whoever asked is gone.
-   */
-  const withdrawIfOrphaned = async (
-    { parentRunId, closePolicy = null }: Pick<NewRun, 'parentRunId' | 'closePolicy'>,
-    result: CreateResult,
-  ): Promise<void> => {
-    const parent = parentRunId === null ? undefined : await journal.getRun(parentRunId);
-    // Deleted, it had ended, and it was not by itself: it waits for its starts.
-    if (parentRunId === null || (parent && !hasOutlived(closePolicy, parent)) || closePolicy === 'abandon') return;
-    // One that an id of its own has found may be another's.
-    if ('run' in result && result.run.parentRunId === parentRunId)
-      await endings.cancel(result.run.runId, parentCancelled());
-    else if ('triggerId' in result) await withdrawQueued(parentRunId, result.triggerId);
-  };
-
-  const withdrawQueued = async (parentRunId: string, triggerId: string): Promise<void> => {
-    const found = await journal.queue.find(triggerId);
-    if (found && 'run' in found && found.run.parentRunId === parentRunId)
-      await endings.cancel(found.run.runId, parentCancelled());
-    else if (found && 'queued' in found && found.queued.parentRunId === parentRunId)
-      await journal.queue.remove(triggerId);
-  };
-
   return {
     async start(request) {
       const body = request.body ?? (await resolve({ kind: request.kind, name: request.name }));
@@ -154,7 +129,7 @@ export function createStarts(options: StartsOptions): Starts {
       const run = toNewRun({ ...request, attributes }, body, { claim: claims.claimOf(request.kind), givenBytes });
       const owned = parent?.startedBy ? { startedBy: parent.startedBy, ...run } : run;
       const result = await create(withOwnBurst(owned), body);
-      if (request.parentRunId !== undefined) await withdrawIfOrphaned(run, result);
+      if (request.parentRunId !== undefined) await withdrawOrphan(options, run, result);
       return result;
     },
     async findRepeat({ name, idempotencyKey, digest }) {

@@ -3,6 +3,12 @@
 
 /** The first version of the journal's tables. A shipped one never changes: `schema.ts` has what came after. */
 export function createTables(schema: string): string {
+  return [runs, records, hooks, starts, schedules, messages].map((tables) => tables(schema)).join('\n');
+}
+
+// --- internal ---
+
+function runs(schema: string): string {
   return `
   create table if not exists ${schema}.runs (
     run_id text collate "C" not null primary key,
@@ -50,7 +56,11 @@ export function createTables(schema: string): string {
   -- The lock itself: a second unfinished run of a key cannot be stored.
   create unique index if not exists runs_serial on ${schema}.runs (serial_key)
     where serial_key is not null and status not in ('completed', 'failed', 'cancelled');
+  `;
+}
 
+function records(schema: string): string {
+  return `
   create table if not exists ${schema}.run_events (
     run_id text collate "C" not null,
     seq int4 not null,
@@ -69,7 +79,11 @@ export function createTables(schema: string): string {
     at int8 not null,
     primary key (run_id, seq)
   );
+  `;
+}
 
+function hooks(schema: string): string {
+  return `
   create table if not exists ${schema}.hooks (
     token text collate "C" not null,
     run_id text collate "C" not null,
@@ -93,7 +107,12 @@ export function createTables(schema: string): string {
     at int8 not null,
     primary key (run_id, token, n)
   );
+  `;
+}
 
+/** What is not a run yet, or is asked for once more. */
+function starts(schema: string): string {
+  return `
   create table if not exists ${schema}.serial_queue (
     queue_no int8 generated always as identity primary key,
     trigger_id text collate "C" not null unique,
@@ -123,7 +142,11 @@ export function createTables(schema: string): string {
   );
   create index if not exists idempotency_keys_by_start on ${schema}.idempotency_keys (start_id);
   create index if not exists idempotency_keys_by_time on ${schema}.idempotency_keys (created_at);
+  `;
+}
 
+function schedules(schema: string): string {
+  return `
   create table if not exists ${schema}.schedules (
     id text collate "C" not null primary key,
     name text not null,
@@ -135,7 +158,12 @@ export function createTables(schema: string): string {
     last_at int8,
     last_run_id text
   );
+  `;
+}
 
+/** What runs write for others to read. */
+function messages(schema: string): string {
+  return `
   create table if not exists ${schema}.stream_chunks (
     run_id text collate "C" not null,
     n int4 not null,
