@@ -3,42 +3,34 @@ import type { CatalogOverrides } from '../catalog/overrides.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { Body } from '../engine/body.ts';
 import type { AgentMessage, StartedTurn, StartTurnOptions } from '../engine/handle.ts';
-import { newRunId } from '../engine/ids.ts';
 import type { Journal } from '../engine/journal.ts';
 import type { RunRow } from '../engine/journal/run.ts';
-import { decode, SerializationError } from '../engine/serialize.ts';
-import { BoxError } from '../errors.ts';
+import { decode } from '../engine/serialize.ts';
+import type { BoxError } from '../errors.ts';
 import type { Log } from '../log.ts';
-import { COPILOT_AGENT } from '../manifest.ts';
 import type { PublishedInstructions } from '../prompts/instructions.ts';
 import type { Issue } from '../schema/schema.ts';
-import { BOX_OWNER } from './turn/session-store.ts';
-import type { SessionOwner, SessionPlace, SessionStore } from './turn/session-store.ts';
+import type { SessionPlace, SessionStore } from './turn/session-store.ts';
 import { createAgentTools } from './agent-tools.ts';
-import { restoreCalls } from './continued-turns.ts';
 import { createChildStarts } from './child-starts.ts';
-import { chargedBy, toStartedBy } from '../auth/caller.ts';
-import { ownerFor } from './threads/owner.ts';
 import { createOpenTurns } from './threads/open-turns.ts';
 import type { OpenConversation } from './threads/open-turns.ts';
 import { createTurnLimits } from './turn-limits.ts';
 import type { TurnLimitsOptions } from './turn-limits.ts';
 import { createTurnRetries } from './turn-retries.ts';
 import type { RetryTurn } from './turn-retries.ts';
+import { createTurnRequests } from './turn-requests.ts';
 import { createTurnStarts } from './turn-starts.ts';
 import { createAgentFinder } from './find-agent.ts';
 import { createLiveTurns } from './reading/live-turns.ts';
 import type { CallModel } from './model/client.ts';
 import { hasOutputRule } from './turn/output.ts';
 import { createPendingApprovals } from './reading/pending.ts';
-import { createRepeats, toStartKey } from './reading/repeats.ts';
-import { namesInChoice, requireChosenTools } from './turn/tool-choice.ts';
-import { createToolset } from './turn/toolset.ts';
+import { createRepeats } from './reading/repeats.ts';
 import { createTurnBody } from './turn-body.ts';
 import type { ConversationMessage, TurnInput, TurnKey } from './turn/input.ts';
 import type { RunningTurn } from './reading/running-turn.ts';
 import { createTurnReaders } from './reading/readers.ts';
-import { toTurnInput } from './turn/request.ts';
 import type { TurnRequest } from './turn/request.ts';
 import { sumUsage } from './events/usage.ts';
 
@@ -124,78 +116,13 @@ export function createAgents(options: AgentsOptions): Agents {
   const limits = createTurnLimits(options);
   const startChild = createChildStarts({ engine, sessions, live, finder, starts, limits });
 
-  const listNames = async (name: string, input: TurnInput): Promise<string[]> => {
-    const { agent } = finder.get(name);
-    const { tools: own } = await tools.list(agent);
-    return createToolset(agent, own, input.tools).model.map((tool) => tool.name);
-  };
-
-  const restored = async (request: TurnRequest): Promise<TurnRequest['messages']> => {
-    const { continues: runId, messages, agent, caller } = request;
-    if (runId === undefined) return messages;
-    return restoreCalls(journal, { runId, messages, agent, caller, ...askerOf(request) });
-  };
-
-  /** Its run, and what the wire reads of it. */
-  const begin = async (
-    runId: string,
-    request: TurnRequest,
-    { input, owner }: { input: TurnInput; owner: SessionOwner },
-  ): Promise<RunningTurn> => {
-    const { agent: name, session, key, caller } = request;
-    const asker = askerOf(request);
-    const sessionId = session
-      ? await sessions.open({ agent: name, name: session.name, owner, kind: session.kind, ...asker })
-      : null;
-    const keptIn = input.session ? sessionId : null;
-    const endsAlone = keptIn === null && key === undefined;
-    const reader = readers.open(runId, {
-      isWhole: request.isWhole === true,
-      isAwaited: endsAlone,
-      mayWaitBelow: (finder.find(name)?.subagents ?? []).length > 0,
-    });
-    try {
-      const run = { runId, name, sessionId, parentRunId: null };
-      const keyed = key ? { key: key.key, ...toStartKey(key) } : {};
-      const charged = caller ? chargedBy(caller) : [];
-      const by = caller ? { startedBy: toStartedBy(caller) } : {};
-      const started = await starts.startRun(run, input, { trigger: 'chat', charged, ...by, ...asker, ...keyed });
-      if (started.runId === runId)
-        return readers.read({ runId, sessionId: keptIn, startedAt: started.createdAt, endsAlone }, reader);
-      reader.close();
-      limits.leave(runId);
-      return repeats.replay(started);
-    } catch (error) {
-      reader.close();
-      throw error;
-    }
-  };
-
   return {
     has: (name) => catalog.agents().some(({ entry }) => entry.name === name),
     async names() {
       const names = catalog.agents().map(({ entry }) => entry.name);
       return options.overrides?.listShown('agent', names) ?? names;
     },
-    async startTurn(request) {
-      const { agent: name, session, key, caller } = request;
-      const first = key && (await repeats.find(name, key));
-      if (first) return repeats.replay(first);
-      const model = await finder.modelOf(name);
-      const runId = newRunId();
-      const input = toTurnInput(runId, { ...request, messages: await restored(request) }, model);
-      const chosen = namesInChoice(input.parameters);
-      if (chosen.length > 0) requireChosenTools(chosen, await listNames(name, input));
-      const owner = session
-        ? (session.owner ?? (await ownerFor(sessions, { agent: name, name: session.name, caller })))
-        : BOX_OWNER;
-      await starts.requireAsked(name, input, owner);
-      await limits.enter({ runId, name, limited: caller?.limited ?? [] });
-      return begin(runId, request, { input, owner }).catch((error: unknown) => {
-        limits.leave(runId);
-        throw error instanceof SerializationError ? notRecordable(error) : error;
-      });
-    },
+    startTurn: createTurnRequests({ ...options, finder, tools, repeats, readers, starts, limits }),
     async findRepeat(agent, key) {
       const first = await repeats.find(agent, key);
       return first && repeats.replay(first);
@@ -236,18 +163,4 @@ export function createAgents(options: AgentsOptions): Agents {
       await tools.close();
     },
   };
-}
-
-// --- internal ---
-
-/** Such as a member "__proto__" in the schema of a tool. */
-function notRecordable({ path }: SerializationError): BoxError {
-  return new BoxError('invalid_request', `"${path}" of the request cannot be recorded: it has a member "__proto__".`, {
-    details: { path },
-  });
-}
-
-/** The caller to whom alone a turn, and what it starts, is shown. */
-function askerOf({ agent, caller }: TurnRequest): { askedBy?: string } {
-  return agent === COPILOT_AGENT && caller ? { askedBy: caller.id } : {};
 }

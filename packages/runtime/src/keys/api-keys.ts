@@ -22,6 +22,7 @@ import {
 } from './key-row.ts';
 import type { KeyRow } from './key-row.ts';
 import { createKeyLookup } from './key-lookup.ts';
+import { createKeyUse } from './key-use.ts';
 import { createSpeakers } from './speakers.ts';
 import { apiKeys } from './table.ts';
 import type { UserSecrets } from './user-secrets.ts';
@@ -79,23 +80,8 @@ export interface ApiKeysOptions {
 export function createApiKeys({ db, kv, userSecrets, onChange = () => {} }: ApiKeysOptions): ApiKeys {
   const keys = createKeyLookup<KeyRow>((ids) => db.select().from(apiKeys).where(inArray(apiKeys.id, ids)));
   let isUsed = false;
-  const noted = new Map<string, number>();
-  const noting = new Set<Promise<unknown>>();
-
-  const noteUse = (id: string): void => {
-    const now = performance.now();
-    if (now - (noted.get(id) ?? -Infinity) < NOTE_MS) return;
-    if (noted.size >= MAX_KNOWN) noted.clear();
-    noted.set(id, now);
-    const note = db
-      .update(apiKeys)
-      .set({ lastUsedAt: new Date() })
-      .where(eq(apiKeys.id, id))
-      .catch(() => {})
-      .finally(() => noting.delete(note));
-    noting.add(note);
-  };
-  const speakers = createSpeakers({ db, keys, userSecrets, onUse: noteUse });
+  const use = createKeyUse(db);
+  const speakers = createSpeakers({ db, keys, userSecrets, onUse: use.note });
   const forget = (id: string, client: string): void => {
     keys.forget(id);
     speakers.forget(client);
@@ -174,7 +160,7 @@ export function createApiKeys({ db, kv, userSecrets, onChange = () => {} }: ApiK
       const row = id === undefined ? undefined : await keys.find(id);
       if (!row || !isSame(row.digest, digestOfKey(value))) throw unknownKey();
       requireActive(row);
-      noteUse(row.id);
+      use.note(row.id);
       return toCaller(row);
     },
     async hasAny() {
@@ -199,15 +185,13 @@ export function createApiKeys({ db, kv, userSecrets, onChange = () => {} }: ApiK
     findSpeakerOf: speakers.findSpeakerOf,
     async close() {
       (await listening)?.();
-      await Promise.all(noting);
+      await use.settled();
     },
   };
 }
 
 // --- internal ---
 
-const NOTE_MS = 60_000;
-const MAX_KNOWN = 10_000;
 const TOPIC = 'api-keys';
 
 /** Throws where it has been revoked meanwhile. Of two rotations at once each makes a key. */

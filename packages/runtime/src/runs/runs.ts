@@ -4,15 +4,14 @@ import { isGranted, isOwnRun } from '../auth/caller.ts';
 import type { Caller } from '../auth/caller.ts';
 import { splitName } from '../definitions/subagents.ts';
 import type { Engine } from '../engine/engine.ts';
-import { CANCEL_WAIT_MS } from '../engine/limits.ts';
-import { RunCancelledError } from '../engine/errors.ts';
 import { wholeRecord, wholeRun } from '../engine/large-values.ts';
 import type { Journal } from '../engine/journal.ts';
 import type { RunFilter } from '../engine/journal/reading.ts';
-import { isFinal } from '../engine/journal/run.ts';
 import type { RunRow } from '../engine/journal/run.ts';
 import { startedByOf } from '../engine/started-by.ts';
 import { BoxError } from '../errors.ts';
+import { createRunControl } from './run-control.ts';
+import type { RunControl } from './run-control.ts';
 import { withoutInside } from './run-error.ts';
 import { toListedRun, toRun } from './run.ts';
 import type { ListedRun, Run } from './run.ts';
@@ -44,7 +43,7 @@ export interface Wait {
 }
 
 /** Every method but `list`, `find` and `findWhole` throws `run_not_found` when there is no such run. */
-export interface Runs {
+export interface Runs extends RunControl {
   list(filter: RunFilter, page: { limit: number; cursor?: string }): Promise<RunPage>;
   /** Undefined: no such run. The answer is held until the last run of its chain is final, for as long as `wait` says. */
   find(runId: string, wait?: Wait): Promise<Run | undefined>;
@@ -69,16 +68,6 @@ export interface Runs {
   /** Undefined: it has not made the call, or the call has no record yet. */
   findStep(runId: string, call: number): Promise<Step | undefined>;
   timeline(runId: string): Promise<Span[]>;
-  /** Throws `run_final` when nothing is left to cancel. `isFirst`: a run that cleans up already goes on with it. */
-  cancel(runId: string, options?: { waitMs?: number; isFirst?: boolean }): Promise<Run>;
-  /** The last run of the chain. Throws `run_final`. */
-  pause(runId: string): Promise<Run>;
-  /**
-   * Continues a paused run, or a blocked one on the current code: that is `blocked` again in the answer, where the code
-   * does not fit. Throws `run_not_blocked`.
-   */
-  resume(runId: string): Promise<Run>;
-  delete(runId: string): Promise<void>;
   /** The same without what is hidden: such a run is none. */
   without(hidden: Hidden): Runs;
   /** The runs a key or a user has made begin, of what it is granted: any other is none. */
@@ -121,10 +110,6 @@ export function createRuns(options: RunsOptions): Runs {
     // Before anything is waited for.
     if (!wait || (isNarrowed && (!now || isNone(now)))) return now && !isNone(now) ? now : undefined;
     return engine.wait(runId, wait.ms, AbortSignal.any([wait.signal, engine.closing]));
-  };
-  const getLast = async (runId: string): Promise<RunRow> => {
-    const given = await get(runId);
-    return (await journal.getLastRun(runId)) ?? given;
   };
   return {
     async list(filter, { limit, cursor }) {
@@ -192,46 +177,7 @@ export function createRuns(options: RunsOptions): Runs {
       ]);
       return toTimeline(toRun(run), toSteps(records), children.map(toListedRun));
     },
-    async cancel(runId, { waitMs = CANCEL_WAIT_MS, isFirst = false } = {}) {
-      if (isNarrowed) await get(runId);
-      const result = await engine.cancel(runId, new RunCancelledError('The run was cancelled.'), {
-        // Nothing runs in a box whose code is not loaded.
-        cleansUp: engine.armed,
-        isFirst,
-      });
-      if (!result) await get(runId);
-      if (result?.outcome === 'final')
-        throw new BoxError('run_final', `The run has ended: ${result.status}.`, { details: { status: result.status } });
-      // Most have nothing to clean up, and are over in a moment.
-      const isCleaning = result !== undefined && result.cleaning.length > 0 && waitMs > 0;
-      const ended = isCleaning ? await engine.wait(runId, waitMs, engine.closing) : undefined;
-      return toShown(ended ?? (await journal.getLastRun(runId)) ?? (await get(runId)));
-    },
-    async pause(runId) {
-      const run = await getLast(runId);
-      if (await engine.pause(run.runId)) return toRun(await getLast(runId));
-      const last = await getLast(runId);
-      // It has continued in between.
-      if (last.runId !== run.runId) return this.pause(runId);
-      const { status } = last;
-      throw new BoxError('run_final', `The run has ended: ${status}.`, { details: { status } });
-    },
-    async resume(runId) {
-      const run = await getLast(runId);
-      if (run.pausedAt !== null && !isFinal(run.status)) {
-        await engine.unpause(run.runId);
-        const last = await getLast(runId);
-        return last.runId === run.runId ? toRun(last) : this.resume(runId);
-      }
-      if (!(await engine.unblock(run.runId)))
-        throw new BoxError('run_not_blocked', `The run is ${run.status}; only a paused or a blocked one is continued.`);
-      return toRun(await untilUnderWay(options, run));
-    },
-    async delete(runId) {
-      const run = await get(runId);
-      if (!(await options.deleteRun(runId)))
-        throw new BoxError('run_not_final', `The run is ${run.status}. Cancel it before you delete it.`);
-    },
+    ...createRunControl(options, { get, toShown, isNarrowed }),
     without: (more) => createRuns({ ...options, hidden: more }),
     ownOf: (caller) => createRuns({ ...options, own: caller }),
   };
@@ -247,22 +193,4 @@ function isGrantedRun(caller: Caller, row: RunRow): boolean {
   const name = row.kind === 'agent' ? splitName(row.name).agent : row.name;
   const isGrantedIt = isGranted(caller, row.kind === 'agent' ? 'agents' : 'workflows', name);
   return isGrantedIt && isOwnRun(caller, startedByOf(row));
-}
-
-/** How long an answer waits for a run that was blocked to show that it fits its code. */
-const UNDER_WAY_MS = 3_000;
-
-/** The run once it has come further or is blocked again, or what it is when the time is up. */
-async function untilUnderWay(
-  { journal, engine }: Pick<RunsOptions, 'journal' | 'engine'>,
-  run: RunRow,
-): Promise<RunRow> {
-  const timeUp = AbortSignal.any([AbortSignal.timeout(UNDER_WAY_MS), engine.closing]);
-  for (;;) {
-    const changed = engine.nextChange(run.runId, timeUp);
-    const row = (await journal.getRun(run.runId)) ?? run;
-    const isOnItsWay = row.status === 'queued' || (row.status === 'running' && row.seq === run.seq);
-    if (!isOnItsWay || timeUp.aborted || !engine.armed) return row;
-    await changed;
-  }
 }

@@ -3,8 +3,6 @@ import { ownIdOf, toChargedMark } from '../engine/box-marks.ts';
 import { chargedBy, isOwnRun, scopeOf, toStartedBy } from '../auth/caller.ts';
 import type { Caller } from '../auth/caller.ts';
 import { startedByOf } from '../engine/started-by.ts';
-import { hiddenFrom, isHidden } from '../auth/visibility.ts';
-import type { Hidden } from '../auth/visibility.ts';
 import type { Catalog, LoadedWorkflow, WorkflowDefinition } from '../catalog/catalog.ts';
 import type { WorkflowSchemas, WorkflowSummary } from '../catalog/workflow.ts';
 import { CLEANUP_MS } from '../definitions/life-settings.ts';
@@ -13,13 +11,10 @@ import type { Engine, StartRequest } from '../engine/engine.ts';
 import type { Body } from '../engine/body.ts';
 import type { ChildStartHow } from '../engine/handle.ts';
 import type { Journal } from '../engine/journal.ts';
-import type { QueuedStart } from '../engine/journal/queue.ts';
-import type { RunRow, RunStatus, RunTrigger } from '../engine/journal/run.ts';
+import type { RunRow, RunTrigger } from '../engine/journal/run.ts';
 import { isFinal } from '../engine/journal/run.ts';
-import { toIdKey } from '../engine/worker/new-run.ts';
 import { decode } from '../engine/serialize.ts';
 import { BoxError, idempotencyConflict } from '../errors.ts';
-import { toIso, toShownValue } from '../json-value.ts';
 import type { RetryHow } from '../runs/control-operations.ts';
 import type { StartReceipt } from '../runs/start-receipt.ts';
 import { toJsonSchema } from '../schema/schema.ts';
@@ -27,37 +22,10 @@ import { toTraceId } from '../engine/ids.ts';
 import { checkInput, checkOutput, checkState } from './checks.ts';
 import { flowOf, startFlow } from './flow.ts';
 import type { FlowResult } from './flow.ts';
-import { busy, idTaken, limited, notArmed, triggerNotFound, workflowNotFound } from './refusals.ts';
+import { busy, idTaken, limited, notArmed, workflowNotFound } from './refusals.ts';
 import { readStartHow, toClosePolicy } from './start-options.ts';
-
-export interface QueueEntry {
-  triggerId: string;
-  position: number;
-  input: unknown;
-  trigger: RunTrigger;
-  priority: number;
-  waitsFor: QueuedStart['waitsFor'];
-  /** The time it waits for. */
-  readyAt: string | null;
-  createdAt: string;
-}
-
-/** What has an id: a run, or a start that waits. */
-export interface NamedStart {
-  id: string;
-  runId: string | null;
-  triggerId: string | null;
-  status: RunStatus;
-}
-
-/** What has become of a start that was queued. */
-export interface QueuedReceipt {
-  triggerId: string;
-  workflowName: string;
-  /** Null: it waits. */
-  runId: string | null;
-  status: RunStatus;
-}
+import { createQueuedStarts } from './queued-starts.ts';
+import type { QueuedStarts } from './queued-starts.ts';
 
 export interface StartOptions extends ChildStartHow {
   trigger: RunTrigger;
@@ -69,7 +37,7 @@ export interface StartOptions extends ChildStartHow {
   isSpread?: boolean;
 }
 
-export interface Workflows {
+export interface Workflows extends QueuedStarts {
   list(): WorkflowSummary[];
   get(name: string): WorkflowSummary;
   schema(name: string): Promise<WorkflowSchemas>;
@@ -84,14 +52,6 @@ export interface Workflows {
   check(name: string, input: unknown): Promise<unknown>;
   /** Throws as a start would, and `workflow_not_chat` when the workflow holds no conversation. */
   requireChat(name: string): void;
-  /** Starts that wait for a place or a time, in the order they will begin, as far as that is known. */
-  queue(name: string, hidden?: Hidden): Promise<QueueEntry[]>;
-  /** What was started with an id of its caller's. Throws `run_not_found`. */
-  findById(name: string, id: string, hidden?: Hidden): Promise<NamedStart>;
-  /** A start that waits or has waited, as its caller sees it. Throws `trigger_not_found`. */
-  findQueued(name: string, triggerId: string, caller: Caller): Promise<QueuedReceipt>;
-  /** Throws `trigger_not_found` when it waits no more. */
-  dequeue(name: string, triggerId: string, hidden?: Hidden): Promise<void>;
 }
 
 export interface WorkflowsOptions {
@@ -101,8 +61,6 @@ export interface WorkflowsOptions {
   isArmed(): boolean;
   retryTurn: RetryTurn;
 }
-
-const QUEUE_LIMIT = 1_000;
 
 export function createWorkflows({ catalog, engine, journal, isArmed, retryTurn }: WorkflowsOptions): Workflows {
   /** A blocked run that is begun anew ends as cancelled: its lock is free for the new one. */
@@ -121,6 +79,7 @@ export function createWorkflows({ catalog, engine, journal, isArmed, retryTurn }
     throw isArmed() ? workflowNotFound(name, catalog) : notArmed();
   };
   return {
+    ...createQueuedStarts({ journal, engine, find }),
     list: () => catalog.workflows().map(toSummary),
     get: (name) => toSummary(find(name)),
     async schema(name) {
@@ -187,50 +146,6 @@ export function createWorkflows({ catalog, engine, journal, isArmed, retryTurn }
           'workflow_not_chat',
           `Workflow "${name}" holds no conversation. Start it with ${startRoute(name)}.`,
         );
-    },
-    async queue(name, hidden) {
-      find(name);
-      const all = await journal.queue.list({ name }, { limit: QUEUE_LIMIT });
-      const starts = all.filter((start) => !isHidden(start, hidden));
-      return starts.map(({ triggerId, input, trigger, priority, waitsFor, readyAt, createdAt }, position) => ({
-        triggerId,
-        position,
-        input: toShownValue(input),
-        trigger,
-        priority,
-        waitsFor,
-        readyAt: readyAt === null ? null : toIso(readyAt),
-        createdAt: toIso(createdAt),
-      }));
-    },
-    async findById(name, id, hidden) {
-      find(name);
-      const startId = await journal.findStartId(toIdKey(name, id));
-      const run = startId === undefined ? undefined : await journal.getLastRun(startId);
-      const start = run || startId === undefined ? undefined : await journal.queue.find(startId);
-      const found = run ?? (start && ('run' in start ? start.run : start.queued));
-      if (!found || isHidden(found, hidden))
-        throw new BoxError('run_not_found', `No run of workflow "${name}" has the id "${id}".`);
-      const { triggerId } = found;
-      return 'runId' in found
-        ? { id, runId: found.runId, triggerId, status: found.status }
-        : { id, runId: null, triggerId, status: 'queued' };
-    },
-    async findQueued(name, triggerId, caller) {
-      find(name);
-      const start = await journal.queue.find(triggerId);
-      const found = start && ('run' in start ? start.run : start.queued);
-      const isShown = found?.name === name && !isHidden(found, hiddenFrom(caller));
-      if (!isShown || !isOwnRun(caller, startedByOf(found))) throw triggerNotFound(name, triggerId);
-      return 'runId' in found
-        ? { triggerId, workflowName: name, runId: found.runId, status: found.status }
-        : { triggerId, workflowName: name, runId: null, status: 'queued' };
-    },
-    async dequeue(name, triggerId, hidden) {
-      find(name);
-      const found = await journal.queue.find(triggerId);
-      const isOwn = found && 'queued' in found && found.queued.name === name && !isHidden(found.queued, hidden);
-      if (!isOwn || !(await engine.dequeue(triggerId))) throw triggerNotFound(name, triggerId);
     },
   };
 }

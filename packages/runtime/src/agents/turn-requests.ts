@@ -1,0 +1,120 @@
+import { chargedBy, toStartedBy } from '../auth/caller.ts';
+import { newRunId } from '../engine/ids.ts';
+import type { Journal } from '../engine/journal.ts';
+import { SerializationError } from '../engine/serialize.ts';
+import { BoxError } from '../errors.ts';
+import { COPILOT_AGENT } from '../manifest.ts';
+import type { AgentTools } from './agent-tools.ts';
+import { restoreCalls } from './continued-turns.ts';
+import type { AgentFinder } from './find-agent.ts';
+import type { TurnReaders } from './reading/readers.ts';
+import { toStartKey } from './reading/repeats.ts';
+import type { Repeats } from './reading/repeats.ts';
+import type { RunningTurn } from './reading/running-turn.ts';
+import { ownerFor } from './threads/owner.ts';
+import type { TurnInput } from './turn/input.ts';
+import { toTurnInput } from './turn/request.ts';
+import type { TurnRequest } from './turn/request.ts';
+import { BOX_OWNER } from './turn/session-store.ts';
+import type { SessionOwner, SessionStore } from './turn/session-store.ts';
+import { namesInChoice, requireChosenTools } from './turn/tool-choice.ts';
+import { createToolset } from './turn/toolset.ts';
+import type { TurnLimits } from './turn-limits.ts';
+import type { TurnStarts } from './turn-starts.ts';
+
+export interface TurnRequestsOptions {
+  journal: Pick<Journal, 'getRun' | 'getRecords' | 'hooks' | 'listRuns'>;
+  sessions: SessionStore;
+  finder: AgentFinder;
+  tools: AgentTools;
+  repeats: Repeats;
+  readers: TurnReaders;
+  starts: TurnStarts;
+  limits: TurnLimits;
+}
+
+/** Begins a turn as a run, as a client asks for it. Throws before anything is recorded when the agent cannot answer. */
+export function createTurnRequests(options: TurnRequestsOptions): (request: TurnRequest) => Promise<RunningTurn> {
+  const { journal, sessions, finder, tools, repeats, readers, starts, limits } = options;
+
+  const listNames = async (name: string, input: TurnInput): Promise<string[]> => {
+    const { agent } = finder.get(name);
+    const { tools: own } = await tools.list(agent);
+    return createToolset(agent, own, input.tools).model.map((tool) => tool.name);
+  };
+
+  const restored = async (request: TurnRequest): Promise<TurnRequest['messages']> => {
+    const { continues: runId, messages, agent, caller } = request;
+    if (runId === undefined) return messages;
+    return restoreCalls(journal, { runId, messages, agent, caller, ...askerOf(request) });
+  };
+
+  /** Its run, and what the wire reads of it. */
+  const begin = async (
+    runId: string,
+    request: TurnRequest,
+    { input, owner }: { input: TurnInput; owner: SessionOwner },
+  ): Promise<RunningTurn> => {
+    const { agent: name, session, key, caller } = request;
+    const asker = askerOf(request);
+    const sessionId = session
+      ? await sessions.open({ agent: name, name: session.name, owner, kind: session.kind, ...asker })
+      : null;
+    const keptIn = input.session ? sessionId : null;
+    const endsAlone = keptIn === null && key === undefined;
+    const reader = readers.open(runId, {
+      isWhole: request.isWhole === true,
+      isAwaited: endsAlone,
+      mayWaitBelow: (finder.find(name)?.subagents ?? []).length > 0,
+    });
+    try {
+      const run = { runId, name, sessionId, parentRunId: null };
+      const keyed = key ? { key: key.key, ...toStartKey(key) } : {};
+      const charged = caller ? chargedBy(caller) : [];
+      const by = caller ? { startedBy: toStartedBy(caller) } : {};
+      const started = await starts.startRun(run, input, { trigger: 'chat', charged, ...by, ...asker, ...keyed });
+      if (started.runId === runId)
+        return readers.read({ runId, sessionId: keptIn, startedAt: started.createdAt, endsAlone }, reader);
+      reader.close();
+      limits.leave(runId);
+      return repeats.replay(started);
+    } catch (error) {
+      reader.close();
+      throw error;
+    }
+  };
+
+  return async (request) => {
+    const { agent: name, session, key, caller } = request;
+    const first = key && (await repeats.find(name, key));
+    if (first) return repeats.replay(first);
+    const model = await finder.modelOf(name);
+    const runId = newRunId();
+    const input = toTurnInput(runId, { ...request, messages: await restored(request) }, model);
+    const chosen = namesInChoice(input.parameters);
+    if (chosen.length > 0) requireChosenTools(chosen, await listNames(name, input));
+    const owner = session
+      ? (session.owner ?? (await ownerFor(sessions, { agent: name, name: session.name, caller })))
+      : BOX_OWNER;
+    await starts.requireAsked(name, input, owner);
+    await limits.enter({ runId, name, limited: caller?.limited ?? [] });
+    return begin(runId, request, { input, owner }).catch((error: unknown) => {
+      limits.leave(runId);
+      throw error instanceof SerializationError ? notRecordable(error) : error;
+    });
+  };
+}
+
+// --- internal ---
+
+/** Such as a member "__proto__" in the schema of a tool. */
+function notRecordable({ path }: SerializationError): BoxError {
+  return new BoxError('invalid_request', `"${path}" of the request cannot be recorded: it has a member "__proto__".`, {
+    details: { path },
+  });
+}
+
+/** The caller to whom alone a turn, and what it starts, is shown. */
+function askerOf({ agent, caller }: TurnRequest): { askedBy?: string } {
+  return agent === COPILOT_AGENT && caller ? { askedBy: caller.id } : {};
+}

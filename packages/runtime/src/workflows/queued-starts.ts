@@ -1,0 +1,114 @@
+import { isOwnRun } from '../auth/caller.ts';
+import type { Caller } from '../auth/caller.ts';
+import { hiddenFrom, isHidden } from '../auth/visibility.ts';
+import type { Hidden } from '../auth/visibility.ts';
+import type { Engine } from '../engine/engine.ts';
+import type { Journal } from '../engine/journal.ts';
+import type { QueuedStart } from '../engine/journal/queue.ts';
+import type { RunStatus, RunTrigger } from '../engine/journal/run.ts';
+import { startedByOf } from '../engine/started-by.ts';
+import { toIdKey } from '../engine/worker/new-run.ts';
+import { BoxError } from '../errors.ts';
+import { toIso, toShownValue } from '../json-value.ts';
+import { triggerNotFound } from './refusals.ts';
+
+export interface QueueEntry {
+  triggerId: string;
+  position: number;
+  input: unknown;
+  trigger: RunTrigger;
+  priority: number;
+  waitsFor: QueuedStart['waitsFor'];
+  /** The time it waits for. */
+  readyAt: string | null;
+  createdAt: string;
+}
+
+/** What has an id: a run, or a start that waits. */
+export interface NamedStart {
+  id: string;
+  runId: string | null;
+  triggerId: string | null;
+  status: RunStatus;
+}
+
+/** What has become of a start that was queued. */
+export interface QueuedReceipt {
+  triggerId: string;
+  workflowName: string;
+  /** Null: it waits. */
+  runId: string | null;
+  status: RunStatus;
+}
+
+/** Starts that wait, and what has become of them. Each throws where there is no workflow of that name. */
+export interface QueuedStarts {
+  /** Starts that wait for a place or a time, in the order they will begin, as far as that is known. */
+  queue(name: string, hidden?: Hidden): Promise<QueueEntry[]>;
+  /** What was started with an id of its caller's. Throws `run_not_found`. */
+  findById(name: string, id: string, hidden?: Hidden): Promise<NamedStart>;
+  /** A start that waits or has waited, as its caller sees it. Throws `trigger_not_found`. */
+  findQueued(name: string, triggerId: string, caller: Caller): Promise<QueuedReceipt>;
+  /** Throws `trigger_not_found` when it waits no more. */
+  dequeue(name: string, triggerId: string, hidden?: Hidden): Promise<void>;
+}
+
+export interface QueuedStartsOptions {
+  journal: Journal;
+  engine: Pick<Engine, 'dequeue'>;
+  /** Throws where there is none. */
+  find(name: string): unknown;
+}
+
+export function createQueuedStarts({ journal, engine, find }: QueuedStartsOptions): QueuedStarts {
+  return {
+    async queue(name, hidden) {
+      find(name);
+      const all = await journal.queue.list({ name }, { limit: QUEUE_LIMIT });
+      const starts = all.filter((start) => !isHidden(start, hidden));
+      return starts.map(({ triggerId, input, trigger, priority, waitsFor, readyAt, createdAt }, position) => ({
+        triggerId,
+        position,
+        input: toShownValue(input),
+        trigger,
+        priority,
+        waitsFor,
+        readyAt: readyAt === null ? null : toIso(readyAt),
+        createdAt: toIso(createdAt),
+      }));
+    },
+    async findById(name, id, hidden) {
+      find(name);
+      const startId = await journal.findStartId(toIdKey(name, id));
+      const run = startId === undefined ? undefined : await journal.getLastRun(startId);
+      const start = run || startId === undefined ? undefined : await journal.queue.find(startId);
+      const found = run ?? (start && ('run' in start ? start.run : start.queued));
+      if (!found || isHidden(found, hidden))
+        throw new BoxError('run_not_found', `No run of workflow "${name}" has the id "${id}".`);
+      const { triggerId } = found;
+      return 'runId' in found
+        ? { id, runId: found.runId, triggerId, status: found.status }
+        : { id, runId: null, triggerId, status: 'queued' };
+    },
+    async findQueued(name, triggerId, caller) {
+      find(name);
+      const start = await journal.queue.find(triggerId);
+      const found = start && ('run' in start ? start.run : start.queued);
+      const isShown = found?.name === name && !isHidden(found, hiddenFrom(caller));
+      if (!isShown || !isOwnRun(caller, startedByOf(found))) throw triggerNotFound(name, triggerId);
+      return 'runId' in found
+        ? { triggerId, workflowName: name, runId: found.runId, status: found.status }
+        : { triggerId, workflowName: name, runId: null, status: 'queued' };
+    },
+    async dequeue(name, triggerId, hidden) {
+      find(name);
+      const found = await journal.queue.find(triggerId);
+      const isOwn = found && 'queued' in found && found.queued.name === name && !isHidden(found.queued, hidden);
+      if (!isOwn || !(await engine.dequeue(triggerId))) throw triggerNotFound(name, triggerId);
+    },
+  };
+}
+
+// --- internal ---
+
+const QUEUE_LIMIT = 1_000;
