@@ -21,7 +21,7 @@ async function startServer(answer: (request: IncomingMessage, response: ServerRe
   const sockets = new Set<Socket>();
   const server = createServer((request, response) => {
     let body = '';
-    request.on('data', (chunk) => (body += String(chunk)));
+    request.setEncoding('utf8').on('data', (chunk) => (body += String(chunk)));
     request.on('end', () => {
       seen.push({ url: request.url ?? '', method: request.method ?? '', body, headers: request.headers });
       answer(request, response, seen.length);
@@ -46,6 +46,26 @@ function openFetch(options: Parameters<typeof createHttpFetch>[0] = {}) {
 }
 
 describe('a request to a provider', () => {
+  test('is sent whole where it is large, with its length, also when its answer comes before its end', async () => {
+    const body = JSON.stringify({ text: 'ünï'.repeat(700_000) });
+    const server = await startServer((_, response) => response.end('{}'));
+    expect((await openFetch()(server.url, { method: 'POST', body })).status).toBe(200);
+    expect(server.seen[0]?.body === body).toBe(true);
+    expect(server.seen[0]?.headers).toMatchObject({ 'content-length': String(Buffer.byteLength(body)) });
+    expect(server.seen[0]?.headers).not.toHaveProperty('transfer-encoding');
+    const hasty = createServer((_, response) => response.writeHead(413, { connection: 'close' }).end('{"no":1}'));
+    await once(hasty.listen(0, '127.0.0.1'), 'listening');
+    onTestFinished(() => void hasty.close());
+    const url = `http://127.0.0.1:${(hasty.address() as AddressInfo).port}`;
+    const answer = await openFetch()(url, { method: 'POST', body }).catch((error: NodeJS.ErrnoException) => error.code);
+    // What is left of the body meets a closed connection, or does not.
+    expect(typeof answer === 'object' ? answer.status : ['ECONNRESET', 'EPIPE'].includes(String(answer))).toBeTruthy();
+    const gone = new AbortController();
+    const aborted = openFetch()(url, { method: 'POST', body, signal: gone.signal });
+    gone.abort(new Error('over'));
+    await expect(aborted).rejects.toThrow('over');
+  });
+
   test.each([
     ['gzip', gzipSync],
     ['deflate', deflateSync],

@@ -6,6 +6,7 @@ import type { Readable } from 'node:stream';
 import { createBrotliDecompress, createUnzip } from 'node:zlib';
 import { BoxError } from '../errors.ts';
 import { capAnswer } from '../http/capped-answer.ts';
+import { yieldOnce } from '../yielder.ts';
 
 export type Fetch = typeof globalThis.fetch;
 
@@ -44,6 +45,10 @@ export function createHttpFetch(options: HttpFetchOptions = {}): Fetch {
 const MOST_BYTES = 64 * 1_048_576;
 /** After any other a POST is asked for again as a GET. */
 const REDIRECTS = new Set([307, 308]);
+/** Characters of a body that takes more than a moment to send. */
+const LARGE = 1_048_576;
+/** Bytes. */
+const PIECE = 262_144;
 const EMPTY = new Set([204, 205, 304]);
 const CLOSED = new Set<string | undefined>(['ECONNRESET', 'EPIPE']);
 
@@ -82,8 +87,24 @@ function sendOne(
     if (signal?.aborted) onAbort();
     signal?.addEventListener('abort', onAbort, { once: true });
     request.once('close', () => signal?.removeEventListener('abort', onAbort));
-    if (!signal?.aborted) request.end(text);
+    if (signal?.aborted) return;
+    if (text === undefined || text.length < LARGE) request.end(text);
+    else sendLarge(request, text).catch(reject);
   });
+}
+
+/** In pieces, as they are taken: node would copy a large text, and hand it to the system, while nobody else has a turn. */
+async function sendLarge(request: ClientRequest, text: string): Promise<void> {
+  await yieldOnce();
+  const bytes = Buffer.from(text);
+  request.setHeader('content-length', bytes.length);
+  await yieldOnce();
+  // One that is closed meanwhile has failed for that.
+  const closed = new Promise<void>((resolve) => request.once('close', resolve));
+  for (let at = 0; at < bytes.length && !request.destroyed; at += PIECE)
+    if (!request.write(bytes.subarray(at, at + PIECE)))
+      await Promise.race([new Promise<void>((resolve) => request.once('drain', resolve)), closed]);
+  request.end();
 }
 
 function toError(reason: unknown): Error {
