@@ -5,6 +5,8 @@ export interface Shape {
   path: string;
   make(size: number): unknown;
   headers?(): Record<string, string>;
+  /** It is a GET, and what `make` answers is its query. */
+  isQuery?: true;
   /** Makes what is to be there before it, on the box of that address. Answers what stands for `:id` in the path. */
   prepare?(url: string): Promise<string>;
   /** It is refused at any size. */
@@ -189,6 +191,23 @@ const UI: Record<string, Grows> = {
   },
 };
 
+const CHAT_FLOW: Record<string, Grows> = {
+  'many messages': UI['many messages'] as Grows,
+  'many parts': UI['many parts'] as Grows,
+};
+
+/** What a list is asked by, and the member that it is asked in. */
+const LISTS: Record<string, { path: string; member: string }> = {
+  'runs by a name': { path: '/api/runs', member: 'name' },
+  'runs by an attribute': { path: '/api/runs', member: 'attribute' },
+  'runs by a client': { path: '/api/runs', member: 'client' },
+  'runs by a cursor': { path: '/api/runs', member: 'cursor' },
+  'logs by a text': { path: '/api/logs', member: 'text' },
+  'sessions by a user': { path: '/api/sessions', member: 'user' },
+  'approvals by a run': { path: '/api/approvals', member: 'run' },
+  'activities by a target': { path: '/api/activity', member: 'target' },
+};
+
 const PATHS = {
   'wire-a': {
     path: '/wire-a/v1/chat/completions',
@@ -237,6 +256,30 @@ export const SHAPES: Record<string, Shape> = {
   ...named(
     'start',
     mapValues((text) => ({ text }), { path: '/api/workflows/echo/start', limit: MIB }),
+  ),
+  ...named('chat', {
+    ...Object.fromEntries(
+      Object.entries(CHAT_FLOW).map(([name, shape]) => [
+        name,
+        { path: '/api/workflows/talk/chat', limit: MIB, ...shape },
+      ]),
+    ),
+    ...mapValues((extra) => ui({ extra }), { path: '/api/workflows/talk/chat', limit: MIB }),
+  }),
+  ...named(
+    'list',
+    Object.fromEntries(
+      Object.entries(LISTS).map(([name, { path, member }]) => [
+        name,
+        {
+          path,
+          limit: 8_000,
+          step: 2,
+          isQuery: true,
+          make: (size) => ({ [member]: '%a'.repeat(Math.ceil(size / 2)) }),
+        },
+      ]),
+    ),
   ),
   ...named(
     'failure',

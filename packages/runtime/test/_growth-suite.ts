@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createDatabase } from '../src/engine/stores/_clients.ts';
 import { grow, startGrowthBox } from './_growth.ts';
 import type { Grown, GrowthBox } from './_growth.ts';
 import { SHAPES } from './_growth-shapes.ts';
@@ -13,20 +14,27 @@ export interface GrowthOptions {
   doublings: number;
   /** Milliseconds that nothing holds the event loop: far more than is measured, and far less than a square would take. */
   mostMs: number;
+  /** A server to keep it all on. Default: SQLite, and the embedded one. */
+  server?: string;
 }
 
 /** Below this, what is measured says nothing of how it grows. */
 const FLOOR_MS = 100;
 
 /** Grows requests to their limits against a box in a process of its own, and watches its event loop. */
-export function describeGrowth(title: string, { names, bytes, doublings, mostMs }: GrowthOptions): void {
+export function describeGrowth(title: string, { names, bytes, doublings, mostMs, server }: GrowthOptions): void {
   const isMeasured = existsSync('/proc/self/schedstat');
   describe.skipIf(!isMeasured)(`${title}${isMeasured ? '' : ' [needs /proc/self/schedstat]'}`, () => {
     let box: GrowthBox;
+    let database: Awaited<ReturnType<typeof createDatabase>> | undefined;
     beforeAll(async () => {
-      box = await startGrowthBox();
+      database = server === undefined ? undefined : await createDatabase(server);
+      box = await startGrowthBox(database?.url);
     });
-    afterAll(() => box?.close());
+    afterAll(async () => {
+      await box?.close();
+      await database?.drop();
+    });
 
     test.each(names)('%s', async (name) => {
       const shape = SHAPES[name] as Shape;

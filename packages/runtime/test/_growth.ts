@@ -94,12 +94,12 @@ async function messageOf(child: ChildProcess): Promise<unknown> {
 }
 
 async function ask(box: GrowthBox, shape: Shape, size: number): Promise<Grown> {
-  const { path, make, headers, prepare } = shape;
-  const body = JSON.stringify(make(size));
+  const { path, make, headers, prepare, isQuery } = shape;
+  const body = isQuery ? String(new URLSearchParams(make(size) as Record<string, string>)) : JSON.stringify(make(size));
   const url = box.url + path.replace(':id', (await prepare?.(box.url)) ?? '');
   await box.longest();
   const watched = watchLive(box);
-  const answer = await post(url, body, headers?.());
+  const answer = isQuery ? await fetch(`${url}?${body}`) : await post(url, body, headers?.());
   const text = await answer.text();
   const held = await box.longest();
   let read = 0;

@@ -1,4 +1,5 @@
 import { describeGrowth, SHAPE_NAMES } from './_growth-suite.ts';
+import { describeWhen, realServers } from './require.ts';
 
 describeGrowth('every request, as large as is accepted', {
   names: SHAPE_NAMES,
@@ -6,3 +7,13 @@ describeGrowth('every request, as large as is accepted', {
   doublings: 4,
   mostMs: 800,
 });
+
+describeWhen(realServers.database, 'with the journal on PostgreSQL', (server) =>
+  describeGrowth('every request of a chat wire and of workflows, as large as is accepted', {
+    names: SHAPE_NAMES.filter((name) => /^(?:wire-a|start|failure|chat|list): /.test(name)),
+    bytes: 32 * 1_048_576,
+    doublings: 2,
+    mostMs: 800,
+    server,
+  }),
+);
