@@ -30,7 +30,7 @@ export function createHeldEvents(joinedFrom: number): HeldEvents {
       size += text.length;
       if (open && isDelta(event) && continues(open.first, event)) return append(open, text);
       settle();
-      size += EVENT_SIZE;
+      size += EVENT_SIZE + (event.type === 'text.logprobs' ? event.size : 0);
       events.push(event);
       if (size > joinedFrom && isDelta(event)) open = { first: event, text, pieces: [] };
     },

@@ -22,6 +22,11 @@ export type TurnEvent =
   | { type: 'text.start'; id: string }
   | { type: 'text.delta'; id: string; text: string }
   | { type: 'text.end'; id: string }
+  /**
+   * What the provider says of the tokens of the next `text.delta`, where the request asks for it. Not recorded: a turn that is
+   * replayed has none. `size`: in characters, as JSON.
+   */
+  | { type: 'text.logprobs'; tokens: readonly unknown[]; size: number }
   /** `messageId`: the assistant message the call is part of. A `client` call is for the client to run. */
   | { type: 'tool.start'; callId: string; name: string; messageId: string; executor: Executor }
   | { type: 'tool.args'; callId: string; delta: string }

@@ -31,7 +31,12 @@ export function createModelClient(
       return await withinTime({ timeout, signal: caller }, async (signal) => {
         const options = { fetch, headers, signal, unhinted };
         const { response, model } = await sendToAny(provider, request, options);
-        const answer = await readReply(response, { ...reply, provider, signal });
+        const answer = await readReply(response, {
+          ...reply,
+          provider,
+          signal,
+          hasLogprobs: request.parameters.logprobs === true,
+        });
         return model === request.model ? answer : { ...answer, fallback: model };
       });
     } catch (error) {

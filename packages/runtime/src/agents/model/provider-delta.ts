@@ -6,6 +6,8 @@ import type { ToolDelta } from './reply.ts';
 export interface ProviderDelta {
   reasoning: string;
   text: string;
+  /** Of the tokens of the text. */
+  logprobs: unknown[];
   tools: ToolDelta[];
   finishReason: string | undefined;
   /** Undefined: this piece says nothing about it. */
@@ -25,6 +27,7 @@ export function toDelta(chunk: ProviderChunk): ProviderDelta {
     reasoning: textOf(delta.reasoning_content) || textOf(delta.reasoning) || textOf(delta.thinking),
     // A refusal stands in the place of an answer.
     text: textOf(delta.content) + textOf(delta.refusal),
+    logprobs: listOf(recordOf(choice.logprobs).content),
     tools: listOf(delta.tool_calls).map(toToolDelta),
     finishReason: typeof reason === 'string' && reason !== '' ? reason : undefined,
     model: typeof chunk.model === 'string' && chunk.model !== '' ? chunk.model : undefined,

@@ -38,12 +38,14 @@ export interface RecordedRequest {
 export interface ReadReplyOptions extends ReplyOptions {
   provider: ProviderSettings;
   signal: AbortSignal;
+  /** What the provider says of single tokens is passed on. */
+  hasLogprobs: boolean;
 }
 
 /** Collects a reply. An answer that breaks off is a failure, never a short answer. */
 export async function readReply(
   response: Response,
-  { provider, signal, ...options }: ReadReplyOptions,
+  { provider, signal, hasLogprobs, ...options }: ReadReplyOptions,
 ): Promise<ModelReply> {
   if (/\bhtml\b/i.test(response.headers.get('content-type') ?? '')) {
     await response.body?.cancel();
@@ -54,10 +56,19 @@ export async function readReply(
   let finishReason: string | undefined;
   let usage: Usage = NO_USAGE;
   let model: string | undefined;
+  let saidOfTokens = 0;
+  const readLogprobs = (tokens: readonly unknown[]): void => {
+    if (!hasLogprobs || tokens.length === 0) return;
+    const size = JSON.stringify(tokens).length;
+    saidOfTokens += size;
+    if (saidOfTokens > MOST_OF_TOKENS) throw answerTooLarge(saidOfTokens, MOST_OF_TOKENS);
+    options.emit({ type: 'text.logprobs', tokens, size });
+  };
   const read = (chunk: ProviderChunk): void => {
     if (chunk.error) throw toBrokenOff(chunk.error, provider);
     const delta = toDelta(chunk);
     if (delta.reasoning !== '') parts.reasoning(delta.reasoning);
+    readLogprobs(delta.logprobs);
     if (delta.text !== '') parts.text(delta.text);
     for (const call of delta.tools) parts.tool(call);
     finishReason = delta.finishReason ?? finishReason;
@@ -90,3 +101,5 @@ export async function readReply(
 
 /** What one recorded result may take. */
 const MOST_BYTES = DEFAULT_LIMITS.resultBytes;
+/** Characters of what is said of the tokens of one answer: twenty alternatives of each take some 1,500. */
+const MOST_OF_TOKENS = 16_777_216;

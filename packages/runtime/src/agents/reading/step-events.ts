@@ -68,6 +68,7 @@ function append(step: Step, event: TurnEvent): void {
 
 function sizeOf(event: TurnEvent): number {
   if (event.type === 'text.delta' || event.type === 'reasoning.delta') return event.text.length + 1;
+  if (event.type === 'text.logprobs') return EVENT_SIZE + event.size;
   const { delta = '', args, content } = event as { delta?: string; args?: unknown; content?: string };
   return EVENT_SIZE + delta.length + (typeof args === 'string' ? args.length : 0) + (content?.length ?? 0);
 }

@@ -156,7 +156,7 @@ export function messageOf(textId: string): string {
 
 // --- internal ---
 
-type Translated = Exclude<TurnEvent['type'], 'finish' | 'error'>;
+type Translated = Exclude<TurnEvent['type'], 'finish' | 'error' | 'text.logprobs'>;
 type Handlers = { [T in Translated]: (event: Extract<TurnEvent, { type: T }>) => AguiEvent[] };
 
 function toOutcome(reason: FinishReason, openCalls: readonly string[], interrupts: Interrupt[]): AguiOutcome {

@@ -1,6 +1,14 @@
 import { KEEP_ALIVE } from '../../http/sse.ts';
 import type { CompletionView } from './completion.ts';
-import { isShown, shownIdOf, toInterruptText, toWireFinish, toWireInterrupts, toWireUsage } from './completion.ts';
+import {
+  isShown,
+  shownIdOf,
+  toInterruptText,
+  toWireFinish,
+  toWireInterrupts,
+  toWireLogprobs,
+  toWireUsage,
+} from './completion.ts';
 import { toWireError } from './error.ts';
 import type { EventBatches, FinishReason, Interrupt, TurnEvent, Usage } from '../../agents/events/turn-events.ts';
 import { joinFrames } from '../frames.ts';
@@ -30,6 +38,13 @@ export async function* toChunks(events: EventBatches, view: CompletionView): Asy
 /** The frames of one event after the other; none for most kinds. */
 function createTranslator(view: CompletionView): (event: TurnEvent) => string {
   const head = headOf(view);
+  /** Of the next text. */
+  let tokens: unknown[] = [];
+  const takeLogprobs = () => {
+    const logprobs = toWireLogprobs(tokens, view);
+    tokens = [];
+    return logprobs;
+  };
   const chunk = (delta: object, finish: string | null = null, more: object = {}) =>
     frame({ ...head, choices: [{ index: 0, delta, logprobs: null, finish_reason: finish, ...more }] });
   const calls: Calls = { index: -1, isShown: false };
@@ -41,6 +56,7 @@ function createTranslator(view: CompletionView): (event: TurnEvent) => string {
     (view.includeUsage ? frame({ ...head, choices: [], usage: toWireUsage(usage) }) : '');
   return (event) => {
     if (event.type === 'usage') usage = event;
+    if (event.type === 'text.logprobs') for (const token of event.tokens) tokens.push(token);
     if (event.type === 'interrupt') interrupts.push(event);
     const failure = toFailure(event);
     if (failure) return frame(toWireError(failure));
@@ -48,7 +64,8 @@ function createTranslator(view: CompletionView): (event: TurnEvent) => string {
     if (!delta && event.type !== 'finish') return '';
     const opening = begun ? '' : chunk({ role: 'assistant', content: '' });
     begun = true;
-    return opening + (delta ? chunk(delta) : '') + (event.type === 'finish' ? finish(event.reason) : '');
+    const more = event.type === 'text.delta' ? { logprobs: takeLogprobs() } : {};
+    return opening + (delta ? chunk(delta, null, more) : '') + (event.type === 'finish' ? finish(event.reason) : '');
   };
 }
 

@@ -10,6 +10,8 @@ export interface CompletionView {
   /** The id with which the client is shown a call it is to run. */
   toShownId(callId: string): string;
   includeUsage: boolean;
+  /** The client has asked for the log probabilities of tokens. */
+  showLogprobs: boolean;
 }
 
 export interface WireToolCall {
@@ -25,10 +27,12 @@ export function toCompletion(events: readonly TurnEvent[], view: CompletionView)
   let finish: FinishReason = 'stop';
   let usage: Usage | undefined;
   const calls: WireToolCall[] = [];
+  const tokens: unknown[] = [];
   const shown = new Map<string, { id: string; name: string }>();
   const interrupts: Interrupt[] = [];
   for (const event of events) {
     if (event.type === 'text.delta') content += event.text;
+    else if (event.type === 'text.logprobs') for (const token of event.tokens) tokens.push(token);
     else if (event.type === 'reasoning.delta') reasoning += event.text;
     else if (event.type === 'tool.start' && isShown(event, view))
       shown.set(event.callId, { id: shownIdOf(event, view), name: event.name });
@@ -51,7 +55,9 @@ export function toCompletion(events: readonly TurnEvent[], view: CompletionView)
     object: 'chat.completion',
     created: view.created,
     model: view.model,
-    choices: [{ index: 0, message, logprobs: null, finish_reason: toWireFinish(finish), ...svc }],
+    choices: [
+      { index: 0, message, logprobs: toWireLogprobs(tokens, view), finish_reason: toWireFinish(finish), ...svc },
+    ],
     usage: toWireUsage(usage),
   };
 }
@@ -83,6 +89,14 @@ export function toWireInterrupts(interrupts: readonly Interrupt[]) {
 
 export function toWireFinish(reason: FinishReason): string {
   return reason === 'cancelled' || reason === 'interrupt' ? 'stop' : reason;
+}
+
+/** Null: the client did not ask, or the provider said nothing. */
+export function toWireLogprobs(
+  tokens: readonly unknown[],
+  { showLogprobs }: Pick<CompletionView, 'showLogprobs'>,
+): object | null {
+  return showLogprobs && tokens.length > 0 ? { content: tokens, refusal: null } : null;
 }
 
 export function toWireUsage(usage: Usage | undefined) {

@@ -55,6 +55,7 @@ interface ChatRequest {
   stream_options?: { include_usage?: unknown };
   tools?: unknown;
   n?: unknown;
+  logprobs?: unknown;
 }
 
 function readCompletion({ body, headers, caller }: SentTurn): AskedTurn {
@@ -91,6 +92,7 @@ function readCompletion({ body, headers, caller }: SentTurn): AskedTurn {
         model,
         showTools: tools.length === 0 && !isHidden,
         toShownId: (callId: string) => (keepsHistory ? callId : markCallId(callId, runId)),
+        showLogprobs: request.logprobs === true,
         includeUsage: streamOptions?.include_usage === true,
       };
       return {

@@ -144,7 +144,7 @@ export function createUiTranslator(options: UiTranslatorOptions): UiTranslator {
 
 // --- internal ---
 
-type Translated = Exclude<TurnEvent['type'], 'finish' | 'error'>;
+type Translated = Exclude<TurnEvent['type'], 'finish' | 'error' | 'text.logprobs'>;
 type Handlers = { [T in Translated]: (event: Extract<TurnEvent, { type: T }>) => UiChunk[] };
 
 const FINISH_REASONS: Record<Exclude<FinishReason, 'cancelled'>, UiFinishReason> = {
