@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { FLOORS } from './_floors.ts';
 import { findRings, listImports } from './_imports.ts';
@@ -56,6 +58,12 @@ describe('the floors of the runtime', () => {
   test('each folder, and each file beside them, stands on one of them', () => {
     const places = new Set(all.flatMap(({ from, to }) => [placeOf(from), placeOf(to)]));
     expect([...places].toSorted()).toStrictEqual(FLOORS.toSorted());
+  });
+
+  test('each folder is on the map', () => {
+    const map = readFileSync(join(import.meta.dirname, '../../../CONTRIBUTING.md'), 'utf8');
+    const names = new Set(map.match(/[\w-]+\/(?=[\s:,]|$)/gm));
+    expect(FLOORS.filter((place) => place.endsWith('/') && !names.has(place))).toEqual([]);
   });
 
   test('a file imports what is below it, types too', () => {
