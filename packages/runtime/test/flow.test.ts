@@ -27,6 +27,8 @@ const queueOf = async (box: TestBox, name: string) =>
   (await call<{ items: Record<string, unknown>[] }>(box, `GET /api/workflows/${name}/queue`)).body.items;
 const why = async (box: TestBox, id: unknown) => (await call<Why>(box, `GET /api/runs/${String(id)}/why`)).body;
 
+const QUEUE = '/api/workflows/pack/queue';
+
 /** The run a queued start has become. */
 async function promoted(box: TestBox, triggerId: unknown): Promise<Record<string, unknown>> {
   await until(async () => (await why(box, triggerId)).runId !== null);
@@ -51,6 +53,29 @@ describe('concurrency', () => {
     expect(reason.queuedBehind).toEqual({ runId: first, position: 0 });
     await until(async () => (await release(box, 'b')).status === 200);
     expect(await promoted(box, body.triggerId)).toMatchObject({ name: 'pack', triggerId: body.triggerId });
+  });
+
+  test('the starts that wait are read page by page, also while some of them begin', async () => {
+    const box = await boxes.open({ workflows: { pack: { run: hold, concurrency: 1 } } });
+    await untilStatus(box, await startWorkflow(box, 'pack', { id: 'first' }), 'waiting');
+    const queued: unknown[] = [];
+    for (const id of ['a', 'b', 'c', 'd', 'e']) queued.push((await start(box, 'pack', { id })).body.triggerId);
+    const read = async (query: string) =>
+      (await call<{ items: Record<string, unknown>[]; nextCursor: string | null }>(box, `GET ${QUEUE}${query}`)).body;
+    const one = await read('?limit=2');
+    expect(one.items.map(({ triggerId, position }) => [triggerId, position])).toEqual([
+      [queued[0], 0],
+      [queued[1], 1],
+    ]);
+    expect((await call(box, `DELETE ${QUEUE}/${String(queued[1])}`)).status).toBe(200);
+    const two = await read(`?limit=2&cursor=${one.nextCursor}`);
+    expect(two.items.map(({ triggerId, position }) => [triggerId, position])).toEqual([
+      [queued[2], 2],
+      [queued[3], 3],
+    ]);
+    const last = await read(`?limit=2&cursor=${two.nextCursor}`);
+    expect([last.items.map(({ triggerId }) => triggerId), last.nextCursor]).toEqual([[queued[4]], null]);
+    expect(await call(box, `GET ${QUEUE}?cursor=x`)).toMatchObject({ status: 400, body: { code: 'invalid_cursor' } });
   });
 
   test('a run that waits holds its place, and a number is a limit', async () => {

@@ -19,7 +19,7 @@ export function roomsSeenBy(rooms: Rooms, caller: Caller): Rooms {
     sessions: rooms.sessions.without(hidden),
     workflows: {
       ...workflows,
-      queue: (name) => workflows.queue(name, hidden),
+      queue: (name, page) => workflows.queue(name, page, hidden),
       dequeue: (name, triggerId) => workflows.dequeue(name, triggerId, hidden),
       async retry(runId, ...rest) {
         if (!(await runs.find(runId))) throw runNotFound(runId);

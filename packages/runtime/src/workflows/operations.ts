@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { requireGrant } from '../auth/caller.ts';
 import { hiddenFrom } from '../auth/visibility.ts';
 import { operationsOf } from '../operations/define.ts';
-import { IDEMPOTENCY_HEADER, IdempotencyKey, withoutUndefined } from '../operations/inputs.ts';
+import { IDEMPOTENCY_HEADER, IdempotencyKey, ShortListPage, withoutUndefined } from '../operations/inputs.ts';
 import { Workflow, WorkflowSchemas } from '../catalog/workflow.ts';
 import { RunStatus } from '../runs/run.ts';
 import { StartReceipt } from '../runs/start-receipt.ts';
@@ -110,8 +110,8 @@ export const listQueue = operation({
   permission: 'runs:read',
   copilot: 'yes',
   cli: 'workflows queue',
-  errors: ['workflow_not_found', 'workflow_runtime_not_armed'],
-  input: z.strictObject({ name }),
+  errors: ['workflow_not_found', 'workflow_runtime_not_armed', 'invalid_cursor'],
+  input: z.strictObject({ name, ...ShortListPage }),
   output: z.object({
     items: z.array(
       z.object({
@@ -127,9 +127,10 @@ export const listQueue = operation({
         createdAt: z.iso.datetime(),
       }),
     ),
-    nextCursor: z.null(),
+    nextCursor: z.string().nullable(),
   }),
-  handle: async ({ workflows }, input) => ({ items: await workflows.queue(input.name), nextCursor: null }),
+  handle: ({ workflows }, { name: workflow, limit, cursor }) =>
+    workflows.queue(workflow, withoutUndefined({ limit, cursor })),
 });
 
 export const getQueued = operation({

@@ -10,6 +10,7 @@ import { startedByOf } from '../engine/started-by.ts';
 import { toIdKey } from '../engine/worker/new-run.ts';
 import { BoxError } from '../errors.ts';
 import { toIso, toShownValue } from '../json-value.ts';
+import { parseQueueCursor, toQueueCursor } from './queue-cursor.ts';
 import { triggerNotFound } from './refusals.ts';
 
 export interface QueueEntry {
@@ -22,6 +23,11 @@ export interface QueueEntry {
   /** The time it waits for. */
   readyAt: string | null;
   createdAt: string;
+}
+
+export interface QueuePage {
+  limit: number;
+  cursor?: string;
 }
 
 /** What has an id: a run, or a start that waits. */
@@ -44,7 +50,7 @@ export interface QueuedReceipt {
 /** Starts that wait, and what has become of them. Each throws where there is no workflow of that name. */
 export interface QueuedStarts {
   /** Starts that wait for a place or a time, in the order they will begin, as far as that is known. */
-  queue(name: string, hidden?: Hidden): Promise<QueueEntry[]>;
+  queue(name: string, page: QueuePage, hidden?: Hidden): Promise<{ items: QueueEntry[]; nextCursor: string | null }>;
   /** What was started with an id of its caller's. Throws `run_not_found`. */
   findById(name: string, id: string, hidden?: Hidden): Promise<NamedStart>;
   /** A start that waits or has waited, as its caller sees it. Throws `trigger_not_found`. */
@@ -62,13 +68,14 @@ export interface QueuedStartsOptions {
 
 export function createQueuedStarts({ journal, engine, find }: QueuedStartsOptions): QueuedStarts {
   return {
-    async queue(name, hidden) {
+    async queue(name, { limit, cursor }, hidden) {
       find(name);
-      const all = await journal.queue.list({ name }, { limit: QUEUE_LIMIT });
-      const starts = all.filter((start) => !isHidden(start, hidden));
-      return starts.map(({ triggerId, input, trigger, priority, waitsFor, readyAt, createdAt }, position) => ({
+      const [before, after] = cursor === undefined ? [0] : parseQueueCursor(cursor);
+      const page = await journal.queue.list({ name }, { limit: limit + 1, ...(after ? { after } : {}) });
+      const starts = page.slice(0, limit).filter((start) => !isHidden(start, hidden));
+      const items = starts.map(({ triggerId, input, trigger, priority, waitsFor, readyAt, createdAt }, at) => ({
         triggerId,
-        position,
+        position: before + at,
         input: toShownValue(input),
         trigger,
         priority,
@@ -76,6 +83,8 @@ export function createQueuedStarts({ journal, engine, find }: QueuedStartsOption
         readyAt: readyAt === null ? null : toIso(readyAt),
         createdAt: toIso(createdAt),
       }));
+      const last = page.length > limit ? page[limit - 1] : undefined;
+      return { items, nextCursor: last === undefined ? null : toQueueCursor(before + items.length, last) };
     },
     async findById(name, id, hidden) {
       find(name);
@@ -108,7 +117,3 @@ export function createQueuedStarts({ journal, engine, find }: QueuedStartsOption
     },
   };
 }
-
-// --- internal ---
-
-const QUEUE_LIMIT = 1_000;

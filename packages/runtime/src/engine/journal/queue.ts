@@ -20,11 +20,16 @@ export interface QueuedStart {
   readyAt: number | null;
   waitsFor: 'lock' | 'delay' | 'throttle' | 'debounce';
   createdAt: number;
+  /** Its number in the order in which starts were queued. */
+  queueNo: number;
 }
+
+/** Where a page of them ended. */
+export type QueuePlace = Pick<QueuedStart, 'readyAt' | 'priority' | 'queueNo'>;
 
 export interface SerialQueue {
   /** In the order they will begin, as far as that is known. */
-  list(filter: { name?: string }, page: { limit: number }): Promise<QueuedStart[]>;
+  list(filter: { name?: string }, page: { limit: number; after?: QueuePlace }): Promise<QueuedStart[]>;
   /** Drops a queued start. False: there is none (any more). */
   remove(triggerId: string): Promise<boolean>;
   /** The queued start, the run it has become, or undefined. */

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { newRunId, toTraceId } from '../../ids.ts';
 import type { Journal } from '../../journal.ts';
+import type { QueuePlace } from '../../journal/queue.ts';
 import type { RunRow } from '../../journal/run.ts';
 import type { NewRun } from '../../journal/starts.ts';
 import { APPENDED, claim, ids, read, start, write } from './world.ts';
@@ -28,6 +29,7 @@ export function describeSerial(world: World): void {
           readyAt: null,
           waitsFor: 'lock',
           createdAt: expect.any(Number) as number,
+          queueNo: expect.any(Number) as number,
         },
       ]);
       expect(await world.journal.listRuns({}, { limit: 10 })).toHaveLength(1);
@@ -120,6 +122,29 @@ export function describeSerial(world: World): void {
       const taken = await claim(world.journal);
       expect(taken.map((run) => run.triggerId)).toStrictEqual([null, 'x1', 'z1']);
       expect(await triggers(world.journal)).toStrictEqual(['x2', 'y1', 'y2', 'z2']);
+    });
+
+    test('the queue is read page by page: by priority, then by turn, and those with a time last', async () => {
+      await start(world.journal, serial('t0'));
+      for (const [id, priority] of [
+        ['low', -1],
+        ['a', 0],
+        ['b', 0],
+        ['high', 7],
+      ] as const)
+        await world.journal.create(serial(id, { timing: { triggerId: id, priority } }));
+      for (const delayMs of [90_000, 60_000])
+        await world.journal.create(newRun({ timing: { triggerId: `in ${delayMs}`, delayMs } }));
+      const whole = await triggers(world.journal);
+      expect(whole).toStrictEqual(['high', 'a', 'b', 'low', 'in 60000', 'in 90000']);
+      const seen: string[] = [];
+      for (let after: QueuePlace | undefined; ;) {
+        const page = await world.journal.queue.list({}, { limit: 2, ...(after ? { after } : {}) });
+        seen.push(...page.map(({ triggerId }) => triggerId));
+        after = page.at(-1);
+        if (!after) break;
+      }
+      expect(seen).toStrictEqual(whole);
     });
 
     test('a start does not overtake those that wait for a free lock', async () => {

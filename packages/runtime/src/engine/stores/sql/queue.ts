@@ -14,10 +14,12 @@ import { toStoredText } from './text.ts';
 export function createSerialQueue({ tables, query, commit, now }: Statements): SerialQueue {
   const { runs, queue, keys } = tables;
   return {
-    async list({ name }, { limit }) {
-      const where = name === undefined ? '' : 'where name = ?';
-      const params = name === undefined ? [limit] : [toStoredText(name), limit];
-      const rows = await query(`select ${START_SELECT} from ${queue} ${where} order by ${BY_TURN} limit ?`, params);
+    async list({ name }, { limit, after }) {
+      const conditions = [...(name === undefined ? [] : ['name = ?']), ...(after ? [`(${TURN}) > (?, ?, ?)`] : [])];
+      const where = conditions.length === 0 ? '' : `where ${conditions.join(' and ')}`;
+      const place = after ? [after.readyAt ?? 0, -after.priority, after.queueNo] : [];
+      const params = [...(name === undefined ? [] : [toStoredText(name)]), ...place, limit];
+      const rows = await query(`select ${START_SELECT} from ${queue} ${where} order by ${TURN} limit ?`, params);
       return rows.map(toQueuedStart);
     },
     async remove(triggerId) {
@@ -55,7 +57,7 @@ export function createSerialQueue({ tables, query, commit, now }: Statements): S
 }
 
 /** Those that wait for a place, in the order they will get it, and then those that wait for a time. */
-const BY_TURN = `case when ready_at is null then 0 else ready_at end, priority desc, queue_no`;
+const TURN = `case when ready_at is null then 0 else ready_at end, -priority, queue_no`;
 
 /** The unfinished run that has held a place of a lock for the longest. Parameter: its key. */
 export function holderQuery({ runs }: Pick<Tables, 'runs'>): string {
@@ -165,6 +167,7 @@ const START_SELECT = toSelect({
   throttle: 'throttle',
   debounceKey: 'debounce_key',
   createdAt: 'created_at',
+  queueNo: 'queue_no',
 });
 
 function toQueuedStart(row: StoredRow): QueuedStart {
