@@ -230,6 +230,17 @@ it.each(['AGENTS.md', 'README.md'])('%s of a workspace names verbs, flags and sc
   for (const [, script = ''] of text.matchAll(/npm run (\w+)/g)) expect(scripts).toHaveProperty(script);
 });
 
+it.each(['empty', 'agent', 'workflow', 'workflow-agent'])(
+  'a workspace of the template %s asks for the Node its image has',
+  async (template) => {
+    const cwd = makeFolder();
+    await runCli(['init', 'shop', '--with', template, '--no-install', '--json'], { cwd });
+    const { engines } = JSON.parse(readFileSync(join(cwd, 'shop/package.json'), 'utf8')) as { engines: object };
+    const image = readFileSync(join(REPOSITORY, 'docker/Dockerfile'), 'utf8');
+    expect(engines).toEqual({ node: /^ARG NODE_IMAGE=node:(\d+)\./m.exec(image)?.[1] });
+  },
+);
+
 it('AGENTS.md of a workspace has a verb for every stage of the work', async () => {
   const text = readFileSync(join(await makeWorkspace(), 'AGENTS.md'), 'utf8');
   const [, checklist = ''] = text.split('## Before you say it works');

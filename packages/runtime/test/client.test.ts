@@ -338,6 +338,26 @@ describe('an agent by its name', () => {
     expect(events.at(-1)).toMatchObject({ usage: [{ totalTokens: expect.any(Number) }] });
   });
 
+  test('goes on with its stream at another replica, which has the rest once the turn has ended', async () => {
+    const { fetch: cutting, requests } = cutAfter(1_200);
+    const box = await boxes.open(NAMED);
+    const other = await boxes.open({ ...NAMED, journalPath: box.journalPath });
+    const urls = [await box.listen(), await other.listen()];
+    const atBoth = async (request: Request) =>
+      cutting(
+        requests.length === 0 ? request : new Request(request.url.replace(urls[0] ?? '', urls[1] ?? ''), request),
+      );
+    const client = createClient({ baseUrl: urls[0] ?? '', token: 'dev', fetch: atBoth });
+    const words = Array.from({ length: 30 }, (_, n) => `w${n}`).join(' ');
+    let text = '';
+    for await (const event of client
+      .agent('helper')
+      .session('both')
+      .stream(`tool:add {"a":1,"b":2}; delay:40; say:${words}`))
+      if (event.type === 'TEXT_MESSAGE_CONTENT') text += event.delta;
+    expect([text, requests.length]).toEqual([words, 2]);
+  });
+
   test('begins a text anew that the next process of the box says in other words', async () => {
     const start = { type: 'TEXT_MESSAGE_START', messageId: 'm', role: 'assistant' };
     const content = (delta: string) => ({ type: 'TEXT_MESSAGE_CONTENT', messageId: 'm', delta });
