@@ -4,7 +4,7 @@ import { checkLimits } from '../limits/limits.ts';
 import { isSchema } from '../schema/schema.ts';
 import type { AnySchema } from '../schema/schema.ts';
 import { checkContext } from './context.ts';
-import { checkDeepParts, checkTimeout, toolsOfParts } from './parts.ts';
+import { checkDeepParts, checkTimeout, OWN_MEMBERS, toolsOfParts } from './parts.ts';
 import type { DeepAgentDefinition, InterruptPolicy, Tool, ToolDefinition } from './agent.ts';
 
 const AGENT = Symbol.for('svc.deepAgent');
@@ -58,20 +58,8 @@ export function toInterruptPolicy(policy: boolean | Partial<InterruptPolicy> = f
 // --- internal ---
 
 const MEMBERS: (keyof DeepAgentDefinition)[] = [
-  ...([
-    'name',
-    'description',
-    'model',
-    'maxRetries',
-    'fallbackModels',
-    'instructions',
-    'tools',
-    'interruptOn',
-    'maxSteps',
-    'timeout',
-    'context',
-    'limits',
-  ] as const),
+  ...OWN_MEMBERS,
+  ...(['context', 'limits'] as const),
   ...(['planning', 'files', 'subagents', 'output', 'skills', 'mcpServers'] as const),
 ];
 const MOST_RETRIES = 10;

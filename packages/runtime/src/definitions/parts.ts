@@ -40,22 +40,25 @@ export function checkTimeout(timeout: unknown): void {
     throw new TypeError(`timeout is ${JSON.stringify(timeout)}: nothing is done in no time. Leave it out for none.`);
 }
 
+/** What an agent and a sub-agent are both given, besides their parts. */
+export const OWN_MEMBERS = [
+  'name',
+  'description',
+  'model',
+  'maxRetries',
+  'fallbackModels',
+  'instructions',
+  'tools',
+  'interruptOn',
+  'maxSteps',
+  'timeout',
+] as const;
+
 // --- internal ---
 
 const PARTS = ['planning', 'files', 'subagents', 'skills'] as const;
 const SUBAGENT_MEMBERS: (keyof SubagentDefinition)[] = [
-  ...([
-    'name',
-    'description',
-    'model',
-    'maxRetries',
-    'fallbackModels',
-    'instructions',
-    'tools',
-    'interruptOn',
-    'maxSteps',
-    'timeout',
-  ] as const),
+  ...OWN_MEMBERS,
   ...(['planning', 'files', 'skills', 'mcpServers'] as const),
 ];
 const NAME = /^[a-zA-Z0-9][a-zA-Z0-9_-]{0,63}$/;

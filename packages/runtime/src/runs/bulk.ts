@@ -1,3 +1,4 @@
+import { eachOf } from '../engine/each-of.ts';
 import { z } from 'zod';
 import type { RunFilter } from '../engine/journal/reading.ts';
 import type { RunStatus } from '../engine/journal/run.ts';
@@ -46,7 +47,7 @@ export async function applyToAll(runs: Pick<Runs, 'list' | 'count'>, request: Bu
   if (dryRun) return result;
   const { runIds, nextCursor } = await listNewest(runs, { ...request, statuses });
   const refused = new Map<string, BoxError>();
-  await workOn(runIds, async (runId) => {
+  await eachOf(runIds, AT_ONCE, async (runId) => {
     try {
       await apply(runId);
       result.done += 1;
@@ -67,23 +68,6 @@ export async function applyToAll(runs: Pick<Runs, 'list' | 'count'>, request: Bu
 
 /** Of the runs of one request, so many are worked on at a time: a store has about as many connections. */
 const AT_ONCE = 10;
-
-/** Begins them in their order. What one throws is thrown once those that have begun are over; no other begins. */
-async function workOn(runIds: readonly string[], work: (runId: string) => Promise<void>): Promise<void> {
-  const left = runIds.values();
-  let hasThrown = false;
-  const workers = Array.from({ length: AT_ONCE }, async () => {
-    for (const runId of left) {
-      if (hasThrown) return;
-      await work(runId).catch((error: unknown) => {
-        hasThrown = true;
-        throw error;
-      });
-    }
-  });
-  const ends = await Promise.allSettled(workers);
-  for (const end of ends) if (end.status === 'rejected') throw end.reason;
-}
 
 async function listNewest(
   runs: Pick<Runs, 'list'>,

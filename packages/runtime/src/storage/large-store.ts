@@ -1,3 +1,4 @@
+import { eachOf } from '../engine/each-of.ts';
 import { atMost } from '../engine/at-most.ts';
 import type { Journal } from '../engine/journal.ts';
 import type { LargeStore } from '../engine/large-values.ts';
@@ -45,7 +46,7 @@ export function createLargeStore(options: LargeStoreOptions): BoxLargeStore {
   const dropRun = async (runId: string): Promise<void> => {
     for (let cursor: string | undefined; ;) {
       const page = await storage.list({ prefix: `${VALUES}${runId}/`, ...(cursor === undefined ? {} : { cursor }) });
-      await eachOf(page.items, ({ key }) => storage.delete(key));
+      await eachOf(page.items, AT_ONCE, ({ key }) => storage.delete(key));
       if (page.nextCursor === null) return;
       cursor = page.nextCursor;
     }
@@ -59,6 +60,7 @@ export function createLargeStore(options: LargeStoreOptions): BoxLargeStore {
       const kept = new Set(known.map(({ id }) => id));
       await eachOf(
         old.filter((object) => !kept.has(runOf(object))),
+        AT_ONCE,
         ({ key }) => storage.delete(key),
       );
       if (nextCursor === null) return;
@@ -76,7 +78,7 @@ export function createLargeStore(options: LargeStoreOptions): BoxLargeStore {
     },
     async drop(runIds) {
       try {
-        if (runIds.length > 0 && !(await isEmpty())) await atMost(DROP_MS, eachOf(runIds, dropRun));
+        if (runIds.length > 0 && !(await isEmpty())) await atMost(DROP_MS, eachOf(runIds, AT_ONCE, dropRun));
       } catch (error) {
         // A sweep deletes them.
         log.warn('Values of deleted runs are still in object storage.', { runs: runIds.length, error });
@@ -133,12 +135,4 @@ function toKey(runId: string, digest: string): string {
 
 function runOf({ key }: Pick<StoredObject, 'key'>): string {
   return key.slice(VALUES.length).split('/')[0] ?? '';
-}
-
-async function eachOf<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
-  const left = items.values();
-  const worker = async (): Promise<void> => {
-    for (const item of left) await work(item);
-  };
-  await Promise.all(Array.from({ length: Math.min(AT_ONCE, items.length) }, worker));
 }

@@ -1,22 +1,10 @@
 import type { RequestContext } from '../engine/context.ts';
+import type { Answered } from '../http/app.ts';
 import { newSpanId, newTraceId, parseTraceparent, placeOfRun } from './ids.ts';
 import type { SpanPlace } from './ids.ts';
 import { ERROR_TYPE, HTTP, RUN } from './names.ts';
 import type { Sampler } from './sampler.ts';
 import type { SpanData } from './span.ts';
-
-/** A request that has its answer. */
-export interface AnsweredRequest {
-  context: RequestContext;
-  method: string;
-  /** As it is written in the program, parameters by name. Undefined: there is no such route. */
-  route: string | undefined;
-  scheme: string;
-  status: number;
-  /** Milliseconds since 1970. */
-  start: number;
-  end: number;
-}
 
 /** The span of a request: in the trace of its caller, or in one of its own. */
 export function placeOfRequest(context: RequestContext): SpanPlace {
@@ -28,7 +16,7 @@ export function placeOfRequest(context: RequestContext): SpanPlace {
 }
 
 /** Undefined: it is not exported. The path is that of the route: what stands in its place may be a credential. */
-export function toRequestSpan(request: AnsweredRequest, sampler: Sampler): SpanData | undefined {
+export function toRequestSpan(request: Answered, sampler: Sampler): SpanData | undefined {
   const { context, method, route, status, start, end, scheme } = request;
   const remote = parseTraceparent(context.traceparent);
   const place = placeOfRequest(context);

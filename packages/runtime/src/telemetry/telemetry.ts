@@ -12,7 +12,7 @@ import type { Gauges } from './gauges.ts';
 import type { Otlp, OtlpOptions } from './otlp.ts';
 import { toProviderFacts, UNKNOWN_PROVIDER } from './provider-name.ts';
 import { toRequestSpan } from './request-span.ts';
-import type { AnsweredRequest } from './request-span.ts';
+import type { Answered } from '../http/app.ts';
 import type { ResourceFacts } from './resource.ts';
 import { createSampler } from './sampler.ts';
 import type { TelemetrySettings } from './settings.ts';
@@ -30,7 +30,7 @@ export interface Telemetry {
   modelHeaders(): Record<string, string>;
   /** A model call that is a part of a step, and so in no record. */
   called(part: PartCall): void;
-  answered(request: AnsweredRequest): void;
+  answered(request: Answered): void;
   /** What became of a message to a receiver of `notify`. */
   notified(receiver: string, outcome: string): void;
   /** From now on the box has begun: a stall of its event loop is counted, and logged. */
