@@ -28,8 +28,11 @@ const thinker = defineDeepAgent({
   },
 });
 
+const refund = defineTool({ description: 'Refund.', inputSchema: z.object({}), execute: () => 'done' });
+/** Whose calls wait for the client itself. */
+const asker = defineDeepAgent({ name: 'asker', tools: { refund }, interruptOn: { refund: { by: 'user' } } });
 const shared = boxes.share({
-  agents: { thinker },
+  agents: { thinker, asker },
   workflows: {
     body: { run: async () => askOften() },
     step: { run: async () => inStep() },
@@ -156,6 +159,50 @@ describe('a budget that one call uses up', () => {
       await call(box, `GET /api/runs/${body.runId}?wait=20s`, undefined, as(TOKEN));
     };
     expect(await costOf(waited)).toBe(0);
+  });
+});
+
+describe('turns that wait for their client', () => {
+  const agui = async (key: Key, threadId: string, more: object) => {
+    const body = { threadId, runId: 'r', messages: [], ...more };
+    const answer = await fetch(
+      `${await (await shared()).listen()}/agui/v1/agents/asker`,
+      json(body, { headers: as(key.value) }),
+    );
+    return { status: answer.status, text: await answer.text() };
+  };
+  /** Answers how to go on with it. */
+  const pause = async (key: Key, threadId: string): Promise<object> => {
+    const messages = [{ id: 'm', role: 'user', content: 'tool:refund {}; delay:700; say:Done.' }];
+    const { text } = await agui(key, threadId, { messages });
+    const interruptId = /"interrupts":\[\{"id":"([^"]+)"/.exec(text)?.[1] ?? '';
+    return { resume: [{ interruptId, status: 'resolved', payload: { decision: 'approve' } }] };
+  };
+
+  test('do not go on all at once where the key may have one under way', async () => {
+    const key = await makeKey({ concurrentTurns: 1 });
+    const threads = ['a', 'b', 'c'];
+    const answers: object[] = [];
+    for (const thread of threads) answers.push(await pause(key, thread));
+    // Each twice: what repeats an answer gives no place back.
+    const twice = [...threads, ...threads];
+    const said = await Promise.all(twice.map((thread, n) => agui(key, thread, answers[n % 3] as object)));
+    const goingOn = new Set(said.flatMap(({ status }, n) => (status === 429 ? [] : [n % 3])));
+    expect(goingOn.size).toBe(1);
+    // They wait on, and go on one by one.
+    for (const [n, thread] of threads.entries())
+      if (!goingOn.has(n)) await until(async () => (await agui(key, thread, answers[n] as object)).status === 200);
+  });
+
+  test('do not go on once its budget is used up', async () => {
+    const key = await makeKey({ tokensPerDay: 100_000 });
+    const answers = [await pause(key, 'a'), await pause(key, 'b')];
+    await call(await shared(), `PATCH /api/keys/${key.id}`, { limits: { tokensPerDay: 1 } }, as(TOKEN));
+    const goOn = async () => {
+      for (const [n, thread] of ['a', 'b'].entries())
+        expect((await agui(key, thread, answers[n] as object)).text).toContain('budget_exceeded');
+    };
+    expect(await costOf(goOn)).toBe(0);
   });
 });
 

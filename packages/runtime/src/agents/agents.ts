@@ -25,6 +25,7 @@ import { createAgentFinder } from './find-agent.ts';
 import { createLiveTurns } from './reading/live-turns.ts';
 import type { CallModel } from './model/client.ts';
 import { hasOutputRule } from './turn/output.ts';
+import type { Caller } from '../auth/caller.ts';
 import { createPendingApprovals } from './reading/pending.ts';
 import { createRepeats } from './reading/repeats.ts';
 import { createTurnBody } from './turn-body.ts';
@@ -57,6 +58,11 @@ export interface Agents {
     known?: readonly string[],
     how?: { isJoining?: boolean; countsAll?: boolean },
   ): Promise<RunningTurn>;
+  /**
+   * Before a client lets a turn of its own go on that waits for it: no more of them than may begin. Throws `rate_limited` and
+   * `budget_exceeded`. Who has a seat is held to no limit of others.
+   */
+  requireRoom(run: RunRow, by: Caller): Promise<void>;
   /** The approvals the turn waits for now, those of its sub-agents too. */
   listPending(run: RunRow): Promise<string[]>;
   /** The turn a session has not ended, if there is one. Throws when the agent cannot answer. */
@@ -143,6 +149,9 @@ export function createAgents(options: AgentsOptions): Agents {
         reader.close();
         throw error;
       }
+    },
+    async requireRoom({ runId, name }, { limited }) {
+      if (limited) await limits.enterAgain({ runId, name, limited });
     },
     listPending: ({ runId }) => pending.listPending(runId),
     findOpenTurn: turns.findOpenTurn,

@@ -13,6 +13,8 @@ export interface TurnLimits {
    */
   enter(turn: { runId: string; name: string; limited: readonly Limited[] }): Promise<void>;
   leave(runId: string): void;
+  /** Before one goes on that waits for the client which asks for it. Throws the same. */
+  enterAgain(turn: { runId: string; name: string; limited: readonly Limited[] }): Promise<void>;
   /**
    * Before one that a run asks for: it waits for no place, which the run may have itself. Throws `budget_exceeded`, which
    * a step is not to repeat.
@@ -22,11 +24,11 @@ export interface TurnLimits {
 
 export interface TurnLimitsOptions {
   /** Undefined: nothing has limits. */
-  limiter?: Pick<Limiter, 'find' | 'admit' | 'enter' | 'leave' | 'requireBudgets'> | undefined;
+  limiter?: Pick<Limiter, 'find' | 'admit' | 'enter' | 'admitAgain' | 'leave' | 'requireBudgets'> | undefined;
 }
 
 export function createTurnLimits({ limiter }: TurnLimitsOptions): TurnLimits {
-  if (!limiter) return { enter: async () => {}, leave() {}, enterBelow: async () => {} };
+  if (!limiter) return { enter: async () => {}, leave() {}, enterAgain: async () => {}, enterBelow: async () => {} };
   const whoOf = (runName: string): string => whoOfAgent(splitName(runName).agent);
   return {
     async enter({ runId, name, limited }) {
@@ -37,6 +39,10 @@ export function createTurnLimits({ limiter }: TurnLimitsOptions): TurnLimits {
       await limiter.enter(runId, [...own, ...limited]);
     },
     leave: limiter.leave,
+    async enterAgain({ runId, name, limited }) {
+      const agent = await limiter.find(whoOf(name));
+      await limiter.admitAgain(runId, [...(agent ? [agent] : []), ...limited]);
+    },
     async enterBelow(name, parent) {
       try {
         await limiter.requireBudgets([whoOf(name), ...chargedTo(parent)]);

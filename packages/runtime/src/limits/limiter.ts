@@ -18,6 +18,8 @@ export interface Limiter {
   admit(limited: readonly Limited[]): Promise<void>;
   /** A turn is about to begin. Throws `rate_limited` and `budget_exceeded`; else `leave` gives its places back. */
   enter(turnId: string, limited: readonly Limited[]): Promise<void>;
+  /** A turn that waits is to go on, here or on another replica. Throws the same. */
+  admitAgain(turnId: string, limited: readonly Limited[]): Promise<void>;
   /** Throws `budget_exceeded`. */
   requireBudgets(who: readonly string[]): Promise<void>;
   /** A turn that has begun goes on: it takes its places again, whether there is room or not. */
@@ -102,6 +104,10 @@ export function createLimiter({ db, kv, log, find, onBudget, now = Date.now }: L
     async enter(turnId, limited) {
       for (const one of limited) await requireBudget(one);
       await places.enter(turnId, limited);
+    },
+    async admitAgain(turnId, limited) {
+      for (const one of limited) await requireBudget(one);
+      await places.admit(turnId, limited);
     },
     find,
     async requireBudgets(who) {

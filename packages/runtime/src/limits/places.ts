@@ -6,6 +6,8 @@ import type { Limited } from './limits.ts';
 export interface Places {
   /** Takes a place of each for the turn. Throws `rate_limited`, and then has taken none. */
   enter(turnId: string, limited: readonly Limited[]): Promise<void>;
+  /** The same for a turn that is to go on, wherever it does: whoever has it holds them, or they are free after a while. */
+  admit(turnId: string, limited: readonly Limited[]): Promise<void>;
   /** Takes a place of each, whether there is room or not. */
   reenter(turnId: string, limited: readonly Limited[]): void;
   /** The turn is over, or waits. Of one that has no place, nothing. */
@@ -31,20 +33,28 @@ export function createPlaces(kv: Pick<KeyValueStore, 'takePlace' | 'leavePlace' 
     // What is not given back is free again after a while.
     Promise.all(keys.map((key) => kv.leavePlace(key, turnId).catch(() => {})));
 
+  const take = async (turnId: string, limited: readonly Limited[]): Promise<string[]> => {
+    const taken: string[] = [];
+    for (const { id, name, limits } of limited) {
+      const { concurrentTurns: most } = limits;
+      if (!most) continue;
+      const key = keyOf(id);
+      if (!(await kv.takePlace(key, turnId, { most, ttlMs: TTL_MS }))) {
+        await giveBack(turnId, taken);
+        throw tooManyTurns(name, most);
+      }
+      taken.push(key);
+    }
+    return taken;
+  };
+
   return {
     async enter(turnId, limited) {
-      const taken: string[] = [];
-      for (const { id, name, limits } of limited) {
-        const { concurrentTurns: most } = limits;
-        if (!most) continue;
-        const key = keyOf(id);
-        if (!(await kv.takePlace(key, turnId, { most, ttlMs: TTL_MS }))) {
-          await giveBack(turnId, taken);
-          throw tooManyTurns(name, most);
-        }
-        taken.push(key);
-      }
+      const taken = await take(turnId, limited);
       if (taken.length > 0) hold(turnId, taken);
+    },
+    async admit(turnId, limited) {
+      await take(turnId, limited);
     },
     reenter(turnId, limited) {
       const keys = limited.filter(({ limits }) => limits.concurrentTurns).map(({ id }) => keyOf(id));

@@ -48,7 +48,8 @@ export interface Resumed {
 /**
  * Decides what the thread waits for, and reads on. Only tool calls of the thread's own turn, and of its sub-agents, can be
  * decided so. An answer to what does not wait is ignored: a person has decided elsewhere, or its time was up. Undefined:
- * no turn is under way. Throws `approval_pending` when something would stay undecided, before anything is decided.
+ * no turn is under way. Throws `approval_pending` when something would stay undecided, and what its limits refuse, before
+ * anything is decided.
  */
 export async function resumeTurn(
   options: AnswerOptions,
@@ -69,6 +70,7 @@ export async function resumeTurn(
   );
   for (const { id } of decisions) requireDecider(by, await approvals.find(id));
   for (const { id, decision } of decisions) await approvals.check(id, decision);
+  await agents.requireRoom(open, by);
   const turn = await agents.follow(open, pending);
   try {
     for (const { id, decision } of decisions)
