@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { createHook } from '../src/engine/primitives/hook.ts';
 import { svc } from '../src/index.ts';
-import { call, finish, runWorkflow, setupBoxes, startWorkflow, toStep, untilStatus } from './_setup.ts';
+import { call, finish, runWorkflow, setupBoxes, startWorkflow, toStep, until, untilStatus } from './_setup.ts';
 import type { TestProgram } from './_setup.ts';
 
 const boxes = setupBoxes();
@@ -47,6 +47,46 @@ const EXPECTED = {
     reason: expect.objectContaining({ name: 'TypeError', message: 'the reason' }) as object,
   },
 };
+
+describe('where an error was thrown', () => {
+  const root = process.cwd();
+  const failWith =
+    (...frames: string[]) =>
+    async () => {
+      throw Object.assign(new Error('no'), { fatal: true, stack: ['Error: no', ...frames].join('\n') });
+    };
+  const OWN = `    at record (file://${root}/node_modules/@svc/runtime/dist/engine-BcD3.mjs:12:7)`;
+  const LIBRARY = `    at parse (${root}/apps/shop/node_modules/zod/index.cjs:9:1)`;
+  const CODE = `    at refund (file://${root}/workflows/refund.workflow.ts:12:3)`;
+
+  test.each([
+    [
+      'leaves out frames of installed packages',
+      [OWN, LIBRARY, CODE],
+      ['    at refund (workflows/refund.workflow.ts:12:3)'],
+    ],
+    [
+      'keeps the names of the files where there is no other frame',
+      [OWN, LIBRARY],
+      ['    at record (engine-BcD3.mjs:12:7)', '    at parse (index.cjs:9:1)'],
+    ],
+  ])('%s', async (_, frames, shown) => {
+    const box = await open({ refund: { run: failWith(...frames) } });
+    const { error } = (await runWorkflow(box, 'refund')) as { error: { stack: string } };
+    expect(error.stack.split('\n')).toEqual(['Error: no', ...shown]);
+  });
+
+  test('is named in the code of the project, never in an installed package', async () => {
+    const stopped: unknown[] = [];
+    const box = await boxes.open({
+      workflows: { refund: { run: failWith(OWN, CODE) }, other: { run: failWith(OWN) } },
+      options: { onStopped: ({ place }) => void stopped.push(place) },
+    });
+    for (const name of ['refund', 'other']) await runWorkflow(box, name);
+    await until(async () => stopped.length === 2);
+    expect(stopped).toEqual(['workflows/refund.workflow.ts:12', undefined]);
+  });
+});
 
 describe('an error keeps its name, message, stack, causes and properties', () => {
   test('from a step through the body to the run, in both records', async () => {
