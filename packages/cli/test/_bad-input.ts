@@ -6,7 +6,7 @@ import * as groups from '../src/group.ts';
 import type { Leaf } from '../src/group.ts';
 import { TREE } from '../src/tree.ts';
 
-/** What nobody means. A flag may take some of them as a text like any other. */
+/** What no one means. A flag may take some of them as a text like any other. */
 export const BAD_VALUES: Record<string, string> = {
   empty: '',
   blank: '  ',
@@ -20,7 +20,7 @@ export const BAD_VALUES: Record<string, string> = {
   lines: 'first\nsecond',
 };
 
-/** Paths that are there and are something else, or where nobody may write. */
+/** Paths that are there and are something else, or where no one may write. */
 export const BAD_PATHS: Record<string, string> = {
   'a folder': 'lib',
   'a file': 'svc.json',

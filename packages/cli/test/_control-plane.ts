@@ -72,7 +72,7 @@ export async function startPlane(): Promise<FakePlane> {
       if (form.get('grant_type') !== 'refresh_token')
         return form.get('device_code') === 'device-1' ? [200, grant()] : [400, { error: 'invalid_grant' }];
       const token = form.get('refresh_token') ?? '';
-      // Somebody else holds a copy: the whole family ends.
+      // Someone else holds a copy: the whole family ends.
       if (used.has(token)) revokeAll();
       if (!refresh.delete(token)) return [400, { error: 'invalid_grant' }];
       used.add(token);

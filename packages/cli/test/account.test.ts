@@ -33,7 +33,7 @@ function makeFolder(): string {
   return folder;
 }
 
-/** Somebody who has signed in. */
+/** Someone who has signed in. */
 async function signIn() {
   const plane = await startPlane();
   const env = makeHome(plane);
@@ -101,7 +101,7 @@ describe('a file of sessions that is broken, where no control plane is configure
     );
   });
 
-  it('stands in the way of a sign-in before somebody approves it', async () => {
+  it('stands in the way of a sign-in before someone approves it', async () => {
     const plane = await startPlane();
     const env = { ...makeBrokenHome(), SVC_CONTROL_PLANE_URL: plane.url };
     const result = await runCli(['login', '--json'], { env });
@@ -109,7 +109,7 @@ describe('a file of sessions that is broken, where no control plane is configure
   });
 });
 
-describe('with a control plane nobody is signed in to', () => {
+describe('with a control plane no one is signed in to', () => {
   it.each([[['whoami']], [['link', SOME_ID]], [['init', 'shop']], [['runs', 'list', '--agent', SOME_ID]], [['dev']]])(
     '%j is not_signed_in, exit 2, before anything is done',
     async (argv) => {
@@ -320,7 +320,7 @@ describe('a session', () => {
       writeFileSync(lockOf(env), `${endedPid()} ${hostname()}`);
       const begun = performance.now();
       const results = await Promise.all(Array.from({ length: 5 }, () => runCli(['whoami'], { env })));
-      // A lock nobody answers for is good for a minute.
+      // A lock no one answers for is good for a minute.
       expect(performance.now() - begun).toBeLessThan(20_000);
       for (const { exitCode, stderr } of results) expect([exitCode, stderr]).toEqual([0, '']);
       expect(plane.seen.filter((line) => line === 'POST /oauth/token')).toHaveLength(1);
@@ -388,7 +388,7 @@ describe('--agent', () => {
     expect(plane.seen.at(-1)).toBe(`POST /api/v1/installations/${SOME_ID}/token`);
   });
 
-  it('that has no box is no_deployment, one nobody knows not_linked: exit 3', async () => {
+  it('that has no box is no_deployment, an unknown one not_linked: exit 3', async () => {
     const { plane, env } = await signIn();
     plane.agents.push({ id: SOME_ID, name: 'shop', deployment: null });
     const known = await runCli(['runs', 'list', '--agent', SOME_ID, '--json'], { env });
@@ -428,7 +428,7 @@ describe('svc link', () => {
     expect(readError(result).message).toMatch(message);
   });
 
-  it('to an agent nobody knows is not_found, exit 4', async () => {
+  it('to an unknown agent is not_found, exit 4', async () => {
     const { env } = await signIn();
     const result = await runCli(['link', SOME_ID, ...ARGS, '--json'], { env: { ...env, HMAC_SECRET: 's' } });
     expect([result.exitCode, readError(result).code]).toEqual([4, 'not_found']);
@@ -466,7 +466,7 @@ describe('svc dev in a workspace that is not linked', () => {
     [['--yes'], {}, { tty: true, stdin: [] }],
     [[], { CI: '1' }, { tty: true, stdin: [] }],
     [[], {}, {}],
-  ])('is not_linked, exit 3, where nobody can be asked: %j %j', async (flags, more, terminal) => {
+  ])('is not_linked, exit 3, where no one can be asked: %j %j', async (flags, more, terminal) => {
     const { env } = await signIn();
     const cwd = await makeProject();
     const result = await runCli(['dev', ...flags], { env: { ...env, ...more }, cwd, ...terminal });

@@ -144,7 +144,7 @@ const STATE = ['runs', 'prompts', 'config', 'secrets', 'keys', 'approvals', 'rec
 /** Verbs that change nothing when they succeed. */
 const READS = /\b(?:list|get|tail|steps|state|versions|queue|find|receivers|kept|watch|streams?|webhooks)$/;
 
-describe('what nobody means', () => {
+describe('what no one means', () => {
   it.each([...byGroup(listLeaves())])(
     'is refused by every flag and argument of svc %s, in one line, and changes nothing',
     async (_, leaves) => {

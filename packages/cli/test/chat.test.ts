@@ -119,7 +119,7 @@ describe('a conversation', () => {
     expect(again.stdout).toMatch(/> tool:add[^]*It is 3\.[^]*> say:Yes\.[^]*Yes\./);
   });
 
-  it('asks about what waits for a person, edits it and tells the agent why it is rejected', async () => {
+  it('asks about what waits for a person, edits it and says to the agent why it is rejected', async () => {
     const { box, type } = await open();
     const ask = (amount: number) => `tool:refund {"amount":${amount}}\nsay:Done.`;
     const result = await type(

@@ -51,7 +51,7 @@ const START: Record<string, { argv: string[]; set: string }> = {
   zsh: { argv: ['zsh', '-f', '-i'], set: `source <(svc complete zsh)` },
 };
 
-/** A shell in which somebody types. */
+/** A shell in which someone types. */
 async function openShell(shell: 'bash' | 'zsh', before = '') {
   const desk = await makeDesk();
   const { argv, set } = START[shell] ?? { argv: [], set: '' };
@@ -107,7 +107,7 @@ for (const shell of ['bash', 'zsh'] as const)
       const became: typeof BOTH = [];
       for (const [typed] of BOTH) became.push([typed, await press(typed)]);
       expect(became).toEqual(BOTH);
-      // `$(touch pwned)` was typed by nobody, and run by nobody.
+      // `$(touch pwned)` was typed by no one, and run by no one.
       expect(await readdir(cwd)).not.toContain('pwned');
       expect(terminal.raw()).not.toMatch(/error|not found|bad |usage/i);
     });

@@ -219,8 +219,8 @@ const GUIDES: Guide[] = [
         expect(ran.stdout).not.toContain('tool_calls');
       },
       messages({ stdout }) {
-        const told = Array.from(stdout.matchAll(/^event: (.+)$/gm), ([, name]) => name);
-        expect([told[0], told.at(-1)]).toEqual(['message_start', 'message_stop']);
+        const received = Array.from(stdout.matchAll(/^event: (.+)$/gm), ([, name]) => name);
+        expect([received[0], received.at(-1)]).toEqual(['message_start', 'message_stop']);
         for (const piece of ['"type":"thinking"', '"name":"add"', '"stop_reason":"end_turn"'])
           expect(stdout).toContain(piece);
       },

@@ -56,7 +56,7 @@ async function startStrictBox(serve: StrictBox['serve']): Promise<StrictBox> {
   return box;
 }
 
-/** Somebody who is signed in, at a plane that gives `t1`, `t2` … for the box. */
+/** Someone who is signed in, at a plane that gives `t1`, `t2` … for the box. */
 async function linkTo(box: StrictBox): Promise<{ plane: FakePlane; env: Record<string, string>; given: string[] }> {
   const plane = await startPlane();
   const env = makeHome(plane);

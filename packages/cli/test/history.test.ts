@@ -153,7 +153,7 @@ describe('svc why', () => {
 });
 
 describe('svc pull run', () => {
-  it('writes the history into the workspace, without secrets, for its owner alone, and replaces it only when told to', async () => {
+  it('writes the history into the workspace, without secrets, for its owner alone, and replaces it only when asked to', async () => {
     const runId = await start({ amount: 5 }, 'completed');
     const file = join(root, '.svc/runs', `${runId}.json`);
     const pulled = readDocument(await svc('pull', 'run', runId, '--json'));
@@ -182,7 +182,7 @@ describe('svc pull run', () => {
 });
 
 describe('svc replay', () => {
-  it('tells each step with its line, and runs none', async () => {
+  it('reports each step with its line, and runs none', async () => {
     const runId = await start({ amount: 5 }, 'completed');
     await svc('pull', 'run', runId);
     const before = log();
@@ -198,7 +198,7 @@ describe('svc replay', () => {
     expect(stdout).toContain('The same: the code ends as the run did. {"receipt":"r-5","at":0}');
   });
 
-  it('takes a run the box has and a file, and stops where it is told to', async () => {
+  it('takes a run the box has and a file, and stops where that is asked', async () => {
     const runId = await start({ amount: 6 }, 'completed');
     expect(await replay(runId, '--until', 'sleep')).toMatchObject({
       outcome: 'stopped',

@@ -105,7 +105,7 @@ describe('every flag of every verb', () => {
     for (const argv of lines) checkFailure(await runCli([...argv, '--json'], { cwd, env: {} }), argv);
   }, 240_000);
 
-  it('is told by the box in the same way, and is no error of the box', async () => {
+  it('is reported by the box in the same way, and is no error of the box', async () => {
     const { url } = await openSeededBox(boxes);
     const cwd = await makeProject(url);
     const verbs = (await listVerbs(TREE)).filter(({ command }) => isProjected(command));

@@ -244,7 +244,7 @@ describe('svc keys create', () => {
     expect(stdout.trimEnd().split('\n').at(-1)).toBe('svc_1');
   });
 
-  it('is told of a name the box has not got, and makes the key', async () => {
+  it('is warned of a name the box has not got, and makes the key', async () => {
     const box = await startBox(routes);
     const argv = ['keys', 'create', '--name', 'ci', '--agents', 'support,refund', '--workflows', 'refund,nobody'];
     const { stdout, stderr, exitCode } = await runAgainst(box, argv);

@@ -59,7 +59,7 @@ describe('the dev runtime', () => {
 describe('--agent', () => {
   const PLANE = { SVC_CONTROL_PLANE_URL: 'https://plane.example.com' };
 
-  it('is no_deployment without a control plane, and not_signed_in where nobody is signed in to it', async () => {
+  it('is no_deployment without a control plane, and not_signed_in where no one is signed in to it', async () => {
     const cwd = await makeProject();
     await expect(resolve({ agent: 'inst-1' }, { cwd, env: {} })).rejects.toMatchObject({
       code: 'no_deployment',

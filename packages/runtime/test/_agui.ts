@@ -8,7 +8,7 @@ import type { TestBox, TestBoxes, TestBoxOptions } from './_setup.ts';
 
 export type AguiEvents = (BaseEvent & Record<string, unknown>)[];
 
-export interface Told {
+export interface Received {
   events: AguiEvents;
   /** The last event. */
   end: BaseEvent & Partial<RunFinishedEvent> & { message?: string; code?: string };
@@ -101,12 +101,12 @@ export async function serveAgui(box: TestBox, calls: Calls[] = []): Promise<Agui
 let ids = 0;
 
 /** One run of the client, with a message of the person first when there is one. */
-export async function say(client: HttpAgent, text?: string, parameters: RunAgentParameters = {}): Promise<Told> {
+export async function say(client: HttpAgent, text?: string, parameters: RunAgentParameters = {}): Promise<Received> {
   if (text !== undefined) client.addMessage({ id: `user-${++ids}`, role: 'user', content: text });
   const events: AguiEvents = [];
   const subscriber: AgentSubscriber = { onEvent: ({ event }) => void events.push(event as AguiEvents[number]) };
   const { newMessages } = await client.runAgent(parameters, subscriber);
-  const end = events.at(-1) as Told['end'];
+  const end = events.at(-1) as Received['end'];
   const outcome = end.outcome;
   return { events, end, added: newMessages, interrupts: outcome?.type === 'interrupt' ? outcome.interrupts : [] };
 }
@@ -123,8 +123,8 @@ export const RESUMED = [
   'RUN_FINISHED',
 ];
 
-export const typesOf = ({ events }: Told) => events.map(({ type }) => type as string);
-export const textOf = ({ events }: Told) =>
+export const typesOf = ({ events }: Received) => events.map(({ type }) => type as string);
+export const textOf = ({ events }: Received) =>
   events.map(({ type, delta }) => (type === 'TEXT_MESSAGE_CONTENT' ? String(delta) : '')).join('');
 export const idsOf = (messages: readonly { id: string }[]) => messages.map(({ id }) => id);
 

@@ -45,8 +45,8 @@ export interface ReplicaOptions extends TestBoxOptions {
   kv?: string | null;
 }
 
-/** Times at which nothing is found by looking within a test: what happens was told. */
-export const TOLD = { sweepMs: 120_000, pollMs: 120_000 };
+/** Times at which nothing is found by looking within a test: what happens was published. */
+export const WITHOUT_LOOKS = { sweepMs: 120_000, pollMs: 120_000 };
 
 /** Replicas of one box, on a schema and a prefix of their own that go with the test. */
 export function createCluster(boxes: TestBoxes, servers: Servers): (options: ReplicaOptions) => Promise<TestBox> {

@@ -37,7 +37,7 @@ async function openScripted(texts: string[]) {
 }
 
 describe('an agent with an output schema', () => {
-  test('tells the provider the schema, and records the answer by it', async () => {
+  test('sends the provider the schema, and records the answer by it', async () => {
     const box = await boxes.open({ agents });
     const { text, run } = await ask(box, 'reader', 'say:{"name":"Ada","age":36}');
     expect(text).toBe('{"name":"Ada","age":36}');
@@ -66,7 +66,7 @@ describe('an agent with an output schema', () => {
     });
   });
 
-  test('asks again once when the answer does not fit, and tells the client the one that does', async () => {
+  test('asks again once when the answer does not fit, and sends the client the one that does', async () => {
     const { box, asked } = await openScripted(['{"name":"Ada"}', '```json\n{"name":"Ada","age":36}\n```']);
     const { text, run } = await ask(box, 'reader', 'Who?');
     expect(text).toBe('{"name":"Ada","age":36}');

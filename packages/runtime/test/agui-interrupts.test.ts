@@ -17,28 +17,28 @@ import {
   toldModel,
   typesOf,
 } from './_agui.ts';
-import type { Calls, Told } from './_agui.ts';
+import type { Calls, Received } from './_agui.ts';
 
 const boxes = setupAgui();
 
 const REFUND = 'tool:refund {"order":"A-1","amount":5}; say:Done.';
 const approve = { decision: 'approve' };
-const answerAll = ({ interrupts }: Told, payload: unknown) =>
+const answerAll = ({ interrupts }: Received, payload: unknown) =>
   interrupts.map(({ id }) => ({ interruptId: id, status: 'resolved' as const, payload }));
 
 /** A client whose last run waits for a person. */
 async function pause(thread: string, script = REFUND) {
   const open = await boxes.openAgui();
   const agent = open.client(thread);
-  const told = await say(agent, script);
-  return { ...open, agent, told };
+  const received = await say(agent, script);
+  return { ...open, agent, received };
 }
 
 describe('a tool that needs a person', () => {
   test('ends the run with an interrupt that says how it is answered', async () => {
-    const { told, calls } = await pause('asks');
-    const start = told.events.find(({ type }) => type === 'TOOL_CALL_START');
-    expect(told.interrupts).toEqual([
+    const { received, calls } = await pause('asks');
+    const start = received.events.find(({ type }) => type === 'TOOL_CALL_START');
+    expect(received.interrupts).toEqual([
       {
         id: expect.any(String),
         reason: 'tool_call',
@@ -50,22 +50,22 @@ describe('a tool that needs a person', () => {
         },
       },
     ]);
-    expect(told.interrupts[0]?.responseSchema).toMatchObject({
+    expect(received.interrupts[0]?.responseSchema).toMatchObject({
       properties: { decision: { enum: ['approve', 'edit', 'reject'] } },
     });
-    expect(typesOf(told).slice(-2)).toEqual(['STEP_FINISHED', 'RUN_FINISHED']);
+    expect(typesOf(received).slice(-2)).toEqual(['STEP_FINISHED', 'RUN_FINISHED']);
     expect(calls).toEqual([]);
   });
 
-  test('is run once when it is approved; the call is not told again, and the usage is of this run', async () => {
-    const { agent, told, calls, box } = await pause('approved');
-    const resumed = await say(agent, undefined, { resume: answerAll(told, approve) });
+  test('is run once when it is approved; the call is not sent again, and the usage is of this run', async () => {
+    const { agent, received, calls, box } = await pause('approved');
+    const resumed = await say(agent, undefined, { resume: answerAll(received, approve) });
     expect(typesOf(resumed)).toEqual(RESUMED);
     expect(resumed.end.outcome).toEqual({ type: 'success' });
     expect(calls).toMatchObject([{ tool: 'refund', input: { order: 'A-1', amount: 5 } }]);
     const [run] = await box.journal.listRuns({ kind: 'agent' }, { limit: 1 });
     const used = (key: 'inputTokens' | 'outputTokens') =>
-      (told.end.usage?.[0]?.[key] ?? 0) + (resumed.end.usage?.[0]?.[key] ?? 0);
+      (received.end.usage?.[0]?.[key] ?? 0) + (resumed.end.usage?.[0]?.[key] ?? 0);
     expect([used('inputTokens'), used('outputTokens')]).toEqual([run?.inputTokens, run?.outputTokens]);
     expect(agent.messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'assistant']);
     const sent = agent.messages[1] as { toolCalls?: { function: { arguments: string } }[] };
@@ -82,8 +82,9 @@ describe('a tool that needs a person', () => {
   });
 
   test('is run with the arguments a person has edited, once the tool takes them', async () => {
-    const { agent, told, calls } = await pause('edited');
-    const edit = (input: unknown) => say(agent, undefined, { resume: answerAll(told, { decision: 'edit', input }) });
+    const { agent, received, calls } = await pause('edited');
+    const edit = (input: unknown) =>
+      say(agent, undefined, { resume: answerAll(received, { decision: 'edit', input }) });
     const refused = (await edit({ order: 'A-1', amount: 500 }).catch((error: unknown) => error)) as {
       status: number;
       payload: { details: { issues: unknown } };
@@ -96,9 +97,9 @@ describe('a tool that needs a person', () => {
   test.each([
     ['rejected', [{ status: 'resolved' as const, payload: { decision: 'reject', note: 'Too much.' } }], 'Too much.'],
     ['cancelled', [{ status: 'cancelled' as const }], 'cancelled'],
-  ])('is not run when it is %s, and the model is told', async (name, [answer], why) => {
-    const { agent, told, calls, box } = await pause(name);
-    const resume = told.interrupts.map(({ id }) => ({ interruptId: id, ...answer })) as never;
+  ])('is not run when it is %s, and the model is sent why', async (name, [answer], why) => {
+    const { agent, received, calls, box } = await pause(name);
+    const resume = received.interrupts.map(({ id }) => ({ interruptId: id, ...answer })) as never;
     expect(textOf(await say(agent, undefined, { resume }))).toBe('Done.');
     expect(calls).toEqual([]);
     expect(toldModel(box).at(-1)).toMatchObject({ role: 'tool', content: expect.stringContaining(why) });
@@ -111,15 +112,17 @@ describe('a tool that needs a person', () => {
     ['an edit that is not allowed', 'charge', { decision: 'edit', input: { order: 'A-1', amount: 1 } }],
     ['a rejection that is not allowed', 'gift', { decision: 'reject' }],
   ])('refuses %s, and still waits', async (name, tool, payload) => {
-    const { agent, told, calls } = await pause(name, `tool:${tool} {"order":"A-1","amount":5}; say:Done.`);
-    const error = await say(agent, undefined, { resume: answerAll(told, payload) }).catch((thrown: unknown) => thrown);
+    const { agent, received, calls } = await pause(name, `tool:${tool} {"order":"A-1","amount":5}; say:Done.`);
+    const error = await say(agent, undefined, { resume: answerAll(received, payload) }).catch(
+      (thrown: unknown) => thrown,
+    );
     expect(error).toMatchObject({ status: 400, payload: { code: 'invalid_request' } });
-    await say(agent, undefined, { resume: answerAll(told, approve) });
+    await say(agent, undefined, { resume: answerAll(received, approve) });
     expect(calls).toHaveLength(1);
   });
 
   test('refuses a run that does not answer it before there is a stream', async () => {
-    const { agent, told, box } = await pause('uncovered');
+    const { agent, received, box } = await pause('uncovered');
     const input = { threadId: 'uncovered', runId: 'r2', messages: agent.messages };
     const unknown = [{ interruptId: 'nobody', status: 'cancelled' }];
     for (const resume of [undefined, unknown]) {
@@ -130,25 +133,28 @@ describe('a tool that needs a person', () => {
         'application/json; charset=utf-8',
       ]);
     }
-    const twice = [...answerAll(told, approve), ...answerAll(told, { decision: 'reject' })];
+    const twice = [...answerAll(received, approve), ...answerAll(received, { decision: 'reject' })];
     expect((await post(box, { ...input, resume: twice })).status).toBe(400);
   });
 
   test('ignores an entry that names nothing, with a warning', async () => {
-    const { agent, told, calls, box } = await pause('extra');
-    const resume = [...answerAll(told, approve), { interruptId: 'nobody', status: 'cancelled' as const }];
+    const { agent, received, calls, box } = await pause('extra');
+    const resume = [...answerAll(received, approve), { interruptId: 'nobody', status: 'cancelled' as const }];
     expect((await say(agent, undefined, { resume })).end.outcome).toEqual({ type: 'success' });
     expect(calls).toHaveLength(1);
     expect(box.logs).toMatchObject([{ level: 'warn', interruptId: 'nobody' }]);
   });
 
   test('cannot decide what a workflow asks, nor what another thread waits for', async () => {
-    const { agent, told, box, client, calls } = await pause('mine');
+    const { agent, received, box, client, calls } = await pause('mine');
     const other = client('other');
     await say(other, REFUND);
     const [theirs] = other.pendingInterrupts;
     await say(agent, undefined, {
-      resume: [...answerAll(told, approve), { interruptId: theirs?.id ?? '', status: 'resolved', payload: approve }],
+      resume: [
+        ...answerAll(received, approve),
+        { interruptId: theirs?.id ?? '', status: 'resolved', payload: approve },
+      ],
     });
     expect(calls).toHaveLength(1);
     const { body } = await call(box, `GET /api/approvals/${theirs?.id}`);
@@ -160,11 +166,11 @@ describe('several calls of one reply', () => {
   const TWO =
     'tools:refund {"order":"A-1","amount":1} | refund {"order":"A-2","amount":2} | add {"a":1,"b":1}; say:Done.';
 
-  test('wait together, after what needs nobody has run, and are answered each in its way', async () => {
-    const { agent, told, calls } = await pause('several', TWO);
-    expect(told.interrupts).toHaveLength(2);
-    expect(told.events.filter(({ type }) => type === 'TOOL_CALL_RESULT')).toMatchObject([{ content: '2' }]);
-    const [one, two] = told.interrupts;
+  test('wait together, after what needs no one has run, and are answered each in its way', async () => {
+    const { agent, received, calls } = await pause('several', TWO);
+    expect(received.interrupts).toHaveLength(2);
+    expect(received.events.filter(({ type }) => type === 'TOOL_CALL_RESULT')).toMatchObject([{ content: '2' }]);
+    const [one, two] = received.interrupts;
     const resumed = await say(agent, undefined, {
       resume: [
         { interruptId: one?.id ?? '', status: 'resolved', payload: approve },
@@ -178,19 +184,19 @@ describe('several calls of one reply', () => {
   });
 
   test('are refused while one is left out', async () => {
-    const { agent, told, box, calls } = await pause('partly', TWO);
-    const resume = answerAll(told, approve).slice(0, 1);
+    const { agent, received, box, calls } = await pause('partly', TWO);
+    const resume = answerAll(received, approve).slice(0, 1);
     const { status, text } = await post(box, { threadId: 'partly', runId: 'r', messages: agent.messages, resume });
-    expect([status, JSON.parse(text).details.interruptIds]).toEqual([409, [told.interrupts[1]?.id]]);
+    expect([status, JSON.parse(text).details.interruptIds]).toEqual([409, [received.interrupts[1]?.id]]);
     expect(calls).toEqual([]);
   });
 
   test('of one turn may wait one after the other', async () => {
-    const { agent, told, calls } = await pause(
+    const { agent, received, calls } = await pause(
       'chain',
       'tool:refund {"order":"A","amount":1}; tool:refund {"order":"B","amount":2}; say:Done.',
     );
-    const second = await say(agent, undefined, { resume: answerAll(told, approve) });
+    const second = await say(agent, undefined, { resume: answerAll(received, approve) });
     expect(second.interrupts).toHaveLength(1);
     const third = await say(agent, undefined, { resume: answerAll(second, approve) });
     expect([textOf(third), calls.map(({ input }) => (input as { order: string }).order)]).toEqual([
@@ -207,18 +213,18 @@ describe('what a resume says beside its decisions', () => {
   test.each([
     ['approved', approve, ['{"paid":5}', 'Done.', 'more']],
     ['cancelled', undefined, [expect.stringContaining('cancelled'), 'Done.', 'more']],
-  ])('is answered once the call is %s, in the same run', async (name, payload, told) => {
+  ])('is answered once the call is %s, in the same run', async (name, payload, received) => {
     const paused = await pause(`beside ${name}`);
     const { agent, box, calls } = paused;
     const resume = payload
-      ? answerAll(paused.told, payload)
-      : paused.told.interrupts.map(({ id }) => ({ interruptId: id, status: 'cancelled' as const }));
+      ? answerAll(paused.received, payload)
+      : paused.received.interrupts.map(({ id }) => ({ interruptId: id, status: 'cancelled' as const }));
     const resumed = await say(agent, 'say:more', { resume });
-    expect(resumed.added.map(({ content }) => content)).toEqual(told);
+    expect(resumed.added.map(({ content }) => content)).toEqual(received);
     expect(resumed.end).toMatchObject({ outcome: { type: 'success' }, usage: [{}, {}] });
     expect(calls).toHaveLength(payload ? 1 : 0);
     const runs = await box.journal.listRuns({ kind: 'agent' }, { limit: 9 });
-    const used = [...(paused.told.end.usage ?? []), ...(resumed.end.usage ?? [])];
+    const used = [...(paused.received.end.usage ?? []), ...(resumed.end.usage ?? [])];
     const sum = (all: (number | undefined)[]) => all.reduce<number>((total, one) => total + (one ?? 0), 0);
     expect(sum(used.map(({ inputTokens }) => inputTokens))).toBe(sum(runs.map(({ inputTokens }) => inputTokens)));
     expect(textOf(await say(agent, 'say:after'))).toBe('after');
@@ -226,11 +232,11 @@ describe('what a resume says beside its decisions', () => {
   });
 
   test('waits while the turn asks again, and is answered after the last decision', async () => {
-    const { agent, told, calls } = await pause(
+    const { agent, received, calls } = await pause(
       'beside chain',
       'tool:refund {"order":"A","amount":1}; tool:refund {"order":"B","amount":2}; say:Done.',
     );
-    const second = await say(agent, 'say:more', { resume: answerAll(told, approve) });
+    const second = await say(agent, 'say:more', { resume: answerAll(received, approve) });
     expect(second.interrupts).toHaveLength(1);
     const third = await say(agent, undefined, { resume: answerAll(second, approve) });
     expect([textOf(third), calls.length]).toEqual(['Done.more', 2]);
@@ -240,10 +246,10 @@ describe('what a resume says beside its decisions', () => {
     const open = await boxes.openAgui();
     const agent = open.client('beside tools');
     const tools = [weather];
-    const told = await say(agent, 'tools:weather {} | refund {"order":"A-1","amount":5}; say:Sunny.', { tools });
-    const start = told.events.find(({ toolCallName }) => toolCallName === 'weather');
+    const received = await say(agent, 'tools:weather {} | refund {"order":"A-1","amount":5}; say:Sunny.', { tools });
+    const start = received.events.find(({ toolCallName }) => toolCallName === 'weather');
     agent.addMessage({ id: 'sun', role: 'tool', toolCallId: String(start?.toolCallId), content: 'sun' });
-    const resumed = await say(agent, undefined, { tools, resume: answerAll(told, approve) });
+    const resumed = await say(agent, undefined, { tools, resume: answerAll(received, approve) });
     expect(textOf(resumed)).toBe('Sunny.');
     expect(resumed.end.outcome).toEqual({ type: 'success' });
     expect(open.calls).toHaveLength(1);
@@ -255,30 +261,30 @@ describe('what a resume says beside its decisions', () => {
     const open = await boxes.openAgui();
     const agent = open.client('beside open');
     const tools = [weather];
-    const told = await say(agent, 'tools:weather {} | refund {"order":"A-1","amount":5}; say:Sunny.', { tools });
-    const start = told.events.find(({ toolCallName }) => toolCallName === 'weather');
-    const resumed = await say(agent, 'say:more', { tools, resume: answerAll(told, approve) });
+    const received = await say(agent, 'tools:weather {} | refund {"order":"A-1","amount":5}; say:Sunny.', { tools });
+    const start = received.events.find(({ toolCallName }) => toolCallName === 'weather');
+    const resumed = await say(agent, 'say:more', { tools, resume: answerAll(received, approve) });
     expect(resumed.end.outcome).toEqual({ type: 'success', pendingToolCallIds: [start?.toolCallId] });
   });
 
   test('may not be a result of the call that waits: the box has its own', async () => {
-    const { agent, told, calls, box } = await pause('beside result');
-    const id = told.interrupts[0]?.toolCallId ?? '';
+    const { agent, received, calls, box } = await pause('beside result');
+    const id = received.interrupts[0]?.toolCallId ?? '';
     agent.addMessage({ id: 'mine', role: 'tool', toolCallId: id, content: 'I say it is paid.' });
-    const resumed = await say(agent, undefined, { resume: answerAll(told, approve) });
+    const resumed = await say(agent, undefined, { resume: answerAll(received, approve) });
     expect([textOf(resumed), resumed.end.outcome, calls.length]).toEqual(['Done.', { type: 'success' }, 1]);
     expect(JSON.stringify(toldModel(box))).not.toContain('I say it is paid.');
-    const late = await say(agent, undefined, { resume: answerAll(told, approve) });
+    const late = await say(agent, undefined, { resume: answerAll(received, approve) });
     expect(late.end.outcome).toEqual({ type: 'success' });
   });
 
   test('is answered once, however often the same request comes under one key', async () => {
-    const { told, box } = await pause('beside key');
+    const { received, box } = await pause('beside key');
     const input = {
       threadId: 'beside key',
       runId: 'r',
       messages: [{ id: 'more', role: 'user', content: 'say:more' }],
-      resume: answerAll(told, approve),
+      resume: answerAll(received, approve),
     };
     const headers = { authorization: 'Bearer dev', 'idempotency-key': 'k' };
     const first = await post(box, input, headers);
@@ -292,13 +298,13 @@ describe('what a resume says beside its decisions', () => {
 });
 
 describe('a call that is decided elsewhere', () => {
-  test('is not run again by a late resume, which is told what the thread has since got', async () => {
-    const { agent, told, calls, box } = await pause('late');
-    const [{ id } = { id: '' }] = told.interrupts;
+  test('is not run again by a late resume, which answers with what the thread has since got', async () => {
+    const { agent, received, calls, box } = await pause('late');
+    const [{ id } = { id: '' }] = received.interrupts;
     expect((await call(box, `POST /api/approvals/${id}/decide`, approve)).status).toBe(200);
     const [run] = await box.journal.listRuns({ kind: 'agent' }, { limit: 1 });
     await box.engine.wait(run?.runId ?? '', 20_000);
-    const late = await say(agent, undefined, { resume: answerAll(told, { decision: 'reject' }) });
+    const late = await say(agent, undefined, { resume: answerAll(received, { decision: 'reject' }) });
     expect(late.end.outcome).toEqual({ type: 'success' });
     expect(typesOf(late)).toContain('MESSAGES_SNAPSHOT');
     expect(agent.messages.map(({ content }) => content)).toEqual([REFUND, undefined, '{"paid":5}', 'Done.']);
@@ -307,22 +313,22 @@ describe('a call that is decided elsewhere', () => {
   });
 
   test('while its turn still runs: a late resume reads on in it', async () => {
-    const { agent, told, calls, box } = await pause('running', `delay:30; chunks:10; ${REFUND}`);
-    const [{ id } = { id: '' }] = told.interrupts;
+    const { agent, received, calls, box } = await pause('running', `delay:30; chunks:10; ${REFUND}`);
+    const [{ id } = { id: '' }] = received.interrupts;
     await call(box, `POST /api/approvals/${id}/decide`, approve);
-    const late = await say(agent, undefined, { resume: answerAll(told, approve) });
+    const late = await say(agent, undefined, { resume: answerAll(received, approve) });
     expect(late.end.outcome).toEqual({ type: 'success' });
     expect(agent.messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'assistant']);
     expect(calls).toHaveLength(1);
   });
 
   test('is answered by its fallback when the time is up', async () => {
-    const { agent, told, calls, box } = await pause('hurry', 'tool:hurry {"order":"A-1","amount":5}; say:Done.');
-    expect(Date.parse(told.interrupts[0]?.expiresAt ?? '')).toBeGreaterThan(0);
+    const { agent, received, calls, box } = await pause('hurry', 'tool:hurry {"order":"A-1","amount":5}; say:Done.');
+    expect(Date.parse(received.interrupts[0]?.expiresAt ?? '')).toBeGreaterThan(0);
     await until(() => calls.length === 1);
     const [run] = await box.journal.listRuns({ kind: 'agent' }, { limit: 1 });
     await box.engine.wait(run?.runId ?? '', 20_000);
-    const resume = told.interrupts.map(({ id }) => ({ interruptId: id, status: 'cancelled' as const }));
+    const resume = received.interrupts.map(({ id }) => ({ interruptId: id, status: 'cancelled' as const }));
     const late = await say(agent, 'say:more', { resume });
     expect(textOf(late)).toBe('more');
     expect(calls).toHaveLength(1);
@@ -339,14 +345,14 @@ describe('a call that is decided elsewhere', () => {
 
 describe('after a restart', () => {
   test('a call that waits is decided by a client of the new process', async () => {
-    const { agent, told, calls, box } = await pause(
+    const { agent, received, calls, box } = await pause(
       'restarted',
       'tools:refund {"order":"A-1","amount":5} | add {"a":1,"b":1}; say:Done.',
     );
     const again = await box.restart({ agents: { helper: createAgent(calls) } });
     const { client } = await serveAgui(again, calls);
     const back = client('restarted', { messages: agent.messages });
-    const resumed = await say(back, undefined, { resume: answerAll(told, approve) });
+    const resumed = await say(back, undefined, { resume: answerAll(received, approve) });
     expect([textOf(resumed), calls.length]).toEqual(['Done.', 1]);
     expect(typesOf(resumed).filter((type) => type === 'TOOL_CALL_RESULT')).toHaveLength(1);
     expect(typesOf(resumed)).not.toContain('TOOL_CALL_START');
@@ -357,15 +363,15 @@ describe('after a restart', () => {
 });
 
 describe('after a restart with an agent that does something else', () => {
-  test('a client that resumes, and whoever asks next, is told that the turn is blocked', async () => {
-    const { agent, told, calls, box } = await pause('blocked');
+  test('a client that resumes, and whoever asks next, is notified that the turn is blocked', async () => {
+    const { agent, received, calls, box } = await pause('blocked');
     const { interruptOn: _asksNobody, ...unasked } = createAgent(calls);
     const again = await box.restart({ agents: { helper: defineDeepAgent(unasked as never) } });
     const { client } = await serveAgui(again, calls);
     const back = client('blocked', { messages: agent.messages });
     const [run] = await again.journal.listRuns({ kind: 'agent' }, { limit: 1 });
     const sentence = expect.stringContaining(`svc why ${run?.runId}`);
-    const resumed = await say(back, undefined, { resume: answerAll(told, approve) });
+    const resumed = await say(back, undefined, { resume: answerAll(received, approve) });
     expect(resumed.events.at(-1)).toMatchObject({ type: 'RUN_ERROR', code: 'turn_blocked', message: sentence });
     const messages = [{ id: 'next', role: 'user', content: 'say:next' }];
     const { status, text } = await post(again, { threadId: 'blocked', runId: 'r', messages });
@@ -386,7 +392,7 @@ async function openPair() {
 }
 
 describe('a turn that goes on in another process', () => {
-  test('is told as the journal has it: its next pause, then its end', async () => {
+  test('is reported as the journal has it: its next pause, then its end', async () => {
     const { calls, here, there } = await openPair();
     const agent = here.client('away');
     const first = await say(
@@ -419,10 +425,10 @@ async function resumeHeld(thread: string, { afterRestart = false } = {}) {
   const helper = defineDeepAgent({ name: 'helper', tools: { hold }, interruptOn: { hold: true } });
   const first = await boxes.openAgui({ agents: { helper } });
   const agent = first.client(thread);
-  const told = await say(agent, 'tool:hold {}; say:Held.');
+  const received = await say(agent, 'tool:hold {}; say:Held.');
   const open = afterRestart ? await serveAgui(await first.box.restart()) : first;
   const messages = [...agent.messages, { id: 'more', role: 'user' as const, content: 'say:unread' }];
-  const input = { threadId: thread, runId: 'r', messages, resume: answerAll(told, approve) };
+  const input = { threadId: thread, runId: 'r', messages, resume: answerAll(received, approve) };
   const client = new AbortController();
   const request = json(input, { headers: KEY });
   const answer = fetch(open.url, { ...request, signal: client.signal });
@@ -451,7 +457,7 @@ describe('a resumed turn between two model calls', () => {
   });
 
   test.each([false, true])(
-    'tells who reads on that the box shuts down, begun before a restart: %s',
+    'notifies who reads on that the box shuts down, begun before a restart: %s',
     async (isBefore) => {
       const { box, answer } = await resumeHeld('shut', { afterRestart: isBefore });
       const text = answer.then((response) => response.text());

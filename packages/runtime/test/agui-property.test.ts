@@ -82,20 +82,20 @@ test('every turn passes the client, ends once, and leaves nothing open', { timeo
     fc.asyncProperty(anyTurn, async (turn) => {
       play(turn);
       const agent = agui.client(`thread ${n++}`);
-      let told = await say(agent, 'go', { tools: [CLIENT_TOOL] });
-      checkOrder(told.events);
-      for (let resumes = 0; told.interrupts.length > 0 && resumes < 5; resumes++) {
-        const resume = told.interrupts.map(({ id }, index) => ({
+      let received = await say(agent, 'go', { tools: [CLIENT_TOOL] });
+      checkOrder(received.events);
+      for (let resumes = 0; received.interrupts.length > 0 && resumes < 5; resumes++) {
+        const resume = received.interrupts.map(({ id }, index) => ({
           interruptId: id,
           ...(index % 2 === 0
             ? { status: 'resolved' as const, payload: { decision: 'approve' } }
             : { status: 'cancelled' as const }),
         }));
-        told = await say(agent, undefined, { tools: [CLIENT_TOOL], resume });
-        checkOrder(told.events);
-        expect(told.events.map(({ type }) => type as string)).not.toContain('MESSAGES_SNAPSHOT');
+        received = await say(agent, undefined, { tools: [CLIENT_TOOL], resume });
+        checkOrder(received.events);
+        expect(received.events.map(({ type }) => type as string)).not.toContain('MESSAGES_SNAPSHOT');
       }
-      expect(told.interrupts).toEqual([]);
+      expect(received.interrupts).toEqual([]);
       expect(new Set(agent.messages.map(({ id }) => id)).size).toBe(agent.messages.length);
     }),
     { numRuns: 60 },

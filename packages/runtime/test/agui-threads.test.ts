@@ -8,7 +8,7 @@ const boxes = setupAgui();
 const shown = (box: TestBox) => toldModel(box).map(({ content }) => content);
 
 describe('a thread', () => {
-  test('is kept: what the client has is not told twice, nor kept twice', async () => {
+  test('is kept: what the client has is not sent twice, nor kept twice', async () => {
     const { client, box } = await boxes.openAgui();
     const agent = client('kept');
     for (const text of ['one', 'two', 'three']) await say(agent, `tool:add {"a":1,"b":1}; say:${text}`);
@@ -20,12 +20,12 @@ describe('a thread', () => {
     expect(new Set(idsOf(agent.messages)).size).toBe(12);
   });
 
-  test('takes what is new of a client that sends only that, and tells it the rest', async () => {
+  test('takes what is new of a client that sends only that, and sends it the rest', async () => {
     const { client, box } = await boxes.openAgui();
     await say(client('newest'), 'say:one');
     const other = client('newest');
-    const told = await say(other, 'say:two');
-    expect(typesOf(told).slice(0, 2)).toEqual(['RUN_STARTED', 'MESSAGES_SNAPSHOT']);
+    const received = await say(other, 'say:two');
+    expect(typesOf(received).slice(0, 2)).toEqual(['RUN_STARTED', 'MESSAGES_SNAPSHOT']);
     expect(shown(box)).toEqual(['Help.', 'say:one', 'one', 'say:two']);
     expect(other.messages.map(({ content }) => content)).toEqual(['say:one', 'one', 'say:two', 'two']);
   });
@@ -75,19 +75,19 @@ describe('a thread', () => {
     await say(client('opened'), 'say:one');
     const runs = () => box.journal.listRuns({ kind: 'agent' }, { limit: 9 });
     const other = client('opened');
-    const told = await say(other);
-    expect(typesOf(told)).toEqual(['RUN_STARTED', 'MESSAGES_SNAPSHOT', 'RUN_FINISHED']);
+    const received = await say(other);
+    expect(typesOf(received)).toEqual(['RUN_STARTED', 'MESSAGES_SNAPSHOT', 'RUN_FINISHED']);
     expect(other.messages.map(({ content }) => content)).toEqual(['say:one', 'one']);
     expect(await runs()).toHaveLength(1);
   });
 
-  test('is told with the calls a client is still to run', async () => {
+  test('is reported with the calls a client is still to run', async () => {
     const { client } = await boxes.openAgui();
     const tools = [{ name: 'weather', description: 'The weather.', parameters: { type: 'object', properties: {} } }];
-    const told = await say(client('unanswered'), 'tool:weather {}; say:Sunny.', { tools });
-    const start = told.events.find(({ type }) => (type as string) === 'TOOL_CALL_START');
+    const received = await say(client('unanswered'), 'tool:weather {}; say:Sunny.', { tools });
+    const start = received.events.find(({ type }) => (type as string) === 'TOOL_CALL_START');
     const pendingToolCallIds = [String(start?.toolCallId)];
-    expect(told.end.outcome).toEqual({ type: 'success', pendingToolCallIds });
+    expect(received.end.outcome).toEqual({ type: 'success', pendingToolCallIds });
     const other = client('unanswered');
     expect((await say(other, undefined, { tools })).end.outcome).toEqual({ type: 'success', pendingToolCallIds });
     other.addMessage({ id: 'sun', role: 'tool', toolCallId: pendingToolCallIds[0] ?? '', content: 'sun' });
@@ -158,14 +158,14 @@ describe('a thread', () => {
   test('is followed again by a client that says nothing new: its stream was lost, or the page was loaded again', async () => {
     const { client, box } = await boxes.openAgui();
     const lost = client('reload');
-    const told = new Promise<void>((resolve) => {
+    const received = new Promise<void>((resolve) => {
       lost.subscribe({
         onTextMessageContentEvent: ({ textMessageBuffer }) => void (/two/.test(textMessageBuffer) && resolve()),
       });
     });
     const script = 'reason:hm; tool:add {"a":1,"b":2}; delay:60; say:one two three four five six seven eight nine ten';
     const first = say(lost, script).catch((error: unknown) => error);
-    await told;
+    await received;
     lost.abortRun();
     await first;
     const [again, same] = [client('reload'), client('reload', { messages: lost.messages })];

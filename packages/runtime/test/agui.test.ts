@@ -8,8 +8,8 @@ const boxes = setupAgui();
 describe('a run', () => {
   test('says a text between RUN_STARTED and RUN_FINISHED, with the usage of its calls', async () => {
     const { client, box } = await boxes.openAgui();
-    const told = await say(client('plain'), 'say:hello', { runId: 'run-1' });
-    expect(typesOf(told)).toEqual([
+    const received = await say(client('plain'), 'say:hello', { runId: 'run-1' });
+    expect(typesOf(received)).toEqual([
       'RUN_STARTED',
       'STEP_STARTED',
       'TEXT_MESSAGE_START',
@@ -19,15 +19,15 @@ describe('a run', () => {
       'RUN_FINISHED',
     ]);
     const [run] = await box.journal.listRuns({ kind: 'agent' }, { limit: 1 });
-    expect(told.events[0]).toEqual({
+    expect(received.events[0]).toEqual({
       type: 'RUN_STARTED',
       threadId: 'plain',
       runId: 'run-1',
       protocolVersion: '1.0',
       metadata: { svc: { runId: run?.runId } },
     });
-    expect(told.end).toMatchObject({ threadId: 'plain', runId: 'run-1', outcome: { type: 'success' } });
-    expect(told.end.usage).toEqual([
+    expect(received.end).toMatchObject({ threadId: 'plain', runId: 'run-1', outcome: { type: 'success' } });
+    expect(received.end.usage).toEqual([
       {
         provider: 'test',
         model: 'test/scripted',
@@ -36,13 +36,13 @@ describe('a run', () => {
         totalTokens: run?.totalTokens,
       },
     ]);
-    expect(told.added).toEqual([{ id: expect.stringMatching(/^msg_/), role: 'assistant', content: 'hello' }]);
+    expect(received.added).toEqual([{ id: expect.stringMatching(/^msg_/), role: 'assistant', content: 'hello' }]);
   });
 
   test('tells the calls the box runs, their arguments as the model wrote them, and their results', async () => {
     const { client } = await boxes.openAgui();
-    const told = await say(client('tools'), 'tool:add {"a": 1, "b":2}; say:3');
-    const of = (type: string) => told.events.filter((event) => event.type === type);
+    const received = await say(client('tools'), 'tool:add {"a": 1, "b":2}; say:3');
+    const of = (type: string) => received.events.filter((event) => event.type === type);
     const [start] = of('TOOL_CALL_START');
     expect(start).toMatchObject({ toolCallName: 'add', parentMessageId: expect.stringMatching(/^msg_/) });
     expect(
@@ -59,24 +59,24 @@ describe('a run', () => {
         role: 'tool',
       },
     ]);
-    expect(told.added.map(({ role }) => role)).toEqual(['assistant', 'tool', 'assistant']);
+    expect(received.added.map(({ role }) => role)).toEqual(['assistant', 'tool', 'assistant']);
   });
 
-  test('tells what the agent thinks before what it says, signed', async () => {
+  test('reports what the agent thinks before what it says, signed', async () => {
     const { client } = await boxes.openAgui();
-    const told = await say(client('thinks'), 'reason:because; say:so');
-    expect(typesOf(told).slice(2, 9)).toEqual(
+    const received = await say(client('thinks'), 'reason:because; say:so');
+    expect(typesOf(received).slice(2, 9)).toEqual(
       [
         'REASONING_START',
         'REASONING_MESSAGE_START',
-        ...typesOf(told).filter((type) => type === 'REASONING_MESSAGE_CONTENT'),
+        ...typesOf(received).filter((type) => type === 'REASONING_MESSAGE_CONTENT'),
         'REASONING_ENCRYPTED_VALUE',
         'REASONING_MESSAGE_END',
         'REASONING_END',
         'TEXT_MESSAGE_START',
       ].slice(0, 7),
     );
-    const [reasoning] = told.added;
+    const [reasoning] = received.added;
     expect(reasoning).toMatchObject({
       role: 'reasoning',
       content: 'because',
@@ -88,16 +88,16 @@ describe('a run', () => {
     const { client, box } = await boxes.openAgui();
     const agent = client('frontend');
     const tools = [{ name: 'navigate', description: 'Opens a page.', parameters: { type: 'object', properties: {} } }];
-    const told = await say(agent, 'tool:navigate {"to":"/"}; say:There.', { tools });
-    const [callId] = (told.end.outcome as { pendingToolCallIds?: string[] }).pendingToolCallIds ?? [];
-    expect(typesOf(told)).not.toContain('TOOL_CALL_RESULT');
+    const received = await say(agent, 'tool:navigate {"to":"/"}; say:There.', { tools });
+    const [callId] = (received.end.outcome as { pendingToolCallIds?: string[] }).pendingToolCallIds ?? [];
+    expect(typesOf(received)).not.toContain('TOOL_CALL_RESULT');
     agent.addMessage({ id: 'result-1', role: 'tool', toolCallId: String(callId), content: 'opened' });
     expect(textOf(await say(agent, undefined, { tools }))).toBe('There.');
     expect(toldModel(box).map(({ role }) => role)).toEqual(['system', 'user', 'assistant', 'tool']);
     expect(box.model.requests.at(-1)?.tools?.map((tool) => tool.function?.name)).toContain('navigate');
   });
 
-  test('tells the model what the application says, keeps it out of the thread, and passes model parameters on', async () => {
+  test('sends the model what the application says, keeps it out of the thread, and passes model parameters on', async () => {
     const { client, box } = await boxes.openAgui();
     const agent = client('context', { state: { page: 'orders' } });
     agent.addMessage({ id: 'sys', role: 'system', content: 'Be brief.' });
@@ -137,13 +137,13 @@ describe('a run', () => {
     expect(reopened.messages[0]).toEqual({ id: 'u1', role: 'user', content });
   });
 
-  test('tells what the agent keeps, beside what the client keeps', async () => {
+  test('reports what the agent keeps, beside what the client keeps', async () => {
     const { client, box } = await boxes.openAgui({
       agents: { helper: defineDeepAgent({ name: 'helper', files: true }) },
     });
     const agent = client('state', { state: { page: 'orders' } });
-    const told = await say(agent, 'tool:write_file {"file_path":"a.txt","content":"A"}; say:written');
-    expect(typesOf(told)).toContain('STATE_SNAPSHOT');
+    const received = await say(agent, 'tool:write_file {"file_path":"a.txt","content":"A"}; say:written');
+    expect(typesOf(received)).toContain('STATE_SNAPSHOT');
     expect(agent.state).toMatchObject({ page: 'orders', files: expect.anything() });
     await say(agent, 'say:two');
     expect(String(toldModel(box)[0]?.content)).toContain('{"page":"orders"}');
@@ -157,9 +157,13 @@ describe('a run that fails', () => {
   test('tells RUN_ERROR after what it had begun is ended, and leaves the thread to the next run', async () => {
     const { client } = await boxes.openAgui();
     const agent = client('fails');
-    const told = await say(agent, 'error:500');
-    expect(told.end).toMatchObject({ type: 'RUN_ERROR', code: 'model_provider_failed', message: expect.any(String) });
-    expect(typesOf(told)).toEqual(['RUN_STARTED', 'STEP_STARTED', 'STEP_FINISHED', 'RUN_ERROR']);
+    const received = await say(agent, 'error:500');
+    expect(received.end).toMatchObject({
+      type: 'RUN_ERROR',
+      code: 'model_provider_failed',
+      message: expect.any(String),
+    });
+    expect(typesOf(received)).toEqual(['RUN_STARTED', 'STEP_STARTED', 'STEP_FINISHED', 'RUN_ERROR']);
     const cut = await say(agent, 'cut; say:half');
     expect(typesOf(cut).slice(-3)).toEqual(['TEXT_MESSAGE_END', 'STEP_FINISHED', 'RUN_ERROR']);
     expect(textOf(await say(agent, 'say:again'))).toBe('again');
@@ -226,12 +230,12 @@ describe('a client that goes away', () => {
     const [run] = await box.journal.listRuns({ kind: 'agent' }, { limit: 1 });
     expect(await box.engine.wait(run?.runId ?? '', 20_000)).toMatchObject({ status: 'completed' });
     const back = client('gone');
-    const told = await say(back, 'say:back');
-    expect(typesOf(told)[1]).toBe('MESSAGES_SNAPSHOT');
+    const received = await say(back, 'say:back');
+    expect(typesOf(received)[1]).toBe('MESSAGES_SNAPSHOT');
     expect(idsOf(back.messages)).toHaveLength(4);
   });
 
-  test('is told of a run that somebody cancels', async () => {
+  test('is notified of a run that someone cancels', async () => {
     const { client, box } = await boxes.openAgui();
     const agent = client('cancelled');
     agent.subscribe({
@@ -240,7 +244,7 @@ describe('a client that goes away', () => {
         await call(box, `POST /api/runs/${run?.runId}/cancel`);
       },
     });
-    const told = await say(agent, 'hang');
-    expect(told.end.outcome).toEqual({ type: 'cancelled' });
+    const received = await say(agent, 'hang');
+    expect(received.end.outcome).toEqual({ type: 'cancelled' });
   });
 });

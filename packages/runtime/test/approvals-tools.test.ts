@@ -9,8 +9,8 @@ const boxes = setupAgui();
 /** A box with one call that waits, and how to decide it. */
 async function ask(tool: string) {
   const { box, client, calls } = await boxes.openAgui();
-  const told = await say(client('thread'), `tool:${tool} {"order":"A-1","amount":5}; say:Done.`);
-  const [{ id } = { id: '' }] = told.interrupts;
+  const received = await say(client('thread'), `tool:${tool} {"order":"A-1","amount":5}; say:Done.`);
+  const [{ id } = { id: '' }] = received.interrupts;
   return { box, calls, id, decide: (body: unknown) => call(box, `POST /api/approvals/${id}/decide`, body) };
 }
 const get = async (box: TestBox, id: string) => (await call(box, `GET /api/approvals/${id}`)).body;
@@ -58,8 +58,8 @@ describe('the approval of a tool call', () => {
   ])('of a tool that the box brings refuses the arguments %j, and still waits', async (input, paths) => {
     const helper = defineDeepAgent({ name: 'helper', files: true, interruptOn: { write_file: true } });
     const { box, client } = await boxes.openAgui({ agents: { helper } });
-    const told = await say(client('files'), 'tool:write_file {"file_path":"a","content":"x"}; say:Done.');
-    const [{ id } = { id: '' }] = told.interrupts;
+    const received = await say(client('files'), 'tool:write_file {"file_path":"a","content":"x"}; say:Done.');
+    const [{ id } = { id: '' }] = received.interrupts;
     const decide = (body: unknown) => call(box, `POST /api/approvals/${id}/decide`, body);
     expect(await decide({ decision: 'approve', input })).toMatchObject({
       status: 400,
@@ -83,7 +83,7 @@ describe('the approval of a tool call', () => {
     await until(() => calls.length === 1);
   });
 
-  test('is decided by its fallback when nobody does in time', async () => {
+  test('is decided by its fallback when no one does in time', async () => {
     const { box, calls, id } = await ask('hurry');
     await until(() => calls.length === 1);
     expect(await get(box, id)).toMatchObject({ status: 'expired', decision: 'approve', decidedBy: null });

@@ -338,7 +338,7 @@ describe('the list of approvals', () => {
 });
 
 describe('a decision that is none', () => {
-  test('is told how a call is edited, where it is "edit"', async () => {
+  test('says how a call is edited, where it is "edit"', async () => {
     const refused = await decide(await open(), 'any', { decision: 'edit', input: {} });
     expect(refused).toMatchObject({ status: 400, body: { code: 'invalid_request' } });
     expect(JSON.stringify(refused.body)).toContain('To edit a call, approve it with');

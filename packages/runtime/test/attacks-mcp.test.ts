@@ -51,7 +51,7 @@ test('a call that is as it should be is answered', async () => {
 });
 
 describe('credentials', () => {
-  test('of clients, of nobody, and in other places let nobody in', async () => {
+  test('of clients, of no one, and in other places let no one in', async () => {
     const grants = { agents: 'all', workflows: 'all' };
     const { body: key } = await call<{ value: string }>(
       await shared(),

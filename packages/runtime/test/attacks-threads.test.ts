@@ -77,7 +77,7 @@ const say = (content: string) => ({ messages: [{ id: 'm-attack', role: 'user', c
 /** What the model was shown last. */
 const shown = () => JSON.stringify(boxes.model.requests.at(-1));
 
-/** A conversation of the victim with something in it that nobody else is to see. */
+/** A conversation of the victim with something in it that no one else is to see. */
 async function begin(
   headers = as(victim.value),
   model = 'desk',

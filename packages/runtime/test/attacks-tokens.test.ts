@@ -7,7 +7,7 @@ import { defineDeepAgent } from '../src/definitions/definition.ts';
 import { svc } from '../src/svc.ts';
 import { call, json, setupBoxes } from './_setup.ts';
 
-// Tokens of users that nobody has signed, on a box over HTTP.
+// Tokens of users that no one has signed, on a box over HTTP.
 
 const boxes = setupBoxes();
 const TOKEN = 'the-token-of-the-operator';

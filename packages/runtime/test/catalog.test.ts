@@ -85,7 +85,7 @@ describe('the catalog', () => {
     expect((await call(box, 'GET /api/catalog?system=maybe')).status).toBe(400);
   });
 
-  test('tells of an agent its model, its tools and which of them wait for a person', async () => {
+  test('lists of an agent its model, its tools and which of them wait for a person', async () => {
     const { box, name } = await open();
     expect((await get(box, `agent/${name}`)).body).toMatchObject({
       kind: 'agent',
@@ -103,7 +103,7 @@ describe('the catalog', () => {
     });
   });
 
-  test('tells of a workflow its mode, its schema and its start route', async () => {
+  test('lists of a workflow its mode, its schema and its start route', async () => {
     const { box } = await open();
     expect((await get(box, 'workflow/report')).body).toMatchObject({
       mode: 'task',
@@ -118,7 +118,7 @@ describe('the catalog', () => {
     expect((await get(box, 'workflow/talk')).body).toMatchObject({ mode: 'chat', hasSchema: false });
   });
 
-  test('tells of a tool what it takes', async () => {
+  test('says what a tool takes', async () => {
     const { box, name } = await open();
     expect((await get(box, `tool/${name}:refund`)).body).toMatchObject({
       description: 'Refund an order.',
@@ -127,7 +127,7 @@ describe('the catalog', () => {
     });
   });
 
-  test('tells why an entry does not load, and that the last good one is served', async () => {
+  test('reports why an entry does not load, and that the last good one is served', async () => {
     const { box, name, agents, workflows } = await open();
     expect((await get(box, 'agent/broken')).body).toMatchObject({ health: 'failed', problem: { message: 'Broken.' } });
     await box.reload(toProgram({ agents: { ...agents, [name]: new Error('Edited.') }, workflows }));
@@ -230,7 +230,7 @@ const read = async (box: TestBox, path: string) =>
 describe('a list that is all in memory', () => {
   const PAGED = ['/api/catalog', '/api/catalog/operations', '/api/config', '/api/models'];
 
-  test.each(PAGED.slice(0, 3))('%s is told in pages, which are the whole in its order', async (path) => {
+  test.each(PAGED.slice(0, 3))('%s is reported in pages, which are the whole in its order', async (path) => {
     const box = await openPaged();
     const whole = (await read(box, path)).items;
     expect(whole.length).toBeGreaterThan(2);

@@ -286,7 +286,7 @@ describe('a stream that was cut', () => {
     expect(await eventsOf(await box.request(path, json({})))).toEqual(all.slice(2));
   });
 
-  test('is told when to come back, before anything else', async () => {
+  test('says when to come back, before anything else', async () => {
     const text = await (await chat(await open(), 'silent')).text();
     expect(text.startsWith('retry: 2000\n\nid: ')).toBe(true);
   });

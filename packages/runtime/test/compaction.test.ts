@@ -179,11 +179,11 @@ describe('a turn that has made a summary', () => {
     for (const n of [1, 2, 3]) await send(`${n} ${LONG}`);
     await send(`4 ${LONG}`);
     const before = summaries;
-    const told = async () => {
+    const received = async () => {
       const { summary } = (await (await box.request('/api/sessions/s?agent=reader')).json()) as Summarised;
       return summary?.text;
     };
-    const first = await told();
+    const first = await received();
     expect(first).toMatch(/^SUMMARY/);
     const crashed = box.crashAt(point);
     const lost = send(`read ${LONG}`).catch((error: { code?: string }) => error.code);
@@ -194,7 +194,7 @@ describe('a turn that has made a summary', () => {
     const [run] = await box.listRuns();
     expect(await run?.result()).toMatchObject({ content: 'Done.' });
     expect(summaries - before).toBe(Math.max(made, 1));
-    expect(await told()).toBe(`SUMMARY ${summaries}`);
+    expect(await received()).toBe(`SUMMARY ${summaries}`);
     expect((await send('hello')).text).toBe('Done.');
     expect(box.model.asked.at(-1)?.messages[0]?.content).toContain(`SUMMARY ${summaries}`);
   });

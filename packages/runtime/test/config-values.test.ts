@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { defineDynamicConfig, svc } from '../src/index.ts';
 import { call, finish, json, runWorkflow, setupBoxes, startWorkflow, toProgram, toStep, until } from './_setup.ts';
 import type { TestBox } from './_setup.ts';
-import { bothServers, createCluster, TOLD } from './_cluster.ts';
+import { bothServers, createCluster, WITHOUT_LOOKS } from './_cluster.ts';
 import { describeWhen } from './require.ts';
 
 const boxes = setupBoxes();
@@ -211,8 +211,8 @@ describeWhen(bothServers, 'configuration on two replicas', (servers) => {
     const read = toStep('read', () => svc.config.get(key));
     const open = createCluster(boxes, servers);
     const program = { config: { [key]: amount }, workflows: { read: { run: () => read() } } };
-    const a = await open({ ...program, ...(kv === null ? { kv } : { engine: TOLD }) });
-    const b = await open({ ...program, ...(kv === null ? { kv } : { engine: TOLD }) });
+    const a = await open({ ...program, ...(kv === null ? { kv } : { engine: WITHOUT_LOOKS }) });
+    const b = await open({ ...program, ...(kv === null ? { kv } : { engine: WITHOUT_LOOKS }) });
     expect(await runWorkflow(b, 'read')).toMatchObject({ output: 50 });
     await put(a, key, { value: 70 });
     await until(async () => (await runWorkflow(b, 'read')).output === 70, 20_000);

@@ -121,7 +121,7 @@ describe('a preflight', () => {
     expect([...answer.headers.keys()].filter((name) => name.startsWith('access-control-'))).toEqual([]);
   });
 
-  test('of a page from the internet is told that it may call a private address', async () => {
+  test('of a page from the internet says that it may call a private address', async () => {
     const init = preflight(LOCAL, 'GET', '');
     const headers = { ...init.headers, 'access-control-request-private-network': 'true' };
     const answer = await (await open()).request('/live', { ...init, headers });

@@ -62,7 +62,7 @@ const OPEN: Record<string, (box: TestBox, headers: Record<string, string>) => Pr
   },
 };
 
-/** What each of them ends with for somebody who may not read on. */
+/** What each of them ends with for someone who may not read on. */
 const LAST: Record<string, RegExp> = {
   'wire-a': /"error":\{[^}]*"code":"invalid_api_key"[^}]*\}\}\s+(?:data: \[DONE\]\s+)?$/,
   'wire-b': /event: error\ndata: \{"type":"error","error":\{"type":"authentication_error"[^\n]*\s+$/,
@@ -148,7 +148,7 @@ test('every stream of a user ends with the token it was opened with, by the cloc
   await Promise.all(ends);
 });
 
-test('credentials end by the clock, and a key whose change nobody heard of when it is looked at', async () => {
+test('credentials end by the clock, and a key whose change no one heard of when it is looked at', async () => {
   let at = 0;
   const revoked = new Set<string>();
   const watch = createCredentialWatch({

@@ -29,7 +29,7 @@ const agents = {
   }),
 };
 
-interface Told {
+interface Received {
   role: string;
   content: string;
 }
@@ -49,7 +49,7 @@ async function ask(box: TestBox, agent: string, content: string, session?: strin
 
 /** What the model was last told its tools answered. */
 const results = (box: TestBox) =>
-  ((box.model.requests.at(-1)?.messages ?? []) as Told[])
+  ((box.model.requests.at(-1)?.messages ?? []) as Received[])
     .filter(({ role }) => role === 'tool')
     .map(({ content }) => content);
 const offered = (box: TestBox) =>
@@ -225,7 +225,7 @@ describe('a task', () => {
     expect(asked?.messages[0]).toEqual({ role: 'system', content: 'You write.' });
   });
 
-  test('that fails, or is for nobody, is told to the model', async () => {
+  test('that fails, or is for no one, is sent to the model', async () => {
     const box = await boxes.open({ agents });
     await ask(
       box,
@@ -249,8 +249,8 @@ describe('a task', () => {
     );
     await ask(box, 'lead', nested);
     expect((await runsOf(box, 'lead')).length).toBe(9);
-    const told = box.model.requests.flatMap(({ messages }) => messages as Told[]).map(({ content }) => content);
-    expect(told).toContain(
+    const received = box.model.requests.flatMap(({ messages }) => messages as Received[]).map(({ content }) => content);
+    expect(received).toContain(
       'The sub-agent failed: Agent "lead" was not started: 8 turns stand above each other, the most there may be.',
     );
   });

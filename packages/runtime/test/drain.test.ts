@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { createHook, getStepMetadata, getWritable, svc } from '../src/index.ts';
 import { readChat } from './_chat-stream.ts';
-import { bothServers, createCluster, TOLD } from './_cluster.ts';
+import { bothServers, createCluster, WITHOUT_LOOKS } from './_cluster.ts';
 import { createGate } from './_gate.ts';
 import { call, finish, getRun, setupBoxes, startWorkflow, toStep, until, untilStatus } from './_setup.ts';
 import { describeWhen } from './require.ts';
@@ -21,8 +21,8 @@ describeWhen(bothServers, 'a replica that is told to end', (servers) => {
       },
     });
     const open = createCluster(boxes, servers);
-    const a = await open({ workflows: program('A'), engine: { ...TOLD, drainMs: 20_000 } });
-    const b = await open({ workflows: program('B'), engine: TOLD });
+    const a = await open({ workflows: program('A'), engine: { ...WITHOUT_LOOKS, drainMs: 20_000 } });
+    const b = await open({ workflows: program('B'), engine: WITHOUT_LOOKS });
     const runId = await startWorkflow(a, 'work');
     await until(() => gate.came === 1);
     const closed = a.shut();
@@ -53,8 +53,8 @@ describeWhen(bothServers, 'a replica that is told to end', (servers) => {
       },
     });
     const open = createCluster(boxes, servers);
-    const a = await open({ workflows: program('A'), engine: { ...TOLD, drainMs: 50 } });
-    const b = await open({ workflows: program('B'), engine: TOLD });
+    const a = await open({ workflows: program('A'), engine: { ...WITHOUT_LOOKS, drainMs: 50 } });
+    const b = await open({ workflows: program('B'), engine: WITHOUT_LOOKS });
     const runId = await startWorkflow(a, 'work');
     await until(() => gate.came === 1);
     await a.shut();
@@ -74,8 +74,8 @@ describeWhen(bothServers, 'a replica that is told to end', (servers) => {
       child: { run: async () => name },
     });
     const open = createCluster(boxes, servers);
-    const a = await open({ workflows: program('A'), engine: { ...TOLD, drainMs: 20_000 } });
-    const b = await open({ workflows: program('B'), engine: TOLD });
+    const a = await open({ workflows: program('A'), engine: { ...WITHOUT_LOOKS, drainMs: 20_000 } });
+    const b = await open({ workflows: program('B'), engine: WITHOUT_LOOKS });
     const runId = await startWorkflow(a, 'parent');
     await until(() => gate.came === 1);
     const closed = a.shut();
@@ -95,8 +95,8 @@ describeWhen(bothServers, 'a replica that is told to end', (servers) => {
     });
     const workflows = { talk: { mode: 'chat', run: () => write() } };
     const open = createCluster(boxes, servers);
-    const a = await open({ workflows, engine: { ...TOLD, drainMs: 20_000 } });
-    const b = await open({ workflows, engine: TOLD });
+    const a = await open({ workflows, engine: { ...WITHOUT_LOOKS, drainMs: 20_000 } });
+    const b = await open({ workflows, engine: WITHOUT_LOOKS });
     const runId = await startWorkflow(a, 'talk');
     const stream = await readChat(a, 'talk', `${runId}:0`);
     await until(() => stream.text().includes('"one"'));
@@ -117,8 +117,8 @@ describeWhen(bothServers, 'a replica that is told to end', (servers) => {
   test('gives back every run that waits in memory, and loses none', async () => {
     const workflows = { ask: { run: async ({ n }: { n: number }) => createHook({ token: `t${n}` }) } };
     const open = createCluster(boxes, servers);
-    const a = await open({ workflows, engine: TOLD });
-    const b = await open({ workflows, engine: TOLD });
+    const a = await open({ workflows, engine: WITHOUT_LOOKS });
+    const b = await open({ workflows, engine: WITHOUT_LOOKS });
     const runIds = await Promise.all(Array.from({ length: 200 }, (_, n) => startWorkflow(a, 'ask', { n })));
     await Promise.all(runIds.map((runId) => untilStatus(b, runId, 'waiting')));
     await a.shut();
@@ -135,11 +135,11 @@ describeWhen(bothServers, 'a replica that is told to end', (servers) => {
 
     test('a run goes on on the code it began with, as long as its replica lives', async () => {
       const open = createCluster(boxes, servers);
-      const a = await open({ workflows: old, hash: 'old', engine: TOLD });
+      const a = await open({ workflows: old, hash: 'old', engine: WITHOUT_LOOKS });
       const b = await open({
         workflows: { work: { run: async () => ['new', await other()] } },
         hash: 'new',
-        engine: TOLD,
+        engine: WITHOUT_LOOKS,
       });
       const runId = await startWorkflow(a, 'work');
       await untilStatus(b, runId, 'waiting');
@@ -149,9 +149,9 @@ describeWhen(bothServers, 'a replica that is told to end', (servers) => {
 
     test('new code that only adds to the end finishes what the old replica gave back', async () => {
       const open = createCluster(boxes, servers);
-      const a = await open({ workflows: old, hash: 'old', engine: TOLD });
+      const a = await open({ workflows: old, hash: 'old', engine: WITHOUT_LOOKS });
       const added = async () => ['new', await first(), await ask(), await other()];
-      const b = await open({ workflows: { work: { run: added } }, hash: 'new', engine: TOLD });
+      const b = await open({ workflows: { work: { run: added } }, hash: 'new', engine: WITHOUT_LOOKS });
       const runId = await startWorkflow(a, 'work');
       await untilStatus(b, runId, 'waiting');
       await a.shut();
@@ -161,9 +161,9 @@ describeWhen(bothServers, 'a replica that is told to end', (servers) => {
 
     test('new code that changed what was recorded blocks it as code_changed, and a decision frees it', async () => {
       const open = createCluster(boxes, servers);
-      const a = await open({ workflows: old, hash: 'old', engine: TOLD });
+      const a = await open({ workflows: old, hash: 'old', engine: WITHOUT_LOOKS });
       const changed = async () => ['new', await other(), await ask()];
-      const b = await open({ workflows: { work: { run: changed } }, hash: 'new', engine: TOLD });
+      const b = await open({ workflows: { work: { run: changed } }, hash: 'new', engine: WITHOUT_LOOKS });
       const runId = await startWorkflow(a, 'work');
       await untilStatus(b, runId, 'waiting');
       await a.shut();
@@ -173,7 +173,7 @@ describeWhen(bothServers, 'a replica that is told to end', (servers) => {
       );
       await untilStatus(b, runId, 'blocked');
       expect(await getRun(b, runId)).toMatchObject({ waitingFor: { type: 'decision', code: 'code_changed' } });
-      const repaired = await open({ workflows: old, hash: 'repaired', engine: TOLD });
+      const repaired = await open({ workflows: old, hash: 'repaired', engine: WITHOUT_LOOKS });
       expect((await call(repaired, `POST /api/runs/${runId}/resume`)).status).toBe(200);
       expect(await finish(b, runId)).toMatchObject({ status: 'completed', output: ['old', 1, 'yes'] });
     });

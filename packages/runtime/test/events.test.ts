@@ -7,7 +7,7 @@ import { requestApproval } from '../src/engine/primitives/approval.ts';
 import { createHook } from '../src/engine/primitives/hook.ts';
 import { createEvents } from '../src/events/events.ts';
 import { createStreamLimits } from '../src/auth/stream-limits.ts';
-import { bothServers, createCluster, TOLD } from './_cluster.ts';
+import { bothServers, createCluster, WITHOUT_LOOKS } from './_cluster.ts';
 import { describeWhen } from './require.ts';
 import { call, json, runWorkflow, setupBoxes, startWorkflow, toStep, until, untilStatus } from './_setup.ts';
 import type { TestBox } from './_setup.ts';
@@ -39,7 +39,7 @@ const PROGRAM = {
   },
 };
 
-interface Told {
+interface Received {
   id: string;
   type: string;
   data: Record<string, unknown>;
@@ -47,7 +47,7 @@ interface Told {
 
 interface Stream {
   text(): string;
-  events(): Told[];
+  events(): Received[];
   /** Of one run, or all: `type status`. */
   says(runId?: string): string[];
   isOver(): boolean;
@@ -82,7 +82,7 @@ async function listen(url: string, init: RequestInit & { query?: string } = {}):
   };
 }
 
-function parse(block: string): Told[] {
+function parse(block: string): Received[] {
   const [, id = '', type = '', data = ''] = /^id: (.*)\nevent: (.*)\ndata: (.*)$/.exec(block) ?? [];
   return type === '' ? [] : [{ id, type, data: JSON.parse(data) as Record<string, unknown> }];
 }
@@ -127,7 +127,7 @@ describe('the stream of events', () => {
     expect(stream.text()).toMatch(/^retry: 2000\n\nid: [\da-f]{8}-0\n\n/);
   });
 
-  test('tells what fails, is cancelled, waits and goes on', async () => {
+  test('reports what fails, is cancelled, waits and goes on', async () => {
     const { box, url } = await open();
     const stream = await listen(url);
     const { runId: failed } = await runWorkflow(box, 'bad');
@@ -183,7 +183,7 @@ describe('the stream of events', () => {
     for (const init of [{ headers: { 'last-event-id': id } }, { query: `?lastEventId=${id}` }]) {
       const stream = await listen(url, init);
       await until(() => stream.says(missed).includes('run.ended completed'));
-      expect(stream.events().map((told) => Number(told.id.split('-')[1]))).toEqual([3, 4, 5, 6, 7, 8]);
+      expect(stream.events().map((received) => Number(received.id.split('-')[1]))).toEqual([3, 4, 5, 6, 7, 8]);
     }
   });
 
@@ -228,13 +228,13 @@ test('the last 4,096 events are kept for a client that comes back; an older id i
   onTestFinished(() => events.close());
   const gone = new AbortController();
   onTestFinished(() => gone.abort());
-  /** What a client is told first that comes back with that id. */
+  /** What a client is sent first that comes back with that id. */
   const read = async (id: string | undefined, count: number): Promise<string[]> => {
     const frames = events.open(OWNER, id, gone.signal)[Symbol.asyncIterator]();
-    const told: string[] = [];
-    while (told.length <= count) told.push(String((await frames.next()).value));
+    const received: string[] = [];
+    while (received.length <= count) received.push(String((await frames.next()).value));
     await frames.return?.();
-    return told.slice(1);
+    return received.slice(1);
   };
   const [start = ''] = await read(undefined, 1);
   const [, epoch] = /^id: (\w+)-0\n/.exec(start) ?? [];
@@ -288,10 +288,10 @@ describe('a box that is not dev', () => {
 describeWhen(bothServers, 'replicas over Redis', (servers) => {
   test('tell each other what happens', async () => {
     const openReplica = createCluster(boxes, servers);
-    const here = await openReplica({ ...PROGRAM, engine: TOLD });
-    const there = await openReplica({ ...PROGRAM, engine: TOLD });
+    const here = await openReplica({ ...PROGRAM, engine: WITHOUT_LOOKS });
+    const there = await openReplica({ ...PROGRAM, engine: WITHOUT_LOOKS });
     const stream = await listen(await here.listen());
-    // Until the other one has heard that somebody listens.
+    // Until the other one has heard that someone listens.
     await until(async () => {
       await runWorkflow(there, 'echo');
       return stream.events().length > 0;

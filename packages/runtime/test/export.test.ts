@@ -154,8 +154,8 @@ describe('secrets in the history of a run', () => {
     const [hook] = await listHooks(box.journal, runId);
     const history = await exportRun(box, runId);
     expect(JSON.stringify(history)).not.toContain(hook?.token);
-    const [, told] = history.steps;
-    expect(told?.input).toEqual({ args: ['http://127.0.0.1:4242/api/webhooks/__masked_1__'] });
+    const [, received] = history.steps;
+    expect(received?.input).toEqual({ args: ['http://127.0.0.1:4242/api/webhooks/__masked_1__'] });
   });
 });
 

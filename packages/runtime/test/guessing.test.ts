@@ -80,7 +80,7 @@ test('nor does the error of a run', async () => {
   expect(await errorOf(await run('fails', { texts: [base64] }), 'member')).toBe(`None is ${base64}.`);
 });
 
-test('a secret that can be guessed is hidden in an error where nobody has guessed it', async () => {
+test('a secret that can be guessed is hidden in an error where no one has guessed it', async () => {
   const { run, errorOf, exported } = await open();
   const runId = await run('leaks', {});
   expect(await errorOf(runId, 'member')).toBe('The door refused [hidden].');

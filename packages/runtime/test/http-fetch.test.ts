@@ -156,7 +156,7 @@ describe('a request to a provider', () => {
     await until(() => server.sockets.size === 0);
   });
 
-  test('to an address of the API keeps no connection that nobody uses, and any that somebody waits on', async () => {
+  test('to an address of the API keeps no connection that no one uses, and any that someone waits on', async () => {
     const server = await startServer(
       (_, response, n) => void setTimeout(() => response.end('well'), n === 2 ? 400 : 0),
     );

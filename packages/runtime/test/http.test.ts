@@ -87,10 +87,10 @@ function ofMessages({ type, error }: Record<string, unknown>): Refusal {
   return { message, code: details.error_code };
 }
 
-/** What is told of a refusal: in the box's own shape, or the chat wire's on its paths. */
+/** How it was refused: in the box's own shape, or the chat wire's on its paths. */
 async function refusalOf(answer: Response, path: string) {
-  const told = (await answer.json()) as Record<string, unknown>;
-  const body = path === '/mcp' ? ofRpc(told) : told;
+  const received = (await answer.json()) as Record<string, unknown>;
+  const body = path === '/mcp' ? ofRpc(received) : received;
   const { requestId = answer.headers.get('x-request-id'), ...own } = body;
   const wire = path.startsWith('/wire-a/');
   const refusal = (wire ? body.error : path.startsWith('/wire-b/') ? ofMessages(body) : own) as Refusal;

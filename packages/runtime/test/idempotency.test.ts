@@ -142,7 +142,7 @@ function fifty(open: () => Promise<[TestBox, TestBox]>): void {
   const send = (pair: [TestBox, TestBox], request: (box: TestBox, n: number) => Promise<Answer>) =>
     Promise.all(Array.from({ length: 50 }, (_, n) => request(pair[n % 2] as TestBox, n)));
 
-  test('resume one hook: one wins, 49 are told the first payload', async () => {
+  test('resume one hook: one wins, 49 get the first payload', async () => {
     const pair = await open();
     const runId = await startWorkflow(pair[0], 'hook');
     await untilStatus(pair[0], runId, 'waiting');
@@ -154,7 +154,7 @@ function fifty(open: () => Promise<[TestBox, TestBox]>): void {
     expect((await finish(pair[1], runId)).output).toEqual({ n: won });
   });
 
-  test('decide one approval: one wins, 49 are told the first decision', async () => {
+  test('decide one approval: one wins, 49 get the first decision', async () => {
     const pair = await open();
     const { runId, approvalId } = await ask(pair[0]);
     const answers = await send(pair, (box, n) =>

@@ -113,7 +113,7 @@ describe('an identity token', () => {
     },
   );
 
-  test('lets nobody in as x-api-key, which takes API keys alone', async () => {
+  test('lets no one in as x-api-key, which takes API keys alone', async () => {
     const box = await openBox();
     const headers = { 'x-api-key': await plane.mint('owner') };
     const asked = await call<{ code: string; message: string }>(box, 'GET /api/runs', undefined, headers);

@@ -7,7 +7,7 @@ import { z } from 'zod';
 import { defineDeepAgent, defineTool } from '../src/definitions/definition.ts';
 import { openSqliteJournal } from '../src/engine/stores/sqlite/journal.ts';
 import { KEY, RESUMED, say, textOf, typesOf } from './_agui.ts';
-import type { Told } from './_agui.ts';
+import type { Received } from './_agui.ts';
 import { call, finish, json, setupBoxes, until } from './_setup.ts';
 import type { TestBox, TestBoxOptions } from './_setup.ts';
 
@@ -99,11 +99,11 @@ const rootOf = async (box: TestBox) => {
   const runs = await box.journal.listRuns({ name: 'helper' }, { limit: 50 });
   return runs.find(({ parentRunId }) => parentRunId === null)?.runId ?? '';
 };
-const answerAll = ({ interrupts }: Told, payload: unknown = approve) =>
+const answerAll = ({ interrupts }: Received, payload: unknown = approve) =>
   interrupts.map(({ id }) => ({ interruptId: id, status: 'resolved' as const, payload }));
-const callsOf = ({ events }: Told) =>
+const callsOf = ({ events }: Received) =>
   events.filter(({ type }) => type === 'TOOL_CALL_START').map(({ toolCallId }) => toolCallId);
-const ofTasks = ({ interrupts }: Told) =>
+const ofTasks = ({ interrupts }: Received) =>
   interrupts.map(({ metadata }) => (metadata as { svc: { agent?: string } }).svc.agent);
 
 describe('a person who is asked in a sub-agent', () => {
@@ -148,35 +148,35 @@ describe('a person who is asked in a sub-agent', () => {
   test('is an interrupt of the call that handed the task on, and a resume decides it', async () => {
     const { box, client, paid } = await open();
     const agent = client('c');
-    const told = await say(agent, ONE);
-    expect(told.interrupts).toMatchObject([
+    const received = await say(agent, ONE);
+    expect(received.interrupts).toMatchObject([
       {
         reason: 'tool_call',
         message: 'Run "pay"?',
-        toolCallId: callsOf(told)[0],
+        toolCallId: callsOf(received)[0],
         responseSchema: { required: ['decision'] },
         metadata: { svc: { agent: 'helper/payer', tool: 'pay', arguments: { n: 1 } } },
       },
     ]);
-    expect(typesOf(told).slice(-2)).toEqual(['STEP_FINISHED', 'RUN_FINISHED']);
+    expect(typesOf(received).slice(-2)).toEqual(['STEP_FINISHED', 'RUN_FINISHED']);
     const refused = await say(client('c', agent.messages), 'say:more').catch((error: unknown) => error);
     expect(refused).toMatchObject({ status: 409, payload: { code: 'approval_pending' } });
-    const resumed = await say(agent, undefined, { resume: answerAll(told) });
+    const resumed = await say(agent, undefined, { resume: answerAll(received) });
     expect(typesOf(resumed)).toEqual(RESUMED);
-    expect(resumed.events[1]).toMatchObject({ content: 'Paid.', toolCallId: callsOf(told)[0] });
+    expect(resumed.events[1]).toMatchObject({ content: 'Paid.', toolCallId: callsOf(received)[0] });
     expect([resumed.end.outcome, paid]).toEqual([{ type: 'success' }, [1]]);
     const run = await box.journal.getRun(await rootOf(box));
     const used = (key: 'inputTokens' | 'outputTokens') =>
-      (told.end.usage?.[0]?.[key] ?? 0) + (resumed.end.usage?.[0]?.[key] ?? 0);
+      (received.end.usage?.[0]?.[key] ?? 0) + (resumed.end.usage?.[0]?.[key] ?? 0);
     expect([used('inputTokens'), used('outputTokens')]).toEqual([run?.inputTokens, run?.outputTokens]);
     expect(textOf(await say(agent, 'say:after'))).toBe('after');
   });
 
-  test('may edit and reject, and is told what the call takes', async () => {
+  test('may edit and reject, and is shown what the call takes', async () => {
     const { client, paid } = await open();
     const agent = client('edit');
-    const told = await say(agent, ONE);
-    const edit = (input: object) => say(agent, undefined, { resume: answerAll(told, { decision: 'edit', input }) });
+    const received = await say(agent, ONE);
+    const edit = (input: object) => say(agent, undefined, { resume: answerAll(received, { decision: 'edit', input }) });
     expect(await edit({ n: 'x' }).catch((error: unknown) => error)).toMatchObject({ status: 400 });
     expect(textOf(await edit({ n: 7 }))).toBe('Done.');
     const again = await say(agent, ONE);
@@ -188,10 +188,10 @@ describe('a person who is asked in a sub-agent', () => {
     const { client, paid, box } = await open();
     const agent = client('deep');
     const below = use(...task('deep', PAY, 'say:Deep.'));
-    const told = await say(agent, [use(...task('middle', below, 'say:Middle.')), 'say:Done.'].join('\n'));
-    expect(ofTasks(told)).toEqual(['middle/deep']);
-    expect(told.interrupts.map(({ toolCallId }) => toolCallId)).toEqual(callsOf(told));
-    const resumed = await say(agent, undefined, { resume: answerAll(told) });
+    const received = await say(agent, [use(...task('middle', below, 'say:Middle.')), 'say:Done.'].join('\n'));
+    expect(ofTasks(received)).toEqual(['middle/deep']);
+    expect(received.interrupts.map(({ toolCallId }) => toolCallId)).toEqual(callsOf(received));
+    const resumed = await say(agent, undefined, { resume: answerAll(received) });
     expect([textOf(resumed), paid]).toEqual(['Done.', [1]]);
     expect(resumed.events.find(({ type }) => type === 'TOOL_CALL_RESULT')).toMatchObject({ content: 'Middle.' });
     expect(await box.journal.listRuns({ kind: 'agent' }, { limit: 9 })).toHaveLength(3);
@@ -201,9 +201,9 @@ describe('a person who is asked in a sub-agent', () => {
     const { client, paid } = await open();
     const agent = client('two');
     const below = task('payer', uses(['pay', { n: 1 }], ['pay', { n: 2 }]), 'say:Both.');
-    const told = await say(agent, [use(...below), 'say:Done.'].join('\n'));
-    expect(new Set(told.interrupts.map(({ toolCallId }) => toolCallId))).toEqual(new Set(callsOf(told)));
-    const resume = told.interrupts.map(({ id, metadata }) => {
+    const received = await say(agent, [use(...below), 'say:Done.'].join('\n'));
+    expect(new Set(received.interrupts.map(({ toolCallId }) => toolCallId))).toEqual(new Set(callsOf(received)));
+    const resume = received.interrupts.map(({ id, metadata }) => {
       const isFirst = (metadata as { svc: { arguments: { n: number } } }).svc.arguments.n === 1;
       return { interruptId: id, status: 'resolved' as const, payload: { decision: isFirst ? 'approve' : 'reject' } };
     });
@@ -214,11 +214,11 @@ describe('a person who is asked in a sub-agent', () => {
   test('is asked again after the first decision', async () => {
     const { client, paid } = await open();
     const agent = client('chain');
-    const told = await say(
+    const received = await say(
       agent,
       [use(...task('payer', PAY, use('pay', { n: 2 }), 'say:Paid.')), 'say:Done.'].join('\n'),
     );
-    const second = await say(agent, undefined, { resume: answerAll(told) });
+    const second = await say(agent, undefined, { resume: answerAll(received) });
     expect(second.interrupts).toMatchObject([{ metadata: { svc: { arguments: { n: 2 } } } }]);
     expect(second.end.usage).toBeUndefined();
     const third = await say(agent, undefined, { resume: answerAll(second) });
@@ -228,8 +228,8 @@ describe('a person who is asked in a sub-agent', () => {
 
   test('is answered for by the deadline where there is one', async () => {
     const { box, client, paid } = await open();
-    const told = await say(client('hasty'), [use(...task('hasty', PAY, 'say:Paid.')), 'say:Done.'].join('\n'));
-    expect(Date.parse(told.interrupts[0]?.expiresAt ?? '')).toBeGreaterThan(0);
+    const received = await say(client('hasty'), [use(...task('hasty', PAY, 'say:Paid.')), 'say:Done.'].join('\n'));
+    expect(Date.parse(received.interrupts[0]?.expiresAt ?? '')).toBeGreaterThan(0);
     expect(await finish(box, await rootOf(box))).toMatchObject({ output: { content: 'Done.' } });
     expect(paid).toEqual([1]);
   });
@@ -258,15 +258,18 @@ describe('several people who are asked', () => {
   test('by the turn and by two sub-agents are told together, each once', async () => {
     const { client, paid } = await open();
     const agent = client('both');
-    const told = await say(agent, BOTH);
-    expect(ofTasks(told)).toEqual([undefined, 'helper/payer', 'helper/payer']);
-    expect(told.interrupts.map(({ toolCallId }) => toolCallId)).toEqual(callsOf(told).slice(0, 3));
-    expect(told.events.filter(({ type }) => type === 'TOOL_CALL_RESULT')).toMatchObject([{ content: 'seen' }]);
-    const some = answerAll(told).slice(0, 2);
+    const received = await say(agent, BOTH);
+    expect(ofTasks(received)).toEqual([undefined, 'helper/payer', 'helper/payer']);
+    expect(received.interrupts.map(({ toolCallId }) => toolCallId)).toEqual(callsOf(received).slice(0, 3));
+    expect(received.events.filter(({ type }) => type === 'TOOL_CALL_RESULT')).toMatchObject([{ content: 'seen' }]);
+    const some = answerAll(received).slice(0, 2);
     const refused = await say(client('both', agent.messages), undefined, { resume: some }).catch((e: unknown) => e);
-    expect(refused).toMatchObject({ status: 409, payload: { details: { interruptIds: [told.interrupts[2]?.id] } } });
+    expect(refused).toMatchObject({
+      status: 409,
+      payload: { details: { interruptIds: [received.interrupts[2]?.id] } },
+    });
     expect(paid).toEqual([]);
-    const resumed = await say(agent, undefined, { resume: answerAll(told) });
+    const resumed = await say(agent, undefined, { resume: answerAll(received) });
     expect([textOf(resumed), paid.sort()]).toEqual(['Done.', [1, 2, 3]]);
     const results = resumed.events.filter(({ type }) => type === 'TOOL_CALL_RESULT');
     expect(results.map(({ content }) => content).sort()).toEqual(['Three.', 'Two.', 'paid 1']);
@@ -277,15 +280,15 @@ describe('several people who are asked', () => {
     const { client, paid } = await open();
     const agent = client('works');
     const slowly = task('payer', 'delay:80', 'chunks:10');
-    const told = await say(
+    const received = await say(
       agent,
       [uses(['pay', { n: 1 }], task('payer', PAY, 'say:Paid.'), slowly), 'say:Done.'].join('\n'),
     );
-    expect(told.interrupts).toHaveLength(2);
-    expect(told.events.filter(({ type }) => type === 'TOOL_CALL_RESULT')).toMatchObject([
-      { toolCallId: callsOf(told)[2] },
+    expect(received.interrupts).toHaveLength(2);
+    expect(received.events.filter(({ type }) => type === 'TOOL_CALL_RESULT')).toMatchObject([
+      { toolCallId: callsOf(received)[2] },
     ]);
-    const resumed = await say(agent, undefined, { resume: answerAll(told) });
+    const resumed = await say(agent, undefined, { resume: answerAll(received) });
     expect([textOf(resumed), paid]).toEqual(['Done.', [1, 1]]);
     expect(resumed.events.filter(({ type }) => type === 'TOOL_CALL_RESULT')).toHaveLength(2);
   });
@@ -347,8 +350,8 @@ describe('the same request again, under its key', () => {
 
   test('of a resume reads on, and decides nothing twice', async () => {
     const { box, client, paid } = await open();
-    const told = await say(client('again'), ONE);
-    const input = { threadId: 'again', runId: 'r', messages: [], resume: answerAll(told) };
+    const received = await say(client('again'), ONE);
+    const input = { threadId: 'again', runId: 'r', messages: [], resume: answerAll(received) };
     const post = async () => {
       const headers = { ...KEY, 'idempotency-key': 'k' };
       return (await box.request('/agui/v1/agents/helper', json(input, { headers }))).text();
@@ -363,7 +366,7 @@ describe('after a restart', () => {
   test('the interrupts are decided by a client of the new process', async () => {
     const { box, client, paid } = await open();
     const agent = client('restart');
-    const told = await say(
+    const received = await say(
       agent,
       [uses(['pay', { n: 1 }], task('payer', use('pay', { n: 2 }), 'say:Two.')), 'say:Done.'].join('\n'),
     );
@@ -371,7 +374,7 @@ describe('after a restart', () => {
     const back = again.client('restart', agent.messages);
     const refused = await say(again.client('restart', agent.messages), 'say:x').catch((error: unknown) => error);
     expect(refused).toMatchObject({ status: 409, payload: { code: 'approval_pending' } });
-    const resumed = await say(back, undefined, { resume: answerAll(told) });
+    const resumed = await say(back, undefined, { resume: answerAll(received) });
     expect([textOf(resumed), paid.sort()]).toEqual(['Done.', [1, 2]]);
     expect(typesOf(resumed)).not.toContain('TOOL_CALL_START');
     expect(back.messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'tool', 'assistant']);
@@ -411,12 +414,12 @@ describe('in another process', () => {
     const other = await boxes.open({ agents, journal, options });
     const [here, there] = [await serve(first, paid), await serve(other, paid)];
     const agent = here.client('away');
-    const told = await say(
+    const received = await say(
       agent,
       [use(...task('payer', PAY, use('pay', { n: 2 }), 'say:Paid.')), 'say:Done.'].join('\n'),
     );
     const away = there.client('away', agent.messages);
-    const second = await say(away, undefined, { resume: answerAll(told) });
+    const second = await say(away, undefined, { resume: answerAll(received) });
     expect(second.interrupts).toMatchObject([{ metadata: { svc: { arguments: { n: 2 } } } }]);
     const third = await say(away, undefined, { resume: answerAll(second) });
     expect(third.end.outcome).toEqual({ type: 'success' });

@@ -103,11 +103,11 @@ describe('a key with limits', () => {
       ]);
       expect(await answer.text()).toMatch(/rate_limit/);
     }
-    // Another key is another count, and nobody else has any.
+    // Another key is another count, and no one else has any.
     expect((await chatA(image, as((await makeKey(dev, null)).value))).status).toBe(200);
   });
 
-  test('has its limits changed, and is told of a limit that is none', async () => {
+  test('has its limits changed, and refuses a limit that is none', async () => {
     const { dev, image } = await openBoth();
     const key = await makeKey(dev, { requestsPerMinute: 1 });
     expect(key.limits).toEqual({ requestsPerMinute: 1 });

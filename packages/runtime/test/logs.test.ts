@@ -16,7 +16,7 @@ import { openDatabase } from '../src/stores/database.ts';
 import { createDrizzle } from '../src/stores/drizzle.ts';
 import { openPg } from '../src/stores/pg.ts';
 import { createLazyDatabase } from '../src/testing/database.ts';
-import { bothServers, createCluster, TOLD } from './_cluster.ts';
+import { bothServers, createCluster, WITHOUT_LOOKS } from './_cluster.ts';
 import { createGate } from './_gate.ts';
 import type { Gate } from './_gate.ts';
 import { describeWhen } from './require.ts';
@@ -359,7 +359,7 @@ describe('the tail', () => {
     expect((await fetch(`${url}/api/runs/${randomUUID()}/logs/stream`)).status).toBe(404);
   });
 
-  test('tells what matches from now on, and goes on after the last one a client has', async () => {
+  test('reports what matches from now on, and goes on after the last one a client has', async () => {
     const box = await open();
     const url = await box.listen();
     const { runId: old } = await runWorkflow(box, 'refund');
@@ -415,7 +415,8 @@ describeWhen(bothServers, 'two replicas over Redis', (servers) => {
     const openReplica = createCluster(boxes, servers);
     const workflows = { [name]: PROGRAM.workflows.talk };
     // Found by being told: the tail itself looks every two seconds.
-    const start = () => openReplica({ workflows, engine: TOLD, options: { ...keeping().options, db: database.db } });
+    const start = () =>
+      openReplica({ workflows, engine: WITHOUT_LOOKS, options: { ...keeping().options, db: database.db } });
     const [a, b] = [await start(), await start()];
     const stream = await listenTo(`${await b.listen()}/api/logs/tail?name=${name}`);
     await until(() => /^id: \d+$/m.test(stream.text()));

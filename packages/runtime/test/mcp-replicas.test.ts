@@ -145,7 +145,7 @@ interface Credentials {
   box?: Record<string, string>;
 }
 
-/** A prompt of its own, whose removal somebody was asked about. */
+/** A prompt of its own, whose removal someone was asked about. */
 async function ask(box: TestBox, { mcp = {}, box: asCaller = {} }: Credentials = {}) {
   const key = `k${Math.random().toString(36).slice(2)}`;
   const prompt = { ownerKind: 'workspace', key, name: key, text: 'Be brief.' };

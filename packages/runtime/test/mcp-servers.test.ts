@@ -132,7 +132,7 @@ describe('an MCP server', () => {
     expect(offered(box)).toContain('b_add');
   });
 
-  test('that is down is told to the model, and so are its tools when it goes', async () => {
+  test('that is down is sent to the model, and so are its tools when it goes', async () => {
     const server = await startServer();
     const box = await openWith({ math: { url: server.url }, gone: { url: 'http://127.0.0.1:9/mcp' } });
     await ask(box, 'tool:add {"a":1,"b":2}\nsay:Done.');

@@ -88,14 +88,14 @@ describe.each(ERAS)('a client of %s', (era, options) => {
     ['call_read_operation', 'runs.get', { id: 'x', other: 1 }, 'invalid_request', /not valid/],
     ['call_read_operation', 'runs.get', { id: 'x' }, 'run_not_found', /"x"/],
     ['call_write_operation', 'runs.cancel', {}, 'invalid_request', /"id"/],
-  ])('is told why %s of %s is refused', async (tool, operation, input, code, message) => {
+  ])('is sent why %s of %s is refused', async (tool, operation, input, code, message) => {
     const client = await connect(await open(), options);
     const { isError, body } = await callTool(client, tool, { operation, input });
     expect([isError, body.code]).toEqual([true, code]);
     expect(body.message).toMatch(message);
   });
 
-  test('gets the beginning of a long result, and is told so', async () => {
+  test('gets the beginning of a long result, marked as such', async () => {
     const box = await open();
     const id = await startWorkflow(box, 'echo', { text: 'x'.repeat(40_000) });
     await until(async () => (await getRun(box, id)).status === 'completed');

@@ -12,19 +12,19 @@ const REQUEST: ModelRequest = { model: 'm', messages: [{ role: 'user', content: 
 
 interface Called {
   reply: Promise<ModelReply>;
-  told: TurnEvent[];
+  received: TurnEvent[];
 }
 
 function call(url: string, request: Partial<ModelRequest> = {}, signal = new AbortController().signal): Called {
-  const told: TurnEvent[] = [];
+  const received: TurnEvent[] = [];
   const options = {
-    emit: (event: TurnEvent) => void told.push(event),
+    emit: (event: TurnEvent) => void received.push(event),
     messageId: 'msg_1',
     executorOf: () => 'box' as const,
     uniqueId: (id: string) => id,
   };
   const callModel = createModelClient(async () => ({ baseUrl: url }));
-  return { reply: callModel({ ...REQUEST, ...request }, options, signal), told };
+  return { reply: callModel({ ...REQUEST, ...request }, options, signal), received };
 }
 
 const sse = (response: ServerResponse): ServerResponse =>
@@ -111,7 +111,7 @@ describe('a stream that is unlike the others', () => {
     expect(await call(provider.url).reply).toMatchObject({ content: 'ä', finishReason: 'stop' });
   });
 
-  test('tells what was read from and written to a cache, under each name it goes by', async () => {
+  test('reports what was read from and written to a cache, under each name it goes by', async () => {
     const usages = [
       { prompt_tokens: 9, prompt_tokens_details: { cached_tokens: 4, cache_write_tokens: 2 } },
       { prompt_tokens: 9, prompt_cache_hit_tokens: 4, cache_creation_input_tokens: 2 },
@@ -160,7 +160,7 @@ describe('an answer that is not what its content type says', () => {
     expect(await call(provider.url).reply).toMatchObject({ content: 'ä', finishReason: 'stop' });
   });
 
-  test('and is a page tells that the address is a wrong one, and nothing of the page', async () => {
+  test('and is a page says that the address is a wrong one, and nothing of the page', async () => {
     const provider = await startProvider((response) => {
       response.writeHead(200, { 'content-type': 'text/html; charset=utf-8' }).end('<h1>Intern</h1>');
     });
@@ -242,10 +242,10 @@ describe('a call', () => {
     });
     expect(await call(provider.url).reply).toMatchObject({ content: 'a' });
     expect(requests).toBe(2);
-    const { reply, told } = call(provider.url);
+    const { reply, received } = call(provider.url);
     await expect(reply).rejects.toMatchObject({ status: 502 });
     expect(requests).toBe(3);
-    expect(told).toContainEqual({ type: 'text.delta', id: 'msg_1', text: 'a' });
+    expect(received).toContainEqual({ type: 'text.delta', id: 'msg_1', text: 'a' });
   });
 
   test.each([
@@ -340,8 +340,8 @@ describe('a call', () => {
   test('that is cancelled rejects with the reason, and the provider sees the caller go', async () => {
     const provider = await startProvider((response) => void sse(response).write(frame(delta({ content: 'a' }))));
     const stop = new AbortController();
-    const { reply, told } = call(provider.url, {}, stop.signal);
-    await until(() => told.length > 0);
+    const { reply, received } = call(provider.url, {}, stop.signal);
+    await until(() => received.length > 0);
     stop.abort(new Error('Enough.'));
     await expect(reply).rejects.toThrow('Enough.');
     await until(() => provider.open() === 0);

@@ -68,7 +68,7 @@ const deliveriesOf = async (box: TestBox, query = '') =>
 const receiverOf = async (box: TestBox) =>
   (await call<{ items: Record<string, unknown>[] }>(box, 'GET /api/notify/receivers')).body.items[0];
 
-test('a failed run is told once, signed as the Standard Webhooks specification says', async () => {
+test('a failed run is reported once, signed as the Standard Webhooks specification says', async () => {
   const ops = await receive();
   const box = await open([to(ops.url, { name: 'ops' })]);
   await runWorkflow(box, 'fine');
@@ -120,8 +120,9 @@ test('each receiver gets the events and workflows it wants', async () => {
   await runWorkflow(box, 'other');
   await startWorkflow(box, 'ask');
   await until(async () => (await deliveriesOf(box, '?state=delivered')).length === 4);
-  const told = (receiver: { got: Got[] }) => receiver.got.map(({ body }) => `${body.type} ${String(body.data.name)}`);
-  expect([told(failures).toSorted(), told(approvals), told(others)]).toEqual([
+  const received = (receiver: { got: Got[] }) =>
+    receiver.got.map(({ body }) => `${body.type} ${String(body.data.name)}`);
+  expect([received(failures).toSorted(), received(approvals), received(others)]).toEqual([
     ['run.failed other', 'run.failed pay'],
     ['approval.asked ask'],
     ['run.failed other'],

@@ -194,7 +194,7 @@ const DEVIATIONS: Record<string, { row?: string; why: string }> = {
   },
 };
 
-/** Operations nobody planned, and what asks for them. */
+/** Operations no one planned, and what asks for them. */
 const ADDED: Record<string, string> = {
   'health.identity': 'svc dev and the CLI tell by it whether it is their box that answers',
   'hooks.kept': 'a payload that waits for a hook that never comes must be seen',
@@ -237,7 +237,7 @@ test('every planned operation is there as planned, or as the list of deviations 
   expect(due.map(([id]) => built.get(id) ?? `${id}: none`)).toEqual(expected);
 });
 
-test('what nobody planned is named with a reason', () => {
+test('what no one planned is named with a reason', () => {
   expect([...built.keys()].filter((id) => !planned.has(id)).toSorted()).toEqual(Object.keys(ADDED).toSorted());
 });
 

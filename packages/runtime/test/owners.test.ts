@@ -151,7 +151,7 @@ describe('the conversation of another key', () => {
     expect(kept).not.toContain('EVIL');
   });
 
-  test('does not tell what it waits for, and is not resumed', async () => {
+  test('does not list what it waits for, and is not resumed', async () => {
     const { box, a, b } = await open();
     refunds.length = 0;
     const paused = await (await WIRES.agui?.(box, a, 'cust-77', 'tool:refund {"amount": 5}'))?.text();

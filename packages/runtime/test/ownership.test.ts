@@ -54,7 +54,7 @@ interface Subjects {
 interface House {
   box: TestBox;
   callers: Who[];
-  /** Somebody who may all. */
+  /** Someone who may all. */
   chief: Headers;
   /** What is whose, by owner. */
   subjects: Map<string, Subjects>;
@@ -354,7 +354,7 @@ test('what is granted is there for a key and its users, and else is refused as w
         await at('own');
         const [foreign, absent] = [await at('foreign'), await at('absent')];
         if (who.kind === 'client' && foreign.text !== absent.text)
-          wrong.push(`${who.title} at ${route} is told what there is: ${foreign.text}, not ${absent.text}`);
+          wrong.push(`${who.title} at ${route} answers what there is: ${foreign.text}, not ${absent.text}`);
       }
   expect(wrong).toEqual([]);
 }, 120_000);
@@ -401,10 +401,10 @@ test('a conversation of one name is another for each owner, over every wire', as
         await (
           await house.box.request(path, json(body, { headers: { ...who.headers, 'x-svc-session': wire } }))
         ).text();
-        const told = JSON.stringify(boxes.model.requests.at(-1));
-        if (!told.includes(word)) wrong.push(`${who.title} is not heard over ${wire}`);
+        const received = JSON.stringify(boxes.model.requests.at(-1));
+        if (!received.includes(word)) wrong.push(`${who.title} is not heard over ${wire}`);
         for (const [owner, earlier] of said)
-          if (told.includes(earlier) !== (owner === who.owner))
+          if (received.includes(earlier) !== (owner === who.owner))
             wrong.push(`${who.title} over ${wire} goes on with the conversation of ${owner}, or not with its own`);
         said.push([who.owner, word]);
       }

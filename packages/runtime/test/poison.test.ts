@@ -107,7 +107,7 @@ describeWhen(realServers.database, 'on a server, beside replicas that are well',
     const later = [...third.lines, ...fourth.lines];
     expect(later.filter((line) => line === 'kill here')).toEqual([]);
     expect(later.filter((line) => line === 'kill apart').length).toBeGreaterThanOrEqual(5);
-    // Its suspects are divided twice until it is alone; what nobody suspects repeats nothing.
+    // Its suspects are divided twice until it is alone; what no one suspects repeats nothing.
     expect(later.filter((line) => line.startsWith('pause beside'))).toEqual(['pause beside here', 'pause beside here']);
     for (const index of [0, 1, 2])
       expect(later.filter((line) => line.startsWith(`pause ${index} `)).length).toBeLessThanOrEqual(4);

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { defineDeepAgent, defineTool, svc } from '../src/index.ts';
 import { call, json, runWorkflow, setupBoxes, startWorkflow, toStep, finish, until } from './_setup.ts';
 import type { TestBox } from './_setup.ts';
-import { bothServers, createCluster, TOLD } from './_cluster.ts';
+import { bothServers, createCluster, WITHOUT_LOOKS } from './_cluster.ts';
 import { describeWhen } from './require.ts';
 
 const boxes = setupBoxes();
@@ -112,7 +112,7 @@ describe('prompts', () => {
     expect(await refused({ ownerKind: 'workspace' })).toEqual([400, 'invalid_request']);
   });
 
-  test('that are not there are told apart from versions that are not', async () => {
+  test('that are not there are kept apart from versions that are not', async () => {
     const box = await boxes.open();
     const { id } = await create(box);
     const absent = '01890000-0000-7000-8000-000000000000';
@@ -228,8 +228,8 @@ describe('the published prompt of an agent', () => {
     const { id } = await create(box, { ownerName: `${name}/critic`, text: 'Judge kindly.' });
     await publish(box, id);
     await chat(box, name, 'tool:task {"subagent_type":"critic","description":"fine"}; say:done');
-    const told = box.model.requests.map(({ messages: [first] }) => first?.content);
-    expect(told).toContain('Judge kindly.');
+    const received = box.model.requests.map(({ messages: [first] }) => first?.content);
+    expect(received).toContain('Judge kindly.');
     expect((await lastRun(box, `${name}/critic`))?.attributes).toEqual({ 'svc.prompt.instructions': `${id}@1` });
   });
 
@@ -369,8 +369,8 @@ describeWhen(bothServers, 'prompts on Postgres and Redis', (servers) => {
     const name = newName();
     const open = createCluster(boxes, servers);
     const agents = { [name]: agentOf(name) };
-    const a = await open({ agents, engine: TOLD });
-    const b = await open({ agents, engine: TOLD });
+    const a = await open({ agents, engine: WITHOUT_LOOKS });
+    const b = await open({ agents, engine: WITHOUT_LOOKS });
     await chat(b, name);
     expect(lastSystem(b)).toBe('Of the code.');
     const { id } = await create(a, { ownerName: name, text: 'Told.' });

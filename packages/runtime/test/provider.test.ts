@@ -77,19 +77,19 @@ describe('a closed gate', () => {
 
   test('keeps who asks a box that has just begun until it has looked, and tells it nothing wrong', async () => {
     const box = await open({ hasJustBegun: true });
-    const told: number[] = [];
+    const received: number[] = [];
     const asked = [
       chat(box),
       box.request('/api/workflows/echo/start', json({ a: 1 })),
       box.request('/api/discovery'),
       box.request('/mcp', json({ jsonrpc: '2.0', id: 1, method: 'ping' })),
-    ].map(async (answer) => told.push((await answer).status));
+    ].map(async (answer) => received.push((await answer).status));
     expect((await box.request('/live')).status).toBe(200);
     expect((await box.request('/health')).status).toBe(200);
-    expect(told).toEqual([]);
+    expect(received).toEqual([]);
     await box.gate.check();
     await Promise.all(asked);
-    expect(told.filter((status) => status >= 500)).toEqual([]);
+    expect(received.filter((status) => status >= 500)).toEqual([]);
     expect((await (await box.request('/api/discovery')).json()) as object).toEqual({
       agents: ['helper'],
       workflows: ['echo'],

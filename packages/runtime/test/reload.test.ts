@@ -61,7 +61,7 @@ describe('one broken file', () => {
     expect((await ask(box, 'a')).status).toBe(200);
   });
 
-  test('a problem with a place, attached by the loader, is told as it is', async () => {
+  test('a problem with a place, attached by the loader, is reported as it is', async () => {
     const problem: Problem = {
       code: 'syntax_error',
       message: 'Unexpected token.',

@@ -1,7 +1,7 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createHook, getStepMetadata, getWritable, svc } from '../src/index.ts';
 import { readChat } from './_chat-stream.ts';
-import { bothServers, createCluster, TOLD } from './_cluster.ts';
+import { bothServers, createCluster, WITHOUT_LOOKS } from './_cluster.ts';
 import type { ReplicaOptions } from './_cluster.ts';
 import { createGate } from './_gate.ts';
 import { startProxy } from './_proxy.ts';
@@ -12,7 +12,7 @@ import { describeWhen } from './require.ts';
 const boxes = setupBoxes();
 
 const WAYS: [string, Pick<ReplicaOptions, 'engine' | 'kv'>][] = [
-  ['told by Redis', { engine: TOLD }],
+  ['told by Redis', { engine: WITHOUT_LOOKS }],
   ['without Redis', { kv: null }],
 ];
 
@@ -175,7 +175,10 @@ describeWhen(bothServers, 'two replicas', (servers) => {
     onTestFinished(() => proxy.close());
     const program = { workflows: { ask: { run: () => createHook({ token: 'later' }) } } };
     const open = createCluster(boxes, servers);
-    const [a, b] = [await open({ ...program, engine: TOLD, kv: proxy.url }), await open({ ...program, engine: TOLD })];
+    const [a, b] = [
+      await open({ ...program, engine: WITHOUT_LOOKS, kv: proxy.url }),
+      await open({ ...program, engine: WITHOUT_LOOKS }),
+    ];
     proxy.cut();
     await until(async () => (await a.request('/health')).status === 503);
     proxy.restore();

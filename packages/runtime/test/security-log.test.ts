@@ -87,7 +87,7 @@ test('a flood of wrong tokens through one address keeps no right one out, and is
   expect(security()).toHaveLength(30);
 });
 
-test('a request without a credential tries nothing, and keys are told apart by what they are', async () => {
+test('a request without a credential tries nothing, and keys are kept apart by what they are', async () => {
   const { box, ask, security } = await open();
   const url = await box.listen();
   for (let n = 0; n < 15; n++) expect((await fetch(`${url}/api/runs`)).status).toBe(401);

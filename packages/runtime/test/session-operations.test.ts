@@ -68,7 +68,7 @@ describe('the sessions of a box', () => {
       expect(await call(box, `GET ${wrong}`)).toMatchObject({ status: 404, body: { code: 'session_not_found' } });
   });
 
-  test('tell their turns with tool calls, results, reasoning and the run behind each', async () => {
+  test('list their turns with tool calls, results, reasoning and the run behind each', async () => {
     const { box, agent, say } = await open();
     await say('told', 'reason:Sum it up.; tool:add {"a":1,"b":2}; say:Three.');
     await say('told', 'say:Bye.');
@@ -112,7 +112,7 @@ describe('the sessions of a box', () => {
     expect((await call(box, `${path}&cursor=x`)).body).toMatchObject({ code: 'invalid_cursor' });
   });
 
-  test('that only group turns tell what was new in each', async () => {
+  test('that only group turns list what was new in each', async () => {
     const { box, agent, say } = await open();
     const header = 'x-svc-conversation';
     await say('grouped', 'say:one', { header });
@@ -132,7 +132,7 @@ describe('the sessions of a box', () => {
     ]);
   });
 
-  test('that first grouped turns keep their messages once a turn asks for it, and tell all of them', async () => {
+  test('that first grouped turns keep their messages once a turn asks for it, and list all of them', async () => {
     const { box, agent, say } = await open();
     const get = async () => (await call<{ kind: string }>(box, `GET /api/sessions/c1?agent=${agent}`)).body.kind;
     await say('c1', 'say:one', { header: 'x-svc-conversation' });

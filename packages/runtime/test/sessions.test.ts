@@ -139,7 +139,7 @@ describe('a tool that needs a person', () => {
     expect(toldTo(box).map(({ role }) => role)).toEqual(['system', 'user', 'assistant', 'tool', 'assistant', 'user']);
   });
 
-  test('survives a restart, and is told no', async () => {
+  test('survives a restart, and is refused', async () => {
     const box = await boxes.open({ agents });
     const { body } = await ask(box, 'rejected', PAUSE);
     const id = body.choices[0]?.svc?.interrupts[0]?.id;

@@ -78,11 +78,11 @@ async function ask(url: string, wire: string, headers: Record<string, string> = 
 }
 
 /** What the answer brings until this is told. */
-async function readOn(answer: IncomingMessage, told: RegExp): Promise<string> {
+async function readOn(answer: IncomingMessage, received: RegExp): Promise<string> {
   let text = '';
   answer.on('error', () => {});
   answer.setEncoding('utf8').on('data', (part: string) => (text += part));
-  await until(() => told.test(text.slice(-2_000)), 20_000);
+  await until(() => received.test(text.slice(-2_000)), 20_000);
   return text;
 }
 
@@ -91,7 +91,7 @@ async function findRun(box: TestBox) {
   return run;
 }
 
-/** The provider has waited for so long that nobody can be reading. */
+/** The provider has waited for so long that no one can be reading. */
 const isBlocked = ({ blockedAt }: { blockedAt: number }) => performance.now() - blockedAt > 1_000;
 
 describe('a client that does not read its stateless turn', () => {
@@ -133,13 +133,13 @@ describe('a client that does not read a turn that runs on without it', () => {
   ] as const;
   test.each(rows)(
     'over %s with %j is cut, and the turn ends',
-    async (wire, headers, told) => {
+    async (wire, headers, received) => {
       const { box, url, seen } = await openLarge(24, '');
       const answer = await ask(url, wire, headers);
       await until(() => seen.answers === 25, 30_000);
       const run = await finish(box, (await findRun(box))?.runId ?? '');
       expect(run.status).toBe('completed');
-      const text = await readOn(answer, told);
+      const text = await readOn(answer, received);
       expect(text.length).toBeLessThan(PART.length * PARTS * 20);
     },
     60_000,

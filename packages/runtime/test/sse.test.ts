@@ -82,7 +82,7 @@ describe('an answer that is no stream', () => {
     return listener;
   };
 
-  test('is let go when nobody takes it', async () => {
+  test('is let go when no one takes it', async () => {
     const { port } = await serveLarge();
     const socket = connect(port, '127.0.0.1');
     onTestFinished(() => void socket.destroy());

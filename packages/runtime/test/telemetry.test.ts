@@ -106,7 +106,7 @@ test('a run that goes on after a restart is one trace under its traceId', async 
   expect(root.attributes).toMatchObject({ 'svc.run.status': 'completed', 'gen_ai.operation.name': 'invoke_workflow' });
 });
 
-test('a turn is told by the conventions for models and tools, with the tokens of its run', async () => {
+test('a turn is reported by the conventions for models and tools, with the tokens of its run', async () => {
   const collector = await startCollector();
   const box = await openTold(collector, { OTEL_SERVICE_NAME: 'shop', OTEL_RESOURCE_ATTRIBUTES: 'team=a' });
   expect((await chat(box, ADD)).status).toBe(200);
@@ -215,9 +215,9 @@ test('a model call in a step, or in a tool, has a span below theirs, and is in t
     'svc.step.name': 'asks',
     'gen_ai.input.messages': expect.stringContaining('say:four'),
   });
-  const [told] = collector.spans.filter(isNamed('chat test/other'));
-  expect(told?.parentSpanId).toBe(collector.spans.find(isNamed('execute_tool consult'))?.spanId);
-  expect(told?.attributes['gen_ai.agent.name']).toBe('boss');
+  const [received] = collector.spans.filter(isNamed('chat test/other'));
+  expect(received?.parentSpanId).toBe(collector.spans.find(isNamed('execute_tool consult'))?.spanId);
+  expect(received?.attributes['gen_ai.agent.name']).toBe('boss');
 
   const count = (model: string, { agent = '', operation = 'chat', more = '' } = {}) =>
     samples.get(
@@ -232,7 +232,7 @@ test('a model call in a step, or in a tool, has a span below theirs, and is in t
   expect(used.map(([, value]) => value)).toEqual([1]);
 });
 
-test('content is told when it is asked for, without secrets', async () => {
+test('content is reported when it is asked for, without secrets', async () => {
   const collector = await startCollector();
   const box = await openTold(collector, { OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT: 'true' });
   await chat(box, ADD);
@@ -260,7 +260,7 @@ test('a model call carries the place of its span to the provider', async () => {
   expect(seen).toEqual([`00-${span.traceId}-${span.spanId}-01`]);
 });
 
-test('a request is told in the trace of its caller, and it and the run it starts know each other', async () => {
+test('a request is reported in the trace of its caller, and it and the run it starts know each other', async () => {
   const collector = await startCollector();
   const box = await openTold(collector);
   const traceId = 'a'.repeat(32);
@@ -393,7 +393,7 @@ test('a tool that a model made up is no label', async () => {
   expect(text).not.toContain('made_up');
 });
 
-test('/metrics of a deployed box asks for the token of the scraper, or somebody who may read services', async () => {
+test('/metrics of a deployed box asks for the token of the scraper, or someone who may read services', async () => {
   const telemetry = readTelemetry({ SVC_METRICS_TOKEN: 'scraper-token' });
   const box = await boxes.open({ ...PROGRAM, options: { host: 'image', telemetry } });
   const ask = (token?: string) =>

@@ -233,7 +233,7 @@ describe('a crash', () => {
     expect(failed).toBe(0);
   });
 
-  test('that nobody waits for stays where it is when a turn has ended without it', async () => {
+  test('that no one waits for stays where it is when a turn has ended without it', async () => {
     const pay = defineTool({ description: 'Pay.', inputSchema: z.object({}), execute: () => 'paid' });
     const box = await open({
       agents: { payer: defineDeepAgent({ name: 'payer', tools: { pay } }) },
@@ -311,7 +311,7 @@ describe('an agent in a test box', () => {
     expect((await box.agent('support').send('three')).text).toBe('2');
   });
 
-  test('waits for a person, also over a restart, and tells the rest', async () => {
+  test('waits for a person, also over a restart, and sends the rest', async () => {
     const box = await open({ agents: { careful }, model: [CALL, model.reply('Done.')] });
     const turn = await box.agent('careful').send('Refund A-1.', { session: 's' });
     expect(turn).toMatchObject({ finishReason: 'interrupt', interrupts: [{ name: 'refund', args: { order: 'A-1' } }] });

@@ -144,19 +144,19 @@ describe('a built-in tool whose answer is more than is kept is an answer the mod
 
 describe('a turn that is cancelled while its tool runs', () => {
   test.each(ENDLESS)('ends at once though the tool %s, and the session answers the next', async (title, execute) => {
-    let told: AbortSignal | undefined;
+    let received: AbortSignal | undefined;
     const answer = (signal: AbortSignal) => {
-      if (told) return 'second';
-      told = signal;
+      if (received) return 'second';
+      received = signal;
       return execute(signal);
     };
     const box = await open(answer, title.startsWith('rejects') ? { timeout: '1 hour' } : {});
     const turn = box.agent('helper').send('go', { session: 's' });
-    await until(() => told !== undefined);
+    await until(() => received !== undefined);
     const [run] = await box.listRuns();
     await run?.cancel();
     expect((await turn).finishReason).toBe('cancelled');
-    expect(told?.aborted).toBe(true);
+    expect(received?.aborted).toBe(true);
     expect(await run?.status()).toBe('cancelled');
     expect(await box.agent('helper').send('again', { session: 's' })).toMatchObject({
       text: '3',
@@ -222,28 +222,28 @@ describe('a tool with a timeout', () => {
   const tooLong =
     'The tool "tool" failed: It took longer than its timeout of 30 ms, and may have had an effect all the same.';
 
-  test.each(ENDLESS)('that %s is given up, and the model is told', async (_, execute) => {
-    let told: AbortSignal | undefined;
+  test.each(ENDLESS)('that %s is given up, and the model is sent why', async (_, execute) => {
+    let received: AbortSignal | undefined;
     const turn = await sendInShort((signal) => {
-      told = signal;
+      received = signal;
       return execute(signal);
     });
     expect(turn).toMatchObject({ text: '3', toolCalls: [{ isError: true, result: tooLong }] });
-    expect(told?.aborted).toBe(true);
-    expect(told?.reason).toMatchObject({ code: 'step_timeout' });
+    expect(received?.aborted).toBe(true);
+    expect(received?.reason).toMatchObject({ code: 'step_timeout' });
     expect((await turn.run.steps())[1]).toMatchObject({ kind: 'tool', output: { isError: true, content: tooLong } });
     expect(await turn.run.status()).toBe('completed');
   });
 
   test('whose turn is cancelled in time is not said to have taken longer', async () => {
-    let told: AbortSignal | undefined;
+    let received: AbortSignal | undefined;
     const tool = defineTool({
       description: 'Does it.',
       inputSchema: z.object({}),
       timeout: '1 hour',
       execute: (_, { signal }) =>
         new Promise((_resolve, fail) => {
-          told = signal;
+          received = signal;
           signal.addEventListener('abort', () => fail(signal.reason));
         }),
     });
@@ -254,7 +254,7 @@ describe('a tool with a timeout', () => {
       '/agui/v1/agents/helper',
       json(body, { headers: { authorization: 'Bearer dev' } }),
     );
-    await until(() => told !== undefined);
+    await until(() => received !== undefined);
     // A store that is further away than a file.
     const { getRun } = box.journal;
     box.journal.getRun = async (runId) => {
@@ -278,14 +278,14 @@ describe('a tool with a timeout', () => {
       },
       'The tool "tool" failed: No.',
     ],
-  ])('that %s in time is told as it is', async (_, execute, result) => {
-    let told: AbortSignal | undefined;
+  ])('that %s in time is reported as it is', async (_, execute, result) => {
+    let received: AbortSignal | undefined;
     const { toolCalls } = await sendInLong((signal) => {
-      told = signal;
+      received = signal;
       return execute(signal);
     });
     expect(toolCalls).toMatchObject([{ result }]);
-    expect(told?.aborted).toBe(false);
+    expect(received?.aborted).toBe(false);
   });
 
   test.each([

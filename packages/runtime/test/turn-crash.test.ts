@@ -62,7 +62,7 @@ describe('a turn whose process is killed', () => {
     ['while a tool runs', { step: 'pay', when: 'during', nth: 1 }, 1],
     ['before a model call', { step: 'model', when: 'before', nth: 1 }, 0],
   ] as const)(
-    '%s ends as cancelled when nobody can read it any more: it has no session',
+    '%s ends as cancelled when no one can read it any more: it has no session',
     async (_, death, paid) => {
       const n = 100 + paid;
       await killIn(death, () => ask(n, `tool:pay {"n":${n}}; say:done`));
@@ -78,8 +78,8 @@ describe('a turn whose sub-agent waits for a person', () => {
   test('goes on from where it was, killed while it waits and while it does what was decided', async () => {
     const task = { subagent_type: 'clerk', description: 'tool:pay {"n":300}\nsay:Paid.' };
     const script = `tool:task ${JSON.stringify(task)}\nsay:done`;
-    const told = await (await ask(300, script, 'below', 'lead')).text();
-    expect(told).toContain('Waiting for a decision: Run \\"pay\\"?');
+    const received = await (await ask(300, script, 'below', 'lead')).text();
+    expect(received).toContain('Waiting for a decision: Run \\"pay\\"?');
     await worker.kill();
     worker = await startWorker();
     const refused = await ask(300, 'say:no', 'below', 'lead');

@@ -48,15 +48,15 @@ const start = (box: TestBox, { say, ...more }: Sent): Promise<RunningTurn> =>
 
 /** What a turn told: deltas of one part as one, times left out. */
 async function read({ events }: Pick<RunningTurn, 'events'>): Promise<TurnEvent[]> {
-  const told: TurnEvent[] = [];
+  const received: TurnEvent[] = [];
   for await (const event of flatten(events)) {
-    const last = told.at(-1);
+    const last = received.at(-1);
     if (event.type === 'text.delta' && last?.type === 'text.delta') last.text += event.text;
     else if (event.type === 'reasoning.delta' && last?.type === 'reasoning.delta') last.text += event.text;
     else if (event.type === 'tool.args' && last?.type === 'tool.args') last.delta += event.delta;
-    else told.push(event.type === 'tool.result' ? { ...event, durationMs: 0 } : { ...event });
+    else received.push(event.type === 'tool.result' ? { ...event, durationMs: 0 } : { ...event });
   }
-  return told;
+  return received;
 }
 
 const tell = async (box: TestBox, sent: Sent) => read(await start(box, sent));
@@ -93,7 +93,7 @@ describe('a turn that is asked for again under its key', () => {
     ['ends with another reason', { say: 'finish:length; say:half' }],
     ['answers by a schema', { agent: 'reader', say: 'say:{"name":"Ada"}' }],
     ['answers by a schema, asked twice', { agent: 'reader', say: 'say:nobody' }],
-  ] satisfies [string, Sent][])('and %s tells the same, and asks and runs nothing', async (_title, sent) => {
+  ] satisfies [string, Sent][])('and %s emits the same, and asks and runs nothing', async (_title, sent) => {
     const box = await boxes.open({ agents });
     executed.mockClear();
     const before = box.model.requests.length;
@@ -108,7 +108,7 @@ describe('a turn that is asked for again under its key', () => {
     expect(await listRuns(box)).toHaveLength(2);
   });
 
-  test('is told the same in the next process, also when its agent is gone', async () => {
+  test('gets the same in the next process, also when its agent is gone', async () => {
     const box = await boxes.open({ agents });
     const sent = { say: 'tool:count {"n":1}; say:done' };
     const first = await tell(box, sent);
@@ -151,10 +151,10 @@ describe('a turn that is asked for again under its key', () => {
   test('is waited for while it runs, by as many as ask', async () => {
     const { box, provider, letGo } = await openHeld();
     const turns = await Promise.all(Array.from({ length: 10 }, () => start(box, { say: 'hi' })));
-    const told = turns.map(read);
+    const received = turns.map(read);
     await until(() => provider.served() === 1);
     letGo();
-    const [first, ...others] = await Promise.all(told);
+    const [first, ...others] = await Promise.all(received);
     expect(textOf(first ?? [])).toBe('Held.');
     for (const other of others) expect(other).toEqual(first);
     expect([provider.served(), (await listRuns(box)).length]).toEqual([1, 1]);
@@ -234,8 +234,8 @@ describeWhen(bothServers, 'on two replicas over Postgres', (servers) => {
     const both = [await open({ agents }), await open({ agents })];
     const sent = { say: 'tool:count {"n":1}; say:done' };
     executed.mockClear();
-    const told = await Promise.all(Array.from({ length: 20 }, (_, n) => tell(both[n % 2] as TestBox, sent)));
-    for (const other of told) expect(other).toEqual(told[0]);
+    const received = await Promise.all(Array.from({ length: 20 }, (_, n) => tell(both[n % 2] as TestBox, sent)));
+    for (const other of received) expect(other).toEqual(received[0]);
     expect(executed).toHaveBeenCalledTimes(1);
   });
 });

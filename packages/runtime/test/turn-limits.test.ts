@@ -33,7 +33,7 @@ async function findRun(box: TestBox) {
 describe('an answer of the model that is too large to be kept', () => {
   const large = 'x'.repeat(1_100_000);
 
-  test('is told as that by the run', async () => {
+  test('is reported as that by the run', async () => {
     const box = await open(large);
     await askWireA(box);
     expect(await findRun(box)).toMatchObject({
@@ -42,7 +42,7 @@ describe('an answer of the model that is too large to be kept', () => {
     });
   });
 
-  test('is told on wire-a, whole and streamed, and under its key again', async () => {
+  test('is reported on wire-a, whole and streamed, and under its key again', async () => {
     const box = await open(large);
     const key = { 'idempotency-key': 'k' };
     for (const headers of [{}, key, key]) {
@@ -55,7 +55,7 @@ describe('an answer of the model that is too large to be kept', () => {
     expect((await askWireA(box, { stream: true })).text.slice(1_000_000)).toContain('"code":"result_too_large"');
   });
 
-  test('is told on wire-b', async () => {
+  test('is reported on wire-b', async () => {
     const box = await open(large);
     const { status, retry, text } = await post(box, '/wire-b/v1/messages', {
       model: 'helper',
@@ -66,7 +66,7 @@ describe('an answer of the model that is too large to be kept', () => {
     expect((JSON.parse(text) as { error: object }).error).toMatchObject({ message: expect.stringMatching(MESSAGE) });
   });
 
-  test('is told over AG-UI', async () => {
+  test('is reported over AG-UI', async () => {
     const box = await open(large);
     const asked = { threadId: 't', runId: 'r', messages: [{ id: 'm', ...messages[0] }] };
     const { text } = await post(box, '/agui/v1/agents/helper', asked);

@@ -122,7 +122,7 @@ describe('a chat of useChat', () => {
     expect(user?.parts).toEqual([...files, { type: 'text', text: 'say:seen' }]);
   });
 
-  test('is told what went wrong, and may ask again', async () => {
+  test('gets what went wrong, and may ask again', async () => {
     const { chat, box } = await openUi(boxes);
     const one = chat('wrong');
     await one.sendMessage({ text: 'error:500' });
@@ -253,7 +253,7 @@ describe('a turn under way', () => {
     expect(textOf(again)).toBe(words.join(' '));
   });
 
-  test('is stopped by its owner, and by nobody else', async () => {
+  test('is stopped by its owner, and by no one else', async () => {
     const { chat, url, box } = await openUi(boxes);
     const one = chat('stop');
     const sent = one.sendMessage({ text: 'delay:60; say:one two three four five six seven eight' });

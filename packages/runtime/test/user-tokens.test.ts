@@ -126,7 +126,7 @@ describe('a user token', () => {
     expect(await read(as(foreign))).toBe(404);
   });
 
-  test('speaks for nobody else, and opens no operation of people', async () => {
+  test('speaks for no one else, and opens no operation of people', async () => {
     const [box, key] = [await shared(), await makeKey()];
     const token = await signUserToken(key, { sub: 'ada' });
     const spoken = await call(box, 'POST /api/workflows/whoami/start', {}, { ...as(token), 'x-svc-user': 'bob' });

@@ -49,7 +49,7 @@ const list = async (box: TestBox, path: string, headers: Headers) =>
   (await call<Listed>(box, `GET ${path}`, undefined, headers)).body.items;
 
 describe('a turn of the copilot', () => {
-  test('is seen by the person who asked, by owners and admins, and by nobody else', async () => {
+  test('is seen by the person who asked, by owners and admins, and by no one else', async () => {
     const box = await open();
     const asker = await as('member', 'ann');
     await chat(box, asker, 'studio-copilot', 'mine');
@@ -97,7 +97,7 @@ describe('a turn of the copilot', () => {
     }
   });
 
-  test('cannot be cancelled, deleted or repeated by somebody else', async () => {
+  test('cannot be cancelled, deleted or repeated by someone else', async () => {
     const box = await open();
     await chat(box, await as('member', 'ann'), 'studio-copilot', 'mine');
     const [run] = await list(box, '/api/runs', await as('owner', 'olga'));
@@ -108,7 +108,7 @@ describe('a turn of the copilot', () => {
     expect((await call(box, `GET /api/runs/${run?.runId}`, undefined, await as('member', 'ann'))).status).toBe(200);
   });
 
-  test('is told of to those who see it, and to nobody else', async () => {
+  test('is published to those who see it, and to no one else', async () => {
     const box = await open();
     const read = async (headers: Headers) => {
       const gone = new AbortController();
@@ -142,7 +142,7 @@ describe('a turn of the copilot', () => {
     await Promise.all([own.end(), others.end()]);
   });
 
-  test('that waits for a person is in nobody’s inbox', async () => {
+  test('that waits for a person is in no one’s inbox', async () => {
     const box = await open();
     const asker = await as('owner', 'olga');
     const ask = 'tool:refund {}';
@@ -240,8 +240,8 @@ describe('what a turn of the copilot does', () => {
           { headers },
         ),
       );
-    const told = await (await run({})).text();
-    const [, interruptId] = /"id":"([\w-]{20,})","reason":"tool_call"/.exec(told) ?? [];
+    const received = await (await run({})).text();
+    const [, interruptId] = /"id":"([\w-]{20,})","reason":"tool_call"/.exec(received) ?? [];
     const resume = [{ interruptId, status: 'resolved', payload: { decision: 'approve' } }];
     expect(await (await run({ resume })).text()).toContain('"outcome":{"type":"success"}');
   });

@@ -222,7 +222,7 @@ describe('why a run is still running', () => {
     expect(codes(await explain(box, runId))).toEqual(['gate_closed', 'lease_expired']);
   });
 
-  test('a run nobody has taken is held back by a closed gate', async () => {
+  test('a run no one has taken is held back by a closed gate', async () => {
     const box = await boxes.open({ provider: 'none', workflows: { work: { run: plain } } });
     const why = await explain(box, await createRun(box, { claim: null }));
     expect(codes(why)).toEqual(['gate_closed', 'not_taken']);

@@ -41,7 +41,7 @@ describe('a client that goes away', () => {
     await whenRunsAre(wire, 'cancelled');
   });
 
-  test('is told to a tool that is running, and the run ends cancelled', async () => {
+  test('is signalled to a tool that is running, and the run ends cancelled', async () => {
     let state = 'not begun';
     const wait = defineTool({
       description: 'Waits.',
@@ -83,7 +83,7 @@ describe('a client that goes away', () => {
   });
 });
 
-test('a box that closes tells the clients it leaves behind', async () => {
+test('a box that closes notifies the clients it leaves behind', async () => {
   const wire = await open();
   const answer = fetch(
     `${wire.url}/chat/completions`,

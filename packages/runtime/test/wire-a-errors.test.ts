@@ -53,7 +53,7 @@ describe('an error', () => {
     ]),
     ['a body that is a list', [], 400, 'invalid_request', null],
   ];
-  test.each(REFUSED)('%s is told in the shape of the wire', async (_situation, body, status, code, param) => {
+  test.each(REFUSED)('%s is reported in the shape of the wire', async (_situation, body, status, code, param) => {
     const wire = await open();
     const answer = await fetch(`${wire.url}/chat/completions`, json(body, { headers: KEY }));
     expect({ status: answer.status, retry: answer.headers.get('x-should-retry') }).toEqual({ status, retry: 'false' });
@@ -111,7 +111,7 @@ describe('an error', () => {
     }
   });
 
-  test('a body of more than 32 MiB is told in the shape of the wire', async () => {
+  test('a body of more than 32 MiB is reported in the shape of the wire', async () => {
     const { url } = await open();
     const body = { model: 'helper', messages: user('x'.repeat(33 * 1_048_576)) };
     const answer = await fetch(`${url}/chat/completions`, json(body, { headers: KEY }));
@@ -132,7 +132,7 @@ describe('an error', () => {
     [404, 502, 1],
   ])(
     'the provider answers %i: the caller gets %i, and the provider is asked %i times and no more',
-    async (status, told, requests) => {
+    async (status, received, requests) => {
       for (const stream of [false, true]) {
         const provider = await startProvider((response) => {
           response.writeHead(status, { 'content-type': 'application/json', 'retry-after-ms': '1' });
@@ -141,7 +141,7 @@ describe('an error', () => {
         const wire = await open({ provider: { baseUrl: provider.url } });
         const error = await ask(wire, 'hi', { stream }).catch((thrown: unknown) => thrown);
         expect(error).toBeInstanceOf(OpenAI.APIError);
-        expect(error).toMatchObject({ status: told, code: 'tired' });
+        expect(error).toMatchObject({ status: received, code: 'tired' });
         expect((error as Error).message).toContain('The model is tired.');
         expect(provider.served()).toBe(requests);
         await whenRunsAre(wire, 'failed');
@@ -171,7 +171,7 @@ describe('an error', () => {
     ]);
   });
 
-  test('of an address that is no provider tells nothing of what it answered', async () => {
+  test('of an address that is no provider shows nothing of what it answered', async () => {
     const provider = await startProvider((response) => {
       response.writeHead(404, { 'content-type': 'text/plain' }).end('internal host list: 10.0.0.7');
     });
@@ -234,18 +234,18 @@ describe('an error', () => {
         response.end(JSON.stringify({ error: inner }));
       });
       const wire = await open({ provider: { baseUrl: provider.url, apiKey } });
-      const told: string[] = [];
+      const received: string[] = [];
       for (const stream of [false, true]) {
         const body = { model: 'helper', messages: user('hi'), stream };
-        told.push(await (await fetch(`${wire.url}/chat/completions`, json(body, { headers: KEY }))).text());
+        received.push(await (await fetch(`${wire.url}/chat/completions`, json(body, { headers: KEY }))).text());
       }
       await whenRunsAre(wire, 'failed', 'failed');
       for (const { runId } of await runsOf(wire))
         for (const route of ['', '/steps', '/timeline', '/logs', '/why', '/export'])
-          told.push(JSON.stringify((await call(wire.box, `GET /api/runs/${runId}${route}`)).body));
-      told.push(JSON.stringify(wire.box.logs));
-      expect(told[0]).toContain(`answered ${status}`);
-      for (const text of told) expect(text).not.toMatch(/key-|own%2F|own\/key/);
+          received.push(JSON.stringify((await call(wire.box, `GET /api/runs/${runId}${route}`)).body));
+      received.push(JSON.stringify(wire.box.logs));
+      expect(received[0]).toContain(`answered ${status}`);
+      for (const text of received) expect(text).not.toMatch(/key-|own%2F|own\/key/);
     },
   );
 
@@ -278,7 +278,7 @@ describe('an error', () => {
     await expect(ask(wire, 'hi')).rejects.toMatchObject({ status: 502 });
   });
 
-  test('after output is told in the stream, which still ends as it should', async () => {
+  test('after output is reported in the stream, which still ends as it should', async () => {
     const wire = await open();
     const { url } = wire;
     const answer = await fetch(
@@ -303,7 +303,7 @@ describe('an error', () => {
     expect(types).toContain('error');
   });
 
-  test('after output of an answer that is not streamed is a 5xx nobody repeats', async () => {
+  test('after output of an answer that is not streamed is a 5xx no one repeats', async () => {
     const wire = await open();
     await expect(ask(wire, 'tool:add {"a":1,"b":2}; error:500')).rejects.toMatchObject({ status: 500 });
     expect((await runsOf(wire)).length).toBe(1);

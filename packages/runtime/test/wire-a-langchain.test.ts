@@ -63,8 +63,8 @@ describe('LangChain on chat completions', () => {
     const chat = chatOf(wire, { 'x-svc-session': 'langchain' });
     await chat.invoke('say:one');
     await chat.invoke([new HumanMessage('say:one'), new AIMessage('one'), new HumanMessage('say:two')]);
-    const told = wire.asked().at(-1)?.messages as { role: string; content: unknown }[];
-    expect(told.map(({ content }) => content)).toEqual(['say:one', 'one', 'say:two']);
+    const received = wire.asked().at(-1)?.messages as { role: string; content: unknown }[];
+    expect(received.map(({ content }) => content)).toEqual(['say:one', 'one', 'say:two']);
   });
 
   test('is told an error by its status, once', async () => {

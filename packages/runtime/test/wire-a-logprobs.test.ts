@@ -60,7 +60,7 @@ test('what the provider says of its tokens comes with the text, over all model c
   expect(chunks.at(-1)?.choices[0]?.logprobs).toBeNull();
 });
 
-test('a client that does not ask is told nothing of tokens, also by a provider that says it', async () => {
+test('a client that does not ask gets nothing of tokens, also of a provider that says it', async () => {
   const wire = await openTalkative();
   expect((await ask(wire, 'hi')).choices[0]).toMatchObject({ message: { content: 'Let me.Three.' }, logprobs: null });
   const chunks = await streamed(wire, 'hi', { logprobs: false });
@@ -71,10 +71,10 @@ test('an answer that is replayed under its key has none: they are not recorded',
   const wire = await openTalkative();
   const keyed = { headers: { 'idempotency-key': 'k' } };
   const body = { model: 'helper', messages: [{ role: 'user' as const, content: 'hi' }], ...ASKED };
-  const told = [];
-  for (let n = 0; n < 2; n++) told.push(await wire.openai.chat.completions.create(body, keyed));
-  expect(told.map(({ choices }) => choices[0]?.logprobs?.content?.length)).toEqual([4, undefined]);
-  expect(told[1]?.choices[0]?.message.content).toBe('Let me.Three.');
+  const received = [];
+  for (let n = 0; n < 2; n++) received.push(await wire.openai.chat.completions.create(body, keyed));
+  expect(received.map(({ choices }) => choices[0]?.logprobs?.content?.length)).toEqual([4, undefined]);
+  expect(received[1]?.choices[0]?.message.content).toBe('Let me.Three.');
 });
 
 test('a provider that says more of its tokens than is held fails the turn', async () => {

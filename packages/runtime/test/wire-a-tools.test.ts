@@ -47,12 +47,12 @@ describe('tools the client chooses', () => {
     ['a name that no tool has', named('nope'), '"nope"'],
     ['a word that is none', 'always', '"auto"'],
     ['an object without a name', { type: 'function' }, '"auto"'],
-  ])('are refused with %s', async (_title, tool_choice, told) => {
+  ])('are refused with %s', async (_title, tool_choice, received) => {
     const wire = await open();
     await expect(ask(wire, 'say:hi', { tools: [CLIENT_TOOL], tool_choice })).rejects.toMatchObject({
       status: 400,
       param: 'tool_choice',
-      message: expect.stringContaining(told),
+      message: expect.stringContaining(received),
     });
     expect([wire.asked(), await runsOf(wire)]).toEqual([[], []]);
   });
@@ -234,7 +234,7 @@ describe('tools the box runs', () => {
     ['all calls 0', [0, 0]],
     ['none', [undefined, undefined]],
     ['as it should', [0, 1]],
-  ])('of a provider that numbers %s are told apart', async (_title, [first, second]) => {
+  ])('of a provider that numbers %s are kept apart', async (_title, [first, second]) => {
     const wire = await scripted([
       { tool_calls: [{ ...toCall('add', '{"a":1,'), index: first }] },
       { tool_calls: [{ index: first, function: { arguments: '"b":2}' } }] },

@@ -101,7 +101,7 @@ describe('an answer', () => {
     expect((await ask(hiding, 'hi', { tools: [CLIENT_TOOL] })).choices[0]?.message.content).toBe('');
   });
 
-  test('of very many pieces is told whole', async () => {
+  test('of very many pieces is reported whole', async () => {
     const wire = await scripted(Array.from({ length: 150_000 }, () => ({ content: 'x' })));
     expect((await ask(wire, 'hi')).choices[0]?.message.content?.length).toBe(150_000);
   });
@@ -126,7 +126,7 @@ describe('an answer', () => {
     expect(chunks.at(-1)?.choices[0]?.finish_reason).toBe(finish);
   });
 
-  test('tells usage in a stream when asked, in one last chunk without choices, and not otherwise', async () => {
+  test('sends usage in a stream when asked, in one last chunk without choices, and not otherwise', async () => {
     const wire = await open();
     const plain = await streamed(wire, 'say:hi');
     const asked = await streamed(wire, 'say:hi', { stream_options: { include_usage: true } });
@@ -213,7 +213,7 @@ describe('the models', () => {
   });
 });
 
-describe('what the model is told', () => {
+describe('what the model is sent', () => {
   test("is the agent's instructions first, then what the client said", async () => {
     const instructions = ({ agent }: { agent: string }) => `You are ${agent}.`;
     const wire = await open({ agents: { helper: defineDeepAgent({ name: 'helper', instructions }) } });

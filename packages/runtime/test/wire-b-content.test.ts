@@ -10,7 +10,7 @@ const image = { type: 'image', source: { type: 'base64', media_type: 'image/png'
 const picture = { type: 'image_url', image_url: { url: `data:image/png;base64,${PIXEL}` } };
 const say = { type: 'text', text: 'say:ok' };
 
-describe('what the model is told of a request', () => {
+describe('what the model is sent of a request', () => {
   test("is the agent's instructions first, then every system text of the client", async () => {
     const wire = await open({ agents: { helper: defineDeepAgent({ name: 'helper', instructions: 'Help.' }) } });
     await ask(wire, '', {
@@ -79,13 +79,13 @@ describe('what the model is told of a request', () => {
     ],
     ['a block of a kind nobody knows', [{ type: 'hologram', data: 1 }, say], 'say:ok'],
   ];
-  test.each(DOCUMENTS)('of %s is what a provider takes', async (_title, content, told) => {
+  test.each(DOCUMENTS)('of %s is what a provider takes', async (_title, content, received) => {
     const wire = await open();
     await ask(wire, '', { messages: [{ role: 'user', content }] });
-    expect(shownTo(wire)).toEqual([{ role: 'user', content: told }]);
+    expect(shownTo(wire)).toEqual([{ role: 'user', content: received }]);
   });
 
-  const RESULTS: [title: string, result: object, told: string, pictures: object[]][] = [
+  const RESULTS: [title: string, result: object, received: string, pictures: object[]][] = [
     ['a text', { content: 'found' }, 'found', []],
     ['nothing', {}, '', []],
     [
@@ -103,7 +103,7 @@ describe('what the model is told of a request', () => {
     ['an error', { content: 'It broke.', is_error: true }, 'Error: It broke.', []],
     ['an error that says so', { content: 'Error: It broke.', is_error: true }, 'Error: It broke.', []],
   ];
-  test.each(RESULTS)('whose tool answered %s, has the result first', async (_title, result, told, pictures) => {
+  test.each(RESULTS)('whose tool answered %s, has the result first', async (_title, result, received, pictures) => {
     const wire = await open();
     await ask(wire, '', {
       tools: [CLIENT_TOOL],
@@ -120,7 +120,7 @@ describe('what the model is told of a request', () => {
         content: null,
         tool_calls: [{ id: 'call_1', type: 'function', function: { name: 'client_tool', arguments: '{"n":1}' } }],
       },
-      { role: 'tool', tool_call_id: 'call_1', content: told },
+      { role: 'tool', tool_call_id: 'call_1', content: received },
       { role: 'user', content: pictures.length > 0 ? [...pictures, say] : 'say:ok' },
     ]);
   });
@@ -180,8 +180,8 @@ describe('what the model is told of a request', () => {
       container: null,
       something_new: true,
     });
-    const { messages: _messages, tools: _tools, stream_options: _usage, ...told } = wire.asked()[0] ?? {};
-    expect(told).toEqual({
+    const { messages: _messages, tools: _tools, stream_options: _usage, ...received } = wire.asked()[0] ?? {};
+    expect(received).toEqual({
       model: 'test/scripted',
       stream: true,
       max_tokens: 1_000,

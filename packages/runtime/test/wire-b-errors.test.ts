@@ -127,7 +127,7 @@ describe('a request that is refused', () => {
     ],
     ['a body that is a list', [], 400, 'invalid_request_error', { error_code: 'invalid_request' }],
   ];
-  test.each(REFUSED)('for %s is told so in the shape of the wire', async (_situation, body, status, type, details) => {
+  test.each(REFUSED)('for %s is reported in the shape of the wire', async (_situation, body, status, type, details) => {
     const wire = await open();
     const answer = await post(wire, body);
     expect({ status: answer.status, retry: answer.headers.get('x-should-retry') }).toEqual({ status, retry: 'false' });
@@ -197,7 +197,7 @@ describe('a request that is refused', () => {
   });
 
   test.each(['/v1/complete', '/v1/messages/batches', '/v1/files', '/nope'])(
-    'for the route %s, which is not there, is told so in the shape of the wire',
+    'for the route %s, which is not there, is reported in the shape of the wire',
     async (path) => {
       const { url } = await open();
       const answer = await fetch(url + path, json({}, { headers: KEY }));
@@ -254,7 +254,7 @@ describe('a provider that fails', () => {
     [529, 529, 'overloaded_error', 3],
     [400, 400, 'invalid_request_error', 1],
     [404, 502, 'api_error', 1],
-  ])('with %i is %i for the caller, who does not ask again', async (status, told, type, requests) => {
+  ])('with %i is %i for the caller, who does not ask again', async (status, received, type, requests) => {
     for (const isStream of [false, true]) {
       const provider = await startProvider((response) => {
         response.writeHead(status, { 'content-type': 'application/json', 'retry-after-ms': '1' });
@@ -262,7 +262,7 @@ describe('a provider that fails', () => {
       });
       const wire = await open({ provider: { baseUrl: provider.url } });
       const error = await (isStream ? stream : ask)(wire, 'hi').catch((thrown: unknown) => thrown);
-      expect(error).toMatchObject({ status: told, errorCode: 'tired', error: { error: { type } } });
+      expect(error).toMatchObject({ status: received, errorCode: 'tired', error: { error: { type } } });
       expect((error as Error).message).toContain('The model is tired.');
       expect(provider.served()).toBe(requests);
       await whenRunsAre(wire, 'failed');
@@ -292,11 +292,11 @@ describe('a provider that fails', () => {
       response.end('{"error":{"message":"Busy."}}');
     });
     const answer = await post(await open({ provider: { baseUrl: provider.url } }), toRequest('hi'));
-    const told = ['retry-after', 'x-should-retry'].map((name) => answer.headers.get(name));
-    expect([answer.status, ...told]).toEqual([status, after, retry]);
+    const received = ['retry-after', 'x-should-retry'].map((name) => answer.headers.get(name));
+    expect([answer.status, ...received]).toEqual([status, after, retry]);
   });
 
-  test('after output is told in the stream, and reaches every client', async () => {
+  test('after output is reported in the stream, and reaches every client', async () => {
     const wire = await open();
     const request = toRequest('cut; say:one two', { stream: true });
     const answer = await post(wire, request);
@@ -334,7 +334,7 @@ describe('a provider that fails', () => {
     expect(types).toContain('error');
   });
 
-  test('after a tool ran is a 5xx nobody repeats', async () => {
+  test('after a tool ran is a 5xx no one repeats', async () => {
     const wire = await open();
     await expect(ask(wire, 'tool:add {"a":1,"b":2}; error:500')).rejects.toMatchObject({ status: 500 });
     expect(await runsOf(wire)).toHaveLength(1);
@@ -371,7 +371,7 @@ describe('a client that goes away', () => {
     expect(wire.box.logs).toEqual([]);
   });
 
-  test('is told to a tool that is running', async () => {
+  test('is signalled to a tool that is running', async () => {
     let state = 'not begun';
     const wait = defineTool({
       description: 'Waits.',
@@ -393,7 +393,7 @@ describe('a client that goes away', () => {
   });
 });
 
-describe('a turn that somebody cancels', () => {
+describe('a turn that someone cancels', () => {
   const cancelAll = async (wire: WireB) => {
     for (const { runId } of await runsOf(wire)) await call(wire.box, `POST /api/runs/${runId}/cancel`);
   };
@@ -409,7 +409,7 @@ describe('a turn that somebody cancels', () => {
   test.each([
     ['before the first word of a stream', 0, true],
     ['before the whole answer', 1, false],
-  ])('%s is an error that nobody repeats, not an answer', async (_title, words, isStream) => {
+  ])('%s is an error that no one repeats, not an answer', async (_title, words, isStream) => {
     const { provider, wire } = await openEndless(words);
     const ended = (isStream ? stream : ask)(wire, 'hi').catch((error: unknown) => error);
     await until(() => provider.open() === 1);
@@ -428,11 +428,11 @@ describe('a turn that somebody cancels', () => {
     const ended = [now.finalMessage().catch(String), before.finalMessage().catch(String)];
     await until(() => heard === 2);
     await cancelAll(wire);
-    for (const told of await Promise.all(ended)) expect(told).toContain('run_cancelled');
+    for (const received of await Promise.all(ended)) expect(received).toContain('run_cancelled');
   });
 });
 
-test('a box that closes tells the clients it leaves behind', async () => {
+test('a box that closes notifies the clients it leaves behind', async () => {
   const wire = await open();
   const answer = post(wire, toRequest('hang'));
   await until(() => wire.asked().length === 1);

@@ -30,7 +30,7 @@ test('a session keeps what was said, and takes the newest turn of a client that 
   const { content } = await say('reason:hm; say:one');
   await say('say:two');
   await say('', { messages: [...user('reason:hm; say:one'), { role: 'assistant', content }, ...user('say:three')] });
-  expect(shownTo(wire).map(({ content: told }) => told)).toEqual([
+  expect(shownTo(wire).map(({ content: received }) => received)).toEqual([
     'reason:hm; say:one',
     'one',
     'say:two',
@@ -68,7 +68,7 @@ test('a session refuses results of calls that it has not made', async () => {
   expect(await runsOf(wire)).toHaveLength(1);
 });
 
-test('a session that is told nothing new is refused', async () => {
+test('a session that is sent nothing new is refused', async () => {
   const say = inSession(await open());
   await say('say:one');
   const messages = [...user('say:one'), { role: 'assistant', content: 'one' }];
@@ -88,7 +88,7 @@ test('a conversation groups turns, and keeps nothing', async () => {
   expect(runs[0]?.sessionId).not.toBeNull();
 });
 
-test('a tool that waits for a person ends the message with a text, and one request is told 409 until it is decided', async () => {
+test('a tool that waits for a person ends the message with a text, and one request is answered 409 until it is decided', async () => {
   const wire = await open();
   const name = randomUUID();
   const say = inSession(wire, name);
@@ -126,7 +126,7 @@ test('a tool that waits for a person ends the message with a text, and one reque
   expect(shownTo(wire).map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'assistant', 'user']);
 });
 
-test('a result of a client tool is told 409 while another call of the same answer waits, and is taken after', async () => {
+test('a result of a client tool is answered 409 while another call of the same answer waits, and is taken after', async () => {
   const wire = await open();
   const say = inSession(wire);
   const tools = [CLIENT_TOOL];

@@ -264,10 +264,10 @@ describe('tools of the client', () => {
       { type: 'tool', name: 'client_tool' },
       { type: 'function', function: { name: 'client_tool' } },
     ],
-  ])('are chosen as the client says: %j', async (tool_choice, told) => {
+  ])('are chosen as the client says: %j', async (tool_choice, received) => {
     const wire = await open();
     await ask(wire, 'say:hi', { tools: [CLIENT_TOOL], tool_choice });
-    expect(wire.asked()[0]?.tool_choice).toEqual(told);
+    expect(wire.asked()[0]?.tool_choice).toEqual(received);
     await ask(wire, 'say:hi', { tools: [CLIENT_TOOL], tool_choice: { type: 'any', disable_parallel_tool_use: true } });
     expect(wire.asked()[1]).toMatchObject({ tool_choice: 'required', parallel_tool_calls: false });
   });

@@ -148,7 +148,7 @@ describe('thinking', () => {
     ['a forged one', 'svc1.AAAA'],
     ["another vendor's", 'EqQBCgIYAhIM'],
     ['an empty', ''],
-  ])('that comes back with %s signature is taken, and not told to the model', async (_title, signature) => {
+  ])('that comes back with %s signature is taken, and not sent to the model', async (_title, signature) => {
     const wire = await open();
     const { content } = await ask(wire, PROMPT);
     const replayed = content.map((block) =>

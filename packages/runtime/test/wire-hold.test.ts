@@ -27,11 +27,11 @@ test('the status is held for ten seconds: an error until then is the answer', as
   expect([isHeld, held.failed]).toMatchObject([true, FAILED]);
 });
 
-test('after ten seconds it is let go, and what comes then is told in the stream', async () => {
+test('after ten seconds it is let go, and what comes then is reported in the stream', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   const { isHeld, held } = await holdFor(10_000, FAILED);
   expect([isHeld, held.failed]).toEqual([false, undefined]);
-  const told: TurnEvent[] = [];
-  for await (const batch of held.all) told.push(...batch);
-  expect(told.map(({ type }) => type)).toEqual(['step.start', 'error']);
+  const received: TurnEvent[] = [];
+  for await (const batch of held.all) received.push(...batch);
+  expect(received.map(({ type }) => type)).toEqual(['step.start', 'error']);
 });

@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { defineDeepAgent, defineTool } from '../src/definitions/definition.ts';
 import { createMemoryKv } from '../src/stores/kv-memory.ts';
 import { KEY, say, textOf, typesOf } from './_agui.ts';
-import type { Told } from './_agui.ts';
+import type { Received } from './_agui.ts';
 import { call, json, setupBoxes, until } from './_setup.ts';
 import type { TestBox } from './_setup.ts';
 
@@ -56,7 +56,7 @@ async function open() {
 
 const runsOf = (box: TestBox) => box.journal.listRuns({ kind: 'agent' }, { limit: 50 });
 /** However the text was cut. */
-const kindsOf = (told: Told) => typesOf(told).filter((type, index, all) => type !== all[index - 1]);
+const kindsOf = (received: Received) => typesOf(received).filter((type, index, all) => type !== all[index - 1]);
 const errorOf = (promise: Promise<unknown>) =>
   promise.then(
     () => undefined,
@@ -224,7 +224,7 @@ describe('a message under an Idempotency-Key', () => {
   });
 });
 
-test('a turn that was cancelled is told as such again, as an error of either wire', async () => {
+test('a turn that was cancelled is reported as such again, as an error of either wire', async () => {
   const { anthropic, openai, asked, box } = await open();
   const askB = () =>
     errorOf(anthropic.messages.create({ model: 'helper', max_tokens: 9, messages: messages('hang') }, keyed()));
@@ -250,7 +250,7 @@ describe('a run of AG-UI under an Idempotency-Key', () => {
     return say(agent);
   };
 
-  test('tells the same events again, under the id its client gives it', async () => {
+  test('emits the same events again, under the id its client gives it', async () => {
     const { client, asked, box } = await open();
     const first = await send(client('same'));
     const again = await send(client('same'));
@@ -262,7 +262,7 @@ describe('a run of AG-UI under an Idempotency-Key', () => {
     expect([asked(), execute.mock.calls.length, (await runsOf(box)).length]).toEqual([2, 1, 1]);
   });
 
-  test('on a thread with more in it tells what came before, and nothing that came after', async () => {
+  test('on a thread with more in it emits what came before, and nothing that came after', async () => {
     const { client } = await open();
     await send(client('long', 'k0'), { ...hello, id: 'u0', content: 'say:zero' });
     const first = await send(client('long'));
@@ -270,9 +270,9 @@ describe('a run of AG-UI under an Idempotency-Key', () => {
     const again = await send(client('long'));
     expect(kindsOf(again)).toEqual(kindsOf(first));
     expect(again.added).toEqual(first.added);
-    const told = first.events.find(({ type }) => (type as string) === 'MESSAGES_SNAPSHOT');
+    const received = first.events.find(({ type }) => (type as string) === 'MESSAGES_SNAPSHOT');
     expect(again.events.find(({ type }) => (type as string) === 'MESSAGES_SNAPSHOT')).toMatchObject({
-      messages: told?.messages,
+      messages: received?.messages,
     });
   });
 
@@ -283,7 +283,7 @@ describe('a run of AG-UI under an Idempotency-Key', () => {
     expect(error).toMatchObject({ status: 409, payload: { code: 'idempotency_conflict' } });
   });
 
-  test('that waits for a person tells the interrupt again; so does a resume tell what it began', async () => {
+  test('that waits for a person emits the interrupt again; so does a resume with what it began', async () => {
     const { client, asked, box } = await open();
     const message = { ...hello, content: 'tool:pay {}; say:Paid.' };
     const first = await send(client('pays'), message);
@@ -319,8 +319,8 @@ describe('a run of AG-UI under an Idempotency-Key', () => {
   test('of a resume that failed fails again instead of asking the agent anew', async () => {
     const { client, asked, box } = await open();
     const message = { ...hello, content: 'tool:pay {}; error:400' };
-    const told = await send(client('breaks'), message);
-    const resume = told.interrupts.map(({ id: interruptId }) => ({
+    const received = await send(client('breaks'), message);
+    const resume = received.interrupts.map(({ id: interruptId }) => ({
       interruptId,
       status: 'resolved',
       payload: { decision: 'approve' },

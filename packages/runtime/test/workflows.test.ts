@@ -357,7 +357,7 @@ describe('the schema route', () => {
     expect(strict.input?.additionalProperties).toBe(false);
   });
 
-  test.each(VERSIONS)('tells what goes into a %s transform, and nothing of what comes out', async (_version, z) => {
+  test.each(VERSIONS)('reports what goes into a %s transform, and nothing of what comes out', async (_version, z) => {
     const schema = z.object({ size: z.string().transform((text) => text.length) });
     const schemas = await schemaOf({ inputSchema: schema, outputSchema: schema, stateSchema: schema });
     const { input, output, state } = schemas;

@@ -39,7 +39,7 @@ export interface DeployedRig {
   boot(options: StartOptions & { workspace?: Workspace; key?: string }): Promise<Deployed>;
   /** `svc-box keys …`, as it is called in the container of a box with this environment. */
   keys(env: Env, ...args: string[]): Promise<Ended>;
-  /** How a box ends that must not open its port, which somebody else holds meanwhile: it never gets so far. */
+  /** How a box ends that must not open its port, which someone else holds meanwhile: it never gets so far. */
   refuse(options: StartOptions): Promise<Ended>;
 }
 

@@ -213,7 +213,7 @@ export async function occupy(port: number): Promise<() => Promise<void>> {
   return () => new Promise((done) => server.close(() => done()));
 }
 
-/** A port nobody has, as the system hands them out. */
+/** A port no one has, as the system hands them out. */
 export async function findPort(): Promise<number> {
   const server = createServer();
   await new Promise<void>((done, reject) => server.once('error', reject).listen(0, '127.0.0.1', done));

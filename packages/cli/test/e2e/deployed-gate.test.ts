@@ -132,7 +132,7 @@ describeWhen(bothServers, 'the gate of a deployed box', (servers) => {
     }
   });
 
-  it('proves to the control plane that it holds the secret, and to nobody else', async () => {
+  it('proves to the control plane that it holds the secret, and to no one else', async () => {
     const plane = await openPlane();
     const box = await bootRegistered(plane);
     const secret = box.env['HMAC_SECRET'] ?? '';
@@ -249,7 +249,7 @@ describeWhen(bothServers, 'the gate of a deployed box', (servers) => {
       'https://studio.svc.example',
       null,
     ],
-  ])('tells the page of %s what it may read', async (_, more, origin, allowed) => {
+  ])('answers the page of %s what it may read', async (_, more, origin, allowed) => {
     const box = await boot({ env: await makeEnv(more) });
     const preflight = await box.fetch('/api/runs', {
       method: 'OPTIONS',
@@ -278,7 +278,7 @@ describeWhen(bothServers, 'what a deployed box tells', (servers) => {
     SVC_S3_SECRET_KEY: `planted-${randomBytes(16).toString('hex')}`,
     SVC_METRICS_TOKEN: `planted-${randomBytes(16).toString('hex')}`,
   };
-  const made = { box: undefined as Deployed | undefined, told: [] as string[] };
+  const made = { box: undefined as Deployed | undefined, received: [] as string[] };
 
   beforeAll(async () => {
     const s3 = {
@@ -307,7 +307,7 @@ describeWhen(bothServers, 'what a deployed box tells', (servers) => {
       agent: { url: 'https://box.example' },
     });
     expect(JSON.stringify(body)).not.toContain(`:${password}@`);
-    made.told.push(JSON.stringify(body));
+    made.received.push(JSON.stringify(body));
   });
 
   it('names the tenant in every record, and no secret anywhere', async () => {
@@ -325,13 +325,13 @@ describeWhen(bothServers, 'what a deployed box tells', (servers) => {
       ['POST /wire-a/v1/chat/completions', model],
       ['POST /api/registration/challenge', { nonce: 'x' }],
     ];
-    for (const [route, body] of calls) made.told.push(JSON.stringify(await send(box, route, { token, body })));
+    for (const [route, body] of calls) made.received.push(JSON.stringify(await send(box, route, { token, body })));
     await box.stop('SIGTERM');
     const records = recordsOf(box);
     expect(records.length).toBeGreaterThan(1);
     for (const { tenant, message } of records)
       expect([message, tenant]).toEqual([message, expect.stringMatching(/^acme:test-[0-9a-f]{12}$/)]);
-    const all = [box.stderr(), box.stdout(), ...made.told].join('\n');
+    const all = [box.stderr(), box.stdout(), ...made.received].join('\n');
     for (const [name, secret] of Object.entries(planted)) expect([name, all.includes(secret)]).toEqual([name, false]);
     const password = new URL(servers.database).password;
     expect(all).not.toContain(`:${password}@`);

@@ -12,7 +12,7 @@ import { occupy, useRig } from './_setup.ts';
 
 const rig = useRig();
 
-/** Complete, and of servers nobody reaches: what is wrong with it is found before one is asked. */
+/** Complete, and of servers no one reaches: what is wrong with it is found before one is asked. */
 const COMPLETE: Env = {
   DATABASE_URL: 'postgres://svc:planted-password@127.0.0.1:1/svc',
   WORKFLOW_KV_URL: 'redis://:planted-password@127.0.0.1:1/0',
@@ -83,7 +83,7 @@ describeWhen(bothServers, 'a deployed box does not start', (servers) => {
     expect(stderr).not.toContain('planted-password');
   });
 
-  it('on a port that somebody else has, and says which', async () => {
+  it('on a port that someone else has, and says which', async () => {
     const workspace = await rig.workspace();
     const release = await occupy(workspace.ports.api);
     onTestFinished(release);
@@ -134,7 +134,7 @@ describeWhen(bothServers, 'a deployed box does not start', (servers) => {
     await (await boot({ env })).stop('SIGTERM');
   });
 
-  it('and asks nobody outside for anything before it has read its environment', async () => {
+  it('and asks no one outside for anything before it has read its environment', async () => {
     const asked: string[] = [];
     const server = createServer((request, answer) => {
       asked.push(request.url ?? '');

@@ -61,7 +61,7 @@ describeWhen(bothServers, 'two deployed boxes on one PostgreSQL and one Redis', 
   );
 
   it(
-    'a decision on one resumes the run of the other, and both tell of it',
+    'a decision on one resumes the run of the other, and both report it',
     async () => {
       const [a, b] = await bootTwo();
       const stream = await listenTo(`${b.url}/api/events`, { headers: { authorization: `Bearer ${TOKEN}` } });
@@ -226,9 +226,9 @@ describeWhen(bothServers, 'two deployed boxes on one PostgreSQL and one Redis', 
 // --- internal ---
 
 interface Load {
-  /** The runs it was told of. */
+  /** The runs it was notified of. */
   started: string[];
-  /** How often it was told that the box is going. */
+  /** How often it was notified that the box is going. */
   refused: number;
   /** Every other answer that is no success. */
   wrong: unknown[];

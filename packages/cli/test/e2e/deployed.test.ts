@@ -89,7 +89,7 @@ describeWhen(bothServers, 'a deployed box', (servers) => {
       await first.stop('SIGKILL');
       const done = linesOf(log).length;
       const second = await boot(workspace, { env });
-      // Its lease has to end first: somebody else may hold it on another machine. That half minute passes at once here.
+      // Its lease has to end first: someone else may hold it on another machine. That half minute passes at once here.
       expect(linesOf(log)).toHaveLength(done);
       expect(await query(env, `select status from journal.runs where lease_until > ${Date.now()}`)).toHaveLength(1);
       await query(env, 'update journal.runs set lease_until = lease_until - 30000');
@@ -209,7 +209,7 @@ describeWhen(bothServers, 'a deployed box', (servers) => {
 
 // --- internal ---
 
-/** Another key of one client, for everything. A person would make it; there is nobody here whom the box takes for one. */
+/** Another key of one client, for everything. A person would make it; there is no one here whom the box takes for one. */
 async function makeKey(env: Record<string, string>): Promise<string> {
   const database = openDatabase(openPg(env['DATABASE_URL'] ?? ''));
   const grants = { agents: 'all', workflows: 'all' } as const;

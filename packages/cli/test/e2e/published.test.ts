@@ -175,7 +175,7 @@ interface Newcomer {
   start(command: string, args: string[]): { stdout(): string; stop(): Promise<void> };
 }
 
-/** Somebody with this Node, its npm, and nothing else: no configuration, no cache. */
+/** Someone with this Node, its npm, and nothing else: no configuration, no cache. */
 async function arrive(version: string): Promise<Newcomer> {
   const workspace = await rig.workspace();
   for (const entry of readdirSync(workspace.root)) workspace.remove(entry);

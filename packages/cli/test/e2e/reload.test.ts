@@ -249,7 +249,7 @@ describe('what is served follows the files', () => {
 });
 
 describe('an edit that does not work leaves the last good version answering', () => {
-  it('a syntax error in an agent: told with file, line and frame, and over when it is corrected', async () => {
+  it('a syntax error in an agent: reported with file, line and frame, and over when it is corrected', async () => {
     const good = workspace.read('deep-agents/echo/index.ts');
     const heard = listen();
     workspace.edit('deep-agents/echo/index.ts', 'defineTool({', 'defineTool({ ,');
@@ -315,7 +315,7 @@ describe('an edit that does not work leaves the last good version answering', ()
     await greets('workflow-3 hello-2 Ada');
   });
 
-  it('svc.config.ts: told, and the last good settings stay', async () => {
+  it('svc.config.ts: reported, and the last good settings stay', async () => {
     const good = workspace.read('svc.config.ts');
     const heard = listen();
     workspace.write('svc.config.ts', `export default {;\n`);
@@ -329,7 +329,7 @@ describe('an edit that does not work leaves the last good version answering', ()
     });
   });
 
-  it('the same error is told once while other files change', async () => {
+  it('the same error is reported once while other files change', async () => {
     const heard = listen();
     workspace.write('deep-agents/odd/index.ts', `export default 1;\n`);
     await says(heard, 'deep-agents/odd/index.ts');

@@ -88,7 +88,7 @@ describeWhen(bothServers, 'two svc dev on one Postgres and one Redis', (servers)
   });
 
   it.each(['127.0.0.1:6379', 'http://127.0.0.1:6379', 'redis://127.0.0.1:6379/first'])(
-    'are told which variable is wrong when WORKFLOW_KV_URL is %s',
+    'say which variable is wrong when WORKFLOW_KV_URL is %s',
     async (value) => {
       const workspace = await rig.workspace();
       const { code, stdout } = await workspace.dev({ env: { WORKFLOW_KV_URL: value } }).ended;

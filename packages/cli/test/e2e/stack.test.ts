@@ -169,7 +169,7 @@ describe.skipIf(root === undefined)(`a deploy folder under an engine${root ? '' 
       expect(await stack.ask('exec', '--user', '0', 'kv', '/bin/busybox', 'ls', '-ln', '/data')).toMatch(/ 999 +1000 /);
     });
 
-    it('is no superuser of its database, and nobody can be one over the network', async () => {
+    it('is no superuser of its database, and no one can be one over the network', async () => {
       const ask = (...args: string[]) => stack.ask('exec', 'db', 'psql', '-X', '-A', '-t', ...args);
       const roles = 'select rolname, rolsuper from pg_roles where rolcanlogin order by 1';
       expect(await ask('-U', 'svc', '-d', 'svc', '-c', roles)).toBe('postgres|t\nsvc|f');

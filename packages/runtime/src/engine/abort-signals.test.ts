@@ -94,7 +94,7 @@ describeOnStores('an abort', (newPlace) => {
     expect(seen).toEqual([['heard', 'answered']]);
   });
 
-  test('from a step that fails is told all the same', async () => {
+  test('from a step that fails is reported all the same', async () => {
     const box = await bench(newPlace(), {
       go: async () => {
         const controller = new AbortController();

@@ -49,7 +49,7 @@ describeOnStores('continueAsNew', (newPlace) => {
     expect((await bench.journal.getRun(run.runId))?.signals).toBe(1);
   });
 
-  test('an open hook goes over with the payloads nobody has taken, and one that is taken does not come again', async () => {
+  test('an open hook goes over with the payloads no one has taken, and one that is taken does not come again', async () => {
     const bench = await openBench(newPlace(), {
       inbox: async (seen: string[]) => {
         const hook = createHook<string>({ token: 'inbox' });
@@ -84,7 +84,7 @@ describeOnStores('continueAsNew', (newPlace) => {
     expect(outputOf(await bench.engine.wait(runId, 10_000))).toBe('two');
   });
 
-  test('a payload that nobody has taken is there when the next run makes the hook again, after it has waited for another', async () => {
+  test('a payload that no one has taken is there when the next run makes the hook again, after it has waited for another', async () => {
     const bench = await openBench(newPlace(), {
       read: async (n: number): Promise<unknown> => {
         const go = await createHook({ token: `go ${n}` });

@@ -37,7 +37,7 @@ async function goThroughOutages(journal: Journal, processes: number): Promise<vo
       const held = await journal.getRun(runId);
       const holder = worlds.find(({ owner }) => owner === held?.owner) ?? first;
       holder.faulty.break('fail', 1, Infinity);
-      // Alone, it has its run still: nobody else was there to take it.
+      // Alone, it has its run still: no one else was there to take it.
       if (processes === 1) await until(() => holder.faulty.suffered().length >= 15, 20_000);
       else ({ epoch } = await first.until(runId, (run) => run.epoch > epoch && run.owner !== held?.owner));
       holder.faulty.heal();
@@ -89,7 +89,7 @@ async function goThroughLoss(journal: Journal, remove: (runId: string, from: num
 }
 
 describe('a store that is away', () => {
-  test('again and again during a long step convicts nobody, on SQLite', { timeout: 60_000 }, async () => {
+  test('again and again during a long step convicts no run, on SQLite', { timeout: 60_000 }, async () => {
     const path = newJournalPath();
     const journal = await openSqliteJournal({ path });
     await goThroughOutages(journal, 1);
@@ -134,7 +134,7 @@ describe('a store that is away', () => {
     );
 
     test.each([1, 2])(
-      'again and again during a long step convicts nobody, with %i replicas',
+      'again and again during a long step convicts no run, with %i replicas',
       { timeout: 60_000 },
       (replicas) => goThroughOutages(journal, replicas),
     );

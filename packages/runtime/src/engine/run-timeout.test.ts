@@ -36,7 +36,7 @@ describeOnStores('a run with a timeout', (newPlace) => {
     expect(Number(row?.endedAt) - Number(row?.createdAt)).toBeGreaterThanOrEqual(100);
   });
 
-  test('ends at once where it has no time to clean up, with the runs below it, and tells its parent', async () => {
+  test('ends at once where it has no time to clean up, with the runs below it, and notifies its parent', async () => {
     const code = { child: () => sleep('1h'), go: () => startWorkflowAndWait('child', null) };
     const opened = await bench(newPlace(), code);
     const runId = await start(opened, 200);

@@ -26,7 +26,7 @@ describe('a hook', () => {
     expect(outputOf(await opened.engine.wait(runId, 5_000))).toEqual({ ok: true });
   });
 
-  test('resumed by fifty at once is resumed by one; the others are told the first payload', async () => {
+  test('resumed by fifty at once is resumed by one; the others get the first payload', async () => {
     const opened = await bench(newJournalPath(), { wait: async () => createHook({ token: 't' }) });
     const { runId } = await opened.start('wait');
     await waiting(opened, runId);
@@ -123,7 +123,7 @@ describe('an approval', () => {
     expect(outputOf(await opened.engine.wait(runId, 5_000))).toEqual({ approved: true, ...event });
   });
 
-  test('is decided by its fallback when the time is up, and a later decision is told so', async () => {
+  test('is decided by its fallback when the time is up, and a later decision says so', async () => {
     const opened = await bench(newJournalPath(), code);
     const { runId } = await opened.start('ask', '60ms');
     const row = await opened.engine.wait(runId, 5_000);
@@ -220,7 +220,7 @@ describe('a child run', () => {
 });
 
 // Dropping a start has to signal its parent in the same commit; the engine's own poke reaches live runs only.
-test('a parent that left memory is told when the queued start it waits for is dropped', async () => {
+test('a parent that left memory is notified when the queued start it waits for is dropped', async () => {
   const lock = { serial: { key: 'lock', whenTaken: 'queue' as const } };
   const opened = await bench(
     newJournalPath(),
@@ -270,7 +270,7 @@ describe('a serial workflow', () => {
     expect(most).toBe(1);
   });
 
-  test('refuses a second start where it is told to', async () => {
+  test('refuses a second start where that is asked', async () => {
     const opened = await bench(newJournalPath(), { go: async () => createHook({ token: 'x' }) });
     const first = runOf(await opened.create('go', null, serial));
     const second = await opened.create('go', null, { serial: { key: 'one', whenTaken: 'refuse' } });

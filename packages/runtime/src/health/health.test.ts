@@ -39,7 +39,7 @@ test.each<[string, unknown, string]>([
   ],
   ['fails otherwise', new Error('10.1.2.3 is odd'), 'It does not work as it should. The log of the box says why.'],
   ['fails with no error', '10.1.2.3', 'It does not work as it should. The log of the box says why.'],
-])('a store that %s is told in few words, and in full in the log, once', async (_title, error, reason) => {
+])('a store that %s is reported in few words, and in full in the log, once', async (_title, error, reason) => {
   const { health, lines } = open({ database: () => Promise.reject(error as Error) });
   expect(await health.check()).toEqual({ status: 'degraded', checks: { database: { status: 'failed', reason } } });
   expect(lines).toHaveLength(1);

@@ -33,7 +33,7 @@ test('an id there is not is asked for once while that is remembered, and again w
   const { keys, rows, queries } = open();
   for (let n = 0; n < 10; n++) expect(await keys.find('a')).toBeUndefined();
   expect(queries.length).toBeLessThan(10);
-  // Nobody says so: another replica made it, and what tells of it is away.
+  // No one says so: another replica made it, and what publishes it is away.
   rows.add('a');
   await expect.poll(() => keys.find('a'), { timeout: 10_000 }).toEqual({ id: 'a' });
 });
@@ -55,7 +55,7 @@ test('a key that was just made is found at once, also while an older query for i
   expect(await keys.find('b')).toEqual({ id: 'b' });
 });
 
-test('a query that fails is told to all who asked, and the next one is another', async () => {
+test('a query that fails is reported to all who asked, and the next one is another', async () => {
   let isDown = true;
   const keys = createKeyLookup(async (ids) => {
     if (isDown) throw new Error('away');

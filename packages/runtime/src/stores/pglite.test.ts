@@ -74,7 +74,7 @@ describe('PGlite in its worker', () => {
     expect(await client.query('select 1 as one')).toEqual([{ one: 1 }]);
   });
 
-  it('runs a statement made beside a transaction after it, when nobody waits', async () => {
+  it('runs a statement made beside a transaction after it, when no one waits', async () => {
     let beside: Promise<unknown> | undefined;
     await client.transaction(async (tx) => {
       beside = client.query('select 1 as one');

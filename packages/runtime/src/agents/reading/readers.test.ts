@@ -29,15 +29,15 @@ test.each([undefined, ['an approval']])('a turn that is left before any of it is
 test('a turn that is left while it is read ends for its reader', async () => {
   const { live, read } = openTurn();
   const { events, leave } = read();
-  const told: unknown[] = [];
+  const received: unknown[] = [];
   const reading = (async () => {
-    for await (const batch of events) told.push(...batch);
+    for await (const batch of events) received.push(...batch);
   })();
   live.emitterOf('run')({ type: 'step.start', step: 1 });
   leave();
   live.emitterOf('run')({ type: 'step.end', step: 1 });
   await reading;
-  expect(told).toEqual([
+  expect(received).toEqual([
     { type: 'step.start', step: 1 },
     { type: 'finish', reason: 'cancelled' },
   ]);

@@ -70,8 +70,8 @@ describeOnStores('those who wait for runs', (newPlace) => {
     // Once to begin with, and once because it is not known since when the run stands as it does.
     expect(Math.max(...looks.values())).toBe(2);
     await there.engine.resumeHook('t7', 'now');
-    const told = runs[7]?.runId ?? '';
-    await until(() => (looks.get(told) ?? 0) > 2);
+    const received = runs[7]?.runId ?? '';
+    await until(() => (looks.get(received) ?? 0) > 2);
     stop.abort();
     await Promise.all(all);
   });
