@@ -241,6 +241,7 @@ const SUGGESTIONS: Record<string, string | undefined> = {
   workflow_compile_failed: 'Fix the error `svc dev` prints for this workflow; it reloads when the file is saved.',
   workflow_runtime_not_armed: 'Run `svc provider set <address>` to set a model provider.',
   invalid_cursor: 'Leave --cursor out to start from the first page.',
+  model_provider_failed: 'Call the provider once with `svc provider test`, and once with --model <model>.',
   model_provider_missing: 'Run `svc provider set <address>` to set a model provider.',
   provider_url_invalid: 'Use the address of a chat-completions endpoint, such as https://provider.example/v1.',
   store_unavailable: 'Look at GET /health of the box; it names the store and why.',

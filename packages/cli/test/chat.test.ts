@@ -97,7 +97,15 @@ describe('one message', () => {
 
   it('fails with the code of what failed in the box', async () => {
     const { pipe } = await open();
-    expect(await pipe(['support', 'error:400'])).toMatchObject({ exitCode: 1 });
+    const result = await pipe(['support', 'error:400', '--json']);
+    expect(result.exitCode).toBe(1);
+    expect(JSON.parse(result.stdout.trimEnd().split('\n').at(-1) ?? '')).toMatchObject({
+      error: { code: 'model_provider_failed', suggestion: expect.stringContaining('svc provider test') as string },
+    });
+    const limited = await pipe(['support', 'error:429', '--json']);
+    expect(JSON.parse(limited.stdout.trimEnd().split('\n').at(-1) ?? '')).toMatchObject({
+      error: { code: 'rate_limit_exceeded', suggestion: expect.stringMatching(/svc why [\da-f-]{36}$/) as string },
+    });
   });
 
   it('sends no escape sequence of a model to the terminal', async () => {

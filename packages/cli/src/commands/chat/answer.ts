@@ -2,7 +2,7 @@ import { openClient, toSegment } from '../../client/client.ts';
 import type { Client } from '../../client/client.ts';
 import type { TargetNames } from '../../client/target.ts';
 import type { Context } from '../../context.ts';
-import { CliError } from '../../errors.ts';
+import { CliError, findSuggestion } from '../../errors.ts';
 import { findNearest } from '../../nearest.ts';
 import type { StreamRecord } from '../../verb.ts';
 import { listPauses, runTurn } from './events.ts';
@@ -65,8 +65,11 @@ function runIdOf({ metadata }: ChatEvent): string | undefined {
   return (metadata as { svc?: { runId?: string } } | undefined)?.svc?.runId;
 }
 
-function toError({ code, message }: ChatEvent): CliError {
-  return new CliError(String(code), String(message), {});
+function toError({ code, message, ...event }: ChatEvent): CliError {
+  const runId = runIdOf(event as ChatEvent);
+  // The code may be that of the provider, which no table here has.
+  const suggestion = findSuggestion(String(code)) ?? (runId && `See what was asked with: svc why ${runId}`);
+  return new CliError(String(code), String(message), suggestion === undefined ? {} : { suggestion });
 }
 
 /** An agent that is not there, with the name that was meant. */
