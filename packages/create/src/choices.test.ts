@@ -2,7 +2,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { parseEnv } from 'node:util';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { choose } from './choices.ts';
+import { checkGiven, choose } from './choices.ts';
 import type { Given } from './choices.ts';
 import { checkProviderKey, checkProviderUrl, renderEnv } from './provider.ts';
 
@@ -19,21 +19,18 @@ async function decide(given: Partial<Given>, { env = {}, typed, stdin }: Asked =
   const questions: string[] = [];
   const said: string[] = [];
   const hidden: string[] = [];
-  const chosen = await choose(
-    { keyStdin: false, ...given },
-    {
-      mayAsk: typed !== undefined,
-      env,
-      say: (line) => void said.push(line),
-      readStdin: async () => stdin,
-      async ask(question, { isHidden } = {}) {
-        (isHidden ? hidden : questions).push(question);
-        const line = lines.shift();
-        if (line === undefined) throw new Error(`Nothing is typed at: ${question}`);
-        return line;
-      },
+  const chosen = await choose(checkGiven({ keyStdin: false, ...given }), {
+    mayAsk: typed !== undefined,
+    env,
+    say: (line) => void said.push(line),
+    readStdin: async () => stdin,
+    async ask(question, { isHidden } = {}) {
+      (isHidden ? hidden : questions).push(question);
+      const line = lines.shift();
+      if (line === undefined) throw new Error(`Nothing is typed at: ${question}`);
+      return line;
     },
-  );
+  });
   return { chosen, questions, hidden, said, left: lines };
 }
 

@@ -38,20 +38,26 @@ export interface Choices {
 export const DEFAULT_TEMPLATE: TemplateName = 'empty';
 export const OFFERED_TEMPLATE: TemplateName = 'agent';
 
-/** Judges flags alone, before the folder is looked at and before the first question. Answers the address and the model. */
-export function checkGiven(given: Given): { url: string | undefined; named: string | undefined } {
+/** What flags said, each of them found to be something that can be meant. */
+export interface Checked extends Pick<Given, 'with' | 'keyStdin'> {
+  url: string | undefined;
+  /** The model. */
+  named: string | undefined;
+}
+
+/** Judges flags alone, before the folder is looked at and before the first question. */
+export function checkGiven(given: Given): Checked {
   const url = given.provider === undefined ? undefined : checkProviderUrl(given.provider);
   const named = given.model === undefined ? undefined : checkModel(given.model);
   if (given.keyStdin && url === undefined)
     throw new CommandError('generic', '--key-stdin brings the key of a provider, and --provider names none.', {
       suggestion: 'Add --provider https://provider.example/v1',
     });
-  return { url, named };
+  return { with: given.with, keyStdin: given.keyStdin, url, named };
 }
 
 /** Everything about a new workspace that a person decides. Nothing is made yet. */
-export async function choose(given: Given, person: Person): Promise<Choices> {
-  const { url, named } = checkGiven(given);
+export async function choose({ url, named, ...given }: Checked, person: Person): Promise<Choices> {
   const key = await readKey(given.keyStdin, person);
   const template = given.with ?? (person.mayAsk ? await askTemplate(person) : DEFAULT_TEMPLATE);
   const provider = await chooseProvider({ url, key }, person);

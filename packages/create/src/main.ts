@@ -20,11 +20,11 @@ async function main(argv: string[]): Promise<number> {
     const asked = readArguments(argv);
     if (asked.help) return print(json ? toDocument(describeHelp()) : formatHelp());
     if (asked.version) return print(json ? toDocument({ version: readVersion() }) : readVersion());
-    checkGiven(asked);
+    const checked = checkGiven(asked);
     const person = meet(asked);
     const dir = await findFolder(asked, person);
     checkTarget({ ...asked, dir });
-    const choices = await choose(asked, person);
+    const choices = await choose(checked, person);
     const { name, install, force } = asked;
     const report = await init({ dir, name, install, force, ...choices, cwd: process.cwd(), env: process.env, say });
     return print(json ? toDocument(report) : formatInit(report, createLook()));

@@ -54,10 +54,9 @@ export const init = defineVerb({
     const { cwd, env, signal, say } = context;
     const { prepareLink } = await import('../account/init-link.ts');
     const link = prepareLink(context);
-    const flags = { ...given, keyStdin: given['key-stdin'] };
-    checkGiven(flags);
+    const checked = checkGiven({ ...given, keyStdin: given['key-stdin'] });
     checkTarget({ dir: resolve(cwd, dir), name, force });
-    const choices = await choose(flags, { ...context, mayAsk: context.mayAsk && !yes });
+    const choices = await choose(checked, { ...context, mayAsk: context.mayAsk && !yes });
     const options = { dir, name, install, force, ...choices, cwd, env, signal, say };
     const report = await initWorkspace({ ...options, ...(link ? { onCreated: link.make } : {}) });
     const data = { ...report, installationId: link?.installationId() ?? null };
