@@ -81,6 +81,23 @@ describeOnStores('a run that is cancelled while it starts a child', (newPlace) =
     },
   );
 
+  test('and has no time to clean up, never begins it', async () => {
+    const { place, reached, pass } = holdSecondStart(newPlace(), 'before');
+    let begun = 0;
+    const opened = await bench(place, {
+      child: async () => void (begun += 1),
+      go: async () => startWorkflow('child', 'late'),
+    });
+    const { runId } = await opened.start('go');
+    await reached;
+    await opened.engine.cancel(runId, new RunCancelledError());
+    pass();
+    const children = async () => opened.journal.listRuns({ parentRunId: runId }, { limit: 10 });
+    await until(async () => (await children())[0]?.status === 'cancelled');
+    await until(() => opened.engine.liveRuns === 0);
+    expect(begun).toBe(0);
+  });
+
   test('takes the child along in the next process, where its own died before it could', async () => {
     const place = newPlace();
     const { place: held, reached, pass, stored } = holdSecondStart(place, 'lost');

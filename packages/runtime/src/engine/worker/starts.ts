@@ -92,10 +92,14 @@ export function createStarts(options: StartsOptions): Starts {
   const createKept = async (request: NewRun, body: Body, input?: string): Promise<CreateResult> => {
     // What the box itself has begun, it completes: a child of a step under way, a schedule that is due. Others run it.
     if (closing.aborted && request.parentRunId === null && request.trigger !== 'schedule') throw shuttingDown();
+    const above = request.parentRunId === null ? undefined : live.get(request.parentRunId);
     const created = async (): Promise<CreateResult> => {
       // Cut off after its commit, it leaves a run that a repeat with the same key, or the sweep, takes up.
       const result = await journal.create(request);
       if (result.outcome === 'created') publisher.created(result.run);
+      // Before it begins: a workflow that starts itself would otherwise stay ahead of its cancel for good.
+      const isParentGone = above !== undefined && live.get(above.run.runId) !== above;
+      if (isParentGone && (await withdrawOrphan(options, request, result))) return result;
       // Without a turn in between where there is nothing to prepare.
       if (result.outcome === 'created' && result.run.owner === owner)
         if (body.prepare) await begin(result.run, body, request.records ?? []);

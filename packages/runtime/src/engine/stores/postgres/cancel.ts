@@ -46,8 +46,8 @@ export async function cancelTree(
 
 // --- internal ---
 
-/** A run that starts itself again and again is followed so far. */
-const LATE_ROUNDS = 5;
+/** A run that starts itself again and again is followed so far: each round catches up with it or does not, by chance. */
+const LATE_ROUNDS = 100;
 
 /** The runs that were started below those that are cancelled after the tree was read, and before the commit. */
 async function findLate(sql: SqlClient, { runs }: Tables, cancelled: string[]): Promise<string[]> {
