@@ -4,12 +4,13 @@ import { SCRATCH } from './scripts/_scratch.mjs';
 
 /**
  * Minutes each, and both cores: a container engine driven, a newcomer's whole way on three Nodes, stores and replicas lost
- * under a deployed box. They have a config of their own, which CI runs too.
+ * under a deployed box, the site of the docs. They have a config of their own, which CI runs too.
  */
 export const LONG_TESTS = [
   ...['stack', 'published', 'newcomer', 'deployed-outages', 'deployed-replicas', 'package'].map(
     (name) => `packages/cli/test/e2e/${name}.test.ts`,
   ),
+  'packages/cli/test/site.test.ts',
   'packages/runtime/test/growth-full.test.ts',
 ];
 
