@@ -38,17 +38,17 @@ import { checkMessages, replyTo, textsOf, usageOf, vectorOf } from './model-scri
  * @property {ChatRequest[]} requests  the last 500 request bodies, oldest first
  * @property {EmbedRequest[]} embedRequests  the same of `/embeddings`
  * @property {() => Promise<void>} close  drops every open answer
- * @typedef {{ requests: ChatRequest[], embedRequests: EmbedRequest[], failed: Set<string> }} Memory
+ * @typedef {{ models: readonly string[], requests: ChatRequest[], embedRequests: EmbedRequest[], failed: Set<string> }} Memory
  */
 
 /**
  * Starts the scripted model. Port 0 takes a free one; a busy port rejects with `EADDRINUSE`.
- * @param {{ port?: number, host?: string }} [options]
+ * @param {{ port?: number, host?: string, models?: readonly string[] }} [options] `models`: those it lists; it answers as any
  * @returns {Promise<ModelServer>}
  */
-export async function startModelServer({ port = 0, host = '127.0.0.1' } = {}) {
+export async function startModelServer({ port = 0, host = '127.0.0.1', models = [MODEL] } = {}) {
   /** @type {Memory} */
-  const memory = { requests: [], embedRequests: [], failed: new Set() };
+  const memory = { models, requests: [], embedRequests: [], failed: new Set() };
   const server = createServer((request, response) => void serve(request, response, memory));
   server.listen(port, host);
   await once(server, 'listening');
@@ -83,7 +83,7 @@ async function serve(request, response, memory) {
   response.on('close', () => gone.abort());
   try {
     const route = `${request.method} ${request.url?.split('?')[0]}`;
-    if (route === 'GET /v1/models') return sendJson(response, 200, modelList());
+    if (route === 'GET /v1/models') return sendJson(response, 200, modelList(memory.models));
     if (route === 'POST /v1/embeddings') return embed(await readBody(request), response, memory);
     if (route !== 'POST /v1/chat/completions') return sendError(response, 404, `There is no route ${route}.`);
     await complete(await readBody(request), response, { memory, signal: gone.signal });
@@ -237,8 +237,10 @@ async function readBody(request) {
   return JSON.parse(text);
 }
 
-function modelList() {
-  return { object: 'list', data: [{ id: MODEL, object: 'model', created: 0, owned_by: 'playground' }] };
+/** @param {readonly string[]} models */
+function modelList(models) {
+  const data = models.map((id) => ({ id, object: 'model', created: 0, owned_by: 'playground' }));
+  return { object: 'list', data };
 }
 
 /** What goes with a status: [type, code]. */

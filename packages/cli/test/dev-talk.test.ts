@@ -162,12 +162,12 @@ export default defineDeepAgent({ name: 'broken' });
     async () => {
       const config = (model: string) =>
         `import { defineConfig } from '@svc/runtime';\nexport default defineConfig({ model: '${model}' });\n`;
-      const workspace = await rig.workspace({ 'svc.config.ts': config('vendor/model') });
+      const workspace = await rig.workspace({ 'svc.config.ts': config('vendor/unlisted') });
       const { server, said, heard } = await boot(workspace);
       expect(await heard(/does not list/)).toBe(
-        'The model provider does not list the default model "vendor/model". Take one of `svc provider models` as "model" in svc.config.ts.',
+        'The model provider does not list the default model "vendor/unlisted". Take one of `svc provider models` as "model" in svc.config.ts.',
       );
-      expect(said.filter((line) => line.includes('vendor/model'))).toHaveLength(1);
+      expect(said.filter((line) => line.includes('vendor/unlisted'))).toHaveLength(1);
       expect((await fetch(`${server.payload.agent_url}/api/workflows`)).status).toBe(200);
     },
     SLOW_MS,

@@ -196,12 +196,12 @@ const CHAT_FLOW: Record<string, Grows> = {
   'many parts': UI['many parts'] as Grows,
 };
 
-/** What a list is asked by, and the member that it is asked in. */
-const LISTS: Record<string, { path: string; member: string }> = {
+/** What a list is asked by, the member that it is asked in, and what that begins with. */
+const LISTS: Record<string, { path: string; member: string; before?: string; isWrong?: true }> = {
   'runs by a name': { path: '/api/runs', member: 'name' },
-  'runs by an attribute': { path: '/api/runs', member: 'attribute' },
+  'runs by an attribute': { path: '/api/runs', member: 'attribute', before: 'k:' },
   'runs by a client': { path: '/api/runs', member: 'client' },
-  'runs by a cursor': { path: '/api/runs', member: 'cursor' },
+  'runs by a cursor': { path: '/api/runs', member: 'cursor', isWrong: true },
   'logs by a text': { path: '/api/logs', member: 'text' },
   'sessions by a user': { path: '/api/sessions', member: 'user' },
   'approvals by a run': { path: '/api/approvals', member: 'run' },
@@ -269,14 +269,15 @@ export const SHAPES: Record<string, Shape> = {
   ...named(
     'list',
     Object.fromEntries(
-      Object.entries(LISTS).map(([name, { path, member }]) => [
+      Object.entries(LISTS).map(([name, { path, member, before = '', isWrong }]) => [
         name,
         {
           path,
           limit: 8_000,
           step: 2,
           isQuery: true,
-          make: (size) => ({ [member]: '%a'.repeat(Math.ceil(size / 2)) }),
+          ...(isWrong ? { isWrong } : {}),
+          make: (size) => ({ [member]: before + '%a'.repeat(Math.ceil(size / 2)) }),
         },
       ]),
     ),

@@ -38,19 +38,19 @@ export function describeGrowth(title: string, { names, bytes, doublings, mostMs,
 
     test.each(names)('%s', async (name) => {
       const shape = SHAPES[name] as Shape;
-      const grown = await grow(box, shape, { bytes, doublings });
-      if (process.env['GROWTH_LOG']) process.stderr.write(`${name}: ${grown.map(toText).join(', ')}\n`);
-      expect(grown.filter(({ status }) => status >= 500)).toEqual([]);
-      expect(grown.filter(({ held, read }) => Math.max(held, read) > mostMs)).toEqual([]);
-      const accepted = grown.filter(({ status }) => status < 400).sort((a, b) => a.size - b.size);
-      expect(accepted.length > 0).toBe(!shape.isWrong);
-      let jump = findJump(accepted);
-      // The collector's work falls on one size or another; that of a square falls on the same one each time.
-      for (let again = 0; jump && again < 2; again++) {
-        const repeated = await grow(box, shape, { bytes, doublings });
-        jump = findJump(repeated.filter(({ status }) => status < 400).sort((a, b) => a.size - b.size));
+      let found: Grown[] = [];
+      // The collector's work, or a busy machine's, falls on one size or another; that of a square on the same one each time.
+      for (let tries = 0; tries < 3; tries++) {
+        const grown = await grow(box, shape, { bytes, doublings });
+        if (process.env['GROWTH_LOG']) process.stderr.write(`${name}: ${grown.map(toText).join(', ')}\n`);
+        expect(grown.filter(({ status }) => status >= 500)).toEqual([]);
+        const accepted = grown.filter(({ status }) => status < 400).sort((a, b) => a.size - b.size);
+        expect(accepted.length > 0).toBe(!shape.isWrong);
+        const held = grown.filter((one) => Math.max(one.held, one.read) > mostMs);
+        found = held.length > 0 ? held : (findJump(accepted) ?? []);
+        if (found.length === 0) return;
       }
-      expect(jump).toBeUndefined();
+      expect(found).toEqual([]);
     });
   });
 }

@@ -125,7 +125,8 @@ export function useRig(): Rig {
   const folders: string[] = [];
   const made: { model?: ModelServer } = {};
   beforeAll(async () => {
-    made.model = await startModelServer();
+    // That of the templates and the guide too.
+    made.model = await startModelServer({ models: ['playground/scripted', 'vendor/model'] });
   });
   afterAll(async () => {
     for (const command of started) command.kill('SIGKILL');

@@ -1,4 +1,5 @@
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { startModelServer } from '../../../../playground/model-server.mjs';
 import { typecheck } from '../../../compiler/test/_typecheck.ts';
 import { readBlocks, runBlock } from '../_docs.ts';
 import { listCompletions } from '../_language.ts';
@@ -43,8 +44,10 @@ describe('a new workspace', () => {
   it('with the provider it was made with, in .env, answers without another word', async () => {
     const workspace = await rig.workspace();
     empty(workspace);
-    const { url } = rig.model();
-    const made = await workspace.svc('init', '.', '--with', 'agent', '--provider', url, '--no-install');
+    // It lists one model: that is the default.
+    const model = await startModelServer();
+    onTestFinished(() => model.close());
+    const made = await workspace.svc('init', '.', '--with', 'agent', '--provider', model.url, '--no-install');
     expect(made).toMatchObject({ code: 0, stderr: '' });
     expect(workspace.read('svc.config.ts')).toContain("model: 'playground/scripted'");
     linkPackages(workspace);
