@@ -14,6 +14,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { startModelServer } from '../../../../playground/model-server.mjs';
 import { NODE_VERSIONS, nodeBinary } from '../../../../scripts/node-matrix.mjs';
 import { REPOSITORY } from '../_docs.ts';
 import { HAS_TERMINAL, runOnTerminal } from '../../../create/test/_terminal.ts';
@@ -51,8 +52,10 @@ describe('from the registry, in an empty folder and an empty home', () => {
     async (version) => {
       const newcomer = await arrive(version);
       const began = performance.now();
-      const { url } = rig.model();
-      const flags = ['--template', 'agent', '--provider', url];
+      // It lists one model: that is the default.
+      const model = await startModelServer();
+      onTestFinished(() => model.close());
+      const flags = ['--template', 'agent', '--provider', model.url];
       await newcomer.run('npm', ['create', 'svc', 'shop', '--', ...flags]);
       const created = performance.now();
       const served = newcomer.start('npx', ['svc', 'dev', '--json']);
