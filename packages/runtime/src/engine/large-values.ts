@@ -175,7 +175,7 @@ const AT_ONCE = 8;
 
 function isLarge(runId: string, text: string | null | undefined): text is string {
   if (text === null || text === undefined) return false;
-  return isRef(text) ? decodeRef(text).run !== runId : text.length > LARGE_FROM;
+  return isRef(text) ? isForeign(runId, text) : text.length > LARGE_FROM;
 }
 
 /** The value of another run: in the records of this one it would go with that. */

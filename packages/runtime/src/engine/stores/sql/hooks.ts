@@ -16,7 +16,7 @@ import type { Statements } from './statements.ts';
 import { isSameDigest } from '../../values/digest.ts';
 import { starterColumns } from './tables.ts';
 import type { Tables } from './tables.ts';
-import { toStoredText } from './text.ts';
+import { fromStoredText, toStoredText } from './text.ts';
 
 /** All but the resume, which each adapter does in its own way. */
 export function createHookReader({ tables, query, commit, now }: Statements): Omit<HookStore, 'resume'> {
@@ -78,23 +78,22 @@ export function createHookReader({ tables, query, commit, now }: Statements): Om
         return { signals: Number(row?.signals ?? 0), events: [], more: [], missing: [] };
       }
       const found: HookEvents = { signals: Infinity, events: [], more: [], missing: [] };
-      const counts = new Map<string, number>();
+      const cut = new Set<string>();
       for (let from = 0; from < waits.length; from += WAITS_AT_ONCE) {
         const some = waits.slice(from, from + WAITS_AT_ONCE);
         const params = some.flatMap(({ token, n }) => [toStoredText(token), n]);
         const rows = await query(eventsQuery(tables, some.length), [...params, id, id, id]);
         // The fewest: what came after them is signalled again.
         found.signals = Math.min(found.signals, Number(rows[0]?.signals ?? 0));
-        for (const { isMade, signals: _, ...event } of rows) {
-          const token = decodeText({ token: event.token ?? null }).token as string;
-          const count = counts.get(token) ?? 0;
-          if (isMade === 0) found.missing.push(token);
-          if (isMade === 0 || event.n === null || count === Infinity) continue;
+        for (const { isMade, signals: _, nth, ...event } of rows) {
+          const token = event.token as string;
+          if (isMade === 0) found.missing.push(fromStoredText(token));
+          if (event.n === null || cut.has(token)) continue;
           if (event.payload !== null) found.events.push(toHookEvent(event));
-          if (event.payload === null || count + 1 === MAX_EVENTS) found.more.push(token);
-          counts.set(token, event.payload === null ? Infinity : count + 1);
+          if (event.payload === null || Number(nth) === MAX_EVENTS) cut.add(token);
         }
       }
+      found.more = [...cut].map(fromStoredText);
       return found;
     },
   };
@@ -194,13 +193,16 @@ function givenQuery({ hooks, hookEvents }: Tables): string {
     from ${hooks} h where h.token = ? and h.is_open = 1`;
 }
 
-/** Each wait is a row of its own, so that each is looked up by the key. `payload`: null where it is not read this time. Parameters: token and `n` of each, run id thrice. */
+/**
+ * Each wait is a row of its own, so that each is looked up by the key. `payload`: null where it is not read this time; the
+ * numbers of a hook have no gaps. Parameters: token and `n` of each, run id thrice.
+ */
 function eventsQuery({ runs, hooks, hookEvents }: Tables, count: number): string {
   const waits = Array.from({ length: count }, () => '(cast(? as text), cast(? as integer))').join(', ');
   return `
     with w (token, n) as (values ${waits})
     select w.token as "token", case when h.token is null then 0 else 1 end as "isMade",
-      e.n as "n", e.at as "at",
+      e.n as "n", e.at as "at", e.n - w.n + 1 as "nth",
       case when e.n < w.n + ${MAX_LARGE_EVENTS} or length(e.payload) <= ${SMALL_EVENT} then e.payload end as "payload",
       (select signals from ${runs} where run_id = ?) as "signals"
     from w
