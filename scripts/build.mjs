@@ -11,7 +11,7 @@ import { basename, join } from 'node:path';
 import { ROOT, binOf, runScript, secondsSince } from './_tool.mjs';
 
 /** In the order they need each other. */
-const PACKAGES = ['dev-s3', 'runtime', 'compiler', 'create', 'cli'];
+const PACKAGES = ['dev-s3', 'runtime', 'control-plane', 'compiler', 'create', 'cli'];
 const HASH_FILE = 'dist/.build-hash';
 /** What shapes every build: the versions of the tools, the compiler options that end up in the types, the licences. */
 const SHARED_INPUTS = ['pnpm-lock.yaml', 'tsconfig.json', 'scripts/_licences.mjs'];
@@ -19,6 +19,7 @@ const SHARED_INPUTS = ['pnpm-lock.yaml', 'tsconfig.json', 'scripts/_licences.mjs
 /** @type {Record<string, string[]>} */
 const COPIED = {
   runtime: ['docker'],
+  'control-plane': ['packages/runtime/src'],
   create: ['templates'],
   cli: ['templates', 'packages/create/src', 'docs/guide', 'docs/design', 'docs/reference'],
 };

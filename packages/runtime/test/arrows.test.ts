@@ -20,6 +20,8 @@ describe('the arrows between packages', () => {
     // For the storage of a test box, which it is bundled for.
     ['runtime', ['@svc/dev-s3']],
     ['create', []],
+    // Bundled, without the rest of a box: HTTP, stores, sealing, signatures.
+    ['control-plane', ['runtime']],
     ['compiler', ['@svc/runtime/host']],
     [
       'cli',

@@ -1,6 +1,7 @@
 import { createServer } from 'node:http';
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import type { H3 } from 'h3';
 import { toNodeHandler } from 'h3/node';
 import { portBusy } from '../errors.ts';
@@ -30,6 +31,8 @@ export interface ListenOptions {
   connectionsOfAddress?: number;
   /** Those that ask for many. Default: what runs on this machine. */
   proxies?: Proxies;
+  /** Takes over a connection that is to be no HTTP any more. Default: it is asked for in vain. */
+  onUpgrade?(request: IncomingMessage, socket: Duplex, head: Buffer): void;
 }
 
 /**
@@ -53,6 +56,7 @@ export function listen(app: H3, options: ListenOptions): Promise<Listener> {
   );
   server.maxConnections = connections;
   server.on('connection', createLimitOfAddress(options));
+  if (options.onUpgrade) server.on('upgrade', options.onUpgrade);
   return new Promise((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) =>
       reject(

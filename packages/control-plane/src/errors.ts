@@ -1,0 +1,71 @@
+/** Every code the control plane answers with beyond those of HTTP itself, and its status. A shipped code never changes. */
+export const ERROR_STATUS = {
+  invalid_request: 400,
+  unauthorized: 401,
+  wrong_credentials: 401,
+  forbidden: 403,
+  origin_not_allowed: 403,
+  not_found: 404,
+  code_unknown: 404,
+  method_not_allowed: 405,
+  conflict: 409,
+  last_owner: 409,
+  already_member: 409,
+  signup_closed: 403,
+  invite_invalid: 410,
+  uri_too_long: 414,
+  invalid_signature: 422,
+  installation_mismatch: 422,
+  box_unreachable: 422,
+  address_private: 422,
+  rate_limited: 429,
+  internal: 500,
+  runtime_unreachable: 502,
+  tunnel_closed: 502,
+  tunnel_busy: 503,
+  store_unavailable: 503,
+  // Found at the start, before anything can be asked: printed, never answered.
+  environment_invalid: 503,
+  database_newer: 503,
+  secret_key_wrong: 503,
+} as const;
+
+export type ErrorCode = keyof typeof ERROR_STATUS;
+
+export interface PlaneErrorOptions {
+  details?: Record<string, unknown>;
+  headers?: Record<string, string>;
+  cause?: unknown;
+}
+
+/** The one error of the control plane. Whatever else is thrown is a bug: the caller gets a bare 500, the log the whole thing. */
+export class PlaneError extends Error {
+  override readonly name = 'PlaneError';
+  readonly code: ErrorCode;
+  readonly details: Record<string, unknown> | undefined;
+  readonly headers: Record<string, string>;
+
+  constructor(code: ErrorCode, message: string, options: PlaneErrorOptions = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.code = code;
+    this.details = options.details;
+    this.headers = options.headers ?? {};
+  }
+
+  get status(): number {
+    return ERROR_STATUS[this.code];
+  }
+}
+
+export function notFound(what: string): PlaneError {
+  return new PlaneError('not_found', `There is no ${what}.`);
+}
+
+/** `retryAfter`: seconds. */
+export function rateLimited(message: string, retryAfter: number): PlaneError {
+  const seconds = Math.max(1, Math.ceil(retryAfter));
+  return new PlaneError('rate_limited', `${message} Try again in ${seconds} s.`, {
+    details: { retryAfter: seconds },
+    headers: { 'retry-after': String(seconds) },
+  });
+}

@@ -1,0 +1,7 @@
+// What a host of the control plane imports: `svc plane`, and its own bin.
+export { readSettings, VARIABLES } from './config.ts';
+export type { Settings, Variable } from './config.ts';
+export { PlaneError } from './errors.ts';
+export { runPlane } from './main.ts';
+export { createPlane } from './plane.ts';
+export type { Plane, PlaneOptions } from './plane.ts';

@@ -1,0 +1,50 @@
+import { BoxError } from '../../runtime/src/errors.ts';
+import { readSettings } from './config.ts';
+import { PlaneError } from './errors.ts';
+import { createPlane } from './plane.ts';
+
+/**
+ * `svc-control-plane`: the process of a container. Ends with 1 and the reason on stderr when it does not start, with 0
+ * after SIGTERM or SIGINT; a second signal ends it at once.
+ */
+export async function runPlane(env: NodeJS.ProcessEnv): Promise<number> {
+  const stopped = untilStopped();
+  try {
+    const settings = readSettings(env);
+    const plane = await createPlane({ settings });
+    const { url } = await plane.listen().catch(async (error: unknown) => {
+      await plane.close();
+      throw error;
+    });
+    process.stderr.write(`The control plane (${settings.mode}) answers on ${url} as ${plane.publicUrl()}\n`);
+    await stopped;
+    await plane.close();
+    return 0;
+  } catch (error) {
+    process.stderr.write(`${formatFailure(error)}\n`);
+    return 1;
+  }
+}
+
+/** What a person can act on is a sentence; anything else is a bug and comes with its stack. */
+export function formatFailure(error: unknown): string {
+  const isPort = ['port_busy', 'port_unusable'].includes(String((error as { code?: unknown }).code));
+  if (error instanceof PlaneError || error instanceof BoxError || isPort) return (error as Error).message;
+  return error instanceof Error ? (error.stack ?? error.message) : String(error);
+}
+
+// --- internal ---
+
+/** Node as pid 1 gets no signal it does not ask for. */
+function untilStopped(): Promise<void> {
+  return new Promise((done) => {
+    let asked = false;
+    for (const name of ['SIGTERM', 'SIGINT'] as const) {
+      process.on(name, () => {
+        if (asked) process.exit(1);
+        asked = true;
+        done();
+      });
+    }
+  });
+}

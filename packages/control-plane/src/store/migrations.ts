@@ -1,0 +1,154 @@
+/** In order, never changed once shipped. Each is a text of statements that SQLite and PostgreSQL both take, ended by `;`. */
+export const MIGRATIONS: readonly string[] = [
+  `
+create table plane_users (
+  id text primary key,
+  email text not null unique,
+  name text not null,
+  password text,
+  oidc_subject text unique,
+  created_at bigint not null
+);
+create table plane_organizations (
+  id text primary key,
+  slug text not null unique,
+  name text not null,
+  created_at bigint not null
+);
+create table plane_members (
+  organization_id text not null references plane_organizations (id) on delete cascade,
+  user_id text not null references plane_users (id) on delete cascade,
+  role text not null,
+  created_at bigint not null,
+  primary key (organization_id, user_id)
+);
+create index plane_members_user on plane_members (user_id);
+create table plane_invites (
+  id text primary key,
+  organization_id text not null references plane_organizations (id) on delete cascade,
+  email text not null,
+  role text not null,
+  token_hash text not null unique,
+  invited_by text not null,
+  created_at bigint not null,
+  expires_at bigint not null,
+  accepted_at bigint
+);
+create index plane_invites_organization on plane_invites (organization_id);
+create table plane_sessions (
+  id text primary key,
+  secret_hash text not null unique,
+  user_id text not null references plane_users (id) on delete cascade,
+  organization_id text,
+  created_at bigint not null,
+  seen_at bigint not null,
+  expires_at bigint not null
+);
+create index plane_sessions_user on plane_sessions (user_id);
+create table plane_installations (
+  id text primary key,
+  organization_id text not null references plane_organizations (id) on delete cascade,
+  name text not null,
+  created_at bigint not null,
+  created_by text not null,
+  unique (organization_id, name)
+);
+create table plane_deployments (
+  installation_id text primary key references plane_installations (id) on delete cascade,
+  url text not null,
+  image_tag text not null,
+  contract integer,
+  secret text not null,
+  registered_at bigint not null,
+  registered_by text not null
+);
+create table plane_audit (
+  id text primary key,
+  organization_id text,
+  at bigint not null,
+  action text not null,
+  actor text not null,
+  target text not null,
+  address text
+);
+create index plane_audit_organization on plane_audit (organization_id, id);
+create table plane_attempts (
+  subject text not null,
+  minute bigint not null,
+  count integer not null,
+  primary key (subject, minute)
+);
+create table plane_device_codes (
+  device_hash text primary key,
+  user_code_hash text not null unique,
+  client_id text not null,
+  device_name text not null,
+  address text,
+  status text not null,
+  user_id text,
+  organization_id text,
+  interval_seconds integer not null,
+  polled_at bigint,
+  created_at bigint not null,
+  expires_at bigint not null
+);
+create table plane_families (
+  id text primary key,
+  client_id text not null,
+  user_id text not null references plane_users (id) on delete cascade,
+  organization_id text not null references plane_organizations (id) on delete cascade,
+  device_name text not null,
+  created_at bigint not null,
+  refreshed_at bigint not null,
+  expires_at bigint not null,
+  ended_at bigint
+);
+create index plane_families_user on plane_families (user_id);
+create table plane_refresh_tokens (
+  token_hash text primary key,
+  family_id text not null references plane_families (id) on delete cascade,
+  successor text,
+  used_at bigint,
+  created_at bigint not null
+);
+create index plane_refresh_tokens_family on plane_refresh_tokens (family_id);
+create table plane_access_tokens (
+  token_hash text primary key,
+  family_id text not null references plane_families (id) on delete cascade,
+  created_at bigint not null,
+  expires_at bigint not null
+);
+create index plane_access_tokens_family on plane_access_tokens (family_id);
+create table plane_personal_tokens (
+  id text primary key,
+  token_hash text not null unique,
+  user_id text not null references plane_users (id) on delete cascade,
+  organization_id text not null references plane_organizations (id) on delete cascade,
+  name text not null,
+  role text not null,
+  created_at bigint not null,
+  expires_at bigint not null,
+  used_at bigint
+);
+create index plane_personal_tokens_user on plane_personal_tokens (user_id);
+create table plane_signing_keys (
+  kid text primary key,
+  public_jwk text not null,
+  private_jwk text not null,
+  created_at bigint not null,
+  active_at bigint not null,
+  retired_at bigint
+);
+create table plane_tunnels (
+  installation_id text primary key references plane_installations (id) on delete cascade,
+  name text not null unique,
+  token_hash text not null,
+  created_at bigint not null,
+  expires_at bigint not null
+);
+create table plane_settings (
+  name text primary key,
+  value text not null
+);
+`,
+];

@@ -1,0 +1,97 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { SqlSession } from '../../../runtime/src/stores/client.ts';
+import { openPg } from '../../../runtime/src/stores/pg.ts';
+import { toMembers } from './db.ts';
+import type { Db, Queries } from './db.ts';
+import { MIGRATIONS } from './migrations.ts';
+import { sql, toText } from './sql.ts';
+import type { Sql } from './sql.ts';
+import { databaseNewer } from './sqlite.ts';
+
+/** A PostgreSQL database, which several control planes may use at once. Throws `store_unavailable`, `database_newer`. */
+export async function openPostgres(url: string): Promise<Db> {
+  const client = openPg(url);
+  const inside = new AsyncLocalStorage<true>();
+  const outside = <T>(work: () => Promise<T>): Promise<T> => {
+    if (inside.getStore()) throw new Error('A transaction asks over its own session.');
+    return work();
+  };
+  const own = toQueries(client);
+  const once = <T>(work: (tx: Queries) => Promise<T>): Promise<T> =>
+    client.transaction(async (session) => {
+      await session.query('set transaction isolation level serializable');
+      return inside.run(true, () => work(toQueries(session)));
+    });
+  try {
+    await client.ready;
+    await migrate(client.transaction.bind(client));
+  } catch (error) {
+    await client.close();
+    throw error;
+  }
+  return {
+    dialect: 'postgres',
+    all: (query) => outside(() => own.all(query)),
+    get: (query) => outside(() => own.get(query)),
+    run: (query) => outside(() => own.run(query)),
+    transaction: (work) => outside(() => retryConflicts(() => once(work))),
+    close: () => client.close(),
+  };
+}
+
+// --- internal ---
+
+const MOST_TRIES = 12;
+/** Two transactions of which one has to come after the other: a serialization failure, a deadlock. */
+const CONFLICTS = new Set(['40001', '40P01']);
+/** One number for all control planes on a database. */
+const MIGRATION_LOCK = 7_305_190;
+
+function toQueries(session: Pick<SqlSession, 'query'>): Queries {
+  const ask = async (query: Sql) =>
+    (await session.query(
+      toText(query, (at) => `$${at}`),
+      [...query.values],
+    )) as object[];
+  return {
+    all: async <Row>(query: Sql) => (await ask(query)).map((row) => toMembers<Row>(row)),
+    get: async <Row>(query: Sql) => {
+      const [row] = await ask(query);
+      return row && toMembers<Row>(row);
+    },
+    // The client answers rows alone: one for each that was changed.
+    run: async (query) =>
+      (await ask({ texts: [...query.texts.slice(0, -1), `${query.texts.at(-1)} returning 1`], values: query.values }))
+        .length,
+  };
+}
+
+async function retryConflicts<T>(work: () => Promise<T>): Promise<T> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await work();
+    } catch (error) {
+      if (tries >= MOST_TRIES || !CONFLICTS.has(String((error as { code?: unknown }).code))) throw error;
+      await sleep(Math.random() * 5 * tries);
+    }
+  }
+}
+
+async function migrate(transaction: <T>(work: (tx: SqlSession) => Promise<T>) => Promise<T>): Promise<void> {
+  await transaction(async (session) => {
+    const queries = toQueries(session);
+    await session.query('select pg_advisory_xact_lock($1)', [MIGRATION_LOCK]);
+    await session.query(
+      'create table if not exists plane_migrations (number integer primary key, applied_at bigint not null)',
+    );
+    const row = await queries.get<{ done: number | null }>(sql`select max(number) as done from plane_migrations`);
+    const done = row?.done ?? 0;
+    if (done > MIGRATIONS.length) throw databaseNewer();
+    for (const [at, text] of MIGRATIONS.entries()) {
+      if (at < done) continue;
+      for (const statement of text.split(';')) if (statement.trim() !== '') await session.query(statement);
+      await queries.run(sql`insert into plane_migrations (number, applied_at) values (${at + 1}, ${Date.now()})`);
+    }
+  });
+}

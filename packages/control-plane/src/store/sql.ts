@@ -1,0 +1,31 @@
+/** A statement with its values beside it: nothing of a caller is ever part of the text. */
+export interface Sql {
+  readonly texts: readonly string[];
+  readonly values: readonly SqlValue[];
+}
+
+export type SqlValue = string | number | null;
+
+/** `sql\`select * from plane_users where id = ${id}\``; a statement in the place of a value becomes part of it. */
+export function sql(strings: TemplateStringsArray, ...values: readonly (SqlValue | Sql)[]): Sql {
+  const texts = [strings[0] ?? ''];
+  const flat: SqlValue[] = [];
+  for (const [at, value] of values.entries()) {
+    const after = strings[at + 1] ?? '';
+    if (typeof value !== 'object' || value === null) {
+      flat.push(value);
+      texts.push(after);
+      continue;
+    }
+    texts[texts.length - 1] += value.texts[0] ?? '';
+    texts.push(...value.texts.slice(1));
+    texts[texts.length - 1] += after;
+    flat.push(...value.values);
+  }
+  return { texts, values: flat };
+}
+
+/** With `?` for each value, or `$1`, `$2` … */
+export function toText({ texts }: Sql, placeholder: (at: number) => string): string {
+  return texts.reduce((text, part, at) => `${text}${placeholder(at)}${part}`);
+}

@@ -1,0 +1,124 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { chmodSync, mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { findSqlite } from '../../../runtime/src/engine/stores/sqlite/driver.ts';
+import type { SqliteDatabase } from '../../../runtime/src/engine/stores/sqlite/driver.ts';
+import { acquireLock } from '../../../runtime/src/stores/lock.ts';
+import { PlaneError } from '../errors.ts';
+import { toMembers } from './db.ts';
+import type { Db, Queries } from './db.ts';
+import { MIGRATIONS } from './migrations.ts';
+import { sql, toText } from './sql.ts';
+import type { Sql } from './sql.ts';
+
+export const SQLITE_FILE = 'plane.db';
+
+/** One file in `folder`, which no other process may use meanwhile. Throws `already_running`, `database_newer`. */
+export async function openSqlite(folder: string): Promise<Db> {
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  chmodSync(folder, 0o700);
+  const lock = await acquireLock(join(folder, 'plane.lock'));
+  try {
+    const { opener, reasons } = await findSqlite();
+    if (!opener)
+      throw new PlaneError(
+        'store_unavailable',
+        `No SQLite opens on this machine. ${reasons.join(' ')} Set PLANE_DATABASE_URL, or use Node 24.`,
+      );
+    const umask = process.umask(0o077);
+    try {
+      const native = opener.open(join(folder, SQLITE_FILE));
+      native.exec(
+        'pragma journal_mode = wal; pragma synchronous = full; pragma foreign_keys = on; pragma busy_timeout = 5000',
+      );
+      migrate(native);
+      return toDb(native, () => lock.release());
+    } finally {
+      process.umask(umask);
+    }
+  } catch (error) {
+    lock.release();
+    throw error;
+  }
+}
+
+// --- internal ---
+
+function toDb(native: SqliteDatabase, release: () => void): Db {
+  const inside = new AsyncLocalStorage<true>();
+  const statements = new Map<string, ReturnType<SqliteDatabase['prepare']>>();
+  const prepare = (query: Sql) => {
+    const text = toText(query, () => '?');
+    let statement = statements.get(text);
+    if (!statement) statements.set(text, (statement = native.prepare(text)));
+    return statement;
+  };
+  const queries: Queries = {
+    all: async <Row>(query: Sql) =>
+      prepare(query)
+        .all(...query.values)
+        .map((row) => toMembers<Row>(row as object)),
+    get: async <Row>(query: Sql) => {
+      const row = prepare(query).get(...query.values) as object | undefined;
+      return row && toMembers<Row>(row);
+    },
+    run: async (query) => Number(prepare(query).run(...query.values).changes),
+  };
+  // There is one connection: what is asked beside a transaction would be part of it.
+  let last: Promise<unknown> = Promise.resolve();
+  const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
+    if (inside.getStore()) throw new Error('A transaction asks over its own session.');
+    const mine = last.then(work);
+    last = mine.catch(() => {});
+    return mine;
+  };
+  return {
+    dialect: 'sqlite',
+    all: (query) => inTurn(() => queries.all(query)),
+    get: (query) => inTurn(() => queries.get(query)),
+    run: (query) => inTurn(() => queries.run(query)),
+    transaction: (work) =>
+      inTurn(async () => {
+        native.exec('begin immediate');
+        try {
+          const result = await inside.run(true, () => work(queries));
+          native.exec('commit');
+          return result;
+        } catch (error) {
+          try {
+            native.exec('rollback');
+          } catch {
+            // SQLite has rolled back by itself, as it does when the disk is full.
+          }
+          throw error;
+        }
+      }),
+    async close() {
+      await last;
+      native.close();
+      release();
+    },
+  };
+}
+
+function migrate(native: SqliteDatabase): void {
+  native.transaction(() => {
+    native.exec('create table if not exists plane_migrations (number integer primary key, applied_at bigint not null)');
+    const [row] = native.prepare<{ done: number | null }>('select max(number) as done from plane_migrations').all();
+    const done = row?.done ?? 0;
+    if (done > MIGRATIONS.length) throw databaseNewer();
+    for (const [at, text] of MIGRATIONS.entries()) {
+      if (at < done) continue;
+      native.exec(text);
+      const insert = sql`insert into plane_migrations (number, applied_at) values (${at + 1}, ${Date.now()})`;
+      native.prepare(toText(insert, () => '?')).run(...insert.values);
+    }
+  });
+}
+
+export function databaseNewer(): PlaneError {
+  return new PlaneError(
+    'database_newer',
+    'The database was written by a later version of the control plane. Start that one.',
+  );
+}
