@@ -1,12 +1,28 @@
+import { createAudit } from './audit/audit.ts';
 import { PlaneError } from './errors.ts';
 import type { FullGround, Rooms } from './ground.ts';
+import { installationRoutes } from './installations/routes.ts';
+import { createAccess } from './organizations/access.ts';
+import { organizationRoutes } from './organizations/routes.ts';
+import { createPasswords } from './passwords/passwords.ts';
+import { peopleRoutes } from './people/routes.ts';
+import { createSignIn } from './people/sign-in.ts';
+import { createAuthenticate } from './sessions/authenticate.ts';
+import type { AccessTokens } from './sessions/authenticate.ts';
+import { createSessions } from './sessions/sessions.ts';
 
 /** People, organisations, installations, tokens. */
-export async function createFull(_ground: FullGround): Promise<Rooms> {
+export async function createFull(ground: FullGround): Promise<Rooms> {
+  const audit = createAudit(ground);
+  const access = createAccess(ground);
+  const sessions = createSessions(ground);
+  const signIn = createSignIn({ ...ground, audit, sessions, passwords: createPasswords() });
+  const accessTokens: AccessTokens = { authenticate: async () => undefined };
+  const rooms = { ...ground, audit, access, sessions, signIn };
   return {
-    routes: [],
+    routes: [...peopleRoutes(rooms), ...organizationRoutes(rooms), ...installationRoutes(rooms)],
     raw: [],
-    authenticate: async () => undefined,
+    authenticate: createAuthenticate({ ...ground, sessions, accessTokens }),
     requireOperator: async () => {
       throw new PlaneError('unauthorized', 'There is no operator here.');
     },

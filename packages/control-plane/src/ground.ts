@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { Log } from '../../runtime/src/log.ts';
 import type { FullSettings, Settings } from './config.ts';
-import type { Call, Person, RawRoute, Route } from './http/route.ts';
+import type { Account, Call, RawRoute, Route } from './http/route.ts';
 import type { Sealer } from './sealer.ts';
 import type { Db } from './store/db.ts';
 
@@ -27,7 +27,7 @@ export interface FullGround extends Ground {
 export interface Rooms {
   routes: readonly Route[];
   raw: readonly RawRoute[];
-  authenticate(call: Call): Promise<Person | undefined>;
+  authenticate(call: Call): Promise<Account | undefined>;
   requireOperator(call: Call): Promise<void>;
   /** Takes over a connection that is to be no HTTP any more. Absent: there is none. */
   upgrade?: Upgrade;

@@ -10,3 +10,22 @@ export function isAtMost(role: Role, limit: Role): boolean {
 export function lowerOf(a: Role, b: Role): Role {
   return isAtMost(a, b) ? a : b;
 }
+
+export interface Permission {
+  roles: readonly Role[];
+  /** A personal access token never has it: what it could do with it would outlast it. */
+  isPersonal?: true;
+}
+
+/** What is done in an organisation, and by whom. */
+export const PERMISSIONS = {
+  'organization:read': { roles: ROLES },
+  'organization:write': { roles: ['owner', 'admin'], isPersonal: true },
+  'members:write': { roles: ['owner', 'admin'], isPersonal: true },
+  'invites:write': { roles: ['owner', 'admin'], isPersonal: true },
+  'audit:read': { roles: ['owner', 'admin'] },
+  'installations:create': { roles: ['owner', 'admin', 'member'] },
+  'installations:write': { roles: ['owner', 'admin'] },
+  'tokens:write': { roles: ROLES, isPersonal: true },
+} as const satisfies Record<string, Permission>;
+export type PermissionName = keyof typeof PERMISSIONS;

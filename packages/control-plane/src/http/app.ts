@@ -48,9 +48,8 @@ export function createApp(options: AppOptions): H3 {
     request: event.req,
     address: addressOf(event, proxies),
     now: now(),
-    person() {
-      throw new PlaneError('unauthorized', 'You are not signed in.');
-    },
+    account: notSignedIn,
+    person: notSignedIn,
     setHeader: (name, value) => void headers.push([name, value]),
   });
   const serves = ({ mode: of = mode }: { mode?: Mode }) => of === mode;
@@ -77,6 +76,10 @@ export function requestIdOf(event: H3Event): string {
 // --- internal ---
 
 const MAX_URL = 8_192;
+
+function notSignedIn(): never {
+  throw new PlaneError('unauthorized', 'You are not signed in.');
+}
 
 function mount(
   app: H3,

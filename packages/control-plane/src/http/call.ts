@@ -3,24 +3,27 @@ import { isJsonType, readBody, readJson } from '../../../runtime/src/http/body.t
 import { BoxError } from '../../../runtime/src/errors.ts';
 import { PlaneError } from '../errors.ts';
 import { cookieName, readCookie } from './cookies.ts';
-import type { Call, Input, Person, Route } from './route.ts';
+import type { Account, Call, Input, Person, Route } from './route.ts';
 
 /** What every request passes before it comes to its route. */
 export interface Door {
   /** Without a slash at the end. */
   publicUrl(): string;
   /** Who calls. Undefined: it shows no credential. Throws `unauthorized` for one that is not good. */
-  authenticate(call: Call): Promise<Person | undefined>;
+  authenticate(call: Call): Promise<Account | undefined>;
   /** Standalone: throws `unauthorized` unless the token was shown. */
   requireOperator(call: Call): Promise<void>;
 }
 
 /** Where it comes from, who calls, what is asked; then the route. */
 export async function callRoute(one: Route, door: Door, call: Call): Promise<Response> {
-  if (one.method !== 'GET') requireOwnOrigin(one, door.publicUrl(), call);
-  const person = one.access === 'person' ? await requirePerson(door, call) : undefined;
+  if (one.method !== 'GET') {
+    requireOwnOrigin(one, door.publicUrl(), call);
+    if (one.bodyType !== 'form') requireJsonType(call.request);
+  }
+  const account = one.access === 'person' ? await requireAccount(door, call) : undefined;
   if (one.access === 'operator') await door.requireOperator(call);
-  const known = person ? { ...call, person: () => person } : call;
+  const known = account ? { ...call, account: () => account, person: () => toPerson(account) } : call;
   const answer = await one.handle(known, await readInput(one, call));
   if (answer instanceof Response) return answer;
   const status = one.status ?? 200;
@@ -44,12 +47,28 @@ export function requireOwnOrigin({ origin = 'cookie' }: Pick<Route, 'origin'>, p
 
 const MOST_BYTES = 65_536;
 
-async function requirePerson(door: Door, call: Call): Promise<Person> {
-  const person = await door.authenticate(call);
-  if (person) return person;
+/** A form, which pages of other sites can send, is refused where no body is read, too. */
+function requireJsonType({ headers }: Request): void {
+  const type = headers.get('content-type');
+  if (type === null || isJsonType(type)) return;
+  throw new BoxError('unsupported_media_type', 'Send the body with "content-type: application/json".');
+}
+
+async function requireAccount(door: Door, call: Call): Promise<Account> {
+  const account = await door.authenticate(call);
+  if (account) return account;
   throw new PlaneError(
     'unauthorized',
     'You are not signed in. Sign in, or send a token as "Authorization: Bearer <token>".',
+  );
+}
+
+function toPerson(account: Account): Person {
+  const { organizationId, role } = account;
+  if (organizationId !== undefined && role !== undefined) return { ...account, organizationId, role };
+  throw new PlaneError(
+    'no_organization',
+    'You are a member of no organisation. Accept an invite, or make one with POST /api/v1/orgs.',
   );
 }
 

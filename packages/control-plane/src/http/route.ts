@@ -5,7 +5,7 @@ import type { Mode } from '../config.ts';
 import type { Role } from '../roles.ts';
 
 /** Who calls, once its credential has been checked. */
-export interface Person {
+export interface Account {
   userId: string;
   email: string;
   name: string;
@@ -13,7 +13,13 @@ export interface Person {
   via: 'session' | 'cli' | 'token';
   /** Of the cookie's session, the family of refresh tokens, or the personal token. */
   credentialId: string;
-  /** The organisation it acts in. A `cli` or `token` credential is bound to it. */
+  /** The organisation it acts in, where it is in one. A `cli` or `token` credential is bound to it. */
+  organizationId?: string;
+  role?: Role;
+}
+
+/** An account that is a member of the organisation it acts in. */
+export interface Person extends Account {
   organizationId: string;
   /** There, at this moment; of a personal token no more than that allows. */
   role: Role;
@@ -28,6 +34,8 @@ export interface Call {
   /** Milliseconds since 1970. */
   now: number;
   /** Throws `unauthorized`: for routes whose `access` is `person` it never does. */
+  account(): Account;
+  /** The same, for what is done in an organisation. Throws `no_organization` for who is a member of none. */
   person(): Person;
   /** Headers of the answer, such as a cookie. */
   setHeader(name: string, value: string): void;

@@ -1,0 +1,96 @@
+import { z } from 'zod';
+import type { Audit } from '../audit/audit.ts';
+import { PlaneError } from '../errors.ts';
+import { route } from '../http/route.ts';
+import type { Route } from '../http/route.ts';
+import type { Access } from '../organizations/access.ts';
+import type { Sessions } from '../sessions/sessions.ts';
+import { describeAccount } from './me.ts';
+import type { MeOptions } from './me.ts';
+import { Email, GivenPassword, MeAnswer, Name, NewPassword } from './schemas.ts';
+import type { SignIn } from './sign-in.ts';
+
+export interface PeopleRoutes extends MeOptions {
+  signIn: SignIn;
+  sessions: Sessions;
+  access: Access;
+  audit: Audit;
+}
+
+export function peopleRoutes(rooms: PeopleRoutes): Route[] {
+  const { signIn, sessions, access } = rooms;
+  return [
+    route({
+      id: 'auth.signup',
+      method: 'POST',
+      path: '/api/v1/auth/signup',
+      summary: 'Make an account and sign in',
+      tag: 'auth',
+      access: 'anyone',
+      origin: 'always',
+      status: 201,
+      body: z.strictObject({
+        email: Email,
+        password: NewPassword,
+        name: Name,
+        organization: Name.optional(),
+      }),
+      answer: MeAnswer,
+      errors: ['signup_closed', 'conflict', 'rate_limited'],
+      handle: async (call, { body }) => describeAccount(rooms, await signIn.signUp(call, body)),
+    }),
+    route({
+      id: 'auth.login',
+      method: 'POST',
+      path: '/api/v1/auth/login',
+      summary: 'Sign in with a password',
+      tag: 'auth',
+      access: 'anyone',
+      origin: 'always',
+      body: z.strictObject({ email: Email, password: GivenPassword }),
+      answer: MeAnswer,
+      errors: ['wrong_credentials', 'rate_limited'],
+      handle: async (call, { body }) => describeAccount(rooms, await signIn.logIn(call, body)),
+    }),
+    route({
+      id: 'auth.logout',
+      method: 'POST',
+      path: '/api/v1/auth/logout',
+      summary: 'End the session of the cookie',
+      tag: 'auth',
+      access: 'anyone',
+      status: 204,
+      handle: async (call) => void (await sessions.end(call)),
+    }),
+    route({
+      id: 'me.get',
+      method: 'GET',
+      path: '/api/v1/me',
+      summary: 'Say who is signed in, and in which organisation',
+      tag: 'auth',
+      access: 'person',
+      answer: MeAnswer,
+      handle: async (call) => describeAccount(rooms, call.account()),
+    }),
+    route({
+      id: 'session.organization',
+      method: 'POST',
+      path: '/api/v1/session/organization',
+      summary: 'Choose the organisation the session acts in',
+      tag: 'auth',
+      access: 'person',
+      body: z.strictObject({ organization: z.string().max(64).describe('Its id.') }),
+      answer: MeAnswer,
+      errors: ['forbidden', 'not_found'],
+      async handle(call, { body }) {
+        const account = call.account();
+        const organizationId = body.organization;
+        if (account.via !== 'session')
+          throw new PlaneError('forbidden', 'This credential is for one organisation. Make another for another one.');
+        const role = await access.require(account, organizationId, 'organization:read');
+        await sessions.chooseOrganization(account.credentialId, organizationId);
+        return describeAccount(rooms, { ...account, organizationId, role });
+      },
+    }),
+  ];
+}

@@ -1,0 +1,129 @@
+import type { Audit } from '../audit/audit.ts';
+import { PlaneError } from '../errors.ts';
+import type { Account, Call } from '../http/route.ts';
+import { createOrganization, listMemberships } from '../organizations/organizations.ts';
+import type { Membership } from '../organizations/organizations.ts';
+import type { Passwords } from '../passwords/passwords.ts';
+import type { Sessions } from '../sessions/sessions.ts';
+import type { Db, Queries } from '../store/db.ts';
+import { sql } from '../store/sql.ts';
+import { createThrottle } from '../throttle/throttle.ts';
+import { addUser, findUserByEmail, hasUsers } from './users.ts';
+import type { User } from './users.ts';
+
+export interface SignInOptions {
+  db: Db;
+  now(): number;
+  audit: Audit;
+  sessions: Sessions;
+  passwords: Passwords;
+}
+
+export interface NewPerson {
+  email: string;
+  name: string;
+  password: string;
+  /** Of the first person: what its organisation is called. */
+  organization?: string | undefined;
+}
+
+export interface SignIn {
+  signUp(call: Call, person: NewPerson): Promise<Account>;
+  logIn(call: Call, credentials: { email: string; password: string }): Promise<Account>;
+}
+
+/** How a person comes to a session. */
+export function createSignIn(options: SignInOptions): SignIn {
+  const { db, now, audit, passwords } = options;
+  const throttle = createThrottle({
+    db,
+    now,
+    kind: 'login',
+    most: WRONG_LOGINS_A_MINUTE,
+    message: 'There were too many wrong logins of this account, or from this address.',
+  });
+  return {
+    async signUp(call, { email, name, password, organization = name }) {
+      if (await hasUsers(db)) throw signUpClosed();
+      const hash = await passwords.hash(password, call.request.signal);
+      return openSession(options, call, async (tx) => {
+        // Someone else may have been first while the password was worked on.
+        if (await hasUsers(tx)) throw signUpClosed();
+        const user = await addUser(tx, { email, name, password: hash, now: call.now });
+        const made = await createOrganization(tx, { name: organization, userId: user.id, now: call.now });
+        return { user, memberships: [made], action: 'auth.signup' };
+      });
+    },
+    async logIn(call, { email, password }) {
+      const subjects = [`account ${email}`, ...(call.address === undefined ? [] : [`address ${call.address}`])];
+      const require = () => throttle.require(subjects);
+      await require();
+      const user = await findUserByEmail(db, email);
+      const checked = await passwords.check(password, user?.password ?? undefined, {
+        signal: call.request.signal,
+        before: require,
+      });
+      // Of guesses that are made at once no more are answered than of those made one after the other.
+      await require();
+      if (!user || !checked.isRight) {
+        await throttle.count(subjects);
+        // As much work for an address there is no account of.
+        const [first] = await listMemberships(db, user?.id ?? '');
+        await audit.record({
+          organizationId: first?.id,
+          action: 'auth.login_failed',
+          actor: user ? email : '',
+          target: '',
+          address: call.address,
+        });
+        throw new PlaneError('wrong_credentials', 'The e-mail address or the password is wrong.');
+      }
+      return openSession(options, call, async (tx) => {
+        const { upgraded } = checked;
+        if (upgraded !== undefined)
+          await tx.run(
+            sql`update plane_users set password = ${upgraded} where id = ${user.id} and password = ${user.password}`,
+          );
+        return { user, memberships: await listMemberships(tx, user.id), action: 'auth.login' };
+      });
+    },
+  };
+}
+
+export interface SignedIn {
+  user: User;
+  memberships: readonly Membership[];
+  action: string;
+}
+
+/** Does `work`, and opens a session for whom it answers, in one transaction: there is no account without the rest. */
+export async function openSession(
+  { db, audit, sessions }: Pick<SignInOptions, 'db' | 'audit' | 'sessions'>,
+  call: Call,
+  work: (tx: Queries) => Promise<SignedIn>,
+): Promise<Account> {
+  const opened = await db.transaction(async (tx) => {
+    const { user, memberships, action } = await work(tx);
+    const [first] = memberships;
+    const secret = await sessions.open(call, { userId: user.id, organizationId: first?.id }, tx);
+    const { email } = user;
+    await audit.record({ organizationId: first?.id, action, actor: email, target: email, address: call.address }, tx);
+    return { user, first, secret };
+  });
+  const { first } = opened;
+  sessions.give(call, opened.secret);
+  const { id: userId, email, name } = opened.user;
+  const account = { userId, email, name, via: 'session', credentialId: '' } as const;
+  return first ? { ...account, organizationId: first.id, role: first.role } : account;
+}
+
+// --- internal ---
+
+const WRONG_LOGINS_A_MINUTE = 5;
+
+function signUpClosed(): PlaneError {
+  return new PlaneError(
+    'signup_closed',
+    'New people are invited: ask an owner or an admin of an organisation here for an invite, and sign up with it.',
+  );
+}

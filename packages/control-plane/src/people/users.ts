@@ -1,0 +1,43 @@
+import { randomUUID } from 'node:crypto';
+import { PlaneError } from '../errors.ts';
+import type { Queries } from '../store/db.ts';
+import { sql } from '../store/sql.ts';
+
+export interface User {
+  id: string;
+  email: string;
+  name: string;
+  /** As `passwords/hash.ts` stores it. Null: it signs in elsewhere. */
+  password: string | null;
+}
+
+export function findUserByEmail(queries: Queries, email: string): Promise<User | undefined> {
+  return queries.get<User>(sql`${USERS} where email = ${email}`);
+}
+
+export function findUser(queries: Queries, id: string): Promise<User | undefined> {
+  return queries.get<User>(sql`${USERS} where id = ${id}`);
+}
+
+export async function hasUsers(queries: Queries): Promise<boolean> {
+  return (await queries.get(sql`select id from plane_users limit 1`)) !== undefined;
+}
+
+/** Throws `conflict` when there is an account with the address. */
+export async function addUser(
+  tx: Queries,
+  { email, name, password, now }: Omit<User, 'id'> & { now: number },
+): Promise<User> {
+  if (await findUserByEmail(tx, email))
+    throw new PlaneError('conflict', `There is an account of "${email}". Sign in with it, then accept the invite.`);
+  const id = randomUUID();
+  await tx.run(
+    sql`insert into plane_users (id, email, name, password, created_at)
+      values (${id}, ${email}, ${name}, ${password}, ${now})`,
+  );
+  return { id, email, name, password };
+}
+
+// --- internal ---
+
+const USERS = sql`select id, email, name, password from plane_users`;

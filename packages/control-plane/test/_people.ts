@@ -1,0 +1,67 @@
+import type { RunningPlane } from './_setup.ts';
+
+export const PASSWORD = 'a password that is long';
+
+/** What a request was answered with. */
+export interface Answer<Body = Record<string, unknown>> {
+  status: number;
+  body: Body;
+  headers: Headers;
+}
+
+/** How it is asked: the cookie of a browser on our own pages, or a token. */
+export interface Credential {
+  cookie?: string;
+  token?: string;
+}
+
+// oxlint-disable-next-line typescript/no-explicit-any -- What a test reads of an answer, it expects.
+export type Loose = any;
+
+/** A request as a page of the control plane sends it, or, with a token, as a program does. */
+export async function ask(
+  { url }: { url: string },
+  line: string,
+  { cookie, token, body }: Credential & { body?: unknown } = {},
+): Promise<Answer<Loose>> {
+  const [method = 'GET', path = ''] = line.split(' ');
+  const response = await fetch(`${url}${path}`, {
+    method,
+    redirect: 'manual',
+    headers: {
+      ...(cookie === undefined ? {} : { cookie }),
+      ...(token === undefined ? (method === 'GET' ? {} : { origin: url }) : { authorization: `Bearer ${token}` }),
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+    },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+  const text = await response.text();
+  return { status: response.status, body: text === '' ? undefined : JSON.parse(text), headers: response.headers };
+}
+
+/** The cookie an answer sets, as the browser sends it back. */
+export function cookieOf({ headers }: Pick<Answer, 'headers'>): string {
+  return headers.getSetCookie()[0]?.split(';')[0] ?? '';
+}
+
+export interface SignedInPerson {
+  cookie: string;
+  userId: string;
+  email: string;
+  organizationId: string;
+}
+
+/** The first person of a control plane: owner of "Acme". */
+export async function signUpFirst(plane: RunningPlane, email = 'ada@example.com'): Promise<SignedInPerson> {
+  const answer = await ask(plane, 'POST /api/v1/auth/signup', {
+    body: { email, password: PASSWORD, name: 'Ada', organization: 'Acme' },
+  });
+  if (answer.status !== 201)
+    throw new Error(`The sign-up was answered ${answer.status}: ${JSON.stringify(answer.body)}`);
+  const { user, organization } = answer.body;
+  return { cookie: cookieOf(answer), userId: user.id, email, organizationId: organization.id };
+}
+
+export async function logIn(plane: RunningPlane, email: string, password = PASSWORD): Promise<Answer<Loose>> {
+  return ask(plane, 'POST /api/v1/auth/login', { body: { email, password } });
+}
