@@ -151,85 +151,94 @@ export function listPayloads(value: unknown): string[] {
   return typeof value === 'object' && value !== null ? Object.values(value).flatMap(listPayloads) : [];
 }
 
-const lists: fc.Arbitrary<Op[]> = fc
-  .array(
-    fc.letrec<{ op: Op; leaf: Op; ops: Op[] }>((tie) => ({
-      leaf: fc.oneof(
-        {
-          weight: 5,
-          arbitrary: fc.record({
-            op: fc.constant('step' as const),
-            fails: fc.constantFrom<number | 'fatal'>(0, 0, 0, 1, 2, 'fatal'),
-            isSync: fc.boolean(),
-          }),
-        },
-        {
-          weight: 3,
-          arbitrary: fc.record({ op: fc.constant('sleep' as const), ms: fc.constantFrom(0, 1, 3.5, 8, 30) }),
-        },
-        {
-          weight: 2,
-          arbitrary: fc.record({
-            op: fc.constant('hook' as const),
-            token: fc.nat(1),
-            takes: fc.integer({ min: 1, max: 2 }),
-          }),
-        },
-        {
-          weight: 1,
-          arbitrary: fc.record({
-            op: fc.constant('loop' as const),
-            token: fc.nat(1),
-            takes: fc.integer({ min: 1, max: 3 }),
-          }),
-        },
-        {
-          weight: 2,
-          arbitrary: fc.constantFrom<Op>(
-            { op: 'digest' },
-            { op: 'world' },
-            { op: 'publish' },
-            { op: 'unawaited' },
-            { op: 'value' },
-            { op: 'abort', by: 'body' },
-            { op: 'abort', by: 'step' },
-          ),
-        },
-      ),
-      ops: fc.array(tie('op'), { minLength: 1, maxLength: 3 }),
-      op: fc.oneof(
-        { maxDepth: 2, depthSize: 'small' },
-        { weight: 4, arbitrary: tie('leaf') },
-        {
-          weight: 1,
-          arbitrary: fc.record({
-            op: fc.constantFrom('all' as const, 'race' as const, 'early' as const, 'child' as const),
-            ops: tie('ops'),
-          }),
-        },
-      ),
-    })).op,
-    { minLength: 1, maxLength: 5 },
-  )
-  .map((ops) => apart(ops));
-
-export const programs: fc.Arbitrary<Program> = fc.oneof(
-  { weight: 5, arbitrary: fc.record({ ops: lists }) },
-  { weight: 1, arbitrary: fc.record({ ops: lists, next: lists }) },
+const lists: fc.Arbitrary<Op[]> = fc.array(
+  fc.letrec<{ op: Op; leaf: Op; ops: Op[] }>((tie) => ({
+    leaf: fc.oneof(
+      {
+        weight: 5,
+        arbitrary: fc.record({
+          op: fc.constant('step' as const),
+          fails: fc.constantFrom<number | 'fatal'>(0, 0, 0, 1, 2, 'fatal'),
+          isSync: fc.boolean(),
+        }),
+      },
+      {
+        weight: 3,
+        arbitrary: fc.record({ op: fc.constant('sleep' as const), ms: fc.constantFrom(0, 1, 3.5, 8, 30) }),
+      },
+      {
+        weight: 2,
+        arbitrary: fc.record({
+          op: fc.constant('hook' as const),
+          token: fc.nat(1),
+          takes: fc.integer({ min: 1, max: 2 }),
+        }),
+      },
+      {
+        weight: 1,
+        arbitrary: fc.record({
+          op: fc.constant('loop' as const),
+          token: fc.nat(1),
+          takes: fc.integer({ min: 1, max: 3 }),
+        }),
+      },
+      {
+        weight: 2,
+        arbitrary: fc.constantFrom<Op>(
+          { op: 'digest' },
+          { op: 'world' },
+          { op: 'publish' },
+          { op: 'unawaited' },
+          { op: 'value' },
+          { op: 'abort', by: 'body' },
+          { op: 'abort', by: 'step' },
+        ),
+      },
+    ),
+    ops: fc.array(tie('op'), { minLength: 1, maxLength: 3 }),
+    op: fc.oneof(
+      { maxDepth: 2, depthSize: 'small' },
+      { weight: 4, arbitrary: tie('leaf') },
+      {
+        weight: 1,
+        arbitrary: fc.record({
+          op: fc.constantFrom('all' as const, 'race' as const, 'early' as const, 'child' as const),
+          ops: tie('ops'),
+        }),
+      },
+    ),
+  })).op,
+  { minLength: 1, maxLength: 5 },
 );
+
+export const programs: fc.Arbitrary<Program> = fc
+  .oneof(
+    { weight: 5, arbitrary: fc.record({ ops: lists }) },
+    { weight: 1, arbitrary: fc.record({ ops: lists, next: lists }) },
+  )
+  .map(({ ops, next }: Program) => ({
+    ops: apart(ops, OF_CHILDREN),
+    ...(next && { next: apart(next, 2 * OF_CHILDREN) }),
+  }));
 
 // --- internal ---
 
-/** A token is open in one place at a time: hooks beside each other get tokens of their own. */
-function apart(ops: Op[]): Op[] {
+/** Above any that the operations of one run have. */
+const OF_CHILDREN = 1_000;
+
+/**
+ * A token is open in one place at a time: hooks beside each other get tokens of their own, and those of children begin at
+ * `children`. A run that goes on while one of them is left open, as a race leaves it, hands it to the run it continues as.
+ */
+function apart(ops: Op[], children: number): Op[] {
   let n = 0;
-  const visit = (op: Op, base: number): Op => {
+  const visit = (op: Op, base: number, from: number): Op => {
     if (op.op === 'hook' || op.op === 'loop') return { ...op, token: base * 2 + op.token };
     if (!('ops' in op)) return op;
-    if (op.op === 'child') return { ...op, ops: op.ops.map((one) => visit(one, ++n)) };
-    return { ...op, ops: op.ops.map((one) => visit(one, op.op === 'early' ? base : ++n)) };
+    const within = op.op === 'child' ? children : from;
+    return { ...op, ops: op.ops.map((one) => visit(one, op.op === 'early' ? base : within + ++n, within)) };
   };
-  return ops.map((op) => visit(op, 0));
+  return ops.map((op) => visit(op, 0, 0));
 }
 
 function tokenOf(token: number): string {
