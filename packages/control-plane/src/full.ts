@@ -1,7 +1,9 @@
 import { createAudit } from './audit/audit.ts';
+import { auditRoutes } from './audit/routes.ts';
 import { PlaneError } from './errors.ts';
 import type { FullGround, Rooms } from './ground.ts';
 import { installationRoutes } from './installations/routes.ts';
+import { inviteRoutes } from './invites/routes.ts';
 import { createAccess } from './organizations/access.ts';
 import { organizationRoutes } from './organizations/routes.ts';
 import { createPasswords } from './passwords/passwords.ts';
@@ -10,6 +12,7 @@ import { createSignIn } from './people/sign-in.ts';
 import { createAuthenticate } from './sessions/authenticate.ts';
 import type { AccessTokens } from './sessions/authenticate.ts';
 import { createSessions } from './sessions/sessions.ts';
+import { tokenRoutes } from './tokens/routes.ts';
 
 /** People, organisations, installations, tokens. */
 export async function createFull(ground: FullGround): Promise<Rooms> {
@@ -20,7 +23,14 @@ export async function createFull(ground: FullGround): Promise<Rooms> {
   const accessTokens: AccessTokens = { authenticate: async () => undefined };
   const rooms = { ...ground, audit, access, sessions, signIn };
   return {
-    routes: [...peopleRoutes(rooms), ...organizationRoutes(rooms), ...installationRoutes(rooms)],
+    routes: [
+      ...peopleRoutes(rooms),
+      ...organizationRoutes(rooms),
+      ...inviteRoutes(rooms),
+      ...auditRoutes(rooms),
+      ...installationRoutes(rooms),
+      ...tokenRoutes(rooms),
+    ],
     raw: [],
     authenticate: createAuthenticate({ ...ground, sessions, accessTokens }),
     requireOperator: async () => {

@@ -22,6 +22,7 @@ export const PERMISSIONS = {
   'organization:read': { roles: ROLES },
   'organization:write': { roles: ['owner', 'admin'], isPersonal: true },
   'members:write': { roles: ['owner', 'admin'], isPersonal: true },
+  'invites:read': { roles: ['owner', 'admin'] },
   'invites:write': { roles: ['owner', 'admin'], isPersonal: true },
   'audit:read': { roles: ['owner', 'admin'] },
   'installations:create': { roles: ['owner', 'admin', 'member'] },

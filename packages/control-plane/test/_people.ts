@@ -65,3 +65,18 @@ export async function signUpFirst(plane: RunningPlane, email = 'ada@example.com'
 export async function logIn(plane: RunningPlane, email: string, password = PASSWORD): Promise<Answer<Loose>> {
   return ask(plane, 'POST /api/v1/auth/login', { body: { email, password } });
 }
+
+/** Someone the owner invites, who signs up with the invite. */
+export async function addPerson(
+  plane: RunningPlane,
+  { cookie, organizationId }: Pick<SignedInPerson, 'cookie' | 'organizationId'>,
+  { email, role }: { email: string; role: string },
+): Promise<SignedInPerson> {
+  const path = `/api/v1/orgs/${organizationId}/invites`;
+  const invite = await ask(plane, `POST ${path}`, { cookie, body: { email, role } });
+  const body = { email, password: PASSWORD, name: email.split('@')[0], invite: invite.body.token };
+  const answer = await ask(plane, 'POST /api/v1/auth/signup', { body });
+  if (answer.status !== 201)
+    throw new Error(`The sign-up was answered ${answer.status}: ${JSON.stringify(answer.body)}`);
+  return { cookie: cookieOf(answer), userId: answer.body.user.id, email, organizationId };
+}

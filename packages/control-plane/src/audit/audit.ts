@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import type { Account } from '../http/route.ts';
 import type { Db, Queries } from '../store/db.ts';
 import { sql } from '../store/sql.ts';
 
@@ -18,6 +19,11 @@ export interface Entry {
   /** What it was done to, and how: `ada@example.com: viewer -> admin`. */
   target: string;
   address?: string | undefined;
+}
+
+/** As the log names who calls. */
+export function actorOf({ email, via }: Account): string {
+  return via === 'token' ? `${email} (token)` : email;
 }
 
 export function createAudit({ db, now }: { db: Db; now(): number }): Audit {

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { actorOf } from '../audit/audit.ts';
 import type { Audit } from '../audit/audit.ts';
 import { notFound } from '../errors.ts';
 import { route } from '../http/route.ts';
@@ -137,5 +138,5 @@ function toAnswer({ id, name, organizationId, createdAt, deployment }: Installat
 }
 
 function toEntry(call: Call, { organizationId, id, name }: Installation, action: string) {
-  return { organizationId, action, actor: call.person().email, target: `${name} (${id})`, address: call.address };
+  return { organizationId, action, actor: actorOf(call.account()), target: `${name} (${id})`, address: call.address };
 }

@@ -33,10 +33,11 @@ export function peopleRoutes(rooms: PeopleRoutes): Route[] {
         email: Email,
         password: NewPassword,
         name: Name,
-        organization: Name.optional(),
+        organization: Name.optional().describe('What the organisation of the first person is called.'),
+        invite: z.string().max(128).optional().describe('The token of an invite.'),
       }),
       answer: MeAnswer,
-      errors: ['signup_closed', 'conflict', 'rate_limited'],
+      errors: ['signup_closed', 'invite_invalid', 'conflict', 'limit_reached', 'rate_limited'],
       handle: async (call, { body }) => describeAccount(rooms, await signIn.signUp(call, body)),
     }),
     route({

@@ -1,6 +1,8 @@
 import type { Audit } from '../audit/audit.ts';
 import { PlaneError } from '../errors.ts';
 import type { Account, Call } from '../http/route.ts';
+import { acceptInvite, requireInvite, requireInvited } from '../invites/invites.ts';
+import type { Invite } from '../invites/invites.ts';
 import { createOrganization, listMemberships } from '../organizations/organizations.ts';
 import type { Membership } from '../organizations/organizations.ts';
 import type { Passwords } from '../passwords/passwords.ts';
@@ -8,7 +10,7 @@ import type { Sessions } from '../sessions/sessions.ts';
 import type { Db, Queries } from '../store/db.ts';
 import { sql } from '../store/sql.ts';
 import { createThrottle } from '../throttle/throttle.ts';
-import { addUser, findUserByEmail, hasUsers } from './users.ts';
+import { accountExists, addUser, findUserByEmail, hasUsers } from './users.ts';
 import type { User } from './users.ts';
 
 export interface SignInOptions {
@@ -25,6 +27,8 @@ export interface NewPerson {
   password: string;
   /** Of the first person: what its organisation is called. */
   organization?: string | undefined;
+  /** The token of an invite, which everyone after the first person has. */
+  invite?: string | undefined;
 }
 
 export interface SignIn {
@@ -43,15 +47,18 @@ export function createSignIn(options: SignInOptions): SignIn {
     message: 'There were too many wrong logins of this account, or from this address.',
   });
   return {
-    async signUp(call, { email, name, password, organization = name }) {
-      if (await hasUsers(db)) throw signUpClosed();
-      const hash = await passwords.hash(password, call.request.signal);
+    async signUp(call, person) {
+      // Before the password is worked on, and once more in the transaction: meanwhile someone else may have been first.
+      await findPlace(db, person, call.now);
+      const password = await passwords.hash(person.password, call.request.signal);
       return openSession(options, call, async (tx) => {
-        // Someone else may have been first while the password was worked on.
-        if (await hasUsers(tx)) throw signUpClosed();
-        const user = await addUser(tx, { email, name, password: hash, now: call.now });
-        const made = await createOrganization(tx, { name: organization, userId: user.id, now: call.now });
-        return { user, memberships: [made], action: 'auth.signup' };
+        const invite = await findPlace(tx, person, call.now);
+        const { email, name, organization = name } = person;
+        const user = await addUser(tx, { email, name, password, now: call.now });
+        const membership = invite
+          ? await acceptInvite(tx, { invite, user, audit, address: call.address, now: call.now })
+          : await createOrganization(tx, { name: organization, userId: user.id, now: call.now });
+        return { user, memberships: [membership], action: 'auth.signup' };
       });
     },
     async logIn(call, { email, password }) {
@@ -120,6 +127,21 @@ export async function openSession(
 // --- internal ---
 
 const WRONG_LOGINS_A_MINUTE = 5;
+
+/** Undefined: it is the first person. Throws `signup_closed`, `invite_invalid`, `conflict`. */
+async function findPlace(queries: Queries, person: NewPerson, now: number): Promise<Invite | undefined> {
+  const { email, invite: token, organization } = person;
+  if (token === undefined) {
+    if (await hasUsers(queries)) throw signUpClosed();
+    return undefined;
+  }
+  if (organization !== undefined)
+    throw new PlaneError('invalid_request', 'An invite is to an organisation: leave out "organization".');
+  const invite = await requireInvite(queries, token, now);
+  requireInvited(invite, email);
+  if (await findUserByEmail(queries, email)) throw accountExists(email);
+  return invite;
+}
 
 function signUpClosed(): PlaneError {
   return new PlaneError(

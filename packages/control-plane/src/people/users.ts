@@ -28,14 +28,17 @@ export async function addUser(
   tx: Queries,
   { email, name, password, now }: Omit<User, 'id'> & { now: number },
 ): Promise<User> {
-  if (await findUserByEmail(tx, email))
-    throw new PlaneError('conflict', `There is an account of "${email}". Sign in with it, then accept the invite.`);
+  if (await findUserByEmail(tx, email)) throw accountExists(email);
   const id = randomUUID();
   await tx.run(
     sql`insert into plane_users (id, email, name, password, created_at)
       values (${id}, ${email}, ${name}, ${password}, ${now})`,
   );
   return { id, email, name, password };
+}
+
+export function accountExists(email: string): PlaneError {
+  return new PlaneError('conflict', `There is an account of "${email}". Sign in with it, then accept the invite.`);
 }
 
 // --- internal ---

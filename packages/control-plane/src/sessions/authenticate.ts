@@ -2,8 +2,11 @@ import { PlaneError } from '../errors.ts';
 import type { Account, Call } from '../http/route.ts';
 import { findMember } from '../organizations/members.ts';
 import { listMemberships } from '../organizations/organizations.ts';
+import { lowerOf } from '../roles.ts';
+import { PREFIX } from '../secrets.ts';
 import type { Db } from '../store/db.ts';
 import { sql } from '../store/sql.ts';
+import { findToken } from '../tokens/tokens.ts';
 import type { Sessions } from './sessions.ts';
 
 /** Whose an access token of `svc login` is. Undefined: it is none that is good. */
@@ -26,7 +29,7 @@ export function createAuthenticate(options: AuthenticateOptions): (call: Call) =
     const header = call.request.headers.get('authorization');
     if (header === null) return fromCookie(options, call);
     const [, token] = /^Bearer ([\w.~+/=-]{1,512})$/i.exec(header) ?? [];
-    const account = token === undefined ? undefined : await fromAccessToken(options, token);
+    const account = token === undefined ? undefined : await fromToken(options, token, call.now);
     if (account) return account;
     throw new PlaneError('unauthorized', 'The token is not good, or not good any more. Sign in again.', {
       headers: { 'www-authenticate': 'Bearer error="invalid_token"' },
@@ -50,14 +53,23 @@ async function fromCookie({ db, sessions }: AuthenticateOptions, call: Call): Pr
   return first ? { ...account, organizationId: first.id, role: first.role } : account;
 }
 
-async function fromAccessToken({ db, accessTokens }: AuthenticateOptions, token: string): Promise<Account | undefined> {
+async function fromToken(options: AuthenticateOptions, token: string, now: number): Promise<Account | undefined> {
+  const { db, accessTokens } = options;
+  if (token.startsWith(PREFIX.personal)) {
+    const found = await findToken(db, token, now);
+    const account = found && (await toMember(db, found));
+    return account && { ...account, via: 'token', credentialId: found.id, role: lowerOf(found.role, account.role) };
+  }
   const found = await accessTokens.authenticate(token);
-  if (!found) return undefined;
-  const { userId, organizationId, familyId } = found;
+  const account = found && (await toMember(db, found));
+  return account && { ...account, via: 'cli', credentialId: found.familyId };
+}
+
+/** Undefined: the person is a member there no longer. */
+async function toMember(db: Db, { userId, organizationId }: { userId: string; organizationId: string }) {
   const role = await findMember(db, userId, organizationId);
   const user = await findUser(db, userId);
-  if (!user || role === undefined) return undefined;
-  return { ...user, userId, via: 'cli', credentialId: familyId, organizationId, role };
+  return user && role !== undefined ? { ...user, userId, organizationId, role } : undefined;
 }
 
 function findUser(db: Db, userId: string): Promise<{ email: string; name: string } | undefined> {

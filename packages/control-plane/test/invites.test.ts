@@ -1,0 +1,112 @@
+import { describe, expect, test } from 'vitest';
+import { addPerson, ask, cookieOf, logIn, PASSWORD, signUpFirst } from './_people.ts';
+import { makeClock, startPlane, STORES } from './_setup.ts';
+
+const DAY = 24 * 3_600_000;
+const BO = 'bo@example.com';
+
+describe.each(STORES)('invites on %s', (store) => {
+  test('an invited person signs up with the token, and the token is good once', async () => {
+    const plane = await startPlane({ store });
+    const { cookie, organizationId } = await signUpFirst(plane);
+    const path = `/api/v1/orgs/${organizationId}/invites`;
+    const invite = await ask(plane, `POST ${path}`, { cookie, body: { email: ' BO@example.com', role: 'member' } });
+    expect([invite.status, invite.body]).toMatchObject([201, { email: BO, role: 'member' }]);
+    const { token, url, ...shown } = invite.body;
+    expect(url).toBe(`${plane.url}/invite#${token}`);
+    expect((await ask(plane, `GET ${path}`, { cookie })).body).toStrictEqual({ items: [shown] });
+    const preview = await ask(plane, 'POST /api/v1/invites/preview', { body: { token } });
+    expect(preview.body).toMatchObject({
+      email: BO,
+      role: 'member',
+      organization: { name: 'Acme' },
+      hasAccount: false,
+    });
+    const body = { email: BO, password: PASSWORD, name: 'Bo', invite: token };
+    const other = await ask(plane, 'POST /api/v1/auth/signup', { body: { ...body, email: 'eve@example.com' } });
+    expect([other.status, other.body.code]).toStrictEqual([410, 'invite_invalid']);
+    const joined = await ask(plane, 'POST /api/v1/auth/signup', { body });
+    expect([joined.status, joined.body.organization]).toMatchObject([201, { id: organizationId, role: 'member' }]);
+    for (const again of [
+      await ask(plane, 'POST /api/v1/auth/signup', { body }),
+      await ask(plane, 'POST /api/v1/invites/accept', { cookie: cookieOf(joined), body: { token } }),
+    ])
+      expect([again.status, again.body.code]).toStrictEqual([410, 'invite_invalid']);
+    expect((await ask(plane, `GET ${path}`, { cookie })).body.items).toStrictEqual([]);
+  });
+
+  test('a person who has an account accepts, and acts in the other organisation once it is chosen', async () => {
+    const plane = await startPlane({ store });
+    const ada = await signUpFirst(plane);
+    const bo = await addPerson(plane, ada, { email: BO, role: 'viewer' });
+    const second = (await ask(plane, 'POST /api/v1/orgs', { cookie: ada.cookie, body: { name: 'Second' } })).body.id;
+    const path = `/api/v1/orgs/${second}/invites`;
+    const { token } = (await ask(plane, `POST ${path}`, { cookie: ada.cookie, body: { email: BO, role: 'admin' } }))
+      .body;
+    const body = { email: BO, password: PASSWORD, name: 'Bo', invite: token };
+    expect((await ask(plane, 'POST /api/v1/auth/signup', { body })).body.code).toBe('conflict');
+    const foreign = await ask(plane, 'POST /api/v1/invites/accept', { cookie: ada.cookie, body: { token } });
+    expect(foreign.body.code).toBe('invite_invalid');
+    const accepted = await ask(plane, 'POST /api/v1/invites/accept', { cookie: bo.cookie, body: { token } });
+    expect([accepted.status, accepted.body.organization]).toMatchObject([200, { id: second, role: 'admin' }]);
+    const again = await ask(plane, `POST ${path}`, { cookie: ada.cookie, body: { email: BO, role: 'admin' } });
+    expect([again.status, again.body.code]).toStrictEqual([409, 'already_member']);
+  });
+
+  test('of two who use an invite at once one is let in', async () => {
+    const plane = await startPlane({ store });
+    const ada = await signUpFirst(plane);
+    const path = `/api/v1/orgs/${ada.organizationId}/invites`;
+    const { token } = (await ask(plane, `POST ${path}`, { cookie: ada.cookie, body: { email: BO, role: 'member' } }))
+      .body;
+    const body = { email: BO, password: PASSWORD, name: 'Bo', invite: token };
+    const signUp = () => ask(plane, 'POST /api/v1/auth/signup', { body });
+    const answers = await Promise.all([signUp(), signUp()]);
+    expect(answers.map(({ status }) => status).toSorted()).toStrictEqual([201, 410]);
+  });
+
+  test('who was removed from the last organisation signs in, is in none, and comes back by an invite', async () => {
+    const plane = await startPlane({ store });
+    const ada = await signUpFirst(plane);
+    const bo = await addPerson(plane, ada, { email: BO, role: 'member' });
+    const { token } = (await ask(plane, 'POST /api/v1/tokens', { cookie: bo.cookie, body: { name: 'ci' } })).body;
+    expect((await ask(plane, 'GET /api/v1/me', { token })).status).toBe(200);
+    const member = `/api/v1/orgs/${ada.organizationId}/members/${bo.userId}`;
+    expect((await ask(plane, `DELETE ${member}`, { cookie: ada.cookie })).status).toBe(204);
+    expect((await ask(plane, 'GET /api/v1/me', { token })).status).toBe(401);
+    const me = await logIn(plane, BO);
+    const cookie = cookieOf(me);
+    expect([me.status, me.body]).toMatchObject([200, { organization: null, organizations: [] }]);
+    const list = await ask(plane, 'GET /api/v1/installations', { cookie });
+    expect([list.status, list.body.code]).toStrictEqual([403, 'no_organization']);
+    const path = `/api/v1/orgs/${ada.organizationId}/invites`;
+    const invite = await ask(plane, `POST ${path}`, { cookie: ada.cookie, body: { email: BO, role: 'viewer' } });
+    await ask(plane, 'POST /api/v1/invites/accept', { cookie, body: { token: invite.body.token } });
+    expect((await ask(plane, 'GET /api/v1/me', { cookie })).body.organization.role).toBe('viewer');
+    expect((await ask(plane, 'GET /api/v1/me', { token })).status).toBe(401);
+  });
+});
+
+describe('an invite is no longer good', () => {
+  const cases = ['after 7 days', 'once revoked', 'once there is a later one', 'once who made it is no admin any more'];
+  test.each(cases)('%s', async (what) => {
+    const clock = makeClock();
+    const plane = await startPlane({ now: clock.now });
+    const ada = await signUpFirst(plane);
+    const bo = await addPerson(plane, ada, { email: BO, role: 'admin' });
+    const path = `/api/v1/orgs/${ada.organizationId}/invites`;
+    const invite = () =>
+      ask(plane, `POST ${path}`, { cookie: bo.cookie, body: { email: 'cy@example.com', role: 'admin' } });
+    const { id, token } = (await invite()).body;
+    if (what === 'after 7 days') clock.move(7 * DAY);
+    if (what === 'once revoked') await ask(plane, `DELETE ${path}/${id}`, { cookie: ada.cookie });
+    if (what === 'once there is a later one') await invite();
+    if (what === 'once who made it is no admin any more')
+      await ask(plane, `PATCH /api/v1/orgs/${ada.organizationId}/members/${bo.userId}`, {
+        cookie: ada.cookie,
+        body: { role: 'member' },
+      });
+    const preview = await ask(plane, 'POST /api/v1/invites/preview', { body: { token } });
+    expect([preview.status, preview.body.code]).toStrictEqual([410, 'invite_invalid']);
+  });
+});
