@@ -12,12 +12,20 @@ import { readText, REPOSITORY } from './_docs.ts';
 
 const BUILT = ['cli', 'create'].every((name) => existsSync(join(REPOSITORY, 'packages', name, 'dist/main.mjs')));
 
-/** What npm would publish, by path. */
-async function listPacked(name: string): Promise<string[]> {
+const listed = new Map<string, Promise<string[]>>();
+
+/** What npm would publish, by path. Asked once for each package: npm takes a second to begin with. */
+function listPacked(name: string): Promise<string[]> {
+  const files = listed.get(name) ?? askNpm(name);
+  listed.set(name, files);
+  return files;
+}
+
+async function askNpm(name: string): Promise<string[]> {
   const cwd = join(REPOSITORY, 'packages', name);
   const { stdout } = await promisify(execFile)('npm', ['pack', '--dry-run', '--json', '--loglevel=silent'], { cwd });
-  const [packed] = JSON.parse(stdout) as { files: { path: string }[] }[];
-  return (packed?.files ?? []).map(({ path }) => path);
+  const [first] = JSON.parse(stdout) as { files: { path: string }[] }[];
+  return (first?.files ?? []).map(({ path }) => path);
 }
 
 function listFiles(folder: string): string[] {
