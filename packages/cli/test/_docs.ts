@@ -13,7 +13,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { vi } from 'vitest';
-import { startDev } from '../src/dev/start.ts';
 import { BIN } from './e2e/_setup.ts';
 import type { Box, Command, Rig, Workspace } from './e2e/_setup.ts';
 
@@ -81,6 +80,8 @@ export async function makePageWorkspace(rig: Rig, file: string): Promise<Workspa
  * processes, as a person starts them.
  */
 export async function bootPage(rig: Rig, workspace: Workspace, { model }: { model: boolean }): Promise<Box> {
+  // Most tests that read pages boot none, and it imports a bundler.
+  const { startDev } = await import('../src/dev/start.ts');
   const said: string[] = [];
   // What the box logs goes where a person would see it as well.
   const log = vi.spyOn(process.stderr, 'write').mockImplementation((text) => Boolean(said.push(String(text))));
@@ -112,7 +113,10 @@ export async function runBlock(block: Block, workspace: Workspace, modelPort: nu
     .replaceAll('127.0.0.1:9101', `127.0.0.1:${modelPort}`);
   const commands = mkdtempSync(join(tmpdir(), 'svc-docs-'));
   try {
-    writeFileSync(join(commands, 'svc'), `#!/bin/sh\nexec "${process.execPath}" "${BIN}" "$@"\n`);
+    writeFileSync(
+      join(commands, 'svc'),
+      `#!/bin/sh\nexec "${process.execPath}" "${BIN}" "$@"\n`,
+    );
     chmodSync(join(commands, 'svc'), 0o755);
     const env = { ...workspace.env, PATH: `${commands}:${process.env.PATH ?? ''}`, LANG: 'C.UTF-8' };
     return await run('/bin/sh', ['-euc', text], { cwd: workspace.root, env });
