@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { configDefaults, defineConfig } from 'vitest/config';
 import { SCRATCH } from './scripts/_scratch.mjs';
+import { SHORT_LIVED } from './scripts/_short-lived.mjs';
 
 /**
  * Minutes each, and both cores: a container engine driven, a newcomer's whole way on three Nodes, stores and replicas lost
@@ -54,6 +55,7 @@ export const base = defineConfig({
   ssr: { resolve: { conditions: ['svc-source'] } },
   test: {
     pool: 'forks',
+    execArgv: SHORT_LIVED,
     // A test waits about as long as it works.
     maxWorkers: availableParallelism() + 1,
     // Two suites and a container engine may share two cores: a limit is there for what hangs, not for what is slow.

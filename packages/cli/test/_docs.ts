@@ -13,6 +13,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { vi } from 'vitest';
+import { SHORT_LIVED } from '../../../scripts/_short-lived.mjs';
 import { BIN } from './e2e/_setup.ts';
 import type { Box, Command, Rig, Workspace } from './e2e/_setup.ts';
 
@@ -115,7 +116,7 @@ export async function runBlock(block: Block, workspace: Workspace, modelPort: nu
   try {
     writeFileSync(
       join(commands, 'svc'),
-      `#!/bin/sh\nexec "${process.execPath}" "${BIN}" "$@"\n`,
+      `#!/bin/sh\nexec "${process.execPath}" ${SHORT_LIVED.join(' ')} "${BIN}" "$@"\n`,
     );
     chmodSync(join(commands, 'svc'), 0o755);
     const env = { ...workspace.env, PATH: `${commands}:${process.env.PATH ?? ''}`, LANG: 'C.UTF-8' };

@@ -10,6 +10,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll } from 'vitest';
 import { startModelServer } from '../../../../playground/model-server.mjs';
 import type { ModelServer } from '../../../../playground/model-server.mjs';
+import { SHORT_LIVED } from '../../../../scripts/_short-lived.mjs';
 import { checkPrinted } from '../_documents.ts';
 
 /** What `svc dev --json` prints. */
@@ -160,7 +161,9 @@ export function useRig(): Rig {
 /** Starts `svc`. What it prints with --json is held to the reference. Its environment holds nothing of the test runner's. */
 export function startSvc(argv: string[], { cwd, env = {}, node = process.execPath, bin = BIN }: Start): Command {
   const began = performance.now();
-  const child = spawn(node, [bin, ...argv], {
+  // Another Node may not know the flags.
+  const flags = node === process.execPath ? SHORT_LIVED : [];
+  const child = spawn(node, [...flags, bin, ...argv], {
     cwd,
     env: { ...INHERITED, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
