@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { setupBoxes } from '../../runtime/test/_setup.ts';
+import { createHook } from '../../runtime/src/engine/primitives/hook.ts';
+import { call, startWorkflow, until } from '../../runtime/test/_setup.ts';
 import { runCli } from './_run.ts';
 import { openFullBox } from './_seeded.ts';
 import { makeProject, readDocument, readError, runAgainst, startBox, UTF8 } from './_setup.ts';
@@ -46,6 +48,32 @@ describe('the short id that a table shows', () => {
   it('is named as it was typed where there is no such thing', async () => {
     const { run } = await openRunner();
     expect(readError(await run('runs get 0192f3b4-7a10 --json')).message).toContain('"0192f3b4-7a10"');
+  });
+});
+
+describe('the beginning of the id of a start that waits', () => {
+  it('means it, and the run it has become', async () => {
+    const box = await boxes.open({ workflows: { one: { serial: true, run: async () => createHook() } } });
+    const cwd = await makeProject(await box.listen());
+    const run = (line: string, tty = false) => runCli(line.split(' '), { cwd, env: { ...UTF8, NO_COLOR: '1' }, tty });
+    const first = await startWorkflow(box, 'one');
+    // Ids of one moment begin alike.
+    await until(async () => Date.now() - timeOf(first) > 5);
+    const { triggerId } = (await call<{ triggerId: string }>(box, 'POST /api/workflows/one/start', {})).body;
+    const { stdout } = await run('workflows queue one', true);
+    const short = stdout.split('\n')[1]?.split(/ +/)[1] ?? '';
+    expect([short, triggerId.startsWith(short), short.length < triggerId.length]).toEqual([short, true, true]);
+    expect(readDocument(await run(`why ${short} --json`))).toMatchObject({ triggerId, runId: null, status: 'queued' });
+    await call(box, `POST /api/runs/${first}/cancel`);
+    const starts = `GET /api/runs/starts?trigger=${short}`;
+    const isRun = async () => (await call<{ items: Row[] }>(box, starts)).body.items[0]?.runId !== null;
+    await until(isRun);
+    const why = readDocument(await run(`why ${short.toUpperCase()} --json`));
+    expect(why).toMatchObject({ triggerId, runId: expect.any(String) as string });
+    expect(readDocument(await run(`runs get ${short} --json`))).toMatchObject({ run: { runId: why.runId } });
+    const { triggerId: next } = (await call<{ triggerId: string }>(box, 'POST /api/workflows/one/start', {})).body;
+    expect((await run(`workflows dequeue one ${next.slice(0, -2)} --yes --json`)).exitCode).toBe(0);
+    expect(readDocument(await run('workflows queue one --json'))).toMatchObject({ items: [] });
   });
 });
 
@@ -101,6 +129,9 @@ describe('the beginning of several ids', () => {
 });
 
 // --- internal ---
+
+/** When an id was made. */
+const timeOf = (id: string): number => Number.parseInt(id.replace('-', '').slice(0, 12), 16);
 
 type Row = Record<string, string>;
 

@@ -12,6 +12,7 @@ export interface ClientRoute {
 export const ROUTES = {
   'runs.list': { route: 'GET /api/runs' },
   'runs.stats': { route: 'GET /api/runs/stats' },
+  'runs.starts': { route: 'GET /api/runs/starts' },
   'runs.get': { route: 'GET /api/runs/:id' },
   'workflows.run': { route: 'GET /api/workflows/runs/:id' },
   'runs.steps': { route: 'GET /api/runs/:id/steps' },

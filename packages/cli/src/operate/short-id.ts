@@ -21,12 +21,13 @@ export function findKind(path: string): { kind: Kind; param: string } | undefine
   return { kind: kind as Kind, param: /^\w+/.exec(path.slice(list.length + 2))?.[0] ?? '' };
 }
 
-/** Members of an input that hold the id of a run or of a session. */
+/** Members of an input that hold the id of a run, a session or a queued start. */
 export const ID_MEMBERS: Record<string, Kind | undefined> = {
   run: 'run',
   parent: 'run',
   retryOf: 'run',
   session: 'session',
+  triggerId: 'start',
 };
 
 /**
@@ -39,6 +40,8 @@ export async function findWholeId(kind: Kind, text: string, open: () => Client):
   if (text.length < SHORTEST || whole.test(text) || !part.test(text)) return text;
   const prefix = whole === UUID ? text.toLowerCase() : text;
   const found = await findAll(kind, prefix, open());
+  // A run is meant by the start that waited for it as well.
+  if (kind === 'run' && found.length === 0) found.push(...toRuns(await findAll('start', prefix, open())));
   if (found.length <= 1) return found[0]?.id ?? text;
   const names = found.slice(0, SHOWN).map(({ id, words }) => (words === '' ? id : `${id} (${words})`));
   const more = found.length > SHOWN ? [`and more`] : [];
@@ -66,12 +69,20 @@ const MOST = 4_000;
 const UUID = /^[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}$/i;
 const UUID_PART = /^[\da-f]{8}(?:-[\da-f]{0,4}){0,3}(?:-[\da-f]{0,11})?$/i;
 
-/** `isOrdered`: the newest id first, and the cursor is an id. */
+/** `isOrdered`: the newest id first, and the cursor is an id. `by`: the list itself takes the beginning of an id. */
 const KINDS = {
   run: { list: '/api/runs', id: 'runId', plural: 'runs', whole: UUID, part: UUID_PART, isOrdered: true },
   change: { list: '/api/activity', id: 'id', plural: 'changes', whole: UUID, part: UUID_PART, isOrdered: true },
   session: { list: '/api/sessions', id: 'sessionId', plural: 'sessions', whole: UUID, part: UUID_PART },
   prompt: { list: '/api/prompts', id: 'id', plural: 'prompts', whole: UUID, part: UUID_PART },
+  start: {
+    list: '/api/runs/starts',
+    id: 'triggerId',
+    plural: 'queued starts',
+    whole: UUID,
+    part: UUID_PART,
+    by: 'trigger',
+  },
   key: { list: '/api/keys', id: 'id', plural: 'keys', whole: /^[\da-f]{20}$/, part: /^[\da-f]+$/ },
   approval: { list: '/api/approvals', id: 'approvalId', plural: 'approvals', whole: /^.{43,}$/, part: /^[\w-]+$/ },
   message: {
@@ -83,13 +94,15 @@ const KINDS = {
   },
 } as const satisfies Record<
   string,
-  { list: string; id: string; plural: string; whole: RegExp; part: RegExp; isOrdered?: true }
+  { list: string; id: string; plural: string; whole: RegExp; part: RegExp; isOrdered?: true; by?: string }
 >;
 
 interface Candidate {
   id: string;
   /** What a person knows it by. */
   words: string;
+  /** Of a start that has become one. */
+  runId?: unknown;
 }
 
 interface Page {
@@ -104,13 +117,17 @@ async function findAll(kind: Kind, prefix: string, client: Client): Promise<Cand
   const take = (items: readonly Row[]): void => {
     for (const item of items) {
       const own = String(item[id]);
-      if (own.startsWith(prefix)) found.push({ id: own, words: describe(item) });
+      if (own.startsWith(prefix)) found.push({ id: own, words: describe(item), runId: item.runId });
     }
   };
   if ('isOrdered' in rest) {
     const cursor = `${prefix}${LAST.slice(prefix.length)}`;
     if (!TIMED.test(cursor)) return found;
     take((await client.get<Page>(url, { cursor, limit: String(SHOWN + 1) })).items);
+    return found;
+  }
+  if ('by' in rest) {
+    take((await client.get<Page>(url, { [rest.by]: prefix, limit: String(SHOWN + 1) })).items);
     return found;
   }
   let cursor: string | null | undefined;
@@ -123,6 +140,11 @@ async function findAll(kind: Kind, prefix: string, client: Client): Promise<Cand
     cursor = page.nextCursor;
   }
   return found;
+}
+
+/** The runs that starts have become; those that wait as they are. */
+function toRuns(starts: readonly Candidate[]): Candidate[] {
+  return starts.map((start) => (typeof start.runId === 'string' ? { ...start, id: start.runId } : start));
 }
 
 /** The last UUIDv7 of all: after a beginning it stands in for the rest. */

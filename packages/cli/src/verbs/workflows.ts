@@ -23,7 +23,7 @@ export const workflows: Group = {
       {
         summary: 'List the starts that wait for a place or a time.',
         operation: 'workflows.queue',
-        columns: ['position', 'triggerId', 'for=waitsFor', 'until=readyAt:when', 'priority', 'queued=createdAt:ago'],
+        columns: ['position', 'triggerId:id', 'for=waitsFor', 'until=readyAt:when', 'priority', 'queued=createdAt:ago'],
       },
       'greet',
     ),

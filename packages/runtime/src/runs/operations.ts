@@ -4,7 +4,7 @@ import { parseDuration } from '../engine/duration.ts';
 import { BoxError, invalidCursor } from '../errors.ts';
 import { operationsOf } from '../operations/define.ts';
 import { Page, withoutUndefined } from '../operations/inputs.ts';
-import { runNotFound } from './runs.ts';
+import { FoundStart, runNotFound } from './runs.ts';
 import { ListedRun, Run, RunKind, RunStatus, RunTrigger } from './run.ts';
 import { RunStats } from './stats.ts';
 import type { Runs } from './runs.ts';
@@ -74,6 +74,25 @@ export const getRunStats = operation({
     items: await runs.stats(toFilter(filter), BUCKETS[bucket]),
     nextCursor: null,
   }),
+});
+
+export const listStarts = operation({
+  id: 'runs.starts',
+  summary: 'Find starts that were queued by the beginning of their trigger id: those that wait, and the runs of others',
+  route: 'GET /api/runs/starts',
+  tag: 'runs',
+  kind: 'read',
+  permission: 'runs:read',
+  copilot: 'yes',
+  input: z.strictObject({
+    trigger: z
+      .string()
+      .regex(/^[\da-f-]{8,36}$/, 'Write at least the first 8 characters of a trigger id')
+      .describe('The trigger id, or 8 characters of its beginning or more'),
+    limit: Page.limit,
+  }),
+  output: z.object({ items: z.array(FoundStart).describe('Newest first'), nextCursor: z.null() }),
+  handle: async ({ runs }, { trigger, limit }) => ({ items: await runs.startsOf(trigger, limit), nextCursor: null }),
 });
 
 const WaitInput = z.strictObject({

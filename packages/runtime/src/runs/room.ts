@@ -16,7 +16,7 @@ import {
 import { createRunExports } from './export.ts';
 import type { RunExportsOptions } from './export.ts';
 import { explainRun, exportRun, getRunState, streamRunState } from './history-operations.ts';
-import { getRun, getRunStats, getWorkflowRun, listRuns } from './operations.ts';
+import { getRun, getRunStats, getWorkflowRun, listRuns, listStarts } from './operations.ts';
 import { createRuns } from './runs.ts';
 import type { RunsOptions } from './runs.ts';
 import { listRunStreams, listRunWebhooks, readRunStream } from './stream-operations.ts';
@@ -33,6 +33,7 @@ export const runsRoom = defineRoom({
   operations: [
     listRuns,
     getRunStats,
+    listStarts,
     getRun,
     getWorkflowRun,
     listRunSteps,

@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import { isHidden } from '../auth/visibility.ts';
 import type { Hidden } from '../auth/visibility.ts';
 import { isGranted, isOwnRun } from '../auth/caller.ts';
@@ -13,11 +14,12 @@ import { BoxError } from '../errors.ts';
 import { createRunControl } from './run-control.ts';
 import type { RunControl } from './run-control.ts';
 import { withoutInside } from './run-error.ts';
-import { toListedRun, toRun } from './run.ts';
+import { RunStatus, toListedRun, toRun } from './run.ts';
 import type { ListedRun, Run } from './run.ts';
 import { streamState, toRunState } from './state.ts';
 import type { RunState } from './state.ts';
 import type { Frames } from '../http/sse.ts';
+import { toIso } from '../json-value.ts';
 import { toStats } from './stats.ts';
 import type { RunStats } from './stats.ts';
 import { findPlace, listStreams, streamFrames } from './streams.ts';
@@ -37,6 +39,16 @@ export interface RunPage {
   nextCursor: string | null;
 }
 
+/** A start that was queued: it waits, or it is a run. */
+export const FoundStart = z.object({
+  triggerId: z.uuid(),
+  runId: z.uuid().nullable().describe('Null: it waits and is no run yet'),
+  name: z.string(),
+  status: RunStatus,
+  createdAt: z.iso.datetime(),
+});
+export type FoundStart = z.infer<typeof FoundStart>;
+
 export interface Wait {
   ms: number;
   signal: AbortSignal;
@@ -53,6 +65,8 @@ export interface Runs extends RunControl {
   count(filter: RunFilter): Promise<number>;
   /** The matching runs of the last day, or of the time the filter names, counted in stretches of it. */
   stats(filter: RunFilter, bucketMs: number): Promise<RunStats[]>;
+  /** Starts that were queued, whose trigger ids begin with that, newest first. */
+  startsOf(trigger: string, limit: number): Promise<FoundStart[]>;
   /** What the last run of the chain has published. */
   state(runId: string): Promise<RunState>;
   /** A frame for each state it publishes from now on, beginning with the one there is, until it has ended. */
@@ -136,6 +150,12 @@ export function createRuns(options: RunsOptions): Runs {
       if ((to - from) / bucketMs > MAX_BUCKETS)
         throw new BoxError('invalid_request', `The time has more than ${MAX_BUCKETS} stretches. Ask for less of it.`);
       return toStats(await journal.tallyRuns({ ...filter, ...only, from, to }, bucketMs), bucketMs);
+    },
+    async startsOf(trigger, limit) {
+      const found = await journal.queue.listByTrigger(trigger, limit);
+      return found
+        .filter((start) => !isHidden(start, hidden))
+        .map(({ attributes: _marks, createdAt, ...start }) => ({ ...start, createdAt: toIso(createdAt) }));
     },
     async state(runId) {
       await get(runId);

@@ -1,4 +1,4 @@
-import type { RunRow, RunTrigger } from './run.ts';
+import type { RunRow, RunStatus, RunTrigger } from './run.ts';
 
 /** A start that waits: for a time, or for a place of its lock. It becomes a run, with all its creator gave, after that. */
 export interface QueuedStart {
@@ -27,6 +27,17 @@ export interface QueuedStart {
 /** Where a page of them ended. */
 export type QueuePlace = Pick<QueuedStart, 'readyAt' | 'priority' | 'queueNo'>;
 
+/** A start that waits, or the run that one has become. */
+export interface FoundStart {
+  triggerId: string;
+  /** Null: it waits. */
+  runId: string | null;
+  name: string;
+  status: RunStatus;
+  attributes: string | null;
+  createdAt: number;
+}
+
 export interface SerialQueue {
   /** In the order they will begin, as far as that is known. */
   list(filter: { name?: string }, page: { limit: number; after?: QueuePlace }): Promise<QueuedStart[]>;
@@ -34,6 +45,8 @@ export interface SerialQueue {
   remove(triggerId: string): Promise<boolean>;
   /** The queued start, the run it has become, or undefined. */
   find(triggerId: string): Promise<{ queued: QueuedStart } | { run: RunRow } | undefined>;
+  /** Starts that wait, and runs that have waited, whose trigger ids begin with that: newest first. */
+  listByTrigger(prefix: string, limit: number): Promise<FoundStart[]>;
   /** The unfinished run that has held a place of the lock for the longest. */
   findHolder(serialKey: string): Promise<RunRow | undefined>;
 }

@@ -35,6 +35,21 @@ export function describeSerial(world: World): void {
       expect(await world.journal.listRuns({}, { limit: 10 })).toHaveLength(1);
     });
 
+    test('starts are found by the beginning of their ids: those that wait, and the runs of those that do no more', async () => {
+      const holder = await start(world.journal, serial('t0'));
+      for (const id of ['t10', 't11', 't2', 'T1']) await world.journal.create(serial(id));
+      const find = async (prefix: string, limit = 10) =>
+        (await world.journal.queue.listByTrigger(prefix, limit)).map(({ triggerId, runId }) => [triggerId, runId]);
+      await end(world.journal, holder);
+      const [promoted] = await world.journal.listRuns({}, { limit: 1 });
+      const waits = (id: string) => [id, null];
+      const runs = ['t10', promoted?.runId];
+      expect(await find('t1')).toEqual([waits('t11'), runs]);
+      expect(await find('t1', 1)).toEqual([waits('t11')]);
+      expect(await find('t3')).toEqual([]);
+      expect(await find('')).toEqual([waits('t2'), waits('t11'), runs, waits('T1')]);
+    });
+
     test('a start that is not to wait is refused, with the holder of the lock', async () => {
       const holder = await start(world.journal, serial('t0'));
       const given = serial('t1', { serial: { key: 's', triggerId: 't1', whenTaken: 'refuse' } });

@@ -1,5 +1,5 @@
 import { toTraceId } from '../../ids.ts';
-import type { QueuedStart, SerialQueue } from '../../journal/queue.ts';
+import type { FoundStart, QueuedStart, SerialQueue } from '../../journal/queue.ts';
 import type { JournalRecord } from '../../journal/record.ts';
 import type { RunRow } from '../../journal/run.ts';
 import type { NewRun } from '../../journal/starts.ts';
@@ -48,6 +48,19 @@ export function createSerialQueue({ tables, query, commit, now }: Statements): S
       if (queued) return { queued: toQueuedStart(queued) };
       const [run] = await query(`select ${RUN_SELECT} from ${runs} where trigger_id = ?`, [id]);
       return run && { run: toRunRow(run) };
+    },
+    async listByTrigger(prefix, limit) {
+      // All that begins with a text lies between it and the text with the highest letter behind it.
+      const range = [toStoredText(prefix), `${toStoredText(prefix)}~`];
+      const columns = `trigger_id as "triggerId", name as "name", attributes as "attributes", created_at as "createdAt"`;
+      const of = (table: string, more: string) =>
+        `select ${columns}, ${more} from ${table} where trigger_id >= ? and trigger_id < ?`;
+      const rows = await query(
+        `${of(queue, `null as "runId", 'queued' as "status"`)} union all ${of(runs, `run_id as "runId", status as "status"`)}
+        order by 1 desc limit ?`,
+        [...range, ...range, limit],
+      );
+      return rows.map(decodeText) as unknown as FoundStart[];
     },
     async findHolder(serialKey) {
       const [run] = await query(holderQuery(tables), [toStoredText(serialKey)]);
