@@ -53,6 +53,14 @@ const PROGRAM: TestBoxOptions = {
     latest: { serial: { onConflict: 'replace' }, run: async () => createHook() },
     burst: { debounce: { period: '1s', timeout: '3s' }, run: async (input: unknown) => input },
     echo: { run: async (input: unknown) => input },
+    /** Starts another, and answers what came of that. */
+    starts: {
+      run: async ({ name, ...how }: { name: string }) =>
+        svc.workflows.start(name, {}, how).then(
+          (started) => started,
+          ({ code, message }) => ({ code, message }),
+        ),
+    },
     asks: { run: async () => requestApproval({ title: 'Go?' }) },
     waits: { run: async () => createHook() },
     whoami: {
@@ -395,6 +403,34 @@ describe('the run of another key', () => {
       ]);
     }
     await until(async () => (await ask(box, `/api/runs/${body.runId}`)).status === 'waiting');
+  });
+
+  test('is neither joined nor replaced by code that runs for another key, by its id or its lock', async () => {
+    const { box, a, b } = await open();
+    const code = async (input: object, who: Headers): Promise<Record<string, unknown>> => {
+      const { runId } = (await call(box, 'POST /api/workflows/starts/start', input, who)).body;
+      const { output } = await ask(box, `/api/runs/${runId}?wait=20s`);
+      return output as Record<string, unknown>;
+    };
+    const cases: [how: object, refused: string][] = [
+      [{ name: 'waits', id: 'order-7', onConflict: 'join' }, 'workflow_id_taken'],
+      [{ name: 'waits', id: 'order-7', onConflict: 'replace' }, 'workflow_id_taken'],
+      [{ name: 'join' }, 'workflow_busy'],
+      [{ name: 'latest' }, 'workflow_busy'],
+    ];
+    for (const [how, refused] of cases) {
+      const [first] = [await code(how, a)];
+      const foreign = await code(how, b);
+      expect([how, foreign.code, String(foreign.message).includes(String(first?.runId))]).toEqual([
+        how,
+        refused,
+        false,
+      ]);
+      await until(async () => (await ask(box, `/api/runs/${first?.runId}`)).status === 'waiting');
+      // Its own, and whoever sees all runs, reach it.
+      expect([how, (await code(how, a)).status]).toEqual([how, 'started']);
+      expect([how, (await code(how, OPERATOR)).status]).toEqual([how, 'started']);
+    }
   });
 
   test('is not ended by a start that is to replace what runs', async () => {

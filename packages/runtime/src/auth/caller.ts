@@ -146,7 +146,13 @@ export function scopeOf({ kind, id, client, user }: Caller): string {
 /** Whether what the run does is the caller's: of a person, all that its role lets it see. */
 export function isOwnRun({ role, client, user }: Caller, by: StartedBy | undefined): boolean {
   if (role !== null) return true;
-  return by !== undefined && by.client !== null && by.client === client && (by.user?.id ?? null) === (user?.id ?? null);
+  return client !== null && by?.client === client && (by.user?.id ?? null) === (user?.id ?? null);
+}
+
+/** Whether code that runs on behalf of `owner` meets what `by` has started. Of a person, and of the box itself, all there is. */
+export function isOfOwner(owner: StartedBy | undefined, by: StartedBy | undefined): boolean {
+  if (!owner || owner.client === null) return true;
+  return by?.client === owner.client && (by.user?.id ?? null) === (owner.user?.id ?? null);
 }
 
 export function may({ role }: Caller, permission: Permission): boolean {

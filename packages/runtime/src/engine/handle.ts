@@ -5,6 +5,7 @@ import type { QueuedStart } from './journal/queue.ts';
 import type { ClosePolicy, RunRow } from './journal/run.ts';
 import type { Callbacks } from './callbacks.ts';
 import type { AnswerRule, ChatAsked, ChatReply, EmbedAsked, EmbedReply, ModelCaller } from './model-calls.ts';
+import type { StartedBy } from './started-by.ts';
 import type { SignalsOfRun } from './values/signal-ref.ts';
 
 /** What a body sees instead of the machine's own clock and dice. */
@@ -50,7 +51,13 @@ export interface Ambient {
   startWorkflow(
     name: string,
     input: unknown,
-    options: ChildStartHow & { parentRunId: string; idempotencyKey?: string; isSpread?: boolean },
+    options: ChildStartHow & {
+      parentRunId: string;
+      /** Who made the run above begin. Undefined: the box itself. */
+      onBehalfOf: StartedBy | undefined;
+      idempotencyKey?: string;
+      isSpread?: boolean;
+    },
   ): Promise<StartedWorkflow>;
   /** The output of the run, once it is final; throws what ended it otherwise. */
   waitForRun(started: StartedWorkflow | { status: 'started'; runId: string }): Promise<unknown>;

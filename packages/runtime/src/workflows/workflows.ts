@@ -1,8 +1,9 @@
 import type { RetryTurn } from '../agents/turn-retries.ts';
 import { ownIdOf, toChargedMark } from '../engine/box-marks.ts';
-import { chargedBy, isOwnRun, scopeOf, toStartedBy } from '../auth/caller.ts';
+import { chargedBy, isOfOwner, isOwnRun, scopeOf, toStartedBy } from '../auth/caller.ts';
 import type { Caller } from '../auth/caller.ts';
 import { startedByOf } from '../engine/started-by.ts';
+import type { StartedBy } from '../engine/started-by.ts';
 import type { Catalog, LoadedWorkflow, WorkflowDefinition } from '../catalog/catalog.ts';
 import type { WorkflowSchemas, WorkflowSummary } from '../catalog/workflow.ts';
 import { CLEANUP_MS } from '../definitions/life-settings.ts';
@@ -33,6 +34,8 @@ export interface StartOptions extends ChildStartHow {
   parentRunId?: string;
   /** Who starts it: keys of different callers never meet. Absent: the box. */
   caller?: Caller;
+  /** Of a start by code: who made that run. */
+  onBehalfOf?: StartedBy | undefined;
   /** The input is `{ args }`; a workflow with a schema takes the first of them. */
   isSpread?: boolean;
 }
@@ -93,7 +96,8 @@ export function createWorkflows({ catalog, engine, journal, isArmed, retryTurn }
     async start(name, input, given) {
       if (!isArmed()) throw notArmed();
       const workflow = definitionOf(find(name));
-      const { isSpread, caller, trigger, idempotencyKey: key, parentRunId, parentClosePolicy, ...how } = given;
+      const { isSpread, caller, trigger, idempotencyKey: key, parentRunId, parentClosePolicy, ...rest } = given;
+      const { onBehalfOf, ...how } = rest;
       const closePolicy = toClosePolicy(parentClosePolicy);
       const flow = (value: unknown) => flowOf(name, withoutQueue(workflow, trigger), value, readStartHow(how));
       const value = await checkInput(name, workflow, isSpread ? firstOf(workflow, input) : input);
@@ -107,11 +111,13 @@ export function createWorkflows({ catalog, engine, journal, isArmed, retryTurn }
         ...(caller ? { startedBy: toStartedBy(caller), attributes: toChargedMark(chargedBy(caller)) } : {}),
         ...(key === undefined ? {} : { idempotencyKey: toScoped(key, trigger, caller) }),
       };
-      const isOwn = (run: RunRow) => !caller || isOwnRun(caller, startedByOf(run));
+      const isOwn = (start: Pick<RunRow, 'startedBy'>): boolean =>
+        caller ? isOwnRun(caller, startedByOf(start)) : isOfOwner(onBehalfOf, startedByOf(start));
       const isOwnStart = async (triggerId: string): Promise<boolean> => {
-        if (!caller || caller.role !== null) return true;
+        // Whoever meets those of the box meets all.
+        if (isOwn({ startedBy: null })) return true;
         const start = await journal.queue.find(triggerId);
-        return start !== undefined && isOwnRun(caller, startedByOf('run' in start ? start.run : start.queued));
+        return start !== undefined && isOwn('run' in start ? start.run : start.queued);
       };
       const begin = (more: Partial<StartRequest>) => engine.start({ ...request, ...more });
       const result = await startFlow({ engine, isOwn, isOwnStart }, flow(value), begin);

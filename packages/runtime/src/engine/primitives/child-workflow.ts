@@ -6,6 +6,7 @@ import { isFinal } from '../journal/run.ts';
 import { RunCancelledError } from '../errors.ts';
 import type { RunRow } from '../journal/run.ts';
 import { isStoreDown, persist } from '../persist.ts';
+import { startedByOf } from '../started-by.ts';
 import { digestOf, encode } from '../serialize.ts';
 import { holdsSignal } from '../values/unread.ts';
 import { ONCE } from './step.ts';
@@ -127,8 +128,9 @@ function startCall(execution: RunHandle, { name, input, how }: Start): CallReque
 }
 
 function startChild(execution: RunHandle, { name, input, how }: Start, { parentRunId, idempotencyKey }: Named) {
+  const onBehalfOf = startedByOf(execution.run);
   const start = (key: string): Promise<StartedWorkflow> =>
-    execution.ambient.startWorkflow(name, input, { ...how, parentRunId, idempotencyKey: key });
+    execution.ambient.startWorkflow(name, input, { ...how, parentRunId, onBehalfOf, idempotencyKey: key });
   return startOrAnew(execution, idempotencyKey, start);
 }
 
