@@ -5,10 +5,24 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
 import { defineDeepAgent, defineTool } from '../src/definitions/definition.ts';
 import { openSqliteJournal } from '../src/engine/stores/sqlite/journal.ts';
+import { requestApproval } from '../src/engine/primitives/approval.ts';
 import { sleep, svc } from '../src/index.ts';
 import type { Job } from '../src/jobs/job.ts';
 import type { ScheduleOptions } from '../src/index.ts';
-import { call, finish, json, runWorkflow, setupBoxes, startWorkflow, toProgram, toStep, until } from './_setup.ts';
+import { connect, write } from './_mcp.ts';
+import type { Json } from './_mcp.ts';
+import {
+  call,
+  finish,
+  getRun,
+  json,
+  runWorkflow,
+  setupBoxes,
+  startWorkflow,
+  toProgram,
+  toStep,
+  until,
+} from './_setup.ts';
 import type { TestBox, TestWorkflow } from './_setup.ts';
 
 const boxes = setupBoxes();
@@ -231,5 +245,70 @@ describe('a timer in a time zone', () => {
     await until(async () => (await firesOf(box)) === 1);
     await until(async () => (await nextOf(box)) === '2026-02-01T01:30:00.000Z');
     expect(await reportsOf(box)).toHaveLength(1);
+  });
+});
+
+describe('a timer that is due', () => {
+  const START = '2030-01-01T00:00:00Z';
+  const AT = '2030-01-01T06:00:00Z';
+  const TIMER = 'ask@once';
+  const program = {
+    ask: { run: async () => requestApproval({ title: 'Pay?' }) },
+    arm: { run: async () => svc.workflows.schedule('ask', {}, { id: 'once', at: AT }) },
+  };
+  const overMcp = async (box: TestBox, operation: string, input: Json) => {
+    const client = await connect(box);
+    const { body } = await write(client, operation, input);
+    return 'requestState' in body ? (await write(client, operation, input, body.requestState)).body : body;
+  };
+  const pause = (box: TestBox, isPaused: boolean) => call(box, `PATCH /api/recurring-jobs/${TIMER}`, { isPaused });
+  const armHere = (box: TestBox) => runWorkflow(box, 'arm');
+  const armOverMcp = async (box: TestBox) => {
+    await overMcp(box, 'workflows.start', { name: 'arm', input: {} });
+    await until(async () => (await list(box)).length === 1);
+  };
+
+  test.each<[title: string, prepare: (box: TestBox) => Promise<unknown>, isTheirs: boolean]>([
+    ['armed by code that a caller has started over MCP', armOverMcp, true],
+    [
+      'resumed over MCP',
+      async (box) => {
+        await armHere(box);
+        await pause(box, true);
+        await overMcp(box, 'jobs.update', { id: TIMER, isPaused: false });
+      },
+      true,
+    ],
+    [
+      'armed elsewhere, and only left as it is over MCP',
+      async (box) => {
+        await armHere(box);
+        await overMcp(box, 'jobs.update', { id: TIMER, isPaused: false });
+      },
+      false,
+    ],
+    [
+      'armed over MCP, and resumed elsewhere',
+      async (box) => {
+        await armOverMcp(box);
+        await pause(box, true);
+        await pause(box, false);
+      },
+      false,
+    ],
+  ])('asks what the same caller does not decide over MCP: %s', async (_title, prepare, isTheirs) => {
+    const { box, setTime } = await openAt(START, program);
+    await prepare(box);
+    setTime(AT);
+    let asked: Json | undefined;
+    await until(async () => {
+      asked = (await call<{ items: Json[] }>(box, 'GET /api/approvals?status=pending')).body.items[0];
+      return asked !== undefined;
+    });
+    const decided = await overMcp(box, 'approvals.decide', { id: asked?.approvalId, decision: 'approve' });
+    expect(decided).toMatchObject(isTheirs ? { code: 'decision_not_yours' } : { status: 'approved' });
+    const { startedBy } = (await getRun(box, String(asked?.runId))) as { startedBy: { armedBy?: Json[] } | null };
+    const armedBy = (startedBy?.armedBy ?? []).map(({ kind, id, via }) => [kind, id, via]);
+    expect(armedBy).toEqual(isTheirs ? [['person', 'owner', 'mcp']] : []);
   });
 });

@@ -7,7 +7,7 @@ import type { Engine } from '../engine/engine.ts';
 import type { Journal } from '../engine/journal.ts';
 import type { HookEntry, HookFilter, HookPlace, HookRow, ResumeOptions } from '../engine/journal/hooks.ts';
 import { decode, digestOf, encode } from '../engine/serialize.ts';
-import { startedByOf } from '../engine/started-by.ts';
+import { isSameCaller, listMcpCallers, startedByOf } from '../engine/started-by.ts';
 import type { StartedBy } from '../engine/started-by.ts';
 import { BoxError, idempotencyConflict } from '../errors.ts';
 import { COPILOT_AGENT } from '../manifest.ts';
@@ -117,13 +117,10 @@ export function createApprovals(options: ApprovalsOptions): Approvals {
   };
   const requireOther = async ({ hook }: HookEntry, caller: StartedBy): Promise<void> => {
     const run = await journal.getRun(hook.runId);
-    const by = run && startedByOf(run);
-    const isOther = (one: StartedBy | undefined): boolean =>
-      one?.via !== 'mcp' || one.kind !== caller.kind || one.id !== caller.id || one.client !== caller.client;
-    if (isOther(by) && isOther(by?.retriedBy)) return;
+    if (!listMcpCallers(run && startedByOf(run)).some((one) => isSameCaller(one, caller))) return;
     throw new BoxError(
       'decision_not_yours',
-      'You started this over MCP, so it is not decided there. Decide it in the dashboard, with `svc hitl`, or ask another person.',
+      'You started this over MCP, or armed the timer that did, so it is not decided there. Decide it in the dashboard, with `svc hitl`, or ask another person.',
       { details: { runId: hook.runId } },
     );
   };

@@ -193,6 +193,8 @@ export interface ScheduleRequest {
   when: ScheduleTime;
   /** Names the timer among those of the workflow. */
   id: string;
+  /** The run that arms it. */
+  by: Pick<RunRow, 'startedBy'>;
 }
 
 /** A timer that was armed. */

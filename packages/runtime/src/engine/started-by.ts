@@ -25,8 +25,12 @@ export interface StartedBy {
   /** It was asked for over MCP, by a model of the caller. */
   via?: 'mcp';
   /** The run repeats one of whoever this is, and this caller asked for that. */
-  retriedBy?: Omit<StartedBy, 'retriedBy'>;
+  retriedBy?: BareStartedBy;
+  /** A timer made it begin that these had armed, or resumed, over MCP. */
+  armedBy?: BareStartedBy[];
 }
+
+type BareStartedBy = Omit<StartedBy, 'retriedBy' | 'armedBy'>;
 
 /** What code in a run may know of its caller. */
 export interface RunContext {
@@ -52,8 +56,19 @@ export function contextOf(run: Pick<RunRow, 'startedBy'>): RunContext {
   return { caller, user: caller.user };
 }
 
+/** Those who have asked for it over MCP, as whoever makes a run begin, repeats one or arms a timer. */
+export function listMcpCallers(startedBy: StartedBy | undefined): BareStartedBy[] {
+  if (!startedBy) return [];
+  const { retriedBy, armedBy = [], ...by } = startedBy;
+  return [by, ...(retriedBy ? [retriedBy] : []), ...armedBy].filter(({ via }) => via === 'mcp');
+}
+
+export function isSameCaller(one: BareStartedBy, other: BareStartedBy): boolean {
+  return one.kind === other.kind && one.id === other.id && one.client === other.client;
+}
+
 /** What the retry of a run keeps: who made that begin, and who asked for it once more. */
-export function toRetriedBy(run: Pick<RunRow, 'startedBy'>, retriedBy: Omit<StartedBy, 'retriedBy'>): StartedBy {
+export function toRetriedBy(run: Pick<RunRow, 'startedBy'>, retriedBy: BareStartedBy): StartedBy {
   return { ...(startedByOf(run) ?? STARTED_BY_BOX), retriedBy };
 }
 

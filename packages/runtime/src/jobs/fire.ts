@@ -3,14 +3,18 @@ import type { StoreClock } from '../engine/clock.ts';
 import type { NewFiring, Schedule, ScheduleStore } from '../engine/journal/schedules.ts';
 import { encodeError } from '../engine/run/outcome.ts';
 import { decode } from '../engine/serialize.ts';
+import type { StartedBy } from '../engine/started-by.ts';
 import { BoxError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import { nextFire } from '../definitions/cron.ts';
+import { readArmedBy } from './armed-by.ts';
 
 export interface StartHow {
   idempotencyKey: string;
   /** Who fires it by hand. Absent: its time has come, and what it starts is the box's. */
   caller?: Caller;
+  /** Who had the timer armed over MCP. */
+  armedBy?: StartedBy['armedBy'];
 }
 
 /** Starts a workflow; the same key starts nothing twice. Answers the run, or the start that waits in its queue. */
@@ -71,8 +75,10 @@ export function createFiring({ schedules, clock, log, start }: FiringOptions) {
     if (nextAt === null) return;
     // The start comes first and carries what fires as its key: a crash in between, or another replica that fires the
     // same time, starts nothing twice.
+    const armedBy = readArmedBy(schedule);
     const fired = await fire(schedule, {
       idempotencyKey: `job:${id}:${cron === null ? `once:${createdAt}` : nextAt}`,
+      ...(armedBy.length === 0 ? {} : { armedBy }),
     });
     // Another box starts it, or this one once it is back.
     if (fired.error instanceof BoxError && fired.error.code === 'shutting_down') return;

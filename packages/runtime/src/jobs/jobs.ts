@@ -1,3 +1,4 @@
+import { toStartedBy } from '../auth/caller.ts';
 import type { Caller } from '../auth/caller.ts';
 import type { ScheduleDeclaration } from '../definitions/workflow-settings.ts';
 import type { Engine } from '../engine/engine.ts';
@@ -8,6 +9,7 @@ import { BoxError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import { parseIdCursor, toIdCursor } from '../operations/cursor.ts';
 import { nextFire } from '../definitions/cron.ts';
+import { readArmedBy, toArmedBy } from './armed-by.ts';
 import { toDeclared } from './declared.ts';
 import { createFiring } from './fire.ts';
 import type { StartJob } from './fire.ts';
@@ -25,7 +27,7 @@ export interface Jobs {
   list(filter: { name?: string }, page: { limit: number; cursor?: string }): Promise<JobPage>;
   find(id: string): Promise<JobDetail | undefined>;
   /** Going on after a pause makes up for nothing; what was to fire once still fires. */
-  setPaused(id: string, isPaused: boolean): Promise<Job>;
+  setPaused(id: string, isPaused: boolean, caller?: Caller): Promise<Job>;
   /** Fires the timer now, outside its schedule. */
   run(id: string, caller?: Caller): Promise<Job>;
   /** Throws `job_declared`: a declared timer would come back. */
@@ -77,10 +79,14 @@ export function createJobs({ journal, engine, log, start, check }: JobsOptions):
       const schedule = await schedules.find(id);
       return schedule && toJobDetail(schedule, await schedules.listFirings(id));
     },
-    async setPaused(id, isPaused) {
-      const { cron, timeZone, nextAt } = await get(id);
+    async setPaused(id, isPaused, caller) {
+      const schedule = await get(id);
+      const { cron, timeZone, nextAt } = schedule;
       const now = clock.now();
-      await schedules.setPaused(id, isPaused, cron === null ? (nextAt ?? now) : nextFire(cron, timeZone, now));
+      const next = cron === null ? (nextAt ?? now) : nextFire(cron, timeZone, now);
+      // Resumed elsewhere it is no model's doing any more, whoever had armed it.
+      const armedBy = caller?.via === 'mcp' ? toArmedBy([toStartedBy(caller), ...readArmedBy(schedule)]) : null;
+      await schedules.setPaused(id, isPaused, next, armedBy);
       return toJob(await get(id));
     },
     async run(id, caller) {

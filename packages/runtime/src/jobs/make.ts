@@ -2,11 +2,13 @@ import { parseWakeTime } from '../engine/duration.ts';
 import type { ScheduleRequest } from '../engine/handle.ts';
 import type { MadeSchedule } from '../engine/journal/schedules.ts';
 import { digestOf, encode } from '../engine/serialize.ts';
+import { listMcpCallers, startedByOf } from '../engine/started-by.ts';
 import { boundGiven } from '../engine/values/size.ts';
 import { nextFire } from '../definitions/cron.ts';
+import { toArmedBy } from './armed-by.ts';
 
 /** What code that runs asked for, as a timer. Throws a sentence that names what is wrong. */
-export function toMadeSchedule({ name, input, when, id }: ScheduleRequest, now: number): MadeSchedule {
+export function toMadeSchedule({ name, input, when, id, by }: ScheduleRequest, now: number): MadeSchedule {
   if (!/^[\w.:-]{1,200}$/.test(id))
     throw new TypeError(`"${id}" cannot name a timer. Use up to 200 letters, digits and . _ - :`);
   const given = ['cron', 'at', 'in'].filter((key) => when[key as keyof typeof when] !== undefined);
@@ -21,6 +23,7 @@ export function toMadeSchedule({ name, input, when, id }: ScheduleRequest, now: 
     input: text,
     nextAt: cron === null ? onceAt(when, now) : nextFire(cron, timeZone, now),
     digest: digestOf(encode({ input: text, ...when }, 'schedule')),
+    armedBy: toArmedBy(listMcpCallers(startedByOf(by))),
   };
 }
 

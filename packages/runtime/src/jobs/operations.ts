@@ -55,7 +55,7 @@ export const updateJob = operation({
   input: z.strictObject({ id, isPaused: z.boolean() }),
   output: Job,
   before: ({ jobs }, input) => jobs.find(input.id),
-  handle: ({ jobs }, input) => jobs.setPaused(input.id, input.isPaused),
+  handle: ({ jobs }, input, { caller }) => jobs.setPaused(input.id, input.isPaused, caller),
 });
 
 export const runJob = operation({

@@ -36,6 +36,12 @@ export const StartedByShown = z.object({
     .object(CallerShown)
     .optional()
     .describe('Who asked for it once more, of a run that repeats another and of what that starts'),
+  armedBy: z
+    .array(z.object(CallerShown))
+    .optional()
+    .describe(
+      'Who had the timer armed, or resumed, over MCP, of a run that one has made begin and of what that starts',
+    ),
 });
 
 /** A run as every surface shows it. Times are ISO 8601 with milliseconds. */

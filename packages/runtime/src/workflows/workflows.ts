@@ -2,7 +2,7 @@ import type { RetryTurn } from '../agents/turn-retries.ts';
 import { ownIdOf, toChargedMark } from '../engine/box-marks.ts';
 import { chargedBy, isOfOwner, isOwnRun, scopeOf, toStartedBy } from '../auth/caller.ts';
 import type { Caller } from '../auth/caller.ts';
-import { startedByOf } from '../engine/started-by.ts';
+import { STARTED_BY_BOX, startedByOf } from '../engine/started-by.ts';
 import type { StartedBy } from '../engine/started-by.ts';
 import type { Catalog, LoadedWorkflow, WorkflowDefinition } from '../catalog/catalog.ts';
 import type { WorkflowSchemas, WorkflowSummary } from '../catalog/workflow.ts';
@@ -36,6 +36,8 @@ export interface StartOptions extends ChildStartHow {
   caller?: Caller;
   /** Of a start by code: who made that run. */
   onBehalfOf?: StartedBy | undefined;
+  /** Of a start by a timer: who had that armed over MCP. */
+  armedBy?: StartedBy['armedBy'];
   /** The input is `{ args }`; a workflow with a schema takes the first of them. */
   isSpread?: boolean;
 }
@@ -97,7 +99,7 @@ export function createWorkflows({ catalog, engine, journal, isArmed, retryTurn }
       if (!isArmed()) throw notArmed();
       const workflow = definitionOf(find(name));
       const { isSpread, caller, trigger, idempotencyKey: key, parentRunId, parentClosePolicy, ...rest } = given;
-      const { onBehalfOf, ...how } = rest;
+      const { armedBy, onBehalfOf, ...how } = rest;
       const closePolicy = toClosePolicy(parentClosePolicy);
       const flow = (value: unknown) => flowOf(name, withoutQueue(workflow, trigger), value, readStartHow(how));
       const value = await checkInput(name, workflow, isSpread ? firstOf(workflow, input) : input);
@@ -108,6 +110,7 @@ export function createWorkflows({ catalog, engine, journal, isArmed, retryTurn }
         input: value,
         body: toBody(name, workflow),
         ...(parentRunId === undefined ? {} : { parentRunId, closePolicy }),
+        ...(armedBy ? { startedBy: { ...STARTED_BY_BOX, armedBy } } : {}),
         ...(caller ? { startedBy: toStartedBy(caller), attributes: toChargedMark(chargedBy(caller)) } : {}),
         ...(key === undefined ? {} : { idempotencyKey: toScoped(key, trigger, caller) }),
       };

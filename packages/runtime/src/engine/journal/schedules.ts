@@ -15,6 +15,8 @@ export interface Schedule {
   origin: 'declared' | 'made';
   /** What it was made from: the same again changes nothing. */
   digest: string;
+  /** Who has armed or resumed it over MCP, as JSON text; null: neither was asked for there. */
+  armedBy: string | null;
   createdAt: number;
   lastAt: number | null;
   /** What it last started, and how that run stands now; null: nothing, or it has been deleted. */
@@ -27,6 +29,8 @@ export interface Schedule {
 export type DeclaredSchedule = Pick<Schedule, 'id' | 'name' | 'timeZone' | 'input'> & { cron: string; nextAt: number };
 export type MadeSchedule = Pick<Schedule, 'id' | 'name' | 'cron' | 'timeZone' | 'input' | 'digest'> & {
   nextAt: number;
+  /** Default: null. */
+  armedBy?: string | null;
 };
 
 /** What came of a firing: a run, a start that waits in a queue, or an error. */
@@ -68,8 +72,8 @@ export interface ScheduleStore {
   noteFiring(id: string, fired: NewFiring): Promise<void>;
   /** Newest first; the last 20 are kept. */
   listFirings(id: string): Promise<Firing[]>;
-  /** False: there is none, or it is that already. */
-  setPaused(id: string, isPaused: boolean, nextAt: number): Promise<boolean>;
+  /** False: there is none, or it is that already. `armedBy` takes the place of what is kept, once it goes on. */
+  setPaused(id: string, isPaused: boolean, nextAt: number, armedBy?: string | null): Promise<boolean>;
   /** Removes made ones that fired their one time before then, and declared ones that were gone before `goneBefore`. */
   forgetSpent(before: number, goneBefore: number): Promise<void>;
 }

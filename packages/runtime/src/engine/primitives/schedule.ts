@@ -27,7 +27,7 @@ export async function scheduleWorkflow(
   const { id: given, ...when } = options;
   const what = encode({ name, input, ...options }, 'schedule');
   return perform('schedule', { name, what }, (context, key) =>
-    context.execution.ambient.schedule({ name, input, when, id: given ?? digestOf(key) }),
+    context.execution.ambient.schedule({ name, input, when, id: given ?? digestOf(key), by: context.execution.run }),
   ) as Promise<ScheduledWorkflow>;
 }
 

@@ -19,6 +19,7 @@ export function describeSchedules(world: World): void {
         lastRunId: null,
         lastStatus: null,
         lastError: null,
+        armedBy: null,
       };
       expect(await schedules.list()).toStrictEqual([
         { ...given('a:0'), ...fresh },
@@ -193,6 +194,22 @@ export function describeMadeSchedules(world: World): void {
       expect(await schedules.make({ ...made, nextAt: 9_000 })).toMatchObject({ nextAt: null, lastAt: 1_001 });
       expect(await schedules.takeDue(10, 0)).toStrictEqual([]);
       expect(await schedules.make({ ...made, digest: 'e', nextAt: 9_000 })).toMatchObject({ nextAt: 9_000 });
+    });
+
+    test('keeps who armed it, until it is resumed: then whoever did that, or no one', async () => {
+      const { schedules } = world.journal;
+      await schedules.make({ ...made, armedBy: '["a"]' });
+      const armedBy = async () => (await find(world.journal, 'a@x'))?.armedBy;
+      await schedules.setPaused('a@x', true, 5, '["b"]');
+      expect(await armedBy()).toBe('["a"]');
+      await schedules.setPaused('a@x', false, 5, '["b"]');
+      await schedules.setPaused('a@x', false, 5);
+      expect(await armedBy()).toBe('["b"]');
+      await schedules.setPaused('a@x', true, 5);
+      await schedules.setPaused('a@x', false, 5);
+      expect(await armedBy()).toBeNull();
+      await schedules.make({ ...made, digest: 'e', armedBy: '["c"]' });
+      expect(await armedBy()).toBe('["c"]');
     });
 
     test('made by many replicas at once is one', async () => {

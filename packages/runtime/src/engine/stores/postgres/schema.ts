@@ -310,6 +310,9 @@ export const MIGRATIONS: ((schema: string) => string | Migration)[] = [
       ],
     ],
   }),
+  (schema: string): string => `
+  alter table ${schema}.schedules add column if not exists armed_by text;
+  `,
 ];
 
 /** The schema this build works on. */

@@ -56,9 +56,9 @@ export function createScheduleStore({ tables, lock, query, commit, now }: Statem
       });
     },
     listDeclared,
-    async make({ id, name, cron, timeZone, input, nextAt, digest }) {
+    async make({ id, name, cron, timeZone, input, nextAt, digest, armedBy = null }) {
       const texts = [id, name, cron, timeZone, input].map(toStored);
-      await query(make, [...texts, nextAt, toStoredText(digest), await now()]);
+      await query(make, [...texts, nextAt, toStoredText(digest), await now(), toStored(armedBy)]);
       return (await find(id)) as Schedule;
     },
     async remove(id) {
@@ -93,11 +93,12 @@ export function createScheduleStore({ tables, lock, query, commit, now }: Statem
       );
       return rows.map(decodeText) as unknown as Firing[];
     },
-    async setPaused(id, isPaused, nextAt) {
+    async setPaused(id, isPaused, nextAt, armedBy = null) {
+      const armed = isPaused ? '' : ', armed_by = ?';
       const rows = await query(
         `update ${schedules} set is_paused = ?, taken_until = null, next_at = case when next_at is null then null else cast(? as bigint) end
-        where id = ? and is_paused <> ? returning id`,
-        [Number(isPaused), nextAt, toStoredText(id), Number(isPaused)],
+        ${armed} where id = ? and is_paused <> ? returning id`,
+        [Number(isPaused), nextAt, ...(isPaused ? [] : [toStored(armedBy)]), toStoredText(id), Number(isPaused)],
       );
       return rows.length > 0;
     },
@@ -124,6 +125,7 @@ const SCHEDULE_COLUMNS = {
   isPaused: 'is_paused',
   origin: 'origin',
   digest: 'digest',
+  armedBy: 'armed_by',
   createdAt: 'created_at',
   lastAt: 'last_at',
   lastError: 'last_error',
@@ -160,10 +162,10 @@ function upsertsOf({ schedules }: Tables): { declare: string; make: string } {
           and stored.time_zone is not distinct from excluded.time_zone then stored.next_at
         else excluded.next_at end`,
     make: `
-      insert into ${schedules} as stored (${columns}, origin, digest, created_at)
-      values (?, ?, ?, ?, ?, ?, 0, 'made', ?, ?)
+      insert into ${schedules} as stored (${columns}, origin, digest, created_at, armed_by)
+      values (?, ?, ?, ?, ?, ?, 0, 'made', ?, ?, ?)
       on conflict (id) do update set ${replaced}, next_at = excluded.next_at, is_paused = 0, taken_until = null, digest = excluded.digest,
-        created_at = excluded.created_at
+        created_at = excluded.created_at, armed_by = excluded.armed_by
       where stored.digest <> excluded.digest returning id`,
   };
 }

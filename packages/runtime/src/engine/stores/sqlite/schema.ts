@@ -283,6 +283,9 @@ const MIGRATIONS = [
   create index runs_by_user on runs (json_extract(started_by, '$.user.id'), run_id)
     where json_extract(started_by, '$.user.id') is not null;
   `,
+  `
+  alter table schedules add column armed_by text;
+  `,
 ];
 
 /** The schema this build works on. */
