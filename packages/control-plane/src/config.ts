@@ -1,4 +1,4 @@
-import { parseProxies, LOOPBACK_PROXIES } from '../../runtime/src/http/address.ts';
+import { parseProxies } from '../../runtime/src/http/address.ts';
 import type { Proxies } from '../../runtime/src/http/address.ts';
 import type { LogLevel } from '../../runtime/src/log.ts';
 import { isMasterKey } from '../../runtime/src/secrets/master-key.ts';
@@ -94,8 +94,16 @@ export interface Settings {
   publicUrl: string | undefined;
   logLevel: LogLevel | 'silent';
   proxies: Proxies;
-  standalone: { token: string; runtimeUrl: string; boxUrl: string | undefined } | undefined;
+  standalone: StandaloneSettings | undefined;
   full: FullSettings | undefined;
+}
+
+export interface StandaloneSettings {
+  token: string;
+  /** Without a slash at the end, as is the next. */
+  runtimeUrl: string;
+  /** Where the box is reached from outside. */
+  boxUrl: string | undefined;
 }
 
 export interface FullSettings {
@@ -126,7 +134,7 @@ export function readSettings(env: NodeJS.ProcessEnv): Settings {
     host: read('HOST') ?? '0.0.0.0',
     publicUrl: read('SVC_PLANE_URL')?.replace(/\/+$/, ''),
     logLevel: (read('SVC_LOG_LEVEL') ?? 'info') as LogLevel,
-    proxies: parseProxies(listEntries(read('PLANE_TRUST_PROXY') ?? '')) ?? LOOPBACK_PROXIES,
+    proxies: readProxies(read('PLANE_TRUST_PROXY')),
     standalone:
       mode === 'standalone'
         ? {
@@ -235,6 +243,11 @@ function explainOrigin(value: string | undefined, { allowsPath = false } = {}): 
   const isPlain = url && /^https?:$/.test(url.protocol) && !url.search && !url.hash && !url.username && !url.password;
   if (isPlain && (allowsPath || url.pathname === '/')) return undefined;
   return `is "${value}", which is no address: scheme, host and port, and nothing more`;
+}
+
+/** Those that are named, and with them what runs on this machine; of none that are, what they say is an attempt. */
+function readProxies(value: string | undefined): Proxies {
+  return (value === undefined ? undefined : parseProxies(listEntries(value))) ?? { isOne: () => false };
 }
 
 function listEntries(value: string): string[] {

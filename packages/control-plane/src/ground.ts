@@ -14,6 +14,8 @@ export interface Ground {
   now(): number;
   /** Where browsers and boxes reach the control plane, without a slash at the end. */
   publicUrl(): string;
+  /** Whether that address was given, or has to be kept to. */
+  isNamed: boolean;
 }
 
 /** What every room of the full mode is given. */

@@ -41,12 +41,13 @@ export async function createPlane(options: PlaneOptions): Promise<Plane> {
     options.log ?? createLog({ level: settings.logLevel, write: (line) => void process.stderr.write(`${line}\n`) });
   let port = settings.port;
   const publicUrl = () => settings.publicUrl ?? `http://localhost:${port}`;
-  const ground: Ground = { settings, log, now, publicUrl };
+  const isNamed = settings.mode === 'full' || settings.publicUrl !== undefined;
+  const ground: Ground = { settings, log, now, publicUrl, isNamed };
   const { rooms, closeStore } = await openRooms(ground);
   const routes: Route[] = [LIVE, ...rooms.routes];
   const raw: RawRoute[] = [openApiRoute(() => routes, publicUrl), ...rooms.raw];
   const { mode, proxies } = settings;
-  const app = createApp({ mode, log, proxies, now, publicUrl, routes, raw, ...pickDoor(rooms) });
+  const app = createApp({ ...ground, mode, proxies, routes, raw, ...pickDoor(rooms) });
   let listener: Listener | undefined;
   let closed: Promise<void> | undefined;
   return {
@@ -81,8 +82,9 @@ interface Opened {
 }
 
 async function openRooms(ground: Ground): Promise<Opened> {
-  const { full } = ground.settings;
-  if (!full) return { rooms: await createStandalone(ground), closeStore: async () => {} };
+  const { full, standalone } = ground.settings;
+  if (standalone) return { rooms: await createStandalone(ground, standalone), closeStore: async () => {} };
+  if (!full) throw new Error('The settings are of no mode.');
   const db = await openStore(full);
   try {
     const sealer = await openSealer(db, full.secretKey);

@@ -42,6 +42,8 @@ export function createApp(options: AppOptions): H3 {
   app.use((event) => {
     if (event.req.url.length > MAX_URL)
       throw new PlaneError('uri_too_long', `The URL is longer than ${MAX_URL} bytes.`);
+    if (!isPlainTarget(event.runtime?.node?.req.url ?? '/'))
+      throw new PlaneError('invalid_request', 'The path of the request is absolute, or has "." or ".." in it.');
   });
   const toCall = (event: H3Event, headers: [string, string][]): Call => ({
     event,
@@ -73,9 +75,25 @@ export function requestIdOf(event: H3Event): string {
   return (own.requestId ??= `req_${randomUUID()}`);
 }
 
+/** Nothing of us is framed, guessed at or kept by a cache, unless the answer says so; browsers stay on https once there. */
+export function guardAnswer(headers: Pick<Headers, 'has' | 'set'>, publicUrl: string): void {
+  if (!headers.has('cache-control')) headers.set('cache-control', 'no-store');
+  headers.set('x-content-type-options', 'nosniff');
+  headers.set('referrer-policy', 'no-referrer');
+  headers.set('cross-origin-opener-policy', 'same-origin');
+  if (!headers.has('content-security-policy')) headers.set('content-security-policy', CLOSED);
+  if (publicUrl.startsWith('https:')) headers.set('strict-transport-security', 'max-age=31536000');
+}
+
 // --- internal ---
 
 const MAX_URL = 8_192;
+
+/** What a proxy in front has judged is what is answered: no path that becomes another one by the way. */
+function isPlainTarget(target: string): boolean {
+  const [path = ''] = target.split(/[?#]/, 1);
+  return path.startsWith('/') && !/[\\/](?:\.|%2e){1,2}(?:[\\/]|$)/i.test(path);
+}
 
 function notSignedIn(): never {
   throw new PlaneError('unauthorized', 'You are not signed in.');
@@ -135,16 +153,6 @@ function headersOf(error: Known): Record<string, string> {
   if (error instanceof PlaneError) return error.headers;
   const { retryAfter } = (error.details ?? {}) as { retryAfter?: number };
   return retryAfter === undefined ? {} : { 'retry-after': String(retryAfter) };
-}
-
-/** Nothing of us is framed, guessed at or kept by a cache, unless the answer says so; browsers stay on https once there. */
-function guardAnswer(headers: Headers, publicUrl: string): void {
-  if (!headers.has('cache-control')) headers.set('cache-control', 'no-store');
-  headers.set('x-content-type-options', 'nosniff');
-  headers.set('referrer-policy', 'no-referrer');
-  headers.set('cross-origin-opener-policy', 'same-origin');
-  if (!headers.has('content-security-policy')) headers.set('content-security-policy', CLOSED);
-  if (publicUrl.startsWith('https:')) headers.set('strict-transport-security', 'max-age=31536000');
 }
 
 /** Of an answer that is no page. */

@@ -9,6 +9,8 @@ import type { Account, Call, Input, Person, Route } from './route.ts';
 export interface Door {
   /** Without a slash at the end. */
   publicUrl(): string;
+  /** Whether its address was given to it. Otherwise its pages are those of whatever name a browser has for it. */
+  isNamed: boolean;
   /** Who calls. Undefined: it shows no credential. Throws `unauthorized` for one that is not good. */
   authenticate(call: Call): Promise<Account | undefined>;
   /** Standalone: throws `unauthorized` unless the token was shown. */
@@ -18,7 +20,7 @@ export interface Door {
 /** Where it comes from, who calls, what is asked; then the route. */
 export async function callRoute(one: Route, door: Door, call: Call): Promise<Response> {
   if (one.method !== 'GET') {
-    requireOwnOrigin(one, door.publicUrl(), call);
+    requireOwnOrigin(one, door, call);
     if (one.bodyType !== 'form') requireJsonType(call.request);
   }
   const account = one.access === 'person' ? await requireAccount(door, call) : undefined;
@@ -31,16 +33,27 @@ export async function callRoute(one: Route, door: Door, call: Call): Promise<Res
 }
 
 /** Throws `origin_not_allowed` for a write that a page of another site may have sent. */
-export function requireOwnOrigin({ origin = 'cookie' }: Pick<Route, 'origin'>, publicUrl: string, call: Call): void {
+export function requireOwnOrigin({ origin = 'cookie' }: Pick<Route, 'origin'>, door: OwnPages, call: Call): void {
   const { headers } = call.request;
+  const publicUrl = door.publicUrl();
   if (origin === 'never' || headers.has('authorization')) return;
   if (origin === 'cookie' && readCookie(headers, cookieName(publicUrl.startsWith('https:'))) === undefined) return;
-  const from = headers.get('origin');
-  if (from === null ? headers.get('sec-fetch-site') === 'same-origin' : from === publicUrl) return;
+  if (isOwnPage(door, headers)) return;
   throw new PlaneError(
     'origin_not_allowed',
     `This request may come from pages of ${publicUrl} alone. From elsewhere, send a token as "Authorization: Bearer <token>".`,
   );
+}
+
+export type OwnPages = Pick<Door, 'publicUrl' | 'isNamed'>;
+
+/** Whether a browser says that a page of ours asks. */
+export function isOwnPage({ publicUrl, isNamed }: OwnPages, headers: Headers): boolean {
+  const from = headers.get('origin');
+  if (from === null) return headers.get('sec-fetch-site') === 'same-origin';
+  if (from === publicUrl()) return true;
+  // A name that leads here by a trick has no cookie of ours with it: those belong to the name they were given under.
+  return !isNamed && from.replace(/^https?:\/\//, '') === headers.get('host');
 }
 
 // --- internal ---
