@@ -1,3 +1,5 @@
+import { createBoxProxy } from './box/proxy.ts';
+import { boxRoutes } from './box/routes.ts';
 import { PlaneError } from './errors.ts';
 import type { Ground, Rooms } from './ground.ts';
 import { operatorRoutes } from './operator/routes.ts';
@@ -12,18 +14,19 @@ import type { StandaloneSettings } from './config.ts';
 export async function createStandalone(ground: Ground, settings: StandaloneSettings): Promise<Rooms> {
   const own = { ...ground, ...settings };
   const sessions = createOperatorSessions(own);
+  const proxy = createBoxProxy(own);
   return {
     routes: [
       ...operatorRoutes({ ...own, sessions, check: createTokenCheck(own) }),
       ...selfHostRoutes({ version: readVersion(), ask: createAgentProbe(own) }),
     ],
-    raw: [],
+    raw: boxRoutes({ ...own, sessions, proxy }),
     authenticate: async () => undefined,
     async requireOperator(call) {
       // Such a header spares a request the check of its origin, so it is never answered as the cookie's.
       if (call.request.headers.has('authorization') || !sessions.find(call))
         throw new PlaneError('unauthorized', 'You are not signed in. Sign in with the token of the operator.');
     },
-    close: async () => {},
+    close: async () => proxy.close(),
   };
 }

@@ -1,0 +1,91 @@
+import type { IncomingHttpHeaders, IncomingMessage, OutgoingHttpHeaders } from 'node:http';
+import { PlaneError } from '../errors.ts';
+
+/** Of a request, what goes on to the box. Throws `invalid_request` for a body whose end two readers could see differently. */
+export function toBoxHeaders(given: IncomingHttpHeaders, own: { host: string; token: string }): OutgoingHttpHeaders {
+  const encoding = given['transfer-encoding'];
+  if (encoding !== undefined && encoding.toLowerCase() !== 'chunked')
+    throw new PlaneError('invalid_request', 'A body is sent with its length or chunked, and not otherwise.');
+  const named = listNamed(given.connection);
+  const headers: OutgoingHttpHeaders = {};
+  for (const [name, value] of Object.entries(given)) {
+    if (value === undefined || HOP.has(name) || KEPT_BACK.has(name) || KEPT_BACK_OF.test(name)) continue;
+    // What frames the body is never somebody else's to take away.
+    if (!named.has(name) || name === 'content-length') headers[name] = value;
+  }
+  headers.host = own.host;
+  headers.authorization = `Bearer ${own.token}`;
+  if (encoding !== undefined) headers['transfer-encoding'] = 'chunked';
+  return headers;
+}
+
+/** Whether a request has a body, or may have. */
+export function hasBody(headers: IncomingHttpHeaders): boolean {
+  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
+}
+
+/** Of an answer of the box, what goes on to the browser, in the order and as often as it came. */
+export function* toOwnHeaders({ rawHeaders, headers }: IncomingMessage, boxOrigin: string): Iterable<[string, string]> {
+  const named = listNamed(headers.connection);
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const [name = '', value = ''] = rawHeaders.slice(at, at + 2);
+    const lower = name.toLowerCase();
+    if (HOP.has(lower) || NOT_OURS.has(lower) || lower.startsWith('access-control-')) continue;
+    if (named.has(lower) && lower !== 'content-length') continue;
+    yield [lower, lower === 'location' ? toOwnLocation(value, boxOrigin) : value];
+  }
+}
+
+// --- internal ---
+
+/** Between two neighbours alone. */
+const HOP = new Set([
+  'connection',
+  'keep-alive',
+  'proxy-authenticate',
+  'proxy-authorization',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+  'http2-settings',
+  'expect',
+]);
+
+/** Who asks, as the browser or a proxy says it: the control plane has judged that, and asks as the operator. */
+const KEPT_BACK = new Set([
+  'authorization',
+  'cookie',
+  'x-api-key',
+  'host',
+  'forwarded',
+  'via',
+  'x-real-ip',
+  'origin',
+  'referer',
+]);
+const KEPT_BACK_OF = /^(?:x-forwarded-|sec-|access-control-|x-svc-signature$)/;
+
+/** What the control plane's origin would be told to do by the box. */
+const NOT_OURS = new Set([
+  'set-cookie',
+  'set-cookie2',
+  'clear-site-data',
+  'content-security-policy',
+  'content-security-policy-report-only',
+  'strict-transport-security',
+  'service-worker-allowed',
+  'refresh',
+  'alt-svc',
+]);
+
+function listNamed(connection: string | undefined): Set<string> {
+  return new Set((connection ?? '').split(',').map((name) => name.trim().toLowerCase()));
+}
+
+/** A place at the box is one below `/box` for the browser. */
+function toOwnLocation(location: string, boxOrigin: string): string {
+  const path = location.startsWith(`${boxOrigin}/`) ? location.slice(boxOrigin.length) : location;
+  return path.startsWith('/') && !path.startsWith('//') ? `/box${path}` : location;
+}

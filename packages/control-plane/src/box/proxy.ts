@@ -1,0 +1,134 @@
+import * as http from 'node:http';
+import * as https from 'node:https';
+import type { ClientRequest, IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Log } from '../../../runtime/src/log.ts';
+import { PlaneError } from '../errors.ts';
+import { hasBody, toBoxHeaders, toOwnHeaders } from './headers.ts';
+
+export interface BoxProxy {
+  /**
+   * Asks the box what the browser asks, and hands its answer on as it comes; resolves once it is all sent, or the browser is
+   * gone. Throws `runtime_unreachable` where no answer begins.
+   */
+  pass(request: IncomingMessage, response: ServerResponse, passing: Passing): Promise<void>;
+  close(): void;
+}
+
+export interface Passing {
+  /** Path and query at the box. */
+  target: string;
+  /** Sets what the control plane says in every answer, once the box's own headers are in it. */
+  guard(response: ServerResponse): void;
+}
+
+export interface BoxProxyOptions {
+  runtimeUrl: string;
+  token: string;
+  log: Log;
+}
+
+export function createBoxProxy({ runtimeUrl, token, log }: BoxProxyOptions): BoxProxy {
+  const { protocol, hostname, port, host, origin } = new URL(runtimeUrl);
+  const { Agent, request: send } = protocol === 'https:' ? https : http;
+  const agent = new Agent({ keepAlive: true, maxFreeSockets: MOST_IDLE });
+  const ask = (method: string, path: string, headers: OutgoingHttpHeaders): ClientRequest =>
+    send({ agent, hostname: hostname.replace(/^\[|\]$/g, ''), port, method, path, headers });
+
+  return {
+    async pass(request, response, { target, guard }) {
+      const { method = 'GET' } = request;
+      const headers = toBoxHeaders(request.headers, { host, token });
+      const answer = await begin(request, response, () => ask(method, target, headers)).catch((error: unknown) => {
+        // What is still to come of the body is read and dropped, so that the refusal is.
+        request.unpipe();
+        request.resume();
+        log.warn('The box does not answer.', { error });
+        throw unreachable(error);
+      });
+      if (!answer) return;
+      for (const [name, value] of toOwnHeaders(answer, origin)) response.appendHeader(name, value);
+      guard(response);
+      response.writeHead(answer.statusCode ?? 502, answer.statusMessage);
+      // A stream begins before there is anything in it; an answer of a known length goes with its head.
+      if (!response.hasHeader('content-length')) response.flushHeaders();
+      await stream(answer, response);
+    },
+    close: () => agent.destroy(),
+  };
+}
+
+// --- internal ---
+
+const MOST_IDLE = 64;
+const CONNECT_MS = 5_000;
+
+/** The head of the box's answer. Undefined: the browser went before there was one. */
+function begin(
+  request: IncomingMessage,
+  response: ServerResponse,
+  ask: () => ClientRequest,
+  isAgain = false,
+): Promise<IncomingMessage | undefined> {
+  return new Promise((resolve, reject) => {
+    const asked = ask();
+    let isAnswered = false;
+    const onGone = () => {
+      asked.destroy();
+      resolve(undefined);
+    };
+    response.once('close', onGone);
+    asked.once('socket', limitConnect);
+    asked.once('response', (answer) => {
+      isAnswered = true;
+      response.off('close', onGone);
+      resolve(answer);
+    });
+    asked.on('error', (error: NodeJS.ErrnoException) => {
+      // The box may say no before it has read all of a body, and close.
+      if (isAnswered) return;
+      response.off('close', onGone);
+      // It closed a connection that had been idle in the moment this was sent on it.
+      const isStale = asked.reusedSocket && error.code === 'ECONNRESET' && SAFE.has(request.method ?? '');
+      if (isStale && !isAgain && !hasBody(request.headers)) resolve(begin(request, response, ask, true));
+      else reject(error);
+    });
+    if (!hasBody(request.headers)) return void asked.end();
+    // A body that breaks off breaks off at the box, too: an end would make a whole one of it.
+    request.once('close', () => request.complete || asked.destroy());
+    request.pipe(asked);
+  });
+}
+
+const SAFE = new Set(['GET', 'HEAD']);
+
+/** Hands on what comes no faster than it is taken. Whichever side goes, the other is ended. */
+function stream(answer: IncomingMessage, response: ServerResponse): Promise<void> {
+  return new Promise((resolve) => {
+    answer.once('close', () => {
+      // A broken answer stays broken: an end would make a whole one of it.
+      if (!answer.complete) response.destroy();
+    });
+    answer.on('error', () => response.destroy());
+    response.once('close', () => {
+      answer.destroy();
+      resolve();
+    });
+    answer.pipe(response);
+  });
+}
+
+function limitConnect(socket: Socket): void {
+  if (!socket.connecting) return;
+  const timer = setTimeout(() => socket.destroy(new Error('The connection was not made in time.')), CONNECT_MS);
+  socket.once('connect', () => clearTimeout(timer));
+  socket.once('close', () => clearTimeout(timer));
+}
+
+function unreachable(cause: unknown): PlaneError {
+  return new PlaneError(
+    'runtime_unreachable',
+    'The box does not answer. Look whether it runs: docker compose ps agent, docker compose logs agent.',
+    { cause, headers: { connection: 'close' } },
+  );
+}
