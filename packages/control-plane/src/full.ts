@@ -12,6 +12,7 @@ import { createSignIn } from './people/sign-in.ts';
 import { createAuthenticate } from './sessions/authenticate.ts';
 import type { AccessTokens } from './sessions/authenticate.ts';
 import { createSessions } from './sessions/sessions.ts';
+import { createSweep } from './sweep.ts';
 import { tokenRoutes } from './tokens/routes.ts';
 
 /** People, organisations, installations, tokens. */
@@ -21,6 +22,7 @@ export async function createFull(ground: FullGround): Promise<Rooms> {
   const sessions = createSessions(ground);
   const signIn = createSignIn({ ...ground, audit, sessions, passwords: createPasswords() });
   const accessTokens: AccessTokens = { authenticate: async () => undefined };
+  const sweep = createSweep(ground);
   const rooms = { ...ground, audit, access, sessions, signIn };
   return {
     routes: [
@@ -36,6 +38,6 @@ export async function createFull(ground: FullGround): Promise<Rooms> {
     requireOperator: async () => {
       throw new PlaneError('unauthorized', 'There is no operator here.');
     },
-    close: async () => {},
+    close: () => sweep.close(),
   };
 }

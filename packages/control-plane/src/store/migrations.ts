@@ -45,6 +45,7 @@ create table plane_sessions (
   expires_at bigint not null
 );
 create index plane_sessions_user on plane_sessions (user_id);
+create index plane_sessions_expires on plane_sessions (expires_at);
 create table plane_installations (
   id text primary key,
   organization_id text not null references plane_organizations (id) on delete cascade,
@@ -72,12 +73,14 @@ create table plane_audit (
   address text
 );
 create index plane_audit_organization on plane_audit (organization_id, id);
+create index plane_audit_at on plane_audit (at);
 create table plane_attempts (
   subject text not null,
   minute bigint not null,
   count integer not null,
   primary key (subject, minute)
 );
+create index plane_attempts_minute on plane_attempts (minute);
 create table plane_device_codes (
   device_hash text primary key,
   user_code_hash text not null unique,

@@ -7,6 +7,7 @@ import { sql } from '../store/sql.ts';
 export interface Throttle {
   /** Throws `rate_limited` while one of the subjects has failed too often. */
   require(subjects: readonly string[]): Promise<void>;
+  /** One failure more. Throws `rate_limited` when it is one too many, as of several that came at once. */
   count(subjects: readonly string[]): Promise<void>;
 }
 
@@ -42,12 +43,18 @@ export function createThrottle({ db, now, kind, most, message }: ThrottleOptions
       if (wait > 0) throw rateLimited(message, wait / 1_000);
     },
     async count(subjects) {
-      const minute = Math.floor(now() / MINUTE);
-      for (const key of subjects.map(toKey))
-        await db.run(
+      const time = now();
+      const minute = Math.floor(time / MINUTE);
+      const counts: number[] = [];
+      for (const key of subjects.map(toKey)) {
+        const row = await db.get<{ count: number }>(
           sql`insert into plane_attempts (subject, minute, count) values (${key}, ${minute}, 1)
-            on conflict (subject, minute) do update set count = plane_attempts.count + 1`,
+            on conflict (subject, minute) do update set count = plane_attempts.count + 1 returning count`,
         );
+        counts.push(row?.count ?? 0);
+      }
+      const wait = msToWait({ before: 0, current: Math.max(...counts), passed: time % MINUTE, most });
+      if (Math.max(...counts) > most) throw rateLimited(message, wait / 1_000);
     },
   };
 }
