@@ -1,6 +1,6 @@
 // @ts-check
 /**
- * Every box is killed two seconds after it serves, for minutes, as an orchestrator does whose probe is wrong. Beside it
+ * Every box is killed two seconds after it serves (`lifeMs`), for minutes, as an orchestrator does whose probe is wrong. Beside it
  * another process keeps the store busy with slow statements, and where the store is a file the machine's clock jumps. Some
  * steps are shorter than the life of a box, some longer: those end once the kills do.
  */
@@ -11,16 +11,14 @@ import { play } from './_scene.mjs';
 import { wait } from './_until.mjs';
 
 /**
- * @typedef {{ seconds: number, clients: number, long: number, url?: string }} OrchestratorSize
- *   with a server two boxes run at once, without one a single box on a file. `long`: runs with a step of three seconds
+ * @typedef {{ seconds: number, lifeMs: number, clients: number, long: number, url?: string }} OrchestratorSize
+ *   with a server two boxes run at once, without one a single box on a file. `long`: runs with a step half as long again as a box lives
  */
-export const QUICK = { seconds: 8, clients: 2, long: 5 };
-export const FULL = { seconds: 300, clients: 4, long: 50 };
-
-const LIFE_MS = 2_000;
+export const QUICK = { seconds: 5, lifeMs: 1_000, clients: 2, long: 5 };
+export const FULL = { seconds: 300, lifeMs: 2_000, clients: 4, long: 50 };
 
 /** @param {OrchestratorSize} size */
-export function run({ seconds, clients, long, url }) {
+export function run({ seconds, lifeMs, clients, long, url }) {
   const engine = url ? { leaseMs: 1_000, sweepMs: 100 } : {};
   return play({ ...(url ? { url } : {}), worker: { engine, isolates: true, jumps: !url } }, async (scene) => {
     const count = url ? 2 : 1;
@@ -34,8 +32,8 @@ export function run({ seconds, clients, long, url }) {
     while (performance.now() < end) {
       const workers = await boot();
       for (let index = starts.length; index < long; index++)
-        starts.push(scene.start({ workflow: 'long', input: { ms: LIFE_MS * 1.5 }, key: `long ${index}` }));
-      await wait(LIFE_MS);
+        starts.push(scene.start({ workflow: 'long', input: { ms: lifeMs * 1.5 }, key: `long ${index}` }));
+      await wait(lifeMs);
       await Promise.all(workers.map((worker) => worker.kill()));
       kills += count;
     }

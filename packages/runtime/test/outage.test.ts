@@ -54,7 +54,7 @@ async function start(box: TestBox, key: string, input: unknown = {}): Promise<Re
 }
 
 describeWhen(realServers.database, 'when Postgres cannot be reached', (server) => {
-  const openOn = async () => {
+  const openOn = async (engine = {}) => {
     const database = await createDatabase(server);
     const proxy = await startProxy(database.url);
     const sql = openPg(proxy.url);
@@ -67,7 +67,7 @@ describeWhen(realServers.database, 'when Postgres cannot be reached', (server) =
     const gated = createGated();
     const box = await boxes.open({
       workflows: { gated: gated.workflow },
-      options: { journal, exclusive: false, probes: { journal: async () => void (await journal.now()) } },
+      options: { journal, exclusive: false, engine, probes: { journal: async () => void (await journal.now()) } },
     });
     const runId = await startWorkflow(box, 'gated');
     await until(gated.isWaiting);
@@ -95,7 +95,7 @@ describeWhen(realServers.database, 'when Postgres cannot be reached', (server) =
   }, 60_000);
 
   test('connections that are swallowed are given up, and the run goes on', async () => {
-    const { box, proxy, gated, runId } = await openOn();
+    const { box, proxy, gated, runId } = await openOn({ callMs: 3_000 });
     proxy.swallow();
     expect((await start(box, 'k')).status).toBe(503);
     gated.letGo();
