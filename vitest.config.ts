@@ -57,7 +57,7 @@ export const base = defineConfig({
     pool: 'forks',
     execArgv: SHORT_LIVED,
     // A test waits about as long as it works.
-    maxWorkers: availableParallelism() + 1,
+    maxWorkers: availableParallelism() + 2,
     // Two suites and a container engine may share two cores: a limit is there for what hangs, not for what is slow.
     testTimeout: 120_000,
     hookTimeout: 120_000,
