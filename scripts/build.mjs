@@ -14,12 +14,12 @@ import { ROOT, binOf, runScript, secondsSince } from './_tool.mjs';
 const PACKAGES = ['dev-s3', 'runtime', 'control-plane', 'compiler', 'create', 'cli'];
 const HASH_FILE = 'dist/.build-hash';
 /** What shapes every build: the versions of the tools, the compiler options that end up in the types, the licences. */
-const SHARED_INPUTS = ['pnpm-lock.yaml', 'tsconfig.json', 'scripts/_licences.mjs'];
+const SHARED_INPUTS = ['pnpm-lock.yaml', 'tsconfig.json', 'scripts/_licences.mjs', 'scripts/_pages.mjs'];
 /** What a package copies or bundles from outside of its own folder. */
 /** @type {Record<string, string[]>} */
 const COPIED = {
   runtime: ['docker'],
-  'control-plane': ['packages/runtime/src'],
+  'control-plane': ['packages/runtime/src', 'packages/control-plane/pages'],
   create: ['templates'],
   cli: ['templates', 'packages/create/src', 'docs/guide', 'docs/design', 'docs/reference'],
 };

@@ -1,5 +1,9 @@
+import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'tsdown';
 import { keepLicences } from '../../scripts/_licences.mjs';
+import { buildPages } from '../../scripts/_pages.mjs';
+
+const toPath = (name: string) => fileURLToPath(new URL(name, import.meta.url));
 
 export default defineConfig({
   entry: ['src/index.ts'],
@@ -8,5 +12,5 @@ export default defineConfig({
   target: 'node20.18',
   dts: true,
   sourcemap: false,
-  plugins: [keepLicences()],
+  plugins: [keepLicences(), buildPages({ from: toPath('pages'), to: toPath('dist/pages') })],
 });

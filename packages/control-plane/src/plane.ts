@@ -10,6 +10,8 @@ import { createApp } from './http/app.ts';
 import type { RawRoute, Route } from './http/route.ts';
 import { LIVE } from './live.ts';
 import { openApiRoute } from './openapi.ts';
+import { readPages } from './pages/files.ts';
+import { createPages } from './pages/serve.ts';
 import { openSealer } from './sealer.ts';
 import type { Db } from './store/db.ts';
 import { createStandalone } from './standalone.ts';
@@ -47,7 +49,8 @@ export async function createPlane(options: PlaneOptions): Promise<Plane> {
   const routes: Route[] = [LIVE, ...rooms.routes];
   const raw: RawRoute[] = [openApiRoute(() => routes, publicUrl), ...rooms.raw];
   const { mode, proxies } = settings;
-  const app = createApp({ ...ground, mode, proxies, routes, raw, ...pickDoor(rooms) });
+  const pages = createPages({ files: readPages(mode), hasRoute: (path) => routes.some((one) => one.path === path) });
+  const app = createApp({ ...ground, mode, proxies, routes, raw, pages, ...pickDoor(rooms) });
   let listener: Listener | undefined;
   let closed: Promise<void> | undefined;
   return {

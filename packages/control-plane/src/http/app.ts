@@ -8,6 +8,7 @@ import type { Log } from '../../../runtime/src/log.ts';
 import { BoxError } from '../../../runtime/src/errors.ts';
 import type { Mode } from '../config.ts';
 import { PlaneError } from '../errors.ts';
+import type { Pages } from '../pages/serve.ts';
 import { callRoute } from './call.ts';
 import type { Door } from './call.ts';
 import type { Call, RawRoute, Route } from './route.ts';
@@ -19,6 +20,7 @@ export interface AppOptions extends Door {
   now(): number;
   routes: readonly Route[];
   raw: readonly RawRoute[];
+  pages: Pages;
 }
 
 /** The h3 app: every route, one shape of error, and what holds for every answer. */
@@ -45,6 +47,7 @@ export function createApp(options: AppOptions): H3 {
     if (!isPlainTarget(event.runtime?.node?.req.url ?? '/'))
       throw new PlaneError('invalid_request', 'The path of the request is absolute, or has "." or ".." in it.');
   });
+  app.use((event) => options.pages(event));
   const toCall = (event: H3Event, headers: [string, string][]): Call => ({
     event,
     request: event.req,

@@ -1,0 +1,70 @@
+import type { H3Event } from 'h3';
+import { FastResponse } from 'srvx';
+import type { Encoding, PageFile } from './files.ts';
+
+/** Answers a request for a file of the dashboard. Undefined: it is for none. */
+export type Pages = (event: H3Event) => Response | undefined;
+
+export interface PagesOptions {
+  files: ReadonlyMap<string, PageFile>;
+  /** Whether a path answers JSON too: there a page is for who asks for one. */
+  hasRoute(path: string): boolean;
+}
+
+export function createPages({ files, hasRoute }: PagesOptions): Pages {
+  return ({ req: { method, headers }, url: { pathname } }) => {
+    if (method !== 'GET' && method !== 'HEAD') return undefined;
+    const file = files.get(pathname);
+    if (!file || (hasRoute(pathname) && !(headers.get('accept') ?? '').includes('text/html'))) return undefined;
+    return answerFile(file, headers);
+  };
+}
+
+// --- internal ---
+
+/** No script, style or frame but our own files, nothing in the text of a page, and no form to elsewhere. */
+const POLICY = [
+  "default-src 'self'",
+  "img-src 'self' data:",
+  "object-src 'none'",
+  "base-uri 'none'",
+  "form-action 'self'",
+  "frame-ancestors 'none'",
+].join('; ');
+
+function answerFile({ type, isHashed, forms }: PageFile, asked: Headers): Response {
+  const encoding = chooseEncoding(asked.get('accept-encoding') ?? '', forms);
+  const { bytes, etag } = forms[encoding] ?? forms.identity;
+  const headers: Record<string, string> = {
+    'cache-control': isHashed ? 'public, max-age=31536000, immutable' : 'no-cache',
+    vary: 'accept, accept-encoding',
+    etag,
+    ...(type.startsWith('text/html') ? { 'content-security-policy': POLICY } : {}),
+  };
+  if (isKnown(asked.get('if-none-match'), etag)) return new FastResponse(null, { status: 304, headers });
+  return new FastResponse(bytes as Uint8Array<ArrayBuffer>, {
+    headers: {
+      ...headers,
+      'content-type': type,
+      'content-length': String(bytes.length),
+      ...(encoding === 'identity' ? {} : { 'content-encoding': encoding }),
+    },
+  });
+}
+
+function chooseEncoding(accepted: string, forms: PageFile['forms']): Encoding {
+  const taken = new Map(
+    accepted.split(',').map((entry) => {
+      const [name = '', ...parameters] = entry.split(';').map((part) => part.trim().toLowerCase());
+      const q = parameters.find((parameter) => parameter.startsWith('q='));
+      return [name, q === undefined || Number(q.slice(2)) > 0] as const;
+    }),
+  );
+  const found = (['br', 'gzip'] as const).find((name) => forms[name] && (taken.get(name) ?? taken.get('*') ?? false));
+  return found ?? 'identity';
+}
+
+function isKnown(given: string | null, etag: string): boolean {
+  if (given === null) return false;
+  return given.trim() === '*' || given.split(',').some((one) => one.trim().replace(/^W\//, '') === etag);
+}

@@ -1,0 +1,207 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { H3 } from 'h3';
+import { brotliDecompressSync, gunzipSync } from 'node:zlib';
+import { writePages } from '../../../scripts/_pages.mjs';
+import { browser, openPage } from '../../runtime/test/_browser.ts';
+import type { Page } from '../../runtime/test/_browser.ts';
+import { describeWhen } from '../../runtime/test/require.ts';
+import { findPagesFolder, readPages } from '../src/pages/files.ts';
+import { createPages } from '../src/pages/serve.ts';
+import { makeFolder, startPlane, startStandalone } from './_setup.ts';
+import { PASSWORD } from './_people.ts';
+import { sendBytes, TOKEN } from './_operator.ts';
+
+const env = { STUDIO_STANDALONE_TOKEN: TOKEN };
+
+/** The pages as they are built, in an app that has nothing else. */
+function serveBuilt(): { get(path: string, headers?: Record<string, string>): Promise<Response>; folder: string } {
+  const folder = makeFolder();
+  writePages({ from: findPagesFolder().folder, to: folder });
+  const pages = createPages({ files: readPages('full', { folder, isBuilt: true }), hasRoute: () => false });
+  const app = new H3().use((event) => pages(event));
+  return { folder, get: async (path, headers = {}) => app.request(path, { headers }) };
+}
+
+describe('the pages', () => {
+  test('are of the mode, under addresses without an ending', async () => {
+    const [one, many] = [await startStandalone(env), await startPlane()];
+    const titles = async (plane: { url: string }, paths: string[]) =>
+      Promise.all(
+        paths.map(async (path) => {
+          const answer = await fetch(`${plane.url}${path}`, { headers: { accept: 'text/html' } });
+          return /<title>(.*)<\/title>/.exec(await answer.text())?.[1] ?? answer.status;
+        }),
+      );
+    expect(await titles(one, ['/', '/login', '/signup'])).toStrictEqual(['svc', 'Sign in · svc', 404]);
+    expect(await titles(many, ['/', '/login', '/signup', '/invite', '/index.html'])).toStrictEqual([
+      'svc',
+      'Sign in · svc',
+      'Sign up · svc',
+      'Invite · svc',
+      404,
+    ]);
+  });
+
+  test('have no script, style or handler in their text, and are framed by none', async () => {
+    const { folder } = findPagesFolder();
+    for (const mode of ['full', 'standalone'])
+      for (const file of readdirSync(join(folder, mode))) {
+        const text = readFileSync(join(folder, mode, file), 'utf8');
+        expect([file, text.match(/<script(?![^>]* src=)|<style|\bstyle=|\son\w+=|javascript:/g)]).toEqual([file, null]);
+      }
+    const { headers } = await fetch(`${(await startStandalone(env)).url}/login`);
+    expect(headers.get('content-security-policy')).toBe(
+      "default-src 'self'; img-src 'self' data:; object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
+    );
+    expect(headers.get('cache-control')).toBe('no-cache');
+    expect(headers.get('x-content-type-options')).toBe('nosniff');
+  });
+
+  test('are found by name alone: no path leads out of them', async () => {
+    const plane = await startStandalone(env);
+    const outside = ['/assets/../../package.json', '/assets/%2e%2e/%2e%2e/package.json', '/..%2fpackage.json'];
+    for (const path of [
+      ...outside,
+      '/assets/..%5c..%5cpackage.json',
+      '/assets',
+      '/assets/',
+      '//login',
+      '/full/login.html',
+    ])
+      expect(await sendBytes(plane, `GET ${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`)).toMatch(
+        /^HTTP\/1\.1 40[04] /,
+      );
+  });
+});
+
+describe('files as they are built', () => {
+  test('have their hash in their name, are kept for good, and are named by it', async () => {
+    const { get } = serveBuilt();
+    const page = await get('/login');
+    const names = (await page.text()).match(/\/assets\/[\w.-]+/g) ?? [];
+    expect(names).toHaveLength(3);
+    for (const name of names) {
+      const asset = await get(name);
+      expect([name, asset.status]).toEqual([expect.stringMatching(/-[\w-]{8}\.(?:css|js|svg)$/), 200]);
+      expect(asset.headers.get('cache-control')).toBe('public, max-age=31536000, immutable');
+    }
+    const script = await get(names.find((name) => name.endsWith('.js')) ?? '');
+    expect(await script.text()).toMatch(/from '\.\/common-[\w-]{8}\.js'/);
+  });
+
+  test.each([
+    ['br, gzip', 'br'],
+    ['gzip', 'gzip'],
+    ['gzip;q=0.5, br;q=0', 'gzip'],
+    ['*', 'br'],
+    ['identity', null],
+    ['', null],
+    ['gzip;q=0', null],
+  ])('for "%s" are sent as %s', async (accepted, encoding) => {
+    const { get, folder } = serveBuilt();
+    const answer = await get('/signup', { 'accept-encoding': accepted });
+    expect(answer.headers.get('content-encoding')).toBe(encoding);
+    const bytes = Buffer.from(await answer.arrayBuffer());
+    expect(answer.headers.get('content-length')).toBe(String(bytes.length));
+    const plain = encoding === 'br' ? brotliDecompressSync(bytes) : encoding === 'gzip' ? gunzipSync(bytes) : bytes;
+    expect(plain.toString()).toBe(readFileSync(join(folder, 'full/signup.html'), 'utf8'));
+  });
+
+  test('are 304 to who has them, each form by its own tag, and HEAD has no body', async () => {
+    const { get } = serveBuilt();
+    const headers = { 'accept-encoding': 'br' };
+    const etag = (await get('/login', headers)).headers.get('etag') ?? '';
+    for (const given of [etag, `W/${etag}`, `"x", ${etag}`, '*']) {
+      const again = await get('/login', { ...headers, 'if-none-match': given });
+      expect([again.status, await again.text(), again.headers.get('etag')]).toEqual([304, '', etag]);
+    }
+    expect((await get('/login', { 'if-none-match': etag })).status).toBe(200);
+    const plane = await startStandalone(env);
+    const head = await sendBytes(plane, 'HEAD /login HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');
+    expect(head).toMatch(/^HTTP\/1\.1 200 [\s\S]*content-length: \d{3,}\r\n[\s\S]*\r\n\r\n$/i);
+  });
+});
+
+describeWhen(browser, 'in a browser', (path) => {
+  const text = (page: Page) => page.evaluate<string>('document.body.innerText');
+  const at = (page: Page) => page.evaluate<string>('location.pathname + location.search + location.hash');
+  const shows = (page: Page, what: string) => expect.poll(() => text(page), { timeout: 20_000 }).toContain(what);
+  const fill = async (page: Page, fields: Record<string, string>) => {
+    for (const [id, value] of Object.entries(fields))
+      await page.evaluate(`document.getElementById(${JSON.stringify(id)}).value = ${JSON.stringify(value)}`);
+  };
+  const press = async (page: Page, selector: string) => {
+    const button = `document.querySelector(${JSON.stringify(selector)})`;
+    await expect.poll(() => page.evaluate(`${button}?.disabled`), { timeout: 20_000 }).toBe(false);
+    await page.evaluate(`${button}.click()`);
+  };
+
+  test('the operator signs in, sees the box, has the token shown, and signs out', async () => {
+    const plane = await startStandalone({ ...env, SVC_RUNTIME_INTERNAL_URL: 'http://127.0.0.1:1' });
+    const page = await openPage(path);
+    await page.goto(`${plane.url}/`);
+    await shows(page, 'Whoever has the token is the operator.');
+    await fill(page, { token: 'wrong' });
+    await press(page, 'button');
+    await shows(page, 'This is not the token.');
+    await fill(page, { token: TOKEN });
+    await press(page, 'button');
+    await shows(page, 'The box does not answer.');
+    await fill(page, { token: TOKEN });
+    await press(page, '#reveal button');
+    await shows(page, TOKEN);
+    await press(page, '#sign-out');
+    await shows(page, 'Whoever has the token is the operator.');
+    expect(page.complaints.filter((complaint) => !/status of (?:401|502)/.test(complaint))).toEqual([]);
+    expect(page.requests.filter((address) => !address.startsWith(plane.url))).toEqual([]);
+  });
+
+  test('a sign-in leads nowhere but to our own pages', async () => {
+    const plane = await startStandalone(env);
+    const elsewhere = [
+      '//evil.example',
+      'https://evil.example',
+      '/\\evil.example',
+      'javascript:alert(1)',
+      '/\t/evil.example',
+      '\t//evil.example',
+    ];
+    const page = await openPage(path);
+    for (const next of [...elsewhere, '/?own=1']) {
+      await page.goto(`${plane.url}/login?next=${encodeURIComponent(next)}`);
+      await expect.poll(() => at(page)).toContain('/login');
+      await shows(page, 'Sign in');
+      await fill(page, { token: TOKEN });
+      await press(page, 'button');
+      await expect.poll(() => page.evaluate('location.origin + location.pathname')).not.toContain('/login');
+      expect(await page.evaluate<string>('location.origin')).toBe(plane.url);
+      await shows(page, 'The box');
+    }
+    expect(await at(page)).toBe('/?own=1');
+  });
+
+  test('a person signs up, invites, and the invited person joins', async () => {
+    const plane = await startPlane();
+    const page = await openPage(path);
+    await page.goto(`${plane.url}/signup`);
+    await shows(page, 'At least 12 characters.');
+    await fill(page, { name: 'Ada', email: 'ada@example.com', organization: 'Acme', password: PASSWORD });
+    await press(page, 'button');
+    await shows(page, 'Acme, as owner');
+    await shows(page, 'svc init');
+    const invited = `fetch('/api/v1/me').then((a) => a.json()).then(({ organization }) => fetch('/api/v1/orgs/' + organization.id + '/invites', { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ email: 'bob@example.com', role: 'member' }) })).then((a) => a.json()).then(({ url }) => (document.title = url))`;
+    await page.evaluate(invited);
+    await expect.poll(() => page.evaluate('document.title')).toContain('/invite#');
+    const url = await page.evaluate<string>('document.title');
+    const other = await openPage(path);
+    await other.goto(url);
+    await shows(other, 'bob@example.com');
+    await fill(other, { name: 'Bob', password: PASSWORD });
+    await press(other, '#signup button');
+    await shows(other, 'Acme, as member');
+    await other.goto(`${plane.url}/invite#svi_none`);
+    await shows(other, 'This invite is not good');
+  });
+});
