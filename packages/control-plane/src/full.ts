@@ -4,6 +4,8 @@ import { PlaneError } from './errors.ts';
 import type { FullGround, Rooms } from './ground.ts';
 import { installationRoutes } from './installations/routes.ts';
 import { inviteRoutes } from './invites/routes.ts';
+import { createOidc } from './oidc/oidc.ts';
+import { oidcRoutes } from './oidc/routes.ts';
 import { createAccess } from './organizations/access.ts';
 import { organizationRoutes } from './organizations/routes.ts';
 import { createPasswords } from './passwords/passwords.ts';
@@ -23,7 +25,8 @@ export async function createFull(ground: FullGround): Promise<Rooms> {
   const signIn = createSignIn({ ...ground, audit, sessions, passwords: createPasswords() });
   const accessTokens: AccessTokens = { authenticate: async () => undefined };
   const sweep = createSweep(ground);
-  const rooms = { ...ground, audit, access, sessions, signIn };
+  const oidc = createOidc(ground);
+  const rooms = { ...ground, audit, access, sessions, signIn, oidc };
   return {
     routes: [
       ...peopleRoutes(rooms),
@@ -32,6 +35,7 @@ export async function createFull(ground: FullGround): Promise<Rooms> {
       ...auditRoutes(rooms),
       ...installationRoutes(rooms),
       ...tokenRoutes(rooms),
+      ...(oidc ? oidcRoutes({ ...rooms, oidc }) : []),
     ],
     raw: [],
     authenticate: createAuthenticate({ ...ground, sessions, accessTokens }),

@@ -44,7 +44,7 @@ describe.each(STORES)('invites on %s', (store) => {
     const { token } = (await ask(plane, `POST ${path}`, { cookie: ada.cookie, body: { email: BO, role: 'admin' } }))
       .body;
     const body = { email: BO, password: PASSWORD, name: 'Bo', invite: token };
-    expect((await ask(plane, 'POST /api/v1/auth/signup', { body })).body.code).toBe('conflict');
+    expect((await ask(plane, 'POST /api/v1/auth/signup', { body })).body.code).toBe('account_exists');
     const foreign = await ask(plane, 'POST /api/v1/invites/accept', { cookie: ada.cookie, body: { token } });
     expect(foreign.body.code).toBe('invite_invalid');
     const accepted = await ask(plane, 'POST /api/v1/invites/accept', { cookie: bo.cookie, body: { token } });

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { startProvider } from './_oidc-provider.ts';
 import { ask, signUpFirst } from './_people.ts';
 import { startPlane } from './_setup.ts';
 
@@ -13,7 +14,7 @@ const FORGED: [string, Record<string, string>, string | undefined][] = [
 ];
 
 test('no write that a page of another site can send with the cookie is taken, at any route', async () => {
-  const plane = await startPlane();
+  const plane = await startPlane({ env: (await startProvider()).env });
   const { cookie, userId, organizationId } = await signUpFirst(plane);
   const { id } = (await ask(plane, 'POST /api/v1/installations', { cookie, body: { name: 'refunds' } })).body;
   const writes = plane.routes.filter(({ method, origin }) => method !== 'GET' && origin !== 'never');
@@ -41,7 +42,7 @@ test('only what OAuth clients call, which has no use for a cookie, is free of th
 });
 
 test('a form is refused of our own pages, too, at any route', async () => {
-  const plane = await startPlane();
+  const plane = await startPlane({ env: (await startProvider()).env });
   const { cookie } = await signUpFirst(plane);
   for (const { method, path, bodyType } of plane.routes) {
     if (method === 'GET' || bodyType === 'form') continue;

@@ -4,6 +4,7 @@ import { expect, test } from 'vitest';
 import type { Route } from '../src/http/route.ts';
 import { ROLES } from '../src/roles.ts';
 import type { Role } from '../src/roles.ts';
+import { startProvider } from './_oidc-provider.ts';
 import { addPerson, ask, signUpFirst } from './_people.ts';
 import type { SignedInPerson } from './_people.ts';
 import { startPlane } from './_setup.ts';
@@ -31,6 +32,7 @@ const ofInstallation = { id: 'installation' } as const;
 const SAMPLES: Record<string, Sample> = {
   'me.get': {},
   'session.organization': { body: ({ organization }) => ({ organization }) },
+  'oidc.link': { body: () => ({}) },
   'organizations.list': {},
   'organizations.create': { body: () => ({ name: 'More' }) },
   'organizations.rename': { params: ofOrganization, body: () => ({ name: 'Acme' }) },
@@ -145,7 +147,8 @@ interface Two {
 }
 
 async function makeTwo(): Promise<Two> {
-  const plane = await startPlane();
+  const { env } = await startProvider();
+  const plane = await startPlane({ env });
   const owner = await signUpFirst(plane);
   const { cookie } = owner;
   const other = (await ask(plane, 'POST /api/v1/orgs', { cookie, body: { name: 'Other' } })).body.id;

@@ -9,12 +9,15 @@ import { describeAccount } from './me.ts';
 import type { MeOptions } from './me.ts';
 import { Email, GivenPassword, MeAnswer, Name, NewPassword } from './schemas.ts';
 import type { SignIn } from './sign-in.ts';
+import { hasUsers } from './users.ts';
 
 export interface PeopleRoutes extends MeOptions {
   signIn: SignIn;
   sessions: Sessions;
   access: Access;
   audit: Audit;
+  /** Undefined: there is no other way than a password. */
+  oidc: object | undefined;
 }
 
 export function peopleRoutes(rooms: PeopleRoutes): Route[] {
@@ -37,8 +40,22 @@ export function peopleRoutes(rooms: PeopleRoutes): Route[] {
         invite: z.string().max(128).optional().describe('The token of an invite.'),
       }),
       answer: MeAnswer,
-      errors: ['signup_closed', 'invite_invalid', 'conflict', 'limit_reached', 'rate_limited'],
+      errors: ['signup_closed', 'invite_invalid', 'account_exists', 'limit_reached', 'rate_limited'],
       handle: async (call, { body }) => describeAccount(rooms, await signIn.signUp(call, body)),
+    }),
+    route({
+      id: 'auth.methods',
+      method: 'GET',
+      path: '/api/v1/auth/methods',
+      summary: 'Say how one signs in here',
+      tag: 'auth',
+      access: 'anyone',
+      answer: z.object({ signup: z.enum(['open', 'invited']), password: z.literal(true), oidc: z.boolean() }),
+      handle: async () => ({
+        signup: (await hasUsers(rooms.db)) ? 'invited' : 'open',
+        password: true,
+        oidc: rooms.oidc !== undefined,
+      }),
     }),
     route({
       id: 'auth.login',

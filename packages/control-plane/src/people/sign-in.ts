@@ -124,11 +124,18 @@ export async function openSession(
   return first ? { ...account, organizationId: first.id, role: first.role } : account;
 }
 
+export function signUpClosed(): PlaneError {
+  return new PlaneError(
+    'signup_closed',
+    'New people are invited: ask an owner or an admin of an organisation here for an invite, and sign up with it.',
+  );
+}
+
 // --- internal ---
 
 const WRONG_LOGINS_A_MINUTE = 5;
 
-/** Undefined: it is the first person. Throws `signup_closed`, `invite_invalid`, `conflict`. */
+/** Undefined: it is the first person. Throws `signup_closed`, `invite_invalid`, `account_exists`. */
 async function findPlace(queries: Queries, person: NewPerson, now: number): Promise<Invite | undefined> {
   const { email, invite: token, organization } = person;
   if (token === undefined) {
@@ -141,11 +148,4 @@ async function findPlace(queries: Queries, person: NewPerson, now: number): Prom
   requireInvited(invite, email);
   if (await findUserByEmail(queries, email)) throw accountExists(email);
   return invite;
-}
-
-function signUpClosed(): PlaneError {
-  return new PlaneError(
-    'signup_closed',
-    'New people are invited: ask an owner or an admin of an organisation here for an invite, and sign up with it.',
-  );
 }

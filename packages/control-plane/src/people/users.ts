@@ -19,26 +19,34 @@ export function findUser(queries: Queries, id: string): Promise<User | undefined
   return queries.get<User>(sql`${USERS} where id = ${id}`);
 }
 
+/** By what the provider of PLANE_OIDC_ISSUER calls a person. */
+export function findUserBySubject(queries: Queries, oidcSubject: string): Promise<User | undefined> {
+  return queries.get<User>(sql`${USERS} where oidc_subject = ${oidcSubject}`);
+}
+
 export async function hasUsers(queries: Queries): Promise<boolean> {
   return (await queries.get(sql`select id from plane_users limit 1`)) !== undefined;
 }
 
-/** Throws `conflict` when there is an account with the address. */
+/** Throws `account_exists` when there is an account with the address. */
 export async function addUser(
   tx: Queries,
-  { email, name, password, now }: Omit<User, 'id'> & { now: number },
+  { email, name, password, oidcSubject = null, now }: Omit<User, 'id'> & { oidcSubject?: string | null; now: number },
 ): Promise<User> {
   if (await findUserByEmail(tx, email)) throw accountExists(email);
   const id = randomUUID();
   await tx.run(
-    sql`insert into plane_users (id, email, name, password, created_at)
-      values (${id}, ${email}, ${name}, ${password}, ${now})`,
+    sql`insert into plane_users (id, email, name, password, oidc_subject, created_at)
+      values (${id}, ${email}, ${name}, ${password}, ${oidcSubject}, ${now})`,
   );
   return { id, email, name, password };
 }
 
 export function accountExists(email: string): PlaneError {
-  return new PlaneError('conflict', `There is an account of "${email}". Sign in with it, then accept the invite.`);
+  return new PlaneError(
+    'account_exists',
+    `There is an account of "${email}". Sign in with it, then accept the invite.`,
+  );
 }
 
 // --- internal ---

@@ -1,0 +1,215 @@
+import { describe, expect, test } from 'vitest';
+import { startProvider } from './_oidc-provider.ts';
+import type { Provider } from './_oidc-provider.ts';
+import { addPerson, ask, logIn, signUpFirst } from './_people.ts';
+import { makeClock, startPlane, STORES } from './_setup.ts';
+import type { RunningPlane } from './_setup.ts';
+
+/** A browser: it keeps cookies by name and goes where it is sent, one step at a time. */
+class Browser {
+  readonly cookies = new Map<string, string>();
+  readonly plane: RunningPlane;
+
+  constructor(plane: RunningPlane) {
+    this.plane = plane;
+  }
+
+  async go(url: string): Promise<Response> {
+    const isOurs = url.startsWith(this.plane.url);
+    const cookie = [...this.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
+    const response = await fetch(url, { redirect: 'manual', headers: isOurs && cookie ? { cookie } : {} });
+    for (const [, name = '', value = ''] of response.headers
+      .getSetCookie()
+      .map((one) => /^([^=]+)=([^;]*)/.exec(one) ?? []))
+      if (value === '') this.cookies.delete(name);
+      else this.cookies.set(name, value);
+    return response;
+  }
+
+  /** To the provider and back. Answers where it is sent at the end. */
+  async signIn(query = ''): Promise<string> {
+    return this.follow(`${this.plane.url}/api/v1/auth/oidc/start${query}`);
+  }
+
+  async follow(url: string): Promise<string> {
+    let location = url;
+    while (location.startsWith('http')) location = (await this.go(location)).headers.get('location') ?? 'nowhere';
+    return location;
+  }
+
+  get cookie(): string {
+    return `svc_session=${this.cookies.get('svc_session') ?? ''}`;
+  }
+
+  me() {
+    return ask(this.plane, 'GET /api/v1/me', { cookie: this.cookie });
+  }
+}
+
+function start(provider: Provider, options: Parameters<typeof startPlane>[0] = {}): Promise<RunningPlane> {
+  return startPlane({ ...options, env: provider.env });
+}
+
+describe.each(STORES)('sign-in at a provider, on %s', (store) => {
+  test('the first person becomes owner, and comes back as the same account under another address', async () => {
+    const provider = await startProvider();
+    const plane = await start(provider, { store });
+    const methods = async () => (await ask(plane, 'GET /api/v1/auth/methods')).body;
+    expect(await methods()).toStrictEqual({ signup: 'open', password: true, oidc: true });
+    const browser = new Browser(plane);
+    expect(await browser.signIn('?returnTo=/device%3Fuser_code%3DBCDF')).toBe('/device?user_code=BCDF');
+    expect(browser.cookies.has('svc_oidc')).toBe(false);
+    const { body } = await browser.me();
+    expect(body).toMatchObject({ user: { email: 'ada@example.com', name: 'Ada' }, organization: { role: 'owner' } });
+    expect(await methods()).toMatchObject({ signup: 'invited' });
+    provider.person.email = 'ada.new@example.com';
+    const other = new Browser(plane);
+    expect(await other.signIn()).toBe('/');
+    expect((await other.me()).body.user).toStrictEqual(body.user);
+  });
+
+  test('after the first only who was invited gets an account, in every organisation that invites', async () => {
+    const provider = await startProvider();
+    const plane = await start(provider, { store });
+    const ada = await signUpFirst(plane);
+    provider.person = { sub: 'u2', email: 'Bo@Example.com', email_verified: true };
+    expect(await new Browser(plane).signIn()).toBe('/login?error=signup_closed');
+    const path = `/api/v1/orgs/${ada.organizationId}/invites`;
+    await ask(plane, `POST ${path}`, { cookie: ada.cookie, body: { email: 'bo@example.com', role: 'approver' } });
+    const browser = new Browser(plane);
+    expect(await browser.signIn()).toBe('/');
+    expect((await browser.me()).body).toMatchObject({
+      user: { email: 'bo@example.com', name: 'bo' },
+      organization: { id: ada.organizationId, role: 'approver' },
+    });
+    expect((await ask(plane, `GET ${path}`, { cookie: ada.cookie })).body.items).toStrictEqual([]);
+    expect((await logIn(plane, 'bo@example.com', 'no password was set')).status).toBe(401);
+  });
+
+  test('an account with a password is linked by who is signed in to it, never by its address', async () => {
+    const provider = await startProvider();
+    const plane = await start(provider, { store });
+    const ada = await signUpFirst(plane);
+    const browser = new Browser(plane);
+    expect(await browser.signIn()).toBe('/login?error=account_exists');
+    browser.cookies.set('svc_session', ada.cookie.replace('svc_session=', ''));
+    const begun = await fetch(`${plane.url}/api/v1/auth/oidc/link`, {
+      method: 'POST',
+      headers: { cookie: ada.cookie, origin: plane.url, 'content-type': 'application/json' },
+      body: JSON.stringify({ returnTo: '/account' }),
+    });
+    const [flow = ''] = begun.headers.getSetCookie();
+    browser.cookies.set('svc_oidc', /^svc_oidc=([^;]+)/.exec(flow)?.[1] ?? '');
+    const { url } = (await begun.json()) as { url: string };
+    expect(await browser.follow(url)).toBe('/account');
+    const other = new Browser(plane);
+    expect(await other.signIn()).toBe('/');
+    expect((await other.me()).body.user.id).toBe(ada.userId);
+    const bo = await addPerson(plane, ada, { email: 'bo@example.com', role: 'viewer' });
+    browser.cookies.set('svc_session', bo.cookie.replace('svc_session=', ''));
+    const again = await fetch(`${plane.url}/api/v1/auth/oidc/link`, {
+      method: 'POST',
+      headers: { cookie: bo.cookie, origin: plane.url, 'content-type': 'application/json' },
+      body: '{}',
+    });
+    browser.cookies.set('svc_oidc', /^svc_oidc=([^;]+)/.exec(again.headers.getSetCookie()[0] ?? '')?.[1] ?? '');
+    const to = ((await again.json()) as { url: string }).url;
+    expect(await browser.follow(to)).toBe('/login?error=account_exists');
+  });
+});
+
+describe('a sign-in at a provider', () => {
+  test('is refused without an address the provider says is the person’s', async () => {
+    const provider = await startProvider();
+    const plane = await start(provider);
+    for (const wrong of [
+      { email_verified: false },
+      { email_verified: 'true' },
+      { email_verified: undefined },
+      { email: 1 },
+    ]) {
+      const { person } = provider;
+      provider.person = { ...person, ...wrong };
+      expect(await new Browser(plane).signIn()).toBe('/login?error=email_unverified');
+      provider.person = person;
+    }
+    provider.person.saysLater = true;
+    expect(await new Browser(plane).signIn()).toBe('/');
+  });
+
+  test('is refused for a token that is of another client, issuer, sign-in or time, or signed by another', async () => {
+    const provider = await startProvider();
+    const plane = await start(provider);
+    const past = Math.floor(Date.now() / 1_000) - 3_600;
+    for (const forged of [{ aud: 'other' }, { iss: 'https://evil.example' }, { nonce: 'other' }, { exp: past }]) {
+      provider.forged = forged;
+      const browser = new Browser(plane);
+      expect(await browser.signIn()).toBe('/login?error=sign_in_failed');
+      expect((await browser.me()).status).toBe(401);
+    }
+    provider.forged = {};
+    provider.signsAsAnother = true;
+    expect(await new Browser(plane).signIn()).toBe('/login?error=sign_in_failed');
+  });
+
+  test('ends in the browser that has begun it, once, within ten minutes', async () => {
+    const provider = await startProvider();
+    const clock = makeClock();
+    const plane = await start(provider, { now: clock.now });
+    const authorize = async (browser: Browser) => {
+      const begun = await browser.go(`${plane.url}/api/v1/auth/oidc/start`);
+      return (await browser.go(begun.headers.get('location') ?? '')).headers.get('location') ?? '';
+    };
+    const [mine, theirs] = [new Browser(plane), new Browser(plane)];
+    const callback = await authorize(theirs);
+    // A link to it, sent to another, signs that one in to no account of the sender.
+    expect(await mine.follow(callback)).toBe('/login?error=sign_in_failed');
+    await authorize(mine);
+    expect(await mine.follow(callback)).toBe('/login?error=sign_in_failed');
+    const late = await authorize(mine);
+    clock.move(600_000);
+    expect(await mine.follow(late)).toBe('/login?error=sign_in_failed');
+    const flow = theirs.cookies.get('svc_oidc') ?? '';
+    clock.move(-600_000);
+    expect(await theirs.follow(callback)).toBe('/');
+    theirs.cookies.set('svc_oidc', flow);
+    expect(await theirs.follow(callback)).toBe('/login?error=sign_in_failed');
+  });
+
+  test('goes nowhere but to paths of ours', async () => {
+    const plane = await start(await startProvider());
+    const wrong = [
+      'https://evil.example',
+      '//evil.example',
+      String.raw`/\evil.example`,
+      'javascript:alert(1)',
+      'device',
+    ];
+    for (const returnTo of [
+      ...wrong,
+      '/\t/evil.example',
+      '/..//evil.example',
+      '',
+      ' /x',
+      `${plane.url}@evil.example`,
+    ]) {
+      const answer = await ask(plane, `GET /api/v1/auth/oidc/start?returnTo=${encodeURIComponent(returnTo)}`);
+      expect([returnTo, answer.status, answer.body.code]).toStrictEqual([returnTo, 400, 'invalid_request']);
+    }
+  });
+
+  test('says so when the provider is away, and works once it is back', async () => {
+    const provider = await startProvider();
+    provider.isDown = true;
+    const plane = await start(provider);
+    expect(await new Browser(plane).signIn()).toBe('/login?error=provider_unavailable');
+    provider.isDown = false;
+    expect(await new Browser(plane).signIn()).toBe('/');
+  });
+
+  test('there is none where no provider is set', async () => {
+    const plane = await startPlane();
+    expect((await ask(plane, 'GET /api/v1/auth/methods')).body.oidc).toBe(false);
+    expect((await ask(plane, 'GET /api/v1/auth/oidc/start')).status).toBe(404);
+  });
+});
