@@ -1,8 +1,8 @@
 import { relative } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { firstOf } from './call.ts';
 import type { CallHistory } from './call.ts';
 import { runOutside } from './context.ts';
+import { isOwnFrame, readFrame } from './own-frames.ts';
 import type { JournalRecord, StepKind } from './journal/record.ts';
 import { differenceOf } from './values/difference.ts';
 import type { Difference } from './values/difference.ts';
@@ -64,9 +64,9 @@ export function findCaller(stepId: string): string | null {
   const step = stepId.slice(stepId.lastIndexOf('#') + 1);
   let own: string | null = null;
   for (const line of stack.split('\n').slice(1)) {
-    const [, place = '', row = ''] = /\(?([^()\s]+):(\d+):\d+\)?$/.exec(line) ?? [];
-    const file = place.startsWith('file:') ? fileURLToPath(place) : place;
-    if (row === '' || file.startsWith(OWN) || file.startsWith('node:')) continue;
+    const frame = readFrame(line);
+    if (!frame || isOwnFrame(frame)) continue;
+    const { file, row } = frame;
     const path = relative(process.cwd(), file);
     const found = `${path.startsWith('..') ? file : path}:${row}`;
     if (own !== null || !line.trim().startsWith(`at ${step} (`)) return found;
@@ -101,6 +101,3 @@ function inWords(difference: Difference | undefined): string {
   const { path, recorded, called } = difference;
   return `: ${path === '' ? 'the value' : `"${path}"`} was ${recorded}, is ${called}`;
 }
-
-/** The runtime's own files: in a bundle all of them lie in its folder. */
-const OWN = fileURLToPath(new URL('.', import.meta.url));

@@ -12,6 +12,7 @@ import { boundGiven, FRAME_BYTES, GIVEN_BYTES, refusalOf, sizeOf } from '../valu
 import { AbortingAnswer } from '../values/signals.ts';
 import type { Abort } from '../values/signal-ref.ts';
 import type { Driver } from './driver.ts';
+import { rejectCall } from './error-place.ts';
 import { LargeReads } from './large-reads.ts';
 import { encodeError } from './outcome.ts';
 import type { RecordFields, Recorder } from './recorder.ts';
@@ -220,9 +221,8 @@ export class Calls {
       if (record.event === 'done') call.resolve(this.#read(record.output));
       else {
         this.#read(record.output);
-        call.answer.ignoreUnhandled();
         if (!call.answer.isAwaited) this.#unheard.push(call);
-        call.reject(record.error === null ? new Error('The step failed.') : decode(record.error));
+        rejectCall(call, record.error === null ? new Error('The step failed.') : decode(record.error));
       }
     } catch (error) {
       onMismatch(unreadable(record, error));

@@ -1,0 +1,98 @@
+import { expect, test } from 'vitest';
+import { z } from 'zod';
+import { defineDeepAgent } from '../src/definitions/definition.ts';
+import { svc } from '../src/index.ts';
+import { sleep } from '../src/engine/primitives/sleep.ts';
+import { runWorkflow, setupBoxes, toStep } from './_setup.ts';
+
+const boxes = setupBoxes();
+
+/** Fails at once. */
+const once = (name: string, work: () => unknown, options = {}) =>
+  Object.assign(toStep(name, work), { maxRetries: 0, ...options });
+const late = once('late', () => new Promise(() => {}), { timeout: 20 });
+const odd = once('odd', () => ({ fn: () => 1 }));
+const word = once('word', () => {
+  // oxlint-disable-next-line typescript/only-throw-error -- what code may do
+  throw 'no';
+});
+
+/** Bodies that fail by what the runtime says, and call nothing that fails by its own code. */
+const BODIES: Record<string, () => Promise<unknown>> = {
+  async stepThatIsLate() {
+    await sleep(1);
+    await late();
+  },
+  async stepWhoseResultIsNoData() {
+    await odd();
+  },
+  async stepThatThrowsText() {
+    await word();
+  },
+  async startOfNothing() {
+    await svc.workflows.start('nothing', {});
+  },
+  async startThatDoesNotFit() {
+    await sleep(1);
+    await svc.workflows.startAndWait('typed', { n: 'x' });
+  },
+  async childThatFails() {
+    await svc.workflows.startAndWait('fails', {});
+  },
+  async agentThereIsNot() {
+    await svc.agent('nothing').session('a').send('say:hi');
+  },
+  async timerOfNothing() {
+    await svc.workflows.schedule('nothing', {}, { in: 1 });
+  },
+  async configurationThereIsNot() {
+    await svc.config.get('nothing' as never);
+  },
+  async oneOfSeveral() {
+    await Promise.all([sleep(1), late()]);
+  },
+  async laterThan() {
+    const answer = late();
+    await sleep(1);
+    await answer.then((value: unknown) => value).finally(() => {});
+  },
+};
+
+test.each(Object.keys(BODIES))('an error the runtime makes leads to who waits for it: %s', async (name) => {
+  const typed = { run: async () => 1, inputSchema: z.object({ n: z.number() }) };
+  const fails = { run: async () => late() };
+  const box = await boxes.open({
+    agents: { helper: defineDeepAgent({ name: 'helper' }) },
+    workflows: { [name]: { run: BODIES[name] as () => Promise<unknown> }, typed, fails },
+  });
+  const run = (await runWorkflow(box, name)) as { status: string; error: { stack: string } };
+  expect(run.status).toBe('failed');
+  // Here the runtime's own files are in the project, too.
+  const lines = run.error.stack.split('\n').filter((line) => line.includes('/test/'));
+  expect(lines).toEqual([
+    expect.stringMatching(new RegExp(`at (?:async )?(?:\\S+\\.)?${name} \\(packages/.*:\\d+:\\d+\\)$`)),
+  ]);
+});
+
+test('an error that leads to code of the workspace is left as it is, and one that is caught has its place', async () => {
+  const own = once('own', () => {
+    throw new Error('mine');
+  });
+  const seen: string[] = [];
+  const bodies = {
+    async plain() {
+      await own();
+    },
+    async caught() {
+      await late().catch(({ stack }: Error) => seen.push(stack ?? ''));
+      await late().catch(({ stack }: Error) => seen.push(stack ?? ''));
+    },
+  };
+  const workflows = Object.fromEntries(Object.entries(bodies).map(([name, run]) => [name, { run }]));
+  const box = await boxes.open({ workflows });
+  const { error } = (await runWorkflow(box, 'plain')) as { error: { stack: string } };
+  expect(error.stack).toMatch(/own|error-places/);
+  expect(error.stack).not.toMatch(/ plain /);
+  expect(await runWorkflow(box, 'caught')).toMatchObject({ status: 'completed' });
+  expect(seen.map((stack) => /at (?:async )?(?:\S+\.)?caught \(/.test(stack))).toEqual([true, true]);
+});
