@@ -5,15 +5,19 @@
  * changes nothing.
  */
 import { createHash, createHmac } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { setTimeout as wait } from 'node:timers/promises';
 
 const PATIENCE_MS = Number(process.argv[2] ?? 60_000);
 const PAUSE_MS = 500;
 
 const { SVC_S3_ENDPOINT = '', SVC_S3_BUCKET = '', SVC_S3_REGION = 'us-east-1' } = process.env;
-const { SVC_S3_ACCESS_KEY = '', SVC_S3_SECRET_KEY = '' } = process.env;
+let SVC_S3_ACCESS_KEY = '';
+let SVC_S3_SECRET_KEY = '';
 
 try {
+  SVC_S3_ACCESS_KEY = readSecret('SVC_S3_ACCESS_KEY');
+  SVC_S3_SECRET_KEY = readSecret('SVC_S3_SECRET_KEY');
   const missing = Object.entries({ SVC_S3_ENDPOINT, SVC_S3_BUCKET, SVC_S3_ACCESS_KEY, SVC_S3_SECRET_KEY })
     .filter(([, value]) => value === '')
     .map(([name]) => name);
@@ -25,6 +29,22 @@ try {
 }
 
 // --- internal ---
+
+/**
+ * A variable, or what lies in the file that `<name>_FILE` names, as for the box.
+ * @param {string} name
+ */
+function readSecret(name) {
+  const { [name]: value = '', [`${name}_FILE`]: file = '' } = process.env;
+  if (file === '') return value;
+  if (value !== '') throw new Error(`${name}_FILE is set as well as ${name}; keep one of the two.`);
+  try {
+    return readFileSync(file, 'utf8').trimEnd();
+  } catch (error) {
+    const { code } = /** @type {NodeJS.ErrnoException} */ (error);
+    throw new Error(`${name}_FILE names "${file}", which cannot be read (${code}).`, { cause: error });
+  }
+}
 
 /** @returns {Promise<'made' | 'there'>} */
 async function ensureBucket() {

@@ -214,10 +214,16 @@ const EXIT_WORDS = {
 function renderEnvironment({ listVariables }) {
   return joinPage([
     '# Environment',
-    'An empty value counts as unset.',
+    'An empty value counts as unset. Where a file is named, a deployed box takes the value from the file that this variable ' +
+      'names instead.',
     table(
-      ['Variable', 'Purpose', 'Make a value'],
-      listVariables().map(({ name, purpose, make }) => [code(name), purpose, make ? code(make) : '']),
+      ['Variable', 'Purpose', 'Make a value', 'From a file'],
+      listVariables().map(({ name, purpose, make, file }) => [
+        code(name),
+        purpose,
+        make ? code(make) : '',
+        file ? code(file) : '',
+      ]),
     ),
   ]);
 }

@@ -179,8 +179,41 @@ export function readVariable(env: NodeJS.ProcessEnv, name: VariableName): string
   return value === '' ? undefined : value;
 }
 
-export function listVariables(): (Variable & { name: VariableName })[] {
-  return Object.entries(VARIABLES).map(([name, variable]) => ({ name: name as VariableName, ...variable }));
+/**
+ * The secrets of a deployed box. Each may lie in a file that `<NAME>_FILE` names, and code of the workspace finds none of
+ * them in its environment.
+ */
+export const OWN_SECRETS = [
+  'DATABASE_URL',
+  'WORKFLOW_KV_URL',
+  'HMAC_SECRET',
+  'SVC_S3_ACCESS_KEY',
+  'SVC_S3_SECRET_KEY',
+  'MODEL_PROVIDER_API_KEY',
+  'SVC_SECRET_KEY',
+  'SVC_SECRET_KEY_PREVIOUS',
+  'STUDIO_STANDALONE_TOKEN',
+  'SVC_METRICS_TOKEN',
+  'OTEL_EXPORTER_OTLP_HEADERS',
+] as const satisfies VariableName[];
+
+/** The variable that names the file of a secret. */
+export function fileVariableOf(name: (typeof OWN_SECRETS)[number]): string {
+  return `${name}_FILE`;
+}
+
+export function listVariables(): ListedVariable[] {
+  const files = new Map<string, string>(OWN_SECRETS.map((name) => [name, fileVariableOf(name)]));
+  return Object.entries(VARIABLES).map(([name, variable]) => {
+    const file = files.get(name);
+    return { name: name as VariableName, ...variable, ...(file === undefined ? {} : { file }) };
+  });
+}
+
+export interface ListedVariable extends Variable {
+  name: VariableName;
+  /** The variable that names a file in its place, for a deployed box. */
+  file?: string;
 }
 
 export function describeVariable(name: VariableName): Variable {

@@ -19,6 +19,7 @@ export {
 export type { BrokenVariable, StorageSettings } from './boot/environment.ts';
 export { createForker, SUPERVISED, superviseProcess } from './boot/isolation.ts';
 export type { Supervised } from './boot/isolation.ts';
+export { takeOwnSecrets } from './boot/own-secrets.ts';
 export { runBox } from './boot/main.ts';
 export { openServerDatabase, openServerJournal } from './boot/server-stores.ts';
 export { problemOf } from './catalog/catalog.ts';

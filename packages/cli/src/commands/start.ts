@@ -27,12 +27,14 @@ export const start = defineVerb({
   elsewhere: { port: 'Set the variable PORT: PORT=8080 svc start' },
   async run({ dir, out }, context) {
     const root = resolveWorkspace(dir, context, 'svc start');
-    const { boot, createForker } = await import('@svc/runtime/host');
+    const { boot, createForker, takeOwnSecrets } = await import('@svc/runtime/host');
     process.setSourceMapsEnabled(true);
     const bundleDir = resolve(root, out);
     const module = join(dirname(createRequire(import.meta.url).resolve('@svc/runtime/package.json')), 'bin.mjs');
-    const isolate = createForker({ module, args: [bundleDir], env: context.env });
-    const running = await boot({ env: context.env, bundleDir, isolate }).catch((error: unknown) => {
+    // Before a module of the workspace is loaded.
+    const env = takeOwnSecrets(context.env);
+    const isolate = createForker({ module, args: [bundleDir], env });
+    const running = await boot({ env, bundleDir, isolate }).catch((error: unknown) => {
       throw toCliError(error);
     });
     const { box, url, identity } = running;

@@ -14,8 +14,28 @@ import type { Command } from './_setup.ts';
 const rig = useRig();
 const WRITE = { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{}' };
 
+/** What code of the workspace, and a process it begins, finds of the box's secrets. */
+const LOOK = `import { execFileSync } from 'node:child_process';
+
+export async function look() {
+  'use workflow';
+  return inspect();
+}
+
+async function inspect() {
+  'use step';
+  const secret = /^(DATABASE_URL|WORKFLOW_KV_URL|SVC_SECRET_KEY|STUDIO_STANDALONE_TOKEN|HMAC_SECRET)/;
+  const child = execFileSync('/usr/bin/env', { encoding: 'utf8' });
+  return {
+    own: process.env.SHOP_API_KEY,
+    found: Object.keys(process.env).filter((name) => secret.test(name)),
+    child: child.split('\\n').filter((line) => secret.test(line)).join(),
+  };
+}
+`;
+
 describeWhen(bothServers, 'the gate of a deployed box', (servers) => {
-  const { makeEnv, start, boot, keys } = useDeployed(rig, servers);
+  const { build, makeEnv, start, boot, keys } = useDeployed(rig, servers);
 
   /** As a byoc folder has it: registered at this control plane, and no operator. */
   async function bootRegistered(plane: Plane, more: Env = {}): Promise<Deployed & { env: Env }> {
@@ -130,6 +150,27 @@ describeWhen(bothServers, 'the gate of a deployed box', (servers) => {
       expect(ended.stderr).toContain(words);
       expect(ended.stderr).not.toMatch(/^\s+at /m);
     }
+  });
+
+  it('takes its secrets from files, its commands too, and leaves none of them to code of the workspace', async () => {
+    const dir = await build({ 'workflows/look.workflow.ts': LOOK });
+    const env = await makeEnv({ STUDIO_STANDALONE_TOKEN: TOKEN, SHOP_API_KEY: 'of-the-workspace' });
+    const workspace = await rig.workspace();
+    const given = Object.entries(env).flatMap(([name, value]) => {
+      if (!['DATABASE_URL', 'WORKFLOW_KV_URL', 'SVC_SECRET_KEY', 'STUDIO_STANDALONE_TOKEN'].includes(name))
+        return [[name, value]];
+      workspace.write(`secrets/${name}`, `${value}\n`);
+      return [[`${name}_FILE`, workspace.path(`secrets/${name}`)]];
+    });
+    const inFiles = { ...(Object.fromEntries(given) as Env), HMAC_SECRET: randomBytes(32).toString('hex') };
+    const box = await boot({ env: inFiles, dir, workspace, key: 'none' });
+    const started = await send(box, 'POST /api/workflows/look/start', { body: {} });
+    await expect
+      .poll(async () => (await send(box, `GET /api/workflows/runs/${String(started.body['runId'])}`)).body)
+      .toMatchObject({ status: 'completed', output: { own: 'of-the-workspace', found: [], child: '' } });
+    const made = await keys(inFiles, 'create', '--name', 'first', '--agents', 'all');
+    expect([made.code, made.stdout]).toEqual([0, expect.stringMatching(/^svc_/)]);
+    await box.stop('SIGTERM');
   });
 
   it('proves to the control plane that it holds the secret, and to no one else', async () => {

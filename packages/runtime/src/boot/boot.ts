@@ -9,6 +9,7 @@ import type { Mask } from '../mask.ts';
 import type { Log } from '../log.ts';
 import type { Isolate, Supervisor } from '../engine/isolation.ts';
 import { createProviderStore } from '../provider/store.ts';
+import { listSecretValues } from '../secret-variables.ts';
 import { loadMasterKey } from '../secrets/master-key.ts';
 import type { MasterKey } from '../secrets/seal.ts';
 import { toBucketName } from '../storage/bucket-name.ts';
@@ -94,7 +95,7 @@ async function begin<T>(
   const bundle = await openBundle(bundleDir);
   const closer = createCloser();
   try {
-    return await work({ environment, bundle, write, closer, mask: createMask(env) });
+    return await work({ environment, bundle, write, closer, mask: createMask(environment.variables) });
   } catch (error) {
     await closer.close().catch(() => {}); // the first error says why
     throw error;
@@ -172,7 +173,7 @@ async function openBox({ environment, bundle, write, closer, mask, options }: St
     db: database.db,
     kv,
     secretKey: key,
-    secretValues: () => secrets.values(),
+    secretValues: async () => [...listSecretValues(environment.variables), ...(await secrets.values())],
     provider: {
       environment: environment.provider,
       store: createProviderStore(database.db, Promise.resolve(secrets)),

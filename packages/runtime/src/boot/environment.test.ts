@@ -1,6 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import { describe, expect, it } from 'vitest';
-import { describeVariable } from '../config.ts';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { describeVariable, OWN_SECRETS } from '../config.ts';
 import { readEnvironment } from './environment.ts';
 import type { BoxEnvironment, BrokenVariable } from './environment.ts';
 import { RULES } from './rules.ts';
@@ -193,5 +196,61 @@ describe('the environment of a deployed box', () => {
     expect(read({ ...GOOD, ...S3, SVC_S3_FORCE_PATH_STYLE: 'false' }).settings?.storage?.forcePathStyle).toBe(false);
   });
 });
+
+describe('a secret of a deployed box in a file', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'svc-secrets-'));
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+  const write = (name: string, text: string): string => {
+    const file = join(folder, name);
+    writeFileSync(file, text);
+    return file;
+  };
+
+  it.each(OWN_SECRETS)('is the value of %s, without the line break at its end', (name) => {
+    const value = ({ ...GOOD, ...S3, ...SECRETS } as Record<string, string>)[name] ?? '';
+    const whole = { ...GOOD, ...S3, MODEL_PROVIDER_BASE_URL: 'http://p', OTEL_EXPORTER_OTLP_ENDPOINT: 'http://c' };
+    const { [name]: _, ...rest } = whole as Record<string, string>;
+    const { settings, broken } = read({ ...rest, [`${name}_FILE`]: write(name, `${value}\r\n`) });
+    expect(broken).toEqual([]);
+    expect(settings?.variables[name]).toBe(value);
+    // The headers of the collector are parsed.
+    const used = name === 'OTEL_EXPORTER_OTLP_HEADERS' ? 'abcdef' : value;
+    expect(JSON.stringify({ ...settings, variables: {} })).toContain(used);
+  });
+
+  it('is refused by its name where it cannot be one, beside everything else that is broken', () => {
+    const { broken, message } = read({
+      ...GOOD,
+      DATABASE_URL_FILE: write('url', GOOD.DATABASE_URL),
+      SVC_SECRET_KEY: '',
+      SVC_SECRET_KEY_FILE: write('key', 'secret-word'),
+      WORKFLOW_KV_URL: '',
+      WORKFLOW_KV_URL_FILE: join(folder, 'none'),
+      HMAC_SECRET_FILE: folder,
+      SVC_METRICS_TOKEN_FILE: write('empty', '\n'),
+      STUDIO_STANDALONE_TOKEN_FILE: write('large', 'a'.repeat(70_000)),
+      PORT: 'x',
+    });
+    expect(broken.map(({ problem }) => problem.replaceAll(folder, '')).sort()).toEqual([
+      'DATABASE_URL_FILE is set as well; keep one of the two.',
+      'HMAC_SECRET_FILE names "", which is no file.',
+      'PORT is "x", which is no whole number from 1 to 65535.',
+      'STUDIO_STANDALONE_TOKEN_FILE names "/large", which is larger than 65536 bytes.',
+      'SVC_METRICS_TOKEN_FILE names "/empty", which is empty.',
+      'SVC_SECRET_KEY is not 32 bytes in base64.',
+      'WORKFLOW_KV_URL_FILE names "/none", which cannot be read (ENOENT).',
+    ]);
+    expect(message).not.toContain('secret-word');
+  });
+});
+
+const SECRETS: Record<string, string> = {
+  HMAC_SECRET: 'sixteen-letters-',
+  MODEL_PROVIDER_API_KEY: 'key-of-a-provider',
+  SVC_SECRET_KEY_PREVIOUS: GOOD.SVC_SECRET_KEY,
+  STUDIO_STANDALONE_TOKEN: 'one-long-operator-token',
+  SVC_METRICS_TOKEN: 'one-long-scraper-token',
+  OTEL_EXPORTER_OTLP_HEADERS: 'authorization=abcdef',
+};
 
 const S3 = { SVC_S3_ENDPOINT: 'https://s3.example:9000', SVC_S3_ACCESS_KEY: 'a', SVC_S3_SECRET_KEY: 's' };

@@ -1,5 +1,5 @@
 import type { VariableName } from '../config.ts';
-import { describeVariable, readVariable } from '../config.ts';
+import { describeVariable, OWN_SECRETS, readVariable } from '../config.ts';
 import { BoxError } from '../errors.ts';
 import { LOOPBACK_PROXIES, parseProxies } from '../http/address.ts';
 import type { Proxies } from '../http/address.ts';
@@ -8,6 +8,8 @@ import type { LogLevel } from '../log.ts';
 import type { ProviderSettings } from '../provider/provider.ts';
 import { readTelemetry } from '../telemetry/settings.ts';
 import type { TelemetrySettings } from '../telemetry/settings.ts';
+import { readSecretFiles } from './own-secrets.ts';
+import type { BrokenFile } from './own-secrets.ts';
 import { listEntries, RULES } from './rules.ts';
 import type { Rule } from './rules.ts';
 import { STATEMENT_TIMEOUT_S } from './server-stores.ts';
@@ -42,6 +44,8 @@ export interface BoxEnvironment {
   controlPlaneUrl: string;
   /** No credential is asked for, and only this machine may connect. */
   insecureLocal: boolean;
+  /** All of it, with what lies in files: what is masked is found here. */
+  variables: NodeJS.ProcessEnv;
 }
 
 /** An S3 backend. */
@@ -74,8 +78,9 @@ export interface BrokenVariable {
 }
 
 /** Throws `environment_invalid` with every variable that is missing or broken, never the first alone. */
-export function readEnvironment(env: NodeJS.ProcessEnv): BoxEnvironment {
-  const broken = listBroken(env);
+export function readEnvironment(given: NodeJS.ProcessEnv): BoxEnvironment {
+  const { variables: env, broken: files } = readSecretFiles(given);
+  const broken = listBroken(env, files);
   if (broken.length > 0) throw environmentInvalid(broken);
   const read = (name: VariableName) => readVariable(env, name);
   const origins = read('SVC_CORS_ALLOW_ORIGINS');
@@ -106,6 +111,7 @@ export function readEnvironment(env: NodeJS.ProcessEnv): BoxEnvironment {
     standaloneToken: read('STUDIO_STANDALONE_TOKEN'),
     controlPlaneUrl: (read('SVC_CONTROL_PLANE_URL') ?? HOSTED_CONTROL_PLANE).replace(/\/+$/, ''),
     insecureLocal: read('SVC_INSECURE_LOCAL') !== undefined,
+    variables: env,
   };
 }
 
@@ -162,13 +168,14 @@ const STORAGE: VariableName[] = [
 ];
 const STORAGE_NEEDS: VariableName[] = ['SVC_S3_ENDPOINT', 'SVC_S3_ACCESS_KEY', 'SVC_S3_SECRET_KEY'];
 
-function listBroken(env: NodeJS.ProcessEnv): BrokenVariable[] {
-  const names = [...new Set([...(Object.keys(RULES) as VariableName[]), ...STORAGE])];
+function listBroken(env: NodeJS.ProcessEnv, files: readonly BrokenFile[] = []): BrokenVariable[] {
+  const names = [...new Set([...(Object.keys(RULES) as VariableName[]), ...STORAGE, ...OWN_SECRETS])];
   return names.flatMap((name) => {
-    const reason = explain(env, name);
-    if (reason === undefined) return [];
+    const file = files.find((one) => one.name === name);
+    const reason = file ? undefined : explain(env, name);
+    if (!file && reason === undefined) return [];
     const { purpose, make = '' } = describeVariable(name);
-    return [{ name, problem: `${name} ${reason}.`, purpose, make }];
+    return [{ name, problem: file ? `${name}_FILE ${file.reason}.` : `${name} ${reason}.`, purpose, make }];
   });
 }
 

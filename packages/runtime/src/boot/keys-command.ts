@@ -55,7 +55,7 @@ export async function runKeysCommand(argv: readonly string[], env: NodeJS.Proces
     const log = createLog({
       level: 'error',
       write: (line) => process.stderr.write(`${line}\n`),
-      mask: createMask(env),
+      mask: createMask(environment.variables),
     });
     // The log of the box is that of another process: what this one has to say there is stored beside it.
     const records: LogRecord[] = [];

@@ -2,21 +2,25 @@ import { resolve } from 'node:path';
 import { BoxError } from '../errors.ts';
 import { boot, bootSupervised } from './boot.ts';
 import { createForker, SUPERVISED, superviseProcess } from './isolation.ts';
+import { takeOwnSecrets } from './own-secrets.ts';
 
 /**
  * `svc-box [bundle]`: the process of a container. Ends with 1 and the reason on stderr when the box does not start, with
- * 0 after SIGTERM or SIGINT; a second signal ends it at once. `svc-box keys …` is a command beside it.
+ * 0 after SIGTERM or SIGINT; a second signal ends it at once. `env` is left without the secrets of the box. `svc-box keys …`
+ * is a command beside it.
  */
 export async function runBox(argv: readonly string[], env: NodeJS.ProcessEnv): Promise<number> {
   process.setSourceMapsEnabled(true);
   if (argv[0] === 'keys') return runKeys(argv.slice(1), env);
   const bundleDir = resolve(argv[0] ?? '.');
-  if (argv.includes(SUPERVISED)) return runSupervised(bundleDir, env);
+  // Before a module of the workspace is loaded.
+  const whole = takeOwnSecrets(env);
+  if (argv.includes(SUPERVISED)) return runSupervised(bundleDir, whole);
   const stopped = untilStopped();
   const [, module] = process.argv;
   try {
-    const isolate = module === undefined ? {} : { isolate: createForker({ module, args: [bundleDir], env }) };
-    const running = await Promise.race([boot({ env, bundleDir, ...isolate }), stopped]);
+    const isolate = module === undefined ? {} : { isolate: createForker({ module, args: [bundleDir], env: whole }) };
+    const running = await Promise.race([boot({ env: whole, bundleDir, ...isolate }), stopped]);
     // Stopped while it started: what it has done so far is undone or done again by the next boot.
     if (!running) return 0;
     await stopped;
