@@ -22,7 +22,8 @@ export async function createFull(ground: FullGround): Promise<Rooms> {
   const audit = createAudit(ground);
   const access = createAccess(ground);
   const sessions = createSessions(ground);
-  const signIn = createSignIn({ ...ground, audit, sessions, passwords: createPasswords() });
+  const passwords = createPasswords(ground);
+  const signIn = createSignIn({ ...ground, audit, sessions, passwords });
   const accessTokens: AccessTokens = { authenticate: async () => undefined };
   const sweep = createSweep(ground);
   const oidc = createOidc(ground);

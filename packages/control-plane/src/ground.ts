@@ -3,6 +3,7 @@ import type { Duplex } from 'node:stream';
 import type { Log } from '../../runtime/src/log.ts';
 import type { FullSettings, Settings } from './config.ts';
 import type { Account, Call, RawRoute, Route } from './http/route.ts';
+import type { PasswordCost } from './passwords/hash.ts';
 import type { Sealer } from './sealer.ts';
 import type { Db } from './store/db.ts';
 
@@ -16,6 +17,7 @@ export interface Ground {
   publicUrl(): string;
   /** Whether that address was given, or has to be kept to. */
   isNamed: boolean;
+  passwordCost: PasswordCost;
 }
 
 /** What every room of the full mode is given. */

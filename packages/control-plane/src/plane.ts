@@ -12,6 +12,7 @@ import { LIVE } from './live.ts';
 import { openApiRoute } from './openapi.ts';
 import { readPages } from './pages/files.ts';
 import { createPages } from './pages/serve.ts';
+import type { PasswordCost } from './passwords/hash.ts';
 import { openSealer } from './sealer.ts';
 import type { Db } from './store/db.ts';
 import { createStandalone } from './standalone.ts';
@@ -22,6 +23,8 @@ export interface PlaneOptions {
   log?: Log;
   /** Milliseconds since 1970. Default: the wall clock. */
   now?(): number;
+  /** Default: `full`. */
+  passwordCost?: PasswordCost;
 }
 
 /** A control plane that is not listening yet. */
@@ -38,13 +41,13 @@ export interface Plane {
 
 /** Opens the store, makes every room, mounts every route. Throws what keeps it from starting. */
 export async function createPlane(options: PlaneOptions): Promise<Plane> {
-  const { settings, now = Date.now } = options;
+  const { settings, now = Date.now, passwordCost = 'full' } = options;
   const log =
     options.log ?? createLog({ level: settings.logLevel, write: (line) => void process.stderr.write(`${line}\n`) });
   let port = settings.port;
   const publicUrl = () => settings.publicUrl ?? `http://localhost:${port}`;
   const isNamed = settings.mode === 'full' || settings.publicUrl !== undefined;
-  const ground: Ground = { settings, log, now, publicUrl, isNamed };
+  const ground: Ground = { settings, log, now, publicUrl, isNamed, passwordCost };
   const { rooms, closeStore } = await openRooms(ground);
   const routes: Route[] = [LIVE, ...rooms.routes];
   const raw: RawRoute[] = [openApiRoute(() => routes, publicUrl), ...rooms.raw];

@@ -5,6 +5,7 @@ import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import { onTestFinished } from 'vitest';
 import { readSettings } from '../src/config.ts';
+import type { PasswordCost } from '../src/passwords/hash.ts';
 import { createPlane } from '../src/plane.ts';
 import type { Plane } from '../src/plane.ts';
 
@@ -47,12 +48,19 @@ export interface StartOptions {
   store?: StoreName;
   env?: Record<string, string>;
   now?(): number;
+  /** Default: `least`, for what is not about passwords. */
+  passwordCost?: PasswordCost;
 }
 
 /** A control plane that listens on a port of its own on this machine, in the full mode. */
-export async function startPlane({ store = 'sqlite', env = {}, now }: StartOptions = {}): Promise<RunningPlane> {
+export async function startPlane(options: StartOptions = {}): Promise<RunningPlane> {
+  const { store = 'sqlite', env = {}, now, passwordCost } = options;
   const full = { PLANE_SECRET_KEY: SECRET_KEY, PLANE_ALLOW_PRIVATE: '1' };
-  return startWith({ ...full, ...(await makeStore(store)), ...env }, now);
+  return startWith(
+    { ...full, ...((env.PLANE_DATA_DIR ?? env.PLANE_DATABASE_URL) ? {} : await makeStore(store)), ...env },
+    now,
+    passwordCost,
+  );
 }
 
 /** The same in the standalone mode. */
@@ -62,9 +70,13 @@ export function startStandalone(env: Record<string, string>, now?: () => number)
 
 // --- internal ---
 
-async function startWith(env: Record<string, string>, now?: () => number): Promise<RunningPlane> {
+async function startWith(
+  env: Record<string, string>,
+  now?: () => number,
+  passwordCost: PasswordCost = 'least',
+): Promise<RunningPlane> {
   const settings = readSettings({ HOST: '127.0.0.1', PORT: '0', SVC_LOG_LEVEL: 'silent', ...env });
-  const plane = await createPlane({ settings, ...(now ? { now } : {}) });
+  const plane = await createPlane({ settings, passwordCost, ...(now ? { now } : {}) });
   onTestFinished(() => plane.close());
   const { port } = await plane.listen();
   // The name the control plane says it has by default, so that the origin of its own pages is right.

@@ -5,7 +5,7 @@ import type { Route } from '../src/http/route.ts';
 import { ROLES } from '../src/roles.ts';
 import type { Role } from '../src/roles.ts';
 import { startProvider } from './_oidc-provider.ts';
-import { addPerson, ask, signUpFirst } from './_people.ts';
+import { addPerson, ask, PASSWORD, signUpFirst } from './_people.ts';
 import type { SignedInPerson } from './_people.ts';
 import { startPlane } from './_setup.ts';
 import type { RunningPlane } from './_setup.ts';
@@ -32,6 +32,7 @@ const ofInstallation = { id: 'installation' } as const;
 const SAMPLES: Record<string, Sample> = {
   'me.get': {},
   'session.organization': { body: ({ organization }) => ({ organization }) },
+  'auth.password': { body: () => ({ current: PASSWORD, password: PASSWORD }) },
   'oidc.link': { body: () => ({}) },
   'organizations.list': {},
   'organizations.create': { body: () => ({ name: 'More' }) },

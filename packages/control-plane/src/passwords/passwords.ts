@@ -1,5 +1,7 @@
 import { PlaneError, rateLimited } from '../errors.ts';
+import type { Log } from '../../../runtime/src/log.ts';
 import { hashPassword, isOutdated, verifyPassword } from './hash.ts';
+import type { PasswordCost } from './hash.ts';
 
 /** Passwords, of which few are worked on at a time: each takes tens of megabytes and a core for a tenth of a second. */
 export interface Passwords {
@@ -23,22 +25,32 @@ export interface Checked {
   upgraded: string | undefined;
 }
 
-export function createPasswords(): Passwords {
+export function createPasswords({ log, passwordCost }: { log: Log; passwordCost: PasswordCost }): Passwords {
   const inTurn = createQueue();
   let decoy: Promise<string> | undefined;
+  /** A caller is not shown why, or it would know that there is an account. */
+  const verify = (password: string, stored: string) =>
+    verifyPassword(password, stored).catch((error: unknown) => {
+      log.error('A stored password cannot be checked.', { error });
+      return false;
+    });
   return {
-    hash: (password, signal) => inTurn(() => hashPassword(password), signal),
+    hash: (password, signal) => inTurn(() => hashPassword(password, passwordCost), signal),
     check: (password, stored, { signal, before } = {}) =>
       inTurn(async () => {
         await before?.();
-        const against = stored ?? (await (decoy ??= hashPassword('of nobody')));
-        const isRight = (await verifyPassword(password, against)) && stored !== undefined;
-        return { isRight, upgraded: isRight && isOutdated(against) ? await hashPassword(password) : undefined };
+        const against = stored ?? (await (decoy ??= hashPassword(DECOY, passwordCost)));
+        const isRight = (await verify(password, against)) && stored !== undefined;
+        if (!isRight || !isOutdated(against, passwordCost)) return { isRight, upgraded: undefined };
+        return { isRight, upgraded: await hashPassword(password, passwordCost) };
       }, signal),
   };
 }
 
 // --- internal ---
+
+/** What is checked where there is no account. */
+const DECOY = 'the password of no account';
 
 /** Half of the threads of libuv, so that files and names are still read and resolved meanwhile. */
 const AT_ONCE = 2;

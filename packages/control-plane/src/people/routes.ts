@@ -71,6 +71,22 @@ export function peopleRoutes(rooms: PeopleRoutes): Route[] {
       handle: async (call, { body }) => describeAccount(rooms, await signIn.logIn(call, body)),
     }),
     route({
+      id: 'auth.password',
+      method: 'POST',
+      path: '/api/v1/auth/password',
+      summary: 'Change one’s password; other browsers and command lines are signed out',
+      tag: 'auth',
+      access: 'person',
+      status: 204,
+      body: z.strictObject({ current: GivenPassword, password: NewPassword }),
+      errors: ['forbidden', 'wrong_credentials', 'rate_limited'],
+      async handle(call, { body }) {
+        if (call.account().via !== 'session')
+          throw new PlaneError('forbidden', 'A password is changed in a browser that is signed in.');
+        await signIn.changePassword(call, body);
+      },
+    }),
+    route({
       id: 'auth.logout',
       method: 'POST',
       path: '/api/v1/auth/logout',

@@ -10,7 +10,7 @@ import type { Sessions } from '../sessions/sessions.ts';
 import type { Db, Queries } from '../store/db.ts';
 import { sql } from '../store/sql.ts';
 import { createThrottle } from '../throttle/throttle.ts';
-import { accountExists, addUser, findUserByEmail, hasUsers } from './users.ts';
+import { accountExists, addUser, findUser, findUserByEmail, hasUsers } from './users.ts';
 import type { User } from './users.ts';
 
 export interface SignInOptions {
@@ -34,6 +34,8 @@ export interface NewPerson {
 export interface SignIn {
   signUp(call: Call, person: NewPerson): Promise<Account>;
   logIn(call: Call, credentials: { email: string; password: string }): Promise<Account>;
+  /** Other browsers and command lines of the person are signed out. Throws `wrong_credentials`. */
+  changePassword(call: Call, passwords: { current: string; password: string }): Promise<void>;
 }
 
 /** How a person comes to a session. */
@@ -62,31 +64,10 @@ export function createSignIn(options: SignInOptions): SignIn {
       });
     },
     async logIn(call, { email, password }) {
-      const subjects = [`account ${email}`, ...(call.address === undefined ? [] : [`address ${call.address}`])];
-      const require = () => throttle.require(subjects);
-      await require();
       const user = await findUserByEmail(db, email);
-      const checked = await passwords.check(password, user?.password ?? undefined, {
-        signal: call.request.signal,
-        before: require,
-      });
-      // Of guesses that are made at once no more are answered than of those made one after the other.
-      await require();
-      if (!user || !checked.isRight) {
-        await throttle.count(subjects);
-        // As much work for an address there is no account of.
-        const [first] = await listMemberships(db, user?.id ?? '');
-        await audit.record({
-          organizationId: first?.id,
-          action: 'auth.login_failed',
-          actor: user ? email : '',
-          target: '',
-          address: call.address,
-        });
-        throw new PlaneError('wrong_credentials', 'The e-mail address or the password is wrong.');
-      }
+      const upgraded = await check(call, { email, password, user });
+      if (!user) throw wrongCredentials();
       return openSession(options, call, async (tx) => {
-        const { upgraded } = checked;
         if (upgraded !== undefined)
           await tx.run(
             sql`update plane_users set password = ${upgraded} where id = ${user.id} and password = ${user.password}`,
@@ -94,7 +75,53 @@ export function createSignIn(options: SignInOptions): SignIn {
         return { user, memberships: await listMemberships(tx, user.id), action: 'auth.login' };
       });
     },
+    async changePassword(call, { current, password }) {
+      const { userId, email, credentialId, organizationId } = call.account();
+      await check(call, { email, password: current, user: await findUser(db, userId) });
+      const hash = await passwords.hash(password, call.request.signal);
+      await db.transaction(async (tx) => {
+        await tx.run(sql`update plane_users set password = ${hash} where id = ${userId}`);
+        await tx.run(sql`delete from plane_sessions where user_id = ${userId} and id <> ${credentialId}`);
+        await tx.run(
+          sql`update plane_families set ended_at = ${call.now} where user_id = ${userId} and ended_at is null`,
+        );
+        const entry = { organizationId, action: 'auth.password', actor: email, target: email, address: call.address };
+        await audit.record(entry, tx);
+      });
+    },
   };
+
+  /** Answers what to store in place of the password, if anything. Throws `wrong_credentials`, `rate_limited`. */
+  async function check(call: Call, { email, password, user }: Checking): Promise<string | undefined> {
+    const subjects = [`account ${email}`, ...(call.address === undefined ? [] : [`address ${call.address}`])];
+    const require = () => throttle.require(subjects);
+    await require();
+    const checked = await passwords.check(password, user?.password ?? undefined, {
+      signal: call.request.signal,
+      before: require,
+    });
+    // Of guesses that are made at once no more are answered than of those made one after the other.
+    await require();
+    if (checked.isRight) return checked.upgraded;
+    await throttle.count(subjects);
+    // As much work for an address there is no account of.
+    const [first] = await listMemberships(db, user?.id ?? '');
+    await audit.record({
+      organizationId: first?.id,
+      action: 'auth.login_failed',
+      actor: user ? email : '',
+      target: '',
+      address: call.address,
+    });
+    throw wrongCredentials();
+  }
+}
+
+interface Checking {
+  email: string;
+  password: string;
+  /** Undefined: there is no account of the address. */
+  user: User | undefined;
 }
 
 export interface SignedIn {
@@ -148,4 +175,8 @@ async function findPlace(queries: Queries, person: NewPerson, now: number): Prom
   requireInvited(invite, email);
   if (await findUserByEmail(queries, email)) throw accountExists(email);
   return invite;
+}
+
+function wrongCredentials(): PlaneError {
+  return new PlaneError('wrong_credentials', 'The e-mail address or the password is wrong.');
 }
