@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { defineDeepAgent } from '../src/definitions/definition.ts';
 import { svc } from '../src/index.ts';
 import { sleep } from '../src/engine/primitives/sleep.ts';
-import { runWorkflow, setupBoxes, toStep } from './_setup.ts';
+import { call, finish, runWorkflow, setupBoxes, toStep } from './_setup.ts';
 
 const boxes = setupBoxes();
 
@@ -95,4 +95,16 @@ test('an error that leads to code of the workspace is left as it is, and one tha
   expect(error.stack).not.toMatch(/ plain /);
   expect(await runWorkflow(box, 'caught')).toMatchObject({ status: 'completed' });
   expect(seen.map((stack) => /at (?:async )?(?:\S+\.)?caught \(/.test(stack))).toEqual([true, true]);
+});
+
+test('a run that ended so is retried from the call that failed', async () => {
+  let runs = 0;
+  const done = once('done', () => (runs += 1));
+  const hang = once('hang', () => new Promise(() => {}), { timeout: 20 });
+  const first = { run: async () => [await done(), await hang()] };
+  const box = await boxes.open({ workflows: { first } });
+  const { runId } = (await runWorkflow(box, 'first')) as { runId: string };
+  const again = await call(box, `POST /api/runs/${runId}/retry`, {});
+  expect(await finish(box, String(again.body.runId))).toMatchObject({ error: { code: 'step_timeout' } });
+  expect(runs).toBe(1);
 });

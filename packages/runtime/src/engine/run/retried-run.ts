@@ -99,9 +99,14 @@ function findEnding(records: readonly JournalRecord[], error: string | null): Jo
     if (record.event !== 'failed' || record.error === null) return false;
     const own = decodeInert(record.error) as InertError;
     return thrown.some(
-      ({ name, message, stack }) => name === own.name && message === own.message && stack === own.stack,
+      ({ name, message, stack }) => name === own.name && message === own.message && isStackOf(stack, own.stack),
     );
   });
+}
+
+/** The body is given an error with more of a stack than is recorded where it leads to no code of the workspace. */
+function isStackOf(thrown: unknown, recorded: unknown): boolean {
+  return thrown === recorded || (typeof thrown === 'string' && thrown.startsWith(`${String(recorded)}\n`));
 }
 
 type StartedAs = Pick<Started, 'id' | 'isQueued'>;
