@@ -1,6 +1,9 @@
 import { createAudit } from './audit/audit.ts';
 import { auditRoutes } from './audit/routes.ts';
 import { PlaneError } from './errors.ts';
+import { createKeyStore } from './identity/key-store.ts';
+import { identityRoutes } from './identity/routes.ts';
+import { createSigner } from './identity/signer.ts';
 import type { FullGround, Rooms } from './ground.ts';
 import { installationRoutes } from './installations/routes.ts';
 import { inviteRoutes } from './invites/routes.ts';
@@ -25,9 +28,12 @@ export async function createFull(ground: FullGround): Promise<Rooms> {
   const passwords = createPasswords(ground);
   const signIn = createSignIn({ ...ground, audit, sessions, passwords });
   const accessTokens: AccessTokens = { authenticate: async () => undefined };
+  const signer = createSigner({ ...ground, keys: createKeyStore(ground) });
+  // At the start, so that a box that asks has them, and what is due is done although no token is asked for.
+  await signer.listPublic();
   const sweep = createSweep(ground);
   const oidc = createOidc(ground);
-  const rooms = { ...ground, audit, access, sessions, signIn, oidc };
+  const rooms = { ...ground, audit, access, sessions, signIn, oidc, signer };
   return {
     routes: [
       ...peopleRoutes(rooms),
@@ -37,6 +43,7 @@ export async function createFull(ground: FullGround): Promise<Rooms> {
       ...installationRoutes(rooms),
       ...tokenRoutes(rooms),
       ...(oidc ? oidcRoutes({ ...rooms, oidc }) : []),
+      ...identityRoutes(rooms),
     ],
     raw: [],
     authenticate: createAuthenticate({ ...ground, sessions, accessTokens }),

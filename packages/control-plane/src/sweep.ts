@@ -1,4 +1,5 @@
 import type { Log } from '../../runtime/src/log.ts';
+import { KEPT_MS } from './identity/key-store.ts';
 import type { Db } from './store/db.ts';
 import { sql } from './store/sql.ts';
 import type { Sql } from './store/sql.ts';
@@ -66,6 +67,7 @@ function listStatements(now: number): Sql[] {
     sql`delete from plane_access_tokens where token_hash in (select token_hash from plane_access_tokens ${expired})`,
     // With the refresh tokens of it.
     sql`delete from plane_families where id in (select id from plane_families ${expired})`,
+    sql`delete from plane_signing_keys where retired_at <= ${now - KEPT_MS}`,
     sql`delete from plane_attempts where minute < ${minute}
       and subject in (select subject from plane_attempts where minute < ${minute} limit ${PART})`,
     sql`delete from plane_audit where id in (select id from plane_audit where at < ${before(AUDIT_DAYS)} limit ${PART})`,

@@ -50,6 +50,7 @@ const SAMPLES: Record<string, Sample> = {
   'installations.get': { params: ofInstallation },
   'installations.rename': { params: ofInstallation, body: () => ({ name: randomUUID() }) },
   'installations.delete': { params: ofInstallation },
+  'identity.mint': { params: ofInstallation, body: () => ({ use: 'operate' }) },
   'tokens.list': {},
   'tokens.create': { body: ({ organization }) => ({ name: 'ci', role: 'viewer', organization }) },
   'tokens.revoke': { params: { id: 'token' } },

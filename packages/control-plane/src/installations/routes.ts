@@ -7,7 +7,7 @@ import type { Account, Call, Route } from '../http/route.ts';
 import { requirePermission } from '../organizations/access.ts';
 import type { Access } from '../organizations/access.ts';
 import { Name } from '../people/schemas.ts';
-import type { PermissionName } from '../roles.ts';
+import type { PermissionName, Role } from '../roles.ts';
 import type { Db } from '../store/db.ts';
 import { sql } from '../store/sql.ts';
 import { addInstallation, findInstallation, listInstallations, renameInstallation } from './installations.ts';
@@ -101,18 +101,21 @@ export function installationRoutes({ db, access, audit }: InstallationRoutes): R
   ];
 }
 
-/** Throws `not_found` for one of an organisation the account has no part in, as for one that is not there; `forbidden`. */
+/**
+ * With the role there at this moment. Throws `not_found` for one of an organisation the account has no part in, as for one
+ * that is not there; `forbidden`.
+ */
 export async function requireInstallation(
   { db, access }: Pick<InstallationRoutes, 'db' | 'access'>,
   account: Account,
   id: string,
   permission: PermissionName,
-): Promise<Installation> {
+): Promise<Installation & { role: Role }> {
   const found = await findInstallation(db, id);
   const role = found && (await access.roleIn(account, found.organizationId));
   if (!found || role === undefined) throw notFound(`installation "${id}"`);
   requirePermission(account, role, permission);
-  return found;
+  return { ...found, role };
 }
 
 // --- internal ---

@@ -139,7 +139,7 @@ create table plane_signing_keys (
   public_jwk text not null,
   private_jwk text not null,
   created_at bigint not null,
-  active_at bigint not null,
+  active_at bigint,
   retired_at bigint
 );
 create table plane_tunnels (
