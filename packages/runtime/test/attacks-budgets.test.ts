@@ -42,6 +42,15 @@ const shared = boxes.share({
       },
     },
     atOnce: { run: async () => Promise.all(Array.from({ length: 4 }, () => inStep())) },
+    bodyAtOnce: { run: async () => Promise.all(Array.from({ length: 4 }, ask)) },
+    embedsAtOnce: {
+      run: async () =>
+        Promise.all(Array.from({ length: 4 }, () => svc.ai.embed({ input: 'text', model: 'test/embedding' }))),
+    },
+    agentsAtOnce: {
+      run: async () =>
+        Promise.allSettled(Array.from({ length: 4 }, async () => svc.agent('asker').session().send('say:hi'))),
+    },
     retried: { run: async () => inStep().catch(() => inStep()) },
     child: { run: async () => svc.workflows.startAndWait('step', {}) },
     embeds: {
@@ -95,10 +104,40 @@ describe('a budget that one call uses up', () => {
     },
   );
   test('ends each of the steps that go on at once', async () => {
-    const key = await makeKey({ tokensPerDay: 1 });
     const box = await shared();
-    // Those that had begun with it.
-    expect(await costOf(() => finishAs(box, 'atOnce', as(key.value)))).toBeLessThanOrEqual(4);
+    for (const name of ['atOnce', 'bodyAtOnce', 'embedsAtOnce', 'agentsAtOnce']) {
+      const key = await makeKey({ tokensPerDay: 1 });
+      expect([name, await costOf(() => finishAs(box, name, as(key.value)))]).toEqual([name, 1]);
+    }
+  });
+
+  test('ends turns that are asked for at once, on any wire, and starts at once', async () => {
+    const url = await (await shared()).listen();
+    const key = await makeKey({ tokensPerDay: 1 });
+    const messages = [{ role: 'user', content: 'say:hello' }];
+    const asked: [path: string, body: object][] = [
+      ['/wire-a/v1/chat/completions', { model: 'asker', messages }],
+      ['/wire-b/v1/messages', { model: 'asker', max_tokens: 9, messages }],
+      ['/wire-a/v1/chat/completions', { model: 'asker', messages, stream: true }],
+    ];
+    const all = [...asked, ...asked].map(async ([path, body]) =>
+      (await fetch(url + path, json(body, { headers: as(key.value) }))).text(),
+    );
+    const answers: string[] = [];
+    expect(await costOf(async () => void answers.push(...(await Promise.all(all))))).toBe(1);
+    expect(answers.filter((text) => text.includes('budget_exceeded'))).toHaveLength(5);
+    const other = await makeKey({ tokensPerDay: 1 });
+    const box = await shared();
+    const starts = () => Promise.all([1, 2, 3, 4].map(() => finishAs(box, 'step', as(other.value))));
+    expect(await costOf(starts)).toBe(1);
+  });
+
+  test('is not used up by what calls might have used', async () => {
+    const key = await makeKey({ tokensPerDay: 5_000 });
+    const box = await shared();
+    // Each is taken to use hundreds of tokens until it has ended.
+    for (let n = 0; n < 4; n++)
+      expect(await finishAs(box, 'body', as(key.value))).toMatchObject({ status: 'completed' });
   });
 
   test('ends what the tools of an agent ask', async () => {

@@ -22,34 +22,34 @@ export interface ChildStartsOptions {
   live: Pick<LiveTurns, 'tap'>;
   finder: Pick<AgentFinder, 'modelOf'>;
   starts: Pick<TurnStarts, 'startRun'>;
-  limits: Pick<TurnLimits, 'enterBelow'>;
+  limits: Pick<TurnLimits, 'enterBelow' | 'leave'>;
 }
 
 export function createChildStarts(options: ChildStartsOptions): StartChild {
   const { engine, sessions, live, finder, starts, limits } = options;
   return async ({ agent: name, message, session, outputSchema }, { parent, idempotencyKey, callId, onText }) => {
     const model = await finder.modelOf(name);
-    await limits.enterBelow(name, parent);
     const depth = nextDepth(name, parent);
     const askedBy = askedByOf(parent);
     const runId = newRunId();
+    await limits.enterBelow({ runId, name }, parent);
     const input: TurnInput = {
       ...toTurnInput(runId, toChildRequest({ agent: name, message, session, outputSchema }, idempotencyKey), model),
       depth,
       ...(callId === undefined ? {} : { callId }),
     };
-    const sessionId =
-      session === undefined
-        ? null
-        : await sessions.open({
-            agent: name,
-            name: session,
-            owner: BOX_OWNER,
-            kind: 'session',
-            ...(askedBy === undefined ? {} : { askedBy }),
-          });
     const stopReading = onText && live.tap(runId, toTextReader(onText));
     try {
+      const sessionId =
+        session === undefined
+          ? null
+          : await sessions.open({
+              agent: name,
+              name: session,
+              owner: BOX_OWNER,
+              kind: 'session',
+              ...(askedBy === undefined ? {} : { askedBy }),
+            });
       const { runId: parentRunId } = parent;
       const run = { runId, name, sessionId, parentRunId };
       const { runId: childId } = await starts.startRun(run, input, {
@@ -57,6 +57,8 @@ export function createChildStarts(options: ChildStartsOptions): StartChild {
         parentRunId,
         idempotencyKey,
       });
+      // The same start again: that turn has been let in before.
+      if (childId !== runId) limits.leave(runId);
       if (stopReading)
         void engine
           .wait(childId, LONGEST_TIMER_MS)
@@ -65,6 +67,7 @@ export function createChildStarts(options: ChildStartsOptions): StartChild {
       return { runId: childId, sessionId };
     } catch (error) {
       stopReading?.();
+      limits.leave(runId);
       throw error;
     }
   };

@@ -17,14 +17,14 @@ export interface TurnLimits {
   enterAgain(turn: { runId: string; name: string; limited: readonly Limited[] }): Promise<void>;
   /**
    * Before one that a run asks for: it waits for no place, which the run may have itself. Throws `budget_exceeded`, which
-   * a step is not to repeat.
+   * a step is not to repeat; else `leave` is called when it does not begin.
    */
-  enterBelow(name: string, parent: RunRow): Promise<void>;
+  enterBelow(turn: { runId: string; name: string }, parent: RunRow): Promise<void>;
 }
 
 export interface TurnLimitsOptions {
   /** Undefined: nothing has limits. */
-  limiter?: Pick<Limiter, 'find' | 'admit' | 'enter' | 'admitAgain' | 'leave' | 'requireBudgets'> | undefined;
+  limiter?: Pick<Limiter, 'find' | 'admit' | 'enter' | 'admitAgain' | 'leave' | 'reserve' | 'settle'> | undefined;
 }
 
 export function createTurnLimits({ limiter }: TurnLimitsOptions): TurnLimits {
@@ -38,14 +38,17 @@ export function createTurnLimits({ limiter }: TurnLimitsOptions): TurnLimits {
       await limiter.admit(own);
       await limiter.enter(runId, [...own, ...limited]);
     },
-    leave: limiter.leave,
+    leave(runId) {
+      limiter.settle(runId);
+      limiter.leave(runId);
+    },
     async enterAgain({ runId, name, limited }) {
       const agent = await limiter.find(whoOf(name));
       await limiter.admitAgain(runId, [...(agent ? [agent] : []), ...limited]);
     },
-    async enterBelow(name, parent) {
+    async enterBelow({ runId, name }, parent) {
       try {
-        await limiter.requireBudgets([whoOf(name), ...chargedTo(parent)]);
+        await limiter.reserve([whoOf(name), ...chargedTo(parent)], { id: runId });
       } catch (error) {
         throw Object.assign(error as Error, { fatal: true });
       }

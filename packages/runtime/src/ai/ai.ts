@@ -6,14 +6,15 @@ import type { ReplyOptions } from '../agents/model/reply.ts';
 import { addUsage, toTokens } from '../agents/events/usage.ts';
 import { NO_USAGE } from '../agents/events/turn-events.ts';
 import type { Usage } from '../agents/events/turn-events.ts';
+import { estimateTokens } from '../agents/turn/context-size.ts';
 import { toRepair } from '../agents/turn/output.ts';
 import { splitName } from '../definitions/subagents.ts';
 import { chargedTo } from '../engine/box-marks.ts';
 import type { RunRow } from '../engine/journal/run.ts';
 import type { Ambient } from '../engine/handle.ts';
-import type { AnswerRule, ChatReply, ModelCaller } from '../engine/model-calls.ts';
+import type { AnswerRule, ChatReply, EmbedReply, ModelCaller } from '../engine/model-calls.ts';
 import { BoxError } from '../errors.ts';
-import type { Limiter } from '../limits/limiter.ts';
+import type { Limiter, PlannedSize } from '../limits/limiter.ts';
 import { whoOfAgent } from '../limits/limits.ts';
 import { createPartObserver } from './part-calls.ts';
 import type { PartCall } from './part-calls.ts';
@@ -27,7 +28,7 @@ export interface AiOptions {
   /** The model of the workspace. */
   defaultModel(): Promise<string | undefined>;
   embeddingModel(): string | undefined;
-  limiter: Pick<Limiter, 'requireBudgets' | 'unrecorded'>;
+  limiter: Pick<Limiter, 'reserve' | 'unrecorded'>;
   /** Of a call that has no record to be seen by. Returns at once, and never throws. */
   onPart(call: PartCall): void;
 }
@@ -35,26 +36,37 @@ export interface AiOptions {
 export function createAi(options: AiOptions): Ai {
   const { callModel, callEmbeddings, defaultModel, embeddingModel, limiter } = options;
   const observe = createPartObserver(options.onPart);
-  /** Throws `budget_exceeded`. What the call uses counts at once, however long its step goes on. */
-  const admit = async (caller: ModelCaller): Promise<ModelCaller> => {
+  let calls = 0;
+  /**
+   * Throws `budget_exceeded`. What the call is taken to use counts while it is under way, and what it uses at once,
+   * however long its step goes on.
+   */
+  const admitted = async <T>(
+    caller: ModelCaller,
+    size: () => PlannedSize,
+    work: (caller: ModelCaller) => Promise<T>,
+  ): Promise<T> => {
+    const { runId } = caller.run;
     const who = whoOf(caller.run);
-    await limiter.requireBudgets(who);
-    return {
-      ...caller,
-      spend(tokens) {
-        limiter.unrecorded.add(caller.run.runId, who, tokens.totalTokens);
-        caller.spend(tokens);
-      },
+    const release = await limiter.reserve(who, { id: `${runId} ${calls++}`, size });
+    const spend: ModelCaller['spend'] = (tokens) => {
+      release();
+      limiter.unrecorded.add(runId, who, tokens.totalTokens);
+      caller.spend(tokens);
     };
+    try {
+      return await work({ ...caller, spend });
+    } finally {
+      release();
+    }
   };
   return {
     chat: (asked, caller, rule) =>
       onceOnly(async () => {
         const model = asked.model ?? (await defaultModel()) ?? notSelected(CHAT_ADVICE);
-        const admitted = await admit(caller);
         const { timeout, maxRetries, fallbackModels } = asked;
         const messages = asked.messages as readonly ChatMessage[];
-        return observe({ operation: 'chat', model, messages }, admitted, async (observed) => {
+        const chat = async (observed: ModelCaller): Promise<ChatReply> => {
           const ask = async (said: readonly ChatMessage[]): Promise<ModelReply> => {
             const request = {
               model,
@@ -71,18 +83,27 @@ export function createAi(options: AiOptions): Ai {
             return reply;
           };
           return rule ? askFitting(messages, { model, rule, ask }) : toChatReply(model, await ask(messages));
-        });
+        };
+        return admitted(
+          caller,
+          () => sizeOf(messages, asked.parameters),
+          (charged) => observe({ operation: 'chat', model, messages }, charged, chat),
+        );
       }),
     embed: (asked, caller) =>
       onceOnly(async () => {
         const model = asked.model ?? embeddingModel() ?? notSelected(EMBED_ADVICE);
-        const admitted = await admit(caller);
-        return observe({ operation: 'embeddings', model, messages: [] }, admitted, async ({ signal, spend }) => {
+        const embed = async ({ signal, spend }: ModelCaller): Promise<EmbedReply> => {
           const onTokens = (inputTokens: number) => spend(toTokens({ ...NO_USAGE, inputTokens }));
           const embedded = await callEmbeddings({ ...asked, model }, { signal, onTokens });
           const { vectors, inputTokens, model: answeredBy = model } = embedded;
           return { vectors, usage: toModelUsage({ ...NO_USAGE, inputTokens }), asked: model, model: answeredBy };
-        });
+        };
+        return admitted(
+          caller,
+          () => sizeOfTexts(asked.input),
+          (charged) => observe({ operation: 'embeddings', model, messages: [] }, charged, embed),
+        );
       }),
   };
 }
@@ -103,6 +124,16 @@ async function onceOnly<T>(work: () => Promise<T>): Promise<T> {
   } catch (error) {
     throw error instanceof BoxError ? Object.assign(error, { fatal: true }) : error;
   }
+}
+
+function sizeOf(messages: readonly ChatMessage[], { max_tokens: most }: Record<string, unknown>): PlannedSize {
+  const atLeast = estimateTokens(messages);
+  return { atLeast, ...(typeof most === 'number' ? { atMost: atLeast + most } : {}) };
+}
+
+function sizeOfTexts(texts: readonly string[]): PlannedSize {
+  const tokens = estimateTokens(texts.map((content) => ({ role: 'user', content })));
+  return { atLeast: tokens, atMost: tokens };
 }
 
 /** Whose budgets the tokens of a run come from. */

@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import { BoxError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import type { Drizzle } from '../stores/drizzle.ts';
@@ -20,8 +21,13 @@ export interface Limiter {
   enter(turnId: string, limited: readonly Limited[]): Promise<void>;
   /** A turn that waits is to go on, here or on another replica. Throws the same. */
   admitAgain(turnId: string, limited: readonly Limited[]): Promise<void>;
-  /** Throws `budget_exceeded`. */
-  requireBudgets(who: readonly string[]): Promise<void>;
+  /**
+   * A call of a model, or a turn that a run asks for, is about to begin. Throws `budget_exceeded`; else what it is taken to
+   * use counts as used until `release`, or until its turn has used some, has ended or waits.
+   */
+  reserve(who: readonly string[], planned: Planned): Promise<() => void>;
+  /** The turn has used tokens that are counted, or uses none. */
+  settle(turnId: string): void;
   /** A turn that has begun goes on: it takes its places again, whether there is room or not. */
   reenter(turnId: string, limited: readonly Limited[]): void;
   /** The turn waits, has ended, or has not begun after all. */
@@ -36,6 +42,20 @@ export interface Limiter {
   read(limited: Limited): Promise<Used>;
   listTokens: TokenUsage['list'];
   close(): Promise<void>;
+}
+
+/** What is about to use tokens. */
+export interface Planned {
+  /** The run of a turn, or a name of the call that nothing else has. */
+  id: string;
+  /** Tokens it is going to use at the least, and may use at the most. Asked for where there is a budget. */
+  size?(): PlannedSize;
+}
+
+export interface PlannedSize {
+  atLeast: number;
+  /** Default: no limit. */
+  atMost?: number;
 }
 
 export interface Used {
@@ -75,6 +95,10 @@ export function createLimiter({ db, kv, log, find, onBudget, now = Date.now }: L
   const rates = createRates(store, now);
   const places = createPlaces(store);
   const unrecorded = createUnrecorded();
+  /** What calls and turns under way are taken to use. Of this process alone, too. */
+  const reserved = createUnrecorded();
+  /** What a call has used lately, by who is counted so. */
+  const typical = new LRUCache<string, number>({ max: MOST_KNOWN });
   const usage = createTokenUsage({
     db,
     log,
@@ -86,15 +110,28 @@ export function createLimiter({ db, kv, log, find, onBudget, now = Date.now }: L
       ),
   });
 
-  const requireBudget = async (limited: Limited): Promise<void> => {
-    const { tokensPerDay, tokensPerMonth } = limited.limits;
-    if (!tokensPerDay && !tokensPerMonth) return;
-    // A budget is no reason to refuse what the store would not have refused.
-    const used = await usage.read(limited.id).catch(() => ({ day: 0, month: 0 }));
+  /** Throws; else reserves for it. A budget is no reason to refuse what the store would not have refused. */
+  const reserve = async (limited: readonly Limited[], { id, size }: Planned): Promise<void> => {
+    const budgeted = limited.filter(({ limits }) => limits.tokensPerDay ?? limits.tokensPerMonth);
+    if (budgeted.length === 0) return;
+    const used = await Promise.all(budgeted.map((one) => usage.read(one.id).catch(() => NOTHING)));
+    // Nothing is awaited from here on: of those that come at once, each is told of the ones before.
+    budgeted.forEach((one, at) => requireBudget(one, used[at] ?? NOTHING));
+    const who = budgeted.map((one) => one.id);
+    const { atLeast, atMost = Infinity } = size?.() ?? { atLeast: 0 };
+    const known = Math.max(0, ...who.map((one) => typical.get(one) ?? 0));
+    reserved.add(id, who, Math.max(1, atLeast, Math.min(atMost, known || atLeast + USUAL_TOKENS)));
+  };
+
+  const requireBudget = (limited: Limited, used: { day: number; month: number }): void => {
     const more = unrecorded.of(limited.id);
-    if (tokensPerMonth && used.month + more >= tokensPerMonth)
-      throw budgetExceeded(limited, 'month', tokensPerMonth, now());
-    if (tokensPerDay && used.day + more >= tokensPerDay) throw budgetExceeded(limited, 'day', tokensPerDay, now());
+    const planned = reserved.of(limited.id);
+    for (const unit of ['month', 'day'] as const) {
+      const limit = limited.limits[LIMIT_OF[unit]];
+      if (!limit) continue;
+      if (used[unit] + more >= limit) throw budgetExceeded(limited, unit, limit, now());
+      if (used[unit] + more + planned >= limit) throw budgetTaken(limited, unit, limit);
+    }
   };
 
   return {
@@ -102,21 +139,38 @@ export function createLimiter({ db, kv, log, find, onBudget, now = Date.now }: L
       for (const one of limited) await rates.admit(one);
     },
     async enter(turnId, limited) {
-      for (const one of limited) await requireBudget(one);
-      await places.enter(turnId, limited);
+      await reserve(limited, { id: turnId });
+      try {
+        await places.enter(turnId, limited);
+      } catch (error) {
+        reserved.forget(turnId);
+        throw error;
+      }
     },
     async admitAgain(turnId, limited) {
-      for (const one of limited) await requireBudget(one);
+      await reserve(limited, { id: turnId });
+      // Wherever it goes on, it is looked at there.
+      reserved.forget(turnId);
       await places.admit(turnId, limited);
     },
     find,
-    async requireBudgets(who) {
-      for (const limited of await Promise.all(who.map(find))) if (limited) await requireBudget(limited);
+    async reserve(who, planned) {
+      const found = await Promise.all(who.map(find));
+      await reserve(
+        found.filter((limited) => limited !== undefined),
+        planned,
+      );
+      return () => reserved.forget(planned.id);
     },
+    settle: reserved.forget,
     reenter: places.reenter,
     leave: places.leave,
     spend(who, tokens) {
-      for (const one of who) usage.add(one, tokens);
+      for (const one of who) {
+        const before = typical.get(one) ?? tokens;
+        typical.set(one, before + (tokens - before) / WEIGHT);
+        usage.add(one, tokens);
+      }
     },
     unrecorded,
     async read(limited) {
@@ -138,6 +192,12 @@ export function createLimiter({ db, kv, log, find, onBudget, now = Date.now }: L
 // --- internal ---
 
 const WARNED_AT = 0.8;
+const NOTHING = { day: 0, month: 0 };
+/** What a call is taken to use beside what it is sent, until there was one. */
+const USUAL_TOKENS = 256;
+/** Of what was typical before, one part in so many is what the last call has used. */
+const WEIGHT = 4;
+const MOST_KNOWN = 10_000;
 
 function noticesOf(
   limited: Limited,
@@ -162,6 +222,12 @@ function budgetExceeded({ name }: Limited, unit: 'day' | 'month', limit: number,
   const again = new Date(endOf(unit, at)).toISOString();
   const message = `${name} has used its ${limit} tokens of this ${unit}. There are more from ${again} on.`;
   return new BoxError('budget_exceeded', message, { details: { limit: LIMIT_OF[unit], value: limit, retryAfter } });
+}
+
+/** What is under way may use up the rest: whether it does is known in a moment. */
+function budgetTaken({ name }: Limited, unit: 'day' | 'month', limit: number): BoxError {
+  const message = `${name} has calls under way that may use up its ${limit} tokens of this ${unit}. Try again when they have ended.`;
+  return new BoxError('budget_exceeded', message, { details: { limit: LIMIT_OF[unit], value: limit, retryAfter: 1 } });
 }
 
 function endOf(unit: 'day' | 'month', at: number): number {

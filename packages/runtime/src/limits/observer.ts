@@ -6,7 +6,7 @@ import type { Limiter } from './limiter.ts';
 import { whoOfAgent } from './limits.ts';
 
 export interface LimitObserverOptions {
-  limiter: Pick<Limiter, 'spend' | 'leave' | 'reenter' | 'find' | 'unrecorded'>;
+  limiter: Pick<Limiter, 'spend' | 'leave' | 'reenter' | 'find' | 'unrecorded' | 'settle'>;
   /** The agent of the workspace that a run's name is of. */
   agentOf(runName: string): string;
   /** Whether usage is counted that no limit is set for. */
@@ -27,6 +27,18 @@ export function createLimitObserver({ limiter, agentOf, countsAll }: LimitObserv
     };
     limiter.spend(who.filter(isCounted), tokens);
   };
+  /** What runs have used that is being counted. */
+  const counting = new Map<string, Promise<void>>();
+  const settle = (runId: string): void => {
+    limiter.leave(runId);
+    const forget = (): void => {
+      limiter.unrecorded.forget(runId);
+      limiter.settle(runId);
+    };
+    const under = counting.get(runId);
+    if (under) void under.then(forget);
+    else forget();
+  };
   return {
     created() {},
     started() {},
@@ -34,13 +46,15 @@ export function createLimitObserver({ limiter, agentOf, countsAll }: LimitObserv
       const tokens = records.reduce((sum, record) => sum + tokensOf(record), 0);
       if (tokens === 0) return;
       // Once they are counted: in between they are in neither sum.
-      const noted = () => limiter.unrecorded.recorded(run.runId, tokens);
-      spend(whoOf(run), tokens).then(noted, noted);
+      const counted = spend(whoOf(run), tokens).then(ignore, ignore);
+      const all = Promise.all([counting.get(run.runId), counted]).then(() => {
+        if (counting.get(run.runId) === all) counting.delete(run.runId);
+        limiter.unrecorded.recorded(run.runId, tokens);
+        limiter.settle(run.runId);
+      });
+      counting.set(run.runId, all);
     },
-    waiting({ runId }) {
-      limiter.leave(runId);
-      limiter.unrecorded.forget(runId);
-    },
+    waiting: ({ runId }) => settle(runId),
     resumed(run) {
       // Turns of the outside alone have places.
       if (run.kind !== 'agent' || run.parentRunId !== null) return;
@@ -53,14 +67,13 @@ export function createLimitObserver({ limiter, agentOf, countsAll }: LimitObserv
         () => {},
       );
     },
-    ended({ runId }) {
-      limiter.leave(runId);
-      limiter.unrecorded.forget(runId);
-    },
+    ended: ({ runId }) => settle(runId),
   };
 }
 
 // --- internal ---
+
+const ignore = (): void => {};
 
 /** Of a call of a model, or of a step or a tool that has asked one. An attempt that failed has used them, too. */
 function tokensOf({ tokens }: JournalRecord): number {
