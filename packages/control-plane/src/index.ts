@@ -1,4 +1,5 @@
 // What a host of the control plane imports: `svc plane`, and its own bin.
+export { backUpToFile, restoreFromFile } from './backup-file.ts';
 export { readSettings, VARIABLES } from './config.ts';
 export type { Settings, Variable } from './config.ts';
 export { PlaneError } from './errors.ts';

@@ -73,10 +73,13 @@ export async function createPlane(options: PlaneOptions): Promise<Plane> {
   };
 }
 
-/** The store the settings name. */
-export async function openStore({ databaseUrl, dataDir }: FullSettings): Promise<Db> {
+/** The store the settings name. `isReader`: beside a control plane that runs on it. */
+export async function openStore(
+  { databaseUrl, dataDir }: Pick<FullSettings, 'databaseUrl' | 'dataDir'>,
+  { isReader = false } = {},
+): Promise<Db> {
   if (databaseUrl !== undefined) return (await import('./store/postgres.ts')).openPostgres(databaseUrl);
-  return (await import('./store/sqlite.ts')).openSqlite(dataDir ?? '.');
+  return (await import('./store/sqlite.ts')).openSqlite(dataDir ?? '.', { isReader });
 }
 
 // --- internal ---

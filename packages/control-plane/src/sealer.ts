@@ -2,7 +2,7 @@ import { createSecretKey, createHash } from 'node:crypto';
 import { seal, unseal } from '../../runtime/src/secrets/seal.ts';
 import type { MasterKey, Sealed } from '../../runtime/src/secrets/seal.ts';
 import { PlaneError } from './errors.ts';
-import type { Db } from './store/db.ts';
+import type { Queries } from './store/db.ts';
 import { sql } from './store/sql.ts';
 
 /** Keeps what only the control plane may read out of its database. */
@@ -13,7 +13,7 @@ export interface Sealer {
 }
 
 /** Throws `secret_key_wrong` when the database was written under another PLANE_SECRET_KEY: nothing sealed in it would open. */
-export async function openSealer(db: Db, secretKey: string): Promise<Sealer> {
+export async function openSealer(db: Queries, secretKey: string): Promise<Sealer> {
   const master = toMasterKey(secretKey);
   const sealer: Sealer = {
     seal: (table, name, value) => JSON.stringify(seal(master, toPlace(table, name), value)),

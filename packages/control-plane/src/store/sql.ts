@@ -25,6 +25,11 @@ export function sql(strings: TemplateStringsArray, ...values: readonly (SqlValue
   return { texts, values: flat };
 }
 
+/** A text of our own as part of a statement, such as the name of a table. Never one that a caller has sent. */
+export function raw(text: string): Sql {
+  return { texts: [text], values: [] };
+}
+
 /** With `?` for each value, or `$1`, `$2` … */
 export function toText({ texts }: Sql, placeholder: (at: number) => string): string {
   return texts.reduce((text, part, at) => `${text}${placeholder(at)}${part}`);

@@ -1,10 +1,10 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { chmodSync, mkdirSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { findSqlite } from '../../../runtime/src/engine/stores/sqlite/driver.ts';
 import type { SqliteDatabase } from '../../../runtime/src/engine/stores/sqlite/driver.ts';
 import { acquireLock } from '../../../runtime/src/stores/lock.ts';
-import { PlaneError } from '../errors.ts';
+import { notFound, PlaneError } from '../errors.ts';
 import { toMembers } from './db.ts';
 import type { Db, Queries } from './db.ts';
 import { MIGRATIONS } from './migrations.ts';
@@ -13,11 +13,20 @@ import type { Sql } from './sql.ts';
 
 export const SQLITE_FILE = 'plane.db';
 
-/** One file in `folder`, which no other process may use meanwhile. Throws `already_running`, `database_newer`. */
-export async function openSqlite(folder: string): Promise<Db> {
+export interface SqliteOptions {
+  /** Reads alone, beside a control plane that has the folder. */
+  isReader?: boolean;
+}
+
+/**
+ * One file in `folder`, which no other process may write meanwhile. Throws `already_running`, `database_newer`, and
+ * `not_found` where there is nothing to read.
+ */
+export async function openSqlite(folder: string, { isReader = false }: SqliteOptions = {}): Promise<Db> {
+  if (isReader && !existsSync(join(folder, SQLITE_FILE))) throw notFound(`database of a control plane in "${folder}"`);
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   chmodSync(folder, 0o700);
-  const lock = await acquireLock(join(folder, 'plane.lock'));
+  const lock = isReader ? undefined : await acquireLock(join(folder, 'plane.lock'));
   try {
     const { opener, reasons } = await findSqlite();
     if (!opener)
@@ -31,20 +40,20 @@ export async function openSqlite(folder: string): Promise<Db> {
       native.exec(
         'pragma journal_mode = wal; pragma synchronous = full; pragma foreign_keys = on; pragma busy_timeout = 5000',
       );
-      migrate(native);
-      return toDb(native, () => lock.release());
+      if (!isReader) migrate(native);
+      return toDb(native, { begin: isReader ? 'begin' : 'begin immediate', release: () => lock?.release() });
     } finally {
       process.umask(umask);
     }
   } catch (error) {
-    lock.release();
+    lock?.release();
     throw error;
   }
 }
 
 // --- internal ---
 
-function toDb(native: SqliteDatabase, release: () => void): Db {
+function toDb(native: SqliteDatabase, { begin, release }: { begin: string; release(): void }): Db {
   const inside = new AsyncLocalStorage<true>();
   const statements = new Map<string, ReturnType<SqliteDatabase['prepare']>>();
   const prepare = (query: Sql) => {
@@ -79,7 +88,7 @@ function toDb(native: SqliteDatabase, release: () => void): Db {
     run: (query) => inTurn(() => queries.run(query)),
     transaction: (work) =>
       inTurn(async () => {
-        native.exec('begin immediate');
+        native.exec(begin);
         try {
           const result = await inside.run(true, () => work(queries));
           native.exec('commit');
