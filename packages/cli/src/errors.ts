@@ -19,7 +19,15 @@ export const CLI_CODES = {
     meaning: 'A wrong flag, argument or verb, a busy port, or a bug; the message says which.',
   },
   invalid_json: { exitCode: EXIT.generic, meaning: 'What --input or --input-file holds is not JSON.' },
-  file_unreadable: { exitCode: EXIT.generic, meaning: 'The file of --input-file cannot be read.' },
+  secret_key_missing: {
+    exitCode: EXIT.generic,
+    meaning: 'The folder of a control plane has its database and not the key it was sealed with.',
+  },
+  secret_key_invalid: {
+    exitCode: EXIT.generic,
+    meaning: 'The key in the folder of a control plane is not 32 bytes in base64.',
+  },
+  file_unreadable: { exitCode: EXIT.generic, meaning: 'The file that is named, as by --input-file, cannot be read.' },
   already_exists: { exitCode: EXIT.generic, meaning: 'What is to be made is there already; --force replaces it.' },
   history_invalid: { exitCode: EXIT.generic, meaning: 'The file is not the history of a run, or of another version.' },
   promote_refused: {

@@ -29,6 +29,8 @@ export interface Group {
   /** Two commands that work as written. Help leads with them. */
   examples: readonly [string, string];
   verbs: Record<string, Leaf | Group>;
+  /** What the common word does when none of them follows. */
+  itself?: Leaf;
 }
 
 export interface Found extends Place {
@@ -43,7 +45,7 @@ export function findVerb(root: Group, args: readonly string[]): Found {
   let node: Leaf | Group = root;
   while (isGroup(node)) {
     const word: string | undefined = args[words.length];
-    if (word === undefined) break;
+    if (word === undefined || (node.itself && word.startsWith('-'))) break;
     if (word.startsWith('-'))
       throw usageError(
         `"${word}" stands before the verb.`,
@@ -63,10 +65,16 @@ export function isGroup(node: Leaf | Group): node is Group {
 
 /** Every verb of a group and of its groups, in their order. `path` is that of the group. */
 export function listLeaves(group: Group, path = ''): { path: string; leaf: Leaf }[] {
-  return Object.entries(group.verbs).flatMap(([word, node]) => {
+  const below = Object.entries(group.verbs).flatMap(([word, node]) => {
     const words = [path, word].filter(Boolean).join(' ');
     return isGroup(node) ? listLeaves(node, words) : [{ path: words, leaf: node }];
   });
+  return group.itself ? [{ path, leaf: group.itself }, ...below] : below;
+}
+
+/** The verb that words lead to. Undefined: a group that does nothing by itself. */
+export function toLeaf(node: Leaf | Group): Leaf | undefined {
+  return isGroup(node) ? node.itself : node;
 }
 
 // --- internal ---

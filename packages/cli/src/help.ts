@@ -6,7 +6,7 @@ import { array, object, optional, record, string } from './payload/payload.ts';
 import type { TypeOf } from './payload/payload.ts';
 import type { Style } from './terminal/style.ts';
 import { GLOBAL_FLAGS } from './global-flags.ts';
-import { isGroup, listLeaves } from './group.ts';
+import { isGroup, listLeaves, toLeaf } from './group.ts';
 import type { Found, Group, Place } from './group.ts';
 import { listAliases } from './verb.ts';
 import type { Answer, Verb } from './verb.ts';
@@ -48,8 +48,10 @@ export interface ArgumentSchema {
 
 /** Help of a verb or a group: text for people, the argument schema for programs. */
 export async function describe({ path, node, root }: Found): Promise<Answer> {
-  if (isGroup(node)) return describeGroup(node, { path, root });
-  return describeVerb({ path, root, summary: node.summary, verb: await node.load({ path, root }) });
+  const leaf = toLeaf(node);
+  if (!leaf) return describeGroup(node as Group, { path, root });
+  const verbs = isGroup(node) ? listLeaves(node, path).filter((below) => below.leaf !== leaf) : [];
+  return describeVerb({ path, root, summary: leaf.summary, verb: await leaf.load({ path, root }) }, verbs);
 }
 
 /** A verb as the reference shows it: flags as they are typed, those of every verb left out. */
@@ -114,7 +116,11 @@ function describeGroup(group: Group, { path, root }: Place): Answer<TypeOf<typeo
   };
 }
 
-async function describeVerb(described: Described & Place): Promise<Answer<VerbHelp>> {
+/** `below`: verbs that begin with its words. */
+async function describeVerb(
+  described: Described & Place,
+  below: ReturnType<typeof listLeaves>,
+): Promise<Answer<VerbHelp>> {
   const help = await toVerbHelp(described);
   const { args } = described.verb;
   return {
@@ -124,6 +130,14 @@ async function describeVerb(described: Described & Place): Promise<Answer<VerbHe
         wrapText(help.description, style),
         section('Examples', help.examples.map(indent), style),
         section('Usage', [indent(help.usage)], style),
+        section(
+          'Verbs',
+          alignPairs(
+            below.map(({ path, leaf }) => [`svc ${path}`, leaf.summary]),
+            style,
+          ),
+          style,
+        ),
         section(
           'Arguments',
           alignPairs(

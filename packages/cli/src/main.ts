@@ -9,7 +9,7 @@ import { captureTerminal, openTerminal, reserveStdout } from './terminal/termina
 import { createProgress } from './terminal/progress.ts';
 import type { Talk } from './terminal/talk.ts';
 import type { CaptureOptions, Terminal } from './terminal/terminal.ts';
-import { findVerb, isGroup } from './group.ts';
+import { findVerb, isGroup, toLeaf } from './group.ts';
 import type { Group } from './group.ts';
 import { TREE } from './tree.ts';
 import type { Context } from './context.ts';
@@ -76,11 +76,12 @@ async function dispatch(rest: string[], { root, flags, openContext }: Session): 
     return describe(found);
   }
   const { path, node } = found;
-  if (isGroup(node)) {
-    const verbs = Object.keys(node.verbs).join(', ');
+  const leaf = toLeaf(node);
+  if (!leaf) {
+    const verbs = isGroup(node) ? Object.keys(node.verbs).join(', ') : '';
     throw usageError(`"svc ${path}" needs a verb: ${verbs}.`, `Run \`svc ${path} --help\`.`);
   }
-  const [verb, context] = await Promise.all([node.load({ path, root }), openContext()]);
+  const [verb, context] = await Promise.all([leaf.load({ path, root }), openContext()]);
   return verb.run(found.rest, path, context);
 }
 

@@ -11,6 +11,7 @@ import { usage } from './verbs/usage.ts';
 import { keys } from './verbs/keys.ts';
 import { logs } from './verbs/logs.ts';
 import { notify } from './verbs/notify.ts';
+import { plane } from './verbs/plane.ts';
 import { prompts } from './verbs/prompts.ts';
 import { provider } from './verbs/provider.ts';
 import { pull } from './verbs/pull.ts';
@@ -51,6 +52,7 @@ export const TREE: Group = {
       page: 'dev',
       load: async () => (await import('./commands/link.ts')).link,
     },
+    plane,
     dev: {
       summary: 'Run the workspace on this machine with hot reload.',
       page: 'dev',

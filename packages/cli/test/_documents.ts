@@ -80,7 +80,8 @@ function findPath(argv: readonly string[]): [path: string, isHelp: boolean] {
   if (words.length === 1 && ['--version', '-v'].includes(words[0] ?? '')) return ['version', true];
   const asked = words[0] === 'help';
   const typed = (asked ? words.slice(1) : words).join(' ');
-  const path = listPaths().find((known) => typed === known || typed.startsWith(`${known} `));
+  // The longest: a group may do something by itself.
+  const path = listPaths().findLast((known) => typed === known || typed.startsWith(`${known} `));
   return [path ?? '', asked || path === undefined || argv.includes('--help') || argv.includes('-h')];
 }
 

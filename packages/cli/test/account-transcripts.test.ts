@@ -50,5 +50,8 @@ it.each(WIDTHS)('the verbs of an account print this at %i columns', async (colum
   plane.revokeAll();
   await transcript.run(['whoami']);
   await transcript.run(['logout']);
+  await transcript.run(['plane', '--port', 'http']);
+  await transcript.run(['plane', 'backup', 'plane.backup']);
+  await transcript.run(['plane', 'restore', 'plane.backup']);
   await transcript.expectFile('account');
 });

@@ -28,6 +28,10 @@ const LONG_MS = 240_000;
 /** What a verb needs besides the flag that is wrong. Nothing is lost should it be let through. */
 const basesOf = ({ completed, session, approval, prompt }: Seeds): Record<string, Base> => ({
   init: { flags: { 'no-install': true } },
+  // No port: what is right about the rest starts nothing that would stay.
+  plane: { flags: { port: '0', yes: true } },
+  'plane backup': { positionals: { file: 'plane.backup' } },
+  'plane restore': { positionals: { file: 'svc.json' } },
   link: { positionals: { installation: 'shop' }, flags: { url: 'https://box.example.com', 'image-tag': 'shop:1' } },
   ...forEach(['workflows schema', 'workflows start', 'workflows queue'], { positionals: { name: 'greet' } }),
   'workflows find': { positionals: { name: 'greet', id: 'none' } },
@@ -105,6 +109,8 @@ const TAKEN: readonly RegExp[] = [
   /^replay (run, a file|--(until|agent|url), )/,
   /^schema generate --(name|rename|drop|convert), /,
   /^sessions (get|delete) --agent-name, /,
+  // A folder to be made.
+  /^plane --data-dir, (unknown|negative|huge|not a number|lines)$/,
   /^init (dir|--name), (unknown|huge|not a number|lines|a folder)$/,
   // Any text may be the name of a model.
   /^init --model, (unknown|negative|huge|not a number|traversal)$/,

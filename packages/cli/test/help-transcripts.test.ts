@@ -12,7 +12,8 @@ it.each(WIDTHS)('the help of every verb is this at %i columns', async (columns) 
   for (const argv of [[], ['--version'], ['runz'], ['workflows', 'strt'], ['runs', 'list', '--stauts', 'failed']])
     await transcript.run(argv);
   for (const group of GROUPS) {
-    await transcript.run([group]);
+    // A word that does something by itself is no question for its verbs.
+    if (!listLeaves().some(({ path }) => path === group)) await transcript.run([group]);
     await transcript.run([group, '--help']);
   }
   for (const { path } of listLeaves()) await transcript.run([...path.split(' '), '--help']);

@@ -123,7 +123,20 @@ const IN_A_WORKSPACE = [
 ];
 
 /** Each has a test of its own. */
-const ELSEWHERE = ['dev', 'replay', 'start', 'login', 'whoami', 'link', 'logout', 'runs resume', 'notify redeliver'];
+const ELSEWHERE = [
+  'dev',
+  'plane',
+  'plane backup',
+  'plane restore',
+  'replay',
+  'start',
+  'login',
+  'whoami',
+  'link',
+  'logout',
+  'runs resume',
+  'notify redeliver',
+];
 
 describe('every verb prints what docs/reference/payloads.json says of it', () => {
   it('and none is left out', () => {

@@ -31,6 +31,7 @@ describe('the arrows between packages', () => {
         '@svc/runtime/host',
         '@svc/runtime/internal',
         '@svc/compiler',
+        '@svc/control-plane',
         '@svc/dev-s3',
         'create',
         // Bundled, without the rest of the compiler: every command loads it.

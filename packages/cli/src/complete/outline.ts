@@ -8,7 +8,7 @@ import type { Completion } from '../verb.ts';
 export interface Outline {
   summary: string;
   verbs?: Record<string, Outline>;
-  /** Of the root: those that may stand anywhere. */
+  /** Of the root: those that may stand anywhere. Of a group: those of what its word does by itself. */
   args?: ArgsDef;
   /** What the verb says of its flags and arguments. */
   completes?: Record<string, Completion>;
@@ -31,7 +31,8 @@ async function toOutline(node: Leaf | Group, { path, root }: Place): Promise<Out
     const place = { path: [path, word].filter(Boolean).join(' '), root };
     return [word, await toOutline(own, place)] as const;
   });
-  return { summary, verbs: Object.fromEntries(await Promise.all(verbs)) };
+  const own = node.itself ? await toOutline(node.itself, { path, root }) : {};
+  return { ...own, summary, verbs: Object.fromEntries(await Promise.all(verbs)) };
 }
 
 function pickShown(args: ArgsDef): ArgsDef {

@@ -13,7 +13,9 @@ export function completeWords(words: readonly string[], { root, cwd }: { root: O
   const place = findPlace(words.slice(0, -1), root);
   if (place === undefined) return [];
   const { node, rest, isHelp } = place;
-  if (node.verbs) return toLines(typed, typed.startsWith('-') ? [] : listVerbs(node, node === root && !isHelp));
+  const isItself = node !== root && node.args !== undefined && (rest.length > 0 || typed.startsWith('-'));
+  if (node.verbs && !isItself)
+    return toLines(typed, typed.startsWith('-') ? [] : listVerbs(node, node === root && !isHelp));
   if (isHelp) return [];
   const args = { ...node.args, ...root.args };
   return completeArgument(readTyped(args, rest), { args, completes: node.completes, typed, cwd });
@@ -46,6 +48,7 @@ function findPlace(words: readonly string[], root: Outline): Place | undefined {
   for (; node.verbs && at < left.length; at += 1) {
     const word = left[at] ?? '';
     const next = Object.hasOwn(node.verbs, word) ? node.verbs[word] : undefined;
+    if (!next && node !== root && node.args && word.startsWith('-')) break;
     if (!next) return undefined;
     node = next;
   }

@@ -1,0 +1,72 @@
+import { randomBytes } from 'node:crypto';
+import { chmodSync, linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { isAbsolute, join, resolve } from 'node:path';
+import type { Context } from '../../context.ts';
+import { CliError, usageError } from '../../errors.ts';
+import { checkPlace } from '../../workspace/place.ts';
+
+export const KEY_FILE = 'secret.key';
+export const DATABASE_FILE = 'plane.db';
+
+export const DATA_ARG = {
+  type: 'string',
+  valueHint: 'folder',
+  description: 'Where its database and its key are. Default: ~/.local/share/svc/plane, or under XDG_DATA_HOME.',
+} as const;
+
+/** Where the control plane of this machine keeps what it knows: what is named, else a folder of the person's own. */
+export function findDataFolder(named: string | undefined, { env, cwd }: Pick<Context, 'env' | 'cwd'>): string {
+  if (named !== undefined) {
+    const folder = resolve(cwd, named);
+    checkPlace(folder, { flag: 'data-dir', kind: 'folder' });
+    return folder;
+  }
+  const { XDG_DATA_HOME: data = '', HOME: home = '' } = env;
+  // The XDG rules: a path that is not absolute is to be ignored.
+  if (isAbsolute(data)) return join(data, 'svc/plane');
+  if (isAbsolute(home)) return join(home, '.local/share/svc/plane');
+  throw usageError('There is no place for the data: HOME is not set.', 'Name a folder: svc plane --data-dir ./plane');
+}
+
+/** The key in the folder, which is made where there is none. A folder that has a database and no key is refused. */
+export function readSecretKey(folder: string): string {
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  chmodSync(folder, 0o700);
+  const file = join(folder, KEY_FILE);
+  const found = readIfThere(file) ?? createKey(folder, file);
+  if (Buffer.from(found.trim(), 'base64').length === KEY_BYTES) return found.trim();
+  throw new CliError('secret_key_invalid', `"${file}" does not hold 32 bytes in base64.`, {
+    suggestion: 'Bring back the file it was; without it nothing the database has sealed opens.',
+  });
+}
+
+// --- internal ---
+
+const KEY_BYTES = 32;
+
+/** Appears whole, readable by its owner alone. Of two that make one at once, both use the first. */
+function createKey(folder: string, file: string): string {
+  if (readIfThere(join(folder, DATABASE_FILE)) !== undefined)
+    throw new CliError('secret_key_missing', `"${folder}" has a database, and its key "${KEY_FILE}" is missing.`, {
+      suggestion: 'Bring the file back from where the backup of it is, or begin in another folder with --data-dir.',
+    });
+  const draft = `${file}.${process.pid}.${randomBytes(4).toString('hex')}`;
+  writeFileSync(draft, `${randomBytes(KEY_BYTES).toString('base64')}\n`, { mode: 0o600, flag: 'wx' });
+  try {
+    linkSync(draft, file);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  } finally {
+    rmSync(draft, { force: true });
+  }
+  return readFileSync(file, 'utf8');
+}
+
+function readIfThere(file: string): string | undefined {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,21 @@
+import type { Group } from '../group.ts';
+
+export const plane: Group = {
+  summary: 'Run a control plane on this machine, back it up, restore it.',
+  page: 'dev',
+  examples: ['svc plane', 'svc plane backup ./plane.backup'],
+  itself: {
+    summary: 'Run a control plane on this machine.',
+    load: async () => (await import('../commands/plane/run.ts')).runPlane,
+  },
+  verbs: {
+    backup: {
+      summary: 'Write all that the control plane of this machine knows to a file, while it runs or not.',
+      load: async () => (await import('../commands/plane/backup.ts')).backup,
+    },
+    restore: {
+      summary: 'Put a backup in the place of a control plane that nobody has signed up at yet.',
+      load: async () => (await import('../commands/plane/backup.ts')).restore,
+    },
+  },
+};

@@ -1,0 +1,133 @@
+import { rmSync, statSync } from 'node:fs';
+import { createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import type { CaptureOptions } from '../src/terminal/terminal.ts';
+import { makeHome } from './_control-plane.ts';
+import { runCli } from './_run.ts';
+import { readDocument, readError } from './_setup.ts';
+
+const PASSWORD = 'correct horse battery';
+
+/** One that is free at this moment: a control plane is named by its port before it listens. */
+async function findPort(): Promise<string> {
+  const server = createServer();
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((done) => server.close(done));
+  return String(port);
+}
+
+interface Running {
+  stdout(): string;
+  /** Presses Ctrl-C. Answers what the command came to. */
+  stop(): ReturnType<typeof runCli>;
+}
+
+/** `svc plane`, once it says that it runs. */
+async function start(args: string[], options: CaptureOptions): Promise<Running> {
+  const ctrlC = new AbortController();
+  let stdout = '';
+  let ended: ReturnType<typeof runCli> | undefined;
+  const stop = async () => {
+    ctrlC.abort();
+    return ended as ReturnType<typeof runCli>;
+  };
+  onTestFinished(async () => void (await stop()));
+  await new Promise<void>((ready) => {
+    ended = runCli(['plane', ...args], {
+      ...options,
+      signal: ctrlC.signal,
+      onStdout(text) {
+        stdout += text;
+        ready();
+      },
+    });
+    void ended.then(() => ready());
+  });
+  return { stdout: () => stdout, stop };
+}
+
+function logIn(url: string, password: string): Promise<Response> {
+  return fetch(`${url}/api/v1/auth/login`, {
+    method: 'POST',
+    // The next control plane on the port is another one.
+    headers: { 'content-type': 'application/json', origin: url, connection: 'close' },
+    body: JSON.stringify({ email: 'ada@example.com', password }),
+  });
+}
+
+describe('svc plane', () => {
+  it('asks on a terminal for its first owner, and never again', async () => {
+    const env = makeHome();
+    const port = await findPort();
+    const typed = ['ada@example.com', 'Ada', 'Acme', PASSWORD, `${PASSWORD}!`];
+    const first = await start(['--port', port], { env, tty: true, stdin: [...typed, ...typed.slice(0, 4), PASSWORD] });
+    const url = `http://localhost:${port}`;
+    expect(first.stdout()).toContain(`svc login --endpoint ${url}`);
+    expect(await (await logIn(url, PASSWORD)).json()).toMatchObject({ organization: { name: 'Acme', role: 'owner' } });
+    const { exitCode, stderr } = await first.stop();
+    expect([exitCode, stderr]).toMatchObject([0, expect.stringContaining('The two are not the same.')]);
+    expect(stderr + first.stdout()).not.toContain(PASSWORD);
+
+    const second = await start(['--port', port, '--json'], { env });
+    expect(JSON.parse(second.stdout())).toMatchObject({ url, has_owner: true });
+    expect((await logIn(url, PASSWORD)).status).toBe(200);
+  });
+
+  it('keeps its database and its key to its owner, and names the page where nobody is asked', async () => {
+    const env = makeHome();
+    const port = await findPort();
+    const running = await start(['--port', port, '--yes'], { env, tty: true });
+    expect(running.stdout()).toContain(`http://localhost:${port}/signup`);
+    const folder = join(env.HOME ?? '', '.local/share/svc/plane');
+    const modes = ['.', 'plane.db', 'secret.key'].map((name) => statSync(join(folder, name)).mode & 0o777);
+    expect(modes).toStrictEqual([0o700, 0o600, 0o600]);
+    const second = await runCli(['plane', '--port', await findPort(), '--json'], { env });
+    expect(readError(second)).toMatchObject({ code: 'already_running' });
+  });
+
+  it('says which port is taken, and what is no port', async () => {
+    const port = await findPort();
+    await start(['--port', port, '--yes'], { env: makeHome() });
+    const taken = await runCli(['plane', '--port', port, '--json'], { env: makeHome() });
+    expect([taken.exitCode, readError(taken)]).toMatchObject([1, { code: 'generic' }]);
+    expect(readError(taken).suggestion).toContain('--port');
+    const wrong = await runCli(['plane', '--port', '70000', '--json'], { env: makeHome() });
+    expect(readError(wrong)).toMatchObject({ code: 'generic', message: expect.stringContaining('70000') });
+  });
+
+  it('is backed up while it runs, and restored in another place', async () => {
+    const env = makeHome();
+    const port = await findPort();
+    const running = await start(['--port', port, '--json'], { env });
+    const url = `http://localhost:${port}`;
+    await fetch(`${url}/api/v1/auth/signup`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', origin: url },
+      body: JSON.stringify({ email: 'ada@example.com', name: 'Ada', password: PASSWORD }),
+    });
+    const file = join(env.HOME ?? '', 'plane.backup');
+    const made = readDocument(await runCli(['plane', 'backup', file, '--json'], { env }));
+    expect(made).toMatchObject({ file });
+    await running.stop();
+
+    const folder = join(env.HOME ?? '', '.local/share/svc/plane');
+    // The disk with the database is lost, and the key was kept elsewhere.
+    for (const name of ['plane.db', 'plane.db-wal', 'plane.db-shm']) rmSync(join(folder, name), { force: true });
+    const restored = await runCli(['plane', 'restore', file, '--json'], { env });
+    expect(readDocument(restored)).toMatchObject({ rows: made.rows });
+    await start(['--port', port, '--json'], { env });
+    expect((await logIn(url, PASSWORD)).status).toBe(200);
+  });
+
+  it('does not begin on a database whose key is gone', async () => {
+    const env = makeHome();
+    const running = await start(['--port', await findPort(), '--json'], { env });
+    await running.stop();
+    rmSync(join(env.HOME ?? '', '.local/share/svc/plane/secret.key'));
+    const again = await runCli(['plane', '--json'], { env });
+    expect(readError(again)).toMatchObject({ code: 'secret_key_missing' });
+  });
+});
