@@ -62,7 +62,7 @@ export async function signUpFirst(plane: RunningPlane, email = 'ada@example.com'
   return { cookie: cookieOf(answer), userId: user.id, email, organizationId: organization.id };
 }
 
-export async function logIn(plane: RunningPlane, email: string, password = PASSWORD): Promise<Answer<Loose>> {
+export async function logIn(plane: { url: string }, email: string, password = PASSWORD): Promise<Answer<Loose>> {
   return ask(plane, 'POST /api/v1/auth/login', { body: { email, password } });
 }
 
