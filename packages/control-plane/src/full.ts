@@ -9,13 +9,16 @@ import { installationRoutes } from './installations/routes.ts';
 import { inviteRoutes } from './invites/routes.ts';
 import { createOidc } from './oidc/oidc.ts';
 import { oidcRoutes } from './oidc/routes.ts';
+import { createDeviceCodes } from './oauth/device-codes.ts';
+import { deviceRoutes } from './oauth/device-routes.ts';
+import { createFamilies } from './oauth/families.ts';
+import { oauthRoutes } from './oauth/routes.ts';
 import { createAccess } from './organizations/access.ts';
 import { organizationRoutes } from './organizations/routes.ts';
 import { createPasswords } from './passwords/passwords.ts';
 import { peopleRoutes } from './people/routes.ts';
 import { createSignIn } from './people/sign-in.ts';
 import { createAuthenticate } from './sessions/authenticate.ts';
-import type { AccessTokens } from './sessions/authenticate.ts';
 import { createSessions } from './sessions/sessions.ts';
 import { createSweep } from './sweep.ts';
 import { tokenRoutes } from './tokens/routes.ts';
@@ -27,13 +30,14 @@ export async function createFull(ground: FullGround): Promise<Rooms> {
   const sessions = createSessions(ground);
   const passwords = createPasswords(ground);
   const signIn = createSignIn({ ...ground, audit, sessions, passwords });
-  const accessTokens: AccessTokens = { authenticate: async () => undefined };
+  const families = createFamilies({ ...ground, audit });
+  const deviceCodes = createDeviceCodes({ ...ground, families });
   const signer = createSigner({ ...ground, keys: createKeyStore(ground) });
   // At the start, so that a box that asks has them, and what is due is done although no token is asked for.
   await signer.listPublic();
   const sweep = createSweep(ground);
   const oidc = createOidc(ground);
-  const rooms = { ...ground, audit, access, sessions, signIn, oidc, signer };
+  const rooms = { ...ground, audit, access, sessions, signIn, oidc, signer, families, deviceCodes };
   return {
     routes: [
       ...peopleRoutes(rooms),
@@ -44,9 +48,11 @@ export async function createFull(ground: FullGround): Promise<Rooms> {
       ...tokenRoutes(rooms),
       ...(oidc ? oidcRoutes({ ...rooms, oidc }) : []),
       ...identityRoutes(rooms),
+      ...oauthRoutes(rooms),
+      ...deviceRoutes(rooms),
     ],
     raw: [],
-    authenticate: createAuthenticate({ ...ground, sessions, accessTokens }),
+    authenticate: createAuthenticate({ ...ground, sessions, accessTokens: families }),
     requireOperator: async () => {
       throw new PlaneError('unauthorized', 'There is no operator here.');
     },

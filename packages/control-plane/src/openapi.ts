@@ -34,7 +34,7 @@ export function toOpenApi(routes: readonly Route[], serverUrl: string): object {
     tags: [...new Set(routes.map(({ tag }) => tag))].map((name) => ({ name })),
     paths,
     components: {
-      schemas: { Error: z.toJSONSchema(ErrorBody) },
+      schemas: { Error: z.toJSONSchema(ErrorBody), OauthError: z.toJSONSchema(OauthErrorBody) },
       securitySchemes: {
         session: { type: 'apiKey', in: 'cookie', name: 'svc_session' },
         bearer: { type: 'http', scheme: 'bearer' },
@@ -62,8 +62,11 @@ const ErrorBody = z.object({
   requestId: z.string(),
 });
 
+const OauthErrorBody = z.object({ error: z.string(), error_description: z.string() });
+
 function toOperation(one: Route): object {
   const { id, summary, tag, path, access, body, bodyType, query, answer, status = 200 } = one;
+  const errorSchema = one.toErrorBody ? 'OauthError' : 'Error';
   const byStatus = new Map<number, ErrorCode[]>();
   for (const code of errorsOf(one)) {
     const answered = ERROR_STATUS[code];
@@ -104,7 +107,7 @@ function toOperation(one: Route): object {
           code,
           {
             description: names.join(', '),
-            content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
+            content: { 'application/json': { schema: { $ref: `#/components/schemas/${errorSchema}` } } },
           },
         ]),
       ),

@@ -47,9 +47,11 @@ export function createSweep({ db, log, now }: SweepOptions): Sweep {
 // --- internal ---
 
 const MINUTE = 60_000;
-const DAY = 24 * 60 * MINUTE;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
 const PERIOD = 10 * MINUTE;
 const PART = 500;
+const REFRESH_DAYS = 30;
 /** How long the log says what was done, and how long what was of no organisation. */
 const AUDIT_DAYS = 365;
 const AUDIT_DAYS_WITHOUT = 30;
@@ -63,10 +65,15 @@ function listStatements(now: number): Sql[] {
     sql`delete from plane_sessions where id in (select id from plane_sessions ${expired})`,
     sql`delete from plane_invites where id in (select id from plane_invites ${expired})`,
     sql`delete from plane_personal_tokens where id in (select id from plane_personal_tokens ${expired})`,
-    sql`delete from plane_device_codes where device_hash in (select device_hash from plane_device_codes ${expired})`,
+    // For a while whoever polls is told that the code has expired.
+    sql`delete from plane_device_codes where device_hash in (select device_hash from plane_device_codes
+      where expires_at <= ${now - HOUR} limit ${PART})`,
     sql`delete from plane_access_tokens where token_hash in (select token_hash from plane_access_tokens ${expired})`,
     // With the refresh tokens of it.
     sql`delete from plane_families where id in (select id from plane_families ${expired})`,
+    // Of a session that goes on: those that would be too old by themselves.
+    sql`delete from plane_refresh_tokens where token_hash in (select token_hash from plane_refresh_tokens
+      where used_at <= ${before(REFRESH_DAYS)} limit ${PART})`,
     sql`delete from plane_signing_keys where retired_at <= ${now - KEPT_MS}`,
     sql`delete from plane_attempts where minute < ${minute}
       and subject in (select subject from plane_attempts where minute < ${minute} limit ${PART})`,

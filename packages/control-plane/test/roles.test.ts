@@ -7,6 +7,7 @@ import type { Role } from '../src/roles.ts';
 import { startProvider } from './_oidc-provider.ts';
 import { addPerson, ask, PASSWORD, signUpFirst } from './_people.ts';
 import type { SignedInPerson } from './_people.ts';
+import { startDevice } from './_oauth.ts';
 import { startPlane } from './_setup.ts';
 import type { RunningPlane } from './_setup.ts';
 
@@ -18,10 +19,13 @@ interface World {
   invite: string;
   /** Of whoever calls. */
   token: string;
+  /** Of a machine that asks to be signed in. */
+  code?: string;
 }
 
 interface Sample {
   params?: Record<string, keyof World>;
+  query?(world: World): string;
   body?(world: World): object;
 }
 
@@ -50,6 +54,10 @@ const SAMPLES: Record<string, Sample> = {
   'installations.get': { params: ofInstallation },
   'installations.rename': { params: ofInstallation, body: () => ({ name: randomUUID() }) },
   'installations.delete': { params: ofInstallation },
+  'device.get': { query: ({ code }) => `?user_code=${code}` },
+  'device.decide': {
+    body: ({ organization, code }) => ({ user_code: code, organization, decision: 'approve' }),
+  },
   'identity.mint': { params: ofInstallation, body: () => ({ use: 'operate' }) },
   'tokens.list': {},
   'tokens.create': { body: ({ organization }) => ({ name: 'ci', role: 'viewer', organization }) },
@@ -132,10 +140,12 @@ function routesOfPeople({ routes }: RunningPlane): Route[] {
   return all;
 }
 
-function askAs(plane: RunningPlane, { id, method, path }: Route, { cookie }: SignedInPerson, world: World) {
-  const { params = {}, body } = SAMPLES[id] ?? {};
-  const filled = path.replace(/:(\w+)/g, (_, name: string) => world[params[name] ?? 'organization']);
-  return ask(plane, `${method} ${filled}`, { cookie, body: body?.(world) });
+async function askAs(plane: RunningPlane, { id, method, path }: Route, { cookie }: SignedInPerson, given: World) {
+  const { params = {}, query, body } = SAMPLES[id] ?? {};
+  const code = id.startsWith('device.') ? { code: (await startDevice(plane)).user_code } : {};
+  const world = { ...given, ...code };
+  const filled = path.replace(/:(\w+)/g, (_, name: string) => String(world[params[name] ?? 'organization']));
+  return ask(plane, `${method} ${filled}${query?.(world) ?? ''}`, { cookie, body: body?.(world) });
 }
 
 interface Two {

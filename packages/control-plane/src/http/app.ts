@@ -30,11 +30,13 @@ export function createApp(options: AppOptions): H3 {
     silent: true,
     onError(thrown, event) {
       const error = toKnown(thrown);
+      const { one } = event.context as { one?: Route };
       const requestId = requestIdOf(event);
       if (error.code === 'internal')
         log.error('A request failed.', { requestId, route: event.context.matchedRoute?.route, error: error.cause });
       const { code, message, details } = error;
-      return answerJson(error.status, { code, message, details, requestId }, headersOf(error));
+      const body = one?.toErrorBody?.(error) ?? { code, message, details, requestId };
+      return answerJson(error.status, body, headersOf(error));
     },
     onResponse(response, event) {
       response.headers.set('x-request-id', requestIdOf(event));
@@ -61,6 +63,7 @@ export function createApp(options: AppOptions): H3 {
   const routes = options.routes.filter(serves);
   for (const one of routes)
     mount(app, one, async (event) => {
+      (event.context as { one?: Route }).one = one;
       const headers: [string, string][] = [];
       return withHeaders(await callRoute(one, options, toCall(event, headers)), headers);
     });

@@ -73,6 +73,8 @@ export interface Route<Body = unknown> {
   status?: 200 | 201 | 204;
   answer?: z.ZodType;
   errors?: readonly ErrorCode[];
+  /** How an error is said. Default: `{code, message, details, requestId}`. */
+  toErrorBody?(error: { code: string; message: string }): object;
   /** What it answers is sent as JSON, unless it is a Response. */
   handle(call: Call, input: Input<Body>): Promise<unknown>;
 }

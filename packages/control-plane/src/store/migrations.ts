@@ -92,9 +92,12 @@ create table plane_device_codes (
   organization_id text,
   interval_seconds integer not null,
   polled_at bigint,
+  salt text,
+  granted_at bigint,
   created_at bigint not null,
   expires_at bigint not null
 );
+create index plane_device_codes_expires on plane_device_codes (expires_at);
 create table plane_families (
   id text primary key,
   client_id text not null,
@@ -107,14 +110,16 @@ create table plane_families (
   ended_at bigint
 );
 create index plane_families_user on plane_families (user_id);
+create index plane_families_expires on plane_families (expires_at);
 create table plane_refresh_tokens (
   token_hash text primary key,
   family_id text not null references plane_families (id) on delete cascade,
-  successor text,
+  salt text,
   used_at bigint,
   created_at bigint not null
 );
 create index plane_refresh_tokens_family on plane_refresh_tokens (family_id);
+create index plane_refresh_tokens_used on plane_refresh_tokens (used_at);
 create table plane_access_tokens (
   token_hash text primary key,
   family_id text not null references plane_families (id) on delete cascade,
@@ -122,6 +127,7 @@ create table plane_access_tokens (
   expires_at bigint not null
 );
 create index plane_access_tokens_family on plane_access_tokens (family_id);
+create index plane_access_tokens_expires on plane_access_tokens (expires_at);
 create table plane_personal_tokens (
   id text primary key,
   token_hash text not null unique,
