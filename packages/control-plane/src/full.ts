@@ -1,5 +1,6 @@
 import { createAudit } from './audit/audit.ts';
 import { auditRoutes } from './audit/routes.ts';
+import { deploymentRoutes } from './deployments/routes.ts';
 import { PlaneError } from './errors.ts';
 import { createKeyStore } from './identity/key-store.ts';
 import { identityRoutes } from './identity/routes.ts';
@@ -50,6 +51,7 @@ export async function createFull(ground: FullGround): Promise<Rooms> {
       ...identityRoutes(rooms),
       ...oauthRoutes(rooms),
       ...deviceRoutes(rooms),
+      ...deploymentRoutes(rooms),
     ],
     raw: [],
     authenticate: createAuthenticate({ ...ground, sessions, accessTokens: families }),

@@ -1,6 +1,7 @@
 import { createIdentityTokens, keySetUrl } from '../../runtime/src/auth/identity-tokens.ts';
 import { createKeySet } from '../../runtime/src/auth/key-set.ts';
 import { identityTokens } from '../../runtime/src/auth/strategy.ts';
+import type { Registration } from '../../runtime/src/auth/registration.ts';
 import { createLog } from '../../runtime/src/log.ts';
 import type { TestBox, TestBoxes } from '../../runtime/test/_setup.ts';
 import { ask } from './_people.ts';
@@ -8,14 +9,21 @@ import type { Credential } from './_people.ts';
 
 export const LOG = createLog({ level: 'silent', write: () => {} });
 
+export interface BoxOptions {
+  issuer: string;
+  installationId: string;
+  now?: () => number;
+  registration?: Registration;
+}
+
 /** A box as it is deployed, which admits whom a control plane vouches for. */
 export function openBox(
   boxes: TestBoxes,
-  { issuer, installationId, now = Date.now }: { issuer: string; installationId: string; now?: () => number },
+  { issuer, installationId, now = Date.now, registration }: BoxOptions,
 ): Promise<TestBox> {
   const keys = createKeySet({ url: keySetUrl(issuer), log: LOG, now });
   const strategy = identityTokens(createIdentityTokens({ issuer, installationId, keys, now }));
-  return boxes.open({ options: { host: 'image', strategy } });
+  return boxes.open({ options: { host: 'image', strategy, ...(registration ? { registration } : {}) } });
 }
 
 /** What the box says to a token: who calls, or why not. */

@@ -58,6 +58,10 @@ const SAMPLES: Record<string, Sample> = {
   'device.decide': {
     body: ({ organization, code }) => ({ user_code: code, organization, decision: 'approve' }),
   },
+  'deployments.register': {
+    params: ofInstallation,
+    body: () => ({ url: 'http://127.0.0.1:1', hmacSecret: 'x', imageTag: 'x' }),
+  },
   'identity.mint': { params: ofInstallation, body: () => ({ use: 'operate' }) },
   'tokens.list': {},
   'tokens.create': { body: ({ organization }) => ({ name: 'ci', role: 'viewer', organization }) },

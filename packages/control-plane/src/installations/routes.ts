@@ -120,7 +120,7 @@ export async function requireInstallation(
 
 // --- internal ---
 
-const InstallationAnswer = z.object({
+export const InstallationAnswer = z.object({
   id: z.uuid(),
   name: z.string(),
   organizationId: z.string(),
@@ -130,7 +130,7 @@ const InstallationAnswer = z.object({
     .nullable(),
 });
 
-function toAnswer({ id, name, organizationId, createdAt, deployment }: Installation) {
+export function toAnswer({ id, name, organizationId, createdAt, deployment }: Installation) {
   return {
     id,
     name,

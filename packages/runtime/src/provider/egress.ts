@@ -10,6 +10,10 @@ export interface EgressPolicy {
   allowLoopback: boolean;
   /** Hosts or addresses that may be called although they are private (`SVC_ALLOW_PRIVATE_EGRESS`). */
   allowed: readonly string[];
+  /** Private networks may be called, and only what else is no address of one machine out there is refused. */
+  allowPrivate?: boolean;
+  /** What a connection that is refused fails with. Default: `model_provider_failed`. */
+  refuse?(what: string): Error;
 }
 
 /** Link-local addresses and those of a cloud's metadata are refused whatever is allowed. */
@@ -26,7 +30,16 @@ const LOOPBACK = blockList([
   ['::1', 128, 'ipv6'],
 ]);
 
-/** Private networks, and what is no address of one machine out there. */
+/** Networks of an organisation. */
+const NETWORKS = blockList([
+  ['10.0.0.0', 8, 'ipv4'],
+  ['100.64.0.0', 10, 'ipv4'],
+  ['172.16.0.0', 12, 'ipv4'],
+  ['192.168.0.0', 16, 'ipv4'],
+  ['fc00::', 7, 'ipv6'],
+]);
+
+/** These, and what is no address of one machine out there. */
 const PRIVATE = blockList([
   ['0.0.0.0', 8, 'ipv4'],
   ['10.0.0.0', 8, 'ipv4'],
@@ -52,12 +65,10 @@ const PRIVATE = blockList([
 /** Why the box must not call the address a caller gave; undefined: it may. */
 export async function findRefusal(url: URL, policy: EgressPolicy): Promise<string | undefined> {
   const host = hostOf(url);
-  if (isIP(host)) return explainRefusal([{ address: host }], host, policy);
-  try {
-    return explainRefusal(await resolve(host), host, policy);
-  } catch {
-    return `The name "${host}" does not resolve.`;
-  }
+  const addresses = isIP(host) ? [{ address: host }] : await resolve(host).catch(() => undefined);
+  if (!addresses) return `The name "${host}" does not resolve.`;
+  const refusal = explainRefusal(addresses, host, policy);
+  return refusal && `${refusal}. ${ADVICE}`;
 }
 
 /** Throws `provider_url_invalid` when a caller-given address points where the box must not reach. */
@@ -66,22 +77,21 @@ export async function checkEgress(url: URL, policy: EgressPolicy): Promise<void>
   if (refusal !== undefined) throw new BoxError('provider_url_invalid', refusal);
 }
 
-/** Throws `model_provider_failed` for a literal address; names are for the lookup to refuse. */
+/** Throws what the policy refuses with for a literal address; names are for the lookup to refuse. */
 export function requireLiteral(url: URL, policy: EgressPolicy): void {
   const host = hostOf(url);
   const refusal = isIP(host) ? explainRefusal([{ address: host }], host, policy) : undefined;
-  if (refusal !== undefined) throw new BoxError('model_provider_failed', refusal);
+  if (refusal !== undefined) throw toFailure(refusal, policy);
 }
 
 /**
- * Resolves a name for a connection, and refuses it with `model_provider_failed` when any of its addresses may not be
- * called. What is connected to is what was checked: a name that answers differently the next time gains nothing.
+ * Resolves a name for a connection, and refuses it as the policy does when any of its addresses may not be called. What is connected to is what was checked: a name that answers differently the next time gains nothing.
  */
 export function createLookup(policy: EgressPolicy): LookupFunction {
   return (host, options, answer) => {
     lookup(host, { ...options, all: true }, (error, addresses) => {
       const refusal = error ? undefined : explainRefusal(addresses, host, policy);
-      const failure = error ?? (refusal === undefined ? null : new BoxError('model_provider_failed', refusal));
+      const failure = error ?? (refusal === undefined ? null : toFailure(refusal, policy));
       const [first] = addresses ?? [];
       if (failure || !first) return answer(failure, options.all ? [] : '', 0);
       if (options.all) answer(null, addresses);
@@ -91,6 +101,12 @@ export function createLookup(policy: EgressPolicy): LookupFunction {
 }
 
 // --- internal ---
+
+const ADVICE = 'Set it in the environment, or list it in SVC_ALLOW_PRIVATE_EGRESS.';
+
+function toFailure(refusal: string, { refuse }: EgressPolicy): Error {
+  return refuse?.(refusal) ?? new BoxError('model_provider_failed', `${refusal}. ${ADVICE}`);
+}
 
 function hostOf({ hostname }: URL): string {
   return hostname.replace(/^\[|\]$/g, '');
@@ -103,7 +119,7 @@ function explainRefusal(
 ): string | undefined {
   for (const { address } of addresses) {
     const reason = refusalOf(address, host, policy);
-    if (reason) return `"${host}" is ${reason}. Set it in the environment, or list it in SVC_ALLOW_PRIVATE_EGRESS.`;
+    if (reason) return `"${host}" is ${reason}`;
   }
   return undefined;
 }
@@ -116,6 +132,7 @@ function refusalOf(address: string, host: string, policy: EgressPolicy): string 
   if (listEmbedded(plain).some((inner) => NEVER.check(inner, 'ipv4'))) return 'a way to a link-local address';
   if (policy.allowed.includes(host) || policy.allowed.includes(plain)) return undefined;
   if (LOOPBACK.check(plain, family)) return policy.allowLoopback ? undefined : 'a loopback address';
+  if (policy.allowPrivate && NETWORKS.check(plain, family)) return undefined;
   return PRIVATE.check(plain, family) ? 'a private address' : undefined;
 }
 
