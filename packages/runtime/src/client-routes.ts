@@ -129,6 +129,7 @@ export const ROUTES = {
   'settings.get': { route: 'GET /api/settings' },
   'settings.update': { route: 'PATCH /api/settings' },
   'settings.retention': { route: 'PUT /api/settings/log-retention' },
+  'settings.key_expiry': { route: 'PUT /api/settings/key-expiry' },
   'settings.mcp': { route: 'PUT /api/settings/mcp' },
   'settings.setup': { route: 'GET /api/settings/setup' },
   'health.identity': { route: 'GET /api/health' },

@@ -12,6 +12,7 @@ export const ERROR_STATUS = {
   unauthorized: 401,
   invalid_signature: 401,
   forbidden: 403,
+  address_not_allowed: 403,
   decision_not_yours: 403,
   users_not_granted: 403,
   host_not_allowed: 403,

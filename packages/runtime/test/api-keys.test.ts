@@ -61,7 +61,7 @@ describe('an API key', () => {
       grants: { agents: ['helper'] },
     });
     expect(status).toBe(201);
-    expect(body.value).toMatch(new RegExp(`^svc_${body.id}_[\\w-]{43}$`));
+    expect(body.value).toMatch(new RegExp(`^svc_${body.id}_[\\w-]{43}[\\da-f]{8}$`));
     const { body: list } = await call<{ items: object[] }>(dev, 'GET /api/keys?limit=1');
     expect(list.items).toEqual([
       {
@@ -70,6 +70,7 @@ describe('an API key', () => {
         name: 'ci',
         grants: { agents: ['helper'], workflows: [] },
         limits: null,
+        addresses: null,
         client: body.id,
         users: false,
         sessions: 'own',

@@ -195,6 +195,7 @@ const ELSEWHERE: Partial<Record<ErrorCode, string>> = {
   catalog_entry_not_found: 'catalog',
   models_unavailable: 'provider',
   too_many_streams: 'events',
+  address_not_allowed: 'key-hygiene',
   decision_not_yours: 'agui-keys',
   budget_exceeded: 'limit-routes',
   rate_limited: 'limit-routes',

@@ -207,6 +207,7 @@ const ADDED: Record<string, string> = {
   'keys.rotate': 'a key is replaced without a moment in which none is good',
   'notify.redeliver': 'what has failed for good can be sent once its receiver is mended',
   'runs.export': 'svc pull run',
+  'settings.key_expiry': 'a key that was forgotten ends by itself',
   'runs.starts': 'a start that waits is meant by the beginning of its id, as a run is',
   'runs.stream': 'an output says the name of a stream, which somebody has to be able to read',
   'runs.streams': 'svc runs streams',

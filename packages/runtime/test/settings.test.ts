@@ -68,6 +68,7 @@ describeWhen(bothServers, 'the settings', (servers) => {
         effectiveModel: { model: 'test/scripted', source: 'code' },
         timeZone: null,
         logRetentionDays: null,
+        keyDays: null,
         mcp: { enabled: true, tools: false },
       },
     });
@@ -97,6 +98,7 @@ describeWhen(bothServers, 'the settings', (servers) => {
     ['PUT /api/settings/log-retention', { days: 3651 }],
     ['PUT /api/settings/log-retention', {}],
     ['PUT /api/settings/mcp', { tools: true }],
+    ['PUT /api/settings/key-expiry', { days: 0 }],
   ])('%s refuses %j', async (route, body) => {
     expect(await call(await open(), route, body)).toMatchObject({ status: 400, body: { code: 'invalid_request' } });
   });

@@ -18,6 +18,14 @@ const GRANT_FLAGS = {
   },
 } as const;
 
+const ADDRESS_FLAG = {
+  addresses: {
+    type: 'string',
+    valueHint: 'addresses',
+    description: 'Addresses and networks it may be used from, with commas between; or any.',
+  },
+} as const;
+
 const COUNT = { type: 'string', valueHint: 'count' } as const;
 
 const USER_LIMIT_FLAGS = {
@@ -29,15 +37,17 @@ const USER_LIMIT_FLAGS = {
 
 /** What `svc keys create` takes and shows. */
 export const NEW_KEY: OperateForm = {
-  replaces: ['grants', 'limits', 'expiresAt'],
+  replaces: ['grants', 'limits', 'addresses', 'expiresAt'],
   flags: {
     ...GRANT_FLAGS,
     ...LIMIT_FLAGS,
     ...USER_LIMIT_FLAGS,
+    ...ADDRESS_FLAG,
     'expires-in': {
       type: 'string',
       valueHint: 'time',
-      description: 'How long it is good: 12h, 30d. Default: for ever.',
+      description:
+        'How long it is good: 12h, 30d, never. Default: as the settings of the workspace say, else for ever.',
     },
   },
   read: readKey,
@@ -49,11 +59,12 @@ export const ROTATED_KEY: OperateForm = { human: formatRotated };
 
 /** What `svc keys update` takes. */
 export const CHANGED_KEY: OperateForm = {
-  replaces: ['grants', 'limits'],
+  replaces: ['grants', 'limits', 'addresses'],
   flags: {
     ...GRANT_FLAGS,
     ...LIMIT_FLAGS,
     ...USER_LIMIT_FLAGS,
+    ...ADDRESS_FLAG,
     unlimited: { type: 'boolean', description: 'Takes all its limits away.' },
   },
   read: readChange,
@@ -72,7 +83,7 @@ async function readKey(args: Record<string, unknown>, context: Context): Promise
   const expiresAt = toExpiry(args['expires-in'] as string | undefined);
   for (const { kind, name } of await listUnknown(grants, args, context))
     context.say(`warning: the box has no ${kind} "${name}"; the key is good for it once there is one.`);
-  return { grants, limits: toLimits(args), expiresAt };
+  return { grants, limits: toLimits(args), ...toAddresses(args), ...(expiresAt === undefined ? {} : { expiresAt }) };
 }
 
 /** Limits that are given stand in place of all it had. */
@@ -87,6 +98,7 @@ async function readChange(args: Record<string, unknown>): Promise<Row> {
   return {
     ...(Object.keys(grants).length > 0 ? { grants } : {}),
     ...(limits || args.unlimited ? { limits } : {}),
+    ...toAddresses(args),
   };
 }
 
@@ -129,13 +141,22 @@ function toGrant(flag: string, text: unknown): Grant {
   throw usageError(`--${flag} does not take "${String(text)}".`, 'Use all alone, or names alone.');
 }
 
-function toExpiry(text: string | undefined): string | null {
-  if (text === undefined) return null;
+function toAddresses({ addresses }: Record<string, unknown>): { addresses?: string[] | null } {
+  if (addresses === undefined) return {};
+  const list = splitList(String(addresses));
+  if (list.length === 0 || (list.length > 1 && list.includes('any')))
+    throw usageError(`--addresses does not take "${String(addresses)}".`, 'Use addresses and networks, or any alone.');
+  return { addresses: list[0] === 'any' ? null : list };
+}
+
+function toExpiry(text: string | undefined): string | null | undefined {
+  if (text === undefined) return undefined;
+  if (text === 'never') return null;
   const span = parseSpan(text);
   const time = span ? new Date(Date.now() + span) : undefined;
   // A date has an end, and the box takes years of four digits.
   if (time && time.getTime() < LAST) return time.toISOString();
-  throw usageError(`--expires-in does not take "${text}".`, 'Use a count with s, m, h or d: 12h, 30d.');
+  throw usageError(`--expires-in does not take "${text}".`, 'Use a count with s, m, h or d: 12h, 30d; or never.');
 }
 
 const LAST = Date.UTC(9999, 0);

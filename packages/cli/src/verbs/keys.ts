@@ -39,13 +39,13 @@ export const keys = operateGroup({
       hint: () => 'It is not shown again.',
     },
     update: {
-      summary: 'Rename an API key, change what it is granted or its limits.',
+      summary: 'Rename an API key, change what it is granted, its limits or where it may be used from.',
       operation: 'keys.update',
       // Who types it changes it: no other person is to be asked.
       asks: false,
       examples: [
         'svc keys update <id> --requests-per-minute 60 --tokens-per-month 5000000',
-        'svc keys update <id> --agents support,triage',
+        'svc keys update <id> --addresses 203.0.113.7,2001:db8::/32',
       ],
       completes: GRANTED,
       form: async () => (await import('../operate/key.ts')).CHANGED_KEY,

@@ -10,6 +10,7 @@ import { USER_ID } from './user-tokens.ts';
 import type { UserTokens } from './user-tokens.ts';
 import { currentRequest } from '../engine/context.ts';
 import { BoxError } from '../errors.ts';
+import { isWithin } from '../http/address.ts';
 import { createGuesses } from './guesses.ts';
 
 /** The one place where a request becomes a caller. */
@@ -56,7 +57,7 @@ export function createAuth({ strategy, keys, users, limiter, kv }: AuthOptions):
   const identify = async (credential: Credential | undefined, audience: Audience): Promise<Caller> => {
     const value = credential?.value;
     if (value !== undefined && isApiKey(value) && (strategy.checksKeys || (await keys.hasAny())))
-      return keys.verify(value);
+      return requireAddress(await keys.verify(value));
     if (credential?.isBearer === false && strategy.checksKeys) throw notAKey();
     // Also where nothing else is checked: the page under development is to see what it will see.
     if (value !== undefined && users.isOne(value)) return users.verify(value);
@@ -93,6 +94,17 @@ const USER_HEADER = 'x-svc-user';
 function notAKey(): BoxError {
   const advice = 'Send any other credential as "Authorization: Bearer <credential>".';
   return new BoxError('unauthorized', `The header "x-api-key" takes an API key of this box alone. ${advice}`);
+}
+
+/** Throws `address_not_allowed`, to the key itself: what it may do elsewhere is nothing. */
+function requireAddress(caller: Caller): Caller {
+  if (!caller.addresses) return caller;
+  const request = currentRequest();
+  const from = request?.wholeAddress?.();
+  if (from !== undefined && isWithin(from, caller.addresses)) return caller;
+  if (request) request.caller = caller;
+  const message = `The ${caller.name} may not be used from ${from === undefined ? 'where this request comes from' : `"${from}"`}.`;
+  throw new BoxError('address_not_allowed', `${message} Whoever made it can add the address to its "addresses".`);
 }
 
 /** As whoever it speaks for. What the request is refused from here on is refused to it. */

@@ -43,6 +43,8 @@ export interface Caller {
   hasUsers?: boolean;
   /** It reads and continues every session of its agents. */
   hasAllSessions?: boolean;
+  /** Where its key may be used from: addresses and networks. Undefined: anywhere. */
+  addresses?: readonly string[];
   /** The key that let it in, whose end is the end of its streams. */
   keyId?: string;
   /** When the credential ends, in milliseconds since 1970. Undefined: not by itself. */
@@ -91,6 +93,7 @@ export interface KeyFacts {
   hasAllSessions: boolean;
   limited: readonly Limited[];
   userLimits: Limits;
+  addresses?: readonly string[];
   expiresAt?: number;
 }
 

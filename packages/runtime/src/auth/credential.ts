@@ -21,10 +21,14 @@ export function needCredentials(headers: Headers): Credential[] {
   throw new BoxError('unauthorized', 'No API key. Send it as "Authorization: Bearer <key>" or "x-api-key: <key>".');
 }
 
-/** A new API key: its id, which sorts by time, and the value, which is shown once. */
+/**
+ * A new API key: its id, which sorts by time, and the value, which is shown once. The value ends in a checksum, by which
+ * whoever looks for keys in text tells one from what only looks like it.
+ */
 export function newKey(): { id: string; value: string } {
   const id = Date.now().toString(16).padStart(12, '0') + randomBytes(4).toString('hex');
-  return { id, value: `${KEY_PREFIX}${id}_${randomBytes(32).toString('base64url')}` };
+  const text = `${KEY_PREFIX}${id}_${randomBytes(32).toString('base64url')}`;
+  return { id, value: text + checksumOf(text) };
 }
 
 export function isApiKey(credential: string): boolean {
@@ -33,7 +37,8 @@ export function isApiKey(credential: string): boolean {
 
 /** The id in the value of a key; undefined: no box has made it. */
 export function keyIdOf(value: string): string | undefined {
-  return KEY.exec(value)?.[1];
+  const [, text = '', id, checksum] = KEY.exec(value) ?? [];
+  return checksum === undefined || checksum === checksumOf(text) ? id : undefined;
 }
 
 /** What is stored of a key, in hex. */
@@ -54,4 +59,9 @@ function listCredentials(headers: Headers): Credential[] {
   ];
 }
 
-const KEY = /^svc_([\da-f]{20})_[\w-]{43}$/;
+/** Without a checksum, one from before there was any. */
+const KEY = /^(svc_([\da-f]{20})_[\w-]{43})([\da-f]{8})?$/;
+
+function checksumOf(text: string): string {
+  return createHash('sha256').update(text).digest('hex').slice(0, 8);
+}

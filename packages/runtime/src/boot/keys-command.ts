@@ -17,16 +17,19 @@ import { createMask } from '../mask.ts';
 import type { Operation } from '../operations/define.ts';
 import { loadMasterKey } from '../secrets/master-key.ts';
 import { parseInput } from '../surface/call.ts';
+import { createSettings } from '../settings/settings.ts';
 import { OPERATIONS } from '../surface/index.ts';
 import type { Rooms } from '../surface/rooms.ts';
 import { readEnvironment } from './environment.ts';
 import { findIdentity } from './identity.ts';
+import { listEntries } from './rules.ts';
 import { openServerDatabase, openServerKv, toDatabaseError } from './server-stores.ts';
 
 export const KEYS_USAGE = `Makes, lists and revokes API keys of the box of this environment, from inside its container.
 
   svc-box keys create --name <name> [--agents <names|all>] [--workflows <names|all>]
-                      [--client <name>] [--users] [--expires-in 30d]
+                      [--client <name>] [--users] [--expires-in 30d|never]
+                      [--addresses <addresses and networks>]
   svc-box keys list
   svc-box keys revoke <id>
 
@@ -65,7 +68,10 @@ export async function runKeysCommand(argv: readonly string[], env: NodeJS.Proces
     const kv = openServerKv({ environment, identity, log });
     closer.add(() => kv.close());
     const { db } = database;
-    const keys = createApiKeys({ db, kv, userSecrets: createUserSecrets({ db, key }) });
+    const settings = createSettings({ db, kv, ...NO_CODE });
+    closer.add(() => settings.close());
+    const userSecrets = createUserSecrets({ db, key });
+    const keys = createApiKeys({ db, kv, userSecrets, findDays: settings.keyDays });
     closer.add(() => keys.close());
     const activity = createActivity({ db, log, findAsker: async () => undefined, mayRead: () => true });
     const call = async (id: string, input: object): Promise<unknown> => {
@@ -94,6 +100,9 @@ export interface KeysOutput {
 
 type Call = (operation: string, input: object) => Promise<unknown>;
 
+/** What the bundle says is not asked for. */
+const NO_CODE = { environmentModel: () => undefined, codeModel: () => undefined, codeMcpTools: () => false };
+
 const CONTAINER: Caller = { ...OPERATOR, id: 'container', name: 'container' };
 
 /** What the arguments ask for; undefined: how it is used. Throws `invalid_request`. */
@@ -116,8 +125,9 @@ function readCreate(rest: readonly string[]): (call: Call) => Promise<KeysOutput
     client: text,
     users: { type: 'boolean' },
     'expires-in': text,
+    addresses: text,
   });
-  const { name, agents, workflows, client, users, 'expires-in': expiresIn } = values;
+  const { name, agents, workflows, client, users, addresses, 'expires-in': expiresIn } = values;
   if (positionals.length > 0) throw usage(`"${positionals[0]}" is no flag of "svc-box keys create".`);
   if (name === undefined) throw usage('A key has a name: add --name <name>.');
   const grants = { agents: toGrant(agents), workflows: toGrant(workflows) };
@@ -128,7 +138,8 @@ function readCreate(rest: readonly string[]): (call: Call) => Promise<KeysOutput
     grants,
     ...(client === undefined ? {} : { client }),
     users: users === true,
-    expiresAt: expiresIn === undefined ? null : toExpiry(String(expiresIn)),
+    ...(addresses === undefined ? {} : { addresses: listEntries(String(addresses)) }),
+    ...(expiresIn === undefined ? {} : { expiresAt: expiresIn === 'never' ? null : toExpiry(String(expiresIn)) }),
   };
   return async (call) => {
     const made = (await call('keys.create', input)) as Awaited<ReturnType<ApiKeys['create']>>;
@@ -168,10 +179,7 @@ function parse<F extends Flags>(args: readonly string[], options: F) {
 function toGrant(text: unknown): 'all' | string[] {
   if (text === undefined) return [];
   if (text === 'all') return 'all';
-  return String(text)
-    .split(',')
-    .map((name) => name.trim())
-    .filter((name) => name !== '');
+  return listEntries(String(text));
 }
 
 function toExpiry(text: string): string {

@@ -40,6 +40,8 @@ export interface RequestContext {
   requestId: string;
   /** Where it comes from. Undefined: over no socket. */
   address?: () => string | undefined;
+  /** The same, of IPv6 too the address and not its network. */
+  wholeAddress?: () => string | undefined;
   /** Who was let in. */
   caller?: { id: string; name: string };
   /** The runs it has started. */

@@ -11,14 +11,20 @@ export function parseProxies(entries: readonly string[]): Proxies | undefined {
   const list = new BlockList();
   list.addSubnet('127.0.0.0', 8, 'ipv4');
   list.addAddress('::1', 'ipv6');
-  for (const entry of entries) {
-    const [address = '', prefix, ...more] = entry.split('/');
-    const family = isIP(address);
-    const bits = prefix === undefined ? (family === 6 ? 128 : 32) : /^\d{1,3}$/.test(prefix) ? Number(prefix) : -1;
-    if (family === 0 || bits < 0 || bits > (family === 6 ? 128 : 32) || more.length > 0) return undefined;
-    list.addSubnet(address, bits, family === 6 ? 'ipv6' : 'ipv4');
-  }
-  return { isOne: (address) => list.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4') };
+  if (!entries.every((entry) => addNetwork(list, entry))) return undefined;
+  return { isOne: (address) => list.check(address, familyOf(address)) };
+}
+
+/** Whether a text is an address or a network. */
+export function isNetwork(entry: string): boolean {
+  return addNetwork(new BlockList(), entry);
+}
+
+/** Whether an address is one of these, or in one of these networks. */
+export function isWithin(address: string, entries: readonly string[]): boolean {
+  const list = new BlockList();
+  for (const entry of entries) addNetwork(list, entry);
+  return isIP(address) !== 0 && list.check(address, familyOf(address));
 }
 
 /** Of this machine alone: whoever has an address of a network that is one's own may still be a caller. */
@@ -29,7 +35,13 @@ export const LOOPBACK_PROXIES = parseProxies([]) as Proxies;
  * `X-Forwarded-For` that is none. Of IPv6 the network, of which a caller has all the addresses. Undefined: it came over no
  * socket.
  */
-export function addressOf({ runtime, req }: H3Event, proxies: Proxies): string | undefined {
+export function addressOf(event: H3Event, proxies: Proxies): string | undefined {
+  const address = wholeAddressOf(event, proxies);
+  return address === undefined ? undefined : toNetwork(address);
+}
+
+/** The same, without its network. */
+export function wholeAddressOf({ runtime, req }: H3Event, proxies: Proxies): string | undefined {
   const peer = runtime?.node?.req.socket.remoteAddress;
   if (peer === undefined) return undefined;
   let address = withoutPrefix(peer);
@@ -40,7 +52,7 @@ export function addressOf({ runtime, req }: H3Event, proxies: Proxies): string |
     if (isIP(before) === 0) break;
     address = before;
   }
-  return toNetwork(address);
+  return address;
 }
 
 /** An address as those of callers are told apart: of IPv6 the network, of which a caller has all the addresses. */
@@ -49,6 +61,21 @@ export function toCallerAddress(peer: string): string {
 }
 
 // --- internal ---
+
+/** False: it is none. */
+function addNetwork(list: BlockList, entry: string): boolean {
+  const [address = '', prefix, ...more] = entry.split('/');
+  const family = isIP(address);
+  const longest = family === 6 ? 128 : 32;
+  const bits = prefix === undefined ? longest : /^\d{1,3}$/.test(prefix) ? Number(prefix) : -1;
+  if (family === 0 || bits < 0 || bits > longest || more.length > 0) return false;
+  list.addSubnet(address, bits, familyOf(address));
+  return true;
+}
+
+function familyOf(address: string): 'ipv4' | 'ipv6' {
+  return isIP(address) === 6 ? 'ipv6' : 'ipv4';
+}
 
 function withoutPrefix(address: string): string {
   return address.replace(/^::ffff:(?=\d+\.)/i, '');

@@ -5,7 +5,7 @@ import { runInContext } from '../engine/context.ts';
 import type { RequestContext } from '../engine/context.ts';
 import { BoxError } from '../errors.ts';
 import type { Log } from '../log.ts';
-import { addressOf, LOOPBACK_PROXIES } from './address.ts';
+import { addressOf, LOOPBACK_PROXIES, wholeAddressOf } from './address.ts';
 import type { Proxies } from './address.ts';
 import { answerError, toBoxError } from './answer.ts';
 import { isJsonType } from './body.ts';
@@ -206,6 +206,7 @@ function contextOf(event: H3Event, proxies = LOOPBACK_PROXIES): RequestContext {
     kind: 'request',
     requestId: `req_${randomUUID()}`,
     address: () => addressOf(event, proxies),
+    wholeAddress: () => wholeAddressOf(event, proxies),
     traceparent: event.req.headers.get('traceparent'),
   });
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { isNetwork } from '../http/address.ts';
 import { KeyLimits } from '../limits/limits.ts';
 import { StorableText } from '../operations/inputs.ts';
 
@@ -8,6 +9,13 @@ const Granted = z
 
 export const Grants = z.strictObject({ agents: Granted.default([]), workflows: Granted.default([]) });
 export type Grants = z.infer<typeof Grants>;
+
+/** Where a key may be used from. */
+export const Addresses = z
+  .array(z.string().max(64).refine(isNetwork, 'It is no address and no network such as 203.0.113.0/24'))
+  .min(1)
+  .max(100)
+  .describe('Addresses and networks it may be used from, as `203.0.113.7` and `2001:db8::/32`; null: anywhere');
 
 /** What an API key reads of the sessions of its agents. */
 export const SessionScope = z
@@ -21,6 +29,7 @@ export const ApiKey = z.object({
   name: z.string(),
   grants: z.object({ agents: Granted, workflows: Granted }),
   limits: KeyLimits.nullable().describe('What it may use; null: it has no limits'),
+  addresses: Addresses.nullable(),
   client: z.string().describe('The application it is a key of: keys of the same one own the same sessions and runs'),
   users: z.boolean().describe('It may speak for users, by the header `x-svc-user` and by tokens'),
   sessions: SessionScope,

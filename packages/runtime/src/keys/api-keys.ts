@@ -36,9 +36,18 @@ export interface NewKey {
   client?: string;
   users?: boolean;
   sessions?: z.infer<typeof SessionScope>;
-  /** Null: it never expires. */
-  expiresAt: Date | null;
+  /** Addresses and networks it may be used from. Default: anywhere. */
+  addresses?: string[] | null;
+  /** Null: it never expires. Default: as the workspace is set to, else never. */
+  expiresAt?: Date | null;
   createdBy: string;
+}
+
+export interface KeyChange {
+  name?: string;
+  grants?: Partial<Grants>;
+  limits?: KeyLimits | null;
+  addresses?: string[] | null;
 }
 
 export interface ApiKeys extends Speakers {
@@ -47,7 +56,7 @@ export interface ApiKeys extends Speakers {
   /** What it is used with is shown here and never again. */
   create(key: NewKey): Promise<ApiKey & KeySecrets>;
   /** Throws `key_not_found`. */
-  update(id: string, change: { name?: string; grants?: Partial<Grants>; limits?: KeyLimits | null }): Promise<ApiKey>;
+  update(id: string, change: KeyChange): Promise<ApiKey>;
   /**
    * Makes a key like that one, of the same client: what is its is the new one's too. The old one is good for `overlapMs`,
    * or until its own end. The new one ends when the old one would have. Throws `key_not_found`, `key_not_active`.
@@ -72,12 +81,20 @@ export interface ApiKeysOptions {
   db: Drizzle;
   kv?: KeyValueStore | undefined;
   userSecrets: UserSecrets;
+  /** How many days a key is good that is made without an end. Default, and undefined: it has none. */
+  findDays?(): Promise<number | undefined>;
   /** Called with the id of a key that has changed here, or of which another replica says so. */
   onChange?(id: string): void;
 }
 
 /** A change is seen at once where a key-value store publishes it, and by any replica within 3 s. */
-export function createApiKeys({ db, kv, userSecrets, onChange = () => {} }: ApiKeysOptions): ApiKeys {
+export function createApiKeys({
+  db,
+  kv,
+  userSecrets,
+  findDays = async () => undefined,
+  onChange = () => {},
+}: ApiKeysOptions): ApiKeys {
   const keys = createKeyLookup<KeyRow>((ids) => db.select().from(apiKeys).where(inArray(apiKeys.id, ids)));
   let isUsed = false;
   const use = createKeyUse(db);
@@ -130,13 +147,15 @@ export function createApiKeys({ db, kv, userSecrets, onChange = () => {} }: ApiK
       const last = rows.length > limit ? items.at(-1) : undefined;
       return { items, nextCursor: last ? toIdCursor(last.id) : null };
     },
-    create: ({ grants, ...given }) => insert({ ...grants, ...given }),
+    async create({ grants, expiresAt, ...given }) {
+      return insert({ ...grants, ...given, expiresAt: expiresAt === undefined ? toEnd(await findDays()) : expiresAt });
+    },
     async rotate(id, { overlapMs, createdBy }) {
       const [row] = await db.select().from(apiKeys).where(eq(apiKeys.id, id));
       requireRotatable(id, row);
-      const { name, agents, workflows, limits, users, sessions, expiresAt } = row;
+      const { name, agents, workflows, limits, addresses, users, sessions, expiresAt } = row;
       const end = new Date(Math.min(Date.now() + overlapMs, expiresAt?.getTime() ?? Infinity));
-      const copied = { name, agents, workflows, limits, users, sessions, expiresAt };
+      const copied = { name, agents, workflows, limits, addresses, users, sessions, expiresAt };
       const made = await insert({ ...copied, client: clientOf(row), createdBy }, { id, end });
       await changed(id, { ...row, expiresAt: end });
       return { ...made, replaces: { id, expiresAt: end.toISOString() } };
@@ -193,6 +212,7 @@ export function createApiKeys({ db, kv, userSecrets, onChange = () => {} }: ApiK
 // --- internal ---
 
 const TOPIC = 'api-keys';
+const DAY_MS = 86_400_000;
 
 /** Throws where it has been revoked meanwhile. Of two rotations at once each makes a key. */
 async function requireUpdated(tx: Drizzle, { id, end }: { id: string; end: Date }): Promise<void> {
@@ -202,6 +222,10 @@ async function requireUpdated(tx: Drizzle, { id, end }: { id: string; end: Date 
     .where(and(eq(apiKeys.id, id), isNull(apiKeys.revokedAt)))
     .returning();
   if (!row) throw keyNotActive(id, 'revoked');
+}
+
+function toEnd(days: number | undefined): Date | null {
+  return days === undefined ? null : new Date(Date.now() + days * DAY_MS);
 }
 
 function isSame(a: string, b: string): boolean {

@@ -47,7 +47,7 @@ export function toLimited(row: KeyRow): Limited {
 }
 
 export function toCaller(row: KeyRow): Caller {
-  const { id, agents, workflows, users, sessions, expiresAt } = row;
+  const { id, agents, workflows, users, sessions, addresses, expiresAt } = row;
   return toKeyCaller({
     id,
     name: nameOf(row),
@@ -57,12 +57,13 @@ export function toCaller(row: KeyRow): Caller {
     hasAllSessions: sessions === 'agent',
     limited: [toLimited(row)],
     userLimits: row.limits?.users ?? {},
+    ...(addresses ? { addresses } : {}),
     ...(expiresAt ? { expiresAt: expiresAt.getTime() } : {}),
   });
 }
 
 export function toApiKey(row: KeyRow): ApiKey {
-  const { id, name, agents, workflows, limits, users, sessions, createdBy } = row;
+  const { id, name, agents, workflows, limits, addresses, users, sessions, createdBy } = row;
   const toText = (date: Date | null) => date?.toISOString() ?? null;
   return {
     id,
@@ -70,6 +71,7 @@ export function toApiKey(row: KeyRow): ApiKey {
     name,
     grants: { agents, workflows },
     limits,
+    addresses,
     client: clientOf(row),
     users,
     sessions,

@@ -4,7 +4,7 @@ import { Page, withoutUndefined } from '../operations/inputs.ts';
 import { BoxError } from '../errors.ts';
 import { KeyLimits } from '../limits/limits.ts';
 import { parseDuration } from '../engine/duration.ts';
-import { ApiKey, Grants, KeySecrets, RotatedKey, SessionScope } from './api-key.ts';
+import { Addresses, ApiKey, Grants, KeySecrets, RotatedKey, SessionScope } from './api-key.ts';
 import type { ApiKeys } from './api-keys.ts';
 
 const operation = operationsOf<{ keys: ApiKeys }>();
@@ -42,6 +42,7 @@ export const createKey = operation({
     name,
     grants: Grants.default({ agents: [], workflows: [] }),
     limits: limits.default(null),
+    addresses: Addresses.nullable().default(null),
     client: z
       .string()
       .trim()
@@ -51,21 +52,30 @@ export const createKey = operation({
       .describe('The application it is a key of; keys of the same one are one owner. Default: itself'),
     users: z.boolean().default(false).describe('It may speak for users, by the header `x-svc-user` and by tokens'),
     sessions: SessionScope.default('own'),
-    expiresAt: z.iso.datetime({ offset: true }).nullable().default(null).describe('Null: it never expires'),
+    expiresAt: z.iso
+      .datetime({ offset: true })
+      .nullable()
+      .optional()
+      .describe('Null: it never expires. Default: as the settings say, else never'),
   }),
   output: ApiKey.extend(KeySecrets.shape),
   handle({ keys }, { expiresAt: text, client, ...given }, { caller }) {
-    const expiresAt = text === null ? null : new Date(text);
+    const expiresAt = text === null || text === undefined ? text : new Date(text);
     if (expiresAt && expiresAt.getTime() <= Date.now())
       throw new BoxError('invalid_request', `"expiresAt": "${text}" is over. Take a time to come, or null for never.`);
-    return keys.create({ ...given, ...(client === undefined ? {} : { client }), expiresAt, createdBy: caller.name });
+    return keys.create({
+      ...given,
+      ...(client === undefined ? {} : { client }),
+      ...(expiresAt === undefined ? {} : { expiresAt }),
+      createdBy: caller.name,
+    });
   },
 });
 
 export const updateKey = operation({
   ...room,
   id: 'keys.update',
-  summary: 'Rename an API key, change what it is granted or its limits',
+  summary: 'Rename an API key, change what it is granted, its limits or where it may be used from',
   route: 'PATCH /api/keys/:id',
   kind: 'write',
   confirm: true,
@@ -82,10 +92,14 @@ export const updateKey = operation({
       })
       .optional(),
     limits: limits.optional().describe('In place of those it had; null: no limits'),
+    addresses: Addresses.nullable().optional(),
   }),
   output: ApiKey,
-  handle: ({ keys }, { id: key, name: text, grants, limits: given }) =>
-    keys.update(key, withoutUndefined({ name: text, grants: grants && withoutUndefined(grants), limits: given })),
+  handle: ({ keys }, { id: key, name: text, grants, limits: given, addresses }) =>
+    keys.update(
+      key,
+      withoutUndefined({ name: text, grants: grants && withoutUndefined(grants), limits: given, addresses }),
+    ),
 });
 
 export const rotateKey = operation({

@@ -12,12 +12,19 @@ export interface Given {
   masterKey: MasterKey;
   /** Ends what is open under a key that has changed. */
   watch: { changed(id: string): void };
+  settings: { keyDays(): Promise<number | undefined> };
 }
 
 export const keysRoom = defineRoom({
   name: 'keys',
   operations: [listKeys, createKey, updateKey, rotateKey, revokeKey],
-  create: ({ db, kv, masterKey, watch }: Given) =>
-    createApiKeys({ db, kv, userSecrets: createUserSecrets({ db, key: masterKey }), onChange: watch.changed }),
+  create: ({ db, kv, masterKey, watch, settings }: Given) =>
+    createApiKeys({
+      db,
+      kv,
+      userSecrets: createUserSecrets({ db, key: masterKey }),
+      findDays: settings.keyDays,
+      onChange: watch.changed,
+    }),
   close: (keys) => keys.close(),
 });

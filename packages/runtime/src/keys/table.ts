@@ -13,6 +13,8 @@ export const apiKeys = boxSchema.table('api_keys', {
   agents: jsonb('agents').$type<Granted>().notNull(),
   workflows: jsonb('workflows').$type<Granted>().notNull(),
   limits: jsonb('limits').$type<KeyLimits>(),
+  /** Where it may be used from: addresses and networks. Null: anywhere. */
+  addresses: jsonb('addresses').$type<string[]>(),
   /** The application it is a key of. Null: itself. */
   client: text('client'),
   /** It may speak for users. */

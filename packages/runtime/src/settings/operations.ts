@@ -51,6 +51,18 @@ export const setLogRetention = operation({
   handle: ({ settings }, { days }) => settings.update({ logRetentionDays: days }),
 });
 
+export const setKeyExpiry = operation({
+  ...room,
+  id: 'settings.key_expiry',
+  summary: 'Change how long an API key is good that is made without an end',
+  route: 'PUT /api/settings/key-expiry',
+  kind: 'write',
+  permission: 'settings:admin',
+  input: z.strictObject({ days: z.int().min(1).max(3650).nullable().describe('Null: for ever') }),
+  before: ({ settings }) => settings.get(),
+  handle: ({ settings }, { days }) => settings.update({ keyDays: days }),
+});
+
 export const setMcp = operation({
   ...room,
   id: 'settings.mcp',

@@ -14,6 +14,7 @@ export const Settings = z.object({
     .describe('What is in force: SVC_DEFAULT_MODEL wins over what is set here, and that over svc.config.ts'),
   timeZone: z.string().nullable().describe('The IANA zone people are shown times in'),
   logRetentionDays: z.int().nullable().describe('How long log records are kept; null: as svc.config.ts says'),
+  keyDays: z.int().nullable().describe('How many days an API key is good that is made without an end; null: for ever'),
   mcp: z.object({
     enabled: z.boolean().describe('Whether /mcp answers'),
     tools: z.boolean().describe('Whether each agent and workflow is a tool of its own there'),
@@ -27,6 +28,7 @@ export interface SettingsChange {
   defaultModel?: string | null;
   timeZone?: string | null;
   logRetentionDays?: number | null;
+  keyDays?: number | null;
   mcpEnabled?: boolean | null;
   mcpTools?: boolean | null;
 }
@@ -38,6 +40,8 @@ export interface WorkspaceSettings {
   defaultModel(): Promise<string | undefined>;
   /** Undefined: nothing is set over the API. */
   logRetentionDays(): Promise<number | undefined>;
+  /** How many days an API key is good that is made without an end. Undefined: for ever. */
+  keyDays(): Promise<number | undefined>;
   isMcpEnabled(): Promise<boolean>;
   /** Whether agents and workflows are tools of their own at `/mcp`. */
   hasMcpTools(): Promise<boolean>;
@@ -80,8 +84,8 @@ export function createSettings(options: SettingsOptions): WorkspaceSettings {
   });
   const get = async (): Promise<Settings> => {
     const set = await live.read();
-    const { name = null, defaultModel = null, timeZone = null, logRetentionDays = null } = set;
-    return { name, defaultModel, effectiveModel: toModel(set), timeZone, logRetentionDays, mcp: toMcp(set) };
+    const { name = null, defaultModel = null, timeZone = null, logRetentionDays = null, keyDays = null } = set;
+    return { name, defaultModel, effectiveModel: toModel(set), timeZone, logRetentionDays, keyDays, mcp: toMcp(set) };
   };
   return {
     get,
@@ -99,6 +103,7 @@ export function createSettings(options: SettingsOptions): WorkspaceSettings {
     },
     defaultModel: async () => toModel(await live.read()).model ?? undefined,
     logRetentionDays: async () => (await live.read()).logRetentionDays ?? undefined,
+    keyDays: async () => (await live.read()).keyDays ?? undefined,
     isMcpEnabled: async () => toMcp(await live.read()).enabled,
     hasMcpTools: async () => toMcp(await live.read()).tools,
     close: live.close,

@@ -1,0 +1,1 @@
+ALTER TABLE "svc"."api_keys" ADD COLUMN "addresses" jsonb;
