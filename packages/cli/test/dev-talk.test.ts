@@ -46,6 +46,7 @@ describe('svc dev', () => {
   const nothing = JSON.parse('{}');
   return nothing.x.y;
 }
+read.maxRetries = 0;
 
 export async function boom() {
   'use workflow';

@@ -274,7 +274,10 @@ describe('svc.prompts', () => {
     const name = newName();
     const own = newName();
     const shared = newName();
-    const render = toStep('render', () => svc.prompts.render(own, { who: 'Ada', n: 3 }));
+    const render = Object.assign(
+      toStep('render', () => svc.prompts.render(own, { who: 'Ada', n: 3 })),
+      { maxRetries: 0 },
+    );
     const box = await boxes.open({
       workflows: {
         [name]: { run: async () => [await svc.prompts.get(shared), await render()] },
