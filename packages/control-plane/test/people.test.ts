@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { ask, cookieOf, logIn, PASSWORD, signUpFirst } from './_people.ts';
-import { makeClock, startPlane, STORES } from './_setup.ts';
+import { DATABASE_URL, makeClock, makeStore, startPlane, STORES } from './_setup.ts';
 
 const HOUR = 3_600_000;
 
@@ -136,5 +136,31 @@ describe('credentials', () => {
       const answer = await ask(plane, 'POST /api/v1/auth/signup', { body: { ...body, ...wrong } });
       expect([answer.status, answer.body.code]).toStrictEqual([400, 'invalid_request']);
     }
+  });
+});
+
+test.each(STORES)('ids are text, whatever they hold, on %s', async (store) => {
+  const plane = await startPlane({ store });
+  const { cookie } = await signUpFirst(plane);
+  const statuses: number[] = [];
+  for (const id of ['%zz', '%00', '%2e%2e', "x'--", 'a'.repeat(4_000), '%F0%9F%A6%86', '%ED%A0%80'])
+    statuses.push((await ask(plane, `GET /api/v1/installations/${id}`, { cookie })).status);
+  for (const organization of ['\0', '\ud800', '{"a":1}'])
+    statuses.push((await ask(plane, 'POST /api/v1/session/organization', { cookie, body: { organization } })).status);
+  expect(statuses.filter((status) => status !== 404)).toStrictEqual([400, 400, 400, 400]);
+});
+
+describe.runIf(DATABASE_URL)('two control planes on one database', () => {
+  test('know each other’s sessions, and count wrong logins together', async () => {
+    const env = await makeStore('postgres');
+    const clock = makeClock();
+    const [one, two] = [await startPlane({ env, now: clock.now }), await startPlane({ env, now: clock.now })];
+    const { cookie, email } = await signUpFirst(one);
+    expect((await ask(two, 'GET /api/v1/me', { cookie })).status).toBe(200);
+    for (const plane of [one, two, one, two, one]) expect((await logIn(plane, email, 'wrong')).status).toBe(401);
+    expect((await logIn(one, email)).status).toBe(429);
+    expect((await logIn(two, email)).status).toBe(429);
+    await ask(two, 'POST /api/v1/auth/logout', { cookie });
+    expect((await ask(one, 'GET /api/v1/me', { cookie })).status).toBe(401);
   });
 });

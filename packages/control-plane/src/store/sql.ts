@@ -1,3 +1,5 @@
+import { PlaneError } from '../errors.ts';
+
 /** A statement with its values beside it: nothing of a caller is ever part of the text. */
 export interface Sql {
   readonly texts: readonly string[];
@@ -13,6 +15,7 @@ export function sql(strings: TemplateStringsArray, ...values: readonly (SqlValue
   for (const [at, value] of values.entries()) {
     const after = strings[at + 1] ?? '';
     if (typeof value !== 'object' || value === null) {
+      if (typeof value === 'string' && value.includes('\0')) throw zeroByte();
       flat.push(value);
       texts.push(after);
       continue;
@@ -33,4 +36,11 @@ export function raw(text: string): Sql {
 /** With `?` for each value, or `$1`, `$2` … */
 export function toText({ texts }: Sql, placeholder: (at: number) => string): string {
   return texts.reduce((text, part, at) => `${text}${placeholder(at)}${part}`);
+}
+
+// --- internal ---
+
+/** PostgreSQL keeps none, and SQLite may end the text there. */
+function zeroByte(): PlaneError {
+  return new PlaneError('invalid_request', 'A text holds the character U+0000, which is not kept.');
 }
