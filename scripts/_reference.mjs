@@ -7,28 +7,31 @@
  * @typedef {Pick<typeof import('../packages/cli/src/index.ts'), 'CLI_CODES' | 'EXIT' | 'findSuggestion' |
  *   'listGlobalFlags' | 'listPayloads' | 'listVerbs' | 'TREE'>} Cli
  * @typedef {Pick<typeof import('../packages/compiler/src/index.ts'), 'PROBLEM_CODES'>} Compiler
+ * @typedef {Pick<typeof import('../packages/control-plane/src/index.ts'), 'createPlane' | 'ERROR_STATUS' | 'errorsOf' |
+ *   'readSettings' | 'toSchema' | 'VARIABLES'>} ControlPlane
  * @typedef {import('../packages/runtime/src/host.ts').Operation} Operation
  * @typedef {import('./_json-schema.mjs').JsonSchema} JsonSchema
  */
 import { formatAnswer, formatType } from './_json-schema.mjs';
+import { code, joinPage, table } from './_markdown.mjs';
+import { renderControlPlane } from './_reference-plane.mjs';
 
 /**
- * @param {{ runtime: Runtime, cli: Cli, compiler: Compiler }} parts
+ * @param {{ runtime: Runtime, cli: Cli, compiler: Compiler, controlPlane: ControlPlane }} parts
  * @returns {Promise<Record<string, string>>} text by file name
  */
-export async function renderReference({ runtime, cli, compiler }) {
+export async function renderReference({ runtime, cli, compiler, controlPlane }) {
   return {
     'routes.md': await renderRoutes(runtime),
     'commands.md': await renderCommands(cli),
     'payloads.json': `${JSON.stringify(await cli.listPayloads(cli.TREE), null, 2)}\n`,
     'environment.md': renderEnvironment(runtime),
     'errors.md': renderErrors({ runtime, cli, compiler }),
+    'control-plane.md': await renderControlPlane(controlPlane),
   };
 }
 
 // --- internal ---
-
-const WRITTEN = '<!-- Written by scripts/make-reference.mjs from the code. Do not edit: run `pnpm reference`. -->';
 
 /** @param {Runtime} runtime */
 async function renderRoutes(runtime) {
@@ -256,20 +259,6 @@ function renderErrors({ runtime, cli, compiler }) {
   ]);
 }
 
-/** @param {string[]} parts */
-function joinPage(parts) {
-  return `${[WRITTEN, ...parts].join('\n\n')}\n`;
-}
-
-/**
- * @param {string[]} head
- * @param {string[][]} rows
- */
-function table(head, rows) {
-  const lines = [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.map(escapeCell).join(' | ')} |`);
-  return lines.join('\n');
-}
-
 /**
  * A table, or nothing where there is nothing to show.
  * @param {string[]} head
@@ -277,15 +266,4 @@ function table(head, rows) {
  */
 function sectionTable(head, rows) {
   return rows.length === 0 ? [] : [table(head, rows)];
-}
-
-/** @param {string} text */
-function escapeCell(text) {
-  // What stands in angle brackets outside of code would be an element, which a viewer leaves out.
-  return text.replaceAll('|', '\\|').replaceAll(/(`[^`]*`)|</g, (_, quoted) => quoted ?? '&lt;');
-}
-
-/** @param {string} text */
-function code(text) {
-  return `\`${text}\``;
 }

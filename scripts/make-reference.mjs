@@ -1,6 +1,6 @@
 // @ts-check
 /**
- * Writes docs/reference from the built packages: routes, commands, environment, errors.
+ * Writes docs/reference from the built packages: routes, commands, environment, errors, the control plane.
  *   node scripts/make-reference.mjs [--check] [folder]     check: write nothing, exit 1 and name the files that are stale
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -15,12 +15,13 @@ const { values, positionals } = parseArgs({
   options: { check: { type: 'boolean', default: false } },
 });
 const folder = resolve(positionals[0] ?? join(ROOT, 'docs/reference'));
-const [runtime, cli, compiler] = await Promise.all([
+const [runtime, cli, compiler, controlPlane] = await Promise.all([
   importBuilt('runtime/dist/host.mjs'),
   importBuilt('cli/dist/index.mjs'),
   importBuilt('compiler/dist/index.mjs'),
+  importBuilt('control-plane/dist/index.mjs'),
 ]);
-const stale = Object.entries(await renderReference({ runtime, cli, compiler })).filter(
+const stale = Object.entries(await renderReference({ runtime, cli, compiler, controlPlane })).filter(
   ([file, text]) => readText(join(folder, file)) !== text,
 );
 if (values.check) reportStale(stale.map(([file]) => file));

@@ -20,7 +20,7 @@ const GUIDE = {
   'Data and settings': ['database', 'storage', 'config', 'secrets'],
   'Test, deploy, operate': ['testing', 'deploy', 'teams', 'command-line', 'operating'],
 };
-const REFERENCE = ['routes', 'commands', 'environment', 'errors', 'security'];
+const REFERENCE = ['routes', 'commands', 'environment', 'errors', 'control-plane', 'security'];
 const PROJECT = ['playground/README.md', 'CONTRIBUTING.md'];
 const RECIPES = 'docs/guide/recipes.md';
 

@@ -3,6 +3,7 @@ import * as runtime from '@svc/runtime/host';
 import { expect, it } from 'vitest';
 import { renderReference } from '../../../scripts/_reference.mjs';
 import type { Group } from '../src/group.ts';
+import * as controlPlane from '../../control-plane/src/index.ts';
 import * as cli from '../src/index.ts';
 import { operateGroup } from '../src/operate/group.ts';
 import { object, string } from '../src/payload/payload.ts';
@@ -88,7 +89,7 @@ it('is meant where a word is misspelt', async () => {
 });
 
 it('is in the reference: its page and its payloads', async () => {
-  const pages = await renderReference({ runtime, cli: { ...cli, TREE: ROOT }, compiler });
+  const pages = await renderReference({ runtime, cli: { ...cli, TREE: ROOT }, compiler, controlPlane });
   expect(pages['commands.md']).toContain('## `svc shelf take`\n\nTake a book from the shelf.');
   expect(Object.keys(JSON.parse(pages['payloads.json'] ?? '{}') as object)).toEqual(
     expect.arrayContaining(['svc shelf list', 'svc shelf take', 'svc weigh']),

@@ -6,6 +6,7 @@ import * as compiler from '@svc/compiler';
 import * as runtime from '@svc/runtime/host';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { renderReference } from '../../../scripts/_reference.mjs';
+import * as controlPlane from '../../control-plane/src/index.ts';
 import * as cli from '../src/index.ts';
 import { readText, REPOSITORY } from './_docs.ts';
 
@@ -30,7 +31,7 @@ function readSources(): string {
 
 describe('docs/reference', () => {
   it('says what the code says; if not, run `pnpm reference`', async () => {
-    const pages = await renderReference({ runtime, cli, compiler });
+    const pages = await renderReference({ runtime, cli, compiler, controlPlane });
     const kept = readdirSync(join(REPOSITORY, FOLDER))
       .filter((file) => !BY_HAND.includes(file))
       .map((file) => [file, readText(`${FOLDER}/${file}`)]);

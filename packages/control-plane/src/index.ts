@@ -2,7 +2,8 @@
 export { backUpToFile, restoreFromFile } from './backup-file.ts';
 export { readSettings, VARIABLES } from './config.ts';
 export type { Settings, Variable } from './config.ts';
-export { PlaneError } from './errors.ts';
+export { ERROR_STATUS, PlaneError } from './errors.ts';
 export { runPlane } from './main.ts';
+export { errorsOf, toSchema } from './openapi.ts';
 export { createPlane } from './plane.ts';
 export type { Plane, PlaneOptions } from './plane.ts';

@@ -53,6 +53,12 @@ export function errorsOf({ access, body, query, method, origin, errors = [] }: R
   ];
 }
 
+/** The JSON Schema of what is sent, or of what is answered. */
+export function toSchema(schema: z.ZodType, io: 'input' | 'output' = 'input'): object {
+  const { $schema: _, ...rest } = z.toJSONSchema(schema, { io, unrepresentable: 'any' });
+  return rest;
+}
+
 // --- internal ---
 
 const ErrorBody = z.object({
@@ -127,9 +133,4 @@ function toQueryParameters(query: z.ZodType): object[] {
     required: required.includes(name),
     schema,
   }));
-}
-
-function toSchema(schema: z.ZodType): object {
-  const { $schema: _, ...rest } = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' });
-  return rest;
 }
