@@ -9,6 +9,7 @@ const DEV_ONLY = /^(?:better-sqlite3|@photostructure\/sqlite|@electric-sql\/pgli
 const UNREAD = /(?:\.map|\.d\.[cm]?ts|(?<!licen[cs]e|notice)\.md)$/i;
 const ENTRIES = ['boot.mjs', 'healthcheck.mjs', 'make-bucket.mjs', 'svc-box'];
 const RUNTIME = join(ROOT, 'packages/runtime');
+const CONTROL_PLANE = join(ROOT, 'packages/control-plane');
 
 /**
  * Lays out in a folder what the base image is built from: the Dockerfile, and `svc/`, which becomes `/opt/svc`. The
@@ -21,11 +22,20 @@ export function writeBaseContext(folder) {
   mkdirSync(join(folder, 'svc/runtime'), { recursive: true });
   cpSync(join(ROOT, 'docker/Dockerfile'), join(folder, 'Dockerfile'));
   for (const name of ENTRIES) cpSync(join(ROOT, 'docker', name), join(folder, 'svc', name));
-  const target = join(folder, 'svc/runtime');
-  for (const name of ['package.json', 'bin.mjs', 'dist', 'migrations'])
-    cpSync(join(RUNTIME, name), join(target, name), { recursive: true, filter: isRead });
-  const copied = new Map();
-  for (const name of dependenciesOf(RUNTIME)) link(name, { from: RUNTIME, to: target, target, copied });
+  copyPackage(RUNTIME, join(folder, 'svc/runtime'), ['package.json', 'bin.mjs', 'dist', 'migrations']);
+}
+
+/**
+ * The same for the image of the control plane, which stands on the base: the Dockerfile, and `control-plane/`.
+ * @param {string} folder
+ */
+export function writeControlPlaneContext(folder) {
+  if (!existsSync(join(CONTROL_PLANE, 'dist/index.mjs')))
+    throw new Error('The control plane is not built. Build it: node scripts/build.mjs');
+  cpSync(join(ROOT, 'docker/control-plane/Dockerfile'), join(folder, 'Dockerfile'));
+  const target = join(folder, 'control-plane');
+  mkdirSync(target, { recursive: true });
+  copyPackage(CONTROL_PLANE, target, ['package.json', 'bin.mjs', 'dist']);
 }
 
 /** The protocol version of the runtime that is built here. */
@@ -35,6 +45,17 @@ export async function readContract() {
 }
 
 // --- internal ---
+
+/**
+ * @param {string} source
+ * @param {string} target
+ * @param {string[]} names what of it is copied, besides what it depends on
+ */
+function copyPackage(source, target, names) {
+  for (const name of names) cpSync(join(source, name), join(target, name), { recursive: true, filter: isRead });
+  const copied = new Map();
+  for (const name of dependenciesOf(source)) link(name, { from: source, to: target, target, copied });
+}
 
 /**
  * Every package lies once in `.pnpm/<its folder>/node_modules/<name>`, as in the checkout, and is linked to by those that

@@ -5,16 +5,15 @@
  *   --engine <name>      that one, instead of the first that works
  *   --tag <image>        another name
  *   --node-image <image> --os-image <image>           instead of those the Dockerfile names
- *   --control-plane      the stand-in of the control plane too, as svc-control-plane:<version>
+ *   --control-plane      the control plane too, as svc-control-plane:<version>
  *   --context <folder>   only lay out what the image is built from, for which no engine is needed
  */
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { readContract, writeBaseContext } from './_base-context.mjs';
-import { ROOT } from './_tool.mjs';
+import { readContract, writeBaseContext, writeControlPlaneContext } from './_base-context.mjs';
 
 /** How each is asked whether it works, and how it builds. The format of docker, or the health check is left out. */
 const ENGINES = [
@@ -50,12 +49,16 @@ async function makeImages() {
   const tag = values.tag ?? `svc-runtime:${build.version}`;
   const context = mkdtempSync(join(tmpdir(), 'svc-base-'));
   try {
-    writeBaseContext(context);
+    const base = join(context, 'base');
+    const companion = join(context, 'companion');
+    mkdirSync(companion);
+    writeBaseContext(base);
     const images = { NODE_IMAGE: values['node-image'], OS_IMAGE: values['os-image'] };
-    buildImage(engine, { tag, context, args: { CONTRACT: String(contract), ...images } });
+    buildImage(engine, { tag, context: base, args: { CONTRACT: String(contract), ...images } });
     if (!values['control-plane']) return;
+    writeControlPlaneContext(companion);
     const plane = `svc-control-plane:${build.version}`;
-    buildImage(engine, { tag: plane, context: join(ROOT, 'docker/control-plane'), args: { BASE: tag } });
+    buildImage(engine, { tag: plane, context: companion, args: { BASE: tag } });
   } finally {
     rmSync(context, { recursive: true, force: true });
   }

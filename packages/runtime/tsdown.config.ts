@@ -35,7 +35,7 @@ export default defineConfig({
   inputOptions: { resolve: { mainFields: ['module', 'main'], alias: { [NAMES]: asModule(NAMES) } } },
   copy: [
     // What an image is made of besides the package: see base.Dockerfile in a deploy folder.
-    ...['boot.mjs', 'healthcheck.mjs', 'make-bucket.mjs', 'svc-box', 'control-plane/stand-in.mjs'].map((file) => ({
+    ...['boot.mjs', 'healthcheck.mjs', 'make-bucket.mjs', 'svc-box'].map((file) => ({
       from: `../../docker/${file}`,
       to: 'dist/container',
     })),

@@ -63,7 +63,7 @@ describe('svc package', () => {
     expect(readdirSync(workspace.path('dist'))).toEqual(['deploy']);
   });
 
-  it('has a control plane for self-host, and says that it is a stand-in', async () => {
+  it('has a control plane for self-host, and says where its token is', async () => {
     const document = readDocument(
       await run('--target', 'self-host', '--tag', 'shop:1.4', '--base', 'host:5000/b@sha256:' + 'a'.repeat(64)),
     );
@@ -76,11 +76,12 @@ describe('svc package', () => {
       controlPlanePort: 3000,
     });
     const { stdout } = await runCli(['package', '--target', 'self-host'], { cwd: workspace.root });
-    expect(stdout).toContain('is a stand-in');
+    expect(stdout.replace(/\s+/g, ' ')).toContain('Its token is STUDIO_STANDALONE_TOKEN in .env.');
     expect(stdout).toMatch(
       /Still to be set in \.env:\n {2}SVC_PUBLIC_URL {2}needed to start\n {2}MODEL_PROVIDER_BASE_URL/,
     );
-    expect(read('README.md')).toContain('**stand-in**');
+    expect(read('README.md')).toContain('sign in with\n`STUDIO_STANDALONE_TOKEN` of `.env`');
+    expect(read('base.Dockerfile')).toContain(`@svc/control-plane@${VERSION}`);
   });
 
   it('calls the image after the agent the workspace is linked to, whatever svc.json says', async () => {

@@ -73,7 +73,8 @@ export const packageWorkspace = defineVerb({
 // --- internal ---
 
 function format({ data, open, before }: Packaged, style: Style): string {
-  const { outDir, target, deepAgents, workflows, degradedWorkflows, imageTag, controlPlaneImage } = data;
+  const { outDir, target, deepAgents, workflows, degradedWorkflows, imageTag, controlPlaneImage, controlPlanePort } =
+    data;
   const held = `${countOf(deepAgents.length, 'agent')}, ${countOf(workflows.length, 'workflow')}`;
   const lines = [
     wrapText(`${style.bold('Packaged')} ${outDir} for ${target}: ${held}, image ${imageTag}`, { ...style, indent: 2 }),
@@ -81,7 +82,10 @@ function format({ data, open, before }: Packaged, style: Style): string {
   if (degradedWorkflows.length > 0) lines.push(`Shipped, and does not run: ${degradedWorkflows.join(', ')}`);
   if (controlPlaneImage !== null)
     lines.push(
-      wrapText(`The control plane ${controlPlaneImage} is a stand-in: there is no dashboard in it yet.`, style),
+      wrapText(
+        `The control plane ${controlPlaneImage} serves the dashboard on port ${controlPlanePort}. Its token is STUDIO_STANDALONE_TOKEN in .env.`,
+        { ...style, indent: 2 },
+      ),
     );
   if (open.length > 0) lines.push('Still to be set in .env:');
   for (const { name, isRequired, without } of open)

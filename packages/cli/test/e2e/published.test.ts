@@ -13,6 +13,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { readEnvText } from '@svc/compiler';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { startModelServer } from '../../../../playground/model-server.mjs';
 import { NODE_VERSIONS, nodeBinary } from '../../../../scripts/node-matrix.mjs';
@@ -117,21 +118,25 @@ describe.skipIf(root === undefined)(`a deploy folder without a checkout${root ? 
   afterAll(() => removeImages(engine, ['svc-agent:latest', NPM_IMAGE]), SLOW_MS);
 
   it(
-    'builds its base from the published packages, comes up, and answers a chat with a key made in the container',
+    'builds its images from the published packages, comes up, answers a chat with a key made in the container, and lets the operator in',
     async () => {
       const workspace = await rig.workspace();
-      const packaged = await workspace.svc('package', '--json');
-      const { outDir, baseImage } = JSON.parse(packaged.stdout) as { outDir: string; baseImage: string };
-      await engine.docker(['image', 'rm', '--force', baseImage]);
+      const packaged = await workspace.svc('package', '--target', 'self-host', '--json');
+      const { outDir, baseImage, controlPlaneImage } = JSON.parse(packaged.stdout) as Record<string, string>;
+      if (!outDir || !baseImage || !controlPlaneImage) throw new Error(packaged.stdout);
+      await engine.docker(['image', 'rm', '--force', controlPlaneImage, baseImage]);
       const commands = /^## Start\n\n```sh\n([^]*?)\n```/m.exec(readFileSync(join(outDir, 'README.md'), 'utf8'))?.[1];
       expect(commands?.split('\n')).toEqual([
-        `docker build -t ${baseImage} -f base.Dockerfile .`,
+        `docker build -t ${baseImage} --target base -f base.Dockerfile .`,
+        `docker build -t ${controlPlaneImage} --target control-plane -f base.Dockerfile .`,
         'docker compose up -d',
       ]);
-      const [, ...build] = (commands ?? '').split('\n')[0]?.split(' ') ?? [];
       const images = ['NODE_IMAGE=' + NPM_IMAGE, 'OS_IMAGE=svc-test-os', `NPM_CONFIG_REGISTRY=${registry.url}`];
       const args = images.flatMap((value) => ['--build-arg', value]);
-      await engine.ask([...build.slice(0, -1), '--network', 'host', ...args, '.'], { cwd: outDir });
+      for (const command of (commands ?? '').split('\n').slice(0, 2)) {
+        const [, ...build] = command.split(' ');
+        await engine.ask([...build.slice(0, -1), '--network', 'host', ...args, '.'], { cwd: outDir });
+      }
       const label = await engine.ask([
         'image',
         'inspect',
@@ -143,7 +148,7 @@ describe.skipIf(root === undefined)(`a deploy folder without a checkout${root ? 
 
       const stack = openStack(engine, outDir);
       onTestFinished(() => stack.remove());
-      addOutside(outDir, portsOf(workspace), {});
+      addOutside(outDir, { ...portsOf(workspace), SVC_PUBLIC_URL: `http://127.0.0.1:${workspace.ports.api}` }, {});
       await stack.up();
       const key = await stack.ask(
         'exec',
@@ -160,6 +165,20 @@ describe.skipIf(root === undefined)(`a deploy folder without a checkout${root ? 
       );
       const box = workspace.talkTo(NO_COMMAND, { port: workspace.ports.api, key: key.trim().split('\n').at(-1) ?? '' });
       expect(await box.chat('echo', 'tool:answer {}')).toContain('agent-1 word-1');
+
+      const url = `http://127.0.0.1:${workspace.ports.database}`;
+      const isLive = async () => (await fetch(`${url}/live`)).ok;
+      await eventually(() => isLive().catch(() => false), { within: 60_000, every: 300 });
+      expect(await (await fetch(`${url}/login`)).text()).toContain('STUDIO_STANDALONE_TOKEN');
+      const token = readEnvText(readFileSync(join(outDir, '.env'), 'utf8')).get('STUDIO_STANDALONE_TOKEN');
+      const login = await fetch(`${url}/api/v1/self-host/login`, {
+        method: 'POST',
+        headers: { origin: url, 'content-type': 'application/json' },
+        body: JSON.stringify({ token }),
+      });
+      const cookie = login.headers.getSetCookie()[0]?.split(';')[0] ?? '';
+      const runs = await fetch(`${url}/box/api/runs`, { headers: { cookie } });
+      expect([runs.status, await runs.json()]).toMatchObject([200, { items: [{ status: 'completed' }] }]);
     },
     SLOW_MS,
   );

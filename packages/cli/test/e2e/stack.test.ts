@@ -33,7 +33,7 @@ const { value: root, missing } = containers;
 
 /**
  * The folder as whoever deploys it has it: compose reads it, the engine builds and runs it. The images of others are
- * stand-ins under their names; ours are the real ones, but for the control plane, of which there is only a stand-in.
+ * stand-ins under their names; ours are the real ones.
  */
 describe.skipIf(root === undefined)(`a deploy folder under an engine${root ? '' : ` [needs ${missing}]`}`, () => {
   let engine: Engine;
@@ -253,12 +253,52 @@ describe.skipIf(root === undefined)(`a deploy folder under an engine${root ? '' 
       await expect(stranger.start('greet', { name: 'Ada' })).rejects.toThrow(/^401 /);
     });
 
-    it('has a control plane that is a stand-in, and says so', async () => {
+    it('has a control plane in front of it, for whoever has that token', async () => {
       const url = `http://127.0.0.1:${workspace.ports.database}`;
-      expect((await fetch(`${url}/live`)).status).toBe(200);
-      const page = await fetch(url);
-      expect(page.status).toBe(501);
-      expect(await page.text()).toContain('This is a stand-in for the control plane.');
+      const ask = (path: string, init: RequestInit = {}) =>
+        fetch(`${url}${path}`, {
+          ...init,
+          headers: { origin: url, 'content-type': 'application/json', ...(init.headers as Record<string, string>) },
+        });
+      await eventually(() => isHealthy(stack, 'control-plane'), { within: 60_000, every: 300 });
+      const health = await (await ask('/api/v1/self-host/health')).json();
+      const { version, build } = contractPayload();
+      expect(health).toMatchObject({ status: 'ok', agent: { reachable: true, contract: version, build } });
+      const page = await ask('/login', { headers: { 'accept-encoding': 'br' } });
+      expect([page.status, page.headers.get('content-encoding'), await page.text()]).toEqual([
+        200,
+        'br',
+        expect.stringMatching(/src="\/assets\/operator-login-[\w-]{8}\.js"/),
+      ]);
+      expect((await ask('/box/api/runs')).status).toBe(401);
+      const token = readEnvText(readFileSync(join(stack.folder, '.env'), 'utf8')).get('STUDIO_STANDALONE_TOKEN');
+      const login = await ask('/api/v1/self-host/login', { method: 'POST', body: JSON.stringify({ token }) });
+      const cookie = login.headers.getSetCookie()[0]?.split(';')[0] ?? '';
+      const body = { model: 'echo', stream: true, messages: [{ role: 'user', content: 'tool:answer {}' }] };
+      const chat = await ask('/box/wire-a/v1/chat/completions', {
+        method: 'POST',
+        headers: { cookie },
+        body: JSON.stringify(body),
+      });
+      expect([chat.status, await chat.text()]).toEqual([200, expect.stringMatching(/word-1[^]*data: \[DONE\]/)]);
+      const runs = (await (await ask('/box/api/runs', { headers: { cookie } })).json()) as { items: unknown[] };
+      expect(runs.items.length).toBeGreaterThan(1);
+    });
+
+    it('gives that control plane no more than the box has', async () => {
+      const status = await stack.ask('exec', 'control-plane', 'node', '-p', LOOK_AROUND);
+      expect(JSON.parse(status)).toMatchObject({
+        uid: 65532,
+        gid: 65532,
+        capabilities: '0000000000000000',
+        noNewPrivileges: '1',
+        root: 'EROFS',
+        temporary: 'written',
+        shell: 'ENOENT',
+      });
+      const { code } = await stack.run('stop', 'control-plane');
+      expect(code).toBe(0);
+      expect((await stack.container('control-plane')).State).toMatchObject({ Status: 'exited', ExitCode: 0 });
     });
   });
 

@@ -51,15 +51,27 @@ STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=10s --timeout=5s --start-period=60s --retries=6 CMD ["node", "/opt/svc/healthcheck.mjs"]
 ENTRYPOINT ["node", "/opt/svc/boot.mjs"]
 `;
-  return plan.controlPlaneImage === null ? base : base + CONTROL_PLANE;
+  return plan.controlPlaneImage === null ? base : base + emitControlPlane(version);
 }
 
 // --- internal ---
 
-const CONTROL_PLANE = `
-# It answers its health check, and shows a page that says that it is a stand-in.
+/** Its packages lie beside those of the runtime, which it shares the rest of the base with. */
+function emitControlPlane(version: string): string {
+  return `
+FROM \${NODE_IMAGE} AS control-plane-packages
+ARG NPM_CONFIG_REGISTRY
+WORKDIR /opt/svc/control-plane
+RUN npm install --omit=dev --omit=optional --ignore-scripts --no-audit --no-fund @svc/control-plane@${version} \\
+ && rm -rf node_modules/@photostructure package.json package-lock.json \\
+ && ln -s node_modules/@svc/control-plane/bin.mjs bin.mjs
+
 FROM base AS control-plane
+COPY --from=control-plane-packages /opt/svc/control-plane/ /opt/svc/control-plane/
 ENV PORT=3000
+WORKDIR /opt/svc/control-plane
 EXPOSE 3000
-ENTRYPOINT ["node", "/opt/svc/stand-in.mjs"]
+HEALTHCHECK --interval=10s --timeout=5s --start-period=60s --retries=6 CMD ["node", "/opt/svc/healthcheck.mjs"]
+ENTRYPOINT ["node", "/opt/svc/control-plane/bin.mjs"]
 `;
+}

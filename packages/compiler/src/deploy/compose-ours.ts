@@ -68,6 +68,9 @@ export function emitControlPlane({ slug, offline }: DeployPlan, image: string): 
       SVC_RUNTIME_INTERNAL_URL: `http://agent:${AGENT_PORT}`,
       STUDIO_STANDALONE_TOKEN: STANDALONE_TOKEN,
       SVC_PUBLIC_URL: PUBLIC_URL,
+      ...Object.fromEntries(
+        ['SVC_PLANE_URL', 'PLANE_TRUST_PROXY', 'SVC_LOG_LEVEL'].map((name) => [name, optional(name)]),
+      ),
       ...tenant(slug),
     },
     // Not until it is healthy: the dashboard is where one sees that the box is not.

@@ -75,9 +75,12 @@ docker compose exec agent svc-box keys create --name first --agents all --workfl
 function describeSelfHost({ controlPlaneImage }: DeployPlan): string {
   return `## Control plane
 
-\`${controlPlaneImage}\` is a **stand-in**: it answers its health check and shows a page that says so, on port
-${CONTROL_PLANE_PORT} or \`CONTROL_PLANE_PORT\`. There is no dashboard in it yet. The box is whole, and takes
-\`STUDIO_STANDALONE_TOKEN\` as the bearer of its operator. To change the token, change it in \`.env\` and restart both.`;
+\`${controlPlaneImage}\` serves the dashboard on port ${CONTROL_PLANE_PORT} or \`CONTROL_PLANE_PORT\`: sign in with
+\`STUDIO_STANDALONE_TOKEN\` of \`.env\`. The same token is the bearer of the operator at the box. To change it, change it in
+\`.env\` and run \`docker compose up -d\`: both restart, and every session of the dashboard ends.
+
+Where https leads to it, set \`SVC_PLANE_URL\` to that address, and \`PLANE_TRUST_PROXY\` to the proxy that does it.
+\`GET /api/v1/self-host/health\` is for a monitor; it says whether the box is reached.`;
 }
 
 const KEEP = `## Keep

@@ -62,6 +62,19 @@ const VARIABLES: readonly DeployVariable[] = [
     without: 'connections have no address to come back to',
   },
   {
+    name: 'SVC_PLANE_URL',
+    comment: 'The origin of the dashboard, where https leads to it: cookies are then for https alone. Empty: any name.',
+    targets: SELF_HOST,
+    required: NONE,
+  },
+  {
+    name: 'PLANE_TRUST_PROXY',
+    comment:
+      'Comma-separated addresses and networks of the proxies in front of the dashboard. Empty: none is believed.',
+    targets: SELF_HOST,
+    required: NONE,
+  },
+  {
     name: 'MODEL_PROVIDER_BASE_URL',
     comment: 'The model provider: any chat-completions endpoint, up to and including /v1.',
     targets: BOTH,

@@ -19,7 +19,7 @@ export type Encoding = 'identity' | 'gzip' | 'br';
 export function findPagesFolder(): { folder: string; isBuilt: boolean } {
   const built = fileURLToPath(new URL('./pages', import.meta.url));
   // Beside this file in a checkout; in the package this file is part of the one module of `dist`.
-  const isBuilt = existsSync(join(built, 'assets'));
+  const isBuilt = existsSync(built);
   return { folder: isBuilt ? built : fileURLToPath(new URL('../../pages', import.meta.url)), isBuilt };
 }
 
@@ -34,6 +34,7 @@ export function readPages(mode: Mode, { folder, isBuilt } = findPagesFolder()): 
       files.set(path, { type: TYPES[extname(file)] ?? 'application/octet-stream', isHashed, forms: readForms(file) });
     }
   }
+  if (files.size === 0) throw new Error(`There are no pages in "${folder}". The package is not whole.`);
   return files;
 }
 
