@@ -8,6 +8,7 @@ import { createSigner } from './identity/signer.ts';
 import type { FullGround, Rooms } from './ground.ts';
 import { installationRoutes } from './installations/routes.ts';
 import { inviteRoutes } from './invites/routes.ts';
+import { methodsRoute } from './oidc/methods.ts';
 import { createOidc } from './oidc/oidc.ts';
 import { oidcRoutes } from './oidc/routes.ts';
 import { createDeviceCodes } from './oauth/device-codes.ts';
@@ -47,6 +48,7 @@ export async function createFull(ground: FullGround): Promise<Rooms> {
       ...auditRoutes(rooms),
       ...installationRoutes(rooms),
       ...tokenRoutes(rooms),
+      methodsRoute({ hasProvider: oidc !== undefined }),
       ...(oidc ? oidcRoutes({ ...rooms, oidc }) : []),
       ...identityRoutes(rooms),
       ...oauthRoutes(rooms),

@@ -10,7 +10,7 @@ import { describeWhen } from '../../runtime/test/require.ts';
 import { findPagesFolder, readPages } from '../src/pages/files.ts';
 import { createPages } from '../src/pages/serve.ts';
 import { makeFolder, startPlane, startStandalone } from './_setup.ts';
-import { PASSWORD } from './_people.ts';
+import { PASSWORD, signUpFirst } from './_people.ts';
 import { sendBytes, TOKEN } from './_operator.ts';
 
 const env = { STUDIO_STANDALONE_TOKEN: TOKEN };
@@ -35,10 +35,11 @@ describe('the pages', () => {
         }),
       );
     expect(await titles(one, ['/', '/login', '/signup'])).toStrictEqual(['svc', 'Sign in · svc', 404]);
-    expect(await titles(many, ['/', '/login', '/signup', '/invite', '/index.html'])).toStrictEqual([
+    expect(await titles(many, ['/', '/login', '/signup', '/device', '/invite', '/index.html'])).toStrictEqual([
       'svc',
       'Sign in · svc',
       'Sign up · svc',
+      'A machine signs in · svc',
       'Invite · svc',
       404,
     ]);
@@ -203,5 +204,37 @@ describeWhen(browser, 'in a browser', (path) => {
     await shows(other, 'Acme, as member');
     await other.goto(`${plane.url}/invite#svi_none`);
     await shows(other, 'This invite is not good');
+  });
+
+  test('a machine is let in by who has looked at it, once, and a code that is none says so', async () => {
+    const plane = await startPlane();
+    const { email } = await signUpFirst(plane);
+    const begin = async (name: string) => {
+      const body = new URLSearchParams({ client_id: 'svc-cli', device_name: name });
+      const answer = await fetch(`${plane.url}/oauth/device_authorization`, { method: 'POST', body });
+      return ((await answer.json()) as { verification_uri_complete: string }).verification_uri_complete;
+    };
+    const page = await openPage(path);
+    const url = await begin('adas-laptop <b>');
+    await page.goto(url);
+    await shows(page, 'Sign in');
+    await fill(page, { email, password: PASSWORD });
+    await press(page, 'button');
+    await shows(page, 'Let this machine in?');
+    expect(await text(page)).toContain('adas-laptop <b>');
+    expect(await text(page)).toContain(new URL(url).searchParams.get('user_code'));
+    await press(page, '[value=approve]');
+    await shows(page, 'The machine is signed in');
+    await page.goto(`${url}&again`);
+    await expect.poll(() => text(page), { timeout: 20_000 }).toMatch(/The machine is signed in|no such code/);
+    await page.goto(await begin('other'));
+    await shows(page, 'other');
+    await press(page, '[value=deny]');
+    await shows(page, 'The machine was not let in');
+    await page.goto(`${plane.url}/device`);
+    await shows(page, 'Type the code');
+    await fill(page, { code: 'bcdf-ghjk' });
+    await press(page, '#code-form button');
+    await shows(page, 'There is no such code');
   });
 });
