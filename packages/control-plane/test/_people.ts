@@ -52,7 +52,7 @@ export interface SignedInPerson {
 }
 
 /** The first person of a control plane: owner of "Acme". */
-export async function signUpFirst(plane: RunningPlane, email = 'ada@example.com'): Promise<SignedInPerson> {
+export async function signUpFirst(plane: { url: string }, email = 'ada@example.com'): Promise<SignedInPerson> {
   const answer = await ask(plane, 'POST /api/v1/auth/signup', {
     body: { email, password: PASSWORD, name: 'Ada', organization: 'Acme' },
   });
