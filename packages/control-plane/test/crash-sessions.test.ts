@@ -61,7 +61,7 @@ describe.runIf(await canDie())('a control plane that dies at any write', () => {
       },
       async () => expect([await isGood(plane, last), await countRows('cli.reuse')]).toStrictEqual([true, 0]),
     );
-    expect([ends, await isGood(plane, last), await countRows('cli.reuse')]).toStrictEqual([4, false, 1]);
+    expect([ends, await isGood(plane, last), await countRows('cli.reuse')]).toStrictEqual([5, false, 1]);
 
     const id = await addInstallation(plane, ada.cookie);
     const readDeployment = async () => (await ask(plane, `GET /api/v1/installations/${id}`, ada)).body.deployment;

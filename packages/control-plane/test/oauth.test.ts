@@ -262,6 +262,20 @@ describe.each(STORES)('refresh tokens on %s', (store) => {
     expect(await isGood(plane, answers[0]?.body)).toBe(true);
   });
 
+  test('of many sessions at once none is in the way of another', async () => {
+    const { plane, ada } = await start(store);
+    const sessions: Tokens[] = [];
+    for (let n = 0; n < 8; n++) sessions.push(await signInCli(plane, ada));
+    const ends = await Promise.all(
+      sessions.map(async (tokens) => {
+        let last = { status: 200, body: tokens };
+        for (let n = 0; n < 10 && last.status === 200; n++) last = await refresh(plane, last.body.refresh_token);
+        return last.status;
+      }),
+    );
+    expect(ends).toStrictEqual(sessions.map(() => 200));
+  });
+
   test('a revoked session is over at once, by any of its refresh tokens', async () => {
     const { plane, ada } = await start(store);
     for (const pick of [0, 1]) {

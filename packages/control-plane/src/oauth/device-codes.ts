@@ -62,7 +62,7 @@ export function createDeviceCodes({ db, now, families }: { db: Db; now(): number
           returning client_id, user_id, organization_id, device_name`,
       );
       return row && families.start(tx, { ...row, from: deviceCode, salt });
-    });
+    }, CLAIM);
     // Another poll came first: what that one was given is the answer to this one, too.
     return grant ?? notPending(await findRow(db, hash), deviceCode);
   };
@@ -135,6 +135,7 @@ export interface Decision {
 
 // --- internal ---
 
+const CLAIM = { isClaim: true };
 const LIFETIME_S = 900;
 const INTERVAL_S = 5;
 const SLOWER_S = 5;

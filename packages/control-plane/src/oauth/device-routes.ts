@@ -73,13 +73,16 @@ export function deviceRoutes({ db, now, access, audit, deviceCodes }: DeviceRout
         const { userId } = account;
         const status = decision === 'approve' ? 'approved' : 'denied';
         const answered = { userCode, now: call.now, status, userId, organizationId } as const;
-        const isDecided = await db.transaction(async (tx) => {
-          if (!(await decideDeviceCode(tx, answered))) return false;
-          const { address } = call;
-          const action = `device.${decision}`;
-          await audit.record({ organizationId, action, actor: actorOf(account), target: deviceName, address }, tx);
-          return true;
-        });
+        const isDecided = await db.transaction(
+          async (tx) => {
+            if (!(await decideDeviceCode(tx, answered))) return false;
+            const { address } = call;
+            const action = `device.${decision}`;
+            await audit.record({ organizationId, action, actor: actorOf(account), target: deviceName, address }, tx);
+            return true;
+          },
+          { isClaim: true },
+        );
         if (!isDecided) throw codeUnknown();
         return { status };
       },

@@ -56,9 +56,13 @@ export function createFamilies({ db, now, audit }: { db: Db; now(): number; audi
     const { organizationId, deviceName: target } = family;
     await audit.record({ organizationId, action, actor: user?.email ?? family.userId, target, address }, tx);
   };
-  const end = async (tx: Queries, id: string): Promise<void> => {
-    await tx.run(sql`update plane_families set ended_at = ${now()} where id = ${id} and ended_at is null`);
+  /** False: it was over already. */
+  const end = async (tx: Queries, id: string): Promise<boolean> => {
+    const ended = await tx.run(
+      sql`update plane_families set ended_at = ${now()} where id = ${id} and ended_at is null`,
+    );
     await tx.run(sql`delete from plane_access_tokens where family_id = ${id}`);
+    return ended > 0;
   };
   const answer = async (queries: Queries, origin: Origin): Promise<Grant | undefined> => {
     const { accessToken, refreshToken } = derive(origin);
@@ -84,30 +88,33 @@ export function createFamilies({ db, now, audit }: { db: Db; now(): number; audi
   };
   /** Undefined: the session is over, or has ended by this. What has to stay of that is committed before it is thrown. */
   const rotate = async (tx: Queries, refreshToken: string, { clientId, address }: By): Promise<Grant | undefined> => {
+    const time = now();
+    const salt = makeSalt();
+    // Of several uses at once one claims it; the others wait here, and see below what that one has been given.
+    const claimed = await tx.run(
+      sql`update plane_refresh_tokens set used_at = ${time}, salt = ${salt}
+        where token_hash = ${hashSecret(refreshToken)} and used_at is null
+          and family_id in (select id from plane_families where client_id = ${clientId})`,
+    );
     const family = await findFamily(tx, refreshToken);
     if (!family || family.clientId !== clientId || isOver(family)) return undefined;
-    const time = now();
-    if (family.usedAt !== null) {
-      const mayAgain = time - family.usedAt <= AGAIN_MS;
+    if (claimed === 0) {
+      const mayAgain = time - (family.usedAt ?? 0) <= AGAIN_MS;
       const again = mayAgain ? await answer(tx, { from: refreshToken, salt: family.salt ?? '' }) : undefined;
       if (again) return again;
       // Two hold it, and nobody can say which of them is the thief.
-      await end(tx, family.id);
-      await record(tx, 'cli.reuse', family, address);
+      if (await end(tx, family.id)) await record(tx, 'cli.reuse', family, address);
       return undefined;
     }
     if ((await findMember(tx, family.userId, family.organizationId)) === undefined) {
       await end(tx, family.id);
       return undefined;
     }
-    const salt = makeSalt();
-    await tx.run(
-      sql`update plane_refresh_tokens set used_at = ${time}, salt = ${salt} where token_hash = ${hashSecret(refreshToken)}`,
+    const goesOn = await tx.run(
+      sql`update plane_families set refreshed_at = ${time}, expires_at = ${time + SLIDING_MS}
+        where id = ${family.id} and ended_at is null`,
     );
-    await tx.run(
-      sql`update plane_families set refreshed_at = ${time}, expires_at = ${time + SLIDING_MS} where id = ${family.id}`,
-    );
-    return issue(tx, family.id, { from: refreshToken, salt });
+    return goesOn > 0 ? issue(tx, family.id, { from: refreshToken, salt }) : undefined;
   };
   return {
     async start(tx, { clientId, userId, organizationId, deviceName, ...origin }) {
@@ -121,7 +128,7 @@ export function createFamilies({ db, now, audit }: { db: Db; now(): number; audi
     },
     answerAgain: (from, salt) => answer(db, { from, salt }),
     async refresh(refreshToken, by) {
-      const grant = await db.transaction((tx) => rotate(tx, refreshToken, by));
+      const grant = await db.transaction((tx) => rotate(tx, refreshToken, by), CLAIM);
       if (grant) return grant;
       throw new PlaneError('invalid_grant', 'The session has ended, or the refresh token is none. Sign in again.');
     },
@@ -135,9 +142,8 @@ export function createFamilies({ db, now, audit }: { db: Db; now(): number; audi
         if (access) await tx.run(sql`delete from plane_access_tokens where token_hash = ${hash}`);
         const family = await findFamily(tx, token);
         if (!family || family.clientId !== clientId || isOver(family)) return;
-        await end(tx, family.id);
-        await record(tx, 'cli.logout', family, address);
-      });
+        if (await end(tx, family.id)) await record(tx, 'cli.logout', family, address);
+      }, CLAIM);
     },
     async authenticate(token) {
       return db.get(
@@ -151,6 +157,7 @@ export function createFamilies({ db, now, audit }: { db: Db; now(): number; audi
 
 // --- internal ---
 
+const CLAIM = { isClaim: true };
 const ACCESS_MS = 300_000;
 const SLIDING_MS = 30 * 24 * 3_600_000;
 /** How long a lost answer is given again. */

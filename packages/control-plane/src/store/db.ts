@@ -16,8 +16,16 @@ export interface Db extends Queries {
    * As if nothing else happened meanwhile. `work` may be run again when another transaction came in between: it does
    * nothing but statements, all of them over `tx`. Commits when it resolves, rolls back when it rejects.
    */
-  transaction<T>(work: (tx: Queries) => Promise<T>): Promise<T>;
+  transaction<T>(work: (tx: Queries) => Promise<T>, options?: TransactionOptions): Promise<T>;
   close(): Promise<void>;
+}
+
+export interface TransactionOptions {
+  /**
+   * It begins by changing the row it decides by, where that is as it expects: whoever comes second waits for that row, and sees
+   * what the first has left. So nothing else has to be as if alone, and transactions about other rows are none that conflict.
+   */
+  isClaim?: boolean;
 }
 
 /** `user_id` as `userId`, of every column. */

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { SqlSession } from '../../../runtime/src/stores/client.ts';
 import { openPg } from '../../../runtime/src/stores/pg.ts';
 import { toMembers } from './db.ts';
-import type { Db, Queries } from './db.ts';
+import type { Db, Queries, TransactionOptions } from './db.ts';
 import { MIGRATIONS } from './migrations.ts';
 import { sql, toText } from './sql.ts';
 import type { Sql } from './sql.ts';
@@ -18,9 +18,9 @@ export async function openPostgres(url: string): Promise<Db> {
     return work();
   };
   const own = toQueries(client);
-  const once = <T>(work: (tx: Queries) => Promise<T>): Promise<T> =>
+  const once = <T>(work: (tx: Queries) => Promise<T>, { isClaim = false }: TransactionOptions): Promise<T> =>
     client.transaction(async (session) => {
-      await session.query('set transaction isolation level serializable');
+      if (!isClaim) await session.query('set transaction isolation level serializable');
       return inside.run(true, () => work(toQueries(session)));
     });
   try {
@@ -35,7 +35,7 @@ export async function openPostgres(url: string): Promise<Db> {
     all: (query) => outside(() => own.all(query)),
     get: (query) => outside(() => own.get(query)),
     run: (query) => outside(() => own.run(query)),
-    transaction: (work) => outside(() => retryConflicts(() => once(work))),
+    transaction: (work, options = {}) => outside(() => retryConflicts(() => once(work, options))),
     close: () => client.close(),
   };
 }
