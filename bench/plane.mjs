@@ -1,0 +1,190 @@
+// @ts-check
+/**
+ * A control plane in a process of its own, asked over HTTP by `LANES` callers at once for `SECONDS`, per store:
+ *   tokens    identity tokens minted with the cookie of a person, per second
+ *   polls     polls of a device code that nobody has approved, per second: each lane has one code, and is told to slow down
+ *   refreshes refresh tokens rotated, per second: each lane has a session of its own
+ *   memory    MiB of the process once it listens, and after that work
+ * The packages are measured as they are built: build them first.
+ */
+import { spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { openServer } from './_engine-stores.mjs';
+import { quantile, round } from './_stats.mjs';
+
+/**
+ * @param {(line: object) => void} print
+ * @param {{ only?: string }} [options]  `only`: the stores with that in their name
+ */
+export async function run(print, { only = '' } = {}) {
+  for (const store of ['sqlite', 'postgres'].filter((name) => name.includes(only))) {
+    if (store === 'postgres' && !DATABASE_URL)
+      print({ bench: 'plane', store, skipped: 'SVC_TEST_DATABASE_URL is not set' });
+    else await benchStore(store, print);
+  }
+}
+
+// --- internal ---
+
+const DATABASE_URL = process.env.SVC_TEST_DATABASE_URL;
+const SECONDS = Number(process.env.BENCH_PLANE_SECONDS ?? 5);
+const LANES = 8;
+const IDLE_TARGET_MIB = 90;
+const BIN = fileURLToPath(new URL('../packages/control-plane/bin.mjs', import.meta.url));
+const DEVICE_GRANT = 'urn:ietf:params:oauth:grant-type:device_code';
+
+/**
+ * @param {string} store
+ * @param {(line: object) => void} print
+ */
+async function benchStore(store, print) {
+  const opened = await openStore(store);
+  const plane = await startPlane(opened.env);
+  try {
+    const idle = plane.readMib();
+    print({ bench: 'plane.memory', store, idleMib: idle, target: IDLE_TARGET_MIB, ok: idle <= IDLE_TARGET_MIB });
+    const { cookie, organization, installation } = await prepare(plane.url);
+    const say = async (/** @type {string} */ bench, /** @type {(() => Promise<number>)[]} */ lanes) =>
+      print({ bench: `plane.${bench}`, store, ...opened.settings, lanes: LANES, ...(await measure(lanes)) });
+    const path = `/api/v1/installations/${installation}/token`;
+    const mint = async () => (await send(plane.url, path, { json: { use: 'operate' }, cookie })).status;
+    await say(
+      'tokens',
+      everyLane(() => mint),
+    );
+    const codes = await Promise.all(everyLane(() => startDevice(plane.url)));
+    const poll = (/** @type {string} */ code) => async () =>
+      (await send(plane.url, '/oauth/token', { form: { grant_type: DEVICE_GRANT, device_code: code } })).status;
+    await say(
+      'polls',
+      codes.map(({ device_code: code }) => poll(code)),
+    );
+    for (const { user_code: userCode } of codes)
+      await send(plane.url, '/device', { cookie, json: { user_code: userCode, organization, decision: 'approve' } });
+    await say('refreshes', await Promise.all(codes.map(({ device_code: code }) => openSession(plane.url, code))));
+    print({ bench: 'plane.memory', store, afterMib: plane.readMib() });
+  } finally {
+    await plane.stop();
+    await opened.close();
+  }
+}
+
+/**
+ * @template T
+ * @param {(lane: number) => T} make
+ */
+function everyLane(make) {
+  return Array.from({ length: LANES }, (_, lane) => make(lane));
+}
+
+/** @param {(() => Promise<number>)[]} lanes  each answers a status */
+async function measure(lanes) {
+  /** @type {number[]} */
+  const took = [];
+  const statuses = new Set();
+  const end = performance.now() + SECONDS * 1_000;
+  await Promise.all(
+    lanes.map(async (ask) => {
+      while (performance.now() < end) {
+        const start = performance.now();
+        statuses.add(await ask());
+        took.push(performance.now() - start);
+      }
+    }),
+  );
+  const ms = (/** @type {number} */ q) => round(quantile(took, q), 1);
+  return { perSecond: round(took.length / SECONDS), p50Ms: ms(0.5), p99Ms: ms(0.99), statuses: [...statuses] };
+}
+
+/** @param {string} url */
+async function prepare(url) {
+  const person = { email: 'ada@example.com', password: 'a password that is long', name: 'Ada', organization: 'Acme' };
+  const { headers, body } = await send(url, '/api/v1/auth/signup', { json: person });
+  const cookie = headers.getSetCookie()[0]?.split(';')[0] ?? '';
+  const made = await send(url, '/api/v1/installations', { json: { name: 'shop' }, cookie });
+  return { cookie, organization: body.organization.id, installation: made.body.id };
+}
+
+/** @param {string} url */
+async function startDevice(url) {
+  return (await send(url, '/oauth/device_authorization', { form: { device_name: 'bench' } })).body;
+}
+
+/**
+ * A session that is refreshed by each call.
+ * @param {string} url
+ * @param {string} code
+ */
+async function openSession(url, code) {
+  let { body } = await send(url, '/oauth/token', { form: { grant_type: DEVICE_GRANT, device_code: code } });
+  return async () => {
+    const form = { grant_type: 'refresh_token', refresh_token: body.refresh_token };
+    const answer = await send(url, '/oauth/token', { form });
+    body = answer.body;
+    return answer.status;
+  };
+}
+
+/**
+ * @param {string} url
+ * @param {string} path
+ * @param {{ json?: object, form?: Record<string, string>, cookie?: string }} what
+ */
+async function send(url, path, { json, form, cookie }) {
+  const response = await fetch(url + path, {
+    method: 'POST',
+    headers: {
+      'content-type': form ? 'application/x-www-form-urlencoded' : 'application/json',
+      origin: url,
+      ...(cookie === undefined ? {} : { cookie }),
+    },
+    body: form ? new URLSearchParams({ client_id: 'svc-cli', ...form }).toString() : JSON.stringify(json),
+  });
+  return { status: response.status, headers: response.headers, body: /** @type {any} */ (await response.json()) };
+}
+
+/** @param {Record<string, string>} env */
+async function startPlane(env) {
+  const secret = { PLANE_SECRET_KEY: randomBytes(32).toString('base64') };
+  const child = spawn(process.execPath, [BIN], {
+    env: { ...process.env, ...secret, ...env, HOST: '127.0.0.1', PORT: '0', SVC_LOG_LEVEL: 'error' },
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  const ended = once(child, 'exit');
+  const lines = [];
+  for await (const line of createInterface({ input: child.stderr })) {
+    lines.push(line);
+    const [, url] = /answers on \S+ as (\S+)/.exec(line) ?? [];
+    if (url === undefined) continue;
+    child.stderr.resume();
+    return {
+      url,
+      readMib: () =>
+        round(Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))?.[1]) / 1_024),
+      async stop() {
+        child.kill('SIGTERM');
+        await ended;
+      },
+    };
+  }
+  throw new Error(`The control plane did not start: ${lines.join('\n')}`);
+}
+
+/** @param {string} store */
+async function openStore(store) {
+  if (store === 'postgres') {
+    const { settings, place, close } = await openServer();
+    const at = place('plane');
+    const env = /** @type {Record<string, string>} */ ({ PLANE_DATABASE_URL: 'url' in at ? at.url : '' });
+    return { env, settings, close };
+  }
+  const folder = mkdtempSync(join(process.env.BENCH_DIR ?? tmpdir(), 'svc-bench-plane-'));
+  const env = /** @type {Record<string, string>} */ ({ PLANE_DATA_DIR: folder });
+  return { env, settings: {}, close: async () => rmSync(folder, { recursive: true, force: true }) };
+}
