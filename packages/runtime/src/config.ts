@@ -105,6 +105,11 @@ const VARIABLES = {
       'The control plane whose identity tokens a deployed box trusts, and which the CLI asks about --agent. Default: the hosted one; everything local works without.',
     make: 'echo "https://studio.example.com"',
   },
+  SVC_FRPC_BIN: {
+    purpose:
+      'The program that `svc dev` starts in place of its own tunnel. It is given SVC_TUNNEL_RELAY, SVC_TUNNEL_TOKEN and SVC_TUNNEL_LOCAL_PORT.',
+    make: 'echo /usr/local/bin/relay-client',
+  },
   SVC_API_TOKEN: {
     purpose: 'What the CLI shows the box of --url: the operator token of that box, or an API key of it.',
   },

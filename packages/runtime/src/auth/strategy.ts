@@ -1,4 +1,5 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
+import { currentRequest } from '../engine/context.ts';
 import { BoxError } from '../errors.ts';
 import { OPERATOR, OWNER } from './caller.ts';
 import type { Caller } from './caller.ts';
@@ -56,6 +57,21 @@ export function identityTokens(tokens: IdentityTokens): Strategy {
       if (credential === undefined) throw noCredential();
       return tokens.verify(credential, audience);
     },
+  };
+}
+
+/**
+ * Two ways in, each with its own strategy: what came through a tunnel never gets what the machine of the developer does. A
+ * request that is not known to have come straight to the box is one from outside.
+ */
+export function byWayIn(inside: Strategy, outside: Strategy): Strategy {
+  const current = (): Strategy => (currentRequest()?.isTunnelled === false ? inside : outside);
+  return {
+    name: `${inside.name}; through the tunnel ${outside.name}`,
+    get checksKeys() {
+      return current().checksKeys;
+    },
+    authenticate: async (credential, audience) => current().authenticate(credential, audience),
   };
 }
 

@@ -1,7 +1,7 @@
 import { createAuth } from '../auth/auth.ts';
 import type { Auth } from '../auth/auth.ts';
 import { createKeySet } from '../auth/key-set.ts';
-import { KEYS_ONLY, OPEN } from '../auth/strategy.ts';
+import { byWayIn, KEYS_ONLY, OPEN } from '../auth/strategy.ts';
 import { createUserTokens } from '../auth/user-tokens.ts';
 import type { CatalogOverrides } from '../catalog/overrides.ts';
 import { readUserId, readWho, toLimitedUser, whoOfAgent } from '../limits/limits.ts';
@@ -18,7 +18,8 @@ export function createBoxAuth({ options, kv, keys, limiter, log }: Ground & Pick
     openKeySet: (url) => createKeySet({ url, log, now: Date.now, of: 'the issuer of user tokens' }),
     now: Date.now,
   });
-  const strategy = options.strategy ?? (options.host === 'dev' ? OPEN : KEYS_ONLY);
+  const own = options.strategy ?? (options.host === 'dev' ? OPEN : KEYS_ONLY);
+  const strategy = options.tunnel ? byWayIn(own, options.tunnel.strategy) : own;
   return createAuth({ strategy, keys, users, limiter, kv: createCountingKv(kv) });
 }
 

@@ -15,6 +15,7 @@ import type { NotifyLimits } from '../notify/limits.ts';
 import type { RetentionOptions } from '../retention/retention.ts';
 import type { EgressPolicy } from '../provider/egress.ts';
 import type { Proxies } from '../http/address.ts';
+import type { TunnelAccess } from '../http/app.ts';
 import type { ProviderSettings, ProviderStore } from '../provider/provider.ts';
 import type { StoppedRun } from '../runs/stopped.ts';
 import type { MasterKey } from '../secrets/seal.ts';
@@ -98,6 +99,8 @@ export interface BoxOptions {
   services(): ServicesInfo;
   /** Dev only: which Host names may call. */
   isAllowedHost?: (host: string) => boolean;
+  /** Dev only: what comes through the tunnel, which a deployed box would let in. Default: nothing does. */
+  tunnel?: TunnelAccess & { strategy: Strategy };
   /** Whether agents and workflows are tools of their own at `/mcp`. Default: no. */
   mcpTools?: () => boolean;
   /** Origins whose pages may call, as they are in force at a request. Default: `DEFAULT_CORS_ORIGINS`. */

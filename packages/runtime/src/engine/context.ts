@@ -42,6 +42,8 @@ export interface RequestContext {
   address?: () => string | undefined;
   /** The same, of IPv6 too the address and not its network. */
   wholeAddress?: () => string | undefined;
+  /** It came through the tunnel of `svc dev`, and is let in as by a deployed box. */
+  isTunnelled: boolean;
   /** Who was let in. */
   caller?: { id: string; name: string };
   /** The runs it has started. */

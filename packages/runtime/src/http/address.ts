@@ -43,10 +43,14 @@ export function addressOf(event: H3Event, proxies: Proxies): string | undefined 
 /** The same, without its network. */
 export function wholeAddressOf({ runtime, req }: H3Event, proxies: Proxies): string | undefined {
   const peer = runtime?.node?.req.socket.remoteAddress;
-  if (peer === undefined) return undefined;
+  return peer === undefined ? undefined : toNetwork(findAsker(peer, req.headers.get('x-forwarded-for'), proxies));
+}
+
+/** The whole address of who asks, as one proxy tells the next. `forwardedFor`: the header it came with. */
+export function findAsker(peer: string, forwardedFor: string | null, proxies: Proxies): string {
   let address = withoutPrefix(peer);
   // Each proxy has put what it has seen behind what it was sent.
-  const forwarded = req.headers.get('x-forwarded-for')?.split(',') ?? [];
+  const forwarded = forwardedFor?.split(',') ?? [];
   while (proxies.isOne(address)) {
     const before = withoutPrefix(forwarded.pop()?.trim() ?? '');
     if (isIP(before) === 0) break;

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
 import { H3 } from 'h3';
 import type { EventHandler, H3Event, HTTPMethod } from 'h3';
 import { runInContext } from '../engine/context.ts';
@@ -11,6 +12,7 @@ import { answerError, toBoxError } from './answer.ts';
 import { isJsonType } from './body.ts';
 import { createCors, DEFAULT_CORS_ORIGINS } from './cors.ts';
 import type { RouteDoc } from './route-doc.ts';
+import { isTunnelled } from './tunnelled.ts';
 
 export interface AppOptions {
   log: Log;
@@ -18,6 +20,8 @@ export interface AppOptions {
   corsOrigins?: () => readonly string[];
   /** Dev only: the Host names that may call; anything else is 403 on every route. Undefined: any. */
   isAllowedHost?: (host: string) => boolean;
+  /** What holds in place of both for requests that came through a tunnel. Default: none is answered. */
+  tunnel?: TunnelAccess;
   /** Prefixes of paths whose bodies may be of any type: an unguessable path is what lets a caller in. */
   anyBody?: readonly string[];
   /** Rooms that speak someone else's protocol, with its shape of error. */
@@ -32,6 +36,12 @@ export interface AppOptions {
   onRefusal?: (refusal: Refused) => void;
   /** Called with an answer that is a stream; answers what to do at its end. */
   onStream?: () => () => void;
+}
+
+/** Who may call through the tunnel, as it is at a request. */
+export interface TunnelAccess {
+  isAllowedHost(host: string): boolean;
+  corsOrigins(): readonly string[];
 }
 
 export interface Answered {
@@ -78,7 +88,10 @@ const WRITES = new Set(['POST', 'PUT', 'PATCH', 'DELETE']);
 
 /** The h3 app with what holds for every route: request id, host and content-type checks, one shape of error. */
 export function createApp(options: AppOptions): H3 {
-  const cors = createCors(options.corsOrigins ?? (() => DEFAULT_CORS_ORIGINS));
+  const { corsOrigins = () => DEFAULT_CORS_ORIGINS, tunnel } = options;
+  const own = createCors(corsOrigins);
+  const outer = createCors(tunnel?.corsOrigins ?? (() => []));
+  const corsOf = (event: H3Event) => (contextOf(event, options.proxies).isTunnelled ? outer : own);
   const app = new H3({
     silent: true,
     onError(thrown, event) {
@@ -103,14 +116,14 @@ export function createApp(options: AppOptions): H3 {
     onResponse(response, event) {
       if (!response.headers.has('x-request-id')) withRequestId(response, requestIdOf(event));
       guardAnswer(response.headers);
-      cors.markAnswer(response, event.req);
+      corsOf(event).markAnswer(response, event.req);
       tellAnswer(options, event, response);
     },
   });
   app.use((event, next) => runInContext(contextOf(event, options.proxies), next));
   app.use((event) => {
     checkRequest(event, options);
-    return cors.answerPreflight(event.req) ?? options.untilReady?.(event.url.pathname);
+    return corsOf(event).answerPreflight(event.req) ?? options.untilReady?.(event.url.pathname);
   });
   return app;
 }
@@ -157,16 +170,22 @@ function isRefusal({ code, status, details }: BoxError, { req: { headers } }: H3
   return status === 401 && (headers.has('authorization') || headers.has('x-api-key'));
 }
 
-function checkRequest(event: H3Event, { isAllowedHost, anyBody = [] }: AppOptions): void {
+function checkRequest(event: H3Event, options: AppOptions): void {
+  const { anyBody = [] } = options;
+  const { isTunnelled: isOutside } = contextOf(event, options.proxies);
+  const isAllowedHost = isOutside ? (options.tunnel?.isAllowedHost ?? (() => false)) : options.isAllowedHost;
   const { method, headers, url } = event.req;
   if (url.length > MAX_URL) throw new BoxError('uri_too_long', `The URL is longer than ${MAX_URL} bytes.`);
   const host = headers.get('host') ?? event.url.host;
   if (isAllowedHost && !isAllowedHost(host))
-    throw new BoxError('host_not_allowed', `The Host "${host}" may not call this box. Use 127.0.0.1 or localhost.`);
+    throw new BoxError(
+      'host_not_allowed',
+      `The Host "${host}" may not call this box. ${isOutside ? 'Use its public address' : 'Use 127.0.0.1 or localhost'}.`,
+    );
   if (anyBody.some((prefix) => event.url.pathname.startsWith(prefix))) return;
   if (!WRITES.has(method)) return;
   // In dev, where no credential is asked for, a form of any page could send an empty POST.
-  if ((method === 'DELETE' || !isAllowedHost) && !hasBody(event)) return;
+  if ((method === 'DELETE' || isOutside || !isAllowedHost) && !hasBody(event)) return;
   if (!isJsonType(headers.get('content-type')))
     throw new BoxError('unsupported_media_type', 'Send the body with "content-type: application/json".');
 }
@@ -207,6 +226,7 @@ function contextOf(event: H3Event, proxies = LOOPBACK_PROXIES): RequestContext {
     requestId: `req_${randomUUID()}`,
     address: () => addressOf(event, proxies),
     wholeAddress: () => wholeAddressOf(event, proxies),
+    isTunnelled: isTunnelled(event.runtime?.node?.req as IncomingMessage | undefined),
     traceparent: event.req.headers.get('traceparent'),
   });
 }

@@ -10,6 +10,7 @@ import type { Proxies } from './address.ts';
 import { createBodyBudget, setBodyBudget } from './body-budget.ts';
 import type { BodyBudgetOptions } from './body-budget.ts';
 import { STALL_MS } from './sse.ts';
+import { markTunnelled } from './tunnelled.ts';
 
 export interface Listener {
   url: string;
@@ -31,6 +32,10 @@ export interface ListenOptions {
   connectionsOfAddress?: number;
   /** Those that ask for many. Default: what runs on this machine. */
   proxies?: Proxies;
+  /** All that comes in here has come through a tunnel: it is let in as by a deployed box. */
+  isTunnel?: boolean;
+  /** Answers what is not for the app, by the name it is asked under for example; true: it does. */
+  divert?(request: IncomingMessage, response: ServerResponse): boolean;
   /** Takes over a connection that is to be no HTTP any more. Default: it is asked for in vain. */
   onUpgrade?(request: IncomingMessage, socket: Duplex, head: Buffer): void;
 }
@@ -49,6 +54,8 @@ export function listen(app: H3, options: ListenOptions): Promise<Listener> {
       response.once('prefinish', () => limitStall(response, stallMs));
       // It was asked for behind another one, whose limit is not its own.
       if (hasTwoHosts(request)) return refuse(response);
+      if (options.divert?.(request, response)) return;
+      if (options.isTunnel) markTunnelled(request);
       setBodyBudget(request, budget);
       if (!response.socket) response.once('socket', (socket: Socket) => socket.setTimeout(0));
       return handle(request, response);

@@ -1,3 +1,4 @@
+import { currentRequest } from '../engine/context.ts';
 import { BoxError } from '../errors.ts';
 import type { KeyValueStore } from '../stores/kv.ts';
 import { createLiveValue } from '../stores/live-value.ts';
@@ -75,7 +76,9 @@ export function createModelProvider({ environment, store, kv, egress, onStored }
   return {
     info,
     async set(settings) {
-      await checkEgress(parseBaseUrl(settings.baseUrl), egress);
+      // What a machine serves to itself is not for who asks from outside.
+      const policy = currentRequest()?.isTunnelled ? { ...egress, allowLoopback: false } : egress;
+      await checkEgress(parseBaseUrl(settings.baseUrl), policy);
       await store.write(settings);
       await stored.changed();
       await onStored();
