@@ -24,6 +24,7 @@ import { createAuthenticate } from './sessions/authenticate.ts';
 import { createSessions } from './sessions/sessions.ts';
 import { createSweep } from './sweep.ts';
 import { tokenRoutes } from './tokens/routes.ts';
+import { createPlaneRelay, tunnelRoutes } from './tunnel/routes.ts';
 
 /** People, organisations, installations, tokens. */
 export async function createFull(ground: FullGround): Promise<Rooms> {
@@ -39,7 +40,8 @@ export async function createFull(ground: FullGround): Promise<Rooms> {
   await signer.listPublic();
   const sweep = createSweep(ground);
   const oidc = createOidc(ground);
-  const rooms = { ...ground, audit, access, sessions, signIn, oidc, signer, families, deviceCodes };
+  const relay = createPlaneRelay(ground);
+  const rooms = { ...ground, audit, access, sessions, signIn, oidc, signer, families, deviceCodes, relay };
   return {
     routes: [
       ...peopleRoutes(rooms),
@@ -49,6 +51,7 @@ export async function createFull(ground: FullGround): Promise<Rooms> {
       ...installationRoutes(rooms),
       ...tokenRoutes(rooms),
       methodsRoute({ hasProvider: oidc !== undefined }),
+      ...tunnelRoutes(rooms),
       ...(oidc ? oidcRoutes({ ...rooms, oidc }) : []),
       ...identityRoutes(rooms),
       ...oauthRoutes(rooms),
@@ -60,6 +63,11 @@ export async function createFull(ground: FullGround): Promise<Rooms> {
     requireOperator: async () => {
       throw new PlaneError('unauthorized', 'There is no operator here.');
     },
-    close: () => sweep.close(),
+    divert: relay.handle,
+    upgrade: relay.attach,
+    async close() {
+      await relay.close();
+      await sweep.close();
+    },
   };
 }

@@ -1,4 +1,4 @@
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { Log } from '../../runtime/src/log.ts';
 import type { FullSettings, Settings } from './config.ts';
@@ -33,6 +33,8 @@ export interface Rooms {
   raw: readonly RawRoute[];
   authenticate(call: Call): Promise<Account | undefined>;
   requireOperator(call: Call): Promise<void>;
+  /** Answers what is not for the control plane itself, by the name it is asked under; true: it does. Absent: nothing. */
+  divert?(request: IncomingMessage, response: ServerResponse): boolean;
   /** Takes over a connection that is to be no HTTP any more. Absent: there is none. */
   upgrade?: Upgrade;
   /** Ends what it holds open of others; the store is open until then. */

@@ -61,8 +61,9 @@ export async function createPlane(options: PlaneOptions): Promise<Plane> {
     routes,
     publicUrl,
     async listen() {
-      const { upgrade } = rooms;
-      listener = await listen(app, { port, host: settings.host, proxies, ...(upgrade ? { onUpgrade: upgrade } : {}) });
+      const { divert, upgrade } = rooms;
+      const others = { ...(divert ? { divert } : {}), ...(upgrade ? { onUpgrade: upgrade } : {}) };
+      listener = await listen(app, { port, host: settings.host, proxies, ...others });
       port = listener.port;
       return { url: listener.url, port };
     },

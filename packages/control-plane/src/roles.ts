@@ -27,6 +27,7 @@ export const PERMISSIONS = {
   'audit:read': { roles: ['owner', 'admin'] },
   'installations:create': { roles: ['owner', 'admin', 'member'] },
   'installations:write': { roles: ['owner', 'admin'] },
+  'tunnels:open': { roles: ['owner', 'admin', 'member'], isPersonal: true },
   'tokens:write': { roles: ROLES, isPersonal: true },
 } as const satisfies Record<string, Permission>;
 export type PermissionName = keyof typeof PERMISSIONS;

@@ -62,6 +62,7 @@ const SAMPLES: Record<string, Sample> = {
     params: ofInstallation,
     body: () => ({ url: 'http://127.0.0.1:1', hmacSecret: 'x', imageTag: 'x' }),
   },
+  'installations.tunnel': { params: ofInstallation },
   'identity.mint': { params: ofInstallation, body: () => ({ use: 'operate' }) },
   'tokens.list': {},
   'tokens.create': { body: ({ organization }) => ({ name: 'ci', role: 'viewer', organization }) },

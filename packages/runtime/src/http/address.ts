@@ -43,7 +43,7 @@ export function addressOf(event: H3Event, proxies: Proxies): string | undefined 
 /** The same, without its network. */
 export function wholeAddressOf({ runtime, req }: H3Event, proxies: Proxies): string | undefined {
   const peer = runtime?.node?.req.socket.remoteAddress;
-  return peer === undefined ? undefined : toNetwork(findAsker(peer, req.headers.get('x-forwarded-for'), proxies));
+  return peer === undefined ? undefined : findAsker(peer, req.headers.get('x-forwarded-for'), proxies);
 }
 
 /** The whole address of who asks, as one proxy tells the next. `forwardedFor`: the header it came with. */

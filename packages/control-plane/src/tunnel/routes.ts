@@ -1,0 +1,83 @@
+import { hkdfSync } from 'node:crypto';
+import { z } from 'zod';
+import { findAsker } from '../../../runtime/src/http/address.ts';
+import { actorOf } from '../audit/audit.ts';
+import type { Audit } from '../audit/audit.ts';
+import type { FullGround } from '../ground.ts';
+import { route } from '../http/route.ts';
+import type { Route } from '../http/route.ts';
+import { findInstallation } from '../installations/installations.ts';
+import { requireInstallation } from '../installations/routes.ts';
+import type { Access } from '../organizations/access.ts';
+import type { Db } from '../store/db.ts';
+import { createRelay } from './relay.ts';
+import type { Relay } from './relay.ts';
+
+/** The relay of a control plane. */
+export function createPlaneRelay({ db, full, settings, log, now, publicUrl }: FullGround): Relay {
+  const { secretKey, tunnelDomain: domain } = full;
+  return createRelay({
+    now,
+    log,
+    publicUrl,
+    domain,
+    key: new Uint8Array(hkdfSync('sha256', Buffer.from(secretKey, 'base64'), '', 'svc tunnel tokens', 32)),
+    exists: async (id) => (await findInstallation(db, id)) !== undefined,
+    addressOf({ socket, headers }) {
+      const forwarded = headers['x-forwarded-for'];
+      const given = Array.isArray(forwarded) ? forwarded.join(',') : (forwarded ?? null);
+      return socket.remoteAddress && findAsker(socket.remoteAddress, given, settings.proxies);
+    },
+  });
+}
+
+export interface TunnelRoutes {
+  db: Db;
+  access: Access;
+  audit: Audit;
+  relay: Relay;
+  publicUrl(): string;
+}
+
+export function tunnelRoutes({ db, access, audit, relay, publicUrl }: TunnelRoutes): Route[] {
+  return [
+    route({
+      id: 'installations.tunnel',
+      tag: 'installations',
+      access: 'person',
+      method: 'POST',
+      path: '/api/v1/installations/:id/tunnel',
+      summary: 'Open a tunnel to a box under development; one that the installation had is over',
+      status: 201,
+      answer: TunnelAnswer,
+      errors: ['forbidden', 'not_found', 'tunnel_unavailable'],
+      async handle(call, { params: { id = '' } }) {
+        const { name, organizationId } = await requireInstallation({ db, access }, call.account(), id, 'tunnels:open');
+        const tunnel = relay.create({ installationId: id });
+        await audit.record({
+          organizationId,
+          action: 'installations.tunnel',
+          actor: actorOf(call.account()),
+          target: `${name} (${id})`,
+          address: call.address,
+        });
+        return {
+          ...tunnel,
+          expiresAt: new Date(tunnel.expiresAt).toISOString(),
+          deeplink: `${publicUrl()}/installations/${id}`,
+        };
+      },
+    }),
+  ];
+}
+
+// --- internal ---
+
+const TunnelAnswer = z.object({
+  name: z.string(),
+  token: z.string(),
+  publicUrl: z.url(),
+  relayUrl: z.url(),
+  expiresAt: z.iso.datetime(),
+  deeplink: z.url(),
+});

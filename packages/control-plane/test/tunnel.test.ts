@@ -1,0 +1,115 @@
+import { once } from 'node:events';
+import { request as send } from 'node:http';
+import { expect, test } from 'vitest';
+import { WebSocket } from 'ws';
+import { ask, signUpFirst } from './_people.ts';
+import { startPlane } from './_setup.ts';
+import type { RunningPlane } from './_setup.ts';
+
+const makeInstallation = async (plane: RunningPlane) => {
+  const { cookie } = await signUpFirst(plane);
+  const { body } = await ask(plane, 'POST /api/v1/installations', { cookie, body: { name: 'desk' } });
+  const path = `/api/v1/installations/${body.id}`;
+  return { cookie, path, open: () => ask(plane, `POST ${path}/tunnel`, { cookie }) };
+};
+
+/** What the host of a tunnel answers: its name need not be known to this machine. */
+const askHost = (plane: RunningPlane, publicUrl: string, path = '/live') =>
+  new Promise<{ status: number | undefined; text: string }>((resolve, reject) => {
+    const headers = { host: new URL(publicUrl).host };
+    const request = send(plane.url + path, { headers, agent: false }, (response) => {
+      let text = '';
+      response.on('data', (chunk) => (text += String(chunk)));
+      response.once('end', () => resolve({ status: response.statusCode, text }));
+    });
+    request.once('error', reject);
+    request.end();
+  });
+
+const attach = async ({ relayUrl, token }: { relayUrl: string; token: string }): Promise<WebSocket> => {
+  const socket = new WebSocket(relayUrl, ['svc-tunnel', token]);
+  await once(socket, 'open');
+  return socket;
+};
+
+test('a tunnel has a host below that of the control plane, where nothing of the control plane answers', async () => {
+  const plane = await startPlane();
+  const { open, path } = await makeInstallation(plane);
+  const { status, body } = await open();
+  expect(status).toBe(201);
+  const { port } = new URL(plane.url);
+  expect(body).toEqual({
+    name: expect.stringMatching(/^[\da-f]{24}$/),
+    token: expect.any(String),
+    publicUrl: `http://${body.name}.localhost:${port}`,
+    relayUrl: `ws://localhost:${port}/api/v1/tunnel`,
+    expiresAt: expect.any(String),
+    deeplink: `${plane.url}${path.replace('/api/v1', '')}`,
+  });
+  expect(Date.parse(body.expiresAt) - Date.now()).toBeGreaterThan(8 * 3_600_000 - 60_000);
+  for (const target of ['/live', '/api/v1/me', '/.well-known/jwks.json', '/']) {
+    const answer = await askHost(plane, body.publicUrl, target);
+    expect([target, answer.status, JSON.parse(answer.text).code]).toEqual([target, 502, 'tunnel_closed']);
+  }
+});
+
+test('the token lets in at the relay, and no credential of a person does', async () => {
+  const plane = await startPlane();
+  const { open, cookie } = await makeInstallation(plane);
+  const { body } = await open();
+  const socket = await attach(body);
+  expect(socket.protocol).toBe('svc-tunnel');
+  socket.terminate();
+  for (const headers of [{ cookie }, { authorization: 'Bearer none' }, {}]) {
+    const refused = new WebSocket(body.relayUrl, { headers: headers as Record<string, string> });
+    expect(((await once(refused, 'error')) as [Error])[0].message).toBe('Unexpected server response: 401');
+  }
+  const elsewhere = new WebSocket(body.relayUrl.replace('/tunnel', '/other'));
+  expect(((await once(elsewhere, 'error')) as [Error])[0].message).toBe('Unexpected server response: 404');
+});
+
+test('a tunnel ends with its installation', async () => {
+  const plane = await startPlane();
+  const { open, path, cookie } = await makeInstallation(plane);
+  const { body } = await open();
+  const socket = await attach(body);
+  const closed = once(socket, 'close');
+  expect((await ask(plane, `DELETE ${path}`, { cookie })).status).toBe(204);
+  expect((await closed)[0]).toBe(4002);
+  const again = new WebSocket(body.relayUrl, ['svc-tunnel', body.token]);
+  expect(((await once(again, 'error')) as [Error])[0].message).toBe('Unexpected server response: 404');
+});
+
+test('a control plane that stops says to its boxes that it goes, who may come back', async () => {
+  const plane = await startPlane();
+  const { open } = await makeInstallation(plane);
+  const socket = await attach((await open()).body);
+  const closed = once(socket, 'close');
+  await plane.close();
+  expect((await closed)[0]).toBe(1001);
+});
+
+test('a control plane elsewhere that has no domain for tunnels says so', async () => {
+  const plane = await startPlane({ env: { SVC_PLANE_URL: 'https://studio.example.com' } });
+  const installation = await signUp(plane);
+  const { status, body } = await installation.open();
+  expect([status, body.code]).toEqual([503, 'tunnel_unavailable']);
+});
+
+/** As a page of the control plane under its public name. */
+async function signUp(plane: RunningPlane) {
+  const origin = 'https://studio.example.com';
+  const post = async (path: string, body: object, cookie = '') => {
+    const response = await fetch(plane.url + path, {
+      method: 'POST',
+      headers: { origin, cookie, 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+    const set = response.headers.getSetCookie()[0]?.split(';')[0] ?? cookie;
+    return { status: response.status, body: (await response.json()) as Record<string, string>, cookie: set };
+  };
+  const person = { email: 'ada@example.com', password: 'a password that is long', name: 'Ada', organization: 'Acme' };
+  const { cookie } = await post('/api/v1/auth/signup', person);
+  const { body } = await post('/api/v1/installations', { name: 'desk' }, cookie);
+  return { open: () => post(`/api/v1/installations/${body.id}/tunnel`, {}, cookie) };
+}
