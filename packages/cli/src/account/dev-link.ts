@@ -17,11 +17,17 @@ export interface DevLinkOptions {
   fromFile?: Record<string, string>;
 }
 
+/** A workspace that is an agent of an organization, and the session it was found with. */
+export interface LinkedWorkspace {
+  link: ProjectLink;
+  session: SignedIn;
+}
+
 /**
  * Which agent of the organization the workspace is, asked for when it is none. Undefined: no control plane is
  * configured, or it is away; the box runs all the same. Throws `not_signed_in`, `not_linked` or `agent_not_found`.
  */
-export async function linkForDev(options: DevLinkOptions, given: Context): Promise<ProjectLink | undefined> {
+export async function linkForDev(options: DevLinkOptions, given: Context): Promise<LinkedWorkspace | undefined> {
   const { root, mayAsk, fromFile = {} } = options;
   const env = { ...fromFile, ...given.env };
   const context = { ...given, env };
@@ -31,9 +37,9 @@ export async function linkForDev(options: DevLinkOptions, given: Context): Promi
   const kept = readLink(root);
   const link = kept?.endpoint === endpoint ? kept : undefined;
   try {
-    if (link) return await checkLink(session, link);
+    if (link) return { session, link: await checkLink(session, link) };
     const chosen = mayAsk ? await choose(session, root, context) : undefined;
-    if (chosen) return chosen;
+    if (chosen) return { session, link: chosen };
     const isInFile = given.env[VARIABLE] === undefined;
     throw notLinked(root, { endpoint, leave: suggestLeaving(env, isInFile) });
   } catch (error) {

@@ -35,7 +35,7 @@ export const dev = defineVerb({
       import('../dev/env-file.ts'),
     ]);
     const mayAsk = context.mayAsk && !args.yes && !context.env.CI;
-    await linkForDev({ root, mayAsk, fromFile: readEnvFile(root).values }, context);
+    const linked = await linkForDev({ root, mayAsk, fromFile: readEnvFile(root).values }, context);
     const autoMigrate = args['auto-migrate'];
     const { startDev } = await import('../dev/start.ts');
     const server = await startDev({
@@ -43,6 +43,7 @@ export const dev = defineVerb({
       listen: args.listen,
       json: context.json,
       verbose: context.verbose,
+      ...(linked ? { linked } : {}),
       ...(port === undefined ? {} : { port }),
       ...(autoMigrate === undefined ? {} : { autoMigrate }),
     });

@@ -16,6 +16,7 @@ export function formatBanner({ payload, workflows, adapter }: BannerOptions): st
   return [
     '',
     `  Box        ${payload.agent_url}   (protocol ${version}, ${count})`,
+    ...(payload.public_url === null ? [] : [`  Public     ${payload.public_url}`]),
     `  Agents     ${payload.deep_agents.join(', ') || (payload.gate.open ? 'none' : 'held back')}`,
     `  Workflows  ${workflows.join(', ') || (payload.gate.open ? 'none' : 'held back')}`,
     `  Database   ${payload.services.postgres_url}`,

@@ -1,7 +1,8 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { acquireLock, createBox, createCloser, createLog, createMask, listen } from '@svc/runtime/host';
-import type { Box, Closer, Listener } from '@svc/runtime/host';
+import type { Box, BoxOptions, Closer, Listener } from '@svc/runtime/host';
+import type { LinkedWorkspace } from '../account/dev-link.ts';
 import { EXIT } from '../errors.ts';
 import { formatBanner, formatGateHelp, formatOpened } from './banner.ts';
 import { toBootFailure } from './boot-failure.ts';
@@ -18,6 +19,7 @@ import type { ReportAll } from './reload.ts';
 import { openDevStores } from './stores.ts';
 import { forkSupervised } from './supervised.ts';
 import type { DevStores } from './stores.ts';
+import type { OpenTunnel, Tunnel, TunnelOptions } from './tunnel/tunnel.ts';
 
 export interface DevOptions {
   /** The workspace folder. */
@@ -30,6 +32,8 @@ export interface DevOptions {
   verbose: boolean;
   /** Whether migrations of the project's own tables are written and applied. Default: `dev.autoMigrate` of svc.json. */
   autoMigrate?: boolean;
+  /** The agent it is at a control plane, which gives it a public address. Default: none. */
+  linked?: LinkedWorkspace;
   /** Default: the environment of the process, which is given what `.env` holds besides. */
   env?: NodeJS.ProcessEnv;
   /** One line of talk for the person at the terminal. Default: stderr. */
@@ -89,10 +93,12 @@ async function boot({ options, env, say, closer }: Boot): Promise<DevServer> {
   });
   const stores = await openDevStores({ root, env, ports, slug, log });
   closer.add(() => stores.close());
+  const tunnel = options.linked && (await prepareTunnel({ linked: options.linked, env, log, say }, () => boxOptions));
   const parts = { env, slug, listen: options.listen, log, mask, settings, stores, say };
-  const boxOptions = toBoxOptions({ ...parts, host: () => host, url: () => listener.url });
+  const boxOptions: BoxOptions = toBoxOptions({ ...parts, host: () => host, url: () => listener.url });
   const box = await createBox({
     ...boxOptions,
+    ...(tunnel ? { tunnel: tunnel.access } : {}),
     isolate: forkSupervised({ root, env, port: options.port, stdout: options.json ? 2 : 1 }),
   });
   closer.add(() => box.close());
@@ -108,9 +114,12 @@ async function boot({ options, env, say, closer }: Boot): Promise<DevServer> {
   closer.add(writeDevFile(root, listener.url));
   const installation = await stores.ready;
   await stores.seedProvider();
+  // Nothing comes through it before all of it is there, nor once any of it is closed.
+  const opened = await tunnel?.open(box.app);
+  closer.add(async () => tunnel?.close());
   // Closed first of all, before anything it may need.
   closer.add(async () => host.stop());
-  return answer({ options, say, box, listener, stores, installation, reportAll, closer });
+  return answer({ options, say, box, listener, stores, installation, opened, reportAll, closer });
 }
 
 interface Answering {
@@ -120,17 +129,28 @@ interface Answering {
   listener: Listener;
   stores: DevStores;
   installation: string;
+  opened: OpenTunnel | undefined;
   reportAll: ReportAll;
   closer: Closer;
 }
 
-function answer({ options, say, box, listener, stores, installation, reportAll, closer }: Answering): DevServer {
+function answer({
+  options,
+  say,
+  box,
+  listener,
+  stores,
+  installation,
+  opened,
+  reportAll,
+  closer,
+}: Answering): DevServer {
   const gate = box.gate.state();
   const payload: DevPayload = {
     emulator_url: listener.url,
     agent_url: listener.url,
-    public_url: null,
-    deeplink: null,
+    public_url: opened?.publicUrl ?? null,
+    deeplink: opened?.deeplink ?? null,
     local_dev_installation_id: installation,
     gate: { ...gate },
     deep_agents: box.agentNames(),
@@ -167,6 +187,15 @@ function answer({ options, say, box, listener, stores, installation, reportAll, 
       finish(EXIT.ok);
     },
   };
+}
+
+/** Loaded where there is a control plane alone. */
+async function prepareTunnel(
+  given: Omit<TunnelOptions, 'corsOrigins'>,
+  box: () => Pick<BoxOptions, 'corsOrigins'>,
+): Promise<Tunnel> {
+  const { createTunnel } = await import('./tunnel/tunnel.ts');
+  return createTunnel({ ...given, corsOrigins: () => box().corsOrigins?.() ?? [] });
 }
 
 /** For other commands: where this box answers. */
