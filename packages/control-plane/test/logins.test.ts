@@ -4,7 +4,7 @@ import { readSettings } from '../src/config.ts';
 import { openStore } from '../src/plane.ts';
 import { sql } from '../src/store/sql.ts';
 import { ask, cookieOf, logIn, PASSWORD, signUpFirst } from './_people.ts';
-import { makeStore, SECRET_KEY, startPlane, STORES } from './_setup.ts';
+import { makeClock, makeStore, SECRET_KEY, startPlane, STORES } from './_setup.ts';
 
 test('of a thousand logins at once few are worked on, and the process answers meanwhile', async () => {
   const plane = await startPlane({ passwordCost: 'full', env: { PLANE_TRUST_PROXY: '127.0.0.1' } });
@@ -38,7 +38,8 @@ test('of a thousand logins at once few are worked on, and the process answers me
 });
 
 test('a hundred guesses at once are answered as five made one after the other', async () => {
-  const plane = await startPlane({ passwordCost: 'full' });
+  // A clock that stands still: the minute they are counted in slides while a busy machine works on them.
+  const plane = await startPlane({ passwordCost: 'full', now: makeClock().now });
   const { email } = await signUpFirst(plane);
   const guesses = await Promise.all(
     Array.from({ length: 100 }, (_, at) =>
