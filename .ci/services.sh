@@ -7,13 +7,13 @@
 #     one server alone; crash stops it without a word to its clients, remove stops it and deletes its data.
 #     CI_INSTANCE=<suffix> with a port of its own makes it another server, beside the usual one
 #
-# stdout carries only NAME=value lines (SVC_TEST_DATABASE_URL, SVC_TEST_KV_URL, CHROMIUM_PATH), so that
+# stdout carries only NAME=value lines (SVC_TEST_DATABASE_URL, SVC_TEST_KV_URL, CHROMIUM_PATH, NGINX_PATH …), so that
 #   eval "$(.ci/services.sh | sed 's/^/export /')"
 # gives them to a shell. Talk goes to stderr.
 #
 # Both servers are Debian packages unpacked into a folder of their own and run there by chroot under a uid of their own:
 # the host's packages, libc and services stay as they are. Chromium, asked for with CI_CHROMIUM=1, is the host's own,
-# and so are zsh and fish with CI_SHELLS=1.
+# and so are zsh and fish with CI_SHELLS=1. nginx and Caddy, with CI_PROXIES=1, are unpacked and not installed.
 set -eu
 
 dir=${CI_SERVICES_DIR:-/var/tmp/svc-test-services}
@@ -24,6 +24,7 @@ kv_port=${CI_KV_PORT:-63797}
 instance=${CI_INSTANCE:-}
 chromium=${CI_CHROMIUM:-0}
 shells=${CI_SHELLS:-0}
+proxies=${CI_PROXIES:-0}
 
 root=$dir/root
 uid=26127
@@ -72,6 +73,7 @@ up() {
   start_redis
   [ "$chromium" = 0 ] || install_chromium
   [ "$shells" = 0 ] || install_shells
+  [ "$proxies" = 0 ] || unpack_proxies
   print_env
 }
 
@@ -79,6 +81,7 @@ print_env() {
   echo "SVC_TEST_DATABASE_URL=postgres://svc:svc@127.0.0.1:$pg_port/svc"
   echo "SVC_TEST_KV_URL=redis://127.0.0.1:$kv_port/0"
   [ "$chromium" = 0 ] || echo "CHROMIUM_PATH=$(command -v chromium)"
+  [ "$proxies" = 0 ] || { echo "NGINX_PATH=$dir/proxies/usr/sbin/nginx"; echo "CADDY_PATH=$dir/proxies/usr/bin/caddy"; }
 }
 
 # --- one folder with both servers ---
@@ -273,6 +276,21 @@ install_shells() {
   say 'installing zsh and fish'
   apt-get update -qq >&2
   DEBIAN_FRONTEND=noninteractive apt-get install --yes -qq --no-install-recommends zsh fish >&2
+}
+
+# --- proxies that a control plane may stand behind ---
+
+# Unpacked beside the servers: to install them would start them, and some hosts have their own. nginx finds its libraries
+# on the host, all of which Debian's base has but pcre2, which git and others bring.
+unpack_proxies() {
+  [ ! -x "$dir/proxies/usr/bin/caddy" ] || return 0
+  say 'unpacking nginx and Caddy'
+  rm -rf "$dir/proxies" "$dir/debs"
+  mkdir -p "$dir/debs"
+  apt-get update -qq >&2
+  (cd "$dir/debs" && apt-get download -qq nginx caddy libpcre2-8-0 >&2)
+  for deb in "$dir"/debs/*.deb; do dpkg-deb --extract "$deb" "$dir/proxies"; done
+  rm -rf "$dir/debs"
 }
 
 # --- small things ---

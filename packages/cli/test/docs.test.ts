@@ -65,6 +65,13 @@ const NOT_RUN: Record<string, string> = {
       'needs a control plane; control-plane/test/guide.test.ts runs it',
     ]),
   ),
+  'self-host.md#up': 'needs a container engine and images; e2e/stack.test.ts brings one up',
+  ...Object.fromEntries(
+    ['env', 'caddy', 'server'].map((name) => [
+      `self-host.md#${name}`,
+      'needs nginx and Caddy; control-plane/test/proxies.test.ts runs them with it',
+    ]),
+  ),
   'database.md#said': 'what svc dev says; the test of this page waits for it',
   'deploy.md#start': 'needs servers, and stays; e2e/deployed.test.ts runs it',
   'deploy.md#up': 'needs a container engine and images; the composition is checked in package-compose.test.ts',
@@ -508,6 +515,9 @@ const GUIDES: Guide[] = [
     file: 'docs/guide/operating.md',
     model: true,
     facts: {
+      addresses({ stdout }) {
+        expect(stdout).toMatch(/^Created key erp /);
+      },
       key(ran) {
         expect(readDocuments(ran)).toMatchObject([{ name: 'web shop', value: expect.stringMatching(/^svc_/) }]);
       },
@@ -751,7 +761,13 @@ describe('a code block', () => {
     expect(lost.map(({ id, text }) => `${id}: ${text}`)).toEqual([]);
     const shown = pages.filter((page) => readBlocks(page).length > 0);
     expect(shown.sort()).toEqual(
-      ['README.md', 'docs/guide/start.md', 'docs/guide/teams.md', ...GUIDES.map(({ file }) => file)].sort(),
+      [
+        'README.md',
+        'docs/guide/self-host.md',
+        'docs/guide/start.md',
+        'docs/guide/teams.md',
+        ...GUIDES.map(({ file }) => file),
+      ].sort(),
     );
   });
 

@@ -2,7 +2,7 @@ import type { Group } from '../group.ts';
 
 export const plane: Group = {
   summary: 'Run a control plane on this machine, back it up, restore it.',
-  page: 'dev',
+  page: 'teams',
   examples: ['svc plane', 'svc plane backup ./plane.backup'],
   itself: {
     summary: 'Run a control plane on this machine.',
