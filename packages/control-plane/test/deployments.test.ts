@@ -160,7 +160,6 @@ describe('a box that is refused', () => {
     ['a page', (response) => void response.end('<html>')],
     ['a list', (response) => send(response, [])],
     ['numbers', (response) => send(response, { installationId: 1, proof: 2 })],
-    ['10 MB', (response) => void response.end(Buffer.alloc(10 * 1_048_576, 32))],
     ['a broken connection', (response) => void response.destroy()],
   ];
   test.each(FAULTS)('for %s', async (_title, answer) => {
@@ -169,6 +168,13 @@ describe('a box that is refused', () => {
     const { status, body } = await link(box);
     expect([status, body.code, await read()]).toStrictEqual([422, 'box_unreachable', null]);
     expect(box.seen).toHaveLength(1);
+  });
+
+  test('for an answer that is too long, which says so', async () => {
+    const { link, read } = await start();
+    const box = await serve((_, response) => void response.end(Buffer.alloc(10 * 1_048_576, 32)));
+    expect((await link(box)).body.message).toContain('longer than 65536 bytes');
+    expect(await read()).toBe(null);
   });
 
   test.each([
