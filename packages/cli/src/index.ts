@@ -1,6 +1,7 @@
 export { readOutline } from './complete/outline.ts';
 export { startDev } from './dev/start.ts';
 export { runSupervised } from './dev/supervised.ts';
+export { keepAttached } from './dev/tunnel/keep.ts';
 export type { DevOptions, DevServer } from './dev/start.ts';
 export { CLI_CODES, EXIT, findSuggestion } from './errors.ts';
 export { listGlobalFlags, listVerbs } from './help.ts';

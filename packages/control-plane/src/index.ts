@@ -7,3 +7,5 @@ export { runPlane } from './main.ts';
 export { errorsOf, toSchema } from './openapi.ts';
 export { createPlane } from './plane.ts';
 export type { Plane, PlaneOptions } from './plane.ts';
+export { createRelay } from './tunnel/relay.ts';
+export type { Relay, RelayOptions } from './tunnel/relay.ts';
