@@ -14,6 +14,7 @@ export const ERROR_STATUS = {
   forbidden: 403,
   address_not_allowed: 403,
   decision_not_yours: 403,
+  not_an_approver: 403,
   users_not_granted: 403,
   host_not_allowed: 403,
   // What a client takes for missing rights, or another transport, it looks for and remembers; this it asks again.
@@ -44,6 +45,7 @@ export const ERROR_STATUS = {
   turn_in_progress: 409,
   turn_blocked: 409,
   approval_closed: 409,
+  arguments_changed: 409,
   confirmation_required: 409,
   confirmation_declined: 409,
   hook_closed: 409,

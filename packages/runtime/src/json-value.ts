@@ -14,6 +14,16 @@ export function toJsonValue(value: unknown): unknown {
   return convert(value, new Set());
 }
 
+/** JSON with the members of every object in order: the same for values that say the same. */
+export function toCanonicalText(value: unknown): string {
+  const text = JSON.stringify(value, (_key, item: unknown) =>
+    typeof item === 'object' && item !== null && !Array.isArray(item)
+      ? Object.fromEntries(Object.entries(item).sort(([a], [b]) => (a < b ? -1 : 1)))
+      : item,
+  ) as string | undefined;
+  return text ?? 'null';
+}
+
 /** The same of a value as the journal has it. */
 export function toShownValue(text: string): unknown {
   const value = decodeToShow(text);

@@ -55,6 +55,8 @@ describe('an approval', () => {
       decidedBy: null,
       allow: null,
       by: 'operator',
+      approvers: null,
+      argsDigest: null,
       description: null,
       createdAt: TIME,
       expiresAt: TIME,

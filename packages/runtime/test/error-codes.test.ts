@@ -197,6 +197,8 @@ const ELSEWHERE: Partial<Record<ErrorCode, string>> = {
   too_many_streams: 'events',
   address_not_allowed: 'key-hygiene',
   decision_not_yours: 'agui-keys',
+  not_an_approver: 'approvers',
+  arguments_changed: 'approvers',
   budget_exceeded: 'limit-routes',
   rate_limited: 'limit-routes',
   host_not_allowed: 'http',

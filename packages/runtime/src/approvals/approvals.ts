@@ -16,6 +16,8 @@ import { withoutUndefined } from '../operations/inputs.ts';
 import type { Issue } from '../schema/schema.ts';
 import { parseApprovalCursor, toApprovalCursor } from './cursor.ts';
 import type { ToolApproval } from './tool-approval.ts';
+import { digestArguments, requireApprover, requireShown } from './approvers.ts';
+import type { Decider } from './approvers.ts';
 import type { Decision } from './decision.ts';
 import { checkToolDecision } from './tool-decision.ts';
 
@@ -43,6 +45,11 @@ export const Approval = z.object({
   by: z
     .enum(['operator', 'user'])
     .describe('Who decides; `user`: whoever has the conversation, over its wire, and operators, too'),
+  approvers: z
+    .array(z.string())
+    .nullable()
+    .describe('The people, by their ids, and the roles, as `role:admin`, that decide; null: every operator'),
+  argsDigest: z.string().nullable().describe('SHA-256 of the arguments of a tool call; null: there are none'),
   description: z.string().nullable().describe('What they should know to decide'),
   createdAt: z.iso.datetime(),
   expiresAt: z.iso.datetime().nullable(),
@@ -67,14 +74,6 @@ export interface ApprovalPage {
   nextCursor: string | null;
 }
 
-/** Who decides, and the key under which they may send the same decision again. */
-export interface Decider {
-  by: string;
-  idempotencyKey?: string;
-  /** A model may be deciding, for this caller: not about what it has caused itself. */
-  overMcp?: StartedBy;
-}
-
 /** The approvals of the journal: a hook of a run, and the one resume it gets. */
 export interface Approvals {
   /** Pending first, then the newest. Throws `invalid_cursor`. */
@@ -82,7 +81,7 @@ export interface Approvals {
   find(approvalId: string): Promise<Approval | undefined>;
   /** Throws `invalid_request` when this may not be decided, whether it has been decided before or not. */
   check(approvalId: string, decision: Decision): Promise<void>;
-  /** Throws what `check` throws, `decision_not_yours`, `already_decided` with the first decision, and `idempotency_conflict`. */
+  /** Throws what `check` throws, `decision_not_yours`, `not_an_approver`, `arguments_changed`, `already_decided` with the first decision, and `idempotency_conflict`. */
   decide(approvalId: string, decision: Decision, decider: Decider): Promise<Approval>;
   /** The same without those of runs that are hidden: such an approval is none. */
   without(hidden: Hidden): Approvals;
@@ -162,9 +161,12 @@ export function createApprovals(options: ApprovalsOptions): Approvals {
       return entry && toApproval(entry);
     },
     check: async (approvalId, decision) => check(await get(approvalId), decision),
-    async decide(approvalId, given, { by, idempotencyKey: key, overMcp }) {
+    async decide(approvalId, { argsDigest, ...given }, { by, who, idempotencyKey: key, overMcp }) {
       const entry = await get(approvalId);
       if (overMcp) await requireOther(entry, overMcp);
+      const shown = toApproval(entry);
+      requireApprover(shown.approvers, who);
+      requireShown(argsDigest, shown.argsDigest);
       // Too late is the answer whatever the body is.
       if (!entry.first) await check(entry, given);
       const { decision, note = null, input = null } = given;
@@ -239,11 +241,18 @@ function toApproval({ hook, first, sessionId }: HookEntry): Approval {
     decidedBy: answer?.by ?? null,
     allow: asked.source === 'tool' ? [...asked.allow] : null,
     by: (asked.source === 'tool' && asked.by) || 'operator',
+    approvers: (asked.source === 'tool' && asked.approvers && [...asked.approvers]) || null,
+    argsDigest: asked.source === 'tool' ? digestArguments(toArguments(payload)) : null,
     description: (asked.source === 'tool' && asked.description) || null,
     createdAt: toIso(hook.createdAt),
     expiresAt: expiresAt ? toIso(expiresAt) : null,
     audit: [{ at: toIso(hook.createdAt), action: 'asked', by: null }, ...decided],
   };
+}
+
+/** As whoever decides is shown them. */
+function toArguments(payload: unknown): unknown {
+  return (toJsonValue(payload) as { arguments?: unknown } | null)?.arguments;
 }
 
 function isListed(

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { toStartedBy } from '../auth/caller.ts';
 import { BoxError } from '../errors.ts';
 import { operationsOf } from '../operations/define.ts';
 import { IDEMPOTENCY_HEADER, IdempotencyKey, Page, withoutUndefined } from '../operations/inputs.ts';
+import { toDecider } from './approvers.ts';
 import { Approval, ApprovalSource, ApprovalStatus } from './approvals.ts';
 import { Decision } from './decision.ts';
 import type { Approvals } from './approvals.ts';
@@ -64,17 +64,16 @@ export const decideApproval = operation({
   copilot: 'yes',
   cli: 'hitl approve',
   headers: IDEMPOTENCY_HEADER,
-  errors: ['approval_not_found', 'approval_closed', 'already_decided', 'decision_not_yours'],
+  errors: [
+    'approval_not_found',
+    'approval_closed',
+    'already_decided',
+    'decision_not_yours',
+    'not_an_approver',
+    'arguments_changed',
+  ],
   input: z.strictObject({ id: z.string(), ...Decision.shape, idempotencyKey: IdempotencyKey }),
   output: Approval,
   handle: ({ approvals }, { id, idempotencyKey, ...decision }, { caller }) =>
-    approvals.decide(
-      id,
-      decision,
-      withoutUndefined({
-        by: caller.name,
-        idempotencyKey,
-        overMcp: caller.via === 'mcp' ? toStartedBy(caller) : undefined,
-      }),
-    ),
+    approvals.decide(id, decision, toDecider(caller, idempotencyKey)),
 });

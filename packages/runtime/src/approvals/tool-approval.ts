@@ -9,5 +9,7 @@ export interface ToolApproval {
   allow: InterruptPolicy['allow'];
   /** Absent: an operator. */
   by?: 'user';
+  /** Absent: every operator. */
+  approvers?: readonly string[];
   description?: string;
 }

@@ -89,6 +89,11 @@ export interface InterruptPolicy {
    * operators may then, too. Default `operator`: no API key decides what its own conversation waits for.
    */
   by?: 'operator' | 'user';
+  /**
+   * Which operators: people by their ids, as a token of theirs has it (`sub`), and roles, as `role:admin`. Whoever is none
+   * of them is refused, whatever else its role may do. Default: every operator.
+   */
+  approvers?: readonly string[];
   /** What a person is asked. Default: `Run "<tool>"?` */
   title?: string;
   /** What they should know to decide, as text. */

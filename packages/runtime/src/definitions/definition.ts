@@ -63,6 +63,8 @@ const MEMBERS: (keyof DeepAgentDefinition)[] = [
   ...(['planning', 'files', 'subagents', 'output', 'skills', 'mcpServers'] as const),
 ];
 const MOST_RETRIES = 10;
+/** The roles that decide at all. */
+const DECIDERS = new Set(['owner', 'admin', 'approver']);
 
 function checkModelCalls({ maxRetries = 0, fallbackModels = [] }: Partial<DeepAgentDefinition>): void {
   if (!(Number.isInteger(maxRetries) && maxRetries >= 0 && maxRetries <= MOST_RETRIES))
@@ -80,12 +82,13 @@ function checkPolicy(name: string, policy: unknown): void {
   const place = `interruptOn.${name}`;
   if (typeof policy !== 'object' || policy === null || Array.isArray(policy))
     throw new TypeError(`${place} is ${show(policy)}; it must be true, false or { by, allow, timeout, fallback }.`);
-  checkMembers(place, policy, ['by', 'title', 'description', 'allow', 'timeout', 'fallback']);
-  const { by, title, description, allow, timeout, fallback } = policy as Partial<
+  checkMembers(place, policy, ['by', 'approvers', 'title', 'description', 'allow', 'timeout', 'fallback']);
+  const { by, approvers, title, description, allow, timeout, fallback } = policy as Partial<
     Record<keyof InterruptPolicy, unknown>
   >;
   if (by !== undefined && by !== 'operator' && by !== 'user')
     throw new TypeError(`${place}.by is ${show(by)}; it must be "operator" or "user".`);
+  checkApprovers(place, { by, approvers });
   for (const [member, text] of Object.entries({ title, description }))
     if (text !== undefined && (typeof text !== 'string' || text === ''))
       throw new TypeError(`${place}.${member} is ${show(text)}; it must be a text.`);
@@ -95,6 +98,16 @@ function checkPolicy(name: string, policy: unknown): void {
   if (fallback !== undefined && fallback !== 'approve' && fallback !== 'reject')
     throw new TypeError(`${place}.fallback is ${show(fallback)}; it must be "approve" or "reject".`);
   if (timeout !== undefined) checkPart(`${place}.timeout`, () => parseDuration(timeout as number | string));
+}
+
+function checkApprovers(place: string, { by, approvers }: { by: unknown; approvers: unknown }): void {
+  if (approvers === undefined) return;
+  if (by === 'user') throw new TypeError(`${place} has approvers, and is left to the user; take one of the two out.`);
+  const isName = (name: unknown) =>
+    typeof name === 'string' && (name.startsWith('role:') ? DECIDERS.has(name.slice('role:'.length)) : name !== '');
+  if (Array.isArray(approvers) && approvers.length > 0 && approvers.every(isName)) return;
+  const roles = [...DECIDERS].map((role) => `"role:${role}"`).join(', ');
+  throw new TypeError(`${place}.approvers is ${show(approvers)}; it must be a list of ids of people, and of ${roles}.`);
 }
 
 function show(value: unknown): string {

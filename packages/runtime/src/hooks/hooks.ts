@@ -1,5 +1,6 @@
 import { Decision } from '../approvals/decision.ts';
-import type { Approvals, Decider } from '../approvals/approvals.ts';
+import type { Approvals } from '../approvals/approvals.ts';
+import type { Decider } from '../approvals/approvers.ts';
 import { readBytes } from '../engine/values/bodies.ts';
 import type { Engine } from '../engine/engine.ts';
 import { newToken } from '../engine/ids.ts';

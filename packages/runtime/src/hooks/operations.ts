@@ -1,6 +1,7 @@
 import { z } from 'zod';
+import { toDecider } from '../approvals/approvers.ts';
 import { operationsOf } from '../operations/define.ts';
-import { IDEMPOTENCY_HEADER, IdempotencyKey, withoutUndefined } from '../operations/inputs.ts';
+import { IDEMPOTENCY_HEADER, IdempotencyKey } from '../operations/inputs.ts';
 import type { Hooks } from './hooks.ts';
 
 const operation = operationsOf<{ hooks: Hooks }>();
@@ -15,9 +16,16 @@ export const resumeHook = operation({
   copilot: 'no: token in the path',
   body: 'payload',
   headers: IDEMPOTENCY_HEADER,
-  errors: ['hook_not_found', 'hook_closed', 'hook_queue_full', 'already_decided'],
+  errors: [
+    'hook_not_found',
+    'hook_closed',
+    'hook_queue_full',
+    'already_decided',
+    'not_an_approver',
+    'arguments_changed',
+  ],
   input: z.strictObject({ token: z.string(), payload: z.unknown(), idempotencyKey: IdempotencyKey }),
   output: z.object({ runId: z.uuid(), status: z.literal('resumed') }),
   handle: ({ hooks }, { token, payload, idempotencyKey }, { caller }) =>
-    hooks.resume(token, payload, withoutUndefined({ by: caller.name, idempotencyKey })),
+    hooks.resume(token, payload, toDecider(caller, idempotencyKey)),
 });

@@ -1,5 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto';
 import type { Caller } from '../auth/caller.ts';
+import { toCanonicalText } from '../json-value.ts';
 import { HIDDEN } from '../mask.ts';
 import type { UsedOnce } from '../stores/used-once.ts';
 import { createStateSeal } from './sealed-state.ts';
@@ -92,7 +93,7 @@ interface Content extends Binding {
 const BOUND = ['sub', 'role', 'installation', 'op', 'args'] as const satisfies readonly (keyof Binding)[];
 
 function toBinding({ caller, operation, input }: MarkedCall, installation: string): Binding {
-  const args = createHash('sha256').update(canonicalize(input)).digest('base64url');
+  const args = createHash('sha256').update(toCanonicalText(input)).digest('base64url');
   return { sub: caller.id, role: caller.role ?? '', installation, op: operation, args };
 }
 
@@ -100,14 +101,5 @@ function toBinding({ caller, operation, input }: MarkedCall, installation: strin
 export function withoutSecrets({ input, secret }: Pick<MarkedCall, 'input' | 'secret'>): Input {
   return Object.fromEntries(
     Object.entries(input).map(([name, value]) => [name, secret.includes(name) ? HIDDEN : value]),
-  );
-}
-
-/** JSON with the members of every object in order. */
-function canonicalize(value: unknown): string {
-  return JSON.stringify(value, (_key, item: unknown) =>
-    typeof item === 'object' && item !== null && !Array.isArray(item)
-      ? Object.fromEntries(Object.entries(item).sort(([a], [b]) => (a < b ? -1 : 1)))
-      : item,
   );
 }

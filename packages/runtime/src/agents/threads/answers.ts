@@ -1,6 +1,8 @@
 import { requirePermission } from '../../auth/caller.ts';
 import type { Caller } from '../../auth/caller.ts';
-import type { Approval, Approvals, Decider } from '../../approvals/approvals.ts';
+import { requireApprover, toDecider } from '../../approvals/approvers.ts';
+import type { Approval, Approvals } from '../../approvals/approvals.ts';
+import type { Decider } from '../../approvals/approvers.ts';
 import type { Decision } from '../../approvals/decision.ts';
 import type { RunRow } from '../../engine/journal/run.ts';
 import { BoxError } from '../../errors.ts';
@@ -58,7 +60,7 @@ export async function resumeTurn(
   const { agents, approvals, log } = options;
   const pending = open ? await agents.listPending(open) : [];
   const isPending = ({ approvalId }: Answer) => pending.includes(approvalId);
-  const decider = { by: by.name, ...(request.key ? { idempotencyKey: toStartKey(request.key).idempotencyKey } : {}) };
+  const decider = toDecider(by, request.key && toStartKey(request.key).idempotencyKey);
   const decided = answers.some(isPending) ? undefined : await findDecided(options, { ...request, answers, decider });
   if (decided) return { run: decided, turn: await agents.follow(decided) };
   for (const { approvalId } of answers.filter((answer) => !isPending(answer))) warn(log, approvalId, open?.runId);
@@ -115,7 +117,10 @@ async function findDecided(
 /** Whose conversation it is decides what is left to them; about the rest, who has a seat that decides. */
 function requireDecider(by: Caller, approval: Approval | undefined): void {
   if (approval?.by === 'user') return;
-  if (by.role !== null) return requirePermission(by, 'hitl:decide');
+  if (by.role !== null) {
+    requirePermission(by, 'hitl:decide');
+    return requireApprover(approval?.approvers, by);
+  }
   throw new BoxError('decision_not_yours', 'An operator decides about this call. It waits until one has.', {
     details: { interruptId: approval?.approvalId ?? null },
   });

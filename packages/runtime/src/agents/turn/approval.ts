@@ -18,7 +18,7 @@ export function needsApproval(turn: ToolTurn, call: ToolCall): boolean {
 export async function runApproved(turn: ToolTurn, call: ToolCall): Promise<ConversationMessage> {
   const { execution, options } = turn;
   const policy: Partial<InterruptPolicy> = options.toolset.interruptOf(call.name) ?? {};
-  const { allow = [], by, title = `Run "${call.name}"?`, description, timeout, fallback } = policy;
+  const { allow = [], by, approvers, title = `Run "${call.name}"?`, description, timeout, fallback } = policy;
   const parsed = parseArguments(call.arguments);
   const args = parsed.ok ? parsed.value : {};
   const detail: ToolApproval = {
@@ -28,6 +28,7 @@ export async function runApproved(turn: ToolTurn, call: ToolCall): Promise<Conve
     callId: call.id,
     allow,
     ...(by === 'user' ? { by } : {}),
+    ...(approvers === undefined ? {} : { approvers }),
     ...(description === undefined ? {} : { description }),
   };
   const request = { title, payload: { tool: call.name, arguments: args }, detail };
