@@ -37,6 +37,8 @@ import {
 const begun = performance.now();
 // Before anything is awaited: a parent that dies meanwhile must not leave a box behind.
 process.once('disconnect', () => process.exit(1));
+// Or while this was loaded: nothing says so any more.
+if (!process.connected) process.exit(1);
 /** @type {WorkerSettings} */
 const settings = JSON.parse(process.argv[2] ?? '{}');
 const supervised = process.argv.includes(SUPERVISED) ? superviseProcess() : undefined;
