@@ -58,7 +58,8 @@ const NOT_RUN: Record<string, string> = {
       'e2e/scaffold.test.ts runs it',
     ]),
   ),
-  'teams.md#serve': 'stays; control-plane/test/guide.test.ts has one in its place',
+  'teams.md#serve': 'stays; plane.test.ts runs it, and control-plane/test/guide.test.ts has one in its place',
+  'teams.md#verbs': 'needs a person who approves; e2e/teams.test.ts does it all in a browser',
   ...Object.fromEntries(
     ['signup', 'organization', 'invite', 'join', 'members', 'installation', 'token', 'audit'].map((name) => [
       `teams.md#${name}`,
