@@ -312,7 +312,7 @@ describe('a part that is wrong', () => {
     [waits({ timeout: 'soon' }), 'interruptOn.slow.timeout: '],
     [
       waits({ timout: '1h' }),
-      '"timout" is no member of interruptOn.slow. The members are: by, title, description, allow, timeout, fallback.',
+      '"timout" is no member of interruptOn.slow. The members are: by, approvers, title, description, allow, timeout, fallback.',
     ],
     [{ interuptOn: { slow: true } }, '"interuptOn" is no member of an agent. The members are: name, description, '],
     [{ tools: { slow: { ...slow, timout: 5 } } }, 'The tool "slow": "timout" is no member of a tool.'],
