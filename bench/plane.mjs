@@ -5,17 +5,16 @@
  *   polls     polls of a device code that nobody has approved, per second: each lane has one code, and is told to slow down
  *   refreshes refresh tokens rotated, per second: each lane has a session of its own
  *   memory    MiB of the process once it listens, and after that work
+ *   proxy, tunnel   a chat stream of one box through them, beside the box alone: first text, chunks a second
  * The packages are measured as they are built: build them first.
  */
-import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
 import { openServer } from './_engine-stores.mjs';
+import { startPlane } from './_plane-process.mjs';
+import { benchStreams } from './_plane-streams.mjs';
 import { quantile, round } from './_stats.mjs';
 
 /**
@@ -28,6 +27,7 @@ export async function run(print, { only = '' } = {}) {
       print({ bench: 'plane', store, skipped: 'SVC_TEST_DATABASE_URL is not set' });
     else await benchStore(store, print);
   }
+  await benchStreams(print);
 }
 
 // --- internal ---
@@ -36,7 +36,6 @@ const DATABASE_URL = process.env.SVC_TEST_DATABASE_URL;
 const SECONDS = Number(process.env.BENCH_PLANE_SECONDS ?? 5);
 const LANES = 8;
 const IDLE_TARGET_MIB = 90;
-const BIN = fileURLToPath(new URL('../packages/control-plane/bin.mjs', import.meta.url));
 const DEVICE_GRANT = 'urn:ietf:params:oauth:grant-type:device_code';
 
 /**
@@ -45,7 +44,7 @@ const DEVICE_GRANT = 'urn:ietf:params:oauth:grant-type:device_code';
  */
 async function benchStore(store, print) {
   const opened = await openStore(store);
-  const plane = await startPlane(opened.env);
+  const plane = await startPlane({ ...opened.env, PLANE_SECRET_KEY: randomBytes(32).toString('base64') });
   try {
     const idle = plane.readMib();
     print({ bench: 'plane.memory', store, idleMib: idle, target: IDLE_TARGET_MIB, ok: idle <= IDLE_TARGET_MIB });
@@ -147,33 +146,6 @@ async function send(url, path, { json, form, cookie }) {
     body: form ? new URLSearchParams({ client_id: 'svc-cli', ...form }).toString() : JSON.stringify(json),
   });
   return { status: response.status, headers: response.headers, body: /** @type {any} */ (await response.json()) };
-}
-
-/** @param {Record<string, string>} env */
-async function startPlane(env) {
-  const secret = { PLANE_SECRET_KEY: randomBytes(32).toString('base64') };
-  const child = spawn(process.execPath, [BIN], {
-    env: { ...process.env, ...secret, ...env, HOST: '127.0.0.1', PORT: '0', SVC_LOG_LEVEL: 'error' },
-    stdio: ['ignore', 'ignore', 'pipe'],
-  });
-  const ended = once(child, 'exit');
-  const lines = [];
-  for await (const line of createInterface({ input: child.stderr })) {
-    lines.push(line);
-    const [, url] = /answers on \S+ as (\S+)/.exec(line) ?? [];
-    if (url === undefined) continue;
-    child.stderr.resume();
-    return {
-      url,
-      readMib: () =>
-        round(Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))?.[1]) / 1_024),
-      async stop() {
-        child.kill('SIGTERM');
-        await ended;
-      },
-    };
-  }
-  throw new Error(`The control plane did not start: ${lines.join('\n')}`);
 }
 
 /** @param {string} store */
