@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { H3 } from 'h3';
@@ -125,6 +126,19 @@ describe('files as they are built', () => {
   });
 });
 
+/** All of it: what of WCAG 2.2 and good practice a program can see. */
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+/** What someone who does not see the page, or has no mouse, would stumble over. */
+async function listBarriers(page: Page): Promise<string[]> {
+  await page.evaluate(`${AXE}; window.found = undefined;
+    axe.run(document).then(({ violations }) => {
+      window.found = violations.map(({ id, nodes }) => id + ': ' + nodes.map(({ html }) => html).join(' '));
+    }); 0`);
+  await expect.poll(() => page.evaluate('window.found !== undefined'), { timeout: 20_000 }).toBe(true);
+  return page.evaluate<string[]>('window.found');
+}
+
 describeWhen(browser, 'in a browser', (path) => {
   const text = (page: Page) => page.evaluate<string>('document.body.innerText');
   const at = (page: Page) => page.evaluate<string>('location.pathname + location.search + location.hash');
@@ -147,12 +161,14 @@ describeWhen(browser, 'in a browser', (path) => {
     await fill(page, { token: 'wrong' });
     await press(page, 'button');
     await shows(page, 'This is not the token.');
+    expect(await listBarriers(page)).toEqual([]);
     await fill(page, { token: TOKEN });
     await press(page, 'button');
     await shows(page, 'The box does not answer.');
     await fill(page, { token: TOKEN });
     await press(page, '#reveal button');
     await shows(page, TOKEN);
+    expect(await listBarriers(page)).toEqual([]);
     await press(page, '#sign-out');
     await shows(page, 'Whoever has the token is the operator.');
     expect(page.complaints.filter((complaint) => !/status of (?:401|502)/.test(complaint))).toEqual([]);
@@ -188,10 +204,12 @@ describeWhen(browser, 'in a browser', (path) => {
     const page = await openPage(path);
     await page.goto(`${plane.url}/signup`);
     await shows(page, 'At least 12 characters.');
+    expect(await listBarriers(page)).toEqual([]);
     await fill(page, { name: 'Ada', email: 'ada@example.com', organization: 'Acme', password: PASSWORD });
     await press(page, 'button');
     await shows(page, 'Acme, as owner');
     await shows(page, 'svc init');
+    expect(await listBarriers(page)).toEqual([]);
     const invited = `fetch('/api/v1/me').then((a) => a.json()).then(({ organization }) => fetch('/api/v1/orgs/' + organization.id + '/invites', { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ email: 'bob@example.com', role: 'member' }) })).then((a) => a.json()).then(({ url }) => (document.title = url))`;
     await page.evaluate(invited);
     await expect.poll(() => page.evaluate('document.title')).toContain('/invite#');
@@ -199,6 +217,7 @@ describeWhen(browser, 'in a browser', (path) => {
     const other = await openPage(path);
     await other.goto(url);
     await shows(other, 'bob@example.com');
+    expect(await listBarriers(other)).toEqual([]);
     await fill(other, { name: 'Bob', password: PASSWORD });
     await press(other, '#signup button');
     await shows(other, 'Acme, as member');
@@ -221,10 +240,12 @@ describeWhen(browser, 'in a browser', (path) => {
     await fill(page, { email, password: PASSWORD });
     await press(page, 'button');
     await shows(page, 'Let this machine in?');
+    expect(await listBarriers(page)).toEqual([]);
     expect(await text(page)).toContain('adas-laptop <b>');
     expect(await text(page)).toContain(new URL(url).searchParams.get('user_code'));
     await press(page, '[value=approve]');
     await shows(page, 'The machine is signed in');
+    expect(await listBarriers(page)).toEqual([]);
     await page.goto(`${url}&again`);
     await expect.poll(() => text(page), { timeout: 20_000 }).toMatch(/The machine is signed in|no such code/);
     await page.goto(await begin('other'));
@@ -233,6 +254,7 @@ describeWhen(browser, 'in a browser', (path) => {
     await shows(page, 'The machine was not let in');
     await page.goto(`${plane.url}/device`);
     await shows(page, 'Type the code');
+    expect(await listBarriers(page)).toEqual([]);
     await fill(page, { code: 'bcdf-ghjk' });
     await press(page, '#code-form button');
     await shows(page, 'There is no such code');
