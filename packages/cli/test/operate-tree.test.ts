@@ -131,7 +131,7 @@ const GLOBAL = ['json', 'verbose', 'no-color', 'help'];
 const OTHERS = [
   ['init', 'dev', 'start', 'build', 'package', 'check', 'replay', 'complete', 'pull run', 'contract validate'],
   ['add agent', 'add deep-agent', 'add workflow', 'add workflow-agent', 'login', 'logout', 'whoami', 'link'],
-  ['schema status', 'schema generate', 'schema apply'],
+  ['schema status', 'schema generate', 'schema apply', 'plane', 'plane backup', 'plane restore'],
 ]
   .flat()
   .map((path) => `svc ${path}`);
