@@ -8,7 +8,6 @@ import { createSigner } from './identity/signer.ts';
 import type { FullGround, Rooms } from './ground.ts';
 import { installationRoutes } from './installations/routes.ts';
 import { inviteRoutes } from './invites/routes.ts';
-import { methodsRoute } from './oidc/methods.ts';
 import { createOidc } from './oidc/oidc.ts';
 import { oidcRoutes } from './oidc/routes.ts';
 import { createDeviceCodes } from './oauth/device-codes.ts';
@@ -50,7 +49,6 @@ export async function createFull(ground: FullGround): Promise<Rooms> {
       ...auditRoutes(rooms),
       ...installationRoutes(rooms),
       ...tokenRoutes(rooms),
-      methodsRoute({ hasProvider: oidc !== undefined }),
       ...tunnelRoutes(rooms),
       ...(oidc ? oidcRoutes({ ...rooms, oidc }) : []),
       ...identityRoutes(rooms),
