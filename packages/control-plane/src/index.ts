@@ -1,5 +1,6 @@
 // What a host of the control plane imports: `svc plane`, and its own bin.
 export { backUpToFile, restoreFromFile } from './backup-file.ts';
+export { openKeyFile } from '../../runtime/src/secrets/master-key.ts';
 export { readSettings, VARIABLES } from './config.ts';
 export type { Settings, Variable } from './config.ts';
 export { ERROR_STATUS, PlaneError } from './errors.ts';

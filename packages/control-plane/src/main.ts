@@ -1,3 +1,4 @@
+import { untilStopped } from '../../runtime/src/boot/until-stopped.ts';
 import { BoxError } from '../../runtime/src/errors.ts';
 import { readSettings } from './config.ts';
 import { PlaneError } from './errors.ts';
@@ -48,18 +49,4 @@ async function runCommand([command, file, ...more]: readonly string[], env: Node
   const rows = command === 'backup' ? await backUpToFile(full, file) : await restoreFromFile(full, file);
   process.stderr.write(`${command === 'backup' ? 'Backed up' : 'Restored'} ${rows} rows.\n`);
   return 0;
-}
-
-/** Node as pid 1 gets no signal it does not ask for. */
-function untilStopped(): Promise<void> {
-  return new Promise((done) => {
-    let asked = false;
-    for (const name of ['SIGTERM', 'SIGINT'] as const) {
-      process.on(name, () => {
-        if (asked) process.exit(1);
-        asked = true;
-        done();
-      });
-    }
-  });
 }

@@ -1,6 +1,6 @@
-import { createSecretKey, createHash } from 'node:crypto';
+import { toMasterKey } from '../../runtime/src/secrets/master-key.ts';
 import { seal, unseal } from '../../runtime/src/secrets/seal.ts';
-import type { MasterKey, Sealed } from '../../runtime/src/secrets/seal.ts';
+import type { Sealed } from '../../runtime/src/secrets/seal.ts';
 import { PlaneError } from './errors.ts';
 import type { Queries } from './store/db.ts';
 import { sql } from './store/sql.ts';
@@ -14,7 +14,7 @@ export interface Sealer {
 
 /** Throws `secret_key_wrong` when the database was written under another PLANE_SECRET_KEY: nothing sealed in it would open. */
 export async function openSealer(db: Queries, secretKey: string): Promise<Sealer> {
-  const master = toMasterKey(secretKey);
+  const master = toMasterKey(Buffer.from(secretKey, 'base64'));
   const sealer: Sealer = {
     seal: (table, name, value) => JSON.stringify(seal(master, toPlace(table, name), value)),
     open: (table, name, sealed) => unseal(master, toPlace(table, name), JSON.parse(sealed) as Sealed),
@@ -42,9 +42,4 @@ const CANARY = 'canary';
 
 function toPlace(table: string, name: string) {
   return { table, installation: 'control-plane', name, version: 1 };
-}
-
-function toMasterKey(text: string): MasterKey {
-  const bytes = Buffer.from(text, 'base64');
-  return { key: createSecretKey(bytes), kid: createHash('sha256').update(bytes).digest('hex').slice(0, 16) };
 }

@@ -2,8 +2,8 @@ import { resolve } from 'node:path';
 import type { Contract } from '@svc/runtime/host';
 import { DEV_PAYLOAD, LOG_LINE } from '../dev/payload.ts';
 import type { DevServer } from '../dev/start.ts';
-import { usageError } from '../errors.ts';
 import { answerOf, union } from '../payload/payload.ts';
+import { parsePort } from '../port.ts';
 import { defineVerb } from '../verb.ts';
 import type { Answer } from '../verb.ts';
 
@@ -25,7 +25,7 @@ export const dev = defineVerb({
   stderr: LOG_LINE,
   mayBeEmpty: ['port'],
   async run(args, context) {
-    const port = args.port === undefined ? undefined : parsePort(args.port);
+    const port = args.port === undefined ? undefined : parsePort(args.port, 'svc dev --port 4243');
     if (args['print-contract']) return printContract();
     const root = resolve(context.cwd, args.dir);
     const { checkFolder } = await import('../dev/project.ts');
@@ -52,12 +52,6 @@ export const dev = defineVerb({
 });
 
 // --- internal ---
-
-function parsePort(text: string): number {
-  const port = /^\d{1,5}$/.test(text) ? Number(text) : 0;
-  if (port >= 1 && port <= 65_535) return port;
-  throw usageError(`The port "${text}" is not a whole number from 1 to 65535.`, 'For example: svc dev --port 4243');
-}
 
 /** Stops the server on Ctrl-C, one pressed while it booted included. A server that cannot stop ends the command too. */
 function waitForEnd(server: DevServer, signal: AbortSignal): Promise<number> {

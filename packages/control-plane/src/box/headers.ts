@@ -1,27 +1,22 @@
 import type { IncomingHttpHeaders, IncomingMessage, OutgoingHttpHeaders } from 'node:http';
 import { PlaneError } from '../errors.ts';
+import { findFramingFault, HOP_HEADERS, listNamed } from '../http/hop.ts';
 
 /** Of a request, what goes on to the box. Throws `invalid_request` for a body whose end two readers could see differently. */
 export function toBoxHeaders(given: IncomingHttpHeaders, own: { host: string; token: string }): OutgoingHttpHeaders {
-  const encoding = given['transfer-encoding'];
-  if (encoding !== undefined && encoding.toLowerCase() !== 'chunked')
-    throw new PlaneError('invalid_request', 'A body is sent with its length or chunked, and not otherwise.');
+  const fault = findFramingFault(given);
+  if (fault !== undefined) throw new PlaneError('invalid_request', fault);
   const named = listNamed(given.connection);
   const headers: OutgoingHttpHeaders = {};
   for (const [name, value] of Object.entries(given)) {
-    if (value === undefined || HOP.has(name) || KEPT_BACK.has(name) || KEPT_BACK_OF.test(name)) continue;
+    if (value === undefined || HOP_HEADERS.has(name) || KEPT_BACK.has(name) || KEPT_BACK_OF.test(name)) continue;
     // What frames the body is never somebody else's to take away.
     if (!named.has(name) || name === 'content-length') headers[name] = value;
   }
   headers.host = own.host;
   headers.authorization = `Bearer ${own.token}`;
-  if (encoding !== undefined) headers['transfer-encoding'] = 'chunked';
+  if (given['transfer-encoding'] !== undefined) headers['transfer-encoding'] = 'chunked';
   return headers;
-}
-
-/** Whether a request has a body, or may have. */
-export function hasBody(headers: IncomingHttpHeaders): boolean {
-  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
 }
 
 /** Of an answer of the box, what goes on to the browser, in the order and as often as it came. */
@@ -30,28 +25,13 @@ export function* toOwnHeaders({ rawHeaders, headers }: IncomingMessage, boxOrigi
   for (let at = 0; at < rawHeaders.length; at += 2) {
     const [name = '', value = ''] = rawHeaders.slice(at, at + 2);
     const lower = name.toLowerCase();
-    if (HOP.has(lower) || NOT_OURS.has(lower) || lower.startsWith('access-control-')) continue;
+    if (HOP_HEADERS.has(lower) || NOT_OURS.has(lower) || lower.startsWith('access-control-')) continue;
     if (named.has(lower) && lower !== 'content-length') continue;
     yield [lower, lower === 'location' ? toOwnLocation(value, boxOrigin) : value];
   }
 }
 
 // --- internal ---
-
-/** Between two neighbours alone. */
-const HOP = new Set([
-  'connection',
-  'keep-alive',
-  'proxy-authenticate',
-  'proxy-authorization',
-  'proxy-connection',
-  'te',
-  'trailer',
-  'transfer-encoding',
-  'upgrade',
-  'http2-settings',
-  'expect',
-]);
 
 /** Who asks, as the browser or a proxy says it: the control plane has judged that, and asks as the operator. */
 const KEPT_BACK = new Set([
@@ -79,10 +59,6 @@ const NOT_OURS = new Set([
   'refresh',
   'alt-svc',
 ]);
-
-function listNamed(connection: string | undefined): Set<string> {
-  return new Set((connection ?? '').split(',').map((name) => name.trim().toLowerCase()));
-}
 
 /** A place at the box is one below `/box` for the browser. */
 function toOwnLocation(location: string, boxOrigin: string): string {

@@ -4,7 +4,8 @@ import type { ClientRequest, IncomingMessage, OutgoingHttpHeaders, ServerRespons
 import type { Socket } from 'node:net';
 import type { Log } from '../../../runtime/src/log.ts';
 import { PlaneError } from '../errors.ts';
-import { hasBody, toBoxHeaders, toOwnHeaders } from './headers.ts';
+import { hasBody } from '../http/hop.ts';
+import { toBoxHeaders, toOwnHeaders } from './headers.ts';
 
 export interface BoxProxy {
   /**

@@ -70,15 +70,7 @@ export function oauthRoutes({ db, now, publicUrl, deviceCodes, families }: Oauth
         refresh_token: z.string().max(200).optional(),
       }),
       answer: TokenAnswer,
-      errors: [
-        'invalid_client',
-        'invalid_grant',
-        'unsupported_grant_type',
-        'authorization_pending',
-        'slow_down',
-        'expired_token',
-        'access_denied',
-      ],
+      errors: OAUTH_CODES,
       async handle({ address }, { body }) {
         const clientId = requireClient(body.client_id);
         const grantType = need(body.grant_type, 'grant_type');
@@ -139,7 +131,7 @@ const TokenAnswer = z.object({
 
 /** What OAuth has no name for. */
 const NAMES: Partial<Record<string, string>> = { rate_limited: 'temporarily_unavailable', internal: 'server_error' };
-const OAUTH_CODES: ReadonlySet<string> = new Set<ErrorCode>([
+const OAUTH_CODES: readonly ErrorCode[] = [
   'invalid_client',
   'invalid_grant',
   'unsupported_grant_type',
@@ -147,10 +139,10 @@ const OAUTH_CODES: ReadonlySet<string> = new Set<ErrorCode>([
   'slow_down',
   'expired_token',
   'access_denied',
-]);
+];
 
 function toErrorBody({ code, message }: { code: string; message: string }): object {
-  const error = OAUTH_CODES.has(code) ? code : (NAMES[code] ?? 'invalid_request');
+  const error = OAUTH_CODES.some((known) => known === code) ? code : (NAMES[code] ?? 'invalid_request');
   return { error, error_description: toPrintable(message) };
 }
 

@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders, IncomingMessage, OutgoingHttpHeaders } from 'node:http';
+import { findFramingFault, HOP_HEADERS, listNamed } from '../http/hop.ts';
 
 export interface Outside {
   /** Of whoever asks; undefined where it is not known. */
@@ -14,7 +15,8 @@ export function toBoxHeaders({ method = 'GET', url = '/', headers: given }: Inco
   const headers: OutgoingHttpHeaders = { ':method': method, ':path': url, ':scheme': 'http', ':authority': host };
   const named = listNamed(given.connection);
   for (const [name, value] of Object.entries(given)) {
-    if (value === undefined || HOP.has(name) || KEPT_BACK.has(name) || name.startsWith('x-forwarded-')) continue;
+    if (value === undefined || HOP_HEADERS.has(name) || KEPT_BACK.has(name) || name.startsWith('x-forwarded-'))
+      continue;
     if (!named.has(name) || name === 'content-length') headers[name] = value;
   }
   if (address !== undefined) headers['x-forwarded-for'] = address;
@@ -27,46 +29,21 @@ export function toBoxHeaders({ method = 'GET', url = '/', headers: given }: Inco
 export function toAnswerHeaders(given: IncomingHttpHeaders): OutgoingHttpHeaders {
   const headers: OutgoingHttpHeaders = {};
   for (const [name, value] of Object.entries(given))
-    if (value !== undefined && !name.startsWith(':') && !HOP.has(name) && !NOT_OURS.has(name)) headers[name] = value;
+    if (value !== undefined && !name.startsWith(':') && !HOP_HEADERS.has(name) && !NOT_OURS.has(name))
+      headers[name] = value;
   return headers;
 }
 
 /** Why the request cannot be passed on. Undefined: it can. */
 export function findFault({ url = '/', headers }: IncomingMessage): string | undefined {
   if (!url.startsWith('/')) return 'The path of the request is absolute.';
-  const encoding = headers['transfer-encoding'];
-  if (encoding !== undefined && encoding.toLowerCase() !== 'chunked')
-    return 'A body is sent with its length or chunked, and not otherwise.';
-  return undefined;
-}
-
-export function hasBody(headers: IncomingHttpHeaders): boolean {
-  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
+  return findFramingFault(headers);
 }
 
 // --- internal ---
-
-/** Between two neighbours alone. */
-const HOP = new Set([
-  'connection',
-  'keep-alive',
-  'proxy-authenticate',
-  'proxy-authorization',
-  'proxy-connection',
-  'te',
-  'trailer',
-  'transfer-encoding',
-  'upgrade',
-  'http2-settings',
-  'expect',
-]);
 
 /** What others say of who asks; and cookies: those of a name beside ours are not for a box. */
 const KEPT_BACK = new Set(['host', 'cookie', 'forwarded', 'via', 'x-real-ip']);
 
 /** A box sets no cookies, which would be good for other names of the domain; and knows no other way to itself. */
 const NOT_OURS = new Set(['set-cookie', 'set-cookie2', 'alt-svc']);
-
-function listNamed(connection: string | undefined): Set<string> {
-  return new Set((connection ?? '').split(',').map((name) => name.trim().toLowerCase()));
-}

@@ -3,7 +3,8 @@ import type { ClientHttp2Stream, OutgoingHttpHeaders } from 'node:http2';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { PlaneError } from '../errors.ts';
 import type { Attachment } from './attachment.ts';
-import { findFault, hasBody, toAnswerHeaders, toBoxHeaders } from './headers.ts';
+import { hasBody } from '../http/hop.ts';
+import { findFault, toAnswerHeaders, toBoxHeaders } from './headers.ts';
 import type { Outside } from './headers.ts';
 
 /** Asks the box, and hands on its answer as it comes. Whichever side goes, the other is ended. */

@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import { BoxError } from '../errors.ts';
 import { boot, bootSupervised } from './boot.ts';
+import { untilStopped } from './until-stopped.ts';
 import { createForker, SUPERVISED, superviseProcess } from './isolation.ts';
 import { takeOwnSecrets } from './own-secrets.ts';
 
@@ -59,20 +60,6 @@ async function runSupervised(bundleDir: string, env: NodeJS.ProcessEnv): Promise
     process.stderr.write(`${formatFailure(error)}\n`);
     return 1;
   }
-}
-
-/** Node as pid 1 gets no signal it does not ask for. */
-function untilStopped(): Promise<undefined> {
-  return new Promise((done) => {
-    let asked = false;
-    for (const name of ['SIGTERM', 'SIGINT'] as const) {
-      process.on(name, () => {
-        if (asked) process.exit(1);
-        asked = true;
-        done(undefined);
-      });
-    }
-  });
 }
 
 /** What a person can act on is a sentence; anything else is a bug and comes with its stack. */

@@ -20,13 +20,24 @@ export async function loadMasterKey({ value, file, variable = 'SVC_SECRET_KEY' }
     const message = `${variable} is missing. It encrypts every stored secret. Make one: ${COMMAND}`;
     throw new BoxError('secret_key_missing', message);
   }
-  const text = (await readKeyFile(file)) ?? (await createKeyFile(file));
+  const text = await openKeyFile(file);
   return parseMasterKey(text.trim(), `The key in "${file}", which stands in for SVC_SECRET_KEY,`);
+}
+
+/** What a file with a key holds; one is made where there is none, readable by its owner alone. */
+export async function openKeyFile(file: string): Promise<string> {
+  return (await readKeyFile(file)) ?? createKeyFile(file);
 }
 
 /** One of this process alone, kept nowhere. */
 export function newMasterKey(): MasterKey {
   return toMasterKey(randomBytes(KEY_BYTES));
+}
+
+/** Of 32 bytes. */
+export function toMasterKey(bytes: Buffer): MasterKey {
+  const kid = createHash('sha256').update(bytes).digest('hex').slice(0, 16);
+  return { key: createSecretKey(bytes), kid };
 }
 
 export function isMasterKey(text: string): boolean {
@@ -46,11 +57,6 @@ function parseMasterKey(text: string, what: string): MasterKey {
     throw new BoxError('secret_key_invalid', message);
   }
   return toMasterKey(Buffer.from(text, 'base64'));
-}
-
-function toMasterKey(bytes: Buffer): MasterKey {
-  const kid = createHash('sha256').update(bytes).digest('hex').slice(0, 16);
-  return { key: createSecretKey(bytes), kid };
 }
 
 async function readKeyFile(file: string): Promise<string | undefined> {

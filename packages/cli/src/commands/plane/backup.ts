@@ -63,7 +63,7 @@ export const restore = defineVerb({
       );
     const { restoreFromFile } = await import('@svc/control-plane');
     context.progress(`Reading ${file} …`);
-    const settings = { dataDir, databaseUrl: undefined, secretKey: readSecretKey(dataDir) };
+    const settings = { dataDir, databaseUrl: undefined, secretKey: await readSecretKey(dataDir) };
     const rows = await restoreFromFile(settings, file).catch(rethrow);
     return { data: { file, rows }, human: ({ green }) => `${green('Restored')} ${rows} rows: ${dataDir}` };
   },

@@ -1,5 +1,4 @@
-import { randomBytes } from 'node:crypto';
-import { chmodSync, linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync } from 'node:fs';
 import { isAbsolute, join, resolve } from 'node:path';
 import type { Context } from '../../context.ts';
 import { CliError, usageError } from '../../errors.ts';
@@ -29,12 +28,17 @@ export function findDataFolder(named: string | undefined, { env, cwd }: Pick<Con
 }
 
 /** The key in the folder, which is made where there is none. A folder that has a database and no key is refused. */
-export function readSecretKey(folder: string): string {
+export async function readSecretKey(folder: string): Promise<string> {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   chmodSync(folder, 0o700);
   const file = join(folder, KEY_FILE);
-  const found = readIfThere(file) ?? createKey(folder, file);
-  if (Buffer.from(found.trim(), 'base64').length === KEY_BYTES) return found.trim();
+  if (!existsSync(file) && existsSync(join(folder, DATABASE_FILE)))
+    throw new CliError('secret_key_missing', `"${folder}" has a database, and its key "${KEY_FILE}" is missing.`, {
+      suggestion: 'Bring the file back from where the backup of it is, or begin in another folder with --data-dir.',
+    });
+  const { openKeyFile } = await import('@svc/control-plane');
+  const key = (await openKeyFile(file)).trim();
+  if (Buffer.from(key, 'base64').length === KEY_BYTES) return key;
   throw new CliError('secret_key_invalid', `"${file}" does not hold 32 bytes in base64.`, {
     suggestion: 'Bring back the file it was; without it nothing the database has sealed opens.',
   });
@@ -43,30 +47,3 @@ export function readSecretKey(folder: string): string {
 // --- internal ---
 
 const KEY_BYTES = 32;
-
-/** Appears whole, readable by its owner alone. Of two that make one at once, both use the first. */
-function createKey(folder: string, file: string): string {
-  if (readIfThere(join(folder, DATABASE_FILE)) !== undefined)
-    throw new CliError('secret_key_missing', `"${folder}" has a database, and its key "${KEY_FILE}" is missing.`, {
-      suggestion: 'Bring the file back from where the backup of it is, or begin in another folder with --data-dir.',
-    });
-  const draft = `${file}.${process.pid}.${randomBytes(4).toString('hex')}`;
-  writeFileSync(draft, `${randomBytes(KEY_BYTES).toString('base64')}\n`, { mode: 0o600, flag: 'wx' });
-  try {
-    linkSync(draft, file);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
-  } finally {
-    rmSync(draft, { force: true });
-  }
-  return readFileSync(file, 'utf8');
-}
-
-function readIfThere(file: string): string | undefined {
-  try {
-    return readFileSync(file, 'utf8');
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw error;
-  }
-}

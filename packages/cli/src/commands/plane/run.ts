@@ -1,5 +1,5 @@
-import { usageError } from '../../errors.ts';
 import { boolean, object, string } from '../../payload/payload.ts';
+import { parsePort } from '../../port.ts';
 import { defineVerb } from '../../verb.ts';
 import { DATA_ARG, findDataFolder } from './data-folder.ts';
 
@@ -19,7 +19,7 @@ export const runPlane = defineVerb({
   mayBeEmpty: ['port'],
   async run({ port: text, 'data-dir': named, yes }, context) {
     const folder = findDataFolder(named, context);
-    const port = text === undefined ? DEFAULT_PORT : parsePort(text);
+    const port = text === undefined ? DEFAULT_PORT : parsePort(text, 'svc plane --port 3001');
     const { servePlane } = await import('./serve.ts');
     return servePlane({ folder, port, mayAsk: context.mayAsk && !yes }, context);
   },
@@ -28,9 +28,3 @@ export const runPlane = defineVerb({
 // --- internal ---
 
 const DEFAULT_PORT = 3000;
-
-function parsePort(text: string): number {
-  const port = /^\d{1,5}$/.test(text) ? Number(text) : 0;
-  if (port >= 1 && port <= 65_535) return port;
-  throw usageError(`The port "${text}" is not a whole number from 1 to 65535.`, 'For example: svc plane --port 3001');
-}

@@ -21,7 +21,7 @@ export async function servePlane({ folder, port, mayAsk }: ServeOptions, context
     HOST: '127.0.0.1',
     PORT: String(port),
     PLANE_DATA_DIR: folder,
-    PLANE_SECRET_KEY: readSecretKey(folder),
+    PLANE_SECRET_KEY: await readSecretKey(folder),
     // Boxes of this machine and its network are what it is for.
     PLANE_ALLOW_PRIVATE: '1',
   });
