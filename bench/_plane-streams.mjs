@@ -5,18 +5,21 @@
  */
 import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
-import { Agent, request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startChild } from './_child.mjs';
 import { startPlane } from './_plane-process.mjs';
 import { median, round } from './_stats.mjs';
+import { sendTurn } from './_turn.mjs';
 
 const ROUNDS = 5;
 const SHORT = 40;
 const LONG = 20;
 const CHUNKS = 1_000;
 const TARGETS = { proxy: { addedMs: 2, share: 0.8 }, tunnel: { addedMs: 5, share: 0.5 } };
+
+/** What a box under development takes; the proxy brings the operator's token by itself. */
+const DEV = { authorization: 'Bearer dev' };
 
 /** @typedef {{ url: string, headers: Record<string, string> }} Way */
 
@@ -46,18 +49,18 @@ export async function benchStreams(print) {
     const path = '/wire-a/v1/chat/completions';
     /** @type {Record<string, Way>} */
     const ways = {
-      box: { url: boxUrl + path, headers: {} },
+      box: { url: boxUrl + path, headers: DEV },
       proxy: { url: `${standalone.url}/box${path}`, headers: await logIn(standalone.url, token) },
-      tunnel: { url: `${full.url}${path}`, headers: { host: new URL(opened.publicUrl).host } },
+      tunnel: { url: `${full.url}${path}`, headers: { ...DEV, host: new URL(opened.publicUrl).host } },
     };
-    for (const way of Object.values(ways)) for (let n = 0; n < 50; n++) await send(way, 'please long');
+    for (const way of Object.values(ways)) for (let n = 0; n < 50; n++) await sendTurn(way, 'please long');
     /** @type {Record<string, { first: number[], perSecond: number[] }>} */
     const seen = Object.fromEntries(Object.keys(ways).map((name) => [name, { first: [], perSecond: [] }]));
     for (let turn = 0; turn < ROUNDS; turn++)
       for (const [name, way] of Object.entries(ways)) {
-        for (let n = 0; n < SHORT; n++) seen[name]?.first.push((await send(way, 'please short')).firstMs);
+        for (let n = 0; n < SHORT; n++) seen[name]?.first.push((await sendTurn(way, 'please short')).firstMs);
         for (let n = 0; n < LONG; n++)
-          seen[name]?.perSecond.push((CHUNKS * 1_000) / (await send(way, 'please long')).ms);
+          seen[name]?.perSecond.push((CHUNKS * 1_000) / (await sendTurn(way, 'please long')).ms);
       }
     const ofBox = { first: median(seen.box?.first ?? []), perSecond: median(seen.box?.perSecond ?? []) };
     for (const name of /** @type {const} */ (['proxy', 'tunnel'])) {
@@ -119,38 +122,4 @@ function post(url, path, body, cookie = '') {
 async function read(answer) {
   if (!answer.ok) throw new Error(`The control plane answered ${answer.status}: ${await answer.text()}`);
   return answer.json();
-}
-
-const agent = new Agent({ keepAlive: true });
-
-/**
- * One streamed turn: how long until its first text, and until its end.
- * @param {Way} way
- * @param {string} content
- * @returns {Promise<{ ms: number, firstMs: number }>}
- */
-function send({ url, headers: own }, content) {
-  const body = JSON.stringify({ model: 'helper', stream: true, messages: [{ role: 'user', content }] });
-  // The proxy brings the operator's token; the others show what a box under development takes.
-  const auth = own.cookie ? {} : { authorization: 'Bearer dev' };
-  const headers = { 'content-type': 'application/json', 'content-length': body.length, ...auth, ...own };
-  const started = performance.now();
-  return new Promise((resolve, reject) => {
-    const outgoing = request(url, { agent, method: 'POST', headers }, (incoming) => {
-      let firstMs = Number.NaN;
-      let tail = '';
-      incoming.setEncoding('utf8').on('data', (part) => {
-        if (Number.isNaN(firstMs) && /"content":"[^"]/.test(part)) firstMs = performance.now() - started;
-        tail = (tail + part).slice(-20);
-      });
-      incoming.on('end', () => {
-        if (!tail.includes('[DONE]'))
-          return reject(new Error(`The answer did not end: ${incoming.statusCode} ${tail}`));
-        resolve({ ms: performance.now() - started, firstMs });
-      });
-      incoming.on('error', reject);
-    });
-    outgoing.on('error', reject);
-    outgoing.end(body);
-  });
 }

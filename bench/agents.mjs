@@ -5,12 +5,12 @@
  * long a turn on a session takes to end whose process is killed meanwhile.
  */
 import { mkdtempSync, rmSync, statSync, readdirSync } from 'node:fs';
-import { Agent, request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startChild, timed } from './_child.mjs';
 import { connect, findObstacle, listStores } from './_engine-stores.mjs';
 import { median, quantile, round } from './_stats.mjs';
+import { sendTurn } from './_turn.mjs';
 
 const ROUNDS = 5;
 const STORES = ['sqlite synced', 'postgres'];
@@ -240,34 +240,10 @@ async function untilEnded(boxUrl, runId) {
   }
 }
 
-const agent = new Agent({ keepAlive: true, maxSockets: 64 });
-
 /**
- * One streamed turn: how long until its first text, and until its end.
  * @param {string} url
  * @param {string} content
- * @returns {Promise<{ ms: number, firstMs: number }>}
  */
 function send(url, content) {
-  const body = JSON.stringify({ model: 'helper', stream: true, messages: [{ role: 'user', content }] });
-  const headers = { 'content-type': 'application/json', authorization: 'Bearer dev', 'content-length': body.length };
-  const started = performance.now();
-  return new Promise((resolve, reject) => {
-    const outgoing = request(url, { agent, method: 'POST', headers }, (incoming) => {
-      let firstMs = Number.NaN;
-      let tail = '';
-      incoming.setEncoding('utf8').on('data', (part) => {
-        if (Number.isNaN(firstMs) && /"content":"[^"]/.test(part)) firstMs = performance.now() - started;
-        tail = (tail + part).slice(-20);
-      });
-      incoming.on('end', () => {
-        if (!tail.includes('[DONE]'))
-          return reject(new Error(`The answer did not end: ${incoming.statusCode} ${tail}`));
-        resolve({ ms: performance.now() - started, firstMs });
-      });
-      incoming.on('error', reject);
-    });
-    outgoing.on('error', reject);
-    outgoing.end(body);
-  });
+  return sendTurn({ url, headers: { authorization: 'Bearer dev' } }, content);
 }

@@ -77,11 +77,16 @@ export async function noteDev(root: string, note: unknown): Promise<void> {
 
 /** An address nothing listens on. */
 export async function closedAddress(): Promise<string> {
+  return `http://127.0.0.1:${await findPort()}`;
+}
+
+/** One that is free at this moment. */
+export async function findPort(): Promise<number> {
   const server = createServer();
   await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
   const { port } = server.address() as AddressInfo;
   await new Promise((done) => server.close(done));
-  return `http://127.0.0.1:${port}`;
+  return port;
 }
 
 /** Runs a command in a fresh workspace whose dev runtime is the box. */

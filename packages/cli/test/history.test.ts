@@ -12,8 +12,6 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
@@ -25,7 +23,7 @@ import { createStepper } from '../src/commands/replay/stepper.ts';
 import { openHost } from '../src/dev/host.ts';
 import { runCli } from './_run.ts';
 import type { CliResult } from '../src/main.ts';
-import { noteDev, readDocument, readError, UTF8 } from './_setup.ts';
+import { findPort, noteDev, readDocument, readError, UTF8 } from './_setup.ts';
 
 const FIXTURE = fileURLToPath(new URL('./fixtures/history/', import.meta.url));
 const REPOSITORY = fileURLToPath(new URL('../../../', import.meta.url));
@@ -360,12 +358,4 @@ function execute(command: string, args: string[], cwd: string): Promise<Ran> {
       resolve({ code: Number(error?.code ?? 0), stdout, stderr }),
     );
   });
-}
-
-async function findPort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((done) => server.close(done));
-  return port;
 }

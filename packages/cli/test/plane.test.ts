@@ -1,23 +1,12 @@
 import { rmSync, statSync } from 'node:fs';
-import { createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { CaptureOptions } from '../src/terminal/terminal.ts';
 import { makeHome } from './_control-plane.ts';
 import { runCli } from './_run.ts';
-import { readDocument, readError } from './_setup.ts';
+import { findPort, readDocument, readError } from './_setup.ts';
 
 const PASSWORD = 'correct horse battery';
-
-/** One that is free at this moment: a control plane is named by its port before it listens. */
-async function findPort(): Promise<string> {
-  const server = createServer();
-  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((done) => server.close(done));
-  return String(port);
-}
 
 interface Running {
   stdout(): string;
@@ -61,7 +50,7 @@ function logIn(url: string, password: string): Promise<Response> {
 describe('svc plane', () => {
   it('asks on a terminal for its first owner, and never again', async () => {
     const env = makeHome();
-    const port = await findPort();
+    const port = String(await findPort());
     const typed = ['ada@example.com', 'Ada', 'Acme', PASSWORD, `${PASSWORD}!`];
     const first = await start(['--port', port], { env, tty: true, stdin: [...typed, ...typed.slice(0, 4), PASSWORD] });
     const url = `http://localhost:${port}`;
@@ -78,18 +67,18 @@ describe('svc plane', () => {
 
   it('keeps its database and its key to its owner, and names the page where nobody is asked', async () => {
     const env = makeHome();
-    const port = await findPort();
+    const port = String(await findPort());
     const running = await start(['--port', port, '--yes'], { env, tty: true });
     expect(running.stdout()).toContain(`http://localhost:${port}/signup`);
     const folder = join(env.HOME ?? '', '.local/share/svc/plane');
     const modes = ['.', 'plane.db', 'secret.key'].map((name) => statSync(join(folder, name)).mode & 0o777);
     expect(modes).toStrictEqual([0o700, 0o600, 0o600]);
-    const second = await runCli(['plane', '--port', await findPort(), '--json'], { env });
+    const second = await runCli(['plane', '--port', String(await findPort()), '--json'], { env });
     expect(readError(second)).toMatchObject({ code: 'already_running' });
   });
 
   it('says which port is taken, and what is no port', async () => {
-    const port = await findPort();
+    const port = String(await findPort());
     await start(['--port', port, '--yes'], { env: makeHome() });
     const taken = await runCli(['plane', '--port', port, '--json'], { env: makeHome() });
     expect([taken.exitCode, readError(taken)]).toMatchObject([1, { code: 'generic' }]);
@@ -100,7 +89,7 @@ describe('svc plane', () => {
 
   it('is backed up while it runs, and restored in another place', async () => {
     const env = makeHome();
-    const port = await findPort();
+    const port = String(await findPort());
     const running = await start(['--port', port, '--json'], { env });
     const url = `http://localhost:${port}`;
     await fetch(`${url}/api/v1/auth/signup`, {
@@ -124,7 +113,7 @@ describe('svc plane', () => {
 
   it('does not begin on a database whose key is gone', async () => {
     const env = makeHome();
-    const running = await start(['--port', await findPort(), '--json'], { env });
+    const running = await start(['--port', String(await findPort()), '--json'], { env });
     await running.stop();
     rmSync(join(env.HOME ?? '', '.local/share/svc/plane/secret.key'));
     const again = await runCli(['plane', '--json'], { env });

@@ -1,7 +1,5 @@
 import { randomBytes } from 'node:crypto';
 import { writeFileSync, appendFileSync } from 'node:fs';
-import { createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, expect, it, onTestFinished } from 'vitest';
 import { boot } from '../../runtime/src/boot/boot.ts';
@@ -11,7 +9,7 @@ import { openPg } from '../../runtime/src/stores/pg.ts';
 import { bothServers } from '../../runtime/test/_cluster.ts';
 import { describeWhen } from '../../runtime/test/require.ts';
 import { runCli } from './_run.ts';
-import { readDocument } from './_setup.ts';
+import { findPort, readDocument } from './_setup.ts';
 import { useRig } from './e2e/_setup.ts';
 import type { Workspace } from './e2e/_setup.ts';
 
@@ -139,11 +137,3 @@ describeWhen(bothServers, 'the migrations of a bundle', (servers) => {
     await expect(start(bundle, env)).rejects.toMatchObject({ code: 'bundle_invalid' });
   });
 });
-
-async function findPort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((done) => server.close(done));
-  return port;
-}

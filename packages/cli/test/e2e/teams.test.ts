@@ -1,13 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync } from 'node:fs';
-import { createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { bothServers } from '../../../runtime/test/_cluster.ts';
 import { browser, openPage } from '../../../runtime/test/_browser.ts';
 import type { Page } from '../../../runtime/test/_browser.ts';
 import { describeWhen } from '../../../runtime/test/require.ts';
+import { findPort } from '../_setup.ts';
 import { SLOW_MS, useDeployed } from './_deployed.ts';
 import { eventually, useRig } from './_setup.ts';
 import type { Command, Ended, Workspace } from './_setup.ts';
@@ -30,14 +29,6 @@ function makeMachine(workspace: Workspace, name: string): Machine {
   const env = { HOME: home };
   const start = (argv: string[], more = {}) => workspace.command(argv, { env: { ...env, ...more } });
   return { env, start, svc: (...argv) => start(argv).ended };
-}
-
-async function findPort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((done) => server.close(done));
-  return port;
 }
 
 interface Person {
