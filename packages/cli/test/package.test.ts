@@ -134,10 +134,13 @@ describe('the .env of a folder', () => {
     expect(read('.env.example').match(/^# .+\n[A-Z0-9_]+=$/gm)).toHaveLength(Object.keys(env).length);
   });
 
-  it('never speaks of the standalone token for byoc, and of no installation id for either', async () => {
+  it('never speaks of the standalone token for byoc, and makes no installation id for either', async () => {
     await run();
     for (const name of ['.env', '.env.example', 'docker-compose.yml', 'README.md'])
       expect(read(name)).not.toContain('STUDIO_STANDALONE_TOKEN');
+    for (const name of ['.env', '.env.example']) expect(read(name)).not.toMatch(/INSTALLATION_ID/);
+    // One that a control plane has given reaches the box.
+    expect(read('docker-compose.yml')).toContain('${SVC_INSTALLATION_ID:-}');
     await run('--target', 'self-host');
     for (const name of ['.env', '.env.example', 'docker-compose.yml'])
       expect(read(name)).not.toMatch(/INSTALLATION_ID/);

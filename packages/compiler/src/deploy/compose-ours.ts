@@ -38,6 +38,8 @@ export function emitAgent({ target, slug, imageTag, bucket, offline }: DeployPla
         : {
             SVC_PUBLIC_URL: optional('SVC_PUBLIC_URL'),
             SVC_CONTROL_PLANE_URL: optional('SVC_CONTROL_PLANE_URL'),
+            // Not in the `.env`, which makes none: whoever has one from a control plane adds the line.
+            SVC_INSTALLATION_ID: optional('SVC_INSTALLATION_ID'),
           }),
       ...Object.fromEntries(PASSED_ON.map((name) => [name, optional(name)])),
       ...tenant(slug),
