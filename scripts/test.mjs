@@ -11,7 +11,9 @@ import { ROOT, binOf, runScript, secondsSince } from './_tool.mjs';
 /**
  * @typedef {{ name: string, seconds: string, outcome: 'ok' | 'failed' | 'not run', failures?: string[] }} Phase
  * `failures`: what scripts that failed have said.
- * @typedef {{ passed: number, failed: number, skipped: number, needs: Map<string, string[]>, slowest: string[] }} Counts
+ * @typedef {{ passed: number, failed: number, skipped: number, needs: Map<string, string[]>, slowest: string[],
+ *   retried: string[] }} Counts
+ * `retried`: what failed and passed when it was run again, which only CI does.
  */
 
 const CACHE = join(ROOT, 'node_modules/.cache/svc-test');
@@ -72,22 +74,25 @@ function showFailures({ failures = [] }) {
  */
 async function runTests(built) {
   /** @type {Counts} */
-  const counts = { passed: 0, failed: 0, skipped: 0, needs: new Map(), slowest: [] };
+  const counts = { passed: 0, failed: 0, skipped: 0, needs: new Map(), slowest: [], retried: [] };
   if (!built) return { phase: { name: 'tests', seconds: '', outcome: 'not run' }, counts };
 
   const started = performance.now();
   const file = join(CACHE, `${process.pid}.json`);
   await mkdir(CACHE, { recursive: true });
   const waits = join(CACHE, `${process.pid}.waits`);
-  const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${file}`];
-  const env = { ...process.env, SVC_TEST_WAITS: waits };
+  const retried = join(CACHE, `${process.pid}.retried`);
+  const reporters = ['default', 'json', join(ROOT, 'scripts/_retried.mjs')].map((name) => `--reporter=${name}`);
+  reporters.push(`--outputFile.json=${file}`);
+  const env = { ...process.env, SVC_TEST_WAITS: waits, SVC_TEST_RETRIED: retried };
   const { ok } = await runScript(binOf('vitest'), ['run', ...reporters, ...vitestArgs], { show: true, env });
-  const [text = '', lines = ''] = await Promise.all(
-    [file, waits].map((path) => readFile(path, 'utf8').catch(() => '')),
+  const [text = '', lines = '', again = ''] = await Promise.all(
+    [file, waits, retried].map((path) => readFile(path, 'utf8').catch(() => '')),
   );
-  for (const path of [file, waits]) await rm(path, { force: true });
+  for (const path of [file, waits, retried]) await rm(path, { force: true });
   if (text) countTests(JSON.parse(text), counts);
   counts.slowest = listSlowest(lines);
+  counts.retried = again.split('\n').filter(Boolean);
   return { phase: { name: 'tests', seconds: secondsSince(started), outcome: ok ? 'ok' : 'failed' }, counts };
 }
 
@@ -150,12 +155,13 @@ function noteNeed(titles, needs) {
  * @param {Phase[]} phases
  * @param {Counts} counts
  */
-function report(phases, { passed, failed, skipped, needs, slowest }) {
+function report(phases, { passed, failed, skipped, needs, slowest, retried }) {
   const lost = phases.filter(({ name, outcome }) => outcome === 'failed' && (name !== 'tests' || failed === 0)).length;
   const failures = failed + lost;
   console.log('');
   for (const { name, seconds, outcome } of phases) console.log(`${name.padEnd(7)}${seconds.padStart(7)} s  ${outcome}`);
   if (slowest.length > 0) console.log(`\nThe slowest files, and what they wait for:\n  ${slowest.join('\n  ')}`);
+  if (retried.length > 0) console.log(`\nFailed, and passed when run again:\n  ${retried.join('\n  ')}`);
   for (const [need, suites] of needs) console.log(`\nSkipped for want of ${need}:\n  ${suites.join('\n  ')}`);
   console.log(`\n${passed} passed, ${failures} failed${skipped ? `, ${skipped} skipped` : ''}`);
   process.exitCode = failures ? 1 : 0;
