@@ -60,7 +60,7 @@ export function isOriginEntry(text: unknown): text is string {
 
 const METHODS = 'GET, HEAD, POST, PUT, PATCH, DELETE';
 const EXPOSED =
-  'x-request-id, request-id, x-svc-run-id, retry-after, x-should-retry, allow, www-authenticate, mcp-protocol-version';
+  'x-request-id, request-id, x-svc-run-id, x-svc-ignored, retry-after, x-should-retry, allow, www-authenticate, mcp-protocol-version';
 const MAX_AGE_SECONDS = 600;
 
 const ENTRY = /^([a-z][a-z\d+.-]*):\/\/((?:\*|[\w-]+)(?:\.(?:\*|[\w-]+))*|\[[\da-f:]+\])(?::(\d{1,5}|\*))?$/;

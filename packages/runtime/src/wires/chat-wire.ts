@@ -19,6 +19,7 @@ import { failureIn, holdUntilOutput } from './hold.ts';
 import { grantedAgents } from './key.ts';
 import type { Authorize } from './key.ts';
 import { readChatBody, requireAgent } from './request.ts';
+import { nameIgnored } from './ignored.ts';
 import { nameRun } from './run-header.ts';
 import { readTurnKey } from './turn-key.ts';
 import type { TurnFailure } from './wire-error.ts';
@@ -47,6 +48,8 @@ export interface AskedTurn {
   /** All that makes the request another one, beside its session. How it is answered does not. */
   asked: object;
   isStream: boolean;
+  /** Members of the request that have no effect. */
+  ignored: readonly string[];
   toAnswer(turn: AnsweredTurn): TurnAnswer;
 }
 
@@ -138,12 +141,13 @@ async function answerAsked(
   { agents }: ChatWireOptions,
 ): Promise<Response> {
   const { headers, signal } = event.req;
-  const { request, session, asked, isStream, toAnswer } = turnAsked;
+  const { request, session, asked, isStream, ignored, toAnswer } = turnAsked;
   const key = readTurnKey({ headers, wire: wire.name, caller, asked: [session, asked] });
   await yieldOnce();
   const kept = { ...(session ? { session } : {}), ...(key ? { key } : {}) };
   const turn = await startClientTurn(agents, { ...request, ...kept, isWhole: !isStream }, { caller, signal });
   const { runId, startedAt } = turn;
+  const finish = (response: Response): Response => nameIgnored(nameRun(response, runId), ignored);
   const onGone = (): void => {
     turn.onGone();
     watched.leave();
@@ -153,14 +157,14 @@ async function answerAsked(
   if (!isStream) {
     const events = await readAll(read.events);
     const failure = failureIn(events);
-    return nameRun(failure ? answer.fail(failure) : answerJson(200, answer.toWhole(events)), runId);
+    return finish(failure ? answer.fail(failure) : answerJson(200, answer.toWhole(events)));
   }
   const { all, failed } = await holdUntilOutput(read);
   if (failed) {
     watched.leave();
-    return nameRun(answer.fail(failed), runId);
+    return finish(answer.fail(failed));
   }
   const { keepAlive } = answer;
   const frames = answer.toFrames(all);
-  return nameRun(answerSse(frames, { onGone, ...(keepAlive === undefined ? {} : { keepAlive }) }), runId);
+  return finish(answerSse(frames, { onGone, ...(keepAlive === undefined ? {} : { keepAlive }) }));
 }

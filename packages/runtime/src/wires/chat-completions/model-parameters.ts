@@ -1,9 +1,11 @@
+import { BoxError } from '../../errors.ts';
+import { listIgnored } from '../ignored.ts';
 import type { ParameterTypes } from '../parameter-types.ts';
 
 /** The members of a request that are handed to the provider; those of the wire itself and unknown ones are not. Null is as good as left out. */
 export function toModelParameters(request: object): Record<string, unknown> {
   return Object.fromEntries(
-    Object.entries(request).filter(([key, value]) => value !== null && MODEL_PARAMETERS.includes(key)),
+    Object.entries(request).filter(([key, value]) => value !== null && MODEL_PARAMETERS.has(key)),
   );
 }
 
@@ -26,9 +28,30 @@ export const COMPLETION_TYPES: ParameterTypes = {
   parallel_tool_calls: 'boolean',
 };
 
+/** Throws `invalid_request` with the name of the first member that the box can neither heed nor leave out. */
+export function checkHeeded(request: object): void {
+  const given = request as Record<string, unknown>;
+  for (const [name, advice] of Object.entries(REFUSED))
+    if (given[name] !== undefined && given[name] !== null)
+      throw new BoxError('invalid_request', `"${name}" is not supported. ${advice}`, { details: { param: name } });
+  const { modalities } = given;
+  if (Array.isArray(modalities) && modalities.some((one) => one !== 'text'))
+    throw new BoxError('invalid_request', '"modalities" must be ["text"]: an agent answers in text.', {
+      details: { param: 'modalities' },
+    });
+}
+
+/** What of a request has no effect, by name. */
+export function listIgnoredMembers(request: object): string[] {
+  const { stream_options: options } = request as { stream_options?: unknown };
+  const nested =
+    typeof options === 'object' && options !== null ? listIgnored(options, KNOWN_OF_STREAMS, 'stream_options.') : [];
+  return [...listIgnored(request, KNOWN), ...nested];
+}
+
 // --- internal ---
 
-const MODEL_PARAMETERS = [
+const MODEL_PARAMETERS: ReadonlySet<string> = new Set([
   'temperature',
   'top_p',
   'top_k',
@@ -51,5 +74,24 @@ const MODEL_PARAMETERS = [
   'reasoning',
   'verbosity',
   'prompt_cache_key',
+  'prompt_cache_retention',
+  'prediction',
   'safety_identifier',
-];
+]);
+const KNOWN: ReadonlySet<string> = new Set([
+  ...MODEL_PARAMETERS,
+  'model',
+  'messages',
+  'stream',
+  'stream_options',
+  'tools',
+  'n',
+  'modalities',
+]);
+const KNOWN_OF_STREAMS: ReadonlySet<string> = new Set(['include_usage']);
+/** What would make the answer another one than was asked for, and what takes its place. */
+const REFUSED: Readonly<Record<string, string>> = {
+  functions: 'Declare them as "tools" of the type "function".',
+  function_call: 'Say "tool_choice".',
+  audio: 'An agent answers in text.',
+};

@@ -15,7 +15,7 @@ import { newestOf, readSession } from '../session.ts';
 import { toChunks } from './chunks.ts';
 import { toCompletion } from './completion.ts';
 import { answerFailure } from './error.ts';
-import { COMPLETION_TYPES, toModelParameters } from './model-parameters.ts';
+import { checkHeeded, COMPLETION_TYPES, listIgnoredMembers, toModelParameters } from './model-parameters.ts';
 import { checkParameterTypes } from '../parameter-types.ts';
 
 const BASE = '/wire-a/v1';
@@ -85,6 +85,7 @@ function readCompletion({ body, headers, caller }: SentTurn): AskedTurn {
     session,
     asked,
     isStream: stream === true,
+    ignored: listIgnoredMembers(request),
     toAnswer({ runId, startedAt }) {
       const view = {
         id: `chatcmpl-${runId.replaceAll('-', '')}`,
@@ -111,6 +112,7 @@ function checkRequest(body: unknown): ChatRequest {
   if (typeof request.model !== 'string' || request.model === '')
     throw new BoxError('invalid_request', '"model" must be the name of an agent.', { details: { param: 'model' } });
   checkParameterTypes(body, COMPLETION_TYPES);
+  checkHeeded(body);
   if (typeof request.n === 'number' && request.n !== 1)
     throw new BoxError('invalid_request', '"n" must be 1: a turn has one answer.', { details: { param: 'n' } });
   return request as ChatRequest;

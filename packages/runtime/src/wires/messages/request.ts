@@ -8,10 +8,11 @@ import { toHints } from './effort.ts';
 import { toMessageTools, toToolChoice } from './tools.ts';
 import { checkParameterTypes } from '../parameter-types.ts';
 import type { ParameterTypes } from '../parameter-types.ts';
+import { listIgnored } from '../ignored.ts';
 import { checkCounts } from '../request.ts';
 import { newestOf } from '../session.ts';
 
-/** A request in the messages format, checked. Members that are not named here are accepted and ignored. */
+/** A request in the messages format, checked. Members that are not named here are accepted, and listed as ignored. */
 export interface MessagesRequest {
   model: string;
   messages: ChatMessage[];
@@ -21,6 +22,7 @@ export interface MessagesRequest {
   parameters: Record<string, unknown>;
   hints: Record<string, unknown> | undefined;
   isStream: boolean;
+  ignored: string[];
   /** An estimate. */
   inputTokens: number;
 }
@@ -56,6 +58,7 @@ export function toMessagesRequest(value: unknown, { keepsHistory, isAnswered }: 
     parameters: toParameters(body),
     hints: toHints(body),
     isStream: body.stream === true,
+    ignored: listIgnored(body, KNOWN),
     inputTokens: estimateTokens([system, body.messages, tools]),
   };
 }
@@ -67,6 +70,20 @@ type Body = Record<string, unknown>;
 /** Members the provider takes under the same name. */
 const SAME_NAME = ['max_tokens', 'temperature', 'top_p', 'top_k'];
 const TYPES: ParameterTypes = { stream: 'boolean', temperature: 'number', top_p: 'number', top_k: 'integer' };
+const KNOWN: ReadonlySet<string> = new Set([
+  ...SAME_NAME,
+  'model',
+  'messages',
+  'system',
+  'tools',
+  'tool_choice',
+  'stream',
+  'stop_sequences',
+  'thread',
+  'thinking',
+  'output_config',
+  'output_format',
+]);
 const ROLES = new Set(['user', 'assistant', 'system']);
 const CHARACTERS_PER_TOKEN = 4;
 const TOKENS_PER_FILE = 1_600;

@@ -71,7 +71,7 @@ function readMessages({ body, headers, caller }: SentTurn, signThinking: SignThi
   const session = readSession(headers);
   const keepsHistory = session?.kind === 'session';
   const request = toMessagesRequest(body, { keepsHistory, isAnswered: true });
-  const { model, tools, parameters, hints, inputTokens, isStream } = request;
+  const { model, tools, parameters, hints, inputTokens, isStream, ignored } = request;
   const { messages, continues } = readMarks(request.messages);
   requireGrant(caller, 'agents', model);
   const boxTools = readBoxTools(headers, request);
@@ -87,6 +87,7 @@ function readMessages({ body, headers, caller }: SentTurn, signThinking: SignThi
     session,
     asked: { ...(body as object), stream: undefined },
     isStream,
+    ignored,
     toAnswer({ runId, requestId }) {
       const id = `msg_${runId.replaceAll('-', '')}`;
       const toShownId = (callId: string) => (keepsHistory ? callId : markCallId(callId, runId));
