@@ -6,11 +6,13 @@ import { buildPages } from '../../scripts/_pages.mjs';
 const toPath = (name: string) => fileURLToPath(new URL(name, import.meta.url));
 
 export default defineConfig({
-  entry: ['src/index.ts'],
+  entry: ['src/index.ts', 'src/dashboard.ts'],
   format: 'esm',
   platform: 'node',
   target: 'node20.18',
   dts: true,
   sourcemap: false,
   plugins: [keepLicences(), buildPages({ from: toPath('pages'), to: toPath('dist/pages') })],
+  // Served by `svc dev` from here too.
+  copy: [{ from: '../dashboard/dist/dashboard', to: 'dist' }],
 });

@@ -22,6 +22,8 @@ describe('the arrows between packages', () => {
     ['create', []],
     // Bundled, without the rest of a box: HTTP, stores, sealing, signatures.
     ['control-plane', ['runtime']],
+    // The client, and who may what.
+    ['dashboard', ['@svc/runtime/client', 'runtime/src/auth/permissions.ts']],
     ['compiler', ['@svc/runtime/host']],
     [
       'cli',
@@ -32,6 +34,7 @@ describe('the arrows between packages', () => {
         '@svc/runtime/internal',
         '@svc/compiler',
         '@svc/control-plane',
+        '@svc/control-plane/dashboard',
         '@svc/dev-s3',
         'create',
         // Bundled, without the rest of the compiler: every command loads it.

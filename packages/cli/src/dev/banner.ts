@@ -1,5 +1,6 @@
 import type { Problem } from '@svc/runtime/host';
 import { contractPayload } from '@svc/runtime/host';
+import { DASHBOARD_PATH } from './dashboard.ts';
 import type { DevPayload } from './payload.ts';
 
 export interface BannerOptions {
@@ -16,6 +17,7 @@ export function formatBanner({ payload, workflows, adapter }: BannerOptions): st
   return [
     '',
     `  Box        ${payload.agent_url}   (protocol ${version}, ${count})`,
+    `  Dashboard  ${payload.agent_url}${DASHBOARD_PATH}`,
     ...(payload.public_url === null ? [] : [`  Public     ${payload.public_url}`]),
     `  Agents     ${payload.deep_agents.join(', ') || (payload.gate.open ? 'none' : 'held back')}`,
     `  Workflows  ${workflows.join(', ') || (payload.gate.open ? 'none' : 'held back')}`,

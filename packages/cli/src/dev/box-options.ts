@@ -1,5 +1,6 @@
 import type { BoxOptions } from '@svc/runtime/host';
 import { createHostCheck, readVariable } from '@svc/runtime/host';
+import { DASHBOARD_PATH } from './dashboard.ts';
 import { readCorsOrigins, readRoom, readTelemetrySettings } from './environment.ts';
 import type { Host } from './host.ts';
 import { createStopTalk } from './stopped.ts';
@@ -32,6 +33,7 @@ export function toBoxOptions(options: DevBoxOptions): BoxOptions {
   return {
     host: 'dev',
     slug,
+    dashboard: DASHBOARD_PATH,
     log,
     records: log,
     telemetry: settings.telemetry,

@@ -7,6 +7,7 @@ import { EXIT } from '../errors.ts';
 import { formatBanner, formatGateHelp, formatOpened } from './banner.ts';
 import { toBootFailure } from './boot-failure.ts';
 import { readSettings, toBoxOptions } from './box-options.ts';
+import { mountDashboard } from './dashboard.ts';
 import { findModelProblem } from './default-model.ts';
 import { useEnvFile } from './env-file.ts';
 import { readLogLevel } from './environment.ts';
@@ -102,6 +103,7 @@ async function boot({ options, env, say, closer }: Boot): Promise<DevServer> {
     isolate: forkSupervised({ root, env, port: options.port, stdout: options.json ? 2 : 1 }),
   });
   closer.add(() => box.close());
+  mountDashboard(box, slug);
   // The types are written before the first answer: an editor that waits for the port finds them.
   const host = await hosting;
   const listener = await listen(box.app, { port: ports.api, host: options.listen ? '0.0.0.0' : '127.0.0.1' });

@@ -38,9 +38,7 @@ export function readPages(mode: Mode, { folder, isBuilt } = findPagesFolder()): 
   return files;
 }
 
-// --- internal ---
-
-const TYPES: Record<string, string> = {
+export const TYPES: Record<string, string> = {
   '.html': 'text/html; charset=utf-8',
   '.css': 'text/css; charset=utf-8',
   '.js': 'text/javascript; charset=utf-8',
@@ -53,9 +51,8 @@ const TYPES: Record<string, string> = {
   '.txt': 'text/plain; charset=utf-8',
 };
 
-const TWINS = { gzip: '.gz', br: '.br' } as const;
-
-function listFiles(folder: string): string[] {
+/** Every file below a folder but the twins. */
+export function listFiles(folder: string): string[] {
   if (!existsSync(folder)) return [];
   const entries = readdirSync(folder, { recursive: true, withFileTypes: true });
   return entries
@@ -64,7 +61,9 @@ function listFiles(folder: string): string[] {
     .sort();
 }
 
-function readForms(file: string): PageFile['forms'] {
+const TWINS = { gzip: '.gz', br: '.br' } as const;
+
+export function readForms(file: string): PageFile['forms'] {
   const bytes = readFileSync(file);
   const etag = createHash('sha256').update(bytes).digest('base64url').slice(0, 22);
   const forms: PageFile['forms'] = { identity: { bytes, etag: `"${etag}"` } };

@@ -16,30 +16,19 @@ export function createPages({ files, hasRoute }: PagesOptions): Pages {
     if (method !== 'GET' && method !== 'HEAD') return undefined;
     const file = files.get(pathname);
     if (!file || (hasRoute(pathname) && !(headers.get('accept') ?? '').includes('text/html'))) return undefined;
-    return answerFile(file, headers);
+    return answerFile(file, headers, []);
   };
 }
 
-// --- internal ---
-
-/** No script, style or frame but our own files, nothing in the text of a page, and no form to elsewhere. */
-const POLICY = [
-  "default-src 'self'",
-  "img-src 'self' data:",
-  "object-src 'none'",
-  "base-uri 'none'",
-  "form-action 'self'",
-  "frame-ancestors 'none'",
-].join('; ');
-
-function answerFile({ type, isHashed, forms }: PageFile, asked: Headers): Response {
+/** A file in the form that is asked for. `connect`: origins besides its own that a page may call. */
+export function answerFile({ type, isHashed, forms }: PageFile, asked: Headers, connect: readonly string[]): Response {
   const encoding = chooseEncoding(asked.get('accept-encoding') ?? '', forms);
   const { bytes, etag } = forms[encoding] ?? forms.identity;
   const headers: Record<string, string> = {
     'cache-control': isHashed ? 'public, max-age=31536000, immutable' : 'no-cache',
     vary: 'accept, accept-encoding',
     etag,
-    ...(type.startsWith('text/html') ? { 'content-security-policy': POLICY } : {}),
+    ...(type.startsWith('text/html') ? { 'content-security-policy': toPolicy(connect) } : {}),
   };
   if (isKnown(asked.get('if-none-match'), etag)) return new FastResponse(null, { status: 304, headers });
   return new FastResponse(bytes as Uint8Array<ArrayBuffer>, {
@@ -50,6 +39,21 @@ function answerFile({ type, isHashed, forms }: PageFile, asked: Headers): Respon
       ...(encoding === 'identity' ? {} : { 'content-encoding': encoding }),
     },
   });
+}
+
+// --- internal ---
+
+/** No script, style or frame but our own files, nothing in the text of a page, and no form to elsewhere. */
+function toPolicy(connect: readonly string[]): string {
+  return [
+    "default-src 'self'",
+    ...(connect.length > 0 ? [`connect-src 'self' ${connect.join(' ')}`] : []),
+    "img-src 'self' data:",
+    "object-src 'none'",
+    "base-uri 'none'",
+    "form-action 'self'",
+    "frame-ancestors 'none'",
+  ].join('; ');
 }
 
 function chooseEncoding(accepted: string, forms: PageFile['forms']): Encoding {

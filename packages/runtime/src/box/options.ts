@@ -36,6 +36,8 @@ export interface BoxOptions {
   registration?: Registration;
   /** The agent's slug, from `svc.json`. */
   slug: string;
+  /** The path where the host serves a dashboard, for the page of the routes to link. Default: none. */
+  dashboard?: string;
   log: Log;
   /** Where traces and figures go. Default: nowhere; `/metrics` hands out figures all the same. */
   telemetry?: TelemetrySettings;

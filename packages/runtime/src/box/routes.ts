@@ -92,7 +92,7 @@ export async function createRoutes(
   });
   const routes = [...PLAIN_ROUTES, ...OPERATIONS.map(toRouteEntry)];
   const describe = createDescribe(options);
-  mountRoot(app, { slug: options.slug, routes });
+  mountRoot(app, { slug: options.slug, routes, dashboard: options.dashboard });
   mountOpenApi(app, describe);
   mountDocs(app, describe);
   mountHealth(app, rooms.health);

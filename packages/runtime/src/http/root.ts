@@ -28,26 +28,34 @@ export const ROOT_ROUTE: RouteEntry = {
   },
 };
 
+export interface RootOptions {
+  slug: string;
+  routes: readonly RouteEntry[];
+  /** The path where the host serves a dashboard. */
+  dashboard?: string | undefined;
+}
+
 /** The root address: the box's own route list, as a page for a browser and as JSON otherwise. */
-export function mountRoot(app: H3, options: { slug: string; routes: readonly RouteEntry[] }): void {
-  const { slug } = options;
+export function mountRoot(app: H3, options: RootOptions): void {
+  const { slug, dashboard } = options;
   const routes = options.routes.map(({ method, path, summary }) => ({ method, path, summary }));
   mountRoute(app, ROOT_ROUTE, (event) => {
     if (!event.req.headers.get('accept')?.includes('text/html')) return answerJson(200, { slug, routes });
-    return new Response(toPage(slug, routes), { headers: { 'content-type': 'text/html; charset=utf-8' } });
+    return new Response(toPage(slug, routes, dashboard), { headers: { 'content-type': 'text/html; charset=utf-8' } });
   });
 }
 
 // --- internal ---
 
-function toPage(slug: string, routes: readonly RouteEntry[]): string {
+function toPage(slug: string, routes: readonly RouteEntry[], dashboard: string | undefined): string {
+  const first = dashboard === undefined ? '' : `<a href="${escapeHtml(dashboard)}">Dashboard</a> · `;
   const rows = routes
     .map((route) => `<tr><td>${route.method}</td><td>${toPlace(route)}</td><td>${escapeHtml(route.summary)}</td></tr>`)
     .join('\n');
   return `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>${escapeHtml(slug)}</title>
 <style>body{font:15px/1.5 system-ui,sans-serif;margin:2rem auto;max-width:60rem;padding:0 1rem}td{padding:.2rem .8rem .2rem 0;vertical-align:top}</style>
-</head><body><h1>${escapeHtml(slug)}</h1><p>The routes this box serves now. <a href="/api/docs">What they take and answer</a> · <a href="/health">Health</a></p><table>
+</head><body><h1>${escapeHtml(slug)}</h1><p>The routes this box serves now. ${first}<a href="/api/docs">What they take and answer</a> · <a href="/health">Health</a></p><table>
 ${rows}
 </table></body></html>
 `;

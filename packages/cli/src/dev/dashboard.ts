@@ -1,0 +1,24 @@
+import type { Dashboard } from '@svc/control-plane/dashboard';
+import type { Box } from '@svc/runtime/host';
+
+/** Where the dashboard is, below the address of the box. */
+export const DASHBOARD_PATH = '/studio/';
+
+/** Serves the dashboard of a box that asks for no credential. It is read when somebody first looks at it. */
+export function mountDashboard({ app }: Pick<Box, 'app'>, slug: string): void {
+  let opened: Promise<Dashboard> | undefined;
+  const open = async (): Promise<Dashboard> => {
+    const { createDashboard } = await import('@svc/control-plane/dashboard');
+    const caller = { name: 'dev', role: 'owner' as const };
+    return createDashboard({ bootstrap: () => ({ place: 'dev', box: '', name: slug, caller }) });
+  };
+  const answer = async ({ req }: { req: Request }): Promise<Response> => {
+    const found = await (await (opened ??= open()))(req);
+    return found ?? new Response('There is no such file of the dashboard.\n', { status: 404, headers: TEXT });
+  };
+  for (const method of ['GET', 'HEAD'] as const) app.on(method, `${DASHBOARD_PATH}**`, answer);
+}
+
+// --- internal ---
+
+const TEXT = { 'content-type': 'text/plain; charset=utf-8' };

@@ -1,0 +1,72 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { createDashboard } from '../src/dashboard.ts';
+import { makeFolder } from './_setup.ts';
+
+function serve() {
+  const outside = makeFolder();
+  writeFileSync(join(outside, 'secret.txt'), 'secret');
+  const folder = join(outside, 'dashboard');
+  mkdirSync(join(folder, 'assets'), { recursive: true });
+  writeFileSync(join(folder, 'index.html'), '<!doctype html>');
+  writeFileSync(join(folder, 'assets/index-1a2b3c4d.js'), 'export {};');
+  const caller = { name: 'ada', role: 'viewer' as const };
+  const dashboard = createDashboard({
+    folder,
+    bootstrap: () => ({ place: 'dev', box: '', name: 'shop', caller }),
+    connect: () => ['https://box.example.com'],
+  });
+  return (path: string, init?: RequestInit) => dashboard(new Request(`http://x${path}`, init));
+}
+
+describe('the dashboard', () => {
+  test('is one page for every address of a screen, which may call its own origin and that of the box', async () => {
+    const get = serve();
+    for (const path of ['/studio/', '/studio/runs', '/studio/runs/wrun_1.x', '/studio/index.html', '/studio/a/b?c=d']) {
+      const answer = await get(path);
+      expect([path, await answer?.text(), answer?.headers.get('cache-control')]).toEqual([
+        path,
+        '<!doctype html>',
+        'no-cache',
+      ]);
+      expect(answer?.headers.get('content-security-policy')).toBe(
+        "default-src 'self'; connect-src 'self' https://box.example.com; img-src 'self' data:; object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
+      );
+    }
+    expect((await get('/studio'))?.headers.get('location')).toBe('/studio/');
+  });
+
+  test('has its files kept for good, and none that it does not have', async () => {
+    const get = serve();
+    const script = await get('/studio/assets/index-1a2b3c4d.js');
+    expect(script?.headers.get('cache-control')).toBe('public, max-age=31536000, immutable');
+    expect(script?.headers.get('content-type')).toBe('text/javascript; charset=utf-8');
+    for (const path of ['/studio/assets/index-00000000.js', '/studio/assets/', '/', '/studios', '/api/runs'])
+      expect([path, await get(path)]).toEqual([path, undefined]);
+    expect(await get('/studio/', { method: 'POST' })).toBeUndefined();
+  });
+
+  test('leads to no file but its own', async () => {
+    const get = serve();
+    for (const path of [
+      '/studio/../secret.txt',
+      '/studio/%2e%2e/secret.txt',
+      '/studio/..%2fsecret.txt',
+      '/studio/assets/..%5c..%5c..%5csecret.txt',
+      '/studio/assets/%2e%2e%2f%2e%2e%2fsecret.txt',
+    ])
+      expect([path, await (await get(path))?.text()]).not.toEqual([path, 'secret']);
+  });
+
+  test('says where it is served, and for whom, to nobody else', async () => {
+    const answer = await serve()('/studio/bootstrap.json');
+    expect(await answer?.json()).toStrictEqual({
+      place: 'dev',
+      box: '',
+      name: 'shop',
+      caller: { name: 'ada', role: 'viewer' },
+    });
+    expect(answer?.headers.get('cache-control')).toBe('no-store');
+  });
+});

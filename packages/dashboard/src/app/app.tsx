@@ -1,0 +1,25 @@
+import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
+import { RouterProvider } from '@tanstack/react-router';
+import { useEffect, useMemo } from 'react';
+import { Box } from './box.ts';
+import type { Bootstrap } from './bootstrap.ts';
+import { openBox } from '../api/open-box.ts';
+import { followEvents } from '../api/follow.ts';
+import { makeRouter } from './router.tsx';
+
+export function App({ bootstrap }: { bootstrap: Bootstrap }) {
+  const parts = useMemo(() => {
+    const queries = new QueryClient({
+      defaultOptions: { queries: { staleTime: 5_000, retry: false, refetchOnWindowFocus: false } },
+    });
+    return { box: openBox(bootstrap), queries, router: makeRouter(bootstrap) };
+  }, [bootstrap]);
+  useEffect(() => followEvents(parts.box.events, parts.queries), [parts]);
+  return (
+    <Box value={parts.box}>
+      <QueryClientProvider client={parts.queries}>
+        <RouterProvider router={parts.router} />
+      </QueryClientProvider>
+    </Box>
+  );
+}

@@ -1,0 +1,38 @@
+import type { Role } from '../../../runtime/src/auth/permissions.ts';
+
+/** Where this dashboard is served, and for whom: the one thing that differs between its places. */
+export interface Bootstrap {
+  /** `dev`: by the box itself. `standalone` and `full`: by a control plane, of one box and of many. */
+  place: 'dev' | 'standalone' | 'full';
+  /** What the paths of the box come after: nothing, `/box`, or its address. */
+  box: string;
+  /** The name of the workspace, or of the box. */
+  name: string;
+  caller: { name: string; role: Role };
+  /** In the full mode: the box that is shown, and the others one may show. */
+  installation?: string;
+  installations?: { id: string; name: string; isReachable: boolean }[];
+  /** What is in the way of a box: nothing was deployed, or nobody may see one. */
+  problem?: { code: string; message: string };
+}
+
+/** Asks the server that has sent this page. */
+export async function readBootstrap(): Promise<Bootstrap> {
+  const answer = await fetch(`${import.meta.env.BASE_URL}bootstrap.json${location.search}`, {
+    headers: { accept: 'application/json' },
+  });
+  if (answer.ok) return (await answer.json()) as Bootstrap;
+  const { code = 'unknown', message } = (await answer.json().catch(() => ({}))) as { code?: string; message?: string };
+  throw new BootstrapError(answer.status, code, message ?? `The server of this page answered ${answer.status}.`);
+}
+
+export class BootstrapError extends Error {
+  readonly status: number;
+  readonly code: string;
+
+  constructor(status: number, code: string, message: string) {
+    super(message);
+    this.status = status;
+    this.code = code;
+  }
+}

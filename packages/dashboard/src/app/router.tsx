@@ -1,0 +1,57 @@
+import { createRootRoute, createRoute, createRouter, lazyRouteComponent, redirect } from '@tanstack/react-router';
+import { isHeld } from '../../../runtime/src/auth/permissions.ts';
+import type { Bootstrap } from './bootstrap.ts';
+import { Missing, Refused } from './missing.tsx';
+import { SCREENS } from './screens.ts';
+import { Shell } from './shell.tsx';
+import { Failure } from '../ui/failure.tsx';
+import { Loading } from '../ui/loading.tsx';
+
+/** The screens of the table that the person may see; the others say what is missing. */
+export function makeRouter({ caller: { role } }: Bootstrap) {
+  const root = createRootRoute({ component: Shell, notFoundComponent: Missing });
+  const screens = SCREENS.map((screen) =>
+    createRoute({
+      getParentRoute: () => root,
+      path: screen.path,
+      component: isHeld(screen.permission, role)
+        ? lazyRouteComponent(screen.load)
+        : () => <Refused title={screen.title} permission={screen.permission} />,
+      staticData: { screen: screen.id },
+    }),
+  );
+  const first = SCREENS.find(({ group, permission }) => group && isHeld(permission, role));
+  const hasRoot = SCREENS.some(({ path }) => path === '/');
+  const start = createRoute({
+    getParentRoute: () => root,
+    path: '/',
+    beforeLoad: () => {
+      if (first) throw redirect({ to: first.path, replace: true });
+    },
+  });
+  return createRouter({
+    routeTree: root.addChildren(hasRoot ? screens : [...screens, start]),
+    basepath: import.meta.env.BASE_URL.replace(/\/$/, ''),
+    parseSearch: (text) => Object.fromEntries(new URLSearchParams(text)),
+    stringifySearch: toQuery,
+    defaultPreload: 'intent',
+    defaultPendingComponent: Loading,
+    defaultErrorComponent: ({ error, reset }) => <Failure error={error} onRetry={reset} />,
+    scrollRestoration: true,
+  });
+}
+
+declare module '@tanstack/react-router' {
+  interface StaticDataRouteOption {
+    screen?: string;
+  }
+}
+
+// --- internal ---
+
+/** What is empty is not in the address. */
+function toQuery(search: Record<string, unknown>): string {
+  const entries = Object.entries(search).filter(([, value]) => value !== undefined && value !== '' && value !== null);
+  const text = new URLSearchParams(entries.map(([name, value]) => [name, String(value)])).toString();
+  return text === '' ? '' : `?${text}`;
+}

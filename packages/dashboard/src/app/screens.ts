@@ -1,0 +1,32 @@
+import type { ComponentType } from 'react';
+import type { Permission } from '../../../runtime/src/auth/permissions.ts';
+
+export type ScreenGroup = 'watch' | 'work' | 'manage';
+
+/** A screen: the one entry that the routes, the sidebar, the palette and its permission are made of. */
+export interface Screen {
+  id: string;
+  /** Below `/studio`; `$name` is a parameter. */
+  path: string;
+  title: string;
+  /** Its place in the sidebar. Undefined: it is reached from another one. */
+  group?: ScreenGroup;
+  /** What a person must hold to see it. */
+  permission: Permission;
+  /** The tag of its operations. */
+  tag: string;
+  load(): Promise<{ default: ComponentType }>;
+}
+
+/** In the order of the sidebar. */
+export const SCREENS: readonly Screen[] = [
+  {
+    id: 'health',
+    path: '/health',
+    title: 'Health',
+    group: 'manage',
+    permission: 'services:read',
+    tag: 'health',
+    load: () => import('../screens/health/health.tsx'),
+  },
+];

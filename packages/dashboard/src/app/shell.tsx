@@ -1,0 +1,36 @@
+import { Outlet, useRouterState } from '@tanstack/react-router';
+import { useEffect, useState } from 'react';
+import { useBox } from './box.ts';
+import { SCREENS } from './screens.ts';
+import { Sidebar } from './sidebar.tsx';
+import { StreamState } from './stream-state.tsx';
+import { Toasts } from '../ui/toast.tsx';
+
+/** What stands around every screen. */
+export function Shell() {
+  const { bootstrap } = useBox();
+  const [isOpen, setOpen] = useState(false);
+  const path = useRouterState({ select: ({ location }) => location.pathname });
+  const id = useRouterState({ select: ({ matches }) => matches.at(-1)?.staticData.screen });
+  const title = SCREENS.find((screen) => screen.id === id)?.title;
+  useEffect(() => {
+    document.title = title ? `${title} · ${bootstrap.name}` : bootstrap.name;
+  }, [title, bootstrap.name]);
+  useEffect(() => setOpen(false), [path]);
+  return (
+    <div className="flex min-h-dvh flex-col md:flex-row">
+      <a
+        href="#content"
+        className="sr-only rounded bg-panel px-3 py-2 focus:not-sr-only focus:fixed focus:top-2 focus:left-2 focus:z-50"
+      >
+        Skip to the content
+      </a>
+      <Sidebar isOpen={isOpen} onToggle={() => setOpen(!isOpen)} />
+      <main id="content" tabIndex={-1} className="min-w-0 flex-1 outline-none">
+        <StreamState />
+        <Outlet />
+      </main>
+      <Toasts />
+    </div>
+  );
+}

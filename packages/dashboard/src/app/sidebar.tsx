@@ -1,0 +1,70 @@
+import { useBox, useMay } from './box.ts';
+import { SCREENS } from './screens.ts';
+import type { ScreenGroup } from './screens.ts';
+import { ThemeButton } from './theme-button.tsx';
+import { Link } from '../ui/link.tsx';
+
+const GROUPS: readonly (readonly [ScreenGroup, string])[] = [
+  ['watch', 'Watch'],
+  ['work', 'Work'],
+  ['manage', 'Manage'],
+];
+
+export function Sidebar({ isOpen, onToggle }: { isOpen: boolean; onToggle(): void }) {
+  const { bootstrap } = useBox();
+  const may = useMay();
+  return (
+    <header className="border-line bg-panel md:sticky md:top-0 md:flex md:h-dvh md:w-52 md:shrink-0 md:flex-col md:border-r">
+      <div className="flex items-center gap-2 border-b border-line px-4 py-3 md:border-0">
+        <Link to="/" className="min-w-0 flex-1 truncate font-semibold no-underline">
+          <bdi>{bootstrap.name}</bdi>
+        </Link>
+        <button
+          type="button"
+          className="rounded border border-line px-2 py-1 md:hidden"
+          aria-expanded={isOpen}
+          aria-controls="screens"
+          onClick={onToggle}
+        >
+          Menu
+        </button>
+      </div>
+      <nav
+        id="screens"
+        aria-label="Screens"
+        className={`${isOpen ? 'block' : 'hidden'} flex-1 overflow-y-auto px-2 pb-3 md:block`}
+      >
+        {GROUPS.map(([group, title]) => {
+          const shown = SCREENS.filter((screen) => screen.group === group && may(screen.permission));
+          if (shown.length === 0) return null;
+          return (
+            <section key={group} aria-label={title} className="mb-3">
+              <h2 className="px-2 py-1 text-xs font-medium text-muted">{title}</h2>
+              <ul>
+                {shown.map((screen) => (
+                  <li key={screen.id}>
+                    <Link
+                      to={screen.path}
+                      activeOptions={{ exact: screen.path === '/', includeSearch: false }}
+                      className="block rounded px-2 py-1.5 no-underline hover:bg-raised aria-[current]:bg-accent-soft aria-[current]:font-medium"
+                    >
+                      {screen.title}
+                    </Link>
+                  </li>
+                ))}
+              </ul>
+            </section>
+          );
+        })}
+      </nav>
+      <div
+        className={`${isOpen ? 'flex' : 'hidden'} items-center gap-2 border-t border-line px-4 py-2 text-xs text-muted md:flex`}
+      >
+        <span className="min-w-0 flex-1 truncate">
+          <bdi>{bootstrap.caller.name}</bdi> · {bootstrap.caller.role}
+        </span>
+        <ThemeButton />
+      </div>
+    </header>
+  );
+}

@@ -1,0 +1,17 @@
+import { useSyncExternalStore } from 'react';
+import { useBox } from './box.ts';
+
+/** Says that what is shown may be old, for as long as the stream of events is lost. */
+export function StreamState() {
+  const { events } = useBox();
+  const state = useSyncExternalStore(events.onState, events.state);
+  return (
+    <div role="status">
+      {state === 'lost' && (
+        <p className="border-b border-line bg-warn-soft px-4 py-1.5 text-warn">
+          The connection to the box is lost. What you see may be old; it is tried again by itself.
+        </p>
+      )}
+    </div>
+  );
+}

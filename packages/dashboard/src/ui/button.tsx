@@ -1,0 +1,31 @@
+import type { ComponentProps } from 'react';
+
+type Look = 'plain' | 'primary' | 'danger' | 'quiet';
+
+const LOOKS: Record<Look, string> = {
+  plain: 'border-line bg-panel hover:bg-raised',
+  primary: 'border-accent bg-accent text-on-accent hover:opacity-90',
+  danger: 'border-bad text-bad bg-panel hover:bg-bad-soft',
+  quiet: 'border-transparent hover:bg-raised',
+};
+
+export interface ButtonProps extends ComponentProps<'button'> {
+  look?: Look;
+  small?: boolean;
+  /** Under way: it cannot be pressed again. */
+  busy?: boolean;
+}
+
+export function Button({ look = 'plain', small, busy, className = '', disabled, children, ...rest }: ButtonProps) {
+  return (
+    <button
+      type="button"
+      {...rest}
+      disabled={disabled === true || busy === true}
+      aria-busy={busy || undefined}
+      className={`inline-flex items-center justify-center gap-1.5 rounded border font-medium whitespace-nowrap disabled:opacity-60 ${small ? 'px-2 py-0.5 text-xs' : 'px-3 py-1.5'} ${LOOKS[look]} ${className}`}
+    >
+      {children}
+    </button>
+  );
+}

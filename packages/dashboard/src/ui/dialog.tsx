@@ -1,0 +1,49 @@
+import { useEffect, useId, useRef } from 'react';
+import type { ReactNode } from 'react';
+
+export interface DialogProps {
+  title: string;
+  onClose(): void;
+  /** What stands at its foot: the buttons. */
+  actions?: ReactNode;
+  wide?: boolean;
+  children?: ReactNode;
+}
+
+/**
+ * The browser's own dialog: it keeps the focus and gives it back, closes at Escape, and what is behind cannot be reached.
+ * It is open for as long as it is rendered.
+ */
+export function Dialog({ title, onClose, actions, wide, children }: DialogProps) {
+  const ref = useRef<HTMLDialogElement>(null);
+  const heading = useId();
+  useEffect(() => {
+    const before = document.activeElement;
+    ref.current?.showModal();
+    return () => {
+      if (before instanceof HTMLElement) before.focus();
+    };
+  }, []);
+  return (
+    <dialog
+      ref={ref}
+      aria-labelledby={heading}
+      className={`w-full rounded-lg border border-line bg-panel p-0 shadow-xl ${wide ? 'max-w-3xl' : 'max-w-lg'}`}
+      onCancel={(event) => {
+        event.preventDefault();
+        onClose();
+      }}
+      onClick={(event) => {
+        if (event.target === ref.current) onClose();
+      }}
+    >
+      <div className="p-5">
+        <h2 id={heading} className="text-base font-semibold wrap-anywhere">
+          {title}
+        </h2>
+        <div className="mt-2">{children}</div>
+        {actions && <div className="mt-5 flex flex-wrap justify-end gap-2">{actions}</div>}
+      </div>
+    </dialog>
+  );
+}

@@ -1,0 +1,44 @@
+import { Button } from './button.tsx';
+
+/** What was refused or went wrong: the sentence, the code to look up, and a way on. */
+export function Failure({ error, onRetry }: { error: unknown; onRetry?: (() => void) | undefined }) {
+  const { message, code, requestId } = describe(error);
+  return (
+    <div role="alert" className="my-4 rounded-lg border border-bad bg-bad-soft px-4 py-3">
+      <p className="font-medium wrap-anywhere text-bad">{message}</p>
+      <p className="mt-1 text-xs text-text">
+        <code>{code}</code>
+        {requestId !== undefined && (
+          <>
+            {' · request '}
+            <code className="wrap-anywhere">{requestId}</code>
+          </>
+        )}
+      </p>
+      {onRetry && (
+        <Button small className="mt-2" onClick={onRetry}>
+          Try again
+        </Button>
+      )}
+    </div>
+  );
+}
+
+export interface Described {
+  message: string;
+  code: string;
+  requestId?: string;
+}
+
+/** A refusal of the box, or a request that did not arrive. */
+export function describe(error: unknown): Described {
+  const { message, code, requestId, name } = (error ?? {}) as Partial<Described> & { name?: string };
+  if (code !== undefined)
+    return { message: message ?? 'It was refused.', code, ...(requestId === undefined ? {} : { requestId }) };
+  if (name === 'TypeError' && /fetch|network|load failed/i.test(message ?? ''))
+    return {
+      message: 'The box cannot be reached. It may have stopped, or the connection is lost.',
+      code: 'unreachable',
+    };
+  return { message: message ?? String(error), code: 'page_error' };
+}

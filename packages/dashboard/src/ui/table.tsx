@@ -1,0 +1,58 @@
+import type { ReactNode } from 'react';
+
+export interface Column<Row> {
+  title: string;
+  /** Of numbers: on the right. */
+  end?: boolean;
+  /** Left out where there is little room. */
+  wide?: boolean;
+  cell(row: Row): ReactNode;
+}
+
+export interface TableProps<Row> {
+  /** What it lists, for those who do not see it. */
+  label: string;
+  columns: readonly Column<Row>[];
+  rows: readonly Row[];
+  keyOf(row: Row): string;
+}
+
+export function Table<Row>({ label, columns, rows, keyOf }: TableProps<Row>) {
+  return (
+    <div
+      className="overflow-x-auto rounded-lg border border-line bg-panel"
+      tabIndex={0}
+      role="region"
+      aria-label={label}
+    >
+      <table className="w-full border-collapse text-left">
+        <thead>
+          <tr>
+            {columns.map((column) => (
+              <th key={column.title} scope="col" className={`border-b border-line text-muted ${toClasses(column)}`}>
+                {column.title}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row) => (
+            <tr key={keyOf(row)} className="border-b border-line last:border-0 hover:bg-raised">
+              {columns.map((column) => (
+                <td key={column.title} className={toClasses(column)}>
+                  {column.cell(row)}
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+// --- internal ---
+
+function toClasses({ end, wide }: { end?: boolean; wide?: boolean }): string {
+  return `px-3 py-2 align-top ${end ? 'text-right tabular-nums' : ''} ${wide ? 'hidden md:table-cell' : ''}`;
+}

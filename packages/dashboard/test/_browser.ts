@@ -1,0 +1,87 @@
+import { mkdirSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { chromium } from 'playwright-core';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, expect, onTestFinished } from 'vitest';
+import { browser as installed } from '../../runtime/test/_browser.ts';
+import type { Requirement } from '../../runtime/test/require.ts';
+
+/** The path of a Chromium. */
+export const browser: Requirement<string> = {
+  value: process.env.CHROMIUM_PATH || installed.value,
+  missing: 'a Chromium (CI_CHROMIUM=1 .ci/services.sh, or set CHROMIUM_PATH to its path)',
+};
+
+export interface PageOptions {
+  width?: number;
+  height?: number;
+  theme?: 'light' | 'dark';
+}
+
+export type OpenPage = (url: string, options?: PageOptions) => Promise<Page>;
+
+/**
+ * One browser for all tests of a file; a page of a context of its own for each that asks. A test ends with a failure when its
+ * page has said anything in the console, has thrown, or has asked another host.
+ */
+export function openBrowser(executablePath: string): OpenPage {
+  let launched: Browser;
+  beforeAll(async () => {
+    launched = await chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-dev-shm-usage'] });
+  });
+  afterAll(async () => launched?.close());
+  return async (url, { width = 1_440, height = 900, theme = 'light' } = {}) => {
+    const context = await launched.newContext({ viewport: { width, height }, colorScheme: theme });
+    await context.grantPermissions(['clipboard-read', 'clipboard-write']);
+    const page = await context.newPage();
+    page.setDefaultTimeout(30_000);
+    const complaints: string[] = [];
+    page.on('console', (message) => {
+      if (message.type() === 'error' || message.type() === 'warning') complaints.push(message.text());
+    });
+    page.on('pageerror', (error) => complaints.push(error.message));
+    page.on('request', (request) => {
+      if (new URL(request.url()).hostname !== new URL(url).hostname) complaints.push(`asked ${request.url()}`);
+    });
+    onTestFinished(async () => {
+      await context.close();
+      const unexpected = complaints.filter((text) => !allowed.get(page)?.some((pattern) => pattern.test(text)));
+      expect(unexpected).toEqual([]);
+    });
+    await page.goto(url);
+    return page;
+  };
+}
+
+/** What a page may say in the console, because the test brings it about: a refusal, which the browser notes there. */
+export function allowComplaint(page: Page, pattern: RegExp): void {
+  allowed.set(page, [...(allowed.get(page) ?? []), pattern]);
+}
+
+/** What someone who does not see the page, or has no mouse, would stumble over. */
+export async function listBarriers(page: Page): Promise<string[]> {
+  // By the debugger, which the policy of the page does not hold for.
+  await page.evaluate(AXE);
+  return page.evaluate(
+    `axe.run(document).then(({ violations }) => violations.map(({ id, nodes }) => id + ': ' + nodes.map(({ html }) => html).join(' ')))`,
+  );
+}
+
+/** Whether a page has to be moved sideways to be read. */
+export function isTooWide(page: Page): Promise<boolean> {
+  return page.evaluate('document.documentElement.scrollWidth > document.documentElement.clientWidth');
+}
+
+/** Keeps a picture, where `SVC_TEST_SCREENSHOTS` names a folder for them. */
+export async function keepPicture(page: Page, name: string): Promise<void> {
+  const folder = process.env.SVC_TEST_SCREENSHOTS;
+  if (!folder) return;
+  mkdirSync(folder, { recursive: true });
+  await page.screenshot({ path: join(folder, `${name}.png`) });
+}
+
+// --- internal ---
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+const allowed = new WeakMap<Page, RegExp[]>();
