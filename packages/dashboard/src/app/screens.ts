@@ -21,6 +21,41 @@ export interface Screen {
 /** In the order of the sidebar. */
 export const SCREENS: readonly Screen[] = [
   {
+    id: 'approvals',
+    path: '/approvals',
+    title: 'Approvals',
+    group: 'watch',
+    permission: 'hitl:read',
+    tag: 'approvals',
+    load: () => import('../screens/approvals/approvals.tsx'),
+  },
+  {
+    id: 'sessions',
+    path: '/sessions',
+    title: 'Sessions',
+    group: 'watch',
+    permission: 'sessions:read',
+    tag: 'sessions',
+    load: () => import('../screens/sessions/sessions.tsx'),
+  },
+  {
+    id: 'session',
+    path: '/sessions/$id',
+    title: 'Session',
+    permission: 'sessions:read',
+    tag: 'sessions',
+    load: () => import('../screens/sessions/session.tsx'),
+  },
+  {
+    id: 'playground',
+    path: '/playground',
+    title: 'Playground',
+    group: 'work',
+    permission: 'agents:chat',
+    tag: 'agents',
+    load: () => import('../screens/playground/playground.tsx'),
+  },
+  {
     id: 'health',
     path: '/health',
     title: 'Health',

@@ -1,0 +1,62 @@
+import { useState } from 'react';
+import { Button } from '../ui/button.tsx';
+import { Field, Textarea } from '../ui/field.tsx';
+
+export interface ComposerProps {
+  /** Why nothing can be said; undefined: something can. */
+  blocked: string | undefined;
+  isRunning: boolean;
+  onSend(text: string): void;
+  onStop(): void;
+}
+
+/** Where a message is written. Enter sends it, with Shift it is a new line. */
+export function Composer({ blocked, isRunning, onSend, onStop }: ComposerProps) {
+  const [text, setText] = useState('');
+  const canSend = blocked === undefined && !isRunning && text.trim() !== '';
+  const send = (): void => {
+    if (!canSend) return;
+    onSend(text);
+    setText('');
+  };
+  return (
+    <form
+      className="flex items-start gap-2 border-t border-line bg-page px-4 py-3"
+      onSubmit={(event) => {
+        event.preventDefault();
+        send();
+      }}
+    >
+      <div className="min-w-0 flex-1">
+        <Field label="Message" quiet hint={blocked}>
+          {(parts) => (
+            <Textarea
+              {...parts}
+              rows={1}
+              spellCheck
+              dir="auto"
+              placeholder="Say something. Enter sends it."
+              className="max-h-60 resize-none font-sans field-sizing-content"
+              value={text}
+              onChange={(event) => setText(event.target.value)}
+              onKeyDown={(event) => {
+                if (event.key !== 'Enter' || event.shiftKey || event.nativeEvent.isComposing) return;
+                event.preventDefault();
+                send();
+              }}
+            />
+          )}
+        </Field>
+      </div>
+      {isRunning ? (
+        <Button look="danger" onClick={onStop}>
+          Stop
+        </Button>
+      ) : (
+        <Button type="submit" look="primary" disabled={!canSend}>
+          Send
+        </Button>
+      )}
+    </form>
+  );
+}

@@ -1,0 +1,175 @@
+import type { AgentEvent } from '@svc/runtime/client';
+import type { ChatMessage } from './message.ts';
+import { readRun } from './read-run.ts';
+import type { Post, ResumeEntry } from './read-run.ts';
+import { applyEvent, applyFailure, EMPTY, toSent } from './thread.ts';
+import type { Thread } from './thread.ts';
+
+/** A conversation with an agent, as a page holds it. */
+export interface Chat {
+  readonly threadId: string;
+  get(): ChatState;
+  onChange(listener: () => void): () => void;
+  /** Reads what the box has of it, and follows a turn that is under way. */
+  open(): Promise<void>;
+  say(text: string): Promise<void>;
+  /** Begins with what was said in another conversation. */
+  begin(messages: readonly ChatMessage[], text: string): Promise<void>;
+  /** Says something else in place of a message: what stood behind it is forgotten. */
+  replace(messageId: string, text: string): Promise<void>;
+  /** Goes on with the calls that wait: all of them at once. */
+  decide(entries: readonly ResumeEntry[]): Promise<void>;
+  stop(): Promise<void>;
+  leave(): void;
+}
+
+export interface ChatState {
+  thread: Thread;
+  /** Until what the box has is there. */
+  isOpening: boolean;
+  /** The connection broke off, and is made again. */
+  isLost: boolean;
+  /** Why the conversation could not be read, or an answer not be given. */
+  failure: unknown;
+}
+
+export type PausedThread = Pick<Thread, 'messages' | 'interrupts' | 'turns'>;
+
+export interface ChatOptions {
+  agent: string;
+  threadId: string;
+  post: Post;
+  stop(path: string): Promise<unknown>;
+  /**
+   * A conversation whose turn waits for a person: it cannot be read on before somebody has decided. Undefined: it does not
+   * wait.
+   */
+  readPaused(): Promise<PausedThread | undefined>;
+  /** Gathers what comes. Default: until the next frame is drawn. */
+  soon?(flush: () => void): void;
+  now?(): number;
+}
+
+export function createChat(options: ChatOptions): Chat {
+  const { agent, threadId, post, now = Date.now, soon = soonDrawn } = options;
+  const listeners = new Set<() => void>();
+  const leaving = new AbortController();
+  let state: ChatState = { thread: EMPTY, isOpening: false, isLost: false, failure: undefined };
+  let arrived: { event: AgentEvent; at: number }[] = [];
+  let reading: Promise<void> | undefined;
+
+  const set = (change: Partial<ChatState>): void => {
+    state = { ...state, ...change };
+    for (const listener of listeners) listener();
+  };
+  const flush = (): void => {
+    if (arrived.length === 0) return;
+    const thread = arrived.reduce((one, { event, at }) => applyEvent(one, event, at), state.thread);
+    arrived = [];
+    set({ thread, isLost: false, isOpening: false });
+  };
+  const take = (event: AgentEvent): void => {
+    if (arrived.length === 0) soon(flush);
+    arrived.push({ event, at: now() });
+  };
+  const read = async (messages: readonly ChatMessage[], resume?: readonly ResumeEntry[]): Promise<void> => {
+    const request = { agent, threadId, messages, ...(resume ? { resume } : {}) };
+    const onLost = (): void => set({ isLost: true });
+    for await (const event of readRun(post, request, { signal: leaving.signal, onLost })) take(event);
+    flush();
+  };
+  /** One at a time. What fails is shown, unless nobody looks any more. */
+  const reads = (reader: () => Promise<void>, onFailure: (error: unknown) => Promise<void> | void): Promise<void> => {
+    reading ??= reader()
+      .catch(async (error: unknown) => {
+        flush();
+        if (!leaving.signal.aborted) await onFailure(error);
+      })
+      .finally(() => (reading = undefined));
+    return reading;
+  };
+  const ask = (messages: readonly ChatMessage[]): Promise<void> => {
+    if (reading) return reading;
+    const sent = toSent({ messages, lost: state.thread.lost });
+    set({ thread: { ...state.thread, messages, status: 'running', error: undefined }, failure: undefined });
+    return reads(
+      () => read(sent),
+      (error) => set({ thread: applyFailure(state.thread, toError(error)), isLost: false }),
+    );
+  };
+
+  return {
+    threadId,
+    get: () => state,
+    onChange(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    open() {
+      set({ isOpening: true, failure: undefined });
+      return reads(
+        async () => {
+          const paused = await options.readPaused();
+          if (paused) set({ isOpening: false, thread: { ...EMPTY, ...paused, status: 'paused' } });
+          else await read([]);
+        },
+        (error) => {
+          // Nothing has been said in it.
+          const isNew = NOTHING.has((error as { code?: unknown } | null)?.code);
+          set({ isOpening: false, isLost: false, failure: isNew ? undefined : error });
+        },
+      );
+    },
+    say: (text) => ask([...state.thread.messages, toMessage(text)]),
+    begin: (messages, text) => ask([...messages, toMessage(text)]),
+    replace(messageId, text) {
+      const { messages } = state.thread;
+      const at = messages.findIndex(({ id }) => id === messageId);
+      // Under its own id: so the box knows that it is this one.
+      return ask([...messages.slice(0, at), { id: messageId, role: 'user', content: text }]);
+    },
+    decide(entries) {
+      if (reading) return reading;
+      const before = state.thread;
+      set({ thread: { ...before, status: 'running' }, failure: undefined });
+      return reads(
+        () => read(toSent(before), entries),
+        (error) => {
+          // Refused before anything was decided: it still waits.
+          const isRefused = state.thread.interrupts === before.interrupts;
+          if (isRefused) set({ thread: { ...state.thread, status: 'paused' }, failure: error, isLost: false });
+          else set({ thread: applyFailure(state.thread, toError(error)), isLost: false });
+        },
+      );
+    },
+    async stop() {
+      try {
+        await options.stop(`/agui/v1/agents/${encodeURIComponent(agent)}/${encodeURIComponent(threadId)}/stream`);
+      } catch (failure) {
+        set({ failure });
+      }
+    },
+    leave: () => leaving.abort(),
+  };
+}
+
+// --- internal ---
+
+/** What the box says of a conversation that has not begun. */
+const NOTHING = new Set<unknown>(['session_not_found', 'invalid_request']);
+
+function toMessage(text: string): ChatMessage {
+  return { id: crypto.randomUUID(), role: 'user', content: text };
+}
+
+function toError(error: unknown): { code: string; message: string } {
+  const { code, message } = (error ?? {}) as { code?: unknown; message?: unknown };
+  const text = typeof message === 'string' && message !== '' ? message : 'The box does not answer.';
+  return { code: typeof code === 'string' ? code : 'unreachable', message: text };
+}
+
+/** A page that is not shown draws no frames. */
+function soonDrawn(flush: () => void): void {
+  if (document.hidden) setTimeout(flush, 100);
+  else requestAnimationFrame(flush);
+}

@@ -1,0 +1,135 @@
+import type { AgentInterrupt, Client, OperationOutput } from '@svc/runtime/client';
+import { toChatMessages } from './message.ts';
+import type { ChatMessage, ChatToolCall } from './message.ts';
+import type { PausedThread } from './create-chat.ts';
+
+/** A conversation whose turn waits for a person, put together from what the box lists of it. Undefined: it does not wait. */
+export async function readPaused(
+  client: Client,
+  { agent, threadId }: { agent: string; threadId: string },
+): Promise<PausedThread | undefined> {
+  const session = await client.call('sessions.get', { id: threadId, agent });
+  const { pendingApproval: first, openTurn } = session;
+  if (!first || !openTurn) return undefined;
+  const { runId } = openTurn;
+  const messages = await readTurns(client, session.sessionId);
+  const [run, steps, listed] = await Promise.all([
+    client.call('runs.get', { id: runId }),
+    readSteps(client, runId),
+    client.call('approvals.list', { run: runId, status: 'pending', limit: 200 }),
+  ]);
+  // The one of a sub-agent hangs on a run of its own.
+  const isListed = listed.items.some(({ approvalId }) => approvalId === first.approvalId);
+  const pending = isListed ? listed.items : [first, ...listed.items];
+  const made = toMade(runId, steps);
+  const from = Date.parse(run.createdAt);
+  const tokens = { inputTokens: run.inputTokens, outputTokens: run.outputTokens };
+  return {
+    messages: [...messages, ...toAsked(run.input), ...made],
+    interrupts: toInterrupts(pending, made),
+    turns: [{ runId, startedAt: from, steps: [], ...tokens, finishReason: 'interrupt' }],
+  };
+}
+
+// --- internal ---
+
+type Approval = OperationOutput<'approvals.get'>;
+type Step = OperationOutput<'runs.steps'>['items'][number];
+
+/** All finished turns of a session. */
+async function readTurns(client: Client, sessionId: string): Promise<ChatMessage[]> {
+  const messages: ChatMessage[] = [];
+  let cursor: string | undefined;
+  do {
+    const page = await client.call('sessions.messages', {
+      id: sessionId,
+      limit: 200,
+      ...(cursor === undefined ? {} : { cursor }),
+    });
+    messages.push(...page.items.flatMap(toChatMessages));
+    cursor = page.nextCursor ?? undefined;
+  } while (cursor !== undefined);
+  return messages;
+}
+
+async function readSteps(client: Client, id: string): Promise<Step[]> {
+  const steps: Step[] = [];
+  let cursor: string | undefined;
+  do {
+    const page = await client.call('runs.steps', { id, limit: 200, ...(cursor === undefined ? {} : { cursor }) });
+    steps.push(...page.items);
+    cursor = page.nextCursor ?? undefined;
+  } while (cursor !== undefined);
+  return steps;
+}
+
+/** What the turn was asked. */
+function toAsked(input: unknown): ChatMessage[] {
+  const { messages = [] } = (input ?? {}) as { messages?: { id?: string; role: string; content: unknown }[] };
+  return messages.flatMap(({ id, role, content }) =>
+    role === 'user' && id !== undefined
+      ? toChatMessages({
+          messages: [{ id, role, content, reasoning: null, toolCalls: [], toolCallId: null }],
+        })
+      : [],
+  );
+}
+
+/** What the turn has made, under the ids it was streamed with. */
+function toMade(runId: string, steps: readonly Step[]): ChatMessage[] {
+  let reply = 0;
+  return steps.flatMap((step): ChatMessage[] => {
+    if (step.kind === 'tool' && step.output !== null) {
+      const { id = '' } = (step.input ?? {}) as { id?: string };
+      const { content = '' } = step.output as { content?: unknown };
+      return [{ id: `${id}-result`, role: 'tool', toolCallId: id, content: toShown(content) }];
+    }
+    if (step.kind !== 'model' || step.output === null || step.name === 'compact') return [];
+    const { content, reasoning = '', toolCalls = [] } = step.output as ModelOutput;
+    const id = `msg_${runId.replaceAll('-', '')}_${++reply}`;
+    const calls = toolCalls.map(({ id: callId, name, arguments: args }) => ({ callId, name, arguments: args }));
+    return toChatMessages({
+      messages: [{ id, role: 'assistant', content, reasoning: reasoning || null, toolCalls: calls, toolCallId: null }],
+    });
+  });
+}
+
+interface ModelOutput {
+  content: unknown;
+  reasoning?: string;
+  toolCalls?: { id: string; name: string; arguments: string }[];
+}
+
+function toShown(content: unknown): string {
+  return typeof content === 'string' ? content : JSON.stringify(content);
+}
+
+/** An approval does not say which call it is about, but what the call is. */
+function toInterrupts(approvals: readonly Approval[], made: readonly ChatMessage[]): AgentInterrupt[] {
+  const answered = new Set(made.flatMap((one) => (one.role === 'tool' ? one.toolCallId : [])));
+  const open = made
+    .flatMap((one) => (one.role === 'assistant' ? (one.toolCalls ?? []) : []))
+    .filter(({ id }) => !answered.has(id));
+  return approvals.map((approval) => {
+    const { tool, arguments: args } = (approval.payload ?? {}) as { tool?: string; arguments?: unknown };
+    const at = open.findIndex((call) => call.function.name === tool && isSameJson(call, args));
+    const [call] = at < 0 ? [] : open.splice(at, 1);
+    return {
+      id: approval.approvalId,
+      reason: 'tool_call',
+      message: approval.title,
+      toolCallId: call?.id ?? '',
+      responseSchema: {},
+      ...(approval.expiresAt === null ? {} : { expiresAt: approval.expiresAt }),
+      metadata: { svc: { tool, arguments: args, allow: approval.allow ?? ['approve', 'edit', 'reject'] } },
+    };
+  });
+}
+
+function isSameJson(call: ChatToolCall, args: unknown): boolean {
+  try {
+    return JSON.stringify(JSON.parse(call.function.arguments)) === JSON.stringify(args);
+  } catch {
+    return false;
+  }
+}

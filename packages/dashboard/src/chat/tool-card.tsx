@@ -1,0 +1,60 @@
+import { memo, useState } from 'react';
+import type { ReactNode } from 'react';
+import { Badge } from '../ui/badge.tsx';
+import { toText } from './message.ts';
+import type { ChatContent, ChatToolCall } from './message.ts';
+import { Value } from './value.tsx';
+
+export interface ToolCardProps {
+  call: ChatToolCall;
+  /** Its arguments are being written. */
+  isOpen: boolean;
+  /** Something may still come of it. */
+  isLive: boolean;
+  result: ChatContent | undefined;
+  /** What asks a person about it. */
+  pause?: ReactNode;
+}
+
+/** A call of a tool: its arguments as they grow, and what came of it. */
+export const ToolCard = memo(function ToolCard({ call, isOpen, isLive, result, pause }: ToolCardProps) {
+  // What happens is shown; what a person has opened or closed stays so.
+  const [chosen, setChosen] = useState<boolean>();
+  const isShown = chosen ?? (isOpen || pause !== undefined);
+  const { name, arguments: args } = call.function;
+  return (
+    <div className="rounded-lg border border-line bg-panel" data-call={call.id}>
+      <button
+        type="button"
+        aria-expanded={isShown}
+        onClick={() => setChosen(!isShown)}
+        className="flex w-full min-w-0 items-center gap-2 px-3 py-2 text-left"
+      >
+        <span aria-hidden className="text-muted">
+          {isShown ? '▾' : '▸'}
+        </span>
+        <code className="font-medium">{name}</code>
+        <span className="min-w-0 flex-1 truncate font-mono text-xs text-muted">
+          {isShown ? '' : args.slice(0, 200)}
+        </span>
+        <State isOpen={isOpen} isPaused={pause !== undefined} isDone={result !== undefined} isLive={isLive} />
+      </button>
+      {isShown && (
+        <div className="space-y-2 border-t border-line px-3 py-2">
+          <Value label="Arguments" text={args} isWhole={!isOpen} />
+          {result !== undefined && <Value label="Result" text={toText(result)} isWhole />}
+          {pause}
+        </div>
+      )}
+    </div>
+  );
+});
+
+// --- internal ---
+
+function State({ isOpen, isPaused, isDone, isLive }: Record<'isOpen' | 'isPaused' | 'isDone' | 'isLive', boolean>) {
+  if (isPaused) return <Badge tone="warn">waits for you</Badge>;
+  if (isDone) return <Badge tone="good">done</Badge>;
+  if (isOpen) return <Badge tone="accent">writing</Badge>;
+  return isLive ? <Badge tone="accent">running</Badge> : <Badge>no result</Badge>;
+}

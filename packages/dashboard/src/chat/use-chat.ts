@@ -1,0 +1,65 @@
+import { useEffect, useMemo, useSyncExternalStore } from 'react';
+import { ClientError } from '@svc/runtime/client';
+import { useBox } from '../app/box.ts';
+import type { BoxContext } from '../app/box.ts';
+import { createChat } from './create-chat.ts';
+import type { Chat, ChatState } from './create-chat.ts';
+import { readPaused } from './read-paused.ts';
+
+export interface UseChat extends ChatState {
+  chat: Chat;
+}
+
+/**
+ * The conversation of an agent by its name, for as long as it is shown. Somebody else may decide what it waits for: then
+ * it goes on here, too.
+ * @param isNew nothing has been said in it, so there is nothing to read
+ */
+export function useChat({ agent, threadId, isNew }: { agent: string; threadId: string; isNew: boolean }): UseChat {
+  const box = useBox();
+  const chat = useMemo(() => makeChat(box, agent, threadId), [box, agent, threadId]);
+  useEffect(() => {
+    if (!isNew) void chat.open();
+    // Once: a conversation that has begun here is not read again.
+    // eslint-disable-next-line react-hooks/exhaustive-deps
+  }, [chat]);
+  useEffect(
+    () =>
+      box.events.on((event) => {
+        if (event.event !== 'approval.decided') return;
+        const { thread } = chat.get();
+        const isOurs = thread.interrupts.some(({ id }) => id === event.data.approvalId);
+        if (isOurs && thread.status === 'paused') void chat.open();
+      }),
+    [box, chat],
+  );
+  useEffect(() => () => chat.leave(), [chat]);
+  const state = useSyncExternalStore(chat.onChange, chat.get);
+  return { ...state, chat };
+}
+
+// --- internal ---
+
+function makeChat(box: BoxContext, agent: string, threadId: string): Chat {
+  const send = async (path: string, init: RequestInit): Promise<Response> => {
+    const headers = new Headers(init.headers);
+    // At `svc dev` a wire takes any text for a key.
+    if (box.bootstrap.place === 'dev') headers.set('authorization', 'Bearer dev');
+    const response = await box.fetch(path, { ...init, headers });
+    if (response.ok) return response;
+    throw new ClientError(response.status, (await response.json().catch(() => ({}))) as object);
+  };
+  return createChat({
+    agent,
+    threadId,
+    post: (path, body, { headers, signal }) =>
+      send(path, {
+        method: 'POST',
+        headers: { ...headers, 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+        signal: signal ?? null,
+      }),
+    stop: (path) => send(path, { method: 'DELETE' }),
+    readPaused: () => readPaused(box.client, { agent, threadId }),
+  });
+}

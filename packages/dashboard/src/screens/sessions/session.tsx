@@ -1,0 +1,159 @@
+import { useNavigate } from '@tanstack/react-router';
+import { useState } from 'react';
+import type { ReactNode } from 'react';
+import type { OperationOutput } from '@svc/runtime/client';
+import { useCall, useChange } from '../../api/queries.ts';
+import { useMay } from '../../app/box.ts';
+import { usePathParams, useSearchState } from '../../app/search.ts';
+import { Answer } from '../../ui/answer.tsx';
+import { Status } from '../../ui/badge.tsx';
+import { Button } from '../../ui/button.tsx';
+import { Confirm } from '../../ui/confirm.tsx';
+import { Link } from '../../ui/link.tsx';
+import { Page, Panel } from '../../ui/page.tsx';
+import { Tabs } from '../../ui/tabs.tsx';
+import { Time } from '../../ui/time.tsx';
+import { toast } from '../../ui/toast.tsx';
+import { Replay } from './replay.tsx';
+import { SessionRuns } from './session-runs.tsx';
+
+type Shown = OperationOutput<'sessions.get'>;
+
+/** One conversation: what was said in it, and the runs it took. */
+export default function Session() {
+  const { id = '' } = usePathParams();
+  const [{ tab = 'conversation' }, change] = useSearchState();
+  // What is being deleted is not read anew.
+  const [isLeaving, setLeaving] = useState(false);
+  const session = useCall('sessions.get', { id }, { enabled: !isLeaving });
+  return (
+    <Page
+      title={<bdi>{session.data?.name ?? 'Session'}</bdi>}
+      actions={session.data && <Actions session={session.data} onLeaving={setLeaving} />}
+    >
+      <Answer of={session}>
+        {(shown) => (
+          <>
+            <Facts session={shown} />
+            <Tabs
+              label="Of the session"
+              value={tab}
+              onChange={(next) => change({ tab: next })}
+              tabs={[
+                {
+                  id: 'conversation',
+                  title: 'Conversation',
+                  content: () => <Replay session={shown} isLeaving={isLeaving} />,
+                },
+                {
+                  id: 'runs',
+                  title: 'Runs',
+                  content: () => <SessionRuns id={shown.sessionId} isLeaving={isLeaving} />,
+                },
+              ]}
+            />
+          </>
+        )}
+      </Answer>
+    </Page>
+  );
+}
+
+// --- internal ---
+
+function Actions({ session, onLeaving }: { session: Shown; onLeaving(isLeaving: boolean): void }) {
+  const may = useMay();
+  const navigate = useNavigate();
+  const [isAsking, setAsking] = useState(false);
+  const remove = useChange('sessions.delete', ['sessions', 'runs']);
+  const { agent, name, kind, owner, sessionId } = session;
+  // The wire knows a session by its name, and each caller has names of its own.
+  const isOfPerson = kind === 'session' && owner?.kind === 'person';
+  return (
+    <>
+      {isOfPerson && may('agents:chat') && (
+        <Link
+          to="/playground"
+          search={{ agent, session: name }}
+          className="rounded border border-line bg-panel px-3 py-1.5 font-medium no-underline hover:bg-raised"
+        >
+          Go on in the Playground
+        </Link>
+      )}
+      {may('sessions:delete') && (
+        <Button look="danger" onClick={() => setAsking(true)}>
+          Delete
+        </Button>
+      )}
+      {isAsking && (
+        <Confirm
+          title={`Delete the session "${name}"?`}
+          verb="Delete the session"
+          danger
+          onClose={() => setAsking(false)}
+          onConfirm={async () => {
+            onLeaving(true);
+            try {
+              await remove.mutateAsync({ id: sessionId });
+            } catch (error) {
+              onLeaving(false);
+              throw error;
+            }
+            toast('The session is deleted.');
+            await navigate({ to: '/sessions' as never });
+          }}
+        >
+          Its turns and their runs are deleted with it. It cannot be undone.
+        </Confirm>
+      )}
+    </>
+  );
+}
+
+function Facts({ session }: { session: Shown }) {
+  const { agent, owner, turns, inputTokens, outputTokens, createdAt, lastActiveAt, openTurn, pendingApproval } =
+    session;
+  return (
+    <Panel>
+      <dl className="grid grid-cols-2 gap-x-4 gap-y-2 md:grid-cols-4">
+        <Fact name="Agent">{agent}</Fact>
+        <Fact name="Whose">
+          <bdi>{owner ? owner.id : 'the box'}</bdi>
+        </Fact>
+        <Fact name="Turns">{turns.toLocaleString()}</Fact>
+        <Fact name="Tokens">
+          {inputTokens.toLocaleString()} in, {outputTokens.toLocaleString()} out
+        </Fact>
+        <Fact name="Begun">
+          <Time at={createdAt} />
+        </Fact>
+        <Fact name="Last active">
+          <Time at={lastActiveAt} />
+        </Fact>
+        {openTurn && (
+          <Fact name="Open turn">
+            <Link to={`/runs/${openTurn.runId}`}>
+              <Status value={openTurn.status} />
+            </Link>
+          </Fact>
+        )}
+        {pendingApproval && (
+          <Fact name="It waits for a person">
+            <Link to="/approvals" search={{ open: pendingApproval.approvalId }}>
+              {pendingApproval.title}
+            </Link>
+          </Fact>
+        )}
+      </dl>
+    </Panel>
+  );
+}
+
+function Fact({ name, children }: { name: string; children: ReactNode }) {
+  return (
+    <div className="min-w-0">
+      <dt className="text-xs text-muted">{name}</dt>
+      <dd className="wrap-anywhere">{children}</dd>
+    </div>
+  );
+}

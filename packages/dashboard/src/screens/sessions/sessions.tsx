@@ -1,0 +1,92 @@
+import { useCall, useList } from '../../api/queries.ts';
+import type { OperationOutput } from '@svc/runtime/client';
+import { useSearchState } from '../../app/search.ts';
+import { Answer } from '../../ui/answer.tsx';
+import { Empty } from '../../ui/empty.tsx';
+import { Field, Input, Select } from '../../ui/field.tsx';
+import { Link } from '../../ui/link.tsx';
+import { More } from '../../ui/more.tsx';
+import { Page } from '../../ui/page.tsx';
+import { Table } from '../../ui/table.tsx';
+import type { Column } from '../../ui/table.tsx';
+import { Time } from '../../ui/time.tsx';
+
+/** Every conversation, the last active first. */
+export default function Sessions() {
+  const [{ agent = '', user = '' }, change] = useSearchState();
+  const agents = useCall('discovery.get', {});
+  const list = useList(
+    'sessions.list',
+    { limit: 50, ...(agent === '' ? {} : { agent }), ...(user === '' ? {} : { user }) },
+    { keep: true },
+  );
+  const names = [...new Set([...(agents.data?.agents ?? []), ...(agent === '' ? [] : [agent])])];
+  return (
+    <Page title="Sessions">
+      <div className="mb-3 flex flex-wrap gap-2">
+        <Field label="Agent" quiet>
+          {(parts) => (
+            <Select
+              {...parts}
+              value={agent}
+              options={[['', 'Every agent'] as const, ...names.map((name) => [name, name] as const)]}
+              onChange={(event) => change({ agent: event.target.value }, 'push')}
+            />
+          )}
+        </Field>
+        <Field label="User" quiet>
+          {(parts) => (
+            <Input
+              {...parts}
+              type="search"
+              placeholder="User of a client"
+              value={user}
+              onChange={(event) => change({ user: event.target.value })}
+            />
+          )}
+        </Field>
+      </div>
+      <Answer of={{ ...list, data: list.items }}>
+        {(items) =>
+          items.length === 0 ? (
+            <Empty title="There is no session">
+              {agent === '' && user === '' ? (
+                <>
+                  Say something in the <Link to="/playground">Playground</Link>, or send <code>x-svc-session</code> with
+                  a request.
+                </>
+              ) : (
+                'None is of that agent and user.'
+              )}
+            </Empty>
+          ) : (
+            <>
+              <Table label="Sessions" columns={COLUMNS} rows={items} keyOf={({ sessionId }) => sessionId} />
+              <More has={list.hasNextPage} busy={list.isFetchingNextPage} onMore={() => void list.fetchNextPage()} />
+            </>
+          )
+        }
+      </Answer>
+    </Page>
+  );
+}
+
+// --- internal ---
+
+type Session = OperationOutput<'sessions.list'>['items'][number];
+
+const COLUMNS: readonly Column<Session>[] = [
+  {
+    title: 'Session',
+    cell: ({ sessionId, name }) => (
+      <Link to={`/sessions/${sessionId}`} className="text-accent underline wrap-anywhere">
+        {name}
+      </Link>
+    ),
+  },
+  { title: 'Agent', cell: ({ agent }) => agent },
+  { title: 'Whose', wide: true, cell: ({ owner }) => <bdi>{owner ? owner.id : 'the box'}</bdi> },
+  { title: 'Turns', end: true, cell: ({ turns }) => turns.toLocaleString() },
+  { title: 'Tokens', end: true, cell: ({ totalTokens }) => totalTokens.toLocaleString() },
+  { title: 'Last active', end: true, cell: ({ lastActiveAt }) => <Time at={lastActiveAt} /> },
+];
