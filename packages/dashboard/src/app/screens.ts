@@ -56,6 +56,23 @@ export const SCREENS: readonly Screen[] = [
     load: () => import('../screens/playground/playground.tsx'),
   },
   {
+    id: 'workflows',
+    path: '/workflows',
+    title: 'Workflows',
+    group: 'work',
+    permission: 'catalog:read',
+    tag: 'workflows',
+    load: () => import('../screens/workflows/workflows.tsx'),
+  },
+  {
+    id: 'workflow',
+    path: '/workflows/$name',
+    title: 'Workflow',
+    permission: 'catalog:read',
+    tag: 'workflows',
+    load: () => import('../screens/workflow/workflow.tsx'),
+  },
+  {
     id: 'health',
     path: '/health',
     title: 'Health',

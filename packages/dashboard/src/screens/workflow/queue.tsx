@@ -1,0 +1,86 @@
+import { useState } from 'react';
+import type { OperationOutput } from '@svc/runtime/client';
+import { useChange, useList } from '../../api/queries.ts';
+import { useMay } from '../../app/box.ts';
+import { Button } from '../../ui/button.tsx';
+import { Confirm } from '../../ui/confirm.tsx';
+import { Empty } from '../../ui/empty.tsx';
+import { previewOf } from '../../ui/json/rows.ts';
+import { List } from '../../ui/list.tsx';
+import { Time } from '../../ui/time.tsx';
+import { toast } from '../../ui/toast.tsx';
+
+type Queued = OperationOutput<'workflows.queue'>['items'][number];
+
+/** The starts that wait for a place or a time. */
+export function Queue({ name }: { name: string }) {
+  const queue = useList('workflows.queue', { name });
+  const drop = useChange('workflows.dequeue');
+  const mayDrop = useMay()('runs:cancel');
+  const [asked, setAsked] = useState<Queued>();
+  return (
+    <>
+      <List
+        of={queue}
+        label={`Queue of ${name}`}
+        keyOf={({ triggerId }) => triggerId}
+        columns={[
+          { title: '#', end: true, cell: ({ position }) => position },
+          {
+            title: 'Input',
+            cell: ({ input }) => (
+              <code className="text-xs wrap-anywhere">
+                <bdi>{previewOf(input)}</bdi>
+              </code>
+            ),
+          },
+          { title: 'Waits for', cell: ({ waitsFor }) => WAITS[waitsFor] },
+          { title: 'Ready', wide: true, cell: ({ readyAt }) => <Time at={readyAt} /> },
+          { title: 'Priority', end: true, wide: true, cell: ({ priority }) => priority },
+          { title: 'Asked', wide: true, cell: ({ createdAt }) => <Time at={createdAt} /> },
+          ...(mayDrop
+            ? [
+                {
+                  title: 'Actions',
+                  end: true,
+                  cell: (row: Queued) => (
+                    <Button small aria-label={`Drop the start at ${row.position}`} onClick={() => setAsked(row)}>
+                      Drop
+                    </Button>
+                  ),
+                },
+              ]
+            : []),
+        ]}
+        empty={
+          <Empty title="No start waits">
+            Starts wait here for a place of a workflow that takes so many runs at once, or for their time.
+          </Empty>
+        }
+      />
+      {asked && (
+        <Confirm
+          title="Drop this start?"
+          verb="Drop"
+          danger
+          onClose={() => setAsked(undefined)}
+          onConfirm={async () => {
+            await drop.mutateAsync({ name, triggerId: asked.triggerId });
+            toast('The start was dropped.');
+          }}
+        >
+          It never becomes a run.
+        </Confirm>
+      )}
+    </>
+  );
+}
+
+// --- internal ---
+
+const WAITS: Record<Queued['waitsFor'], string> = {
+  lock: 'a place',
+  delay: 'its time',
+  throttle: 'its turn',
+  debounce: 'a quiet moment',
+};

@@ -1,0 +1,53 @@
+import { expect, it } from 'vitest';
+import { formatPath, idOf, openFirst, openTo, previewOf, STEP, toRows } from './rows.ts';
+
+const LARGE = { items: Array.from({ length: 1_000_000 }, (_, id) => ({ id })), note: 'all of them' };
+
+it('two levels are open at first, where they come to a page', () => {
+  const rows = toRows({ a: { b: { c: 1 } }, d: [1, 2] }, openFirst({ a: { b: { c: 1 } }, d: [1, 2] }));
+  expect(rows.map(({ path }) => formatPath(path))).toEqual(['', 'a', 'a.b', 'd', 'd[0]', 'd[1]']);
+});
+
+it('of a list of a million a hundred are shown, and then a hundred more', () => {
+  const opened = openTo(LARGE, ['items', 0], openFirst(LARGE));
+  const rows = toRows(LARGE, opened);
+  expect(rows).toHaveLength(1 + 1 + STEP + 1 + 1);
+  expect(rows.at(-2)).toMatchObject({ kind: 'more', shown: 100, left: 999_900, path: ['items'] });
+  const more = toRows(LARGE, new Map([...opened, [idOf(['items']), 2 * STEP]]));
+  expect(more).toHaveLength(1 + 1 + 2 * STEP + 1 + 1);
+});
+
+it('opens all that leads to a path, as far as the member is shown', () => {
+  const rows = toRows(LARGE, openTo(LARGE, ['items', 250, 'id'], new Map()));
+  expect(rows.some(({ path }) => formatPath(path) === 'items[250].id')).toBe(true);
+});
+
+it('a value that is nested ten thousand deep is drawn as far as it is open', () => {
+  let deep: unknown = 'the end';
+  for (let at = 0; at < 10_000; at += 1) deep = [deep];
+  expect(toRows(deep, openFirst(deep))).toHaveLength(3);
+  expect(previewOf(deep)).toBe('[[…]]');
+});
+
+it('a preview is one line of bounded length', () => {
+  expect(previewOf({ name: 'Ada', tags: ['a'], empty: {} })).toBe('{ name: "Ada", tags: […], empty: {} }');
+  expect(previewOf('x'.repeat(1_000_000)).length).toBeLessThan(50);
+  expect(previewOf(Array.from({ length: 100_000 }, () => 'text')).length).toBeLessThan(100);
+});
+
+it('a path is written as code would write it', () => {
+  expect(formatPath(['order', 'lines', 0, 'unit price', 'a"b'])).toBe('order.lines[0]["unit price"]["a\\"b"]');
+});
+
+it('an empty list and an empty object have nothing to open', () => {
+  expect(toRows([], openFirst([]))).toMatchObject([{ isOpen: false, size: 0 }]);
+  expect(
+    toRows(
+      { a: {} },
+      new Map([
+        [idOf([]), STEP],
+        [idOf(['a']), STEP],
+      ]),
+    ).at(-1),
+  ).toMatchObject({ isOpen: false });
+});

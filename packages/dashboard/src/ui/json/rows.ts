@@ -1,0 +1,156 @@
+export type JsonPath = readonly (string | number)[];
+
+/** One line of the viewer. */
+export type JsonRow = {
+  /** Of its path, and what else there is at it. */
+  id: string;
+  depth: number;
+  path: JsonPath;
+} & (
+  | {
+      kind: 'value';
+      /** Undefined: the whole value. */
+      name: string | number | undefined;
+      value: unknown;
+      /** How many it has in it. Undefined: it is no list and no object. */
+      size: number | undefined;
+      isOpen: boolean;
+    }
+  | { kind: 'more'; shown: number; left: number }
+);
+
+/** What is open, and how many of the members of each are shown. By id. */
+export type Opened = ReadonlyMap<string, number>;
+
+/** How many members are shown at first, and with each asking for more. */
+export const STEP = 100;
+
+export function idOf(path: JsonPath): string {
+  return JSON.stringify(path);
+}
+
+/** The lines, of no more than what is open: a value of any size and depth costs what is seen of it. */
+export function toRows(value: unknown, opened: Opened): JsonRow[] {
+  const rows: JsonRow[] = [];
+  const left: JsonRow[] = [toRow([], undefined, value, opened)];
+  for (let row = left.pop(); row; row = left.pop()) {
+    rows.push(row);
+    if (row.kind === 'more' || !row.isOpen || row.size === undefined) continue;
+    const shown = Math.min(opened.get(row.id) ?? 0, row.size);
+    const inner: JsonRow[] = [];
+    for (let at = 0; at < shown; at += 1) {
+      const name = nameAt(row.value as object, at);
+      inner.push(toRow([...row.path, name], name, (row.value as Record<string | number, unknown>)[name], opened));
+    }
+    const { path, depth, size } = row;
+    if (shown < size) inner.push({ kind: 'more', id: `${row.id}+`, depth: depth + 1, path, shown, left: size - shown });
+    for (let at = inner.length - 1; at >= 0; at -= 1) left.push(inner[at] as JsonRow);
+  }
+  return rows;
+}
+
+/** What is open at first: `depth` levels, as long as that comes to a page of lines. */
+export function openFirst(value: unknown, depth = 2, page = 60): Opened {
+  const opened = new Map<string, number>();
+  let level: { path: JsonPath; value: unknown }[] = [{ path: [], value }];
+  let lines = 1;
+  for (let at = 0; at < depth; at += 1) {
+    const next: typeof level = [];
+    for (const { path, value: each } of level) {
+      const size = sizeOf(each);
+      if (!size || lines + Math.min(size, STEP) > page) continue;
+      opened.set(idOf(path), STEP);
+      lines += Math.min(size, STEP);
+      for (let inner = 0; inner < Math.min(size, STEP); inner += 1) {
+        const name = nameAt(each as object, inner);
+        next.push({ path: [...path, name], value: (each as Record<string | number, unknown>)[name] });
+      }
+    }
+    level = next;
+  }
+  // The outermost is open whatever its size: its first members say what it is.
+  if (sizeOf(value)) opened.set(idOf([]), STEP);
+  return opened;
+}
+
+/** With everything open that leads to the path, and enough of its members shown. */
+export function openTo(value: unknown, path: JsonPath, opened: Opened): Opened {
+  const next = new Map(opened);
+  let at = value;
+  for (const [depth, name] of path.entries()) {
+    if (typeof at !== 'object' || at === null) break;
+    const id = idOf(path.slice(0, depth));
+    const position = typeof name === 'number' ? name : keysOf(at).indexOf(name);
+    next.set(id, Math.max(next.get(id) ?? 0, Math.ceil((position + 1) / STEP) * STEP));
+    at = (at as Record<string | number, unknown>)[name];
+  }
+  return next;
+}
+
+/** How many a list or an object has in it. Undefined: it is neither. */
+export function sizeOf(value: unknown): number | undefined {
+  if (Array.isArray(value)) return value.length;
+  return typeof value === 'object' && value !== null ? keysOf(value).length : undefined;
+}
+
+/** The beginning of a value in one line, of at most some 80 characters. */
+export function previewOf(value: unknown): string {
+  if (typeof value !== 'object' || value === null) return briefOf(value);
+  const size = sizeOf(value) ?? 0;
+  const isList = Array.isArray(value);
+  let text = '';
+  for (let at = 0; at < size; at += 1) {
+    const name = nameAt(value, at);
+    const inner = briefOf((value as Record<string | number, unknown>)[name]);
+    const part = isList ? inner : `${cut(String(name), 20)}: ${inner}`;
+    if (text.length + part.length > PREVIEW)
+      return `${isList ? '[' : '{ '}${text}${text && ', '}…${isList ? ']' : ' }'}`;
+    text += text ? `, ${part}` : part;
+  }
+  return isList ? `[${text}]` : text ? `{ ${text} }` : '{}';
+}
+
+/** A path as code would write it: `order.lines[0]["unit price"]`. */
+export function formatPath(path: JsonPath): string {
+  const text = path.map((name) => {
+    if (typeof name === 'number') return `[${name}]`;
+    return /^[A-Za-z_$][\w$]*$/.test(name) ? `.${name}` : `[${JSON.stringify(name)}]`;
+  });
+  return text.join('').replace(/^\./, '');
+}
+
+// --- internal ---
+
+const PREVIEW = 72;
+
+/** An object is asked for its keys once: it may have a million, and is drawn often. */
+const keys = new WeakMap<object, string[]>();
+
+function keysOf(value: object): string[] {
+  const known = keys.get(value);
+  if (known) return known;
+  const made = Object.keys(value);
+  keys.set(value, made);
+  return made;
+}
+
+function nameAt(value: object, at: number): string | number {
+  return Array.isArray(value) ? at : (keysOf(value)[at] as string);
+}
+
+function toRow(path: JsonPath, name: string | number | undefined, value: unknown, opened: Opened): JsonRow {
+  const id = idOf(path);
+  const size = sizeOf(value);
+  return { kind: 'value', id, depth: path.length, path, name, value, size, isOpen: !!size && opened.has(id) };
+}
+
+function briefOf(value: unknown): string {
+  if (typeof value === 'string') return JSON.stringify(cut(value, 32));
+  if (Array.isArray(value)) return value.length === 0 ? '[]' : '[…]';
+  if (typeof value === 'object' && value !== null) return keysOf(value).length === 0 ? '{}' : '{…}';
+  return String(value);
+}
+
+function cut(text: string, most: number): string {
+  return text.length > most ? `${text.slice(0, most - 1)}…` : text;
+}

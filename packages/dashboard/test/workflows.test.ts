@@ -1,0 +1,159 @@
+import type { Locator, Page } from 'playwright-core';
+import { expect, test } from 'vitest';
+import { z } from 'zod';
+import { sleep } from '../../runtime/src/engine/primitives/sleep.ts';
+import { call, toStep } from '../../runtime/test/_setup.ts';
+import { describeWhen } from '../../runtime/test/require.ts';
+import { serveBox } from './_box.ts';
+import { allowComplaint, browser, isTooWide, keepPicture, listBarriers, openBrowser } from './_browser.ts';
+
+const charge = toStep('charge', (order: { quantity: number }) => ({ total: order.quantity * 5 }));
+
+const Order = z.object({
+  customer: z.string().min(2).describe('Who orders'),
+  email: z.email().optional(),
+  quantity: z.int().min(1).max(10).default(1),
+  color: z.enum(['red', 'blue']).optional(),
+  isUrgent: z.boolean(),
+  lines: z.array(z.object({ sku: z.string().max(20) })).optional(),
+  pay: z
+    .discriminatedUnion('type', [
+      z.object({ type: z.literal('card'), number: z.string().max(20) }),
+      z.object({ type: z.literal('cash') }),
+    ])
+    .optional(),
+});
+
+describeWhen(browser, 'Workflows', (path) => {
+  const served = serveBox({
+    workflows: {
+      order: {
+        inputSchema: Order,
+        outputSchema: z.object({ total: z.number() }),
+        run: async (order: { quantity: number }) => charge(order),
+      },
+      free: { run: async (input: unknown) => ({ got: input }) },
+      alone: { serial: true, run: async () => sleep('1 day') },
+      broken: new Error('Cannot find module "./missing.ts"'),
+    },
+  });
+  const open = openBrowser(path);
+  const lastInput = async (name: string): Promise<unknown> => {
+    const { body } = await call<{ items: { input: unknown }[] }>(served().box, `GET /api/runs?name=${name}&limit=1`);
+    return body.items[0]?.input;
+  };
+  const start = (page: Page): Promise<void> => page.getByRole('button', { name: 'Start', exact: true }).click();
+  const followed = (page: Page): Locator => page.getByRole('status').filter({ hasText: /completed|waiting/ });
+
+  test('are listed with what they take and whether they load, and found by name', async () => {
+    const page = await open(served().studio('/workflows'));
+    await page.getByRole('row', { name: /order.*◆ schema/ }).waitFor();
+    await page.getByRole('row', { name: /broken.*does not load/ }).waitFor();
+    expect(await listBarriers(page)).toEqual([]);
+    await keepPicture(page, 'workflows');
+    await page.getByRole('searchbox', { name: 'Find a workflow' }).fill('ord');
+    await page.getByRole('row', { name: /free/ }).waitFor({ state: 'detached' });
+    expect(new URL(page.url()).search).toBe('?q=ord');
+    await page.getByRole('link', { name: 'order', exact: true }).click();
+    await page.getByRole('heading', { name: 'order', exact: true }).waitFor();
+  });
+
+  test('one is started by its form: what is wrong is said at its field, by the page and by the box', async () => {
+    const page = await open(served().studio('/workflows/order'));
+    allowComplaint(page, /400|422/);
+    await page.getByLabel('customer').fill('A');
+    await start(page);
+    await page.getByText('At least 2 characters.').waitFor();
+    await page.getByLabel('customer').fill('Ada');
+    await page.getByLabel('email').fill('ada');
+    await page.getByLabel('quantity').fill('3');
+    await page.getByLabel('color').selectOption('blue');
+    await page.getByRole('button', { name: 'Add lines' }).click();
+    await page.getByRole('button', { name: 'Add an entry to lines' }).click();
+    await page.getByLabel('sku').fill('A-1');
+    await page.getByLabel('pay: type').selectOption('card');
+    await page.getByLabel('number', { exact: true }).fill('4242');
+    await start(page);
+    await page.getByText('Invalid email address').waitFor();
+    expect(await page.getByLabel('email').getAttribute('aria-invalid')).toBe('true');
+    expect(await listBarriers(page)).toEqual([]);
+    await keepPicture(page, 'workflow-issues');
+    await page.getByLabel('email').fill('ada@example.com');
+    await start(page);
+    await followed(page).filter({ hasText: 'completed' }).waitFor();
+    await page.getByRole('tree', { name: 'Output' }).getByText('15').waitFor();
+    await page.getByRole('list', { name: 'Steps' }).getByText('charge').waitFor();
+    expect(await lastInput('order')).toEqual({
+      customer: 'Ada',
+      email: 'ada@example.com',
+      quantity: 3,
+      color: 'blue',
+      isUrgent: false,
+      lines: [{ sku: 'A-1' }],
+      pay: { type: 'card', number: '4242' },
+    });
+    expect(await listBarriers(page)).toEqual([]);
+    await keepPicture(page, 'workflow');
+  });
+
+  test('the address of a start is what becomes of it, also for who opens it later', async () => {
+    const { body } = await call<{ runId: string }>(served().box, 'POST /api/workflows/free/start', { a: 1 });
+    const page = await open(served().studio(`/workflows/free?run=${body.runId}`));
+    await followed(page).filter({ hasText: 'completed' }).waitFor();
+    await page.getByRole('link', { name: 'Open the run' }).waitFor();
+  });
+
+  test('an input is written as JSON, and an earlier one is taken over', async () => {
+    const page = await open(served().studio('/workflows/order?mode=json'));
+    const text = page.getByRole('textbox', { name: 'Input', exact: true });
+    await text.fill('{"customer": "Bob", "isUrgent": true');
+    await start(page);
+    await page.getByText(/^This is not JSON/).waitFor();
+    await text.fill('{"customer": "Bob", "quantity": 2, "isUrgent": true}');
+    await page.getByRole('button', { name: 'Form', exact: true }).click();
+    expect(await page.getByLabel('quantity').inputValue()).toBe('2');
+    await start(page);
+    await followed(page).filter({ hasText: 'completed' }).waitFor();
+    expect(await lastInput('order')).toEqual({ customer: 'Bob', quantity: 2, isUrgent: true });
+    await page.reload();
+    const earlier = page.getByLabel('Use an earlier input');
+    const option = await earlier.locator('option', { hasText: 'Bob' }).first().getAttribute('value');
+    await earlier.selectOption(option);
+    await page.getByText('Bob').first().waitFor({ state: 'attached' });
+    expect(await page.getByLabel('customer').inputValue()).toBe('Bob');
+  });
+
+  test('a start that waits is seen in the queue, and dropped there', async () => {
+    const page = await open(served().studio('/workflows/alone'));
+    await start(page);
+    await followed(page).filter({ hasText: 'waiting' }).waitFor();
+    await start(page);
+    await page.getByText('It waits in the queue').waitFor();
+    await page.getByRole('tab', { name: 'Queue' }).click();
+    await page.getByRole('row', { name: /a place/ }).waitFor();
+    expect(await listBarriers(page)).toEqual([]);
+    await keepPicture(page, 'workflow-queue');
+    await page.getByRole('button', { name: 'Drop the start at 0' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Drop' }).click();
+    await page.getByText('No start waits').waitFor();
+    const { body } = await call<{ items: unknown[] }>(served().box, 'GET /api/workflows/alone/queue');
+    expect(body.items).toEqual([]);
+  });
+
+  test('its schemas are shown, and searched', async () => {
+    const page = await open(served().studio('/workflows/order?tab=schema'));
+    await page.getByRole('searchbox', { name: 'Search in: Schema: Input' }).fill('Who orders');
+    await page.getByText('1 of 1').waitFor();
+    await page.getByRole('treeitem', { name: /Who orders/, selected: true }).waitFor();
+    expect(await listBarriers(page)).toEqual([]);
+  });
+
+  test('is for the dark and for a narrow screen too', async () => {
+    const page = await open(served().studio('/workflows/order'), { width: 360, theme: 'dark' });
+    await page.getByLabel('customer').waitFor();
+    await page.getByRole('button', { name: 'Add lines' }).click();
+    expect(await isTooWide(page)).toBe(false);
+    expect(await listBarriers(page)).toEqual([]);
+    await keepPicture(page, 'workflow-narrow-dark');
+  });
+});
