@@ -9,7 +9,7 @@ import { createEvents } from '../src/events/events.ts';
 import { createStreamLimits } from '../src/auth/stream-limits.ts';
 import { bothServers, createCluster, WITHOUT_LOOKS } from './_cluster.ts';
 import { describeWhen } from './require.ts';
-import { call, json, runWorkflow, setupBoxes, startWorkflow, toStep, until, untilStatus } from './_setup.ts';
+import { call, json, runWorkflow, setupBoxes, startWorkflow, toProgram, toStep, until, untilStatus } from './_setup.ts';
 import type { TestBox } from './_setup.ts';
 
 const boxes = setupBoxes();
@@ -154,6 +154,13 @@ describe('the stream of events', () => {
       'step.completed completed',
       'run.ended completed',
     ]);
+  });
+
+  test('tells that other code is in force', async () => {
+    const { box, url } = await open();
+    const stream = await listen(url);
+    await box.reload(toProgram(PROGRAM));
+    await until(() => stream.events().some(({ type }) => type === 'program.changed'));
   });
 
   test('tells the steps of a turn and the session it belongs to', async () => {

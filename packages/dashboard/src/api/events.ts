@@ -13,7 +13,12 @@ export interface BoxEvents {
   onState(listener: () => void): () => void;
 }
 
-export type OpenEvents = (lastEventId: string | undefined, signal: AbortSignal) => AsyncIterable<BoxEvent>;
+/** `onAlive`: to be called when it is open, and with whatever comes through it, a heartbeat too. */
+export type OpenEvents = (
+  lastEventId: string | undefined,
+  signal: AbortSignal,
+  onAlive: () => void,
+) => AsyncIterable<BoxEvent>;
 
 export interface EventsTimes {
   /** Milliseconds between tries: the first, and the most. */
@@ -21,6 +26,8 @@ export interface EventsTimes {
   most: number;
   /** How long a loss is no news. */
   grace: number;
+  /** How long nothing at all comes through before the stream is taken for lost: several heartbeats. */
+  silence: number;
 }
 
 export function createBoxEvents(open: OpenEvents, times: EventsTimes = TIMES): BoxEvents {
@@ -28,38 +35,59 @@ export function createBoxEvents(open: OpenEvents, times: EventsTimes = TIMES): B
   const watchers = new Set<() => void>();
   let state: StreamState = 'opening';
   let lastId: string | undefined;
+  let wasOpen = false;
 
   const become = (next: StreamState): void => {
     if (state === next) return;
     state = next;
     for (const watcher of watchers) watcher();
   };
-  const read = async (signal: AbortSignal, onOpen: () => void): Promise<void> => {
-    for await (const event of open(lastId, signal)) {
-      onOpen();
-      lastId = event.id ?? lastId;
-      for (const listener of listeners) listener(event);
+  const tell = (event: BoxEvent): void => {
+    for (const listener of listeners) listener(event);
+  };
+  let late: ReturnType<typeof setTimeout> | undefined;
+  /** A short loss is no news. */
+  const lose = (): void => void (late ??= setTimeout(() => become('lost'), times.grace));
+  /** One stream, until it ends, breaks or is silent. */
+  const read = async (ending: AbortSignal): Promise<boolean> => {
+    const silent = new AbortController();
+    const signal = AbortSignal.any([ending, silent.signal]);
+    let watch: ReturnType<typeof setTimeout> | undefined;
+    let isOpen = false;
+    const onAlive = (): void => {
+      clearTimeout(watch);
+      watch = setTimeout(() => silent.abort(), times.silence);
+      if (isOpen) return;
+      clearTimeout(late);
+      late = undefined;
+      isOpen = true;
+      become('open');
+      // What happened in between is not known where there is no event to go on after.
+      if (wasOpen && lastId === undefined) tell({ event: 'reset', data: {} });
+      wasOpen = true;
+    };
+    try {
+      for await (const event of open(lastId, signal, onAlive)) {
+        lastId = event.id ?? lastId;
+        tell(event);
+      }
+    } catch {
+      // It is tried again, whatever it was; what the person sees says so.
+    } finally {
+      clearTimeout(watch);
     }
+    return isOpen;
   };
   const follow = async (signal: AbortSignal): Promise<void> => {
     let wait = times.first;
     while (!signal.aborted) {
-      const late = setTimeout(() => become('lost'), times.grace);
-      try {
-        await read(signal, () => {
-          clearTimeout(late);
-          wait = times.first;
-          become('open');
-        });
-      } catch {
-        // It is tried again, whatever it was; what the person sees says so.
-      }
-      clearTimeout(late);
-      if (signal.aborted) return;
+      lose();
+      if (await read(signal)) wait = times.first;
+      lose();
       await pause(wait, signal);
-      if (wait >= times.grace) become('lost');
       wait = Math.min(times.most, wait * 2);
     }
+    clearTimeout(late);
   };
 
   return {
@@ -82,15 +110,16 @@ export function createBoxEvents(open: OpenEvents, times: EventsTimes = TIMES): B
 
 // --- internal ---
 
-const TIMES: EventsTimes = { first: 500, most: 15_000, grace: 2_000 };
+const TIMES: EventsTimes = { first: 500, most: 15_000, grace: 2_000, silence: 50_000 };
 
 function pause(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
-    const timer = setTimeout(resolve, ms);
-    const stop = () => {
+    const stop = (): void => {
       clearTimeout(timer);
+      signal.removeEventListener('abort', stop);
       resolve();
     };
-    signal.addEventListener('abort', stop, { once: true });
+    const timer = setTimeout(stop, ms);
+    signal.addEventListener('abort', stop);
   });
 }

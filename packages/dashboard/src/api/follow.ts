@@ -6,20 +6,22 @@ import type { BoxEvent, BoxEvents } from './events.ts';
  * operation. Answers what ends it.
  */
 export function followEvents(events: BoxEvents, queries: QueryClient): () => void {
-  const due = new Set<string>();
+  const due = new Map<string, Set<string> | undefined>();
   let timer: ReturnType<typeof setTimeout> | undefined;
   const flush = (): void => {
     timer = undefined;
-    const rooms = new Set(due);
+    const rooms = new Map(due);
     due.clear();
-    void queries.invalidateQueries({
-      predicate: ({ queryKey: [id] }) => rooms.has(ALL) || rooms.has(String(id).split('.')[0] ?? ''),
-    });
+    void queries.invalidateQueries({ predicate: ({ queryKey }) => rooms.has(ALL) || isDue(queryKey, rooms) });
   };
   const stopListening = events.on((event) => {
-    for (const room of roomsOf(event)) due.add(room);
+    const ids = runsOf(event);
+    for (const room of roomsOf(event)) {
+      const known = due.get(room);
+      due.set(room, due.has(room) && !known ? undefined : ids && new Set([...(known ?? []), ...ids]));
+    }
     // Many at once are one.
-    timer ??= setTimeout(flush, GATHER_MS);
+    if (due.size > 0) timer ??= setTimeout(flush, GATHER_MS);
   });
   const stop = events.start();
   return () => {
@@ -31,7 +33,7 @@ export function followEvents(events: BoxEvents, queries: QueryClient): () => voi
 
 // --- internal ---
 
-const GATHER_MS = 250;
+const GATHER_MS = 300;
 const ALL = '*';
 
 /** Rooms whose answers an event may have changed, by the beginning of its name. */
@@ -47,4 +49,19 @@ const ROOMS: readonly (readonly [prefix: string, rooms: readonly string[]])[] = 
 function roomsOf({ event }: BoxEvent): readonly string[] {
   if (event === 'reset') return [ALL];
   return ROOMS.find(([prefix]) => event.startsWith(prefix))?.[1] ?? [];
+}
+
+/** The run it is about, and the one that started it. Undefined: it is about none. */
+function runsOf({ data }: BoxEvent): string[] | undefined {
+  const { runId, parentRunId } = data as { runId?: string; parentRunId?: string | null };
+  return runId === undefined ? undefined : [runId, ...(parentRunId ? [parentRunId] : [])];
+}
+
+/** What is asked of one run is not asked again for another one. */
+function isDue([id, input]: readonly unknown[], rooms: ReadonlyMap<string, ReadonlySet<string> | undefined>): boolean {
+  const room = String(id).split('.')[0] ?? '';
+  if (!rooms.has(room)) return false;
+  const ids = rooms.get(room);
+  const own = (input as { id?: string } | undefined)?.id;
+  return room !== 'runs' || ids === undefined || own === undefined || ids.has(own);
 }

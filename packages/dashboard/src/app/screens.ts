@@ -21,6 +21,32 @@ export interface Screen {
 /** In the order of the sidebar. */
 export const SCREENS: readonly Screen[] = [
   {
+    id: 'overview',
+    path: '/',
+    title: 'Overview',
+    group: 'watch',
+    permission: 'runs:read',
+    tag: 'runs',
+    load: () => import('../screens/overview/overview.tsx'),
+  },
+  {
+    id: 'runs',
+    path: '/runs',
+    title: 'Runs',
+    group: 'watch',
+    permission: 'runs:read',
+    tag: 'runs',
+    load: () => import('../screens/runs/runs.tsx'),
+  },
+  {
+    id: 'run',
+    path: '/runs/$id',
+    title: 'Run',
+    permission: 'runs:read',
+    tag: 'runs',
+    load: () => import('../screens/run/run.tsx'),
+  },
+  {
     id: 'approvals',
     path: '/approvals',
     title: 'Approvals',
@@ -45,6 +71,15 @@ export const SCREENS: readonly Screen[] = [
     permission: 'sessions:read',
     tag: 'sessions',
     load: () => import('../screens/sessions/session.tsx'),
+  },
+  {
+    id: 'logs',
+    path: '/logs',
+    title: 'Logs',
+    group: 'watch',
+    permission: 'logs:read',
+    tag: 'logs',
+    load: () => import('../screens/logs/logs.tsx'),
   },
   {
     id: 'playground',

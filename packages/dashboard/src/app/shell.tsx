@@ -1,6 +1,8 @@
 import { Outlet, useRouterState } from '@tanstack/react-router';
 import { useEffect, useState } from 'react';
 import { useBox } from './box.ts';
+import { ContractNote } from './contract-note.tsx';
+import { Palette } from './palette.tsx';
 import { SCREENS } from './screens.ts';
 import { Sidebar } from './sidebar.tsx';
 import { StreamState } from './stream-state.tsx';
@@ -28,9 +30,11 @@ export function Shell() {
       <Sidebar isOpen={isOpen} onToggle={() => setOpen(!isOpen)} />
       <main id="content" tabIndex={-1} className="min-w-0 flex-1 outline-none">
         <StreamState />
+        <ContractNote />
         <Outlet />
       </main>
       <Toasts />
+      <Palette />
     </div>
   );
 }

@@ -1,4 +1,5 @@
 import { useBox, useMay } from './box.ts';
+import { OPEN_PALETTE } from './palette.tsx';
 import { SCREENS } from './screens.ts';
 import type { ScreenGroup } from './screens.ts';
 import { ThemeButton } from './theme-button.tsx';
@@ -27,6 +28,15 @@ export function Sidebar({ isOpen, onToggle }: { isOpen: boolean; onToggle(): voi
           onClick={onToggle}
         >
           Menu
+        </button>
+      </div>
+      <div className="hidden px-4 pb-2 md:block">
+        <button
+          type="button"
+          className="flex w-full items-center justify-between rounded border border-line px-2 py-1 text-muted hover:bg-raised"
+          onClick={() => dispatchEvent(new Event(OPEN_PALETTE))}
+        >
+          Go to… <kbd className="text-xs">Ctrl K</kbd>
         </button>
       </div>
       <nav

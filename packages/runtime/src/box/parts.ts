@@ -95,7 +95,10 @@ const parts: { [Name in keyof Parts]: Omit<Part<Given, Name, Parts[Name]>, 'name
     create: ({ db, kv, isOpen }) => createCatalogOverrides({ db, kv, isOpen }),
     close: (overrides) => overrides.close(),
   },
-  program: { create: ({ catalog, config, tables, jobs }) => createProgram({ catalog, config, tables, jobs }) },
+  program: {
+    create: ({ catalog, config, tables, jobs, events }) =>
+      createProgram({ catalog, config, tables, jobs, onLoad: () => events.publish({ type: 'program.changed' }) }),
+  },
   retention: {
     create: ({ options, sessions, journal, foundation, logs, settings, log }) =>
       createRetention({

@@ -17,13 +17,16 @@ export interface ProgramRooms {
   config: ConfigValues;
   tables: ProjectTables;
   jobs: Jobs;
+  /** Called once a program is in force. */
+  onLoad(): void;
 }
 
-export function createProgram({ catalog, config, tables, jobs }: ProgramRooms): LoadedProgram {
+export function createProgram({ catalog, config, tables, jobs, onLoad }: ProgramRooms): LoadedProgram {
   return {
     async load(program) {
       await Promise.all([catalog.load(program), config.load(program), tables.load(program)]);
       await jobs.reconcile(declaredSchedules(catalog));
+      onLoad();
     },
     problems: () => [...catalog.problems(), ...config.problems(), ...tables.problems()],
   };

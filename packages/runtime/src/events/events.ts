@@ -16,6 +16,7 @@ import type { Reader } from './reader.ts';
 export type BoxEvent =
   | LifecycleEvent
   | { type: 'session.updated' | 'session.deleted'; sessionId: string; askedBy?: string | undefined }
+  | { type: 'program.changed' }
   | ({ type: 'budget.warning' | 'budget.exceeded' } & BudgetFacts);
 
 /** Of tokens in a day or a month. */

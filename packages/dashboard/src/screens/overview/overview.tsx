@@ -1,0 +1,168 @@
+import type { OperationOutput } from '@svc/runtime/client';
+import { useMemo } from 'react';
+import { useCall } from '../../api/queries.ts';
+import { Answer } from '../../ui/answer.tsx';
+import { Badge } from '../../ui/badge.tsx';
+import { Empty } from '../../ui/empty.tsx';
+import { Link } from '../../ui/link.tsx';
+import { Page, Panel } from '../../ui/page.tsx';
+import { Time } from '../../ui/time.tsx';
+import { useProbes } from '../health/probes.ts';
+import { Bars } from './bars.tsx';
+
+type Stats = OperationOutput<'runs.stats'>['items'];
+
+export default function Overview() {
+  const from = useMemo(() => new Date(Math.ceil(Date.now() / HOUR) * HOUR - HOURS * HOUR).toISOString(), []);
+  const stats = useCall('runs.stats', { bucket: 'hour', from }, { keep: true });
+  return (
+    <Page title="Overview">
+      <HealthStrip />
+      <Answer of={stats} rows={8}>
+        {({ items }) => (
+          <div className="grid gap-4 md:grid-cols-2">
+            <Panel title="Runs per hour">
+              <Bars
+                label="Runs of the last 24 hours"
+                bars={toBars(items, from, ({ runs, statuses }) => [
+                  runs - (statuses.failed ?? 0),
+                  statuses.failed ?? 0,
+                ])}
+                words={['ended well or go on', 'failed']}
+              />
+            </Panel>
+            <Panel title="Tokens per hour">
+              <Bars
+                label="Tokens of the last 24 hours"
+                bars={toBars(items, from, ({ inputTokens, outputTokens }) => [inputTokens, outputTokens])}
+                words={['in', 'out']}
+              />
+            </Panel>
+          </div>
+        )}
+      </Answer>
+      <div className="grid gap-4 md:grid-cols-2">
+        <Waiting />
+        <Failed />
+        <Timers />
+      </div>
+    </Page>
+  );
+}
+
+// --- internal ---
+
+const HOUR = 3_600_000;
+const HOURS = 24;
+const FEW = 5;
+
+function toBars(items: Stats, from: string, of: (stats: Stats[number]) => [number, number]) {
+  const byStart = new Map(items.map((item) => [Date.parse(item.start), item]));
+  return Array.from({ length: HOURS }, (_, i) => {
+    const start = Date.parse(from) + i * HOUR;
+    const item = byStart.get(start);
+    return { start, parts: item ? of(item) : ([0, 0] as [number, number]) };
+  });
+}
+
+function HealthStrip() {
+  const probes = useProbes();
+  if (!probes.data) return <div className="mb-4 h-7" />;
+  const { isReady, parts } = probes.data;
+  const failed = parts.filter(({ isGood }) => !isGood);
+  return (
+    <p className="mb-4 flex h-7 items-center gap-2">
+      <Badge tone={isReady ? 'good' : 'bad'}>{isReady ? 'The box is ready' : 'The box is not ready'}</Badge>
+      <span className="truncate text-muted">{failed.map(({ name, text }) => `${name}: ${text}`).join(', ')}</span>
+      <Link to="/health">Health</Link>
+    </p>
+  );
+}
+
+function Waiting() {
+  const approvals = useCall('approvals.list', { status: 'pending', limit: FEW });
+  return (
+    <Panel title="Waits for a person" actions={<Link to="/approvals">Approvals</Link>}>
+      <Answer of={approvals} rows={3}>
+        {({ items }) =>
+          items.length === 0 ? (
+            <Empty title="Nobody has to decide anything" />
+          ) : (
+            <ul>
+              {items.map(({ approvalId, title, runId, createdAt }) => (
+                <li key={approvalId} className="flex gap-2 py-1">
+                  <Link to={`/runs/${runId}`} className="min-w-0 flex-1 truncate text-accent">
+                    <bdi>{title}</bdi>
+                  </Link>
+                  <Time at={createdAt} />
+                </li>
+              ))}
+            </ul>
+          )
+        }
+      </Answer>
+    </Panel>
+  );
+}
+
+function Failed() {
+  const runs = useCall('runs.list', { status: 'failed', limit: FEW });
+  return (
+    <Panel
+      title="Failed last"
+      actions={
+        <Link to="/runs" search={{ status: 'failed' }}>
+          All failed runs
+        </Link>
+      }
+    >
+      <Answer of={runs} rows={3}>
+        {({ items }) =>
+          items.length === 0 ? (
+            <Empty title="No run has failed" />
+          ) : (
+            <ul>
+              {items.map(({ runId, name, error, endedAt }) => (
+                <li key={runId} className="flex gap-2 py-1">
+                  <Link to={`/runs/${runId}`} className="max-w-40 shrink-0 truncate text-accent">
+                    <bdi>{name}</bdi>
+                  </Link>
+                  <bdi className="min-w-0 flex-1 truncate text-muted">{error?.message.slice(0, 200)}</bdi>
+                  <Time at={endedAt} />
+                </li>
+              ))}
+            </ul>
+          )
+        }
+      </Answer>
+    </Panel>
+  );
+}
+
+function Timers() {
+  const jobs = useCall('jobs.list', { limit: 200 });
+  return (
+    <Panel title="Next timers" actions={<Link to="/jobs">Recurring jobs</Link>}>
+      <Answer of={jobs} rows={3}>
+        {({ items }) => {
+          const next = items
+            .filter(({ nextFireAt }) => nextFireAt !== null)
+            .sort((a, b) => (a.nextFireAt ?? '').localeCompare(b.nextFireAt ?? ''))
+            .slice(0, FEW);
+          if (next.length === 0) return <Empty title="No timer is armed" />;
+          return (
+            <ul>
+              {next.map(({ id, workflow, cron, nextFireAt }) => (
+                <li key={id} className="flex gap-2 py-1">
+                  <bdi className="min-w-0 flex-1 truncate">{workflow}</bdi>
+                  {cron !== null && <code className="text-muted">{cron}</code>}
+                  <Time at={nextFireAt} />
+                </li>
+              ))}
+            </ul>
+          );
+        }}
+      </Answer>
+    </Panel>
+  );
+}

@@ -1,0 +1,131 @@
+import { useNavigate } from '@tanstack/react-router';
+import { useState } from 'react';
+import type { OperationOutput } from '@svc/runtime/client';
+import { useChange } from '../../api/queries.ts';
+import { useBox, useMay } from '../../app/box.ts';
+import { Button } from '../../ui/button.tsx';
+import { Confirm } from '../../ui/confirm.tsx';
+import { Menu } from '../../ui/menu.tsx';
+import type { MenuItem } from '../../ui/menu.tsx';
+import { toast, toastFailure } from '../../ui/toast.tsx';
+
+type Run = OperationOutput<'runs.get'>;
+
+const FINAL = new Set<Run['status']>(['completed', 'failed', 'cancelled']);
+
+export function isFinal({ status }: Pick<Run, 'status'>): boolean {
+  return FINAL.has(status);
+}
+
+/** What may be done with a run as it stands, by whoever may. */
+export function RunActions({ run }: { run: Run }) {
+  const may = useMay();
+  const { client } = useBox();
+  const navigate = useNavigate();
+  const [asked, setAsked] = useState<'cancel' | 'delete'>();
+  const retry = useChange('runs.retry');
+  const pause = useChange('runs.pause');
+  const resume = useChange('runs.resume');
+  const cancel = useChange('runs.cancel');
+  const remove = useChange('runs.delete', ['runs.list', 'sessions']);
+  const isOver = isFinal(run);
+  const isWorkflow = run.kind === 'workflow';
+
+  const again = async (from: 'failed-step' | 'start') => {
+    try {
+      const receipt = await retry.mutateAsync({ id: run.runId, from });
+      toast('A new run was started.');
+      if (receipt.status === 'started') void navigate({ to: `/runs/${receipt.runId}` as never });
+    } catch (error) {
+      toastFailure(error);
+    }
+  };
+  const change = async (write: typeof pause, done: string) => {
+    try {
+      await write.mutateAsync({ id: run.runId });
+      toast(done);
+    } catch (error) {
+      toastFailure(error);
+    }
+  };
+  const exportRun = async () => {
+    try {
+      const recording = await client.call('runs.export', { id: run.runId });
+      save(`${run.name}-${run.runId.slice(0, 8)}.json`, JSON.stringify(recording, null, 2));
+    } catch (error) {
+      toastFailure(error);
+    }
+  };
+  const items: MenuItem[] = [
+    ...(isOver && isWorkflow && may('runs:retry')
+      ? [{ label: 'Repeat from the start', onSelect: () => void again('start') }]
+      : []),
+    ...(!isOver && may('runs:cancel') && run.pausedAt === null
+      ? [{ label: 'Pause', onSelect: () => void change(pause, 'It begins no further step.') }]
+      : []),
+    { label: 'Download its history', onSelect: () => void exportRun() },
+    {
+      label: 'Copy "svc pull run" (as a test)',
+      onSelect: () =>
+        void navigator.clipboard.writeText(`svc pull run ${run.runId}`).then(() => toast('Copied.'), toastFailure),
+    },
+    ...(isOver && may('runs:delete') ? [{ label: 'Delete…', danger: true, onSelect: () => setAsked('delete') }] : []),
+  ];
+  return (
+    <>
+      {isOver && isWorkflow && run.status !== 'completed' && may('runs:retry') && (
+        <Button look="primary" busy={retry.isPending} onClick={() => void again('failed-step')}>
+          Retry
+        </Button>
+      )}
+      {(run.pausedAt !== null || run.status === 'blocked') && !isOver && may('runs:retry') && (
+        <Button look="primary" busy={resume.isPending} onClick={() => void change(resume, 'It goes on.')}>
+          Resume
+        </Button>
+      )}
+      {!isOver && may('runs:cancel') && (
+        <Button look="danger" onClick={() => setAsked('cancel')}>
+          Cancel run
+        </Button>
+      )}
+      <Menu label="More" items={items} />
+      {asked === 'cancel' && (
+        <Confirm
+          title={`Cancel this run of "${run.name}"?`}
+          verb="Cancel the run"
+          danger
+          onConfirm={() => cancel.mutateAsync({ id: run.runId })}
+          onClose={() => setAsked(undefined)}
+        >
+          It and the runs it started end. Its clean-up steps still run.
+        </Confirm>
+      )}
+      {asked === 'delete' && (
+        <Confirm
+          title={`Delete this run of "${run.name}"?`}
+          verb="Delete"
+          danger
+          onConfirm={async () => {
+            await remove.mutateAsync({ id: run.runId });
+            toast('The run was deleted.');
+            void navigate({ to: '/runs' as never });
+          }}
+          onClose={() => setAsked(undefined)}
+        >
+          Its steps go with it. This is not undone.
+        </Confirm>
+      )}
+    </>
+  );
+}
+
+// --- internal ---
+
+function save(name: string, text: string): void {
+  const url = URL.createObjectURL(new Blob([text], { type: 'application/json' }));
+  const link = document.createElement('a');
+  link.href = url;
+  link.download = name.replace(/[^\w.-]/g, '_');
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(url), 1_000);
+}

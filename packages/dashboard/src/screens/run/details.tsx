@@ -1,0 +1,88 @@
+import { useCall } from '../../api/queries.ts';
+import { Answer } from '../../ui/answer.tsx';
+import { Status } from '../../ui/badge.tsx';
+import { Link } from '../../ui/link.tsx';
+import { Time, toDuration } from '../../ui/time.tsx';
+import { Value } from '../../ui/value.tsx';
+import { Fault } from './fault.tsx';
+import type { Span } from './timeline.ts';
+
+/** What one row of the timeline is: its input and output, its attempts, its tokens. */
+export function Details({ runId, span }: { runId: string; span: Span }) {
+  if (span.kind !== 'run') return <StepDetails id={runId} stepId={span.spanId.split(':').at(-1) ?? ''} />;
+  return (
+    <section aria-label="Details">
+      <h2 className="mb-2 font-medium wrap-anywhere">
+        <bdi>{span.name}</bdi> <Status value={span.status} />
+      </h2>
+      <Tokens of={span} />
+      {span.runId !== runId && <Link to={`/runs/${span.runId}`}>Open this run</Link>}
+    </section>
+  );
+}
+
+// --- internal ---
+
+function StepDetails({ id, stepId }: { id: string; stepId: string }) {
+  const step = useCall('runs.step', { id, stepId });
+  return (
+    <section aria-label="Details">
+      <Answer of={step} rows={8}>
+        {(one) => (
+          <>
+            <h2 className="mb-1 font-medium wrap-anywhere">
+              <bdi>{one.name}</bdi> <Status value={one.status} />
+            </h2>
+            <p className="mb-2 text-xs text-muted">
+              {one.kind} · <code className="wrap-anywhere">{one.source}</code> · <Time at={one.startedAt} />
+              {one.endedAt !== null && ` · ${toDuration(Date.parse(one.endedAt) - Date.parse(one.startedAt))}`}
+            </p>
+            <Tokens of={one} />
+            {one.error && <Fault error={one.error} />}
+            {one.attempts.length > 0 && <Attempts attempts={one.attempts} />}
+            <Value label="Input" value={one.input} />
+            {one.endedAt !== null && one.error === null && <Value label="Output" value={one.output} />}
+          </>
+        )}
+      </Answer>
+    </section>
+  );
+}
+
+/** Each that failed, and how long it stood back before the next. */
+function Attempts({ attempts }: { attempts: readonly { attempt: number; error: string; at: string }[] }) {
+  return (
+    <section className="mb-3">
+      <h3 className="mb-1 text-xs font-medium text-muted">Failed attempts</h3>
+      <ol className="text-xs">
+        {attempts.slice(-MOST).map(({ attempt, error, at }, i, all) => {
+          const before = all[i - 1];
+          return (
+            <li key={attempt} className="border-l-2 border-warn py-1 pl-2 wrap-anywhere">
+              <span className="font-medium">#{attempt}</span> {new Date(at).toLocaleTimeString()}
+              {before && (
+                <span className="text-muted">
+                  {' '}
+                  ({toDuration(Date.parse(at) - Date.parse(before.at))} after the last)
+                </span>
+              )}
+              : <bdi>{error.slice(0, 500)}</bdi>
+            </li>
+          );
+        })}
+      </ol>
+    </section>
+  );
+}
+
+function Tokens({ of }: { of: { inputTokens: number; outputTokens: number; totalTokens: number } }) {
+  if (of.totalTokens === 0) return null;
+  return (
+    <p className="mb-2 text-xs tabular-nums">
+      {of.totalTokens.toLocaleString('en')} tokens: {of.inputTokens.toLocaleString('en')} in,{' '}
+      {of.outputTokens.toLocaleString('en')} out
+    </p>
+  );
+}
+
+const MOST = 50;

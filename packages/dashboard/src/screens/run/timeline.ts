@@ -1,0 +1,115 @@
+import type { OperationOutput } from '@svc/runtime/client';
+
+export type Span = OperationOutput<'runs.timeline'>['items'][number];
+
+/** A span where it stands in the tree. */
+export interface Row {
+  span: Span;
+  depth: number;
+  hasBelow: boolean;
+}
+
+/** The spans as a tree, each below the one that called it; what is below a closed one is left out. */
+export function toRows(spans: readonly Span[], closed: ReadonlySet<string>): Row[] {
+  const below = new Map<string | null, Span[]>();
+  const known = new Set(spans.map(({ spanId }) => spanId));
+  for (const span of spans) {
+    const parent = span.parentId !== null && known.has(span.parentId) ? span.parentId : null;
+    const siblings = below.get(parent);
+    if (siblings) siblings.push(span);
+    else below.set(parent, [span]);
+  }
+  const rows: Row[] = [];
+  const rest = (below.get(null) ?? []).map((span) => ({ span, depth: 0 })).reverse();
+  for (let next = rest.pop(); next; next = rest.pop()) {
+    const { span, depth } = next;
+    const children = below.get(span.spanId) ?? [];
+    rows.push({ span, depth, hasBelow: children.length > 0 });
+    if (closed.has(span.spanId)) continue;
+    for (const child of children.toReversed()) rest.push({ span: child, depth: depth + 1 });
+  }
+  return rows;
+}
+
+/** Nothing of the author's runs while it lasts. */
+const WAITS = new Set(['sleep', 'hook', 'approval']);
+
+export function isWait({ kind }: Span): boolean {
+  return WAITS.has(kind);
+}
+
+/** From a time to a place between 0 and 1. */
+export interface Scale {
+  start: number;
+  end: number;
+  toPlace(time: number): number;
+  /** Stretches in which nothing ran, that take less room than they took time. */
+  gaps: readonly { from: number; to: number }[];
+}
+
+/** The time of a run; long stretches in which it only waited take a small part each where they are `folded`. */
+export function toScale(spans: readonly Span[], now: number, folded: boolean): Scale {
+  const root = spans[0];
+  const start = root ? Date.parse(root.startedAt) : now;
+  const end = Math.max(start + 1, ...ends(spans, now));
+  const gaps = folded ? findGaps(spans, { start, end, now }) : [];
+  const idle = gaps.reduce((sum, { from, to }) => sum + to - from, 0);
+  const busyPart = 1 - gaps.length * GAP_PART;
+  const busy = Math.max(1, end - start - idle);
+  return {
+    start,
+    end,
+    gaps,
+    toPlace(time) {
+      let place = 0;
+      let at = start;
+      for (const { from, to } of gaps) {
+        if (time <= from) break;
+        place += ((from - at) / busy) * busyPart + Math.min(1, (time - from) / (to - from)) * GAP_PART;
+        at = to;
+        if (time <= to) return place;
+      }
+      return place + (Math.max(0, time - at) / busy) * busyPart;
+    },
+  };
+}
+
+export function endOf({ endedAt }: Span, now: number): number {
+  return endedAt === null ? now : Date.parse(endedAt);
+}
+
+// --- internal ---
+
+/** Of the width, and of the time that makes a gap. */
+const GAP_PART = 0.04;
+const LONG_PART = 0.1;
+const MOST_GAPS = 8;
+
+function ends(spans: readonly Span[], now: number): number[] {
+  // Not spread over a call: there may be many.
+  let last = -Infinity;
+  for (const span of spans) last = Math.max(last, endOf(span, now));
+  return [last];
+}
+
+function findGaps(
+  spans: readonly Span[],
+  { start, end, now }: { start: number; end: number; now: number },
+): { from: number; to: number }[] {
+  const busy = spans
+    .slice(1)
+    .filter((span) => !isWait(span))
+    .map((span): [number, number] => [Date.parse(span.startedAt), endOf(span, now)])
+    .sort(([a], [b]) => a - b);
+  if (busy.length === 0) return [];
+  const gaps: { from: number; to: number }[] = [];
+  let at = start;
+  for (const [from, to] of [...busy, [end, end] as [number, number]]) {
+    if (from - at > (end - start) * LONG_PART) gaps.push({ from: at, to: from });
+    at = Math.max(at, to);
+  }
+  return gaps
+    .sort((a, b) => b.to - b.from - (a.to - a.from))
+    .slice(0, MOST_GAPS)
+    .sort((a, b) => a.from - b.from);
+}

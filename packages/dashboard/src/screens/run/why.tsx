@@ -1,0 +1,37 @@
+import { useCall } from '../../api/queries.ts';
+import { Answer } from '../../ui/answer.tsx';
+import { Badge } from '../../ui/badge.tsx';
+import { Panel } from '../../ui/page.tsx';
+import { Time } from '../../ui/time.tsx';
+
+/** Why a run stands where it stands, as the box explains it. */
+export function WhyPanel({ id }: { id: string }) {
+  const why = useCall('runs.why', { id });
+  return (
+    <Panel title="Why">
+      <Answer of={why} rows={2}>
+        {({ summary, reasons, nextWakeAt }) => (
+          <>
+            <p className="wrap-anywhere">
+              <bdi>{summary}</bdi>
+            </p>
+            {reasons.length > 1 && (
+              <ul className="mt-2 list-disc pl-5">
+                {reasons.slice(0, 20).map((reason) => (
+                  <li key={`${reason.code} ${reason.message}`} className="wrap-anywhere">
+                    <Badge>{reason.code}</Badge> <bdi>{reason.message}</bdi>
+                  </li>
+                ))}
+              </ul>
+            )}
+            {nextWakeAt !== null && (
+              <p className="mt-2 text-muted">
+                It goes on by itself <Time at={nextWakeAt} />.
+              </p>
+            )}
+          </>
+        )}
+      </Answer>
+    </Panel>
+  );
+}

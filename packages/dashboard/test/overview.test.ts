@@ -1,0 +1,93 @@
+import { expect, test } from 'vitest';
+import { requestApproval } from '../../runtime/src/engine/primitives/approval.ts';
+import { createLog } from '../../runtime/src/log.ts';
+import { svc } from '../../runtime/src/svc.ts';
+import { describeWhen } from '../../runtime/test/require.ts';
+import { finish, startWorkflow, toProgram, toStep, untilStatus } from '../../runtime/test/_setup.ts';
+import { serveBox } from './_box.ts';
+import { browser, isTooWide, keepPicture, listBarriers, openBrowser } from './_browser.ts';
+
+const HOSTILE = '<img src=x onerror="document.title=1">';
+const log = createLog({ level: 'silent', write() {} });
+const talk = toStep('talk', () => {
+  svc.log.info(`Packed the box. ${HOSTILE}`, { weight: 12 });
+  svc.log.warn('The label is crooked.');
+  throw Object.assign(new Error('The courier did not come.'), { fatal: true });
+});
+
+const PROGRAM = {
+  workflows: {
+    ship: { run: async () => talk() },
+    ask: { run: async () => requestApproval({ title: `Send it? ${HOSTILE}` }) },
+    nightly: { run: async () => 1, schedules: [{ cron: '0 3 * * *' }] },
+  },
+};
+
+describeWhen(browser, 'Overview, Logs and the palette', (path) => {
+  const served = serveBox({ ...PROGRAM, options: { log, records: log } });
+  const open = openBrowser(path);
+
+  test('the first page shows what waits, what failed, and links to it', async () => {
+    const { box, studio } = served();
+    const failed = await startWorkflow(box, 'ship');
+    await finish(box, failed);
+    await untilStatus(box, await startWorkflow(box, 'ask'), 'waiting');
+    const page = await open(studio('/'));
+    await page.getByText('The box is ready').waitFor();
+    await page.getByText('The courier did not come.').waitFor();
+    await page.getByRole('link', { name: /Send it\?/ }).waitFor();
+    await page.getByRole('img', { name: /Runs of the last 24 hours: \d+ in all, 1 failed/ }).waitFor();
+    expect(await listBarriers(page)).toEqual([]);
+    await keepPicture(page, 'overview');
+    await page.getByRole('link', { name: 'ship', exact: true }).click();
+    await page.waitForURL((url) => url.pathname.endsWith(failed));
+    await page.getByRole('tab', { name: 'Logs' }).click();
+    await page.getByRole('button', { name: /Packed the box/ }).waitFor();
+  });
+
+  test('log records come as they are stored, are narrowed down, paused, and opened', async () => {
+    const { box, studio } = served();
+    await finish(box, await startWorkflow(box, 'ship'));
+    const page = await open(studio('/logs?name=ship'));
+    const crooked = page.getByRole('button', { name: /The label is crooked/ });
+    await crooked.first().waitFor();
+    const before = await crooked.count();
+    await finish(box, await startWorkflow(box, 'ship'));
+    await expect.poll(() => crooked.count()).toBe(before + 1);
+    await page.getByRole('combobox', { name: 'Level' }).selectOption('error');
+    await page.getByText('No record is like that').or(page.getByRole('log')).waitFor();
+    await expect.poll(() => crooked.count()).toBe(0);
+    await page.getByRole('combobox', { name: 'Level' }).selectOption('');
+    await page
+      .getByRole('button', { name: /Packed the box/ })
+      .first()
+      .click();
+    await page.getByRole('dialog').getByText('"weight": 12').waitFor();
+    expect(await listBarriers(page)).toEqual([]);
+    await page.keyboard.press('Escape');
+    await expect.poll(() => page.getByRole('dialog').count()).toBe(0);
+    expect(await listBarriers(page)).toEqual([]);
+    expect(await page.title()).toBe('Logs · test-box');
+    await keepPicture(page, 'logs');
+  });
+
+  test('the palette goes anywhere by the keyboard, and knows what was loaded since', async () => {
+    const { box, studio } = served();
+    const page = await open(studio('/health'), { width: 360, theme: 'dark' });
+    await page.getByRole('heading', { name: 'Health', exact: true }).waitFor();
+    await page.keyboard.press('Control+k');
+    await page.getByRole('combobox', { name: 'Screen, agent, workflow or run' }).fill('brandnew');
+    await page.getByText('Nothing is called that.').waitFor();
+    await box.reload(toProgram({ workflows: { ...PROGRAM.workflows, brandnew: { run: async () => 1 } } }));
+    await page.getByRole('option', { name: /brandnew/ }).waitFor();
+    expect(await listBarriers(page)).toEqual([]);
+    await keepPicture(page, 'palette-narrow-dark');
+    await page.getByRole('combobox', { name: 'Screen, agent, workflow or run' }).fill('overv');
+    await page.getByRole('option', { name: /Overview/ }).waitFor();
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'Overview', exact: true }).waitFor();
+    await page.getByText('Next timers').waitFor();
+    expect(await isTooWide(page)).toBe(false);
+    expect(await listBarriers(page)).toEqual([]);
+  });
+});

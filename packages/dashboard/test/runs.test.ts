@@ -1,0 +1,129 @@
+import { expect, test } from 'vitest';
+import { createHook } from '../../runtime/src/engine/primitives/hook.ts';
+import { sleep } from '../../runtime/src/engine/primitives/sleep.ts';
+import { describeWhen } from '../../runtime/test/require.ts';
+import { call, finish, startWorkflow, toStep, untilStatus } from '../../runtime/test/_setup.ts';
+import { serveBox } from './_box.ts';
+import { allowComplaint, browser, isTooWide, keepPicture, listBarriers, openBrowser } from './_browser.ts';
+
+const HOSTILE = '<img src=x onerror="document.title=1"><script>document.title=2</script>\u202egnp.exe';
+
+const reserve = toStep('reserve', (order: unknown) => ({ reserved: order }));
+const charge = toStep('charge', () => {
+  throw Object.assign(new Error(`The card was refused. ${HOSTILE}`), { fatal: true });
+});
+const many = toStep('many', (n: number) => n);
+
+const PROGRAM = {
+  workflows: {
+    order: {
+      async run(input: unknown) {
+        await reserve(input);
+        await sleep('1s');
+        return charge();
+      },
+    },
+    hook: { run: async () => createHook({ token: 'never' }) },
+    greet: { run: async (input: unknown) => reserve(input) },
+    long: {
+      async run() {
+        for (let n = 0; n < 1_500; n++) await many(n);
+      },
+    },
+  },
+};
+
+describeWhen(browser, 'Runs and Run', (path) => {
+  const served = serveBox(PROGRAM);
+  const open = openBrowser(path);
+
+  test('a run is found by its input, opened by the keyboard, and says why it failed', async () => {
+    const { box, studio } = served();
+    const failed = await startWorkflow(box, 'order', { orderId: 'o-77', note: HOSTILE });
+    await startWorkflow(box, 'order', { orderId: 'o-78' });
+    await finish(box, failed);
+    const page = await open(studio('/runs'));
+    await page.getByRole('heading', { name: 'Runs', exact: true }).waitFor();
+    await page.getByRole('searchbox', { name: 'Input or output holds' }).fill('o-77');
+    await expect.poll(() => page.getByRole('row').count()).toBe(2);
+    expect(new URL(page.url()).searchParams.get('has')).toBe('o-77');
+    expect(await listBarriers(page)).toEqual([]);
+    await page.getByRole('row').getByRole('link').focus();
+    await page.keyboard.press('Enter');
+    await page.waitForURL((url) => url.pathname.endsWith(failed));
+    await page.getByRole('group', { name: 'Error' }).first().waitFor();
+    expect(await page.getByRole('group', { name: 'Error' }).first().innerText()).toContain('The card was refused.');
+    await page.getByRole('tree', { name: 'Timeline' }).waitFor();
+    expect(await page.title()).toBe('Run · test-box');
+    expect(await listBarriers(page)).toEqual([]);
+    await page.getByRole('treeitem', { name: /step charge/ }).click();
+    await page.getByRole('region', { name: 'Details' }).getByText('step ·').waitFor();
+    expect(await listBarriers(page)).toEqual([]);
+    await keepPicture(page, 'run-failed');
+    await page.reload();
+    await page.getByRole('region', { name: 'Details' }).getByRole('group', { name: 'Error' }).waitFor();
+  });
+
+  test('a run is followed as it goes on, and cancelled', async () => {
+    const { box, studio } = served();
+    const runId = await startWorkflow(box, 'hook');
+    await untilStatus(box, runId, 'waiting');
+    const page = await open(studio(`/runs/${runId}`));
+    await page.getByRole('heading', { name: /hook waiting/ }).waitFor();
+    await page.getByText('Why', { exact: true }).waitFor();
+    await page.getByRole('button', { name: 'Cancel run', exact: true }).click();
+    await page.getByRole('dialog').waitFor();
+    expect(await listBarriers(page)).toEqual([]);
+    await page.getByRole('button', { name: 'Cancel the run', exact: true }).click();
+    await page.getByRole('heading', { name: /hook cancelled/ }).waitFor();
+    await untilStatus(box, runId, 'cancelled');
+    await page.getByRole('button', { name: 'More', exact: true }).click();
+    await page.getByRole('menuitem', { name: 'Delete…' }).click();
+    await page.getByRole('button', { name: 'Delete', exact: true }).click();
+    await page.waitForURL((url) => url.pathname === '/studio/runs');
+    expect((await call(box, `GET /api/runs/${runId}`)).status).toBe(404);
+  });
+
+  test('a list shows what happens without being asked again', async () => {
+    const { box, studio } = served();
+    const page = await open(studio('/runs?name=greet'));
+    await page.getByText('No run is like that').waitFor();
+    const runId = await startWorkflow(box, 'greet', { word: 'hello' });
+    await page.getByText(runId.slice(0, 8)).waitFor();
+    await page.getByRole('cell', { name: 'completed' }).waitFor();
+    const failing = await startWorkflow(box, 'order', {});
+    await finish(box, failing);
+    await page.goto(studio(`/runs/${failing}`));
+    await page.getByRole('button', { name: 'Retry', exact: true }).click();
+    await page.waitForURL((url) => url.pathname.startsWith('/studio/runs/') && !url.pathname.endsWith(failing));
+  });
+
+  test('a timeline of many rows has as many elements as are seen, and is walked by the keyboard', async () => {
+    const { box, studio } = served();
+    const runId = await startWorkflow(box, 'long');
+    await finish(box, runId);
+    const page = await open(studio(`/runs/${runId}`), { width: 360, theme: 'dark' });
+    const tree = page.getByRole('tree', { name: 'Timeline' });
+    await tree.waitFor();
+    expect(await page.getByRole('treeitem').count()).toBeLessThan(60);
+    await tree.focus();
+    await page.keyboard.press('End');
+    await page
+      .getByRole('region', { name: 'Details' })
+      .getByRole('heading', { name: /many completed/ })
+      .waitFor();
+    expect(new URL(page.url()).searchParams.get('span')).toBe(`${runId}:1499`);
+    await page.keyboard.press('Home');
+    await page.keyboard.press('ArrowLeft');
+    await expect.poll(() => page.getByRole('treeitem').count()).toBe(1);
+    expect(await isTooWide(page)).toBe(false);
+    expect(await listBarriers(page)).toEqual([]);
+    await keepPicture(page, 'run-narrow-dark');
+  });
+
+  test('a run that is not there says so, with the code', async () => {
+    const page = await open(served().studio('/runs/00000000-0000-4000-8000-000000000000'));
+    allowComplaint(page, /404/);
+    await page.getByRole('alert').getByText('run_not_found').waitFor();
+  });
+});
