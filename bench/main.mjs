@@ -1,14 +1,27 @@
 // @ts-check
 /**
  * Measures and prints one JSON line per figure; nothing here passes or fails a build.
- *   node bench/main.mjs [compiler] [engine] [agents] [logs] [operate] [housekeeping] [plane] [dev] [boot] [size]    default: all, one after the other
+ *   node bench/main.mjs [compiler] [engine] [agents] [logs] [operate] [housekeeping] [recovery] [idle] [plane] [dev] [boot] [size]    default: all, one after the other
  *   node bench/main.mjs engine --only sqlite                 the stores of engine, housekeeping or plane with that in their name
  * A busy machine shows in `load` of the first and the last line: compare figures of quiet runs.
  */
 import { availableParallelism, cpus, loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
 
-const SUITES = ['compiler', 'engine', 'agents', 'logs', 'operate', 'housekeeping', 'plane', 'dev', 'boot', 'size'];
+const SUITES = [
+  'compiler',
+  'engine',
+  'agents',
+  'logs',
+  'operate',
+  'housekeeping',
+  'recovery',
+  'idle',
+  'plane',
+  'dev',
+  'boot',
+  'size',
+];
 
 const { values: options, positionals: names } = parseArgs({
   args: process.argv.slice(2).filter((name) => name !== '--'),

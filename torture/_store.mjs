@@ -1,6 +1,6 @@
 // @ts-check
 import { rmSync } from 'node:fs';
-import { openPg, openPostgresJournal, openSqliteJournal } from '../packages/runtime/dist/host.mjs';
+import { openPg, openServerJournal, openSqliteJournal } from '../packages/runtime/dist/host.mjs';
 
 /**
  * @typedef {{ store: 'sqlite', path: string } | { store: 'postgres', url: string, schema: string }} StoreSettings
@@ -16,9 +16,8 @@ export async function openJournal(settings) {
     const journal = await openSqliteJournal({ path: settings.path });
     return { journal, exclusive: true, close: () => journal.close() };
   }
-  const sql = openPg(settings.url);
-  const journal = await openPostgresJournal({ sql, schema: settings.schema });
-  return { journal, exclusive: false, close: () => journal.close().then(() => sql.close()) };
+  const journal = await openServerJournal(settings.url, { schema: settings.schema });
+  return { journal, exclusive: false, close: () => journal.close() };
 }
 
 /**

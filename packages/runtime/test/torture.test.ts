@@ -9,6 +9,7 @@ import * as pause from '../../../torture/pause.mjs';
 import * as races from '../../../torture/races.mjs';
 import * as restartPostgres from '../../../torture/restart-postgres.mjs';
 import * as serial from '../../../torture/serial.mjs';
+import * as takeover from '../../../torture/takeover.mjs';
 import { describeWhen, realServers } from './require.ts';
 
 const KEPT = { problems: [] };
@@ -41,6 +42,14 @@ describeWhen(realServers.database, 'two processes on one Postgres', (url) => {
     LIMIT,
     async () => {
       expect(await pause.run({ ...pause.QUICK, url })).toMatchObject({ ...KEPT, fenced: 5, aborted: 5 });
+    },
+  );
+
+  test(
+    'the runs of one that is killed go on long before its lease ends, those of a paused one do not',
+    LIMIT,
+    async () => {
+      expect(await takeover.run({ ...takeover.QUICK, url })).toMatchObject({ ...KEPT, runs: 100 });
     },
   );
 

@@ -6,6 +6,7 @@ import { openDatabase } from '../stores/database.ts';
 import type { Database } from '../stores/database.ts';
 import { openRedisKv } from '../stores/kv-redis.ts';
 import type { KeyValueStore } from '../stores/kv.ts';
+import { openPgConnection } from '../stores/pg-connection.ts';
 import { openPg } from '../stores/pg.ts';
 
 // What a box keeps on one PostgreSQL server, over pools of their own: code of the workspace may hold every connection of the
@@ -26,7 +27,7 @@ export function openServerDatabase(
 export async function openServerJournal(url: string, { schema }: { schema?: string } = {}): Promise<Journal> {
   const sql = openPg(url, { connections: JOURNAL_CONNECTIONS });
   // A lease that is not renewed in time is lost, and every step under way begins again elsewhere.
-  const leases = openPg(url, { connections: 1, keepsIdle: true });
+  const leases = openPgConnection(url);
   const close = () => Promise.all([sql.close(), leases.close()]);
   try {
     const journal = await openPostgresJournal({ sql, leases, ...(schema === undefined ? {} : { schema }) });

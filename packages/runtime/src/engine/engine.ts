@@ -211,6 +211,8 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
     async arm() {
       if (claims.isArmed || closing.aborted) return;
       claims.arm();
+      // Others then find out by its leases.
+      if (!options.exclusive) await journal.attend(owner).catch(() => {});
       // Known before the first claim.
       await replicas.announce().catch(() => {});
       assigned?.begin({ journal, owner, leaseMs, live, loading });

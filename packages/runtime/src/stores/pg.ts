@@ -14,13 +14,22 @@ export interface PgOptions {
   keepsIdle?: boolean;
   /** How long one statement may take, where neither the role nor the address says so. 0, the default: no limit. */
   statementTimeoutMs?: number;
+  /** Called with each new connection before anything else is sent over it. */
+  onOpen?: (session: SqlSession) => Promise<void>;
+  /** Called when one is gone. */
+  onGone?: () => void;
+}
+
+export interface PgClient extends StoreClient {
+  /** The connections lead to the server itself, as far as one has been opened. */
+  readonly isDirect: boolean;
 }
 
 /** Postgres over a pool of connections. `pg` is loaded here and not before. */
-export function openPg(url: string, options: PgOptions = {}): StoreClient {
+export function openPg(url: string, options: PgOptions = {}): PgClient {
   const route = createRoute(options.statementTimeoutMs ?? 0);
-  const pool = createPool(url, { ...options, route });
   const how: How = { nameOf: createNames(), route };
+  const pool = createPool(url, { ...options, how });
   let closing: Promise<void> | undefined;
   const ready = pool.then(async (opened) => {
     await opened.query('select 1');
@@ -37,6 +46,9 @@ export function openPg(url: string, options: PgOptions = {}): StoreClient {
   };
   return {
     ready,
+    get isDirect() {
+      return route.isDirect;
+    },
     ...createSession(open, how),
     async transaction(work) {
       const client = await (await open()).connect().catch(rethrow);
@@ -72,8 +84,8 @@ const CONNECT_MS = 10_000;
 /** `begin`, `commit`, `rollback` and what opens a connection wait for no lease. */
 const BOUNDARY_MS = 10_000;
 
-async function createPool(connectionString: string, options: PgOptions & { route: PgRoute }): Promise<Pool> {
-  const { connections = POOL_SIZE, keepsIdle = false, route } = options;
+async function createPool(connectionString: string, options: PgOptions & { how: How }): Promise<Pool> {
+  const { connections = POOL_SIZE, keepsIdle = false, onOpen, onGone, how } = options;
   const { default: pg } = await import('pg');
   const parsers = createParsers(pg.types);
   const pool = new pg.Pool({
@@ -81,7 +93,11 @@ async function createPool(connectionString: string, options: PgOptions & { route
     max: connections,
     ...(keepsIdle ? { idleTimeoutMillis: 0 } : {}),
     connectionTimeoutMillis: CONNECT_MS,
-    onConnect: (client) => route.setUp(client, BOUNDARY_MS),
+    async onConnect(client) {
+      if (onGone) client.once('end', onGone);
+      await how.route.setUp(client, BOUNDARY_MS);
+      await onOpen?.(createSession(async () => client, how));
+    },
     types: { getTypeParser: (oid, format) => parsers.get(oid) ?? pg.types.getTypeParser(oid, format) },
   });
   // An idle connection that the server closes is dropped from the pool; the next query opens another.

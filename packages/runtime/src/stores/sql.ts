@@ -17,3 +17,14 @@ export interface SqlClient {
   transaction<T>(work: (tx: Omit<SqlClient, 'transaction' | 'close'>) => Promise<T>): Promise<T>;
   close(): Promise<void>;
 }
+
+/** A client of a single connection, which is opened anew when it is lost. */
+export interface SqlConnection extends SqlClient {
+  /** It has not been lost in the last few seconds. */
+  readonly isSteady: boolean;
+  /**
+   * Has the work done on the connection, and on each that takes its place before anything else is: what it takes on its session
+   * is there for as long as this process has one. Behind a pooler, where no session is this process's own, it is never done.
+   */
+  keep(work: (session: Pick<SqlClient, 'query'>) => Promise<void>): Promise<void>;
+}

@@ -40,6 +40,8 @@ export interface Look {
   isOverdue: boolean;
   /** Timers are due. */
   isScheduled: boolean;
+  /** Other owners of runs whose process seems to be gone, whatever their leases say. */
+  silent: string[];
 }
 
 /** Who runs what: an owner claims a run and renews its lease. */
@@ -64,6 +66,13 @@ export interface RunLeases {
   mark(runId: string, epoch: number, mark: string, counts: boolean): Promise<boolean>;
   /** Extends the lease of every run the owner holds. */
   renew(owner: string, leaseMs: number): Promise<void>;
+  /**
+   * From now on others see it at once when this process is gone, and with it the owner. A store that cannot tell goes by
+   * the leases.
+   */
+  attend(owner: string): Promise<void>;
+  /** Ends the leases of those of the owners that are still silent, and forgets their code. Answers which. */
+  expire(owners: readonly string[]): Promise<string[]>;
   /** Who holds the run, whose lease is good. Undefined: no process. */
   findOwner(runId: string): Promise<string | undefined>;
   /** The runs the owner holds, with the epoch and the signals as stored: what has been lost, or was signalled. */

@@ -4,6 +4,7 @@ import type { Journal } from '../journal.ts';
 import type { Look } from '../journal/leases.ts';
 import { real } from '../real.ts';
 import type { Claims } from './claims.ts';
+import { createDeaths } from './deaths.ts';
 import type { Endings } from './endings.ts';
 import type { LiveRuns } from './live-runs.ts';
 import { createOrphans } from './orphans.ts';
@@ -37,6 +38,7 @@ export interface SweepOptions {
 export function createSweep(options: SweepOptions): Sweep {
   const { journal, log, owner, sweepMs, clock, closing, live, claims, endings, replicas } = options;
   const giveBackOrphans = createOrphans({ journal, log, owner, live });
+  const deaths = createDeaths();
   let isTakeoverDue = options.exclusive;
   let timer: ReturnType<typeof setTimeout> | undefined;
   let sweeping: Promise<void> | undefined;
@@ -71,6 +73,14 @@ export function createSweep(options: SweepOptions): Sweep {
     return look ?? journal.look(owner);
   };
 
+  /** Their runs are due at once, and for all. Answers whether there were any. */
+  const expireDead = async (silent: readonly string[]): Promise<boolean> => {
+    const dead = deaths.note(silent);
+    const gone = dead.length === 0 ? [] : await journal.expire(dead);
+    if (gone.length > 0) log.warn('Another process is gone without a word: its runs are taken up.', { owners: gone });
+    return gone.length > 0;
+  };
+
   const sweep = async (): Promise<void> => {
     let wake: number | undefined;
     let isBusy = true;
@@ -78,9 +88,10 @@ export function createSweep(options: SweepOptions): Sweep {
       const look = await lookAround();
       await claims.renewIfLate();
       if (look.isHolding || live.size > 0) await inspect();
+      const isDeath = await expireDead(look.silent);
       await replicas.announceIfDue();
       if (look.isOverdue) for (const run of await journal.listOverdue(OVERDUE)) await endings.expire(run);
-      isBusy = look.isDue || look.isOverdue || isTakeoverDue || claims.isBehind;
+      isBusy = isDeath || look.isDue || look.isOverdue || isTakeoverDue || claims.isBehind;
       if (isBusy) await claims.claimAll(isTakeoverDue);
       isTakeoverDue = false;
       await options.onSweep?.(look);
@@ -90,11 +101,11 @@ export function createSweep(options: SweepOptions): Sweep {
     }
     if (closing.aborted) return;
     if (isBusy && !claims.isBehind) wake = await journal.nextWake().catch(() => undefined);
-    const due = claims.isBehind ? undefined : wake;
+    const due = Math.min(deaths.soon ?? Infinity, (claims.isBehind ? undefined : wake) ?? Infinity);
     // What is due may be for others: to look for it at once, again and again, would be of no use.
     const soonest = replicas.elsewhere.length > 0 ? SHARED_MS : 5;
     const jitter = sweepMs * (0.9 + Math.random() * 0.2);
-    timer = real.setTimeout(() => (sweeping = sweep()), Math.max(soonest, Math.min(jitter, due ?? jitter)));
+    timer = real.setTimeout(() => (sweeping = sweep()), Math.max(soonest, Math.min(jitter, due)));
   };
 
   return {

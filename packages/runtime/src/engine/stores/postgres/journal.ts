@@ -1,4 +1,4 @@
-import type { SqlClient } from '../../../stores/sql.ts';
+import type { SqlClient, SqlConnection } from '../../../stores/sql.ts';
 import { createGroupCommit } from '../../group-commit.ts';
 import { real } from '../../real.ts';
 import type { Journal } from '../../journal.ts';
@@ -15,7 +15,8 @@ import { claimQuery, claimRunQuery, renewQuery } from './claim.ts';
 import { deleteFinalRuns } from './delete.ts';
 import { resumeInTransaction } from './hooks.ts';
 import { createKeyedWriter } from './keyed.ts';
-import { forgetOthersQuery, IS_LAPSED, lapsedOwners, purgeOwnersQuery } from './owners.ts';
+import { forgetOthersQuery, IS_LAPSED, lapsedOwners, purgeOwnersQuery, silentOwners } from './owners.ts';
+import { createPresence } from './presence.ts';
 import { createLanes, keyOf } from './lanes.ts';
 import { limitClient } from './limit.ts';
 import { migratePostgres } from './migrate.ts';
@@ -47,7 +48,7 @@ export interface PostgresJournalOptions {
   /** Stays open when the journal is closed. */
   sql: SqlClient;
   /** What leases are renewed over: a connection that nothing else takes. Stays open, too. Default: `sql`. */
-  leases?: SqlClient;
+  leases?: SqlConnection;
   /** The database schema that holds the journal's tables. Default "journal". */
   schema?: string;
 }
@@ -58,8 +59,7 @@ export async function openPostgresJournal(options: PostgresJournalOptions): Prom
   if (!/^[a-z_][a-z0-9_]{0,62}$/.test(schema))
     throw new Error(`"${schema}" cannot be the journal's schema. Use small letters, digits and underscores.`);
   await migratePostgres(options.sql, schema, options.leases ? { beside: options.leases } : {});
-  const sql = limitClient(options.sql, STATEMENT_MS);
-  return createPostgresJournal(sql, options.leases ? limitClient(options.leases, STATEMENT_MS) : sql, schema);
+  return createPostgresJournal(limitClient(options.sql, STATEMENT_MS), options.leases, schema);
 }
 
 // --- internal ---
@@ -74,11 +74,13 @@ const GIVEN = `given as (select ${NOW} as now, $1::text as owner)`;
 const RENEW_PASSES = 20;
 const RENEW_PAUSE_MS = 10;
 
-function createPostgresJournal(client: SqlClient, leases: SqlClient, schema: string): Journal {
+function createPostgresJournal(client: SqlClient, connection: SqlConnection | undefined, schema: string): Journal {
   const tables = namesOfTables(schema);
+  const leases = retryClient(connection ? limitClient(connection, STATEMENT_MS) : client);
   const serial = createPostgresSerial(tables);
   const writer = createPostgresWriter(client, tables, serial);
   const sql = retryClient(client);
+  const presence = createPresence({ sql, tables, connection });
   const commits = createGroupCommit<Write, Written>(writer.write, { ...COMMIT_LIMITS, sizeOf, keyOf: runIdOf });
   const lanes = createLanes(async (write) => (await writer.write([write]))[0] as Written | Error);
   const keyed = createGroupCommit(createKeyedWriter(client, tables, writer.readBack), {
@@ -107,7 +109,7 @@ function createPostgresJournal(client: SqlClient, leases: SqlClient, schema: str
     claimRun: claimRunQuery(tables),
     renew: renewQuery(tables),
     nextWake: `with given as (select ${NOW} as now, '' as owner), ${lapsedOwners(tables)} ${nextWakeQuery(tables, IS_LAPSED)}`,
-    look: `with ${GIVEN}, ${lapsedOwners(tables)} ${lookQuery(tables, IS_LAPSED)}`,
+    look: `with ${GIVEN}, ${lapsedOwners(tables)}, ${silentOwners(tables)} ${lookQuery(tables, IS_LAPSED, '(select owners from silent)')}`,
   };
   const purge = createPurge(async () => {
     const purged = await Promise.all(
@@ -138,7 +140,9 @@ function createPostgresJournal(client: SqlClient, leases: SqlClient, schema: str
       return row && toRunRow(row);
     },
     mark: (...given) => mark(statements, given),
-    renew: (owner, leaseMs) => renew(retryClient(leases), queries.renew, [toStoredText(owner), leaseMs]),
+    renew: (owner, leaseMs) => renew(leases, queries.renew, [toStoredText(owner), leaseMs]),
+    attend: presence.attend,
+    expire: presence.expire,
     findOwner: (runId) => findOwner(statements, runId),
     listHeld: (owner) => listHeld(statements, owner),
     cancel: (runId, error, newRunId, how) => cancelTree(sql, { tables, serial }, { runId, error, newRunId, how }),
@@ -168,7 +172,8 @@ function createPostgresJournal(client: SqlClient, leases: SqlClient, schema: str
     async look(owner) {
       purge.start();
       const [row] = await sql.query<StoredRow>(queries.look, [toStoredText(owner)], { prepared: true });
-      return toLook(row);
+      const look = toLook(row);
+      return { ...look, silent: presence.judge(look.silent) };
     },
     async nextWake() {
       const [row] = await sql.query<{ wake: number | null; now: number }>(queries.nextWake);

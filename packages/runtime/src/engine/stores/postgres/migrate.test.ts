@@ -53,7 +53,7 @@ describeWhen(realServers.database, 'a large journal of an older schema', (server
     release();
     await Promise.all([reader, ...migrated]);
     expect(await version()).toEqual({ version: POSTGRES_VERSION });
-    const journal = await openPostgresJournal({ sql, leases: beside });
+    const journal = await openPostgresJournal({ sql });
     const find = async (value: string) => {
       const found = await journal.listRuns({ attribute: { name: 'order', value } }, { limit: 10 });
       return found.map(({ runId }) => runId);

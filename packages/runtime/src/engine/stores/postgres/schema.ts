@@ -313,6 +313,10 @@ export const MIGRATIONS: ((schema: string) => string | Migration)[] = [
   (schema: string): string => `
   alter table ${schema}.schedules add column if not exists armed_by text;
   `,
+  (schema: string): string => `
+  -- The advisory lock that the owner's process holds for as long as it is there.
+  alter table ${schema}.owners add column if not exists lock_key int8;
+  `,
 ];
 
 /** The schema this build works on. */

@@ -3,8 +3,11 @@ import { claimable, earliestWake, LAPSED } from './queries.ts';
 import type { StoredRow } from './rows.ts';
 import type { Tables } from './tables.ts';
 
-/** All that a sweep asks of an idle journal, in one statement. `given` has the time as `now`, and the `owner`. */
-export function lookQuery(tables: Tables, lapsed: string = LAPSED): string {
+/**
+ * All that a sweep asks of an idle journal, in one statement. `given` has the time as `now`, and the `owner`. `silent`: the
+ * owners whose process is gone, where the store can tell.
+ */
+export function lookQuery(tables: Tables, lapsed: string = LAPSED, silent = 'null'): string {
   const { runs, queue, schedules } = tables;
   const now = '(select now from given)';
   const owner = '(select owner from given)';
@@ -18,7 +21,7 @@ export function lookQuery(tables: Tables, lapsed: string = LAPSED): string {
     `${queue} where ready_at is null order by serial_key`,
   );
   return `
-    select ${now} as "now", (${earliestWake(tables, lapsed)}) as "wake", ${isDue} as "isDue",
+    select ${now} as "now", ${silent} as "silent", (${earliestWake(tables, lapsed)}) as "wake", ${isDue} as "isDue",
       case when (select min(owner) from ${runs} where owner >= ${owner}) = ${owner} then 1 else 0 end as "isHolding",
       ${exists(`${runs} where deadline is not null and ended_at is null and deadline <= ${now} order by deadline`)} as "isOverdue",
       ${exists(`${schedules} where is_paused = 0 and next_at <= ${now} order by next_at`)} as "isScheduled"`;
@@ -34,5 +37,6 @@ export function toLook(row: StoredRow | undefined): Look {
     isHolding: row.isHolding === 1,
     isOverdue: row.isOverdue === 1,
     isScheduled: row.isScheduled === 1,
+    silent: (row.silent as string[] | null | undefined) ?? [],
   };
 }

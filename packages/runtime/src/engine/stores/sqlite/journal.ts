@@ -154,6 +154,9 @@ function createSqliteJournal(
       const leaseUntil = clock() + leaseMs;
       await writer.transaction(() => renewals.run(leaseUntil, toStoredText(owner), leaseUntil));
     },
+    // One process has the file, and the next takes over all that it held.
+    attend: async () => {},
+    expire: async () => [],
     findOwner: (runId) => findOwner(statements, runId),
     listHeld: (owner) => listHeld(statements, owner),
     cancel: (runId, error, newRunId, how) =>
