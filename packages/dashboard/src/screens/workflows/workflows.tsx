@@ -76,7 +76,14 @@ const COLUMNS: readonly Column<Workflow>[] = [
     title: 'Timers',
     end: true,
     wide: true,
-    cell: ({ schedules }) => (schedules === 0 ? <span className="text-muted">–</span> : schedules),
+    cell: ({ name, schedules }) =>
+      schedules === 0 ? (
+        <span className="text-muted">–</span>
+      ) : (
+        <Link to="/jobs" search={{ workflow: name }} aria-label={`Timers of ${name}`}>
+          {schedules}
+        </Link>
+      ),
   },
 ];
 

@@ -1,0 +1,155 @@
+import { useState } from 'react';
+import type { OperationOutput } from '@svc/runtime/client';
+import { useChange, useList } from '../../api/queries.ts';
+import { useMay } from '../../app/box.ts';
+import { useSearchState } from '../../app/search.ts';
+import { Badge, Status } from '../../ui/badge.tsx';
+import { Button } from '../../ui/button.tsx';
+import { Confirm } from '../../ui/confirm.tsx';
+import { Empty } from '../../ui/empty.tsx';
+import { Link } from '../../ui/link.tsx';
+import { List } from '../../ui/list.tsx';
+import { Page } from '../../ui/page.tsx';
+import type { Column } from '../../ui/table.tsx';
+import { Time } from '../../ui/time.tsx';
+import { toast, toastFailure } from '../../ui/toast.tsx';
+import { Firings } from './firings.tsx';
+
+type Job = OperationOutput<'jobs.list'>['items'][number];
+
+/** What begins by itself, and when. */
+export default function Jobs() {
+  const [{ workflow, job }, change] = useSearchState();
+  const jobs = useList('jobs.list', workflow ? { workflow } : {}, { keep: true });
+  return (
+    <Page
+      title="Recurring jobs"
+      actions={
+        workflow && <Button onClick={() => change({ workflow: undefined }, 'push')}>Of {workflow} · show all</Button>
+      }
+    >
+      <List
+        of={jobs}
+        label="Recurring jobs"
+        keyOf={({ id }) => id}
+        columns={[...COLUMNS, { title: 'Actions', end: true, cell: (row: Job) => <Actions job={row} /> }]}
+        empty={
+          <Empty title="There is no timer here">
+            A workflow declares its own with <code>schedules</code>, and code makes others with{' '}
+            <code>svc.schedules.create</code>.
+          </Empty>
+        }
+      />
+      {job && <Firings id={job} onClose={() => change({ job: undefined })} />}
+    </Page>
+  );
+}
+
+// --- internal ---
+
+const COLUMNS: readonly Column<Job>[] = [
+  {
+    title: 'Workflow',
+    cell: ({ workflow, id }) => (
+      <>
+        <Link to={`/workflows/${encodeURIComponent(workflow)}`}>
+          <bdi>{workflow}</bdi>
+        </Link>
+        <code className="block text-xs text-muted wrap-anywhere">{id}</code>
+      </>
+    ),
+  },
+  { title: 'When', cell: (job) => <When job={job} /> },
+  {
+    title: 'Next',
+    cell: ({ isPaused, nextFireAt }) => (isPaused ? <Badge tone="warn">paused</Badge> : <Time at={nextFireAt} />),
+  },
+  { title: 'Last', wide: true, cell: (job) => <Last job={job} /> },
+];
+
+function When({ job: { cron, timeZone } }: { job: Job }) {
+  if (cron === null) return 'once';
+  return (
+    <>
+      <code className="text-xs whitespace-nowrap">{cron}</code>
+      {timeZone && <span className="block text-xs text-muted">{timeZone}</span>}
+    </>
+  );
+}
+
+function Last({ job: { lastFiredAt, lastOutcome, lastRunId, lastError } }: { job: Job }) {
+  if (lastFiredAt === null) return <span className="text-muted">never</span>;
+  return (
+    <span className="flex flex-wrap items-center gap-1.5" title={lastError?.message}>
+      <Time at={lastFiredAt} />
+      {lastOutcome && <Status value={lastOutcome} />}
+      {lastRunId && <Link to={`/runs/${lastRunId}`}>run</Link>}
+    </span>
+  );
+}
+
+function Actions({ job }: { job: Job }) {
+  const may = useMay();
+  const [, change] = useSearchState();
+  const [isAsked, setAsked] = useState(false);
+  const run = useChange('jobs.run', ['jobs', 'runs']);
+  const update = useChange('jobs.update');
+  const remove = useChange('jobs.delete');
+  const { id, isPaused, origin } = job;
+  const act = async (done: Promise<unknown>, text: string): Promise<void> => {
+    try {
+      await done;
+      toast(text);
+    } catch (error) {
+      toastFailure(error);
+    }
+  };
+  return (
+    <span className="flex flex-wrap justify-end gap-1">
+      <Button small aria-label={`Firings of ${id}`} onClick={() => change({ job: id }, 'push')}>
+        Firings
+      </Button>
+      {may('workflows:start') && (
+        <Button
+          small
+          aria-label={`Run ${id} now`}
+          busy={run.isPending}
+          onClick={() => void act(run.mutateAsync({ id }), `${id} was run.`)}
+        >
+          Run now
+        </Button>
+      )}
+      {may('jobs:write') && (
+        <Button
+          small
+          aria-label={`${isPaused ? 'Resume' : 'Pause'} ${id}`}
+          busy={update.isPending}
+          onClick={() =>
+            void act(
+              update.mutateAsync({ id, isPaused: !isPaused }),
+              `${id} is ${isPaused ? 'armed again' : 'paused'}.`,
+            )
+          }
+        >
+          {isPaused ? 'Resume' : 'Pause'}
+        </Button>
+      )}
+      {may('jobs:write') && origin === 'made' && (
+        <Button small look="danger" aria-label={`Delete ${id}`} onClick={() => setAsked(true)}>
+          Delete
+        </Button>
+      )}
+      {isAsked && (
+        <Confirm
+          title={`Delete ${id}?`}
+          verb="Delete"
+          danger
+          onClose={() => setAsked(false)}
+          onConfirm={() => remove.mutateAsync({ id })}
+        >
+          It does not fire again. Code can make it anew.
+        </Confirm>
+      )}
+    </span>
+  );
+}

@@ -1,0 +1,141 @@
+import { useState } from 'react';
+import type { OperationOutput } from '@svc/runtime/client';
+import { useChange, useList } from '../../api/queries.ts';
+import { useMay } from '../../app/box.ts';
+import { Badge } from '../../ui/badge.tsx';
+import { Button } from '../../ui/button.tsx';
+import { Confirm } from '../../ui/confirm.tsx';
+import { Empty } from '../../ui/empty.tsx';
+import { List } from '../../ui/list.tsx';
+import { Page } from '../../ui/page.tsx';
+import type { Column } from '../../ui/table.tsx';
+import { Time } from '../../ui/time.tsx';
+import { toast } from '../../ui/toast.tsx';
+import { NewKey } from './new-key.tsx';
+import { ShownOnce } from './shown-once.tsx';
+import type { KeyValue } from './shown-once.tsx';
+
+type ApiKey = OperationOutput<'keys.list'>['items'][number];
+type Asked = { what: 'new' } | { what: 'revoke' | 'rotate'; key: ApiKey };
+
+/** The keys that programs call the box with. */
+export default function Keys() {
+  const may = useMay();
+  const keys = useList('keys.list', {});
+  const [asked, setAsked] = useState<Asked>();
+  // In memory alone, until it is closed.
+  const [made, setMade] = useState<KeyValue>();
+  const close = () => setAsked(undefined);
+  const mayWrite = may('keys:write');
+  return (
+    <Page
+      title="API keys"
+      actions={
+        mayWrite && (
+          <Button look="primary" onClick={() => setAsked({ what: 'new' })}>
+            New key
+          </Button>
+        )
+      }
+    >
+      <List
+        of={keys}
+        label="API keys"
+        keyOf={({ id }) => id}
+        columns={mayWrite ? [...COLUMNS, toActions(setAsked)] : COLUMNS}
+        empty={
+          <Empty title="There is no API key yet">
+            A program calls agents and workflows with a key that is granted them. Its value is shown once, when it is
+            made.
+          </Empty>
+        }
+      />
+      {asked?.what === 'new' && <NewKey onMade={setMade} onClose={close} />}
+      {asked?.what === 'revoke' && <Revoke apiKey={asked.key} onClose={close} />}
+      {asked?.what === 'rotate' && <Rotate apiKey={asked.key} onMade={setMade} onClose={close} />}
+      {made && <ShownOnce of={made} onClose={() => setMade(undefined)} />}
+    </Page>
+  );
+}
+
+// --- internal ---
+
+const TONES = { active: 'good', expired: 'warn', revoked: 'bad' } as const;
+
+const COLUMNS: readonly Column<ApiKey>[] = [
+  {
+    title: 'Name',
+    cell: ({ name, prefix }) => (
+      <>
+        <bdi className="wrap-anywhere">{name}</bdi>
+        <code className="block text-xs text-muted">{prefix}…</code>
+      </>
+    ),
+  },
+  { title: 'Status', cell: ({ status }) => <Badge tone={TONES[status]}>{status}</Badge> },
+  { title: 'Agents', wide: true, cell: ({ grants }) => grantedOf(grants.agents) },
+  { title: 'Workflows', wide: true, cell: ({ grants }) => grantedOf(grants.workflows) },
+  { title: 'Expires', wide: true, cell: ({ expiresAt }) => (expiresAt ? <Time at={expiresAt} /> : 'never') },
+  { title: 'Last used', wide: true, cell: ({ lastUsedAt }) => <Time at={lastUsedAt} /> },
+];
+
+function grantedOf(granted: 'all' | string[]) {
+  if (granted === 'all') return 'all';
+  return granted.length === 0 ? <span className="text-muted">none</span> : <bdi>{granted.join(', ')}</bdi>;
+}
+
+function toActions(ask: (asked: Asked) => void): Column<ApiKey> {
+  return {
+    title: 'Actions',
+    end: true,
+    cell: (key) =>
+      key.status === 'active' && (
+        <span className="flex flex-wrap justify-end gap-1">
+          <Button small aria-label={`Rotate ${key.name}`} onClick={() => ask({ what: 'rotate', key })}>
+            Rotate
+          </Button>
+          <Button small look="danger" aria-label={`Revoke ${key.name}`} onClick={() => ask({ what: 'revoke', key })}>
+            Revoke
+          </Button>
+        </span>
+      ),
+  };
+}
+
+function Revoke({ apiKey: { id, name }, onClose }: { apiKey: ApiKey; onClose(): void }) {
+  const revoke = useChange('keys.revoke');
+  return (
+    <Confirm
+      title={`Revoke “${name}”?`}
+      verb="Revoke"
+      danger
+      onClose={onClose}
+      onConfirm={async () => {
+        await revoke.mutateAsync({ id });
+        toast(`${name} is revoked.`);
+      }}
+    >
+      What calls the box with it is refused at once, for good.
+    </Confirm>
+  );
+}
+
+interface RotateProps {
+  apiKey: ApiKey;
+  onMade(value: KeyValue): void;
+  onClose(): void;
+}
+
+function Rotate({ apiKey: { id, name }, onMade, onClose }: RotateProps) {
+  const rotate = useChange('keys.rotate');
+  return (
+    <Confirm
+      title={`Rotate “${name}”?`}
+      verb="Rotate"
+      onClose={onClose}
+      onConfirm={async () => onMade(await rotate.mutateAsync({ id }))}
+    >
+      A key is made in its place, with the same grants. The old one is good for 24 hours yet.
+    </Confirm>
+  );
+}

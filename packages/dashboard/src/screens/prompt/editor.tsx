@@ -1,0 +1,74 @@
+import { useEffect, useState } from 'react';
+import type { OperationOutput } from '@svc/runtime/client';
+import { useChange } from '../../api/queries.ts';
+import { Button } from '../../ui/button.tsx';
+import { Failure } from '../../ui/failure.tsx';
+import { Field, Input, Textarea } from '../../ui/field.tsx';
+import { toast } from '../../ui/toast.tsx';
+import { listVariables } from './variables.ts';
+
+/** The latest text, of which another version is made. */
+export function Editor({ prompt }: { prompt: OperationOutput<'prompts.get'> }) {
+  const { id, latest, publishedVersion, latestVersion } = prompt;
+  const [text, setText] = useState(latest.text);
+  const [note, setNote] = useState('');
+  const add = useChange('prompts.add_version');
+  const publish = useChange('prompts.publish');
+  useEffect(() => setText(latest.text), [latest.version, latest.text]);
+  const isChanged = text !== latest.text;
+  const isDraft = latestVersion !== publishedVersion;
+  const save = async (isPublished: boolean): Promise<void> => {
+    try {
+      const { version } = isChanged
+        ? await add.mutateAsync({ id, text, note: note === '' ? null : note })
+        : { version: latestVersion };
+      setNote('');
+      if (isPublished) await publish.mutateAsync({ id, version });
+      toast(isPublished ? `Version ${version} is in force.` : `Version ${version} is saved as a draft.`);
+    } catch {
+      // Said below.
+    }
+  };
+  const variables = listVariables(text);
+  const isBusy = add.isPending || publish.isPending;
+  const error = add.error ?? publish.error;
+  return (
+    <div className="flex flex-col gap-3">
+      <Field
+        label={`Text, from version ${latest.version}`}
+        hint={variables.length > 0 ? `Filled in when it is read: ${variables.join(', ')}` : undefined}
+      >
+        {(parts) => (
+          <Textarea
+            {...parts}
+            rows={14}
+            dir="auto"
+            className="field-sizing-content max-h-[70dvh] min-h-60"
+            value={text}
+            onChange={({ target }) => setText(target.value)}
+          />
+        )}
+      </Field>
+      {isChanged && (
+        <Field label="Note" hint="Why it was changed">
+          {(parts) => <Input {...parts} value={note} onChange={({ target }) => setNote(target.value)} />}
+        </Field>
+      )}
+      {error ? <Failure error={error} /> : null}
+      <div className="flex flex-wrap gap-2">
+        <Button busy={isBusy} disabled={!isChanged || text.trim() === ''} onClick={() => void save(false)}>
+          Save as a draft
+        </Button>
+        <Button
+          look="primary"
+          busy={isBusy}
+          disabled={text.trim() === '' || (!isChanged && !isDraft)}
+          onClick={() => void save(true)}
+        >
+          {isChanged ? 'Save and publish' : 'Publish'}
+        </Button>
+        {isChanged && <Button onClick={() => setText(latest.text)}>Take back</Button>}
+      </div>
+    </div>
+  );
+}

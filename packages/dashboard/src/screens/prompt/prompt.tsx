@@ -1,0 +1,114 @@
+import { useState } from 'react';
+import { useNavigate } from '@tanstack/react-router';
+import type { OperationOutput } from '@svc/runtime/client';
+import { useCall, useChange } from '../../api/queries.ts';
+import { usePathParams, useSearchState } from '../../app/search.ts';
+import { Answer } from '../../ui/answer.tsx';
+import { Badge } from '../../ui/badge.tsx';
+import { Confirm } from '../../ui/confirm.tsx';
+import { Menu } from '../../ui/menu.tsx';
+import { Page } from '../../ui/page.tsx';
+import { Tabs } from '../../ui/tabs.tsx';
+import { toast } from '../../ui/toast.tsx';
+import { ownerOf } from '../prompts/owner.ts';
+import { Compare } from './compare.tsx';
+import { Editor } from './editor.tsx';
+import { Rename } from './rename.tsx';
+import { Versions } from './versions.tsx';
+
+type PromptDetail = OperationOutput<'prompts.get'>;
+
+/** One prompt: its text is written, its versions are compared, published and rolled back. */
+export default function Prompt() {
+  const { id = '' } = usePathParams();
+  const prompt = useCall('prompts.get', { id });
+  return <Answer of={prompt}>{(detail) => <Detail prompt={detail} />}</Answer>;
+}
+
+// --- internal ---
+
+function Detail({ prompt }: { prompt: PromptDetail }) {
+  const { id, name, key, note, publishedVersion, latestVersion, ownerExists } = prompt;
+  const [{ tab = 'text' }, change] = useSearchState();
+  const [asked, setAsked] = useState<'rollback' | 'delete' | 'rename'>();
+  const close = () => setAsked(undefined);
+  return (
+    <Page
+      title={<bdi>{name}</bdi>}
+      actions={
+        <Menu
+          label="More"
+          items={[
+            { label: 'Roll back', disabled: publishedVersion === null, onSelect: () => setAsked('rollback') },
+            { label: 'Rename', onSelect: () => setAsked('rename') },
+            { label: 'Delete', danger: true, onSelect: () => setAsked('delete') },
+          ]}
+        />
+      }
+    >
+      <p className="mb-4 flex flex-wrap items-center gap-2 text-muted">
+        {publishedVersion === null ? (
+          <Badge>not published</Badge>
+        ) : (
+          <Badge tone="good">version {publishedVersion} in force</Badge>
+        )}
+        {latestVersion !== publishedVersion && <Badge tone="warn">version {latestVersion} is a draft</Badge>}
+        <span className="wrap-anywhere">
+          Of <bdi>{ownerOf(prompt)}</bdi>, as <code>{key}</code>
+        </span>
+        {ownerExists === false && <Badge tone="warn">the box has no such owner</Badge>}
+        {note && <bdi>{note}</bdi>}
+      </p>
+      <Tabs
+        label="Prompt"
+        value={tab}
+        onChange={(next) => change({ tab: next === 'text' ? undefined : next }, 'push')}
+        tabs={[
+          { id: 'text', title: 'Text', content: () => <Editor prompt={prompt} /> },
+          { id: 'versions', title: 'Versions', content: () => <Versions prompt={prompt} /> },
+          { id: 'compare', title: 'Compare', content: () => <Compare prompt={prompt} /> },
+        ]}
+      />
+      {asked === 'rollback' && <RollBack prompt={prompt} onClose={close} />}
+      {asked === 'delete' && <Delete id={id} name={name} onClose={close} />}
+      {asked === 'rename' && <Rename prompt={prompt} onClose={close} />}
+    </Page>
+  );
+}
+
+function RollBack({ prompt: { id }, onClose }: { prompt: PromptDetail; onClose(): void }) {
+  const rollback = useChange('prompts.rollback');
+  return (
+    <Confirm
+      title="Roll back to the version before?"
+      verb="Roll back"
+      onClose={onClose}
+      onConfirm={async () => {
+        const { publishedVersion } = await rollback.mutateAsync({ id });
+        toast(`Version ${publishedVersion} is in force again.`);
+      }}
+    >
+      The version that was in force before this one is published again. The next turn is given it.
+    </Confirm>
+  );
+}
+
+function Delete({ id, name, onClose }: { id: string; name: string; onClose(): void }) {
+  const navigate = useNavigate();
+  const remove = useChange('prompts.delete', []);
+  return (
+    <Confirm
+      title={`Delete “${name}”?`}
+      verb="Delete"
+      danger
+      onClose={onClose}
+      onConfirm={async () => {
+        await remove.mutateAsync({ id });
+        toast('The prompt was deleted.');
+        await navigate({ to: '/prompts' as never });
+      }}
+    >
+      All its versions go with it. An agent whose instructions it holds is given those of its code again.
+    </Confirm>
+  );
+}

@@ -1,0 +1,106 @@
+import { useState } from 'react';
+import type { OperationOutput } from '@svc/runtime/client';
+import { useCall, useChange, useList } from '../../api/queries.ts';
+import { useSearchState } from '../../app/search.ts';
+import { Answer } from '../../ui/answer.tsx';
+import { Badge } from '../../ui/badge.tsx';
+import { Button } from '../../ui/button.tsx';
+import { Confirm } from '../../ui/confirm.tsx';
+import { Dialog } from '../../ui/dialog.tsx';
+import { List } from '../../ui/list.tsx';
+import { Time } from '../../ui/time.tsx';
+import { toast } from '../../ui/toast.tsx';
+
+type Version = OperationOutput<'prompts.versions'>['items'][number];
+
+export function Versions({ prompt: { id } }: { prompt: OperationOutput<'prompts.get'> }) {
+  const versions = useList('prompts.versions', { id });
+  const publish = useChange('prompts.publish');
+  const [, change] = useSearchState();
+  const [asked, setAsked] = useState<number>();
+  const [shown, setShown] = useState<number>();
+  return (
+    <>
+      <List
+        of={versions}
+        label="Versions"
+        keyOf={({ version }) => String(version)}
+        columns={[
+          {
+            title: 'Version',
+            cell: ({ version, isPublished }: Version) => (
+              <span className="flex items-center gap-2">
+                {version} {isPublished && <Badge tone="good">in force</Badge>}
+              </span>
+            ),
+          },
+          { title: 'Note', cell: ({ note }) => <bdi className="wrap-anywhere">{note ?? '–'}</bdi> },
+          { title: 'By', wide: true, cell: ({ createdBy }) => <bdi>{createdBy}</bdi> },
+          { title: 'Written', wide: true, cell: ({ createdAt }) => <Time at={createdAt} /> },
+          {
+            title: 'Actions',
+            end: true,
+            cell: ({ version, isPublished }) => (
+              <span className="flex flex-wrap justify-end gap-1">
+                <Button small aria-label={`Show version ${version}`} onClick={() => setShown(version)}>
+                  Show
+                </Button>
+                {!isPublished && (
+                  <>
+                    <Button
+                      small
+                      aria-label={`Compare version ${version}`}
+                      onClick={() => change({ tab: 'compare', to: String(version) }, 'push')}
+                    >
+                      Compare
+                    </Button>
+                    <Button small aria-label={`Publish version ${version}`} onClick={() => setAsked(version)}>
+                      Publish
+                    </Button>
+                  </>
+                )}
+              </span>
+            ),
+          },
+        ]}
+        empty={null}
+      />
+      {asked !== undefined && (
+        <Confirm
+          title={`Publish version ${asked}?`}
+          verb="Publish"
+          onClose={() => setAsked(undefined)}
+          onConfirm={async () => {
+            await publish.mutateAsync({ id, version: asked });
+            toast(`Version ${asked} is in force.`);
+          }}
+        >
+          It is in force from the next turn on. The one before it can be rolled back to.
+        </Confirm>
+      )}
+      {shown !== undefined && <Shown id={id} version={shown} onClose={() => setShown(undefined)} />}
+    </>
+  );
+}
+
+// --- internal ---
+
+function Shown({ id, version, onClose }: { id: string; version: number; onClose(): void }) {
+  const text = useCall('prompts.version', { id, version });
+  return (
+    <Dialog title={`Version ${version}`} onClose={onClose} actions={<Button onClick={onClose}>Close</Button>}>
+      <Answer of={text}>
+        {(detail) => (
+          <pre
+            dir="auto"
+            tabIndex={0}
+            aria-label={`Text of version ${version}`}
+            className="max-h-[60dvh] overflow-auto font-mono wrap-anywhere whitespace-pre-wrap"
+          >
+            {detail.text}
+          </pre>
+        )}
+      </Answer>
+    </Dialog>
+  );
+}

@@ -1,0 +1,132 @@
+import { useState } from 'react';
+import type { OperationOutput } from '@svc/runtime/client';
+import { useChange, useList } from '../../api/queries.ts';
+import { useMay } from '../../app/box.ts';
+import { Button } from '../../ui/button.tsx';
+import { Confirm } from '../../ui/confirm.tsx';
+import { Empty } from '../../ui/empty.tsx';
+import { Field, Input, Textarea } from '../../ui/field.tsx';
+import { FormDialog } from '../../ui/form-dialog.tsx';
+import { List } from '../../ui/list.tsx';
+import { Page } from '../../ui/page.tsx';
+import { Time } from '../../ui/time.tsx';
+import { toast } from '../../ui/toast.tsx';
+
+type Secret = OperationOutput<'secrets.list'>['items'][number];
+type Asked = { what: 'new' } | { what: 'rotate' | 'delete'; name: string };
+
+/** The names of the secrets: a value is written, and never shown. */
+export default function Secrets() {
+  const may = useMay();
+  const secrets = useList('secrets.list', {});
+  const [asked, setAsked] = useState<Asked>();
+  const close = () => setAsked(undefined);
+  return (
+    <Page
+      title="Secrets"
+      actions={
+        may('secrets:write') && (
+          <Button look="primary" onClick={() => setAsked({ what: 'new' })}>
+            New secret
+          </Button>
+        )
+      }
+    >
+      <List
+        of={secrets}
+        label="Secrets"
+        keyOf={({ name }) => name}
+        columns={[
+          { title: 'Name', cell: ({ name }: Secret) => <code className="wrap-anywhere">{name}</code> },
+          { title: 'Version', end: true, wide: true, cell: ({ version }) => version },
+          { title: 'Set', cell: ({ setAt }) => <Time at={setAt} /> },
+          { title: 'By', wide: true, cell: ({ setBy }) => <bdi>{setBy ?? '–'}</bdi> },
+          { title: 'Last read', wide: true, cell: ({ lastUsedAt }) => <Time at={lastUsedAt} /> },
+          {
+            title: 'Actions',
+            end: true,
+            cell: ({ name }) => (
+              <span className="flex flex-wrap justify-end gap-1">
+                {may('secrets:rotate') && (
+                  <Button small aria-label={`Rotate ${name}`} onClick={() => setAsked({ what: 'rotate', name })}>
+                    Rotate
+                  </Button>
+                )}
+                {may('secrets:write') && (
+                  <Button
+                    small
+                    look="danger"
+                    aria-label={`Delete ${name}`}
+                    onClick={() => setAsked({ what: 'delete', name })}
+                  >
+                    Delete
+                  </Button>
+                )}
+              </span>
+            ),
+          },
+        ]}
+        empty={
+          <Empty title="There is no secret yet">
+            Code reads one with <code>svc.secrets.get</code>. Its value is kept sealed, and shown to nobody.
+          </Empty>
+        }
+      />
+      {asked?.what === 'new' && <Write onClose={close} />}
+      {asked?.what === 'rotate' && <Write name={asked.name} onClose={close} />}
+      {asked?.what === 'delete' && <Delete name={asked.name} onClose={close} />}
+    </Page>
+  );
+}
+
+// --- internal ---
+
+/** A secret is written once, and then rotated. */
+function Write({ name: known, onClose }: { name?: string; onClose(): void }) {
+  const create = useChange('secrets.set');
+  const rotate = useChange('secrets.rotate');
+  const [name, setName] = useState(known ?? '');
+  const [value, setValue] = useState('');
+  const submit = async () => {
+    await (known === undefined ? create : rotate).mutateAsync({ name, value });
+    setValue('');
+    toast(known === undefined ? `${name} is set.` : `${name} has another value.`);
+    onClose();
+  };
+  return (
+    <FormDialog
+      title={known === undefined ? 'New secret' : `Rotate ${known}`}
+      verb={known === undefined ? 'Set' : 'Rotate'}
+      incomplete={name === '' || value === ''}
+      onSubmit={submit}
+      onClose={onClose}
+    >
+      {known === undefined && (
+        <Field label="Name" hint="1 to 128 letters, digits, “_”, “.” and “-”">
+          {(parts) => <Input {...parts} value={name} onChange={({ target }) => setName(target.value)} />}
+        </Field>
+      )}
+      <Field label="Value" hint="Shown to nobody once it is set">
+        {(parts) => <Textarea {...parts} rows={4} value={value} onChange={({ target }) => setValue(target.value)} />}
+      </Field>
+    </FormDialog>
+  );
+}
+
+function Delete({ name, onClose }: { name: string; onClose(): void }) {
+  const remove = useChange('secrets.delete');
+  return (
+    <Confirm
+      title={`Delete ${name}?`}
+      verb="Delete"
+      danger
+      onClose={onClose}
+      onConfirm={async () => {
+        await remove.mutateAsync({ name });
+        toast(`${name} is deleted.`);
+      }}
+    >
+      Code that reads it fails from then on, and its value is not to be had again.
+    </Confirm>
+  );
+}

@@ -1,0 +1,41 @@
+import type { OperationOutput } from '@svc/runtime/client';
+import { useCall } from '../../api/queries.ts';
+import { useMay } from '../../app/box.ts';
+import { Answer } from '../../ui/answer.tsx';
+import { Page } from '../../ui/page.tsx';
+import { DaysCard, McpCard } from './admin-cards.tsx';
+import { ProviderCard } from './provider-card.tsx';
+import { WorkspaceCard } from './workspace-card.tsx';
+
+export type WorkspaceSettings = OperationOutput<'settings.get'>;
+
+/** What the workspace is set to. */
+export default function Settings() {
+  const settings = useCall('settings.get', {});
+  const may = useMay();
+  return (
+    <Page title="Settings">
+      <Answer of={settings}>
+        {(detail) => (
+          <>
+            <WorkspaceCard settings={detail} />
+            {may('provider:read') && <ProviderCard />}
+            <DaysCard
+              title="Logs are kept for"
+              operation="settings.retention"
+              days={detail.logRetentionDays}
+              otherwise="as long as svc.config.ts says"
+            />
+            <DaysCard
+              title="A key that is made without an end is good for"
+              operation="settings.key_expiry"
+              days={detail.keyDays}
+              otherwise="ever"
+            />
+            <McpCard settings={detail} />
+          </>
+        )}
+      </Answer>
+    </Page>
+  );
+}

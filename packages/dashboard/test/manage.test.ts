@@ -1,0 +1,252 @@
+import { expect, test } from 'vitest';
+import { z } from 'zod';
+import { defineDeepAgent } from '../../runtime/src/definitions/definition.ts';
+import { defineDynamicConfig } from '../../runtime/src/config-values/define.ts';
+import { call, until } from '../../runtime/test/_setup.ts';
+import { describeWhen } from '../../runtime/test/require.ts';
+import { serveBox } from './_box.ts';
+import { allowComplaint, browser, isTooWide, keepPicture, listBarriers, openBrowser } from './_browser.ts';
+
+type Answer = Record<string, unknown>;
+
+describeWhen(browser, 'What a workspace is run with', (path) => {
+  const served = serveBox({
+    agents: { helper: defineDeepAgent({ name: 'helper', instructions: 'Help.', model: 'code/declared' }) },
+    // A leap day: no time that comes while a test runs.
+    workflows: {
+      report: { run: async (input: unknown) => input, schedules: [{ cron: '0 0 29 2 *', input: { n: 1 } }] },
+    },
+    config: defineDynamicConfig({
+      maxRefund: z.number().max(100).default(50).describe('What is paid back without asking'),
+      limits: z.object({ perDay: z.int().default(5), note: z.string().optional() }).default({ perDay: 5 }),
+    }),
+  });
+  const open = openBrowser(path);
+  const ask = async (route: string, body?: unknown): Promise<Answer> =>
+    (await call<Answer>(served().box, route, body)).body;
+
+  test('a timer is run now, paused, and armed again', async () => {
+    const page = await open(served().studio('/jobs'));
+    await page.getByRole('row', { name: /report:0/ }).waitFor();
+    expect(await listBarriers(page)).toEqual([]);
+    await keepPicture(page, 'jobs');
+    await page.getByRole('button', { name: 'Run report:0 now' }).click();
+    await page.getByRole('row', { name: /report:0.*completed/ }).waitFor();
+    expect((await ask('GET /api/runs?name=report'))['items']).toMatchObject([{ input: { n: 1 } }]);
+    await page.getByRole('button', { name: 'Firings of report:0' }).click();
+    const dialog = page.getByRole('dialog', { name: 'report:0' });
+    await dialog.getByRole('tree', { name: 'Input of report:0' }).getByText('n').waitFor();
+    await dialog.getByText('completed').waitFor();
+    expect(await listBarriers(page)).toEqual([]);
+    await dialog.getByRole('button', { name: 'Close' }).click();
+    await page.getByRole('button', { name: 'Pause report:0' }).click();
+    await page.getByText('paused', { exact: true }).waitFor();
+    expect(await ask('GET /api/recurring-jobs/report:0')).toMatchObject({ isPaused: true });
+    await page.getByRole('button', { name: 'Resume report:0' }).click();
+    await page.getByRole('button', { name: 'Pause report:0' }).waitFor();
+    expect(await ask('GET /api/recurring-jobs/report:0')).toMatchObject({ isPaused: false });
+  });
+
+  test('a prompt is written, published, compared and rolled back', async () => {
+    const page = await open(served().studio('/prompts'));
+    await page.getByText('There is no prompt here').waitFor();
+    await page.getByRole('button', { name: 'New prompt' }).click();
+    const dialog = page.getByRole('dialog', { name: 'New prompt' });
+    await dialog.getByLabel('Which one').selectOption('helper');
+    await dialog.getByLabel('Name').fill('How to help');
+    await dialog.getByLabel('Text').fill('Be kind.\nBe short, {{name}}.');
+    expect(await listBarriers(page)).toEqual([]);
+    await dialog.getByRole('button', { name: 'Create' }).click();
+    await page.getByRole('heading', { name: 'How to help' }).waitFor();
+    const id = new URL(page.url()).pathname.split('/').at(-1);
+    await page.getByText('Filled in when it is read: name').waitFor();
+    await page.getByRole('button', { name: 'Publish', exact: true }).click();
+    await page.getByText('version 1 in force').waitFor();
+    await page.getByLabel('Text, from version 1').fill('Be kind.\nBe brief, {{name}}.');
+    await page.getByLabel('Note').fill('shorter');
+    await page.getByRole('button', { name: 'Save as a draft' }).click();
+    await page.getByText('version 2 is a draft').waitFor();
+    expect(await ask(`GET /api/prompts/${id}`)).toMatchObject({ publishedVersion: 1, latestVersion: 2 });
+    await page.getByRole('tab', { name: 'Compare' }).click();
+    const changed = page.getByRole('row', { name: /Be short.*Be brief/ });
+    await changed.waitFor();
+    expect(await listBarriers(page)).toEqual([]);
+    await keepPicture(page, 'prompt-compare');
+    await page.getByRole('tab', { name: 'Versions' }).click();
+    await page.getByRole('row', { name: /2.*shorter/ }).waitFor();
+    await page.getByRole('button', { name: 'Publish version 2' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Publish' }).click();
+    await page.getByText('version 2 in force').waitFor();
+    await page.getByRole('button', { name: 'More' }).click();
+    await page.getByRole('menuitem', { name: 'Roll back' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Roll back' }).click();
+    await page.getByText('version 1 in force').waitFor();
+    expect(await ask(`GET /api/prompts/${id}`)).toMatchObject({ publishedVersion: 1 });
+    await page.goto(served().studio('/prompts?owner=agent'));
+    await page.getByRole('row', { name: /How to help.*agent helper/ }).waitFor();
+    expect(await listBarriers(page)).toEqual([]);
+  });
+
+  test('a value of the config is set by its schema, never over what somebody else has set, and dropped', async () => {
+    const page = await open(served().studio('/config'));
+    allowComplaint(page, /409|412/);
+    await page.getByRole('row', { name: /maxRefund.*50.*default/ }).waitFor();
+    expect(await listBarriers(page)).toEqual([]);
+    await page.getByRole('button', { name: 'Change maxRefund' }).click();
+    const dialog = page.getByRole('dialog', { name: 'maxRefund' });
+    await dialog.getByRole('textbox').fill('500');
+    await dialog.getByRole('button', { name: 'Set', exact: true }).click();
+    await dialog.getByText('At most 100.').waitFor();
+    expect(await listBarriers(page)).toEqual([]);
+    await ask('PUT /api/config/maxRefund', { value: 60 });
+    await dialog.getByRole('textbox').fill('70');
+    await dialog.getByRole('button', { name: 'Set', exact: true }).click();
+    await dialog
+      .getByText('revision_conflict')
+      .or(dialog.getByRole('listitem').filter({ hasText: '60' }))
+      .first()
+      .waitFor();
+    expect(await ask('GET /api/config/maxRefund')).toMatchObject({ value: 60 });
+    await page.reload();
+    await dialog.getByRole('textbox').fill('70');
+    await dialog.getByRole('button', { name: 'Set', exact: true }).click();
+    await page.getByRole('row', { name: /maxRefund.*70/ }).waitFor();
+    expect(await ask('GET /api/config/maxRefund')).toMatchObject({ value: 70, revision: 2 });
+    await page.getByRole('button', { name: 'Change maxRefund' }).click();
+    await dialog.getByRole('listitem').filter({ hasText: '70' }).waitFor();
+    await dialog.getByRole('button', { name: /Use the default/ }).click();
+    await page.getByRole('row', { name: /maxRefund.*50.*default/ }).waitFor();
+    expect(await ask('GET /api/config/maxRefund')).toMatchObject({ value: 50, isSet: false });
+  });
+
+  test('a secret is set, rotated and deleted, and its value is nowhere on the page', async () => {
+    const page = await open(served().studio('/secrets'));
+    await page.getByText('There is no secret yet').waitFor();
+    await page.getByRole('button', { name: 'New secret' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Name').fill('SHOP_KEY');
+    await dialog.getByLabel('Value').fill('the-first-value');
+    await dialog.getByRole('button', { name: 'Set' }).click();
+    await page.getByRole('row', { name: /SHOP_KEY.*1/ }).waitFor();
+    await page.getByRole('button', { name: 'Rotate SHOP_KEY' }).click();
+    await dialog.getByLabel('Value').fill('the-second-value');
+    expect(await listBarriers(page)).toEqual([]);
+    await dialog.getByRole('button', { name: 'Rotate' }).click();
+    await page.getByRole('row', { name: /SHOP_KEY.*2/ }).waitFor();
+    expect(await ask('GET /api/secrets/SHOP_KEY')).toMatchObject({ version: 2 });
+    expect(await page.content()).not.toMatch(/the-(?:first|second)-value/);
+    expect(await listBarriers(page)).toEqual([]);
+    await keepPicture(page, 'secrets');
+    await page.getByRole('button', { name: 'Delete SHOP_KEY' }).click();
+    await dialog.getByRole('button', { name: 'Delete' }).click();
+    await page.getByText('There is no secret yet').waitFor();
+    expect((await ask('GET /api/secrets'))['items']).toEqual([]);
+  });
+
+  test('a key is made for one agent, shown once, and revoked', async () => {
+    const page = await open(served().studio('/keys'));
+    await page.getByText('There is no API key yet').waitFor();
+    await page.getByRole('button', { name: 'New key' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Name').fill('the shop');
+    await dialog.getByLabel('helper', { exact: true }).check();
+    expect(await listBarriers(page)).toEqual([]);
+    await dialog.getByRole('button', { name: 'Make the key' }).click();
+    const shown = page.getByRole('dialog', { name: 'The value of “the shop”' });
+    const value = await shown.locator('code').innerText();
+    expect(value).toMatch(/^svc_/);
+    expect(await listBarriers(page)).toEqual([]);
+    await shown.getByRole('button', { name: 'I have kept it' }).click();
+    await page.getByRole('row', { name: /the shop.*active.*helper/ }).waitFor();
+    expect(await page.content()).not.toContain(value);
+    expect((await ask('GET /api/keys'))['items']).toMatchObject([
+      { name: 'the shop', status: 'active', grants: { agents: ['helper'], workflows: [] } },
+    ]);
+    await keepPicture(page, 'keys');
+    await page.getByRole('button', { name: 'Revoke the shop' }).click();
+    await dialog.getByRole('button', { name: 'Revoke' }).click();
+    await page.getByRole('row', { name: /the shop.*revoked/ }).waitFor();
+    expect((await ask('GET /api/keys'))['items']).toMatchObject([{ status: 'revoked' }]);
+  });
+
+  test('of an agent the model is chosen, and it is hidden', async () => {
+    const page = await open(served().studio('/catalog?kind=agent'));
+    await page.getByRole('button', { name: 'helper', exact: true }).click();
+    const dialog = page.getByRole('dialog', { name: 'helper' });
+    await dialog.getByLabel('Model').fill('test/other');
+    await dialog.getByRole('button', { name: 'Choose the model' }).click();
+    await dialog.getByText('the next turn asks test/other').waitFor();
+    expect(await listBarriers(page)).toEqual([]);
+    await keepPicture(page, 'catalog-entry');
+    await dialog.getByRole('button', { name: 'Hide from lists' }).click();
+    await dialog.getByRole('button', { name: 'Show in lists' }).waitFor();
+    expect(await ask('GET /api/catalog/agent/helper')).toMatchObject({
+      model: { declared: 'code/declared', override: 'test/other', effective: 'test/other' },
+      isHidden: true,
+    });
+    await dialog.getByRole('button', { name: 'Close' }).click();
+    await page.getByRole('row', { name: /helper.*hidden/ }).waitFor();
+    expect(await listBarriers(page)).toEqual([]);
+  });
+
+  test('the settings of the workspace are changed', async () => {
+    const page = await open(served().studio('/settings'));
+    allowComplaint(page, /400/);
+    await page.getByLabel('Default model').fill('test/new');
+    await page.getByLabel('Time zone').fill('Europe/Nowhere');
+    await page.getByRole('form', { name: 'Workspace' }).getByRole('button', { name: 'Save' }).click();
+    await page.getByText('invalid_request').waitFor();
+    await page.getByLabel('Time zone').fill('Europe/Madrid');
+    await page.getByRole('form', { name: 'Workspace' }).getByRole('button', { name: 'Save' }).click();
+    await until(async () => (await ask('GET /api/settings'))['timeZone'] === 'Europe/Madrid', 30_000);
+    const retention = page.getByRole('form', { name: 'Logs are kept for' });
+    await retention.getByLabel('Days').fill('14');
+    await retention.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('14 days').waitFor();
+    const isOn = (await ask('GET /api/settings'))['mcp'] as { enabled: boolean };
+    await page.getByRole('button', { name: isOn.enabled ? 'Switch it off' : 'Switch it on' }).click();
+    await page.getByRole('button', { name: isOn.enabled ? 'Switch it on' : 'Switch it off' }).waitFor();
+    expect(await ask('GET /api/settings')).toMatchObject({
+      defaultModel: 'test/new',
+      timeZone: 'Europe/Madrid',
+      logRetentionDays: 14,
+      mcp: { enabled: !isOn.enabled },
+    });
+    await page.getByRole('button', { name: 'Test it' }).click();
+    await page.getByText(/^It answered within/).waitFor();
+    expect(await listBarriers(page)).toEqual([]);
+    await keepPicture(page, 'settings');
+  });
+
+  test('who has changed what is listed, with what was before and after', async () => {
+    await ask('PUT /api/config/limits', { value: { perDay: 9 } });
+    const page = await open(served().studio('/activity?operation=config.set&target=limits'));
+    await page.getByRole('button', { name: 'What config.set changed' }).click();
+    const dialog = page.getByRole('dialog', { name: 'What was changed' });
+    await dialog.getByRole('tree', { name: 'After' }).getByText('limits').waitFor();
+    expect(await listBarriers(page)).toEqual([]);
+    await keepPicture(page, 'activity');
+    await dialog.getByRole('button', { name: 'Close' }).click();
+    await page.getByLabel('What was changed').fill('nothing');
+    await page.getByText('No change is like that').waitFor();
+  });
+
+  test('what is set up already is said, and all of it is for a narrow screen too', async () => {
+    const page = await open(served().studio('/setup'), { width: 360, theme: 'dark' });
+    await page.getByText('Agents and workflows are served.').waitFor();
+    await keepPicture(page, 'setup-narrow-dark');
+    const isFit = async (): Promise<boolean> => !(await isTooWide(page)) && (await listBarriers(page)).length === 0;
+    expect(await isFit()).toBe(true);
+    for (const [screen, text] of [
+      ['jobs', 'report:0'],
+      ['config', 'maxRefund'],
+      ['settings', 'Default model'],
+      ['catalog', 'helper'],
+      ['activity', 'config.set'],
+    ] as const) {
+      await page.goto(served().studio(`/${screen}`));
+      await page.getByText(text).first().waitFor();
+      await until(isFit);
+    }
+  });
+});
