@@ -1,5 +1,6 @@
 import { createAudit } from './audit/audit.ts';
 import { auditRoutes } from './audit/routes.ts';
+import { peopleDashboard } from './dashboard/routes.ts';
 import { deploymentRoutes } from './deployments/routes.ts';
 import { PlaneError } from './errors.ts';
 import { createKeyStore } from './identity/key-store.ts';
@@ -40,6 +41,7 @@ export async function createFull(ground: FullGround): Promise<Rooms> {
   const sweep = createSweep(ground);
   const oidc = createOidc(ground);
   const relay = createPlaneRelay(ground);
+  const authenticate = createAuthenticate({ ...ground, sessions, accessTokens: families });
   const rooms = { ...ground, audit, access, sessions, signIn, oidc, signer, families, deviceCodes, relay };
   return {
     routes: [
@@ -56,8 +58,8 @@ export async function createFull(ground: FullGround): Promise<Rooms> {
       ...deviceRoutes(rooms),
       ...deploymentRoutes(rooms),
     ],
-    raw: [],
-    authenticate: createAuthenticate({ ...ground, sessions, accessTokens: families }),
+    raw: peopleDashboard({ ...ground, authenticate }),
+    authenticate,
     requireOperator: async () => {
       throw new PlaneError('unauthorized', 'There is no operator here.');
     },

@@ -1,5 +1,6 @@
 import { createBoxProxy } from './box/proxy.ts';
 import { boxRoutes } from './box/routes.ts';
+import { operatorDashboard } from './dashboard/routes.ts';
 import { PlaneError } from './errors.ts';
 import type { Ground, Rooms } from './ground.ts';
 import { operatorRoutes } from './operator/routes.ts';
@@ -20,7 +21,7 @@ export async function createStandalone(ground: Ground, settings: StandaloneSetti
       ...operatorRoutes({ ...own, sessions, check: createTokenCheck(own) }),
       ...selfHostRoutes({ version: readVersion(), ask: createAgentProbe(own) }),
     ],
-    raw: boxRoutes({ ...own, sessions, proxy }),
+    raw: [...boxRoutes({ ...own, sessions, proxy }), ...operatorDashboard({ sessions })],
     authenticate: async () => undefined,
     async requireOperator(call) {
       // Such a header spares a request the check of its origin, so it is never answered as the cookie's.

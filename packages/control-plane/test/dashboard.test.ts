@@ -1,8 +1,14 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { setupBoxes } from '../../runtime/test/_setup.ts';
 import { createDashboard } from '../src/dashboard.ts';
-import { makeFolder } from './_setup.ts';
+import { addInstallation, openBox } from './_box.ts';
+import { startSignedIn } from './_operator.ts';
+import { ask, signUpFirst } from './_people.ts';
+import { makeFolder, startPlane } from './_setup.ts';
+
+const boxes = setupBoxes();
 
 function serve() {
   const outside = makeFolder();
@@ -68,5 +74,35 @@ describe('the dashboard', () => {
       caller: { name: 'ada', role: 'viewer' },
     });
     expect(answer?.headers.get('cache-control')).toBe('no-store');
+  });
+});
+
+describe('the dashboard of a control plane', () => {
+  test('says who looks to whoever is signed in alone', async () => {
+    const plane = await startSignedIn({ SVC_RUNTIME_INTERNAL_URL: 'http://127.0.0.1:1' });
+    const nobody = await fetch(`${plane.url}/studio/bootstrap.json`);
+    expect([nobody.status, await nobody.json()]).toMatchObject([401, { code: 'unauthorized' }]);
+    const operator = await plane.ask('/studio/bootstrap.json');
+    expect(await operator.json()).toMatchObject({ place: 'standalone', box: '/box', caller: { role: 'owner' } });
+  });
+
+  test('may call the boxes of the organisation of who looks, and no others', async () => {
+    const plane = await startPlane();
+    const ada = await signUpFirst(plane);
+    const policyOf = async (headers: Record<string, string>) =>
+      (await fetch(`${plane.url}/studio/`, { headers })).headers.get('content-security-policy');
+    expect(await policyOf({})).not.toContain('connect-src');
+    const id = await addInstallation(plane, ada.cookie);
+    const { status, body } = await ask(plane, 'GET /studio/bootstrap.json', ada);
+    expect([status, body]).toMatchObject([200, { installation: id, problem: { code: 'no_deployment' } }]);
+    const registration = { installationId: id, hmacSecret: 'f'.repeat(64) };
+    const url = await (await openBox(boxes, { issuer: plane.url, installationId: id, registration })).listen();
+    const linked = { url, hmacSecret: registration.hmacSecret, imageTag: 'shop:1' };
+    const link = async () =>
+      (await ask(plane, `POST /api/v1/installations/${id}/deployments`, { ...ada, body: linked })).status;
+    // A box that is slow to answer is taken for none.
+    await expect.poll(link, { timeout: 30_000 }).toBe(200);
+    expect(await policyOf({ cookie: ada.cookie })).toContain(`connect-src 'self' ${url};`);
+    expect(await policyOf({})).not.toContain(url);
   });
 });

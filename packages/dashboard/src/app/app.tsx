@@ -5,9 +5,17 @@ import { Box } from './box.ts';
 import type { Bootstrap } from './bootstrap.ts';
 import { openBox } from '../api/open-box.ts';
 import { followEvents } from '../api/follow.ts';
+import { NoBox } from './no-box.tsx';
 import { makeRouter } from './router.tsx';
 
+/** The screens of the box, or what is in its way. */
 export function App({ bootstrap }: { bootstrap: Bootstrap }) {
+  return bootstrap.problem ? <NoBox bootstrap={bootstrap} /> : <Screens bootstrap={bootstrap} />;
+}
+
+// --- internal ---
+
+function Screens({ bootstrap }: { bootstrap: Bootstrap }) {
   const parts = useMemo(() => {
     const queries = new QueryClient({
       defaultOptions: { queries: { staleTime: 5_000, retry: false, refetchOnWindowFocus: false } },

@@ -18,12 +18,30 @@ export interface Bootstrap {
 
 /** Asks the server that has sent this page. */
 export async function readBootstrap(): Promise<Bootstrap> {
-  const answer = await fetch(`${import.meta.env.BASE_URL}bootstrap.json${location.search}`, {
+  const asked = new URLSearchParams(location.search).get('installation') ?? localStorage.getItem(KEY);
+  const query = asked === null ? '' : `?installation=${encodeURIComponent(asked)}`;
+  const answer = await fetch(`${import.meta.env.BASE_URL}bootstrap.json${query}`, {
     headers: { accept: 'application/json' },
   });
-  if (answer.ok) return (await answer.json()) as Bootstrap;
+  if (answer.ok) {
+    const bootstrap = (await answer.json()) as Bootstrap;
+    if (bootstrap.installation !== undefined) localStorage.setItem(KEY, bootstrap.installation);
+    return bootstrap;
+  }
   const { code = 'unknown', message } = (await answer.json().catch(() => ({}))) as { code?: string; message?: string };
   throw new BootstrapError(answer.status, code, message ?? `The server of this page answered ${answer.status}.`);
+}
+
+/** Shows another box, from its first screen on. */
+export function showInstallation(id: string): void {
+  location.assign(`${import.meta.env.BASE_URL}?installation=${encodeURIComponent(id)}`);
+}
+
+/** Ends the session at the control plane. */
+export async function signOut({ place }: Bootstrap): Promise<void> {
+  const path = place === 'full' ? '/api/v1/auth/logout' : '/api/v1/self-host/logout';
+  await fetch(path, { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{}' });
+  location.assign('/login');
 }
 
 export class BootstrapError extends Error {
@@ -36,3 +54,8 @@ export class BootstrapError extends Error {
     this.code = code;
   }
 }
+
+// --- internal ---
+
+/** The box that was shown last. */
+const KEY = 'svc.installation';

@@ -1,4 +1,6 @@
 import { useBox, useMay } from './box.ts';
+import { signOut } from './bootstrap.ts';
+import { Installations } from './installations.tsx';
 import { OPEN_PALETTE } from './palette.tsx';
 import { SCREENS } from './screens.ts';
 import type { ScreenGroup } from './screens.ts';
@@ -29,6 +31,9 @@ export function Sidebar({ isOpen, onToggle }: { isOpen: boolean; onToggle(): voi
         >
           Menu
         </button>
+      </div>
+      <div className="px-4 pb-2 max-md:pt-2 empty:hidden">
+        <Installations bootstrap={bootstrap} />
       </div>
       <div className="hidden px-4 pb-2 md:block">
         <button
@@ -73,6 +78,15 @@ export function Sidebar({ isOpen, onToggle }: { isOpen: boolean; onToggle(): voi
         <span className="min-w-0 flex-1 truncate">
           <bdi>{bootstrap.caller.name}</bdi> · {bootstrap.caller.role}
         </span>
+        {bootstrap.place !== 'dev' && (
+          <button
+            type="button"
+            className="rounded border border-line px-2 py-0.5 hover:bg-raised"
+            onClick={() => void signOut(bootstrap)}
+          >
+            Sign out
+          </button>
+        )}
         <ThemeButton />
       </div>
     </header>

@@ -8,7 +8,10 @@ export function StartFailure({ error }: { error: unknown }) {
       <main className="mx-auto max-w-lg p-8">
         <h1 className="text-lg font-semibold">You are not signed in</h1>
         <p className="mt-2 text-muted">{error.message}</p>
-        <a className="mt-4 inline-block rounded bg-accent px-3 py-1.5 text-on-accent no-underline" href="/login">
+        <a
+          className="mt-4 inline-block rounded bg-accent px-3 py-1.5 text-on-accent no-underline"
+          href={`/login?next=${encodeURIComponent(location.pathname + location.search)}`}
+        >
           Sign in
         </a>
       </main>

@@ -43,7 +43,10 @@ async function showInstallations() {
       const where = deployment
         ? `${deployment.url}, image ${deployment.imageTag}, linked ${formatTime(deployment.at)}`
         : 'No box is registered.';
-      item.append(element('p', name), line, element('p', where, { className: 'soft' }));
+      const title = element('p', '');
+      const href = `/studio/?installation=${encodeURIComponent(id)}`;
+      title.append(deployment ? element('a', name, { href }) : name);
+      item.append(title, line, element('p', where, { className: 'soft' }));
       return item;
     }),
   );
