@@ -287,6 +287,20 @@ describeWhen(browser, 'chatting and deciding', (path) => {
       expect(await page.title()).toBe('Playground · test-box');
     });
 
+    test('shows the beginning of what is long, and more when asked', async () => {
+      const session = toName('long');
+      await askAll(session, `say:${'x'.repeat(150_000)}`);
+      const page = await openPlayground(session);
+      const text = page.getByRole('list', { name: 'Conversation' }).locator('pre');
+      const toLength = async () => (await text.textContent())?.length;
+      expect(await toLength()).toBe(20_001);
+      const more = page.getByRole('button', { name: 'Show more (130,000 characters are left)' });
+      await more.click();
+      expect(await toLength()).toBe(120_001);
+      await page.getByRole('button', { name: /^Show more \(30,000/ }).click();
+      expect(await toLength()).toBe(150_000);
+    });
+
     test('is for the dark and for a narrow screen too', async () => {
       const session = toName('narrow');
       await askAll(session, `tool:add {"a": 1, "b": 2}\nsay:${'long'.repeat(100)}`);
@@ -302,6 +316,43 @@ describeWhen(browser, 'chatting and deciding', (path) => {
       expect(await isTooWide(page)).toBe(false);
       expect(await listBarriers(page)).toEqual([]);
       await keepPicture(page, 'playground-narrow-dark');
+    });
+  });
+
+  /** What a page shows to somebody of another role. The box of a test lets everybody do everything. */
+  const openAs = async (role: string, screen: string): Promise<Page> => {
+    const page = await open(served().studio('/health'));
+    await page.route('**/bootstrap.json*', async (route) => {
+      const answer = await route.fetch();
+      const bootstrap = (await answer.json()) as object;
+      await route.fulfill({ response: answer, json: { ...bootstrap, caller: { name: 'sam', role } } });
+    });
+    await page.goto(served().studio(screen));
+    return page;
+  };
+
+  describe('roles', () => {
+    test('who does not decide reads what waits, and is told who does', async () => {
+      const session = toName('role');
+      await askAll(session, refund('role-1'));
+      for (const [role, mayDecide] of [
+        ['member', false],
+        ['approver', true],
+      ] as const) {
+        const page = await openAs(role, '/approvals?source=tool');
+        await page.getByText('"role-1"').waitFor();
+        expect(await page.getByRole('button', { name: 'Approve', exact: true }).count()).toBe(mayDecide ? 1 : 0);
+        expect(await page.getByText('An approver, an admin or an owner decides this.').count()).toBe(mayDecide ? 0 : 1);
+      }
+      const page = await openAs('member', `/playground?agent=helper&session=${session}`);
+      await page.getByText('An approver, an admin or an owner decides this.').waitFor();
+      expect(await page.getByRole('button', { name: 'Approve', exact: true }).count()).toBe(0);
+    });
+
+    test('who does not chat is told what is missing', async () => {
+      const page = await openAs('viewer', '/playground');
+      await page.getByText('agents:chat').waitFor();
+      expect(await page.getByRole('link', { name: 'Playground' }).count()).toBe(0);
     });
   });
 

@@ -3,6 +3,7 @@ import type { AgentEvent } from '@svc/runtime/client';
 import { createAgent } from '../../runtime/test/_agui.ts';
 import { json, setupBoxes } from '../../runtime/test/_setup.ts';
 import type { TestBox } from '../../runtime/test/_setup.ts';
+import { createChat } from '../src/chat/create-chat.ts';
 import { runOf, toChatMessages, toText } from '../src/chat/message.ts';
 import type { ChatMessage, ListedTurn } from '../src/chat/message.ts';
 import { readRun } from '../src/chat/read-run.ts';
@@ -147,6 +148,28 @@ describe('a conversation made of the stream of a box', () => {
     expect(edited.messages.map((one) => 'content' in one && one.content)).toEqual(['say:Anew', 'Anew']);
     expect(await readKept(box, 'edited')).toEqual(edited.messages);
     expect(await readKept(box, 'branch')).toHaveLength(4);
+  });
+
+  test('goes on without forgetting what was said elsewhere meanwhile', async () => {
+    const box = await openBox();
+    const open = () =>
+      createChat({
+        agent: 'helper',
+        threadId: 'two-pages',
+        post: posting(box),
+        stop: () => Promise.resolve(),
+        readPaused: () => Promise.resolve(undefined),
+        soon: (flush) => queueMicrotask(flush),
+      });
+    const [one, two] = [open(), open()];
+    await one.say('say:One.');
+    await two.open();
+    await one.say('say:Two.');
+    await two.say('say:Three.');
+    const said = two.get().thread.messages.filter(({ role }) => role === 'assistant');
+    expect(said.map((message) => 'content' in message && message.content)).toEqual(['One.', 'Two.', 'Three.']);
+    expect(two.get().thread.messages).toEqual(await readKept(box, 'two-pages'));
+    expect(two.get()).toMatchObject({ isOpening: false, isLost: false, failure: undefined });
   });
 
   test('is the same whatever was told twice', async () => {

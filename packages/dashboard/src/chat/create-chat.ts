@@ -45,13 +45,13 @@ export interface ChatOptions {
    * wait.
    */
   readPaused(): Promise<PausedThread | undefined>;
-  /** Gathers what comes. Default: until the next frame is drawn. */
-  soon?(flush: () => void): void;
+  /** Gathers what comes, until it is called back. */
+  soon(flush: () => void): void;
   now?(): number;
 }
 
 export function createChat(options: ChatOptions): Chat {
-  const { agent, threadId, post, now = Date.now, soon = soonDrawn } = options;
+  const { agent, threadId, post, now = Date.now, soon } = options;
   const listeners = new Set<() => void>();
   const leaving = new AbortController();
   let state: ChatState = { thread: EMPTY, isOpening: false, isLost: false, failure: undefined };
@@ -88,9 +88,8 @@ export function createChat(options: ChatOptions): Chat {
       .finally(() => (reading = undefined));
     return reading;
   };
-  const ask = (messages: readonly ChatMessage[]): Promise<void> => {
+  const ask = (messages: readonly ChatMessage[], sent = toSent({ ...state.thread, messages })): Promise<void> => {
     if (reading) return reading;
-    const sent = toSent({ messages, lost: state.thread.lost });
     set({ thread: { ...state.thread, messages, status: 'running', error: undefined }, failure: undefined });
     return reads(
       () => read(sent),
@@ -120,7 +119,11 @@ export function createChat(options: ChatOptions): Chat {
         },
       );
     },
-    say: (text) => ask([...state.thread.messages, toMessage(text)]),
+    say(text) {
+      const message = toMessage(text);
+      // Alone: so what was said elsewhere meanwhile stays, and comes.
+      return ask([...state.thread.messages, message], [message]);
+    },
     begin: (messages, text) => ask([...messages, toMessage(text)]),
     replace(messageId, text) {
       const { messages } = state.thread;
@@ -166,10 +169,4 @@ function toError(error: unknown): { code: string; message: string } {
   const { code, message } = (error ?? {}) as { code?: unknown; message?: unknown };
   const text = typeof message === 'string' && message !== '' ? message : 'The box does not answer.';
   return { code: typeof code === 'string' ? code : 'unreachable', message: text };
-}
-
-/** A page that is not shown draws no frames. */
-function soonDrawn(flush: () => void): void {
-  if (document.hidden) setTimeout(flush, 100);
-  else requestAnimationFrame(flush);
 }

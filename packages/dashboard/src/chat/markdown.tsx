@@ -1,10 +1,11 @@
 import { memo, useMemo } from 'react';
 import type { ReactNode } from 'react';
+import { Cut } from './cut.tsx';
 import { parseMarkdown } from './parse-markdown.ts';
 import type { Block, Span } from './parse-markdown.ts';
 
 /** A longer text is shown as it is. */
-const MOST = 60_000;
+const MOST = 40_000;
 
 /** What a model says. It is made of elements, never of HTML. */
 export const Markdown = memo(function Markdown({ text }: { text: string }) {
@@ -17,9 +18,13 @@ export const Markdown = memo(function Markdown({ text }: { text: string }) {
 
 function LongText({ text }: { text: string }) {
   return (
-    <pre tabIndex={0} className="max-h-96 overflow-auto font-sans wrap-anywhere whitespace-pre-wrap">
-      {text}
-    </pre>
+    <Cut text={text} first={20_000}>
+      {(shown) => (
+        <pre tabIndex={0} className="max-h-96 overflow-auto font-sans wrap-anywhere whitespace-pre-wrap">
+          {shown}
+        </pre>
+      )}
+    </Cut>
   );
 }
 

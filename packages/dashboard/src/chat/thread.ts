@@ -143,7 +143,9 @@ const HANDLERS: { [T in Handled]: (thread: Thread, event: EventOf<T>, now: numbe
     return { ...thread, interrupts, messages: [...thread.messages, { id, role, toolCallId, content }] };
   },
   STATE_SNAPSHOT: (thread, { snapshot }) => ({ ...thread, state: snapshot }),
-  MESSAGES_SNAPSHOT: (thread, { messages }) => ({ ...thread, messages, open: new Set(), again: {} }),
+  // An empty one makes room for the one behind it.
+  MESSAGES_SNAPSHOT: (thread, { messages }) =>
+    messages.length === 0 ? thread : { ...thread, messages, open: new Set(), again: {} },
 };
 
 function boxRunOf({ metadata }: EventOf<'RUN_STARTED'>): string | undefined {

@@ -21,7 +21,6 @@ export function useChat({ agent, threadId, isNew }: { agent: string; threadId: s
   useEffect(() => {
     if (!isNew) void chat.open();
     // Once: a conversation that has begun here is not read again.
-    // eslint-disable-next-line react-hooks/exhaustive-deps
   }, [chat]);
   useEffect(
     () =>
@@ -60,6 +59,13 @@ function makeChat(box: BoxContext, agent: string, threadId: string): Chat {
         signal: signal ?? null,
       }),
     stop: (path) => send(path, { method: 'DELETE' }),
+    soon: soonDrawn,
     readPaused: () => readPaused(box.client, { agent, threadId }),
   });
+}
+
+/** A page that is not shown draws no frames. */
+function soonDrawn(flush: () => void): void {
+  if (document.hidden) setTimeout(flush, 100);
+  else requestAnimationFrame(flush);
 }

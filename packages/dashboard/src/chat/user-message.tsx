@@ -2,6 +2,7 @@ import { memo, useState } from 'react';
 import { Badge } from '../ui/badge.tsx';
 import { Button } from '../ui/button.tsx';
 import { Field, Textarea } from '../ui/field.tsx';
+import { Cut } from './cut.tsx';
 
 export interface UserMessageProps {
   id: string;
@@ -55,13 +56,17 @@ export const UserMessage = memo(function UserMessage({ id, text, isLost, onRepla
     );
   return (
     <div className="group ml-auto flex max-w-2xl flex-col items-end gap-1">
-      <p
-        dir="auto"
-        className={`max-h-96 overflow-auto rounded-lg bg-accent-soft px-3 py-2 wrap-anywhere whitespace-pre-wrap ${isLost ? 'opacity-70' : ''}`}
-        tabIndex={text.length > 2_000 ? 0 : undefined}
-      >
-        {text}
-      </p>
+      <Cut text={text} first={10_000}>
+        {(shown) => (
+          <p
+            dir="auto"
+            className={`max-h-96 overflow-auto rounded-lg bg-accent-soft px-3 py-2 wrap-anywhere whitespace-pre-wrap ${isLost ? 'opacity-70' : ''}`}
+            tabIndex={text.length > 1_000 ? 0 : undefined}
+          >
+            {shown}
+          </p>
+        )}
+      </Cut>
       <div className="flex items-center gap-2">
         {isLost && <Badge tone="warn">not kept</Badge>}
         {onReplace && (

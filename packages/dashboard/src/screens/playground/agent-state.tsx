@@ -1,4 +1,5 @@
 import { useState } from 'react';
+import { Cut } from '../../chat/cut.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Copy } from '../../ui/copy.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
@@ -56,12 +57,16 @@ export function AgentState({ state }: { state: unknown }) {
             </>
           }
         >
-          <pre
-            tabIndex={0}
-            className="max-h-[60dvh] overflow-auto rounded bg-page p-3 font-mono text-xs wrap-anywhere whitespace-pre-wrap"
-          >
-            {files[open]}
-          </pre>
+          <Cut text={files[open] ?? ''} first={20_000}>
+            {(shown) => (
+              <pre
+                tabIndex={0}
+                className="max-h-[60dvh] overflow-auto rounded bg-page p-3 font-mono text-xs wrap-anywhere whitespace-pre-wrap"
+              >
+                {shown}
+              </pre>
+            )}
+          </Cut>
         </Dialog>
       )}
     </aside>

@@ -44,7 +44,6 @@ export function Conversation(props: ConversationProps) {
     void chat.begin(beginning.messages, beginning.text);
     onBegin();
     // Once, when it is opened.
-    // eslint-disable-next-line react-hooks/exhaustive-deps
   }, [chat]);
   const say = (text: string): void => {
     void chat.say(text);
@@ -124,7 +123,6 @@ function Talk({ agent, chatting, onBranch }: TalkProps) {
       onBranch({ messages: toSent({ messages: before, lost }), text });
     },
     // What it does is the same, whichever it is.
-    // eslint-disable-next-line react-hooks/exhaustive-deps
     [chat],
   );
   const toPause = (interrupt: AgentInterrupt): ReactNode => (
