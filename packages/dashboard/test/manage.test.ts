@@ -101,14 +101,11 @@ describeWhen(browser, 'What a workspace is run with', (path) => {
     await ask('PUT /api/config/maxRefund', { value: 60 });
     await dialog.getByRole('textbox').fill('70');
     await dialog.getByRole('button', { name: 'Set', exact: true }).click();
-    await dialog
-      .getByText('revision_conflict')
-      .or(dialog.getByRole('listitem').filter({ hasText: '60' }))
-      .first()
-      .waitFor();
+    await dialog.getByText('revision_conflict').waitFor();
+    await dialog.getByText(/Meanwhile .* has changed it: 60/).waitFor();
+    expect(await listBarriers(page)).toEqual([]);
     expect(await ask('GET /api/config/maxRefund')).toMatchObject({ value: 60 });
-    await page.reload();
-    await dialog.getByRole('textbox').fill('70');
+    await dialog.getByRole('button', { name: 'Keep mine' }).click();
     await dialog.getByRole('button', { name: 'Set', exact: true }).click();
     await page.getByRole('row', { name: /maxRefund.*70/ }).waitFor();
     expect(await ask('GET /api/config/maxRefund')).toMatchObject({ value: 70, revision: 2 });

@@ -22,7 +22,7 @@ export function ConfigKey({ name, onClose }: { name: string; onClose(): void }) 
   const value = useCall('config.get', { key: name });
   return (
     <Dialog title={name} wide onClose={onClose}>
-      <Answer of={value}>{(detail) => <Editor key={detail.revision} value={detail} onClose={onClose} />}</Answer>
+      <Answer of={value}>{(detail) => <Editor key={name} value={detail} onClose={onClose} />}</Answer>
       <History name={name} />
     </Dialog>
   );
@@ -38,6 +38,8 @@ function Editor({ value, onClose }: { value: ConfigValue; onClose(): void }) {
   const [form, dispatch] = useSchemaForm(type, value.value);
   const [isJson, setJson] = useState(!hasFields(type));
   const [issues, setIssues] = useState(NO_ISSUES);
+  // What is set is what somebody has looked at: the revision that the form began with, or was told of since.
+  const [seen, setSeen] = useState(revision);
   const set = useChange('config.set');
   const unset = useChange('config.delete');
   const save = async (): Promise<void> => {
@@ -45,7 +47,7 @@ function Editor({ value, onClose }: { value: ConfigValue; onClose(): void }) {
     setIssues(found);
     if (found.length > 0 || form.drafts.size > 0) return;
     try {
-      await set.mutateAsync({ key, value: form.value, ifMatch: `"${revision}"` });
+      await set.mutateAsync({ key, value: form.value, ifMatch: `"${seen}"` });
       toast(`${key} is set.`);
       onClose();
     } catch (error) {
@@ -86,6 +88,37 @@ function Editor({ value, onClose }: { value: ConfigValue; onClose(): void }) {
         label="Value"
       />
       {error ? <Failure error={error} /> : null}
+      {revision !== seen && (
+        <div role="status" className="rounded border border-warn bg-warn-soft px-3 py-2">
+          <p>
+            Meanwhile <bdi>{value.changedBy ?? 'somebody'}</bdi> has changed it:{' '}
+            <code className="wrap-anywhere">
+              <bdi>{previewOf(value.value)}</bdi>
+            </code>
+          </p>
+          <p className="mt-2 flex flex-wrap gap-2">
+            <Button
+              small
+              onClick={() => {
+                dispatch({ type: 'replace', value: value.value });
+                setSeen(revision);
+                set.reset();
+              }}
+            >
+              Take that value
+            </Button>
+            <Button
+              small
+              onClick={() => {
+                setSeen(revision);
+                set.reset();
+              }}
+            >
+              Keep mine
+            </Button>
+          </p>
+        </div>
+      )}
       <div className="flex flex-wrap gap-2">
         {mayWrite && (
           <Button type="submit" look="primary" busy={set.isPending}>
