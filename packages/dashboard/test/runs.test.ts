@@ -125,5 +125,6 @@ describeWhen(browser, 'Runs and Run', (path) => {
     const page = await open(served().studio('/runs/00000000-0000-4000-8000-000000000000'));
     allowComplaint(page, /404/);
     await page.getByRole('alert').getByText('run_not_found').waitFor();
+    expect(await listBarriers(page)).toEqual([]);
   });
 });

@@ -7,6 +7,7 @@ import { Answer } from '../../ui/answer.tsx';
 import { Status } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Copy } from '../../ui/copy.tsx';
+import { Failure } from '../../ui/failure.tsx';
 import { Link } from '../../ui/link.tsx';
 import { Page } from '../../ui/page.tsx';
 import { Tabs } from '../../ui/tabs.tsx';
@@ -28,6 +29,12 @@ export default function RunScreen() {
   const may = useMay();
   const run = useCall('runs.get', { id });
   const { tab = 'timeline' } = search;
+  if (run.error && run.data === undefined)
+    return (
+      <Page title="Run">
+        <Failure error={run.error} onRetry={() => void run.refetch()} />
+      </Page>
+    );
   return (
     <Answer of={run} rows={12}>
       {(one) => (
