@@ -31,6 +31,8 @@ export interface Group {
   verbs: Record<string, Leaf | Group>;
   /** What the common word does when none of them follows. */
   itself?: Leaf;
+  /** What the word of its own is called that the common word takes: one that is no verb is that. */
+  takes?: string;
 }
 
 export interface Found extends Place {
@@ -52,6 +54,7 @@ export function findVerb(root: Group, args: readonly string[]): Found {
         'Put flags after the verb: svc workflows list --agent <id>.',
       );
     const next: Leaf | Group | undefined = Object.hasOwn(node.verbs, word) ? node.verbs[word] : undefined;
+    if (!next && node.itself && node.takes !== undefined) break;
     if (!next) throw unknownVerb(node, words, args.slice(words.length));
     node = next;
     words.push(word);
@@ -86,11 +89,12 @@ const OTHER_WORDS: Record<string, string | undefined> = {
   models: 'provider',
   'model-provider': 'provider',
   schedules: 'jobs',
+  evals: 'eval',
   threads: 'sessions',
 };
 
 /** What boxes have elsewhere, or are to have, and no verb is for. */
-const WITHOUT_VERB = new Set(['eval', 'storage', 'db', 'rag', 'guardrails', 'connections', 'browser']);
+const WITHOUT_VERB = new Set(['storage', 'db', 'rag', 'guardrails', 'connections', 'browser']);
 
 function unknownVerb(group: Group, words: string[], typed: readonly string[]) {
   const [word = '', next = ''] = typed;

@@ -4,6 +4,7 @@ import { add } from './verbs/add.ts';
 import { catalog } from './verbs/catalog.ts';
 import { config } from './verbs/config.ts';
 import { contract } from './verbs/contract.ts';
+import { evals } from './verbs/eval.ts';
 import { hitl } from './verbs/hitl.ts';
 import { hooks } from './verbs/hooks.ts';
 import { jobs } from './verbs/jobs.ts';
@@ -94,6 +95,7 @@ export const TREE: Group = {
     jobs,
     notify,
     prompts,
+    eval: evals,
     config,
     secrets,
     provider,

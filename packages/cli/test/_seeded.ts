@@ -50,6 +50,24 @@ export async function openFullBox(boxes: TestBoxes): Promise<Seeds> {
   return { ...(await seed(box)), url: await box.listen() };
 }
 
+/** Of the box at that address, a suite "smoke" of one case, run twice; answers the id of the second run. */
+export async function seedEvals(url: string): Promise<string> {
+  const send = async (path: string, body?: object): Promise<{ id: string; status: string }> => {
+    const init = body ? json(body) : {};
+    return (await fetch(`${url}/api/evals/${path}`, init)).json() as Promise<{ id: string; status: string }>;
+  };
+  const target = { kind: 'workflow', name: 'greet' };
+  const one = { name: 'greets Ada', target, input: { name: 'Ada' }, expected: { text: 'Hello Ada' } };
+  const { id: made } = await send('cases', one);
+  await send('suites', { name: 'smoke', cases: [made] });
+  let last = '';
+  for (let n = 0; n < 2; n++) {
+    last = (await send('suites/smoke/run', {})).id;
+    await until(async () => (await send(`runs/${last}?wait=5`)).status === 'completed');
+  }
+  return last;
+}
+
 // --- internal ---
 
 const PROGRAM = {

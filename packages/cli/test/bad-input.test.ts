@@ -9,7 +9,7 @@ import type { CliResult } from '../src/main.ts';
 import { listBadCases, listLeaves, readTree, shortOf } from './_bad-input.ts';
 import type { BadCase, Base } from './_bad-input.ts';
 import { makeHome, startPlane } from './_control-plane.ts';
-import { openFullBox } from './_seeded.ts';
+import { openFullBox, seedEvals } from './_seeded.ts';
 import type { Seeds } from './_seeded.ts';
 import { makeProject } from './_setup.ts';
 
@@ -17,8 +17,12 @@ type Leaves = ReturnType<typeof listLeaves>;
 
 const boxes = setupBoxes();
 /** One box for all groups: it must be the same after each verb. */
-let seeded: Promise<Seeds> | undefined;
-const openSeeds = () => (seeded ??= openFullBox({ ...boxes, open: (options) => boxes.share(options)() }));
+let seeded: Promise<Seeds & { evalRun: string }> | undefined;
+const openSeeds = () =>
+  (seeded ??= openFullBox({ ...boxes, open: (options) => boxes.share(options)() }).then(async (seeds) => ({
+    ...seeds,
+    evalRun: await seedEvals(seeds.url),
+  })));
 /** Flags and arguments, each with its verb. */
 const asked = new Set<string>();
 const SMALL = fileURLToPath(new URL('./e2e/fixtures/small', import.meta.url));
@@ -26,7 +30,13 @@ const ZOD = fileURLToPath(new URL('../../../playground/node_modules/zod', import
 const LONG_MS = 240_000;
 
 /** What a verb needs besides the flag that is wrong. Nothing is lost should it be let through. */
-const basesOf = ({ completed, session, approval, prompt }: Seeds): Record<string, Base> => ({
+const basesOf = ({
+  completed,
+  session,
+  approval,
+  prompt,
+  evalRun,
+}: Awaited<ReturnType<typeof openSeeds>>): Record<string, Base> => ({
   init: { flags: { 'no-install': true } },
   // No port: what is right about the rest starts nothing that would stay.
   plane: { flags: { port: '0', yes: true } },
@@ -77,6 +87,10 @@ const basesOf = ({ completed, session, approval, prompt }: Seeds): Record<string
   ...forEach(['prompts get', 'prompts versions', 'prompts publish', 'prompts rollback'], {
     positionals: { id: prompt },
   }),
+  // A suite that was launched would be one more run.
+  eval: { positionals: { suite: 'none' } },
+  ...forEach(['eval get', 'eval compare'], { positionals: { id: evalRun } }),
+  'eval cancel': { positionals: { id: 'none' }, flags: { yes: true } },
   'config get': { positionals: { key: 'limit' } },
   'config set': { positionals: { key: 'limit', value: '7' } },
   'config unset': { positionals: { key: 'none' }, flags: { yes: true } },
@@ -134,6 +148,7 @@ const TAKEN: readonly RegExp[] = [
   /^workflows find id, /,
   /^prompts create (key|--name|--owner-name|--text|--file|--note), /,
   /^prompts update --(text|file|note), /,
+  /^eval --(model|note|junit), /,
   /^config set value, huge$/,
   /^secrets set (name|--from-file), /,
   /^provider set --from-file, /,

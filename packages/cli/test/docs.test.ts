@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { typecheck } from '../../compiler/test/_typecheck.ts';
@@ -395,6 +395,23 @@ const GUIDES: Guide[] = [
       },
       delete(ran) {
         expect(readDocuments(ran)).toMatchObject([{ deleted: true }]);
+      },
+    },
+  },
+  {
+    file: 'docs/guide/evals.md',
+    model: true,
+    facts: {
+      case(ran) {
+        expect(readDocuments(ran)).toMatchObject([{ name: 'greets' }, { name: 'looks the order up' }]);
+      },
+      suite(ran) {
+        expect(readDocuments(ran)).toMatchObject([{ name: 'smoke', gates: { passRate: 1 } }]);
+      },
+      run({ stdout }, { workspace }) {
+        expect(stdout).toContain('smoke  passed');
+        expect(stdout).toMatch(/^greets\tyes\t1\t/m);
+        expect(readFileSync(workspace.path('evals.xml'), 'utf8')).toContain('tests="2" failures="0"');
       },
     },
   },

@@ -2,7 +2,7 @@ import { expect, it, vi } from 'vitest';
 import { setupBoxes } from '../../runtime/test/_setup.ts';
 import { listLeaves } from '../src/group.ts';
 import { TREE } from '../src/tree.ts';
-import { openSeededBox } from './_seeded.ts';
+import { openSeededBox, seedEvals } from './_seeded.ts';
 import type { Seeds } from './_seeded.ts';
 import { makeProject } from './_setup.ts';
 import { startTranscript } from './_transcript.ts';
@@ -124,6 +124,9 @@ it.each(sides)('every verb prints at $columns columns what the transcript says',
   for (const argv of listCommands(seeds)) await run(argv);
   const { stdout } = await run(['activity', 'list', '--operation', 'config.set', '--limit', '1']);
   await run(['activity', 'get', /[\da-f]{8}-[\da-f-]{27}/.exec(stdout)?.[0] ?? '']);
+  const evalRun = await seedEvals(seeds.url);
+  for (const argv of [['list'], ['get', evalRun], ['compare', evalRun], ['smoke'], ['cancel', evalRun, '--yes']])
+    await run(['eval', ...argv]);
   const all = listLeaves(TREE).flatMap(({ path, leaf }) => (leaf.operate ? [path] : []));
   expect(all.filter((verb) => !seen.has(verb))).toEqual([]);
   await transcript.expectFile('operate');

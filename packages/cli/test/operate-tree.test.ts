@@ -24,7 +24,7 @@ describe('the tree and the registry', () => {
     const named = OPERATIONS.flatMap((op) => (op.cli === undefined ? [] : verbsOf(op.cli)));
     const missing = named.filter((verb) => {
       const { node, path } = findVerb(TREE, verb.split(' '));
-      return isGroup(node) || path !== verb;
+      return (isGroup(node) && !node.itself) || path !== verb;
     });
     expect(missing).toEqual([]);
     // `hitl reject` is the other half of one operation, which names its first verb.

@@ -8,7 +8,7 @@ import { setupBoxes } from '../../runtime/test/_setup.ts';
 import { makeHome, startPlane } from './_control-plane.ts';
 import { findMisfit, listPaths } from './_documents.ts';
 import { runCli } from './_run.ts';
-import { openSeededBox } from './_seeded.ts';
+import { openSeededBox, seedEvals } from './_seeded.ts';
 import { makeProject, readDocument, startBox } from './_setup.ts';
 import { SLOW_MS, useDeployed } from './e2e/_deployed.ts';
 import { eventually, useRig } from './e2e/_setup.ts';
@@ -70,6 +70,10 @@ const ON_A_BOX = [
   'notify list',
   'usage list',
   'usage get agent helper',
+  'eval smoke',
+  'eval list',
+  'eval get {evalRun}',
+  'eval compare {evalRun}',
   'prompts list',
   'prompts get {prompt}',
   'prompts create tone --owner-kind workspace --name Tone --text Brief.',
@@ -136,12 +140,16 @@ const ELSEWHERE = [
   'logout',
   'runs resume',
   'notify redeliver',
+  'eval cancel',
 ];
 
 describe('every verb prints what docs/reference/payloads.json says of it', () => {
   it('and none is left out', () => {
     const ran = [...ON_A_BOX, ...IN_A_WORKSPACE].map((line) =>
-      listPaths().find((path) => `${line} `.startsWith(`${path} `)),
+      listPaths()
+        .filter((path) => `${line} `.startsWith(`${path} `))
+        .toSorted((a, b) => b.length - a.length)
+        .at(0),
     );
     expect([...new Set([...ran, ...ELSEWHERE])].sort()).toEqual(listPaths().sort());
   });
@@ -153,7 +161,8 @@ describe('every verb prints what docs/reference/payloads.json says of it', () =>
       const cwd = await makeProject(url);
       await writeFile(join(cwd, 'secret.txt'), 'a planted value');
       const { items } = readDocument(await runCli(['activity', 'list', '--json'], { cwd }));
-      const names: Record<string, string> = { ...seeds, change: (items as { id: string }[])[0]?.id ?? '' };
+      const evalRun = await seedEvals(url);
+      const names: Record<string, string> = { ...seeds, evalRun, change: (items as { id: string }[])[0]?.id ?? '' };
       for (const line of ON_A_BOX) {
         const argv = line.replaceAll(/\{(\w+)\}/g, (_, name: string) => names[name] ?? '').split(' ');
         const result = await runCli([...argv, '--json'], { cwd });

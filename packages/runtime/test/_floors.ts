@@ -55,6 +55,7 @@ export const FLOORS: readonly string[] = [
   'settings/',
   'activity/',
   'workflows/',
+  'evals/',
   'telemetry/',
   'retention/',
   'workspace-config.ts',

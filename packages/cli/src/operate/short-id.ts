@@ -28,6 +28,7 @@ export const ID_MEMBERS: Record<string, Kind | undefined> = {
   retryOf: 'run',
   session: 'session',
   triggerId: 'start',
+  with: 'eval run',
 };
 
 /**
@@ -75,6 +76,7 @@ const KINDS = {
   change: { list: '/api/activity', id: 'id', plural: 'changes', whole: UUID, part: UUID_PART, isOrdered: true },
   session: { list: '/api/sessions', id: 'sessionId', plural: 'sessions', whole: UUID, part: UUID_PART },
   prompt: { list: '/api/prompts', id: 'id', plural: 'prompts', whole: UUID, part: UUID_PART },
+  'eval run': { list: '/api/evals/runs', id: 'id', plural: 'eval runs', whole: UUID, part: UUID_PART },
   start: {
     list: '/api/runs/starts',
     id: 'triggerId',
@@ -151,8 +153,8 @@ function toRuns(starts: readonly Candidate[]): Candidate[] {
 const LAST = 'ffffffff-ffff-7fff-bfff-ffffffffffff';
 const TIMED = /^.{14}7.{4}[89ab]/;
 
-function describe({ name, title, key, operation, status }: Row): string {
-  const what = name ?? title ?? key ?? operation;
+function describe({ name, title, key, operation, suite, status }: Row): string {
+  const what = name ?? title ?? key ?? operation ?? suite;
   return [what, status].filter((word) => typeof word === 'string' && word !== '').join(', ');
 }
 

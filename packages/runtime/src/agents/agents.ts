@@ -47,6 +47,8 @@ export interface Agents {
   retryTurn: RetryTurn;
   /** Begins a turn below a run, for code in that run. The same key answers the same turn. */
   startChild(message: AgentMessage, options: StartTurnOptions): Promise<StartedTurn>;
+  /** Throws when the agent cannot answer. */
+  requireAgent(name: string): void;
   /**
    * Reads on where a turn that waited for an approval goes on: call it before what it waits for is decided. One that goes
    * on in another process is read as the journal has it: its end, or the calls it waits for next. `known`: the approvals
@@ -134,6 +136,7 @@ export function createAgents(options: AgentsOptions): Agents {
       return first && repeats.replay(first);
     },
     startChild,
+    requireAgent: (name) => void finder.get(name),
     retryTurn: createTurnRetries({ engine, journal, finder, open: turns }),
     async follow(
       { runId, sessionId, createdAt: startedAt },

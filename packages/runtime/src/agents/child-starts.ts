@@ -1,4 +1,4 @@
-import { askedByOf } from '../engine/box-marks.ts';
+import { askedByOf, pinnedModel, pinnedPrompts } from '../engine/box-marks.ts';
 import { LONGEST_TIMER_MS } from '../engine/duration.ts';
 import type { Engine } from '../engine/engine.ts';
 import { newRunId } from '../engine/ids.ts';
@@ -20,21 +20,23 @@ export interface ChildStartsOptions {
   engine: Pick<Engine, 'wait'>;
   sessions: SessionStore;
   live: Pick<LiveTurns, 'tap'>;
-  finder: Pick<AgentFinder, 'modelOf'>;
+  finder: Pick<AgentFinder, 'get' | 'modelOf'>;
   starts: Pick<TurnStarts, 'startRun'>;
   limits: Pick<TurnLimits, 'enterBelow' | 'leave'>;
 }
 
 export function createChildStarts(options: ChildStartsOptions): StartChild {
   const { engine, sessions, live, finder, starts, limits } = options;
-  return async ({ agent: name, message, session, outputSchema }, { parent, idempotencyKey, callId, onText }) => {
-    const model = await finder.modelOf(name);
+  return async (asked, { parent, idempotencyKey, callId, onText, trigger = 'workflow', timeoutMs }) => {
+    const { agent: name, session } = asked;
+    const model = pinnedModel(parent) ?? (await finder.modelOf(name));
+    finder.get(name);
     const depth = nextDepth(name, parent);
     const askedBy = askedByOf(parent);
     const runId = newRunId();
     await limits.enterBelow({ runId, name }, parent);
     const input: TurnInput = {
-      ...toTurnInput(runId, toChildRequest({ agent: name, message, session, outputSchema }, idempotencyKey), model),
+      ...toTurnInput(runId, toChildRequest(asked, idempotencyKey), model),
       depth,
       ...(callId === undefined ? {} : { callId }),
     };
@@ -53,7 +55,9 @@ export function createChildStarts(options: ChildStartsOptions): StartChild {
       const { runId: parentRunId } = parent;
       const run = { runId, name, sessionId, parentRunId };
       const { runId: childId } = await starts.startRun(run, input, {
-        trigger: 'workflow',
+        trigger,
+        pinned: pinnedPrompts(parent),
+        ...(timeoutMs === undefined ? {} : { timeoutMs }),
         parentRunId,
         idempotencyKey,
       });

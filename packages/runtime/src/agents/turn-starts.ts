@@ -1,4 +1,5 @@
 import { ASKED_BY, toChargedMark } from '../engine/box-marks.ts';
+import type { PinnedVersion } from '../engine/box-marks.ts';
 import type { Engine, StartRequest } from '../engine/engine.ts';
 import type { RunRow } from '../engine/journal/run.ts';
 import { BoxError, idempotencyConflict } from '../errors.ts';
@@ -17,7 +18,12 @@ export interface TurnStarts {
   startRun(run: TurnRun, input: TurnInput, how: TurnStart): Promise<RunRow>;
 }
 
-export type TurnStart = Pick<StartRequest, 'trigger' | 'parentRunId' | 'idempotencyKey' | 'digest' | 'startedBy'> & {
+export type TurnStart = Pick<
+  StartRequest,
+  'trigger' | 'parentRunId' | 'idempotencyKey' | 'digest' | 'startedBy' | 'timeoutMs'
+> & {
+  /** Versions that stand for what is published. */
+  pinned?: readonly PinnedVersion[];
   key?: string;
   askedBy?: string;
   /** For whom its tokens count. */
@@ -54,9 +60,9 @@ export function createTurnStarts(options: TurnStartsOptions): TurnStarts {
     },
     async startRun(run, input, how) {
       const { runId, name, sessionId } = run;
-      const { key: shownKey, askedBy, charged = [], ...engineStart } = how;
+      const { key: shownKey, askedBy, charged = [], pinned = [], ...engineStart } = how;
       const asker: Record<string, string> = askedBy === undefined ? {} : { [ASKED_BY]: askedBy };
-      const published = await options.instructions?.begin(name);
+      const published = await options.instructions?.begin(name, pinned);
       const started = await engine.start({
         runId,
         kind: 'agent',

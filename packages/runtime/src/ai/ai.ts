@@ -9,7 +9,7 @@ import type { Usage } from '../agents/events/turn-events.ts';
 import { estimateTokens } from '../agents/turn/context-size.ts';
 import { toRepair } from '../agents/turn/output.ts';
 import { splitName } from '../definitions/subagents.ts';
-import { chargedTo } from '../engine/box-marks.ts';
+import { chargedTo, pinnedModel } from '../engine/box-marks.ts';
 import type { RunRow } from '../engine/journal/run.ts';
 import type { Ambient } from '../engine/handle.ts';
 import type { AnswerRule, ChatReply, EmbedReply, ModelCaller } from '../engine/model-calls.ts';
@@ -63,7 +63,7 @@ export function createAi(options: AiOptions): Ai {
   return {
     chat: (asked, caller, rule) =>
       onceOnly(async () => {
-        const model = asked.model ?? (await defaultModel()) ?? notSelected(CHAT_ADVICE);
+        const model = asked.model ?? pinnedModel(caller.run) ?? (await defaultModel()) ?? notSelected(CHAT_ADVICE);
         const { timeout, maxRetries, fallbackModels } = asked;
         const messages = asked.messages as readonly ChatMessage[];
         const chat = async (observed: ModelCaller): Promise<ChatReply> => {

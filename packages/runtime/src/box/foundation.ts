@@ -1,6 +1,7 @@
 import { createEngine } from '../engine/engine.ts';
 import type { Engine, EngineOptions } from '../engine/engine.ts';
 import { newRunId } from '../engine/ids.ts';
+import type { RunRow } from '../engine/journal/run.ts';
 import type { Look } from '../engine/journal/leases.ts';
 import { joinObservers } from '../engine/observer.ts';
 import { createEvents } from '../events/events.ts';
@@ -74,6 +75,8 @@ export interface Above extends AmbientRooms {
   /** A key or an agent that usage is counted for, with its limits. */
   findLimited(who: string): Promise<Limited | undefined>;
   cleanupOf: NonNullable<EngineOptions['cleanupOf']>;
+  /** A run has ended. Returns at once, and never throws. */
+  ended(run: RunRow): void;
   /** The hashes of the code of all agents and workflows. */
   codes(): string[];
 }
@@ -145,6 +148,7 @@ export async function createFoundation(options: BoxOptions, closer: Closer): Pro
         ...(logs.observer ? [logs.observer] : []),
         ...(options.log.writes?.('debug') === true ? [createDebugRunLog(options.log, mask)] : []),
         createStopObserver(options.onStopped ?? stopLog.notify, mask),
+        { created() {}, started() {}, appended() {}, ended: (run) => above.get().ended(run) },
         createLimitObserver({ limiter, agentOf: (name) => splitName(name).agent, countsAll: options.host === 'image' }),
       ]),
       journal,

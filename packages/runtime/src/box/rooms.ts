@@ -1,6 +1,7 @@
 import type { RunRow } from '../engine/journal/run.ts';
 import { ROOMS } from '../surface/rooms.ts';
 import type { Rooms } from '../surface/rooms.ts';
+import { LIVE_RUN, SUITE_CODE } from '../evals/suite-body.ts';
 import { cleanupOf, workflowBody } from '../workflows/workflows.ts';
 import { createLimitedFinder } from './access.ts';
 import { assemble } from './assemble.ts';
@@ -35,7 +36,7 @@ function toRooms(given: Given): Rooms {
 
 /** What the engine calls. */
 function toAbove(given: Given, rooms: Rooms): Above {
-  const { agents, ai, catalog, engine, jobs, notify, options, retention, signals, tables } = given;
+  const { agents, ai, catalog, engine, evals, jobs, notify, options, retention, signals, tables } = given;
   return {
     findLimited: createLimitedFinder(given),
     rooms,
@@ -43,8 +44,12 @@ function toAbove(given: Given, rooms: Rooms): Above {
     engine,
     ai,
     database: () => tables.database(),
-    body: async (run) => (run.kind === 'agent' ? agents.body(run as RunRow) : workflowBody(catalog, run.name)),
-    codes: () => catalog.codeHashes(),
+    async body(run) {
+      if (run.kind === 'agent') return agents.body(run as RunRow);
+      return evals.bodyOf(run.name) ?? workflowBody(catalog, run.name);
+    },
+    codes: () => [...catalog.codeHashes(), SUITE_CODE, LIVE_RUN],
+    ended: evals.ended,
     cleanupOf: (run) => cleanupOf(catalog, run),
     sweep({ isScheduled }) {
       retention.sweep();

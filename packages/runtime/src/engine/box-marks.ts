@@ -9,6 +9,38 @@ export const CHARGED_TO = 'svc.charged_to';
 /** The mark of a run that was started with an id of its creator's choice. */
 export const OWN_ID = 'svc.id';
 
+/** The model of the turns of a run and of those below it, whatever their agents say. */
+export const MODEL = 'svc.model';
+
+/** The versions of prompts that a run and those below it use in place of the published ones, as JSON text. */
+export const PROMPTS = 'svc.prompts';
+
+/** A version of a prompt, with what it is asked for by. */
+export interface PinnedVersion {
+  promptId: string;
+  version: number;
+  ownerKind: 'agent' | 'workflow' | 'workspace';
+  ownerName: string;
+  key: string;
+}
+
+/** Undefined: each agent has its own. */
+export function pinnedModel({ attributes }: { attributes: string | null }): string | undefined {
+  return markOf(attributes, MODEL);
+}
+
+export function pinnedPrompts({ attributes }: { attributes: string | null }): PinnedVersion[] {
+  const text = markOf(attributes, PROMPTS);
+  return text === undefined ? [] : (JSON.parse(text) as PinnedVersion[]);
+}
+
+export function toPinnedMarks(model: string | null, prompts: readonly PinnedVersion[]): Record<string, string> {
+  return {
+    ...(model === null ? {} : { [MODEL]: model }),
+    ...(prompts.length === 0 ? {} : { [PROMPTS]: JSON.stringify(prompts) }),
+  };
+}
+
 /** Who asked for a run that not everybody may see. Undefined: a run like any other. */
 export function askedByOf({ attributes }: { attributes: string | null }): string | undefined {
   if (!attributes?.includes(ASKED_BY)) return undefined;
@@ -29,4 +61,11 @@ export function toChargedMark(charged: readonly string[]): Record<string, string
 export function ownIdOf({ attributes }: { attributes: string | null }): string | undefined {
   if (!attributes?.includes(OWN_ID)) return undefined;
   return (JSON.parse(attributes) as Record<string, string | undefined>)[OWN_ID];
+}
+
+// --- internal ---
+
+function markOf(attributes: string | null, name: string): string | undefined {
+  if (!attributes?.includes(name)) return undefined;
+  return (JSON.parse(attributes) as Record<string, string | undefined>)[name];
 }

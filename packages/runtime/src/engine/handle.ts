@@ -2,7 +2,7 @@ import type { CallRequest, HookRequest, OpenHook } from './call.ts';
 import type { Chunk, NewChunk } from './journal/chunks.ts';
 import type { HookRow } from './journal/hooks.ts';
 import type { QueuedStart } from './journal/queue.ts';
-import type { ClosePolicy, RunRow } from './journal/run.ts';
+import type { ClosePolicy, RunRow, RunTrigger } from './journal/run.ts';
 import type { Callbacks } from './callbacks.ts';
 import type { AnswerRule, ChatAsked, ChatReply, EmbedAsked, EmbedReply, ModelCaller } from './model-calls.ts';
 import type { StartedBy } from './started-by.ts';
@@ -153,6 +153,8 @@ export interface AgentMessage {
   session?: string;
   /** JSON Schema of the answer. */
   outputSchema?: Record<string, unknown>;
+  /** What was said before, of a conversation that the box does not keep. */
+  before?: readonly { role: 'user' | 'assistant'; content: string }[];
 }
 
 export interface StartTurnOptions {
@@ -162,6 +164,10 @@ export interface StartTurnOptions {
   callId?: string;
   /** Called with the text of the answer as it comes, of a turn that runs in this process. */
   onText?(text: string): void;
+  /** What its run says made it begin. Default: `workflow`. */
+  trigger?: RunTrigger;
+  /** The milliseconds its run may take. Default: no limit but that of its agent. */
+  timeoutMs?: number;
 }
 
 export interface StartedTurn {

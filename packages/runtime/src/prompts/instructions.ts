@@ -1,5 +1,7 @@
 import type { RunRow } from '../engine/journal/run.ts';
+import type { PinnedVersion } from '../engine/box-marks.ts';
 import type { Log } from '../log.ts';
+import { findPinned } from './pinned.ts';
 import type { Prompts } from './prompts.ts';
 import { readInstructionsStamp, stampInstructions } from './stamp.ts';
 
@@ -8,8 +10,12 @@ export interface PublishedInstructions {
   /**
    * For a turn that begins now: the text, and the marks its run has to begin with. Undefined: none is published.
    * @param agent as the run is named: a sub-agent is `<agent>/<name>`
+   * @param pinned versions that stand for what is published
    */
-  begin(agent: string): Promise<{ text: string; attributes: Record<string, string> } | undefined>;
+  begin(
+    agent: string,
+    pinned?: readonly PinnedVersion[],
+  ): Promise<{ text: string; attributes: Record<string, string> } | undefined>;
   /** For a turn that goes on: the version it began with, whatever is published now. Undefined: it began with none. */
   resume(run: Pick<RunRow, 'runId' | 'attributes'>): Promise<string | undefined>;
 }
@@ -19,8 +25,9 @@ export function createPublishedInstructions(
   log: Log,
 ): PublishedInstructions {
   return {
-    async begin(agent) {
-      const prompt = await prompts.findPublished({ ownerKind: 'agent', ownerName: agent, key: 'instructions' });
+    async begin(agent, pinned = []) {
+      const key = { ownerKind: 'agent', ownerName: agent, key: 'instructions' } as const;
+      const prompt = (await findPinned(prompts, pinned, key)) ?? (await prompts.findPublished(key));
       return prompt && { text: prompt.text, attributes: stampInstructions(prompt) };
     },
     async resume({ runId, attributes }) {

@@ -1,18 +1,22 @@
+import { pinnedPrompts } from '../engine/box-marks.ts';
 import type { PromptAnswer, PromptRequest, RunHandle } from '../engine/handle.ts';
 import { BoxError } from '../errors.ts';
+import { findPinned } from './pinned.ts';
 import type { Prompts } from './prompts.ts';
 import { stampRead } from './stamp.ts';
 import type { PromptKey } from './store.ts';
 
 /** The published prompt that code in a run asks for. The run is marked with the version. Throws `prompt_not_found`. */
 export async function readPrompt(
-  prompts: Pick<Prompts, 'findPublished'>,
+  prompts: Pick<Prompts, 'findPublished' | 'findText'>,
   execution: RunHandle,
   request: PromptRequest,
 ): Promise<PromptAnswer> {
   const owners = toOwners(execution, request);
+  const pinned = pinnedPrompts(execution.run);
   for (const owner of owners) {
-    const prompt = await prompts.findPublished({ ...owner, key: request.key });
+    const key = { ...owner, key: request.key };
+    const prompt = (await findPinned(prompts, pinned, key)) ?? (await prompts.findPublished(key));
     if (!prompt) continue;
     mark(execution, stampRead(owner.ownerKind, request.key, prompt));
     return prompt;

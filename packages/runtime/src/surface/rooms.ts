@@ -2,6 +2,7 @@ import { activityRoom } from '../activity/room.ts';
 import { approvalsRoom } from '../approvals/room.ts';
 import { catalogRoom, entriesRoom } from '../catalog/room.ts';
 import { configRoom } from '../config-values/room.ts';
+import { evalsRoom } from '../evals/room.ts';
 import { eventsRoom } from '../events/room.ts';
 import { gateRoom } from '../gate/room.ts';
 import { healthRoom } from '../health/room.ts';
@@ -39,6 +40,7 @@ export const ROOMS = [
   jobsRoom,
   deliveriesRoom,
   promptsRoom,
+  evalsRoom,
   configRoom,
   keysRoom,
   usageRoom,

@@ -55,6 +55,8 @@ export interface Workflows extends QueuedStarts {
   retry(runId: string, from: 'failed-step' | 'start', how?: RetryHow): Promise<StartReceipt>;
   /** The input as the workflow will get it. Throws what a start with it would. */
   check(name: string, input: unknown): Promise<unknown>;
+  /** Throws where a start would, whatever its input. */
+  requireStart(name: string): void;
   /** Throws as a start would, and `workflow_not_chat` when the workflow holds no conversation. */
   requireChat(name: string): void;
 }
@@ -147,6 +149,10 @@ export function createWorkflows({ catalog, engine, journal, isArmed, retryTurn }
         engine.retry(run, from, { ...keyed, ...retriedBy, ...(serial && { serial }) }),
       );
       return toAnswer(run.name, result, { now: engine.clock.now(), idempotencyKey, id: ownIdOf(run) });
+    },
+    requireStart(name) {
+      if (!isArmed()) throw notArmed();
+      definitionOf(find(name));
     },
     requireChat(name) {
       if (!isArmed()) throw notArmed();

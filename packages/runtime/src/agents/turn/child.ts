@@ -19,13 +19,16 @@ export function nextDepth(agent: string, parent: RunRow): number {
 
 /** The message has an id of its own, so that a repeated start asks for the same. */
 export function toChildRequest(
-  { agent, message, session, outputSchema }: AgentMessage,
+  { agent, message, session, outputSchema, before = [] }: AgentMessage,
   idempotencyKey: string,
 ): TurnRequest {
   const id = `in_${createHash('sha256').update(idempotencyKey).digest('hex').slice(0, 32)}`;
   return {
     agent,
-    messages: [{ role: 'user', content: message, id }],
+    messages: [
+      ...before.map((said, index) => ({ ...said, id: `${id}_${index + 1}` })),
+      { role: 'user', content: message, id },
+    ],
     parameters: {},
     ...(session === undefined ? {} : { session: { name: session, kind: 'session' } }),
     ...(outputSchema ? { outputSchema } : {}),

@@ -1,4 +1,13 @@
-import { ASKED_BY, askedByOf, chargedTo, OWN_ID, toChargedMark } from '../box-marks.ts';
+import {
+  ASKED_BY,
+  askedByOf,
+  chargedTo,
+  OWN_ID,
+  pinnedModel,
+  pinnedPrompts,
+  toChargedMark,
+  toPinnedMarks,
+} from '../box-marks.ts';
 import type { Body } from '../body.ts';
 import { newRunId, toTraceId } from '../ids.ts';
 import type { ClosePolicy, RunKind, RunRow, RunTrigger } from '../journal/run.ts';
@@ -113,11 +122,15 @@ export function toIdKey(name: string, id: string): string {
   return `id:${name}:${id}`;
 }
 
-/** What is hidden is hidden with all that it starts, and whoever pays for it pays for that, too. */
+/** What is hidden is hidden with all that it starts, whoever pays for it pays for that, too, and its models and prompts are theirs. */
 export function inheritedMarks(parent: RunRow | undefined): Record<string, string> {
   if (!parent) return {};
   const askedBy = askedByOf(parent);
-  return { ...(askedBy === undefined ? {} : { [ASKED_BY]: askedBy }), ...toChargedMark(chargedTo(parent)) };
+  return {
+    ...(askedBy === undefined ? {} : { [ASKED_BY]: askedBy }),
+    ...toChargedMark(chargedTo(parent)),
+    ...toPinnedMarks(pinnedModel(parent) ?? null, pinnedPrompts(parent)),
+  };
 }
 
 /** The marks of the box: a retry has them from its first moment, those of the code when it sets them. */

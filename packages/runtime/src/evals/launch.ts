@@ -1,0 +1,111 @@
+import { chargedBy, toStartedBy } from '../auth/caller.ts';
+import type { Caller } from '../auth/caller.ts';
+import { toChargedMark, toPinnedMarks } from '../engine/box-marks.ts';
+import type { Body } from '../engine/body.ts';
+import type { Engine } from '../engine/engine.ts';
+import { newRunId } from '../engine/ids.ts';
+import type { Prompts } from '../prompts/prompts.ts';
+import type { CaseStore, CaseRow } from './case-store.ts';
+import { notRunnable } from './refusals.ts';
+import type { EvalRunStore } from './run-store.ts';
+import type { PinnedPrompt, RunCase, RunPlan } from './run.ts';
+import { columnOf, joinScorers, MOST_SCORERS } from './scorer.ts';
+import type { Scorer } from './scorer.ts';
+import { SUITE_RUN } from './suite-body.ts';
+import { MOST_RESULTS } from './suite.ts';
+import type { PromptChoice, Suite } from './suite.ts';
+
+/** What one launch has otherwise than its suite. */
+export interface LaunchHow {
+  model?: string | undefined;
+  prompts?: PromptChoice[] | undefined;
+  samples?: number | undefined;
+  concurrency?: number | undefined;
+  note?: string | null | undefined;
+}
+
+export interface LaunchOptions {
+  store: EvalRunStore;
+  cases: Pick<CaseStore, 'listFor'>;
+  prompts: Pick<Prompts, 'get' | 'getVersion'>;
+  engine: Pick<Engine, 'start'>;
+  body(): Body;
+  /** Throws where the target of a case cannot be run. */
+  requireTarget(target: RunCase['target']): void;
+}
+
+/** Begins the run of a suite; answers its id. Throws `eval_suite_not_runnable`, and what a start of its targets would. */
+export function createLaunch(options: LaunchOptions) {
+  const { store, prompts, engine } = options;
+  const pin = async ({ promptId, version }: PromptChoice): Promise<PinnedPrompt> => {
+    const { ownerKind, ownerName, key } = await prompts.get(promptId);
+    await prompts.getVersion(promptId, version);
+    return { promptId, version, ownerKind, ownerName, key };
+  };
+  return async (suite: Suite, caller: Caller, how: LaunchHow): Promise<string> => {
+    const { samples = suite.samples, concurrency = suite.concurrency, model = suite.model, note = null } = how;
+    const rows = await options.cases.listFor(suite, MOST_RESULTS + 1);
+    const cases = rows.map((row) => ({ caseId: row.id, snapshot: toSnapshot(row, suite) }));
+    requireRunnable(suite, cases, samples);
+    for (const { snapshot } of cases) options.requireTarget(snapshot.target);
+    const pinned = await Promise.all((how.prompts ?? suite.prompts).map(pin));
+    const { gates, timeoutMs } = suite;
+    const plan: RunPlan = { gates, samples, concurrency, timeoutMs, model, prompts: pinned, note };
+    const id = newRunId();
+    await store.create({ id, suiteId: suite.id, suiteName: suite.name, plan, by: caller.name, cases });
+    try {
+      await engine.start({
+        runId: id,
+        kind: 'workflow',
+        name: SUITE_RUN,
+        trigger: 'eval',
+        input: { evalRunId: id },
+        body: options.body(),
+        startedBy: toStartedBy(caller),
+        attributes: {
+          ...toChargedMark(chargedBy(caller)),
+          ...toPinnedMarks(model, pinned),
+        },
+      });
+    } catch (error) {
+      // Nothing would ever carry it out. A crash in between leaves one that is seen to have no run.
+      await store.remove(id);
+      throw error;
+    }
+    return id;
+  };
+}
+
+/** A case with all that is asked of it in a suite. */
+export function toSnapshot(row: CaseRow, suite: Pick<Suite, 'scorers'>): RunCase {
+  const { name, targetKind, targetName, input, expected, tags } = row;
+  const asked = joinScorers(suite.scorers, row.scorers);
+  const scorers = asked.length === 0 && expected ? [EXACT] : asked;
+  return { name, target: { kind: targetKind, name: targetName }, input, expected, scorers, tags };
+}
+
+// --- internal ---
+
+const EXACT: Scorer = { type: 'exact', weight: 1, ignoreCase: false };
+
+function requireRunnable(
+  { name, gates }: Suite,
+  cases: readonly { caseId: string; snapshot: RunCase }[],
+  samples: number,
+): void {
+  if (cases.length === 0) throw notRunnable(name, 'It has no cases. Name some, or a tag that cases have.');
+  if (cases.length * samples > MOST_RESULTS)
+    throw notRunnable(name, `Its cases, times its samples, are more than ${MOST_RESULTS}.`);
+  for (const { caseId, snapshot } of cases) {
+    if (snapshot.scorers.length === 0)
+      throw notRunnable(
+        name,
+        `Its case "${caseId}" has neither a scorer nor an expectation, and the suite has no scorer.`,
+      );
+    if (snapshot.scorers.length > MOST_SCORERS)
+      throw notRunnable(name, `Its case "${caseId}" would be asked by more than ${MOST_SCORERS} scorers.`);
+  }
+  const columns = new Set(cases.flatMap(({ snapshot }) => snapshot.scorers.map(columnOf)));
+  const missing = gates.scorers.find(({ scorer }) => !columns.has(scorer));
+  if (missing) throw notRunnable(name, `Its gate names the scorer "${missing.scorer}", which no case is asked by.`);
+}
