@@ -63,7 +63,7 @@ describe('the same request for other clients', () => {
   test('names the agent, the session and the message in each', () => {
     const texts = toRequestTexts(request);
     expect(texts.map(({ id }) => id)).toEqual(['curl', 'openai', 'anthropic', 'ai-sdk']);
-    for (const { text } of texts) for (const part of ['desk', 'ada-1', 'SVC_API_KEY']) expect(text).toContain(part);
+    for (const { text } of texts) for (const part of ['desk', 'ada-1', 'BOX_KEY']) expect(text).toContain(part);
   });
 
   test('what is said is quoted for a shell and for JavaScript', () => {

@@ -13,7 +13,7 @@ export interface RequestText {
   text: string;
 }
 
-/** The same request in each of the usual ways. The key stands in `SVC_API_KEY`; at `svc dev` any text will do. */
+/** The same request in each of the usual ways. The key stands in `BOX_KEY`; at `svc dev` any text will do. */
 export function toRequestTexts(request: ShownRequest): RequestText[] {
   return [
     { id: 'curl', title: 'curl', text: toCurl(request) },
@@ -29,7 +29,7 @@ function toCurl({ baseUrl, agent, threadId, message }: ShownRequest): string {
   const body = JSON.stringify({ model: agent, messages: [{ role: 'user', content: message }] });
   return [
     `curl -s ${quote(`${baseUrl}/wire-a/v1/chat/completions`)} \\`,
-    `  -H "authorization: Bearer $SVC_API_KEY" -H 'content-type: application/json' \\`,
+    `  -H "authorization: Bearer $BOX_KEY" -H 'content-type: application/json' \\`,
     `  -H ${quote(`x-svc-session: ${threadId}`)} \\`,
     `  -d ${quote(body)}`,
   ].join('\n');
@@ -40,7 +40,7 @@ function toOpenAi({ baseUrl, agent, threadId, message }: ShownRequest): string {
 
 const client = new OpenAI({
   baseURL: ${text(`${baseUrl}/wire-a/v1`)},
-  apiKey: process.env.SVC_API_KEY,
+  apiKey: process.env.BOX_KEY,
   defaultHeaders: { 'x-svc-session': ${text(threadId)} },
 });
 const answer = await client.chat.completions.create({
@@ -55,7 +55,7 @@ function toAnthropic({ baseUrl, agent, threadId, message }: ShownRequest): strin
 
 const client = new Anthropic({
   baseURL: ${text(`${baseUrl}/wire-b`)},
-  apiKey: process.env.SVC_API_KEY,
+  apiKey: process.env.BOX_KEY,
   defaultHeaders: { 'x-svc-session': ${text(threadId)} },
 });
 const answer = await client.messages.create({
@@ -73,7 +73,7 @@ import { generateText } from 'ai';
 const box = createOpenAICompatible({
   name: 'svc',
   baseURL: ${text(`${baseUrl}/wire-a/v1`)},
-  apiKey: process.env.SVC_API_KEY,
+  apiKey: process.env.BOX_KEY,
   headers: { 'x-svc-session': ${text(threadId)} },
 });
 const answer = await generateText({

@@ -33,7 +33,7 @@ export function RequestDialog({ agent, threadId, message, onClose }: RequestDial
       }
     >
       <p className="mb-2 text-muted">
-        <code>SVC_API_KEY</code> is an API key of the box; with <code>svc dev</code> any text will do.
+        <code>BOX_KEY</code> is an API key of the box; with <code>svc dev</code> any text will do.
       </p>
       <Tabs
         label="Client"
