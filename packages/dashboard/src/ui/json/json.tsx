@@ -2,7 +2,7 @@ import { useEffect, useId, useMemo, useRef, useState } from 'react';
 import type { KeyboardEvent } from 'react';
 import { Button } from '../button.tsx';
 import { Copy } from '../copy.tsx';
-import { formatPath, idOf, openFirst, openTo, STEP, toRows } from './rows.ts';
+import { FIRST, formatPath, idOf, openFirst, openMore, openTo, toRows } from './rows.ts';
 import type { JsonPath, JsonRow, Opened } from './rows.ts';
 import { Line } from './line.tsx';
 import { searchJson } from './search.ts';
@@ -106,10 +106,10 @@ const MOVES: Record<string, Move | undefined> = {
 };
 
 function change(opened: Opened, row: JsonRow): Opened {
+  if (row.kind === 'more') return openMore(opened, row);
   const next = new Map(opened);
-  if (row.kind === 'more') next.set(idOf(row.path), row.shown + STEP);
-  else if (row.isOpen) next.delete(row.id);
-  else if (row.size) next.set(row.id, STEP);
+  if (row.isOpen) next.delete(row.id);
+  else if (row.size) next.set(row.id, FIRST);
   return next;
 }
 

@@ -30,7 +30,9 @@ export function Line({ row, isActive, onActive, onToggle }: LineProps) {
       }}
     >
       {row.kind === 'more' ? (
-        <span className="text-accent underline">Show more: {row.left.toLocaleString()} are left</span>
+        <span className="text-accent underline">
+          {row.where === 'before' ? 'Show those before' : 'Show more'}: {row.left.toLocaleString()} are left
+        </span>
       ) : (
         <>
           <span aria-hidden className="inline-block w-4 text-muted select-none">

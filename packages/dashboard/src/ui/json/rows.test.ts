@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { formatPath, idOf, openFirst, openTo, previewOf, STEP, toRows } from './rows.ts';
+import { FIRST, formatPath, idOf, openFirst, openMore, openTo, previewOf, STEP, toRows } from './rows.ts';
 
 const LARGE = { items: Array.from({ length: 1_000_000 }, (_, id) => ({ id })), note: 'all of them' };
 
@@ -12,14 +12,30 @@ it('of a list of a million a hundred are shown, and then a hundred more', () => 
   const opened = openTo(LARGE, ['items', 0], openFirst(LARGE));
   const rows = toRows(LARGE, opened);
   expect(rows).toHaveLength(1 + 1 + STEP + 1 + 1);
-  expect(rows.at(-2)).toMatchObject({ kind: 'more', shown: 100, left: 999_900, path: ['items'] });
-  const more = toRows(LARGE, new Map([...opened, [idOf(['items']), 2 * STEP]]));
+  expect(rows.at(-2)).toMatchObject({ kind: 'more', where: 'after', left: 999_900, path: ['items'] });
+  const more = toRows(LARGE, openMore(opened, { path: ['items'], where: 'after' }));
   expect(more).toHaveLength(1 + 1 + 2 * STEP + 1 + 1);
 });
 
 it('opens all that leads to a path, as far as the member is shown', () => {
   const rows = toRows(LARGE, openTo(LARGE, ['items', 250, 'id'], new Map()));
   expect(rows.some(({ path }) => formatPath(path) === 'items[250].id')).toBe(true);
+});
+
+it('far down a list the hundred around a member are shown, and those before and after them when asked for', () => {
+  const opened = openTo(LARGE, ['items', 777_777, 'id'], openFirst(LARGE));
+  const rows = toRows(LARGE, opened);
+  expect(rows.length).toBeLessThan(2 * STEP);
+  expect(rows.some(({ path }) => formatPath(path) === 'items[777777].id')).toBe(true);
+  expect(rows.filter(({ kind }) => kind === 'more')).toMatchObject([
+    { where: 'before', left: 777_700 },
+    { where: 'after', left: 222_200 },
+  ]);
+  const before = toRows(LARGE, openMore(opened, { path: ['items'], where: 'before' }));
+  expect(before).toHaveLength(rows.length + STEP);
+  expect(before.find(({ kind }) => kind === 'more')).toMatchObject({ where: 'before', left: 777_600 });
+  // What is shown stays where the next one lies beside it.
+  expect(toRows(LARGE, openTo(LARGE, ['items', 777_800], opened))).toHaveLength(rows.length + STEP);
 });
 
 it('a value that is nested ten thousand deep is drawn as far as it is open', () => {
@@ -45,8 +61,8 @@ it('an empty list and an empty object have nothing to open', () => {
     toRows(
       { a: {} },
       new Map([
-        [idOf([]), STEP],
-        [idOf(['a']), STEP],
+        [idOf([]), FIRST],
+        [idOf(['a']), FIRST],
       ]),
     ).at(-1),
   ).toMatchObject({ isOpen: false });

@@ -16,14 +16,22 @@ export type JsonRow = {
       size: number | undefined;
       isOpen: boolean;
     }
-  | { kind: 'more'; shown: number; left: number }
+  | { kind: 'more'; where: 'before' | 'after'; left: number }
 );
 
-/** What is open, and how many of the members of each are shown. By id. */
-export type Opened = ReadonlyMap<string, number>;
+/** Which members of a value are shown, by their positions: `to` is the first that is not. */
+export interface Span {
+  from: number;
+  to: number;
+}
+
+/** What is open, and how much of each. By id. */
+export type Opened = ReadonlyMap<string, Span>;
 
 /** How many members are shown at first, and with each asking for more. */
 export const STEP = 100;
+
+export const FIRST: Span = { from: 0, to: STEP };
 
 export function idOf(path: JsonPath): string {
   return JSON.stringify(path);
@@ -36,14 +44,19 @@ export function toRows(value: unknown, opened: Opened): JsonRow[] {
   for (let row = left.pop(); row; row = left.pop()) {
     rows.push(row);
     if (row.kind === 'more' || !row.isOpen || row.size === undefined) continue;
-    const shown = Math.min(opened.get(row.id) ?? 0, row.size);
+    const { from, to: end } = opened.get(row.id) ?? { from: 0, to: 0 };
+    const to = Math.min(end, row.size);
+    const { path, depth, size } = row;
     const inner: JsonRow[] = [];
-    for (let at = 0; at < shown; at += 1) {
+    const addMore = (where: 'before' | 'after', count: number): void => {
+      if (count > 0) inner.push({ kind: 'more', id: `${row.id}${where}`, depth: depth + 1, path, where, left: count });
+    };
+    addMore('before', from);
+    for (let at = from; at < to; at += 1) {
       const name = nameAt(row.value as object, at);
       inner.push(toRow([...row.path, name], name, (row.value as Record<string | number, unknown>)[name], opened));
     }
-    const { path, depth, size } = row;
-    if (shown < size) inner.push({ kind: 'more', id: `${row.id}+`, depth: depth + 1, path, shown, left: size - shown });
+    addMore('after', size - to);
     for (let at = inner.length - 1; at >= 0; at -= 1) left.push(inner[at] as JsonRow);
   }
   return rows;
@@ -51,7 +64,7 @@ export function toRows(value: unknown, opened: Opened): JsonRow[] {
 
 /** What is open at first: `depth` levels, as long as that comes to a page of lines. */
 export function openFirst(value: unknown, depth = 2, page = 60): Opened {
-  const opened = new Map<string, number>();
+  const opened = new Map<string, Span>();
   let level: { path: JsonPath; value: unknown }[] = [{ path: [], value }];
   let lines = 1;
   for (let at = 0; at < depth; at += 1) {
@@ -59,7 +72,7 @@ export function openFirst(value: unknown, depth = 2, page = 60): Opened {
     for (const { path, value: each } of level) {
       const size = sizeOf(each);
       if (!size || lines + Math.min(size, STEP) > page) continue;
-      opened.set(idOf(path), STEP);
+      opened.set(idOf(path), FIRST);
       lines += Math.min(size, STEP);
       for (let inner = 0; inner < Math.min(size, STEP); inner += 1) {
         const name = nameAt(each as object, inner);
@@ -69,11 +82,22 @@ export function openFirst(value: unknown, depth = 2, page = 60): Opened {
     level = next;
   }
   // The outermost is open whatever its size: its first members say what it is.
-  if (sizeOf(value)) opened.set(idOf([]), STEP);
+  if (sizeOf(value)) opened.set(idOf([]), FIRST);
   return opened;
 }
 
-/** With everything open that leads to the path, and enough of its members shown. */
+/** With a hundred more shown on that side of the value. */
+export function openMore(opened: Opened, { path, where }: { path: JsonPath; where: 'before' | 'after' }): Opened {
+  const id = idOf(path);
+  const { from, to } = opened.get(id) ?? FIRST;
+  const more = where === 'before' ? { from: Math.max(0, from - STEP), to } : { from, to: to + STEP };
+  return new Map(opened).set(id, more);
+}
+
+/**
+ * With everything open that leads to the path. Of a list in which that lies far from what is shown, the hundred around it are
+ * shown instead: those between may be a million.
+ */
 export function openTo(value: unknown, path: JsonPath, opened: Opened): Opened {
   const next = new Map(opened);
   let at = value;
@@ -81,7 +105,7 @@ export function openTo(value: unknown, path: JsonPath, opened: Opened): Opened {
     if (typeof at !== 'object' || at === null) break;
     const id = idOf(path.slice(0, depth));
     const position = typeof name === 'number' ? name : keysOf(at).indexOf(name);
-    next.set(id, Math.max(next.get(id) ?? 0, Math.ceil((position + 1) / STEP) * STEP));
+    next.set(id, spanWith(next.get(id), position));
     at = (at as Record<string | number, unknown>)[name];
   }
   return next;
@@ -122,6 +146,15 @@ export function formatPath(path: JsonPath): string {
 // --- internal ---
 
 const PREVIEW = 72;
+
+function spanWith(span: Span | undefined, position: number): Span {
+  const from = Math.floor(position / STEP) * STEP;
+  const to = from + STEP;
+  if (!span) return { from, to };
+  if (position >= span.from && position < span.to) return span;
+  if (from === span.to) return { from: span.from, to };
+  return to === span.from ? { from, to: span.to } : { from, to };
+}
 
 /** An object is asked for its keys once: it may have a million, and is drawn often. */
 const keys = new WeakMap<object, string[]>();
