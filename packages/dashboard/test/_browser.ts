@@ -41,7 +41,8 @@ export function openBrowser(executablePath: string): OpenPage {
       await context.addCookies([{ name: cookie.slice(0, at), value: cookie.slice(at + 1), url: new URL(url).origin }]);
     }
     const page = await context.newPage();
-    page.setDefaultTimeout(30_000);
+    // For what hangs, not for what is slow.
+    page.setDefaultTimeout(60_000);
     const complaints: string[] = [];
     page.on('console', (message) => {
       if (message.type() === 'error' || message.type() === 'warning') complaints.push(message.text());

@@ -33,6 +33,7 @@ describeWhen(browser, 'Workflows', (path) => {
         run: async (order: { quantity: number }) => charge(order),
       },
       free: { run: async (input: unknown) => ({ got: input }) },
+      hostile: { run: async () => toHostile() },
       alone: { serial: true, run: async () => sleep('1 day') },
       broken: new Error('Cannot find module "./missing.ts"'),
     },
@@ -96,6 +97,20 @@ describeWhen(browser, 'Workflows', (path) => {
     await keepPicture(page, 'workflow');
   });
 
+  test('an output that is hostile, long and deep is shown as text, and searched to its end', async () => {
+    const { body } = await call<{ runId: string }>(served().box, 'POST /api/workflows/hostile/start', {});
+    const page = await open(served().studio(`/workflows/hostile?run=${body.runId}`));
+    await followed(page).filter({ hasText: 'completed' }).waitFor();
+    const title = await page.title();
+    const output = page.getByRole('tree', { name: 'Output' });
+    await page.getByRole('searchbox', { name: 'Search in: Output' }).fill('the needle');
+    await output.getByText('the needle').waitFor();
+    await output.getByText('Show those before: 19,900 are left').waitFor();
+    expect(await output.getByRole('treeitem').count()).toBeLessThan(200);
+    await output.getByText(HTML).waitFor();
+    expect([await page.title(), await page.locator('img[src="x"]').count()]).toEqual([title, 0]);
+  });
+
   test('the address of a start is what becomes of it, also for who opens it later', async () => {
     const { body } = await call<{ runId: string }>(served().box, 'POST /api/workflows/free/start', { a: 1 });
     const page = await open(served().studio(`/workflows/free?run=${body.runId}`));
@@ -157,3 +172,17 @@ describeWhen(browser, 'Workflows', (path) => {
     await keepPicture(page, 'workflow-narrow-dark');
   });
 });
+
+const HTML = '<img src=x onerror="document.title=1"><script>document.title=1</script>';
+
+function toHostile(): unknown {
+  let deep: unknown = 'the bottom';
+  for (let at = 0; at < 900; at += 1) deep = [deep];
+  return {
+    html: HTML,
+    rtl: 'abc\u202Egnp.exe',
+    long: 'x'.repeat(300_000),
+    deep,
+    list: Array.from({ length: 20_000 }, (_, at) => (at === 19_990 ? 'the needle' : `entry ${at}`)),
+  };
+}
