@@ -38,6 +38,7 @@ describe.each(ERAS)('a client of %s', (era, options) => {
       'runs.cancel',
       'runs.cancel_all',
       'runs.retry_all',
+      'evals.runs.cancel',
     ]);
     expect(await idsOf({ tag: 'approvals', kind: 'read' })).toEqual(['approvals.list', 'approvals.get', 'hooks.kept']);
     const all = await idsOf({});

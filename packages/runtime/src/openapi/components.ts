@@ -5,6 +5,10 @@ import { ApiKey } from '../keys/api-key.ts';
 import { CatalogDetail } from '../catalog/entry.ts';
 import { ConfigValue } from '../config-values/config-values.ts';
 import { Contract } from '../health/contract.ts';
+import { EvalCase } from '../evals/case.ts';
+import { EvalRun } from '../evals/run.ts';
+import { Scorer } from '../evals/scorer.ts';
+import { Suite } from '../evals/suite.ts';
 import { Job, JobDetail } from '../jobs/job.ts';
 import { NotifyDelivery } from '../notify/deliveries.ts';
 import { Prompt, PromptText, PromptVersion } from '../prompts/store.ts';
@@ -66,6 +70,9 @@ export const COMPONENTS: Record<string, z.ZodType> = {
   ConfigValue,
   Contract,
   Error: ErrorBody,
+  EvalCase,
+  EvalRun,
+  EvalSuite: Suite,
   Job,
   JobDetail,
   NotifyDelivery,
@@ -96,3 +103,6 @@ export const COMPONENTS: Record<string, z.ZodType> = {
   Workflow,
   WorkflowProblem,
 };
+
+/** The same of inputs, which are written otherwise: what has a default need not be given. */
+export const INPUT_COMPONENTS: Record<string, z.ZodType> = { EvalScorer: Scorer };

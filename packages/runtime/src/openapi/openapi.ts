@@ -3,7 +3,7 @@ import type { RouteEntry } from '../http/app.ts';
 import type { JsonSchema } from '../schema/schema.ts';
 import type { Operation } from '../operations/define.ts';
 import { splitRoute } from '../operations/define.ts';
-import { COMPONENTS } from './components.ts';
+import { COMPONENTS, INPUT_COMPONENTS } from './components.ts';
 import type { OpenApiDocument, OpenApiOperation, Parameter } from './document.ts';
 import { BODY_ERRORS, CALLER_ERRORS, COMMON_ERRORS, toErrorResponses } from './errors.ts';
 import { toPlainOperation } from './plain.ts';
@@ -22,7 +22,7 @@ export interface OpenApiOptions {
 
 /** The document of what a box serves: a projection of its operations and of the routes beside them. */
 export function toOpenApi({ title, version, serverUrl, operations, routes }: OpenApiOptions): OpenApiDocument {
-  const writer = createSchemaWriter(COMPONENTS);
+  const writer = createSchemaWriter(COMPONENTS, INPUT_COMPONENTS);
   const entries = [
     ...routes.map((route) => ({ ...route, content: toPlainOperation(route, writer) })),
     ...operations.map((op) => ({ ...splitRoute(op.route), content: toOperation(op, writer) })),

@@ -5,15 +5,19 @@ import type { JsonSchema } from '../schema/schema.ts';
 export interface SchemaWriter {
   /** The JSON Schema of an answer. What has a name is referred to. */
   toOutput(schema: z.ZodType): JsonSchema;
-  /** The JSON Schema of an input, whole. */
+  /** The JSON Schema of an input. What has a name among inputs is referred to. */
   toInput(schema: z.ZodType): JsonSchema;
   /** Every named schema. */
   components(): Record<string, JsonSchema>;
 }
 
 /** Writes schemas of operations as OpenAPI 3.1 has them: JSON Schema 2020-12. */
-export function createSchemaWriter(named: Record<string, z.ZodType>): SchemaWriter {
-  const names = new Map<unknown, string>(Object.entries(named).map(([name, schema]) => [schema, name]));
+export function createSchemaWriter(
+  named: Record<string, z.ZodType>,
+  namedInputs: Record<string, z.ZodType> = {},
+): SchemaWriter {
+  const names = toNames(named);
+  const inputNames = toNames(namedInputs);
   const toOutput = (schema: z.ZodType, own?: string): JsonSchema =>
     tidy(
       toJSONSchema(schema, {
@@ -21,20 +25,43 @@ export function createSchemaWriter(named: Record<string, z.ZodType>): SchemaWrit
         unrepresentable: 'any',
         override({ zodSchema, jsonSchema }) {
           const name = names.get(zodSchema);
-          if (name === undefined || name === own) return void openObject(jsonSchema as JsonSchema);
-          for (const key of Object.keys(jsonSchema)) delete (jsonSchema as JsonSchema)[key];
-          jsonSchema.$ref = `#/components/schemas/${name}`;
+          if (name === undefined || name === own) openObject(jsonSchema as JsonSchema);
+          else refer(jsonSchema as JsonSchema, name);
+        },
+      }),
+    );
+  const toInput = (schema: z.ZodType, own?: string): JsonSchema =>
+    tidy(
+      toJSONSchema(schema, {
+        io: 'input',
+        unrepresentable: 'any',
+        override({ zodSchema, jsonSchema }) {
+          const name = inputNames.get(zodSchema);
+          if (name !== undefined && name !== own) refer(jsonSchema as JsonSchema, name);
         },
       }),
     );
   return {
     toOutput: (schema) => toOutput(schema),
-    toInput: (schema) => tidy(toJSONSchema(schema, { io: 'input', unrepresentable: 'any' })),
-    components: () => Object.fromEntries(Object.entries(named).map(([name, schema]) => [name, toOutput(schema, name)])),
+    toInput: (schema) => toInput(schema),
+    components: () => {
+      const outputs = Object.entries(named).map(([name, schema]) => [name, toOutput(schema, name)] as const);
+      const inputs = Object.entries(namedInputs).map(([name, schema]) => [name, toInput(schema, name)] as const);
+      return Object.fromEntries([...outputs, ...inputs]);
+    },
   };
 }
 
 // --- internal ---
+
+function toNames(named: Record<string, z.ZodType>): Map<unknown, string> {
+  return new Map(Object.entries(named).map(([name, schema]) => [schema, name]));
+}
+
+function refer(schema: JsonSchema, name: string): void {
+  for (const key of Object.keys(schema)) delete schema[key];
+  schema.$ref = `#/components/schemas/${name}`;
+}
 
 /** An answer may have members that a later version adds. */
 function openObject(schema: JsonSchema): void {
