@@ -43,14 +43,12 @@ export function toPinnedMarks(model: string | null, prompts: readonly PinnedVers
 
 /** Who asked for a run that not everybody may see. Undefined: a run like any other. */
 export function askedByOf({ attributes }: { attributes: string | null }): string | undefined {
-  if (!attributes?.includes(ASKED_BY)) return undefined;
-  return (JSON.parse(attributes) as Record<string, string | undefined>)[ASKED_BY];
+  return markOf(attributes, ASKED_BY);
 }
 
 /** For whom the tokens of the run count, besides its agent. */
 export function chargedTo({ attributes }: { attributes: string | null }): string[] {
-  if (!attributes?.includes(CHARGED_TO)) return [];
-  return (JSON.parse(attributes) as Record<string, string | undefined>)[CHARGED_TO]?.split(' ') ?? [];
+  return markOf(attributes, CHARGED_TO)?.split(' ') ?? [];
 }
 
 export function toChargedMark(charged: readonly string[]): Record<string, string> {
@@ -59,8 +57,7 @@ export function toChargedMark(charged: readonly string[]): Record<string, string
 
 /** The id its creator chose. Undefined: it has none. */
 export function ownIdOf({ attributes }: { attributes: string | null }): string | undefined {
-  if (!attributes?.includes(OWN_ID)) return undefined;
-  return (JSON.parse(attributes) as Record<string, string | undefined>)[OWN_ID];
+  return markOf(attributes, OWN_ID);
 }
 
 // --- internal ---
