@@ -12,6 +12,8 @@ export interface GrowthBox {
   url: string;
   /** Milliseconds that the event loop was held longest since it was asked before. */
   longest(): Promise<number>;
+  /** Milliseconds in which its process, now, encodes and parses a JSON text of so many bytes. */
+  yardstick(bytes: number): Promise<number>;
   close(): Promise<void>;
 }
 
@@ -34,9 +36,10 @@ export async function startGrowthBox(databaseUrl?: string): Promise<GrowthBox> {
   return {
     url,
     async longest() {
-      const answer = messageOf(child);
-      child.send('longest');
-      return ((await answer) as { longest: number }).longest;
+      return ((await ask(child, 'longest')) as { longest: number }).longest;
+    },
+    async yardstick(bytes) {
+      return ((await ask(child, bytes)) as { yardstick: number }).yardstick;
     },
     async close() {
       const ended = once(child, 'exit');
@@ -54,16 +57,16 @@ export async function grow(
   { bytes, doublings }: { bytes: number; doublings: number },
 ): Promise<Grown[]> {
   const last = Math.floor(Math.min(bytes, shape.limit) / shape.step);
-  const grown = [await ask(box, shape, 1)];
+  const grown = [await send(box, shape, 1)];
   let refused: number | undefined;
   for (let n = doublings; n >= 0 && refused === undefined; n--) {
-    const one = await ask(box, shape, Math.max(1, Math.floor(last / 2 ** n)));
+    const one = await send(box, shape, Math.max(1, Math.floor(last / 2 ** n)));
     grown.push(one);
     if (isRefused(one) && !shape.isWrong) refused = one.size;
   }
   let accepted = grown.findLast((one) => !isRefused(one))?.size ?? 1;
   for (let n = 0; n < HALVINGS && refused !== undefined; n++) {
-    const one = await ask(box, shape, Math.floor((accepted + refused) / 2));
+    const one = await send(box, shape, Math.floor((accepted + refused) / 2));
     grown.push(one);
     if (isRefused(one)) refused = one.size;
     else accepted = one.size;
@@ -82,6 +85,12 @@ function isRefused({ status }: Grown): boolean {
   return status >= 400;
 }
 
+async function ask(child: ChildProcess, what: string | number): Promise<unknown> {
+  const answer = messageOf(child);
+  child.send(what);
+  return await answer;
+}
+
 async function messageOf(child: ChildProcess): Promise<unknown> {
   const ended = new AbortController();
   const exit = once(child, 'exit', { signal: ended.signal }).then(([code]) => {
@@ -93,7 +102,7 @@ async function messageOf(child: ChildProcess): Promise<unknown> {
   return message;
 }
 
-async function ask(box: GrowthBox, shape: Shape, size: number): Promise<Grown> {
+async function send(box: GrowthBox, shape: Shape, size: number): Promise<Grown> {
   const { path, make, headers, prepare, isQuery } = shape;
   const body = isQuery ? String(new URLSearchParams(make(size) as Record<string, string>)) : JSON.stringify(make(size));
   const url = box.url + path.replace(':id', (await prepare?.(box.url)) ?? '');
