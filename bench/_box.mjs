@@ -12,6 +12,7 @@ import { fileURLToPath } from 'node:url';
 /**
  * @typedef {object} Box
  * @property {number} pid
+ * @property {string} url
  * @property {number} startedAt  when the command was given, on the clock of `performance.now()`
  * @property {(path: string, body?: object) => Promise<Answer>} call  POST with a body, else GET; never rejects
  * @property {(text: string) => Promise<Answer>} chat
@@ -102,6 +103,7 @@ function startBox(argv, { port, env }) {
   };
   return {
     pid: Number(child.pid),
+    url: `http://127.0.0.1:${port}`,
     startedAt,
     call,
     chat: (content) => call(CHAT, { model: 'support', messages: [{ role: 'user', content }] }),

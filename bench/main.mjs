@@ -1,8 +1,8 @@
 // @ts-check
 /**
  * Measures and prints one JSON line per figure; nothing here passes or fails a build.
- *   node bench/main.mjs [compiler] [engine] [agents] [logs] [operate] [housekeeping] [recovery] [idle] [plane] [dev] [boot] [size]    default: all, one after the other
- *   node bench/main.mjs engine --only sqlite                 the stores of engine, housekeeping or plane with that in their name
+ *   node bench/main.mjs [compiler] [engine] [agents] [logs] [operate] [housekeeping] [recovery] [idle] [plane] [dev] [boot] [size] [dashboard]    default: all, one after the other
+ *   node bench/main.mjs engine --only sqlite                 the stores of engine, housekeeping or plane with that in their name, or the figures of dashboard
  * A busy machine shows in `load` of the first and the last line: compare figures of quiet runs.
  */
 import { availableParallelism, cpus, loadavg } from 'node:os';
@@ -21,6 +21,7 @@ const SUITES = [
   'dev',
   'boot',
   'size',
+  'dashboard',
 ];
 
 const { values: options, positionals: names } = parseArgs({

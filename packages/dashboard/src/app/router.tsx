@@ -41,6 +41,16 @@ export function makeRouter({ caller: { role } }: Bootstrap) {
   });
 }
 
+/** Loads the code of the screen at a path of the address; whether that failed is seen when it is shown. */
+export function loadScreen(path: string): void {
+  const parts = path.replace(import.meta.env.BASE_URL, '/').split('/');
+  const screen = SCREENS.find((each) => {
+    const own = each.path.split('/');
+    return own.length === parts.length && own.every((part, at) => part.startsWith('$') || part === parts[at]);
+  });
+  screen?.load().catch(() => {});
+}
+
 declare module '@tanstack/react-router' {
   interface StaticDataRouteOption {
     screen?: string;

@@ -6,7 +6,7 @@ export function Time({ at }: { at: string | number | null | undefined }) {
   if (at === null || at === undefined) return <span className="text-muted">–</span>;
   const date = new Date(at);
   return (
-    <time dateTime={date.toISOString()} title={date.toLocaleString()} className="whitespace-nowrap">
+    <time dateTime={date.toISOString()} title={WHOLE.format(date)} className="whitespace-nowrap">
       {toRelative(date.getTime() - now)}
     </time>
   );
@@ -42,6 +42,9 @@ export function toDuration(ms: number): string {
 }
 
 // --- internal ---
+
+/** Made once: it takes a millisecond or two, and a list has a hundred times. */
+const WHOLE = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
 
 function toAmount(seconds: number): string {
   if (seconds < 60) return `${seconds} s`;
