@@ -53,5 +53,7 @@ it.each(WIDTHS)('the verbs of an account print this at %i columns', async (colum
   await transcript.run(['plane', '--port', 'http']);
   await transcript.run(['plane', 'backup', 'plane.backup']);
   await transcript.run(['plane', 'restore', 'plane.backup']);
+  await transcript.run(['plane', 'reset-password', 'ada@example.com']);
+  await transcript.run(['plane', 'rotate-keys']);
   await transcript.expectFile('account');
 });

@@ -42,6 +42,7 @@ const basesOf = ({
   plane: { flags: { port: '0', yes: true } },
   'plane backup': { positionals: { file: 'plane.backup' } },
   'plane restore': { positionals: { file: 'svc.json' } },
+  'plane reset-password': { positionals: { email: 'ada@example.com' } },
   link: { positionals: { installation: 'shop' }, flags: { url: 'https://box.example.com', 'image-tag': 'shop:1' } },
   ...forEach(['workflows schema', 'workflows start', 'workflows queue'], { positionals: { name: 'greet' } }),
   'workflows find': { positionals: { name: 'greet', id: 'none' } },

@@ -132,6 +132,8 @@ const ELSEWHERE = [
   'plane',
   'plane backup',
   'plane restore',
+  'plane reset-password',
+  'plane rotate-keys',
   'replay',
   'start',
   'login',

@@ -111,6 +111,30 @@ describe('svc plane', () => {
     expect((await logIn(url, PASSWORD)).status).toBe(200);
   });
 
+  it('gives a person that has forgotten its password another one, and rotates its keys, while it runs', async () => {
+    const env = makeHome();
+    const nobody = await runCli(['plane', 'reset-password', 'ada@example.com', '--json'], { env });
+    expect([nobody.exitCode, readError(nobody)]).toMatchObject([4, { code: 'not_found' }]);
+    const port = String(await findPort());
+    await start(['--port', port, '--json'], { env });
+    const url = `http://localhost:${port}`;
+    await fetch(`${url}/api/v1/auth/signup`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', origin: url },
+      body: JSON.stringify({ email: 'ada@example.com', name: 'Ada', password: PASSWORD }),
+    });
+    const unknown = await runCli(['plane', 'reset-password', 'bo@example.com', '--json'], { env });
+    expect(readError(unknown)).toMatchObject({
+      code: 'not_found',
+      message: 'There is no account of "bo@example.com".',
+    });
+    const reset = readDocument(await runCli(['plane', 'reset-password', 'Ada@example.com', '--json'], { env }));
+    expect(reset).toMatchObject({ email: 'ada@example.com', password: expect.stringMatching(/^[\w-]{24}$/) });
+    expect((await logIn(url, PASSWORD)).status).toBe(401);
+    expect((await logIn(url, String(reset.password))).status).toBe(200);
+    expect(readDocument(await runCli(['plane', 'rotate-keys', '--json'], { env }))).toMatchObject({ removed: [] });
+  });
+
   it('does not begin on a database whose key is gone', async () => {
     const env = makeHome();
     const running = await start(['--port', String(await findPort()), '--json'], { env });

@@ -16,7 +16,7 @@ type Place = Pick<FullSettings, 'databaseUrl' | 'dataDir'>;
  * owner alone. Throws `conflict` when it is there already. Answers how many rows it has.
  */
 export async function backUpToFile(place: Place, file: string): Promise<number> {
-  const db = await openStore(place, { isReader: true });
+  const db = await openStore(place, { beside: 'read' });
   const draft = join(dirname(file), `.svc-backup-${process.pid}-${Date.now()}`);
   let handle: FileHandle | undefined;
   try {

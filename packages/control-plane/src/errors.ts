@@ -44,6 +44,7 @@ export const ERROR_STATUS = {
   // Found at the start, before anything can be asked: printed, never answered.
   environment_invalid: 503,
   database_newer: 503,
+  database_older: 503,
   secret_key_wrong: 503,
 } as const;
 

@@ -8,5 +8,6 @@ export { runPlane } from './main.ts';
 export { errorsOf, toSchema } from './openapi.ts';
 export { createPlane } from './plane.ts';
 export type { Plane, PlaneOptions } from './plane.ts';
+export { resetPassword, rotateKeys } from './recovery.ts';
 export { createRelay } from './tunnel/relay.ts';
 export type { Relay, RelayOptions } from './tunnel/relay.ts';

@@ -1,12 +1,13 @@
 import { untilStopped } from '../../runtime/src/boot/until-stopped.ts';
 import { BoxError } from '../../runtime/src/errors.ts';
 import { readSettings } from './config.ts';
+import type { FullSettings } from './config.ts';
 import { PlaneError } from './errors.ts';
 import { createPlane } from './plane.ts';
 
 /**
- * `svc-control-plane [backup|restore <file>]`: the process of a container, or a command beside it. Ends with 1 and the reason on stderr when it does not start, with 0
- * after SIGTERM or SIGINT; a second signal ends it at once.
+ * `svc-control-plane`: the process of a container; with one of `USAGE`, a command beside it. Ends with 1 and the reason on
+ * stderr when it does not start, with 0 after SIGTERM or SIGINT; a second signal ends it at once.
  */
 export async function runPlane(argv: readonly string[], env: NodeJS.ProcessEnv): Promise<number> {
   try {
@@ -39,14 +40,43 @@ async function serve(env: NodeJS.ProcessEnv): Promise<number> {
   return 0;
 }
 
-async function runCommand([command, file, ...more]: readonly string[], env: NodeJS.ProcessEnv): Promise<number> {
-  const isKnown = command === 'backup' || command === 'restore';
-  if (!isKnown || file === undefined || more.length > 0)
-    throw new PlaneError('invalid_request', 'Usage: svc-control-plane [backup <file> | restore <file>]');
+const USAGE =
+  'Usage: svc-control-plane [backup <file> | restore <file> | reset-password <e-mail address> | rotate-keys [--revoke]]';
+
+/** Answers what is said of it on stderr. */
+type Command = (full: FullSettings, given: string) => Promise<string>;
+
+const COMMANDS: Record<string, Command> = {
+  async backup(full, file) {
+    const { backUpToFile } = await import('./backup-file.ts');
+    return `Backed up ${await backUpToFile(full, file)} rows.`;
+  },
+  async restore(full, file) {
+    const { restoreFromFile } = await import('./backup-file.ts');
+    return `Restored ${await restoreFromFile(full, file)} rows.`;
+  },
+  async 'reset-password'(full, address) {
+    const { resetPassword } = await import('./recovery.ts');
+    const { email, password } = await resetPassword(full, address);
+    process.stdout.write(`${password}\n`);
+    return `The new password of ${email}, which is signed out everywhere. It is shown once.`;
+  },
+  async 'rotate-keys'(full, flag) {
+    const { rotateKeys } = await import('./recovery.ts');
+    const { kid } = await rotateKeys(full, { revoke: flag === '--revoke' });
+    return `The key "${kid}" signs within a minute.`;
+  },
+};
+
+async function runCommand(
+  [name = '', given = '', ...more]: readonly string[],
+  env: NodeJS.ProcessEnv,
+): Promise<number> {
+  const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
+  const isWhole = name === 'rotate-keys' ? ['', '--revoke'].includes(given) : given !== '';
+  if (!command || !isWhole || more.length > 0) throw new PlaneError('invalid_request', USAGE);
   const { full } = readSettings(env);
-  if (!full) throw new PlaneError('invalid_request', 'The standalone mode keeps nothing: there is nothing to back up.');
-  const { backUpToFile, restoreFromFile } = await import('./backup-file.ts');
-  const rows = command === 'backup' ? await backUpToFile(full, file) : await restoreFromFile(full, file);
-  process.stderr.write(`${command === 'backup' ? 'Backed up' : 'Restored'} ${rows} rows.\n`);
+  if (!full) throw new PlaneError('invalid_request', `The standalone mode keeps nothing: there is no ${name} of it.`);
+  process.stderr.write(`${await command(full, given)}\n`);
   return 0;
 }

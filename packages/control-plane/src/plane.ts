@@ -15,6 +15,7 @@ import { createPages } from './pages/serve.ts';
 import type { PasswordCost } from './passwords/hash.ts';
 import { openSealer } from './sealer.ts';
 import type { Db } from './store/db.ts';
+import type { SqliteOptions } from './store/sqlite.ts';
 import { createStandalone } from './standalone.ts';
 
 export interface PlaneOptions {
@@ -74,13 +75,13 @@ export async function createPlane(options: PlaneOptions): Promise<Plane> {
   };
 }
 
-/** The store the settings name. `isReader`: beside a control plane that runs on it. */
+/** The store the settings name. `beside`: what is done next to a control plane that runs on it. */
 export async function openStore(
   { databaseUrl, dataDir }: Pick<FullSettings, 'databaseUrl' | 'dataDir'>,
-  { isReader = false } = {},
+  { beside }: SqliteOptions = {},
 ): Promise<Db> {
   if (databaseUrl !== undefined) return (await import('./store/postgres.ts')).openPostgres(databaseUrl);
-  return (await import('./store/sqlite.ts')).openSqlite(dataDir ?? '.', { isReader });
+  return (await import('./store/sqlite.ts')).openSqlite(dataDir ?? '.', { beside });
 }
 
 // --- internal ---

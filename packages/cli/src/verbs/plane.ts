@@ -1,7 +1,7 @@
 import type { Group } from '../group.ts';
 
 export const plane: Group = {
-  summary: 'Run a control plane on this machine, back it up, restore it.',
+  summary: 'Run a control plane on this machine, back it up, restore it, let people in again.',
   page: 'teams',
   examples: ['svc plane', 'svc plane backup ./plane.backup'],
   itself: {
@@ -16,6 +16,14 @@ export const plane: Group = {
     restore: {
       summary: 'Put a backup in the place of a control plane that nobody has signed up at yet.',
       load: async () => (await import('../commands/plane/backup.ts')).restore,
+    },
+    'reset-password': {
+      summary: 'Give a person a new password, while the control plane runs or not.',
+      load: async () => (await import('../commands/plane/recovery.ts')).resetPassword,
+    },
+    'rotate-keys': {
+      summary: 'Sign identity tokens with the next key, or with a new set of them.',
+      load: async () => (await import('../commands/plane/recovery.ts')).rotateKeys,
     },
   },
 };

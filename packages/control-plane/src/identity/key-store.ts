@@ -1,5 +1,6 @@
 import { createHash, createPrivateKey, generateKeyPairSync } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
+import { PlaneError } from '../errors.ts';
 import type { Sealer } from '../sealer.ts';
 import type { Db, Queries } from '../store/db.ts';
 import { sql } from '../store/sql.ts';
@@ -32,9 +33,22 @@ export const KEPT_MS = DAY;
 /** Of active, next and retired ones together. */
 export const MOST_KEYS = 4;
 
+/** What a rotation by hand has done. */
+export interface Rotation {
+  /** The key that signs from here on. */
+  kid: string;
+  /** Those that are in the set no more. */
+  removed: string[];
+}
+
 export interface KeyStore {
   /** Makes the first ones, or puts the next in the place of one that has signed for 30 days. Answers what is in the set. */
   rotate(now: number): Promise<SigningKey[]>;
+  /**
+   * Has the next key sign at once. `revoke`: none of the keys can be trusted any more, so the whole set is made anew, and what
+   * they have signed is refused as soon as a box reads the set. Throws `limit_reached` while four keys are in the set.
+   */
+  rotateNow(now: number, options: { revoke: boolean }, audit: (tx: Queries) => Promise<void>): Promise<Rotation>;
   /** What signs as the key of that id. */
   open(kid: string): Promise<KeyObject>;
 }
@@ -48,16 +62,29 @@ export function createKeyStore({ db, sealer }: { db: Db; sealer: Sealer }): KeyS
       const made = [makeKey(sealer), makeKey(sealer)];
       return db.transaction(async (tx) => {
         // A crash before the commit leaves the set as it was; after it, the set is whole.
-        await tx.run(sql`delete from plane_signing_keys where retired_at <= ${now - KEPT_MS}`);
+        await sweep(tx, now);
         const found = await listKeys(tx, now);
-        if (!isDue(found, now)) return found;
-        const active = findActive(found);
-        if (active) await tx.run(sql`update plane_signing_keys set retired_at = ${now} where kid = ${active.kid}`);
-        const next = found.find(({ activeAt }) => activeAt === null);
-        if (next) await tx.run(sql`update plane_signing_keys set active_at = ${now} where kid = ${next.kid}`);
-        for (const [at, key] of made.slice(next ? 1 : 0).entries())
-          await addKey(tx, { ...key, now, activeAt: next || at > 0 ? null : now });
-        return listKeys(tx, now);
+        return isDue(found, now) ? advance(tx, { found, made, now }) : found;
+      });
+    },
+    async rotateNow(now, { revoke }, audit) {
+      const made = [makeKey(sealer), makeKey(sealer)];
+      return db.transaction(async (tx) => {
+        await sweep(tx, now);
+        const before = await listKeys(tx, now);
+        if (!revoke && before.length >= MOST_KEYS)
+          throw new PlaneError(
+            'limit_reached',
+            `There are ${MOST_KEYS} keys in the set: boxes still check tokens of the ones before. Try again in a day, or revoke them all.`,
+          );
+        if (revoke) await tx.run(sql`delete from plane_signing_keys`);
+        const after = await advance(tx, { found: revoke ? [] : before, made, now });
+        await audit(tx);
+        const kids = new Set(after.map(({ kid }) => kid));
+        return {
+          kid: findActive(after)?.kid ?? '',
+          removed: before.map(({ kid }) => kid).filter((kid) => !kids.has(kid)),
+        };
       });
     },
     async open(kid) {
@@ -89,6 +116,24 @@ interface Made {
   kid: string;
   publicJwk: string;
   sealed: string;
+}
+
+async function sweep(tx: Queries, now: number): Promise<void> {
+  await tx.run(sql`delete from plane_signing_keys where retired_at <= ${now - KEPT_MS}`);
+}
+
+/** Retires the key that signs, has the next one sign, and adds as many of the two that were made as are wanted then. */
+async function advance(
+  tx: Queries,
+  { found, made, now }: { found: readonly SigningKey[]; made: readonly Made[]; now: number },
+): Promise<SigningKey[]> {
+  const active = findActive(found);
+  if (active) await tx.run(sql`update plane_signing_keys set retired_at = ${now} where kid = ${active.kid}`);
+  const next = found.find(({ activeAt }) => activeAt === null);
+  if (next) await tx.run(sql`update plane_signing_keys set active_at = ${now} where kid = ${next.kid}`);
+  for (const [at, key] of made.slice(next ? 1 : 0).entries())
+    await addKey(tx, { ...key, now, activeAt: next || at > 0 ? null : now });
+  return listKeys(tx, now);
 }
 
 async function listKeys(queries: Queries, now: number): Promise<SigningKey[]> {

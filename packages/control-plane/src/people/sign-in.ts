@@ -10,7 +10,7 @@ import type { Sessions } from '../sessions/sessions.ts';
 import type { Db, Queries } from '../store/db.ts';
 import { sql } from '../store/sql.ts';
 import { createThrottle } from '../throttle/throttle.ts';
-import { accountExists, addUser, findUser, findUserByEmail, hasUsers } from './users.ts';
+import { accountExists, addUser, findUser, findUserByEmail, hasUsers, setPassword } from './users.ts';
 import type { User } from './users.ts';
 
 export interface SignInOptions {
@@ -80,11 +80,7 @@ export function createSignIn(options: SignInOptions): SignIn {
       await check(call, { email, password: current, user: await findUser(db, userId) });
       const hash = await passwords.hash(password, call.request.signal);
       await db.transaction(async (tx) => {
-        await tx.run(sql`update plane_users set password = ${hash} where id = ${userId}`);
-        await tx.run(sql`delete from plane_sessions where user_id = ${userId} and id <> ${credentialId}`);
-        await tx.run(
-          sql`update plane_families set ended_at = ${call.now} where user_id = ${userId} and ended_at is null`,
-        );
+        await setPassword(tx, { userId, hash, keep: credentialId, now: call.now });
         const entry = { organizationId, action: 'auth.password', actor: email, target: email, address: call.address };
         await audit.record(entry, tx);
       });

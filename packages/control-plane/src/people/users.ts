@@ -42,6 +42,16 @@ export async function addUser(
   return { id, email, name, password };
 }
 
+/** Other browsers and command lines of the person are signed out. `keep`: the session that it was changed in. */
+export async function setPassword(
+  tx: Queries,
+  { userId, hash, keep = '', now }: { userId: string; hash: string; keep?: string; now: number },
+): Promise<void> {
+  await tx.run(sql`update plane_users set password = ${hash} where id = ${userId}`);
+  await tx.run(sql`delete from plane_sessions where user_id = ${userId} and id <> ${keep}`);
+  await tx.run(sql`update plane_families set ended_at = ${now} where user_id = ${userId} and ended_at is null`);
+}
+
 export function accountExists(email: string): PlaneError {
   return new PlaneError(
     'account_exists',

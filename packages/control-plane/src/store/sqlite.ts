@@ -14,19 +14,19 @@ import type { Sql } from './sql.ts';
 export const SQLITE_FILE = 'plane.db';
 
 export interface SqliteOptions {
-  /** Reads alone, beside a control plane that has the folder. */
-  isReader?: boolean;
+  /** Opened beside a control plane that has the folder, to read alone or to write a little. Default: nobody else has it. */
+  beside?: 'read' | 'write' | undefined;
 }
 
 /**
- * One file in `folder`, which no other process may write meanwhile. Throws `already_running`, `database_newer`, and
- * `not_found` where there is nothing to read.
+ * One file in `folder`, which no other process opens as its own meanwhile. Throws `already_running`, `database_newer`; beside
+ * another `not_found` where there is nothing, and to write `database_older`.
  */
-export async function openSqlite(folder: string, { isReader = false }: SqliteOptions = {}): Promise<Db> {
-  if (isReader && !existsSync(join(folder, SQLITE_FILE))) throw notFound(`database of a control plane in "${folder}"`);
+export async function openSqlite(folder: string, { beside }: SqliteOptions = {}): Promise<Db> {
+  if (beside && !existsSync(join(folder, SQLITE_FILE))) throw notFound(`database of a control plane in "${folder}"`);
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   chmodSync(folder, 0o700);
-  const lock = isReader ? undefined : await acquireLock(join(folder, 'plane.lock'));
+  const lock = beside ? undefined : await acquireLock(join(folder, 'plane.lock'));
   try {
     const { opener, reasons } = await findSqlite();
     if (!opener)
@@ -40,8 +40,9 @@ export async function openSqlite(folder: string, { isReader = false }: SqliteOpt
       native.exec(
         'pragma journal_mode = wal; pragma synchronous = full; pragma foreign_keys = on; pragma busy_timeout = 5000',
       );
-      if (!isReader) migrate(native);
-      return toDb(native, { begin: isReader ? 'begin' : 'begin immediate', release: () => lock?.release() });
+      if (!beside) migrate(native);
+      if (beside === 'write') requireMigrated(native);
+      return toDb(native, { begin: beside === 'read' ? 'begin' : 'begin immediate', release: () => lock?.release() });
     } finally {
       process.umask(umask);
     }
@@ -110,12 +111,26 @@ function toDb(native: SqliteDatabase, { begin, release }: { begin: string; relea
   };
 }
 
+function countMigrations(native: SqliteDatabase): number {
+  const [row] = native.prepare<{ done: number | null }>('select max(number) as done from plane_migrations').all();
+  const done = row?.done ?? 0;
+  if (done > MIGRATIONS.length) throw databaseNewer();
+  return done;
+}
+
+/** What runs beside changes no table under it. */
+function requireMigrated(native: SqliteDatabase): void {
+  if (countMigrations(native) < MIGRATIONS.length)
+    throw new PlaneError(
+      'database_older',
+      'The database was written by an earlier version of the control plane. Start this one on it once, then try again.',
+    );
+}
+
 function migrate(native: SqliteDatabase): void {
   native.transaction(() => {
     native.exec('create table if not exists plane_migrations (number integer primary key, applied_at bigint not null)');
-    const [row] = native.prepare<{ done: number | null }>('select max(number) as done from plane_migrations').all();
-    const done = row?.done ?? 0;
-    if (done > MIGRATIONS.length) throw databaseNewer();
+    const done = countMigrations(native);
     for (const [at, text] of MIGRATIONS.entries()) {
       if (at < done) continue;
       native.exec(text);

@@ -18,4 +18,6 @@ const SUGGESTIONS: Record<string, string | undefined> = {
   not_found: 'Check the path; nothing was written.',
   secret_key_wrong: 'Put the secret.key that belongs to the backup into the folder, then try again.',
   database_newer: 'Update this command, then try again.',
+  database_older: 'Start it once with `svc plane`, then try again.',
+  limit_reached: 'Nothing was changed. With a key that has leaked: svc plane rotate-keys --revoke',
 };

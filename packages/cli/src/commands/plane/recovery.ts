@@ -1,0 +1,76 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Context } from '../../context.ts';
+import { CliError } from '../../errors.ts';
+import { array, object, string } from '../../payload/payload.ts';
+import { defineVerb } from '../../verb.ts';
+import { DATA_ARG, DATABASE_FILE, findDataFolder, readSecretKey } from './data-folder.ts';
+import { toPlaneFailure } from './failure.ts';
+
+export const resetPassword = defineVerb({
+  examples: ['svc plane reset-password ada@example.com', 'svc plane reset-password ada@example.com --data-dir ./plane'],
+  args: {
+    email: { type: 'positional', required: true, description: 'Whose password: the e-mail address of the account.' },
+    'data-dir': DATA_ARG,
+  },
+  completes: { 'data-dir': { paths: 'folders' } },
+  payload: object({
+    email: string('Whose it is.'),
+    password: string('The new password. It is kept nowhere else.'),
+  }),
+  async run({ email, 'data-dir': dir }, context) {
+    const dataDir = requireStore(dir, context, `, and no account of "${email}"`);
+    const plane = await import('@svc/control-plane');
+    const data = await plane.resetPassword({ dataDir, databaseUrl: undefined }, email).catch(rethrow);
+    return {
+      data,
+      human: ({ bold }) => `The new password of ${data.email}: ${bold(data.password)}`,
+      hint: 'It is shown once. Every browser and command line of the person is signed out.',
+    };
+  },
+});
+
+export const rotateKeys = defineVerb({
+  examples: ['svc plane rotate-keys', 'svc plane rotate-keys --revoke'],
+  args: {
+    revoke: {
+      type: 'boolean',
+      default: false,
+      description: 'A key has leaked: the whole set is made anew, and tokens signed before are refused.',
+    },
+    'data-dir': DATA_ARG,
+  },
+  completes: { 'data-dir': { paths: 'folders' } },
+  payload: object({
+    kid: string('The id of the key that signs from here on.'),
+    removed: array(string('The id of a key that is in the set no more.'), 'Empty without `--revoke`.'),
+  }),
+  async run({ revoke, 'data-dir': dir }, context) {
+    const dataDir = requireStore(dir, context);
+    const plane = await import('@svc/control-plane');
+    const settings = { dataDir, databaseUrl: undefined, secretKey: await readSecretKey(dataDir) };
+    const data = await plane.rotateKeys(settings, { revoke }).catch(rethrow);
+    return {
+      data,
+      human: ({ green }) => `${green(revoke ? 'Revoked' : 'Rotated')} ${data.kid} signs within a minute.`,
+      hint: revoke
+        ? 'Boxes refuse what the old keys have signed once they read the set again: within ten minutes.'
+        : 'Boxes know the key already: nothing they were asked with is refused.',
+    };
+  },
+});
+
+// --- internal ---
+
+/** `also`: what else is not there then, as the message says it. */
+function requireStore(dir: string | undefined, context: Context, also = ''): string {
+  const dataDir = findDataFolder(dir, context);
+  if (existsSync(join(dataDir, DATABASE_FILE))) return dataDir;
+  throw new CliError('not_found', `"${dataDir}" has no control plane in it${also}.`, {
+    suggestion: 'Name its folder with --data-dir <folder>.',
+  });
+}
+
+function rethrow(error: unknown): never {
+  throw toPlaneFailure(error);
+}
