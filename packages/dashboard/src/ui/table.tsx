@@ -1,6 +1,7 @@
 import type { ReactNode } from 'react';
 
 export interface Column<Row> {
+  /** Two may have the same. */
   title: string;
   /** Of numbers: on the right. */
   end?: boolean;
@@ -28,8 +29,8 @@ export function Table<Row>({ label, columns, rows, keyOf }: TableProps<Row>) {
       <table className="w-full border-collapse text-left">
         <thead>
           <tr>
-            {columns.map((column) => (
-              <th key={column.title} scope="col" className={`border-b border-line text-muted ${toClasses(column)}`}>
+            {columns.map((column, at) => (
+              <th key={at} scope="col" className={`border-b border-line text-muted ${toClasses(column)}`}>
                 {column.title}
               </th>
             ))}
@@ -38,8 +39,8 @@ export function Table<Row>({ label, columns, rows, keyOf }: TableProps<Row>) {
         <tbody>
           {rows.map((row) => (
             <tr key={keyOf(row)} className="border-b border-line last:border-0 hover:bg-raised">
-              {columns.map((column) => (
-                <td key={column.title} className={toClasses(column)}>
+              {columns.map((column, at) => (
+                <td key={at} className={toClasses(column)}>
                   {column.cell(row)}
                 </td>
               ))}

@@ -1,0 +1,85 @@
+import { useState } from 'react';
+import type { OperationOutput } from '@svc/runtime/client';
+import { useCall } from '../../api/queries.ts';
+import { useMay } from '../../app/box.ts';
+import { usePathParams, useSearchState } from '../../app/search.ts';
+import { Answer } from '../../ui/answer.tsx';
+import { Button } from '../../ui/button.tsx';
+import { Page } from '../../ui/page.tsx';
+import { Tabs } from '../../ui/tabs.tsx';
+import { Value } from '../../ui/value.tsx';
+import { EvalRuns } from '../evals/eval-runs.tsx';
+import { toScore } from '../evals/verdict.tsx';
+import { SuiteCases } from './cases.tsx';
+import { Launch } from './launch.tsx';
+
+type Suite = OperationOutput<'evals.suites.get'>;
+
+/** One suite: its runs, its cases, how it is scored; it is launched here. */
+export default function EvalSuite() {
+  const { name = '' } = usePathParams();
+  const suite = useCall('evals.suites.get', { id: name });
+  return <Answer of={suite}>{(one) => <Detail suite={one} />}</Answer>;
+}
+
+// --- internal ---
+
+function Detail({ suite }: { suite: Suite }) {
+  const [{ tab = 'runs' }, change] = useSearchState();
+  const [isLaunched, setLaunched] = useState(false);
+  const may = useMay();
+  return (
+    <Page
+      title={suite.name}
+      actions={
+        may('evals:run') && (
+          <Button look="primary" onClick={() => setLaunched(true)}>
+            Launch
+          </Button>
+        )
+      }
+    >
+      <p className="mb-4 text-muted">
+        {suite.note && (
+          <>
+            <bdi>{suite.note}</bdi>
+            {' · '}
+          </>
+        )}
+        {toGates(suite)}
+      </p>
+      <Tabs
+        label="Of this suite"
+        value={tab}
+        onChange={(next) => change({ tab: next === 'runs' ? undefined : next }, 'push')}
+        tabs={[
+          { id: 'runs', title: 'Runs', content: () => <EvalRuns suite={suite.name} /> },
+          { id: 'cases', title: 'Cases', content: () => <SuiteCases suite={suite} /> },
+          {
+            id: 'settings',
+            title: 'Scorers and gates',
+            content: () => (
+              <>
+                <Value label="Scorers" value={suite.scorers} />
+                <Value label="Gates" value={suite.gates} />
+                {suite.prompts.length > 0 && <Value label="Prompts" value={suite.prompts} />}
+                {suite.online && <Value label="Live turns" value={suite.online} />}
+              </>
+            ),
+          },
+        ]}
+      />
+      {isLaunched && <Launch suite={suite} onClose={() => setLaunched(false)} />}
+    </Page>
+  );
+}
+
+function toGates({ gates, samples, concurrency, model }: Suite): string {
+  return [
+    `passes when ${Math.round(gates.passRate * 100)} % of the results do`,
+    ...(gates.score === undefined ? [] : [`at a mean score of ${toScore(gates.score)}`]),
+    samples === 1 ? 'each case once' : `each case ${samples} times`,
+    `${concurrency} at once`,
+    ...(model === null ? [] : [`asks ${model}`]),
+  ].join(' · ');
+}
