@@ -14,7 +14,7 @@ export const START = 'README.md';
 /** The order of the guide. A page that is in no group stands at the end of the last one. */
 const GUIDE = {
   Start: ['start', 'first-workspace', 'refund-desk', 'dev', 'dashboard'],
-  Agents: ['agents', 'deep-agents', 'sessions', 'prompts', 'models'],
+  Agents: ['agents', 'deep-agents', 'sessions', 'prompts', 'guardrails', 'models'],
   Workflows: ['workflows', 'workflow-sdk'],
   'Clients and callers': ['clients', 'react', 'api', 'callers'],
   'Data and settings': ['database', 'storage', 'config', 'secrets'],

@@ -249,6 +249,7 @@ const SUGGESTIONS: Record<string, string | undefined> = {
   activity_not_found: 'Run `svc activity list` to see the changes.',
   workflow_not_found: 'Run `svc workflows list` to see the names.',
   workflow_input_invalid: 'Run `svc workflows schema <name>` to see what the workflow accepts.',
+  agent_guardrail_blocked: 'Ask in other words, or ask an owner or admin to change the guardrail.',
   workflow_guardrail_blocked: 'Change the input, or ask an owner or admin to change the guardrail.',
   workflow_compile_failed: 'Fix the error `svc dev` prints for this workflow; it reloads when the file is saved.',
   workflow_runtime_not_armed: 'Run `svc provider set <address>` to set a model provider.',

@@ -13,6 +13,7 @@ import { keys } from './verbs/keys.ts';
 import { logs } from './verbs/logs.ts';
 import { notify } from './verbs/notify.ts';
 import { plane } from './verbs/plane.ts';
+import { guardrails } from './verbs/guardrails.ts';
 import { prompts } from './verbs/prompts.ts';
 import { provider } from './verbs/provider.ts';
 import { pull } from './verbs/pull.ts';
@@ -95,6 +96,7 @@ export const TREE: Group = {
     jobs,
     notify,
     prompts,
+    guardrails,
     eval: evals,
     config,
     secrets,

@@ -439,6 +439,30 @@ const GUIDES: Guide[] = [
     },
   },
   {
+    file: 'docs/guide/guardrails.md',
+    model: true,
+    facts: {
+      create(ran) {
+        expect(readDocuments(ran)).toMatchObject([
+          { name: 'cards', order: 1 },
+          { name: 'no betting', order: 2 },
+        ]);
+      },
+      async start(ran, { box }) {
+        const [started, refused] = readDocuments(ran) as [{ runId: string }, unknown];
+        expect(refused).toMatchObject({ code: 'workflow_guardrail_blocked', details: { rule: 'no betting' } });
+        expect(await box.finish(started.runId)).toMatchObject({ output: { note: 'with [card]' } });
+      },
+      try(ran) {
+        expect(readDocuments(ran)).toMatchObject([{ verdict: 'mask', text: 'mail [email]' }]);
+      },
+      hits({ stdout }) {
+        expect(stdout).toContain('"ruleName":"no betting"');
+        expect(stdout).toMatch(/^2\tno betting\twords\tblock\t/m);
+      },
+    },
+  },
+  {
     file: 'docs/guide/config.md',
     model: true,
     facts: {

@@ -62,6 +62,7 @@ beforeAll(async () => {
       egress: { allowLoopback: true, allowed: [] },
     },
     db: {} as never,
+    isBlank: () => true,
     defaultModel: () => undefined,
     loadProgram: async () => host.program(),
     probes: {},

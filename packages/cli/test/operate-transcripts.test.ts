@@ -37,6 +37,7 @@ const listCommands = (seeds: Seeds): string[][] => [
   ['prompts', 'list'],
   ['prompts', 'get', seeds.prompt],
   ['prompts', 'versions', seeds.prompt],
+  ['guardrails', 'list'],
   ['config', 'list'],
   ['config', 'get', 'greeting'],
   ['secrets', 'list'],

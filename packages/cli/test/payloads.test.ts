@@ -83,6 +83,7 @@ const ON_A_BOX = [
   'prompts publish {prompt} --version 2',
   'prompts rollback {prompt}',
   'prompts delete {prompt} --yes',
+  'guardrails list',
   'config list',
   'config get greeting',
   'config set limit 7',

@@ -68,7 +68,7 @@ describe('a wrong command line is generic, exit 1', () => {
     [['frobnicate'], 'There is no verb "frobnicate".'],
     [['eval', 'list', 'more'], '"svc eval list" does not take the argument "more".'],
     [['evals', 'smoke'], 'There is no verb "evals". Did you mean "eval"?'],
-    [['guardrails'], '"svc guardrails" is not in this version.'],
+    [['connections'], '"svc connections" is not in this version.'],
     [['constructor'], 'There is no verb "constructor".'],
     [['workflows'], '"svc workflows" needs a verb: list, schema, start, queue, dequeue, find.'],
     [['--agent', 'x', 'runs', 'list'], '"--agent" stands before the verb.'],

@@ -38,6 +38,7 @@ export const FLOORS: readonly string[] = [
   'storage/',
   'provider/',
   'prompts/',
+  'guardrails/',
   'definitions/',
   'tools/',
   'catalog/',

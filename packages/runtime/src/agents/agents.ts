@@ -26,6 +26,7 @@ import { createLiveTurns } from './reading/live-turns.ts';
 import type { CallModel } from './model/client.ts';
 import { hasOutputRule } from './turn/output.ts';
 import type { Caller } from '../auth/caller.ts';
+import type { TurnGuardrails } from './judge-input.ts';
 import { createPendingApprovals } from './reading/pending.ts';
 import { createRepeats } from './reading/repeats.ts';
 import { createTurnBody } from './turn-body.ts';
@@ -98,6 +99,8 @@ export interface AgentsOptions {
   defaultModel(): Promise<string | undefined> | string | undefined;
   /** Undefined: nothing has limits. */
   limiter?: TurnLimitsOptions['limiter'];
+  /** What may pass. Undefined: there are no rules. */
+  guardrails?: TurnGuardrails;
   /** What an operator chose beside the code. Undefined: no overrides. */
   overrides?: Pick<CatalogOverrides, 'find' | 'listShown'>;
 }
@@ -116,13 +119,13 @@ export function createAgents(options: AgentsOptions): Agents {
     isChecked: (name, input) => hasOutputRule(finder.find(name), input),
   });
   const readers = createTurnReaders({ live, engine, pending });
-  const toBody = createTurnBody({ finder, tools, sessions, live, callModel: options.callModel });
+  const { instructions, guardrails } = options;
+  const toBody = createTurnBody({ finder, tools, sessions, live, callModel: options.callModel, guardrails });
 
   const turns = createOpenTurns({ journal, sessions, finder, pending });
-  const { instructions } = options;
   const starts = createTurnStarts({ engine, sessions, instructions, open: turns, toBody });
   const limits = createTurnLimits(options);
-  const startChild = createChildStarts({ engine, sessions, live, finder, starts, limits });
+  const startChild = createChildStarts({ engine, sessions, live, finder, starts, limits, guardrails });
 
   return {
     has: (name) => catalog.agents().some(({ entry }) => entry.name === name),

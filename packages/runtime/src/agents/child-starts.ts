@@ -3,6 +3,8 @@ import { LONGEST_TIMER_MS } from '../engine/duration.ts';
 import type { Engine } from '../engine/engine.ts';
 import { newRunId } from '../engine/ids.ts';
 import type { AgentFinder } from './find-agent.ts';
+import { judgeTurnInput } from './judge-input.ts';
+import type { TurnGuardrails } from './judge-input.ts';
 import type { LiveTurns } from './reading/live-turns.ts';
 import type { TurnLimits } from './turn-limits.ts';
 import type { TurnStarts } from './turn-starts.ts';
@@ -23,10 +25,11 @@ export interface ChildStartsOptions {
   finder: Pick<AgentFinder, 'get' | 'modelOf'>;
   starts: Pick<TurnStarts, 'startRun'>;
   limits: Pick<TurnLimits, 'enterBelow' | 'leave'>;
+  guardrails?: TurnGuardrails | undefined;
 }
 
 export function createChildStarts(options: ChildStartsOptions): StartChild {
-  const { engine, sessions, live, finder, starts, limits } = options;
+  const { engine, sessions, live, finder, starts, limits, guardrails } = options;
   return async (asked, { parent, idempotencyKey, callId, onText, trigger = 'workflow', timeoutMs }) => {
     const { agent: name, session } = asked;
     const model = pinnedModel(parent) ?? (await finder.modelOf(name));
@@ -34,9 +37,11 @@ export function createChildStarts(options: ChildStartsOptions): StartChild {
     const depth = nextDepth(name, parent);
     const askedBy = askedByOf(parent);
     const runId = newRunId();
+    const given = toTurnInput(runId, toChildRequest(asked, idempotencyKey), model);
+    const judged = await judgeTurnInput(guardrails, { name, runId }, given);
     await limits.enterBelow({ runId, name }, parent);
     const input: TurnInput = {
-      ...toTurnInput(runId, toChildRequest(asked, idempotencyKey), model),
+      ...judged,
       depth,
       ...(callId === undefined ? {} : { callId }),
     };

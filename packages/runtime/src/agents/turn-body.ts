@@ -7,6 +7,8 @@ import type { AgentTools } from './agent-tools.ts';
 import type { AgentFinder } from './find-agent.ts';
 import type { LiveTurns } from './reading/live-turns.ts';
 import type { CallModel } from './model/client.ts';
+import type { TurnGuardrails } from './judge-input.ts';
+import { createTurnGuard } from './turn/guard.ts';
 import { outputRuleOf } from './turn/output.ts';
 import { createToolset } from './turn/toolset.ts';
 import type { ConversationMessage, ConversationSummary, TurnInput } from './turn/input.ts';
@@ -41,9 +43,10 @@ export interface TurnBodyOptions {
   sessions: SessionStore;
   live: LiveTurns;
   callModel: CallModel;
+  guardrails?: TurnGuardrails | undefined;
 }
 
-export function createTurnBody({ finder, tools, sessions, live, callModel }: TurnBodyOptions): ToTurnBody {
+export function createTurnBody({ finder, tools, sessions, live, callModel, guardrails }: TurnBodyOptions): ToTurnBody {
   return async (run, input, readPublished, { hadApprovalBelow } = { hadApprovalBelow: false }) => {
     const { agent, codeHash } = finder.get(run.name);
     const { tools: own, notes } = await tools.list(agent);
@@ -92,6 +95,7 @@ export function createTurnBody({ finder, tools, sessions, live, callModel }: Tur
           callModel,
           emit: live.emitterOf(runId, { isJoined: session !== undefined }),
           untilTaken: (signal) => live.untilTaken(runId, signal),
+          ...(guardrails ? { guard: createTurnGuard(guardrails, run) } : {}),
           ...(output ? { output } : {}),
           ...(sessionId === null ? {} : { save: (added) => save(sessionId, added) }),
         }).catch((error: unknown) => {

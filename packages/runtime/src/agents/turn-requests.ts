@@ -7,6 +7,8 @@ import { COPILOT_AGENT } from '../manifest.ts';
 import type { AgentTools } from './agent-tools.ts';
 import { restoreCalls } from './continued-turns.ts';
 import type { AgentFinder } from './find-agent.ts';
+import { judgeTurnInput } from './judge-input.ts';
+import type { TurnGuardrails } from './judge-input.ts';
 import type { TurnReaders } from './reading/readers.ts';
 import { toStartKey } from './reading/repeats.ts';
 import type { Repeats } from './reading/repeats.ts';
@@ -31,11 +33,12 @@ export interface TurnRequestsOptions {
   readers: TurnReaders;
   starts: TurnStarts;
   limits: TurnLimits;
+  guardrails?: TurnGuardrails | undefined;
 }
 
 /** Begins a turn as a run, as a client asks for it. Throws before anything is recorded when the agent cannot answer. */
 export function createTurnRequests(options: TurnRequestsOptions): (request: TurnRequest) => Promise<RunningTurn> {
-  const { journal, sessions, finder, tools, repeats, readers, starts, limits } = options;
+  const { journal, sessions, finder, tools, repeats, readers, starts, limits, guardrails } = options;
 
   const listNames = async (name: string, input: TurnInput): Promise<string[]> => {
     const { agent } = finder.get(name);
@@ -90,7 +93,8 @@ export function createTurnRequests(options: TurnRequestsOptions): (request: Turn
     if (first) return repeats.replay(first);
     const model = await finder.modelOf(name);
     const runId = newRunId();
-    const input = toTurnInput(runId, { ...request, messages: await restored(request) }, model);
+    const asked = toTurnInput(runId, { ...request, messages: await restored(request) }, model);
+    const input = await judgeTurnInput(guardrails, { name, runId }, asked);
     const chosen = namesInChoice(input.parameters);
     if (chosen.length > 0) requireChosenTools(chosen, await listNames(name, input));
     const owner = session

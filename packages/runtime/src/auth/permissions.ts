@@ -40,6 +40,8 @@ const HOLDERS = {
   'settings:write': MEMBERS,
   'settings:admin': ADMINS,
   'copilot:read_all': ADMINS,
+  'guardrails:read': ALL,
+  'guardrails:write': MEMBERS,
   'keys:read': ADMINS,
   'keys:write': ADMINS,
   'services:read': ALL,

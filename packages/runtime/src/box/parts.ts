@@ -57,6 +57,7 @@ const parts: { [Name in keyof Parts]: Omit<Part<Given, Name, Parts[Name]>, 'name
         defaultModel: given.settings.defaultModel,
         limiter: given.limiter,
         overrides: given.overrides,
+        guardrails: given.guardrails,
         callModel: given.opening.callModel,
       }),
     close: (agents) => agents.close(),
@@ -100,13 +101,14 @@ const parts: { [Name in keyof Parts]: Omit<Part<Given, Name, Parts[Name]>, 'name
       createProgram({ catalog, config, tables, jobs, onLoad: () => events.publish({ type: 'program.changed' }) }),
   },
   retention: {
-    create: ({ options, sessions, journal, foundation, logs, settings, log }) =>
+    create: ({ options, sessions, journal, foundation, logs, guardrails, settings, log }) =>
       createRetention({
         settings: options.retention ?? (() => ({})),
         sessions,
         journal,
         deleteRuns: foundation.deleteRuns,
         logs: options.records && logs,
+        hits: guardrails,
         logDays: options.logRetentionDays ?? settings.logRetentionDays,
         log,
         ...(options.retentionEveryMs === undefined ? {} : { everyMs: options.retentionEveryMs }),

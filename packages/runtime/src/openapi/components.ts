@@ -9,6 +9,7 @@ import { EvalCase } from '../evals/case.ts';
 import { EvalRun } from '../evals/run.ts';
 import { Scorer } from '../evals/scorer.ts';
 import { Suite } from '../evals/suite.ts';
+import { Guardrail, Hit } from '../guardrails/store.ts';
 import { Job, JobDetail } from '../jobs/job.ts';
 import { NotifyDelivery } from '../notify/deliveries.ts';
 import { Prompt, PromptText, PromptVersion } from '../prompts/store.ts';
@@ -73,6 +74,8 @@ export const COMPONENTS: Record<string, z.ZodType> = {
   EvalCase,
   EvalRun,
   EvalSuite: Suite,
+  Guardrail,
+  GuardrailHit: Hit,
   Job,
   JobDetail,
   NotifyDelivery,

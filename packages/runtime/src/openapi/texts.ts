@@ -11,6 +11,7 @@ const TAGS: Record<string, string> = {
   config: 'Values that code reads while it runs, with their history',
   evals: 'Cases, suites of them, and what came of running these',
   events: 'What happens to runs, steps, sessions and approvals, as it happens',
+  guardrails: 'Rules about what may pass, and what they have found',
   health: 'Whether the box works, what it is and who asks',
   jobs: 'Timers that start workflows',
   notify: 'Messages to those who are notified of runs that stop',

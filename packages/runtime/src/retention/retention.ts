@@ -2,6 +2,7 @@ import type { Journal } from '../engine/journal.ts';
 import type { EndedRun } from '../engine/journal/ends.ts';
 import { isStoreDown } from '../engine/persist.ts';
 import { BoxError } from '../errors.ts';
+import type { Guardrails } from '../guardrails/guardrails.ts';
 import type { Log } from '../log.ts';
 import type { Logs } from '../logs/logs.ts';
 import type { IdleSession, SessionHistory } from '../sessions/history.ts';
@@ -12,7 +13,7 @@ export interface RetentionOptions {
   sessionDays?: number;
   /** Runs that ended so long ago go. The messages of a session stay. */
   runDays?: number;
-  /** Log records that are so old go. Default: 14. */
+  /** Log records and hits of guardrails that are so old go. Default: 14. */
   logDays?: number;
 }
 
@@ -31,6 +32,7 @@ export interface RetentionSources {
   deleteRuns(runIds: string[]): Promise<string[]>;
   /** Undefined: none are kept. */
   logs?: Pick<Logs, 'deleteOlder'> | undefined;
+  hits?: Pick<Guardrails, 'deleteHitsOlder'> | undefined;
   /** What the operator wants, rather than what the settings say. */
   logDays?(): Promise<number | undefined> | number | undefined;
   log: Log;
@@ -58,6 +60,7 @@ export function createRetention(sources: RetentionSources): Retention {
     const { sessionDays, runDays, logDays = LOG_DAYS } = settings();
     let batches = [
       removeLogs(sources, logDays),
+      removeHits(sources, logDays),
       ...(sessionDays === undefined ? [] : [removeSessions(sources, sessionDays)]),
       ...(runDays === undefined ? [] : [removeRuns(sources, runDays)]),
     ];
@@ -110,6 +113,13 @@ type Batch = () => Promise<boolean>;
 
 function pause(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
+}
+
+function removeHits({ hits, logDays }: RetentionSources, days: number): Batch {
+  return async () => {
+    const removed = (await hits?.deleteHitsOlder((await logDays?.()) ?? days, LOG_RECORDS)) ?? 0;
+    return removed === LOG_RECORDS;
+  };
 }
 
 function removeLogs({ logs, logDays }: RetentionSources, days: number): Batch {

@@ -4,6 +4,7 @@ import { catalogRoom, entriesRoom } from '../catalog/room.ts';
 import { configRoom } from '../config-values/room.ts';
 import { evalsRoom } from '../evals/room.ts';
 import { eventsRoom } from '../events/room.ts';
+import { guardrailsRoom } from '../guardrails/room.ts';
 import { gateRoom } from '../gate/room.ts';
 import { healthRoom } from '../health/room.ts';
 import { hooksRoom, signalsRoom } from '../hooks/room.ts';
@@ -40,6 +41,7 @@ export const ROOMS = [
   jobsRoom,
   deliveriesRoom,
   promptsRoom,
+  guardrailsRoom,
   evalsRoom,
   configRoom,
   keysRoom,

@@ -2,6 +2,7 @@ import type { RetryTurn } from '../agents/turn-retries.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { Journal } from '../engine/journal.ts';
+import type { Guardrails } from '../guardrails/guardrails.ts';
 import { defineRoom } from '../operations/room.ts';
 import {
   dropQueued,
@@ -21,6 +22,7 @@ export interface Given {
   engine: Engine;
   journal: Journal;
   retryTurn: RetryTurn;
+  guardrails: Guardrails;
 }
 
 export const workflowsRoom = defineRoom({
@@ -37,6 +39,6 @@ export const workflowsRoom = defineRoom({
     signalHook,
     listKept,
   ],
-  create: ({ catalog, engine, journal, retryTurn }: Given) =>
-    createWorkflows({ catalog, engine, journal, isArmed: () => engine.armed, retryTurn }),
+  create: ({ catalog, engine, journal, retryTurn, guardrails }: Given) =>
+    createWorkflows({ catalog, engine, journal, isArmed: () => engine.armed, retryTurn, guardrails }),
 });

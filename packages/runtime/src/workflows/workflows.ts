@@ -21,6 +21,8 @@ import type { StartReceipt } from '../runs/start-receipt.ts';
 import { toJsonSchema } from '../schema/schema.ts';
 import { toTraceId } from '../engine/ids.ts';
 import { checkInput, checkOutput, checkState } from './checks.ts';
+import { judgeStart } from './judge-start.ts';
+import type { StartGuardrails } from './judge-start.ts';
 import { flowOf, startFlow } from './flow.ts';
 import type { FlowResult } from './flow.ts';
 import { busy, idTaken, limited, notArmed, workflowNotFound } from './refusals.ts';
@@ -67,9 +69,18 @@ export interface WorkflowsOptions {
   journal: Journal;
   isArmed(): boolean;
   retryTurn: RetryTurn;
+  /** Absent: there are no rules. */
+  guardrails?: StartGuardrails;
 }
 
-export function createWorkflows({ catalog, engine, journal, isArmed, retryTurn }: WorkflowsOptions): Workflows {
+export function createWorkflows({
+  catalog,
+  engine,
+  journal,
+  isArmed,
+  retryTurn,
+  guardrails,
+}: WorkflowsOptions): Workflows {
   /** A blocked run that is begun anew ends as cancelled: its lock is free for the new one. */
   const giveUp = async (run: RunRow, from: 'failed-step' | 'start'): Promise<void> => {
     if (from !== 'start')
@@ -104,7 +115,8 @@ export function createWorkflows({ catalog, engine, journal, isArmed, retryTurn }
       const { armedBy, onBehalfOf, ...how } = rest;
       const closePolicy = toClosePolicy(parentClosePolicy);
       const flow = (value: unknown) => flowOf(name, withoutQueue(workflow, trigger), value, readStartHow(how));
-      const value = await checkInput(name, workflow, isSpread ? firstOf(workflow, input) : input);
+      const judged = await judgeStart(guardrails, name, isSpread ? firstOf(workflow, input) : input);
+      const value = await checkInput(name, workflow, judged);
       const request: StartRequest = {
         kind: 'workflow',
         name,

@@ -23,6 +23,8 @@ export interface ModelReply {
   model?: string;
   /** The model that was asked in the end, where the one of the request failed. */
   fallback?: string;
+  /** The guardrail that ended it. Absent: none did. */
+  blockedBy?: string;
   /** What it was asked with besides the messages. Absent: the same as the call of the turn before it. */
   request?: RecordedRequest;
 }

@@ -2,9 +2,11 @@ import { parseDuration } from '../../engine/duration.ts';
 import { isWithdrawn, SHUTTING_DOWN } from '../events/turn-errors.ts';
 import { NO_USAGE } from '../events/turn-events.ts';
 import { addUsage, toTokens } from '../events/usage.ts';
+import type { CallModel } from '../model/client.ts';
 import type { ReplyOptions } from '../model/reply.ts';
 import type { ModelReply, RecordedRequest } from '../model/read-reply.ts';
 import type { ModelRequest } from '../model/request.ts';
+import { withGuard } from './guard.ts';
 import type { TurnOptions } from './options.ts';
 import type { Invoke } from './tool-turn.ts';
 
@@ -24,6 +26,7 @@ export interface ModelCallStep {
 /** The recorded model calls of a turn, and what they have used together. */
 export class ModelCalls {
   readonly #options: Pick<TurnOptions, 'callModel' | 'emit'>;
+  readonly #callModel: CallModel;
   readonly #invoke: Invoke;
   /** How many were made, the ones that failed too. */
   count = 0;
@@ -31,8 +34,9 @@ export class ModelCalls {
   /** Of the last call that kept it, as JSON. */
   #request = '';
 
-  constructor(options: Pick<TurnOptions, 'callModel' | 'emit'>, invoke: Invoke) {
+  constructor(options: Pick<TurnOptions, 'callModel' | 'emit' | 'guard'>, invoke: Invoke) {
     this.#options = options;
+    this.#callModel = withGuard(options.callModel, options.guard);
     this.#invoke = invoke;
   }
 
@@ -45,7 +49,7 @@ export class ModelCalls {
       name,
       run: async ({ signal }): Promise<ModelReply> => {
         if (notifiesShutdown) this.#notifyShutdown(signal);
-        const answered = await this.#options.callModel(request, reply, signal);
+        const answered = await this.#callModel(request, reply, signal);
         return isNew ? { ...answered, request: kept } : answered;
       },
       tokensOf: (answered) => toTokens((answered as ModelReply).usage),

@@ -4,6 +4,7 @@ import type { Emit, FinishReason, Usage } from '../events/turn-events.ts';
 import type { CallModel } from '../model/client.ts';
 import type { UntilTaken } from '../model/reply.ts';
 import type { RecordedModelCall } from './compaction.ts';
+import type { TurnGuard } from './guard.ts';
 import type { ConversationMessage, ConversationSummary, TurnInput } from './input.ts';
 import type { OutputRule } from './output.ts';
 import type { Toolset } from './toolset.ts';
@@ -29,6 +30,8 @@ export interface TurnOptions {
   state: AgentState;
   toolset: Toolset;
   callModel: CallModel;
+  /** What may pass of what it says, calls and reads. Absent: there are no rules. */
+  guard?: TurnGuard;
   emit: Emit;
   /** Waits for readers the turn is not to run ahead of. */
   untilTaken?: UntilTaken;

@@ -4,6 +4,7 @@ import { contextOf } from '../../engine/started-by.ts';
 import { parseWith } from '../../schema/schema.ts';
 import type { ToolContext } from '../../definitions/agent.ts';
 import type { ToolCall } from '../model/messages.ts';
+import { guardResult } from './guard.ts';
 import { runTask } from './run-task.ts';
 import { answerCall, failed, notJson, parseArguments, emitResult, toMessage, withinLimit } from './tool-answer.ts';
 import type { ToolAnswer } from './tool-answer.ts';
@@ -22,7 +23,7 @@ export async function runCall(turn: ToolTurn, call: ToolCall): Promise<Conversat
     name: call.name,
     run: async (attempt) => {
       const started = performance.now();
-      const answered = await runTool(turn, { call, tool, attempt });
+      const answered = await guardResult(turn.options.guard, await runTool(turn, { call, tool, attempt }));
       emitResult(turn, call, { ...answered, durationMs: Math.round(performance.now() - started) });
       return answered;
     },
@@ -50,7 +51,8 @@ async function runReadTool(turn: ToolTurn, call: ToolCall, tool: ReadTool): Prom
     run: async (): Promise<ToolAnswer> => {
       const started = performance.now();
       const read = args.ok ? await tool.read(args.value, state, turn.execution.run) : notJson(call, args.reason);
-      const answered = withinLimit(call.name, { content: read.content, isError: read.isError === true });
+      const whole = withinLimit(call.name, { content: read.content, isError: read.isError === true });
+      const answered = await guardResult(turn.options.guard, whole);
       emitResult(turn, call, { ...answered, durationMs: Math.round(performance.now() - started) });
       return answered;
     },

@@ -16,7 +16,7 @@ export type Invoke = (
 /** A turn as the calls of its tools see it. */
 export interface ToolTurn {
   /** `emit` there is for recorded steps, which are not run again on a replay. */
-  readonly options: Pick<TurnOptions, 'agent' | 'toolset' | 'emit'>;
+  readonly options: Pick<TurnOptions, 'agent' | 'toolset' | 'emit' | 'guard'>;
   readonly execution: RunHandle;
   state: AgentState;
   invoke: Invoke;

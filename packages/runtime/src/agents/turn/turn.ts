@@ -38,6 +38,7 @@ export async function runTurn(options: TurnOptions): Promise<TurnOutput> {
   const maxSteps = options.agent.maxSteps ?? DEFAULT_MAX_STEPS;
   for (let step = 1; step <= maxSteps; step++) {
     const reply = await turn.callModel(step);
+    if (reply.blockedBy !== undefined) return turn.end(reply.content, 'content_filter', step);
     const isAnswer = reply.toolCalls.length === 0;
     if (isAnswer && !options.output) return turn.end(reply.content, toFinishReason(reply.finishReason), step);
     if (isAnswer && options.output) {

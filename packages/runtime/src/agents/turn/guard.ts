@@ -1,0 +1,67 @@
+import type { Guardrails } from '../../guardrails/guardrails.ts';
+import { createFindings, judgeText } from '../../guardrails/judge.ts';
+import type { SideRules } from '../../guardrails/rules.ts';
+import type { Side } from '../../guardrails/store.ts';
+import type { Found } from '../../guardrails/text-stream.ts';
+import type { CallModel } from '../model/client.ts';
+import type { ModelReply } from '../model/read-reply.ts';
+import { judgeArguments, toWithheld } from '../judge-input.ts';
+import { createReplyFilter } from './reply-filter.ts';
+
+/** The rules about what a turn says, calls and reads. */
+export interface TurnGuard {
+  /** Those in force. Throws `store_unavailable`: what cannot be asked does not let pass. */
+  find(side: Side): Promise<SideRules | undefined>;
+  record(rules: SideRules, found: readonly Found[]): void;
+}
+
+export function createTurnGuard(
+  guardrails: Pick<Guardrails, 'rules' | 'record'>,
+  { name, runId }: { name: string; runId: string },
+): TurnGuard {
+  return {
+    find: async (side) => (await guardrails.rules()).find({ kind: 'agent', name }, side),
+    record: ({ side, place }, found) => guardrails.record(found, { side, place, runId }),
+  };
+}
+
+/** Calls the model, and lets of its reply pass what the rules let pass: to readers, and into the record. */
+export function withGuard(callModel: CallModel, guard: TurnGuard | undefined): CallModel {
+  if (!guard) return callModel;
+  return async (request, reply, signal) => {
+    const output = await guard.find('agent-output');
+    const call = await guard.find('tool-call');
+    if (!output && !call) return callModel(request, reply, signal);
+    const filter = createReplyFilter({ output, call, signal }, reply.emit);
+    const answered = await callModel(request, { ...reply, emit: filter.emit }, signal);
+    const judged = await filter.settle();
+    if (output) guard.record(output, judged.foundInOutput);
+    if (call) guard.record(call, judged.foundInCalls);
+    const { content, reasoning, blockedBy } = judged;
+    const toolCalls = answered.toolCalls.map((one) => ({
+      ...one,
+      arguments: judged.calls.get(one.id) ?? one.arguments,
+    }));
+    const kept: ModelReply = { ...answered, ...(output ? { content, reasoning } : {}), toolCalls };
+    if (blockedBy === undefined) return kept;
+    return { ...kept, content, reasoning, toolCalls: [], finishReason: 'content_filter', blockedBy };
+  };
+}
+
+/** What the model reads of an answer of a tool. */
+export async function guardResult<T extends { content: string; isError: boolean }>(
+  guard: TurnGuard | undefined,
+  answer: T,
+): Promise<T> {
+  const rules = await guard?.find('tool-result');
+  if (!guard || !rules) return answer;
+  const findings = createFindings();
+  // As text first: what is about the whole of it reads it as the model would.
+  const whole = await judgeText({ ...rules, spans: [] }, answer.content);
+  const places = await judgeArguments({ ...rules, wholes: [] }, answer.content);
+  for (const found of [...places.found, ...whole.found]) findings.add(found);
+  const { blocked, found } = findings.toAnswer();
+  guard.record(rules, found);
+  if (blocked) return { ...answer, content: toWithheld(blocked.rule.name), isError: true };
+  return { ...answer, content: places.value };
+}

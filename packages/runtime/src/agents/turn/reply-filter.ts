@@ -1,0 +1,172 @@
+import { createFindings, judgeText } from '../../guardrails/judge.ts';
+import type { Findings } from '../../guardrails/judge.ts';
+import type { SideRules } from '../../guardrails/rules.ts';
+import { createTextStream } from '../../guardrails/text-stream.ts';
+import type { Found, TextStream } from '../../guardrails/text-stream.ts';
+import { judgeArguments } from '../judge-input.ts';
+import type { Emit, TurnEvent } from '../events/turn-events.ts';
+
+export interface FilterRules {
+  output: SideRules | undefined;
+  call: SideRules | undefined;
+  signal: AbortSignal;
+}
+
+/** Stands between a reply and its readers. */
+export interface ReplyFilter {
+  /** Takes the reply part by part, and emits of it what may pass, as it comes where that can be said. */
+  emit: Emit;
+  /** Judges and emits the rest, once the reply is whole. */
+  settle(): Promise<FilteredReply>;
+}
+
+export interface FilteredReply {
+  content: string;
+  reasoning: string;
+  /** Arguments as they passed, by call. */
+  calls: ReadonlyMap<string, string>;
+  /** The name of the rule that ended the reply. Undefined: none. */
+  blockedBy: string | undefined;
+  foundInOutput: readonly Found[];
+  foundInCalls: readonly Found[];
+}
+
+/**
+ * Texts are passed on while they come, but for the end that may be a part of something. What needs all of a text, or of
+ * the arguments of a call, holds that and whatever comes behind it until the reply is whole.
+ */
+export function createReplyFilter({ output, call, signal }: FilterRules, emit: Emit): ReplyFilter {
+  const texts = { text: '', reasoning: '' };
+  /** A text that something interrupts goes on behind it, and so does what stands in it. */
+  const tails = { text: '', reasoning: '' };
+  const calls = new Map<string, string>();
+  const findings = { output: createFindings(), call: createFindings() };
+  let held: TurnEvent[] | undefined;
+  let blockedBy: string | undefined;
+  let open: { kind: Kind; id: string; stream: TextStream; isBegun: boolean } | undefined;
+
+  const pass = (text: string): void => {
+    if (!open || text === '') return;
+    const { kind, id } = open;
+    if (!open.isBegun) emit({ type: `${kind}.start`, id });
+    open.isBegun = true;
+    texts[kind] += text;
+    emit({ type: `${kind}.delta`, id, text });
+  };
+  const block = ({ rule }: Found): void => void (blockedBy ??= rule.name);
+  const close = (): void => {
+    if (!open) return;
+    const { kind, id, stream } = open;
+    pass(stream.end());
+    if (open.isBegun) emit({ type: `${kind}.end`, id });
+    tails[kind] = stream.tail;
+    for (const found of stream.found) findings.output.add(found);
+    if (stream.blocked) block(stream.blocked);
+    open = undefined;
+  };
+  /** Answers whether it was a part of a text. */
+  const readText = (event: TurnEvent): boolean => {
+    if (event.type === 'text.logprobs') return output !== undefined;
+    if (!output) return false;
+    if (event.type === 'text.start' || event.type === 'reasoning.start') {
+      const kind = event.type === 'text.start' ? 'text' : 'reasoning';
+      open = { kind, id: event.id, stream: createTextStream(output.spans, tails[kind]), isBegun: false };
+    } else if (event.type === 'text.delta' || event.type === 'reasoning.delta') {
+      if (open) pass(open.stream.push(event.text));
+      if (open?.stream.blocked) close();
+    } else if (event.type === 'text.end' || event.type === 'reasoning.end') close();
+    else return false;
+    return true;
+  };
+  const mustHold = ({ type }: TurnEvent): boolean =>
+    (type === 'tool.start' && call !== undefined) ||
+    (type === 'text.start' && output !== undefined && output.wholes.length > 0);
+
+  const judgeHeld = async (events: readonly TurnEvent[]): Promise<void> => {
+    for (const part of toParts(events)) {
+      if (blockedBy !== undefined) return;
+      if (part.kind === 'text' && output) await judgeOne(output, findings.output, part);
+      if (part.kind === 'tool' && call) {
+        const judged = await judgeArguments(call, part.text);
+        take(judged.found, findings.call);
+        calls.set(part.id, judged.value);
+      }
+    }
+  };
+  const judgeOne = async (rules: SideRules, into: Findings, { text }: Part): Promise<void> => {
+    // Its places are found when it is emitted.
+    const judged = await judgeText({ ...rules, spans: [] }, text, signal);
+    take(judged.found, into);
+  };
+  const take = (found: readonly Found[], into: Findings): void => {
+    for (const one of found) {
+      into.add(one);
+      if (one.isApplied && one.rule.action === 'block') block(one);
+    }
+  };
+  const emitHeld = (events: readonly TurnEvent[]): void => {
+    for (const event of events) {
+      if (blockedBy !== undefined) return close();
+      if (readText(event)) continue;
+      const args = 'callId' in event ? calls.get(event.callId) : undefined;
+      if (event.type === 'tool.args' && args !== undefined) continue;
+      if (event.type !== 'tool.end' || args === undefined) emit(event);
+      else {
+        if (args !== '') emit({ type: 'tool.args', callId: event.callId, delta: args });
+        emit({ ...event, args });
+      }
+    }
+  };
+
+  return {
+    emit(event) {
+      if (blockedBy !== undefined) return;
+      if (!held && mustHold(event)) {
+        close();
+        held = [];
+      }
+      if (held) held.push(event);
+      else if (!readText(event)) emit(event);
+    },
+    async settle() {
+      close();
+      if (held) {
+        await judgeHeld(held);
+        if (blockedBy === undefined) emitHeld(held);
+      }
+      return {
+        content: texts.text,
+        reasoning: texts.reasoning,
+        calls,
+        blockedBy,
+        foundInOutput: findings.output.toAnswer().found,
+        foundInCalls: findings.call.toAnswer().found,
+      };
+    },
+  };
+}
+
+// --- internal ---
+
+type Kind = 'text' | 'reasoning';
+
+interface Part {
+  kind: Kind | 'tool';
+  id: string;
+  text: string;
+}
+
+/** Whole texts and calls, in their order. */
+function toParts(events: readonly TurnEvent[]): Part[] {
+  const parts: Part[] = [];
+  for (const event of events) {
+    if (event.type === 'text.start') parts.push({ kind: 'text', id: event.id, text: '' });
+    else if (event.type === 'reasoning.start') parts.push({ kind: 'reasoning', id: event.id, text: '' });
+    else if (event.type === 'tool.end') parts.push({ kind: 'tool', id: event.callId, text: event.args });
+    else if (event.type === 'text.delta' || event.type === 'reasoning.delta') {
+      const last = parts.at(-1);
+      if (last) last.text += event.text;
+    }
+  }
+  return parts;
+}

@@ -1,0 +1,154 @@
+/** A number as people write it: its digits, where each stands, and whether something stands before it. */
+export interface Digits {
+  text: string;
+  /** Where each digit stands. */
+  places: number[];
+  /** What stands between a digit and the one before it; of the first, what stands right before. */
+  before: string[];
+}
+
+type Place = readonly [start: number, end: number];
+
+/** The numbers in a text, whose digits may stand apart by as much as people write between them. */
+export function readDigits(text: string): Digits[] {
+  const all: Digits[] = [];
+  let open: Digits | undefined;
+  let end = -1;
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code < 48 || code > 57) continue;
+    const between = open ? text.slice(end, at) : '';
+    if (!open || !BETWEEN.test(between)) {
+      open = { text: '', places: [], before: [] };
+      all.push(open);
+      open.before.push(text.slice(Math.max(0, at - 2), at));
+    } else open.before.push(between);
+    open.text += text[at];
+    open.places.push(at);
+    end = at + 1;
+  }
+  return all;
+}
+
+/** Payment cards: by how they begin, how long they are, and their check digit, wherever among other digits. */
+export function findCards(numbers: readonly Digits[]): Place[] {
+  const places: Place[] = [];
+  for (const { text, places: at, before } of numbers) {
+    if (text.length < SHORTEST_CARD) continue;
+    const sums = toSums(text, before);
+    for (let from = 0; from + SHORTEST_CARD <= text.length; from++)
+      for (const length of lengthsOf(text, from)) {
+        const to = from + length;
+        if (to > text.length || !sums.isTight(from, to) || !sums.isLuhn(from, to)) continue;
+        places.push([at[from] as number, (at[to - 1] as number) + 1]);
+      }
+  }
+  return places;
+}
+
+/** Phone numbers: with a plus or two zeros, a zero and nine digits or more, or in groups as they are written. */
+export function findPhones(numbers: readonly Digits[]): Place[] {
+  return numbers.flatMap(findPhonesIn);
+}
+
+// --- internal ---
+
+/** One separator, or a bracket with a space. */
+const BETWEEN = /^(?:[ \u00a0.\-/]|[ \u00a0]?[()]|[()][ \u00a0.\-/]| - |-\(| \+|\+)?$/;
+const SHORTEST_CARD = 13;
+const NONE: readonly number[] = [];
+const VISA = [13, 16, 19];
+const SIXTEEN = [16];
+const FIFTEEN = [15];
+const FOURTEEN = [14];
+const LONG = [16, 19];
+
+function lengthsOf(text: string, from: number): readonly number[] {
+  const first = text.charCodeAt(from) - 48;
+  if (first === 4) return VISA;
+  if ((first < 2 || first > 6) && first !== 8) return NONE;
+  const two = first * 10 + text.charCodeAt(from + 1) - 48;
+  if (two === 34 || two === 37) return FIFTEEN;
+  if (two >= 51 && two <= 55) return SIXTEEN;
+  if (two === 30 || two === 36 || two === 38 || two === 39) return FOURTEEN;
+  if (two === 35 || two === 65) return SIXTEEN;
+  const four = two * 100 + (text.charCodeAt(from + 2) - 48) * 10 + text.charCodeAt(from + 3) - 48;
+  if ((four >= 2_221 && four <= 2_720) || four === 6_011 || (four >= 6_440 && four <= 6_499)) return SIXTEEN;
+  return two === 62 || two === 81 ? LONG : NONE;
+}
+
+/** What is asked of each part of a long number, from sums over its beginnings. */
+function toSums(text: string, before: readonly string[]) {
+  const length = text.length + 1;
+  const plain = [new Int32Array(length), new Int32Array(length)] as const;
+  const doubled = [new Int32Array(length), new Int32Array(length)] as const;
+  const loose = new Int32Array(length);
+  for (let at = 0; at < text.length; at++) {
+    const digit = text.charCodeAt(at) - 48;
+    const twice = digit * 2 > 9 ? digit * 2 - 9 : digit * 2;
+    for (const parity of [0, 1] as const) {
+      const isOf = (at & 1) === parity;
+      plain[parity][at + 1] = (plain[parity][at] as number) + (isOf ? digit : 0);
+      doubled[parity][at + 1] = (doubled[parity][at] as number) + (isOf ? twice : 0);
+    }
+    loose[at + 1] = (loose[at] as number) + (TIGHT.has(before[at] as string) ? 0 : 1);
+  }
+  const sumOf = (sums: Int32Array, from: number, to: number): number => (sums[to] as number) - (sums[from] as number);
+  return {
+    /** Its digits stand together, or in groups with a space, a dash or a dot between. */
+    isTight: (from: number, to: number): boolean => sumOf(loose, from + 1, to) === 0,
+    isLuhn(from: number, to: number): boolean {
+      const last = ((to - 1) & 1) as 0 | 1;
+      const other = (1 - last) as 0 | 1;
+      return (sumOf(plain[last], from, to) + sumOf(doubled[other], from, to)) % 10 === 0;
+    },
+  };
+}
+
+const TIGHT = new Set(['', ' ', '\u00a0', '-', '.']);
+
+const MOST_DIGITS = 15;
+
+function findPhonesIn({ text, places: at, before }: Digits): Place[] {
+  const places: Place[] = [];
+  for (let from = 0; from < text.length;) {
+    let to = from + 1;
+    // A plus begins another one.
+    while (to < text.length && to - from < MOST_DIGITS && !(before[to] as string).includes('+')) to += 1;
+    const number = text.slice(from, to);
+    const lead = before[from] as string;
+    const groups = toGroups(number, before.slice(from, to));
+    if (isPhone(number, lead, groups)) {
+      const opening = /[+(]+$/.exec(lead)?.[0].length ?? 0;
+      places.push([(at[from] as number) - opening, (at[to - 1] as number) + 1]);
+    }
+    from = to;
+  }
+  return places;
+}
+
+function isPhone(number: string, lead: string, groups: readonly string[]): boolean {
+  if (lead.endsWith('+') || lead.endsWith('+(') || number.startsWith('00')) return number.length >= 8;
+  if (isDate(groups) || isQuad(groups)) return false;
+  if (number.startsWith('0')) return number.length >= 9;
+  if (groups.length < 2) return false;
+  return number.length >= 10 && groups.every((group) => group.length <= 11);
+}
+
+function toGroups(number: string, before: readonly string[]): string[] {
+  const groups: string[] = [];
+  for (let at = 0; at < number.length; at++)
+    if (at === 0 || before[at] !== '') groups.push(number[at] as string);
+    else groups[groups.length - 1] += number[at] as string;
+  return groups;
+}
+
+/** 2024-01-31, and with an hour behind. */
+function isDate([year = '', month = '', day = '']: readonly string[]): boolean {
+  return /^(?:19|20)\d\d$/.test(year) && /^[01]?\d$/.test(month) && /^[0-3]?\d$/.test(day);
+}
+
+/** An address of the internet has four short ones. */
+function isQuad(groups: readonly string[]): boolean {
+  return groups.length === 4 && groups.every((group) => group.length <= 3) && groups.join('').length < 10;
+}

@@ -1,0 +1,85 @@
+import { isIPv6 } from 'node:net';
+
+type Place = readonly [start: number, end: number];
+
+/** Around each `@`. */
+export function findEmails(text: string): Place[] {
+  const places: Place[] = [];
+  for (let at = text.indexOf('@'); at >= 0; at = text.indexOf('@', at + 1)) {
+    let start = at;
+    while (start > 0 && at - start < 64 && LOCAL.test(text[start - 1] as string)) start -= 1;
+    let end = at + 1;
+    while (end < text.length && end - at < 256 && DOMAIN.test(text[end] as string)) end += 1;
+    while (end > at && /[.-]/.test(text[end - 1] as string)) end -= 1;
+    if (start < at && /\.[\p{L}]{2}/u.test(text.slice(at + 1, end))) places.push([start, end]);
+  }
+  return places;
+}
+
+/** By country, length and check digits, in groups or without. */
+export function findIbans(text: string): Place[] {
+  const places: Place[] = [];
+  for (let from = 0; from + 14 < text.length; from++) {
+    const second = text.charCodeAt(from + 2);
+    const third = text.charCodeAt(from + 3);
+    if (second < 48 || second > 57 || third < 48 || third > 57) continue;
+    const length = IBAN_LENGTHS[text.slice(from, from + 2).toUpperCase()];
+    const end = length === undefined ? undefined : findEnd(text, from, length);
+    if (end !== undefined) places.push([from, end]);
+  }
+  return places;
+}
+
+export function findIps(text: string): Place[] {
+  const places: Place[] = [...text.matchAll(IPV4)].map(({ index, 0: found }) => [index, index + found.length]);
+  for (const { index, 0: found } of text.matchAll(HEX_AND_COLONS)) {
+    if (found.length > LONGEST_IPV6 || found.indexOf(':') === found.lastIndexOf(':')) continue;
+    const address = found.replace(/[.:]+$/, (end) => (end === '::' ? end : ''));
+    const isAlone =
+      !/[\p{L}\p{N}_]/u.test(text[index - 1] ?? '') && !/[\p{L}_]/u.test(text[index + found.length] ?? '');
+    if (isAlone && /[\da-f]+:.*[\da-f]{2}/i.test(address) && isIPv6(address))
+      places.push([index, index + address.length]);
+  }
+  return places;
+}
+
+// --- internal ---
+
+const LOCAL = /[A-Za-z0-9._%+\-'#$&*/=^~]|[^\0-\x7f]/;
+const DOMAIN = /[A-Za-z0-9.-]|[^\0-\x7f]/;
+
+const OCTET = '(?:25[0-5]|2[0-4]\\d|1\\d\\d|[1-9]?\\d)';
+const IPV4 = new RegExp(`(?<!\\d)(?:${OCTET}\\.){3}${OCTET}(?!\\d)`, 'g');
+const HEX_AND_COLONS = /[\da-fA-F:.]+/g;
+const LONGEST_IPV6 = 46;
+
+const IBAN_LENGTHS: Readonly<Record<string, number>> = Object.fromEntries(
+  (
+    'AD24 AE23 AL28 AT20 AZ28 BA20 BE16 BG22 BH22 BR29 BY28 CH21 CR22 CY28 CZ24 DE22 DK18 DO28 EE20 EG29 ES24 FI18 ' +
+    'FO18 FR27 GB22 GE22 GI23 GL18 GR27 GT28 HR21 HU28 IE22 IL23 IQ23 IS26 IT27 JO30 KW30 KZ20 LB28 LC32 LI21 LT20 ' +
+    'LU20 LV21 MC27 MD24 ME22 MK19 MR27 MT31 MU30 NL18 NO15 PK24 PL28 PS29 PT25 QA29 RO24 RS22 SA24 SC31 SE24 SI19 ' +
+    'SK24 SM27 ST25 SV28 TL23 TN24 TR26 UA29 VA22 VG24 XK20'
+  )
+    .split(' ')
+    .map((entry) => [entry.slice(0, 2), Number(entry.slice(2))]),
+);
+
+function findEnd(text: string, from: number, length: number): number | undefined {
+  let iban = '';
+  let at = from;
+  for (; at < text.length && iban.length < length; at++) {
+    const char = text[at] as string;
+    if (/[A-Za-z0-9]/.test(char)) iban += char;
+    else if (!/[ \u00a0-]/.test(char) || /[ \u00a0-]/.test(text[at - 1] ?? '')) return undefined;
+  }
+  return iban.length === length && remainderOf(iban) === 1 ? at : undefined;
+}
+
+function remainderOf(iban: string): number {
+  let rest = 0;
+  for (const char of `${iban.slice(4)}${iban.slice(0, 4)}`.toUpperCase()) {
+    const value = Number.parseInt(char, 36);
+    rest = (rest * (value > 9 ? 100 : 10) + value) % 97;
+  }
+  return rest;
+}

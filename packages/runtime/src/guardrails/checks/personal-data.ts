@@ -1,0 +1,170 @@
+import type { PersonalData } from '../store.ts';
+import { findCards, findPhones, readDigits } from './digits.ts';
+import { createFound, WINDOW } from './finder.ts';
+import type { CreateFinder, Finder, Span, View } from './finder.ts';
+import { findEmails, findIbans, findIps } from './identifiers.ts';
+import { findNationalIds } from './national-ids.ts';
+import { findSecrets, PRIVATE_KEY } from './secrets.ts';
+
+/** Finds each kind by itself: one that runs straight into another hides neither. */
+export function createPersonalDataFinder(kinds: readonly PersonalData[]): CreateFinder {
+  // What may be a phone number, too, is called by the other name.
+  const wanted = new Set([...kinds].sort((a, b) => Number(a === 'phone') - Number(b === 'phone')));
+  const needsDigits = wanted.has('phone') || wanted.has('card');
+  const findAll = (run: string): [PersonalData, Place[]][] => {
+    const digits = needsDigits ? readDigits(run) : [];
+    return [...wanted].map((kind) => [kind, FINDERS[kind](run, digits)]);
+  };
+  return (): Finder => {
+    const found = createFound();
+    const run = createRun();
+    let at = 0;
+    const look = ({ text, base }: View, to: number, most: number): void => {
+      if (!run.mayHold) return;
+      const from = run.from;
+      for (const [label, places] of findAll(text.slice(from - base, to - base)))
+        for (const [start, end] of places)
+          if (from + start < most) found.add({ start: from + start, end: from + end, label } satisfies Span);
+    };
+    return {
+      take: found.take,
+      get decided() {
+        return run.from < 0 ? at : run.from;
+      },
+      read(view) {
+        const { text, base, isEnd } = view;
+        const end = base + text.length;
+        for (; at < end; at++) {
+          const code = text.charCodeAt(at - base);
+          if (run.from < 0) {
+            if (!isBreak(code)) run.begin(at, code);
+            continue;
+          }
+          if (!run.goesOn(code, at, view)) {
+            look(view, at, at);
+            run.end();
+          } else if (at - run.from >= WINDOW) {
+            const most = run.from + WINDOW / 2;
+            look(view, at, most);
+            run.cut(most);
+          }
+        }
+        if (!isEnd || run.from < 0) return;
+        look(view, end, end);
+        run.end();
+      },
+    };
+  };
+}
+
+// --- internal ---
+
+type Place = readonly [start: number, end: number];
+type FindPlaces = (run: string, digits: ReturnType<typeof readDigits>) => Place[];
+
+const FINDERS: Record<PersonalData, FindPlaces> = {
+  email: findEmails,
+  phone: (_, digits) => findPhones(digits),
+  card: (_, digits) => findCards(digits),
+  iban: findIbans,
+  ip: findIps,
+  'national-id': findNationalIds,
+  secret: findSecrets,
+};
+
+const SPACE = 32;
+const HARD_SPACE = 0xa0;
+const AT = 64;
+const COLON = 58;
+const DASH = 45;
+const UNDERSCORE = 95;
+const PLUS = 43;
+const OPENING = 40;
+const CLOSING = 41;
+const DOT = 46;
+
+/** Characters none of the kinds has: `,;"<>|{}[]\!?`, backticks and what is blank. */
+function isBreak(code: number): boolean {
+  return code <= SPACE || (code < 128 ? BREAKS[code] === 1 : code === HARD_SPACE || code === 0x2028 || code === 0x2029);
+}
+
+const BREAKS = new Uint8Array(128);
+for (const char of ',;"<>|{}[]\\!?`') BREAKS[char.charCodeAt(0)] = 1;
+
+function isDigit(code: number): boolean {
+  return code >= 48 && code <= 57;
+}
+
+/** The longest text without a place where all kinds end. A single space is none within numbers and behind a few words. */
+function createRun() {
+  let last = 0;
+  /** Where its last word began. */
+  let word = 0;
+  let keyFrom = -1;
+  let hasDigit = false;
+  const run = {
+    from: -1,
+    /** It has a character that one of the kinds has to have. */
+    mayHold: false,
+    begin(at: number, code: number): void {
+      run.from = at;
+      run.mayHold = false;
+      hasDigit = false;
+      word = at;
+      keyFrom = -1;
+      note(code);
+    },
+    goesOn(code: number, at: number, view: View): boolean {
+      const isBlank = code === SPACE || code === HARD_SPACE;
+      if (!isBreak(code)) {
+        if (last === SPACE) word = at;
+        if (code === DASH && keyFrom < 0 && beginsKey(view, at)) keyFrom = at;
+        note(code);
+        return true;
+      }
+      const isKey = keyFrom >= 0 && staysKey(view, at);
+      if (!isKey && !(isBlank && last !== SPACE && bridges(view, at))) return false;
+      last = SPACE;
+      return true;
+    },
+    cut(at: number): void {
+      run.from = at;
+      if (keyFrom < at) keyFrom = -1;
+      word = Math.max(word, at);
+    },
+    end(): void {
+      run.from = -1;
+    },
+  };
+  const note = (code: number): void => {
+    last = code;
+    hasDigit ||= isDigit(code);
+    run.mayHold ||= hasDigit || code === AT || code === COLON || code === UNDERSCORE || code === DASH;
+  };
+  const beginsKey = ({ text, base }: View, at: number): boolean =>
+    at - base >= 4 && text.startsWith('----', at - base - 4);
+  const staysKey = ({ text, base }: View, at: number): boolean => {
+    const from = keyFrom - base;
+    const to = at - base;
+    const heading = text.slice(from, Math.min(to, from + PRIVATE_KEY.longestHeading));
+    if (!PRIVATE_KEY.isHeading(heading)) return to - from < PRIVATE_KEY.longestHeading;
+    return !PRIVATE_KEY.isWhole(text.slice(Math.max(from, to - PRIVATE_KEY.longestEnd), to));
+  };
+  const bridges = ({ text, base }: View, at: number): boolean => {
+    if (isDigit(last) || last === PLUS || last === OPENING || last === CLOSING || last === DASH || last === DOT)
+      return true;
+    const from = Math.max(run.from, at - LONGEST_GROUPED);
+    // Two capitals, as in some national ids, or the word before a credential.
+    if (at - word === 2 && /^[A-Z]{2}$/.test(text.slice(word - base, at - base))) return true;
+    if (at - word <= 6 && /^(?:bearer|basic)$/i.test(text.slice(word - base, at - base))) {
+      run.mayHold = true;
+      return true;
+    }
+    return hasDigit && GROUPED.test(text.slice(from - base, at - base));
+  };
+  return run;
+}
+
+/** An IBAN in groups takes as many. */
+const LONGEST_GROUPED = 44;
+const GROUPED = /[A-Za-z]{2}\d{2}(?: ?[A-Za-z0-9]){0,38}$/;

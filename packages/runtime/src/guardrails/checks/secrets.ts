@@ -1,0 +1,56 @@
+type Place = readonly [start: number, end: number];
+
+/** Keys and tokens, by how they begin. */
+export function findSecrets(text: string): Place[] {
+  const places: Place[] = FORMS.flatMap((form) =>
+    [...text.matchAll(form)].map(({ index, 0: found }): Place => [index, index + found.length]),
+  );
+  for (const { index, 0: found, 1: token = '' } of text.matchAll(CREDENTIALS))
+    places.push([index + found.length - token.length, index + found.length]);
+  return [...places, ...findPrivateKeys(text)];
+}
+
+/** What a private key looks like, from the dashes it begins with. */
+export const PRIVATE_KEY = {
+  longestHeading: 64,
+  longestEnd: 64,
+  isHeading: (text: string): boolean => /^-?BEGIN [A-Z ]{0,30}PRIVATE KEY-----/.test(text),
+  isWhole: (text: string): boolean => /-----END [A-Z ]{0,30}PRIVATE KEY-----$/.test(text),
+};
+
+// --- internal ---
+
+const FORMS: readonly RegExp[] = [
+  // OpenAI and Anthropic, and those that followed them.
+  /sk-[A-Za-z0-9_-]{20,}/g,
+  /[sr]k_(?:live|test)_[A-Za-z0-9]{16,}/g,
+  /(?:AKIA|ASIA)[0-9A-Z]{16}/g,
+  /gh[opsur]_[A-Za-z0-9]{36,}/g,
+  /github_pat_[A-Za-z0-9_]{22,}/g,
+  /glpat-[A-Za-z0-9_-]{20,}/g,
+  /xox[abeprs]-[A-Za-z0-9-]{10,}/g,
+  /AIza[0-9A-Za-z_-]{35}/g,
+  /ya29\.[0-9A-Za-z_-]{20,}/g,
+  /npm_[A-Za-z0-9]{36}/g,
+  /pypi-[A-Za-z0-9_-]{16,}/g,
+  /hf_[A-Za-z0-9]{30,}/g,
+  /SG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}/g,
+  /dop_v1_[a-f0-9]{64}/g,
+  /svc_[A-Za-z0-9_-]{24,}/g,
+  // JSON Web Tokens.
+  /(?<![\w-])eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*/g,
+];
+const CREDENTIALS = /\b(?:bearer|basic)[ \u00a0]([A-Za-z0-9._~+/=-]{16,})/gi;
+
+function findPrivateKeys(text: string): Place[] {
+  const places: Place[] = [];
+  for (let at = text.indexOf(BEGIN); at >= 0; at = text.indexOf(BEGIN, at + 1)) {
+    if (!PRIVATE_KEY.isHeading(text.slice(at + 5, at + 5 + PRIVATE_KEY.longestHeading))) continue;
+    const end = text.indexOf('-----END ', at);
+    const last = end < 0 ? -1 : text.indexOf('-----', end + 9);
+    places.push([at, last < 0 ? text.length : last + 5]);
+  }
+  return places;
+}
+
+const BEGIN = '-----BEGIN ';

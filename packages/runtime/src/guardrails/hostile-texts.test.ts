@@ -1,0 +1,56 @@
+import { expect, test } from 'vitest';
+import { judgeText } from './judge.ts';
+import { toRule, toSideRules } from './rules.ts';
+import type { Check } from './store.ts';
+import type { SideRules } from './rules.ts';
+
+/** What keeps a check busiest: beginnings of what it looks for, over and over. */
+const HOSTILE = [
+  'a',
+  '4',
+  '1 ',
+  '0-',
+  '+(',
+  'a@',
+  'AB12 ',
+  'DE89 3704 0044 0532 0130 ',
+  ':a',
+  '-----BEGIN PRIVATE KEY-----\n \n ',
+  `-----BEGIN PRIVATE KEY-----${' \n'.repeat(4_000)}`,
+  'eyJ',
+  'bearer ',
+  'sk-',
+  'ignore all the ',
+  'send password ',
+  'do not tell ![',
+  '[',
+  'aaaaaaaaab',
+  '\u200b',
+];
+const SHARE = Math.ceil(1_000_000 / HOSTILE.length);
+const TEXT = HOSTILE.map((piece) => piece.repeat(Math.ceil(SHARE / piece.length)).slice(0, SHARE)).join('\n');
+/** Many times what it takes: one that grows with the square of the text takes minutes. */
+const MOST_MS = 20_000;
+
+const CHECKS: Check[] = [
+  { kind: 'regex', pattern: '(a+)+c|(?:[a-z0-9@]+[- ]?)*!$|x[\\s\\S]*y', ignoreCase: true },
+  { kind: 'words', words: ['aaaaaaaaaa', 'aab', '4 4', 'bearer bear', 'zz'], ignoreCase: true, wholeWord: false },
+  { kind: 'words', words: ['aaaaaaaaaa', 'a b', 'send passwords'], ignoreCase: true, wholeWord: true },
+  { kind: 'pii', kinds: ['email', 'phone', 'iban', 'card', 'ip', 'national-id', 'secret'] },
+  { kind: 'injection' },
+  { kind: 'length', min: 2_000_000 },
+  { kind: 'schema', schema: { type: 'object' } },
+];
+
+test.each(CHECKS.map((check) => [check.kind, check] as const))(
+  '1 MB that is hard on %s is judged in time',
+  { timeout: 60_000 },
+  async (_, check) => {
+    const rule = toRule({ id: 'r', name: 'r', action: 'audit', failClosed: true, check });
+    const rules = toSideRules('agent-output', { kind: 'agent', name: 'a' }, [rule]) as SideRules;
+    const from = performance.now();
+    await judgeText(rules, TEXT);
+    const took = performance.now() - from;
+    expect(took).toBeLessThan(MOST_MS);
+  },
+);

@@ -1,0 +1,129 @@
+import { CONTEXT } from './checks/finder.ts';
+import type { Span } from './checks/finder.ts';
+import type { Rule, SpanRule } from './rules.ts';
+
+/** What a rule has found so far. */
+export interface Found {
+  rule: Rule;
+  count: number;
+  reason: string | null;
+  /** False: its check failed, and what it cannot check passes. */
+  isApplied: boolean;
+}
+
+/** A text that is judged while it comes. What goes on is the same however it was cut. */
+export interface TextStream {
+  /** Answers what may go on: all but the end that may yet be found to be a part of something. */
+  push(text: string): string;
+  /** Answers the rest. */
+  end(): string;
+  /** What blocked it: the text ends before that. */
+  readonly blocked: Found | undefined;
+  readonly found: readonly Found[];
+  /** Once it has ended: its last part, which more text could have made something of. */
+  readonly tail: string;
+}
+
+/** `before`: the tail of the text that this one goes on with, which is out. */
+export function createTextStream(rules: readonly SpanRule[], before = ''): TextStream {
+  const finders = rules.map(({ how }) => how.createFinder());
+  const found = new Map<Rule, Found>();
+  let text = before;
+  let base = 0;
+  /** What stands before it is out, or is left out. */
+  let out = before.length;
+  let tail = '';
+  let waiting: Item[] = [];
+  let blocked: Found | undefined;
+
+  const note = ({ rule, label }: Item): Found => {
+    const known = found.get(rule);
+    if (known) {
+      known.count += 1;
+      return known;
+    }
+    const first = { rule, count: 1, reason: label, isApplied: true };
+    found.set(rule, first);
+    return first;
+  };
+  const collect = (): void => {
+    for (const [index, finder] of finders.entries()) {
+      const spans = finder.take();
+      const rule = rules[index] as Rule;
+      for (const span of spans) waiting.push({ ...span, rule, order: index });
+    }
+  };
+  /** What stands before `limit` goes on. */
+  const release = (limit: number): string => {
+    collect();
+    let released = '';
+    if (waiting.length > 0) {
+      waiting.sort((a, b) => a.start - b.start || a.order - b.order);
+      let taken = 0;
+      for (; taken < waiting.length && (waiting[taken] as Item).start < limit; taken++) {
+        const item = waiting[taken] as Item;
+        if (item.end <= before.length) continue;
+        const hit = note(item);
+        if (item.rule.action === 'block') {
+          if (item.start > out) released += text.slice(out - base, item.start - base);
+          blocked = hit;
+          waiting = [];
+          return released;
+        }
+        if (item.rule.action !== 'mask') continue;
+        if (item.start >= out) released += `${text.slice(out - base, item.start - base)}[${item.label}]`;
+        // Its beginning is out; the rest of it never is.
+        else if (item.start < before.length && out === before.length) released += `[${item.label}]`;
+        out = Math.max(out, item.end);
+      }
+      waiting.splice(0, taken);
+    }
+    if (limit > out) {
+      released += text.slice(out - base, limit - base);
+      out = limit;
+    }
+    return released;
+  };
+  const read = (isEnd: boolean): string => {
+    const view = { text, base, isEnd };
+    let limit = base + text.length;
+    for (const finder of finders) {
+      finder.read(view);
+      if (!isEnd) limit = Math.min(limit, finder.decided);
+    }
+    const released = release(limit);
+    const keptFrom = Math.max(base, limit - CONTEXT);
+    text = text.slice(keptFrom - base);
+    base = keptFrom;
+    return released;
+  };
+
+  return {
+    get blocked() {
+      return blocked;
+    },
+    get found() {
+      return [...found.values()];
+    },
+    get tail() {
+      return tail;
+    },
+    push(more) {
+      if (blocked || more === '') return '';
+      text += more;
+      return read(false);
+    },
+    end() {
+      if (blocked) return '';
+      tail = text;
+      return read(true);
+    },
+  };
+}
+
+// --- internal ---
+
+interface Item extends Span {
+  rule: Rule;
+  order: number;
+}

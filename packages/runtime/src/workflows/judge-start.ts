@@ -1,0 +1,31 @@
+import { BoxError } from '../errors.ts';
+import type { Guardrails } from '../guardrails/guardrails.ts';
+import { judgeValue } from '../guardrails/judge.ts';
+
+/** What a start asks of the rules. */
+export type StartGuardrails = Pick<Guardrails, 'rules' | 'record'>;
+
+/**
+ * The input as it may be recorded. Throws `workflow_guardrail_blocked`, which names the rule, and `store_unavailable` while
+ * the rules cannot be read.
+ */
+export async function judgeStart(
+  guardrails: StartGuardrails | undefined,
+  name: string,
+  input: unknown,
+): Promise<unknown> {
+  const asked = guardrails?.rules();
+  const all = asked instanceof Promise ? await asked : asked;
+  const rules = all?.find({ kind: 'workflow', name }, 'workflow-input');
+  if (!guardrails || !rules) return input;
+  const { value, blocked, found } = await judgeValue(rules, input);
+  guardrails.record(found, { side: rules.side, place: rules.place, runId: null });
+  if (!blocked) return value;
+  const { rule, reason } = blocked;
+  const message = `The guardrail "${rule.name}" refuses the input of workflow "${name}". Send one without what it looks for.`;
+  // Another attempt of a step would be refused, too.
+  throw Object.assign(
+    new BoxError('workflow_guardrail_blocked', message, { details: { rule: rule.name, ruleId: rule.id, reason } }),
+    { fatal: true },
+  );
+}
