@@ -155,6 +155,7 @@ export const ROUTES = {
   'settings.retention': { route: 'PUT /api/settings/log-retention' },
   'settings.key_expiry': { route: 'PUT /api/settings/key-expiry' },
   'settings.mcp': { route: 'PUT /api/settings/mcp' },
+  'settings.copilot': { route: 'PUT /api/settings/copilot' },
   'settings.setup': { route: 'GET /api/settings/setup' },
   'health.identity': { route: 'GET /api/health' },
   'contract.get': { route: 'GET /api/contract' },

@@ -65,6 +65,7 @@ export const FLOORS: readonly string[] = [
   'surface/',
   'wires/',
   'mcp/',
+  'copilot/',
   'sign-user-token.ts',
   'client/',
   'client.ts',

@@ -80,8 +80,13 @@ describe('the catalog', () => {
     expect(ids(await list(box))).toEqual(shown);
     expect(ids(await list(box, '?kind=workflow'))).toEqual(['workflow report', 'workflow talk']);
     const all = await list(box, '?system=true');
-    expect(ids(all).filter((id) => !shown.includes(id))).toEqual(['agent studio-copilot', 'tool studio-copilot:find']);
-    expect(all.filter(({ isSystem }) => isSystem)).toHaveLength(2);
+    expect(ids(all).filter((id) => !shown.includes(id))).toEqual([
+      'agent studio-copilot',
+      'tool studio-copilot:find',
+      ...['list', 'describe'].map((verb) => `tool studio-copilot:${verb}_operation${verb === 'list' ? 's' : ''}`),
+      ...['read', 'write'].map((kind) => `tool studio-copilot:call_${kind}_operation`),
+    ]);
+    expect(all.filter(({ isSystem }) => isSystem)).toHaveLength(6);
     expect((await call(box, 'GET /api/catalog?system=maybe')).status).toBe(400);
   });
 

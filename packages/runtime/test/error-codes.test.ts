@@ -214,6 +214,8 @@ const ELSEWHERE: Partial<Record<ErrorCode, string>> = {
   approval_pending: 'wire-b',
   confirmation_required: 'mcp-confirmations',
   confirmation_declined: 'mcp-confirmations',
+  confirmation_unavailable: 'copilot',
+  copilot_disabled: 'copilot',
   turn_in_progress: 'wire-b',
   turn_blocked: 'agui-interrupts',
   client_too_slow: 'slow-readers',

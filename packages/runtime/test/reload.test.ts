@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { defineDeepAgent, defineTool } from '../src/definitions/definition.ts';
 import type { Problem } from '../src/manifest.ts';
-import { json, runWorkflow, setupBoxes, toProgram } from './_setup.ts';
+import { call, json, runWorkflow, setupBoxes, toProgram } from './_setup.ts';
 import type { TestBox, TestProgram } from './_setup.ts';
 
 const boxes = setupBoxes();
@@ -172,6 +172,8 @@ describe('after an edit', () => {
     const box = await boxes.open({ agents: { 'studio-copilot': agent('studio-copilot') } });
     expect(box.agentNames()).toEqual([]);
     expect(await (await box.request('/api/discovery')).json()).toEqual({ agents: [], workflows: [] });
+    expect((await ask(box, 'studio-copilot')).status).toBe(403);
+    await call(box, 'PUT /api/settings/copilot', { enabled: true });
     expect((await ask(box, 'studio-copilot')).status).toBe(200);
   });
 

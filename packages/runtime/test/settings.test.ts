@@ -70,6 +70,7 @@ describeWhen(bothServers, 'the settings', (servers) => {
         logRetentionDays: null,
         keyDays: null,
         mcp: { enabled: true, tools: false },
+        copilot: { enabled: false },
       },
     });
   });

@@ -32,8 +32,12 @@ type Headers = Record<string, string>;
 const as = async (role: string, sub: string): Promise<Headers> => ({
   authorization: `Bearer ${await plane.mint(role, { claims: { sub, name: sub } })}`,
 });
-const open = (): Promise<TestBox> =>
-  boxes.open({ agents: AGENTS, options: { host: 'image', strategy: plane.strategy({ log }) } });
+const switchOn = async (box: TestBox): Promise<TestBox> => {
+  await call(box, 'PUT /api/settings/copilot', { enabled: true }, await as('owner', 'olga'));
+  return box;
+};
+const open = async (): Promise<TestBox> =>
+  switchOn(await boxes.open({ agents: AGENTS, options: { host: 'image', strategy: plane.strategy({ log }) } }));
 
 async function chat(box: TestBox, headers: Headers, model: string, session: string, content = 'say:hello') {
   const body = { model, messages: [{ role: 'user', content }] };
@@ -182,6 +186,7 @@ describe('what a turn of the copilot does', () => {
         records: kept,
       },
     });
+    await switchOn(box);
     const asker = await as('owner', 'olga');
     const member = await as('member', 'bob');
     await chat(box, asker, 'studio-copilot', 'mine', 'tool:begin {}\ntool:begin {}\ntool:note {}');
@@ -206,7 +211,7 @@ describe('what a turn of the copilot does', () => {
     // The one that got the lock is as hidden as it was in the queue.
     expect((await list(box, '/api/runs', member)).length).toBe(0);
     await until(async () => (await list(box, '/api/logs?text=a%20long%20note', asker)).length === 1);
-    expect(await list(box, '/api/logs', member)).toEqual([]);
+    expect(await list(box, '/api/logs?text=a%20long%20note', member)).toEqual([]);
     // Who decided is in the activity log, for those who see the run.
     const decided = '/api/activity?operation=approvals.decide';
     expect((await list(box, decided, asker)).length).toBe(1);
@@ -222,6 +227,7 @@ describe('what a turn of the copilot does', () => {
     const copilot = defineDeepAgent({ name: 'studio-copilot', tools: { ask } });
     const agents = { 'studio-copilot': copilot, helper: AGENTS.helper };
     const box = await boxes.open({ agents, options: { host: 'image', strategy: plane.strategy({ log }) } });
+    await switchOn(box);
     const asker = await as('owner', 'olga');
     await chat(box, asker, 'studio-copilot', 'mine', 'tool:ask {}');
     expect((await list(box, '/api/runs', asker)).map(({ name }) => name)).toEqual(['helper', 'studio-copilot']);

@@ -9,7 +9,7 @@ import type { Log } from '../log.ts';
 import type { Drizzle } from '../stores/drizzle.ts';
 import { activity } from './table.ts';
 
-export const ActivitySource = z.enum(['http', 'mcp', 'chat', 'command']);
+export const ActivitySource = z.enum(['http', 'mcp', 'copilot', 'chat', 'command']);
 
 /** Who made a change. */
 export const Actor = z.object({

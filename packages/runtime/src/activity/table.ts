@@ -20,7 +20,7 @@ export const activity = boxSchema.table(
     /** The id of the key that let it in. */
     keyId: text('key_id'),
     /** The surface it came through. */
-    source: text('source').$type<'http' | 'mcp' | 'chat' | 'command'>().notNull(),
+    source: text('source').$type<'http' | 'mcp' | 'copilot' | 'chat' | 'command'>().notNull(),
     /** What the path names. */
     target: jsonb('target').$type<Record<string, string>>().notNull(),
     requestId: text('request_id'),

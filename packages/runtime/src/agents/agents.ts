@@ -11,6 +11,7 @@ import type { Log } from '../log.ts';
 import type { PublishedInstructions } from '../prompts/instructions.ts';
 import type { Issue } from '../schema/schema.ts';
 import type { SessionPlace, SessionStore } from './turn/session-store.ts';
+import { COPILOT_AGENT } from '../manifest.ts';
 import { createAgentTools } from './agent-tools.ts';
 import { createChildStarts } from './child-starts.ts';
 import { createOpenTurns } from './threads/open-turns.ts';
@@ -48,6 +49,8 @@ export interface Agents {
   retryTurn: RetryTurn;
   /** Begins a turn below a run, for code in that run. The same key answers the same turn. */
   startChild(message: AgentMessage, options: StartTurnOptions): Promise<StartedTurn>;
+  /** What it takes of what clients say around a conversation. */
+  surroundingsOf(name: string): Surroundings;
   /** Throws when the agent cannot answer. */
   requireAgent(name: string): void;
   /**
@@ -86,6 +89,9 @@ export interface Agents {
   close(): Promise<void>;
 }
 
+/** `pointer`: where in the dashboard the person is, and nothing of what is shown there. */
+export type Surroundings = 'all' | 'pointer' | 'none';
+
 export interface AgentsOptions {
   catalog: Catalog;
   /** They take the place of those in an agent's code. Undefined: there are none. */
@@ -101,6 +107,8 @@ export interface AgentsOptions {
   limiter?: TurnLimitsOptions['limiter'];
   /** What may pass. Undefined: there are no rules. */
   guardrails?: TurnGuardrails;
+  /** Undefined: it answers. */
+  isCopilotEnabled?(): Promise<boolean>;
   /** What an operator chose beside the code. Undefined: no overrides. */
   overrides?: Pick<CatalogOverrides, 'find' | 'listShown'>;
 }
@@ -139,6 +147,7 @@ export function createAgents(options: AgentsOptions): Agents {
       return first && repeats.replay(first);
     },
     startChild,
+    surroundingsOf: (name) => (name !== COPILOT_AGENT ? 'all' : catalog.isReplaced(name) ? 'none' : 'pointer'),
     requireAgent: (name) => void finder.get(name),
     retryTurn: createTurnRetries({ engine, journal, finder, open: turns }),
     async follow(

@@ -2,6 +2,7 @@ import type { AgentDefinition, Catalog } from '../catalog/catalog.ts';
 import type { CatalogOverrides } from '../catalog/overrides.ts';
 import { BoxError } from '../errors.ts';
 import { agentNotFound } from './events/turn-errors.ts';
+import { COPILOT_AGENT } from '../manifest.ts';
 import type { DeepAgentDefinition } from '../definitions/agent.ts';
 import { splitName } from '../definitions/subagents.ts';
 
@@ -35,6 +36,7 @@ export function createAgentFinder(options: AgentFinderOptions): AgentFinder {
       const chosen = namesOwnModel(options, name) ? null : await findChosenModel(options, name);
       const model = chosen ?? declared ?? (await options.defaultModel());
       if (model) return model;
+      if (name === COPILOT_AGENT) throw new BoxError('model_not_selected', NO_MODEL_OF_COPILOT);
       throw new BoxError(
         'model_not_selected',
         `No model is selected for agent "${name}". Set "model" in defineDeepAgent, or a default in svc.config.ts.`,
@@ -44,6 +46,9 @@ export function createAgentFinder(options: AgentFinderOptions): AgentFinder {
 }
 
 // --- internal ---
+
+const NO_MODEL_OF_COPILOT =
+  'No model is selected for the Studio copilot. Choose a default model on the Settings screen ("Model defaults"), or a model on its entry in the Catalog.';
 
 /** Of a sub-agent: whether it has another model than its parent by its own words. */
 function namesOwnModel({ catalog }: AgentFinderOptions, runName: string): boolean {

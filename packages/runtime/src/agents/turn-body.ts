@@ -3,6 +3,7 @@ import type { JournalRecord } from '../engine/journal/record.ts';
 import type { RunRow } from '../engine/journal/run.ts';
 import type { SessionStore } from './turn/session-store.ts';
 import { clientGone, toTurnError } from './events/turn-errors.ts';
+import { budgetOf } from './copilot.ts';
 import type { AgentTools } from './agent-tools.ts';
 import type { AgentFinder } from './find-agent.ts';
 import type { LiveTurns } from './reading/live-turns.ts';
@@ -96,6 +97,7 @@ export function createTurnBody({ finder, tools, sessions, live, callModel, guard
           emit: live.emitterOf(runId, { isJoined: session !== undefined }),
           untilTaken: (signal) => live.untilTaken(runId, signal),
           ...(guardrails ? { guard: createTurnGuard(guardrails, run) } : {}),
+          ...budgetOf(run.name),
           ...(output ? { output } : {}),
           ...(sessionId === null ? {} : { save: (added) => save(sessionId, added) }),
         }).catch((error: unknown) => {

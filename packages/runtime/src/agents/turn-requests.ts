@@ -1,10 +1,11 @@
-import { chargedBy, toStartedBy } from '../auth/caller.ts';
+import { chargedBy, requirePermission, toStartedBy } from '../auth/caller.ts';
 import { newRunId } from '../engine/ids.ts';
 import type { Journal } from '../engine/journal.ts';
 import { SerializationError } from '../engine/serialize.ts';
 import { BoxError } from '../errors.ts';
 import { COPILOT_AGENT } from '../manifest.ts';
 import type { AgentTools } from './agent-tools.ts';
+import { copilotDisabled } from './copilot.ts';
 import { restoreCalls } from './continued-turns.ts';
 import type { AgentFinder } from './find-agent.ts';
 import { judgeTurnInput } from './judge-input.ts';
@@ -34,6 +35,7 @@ export interface TurnRequestsOptions {
   starts: TurnStarts;
   limits: TurnLimits;
   guardrails?: TurnGuardrails | undefined;
+  isCopilotEnabled?(): Promise<boolean>;
 }
 
 /** Begins a turn as a run, as a client asks for it. Throws before anything is recorded when the agent cannot answer. */
@@ -89,6 +91,7 @@ export function createTurnRequests(options: TurnRequestsOptions): (request: Turn
 
   return async (request) => {
     const { agent: name, session, key, caller } = request;
+    if (name === COPILOT_AGENT) await requireCopilot(options, caller);
     const first = key && (await repeats.find(name, key));
     if (first) return repeats.replay(first);
     const model = await finder.modelOf(name);
@@ -110,6 +113,12 @@ export function createTurnRequests(options: TurnRequestsOptions): (request: Turn
 }
 
 // --- internal ---
+
+/** It is for people, once it is switched on. */
+async function requireCopilot({ isCopilotEnabled }: TurnRequestsOptions, caller: TurnRequest['caller']): Promise<void> {
+  if (caller) requirePermission(caller, 'copilot:use');
+  if (isCopilotEnabled && !(await isCopilotEnabled())) throw copilotDisabled();
+}
 
 /** Such as a member "__proto__" in the schema of a tool. */
 function notRecordable({ path }: SerializationError): BoxError {

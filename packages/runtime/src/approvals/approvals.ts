@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { splitName } from '../definitions/subagents.ts';
+import type { Caller } from '../auth/caller.ts';
 import { isKept } from '../auth/visibility.ts';
 import type { Hidden } from '../auth/visibility.ts';
 import type { ApprovalEvent } from '../engine/primitives/approval.ts';
@@ -7,7 +8,7 @@ import type { Engine } from '../engine/engine.ts';
 import type { Journal } from '../engine/journal.ts';
 import type { HookEntry, HookFilter, HookPlace, HookRow, ResumeOptions } from '../engine/journal/hooks.ts';
 import { decode, digestOf, encode } from '../engine/serialize.ts';
-import { isSameCaller, listMcpCallers, startedByOf } from '../engine/started-by.ts';
+import { isSameCaller, listModelCallers, startedByOf } from '../engine/started-by.ts';
 import type { StartedBy } from '../engine/started-by.ts';
 import { BoxError, idempotencyConflict } from '../errors.ts';
 import { COPILOT_AGENT } from '../manifest.ts';
@@ -115,13 +116,27 @@ export function createApprovals(options: ApprovalsOptions): Approvals {
     if (asked.source === 'tool') await checkToolDecision(asked, decision, checkArguments);
   };
   const requireOther = async ({ hook }: HookEntry, caller: StartedBy): Promise<void> => {
+    if (isOfCopilot(readDetail(hook)))
+      throw new BoxError('decision_not_yours', 'What the copilot waits for is decided in its panel, by no model.', {
+        details: { runId: hook.runId },
+      });
     const run = await journal.getRun(hook.runId);
-    if (!listMcpCallers(run && startedByOf(run)).some((one) => isSameCaller(one, caller))) return;
+    if (!listModelCallers(run && startedByOf(run)).some((one) => isSameCaller(one, caller))) return;
     throw new BoxError(
       'decision_not_yours',
-      'You started this over MCP, or armed the timer that did, so it is not decided there. Decide it in the dashboard, with `svc hitl`, or ask another person.',
+      'You started this through a model, or armed the timer that did, so it is not decided there. Decide it in the dashboard, with `svc hitl`, or ask another person.',
       { details: { runId: hook.runId } },
     );
+  };
+  /** A yes to the copilot is of the person it asks, with the role it calls with. */
+  const requireAsker = async ({ hook }: HookEntry, who: Caller): Promise<void> => {
+    const asked = readDetail(hook);
+    if (!isOfCopilot(asked) || asked.askedBy === undefined) return;
+    if (asked.askedBy !== who.id)
+      throw new BoxError('decision_not_yours', 'The person who asked the copilot approves what it waits for.');
+    const run = await journal.getRun(hook.runId);
+    if (run && startedByOf(run)?.role !== who.role)
+      throw new BoxError('decision_not_yours', 'Your role has changed since you asked. Say no, and ask once more.');
   };
   /** The next entries of these sources, up to `limit`. */
   const listOf = async (
@@ -161,9 +176,10 @@ export function createApprovals(options: ApprovalsOptions): Approvals {
       return entry && toApproval(entry);
     },
     check: async (approvalId, decision) => check(await get(approvalId), decision),
-    async decide(approvalId, { argsDigest, ...given }, { by, who, idempotencyKey: key, overMcp }) {
+    async decide(approvalId, { argsDigest, ...given }, { by, who, idempotencyKey: key, byModel }) {
       const entry = await get(approvalId);
-      if (overMcp) await requireOther(entry, overMcp);
+      if (byModel) await requireOther(entry, byModel);
+      if (given.decision === 'approve') await requireAsker(entry, who);
       const shown = toApproval(entry);
       requireApprover(shown.approvers, who);
       requireShown(argsDigest, shown.argsDigest);
@@ -261,8 +277,12 @@ function isListed(
   hidden: Hidden,
 ): boolean {
   if (isKept(asked.askedBy, hidden)) return false;
-  if (isInbox && asked.source === 'tool' && splitName(asked.agent).agent === COPILOT_AGENT) return false;
+  if (isInbox && isOfCopilot(asked)) return false;
   return source === undefined || sourceOf(asked) === source;
+}
+
+function isOfCopilot(asked: Detail): boolean {
+  return asked.source === 'tool' && splitName(asked.agent).agent === COPILOT_AGENT;
 }
 
 function statusOf(hook: HookRow, answer: ApprovalEvent | undefined): ApprovalStatus {

@@ -13,7 +13,7 @@ export interface Decider {
   who: Caller;
   idempotencyKey?: string;
   /** A model may be deciding, for this caller: not about what it has caused itself. */
-  overMcp?: StartedBy;
+  byModel?: StartedBy;
 }
 
 /** How a caller decides, over whichever surface. */
@@ -22,7 +22,7 @@ export function toDecider(caller: Caller, idempotencyKey?: string): Decider {
     by: caller.name,
     who: caller,
     idempotencyKey,
-    overMcp: caller.via === 'mcp' ? toStartedBy(caller) : undefined,
+    byModel: caller.via === undefined ? undefined : toStartedBy(caller),
   });
 }
 

@@ -10,6 +10,7 @@ import { USER_ID } from './user-tokens.ts';
 import type { UserTokens } from './user-tokens.ts';
 import { currentRequest } from '../engine/context.ts';
 import { BoxError } from '../errors.ts';
+import { COPILOT_AGENT } from '../manifest.ts';
 import { isWithin } from '../http/address.ts';
 import { createGuesses } from './guesses.ts';
 
@@ -20,7 +21,7 @@ export interface Auth {
   /**
    * For the chat wires: some key is needed on any box. Clients of theirs may send two credentials, and either may be the
    * key. Throws `unauthorized` and `rate_limited`, and `forbidden` for an agent that is not granted, or a person whose
-   * role may not chat.
+   * role may not chat. The copilot is for every person, and for no key.
    */
   authorize(headers: Headers, agent?: string): Promise<Caller>;
 }
@@ -80,7 +81,8 @@ export function createAuth({ strategy, keys, users, limiter, kv }: AuthOptions):
       admit(letIn(await identify(readCredential(headers), audience), headers)),
     async authorize(headers, agent) {
       const caller = await admit(letIn(await identifyAny(needCredentials(headers)), headers));
-      if (caller.role !== null) requirePermission(caller, 'agents:chat');
+      if (agent === COPILOT_AGENT) requirePermission(caller, 'copilot:use');
+      else if (caller.role !== null) requirePermission(caller, 'agents:chat');
       if (agent !== undefined) requireGrant(caller, 'agents', agent);
       return caller;
     },

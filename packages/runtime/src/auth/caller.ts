@@ -2,7 +2,7 @@ import type { EndUser, StartedBy } from '../engine/started-by.ts';
 import { BoxError } from '../errors.ts';
 import { toLimitedUser } from '../limits/limits.ts';
 import type { Limited, Limits } from '../limits/limits.ts';
-import { isHeld } from './permissions.ts';
+import { findRole, isHeld } from './permissions.ts';
 import type { Permission, Role } from './permissions.ts';
 
 /** Names something is granted for, or all there are and will be. */
@@ -37,8 +37,8 @@ export interface Caller {
   limited?: readonly Limited[];
   /** The limits of each user it speaks for. */
   userLimits?: Limits;
-  /** It calls over MCP: what it says may be what a model says. */
-  via?: 'mcp';
+  /** It calls over MCP, or the copilot calls for it: what it says may be what a model says. */
+  via?: 'mcp' | 'copilot';
   /** It may speak for users. */
   hasUsers?: boolean;
   /** It reads and continues every session of its agents. */
@@ -82,6 +82,15 @@ export function toPerson(person: { sub: string; name: string; role: Role; expire
   const id = `${PERSON}${sub}`;
   const none = { client: null, user: null };
   return { kind: 'person', by: 'identity token', role, id, name, owner: id, ...none, grants: ALL, expiresAt };
+}
+
+/**
+ * The person the copilot calls for, as a turn keeps them: `id` as its run has it, the rest as it was when the turn began.
+ */
+export function toAskingPerson(id: string, { name, role }: Pick<StartedBy, 'name' | 'role'>): Caller {
+  const base = [OWNER, OPERATOR].find((one) => one.id === id);
+  const person: Caller = base ?? { ...OPERATOR, by: 'identity token', id, owner: id };
+  return { ...person, name, role: findRole(role) ?? null, hasUsers: false, via: 'copilot' };
 }
 
 export interface KeyFacts {

@@ -39,6 +39,8 @@ const HOLDERS = {
   'settings:read': ALL,
   'settings:write': MEMBERS,
   'settings:admin': ADMINS,
+  'copilot:use': ALL,
+  'copilot:write': ADMINS,
   'copilot:read_all': ADMINS,
   'guardrails:read': ALL,
   'guardrails:write': MEMBERS,

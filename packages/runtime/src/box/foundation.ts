@@ -32,6 +32,7 @@ import type { StreamLimits } from '../auth/stream-limits.ts';
 import type { Events } from '../events/events.ts';
 import type { Logs } from '../logs/logs.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
+import type { Rooms } from '../surface/rooms.ts';
 import type { AmbientRooms } from './ambient.ts';
 import type { Closer } from './closer.ts';
 import { createLate } from './late.ts';
@@ -70,6 +71,7 @@ export interface Foundation {
 
 /** What the engine calls of the rooms that stand on it. */
 export interface Above extends AmbientRooms {
+  rooms: Rooms;
   body: EngineOptions['resolve'];
   sweep(look: Look): Promise<void>;
   /** A key or an agent that usage is counted for, with its limits. */

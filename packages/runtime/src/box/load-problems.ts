@@ -1,4 +1,6 @@
 import { loadDeclared, NONE } from '../config-values/declared.ts';
+import { createCopilot } from '../copilot/agent.ts';
+import { createLog } from '../log.ts';
 import type { Problem, Program } from '../manifest.ts';
 import { toWorkspaceConfig } from '../workspace-config.ts';
 import { createCatalog, problemOf } from '../catalog/catalog.ts';
@@ -13,7 +15,7 @@ export async function findLoadProblems(program: Program, config?: string): Promi
   const add = (file: string, problem: Problem | undefined) => problem && problems.set(file, problem);
   // First, as at a start: the others may rest on what it sets.
   if (config !== undefined) add(config, await findConfigProblem(config, program));
-  const catalog = createCatalog();
+  const catalog = createCatalog(createCopilot(NOT_CALLED));
   await catalog.load(program);
   const { agents, workflows, configSchema } = program.manifest;
   for (const { name, file, problem } of agents) if (!problem) add(file, catalog.findAgent(name)?.problem);
@@ -32,3 +34,15 @@ async function findConfigProblem(file: string, { load }: Program): Promise<Probl
     return problemOf(error, file);
   }
 }
+
+const noBox = (): never => {
+  throw new Error('Nothing is called where a workspace is only looked at.');
+};
+
+/** What a box would serve is made and checked, and nothing of it runs. */
+const NOT_CALLED = {
+  rooms: noBox,
+  confirmations: { ask: noBox, redeem: noBox, isFirst: noBox },
+  journal: { getRun: noBox },
+  log: createLog({ level: 'silent', write: () => {} }),
+};

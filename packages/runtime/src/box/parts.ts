@@ -6,10 +6,13 @@ import type { Ai } from '../ai/ai.ts';
 import type { Auth } from '../auth/auth.ts';
 import { createCredentialWatch } from '../auth/credential-watch.ts';
 import type { CredentialWatch } from '../auth/credential-watch.ts';
+import type { ReservedAgent } from '../catalog/catalog.ts';
 import type { CatalogOverrides } from '../catalog/overrides.ts';
 import { createProjectTables } from '../catalog/project-tables.ts';
 import type { ProjectTables } from '../catalog/project-tables.ts';
 import { createCatalogOverrides } from '../catalog/stored-overrides.ts';
+import { createCopilot } from '../copilot/agent.ts';
+import { COPILOT_AGENT } from '../manifest.ts';
 import { createNotify } from '../notify/notify.ts';
 import type { Notify } from '../notify/notify.ts';
 import { createPublishedInstructions } from '../prompts/instructions.ts';
@@ -19,6 +22,8 @@ import { createSessions } from '../sessions/sessions.ts';
 import type { Rooms } from '../surface/rooms.ts';
 import { createBoxAuth } from './access.ts';
 import type { Part } from './assemble.ts';
+import { createBoxConfirmations } from './confirmations.ts';
+import type { BoxConfirmations } from './confirmations.ts';
 import type { Ground } from './ground.ts';
 import { createOpening } from './opening.ts';
 import type { Opening } from './opening.ts';
@@ -30,6 +35,8 @@ export interface Parts {
   agents: Agents;
   ai: Ai;
   auth: Auth;
+  confirmations: BoxConfirmations;
+  copilot: ReservedAgent;
   notify: Notify;
   opening: Opening;
   overrides: CatalogOverrides;
@@ -53,7 +60,10 @@ const parts: { [Name in keyof Parts]: Omit<Part<Given, Name, Parts[Name]>, 'name
         isArmed: given.opening.areAgentsArmed,
         sessions: given.sessionStore,
         journal: given.journal,
-        instructions: createPublishedInstructions(given.prompts, given.log),
+        instructions: createPublishedInstructions(given.prompts, given.log, (agent) =>
+          agent === COPILOT_AGENT && given.catalog.isReplaced(agent) ? COPILOT_AGENT : 'instructions',
+        ),
+        isCopilotEnabled: given.settings.isCopilotEnabled,
         defaultModel: given.settings.defaultModel,
         limiter: given.limiter,
         overrides: given.overrides,
@@ -72,6 +82,16 @@ const parts: { [Name in keyof Parts]: Omit<Part<Given, Name, Parts[Name]>, 'name
     }) => createAi({ callModel, callEmbeddings, defaultModel, embeddingModel, limiter, onPart: telemetry.called }),
   },
   auth: { create: createBoxAuth },
+  confirmations: { create: ({ foundation }) => createBoxConfirmations(foundation) },
+  copilot: {
+    create: ({ foundation, confirmations, journal, log }) =>
+      createCopilot({
+        rooms: () => foundation.above.get().rooms,
+        confirmations: confirmations.copilot,
+        journal,
+        log,
+      }),
+  },
   notify: {
     create: ({ journal, approvals, options, secrets, url, version, foundation: { mask }, log, telemetry }) =>
       createNotify({

@@ -12,7 +12,7 @@ import { PARTS } from './parts.ts';
 import type { Given, Parts } from './parts.ts';
 
 /** The rooms that operations are handed, and what routes and hosts need besides. */
-export interface Built extends Pick<Parts, 'agents' | 'auth' | 'watch' | 'sessionStore' | 'program'> {
+export interface Built extends Pick<Parts, 'agents' | 'auth' | 'watch' | 'sessionStore' | 'program' | 'confirmations'> {
   rooms: Rooms;
 }
 
@@ -24,8 +24,8 @@ export function createRooms(foundation: Foundation): Built {
   const given: Given = assemble(ground, [...PARTS, ...rooms], foundation.closer);
   const all = toRooms(given);
   foundation.above.set(toAbove(given, all));
-  const { agents, auth, watch, sessionStore, program } = given;
-  return { rooms: all, agents, auth, watch, sessionStore, program };
+  const { agents, auth, watch, sessionStore, program, confirmations } = given;
+  return { rooms: all, agents, auth, watch, sessionStore, program, confirmations };
 }
 
 // --- internal ---

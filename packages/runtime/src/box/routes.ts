@@ -17,9 +17,7 @@ import { REQUEST_EVENT } from '../logs/lifecycle.ts';
 import { DOCS_ROUTES, mountDocs } from '../openapi/docs.ts';
 import { mountOpenApi, OPENAPI_ROUTE } from '../openapi/route.ts';
 import { mountRoot, ROOT_ROUTE } from '../http/root.ts';
-import { createConfirmations } from '../mcp/confirmations.ts';
 import { MCP_ERRORS, MCP_ROUTES, mountMcp } from '../mcp/routes.ts';
-import { createOwnStateKey, createSharedStateKey } from '../mcp/state-key.ts';
 import { splitRoute } from '../operations/define.ts';
 import { mountOperations } from '../surface/http.ts';
 import type { OpenApiDocument } from '../openapi/document.ts';
@@ -33,11 +31,8 @@ import { mountWireB, WIRE_B_ROUTES } from '../wires/messages/routes.ts';
 import { WIRE_B_ERRORS } from '../wires/messages/error.ts';
 import { mountUiMessages, UI_ROUTES } from '../wires/ui-messages/routes.ts';
 import { createThinkingSigner } from '../wires/thinking-signature.ts';
-import { ensureInstallation } from '../stores/installation.ts';
-import { createUsedOnce } from '../stores/used-once.ts';
 import { CHAT_ROUTES, mountWorkflowChat } from '../workflows/chat.ts';
 import { RunCancelledError } from '../engine/errors.ts';
-import type { Confirmations } from '../mcp/confirmations.ts';
 import type { Foundation } from './foundation.ts';
 import type { BoxOptions } from './options.ts';
 import type { Built } from './rooms.ts';
@@ -64,7 +59,7 @@ const ERROR_SHAPES = [WIRE_A_ERRORS, WIRE_B_ERRORS, AGUI_ERRORS, MCP_ERRORS];
 /** The app with every route of the box. */
 export async function createRoutes(
   foundation: Foundation,
-  { rooms, agents, auth, watch, sessionStore }: Built,
+  { rooms, agents, auth, watch, sessionStore, confirmations }: Built,
 ): Promise<H3> {
   const { options, engine, log, telemetry, telemetrySettings, closer } = foundation;
   const { journal } = options;
@@ -117,6 +112,7 @@ export async function createRoutes(
   mountUiMessages(app, { agents, threads, log, authorize, streams });
   mountWorkflowChat(app, { auth, streams, engine, journal, workflows: rooms.workflows });
   mountWebhooks(app, rooms.hooks);
+  await confirmations.open();
   const mcp = mountMcp(app, {
     agents,
     auth,
@@ -124,7 +120,7 @@ export async function createRoutes(
     rooms,
     slug: options.slug,
     catalog: rooms.operations,
-    confirmations: await openConfirmations(foundation),
+    confirmations: confirmations.mcp,
     isEnabled: rooms.settings.isMcpEnabled,
     hasProgramTools: rooms.settings.hasMcpTools,
   });
@@ -159,18 +155,6 @@ async function recordDecision(activity: Activity, after: Approval, caller: Calle
   const askedBy = await activity.findAsker(after.runId).catch(() => undefined);
   const target = { id: after.approvalId };
   await activity.record({ operation: decideApproval.id, caller, source: 'chat', target, askedBy, after });
-}
-
-/** Where no other process can hold the journal, no other process can be asked for what this one sealed. */
-async function openConfirmations({ options, engine }: Foundation): Promise<Confirmations> {
-  const { db, exclusive, secretKey } = options;
-  const readKey = exclusive || !secretKey ? createOwnStateKey() : await createSharedStateKey(db, secretKey);
-  return createConfirmations({
-    readKey,
-    used: createUsedOnce(db, 'confirmation'),
-    installation: async () => (await ensureInstallation(db)).id,
-    now: () => engine.clock.now(),
-  });
 }
 
 /** The OpenAPI document of the box, written when it is first asked for: its own address is known only then. */

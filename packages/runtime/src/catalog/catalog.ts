@@ -49,6 +49,14 @@ export interface AgentDefinition {
 export type LoadedAgent = Loaded<AgentEntry, AgentDefinition>;
 export type LoadedWorkflow = Loaded<WorkflowEntry, WorkflowDefinition>;
 
+/** An agent the box brings itself, which one of the workspace may replace. */
+export interface ReservedAgent {
+  /** Served while the workspace declares none of its name. */
+  builtIn: LoadedAgent;
+  /** One of the workspace, with what it has in addition. Throws where it cannot have that. */
+  extend(declared: DeepAgentDefinition): DeepAgentDefinition;
+}
+
 /** The agents and workflows the box serves. */
 export interface Catalog {
   /** Loads what the program names and swaps it in at once. A module that fails keeps its last good version. */
@@ -58,20 +66,30 @@ export interface Catalog {
   workflows(): LoadedWorkflow[];
   findAgent(name: string): LoadedAgent | undefined;
   findWorkflow(name: string): LoadedWorkflow | undefined;
+  /** Whether the workspace declares a reserved agent itself. */
+  isReplaced(name: string): boolean;
   /** Of all code that can run here, the copilot's too. */
   codeHashes(): string[];
   /** What does not load now. */
   problems(): Problem[];
 }
 
-export function createCatalog(): Catalog {
+/** @param reserved undefined: nothing is known of it, and an agent of its name is like any other */
+export function createCatalog(reserved?: ReservedAgent): Catalog {
   let agents = new Map<string, LoadedAgent>();
   let workflows = new Map<string, LoadedWorkflow>();
+  const builtIn = reserved?.builtIn;
+  const toOwnAgent = (entry: AgentEntry, module: LoadedModule): AgentDefinition => {
+    const definition = toAgent(entry, module);
+    if (!reserved || entry.name !== reserved.builtIn.entry.name) return definition;
+    return { ...definition, agent: reserved.extend(definition.agent) };
+  };
+  const findAgent = (name: string) => agents.get(name) ?? (name === builtIn?.entry.name ? builtIn : undefined);
   return {
     async load(program) {
       const { manifest } = program;
       const [nextAgents, nextWorkflows] = await Promise.all([
-        Promise.all(manifest.agents.map((entry) => load(entry, program, agents.get(entry.name), toAgent))),
+        Promise.all(manifest.agents.map((entry) => load(entry, program, agents.get(entry.name), toOwnAgent))),
         Promise.all(manifest.workflows.map((entry) => load(entry, program, workflows.get(entry.name), toWorkflow))),
       ]);
       agents = new Map(checkSubagents(nextAgents, agents).map((agent) => [agent.entry.name, agent]));
@@ -79,10 +97,15 @@ export function createCatalog(): Catalog {
     },
     agents: () => [...agents.values()].filter(({ entry }) => entry.name !== COPILOT_AGENT),
     workflows: () => [...workflows.values()],
-    findAgent: (name) => agents.get(name),
+    findAgent,
     findWorkflow: (name) => workflows.get(name),
+    isReplaced: (name) => agents.has(name),
     codeHashes: () => [
-      ...new Set([...agents.values(), ...workflows.values()].flatMap(({ definition }) => definition?.codeHash ?? [])),
+      ...new Set(
+        [...agents.values(), ...workflows.values(), ...(builtIn ? [builtIn] : [])].flatMap(
+          ({ definition }) => definition?.codeHash ?? [],
+        ),
+      ),
     ],
     problems: () => [...agents.values(), ...workflows.values()].flatMap(({ problem }) => problem ?? []),
   };

@@ -1,14 +1,18 @@
 import { defineRoom } from '../operations/room.ts';
 import type { Prompts } from '../prompts/prompts.ts';
 import { createCatalog } from './catalog.ts';
-import type { Catalog } from './catalog.ts';
+import type { Catalog, ReservedAgent } from './catalog.ts';
 import { createCatalogEntries } from './entries.ts';
 import type { CatalogEntriesOptions } from './entries.ts';
 import { discover, getCatalogEntry, listCatalog, updateCatalogEntry } from './operations.ts';
 import type { CatalogOverrides } from './overrides.ts';
 
 /** What the workspace declares, as it is loaded. */
-export const catalogRoom = defineRoom({ name: 'catalog', operations: [], create: () => createCatalog() });
+export const catalogRoom = defineRoom({
+  name: 'catalog',
+  operations: [],
+  create: ({ copilot }: { copilot: ReservedAgent }) => createCatalog(copilot),
+});
 
 export interface Given {
   catalog: Catalog;

@@ -22,11 +22,11 @@ export interface StartedBy {
   /** Of a person. */
   role: string | null;
   name: string;
-  /** It was asked for over MCP, by a model of the caller. */
-  via?: 'mcp';
+  /** It was asked for over MCP, or by the copilot: by a model of the caller. */
+  via?: 'mcp' | 'copilot';
   /** The run repeats one of whoever this is, and this caller asked for that. */
   retriedBy?: BareStartedBy;
-  /** A timer made it begin that these had armed, or resumed, over MCP. */
+  /** A timer made it begin that these had armed, or resumed, through a model. */
   armedBy?: BareStartedBy[];
 }
 
@@ -56,11 +56,11 @@ export function contextOf(run: Pick<RunRow, 'startedBy'>): RunContext {
   return { caller, user: caller.user };
 }
 
-/** Those who have asked for it over MCP, as whoever makes a run begin, repeats one or arms a timer. */
-export function listMcpCallers(startedBy: StartedBy | undefined): BareStartedBy[] {
+/** Those for whom a model has asked for it, as whoever makes a run begin, repeats one or arms a timer. */
+export function listModelCallers(startedBy: StartedBy | undefined): BareStartedBy[] {
   if (!startedBy) return [];
   const { retriedBy, armedBy = [], ...by } = startedBy;
-  return [by, ...(retriedBy ? [retriedBy] : []), ...armedBy].filter(({ via }) => via === 'mcp');
+  return [by, ...(retriedBy ? [retriedBy] : []), ...armedBy].filter(({ via }) => via !== undefined);
 }
 
 export function isSameCaller(one: BareStartedBy, other: BareStartedBy): boolean {

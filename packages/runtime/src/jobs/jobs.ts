@@ -85,7 +85,7 @@ export function createJobs({ journal, engine, log, start, check }: JobsOptions):
       const now = clock.now();
       const next = cron === null ? (nextAt ?? now) : nextFire(cron, timeZone, now);
       // Resumed elsewhere it is no model's doing any more, whoever had armed it.
-      const armedBy = caller?.via === 'mcp' ? toArmedBy([toStartedBy(caller), ...readArmedBy(schedule)]) : null;
+      const armedBy = caller?.via ? toArmedBy([toStartedBy(caller), ...readArmedBy(schedule)]) : null;
       await schedules.setPaused(id, isPaused, next, armedBy);
       return toJob(await get(id));
     },

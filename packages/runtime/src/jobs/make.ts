@@ -2,7 +2,7 @@ import { parseWakeTime } from '../engine/duration.ts';
 import type { ScheduleRequest } from '../engine/handle.ts';
 import type { MadeSchedule } from '../engine/journal/schedules.ts';
 import { digestOf, encode } from '../engine/serialize.ts';
-import { listMcpCallers, startedByOf } from '../engine/started-by.ts';
+import { listModelCallers, startedByOf } from '../engine/started-by.ts';
 import { boundGiven } from '../engine/values/size.ts';
 import { nextFire } from '../definitions/cron.ts';
 import { toArmedBy } from './armed-by.ts';
@@ -23,7 +23,7 @@ export function toMadeSchedule({ name, input, when, id, by }: ScheduleRequest, n
     input: text,
     nextAt: cron === null ? onceAt(when, now) : nextFire(cron, timeZone, now),
     digest: digestOf(encode({ input: text, ...when }, 'schedule')),
-    armedBy: toArmedBy(listMcpCallers(startedByOf(by))),
+    armedBy: toArmedBy(listModelCallers(startedByOf(by))),
   };
 }
 

@@ -21,16 +21,20 @@ export type Doubt = 'unknown' | 'expired' | 'used' | 'other_call';
 
 /** Ties the yes of a person to one call of one caller, once and for a short time. */
 export interface Confirmations {
-  /** The state to come back with the yes. */
-  ask(call: MarkedCall): Promise<string>;
+  /** The state to come back with the yes, and until when it is good. */
+  ask(call: MarkedCall): Promise<{ state: string; expiresAt: string }>;
   /**
    * With `input` the call may run, and the state is used up on every replica, whatever comes of it. Who repeats the call as
    * it was shown runs the one that was asked about: what was hidden is in the state.
    */
   redeem(state: string, call: MarkedCall): Promise<{ input: Input } | { doubt: Doubt }>;
+  /** False: it was asked before for this key, on whatever replica. */
+  isFirst(key: string): Promise<boolean>;
 }
 
 export interface ConfirmationsOptions {
+  /** What is confirmed for one is unknown to the other. */
+  of: 'confirmation' | 'copilot';
   /** The key of the boot: with it a state ends. */
   readKey(): Promise<Buffer>;
   used: UsedOnce;
@@ -40,15 +44,16 @@ export interface ConfirmationsOptions {
 
 export const CONFIRM_SECONDS = 90;
 
-export function createConfirmations({ readKey, used, installation, now }: ConfirmationsOptions): Confirmations {
-  const seal = createStateSeal('confirmation', readKey);
+export function createConfirmations({ of, readKey, used, installation, now }: ConfirmationsOptions): Confirmations {
+  const seal = createStateSeal(of, readKey);
   return {
     async ask(call) {
       const binding = toBinding(call, await installation());
       const iat = now();
       const hidden = Object.fromEntries(Object.entries(call.input).filter(([name]) => call.secret.includes(name)));
-      const content: Content = { ...binding, hidden, iat, exp: iat + CONFIRM_SECONDS * 1_000, jti: randomUUID() };
-      return seal.seal(content);
+      const exp = iat + CONFIRM_SECONDS * 1_000;
+      const content: Content = { ...binding, hidden, iat, exp, jti: randomUUID() };
+      return { state: await seal.seal(content), expiresAt: new Date(exp).toISOString() };
     },
     async redeem(state, call) {
       const content = (await seal.open(state)) as Content | undefined;
@@ -63,6 +68,7 @@ export function createConfirmations({ readKey, used, installation, now }: Confir
       if (BOUND.some((name) => binding[name] !== content[name])) return { doubt: 'other_call' };
       return (await used.use(content.jti, REMEMBER_MS)) ? { input } : { doubt: 'used' };
     },
+    isFirst: (key) => used.use(`call ${key}`, REMEMBER_CALLS_MS),
   };
 }
 
@@ -72,6 +78,8 @@ export function createConfirmations({ readKey, used, installation, now }: Confir
 const SKEW_MS = 5_000;
 /** Longer than any state is good for, whatever the clocks of the replicas that clean up. */
 const REMEMBER_MS = 3_600_000;
+/** As long as a box may stay away that goes on with what it was doing. */
+const REMEMBER_CALLS_MS = 30 * 24 * 3_600_000;
 
 interface Binding {
   sub: string;

@@ -4,15 +4,15 @@ import type { Caller } from '../auth/caller.ts';
 import { BoxError } from '../errors.ts';
 import { toBoxError } from '../http/answer.ts';
 import type { Log } from '../log.ts';
-import { HIDDEN } from '../mask.ts';
 import { callOperation, checkCall, parseInput } from '../surface/call.ts';
 import type { Operation } from '../operations/define.ts';
 import type { Rooms } from '../surface/rooms.ts';
 import type { OperationCatalog } from '../surface/catalog.ts';
 import { readAnswer, toQuestion } from './confirm.ts';
-import type { Confirmations, MarkedCall } from './confirmations.ts';
+import type { Confirmations } from './confirmations.ts';
 import { toErrorResult, toResult } from './result.ts';
 import type { ToolAnswer } from './result.ts';
+import { requireShown } from './shown.ts';
 
 export interface ToolsOptions {
   catalog: OperationCatalog;
@@ -104,21 +104,6 @@ async function runOperation(op: Operation, values: unknown, calling: Calling): P
   );
 }
 
-/** What stands for a hidden value is none: stored, it would take the place of one. */
-function requireShown({
-  input: values,
-  secret,
-  operation: id,
-}: Pick<MarkedCall, 'input' | 'secret' | 'operation'>): void {
-  const name = secret.find((each) => values[each] === HIDDEN);
-  if (name !== undefined)
-    throw new BoxError(
-      'invalid_request',
-      `"${name}" of "${id}" is "${HIDDEN}", which stands for a value that is not shown. Send the value itself, or repeat the call with a requestState that is still good.`,
-      { details: { param: name } },
-    );
-}
-
 /** A person is asked first, in the way the client has for it. */
 async function runMarked(op: Operation, call: z.output<typeof WriteInput>, calling: Calling): Promise<ToolAnswer> {
   const { options, caller, context } = calling;
@@ -133,6 +118,6 @@ async function runMarked(op: Operation, call: z.output<typeof WriteInput>, calli
   if (redeemed && 'input' in redeemed) return runOperation(op, redeemed.input, calling);
   const doubt = redeemed?.doubt ?? 'unasked';
   requireShown(marked);
-  const state = await options.confirmations.ask(marked);
+  const { state } = await options.confirmations.ask(marked);
   return toQuestion({ op, call: call.input, doubt, state }, context);
 }

@@ -11,7 +11,7 @@ export interface CallContext {
   /** Aborts when the caller goes away. */
   signal: AbortSignal;
   /** The surface it came through. */
-  source: 'http' | 'mcp' | 'command';
+  source: 'http' | 'mcp' | 'copilot' | 'command';
   requestId?: string;
 }
 

@@ -23,10 +23,12 @@ export interface PublishedInstructions {
 export function createPublishedInstructions(
   prompts: Pick<Prompts, 'findPublished' | 'findText'>,
   log: Log,
+  /** Under which the instructions of an agent are kept. */
+  keyOf: (agent: string) => string = () => 'instructions',
 ): PublishedInstructions {
   return {
     async begin(agent, pinned = []) {
-      const key = { ownerKind: 'agent', ownerName: agent, key: 'instructions' } as const;
+      const key = { ownerKind: 'agent', ownerName: agent, key: keyOf(agent) } as const;
       const prompt = (await findPinned(prompts, pinned, key)) ?? (await prompts.findPublished(key));
       return prompt && { text: prompt.text, attributes: stampInstructions(prompt) };
     },

@@ -26,7 +26,7 @@ const CallerShown = {
     .nullable(),
   role: z.string().nullable(),
   name: z.string(),
-  via: z.literal('mcp').optional().describe('It was asked for over MCP'),
+  via: z.enum(['mcp', 'copilot']).optional().describe('It was asked for over MCP, or by the copilot'),
 };
 
 /** Who made a run begin, as every surface shows it. */

@@ -13,7 +13,7 @@ const text = z.string().trim().min(1).max(200).nullable().optional();
 export const getSettings = operation({
   ...room,
   id: 'settings.get',
-  summary: 'Get the settings of the workspace: default model, log retention, MCP switch',
+  summary: 'Get the settings of the workspace: default model, log retention, switches of MCP and the copilot',
   route: 'GET /api/settings',
   kind: 'read',
   permission: 'settings:read',
@@ -77,6 +77,18 @@ export const setMcp = operation({
   before: ({ settings }) => settings.get(),
   handle: ({ settings }, { enabled, tools }) =>
     settings.update({ mcpEnabled: enabled, ...(tools === undefined ? {} : { mcpTools: tools }) }),
+});
+
+export const setCopilot = operation({
+  ...room,
+  id: 'settings.copilot',
+  summary: 'Switch the Studio copilot on or off; nothing of it is deleted',
+  route: 'PUT /api/settings/copilot',
+  kind: 'write',
+  permission: 'copilot:write',
+  input: z.strictObject({ enabled: z.boolean() }),
+  before: ({ settings }) => settings.get(),
+  handle: ({ settings }, { enabled }) => settings.update({ copilotEnabled: enabled }),
 });
 
 export const getSetup = operation({

@@ -19,6 +19,7 @@ export const Settings = z.object({
     enabled: z.boolean().describe('Whether /mcp answers'),
     tools: z.boolean().describe('Whether each agent and workflow is a tool of its own there'),
   }),
+  copilot: z.object({ enabled: z.boolean().describe('Whether the Studio copilot answers') }),
 });
 export type Settings = z.infer<typeof Settings>;
 
@@ -31,6 +32,7 @@ export interface SettingsChange {
   keyDays?: number | null;
   mcpEnabled?: boolean | null;
   mcpTools?: boolean | null;
+  copilotEnabled?: boolean | null;
 }
 
 export interface WorkspaceSettings {
@@ -45,6 +47,7 @@ export interface WorkspaceSettings {
   isMcpEnabled(): Promise<boolean>;
   /** Whether agents and workflows are tools of their own at `/mcp`. */
   hasMcpTools(): Promise<boolean>;
+  isCopilotEnabled(): Promise<boolean>;
   close(): Promise<void>;
 }
 
@@ -85,7 +88,16 @@ export function createSettings(options: SettingsOptions): WorkspaceSettings {
   const get = async (): Promise<Settings> => {
     const set = await live.read();
     const { name = null, defaultModel = null, timeZone = null, logRetentionDays = null, keyDays = null } = set;
-    return { name, defaultModel, effectiveModel: toModel(set), timeZone, logRetentionDays, keyDays, mcp: toMcp(set) };
+    return {
+      name,
+      defaultModel,
+      effectiveModel: toModel(set),
+      timeZone,
+      logRetentionDays,
+      keyDays,
+      mcp: toMcp(set),
+      copilot: { enabled: set.copilotEnabled ?? false },
+    };
   };
   return {
     get,
@@ -106,6 +118,7 @@ export function createSettings(options: SettingsOptions): WorkspaceSettings {
     keyDays: async () => (await live.read()).keyDays ?? undefined,
     isMcpEnabled: async () => toMcp(await live.read()).enabled,
     hasMcpTools: async () => toMcp(await live.read()).tools,
+    isCopilotEnabled: async () => (await live.read()).copilotEnabled ?? false,
     close: live.close,
   };
 }

@@ -4,6 +4,8 @@ import type { Interrupt } from '../events/turn-events.ts';
 import type { ToolApproval } from '../../approvals/tool-approval.ts';
 import type { InterruptPolicy } from '../../definitions/agent.ts';
 import type { ToolCall } from '../model/messages.ts';
+import { CONFIRM_TOOL } from '../copilot.ts';
+import { COPILOT_AGENT } from '../../manifest.ts';
 import { runCall } from './run-call.ts';
 import { answerCall, failed, parseArguments } from './tool-answer.ts';
 import type { ConversationMessage } from './input.ts';
@@ -40,6 +42,7 @@ export async function runApproved(turn: ToolTurn, call: ToolCall): Promise<Conve
   turn.interrupt(toInterrupt(approval.token, { ...request, ...detail, expiresAt: approval.expiresAt }));
   const answer = await approval.answer;
   turn.decided();
+  if (!answer.approved && call.name === CONFIRM_TOOL && options.agent.name === COPILOT_AGENT) turn.isRefused = true;
   if (!answer.approved) return answerCall(turn, call, failed(toRefusal(call, answer)));
   return runCall(turn, answer.input === null ? call : { ...call, arguments: JSON.stringify(answer.input) });
 }

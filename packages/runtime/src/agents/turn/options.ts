@@ -35,10 +35,21 @@ export interface TurnOptions {
   emit: Emit;
   /** Waits for readers the turn is not to run ahead of. */
   untilTaken?: UntilTaken;
+  /** In place of the agent's own. */
+  budget?: StepBudget;
   /** The answer is JSON of this kind. Absent: any text. */
   output?: OutputRule;
   /** Keeps what the turn added. Repeated after a crash: it must do nothing the second time. */
   save?(added: TurnAdded): Promise<void>;
+}
+
+/** What a turn may do before it has to say that it stopped. */
+export interface StepBudget {
+  modelCalls: number;
+  /** How it is said. */
+  steps: number;
+  /** It opens again with each pause that ends. */
+  reopens?: boolean;
 }
 
 export interface TurnAdded {

@@ -19,6 +19,8 @@ export interface ToolTurn {
   readonly options: Pick<TurnOptions, 'agent' | 'toolset' | 'emit' | 'guard'>;
   readonly execution: RunHandle;
   state: AgentState;
+  /** Set where a person's no ends the turn. */
+  isRefused: boolean;
   invoke: Invoke;
   /** Emits, unless it is a replay of what has been emitted. */
   emit: Emit;

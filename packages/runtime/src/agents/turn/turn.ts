@@ -13,7 +13,7 @@ import { TurnConversation } from './conversation.ts';
 import { messageIdOf } from './ids.ts';
 import { withReasoning } from './input.ts';
 import { callLimits, ModelCalls } from './model-calls.ts';
-import type { TurnOptions, TurnOutput } from './options.ts';
+import type { StepBudget, TurnOptions, TurnOutput } from './options.ts';
 import { outputInvalid, toRepair } from './output.ts';
 import type { CheckedOutput, OutputRule } from './output.ts';
 import { runCall } from './run-call.ts';
@@ -35,8 +35,9 @@ const TO_ASK_ALONE =
 export async function runTurn(options: TurnOptions): Promise<TurnOutput> {
   const turn = new Turn(options);
   turn.begin();
-  const maxSteps = options.agent.maxSteps ?? DEFAULT_MAX_STEPS;
-  for (let step = 1; step <= maxSteps; step++) {
+  const { budget = toBudget(options.agent.maxSteps) } = options;
+  let last = budget.modelCalls;
+  for (let step = 1; step <= last; step++) {
     const reply = await turn.callModel(step);
     if (reply.blockedBy !== undefined) return turn.end(reply.content, 'content_filter', step);
     const isAnswer = reply.toolCalls.length === 0;
@@ -48,12 +49,18 @@ export async function runTurn(options: TurnOptions): Promise<TurnOutput> {
     }
     const isForClient = !isAnswer && (await turn.runTools(reply));
     if (isForClient) return turn.end(reply.content, toCallReason(reply.finishReason), step);
-    if (step < maxSteps) turn.emit({ type: 'step.end', step });
+    if (turn.isRefused) return turn.endRefused(step);
+    if (budget.reopens && turn.takePause()) last = step + budget.modelCalls;
+    if (step < last) turn.emit({ type: 'step.end', step });
   }
-  return turn.stop(maxSteps);
+  return turn.stop(last, budget.steps);
 }
 
 // --- internal ---
+
+function toBudget(maxSteps = DEFAULT_MAX_STEPS): StepBudget {
+  return { modelCalls: maxSteps, steps: maxSteps };
+}
 
 /** One turn while it runs. */
 class Turn implements ToolTurn {
@@ -67,6 +74,9 @@ class Turn implements ToolTurn {
   /** Calls whose approval is not decided. */
   #undecided = 0;
   #repairs = 0;
+  #hasPaused = false;
+  /** A person has said no to what ends the turn then. */
+  isRefused = false;
 
   constructor(options: TurnOptions) {
     this.options = options;
@@ -159,13 +169,21 @@ class Turn implements ToolTurn {
   }
 
   /** The step budget is used up. */
-  stop(steps: number): Promise<TurnOutput> {
+  stop(step: number, steps: number): Promise<TurnOutput> {
     const content = `The turn stopped after ${steps} steps.`;
     if (this.options.output) throw outputInvalid(this.options.agent.name, content);
-    const messageId = this.#nextMessageId();
-    this.#emitText(messageId, content);
-    this.#conversation.add({ id: messageId, role: 'assistant', content });
-    return this.end(content, 'stop', steps);
+    return this.#endWith(content, step);
+  }
+
+  endRefused(step: number): Promise<TurnOutput> {
+    return this.#endWith('You said no, so nothing ran.', step);
+  }
+
+  /** Whether there was a pause since the last time this was asked. */
+  takePause(): boolean {
+    const hasPaused = this.#hasPaused;
+    this.#hasPaused = false;
+    return hasPaused;
   }
 
   async end(
@@ -197,6 +215,7 @@ class Turn implements ToolTurn {
 
   decided(): void {
     this.#undecided -= 1;
+    this.#hasPaused = true;
   }
 
   /** Ends the answer to the client once the calls that need no approval are done. */
@@ -217,6 +236,14 @@ class Turn implements ToolTurn {
     const id = this.#messageId();
     this.#replies += 1;
     return id;
+  }
+
+  /** Says this in place of the model, and ends. */
+  #endWith(content: string, step: number): Promise<TurnOutput> {
+    const messageId = this.#nextMessageId();
+    this.#emitText(messageId, content);
+    this.#conversation.add({ id: messageId, role: 'assistant', content });
+    return this.end(content, 'stop', step);
   }
 
   #emitText(messageId: string, text: string): void {

@@ -1,5 +1,5 @@
 import type { H3, H3Event } from 'h3';
-import type { Agents } from '../../agents/agents.ts';
+import type { Agents, Surroundings } from '../../agents/agents.ts';
 import type { AskedThread, AttachedThreads, AttachedTurn } from '../../agents/threads/attached.ts';
 import type { BegunThread, ThreadRequest, Threads } from '../../agents/threads/threads.ts';
 import { BoxError } from '../../errors.ts';
@@ -20,6 +20,7 @@ import { nameRun } from '../run-header.ts';
 import type { SignThinking } from '../thinking-signature.ts';
 import { readTurnKey } from '../turn-key.ts';
 import { readClientState, toSystemTexts } from './context.ts';
+import { toPointerTexts } from './pointer.ts';
 import { toAnswers } from './decision.ts';
 import { parseRunInput } from './input.ts';
 import type { RunAgentInput } from './input.ts';
@@ -44,7 +45,7 @@ const STOP: RouteEntry = {
 export const AGUI_ROUTES: RouteEntry[] = [RUN, STOP];
 
 export interface AguiOptions {
-  agents: Pick<Agents, 'names'>;
+  agents: Pick<Agents, 'names' | 'surroundingsOf'>;
   threads: Threads & AttachedThreads;
   log: Log;
   authorize: Authorize;
@@ -71,7 +72,7 @@ async function answerRun(event: H3Event, options: AguiOptions): Promise<Response
   const asked = { ...(body as object), runId: undefined, parentRunId: undefined };
   const key = readTurnKey({ headers, wire: 'agui', caller, asked });
   await yieldOnce();
-  const request = { agent, ...toThread(input), caller, ...(key ? { key } : {}) };
+  const request = { agent, ...toThread(input, options.agents.surroundingsOf(agent)), caller, ...(key ? { key } : {}) };
   // Before the turn: one whose answer has no place is not begun.
   const watched = options.streams.enter(caller);
   const begun = await beginOrRejoin(options.threads, request).catch(async (error: unknown) => {
@@ -142,13 +143,18 @@ async function answerStop(event: H3Event, { agents, threads, authorize }: AguiOp
   return new Response(null, { status: 204 });
 }
 
-function toThread(input: RunAgentInput): Omit<ThreadRequest, 'agent' | 'caller' | 'key'> {
+function toThread(input: RunAgentInput, taken: Surroundings): Omit<ThreadRequest, 'agent' | 'caller' | 'key'> {
   const { threadId, messages, resume, tools, forwardedProps } = input;
   return {
     name: threadId,
     messages: toSentMessages(messages),
     answers: toAnswers(resume),
-    toSystem: (kept) => toSystemTexts(input, readClientState(input.state, kept)),
+    toSystem: (kept) =>
+      taken === 'all'
+        ? toSystemTexts(input, readClientState(input.state, kept))
+        : taken === 'none'
+          ? []
+          : toPointerTexts(input),
     tools,
     parameters: typeof forwardedProps === 'object' && forwardedProps !== null ? toModelParameters(forwardedProps) : {},
   };

@@ -1,0 +1,18 @@
+import { BoxError } from '../errors.ts';
+import { HIDDEN } from '../mask.ts';
+import type { MarkedCall } from './confirmations.ts';
+
+/** What stands for a hidden value is none: stored, it would take the place of one. Throws `invalid_request`. */
+export function requireShown({
+  input,
+  secret,
+  operation: id,
+}: Pick<MarkedCall, 'input' | 'secret' | 'operation'>): void {
+  const name = secret.find((each) => input[each] === HIDDEN);
+  if (name !== undefined)
+    throw new BoxError(
+      'invalid_request',
+      `"${name}" of "${id}" is "${HIDDEN}", which stands for a value that is not shown. Send the value itself, or repeat the call with a requestState that is still good.`,
+      { details: { param: name } },
+    );
+}
