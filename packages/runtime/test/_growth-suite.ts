@@ -13,8 +13,8 @@ export interface GrowthOptions {
   bytes: number;
   doublings: number;
   /**
-   * Milliseconds that nothing holds the event loop: far more than is measured, and far less than a square would take. A
-   * request that holds it longer may do so for as long as `YARDSTICKS` times its bytes take to be encoded and parsed.
+   * Milliseconds that nothing holds the event loop of a quick machine: far more than is measured, and far less than a square
+   * would take. A slower machine, or one at work besides, has as many times more.
    */
   mostMs: number;
   /** A server to keep it all on. Default: SQLite, and the embedded one. */
@@ -24,8 +24,8 @@ export interface GrowthOptions {
 /** Below this, what is measured says nothing of how it grows. */
 const FLOOR_MS = 100;
 
-/** A machine may be four times as slow as another, and at work besides. */
-const YARDSTICKS = 4;
+/** In which a quick machine encodes and parses so many bytes. */
+const YARDSTICK = { bytes: 8 * 1_048_576, ms: 100 };
 
 /** What grows is tried three times, each of up to nine sizes. */
 const TIMEOUT = 600_000;
@@ -68,12 +68,10 @@ export function describeGrowth(title: string, { names, bytes, doublings, mostMs,
 
 /** Those that held the event loop for too long, on a machine as fast as this one is now. */
 async function filterHeld(box: GrowthBox, grown: readonly Grown[], mostMs: number): Promise<Grown[]> {
-  const held: Grown[] = [];
-  for (const one of grown) {
-    const longest = Math.max(one.held, one.read);
-    if (longest > mostMs && longest > YARDSTICKS * (await box.yardstick(one.bytes))) held.push(one);
-  }
-  return held;
+  const isOver = (limit: number) => (one: Grown) => Math.max(one.held, one.read) > limit;
+  if (!grown.some(isOver(mostMs))) return [];
+  const slowness = (await box.yardstick(YARDSTICK.bytes)) / YARDSTICK.ms;
+  return grown.filter(isOver(mostMs * Math.max(1, slowness)));
 }
 
 /** Two sizes of which the larger one took more than twice what it has grown by. */
