@@ -1,6 +1,6 @@
 import { mkdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { chromium } from 'playwright-core';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, onTestFinished } from 'vitest';
@@ -66,8 +66,11 @@ export function allowComplaint(page: Page, pattern: RegExp): void {
   allowed.set(page, [...(allowed.get(page) ?? []), pattern]);
 }
 
-/** What someone who does not see the page, or has no mouse, would stumble over. */
+/** What someone who does not see the page, or has no mouse, would stumble over. A picture of what was looked at is kept. */
 export async function listBarriers(page: Page): Promise<string[]> {
+  const { testPath = '' } = expect.getState();
+  const screen = new URL(page.url()).pathname.split('/').slice(2).join('-').replace(ID, 'id') || 'overview';
+  await keepPicture(page, `${basename(testPath, '.test.ts')}-${String(++pictures).padStart(2, '0')}-${screen}`);
   // By the debugger, which the policy of the page does not hold for.
   await page.evaluate(AXE);
   return page.evaluate(
@@ -94,4 +97,7 @@ export async function keepPicture(page: Page, name: string): Promise<void> {
 const LOCAL = new Set(['127.0.0.1', 'localhost']);
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+/** Of a run, a session, a prompt. */
+const ID = /[0-9a-f]{8}-[0-9a-f-]{27}/;
+let pictures = 0;
 const allowed = new WeakMap<Page, RegExp[]>();
