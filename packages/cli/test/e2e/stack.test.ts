@@ -12,7 +12,7 @@ import type { Box, Workspace } from './_setup.ts';
 import { addOutside, NO_COMMAND, openStack, portsOf } from './_stack.ts';
 import type { Stack } from './_stack.ts';
 
-const SLOW_MS = 300_000;
+const SLOW_MS = 600_000;
 /** Where the box of the composition finds the keys of the control plane. */
 const PLANE_URL = 'http://127.0.0.1:9102';
 const BASE = `svc-runtime:${contractPayload().build.version}`;
