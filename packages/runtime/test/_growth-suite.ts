@@ -22,12 +22,13 @@ export interface GrowthOptions {
 }
 
 /** Below this, what is measured says nothing of how it grows. */
-const FLOOR_MS = 100;
+const FLOOR_MS = 250;
 
 /** In which a quick machine encodes and parses so many bytes. */
 const YARDSTICK = { bytes: 8 * 1_048_576, ms: 100 };
 
-/** What grows is tried three times, each of up to nine sizes. */
+/** What grows is tried four times, each of up to nine sizes. */
+const TRIES = 4;
 const TIMEOUT = 600_000;
 
 /** Grows requests to their limits against a box in a process of its own, and watches its event loop. */
@@ -48,9 +49,13 @@ export function describeGrowth(title: string, { names, bytes, doublings, mostMs,
     test.each(names)('%s', { timeout: TIMEOUT }, async (name) => {
       const shape = SHAPES[name] as Shape;
       let found: Grown[] = [];
-      // The collector's work, or a busy machine's, falls on one size or another; that of a square on the same one each time.
-      for (let tries = 0; tries < 3; tries++) {
-        const grown = await grow(box, shape, { bytes, doublings });
+      // The collector's work, or a busy machine's, falls on one size or another; that of a square on the same one each time. So of
+      // each size its quickest time counts.
+      const quickest = new Map<number, Grown>();
+      for (let tries = 0; tries < TRIES; tries++) {
+        const tried = await grow(box, shape, { bytes, doublings });
+        for (const one of tried) quickest.set(one.size, toQuicker(one, quickest.get(one.size)));
+        const grown = [...quickest.values()];
         if (process.env['GROWTH_LOG']) process.stderr.write(`${name}: ${grown.map(toText).join(', ')}\n`);
         expect(grown.filter(({ status }) => status >= 500)).toEqual([]);
         const accepted = grown.filter(({ status }) => status < 400).sort((a, b) => a.size - b.size);
@@ -65,6 +70,10 @@ export function describeGrowth(title: string, { names, bytes, doublings, mostMs,
 }
 
 // --- internal ---
+
+function toQuicker(one: Grown, other: Grown = one): Grown {
+  return { ...one, held: Math.min(one.held, other.held), read: Math.min(one.read, other.read) };
+}
 
 /** Those that held the event loop for too long, on a machine as fast as this one is now. */
 async function filterHeld(box: GrowthBox, grown: readonly Grown[], mostMs: number): Promise<Grown[]> {

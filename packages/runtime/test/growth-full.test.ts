@@ -5,7 +5,7 @@ describeGrowth('every request, as large as is accepted', {
   names: SHAPE_NAMES,
   bytes: 32 * 1_048_576,
   doublings: 4,
-  mostMs: 800,
+  mostMs: 4_000,
 });
 
 describeWhen(realServers.database, 'with the journal on PostgreSQL', (server) =>
@@ -13,7 +13,7 @@ describeWhen(realServers.database, 'with the journal on PostgreSQL', (server) =>
     names: SHAPE_NAMES.filter((name) => /^(?:wire-a|start|failure|chat|list): /.test(name)),
     bytes: 32 * 1_048_576,
     doublings: 2,
-    mostMs: 800,
+    mostMs: 4_000,
     server,
   }),
 );
