@@ -3,8 +3,8 @@ import { join, resolve } from 'node:path';
 import { CliError } from '../../errors.ts';
 import { integer, object, string } from '../../payload/payload.ts';
 import { defineVerb } from '../../verb.ts';
-import { DATA_ARG, DATABASE_FILE, findDataFolder, KEY_FILE, readSecretKey } from './data-folder.ts';
-import { toPlaneFailure } from './failure.ts';
+import { DATA_ARG, findDataFolder, KEY_FILE, readSecretKey, requireStore } from './data-folder.ts';
+import { rethrowPlaneFailure } from './failure.ts';
 
 export const backup = defineVerb({
   examples: ['svc plane backup ./plane.backup', 'svc plane backup ./plane.backup --data-dir ./plane'],
@@ -19,14 +19,13 @@ export const backup = defineVerb({
   }),
   async run({ file: named, 'data-dir': dir }, context) {
     const file = resolve(context.cwd, named);
-    const dataDir = findDataFolder(dir, context);
-    if (!existsSync(join(dataDir, DATABASE_FILE)))
-      throw new CliError('not_found', `"${dataDir}" has no control plane in it: nothing is written to "${file}".`, {
-        suggestion: 'Name its folder: svc plane backup ./plane.backup --data-dir <folder>',
-      });
+    const dataDir = requireStore(dir, context, {
+      also: `: nothing is written to "${file}"`,
+      suggestion: 'Name its folder: svc plane backup ./plane.backup --data-dir <folder>',
+    });
     const { backUpToFile } = await import('@svc/control-plane');
     context.progress(`Writing ${file} …`);
-    const rows = await backUpToFile({ dataDir, databaseUrl: undefined }, file).catch(rethrow);
+    const rows = await backUpToFile({ dataDir, databaseUrl: undefined }, file).catch(rethrowPlaneFailure);
     return {
       data: { file, rows },
       human: ({ green }) => `${green('Backed up')} ${rows} rows: ${file}`,
@@ -64,13 +63,7 @@ export const restore = defineVerb({
     const { restoreFromFile } = await import('@svc/control-plane');
     context.progress(`Reading ${file} …`);
     const settings = { dataDir, databaseUrl: undefined, secretKey: await readSecretKey(dataDir) };
-    const rows = await restoreFromFile(settings, file).catch(rethrow);
+    const rows = await restoreFromFile(settings, file).catch(rethrowPlaneFailure);
     return { data: { file, rows }, human: ({ green }) => `${green('Restored')} ${rows} rows: ${dataDir}` };
   },
 });
-
-// --- internal ---
-
-function rethrow(error: unknown): never {
-  throw toPlaneFailure(error);
-}

@@ -27,6 +27,19 @@ export function findDataFolder(named: string | undefined, { env, cwd }: Pick<Con
   throw usageError('There is no place for the data: HOME is not set.', 'Name a folder: svc plane --data-dir ./plane');
 }
 
+/**
+ * The same, where a control plane has been. Throws `not_found`; `also`: what else does not come of it, as the message says it.
+ */
+export function requireStore(
+  named: string | undefined,
+  context: Pick<Context, 'env' | 'cwd'>,
+  { also = '', suggestion = 'Name its folder with --data-dir <folder>.' } = {},
+): string {
+  const folder = findDataFolder(named, context);
+  if (existsSync(join(folder, DATABASE_FILE))) return folder;
+  throw new CliError('not_found', `"${folder}" has no control plane in it${also}.`, { suggestion });
+}
+
 /** The key in the folder, which is made where there is none. A folder that has a database and no key is refused. */
 export async function readSecretKey(folder: string): Promise<string> {
   mkdirSync(folder, { recursive: true, mode: 0o700 });

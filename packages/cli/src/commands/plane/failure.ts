@@ -8,6 +8,10 @@ export function toPlaneFailure(error: unknown): unknown {
   return new CliError(code.startsWith('port_') ? 'generic' : code, message, suggestion ? { suggestion } : {});
 }
 
+export function rethrowPlaneFailure(error: unknown): never {
+  throw toPlaneFailure(error);
+}
+
 // --- internal ---
 
 const SUGGESTIONS: Record<string, string | undefined> = {

@@ -1,11 +1,7 @@
-import { existsSync } from 'node:fs';
-import { join } from 'node:path';
-import type { Context } from '../../context.ts';
-import { CliError } from '../../errors.ts';
 import { array, object, string } from '../../payload/payload.ts';
 import { defineVerb } from '../../verb.ts';
-import { DATA_ARG, DATABASE_FILE, findDataFolder, readSecretKey } from './data-folder.ts';
-import { toPlaneFailure } from './failure.ts';
+import { DATA_ARG, readSecretKey, requireStore } from './data-folder.ts';
+import { rethrowPlaneFailure } from './failure.ts';
 
 export const resetPassword = defineVerb({
   examples: ['svc plane reset-password ada@example.com', 'svc plane reset-password ada@example.com --data-dir ./plane'],
@@ -19,9 +15,9 @@ export const resetPassword = defineVerb({
     password: string('The new password. It is kept nowhere else.'),
   }),
   async run({ email, 'data-dir': dir }, context) {
-    const dataDir = requireStore(dir, context, `, and no account of "${email}"`);
+    const dataDir = requireStore(dir, context, { also: `, and no account of "${email}"` });
     const plane = await import('@svc/control-plane');
-    const data = await plane.resetPassword({ dataDir, databaseUrl: undefined }, email).catch(rethrow);
+    const data = await plane.resetPassword({ dataDir, databaseUrl: undefined }, email).catch(rethrowPlaneFailure);
     return {
       data,
       human: ({ bold }) => `The new password of ${data.email}: ${bold(data.password)}`,
@@ -49,7 +45,7 @@ export const rotateKeys = defineVerb({
     const dataDir = requireStore(dir, context);
     const plane = await import('@svc/control-plane');
     const settings = { dataDir, databaseUrl: undefined, secretKey: await readSecretKey(dataDir) };
-    const data = await plane.rotateKeys(settings, { revoke }).catch(rethrow);
+    const data = await plane.rotateKeys(settings, { revoke }).catch(rethrowPlaneFailure);
     return {
       data,
       human: ({ green }) => `${green(revoke ? 'Revoked' : 'Rotated')} ${data.kid} signs within a minute.`,
@@ -59,18 +55,3 @@ export const rotateKeys = defineVerb({
     };
   },
 });
-
-// --- internal ---
-
-/** `also`: what else is not there then, as the message says it. */
-function requireStore(dir: string | undefined, context: Context, also = ''): string {
-  const dataDir = findDataFolder(dir, context);
-  if (existsSync(join(dataDir, DATABASE_FILE))) return dataDir;
-  throw new CliError('not_found', `"${dataDir}" has no control plane in it${also}.`, {
-    suggestion: 'Name its folder with --data-dir <folder>.',
-  });
-}
-
-function rethrow(error: unknown): never {
-  throw toPlaneFailure(error);
-}
