@@ -3,7 +3,8 @@ import { newRunId } from '../engine/ids.ts';
 import type { Drizzle } from '../stores/drizzle.ts';
 import { toShownInput } from './case.ts';
 import type { EvalCase, EvalTarget, NewCase } from './case.ts';
-import { isId, parseUuidCursor, toPageOf } from './paging.ts';
+import { isUuid, parseUuidCursor } from '../operations/cursor.ts';
+import { toPageOf } from './paging.ts';
 import type { Page, PageOf } from './paging.ts';
 import { evalCases } from './table.ts';
 
@@ -49,7 +50,7 @@ export function createCaseStore(db: Drizzle): CaseStore {
       return toPageOf(rows, page, { idOf: ({ id }) => id, show: toCase });
     },
     async find(id) {
-      const [row] = isId(id) ? await db.select().from(evalCases).where(eq(evalCases.id, id)) : [];
+      const [row] = isUuid(id) ? await db.select().from(evalCases).where(eq(evalCases.id, id)) : [];
       return row;
     },
     async create({ by, target, ...given }) {
@@ -58,17 +59,17 @@ export function createCaseStore(db: Drizzle): CaseStore {
       return toCase(row as CaseRow);
     },
     async update(id, { target, ...change }) {
-      if (!isId(id)) return undefined;
+      if (!isUuid(id)) return undefined;
       const changed = { ...change, ...(target && toColumns(target)), updatedAt: new Date() };
       const [row] = await db.update(evalCases).set(changed).where(eq(evalCases.id, id)).returning();
       return row && toCase(row);
     },
     async remove(id) {
-      const [row] = isId(id) ? await db.delete(evalCases).where(eq(evalCases.id, id)).returning() : [];
+      const [row] = isUuid(id) ? await db.delete(evalCases).where(eq(evalCases.id, id)).returning() : [];
       return row && toCase(row);
     },
     async listKnown(ids) {
-      const wanted = ids.filter(isId);
+      const wanted = ids.filter(isUuid);
       if (wanted.length === 0) return new Set();
       const rows = await db.select({ id: evalCases.id }).from(evalCases).where(inArray(evalCases.id, wanted));
       return new Set(rows.map(({ id }) => id));

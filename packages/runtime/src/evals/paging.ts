@@ -1,6 +1,5 @@
-import { z } from 'zod';
-import { BoxError, invalidCursor } from '../errors.ts';
-import { parseIdCursor, toIdCursor } from '../operations/cursor.ts';
+import { BoxError } from '../errors.ts';
+import { toIdCursor } from '../operations/cursor.ts';
 
 export interface Page {
   limit: number;
@@ -10,17 +9,6 @@ export interface Page {
 export interface PageOf<T> {
   items: T[];
   nextCursor: string | null;
-}
-
-export function isId(id: string): boolean {
-  return z.uuid().safeParse(id).success;
-}
-
-/** The id a page begins behind. Throws `invalid_cursor`. */
-export function parseUuidCursor(cursor: string): string {
-  const id = parseIdCursor(cursor);
-  if (!isId(id)) throw invalidCursor(cursor);
-  return id;
 }
 
 /** @param rows one more than the page has, where there is one */

@@ -1,6 +1,7 @@
 import { and, asc, desc, eq, gt, inArray, lt, sql } from 'drizzle-orm';
 import type { Drizzle } from '../stores/drizzle.ts';
-import { isId, parseUuidCursor, toPageOf } from './paging.ts';
+import { isUuid, parseUuidCursor } from '../operations/cursor.ts';
+import { toPageOf } from './paging.ts';
 import type { Page, PageOf } from './paging.ts';
 import type { RunCase, RunPlan, RunSummary } from './run.ts';
 import { evalResults, evalRunCases, evalRuns } from './table.ts';
@@ -59,7 +60,7 @@ export function createEvalRunStore(db: Drizzle): EvalRunStore {
           await tx.insert(evalRunCases).values(rows.slice(from, from + BATCH));
       }),
     async find(id) {
-      const [row] = isId(id) ? await db.select().from(evalRuns).where(eq(evalRuns.id, id)) : [];
+      const [row] = isUuid(id) ? await db.select().from(evalRuns).where(eq(evalRuns.id, id)) : [];
       return row;
     },
     async list({ suiteId, status }, page) {

@@ -1,7 +1,8 @@
 import { asc, desc, eq, inArray, lt, sql } from 'drizzle-orm';
 import { newRunId } from '../engine/ids.ts';
 import type { Drizzle } from '../stores/drizzle.ts';
-import { isId, parseUuidCursor, toPageOf } from './paging.ts';
+import { isUuid, parseUuidCursor } from '../operations/cursor.ts';
+import { toPageOf } from './paging.ts';
 import type { Page, PageOf } from './paging.ts';
 import type { NewSuite, Suite } from './suite.ts';
 import { evalSuiteCases, evalSuites } from './table.ts';
@@ -52,7 +53,7 @@ export function createSuiteStore(db: Drizzle): SuiteStore {
       return toPageOf(rows, page, { idOf: ({ id }) => id, show: ({ id }) => suites.get(id) as Suite });
     },
     async find(idOrName) {
-      const place = isId(idOrName) ? eq(evalSuites.id, idOrName) : eq(evalSuites.name, idOrName);
+      const place = isUuid(idOrName) ? eq(evalSuites.id, idOrName) : eq(evalSuites.name, idOrName);
       return (await withCases(await db.select().from(evalSuites).where(place)))[0];
     },
     create: ({ name, note, by, cases, ...settings }) =>

@@ -1,8 +1,6 @@
 import { and, asc, desc, eq, inArray, lt, ne, sql } from 'drizzle-orm';
-import { z } from 'zod';
 import { newRunId } from '../engine/ids.ts';
-import { invalidCursor } from '../errors.ts';
-import { parseIdCursor, toIdCursor } from '../operations/cursor.ts';
+import { isUuid, parseUuidCursor, toIdCursor } from '../operations/cursor.ts';
 import type { Drizzle } from '../stores/drizzle.ts';
 import type { Guardrail, GuardrailStore, Hit } from './store.ts';
 import { guardrailHits, guardrails } from './table.ts';
@@ -17,7 +15,7 @@ export function createGuardrailStore(db: Drizzle): GuardrailStore {
           .orderBy(...ORDER)
       ).map(toGuardrail),
     async find(id) {
-      const [row] = isId(id) ? await db.select().from(guardrails).where(eq(guardrails.id, id)) : [];
+      const [row] = isUuid(id) ? await db.select().from(guardrails).where(eq(guardrails.id, id)) : [];
       return row && toGuardrail(row);
     },
     create: ({ by, ...given }) =>
@@ -37,7 +35,7 @@ export function createGuardrailStore(db: Drizzle): GuardrailStore {
       }),
     update: (id, change) =>
       db.transaction(async (tx) => {
-        if (!isId(id)) return undefined;
+        if (!isUuid(id)) return undefined;
         await lock(tx);
         const { name } = change;
         const ofName = name === undefined ? undefined : and(eq(guardrails.name, name), ne(guardrails.id, id));
@@ -66,7 +64,7 @@ export function createGuardrailStore(db: Drizzle): GuardrailStore {
         return [];
       }),
     async remove(id) {
-      const [row] = isId(id) ? await db.delete(guardrails).where(eq(guardrails.id, id)).returning() : [];
+      const [row] = isUuid(id) ? await db.delete(guardrails).where(eq(guardrails.id, id)).returning() : [];
       return row && toGuardrail(row);
     },
     async addHits(hits) {
@@ -79,7 +77,7 @@ export function createGuardrailStore(db: Drizzle): GuardrailStore {
         .where(
           and(
             ruleId === undefined ? undefined : eq(guardrailHits.ruleId, ruleId),
-            cursor === undefined ? undefined : lt(guardrailHits.id, parseUuid(cursor)),
+            cursor === undefined ? undefined : lt(guardrailHits.id, parseUuidCursor(cursor)),
           ),
         )
         .orderBy(desc(guardrailHits.id))
@@ -110,16 +108,6 @@ const ORDER = [asc(guardrails.position), asc(guardrails.id)] as const;
 /** Positions and names are compared with those of all. */
 async function lock(tx: Drizzle): Promise<void> {
   await tx.execute(sql`lock table ${guardrails} in share row exclusive mode`);
-}
-
-function isId(id: string): boolean {
-  return z.uuid().safeParse(id).success;
-}
-
-function parseUuid(cursor: string): string {
-  const id = parseIdCursor(cursor);
-  if (!isId(id)) throw invalidCursor(cursor);
-  return id;
 }
 
 function toGuardrail({ position, ...row }: typeof guardrails.$inferSelect): Guardrail {

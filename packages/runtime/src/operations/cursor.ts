@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import { invalidCursor } from '../errors.ts';
 
 /** The cursor of a list: what its order needs to go on after the last item of a page. */
@@ -20,6 +21,17 @@ export function toIdCursor(id: string): string {
 /** Throws `invalid_cursor`. */
 export function parseIdCursor(cursor: string): string {
   const [id] = parseCursor(cursor, (place): place is [id: string] => typeof place[0] === 'string');
+  return id;
+}
+
+export function isUuid(id: string): boolean {
+  return z.uuid().safeParse(id).success;
+}
+
+/** Where ids are UUIDs. Throws `invalid_cursor`. */
+export function parseUuidCursor(cursor: string): string {
+  const id = parseIdCursor(cursor);
+  if (!isUuid(id)) throw invalidCursor(cursor);
   return id;
 }
 

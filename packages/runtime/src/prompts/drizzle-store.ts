@@ -1,8 +1,7 @@
 import { and, asc, desc, eq, lt } from 'drizzle-orm';
-import { z } from 'zod';
 import { newRunId } from '../engine/ids.ts';
 import { invalidCursor } from '../errors.ts';
-import { parseIdCursor, toIdCursor } from '../operations/cursor.ts';
+import { isUuid, parseIdCursor, parseUuidCursor, toIdCursor } from '../operations/cursor.ts';
 import type { Drizzle } from '../stores/drizzle.ts';
 import { promptPublications, prompts, promptVersions } from './table.ts';
 import { findBefore } from './rollback.ts';
@@ -35,13 +34,13 @@ export function createPromptStore(db: Drizzle): PromptStore {
       const rows = await db
         .select()
         .from(prompts)
-        .where(and(ofKey(filter), cursor === undefined ? undefined : lt(prompts.id, parseUuid(cursor))))
+        .where(and(ofKey(filter), cursor === undefined ? undefined : lt(prompts.id, parseUuidCursor(cursor))))
         .orderBy(desc(prompts.id))
         .limit(limit + 1);
       return toPage(rows.map(toPrompt), limit, ({ id }) => id);
     },
     async find(id) {
-      const [row] = isId(id) ? await db.select().from(prompts).where(eq(prompts.id, id)) : [];
+      const [row] = isUuid(id) ? await db.select().from(prompts).where(eq(prompts.id, id)) : [];
       return row && toPrompt(row);
     },
     create: ({ text, by, ...given }) =>
@@ -53,13 +52,13 @@ export function createPromptStore(db: Drizzle): PromptStore {
         return toPrompt(row);
       }),
     async update(id, change) {
-      if (!isId(id)) return undefined;
+      if (!isUuid(id)) return undefined;
       const changed = { ...change, updatedAt: new Date() };
       const [row] = await db.update(prompts).set(changed).where(eq(prompts.id, id)).returning();
       return row && toPrompt(row);
     },
     async remove(id) {
-      const [row] = isId(id) ? await db.delete(prompts).where(eq(prompts.id, id)).returning() : [];
+      const [row] = isUuid(id) ? await db.delete(prompts).where(eq(prompts.id, id)).returning() : [];
       return row && toPrompt(row);
     },
     async listVersions(id, { limit, cursor }) {
@@ -75,7 +74,7 @@ export function createPromptStore(db: Drizzle): PromptStore {
       return toPage(versions, limit, ({ version }) => String(version));
     },
     async findVersion(id, version) {
-      if (!isId(id)) return undefined;
+      if (!isUuid(id)) return undefined;
       const [found] = await db
         .select({ row: promptVersions, publishedVersion: prompts.publishedVersion })
         .from(promptVersions)
@@ -145,19 +144,9 @@ function ofKey({ ownerKind, ownerName, key }: Partial<PromptKey>) {
 
 /** Held to the end of the transaction: versions and publications are numbered one after the other. */
 async function lock(tx: Drizzle, id: string): Promise<Row | undefined> {
-  if (!isId(id)) return undefined;
+  if (!isUuid(id)) return undefined;
   const [row] = await tx.select().from(prompts).where(eq(prompts.id, id)).for('update');
   return row;
-}
-
-function isId(id: string): boolean {
-  return z.uuid().safeParse(id).success;
-}
-
-function parseUuid(cursor: string): string {
-  const id = parseIdCursor(cursor);
-  if (!isId(id)) throw invalidCursor(cursor);
-  return id;
 }
 
 function parseNumber(cursor: string): number {
