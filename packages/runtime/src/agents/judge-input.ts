@@ -1,7 +1,7 @@
-import { BoxError } from '../errors.ts';
 import type { Guardrails } from '../guardrails/guardrails.ts';
 import { createFindings, judgeText, judgeValue } from '../guardrails/judge.ts';
 import type { Findings, Judged } from '../guardrails/judge.ts';
+import { toRefusal } from '../guardrails/refusal.ts';
 import type { SideRules } from '../guardrails/rules.ts';
 import type { ConversationMessage, TurnInput } from './turn/input.ts';
 
@@ -30,18 +30,25 @@ export async function judgeTurnInput(
   const judgedResults = createFindings();
   const system = [];
   const messages = [];
-  for (const text of input.system) system.push(await readText(rules, text, findings, true));
+  const [olderRules, olderResultRules] = [rules, resultRules].map((one) => one && withoutWholes(one));
+  for (const text of input.system) system.push(await readText(rules, text, findings));
   for (const [index, message] of input.messages.entries()) {
     const isNew = index >= newFrom;
-    if (message.role === 'tool') messages.push(await readResult(resultRules, message, judgedResults, isNew));
-    else messages.push(await readMessage(rules, message, findings, isNew));
+    if (message.role === 'tool')
+      messages.push(await readResult(isNew ? resultRules : olderResultRules, message, judgedResults));
+    else messages.push(await readMessage(isNew ? rules : olderRules, message, findings));
   }
   const { blocked, found } = findings.toAnswer();
   // What is refused has no run.
   const of = { place: `agent ${name}`, runId: blocked ? null : runId };
   guardrails.record(found, { side: 'agent-input', ...of });
   guardrails.record(judgedResults.toAnswer().found, { side: 'tool-result', ...of });
-  if (blocked) throw refused(name, blocked);
+  if (blocked)
+    throw toRefusal(
+      'agent_guardrail_blocked',
+      `refuses what agent "${name}" is asked. Ask without what it looks for.`,
+      blocked,
+    );
   return { ...input, system, messages };
 }
 
@@ -52,27 +59,13 @@ export function toWithheld(rule: string): string {
 
 // --- internal ---
 
-function refused(name: string, { rule, reason }: NonNullable<Judged<unknown>['blocked']>): Error {
-  const message = `The guardrail "${rule.name}" refuses what agent "${name}" is asked. Ask without what it looks for.`;
-  // Another attempt of a step would be refused, too.
-  return Object.assign(
-    new BoxError('agent_guardrail_blocked', message, { details: { rule: rule.name, ruleId: rule.id, reason } }),
-    { fatal: true },
-  );
-}
-
 function withoutWholes(rules: SideRules): SideRules {
   return { ...rules, wholes: [] };
 }
 
-async function readText(
-  rules: SideRules | undefined,
-  text: string,
-  findings: Findings,
-  isNew: boolean,
-): Promise<string> {
+async function readText(rules: SideRules | undefined, text: string, findings: Findings): Promise<string> {
   if (!rules || findings.blocked) return text;
-  const judged = await judgeText(isNew ? rules : withoutWholes(rules), text);
+  const judged = await judgeText(rules, text);
   for (const found of judged.found) findings.add(found);
   return judged.value;
 }
@@ -81,10 +74,9 @@ async function readMessage(
   rules: SideRules | undefined,
   message: ConversationMessage,
   findings: Findings,
-  isNew: boolean,
 ): Promise<ConversationMessage> {
   if (!rules) return message;
-  const content = await readContent(message.content, (text) => readText(rules, text, findings, isNew));
+  const content = await readContent(message.content, (text) => readText(rules, text, findings));
   if (message.role !== 'assistant' || !message.tool_calls) return { ...message, content } as ConversationMessage;
   const calls = [];
   for (const call of message.tool_calls) {
@@ -99,11 +91,10 @@ async function readResult(
   rules: SideRules | undefined,
   message: ConversationMessage,
   findings: Findings,
-  isNew: boolean,
 ): Promise<ConversationMessage> {
   if (!rules) return message;
   const own = createFindings();
-  const content = await readContent(message.content, (text) => readText(rules, text, own, isNew));
+  const content = await readContent(message.content, (text) => readText(rules, text, own));
   const { blocked, found } = own.toAnswer();
   for (const one of found) findings.add(one);
   return { ...message, content: blocked ? toWithheld(blocked.rule.name) : content } as ConversationMessage;

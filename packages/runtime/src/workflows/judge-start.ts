@@ -1,6 +1,6 @@
-import { BoxError } from '../errors.ts';
 import type { Guardrails } from '../guardrails/guardrails.ts';
 import { judgeValue } from '../guardrails/judge.ts';
+import { toRefusal } from '../guardrails/refusal.ts';
 
 /** What a start asks of the rules. */
 export type StartGuardrails = Pick<Guardrails, 'rules' | 'record'>;
@@ -21,11 +21,9 @@ export async function judgeStart(
   const { value, blocked, found } = await judgeValue(rules, input);
   guardrails.record(found, { side: rules.side, place: rules.place, runId: null });
   if (!blocked) return value;
-  const { rule, reason } = blocked;
-  const message = `The guardrail "${rule.name}" refuses the input of workflow "${name}". Send one without what it looks for.`;
-  // Another attempt of a step would be refused, too.
-  throw Object.assign(
-    new BoxError('workflow_guardrail_blocked', message, { details: { rule: rule.name, ruleId: rule.id, reason } }),
-    { fatal: true },
+  throw toRefusal(
+    'workflow_guardrail_blocked',
+    `refuses the input of workflow "${name}". Send one without what it looks for.`,
+    blocked,
   );
 }
