@@ -36,4 +36,5 @@ env -i HOME="$scratch/home" PATH="$scratch/bin" LANG=C.UTF-8 \
   ${http_proxy:+http_proxy="$http_proxy"} ${https_proxy:+https_proxy="$https_proxy"} ${no_proxy:+no_proxy="$no_proxy"} \
   ${HTTP_PROXY:+HTTP_PROXY="$HTTP_PROXY"} ${HTTPS_PROXY:+HTTPS_PROXY="$HTTPS_PROXY"} ${NO_PROXY:+NO_PROXY="$NO_PROXY"} \
   ${NODE_EXTRA_CA_CERTS:+NODE_EXTRA_CA_CERTS="$NODE_EXTRA_CA_CERTS"} ${npm_config_registry:+npm_config_registry="$npm_config_registry"} \
+  ${CI:+CI="$CI"} ${SVC_TEST_SUMMARY:+SVC_TEST_SUMMARY="$SVC_TEST_SUMMARY"} \
   npm_config_cache="$cache" npm_config_store_dir="${store%/v*}" $pnpm test "$@"

@@ -2,18 +2,17 @@
 /**
  * Everything that must hold: build, lint, types, tests. Arguments go to vitest. Types are checked while the tests run.
  * The last line is `<passed> passed, <failed> failed[, <skipped> skipped]`; a phase that fails without naming a test
- * counts as one failure. Exit code 1 when anything failed.
+ * counts as one failure. Exit code 1 when anything failed. Writes its summary to the file that SVC_TEST_SUMMARY names, as JSON.
  */
-import { mkdir, readFile, rm } from 'node:fs/promises';
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { basename, join, relative } from 'node:path';
+import { runSuite } from './_suite.mjs';
 import { ROOT, binOf, runScript, secondsSince } from './_tool.mjs';
 
 /**
  * @typedef {{ name: string, seconds: string, outcome: 'ok' | 'failed' | 'not run', failures?: string[] }} Phase
  * `failures`: what scripts that failed have said.
- * @typedef {{ passed: number, failed: number, skipped: number, needs: Map<string, string[]>, slowest: string[],
- *   retried: string[] }} Counts
- * `retried`: what failed and passed when it was run again, which only CI does.
+ * @typedef {import('./_suite.mjs').Summary & { slowest: string[] }} Tests
  */
 
 const CACHE = join(ROOT, 'node_modules/.cache/svc-test');
@@ -43,7 +42,7 @@ const [types, tests] = await Promise.all([
 ]);
 // What it has found would be lost among the lines of the tests.
 showFailures(types);
-report([build, lint, types, tests.phase], tests.counts);
+await report([build, lint, types, tests.phase], tests.tests);
 
 // --- internal ---
 
@@ -71,51 +70,23 @@ function showFailures({ failures = [] }) {
 
 /**
  * @param {boolean} built the end-to-end tests run what was built
- * @returns {Promise<{ phase: Phase, counts: Counts }>}
+ * @returns {Promise<{ phase: Phase, tests: Tests }>}
  */
 async function runTests(built) {
-  /** @type {Counts} */
-  const counts = { passed: 0, failed: 0, skipped: 0, needs: new Map(), slowest: [], retried: [] };
-  if (!built) return { phase: { name: 'tests', seconds: '', outcome: 'not run' }, counts };
+  /** @type {Tests} */
+  const none = { passed: 0, failures: [], skipped: 0, needs: {}, retried: [], slowest: [] };
+  if (!built) return { phase: { name: 'tests', seconds: '', outcome: 'not run' }, tests: none };
 
   const started = performance.now();
-  const file = join(CACHE, `${process.pid}.json`);
   await mkdir(CACHE, { recursive: true });
   const waits = join(CACHE, `${process.pid}.waits`);
-  const retried = join(CACHE, `${process.pid}.retried`);
-  const reporters = ['default', 'json', join(ROOT, 'scripts/_retried.mjs')].map((name) => `--reporter=${name}`);
-  reporters.push(`--outputFile.json=${file}`);
-  const env = { ...process.env, SVC_TEST_WAITS: waits, SVC_TEST_RETRIED: retried };
-  const { ok } = await runScript(binOf('vitest'), ['run', ...reporters, ...vitestArgs], { show: true, env });
-  const [text = '', lines = '', again = ''] = await Promise.all(
-    [file, waits, retried].map((path) => readFile(path, 'utf8').catch(() => '')),
-  );
-  for (const path of [file, waits, retried]) await rm(path, { force: true });
-  if (text) countTests(JSON.parse(text), counts);
-  counts.slowest = listSlowest(lines);
-  counts.retried = again.split('\n').filter(Boolean);
-  return { phase: { name: 'tests', seconds: secondsSince(started), outcome: ok ? 'ok' : 'failed' }, counts };
-}
-
-/**
- * @param {{ testResults: { status: string,
- *   assertionResults: { status: string, ancestorTitles: string[] }[] }[] }} results as vitest's json reporter writes them
- * @param {Counts} counts
- */
-function countTests({ testResults }, counts) {
-  for (const file of testResults) {
-    const failedBefore = counts.failed;
-    for (const { status, ancestorTitles } of file.assertionResults) {
-      if (status === 'passed') counts.passed++;
-      else if (status === 'failed') counts.failed++;
-      else {
-        counts.skipped++;
-        noteNeed(ancestorTitles, counts.needs);
-      }
-    }
-    // A file that could not be loaded, or a hook that threw, names no failed test.
-    if (file.status === 'failed' && counts.failed === failedBefore) counts.failed++;
-  }
+  const { ok, ...summary } = await runSuite(vitestArgs, { ...process.env, SVC_TEST_WAITS: waits });
+  const lines = await readFile(waits, 'utf8').catch(() => '');
+  await rm(waits, { force: true });
+  return {
+    phase: { name: 'tests', seconds: secondsSince(started), outcome: ok ? 'ok' : 'failed' },
+    tests: { ...summary, slowest: listSlowest(lines) },
+  };
 }
 
 /**
@@ -141,29 +112,25 @@ function listSlowest(lines) {
 }
 
 /**
- * `describeWhen` puts what a skipped suite lacks in its title.
- * @param {string[]} titles
- * @param {Map<string, string[]>} needs suites by what they need
- */
-function noteNeed(titles, needs) {
-  for (const title of titles) {
-    const [, suite, need] = /^(.*) \[needs (.*)\]$/.exec(title) ?? [];
-    if (suite && need) needs.set(need, [...new Set([...(needs.get(need) ?? []), suite])]);
-  }
-}
-
-/**
  * @param {Phase[]} phases
- * @param {Counts} counts
+ * @param {Tests} tests
  */
-function report(phases, { passed, failed, skipped, needs, slowest, retried }) {
-  const lost = phases.filter(({ name, outcome }) => outcome === 'failed' && (name !== 'tests' || failed === 0)).length;
-  const failures = failed + lost;
+async function report(phases, { slowest, ...summary }) {
+  const { passed, failures, skipped, retried, needs } = summary;
+  const lost = phases.filter(
+    ({ name, outcome }) => outcome === 'failed' && (name !== 'tests' || failures.length === 0),
+  );
+  for (const { name, failures: said = [] } of lost) {
+    failures.push({ file: '', test: name, message: said.join('\n') || 'failed without naming a test' });
+  }
   console.log('');
   for (const { name, seconds, outcome } of phases) console.log(`${name.padEnd(7)}${seconds.padStart(7)} s  ${outcome}`);
   if (slowest.length > 0) console.log(`\nThe slowest files, and what they wait for:\n  ${slowest.join('\n  ')}`);
   if (retried.length > 0) console.log(`\nFailed, and passed when run again:\n  ${retried.join('\n  ')}`);
-  for (const [need, suites] of needs) console.log(`\nSkipped for want of ${need}:\n  ${suites.join('\n  ')}`);
-  console.log(`\n${passed} passed, ${failures} failed${skipped ? `, ${skipped} skipped` : ''}`);
-  process.exitCode = failures ? 1 : 0;
+  for (const [need, suites] of Object.entries(needs)) {
+    console.log(`\nSkipped for want of ${need}:\n  ${suites.join('\n  ')}`);
+  }
+  if (process.env.SVC_TEST_SUMMARY) await writeFile(process.env.SVC_TEST_SUMMARY, JSON.stringify(summary));
+  console.log(`\n${passed} passed, ${failures.length} failed${skipped ? `, ${skipped} skipped` : ''}`);
+  process.exitCode = failures.length > 0 ? 1 : 0;
 }
