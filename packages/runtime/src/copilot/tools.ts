@@ -72,7 +72,7 @@ export function createCopilotTools(options: CopilotToolsOptions): CopilotTools {
 const REPLACED = 'an agent that stands in for the copilot cannot ask for. Nothing ran. Do it in the dashboard.';
 
 const LIST =
-  'List the operations of this installation. Narrow with words that are all in the name or the summary, a tag or a kind.';
+  'Find the operations of this installation by what you want, the best first. Without a query: all of the tag and the kind.';
 const DESCRIBE = 'Describe one operation: what it takes, what it answers and which permission it needs.';
 const CALL_READ = 'Call an operation that only reads, as the person asking.';
 const CALL_WRITE =
@@ -83,7 +83,7 @@ const CONFIRMING =
 const operation = z.string().describe('As in `runs.list`');
 const input = z.record(z.string(), z.unknown()).default({}).describe('Path, query and body members in one object');
 const ListInput = z.object({
-  query: z.string().max(200).optional().describe('Words that are in the name or the summary'),
+  query: z.string().max(200).optional().describe('What is wanted, as in `retry failed runs`; 20 at most are found'),
   tag: z.string().max(100).optional().describe('As in `runs`'),
   kind: z.enum(['read', 'write']).optional(),
 });

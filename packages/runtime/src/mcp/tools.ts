@@ -69,7 +69,8 @@ export function toFailure(thrown: unknown, log: Log): CallToolResult {
 const READ = { readOnlyHint: true, openWorldHint: false };
 const WRITE = { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: false };
 
-const LIST = 'List the operations of this box: its agents, workflows, runs, approvals and settings. Narrow with words.';
+const LIST =
+  'Find the operations of this box by what you want, the best first. Without a query: all of the tag and the kind.';
 const DESCRIBE = 'Describe one operation: what it takes, what it answers and who may call it.';
 const CALL_READ = 'Call an operation that only reads. Look at describe_operation first for its input.';
 const CALL_WRITE =
@@ -79,7 +80,7 @@ const CALL_WRITE =
 const operation = z.string().describe('As in `runs.list`');
 const input = z.record(z.string(), z.unknown()).default({}).describe('Path, query and body members in one object');
 const ListInput = z.object({
-  query: z.string().optional().describe('Words that are in the name or the summary'),
+  query: z.string().optional().describe('What is wanted, as in `retry failed runs`; 20 at most are found'),
   tag: z.string().optional().describe('As in `runs`'),
   kind: z.enum(['read', 'write']).optional(),
 });

@@ -13,7 +13,8 @@ const text = z.string().trim().min(1).max(200).nullable().optional();
 export const getSettings = operation({
   ...room,
   id: 'settings.get',
-  summary: 'Get the settings of the workspace: default model, log retention, switches of MCP and the copilot',
+  summary:
+    'Get the settings of the workspace: name, time zone, default model, log retention, switches of MCP and the copilot',
   route: 'GET /api/settings',
   kind: 'read',
   permission: 'settings:read',

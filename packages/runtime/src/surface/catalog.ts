@@ -2,9 +2,10 @@ import { explainUnknown } from '../operations/similar.ts';
 import { BoxError } from '../errors.ts';
 import type { Operation } from '../operations/define.ts';
 import { createSchemaWriter } from '../openapi/schema.ts';
+import { createOperationSearch } from './operation-search.ts';
 
 export interface OperationFilter {
-  /** Words, each somewhere in the id, the summary or the tag. */
+  /** What is wanted, in words: those that have most of it, the best first, 20 at most. */
   query?: string | undefined;
   tag?: string | undefined;
   kind?: 'read' | 'write' | undefined;
@@ -46,9 +47,14 @@ export function createOperationCatalog(operations: readonly Operation[]): Operat
     const known = operations.map((one) => one.id);
     throw new BoxError('not_found', `${explainUnknown(id, known)} Find its name with list_operations.`);
   };
+  const callable = operations.filter((op) => refusalOf(op) === undefined);
+  const search = createOperationSearch(callable);
   return {
-    list: (filter) =>
-      operations.filter((op) => refusalOf(op) === undefined && isMatch(op, filter)).map((op) => toSummary(op)),
+    list({ query, tag, kind }) {
+      const isMeant = (op: Operation) => (tag ?? op.tag) === op.tag && (kind ?? op.kind) === op.kind;
+      if (!query?.trim()) return callable.filter(isMeant).map(toSummary);
+      return search.find(query).filter(isMeant).slice(0, MOST_FOUND).map(toSummary);
+    },
     describe(id) {
       const op = find(id);
       const refusal = refusalOf(op);
@@ -74,6 +80,8 @@ export function createOperationCatalog(operations: readonly Operation[]): Operat
 
 // --- internal ---
 
+const MOST_FOUND = 20;
+
 function toSummary({ id, summary, tag, kind, confirm }: Operation): OperationSummary {
   return { id, summary, tag, kind, ...(confirm ? { confirm: true } : {}) };
 }
@@ -82,14 +90,4 @@ function toSummary({ id, summary, tag, kind, confirm }: Operation): OperationSum
 function refusalOf({ id, copilot, answer }: Operation): string | undefined {
   const reason = copilot === 'yes' ? (answer === 'sse' ? 'stream' : undefined) : copilot.replace(/^no: /, '');
   return reason === undefined ? undefined : `"${id}" cannot be called here: ${reason}.`;
-}
-
-function isMatch({ id, summary, tag, kind }: Operation, filter: OperationFilter): boolean {
-  if (filter.tag !== undefined && filter.tag !== tag) return false;
-  if (filter.kind !== undefined && filter.kind !== kind) return false;
-  const text = `${id} ${summary} ${tag}`.toLowerCase();
-  return (filter.query ?? '')
-    .toLowerCase()
-    .split(/\s+/)
-    .every((word) => text.includes(word));
 }

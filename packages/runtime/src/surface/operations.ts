@@ -19,10 +19,10 @@ const Summary = z.object({
 export const listOperations = operation({
   ...room,
   id: 'operations.list',
-  summary: 'List the operations a model may call, narrowed by words, tag and kind',
+  summary: 'List the operations a model may call, found by words, narrowed by tag and kind',
   route: 'GET /api/catalog/operations',
   input: z.strictObject({
-    query: z.string().optional().describe('Words that are in the name or the summary'),
+    query: z.string().optional().describe('What is wanted, in words; the 20 that fit best are listed, the best first'),
     tag: z.string().optional(),
     kind: z.enum(['read', 'write']).optional(),
     ...ShortListPage,
