@@ -6,7 +6,6 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import type { Relay } from '../../control-plane/src/tunnel/relay.ts';
 import { UTF8 } from './_setup.ts';
 
 export interface Agent {
@@ -34,10 +33,6 @@ export interface FakePlane {
   isDown: boolean;
   /** It takes requests and answers none. */
   isSilent: boolean;
-  /** Takes boxes over tunnels. Absent: it knows none. */
-  relay?: Relay;
-  /** What signs identity tokens. */
-  keys: object[];
   /** The token it gives for the box of an agent. */
   makeToken(use: string, agent: Agent): string;
 }
@@ -99,14 +94,6 @@ export async function startPlane(): Promise<FakePlane> {
       agent.deployment = json as unknown as Agent['deployment'];
       return [200, {}];
     },
-    'POST /api/v1/installations/:id/tunnel': ({ agent }) =>
-      plane.relay
-        ? [
-            201,
-            { ...plane.relay.create({ installationId: agent.id }), deeplink: `${plane.url}/installations/${agent.id}` },
-          ]
-        : [404, { code: 'not_found', message: 'This control plane has no tunnels.' }],
-    'GET /.well-known/jwks.json': () => [200, { keys: plane.keys }],
     'POST /api/v1/installations/:id/token': ({ agent, json }) => [
       200,
       { token: plane.makeToken(String(json.use), agent) },
@@ -130,12 +117,10 @@ export async function startPlane(): Promise<FakePlane> {
     return handler({ form: new URLSearchParams(body), json, agent: agent as Agent });
   };
   const server = createServer((request, response) => {
-    if (plane.relay?.handle(request, response)) return;
     void answer(request).then(([status, body]) => {
       response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
     });
   });
-  server.on('upgrade', (request, socket, head) => plane.relay?.attach(request, socket, head));
   await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
   onTestFinished(() => {
     server.closeAllConnections();
@@ -152,7 +137,6 @@ export async function startPlane(): Promise<FakePlane> {
     forgetAccess: () => access.clear(),
     isDown: false,
     isSilent: false,
-    keys: [],
     makeToken: (use, { name }) => `${use}-${name}`,
   };
   return plane;

@@ -4,10 +4,11 @@ import type { ClientRequest, IncomingMessage, OutgoingHttpHeaders, RequestListen
 import type { AddressInfo, Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
 import { createRelay } from '../../control-plane/src/tunnel/relay.ts';
-import type { RelayOptions, Relay } from '../../control-plane/src/tunnel/relay.ts';
+import type { CreatedTunnel, RelayOptions, Relay } from '../../control-plane/src/tunnel/relay.ts';
 import { keepAttached } from '../src/dev/tunnel/keep.ts';
 
-export interface TestRelay extends Relay {
+export interface TestRelay extends Omit<Relay, 'create'> {
+  create(tunnel: { installationId: string }): CreatedTunnel;
   port: number;
   /** Cuts every connection of boxes, as a network does. */
   cut(): void;
@@ -39,6 +40,7 @@ export async function startRelay(options: Partial<RelayOptions> = {}): Promise<T
   onTestFinished(() => relay.close());
   return {
     ...relay,
+    create: (tunnel) => relay.create({ ...tunnel, holder: { userId: 'ada', credentialId: 'session' } }),
     port,
     cut() {
       for (const socket of boxes) socket.destroy();

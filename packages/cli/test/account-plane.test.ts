@@ -1,35 +1,18 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { openBox } from '../../control-plane/test/_box.ts';
-import { decide } from '../../control-plane/test/_oauth.ts';
 import { addPerson, ask, signUpFirst } from '../../control-plane/test/_people.ts';
-import type { SignedInPerson } from '../../control-plane/test/_people.ts';
 import { makeClock, startPlane, STORES } from '../../control-plane/test/_setup.ts';
 import type { RunningPlane, StoreName } from '../../control-plane/test/_setup.ts';
 import { setupBoxes } from '../../runtime/test/_setup.ts';
 import { writeLink } from '../src/account/project-link.ts';
 import { makeHome } from './_control-plane.ts';
+import { logIn } from './_plane.ts';
 import { runCli } from './_run.ts';
 import { makeProject, readDocument, readError } from './_setup.ts';
 
-type Env = Record<string, string>;
-
 const boxes = setupBoxes();
 const SECRET = 'f'.repeat(64);
-
-/** What a person does on the page, as soon as the command line shows its code. */
-async function logIn(plane: RunningPlane, person: SignedInPerson, env: Env, decision = 'approve') {
-  let decided: Promise<unknown> | undefined;
-  const result = await runCli(['login', '--json'], {
-    env,
-    onStderr(text) {
-      const [, code] = /"userCode":"([^"]+)"/.exec(text) ?? [];
-      if (code) decided = decide(plane, person, code, decision);
-    },
-  });
-  await decided;
-  return result;
-}
 
 async function start(store: StoreName = 'sqlite') {
   const clock = makeClock();

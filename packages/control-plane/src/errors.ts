@@ -20,6 +20,7 @@ export const ERROR_STATUS = {
   signup_closed: 403,
   invite_invalid: 410,
   tunnel_expired: 410,
+  tunnel_revoked: 410,
   uri_too_long: 414,
   invalid_signature: 422,
   installation_mismatch: 422,

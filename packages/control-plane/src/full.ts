@@ -24,7 +24,7 @@ import { createAuthenticate } from './sessions/authenticate.ts';
 import { createSessions } from './sessions/sessions.ts';
 import { createSweep } from './sweep.ts';
 import { tokenRoutes } from './tokens/routes.ts';
-import { createPlaneRelay, tunnelRoutes } from './tunnel/routes.ts';
+import { createPlaneRelay, cutAfterWrites, tunnelRoutes } from './tunnel/routes.ts';
 
 /** People, organisations, installations, tokens. */
 export async function createFull(ground: FullGround): Promise<Rooms> {
@@ -43,21 +43,22 @@ export async function createFull(ground: FullGround): Promise<Rooms> {
   const relay = createPlaneRelay(ground);
   const authenticate = createAuthenticate({ ...ground, sessions, accessTokens: families });
   const rooms = { ...ground, audit, access, sessions, signIn, oidc, signer, families, deviceCodes, relay };
+  const routes = [
+    ...peopleRoutes(rooms),
+    ...organizationRoutes(rooms),
+    ...inviteRoutes(rooms),
+    ...auditRoutes(rooms),
+    ...installationRoutes(rooms),
+    ...tokenRoutes(rooms),
+    ...tunnelRoutes(rooms),
+    ...(oidc ? oidcRoutes({ ...rooms, oidc }) : []),
+    ...identityRoutes(rooms),
+    ...oauthRoutes(rooms),
+    ...deviceRoutes(rooms),
+    ...deploymentRoutes(rooms),
+  ];
   return {
-    routes: [
-      ...peopleRoutes(rooms),
-      ...organizationRoutes(rooms),
-      ...inviteRoutes(rooms),
-      ...auditRoutes(rooms),
-      ...installationRoutes(rooms),
-      ...tokenRoutes(rooms),
-      ...tunnelRoutes(rooms),
-      ...(oidc ? oidcRoutes({ ...rooms, oidc }) : []),
-      ...identityRoutes(rooms),
-      ...oauthRoutes(rooms),
-      ...deviceRoutes(rooms),
-      ...deploymentRoutes(rooms),
-    ],
+    routes: cutAfterWrites(routes, relay),
     raw: peopleDashboard({ ...ground, authenticate }),
     authenticate,
     requireOperator: async () => {

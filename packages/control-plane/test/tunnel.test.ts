@@ -1,9 +1,14 @@
 import { once } from 'node:events';
 import { request as send } from 'node:http';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { WebSocket } from 'ws';
-import { ask, signUpFirst } from './_people.ts';
-import { startPlane } from './_setup.ts';
+import { readSettings } from '../src/config.ts';
+import type { FullSettings } from '../src/config.ts';
+import { resetPassword } from '../src/recovery.ts';
+import { send as sendForm, signInCli } from './_oauth.ts';
+import { addPerson, ask, signUpFirst } from './_people.ts';
+import type { Credential, SignedInPerson } from './_people.ts';
+import { DATABASE_URL, makeStore, SECRET_KEY, startPlane, STORES } from './_setup.ts';
 import type { RunningPlane } from './_setup.ts';
 
 const makeInstallation = async (plane: RunningPlane) => {
@@ -95,6 +100,93 @@ test('a control plane elsewhere that has no domain for tunnels says so', async (
   const { status, body } = await installation.open();
   expect([status, body.code]).toEqual([503, 'tunnel_unavailable']);
 });
+
+describe.each(STORES)('an open tunnel on %s', (store) => {
+  const start = async () => {
+    const env = await makeStore(store);
+    const plane = await startPlane({ env });
+    const ada = await signUpFirst(plane);
+    const { id } = (await ask(plane, 'POST /api/v1/installations', { ...ada, body: { name: 'desk' } })).body;
+    const bo = await addPerson(plane, ada, { email: 'bo@example.com', role: 'member' });
+    const { access_token: token, refresh_token: refreshToken } = await signInCli(plane, bo);
+    const member = `/api/v1/orgs/${ada.organizationId}/members/${bo.userId}`;
+    return { env, plane, ada, bo, id, cli: { token }, refreshToken, member };
+  };
+  type Started = Awaited<ReturnType<typeof start>>;
+  const openAs = async ({ plane, id }: Started, credential: Credential) => {
+    const { status, body } = await ask(plane, `POST /api/v1/installations/${id}/tunnel`, credential);
+    expect(status).toBe(201);
+    const socket = await attach(body);
+    return { body, socket, closed: once(socket, 'close').then(([code]) => Number(code)) };
+  };
+
+  test.each<[title: string, end: (started: Started) => Promise<{ status: number }>]>([
+    ['is removed', ({ plane, ada, member }) => ask(plane, `DELETE ${member}`, ada)],
+    [
+      'has a role that opens none',
+      ({ plane, ada, member }) => ask(plane, `PATCH ${member}`, { ...ada, body: { role: 'viewer' } }),
+    ],
+    ['signs the command line out', ({ plane, refreshToken }) => sendForm(plane, 'revoke', { token: refreshToken })],
+    [
+      'is signed out by a session whose token was used twice',
+      async ({ plane, refreshToken }) => {
+        const refresh = (token: string) =>
+          sendForm(plane, 'token', { grant_type: 'refresh_token', refresh_token: token });
+        const { body } = await refresh(refreshToken);
+        await refresh(body.refresh_token);
+        return refresh(refreshToken);
+      },
+    ],
+  ])('is cut before it is answered that whoever opened it %s', async (_title, end) => {
+    const started = await start();
+    const { closed, socket, body } = await openAs(started, started.cli);
+    const other = await openAs({ ...started, ...(await addDesk(started)) }, started.ada);
+    expect((await end(started)).status).toBeLessThan(500);
+    expect((await askHost(started.plane, body.publicUrl)).status).toBe(502);
+    expect(await closed).toBe(4003);
+    expect(socket.readyState).toBe(WebSocket.CLOSED);
+    const again = new WebSocket(body.relayUrl, ['svc-tunnel', body.token]);
+    expect(((await once(again, 'error')) as [Error])[0].message).toBe('Unexpected server response: 410');
+    expect(other.socket.readyState).toBe(WebSocket.OPEN);
+    other.socket.terminate();
+  });
+
+  test('is cut when its person has another password, beside the control plane that holds it', async () => {
+    const started = await start();
+    const tunnels = [await openAs(started, started.cli)];
+    tunnels.push(await openAs({ ...started, ...(await addDesk(started)) }, started.bo));
+    const { full } = readSettings({ PLANE_SECRET_KEY: SECRET_KEY, ...started.env });
+    await resetPassword(full as FullSettings, started.bo.email);
+    expect(await Promise.all(tunnels.map(({ closed }) => closed))).toEqual([4003, 4003]);
+  });
+});
+
+test.runIf(DATABASE_URL)(
+  'a tunnel at one control plane is cut by what is done at another on its database',
+  async () => {
+    const env = await makeStore('postgres');
+    const [one, two] = [await startPlane({ env }), await startPlane({ env })];
+    const ada = await signUpFirst(one);
+    const bo = await addPerson(one, ada, { email: 'bo@example.com', role: 'member' });
+    const open = async (person: SignedInPerson, name: string) => {
+      const { id } = (await ask(one, 'POST /api/v1/installations', { ...ada, body: { name } })).body;
+      const { body } = await ask(one, `POST /api/v1/installations/${id}/tunnel`, person);
+      return { id, socket: await attach(body) };
+    };
+    const [of, kept, gone] = [await open(bo, 'a'), await open(ada, 'b'), await open(ada, 'c')];
+    const closed = [once(of.socket, 'close'), once(gone.socket, 'close')];
+    await ask(two, `DELETE /api/v1/orgs/${ada.organizationId}/members/${bo.userId}`, ada);
+    await ask(two, `DELETE /api/v1/installations/${gone.id}`, ada);
+    expect((await Promise.all(closed)).map(([code]) => code as number)).toEqual([4003, 4002]);
+    expect(kept.socket.readyState).toBe(WebSocket.OPEN);
+    kept.socket.terminate();
+  },
+);
+
+/** Another installation, for a tunnel beside the first. */
+async function addDesk({ plane, ada }: { plane: RunningPlane; ada: SignedInPerson }): Promise<{ id: string }> {
+  return (await ask(plane, 'POST /api/v1/installations', { ...ada, body: { name: 'other' } })).body;
+}
 
 /** As a page of the control plane under its public name. */
 async function signUp(plane: RunningPlane) {

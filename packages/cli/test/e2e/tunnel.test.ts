@@ -1,70 +1,38 @@
-import { generateKeyPairSync, randomBytes, randomUUID, sign } from 'node:crypto';
 import { request as send } from 'node:http';
 import { expect, it } from 'vitest';
-import { createRelay } from '../../../control-plane/src/tunnel/relay.ts';
-import type { Relay } from '../../../control-plane/src/tunnel/relay.ts';
-import { makeHome, startPlane } from '../_control-plane.ts';
-import type { FakePlane } from '../_control-plane.ts';
-import { runCli } from '../_run.ts';
+import { addInstallation, mint } from '../../../control-plane/test/_box.ts';
+import { addPerson, ask as askPlane, signUpFirst } from '../../../control-plane/test/_people.ts';
+import { startPlane } from '../../../control-plane/test/_setup.ts';
+import { makeHome } from '../_control-plane.ts';
+import { logIn } from '../_plane.ts';
 import { eventually, useRig } from './_setup.ts';
 
 const rig = useRig();
 
-const silent = () => {};
-const log = { debug: silent, info: silent, warn: silent, error: silent };
-
-/** A control plane whose relay people reach, and what signs for it. */
-async function startAll() {
+/** A control plane with an organisation of two, and a workspace of the second, who is signed in, that is linked. */
+async function startAll(role = 'member') {
   const plane = await startPlane();
-  const { publicKey, privateKey } = generateKeyPairSync('ed25519');
-  plane.keys.push({ ...publicKey.export({ format: 'jwk' }), kid: 'k', alg: 'EdDSA' });
-  const relay = makeRelay(plane);
-  plane.relay = relay;
-  const agent = { id: randomUUID(), name: 'desk', deployment: null };
-  plane.agents.push(agent);
-  const home = makeHome(plane);
-  await runCli(['login', '--json'], { env: home });
-  const mint = (aud: string) => {
-    const now = Math.floor(Date.now() / 1_000);
-    const claims = {
-      iss: plane.url,
-      aud: `${plane.url}/${aud}`,
-      sub: 'ada',
-      org: 'acme',
-      inst: agent.id,
-      role: 'owner',
-    };
-    const header = { alg: 'EdDSA', kid: 'k', typ: 'svc-identity+jwt' };
-    const signed = [header, { ...claims, iat: now, exp: now + 300 }]
-      .map((part) => Buffer.from(JSON.stringify(part)).toString('base64url'))
-      .join('.');
-    return `${signed}.${sign(null, Buffer.from(signed), privateKey).toString('base64url')}`;
-  };
+  const ada = await signUpFirst(plane);
+  const bo = await addPerson(plane, ada, { email: 'bo@example.com', role });
+  const id = await addInstallation(plane, ada.cookie, 'desk');
+  const home = makeHome();
+  const env = { HOME: home.HOME ?? '', SVC_CONTROL_PLANE_URL: plane.url };
+  expect((await logIn(plane, bo, { ...home, ...env })).exitCode).toBe(0);
   const workspace = await rig.workspace();
-  workspace.write('.svc/project.json', JSON.stringify({ endpoint: plane.url, installationId: agent.id, name: 'desk' }));
-  const { HOME = '' } = home;
-  return { plane, relay, agent, mint, workspace, env: { HOME, SVC_CONTROL_PLANE_URL: plane.url } };
-}
-
-function makeRelay(plane: FakePlane): Relay {
-  return createRelay({
-    now: Date.now,
-    log,
-    key: randomBytes(32),
-    domain: 'localhost',
-    publicUrl: () => plane.url,
-    addressOf: ({ socket }) => socket.remoteAddress,
-  });
+  workspace.write('.svc/project.json', JSON.stringify({ endpoint: plane.url, installationId: id, name: 'desk' }));
+  return { plane, ada, bo, id, workspace, env };
 }
 
 interface Asked {
   path: string;
   token?: string;
   body?: object;
+  /** Called with each part of the answer. */
+  onText?(): void;
 }
 
 /** What comes of a request to the public address, chunk by chunk: the name need not be known to this machine. */
-async function ask(publicUrl: string, { path, token, body }: Asked) {
+async function ask(publicUrl: string, { path, token, body, onText }: Asked) {
   const { host, port } = new URL(publicUrl);
   const headers = {
     host,
@@ -75,7 +43,11 @@ async function ask(publicUrl: string, { path, token, body }: Asked) {
   return new Promise<{ status: number | undefined; text: string }>((resolve, reject) => {
     const request = send({ host: '127.0.0.1', port, method, path, headers, agent: false }, (response) => {
       let text = '';
-      response.on('data', (chunk) => (text += String(chunk)));
+      response.on('data', (chunk) => {
+        text += String(chunk);
+        onText?.();
+      });
+      response.once('error', reject);
       response.once('end', () => resolve({ status: response.statusCode, text }));
     });
     request.once('error', reject);
@@ -83,35 +55,56 @@ async function ask(publicUrl: string, { path, token, body }: Asked) {
   });
 }
 
+const CHAT = '/wire-a/v1/chat/completions';
+const chat = (content: string) => ({ model: 'echo', stream: true, messages: [{ role: 'user', content }] });
+
 it('svc dev of a linked workspace is reached under its public address, by whom the control plane vouches for', async () => {
-  const { plane, agent, mint, workspace, env } = await startAll();
+  const { plane, ada, id, workspace, env } = await startAll();
   const box = await workspace.boot({ env });
   const { public_url: publicUrl, deeplink } = box.payload as unknown as Record<string, string>;
   if (!publicUrl) throw new Error(`There is no public address: ${box.stderr()}`);
   expect(publicUrl).toMatch(new RegExp(`^http://[\\da-f]{24}\\.localhost:${new URL(plane.url).port}$`));
-  expect(deeplink).toBe(`${plane.url}/installations/${agent.id}`);
+  expect(deeplink).toBe(`${plane.url}/installations/${id}`);
 
   expect((await ask(publicUrl, { path: '/live' })).status).toBe(200);
   expect((await ask(publicUrl, { path: '/api/runs' })).status).toBe(401);
   expect((await ask(publicUrl, { path: '/api/runs', token: 'anything' })).status).toBe(401);
   expect((await box.fetch('/api/runs')).status).toBe(200);
-  const token = mint('box');
+  const token = await mint(plane, id, ada);
   expect((await ask(publicUrl, { path: '/api/runs', token })).status).toBe(200);
-  const body = { model: 'echo', stream: true, messages: [{ role: 'user', content: 'say:hello' }] };
-  const chat = { path: '/wire-a/v1/chat/completions', body };
-  expect((await ask(publicUrl, { ...chat, token: 'anything' })).status).toBe(401);
-  const answer = await ask(publicUrl, { ...chat, token });
+  const foreign = await mint(plane, await addInstallation(plane, ada.cookie, 'other'), ada);
+  expect((await ask(publicUrl, { path: '/api/runs', token: foreign })).status).toBe(401);
+  expect((await ask(publicUrl, { path: CHAT, body: chat('say:hello'), token: 'anything' })).status).toBe(401);
+  const answer = await ask(publicUrl, { path: CHAT, body: chat('say:hello'), token });
   expect(answer).toMatchObject({ status: 200, text: expect.stringContaining('data: [DONE]') });
 
   expect((await box.stop()).code).toBe(0);
   expect((await ask(publicUrl, { path: '/live' })).status).toBe(502);
 });
 
+it('the tunnel of a member who is removed is cut, with what streams through it; svc dev says so and goes on', async () => {
+  const { plane, ada, bo, id, workspace, env } = await startAll();
+  const box = await workspace.boot({ env });
+  const { public_url: publicUrl } = box.payload as unknown as Record<string, string>;
+  if (!publicUrl) throw new Error(`There is no public address: ${box.stderr()}`);
+  const token = await mint(plane, id, ada);
+  let removal: Promise<{ status: number }> | undefined;
+  const onText = () => {
+    removal ??= askPlane(plane, `DELETE /api/v1/orgs/${ada.organizationId}/members/${bo.userId}`, ada);
+  };
+  // Takes minutes to be said.
+  const streamed = ask(publicUrl, { path: CHAT, body: chat('chunks:1000; delay:300'), token, onText });
+  await expect(streamed).rejects.toThrow(/aborted|socket hang up/);
+  expect((await removal)?.status).toBe(204);
+  expect((await ask(publicUrl, { path: '/live' })).status).toBe(502);
+  await eventually(() => box.stderr().includes('answers no more: who opened it is signed out'));
+  expect((await box.fetch('/api/runs')).status).toBe(200);
+  expect((await box.stop()).code).toBe(0);
+});
+
 it('a box that gets no tunnel runs, and says so in a line', async () => {
-  const { plane, workspace, env } = await startAll();
-  delete plane.relay;
+  const { workspace, env } = await startAll('viewer');
   const box = await workspace.boot({ env });
   expect(box.payload).toMatchObject({ public_url: null, deeplink: null });
-  const line = 'There is no tunnel: This control plane has no tunnels. The box runs without it.';
-  await eventually(() => box.stderr().includes(line));
+  await eventually(() => /There is no tunnel: The role "viewer" .* The box runs without it\./.test(box.stderr()));
 });

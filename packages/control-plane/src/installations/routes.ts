@@ -17,11 +17,9 @@ export interface InstallationRoutes {
   db: Db;
   access: Access;
   audit: Audit;
-  /** What holds a tunnel of one that is deleted. */
-  relay: { end(installationId: string): void };
 }
 
-export function installationRoutes({ db, access, audit, relay }: InstallationRoutes): Route[] {
+export function installationRoutes({ db, access, audit }: InstallationRoutes): Route[] {
   const common = { tag: 'installations', access: 'person' } as const;
   const one = { ...common, path: '/api/v1/installations/:id', errors: ['forbidden', 'not_found'] } as const;
   return [
@@ -98,7 +96,6 @@ export function installationRoutes({ db, access, audit, relay }: InstallationRou
           const deleted = await tx.run(sql`delete from plane_installations where id = ${id}`);
           if (deleted > 0) await audit.record(toEntry(call, found, 'installations.delete'), tx);
         });
-        relay.end(id);
       },
     }),
   ];

@@ -3,11 +3,19 @@ import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 /** What lets the box of an installation attach. It lies in the token itself, so a control plane that starts anew knows it. */
 export interface Grant {
   installationId: string;
+  holder: Holder;
   /** 96 random bits: the first label of the host. */
   name: string;
   /** Milliseconds since 1970. */
   issuedAt: number;
   expiresAt: number;
+}
+
+/** Who opened it, and with what: a tunnel is good while both are. */
+export interface Holder {
+  userId: string;
+  /** Of the session of a browser, or that of a command line. */
+  credentialId: string;
 }
 
 export interface Grants {
@@ -17,10 +25,11 @@ export interface Grants {
 }
 
 export function createGrants(key: Uint8Array): Grants {
-  const toMac = (payload: string): Buffer => createHmac('sha256', key).update(`tunnel ${payload}`).digest();
+  const toMac = (payload: string): Buffer => createHmac('sha256', key).update(`tunnel of a holder ${payload}`).digest();
   return {
-    sign({ installationId, name, issuedAt, expiresAt }) {
-      const payload = Buffer.from(JSON.stringify([installationId, name, issuedAt, expiresAt])).toString('base64url');
+    sign({ installationId, holder: { userId, credentialId }, name, issuedAt, expiresAt }) {
+      const list: GrantList = [installationId, userId, credentialId, name, issuedAt, expiresAt];
+      const payload = Buffer.from(JSON.stringify(list)).toString('base64url');
       return `${payload}.${toMac(payload).toString('base64url')}`;
     },
     open(token) {
@@ -28,10 +37,10 @@ export function createGrants(key: Uint8Array): Grants {
       const given = Buffer.from(mac, 'base64url');
       const own = toMac(payload);
       if (given.length !== own.length || !timingSafeEqual(given, own)) return undefined;
-      const [installationId, name, issuedAt, expiresAt] = JSON.parse(
+      const [installationId, userId, credentialId, name, issuedAt, expiresAt] = JSON.parse(
         Buffer.from(payload, 'base64url').toString(),
       ) as GrantList;
-      return { installationId, name, issuedAt, expiresAt };
+      return { installationId, holder: { userId, credentialId }, name, issuedAt, expiresAt };
     },
   };
 }
@@ -47,7 +56,14 @@ export function isName(label: string): boolean {
 
 // --- internal ---
 
-type GrantList = [installationId: string, name: string, issuedAt: number, expiresAt: number];
+type GrantList = [
+  installationId: string,
+  userId: string,
+  credentialId: string,
+  name: string,
+  issuedAt: number,
+  expiresAt: number,
+];
 
 const NAME = /^[\da-f]{24}$/;
 const TOKEN = /^([\w-]{1,512})\.([\w-]{43})$/;

@@ -6,6 +6,8 @@ export interface RelayLimits {
   lifetimeMs: number;
   /** Milliseconds between two looks whether the box is there. */
   beatMs: number;
+  /** Milliseconds between two looks whether who opened the tunnels still may. */
+  checkMs: number;
   /** Bytes of one answer that wait for whoever reads slowly. */
   window: number;
   /** Bytes on their way in one tunnel. */
@@ -20,6 +22,7 @@ export const RELAY_LIMITS: RelayLimits = {
   streams: 100,
   lifetimeMs: 8 * 3_600_000,
   beatMs: 10_000,
+  checkMs: 1_000,
   window: 128 * 1_024,
   sessionWindow: 4 * 1_024 * 1_024,
   memoryMb: 32,
@@ -27,4 +30,4 @@ export const RELAY_LIMITS: RelayLimits = {
 };
 
 /** With what a WebSocket is closed that is not to be opened again. */
-export const CLOSED = { expired: 4000, replaced: 4001, ended: 4002 } as const;
+export const CLOSED = { expired: 4000, replaced: 4001, ended: 4002, revoked: 4003 } as const;

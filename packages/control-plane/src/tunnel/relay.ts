@@ -6,6 +6,7 @@ import { PlaneError } from '../errors.ts';
 import { openAttachment } from './attachment.ts';
 import type { Attachment } from './attachment.ts';
 import { createGrants, isName, newName } from './grants.ts';
+import { coalesce } from './coalesce.ts';
 import type { Grant } from './grants.ts';
 import { CLOSED, RELAY_LIMITS } from './limits.ts';
 import type { RelayLimits } from './limits.ts';
@@ -15,13 +16,13 @@ import { readToken, refuseUpgrade, SUBPROTOCOL } from './upgrade.ts';
 /** Where boxes of developers are reached from outside: each has one connection to here, over which it is asked. */
 export interface Relay {
   /** A tunnel for an installation; one that it had is over. Throws `tunnel_unavailable`. */
-  create(tunnel: { installationId: string }): CreatedTunnel;
+  create(tunnel: Pick<Grant, 'installationId' | 'holder'>): CreatedTunnel;
   /** Takes over the connection of a box that shows a token; any other is refused. */
   attach(request: IncomingMessage, socket: Duplex, head: Buffer): void;
   /** Whether the request is for the host of a tunnel: then it is answered. */
   handle(request: IncomingMessage, response: ServerResponse): boolean;
-  /** Ends the tunnel of an installation that is no more. */
-  end(installationId: string): void;
+  /** Ends the tunnels that are good no more, as every second. Answers once they are ended. */
+  check(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -45,13 +46,16 @@ export interface RelayOptions {
   key: Uint8Array;
   /** Who asks, as proxies are trusted. */
   addressOf(request: IncomingMessage): string | undefined;
-  /** Whether there is still an installation. Default: there is. */
-  exists?(installationId: string): Promise<boolean>;
+  /** Which of the grants are good no more, and why. Default: none. */
+  findEnds?(grants: readonly Grant[]): Promise<ReadonlyMap<Grant, End>>;
   limits?: Partial<RelayLimits>;
 }
 
+/** `ended`: there is no installation any more. `revoked`: who opened it may no more, or is signed out. */
+export type End = 'ended' | 'revoked';
+
 export function createRelay(options: RelayOptions): Relay {
-  const { now, log, publicUrl, domain, addressOf, exists = async () => true } = options;
+  const { now, log, publicUrl, domain, addressOf, findEnds = async () => new Map<Grant, End>() } = options;
   const limits = { ...RELAY_LIMITS, ...options.limits };
   const grants = createGrants(options.key);
   /** The newest tunnel of each installation, as far as this process knows. */
@@ -70,13 +74,22 @@ export function createRelay(options: RelayOptions): Relay {
     for (const { grant, attachment } of attached.values())
       if (grant.expiresAt <= now()) attachment.close(CLOSED.expired, 'expired');
   };
-  const timer = setInterval(look, limits.beatMs);
-  timer.unref();
 
   const detach = (name: string, code: number, reason: string): void => {
     attached.get(name)?.attachment.close(code, reason);
     attached.delete(name);
   };
+  const check = coalesce(async () => {
+    const held = [...attached.values()].map(({ grant }) => grant);
+    if (held.length === 0) return;
+    try {
+      for (const [{ name }, end] of await findEnds(held)) detach(name, CLOSED[end], end);
+    } catch (error) {
+      log.warn('Whether the tunnels are still good could not be read. It is asked again in a moment.', { error });
+    }
+  });
+  const timers = [setInterval(look, limits.beatMs), setInterval(() => void check(), limits.checkMs)];
+  for (const timer of timers) timer.unref();
   const renew = (grant: Grant): void => {
     const before = newest.get(grant.installationId);
     newest.set(grant.installationId, grant);
@@ -91,8 +104,8 @@ export function createRelay(options: RelayOptions): Relay {
     const grant = token === undefined ? undefined : grants.open(token);
     if (!grant) throw new PlaneError('unauthorized', 'The token is none of a tunnel.');
     if (grant.expiresAt <= now()) throw new PlaneError('tunnel_expired', 'The tunnel has ended. Open another one.');
-    if (!(await exists(grant.installationId)))
-      throw new PlaneError('not_found', `There is no installation "${grant.installationId}".`);
+    const end = (await findEnds([grant])).get(grant);
+    if (end !== undefined) throw toRefusal(grant, end);
     const latest = newest.get(grant.installationId);
     if (latest && latest.name !== grant.name && latest.issuedAt >= grant.issuedAt)
       throw new PlaneError('tunnel_replaced', 'The installation has another tunnel by now.');
@@ -109,18 +122,17 @@ export function createRelay(options: RelayOptions): Relay {
         onClosed: () => attached.get(grant.name)?.attachment === attachment && attached.delete(grant.name),
       });
       attached.set(grant.name, { grant, attachment });
+      // What was asked before the connection was taken over may be over by now.
+      void check();
     });
-  const nameOf = (host = ''): string | undefined => {
-    const name = host.toLowerCase().replace(/\.?(?::\d+)?$/, '');
-    const label = name.endsWith(`.${domain}`) ? name.slice(0, -domain.length - 1) : '';
-    return isName(label) ? label : undefined;
-  };
+  const nameOf = (host?: string) => readName(host, domain);
 
   return {
-    create({ installationId }) {
+    check,
+    create({ installationId, holder }) {
       requireDomain(publicUrl(), domain);
       const issuedAt = Math.max(now(), (newest.get(installationId)?.issuedAt ?? 0) + 1);
-      const grant = { installationId, name: newName(), issuedAt, expiresAt: now() + limits.lifetimeMs };
+      const grant = { installationId, holder, name: newName(), issuedAt, expiresAt: now() + limits.lifetimeMs };
       renew(grant);
       return {
         name: grant.name,
@@ -152,13 +164,8 @@ export function createRelay(options: RelayOptions): Relay {
       });
       return true;
     },
-    end(installationId) {
-      const grant = newest.get(installationId);
-      newest.delete(installationId);
-      if (grant) detach(grant.name, CLOSED.ended, 'ended');
-    },
     async close() {
-      clearInterval(timer);
+      for (const timer of timers) clearInterval(timer);
       for (const name of attached.keys()) detach(name, GOING_AWAY, 'closing');
       sockets.close();
     },
@@ -169,6 +176,18 @@ export function createRelay(options: RelayOptions): Relay {
 export const RELAY_PATH = '/api/v1/tunnel';
 
 // --- internal ---
+
+/** Undefined: the host is none of a tunnel. */
+function readName(host = '', domain: string): string | undefined {
+  const name = host.toLowerCase().replace(/\.?(?::\d+)?$/, '');
+  const label = name.endsWith(`.${domain}`) ? name.slice(0, -domain.length - 1) : '';
+  return isName(label) ? label : undefined;
+}
+
+function toRefusal({ installationId }: Grant, end: End): PlaneError {
+  if (end === 'ended') return new PlaneError('not_found', `There is no installation "${installationId}".`);
+  return new PlaneError('tunnel_revoked', 'Who opened the tunnel is signed out, or may not have one any more.');
+}
 
 /** The box comes back to it, once there is one again. */
 const GOING_AWAY = 1001;

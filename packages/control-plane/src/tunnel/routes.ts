@@ -6,10 +6,10 @@ import type { Audit } from '../audit/audit.ts';
 import type { FullGround } from '../ground.ts';
 import { route } from '../http/route.ts';
 import type { Route } from '../http/route.ts';
-import { findInstallation } from '../installations/installations.ts';
 import { requireInstallation } from '../installations/routes.ts';
 import type { Access } from '../organizations/access.ts';
 import type { Db } from '../store/db.ts';
+import { findEnds } from './ends.ts';
 import { createRelay } from './relay.ts';
 import type { Relay } from './relay.ts';
 
@@ -22,7 +22,7 @@ export function createPlaneRelay({ db, full, settings, log, now, publicUrl }: Fu
     publicUrl,
     domain,
     key: new Uint8Array(hkdfSync('sha256', Buffer.from(secretKey, 'base64'), '', 'svc tunnel tokens', 32)),
-    exists: async (id) => (await findInstallation(db, id)) !== undefined,
+    findEnds: (grants) => findEnds(db, grants, now()),
     addressOf({ socket, headers }) {
       const forwarded = headers['x-forwarded-for'];
       const given = Array.isArray(forwarded) ? forwarded.join(',') : (forwarded ?? null);
@@ -52,12 +52,14 @@ export function tunnelRoutes({ db, access, audit, relay, publicUrl }: TunnelRout
       answer: TunnelAnswer,
       errors: ['forbidden', 'not_found', 'tunnel_unavailable'],
       async handle(call, { params: { id = '' } }) {
-        const { name, organizationId } = await requireInstallation({ db, access }, call.account(), id, 'tunnels:open');
-        const tunnel = relay.create({ installationId: id });
+        const account = call.account();
+        const { name, organizationId } = await requireInstallation({ db, access }, account, id, 'tunnels:open');
+        const { userId, credentialId } = account;
+        const tunnel = relay.create({ installationId: id, holder: { userId, credentialId } });
         await audit.record({
           organizationId,
           action: 'installations.tunnel',
-          actor: actorOf(call.account()),
+          actor: actorOf(account),
           target: `${name} (${id})`,
           address: call.address,
         });
@@ -69,6 +71,22 @@ export function tunnelRoutes({ db, access, audit, relay, publicUrl }: TunnelRout
       },
     }),
   ];
+}
+
+/** The same routes: whatever a write has ended, no tunnel of it is open any more when it is answered. */
+export function cutAfterWrites(routes: readonly Route[], relay: Pick<Relay, 'check'>): Route[] {
+  return routes.map((one) => {
+    if (one.method === 'GET') return one;
+    const handle: Route['handle'] = async (call, input) => {
+      try {
+        return await one.handle(call, input);
+      } finally {
+        // A refusal may have ended something, too, such as a session whose token was used twice.
+        await relay.check();
+      }
+    };
+    return { ...one, handle };
+  });
 }
 
 // --- internal ---

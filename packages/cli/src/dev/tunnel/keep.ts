@@ -71,4 +71,5 @@ const ENDS: Record<number, string | undefined> = {
   4000: 'a tunnel is good for 8 hours.',
   4001: 'another `svc dev` of this agent has opened a tunnel.',
   4002: 'its agent is no longer there.',
+  4003: 'who opened it is signed out, or may not have one any more.',
 };
