@@ -1,4 +1,5 @@
 import type { Group } from './group.ts';
+import { account } from './verbs/account.ts';
 import { activity } from './verbs/activity.ts';
 import { add } from './verbs/add.ts';
 import { catalog } from './verbs/catalog.ts';
@@ -54,6 +55,7 @@ export const TREE: Group = {
       page: 'dev',
       load: async () => (await import('./commands/link.ts')).link,
     },
+    account,
     plane,
     dev: {
       summary: 'Run the workspace on this machine with hot reload.',

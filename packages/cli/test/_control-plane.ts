@@ -26,6 +26,8 @@ export interface FakePlane {
   lifetime: number;
   /** Seconds between polls. */
   interval: number;
+  /** Where the person is signed in. */
+  sessions: { id: string; isCurrent: boolean }[];
   /** Ends every session. */
   revokeAll(): void;
   /** Ends the access tokens, not the sessions. */
@@ -83,6 +85,12 @@ export async function startPlane(): Promise<FakePlane> {
       200,
       { user: { id: 'user-1', email: 'ada@example.com', name: 'Ada' }, organization: { id: 'o1', slug: 'acme' } },
     ],
+    'GET /api/v1/sessions': () => [200, { items: plane.sessions }],
+    'DELETE /api/v1/sessions': () => {
+      const ended = plane.sessions.filter(({ isCurrent }) => !isCurrent).length;
+      plane.sessions = plane.sessions.filter(({ isCurrent }) => isCurrent);
+      return [200, { ended }];
+    },
     'GET /api/v1/installations': () => [200, { items: plane.agents }],
     'POST /api/v1/installations': ({ json }) => {
       const agent = { id: randomUUID(), name: String(json.name), deployment: null };
@@ -111,6 +119,11 @@ export async function startPlane(): Promise<FakePlane> {
     if (isApi && !access.has(bearer)) return [401, { code: 'unauthorized', message: 'No such session.' }];
     const [, id] = /^\/api\/v1\/installations\/([^/]+)/.exec(path) ?? [];
     const agent = plane.agents.find((one) => one.id === id);
+    const [, session] = /^\/api\/v1\/sessions\/(.+)/.exec(path) ?? [];
+    if (session !== undefined && plane.sessions.some((one) => one.id === session)) {
+      plane.sessions = plane.sessions.filter((one) => one.id !== session);
+      return [200, {}];
+    }
     const handler = handlers[`${request.method} ${id ? path.replace(id, ':id') : path}`];
     if (!handler || (id && !agent)) return [404, { code: 'not_found', message: `There is no "${path}".` }];
     const json = isApi && body ? (JSON.parse(body) as Record<string, unknown>) : {};
@@ -131,6 +144,10 @@ export async function startPlane(): Promise<FakePlane> {
     answers: [],
     agents: [],
     seen: [],
+    sessions: [
+      toSession({ id: '0192f3b4-0000-7000-8000-000000000001', name: 'laptop', isCurrent: true }),
+      toSession({ id: '0192f3b4-0000-7000-8000-000000000002', name: 'Firefox on Linux', isCurrent: false }),
+    ],
     lifetime: 300,
     interval: 0.01,
     revokeAll,
@@ -150,5 +167,12 @@ export function makeHome(plane?: FakePlane): Record<string, string> {
 }
 
 // --- internal ---
+
+function toSession({ id, name, isCurrent }: { id: string; name: string; isCurrent: boolean }) {
+  const days = (count: number) => new Date(Date.now() + (count + 0.5) * 24 * 3_600_000).toISOString();
+  const [createdAt, expiresAt] = [days(-3), days(7)];
+  const kind = isCurrent ? 'cli' : 'browser';
+  return { id, kind, name, address: '192.0.2.7', createdAt, seenAt: createdAt, expiresAt, isCurrent };
+}
 
 type Handler = (asked: { form: URLSearchParams; json: Record<string, unknown>; agent: Agent }) => [number, object];

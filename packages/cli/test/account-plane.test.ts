@@ -52,6 +52,17 @@ describe.each(STORES)('with a control plane on %s', (store) => {
     clock.move(6 * 60_000);
     expect(readDocument(await run('whoami'))).toMatchObject(identity);
 
+    // Another machine, which the first one signs out.
+    const other = { ...makeHome(), SVC_CONTROL_PLANE_URL: plane.url };
+    await logIn(plane, ada, other);
+    const sessions = readDocument(await run('account', 'sessions'));
+    expect(sessions.items).toHaveLength(3);
+    expect(sessions.items).toContainEqual(expect.objectContaining({ kind: 'cli', isCurrent: true }));
+    expect(readDocument(await run('account', 'sign-out', '--others'))).toMatchObject({ ended: 2 });
+    expect(readError(await runCli(['whoami', '--json'], { env: other })).code).toBe('session_expired');
+    const none = await run('account', 'sign-out', randomUUID());
+    expect([none.exitCode, readError(none).code]).toEqual([4, 'not_found']);
+
     expect(readDocument(await run('logout'))).toMatchObject({ signedOut: true });
     expect(readError(await run('whoami')).code).toBe('not_signed_in');
   });

@@ -32,6 +32,10 @@ it.each(WIDTHS)('the verbs of an account print this at %i columns', async (colum
   await transcript.run(['login', '--no-browser']);
   await transcript.run(['login', '--no-browser']);
   await transcript.run(['whoami']);
+  await transcript.run(['account', 'sessions']);
+  await transcript.run(['account', 'sign-out']);
+  await transcript.run(['account', 'sign-out', '0192f3b4-0000-7000-8000-000000000002']);
+  await transcript.run(['account', 'sign-out', '--others']);
   await transcript.run(['runs', 'list', '--agent', 'shop']);
   const id = '4f7c0f0e-5d0c-4b0e-9d52-0c9f6f9a1f10';
   plane.agents.push({ id, name: 'shop', deployment: null });

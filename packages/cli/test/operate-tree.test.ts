@@ -132,7 +132,7 @@ const OTHERS = [
   ['init', 'dev', 'start', 'build', 'package', 'check', 'replay', 'complete', 'pull run', 'contract validate'],
   ['add agent', 'add deep-agent', 'add workflow', 'add workflow-agent', 'login', 'logout', 'whoami', 'link'],
   ['schema status', 'schema generate', 'schema apply', 'plane', 'plane backup', 'plane restore'],
-  ['plane reset-password', 'plane rotate-keys'],
+  ['plane reset-password', 'plane rotate-keys', 'account sessions', 'account sign-out'],
 ]
   .flat()
   .map((path) => `svc ${path}`);

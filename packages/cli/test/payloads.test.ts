@@ -141,6 +141,8 @@ const ELSEWHERE = [
   'whoami',
   'link',
   'logout',
+  'account sessions',
+  'account sign-out',
   'runs resume',
   'notify redeliver',
   'eval cancel',
@@ -212,7 +214,14 @@ describe('every verb prints what docs/reference/payloads.json says of it', () =>
     const plane = await startPlane();
     plane.agents.push({ id: AGENT, name: 'shop', deployment: null });
     const options = { cwd: await makeProject(), env: { ...makeHome(plane), HMAC_SECRET: 'a planted value' } };
-    const lines = ['login', 'whoami', `link ${AGENT} --url https://box.example.com --image-tag shop:12`, 'logout'];
+    const lines = [
+      'login',
+      'whoami',
+      'account sessions',
+      'account sign-out --others',
+      `link ${AGENT} --url https://box.example.com --image-tag shop:12`,
+      'logout',
+    ];
     for (const line of lines)
       expect(await runCli([...line.split(' '), '--json'], options)).toMatchObject({ exitCode: 0 });
   });

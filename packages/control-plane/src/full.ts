@@ -21,6 +21,7 @@ import { createPasswords } from './passwords/passwords.ts';
 import { peopleRoutes } from './people/routes.ts';
 import { createSignIn } from './people/sign-in.ts';
 import { createAuthenticate } from './sessions/authenticate.ts';
+import { sessionRoutes } from './sessions/routes.ts';
 import { createSessions } from './sessions/sessions.ts';
 import { createSweep } from './sweep.ts';
 import { tokenRoutes } from './tokens/routes.ts';
@@ -45,6 +46,7 @@ export async function createFull(ground: FullGround): Promise<Rooms> {
   const rooms = { ...ground, audit, access, sessions, signIn, oidc, signer, families, deviceCodes, relay };
   const routes = [
     ...peopleRoutes(rooms),
+    ...sessionRoutes(rooms),
     ...organizationRoutes(rooms),
     ...inviteRoutes(rooms),
     ...auditRoutes(rooms),

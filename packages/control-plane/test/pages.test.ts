@@ -11,6 +11,7 @@ import { describeWhen } from '../../runtime/test/require.ts';
 import { findPagesFolder, readPages } from '../src/pages/files.ts';
 import { createPages } from '../src/pages/serve.ts';
 import { makeFolder, startPlane, startStandalone } from './_setup.ts';
+import { isGood, signInCli } from './_oauth.ts';
 import { PASSWORD, signUpFirst } from './_people.ts';
 import { sendBytes, TOKEN } from './_operator.ts';
 
@@ -36,11 +37,14 @@ describe('the pages', () => {
         }),
       );
     expect(await titles(one, ['/', '/login', '/signup'])).toStrictEqual(['svc', 'Sign in · svc', 404]);
-    expect(await titles(many, ['/', '/login', '/signup', '/device', '/invite', '/index.html'])).toStrictEqual([
+    expect(
+      await titles(many, ['/', '/login', '/signup', '/device', '/account', '/invite', '/index.html']),
+    ).toStrictEqual([
       'svc',
       'Sign in · svc',
       'Sign up · svc',
       'A machine signs in · svc',
+      'Your account · svc',
       'Invite · svc',
       404,
     ]);
@@ -223,6 +227,30 @@ describeWhen(browser, 'in a browser', (path) => {
     await shows(other, 'Acme, as member');
     await other.goto(`${plane.url}/invite#svi_none`);
     await shows(other, 'This invite is not good');
+  });
+
+  test('a person sees where it is signed in, and signs the others out', async () => {
+    const plane = await startPlane();
+    const ada = await signUpFirst(plane);
+    const cli = [await signInCli(plane, ada), await signInCli(plane, ada)];
+    const good = async () => Promise.all(cli.map((one) => isGood(plane, one)));
+    const page = await openPage(path);
+    await page.goto(`${plane.url}/account`);
+    await shows(page, 'Sign in');
+    await fill(page, { email: ada.email, password: PASSWORD });
+    await press(page, 'button');
+    await shows(page, 'Chrome on Linux, browser: this one');
+    expect(await listBarriers(page)).toEqual([]);
+    const count = () => page.evaluate<number>(`document.querySelectorAll('#sessions li').length`);
+    expect(await count()).toBe(4);
+    await press(page, '#sessions button');
+    await expect.poll(count).toBe(3);
+    expect((await good()).filter(Boolean)).toHaveLength(1);
+    await press(page, '#others button');
+    await expect.poll(count).toBe(1);
+    expect(await good()).toEqual([false, false]);
+    expect((await fetch(`${plane.url}/api/v1/me`, { headers: { cookie: ada.cookie } })).status).toBe(401);
+    await shows(page, 'this one');
   });
 
   test('a machine is let in by who has looked at it, once, and a code that is none says so', async () => {

@@ -5,7 +5,7 @@ import type { Route } from '../src/http/route.ts';
 import { ROLES } from '../src/roles.ts';
 import type { Role } from '../src/roles.ts';
 import { startProvider } from './_oidc-provider.ts';
-import { addPerson, ask, PASSWORD, signUpFirst } from './_people.ts';
+import { addPerson, ask, logIn, PASSWORD, signUpFirst } from './_people.ts';
 import type { SignedInPerson } from './_people.ts';
 import { startDevice } from './_oauth.ts';
 import { startPlane } from './_setup.ts';
@@ -17,8 +17,9 @@ interface World {
   member: string;
   installation: string;
   invite: string;
-  /** Of whoever calls. */
+  /** Of whoever calls, as is the next. */
   token: string;
+  session: string;
   /** Of a machine that asks to be signed in. */
   code?: string;
 }
@@ -35,6 +36,9 @@ const ofInstallation = { id: 'installation' } as const;
 /** How each route is asked, so that what it answers is about the role alone. A new route needs a line, and a row in the docs. */
 const SAMPLES: Record<string, Sample> = {
   'me.get': {},
+  'sessions.list': {},
+  'sessions.end': { params: { id: 'session' } },
+  'sessions.clear': {},
   'session.organization': { body: ({ organization }) => ({ organization }) },
   'auth.password': { body: () => ({ current: PASSWORD, password: PASSWORD }) },
   'oidc.link': { body: () => ({}) },
@@ -88,7 +92,7 @@ test('every role may do at every route what the table of the docs says', async (
 
 test('to every role what is foreign is as what is not there', async () => {
   const { plane, people, foreign } = await makeTwo();
-  const absent: World = { organization: '', member: '', installation: '', invite: '', token: '' };
+  const absent: World = { organization: '', member: '', installation: '', invite: '', token: '', session: '' };
   for (const name of Object.keys(absent) as (keyof World)[]) absent[name] = randomUUID();
   for (const one of routesOfPeople(plane)) {
     const { params, body } = SAMPLES[one.id] ?? {};
@@ -184,12 +188,16 @@ async function makeTwo(): Promise<Two> {
       cookie: caller.cookie,
       body: { name: 'ci', role: 'viewer', organization: by.organizationId },
     });
+    await logIn(plane, caller.email);
+    const sessions = await ask(plane, 'GET /api/v1/sessions', { cookie: caller.cookie });
+    const session = sessions.body.items.find(({ isCurrent }: { isCurrent: boolean }) => !isCurrent);
     return {
       organization: by.organizationId,
       member: by === zed ? zed.userId : spare.userId,
       installation: installation.body.id,
       invite: invite.body.id,
       token: token.body.id,
+      session: session.id,
     };
   };
   return {

@@ -5,7 +5,7 @@ import type { Context } from '../context.ts';
 export type Reach = Pick<Context, 'env' | 'signal' | 'trace' | 'say'>;
 
 export interface PlaneRequest {
-  method: 'GET' | 'POST';
+  method: 'GET' | 'POST' | 'DELETE';
   /** From the address of the control plane. */
   path: string;
   /** A JSON body. */

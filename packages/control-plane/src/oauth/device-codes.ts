@@ -59,7 +59,7 @@ export function createDeviceCodes({ db, now, families }: { db: Db; now(): number
       const row = await tx.get<Approved>(
         sql`update plane_device_codes set status = ${'used'}, salt = ${salt}, granted_at = ${time}
           where device_hash = ${hash} and status = ${'approved'} and expires_at > ${time}
-          returning client_id, user_id, organization_id, device_name`,
+          returning client_id, user_id, organization_id, device_name, address`,
       );
       return row && families.start(tx, { ...row, from: deviceCode, salt });
     }, CLAIM);
@@ -160,6 +160,7 @@ interface Approved {
   userId: string;
   organizationId: string;
   deviceName: string;
+  address: string | null;
 }
 
 function findRow(queries: Queries, hash: string): Promise<Row | undefined> {

@@ -17,7 +17,7 @@ export interface Grant {
 
 /** The sessions of `svc login`: each a family of refresh tokens of which one is good, and its access tokens. */
 export interface Families extends AccessTokens {
-  start(tx: Queries, whose: Whose & Origin): Promise<Grant>;
+  start(tx: Queries, whose: Whose & Origin & { address: string | null }): Promise<Grant>;
   /** The tokens that were made of a secret and a salt. Undefined: the refresh token was used, or the session is over. */
   answerAgain(from: string, salt: string): Promise<Grant | undefined>;
   /** Throws `invalid_grant`; for a token that was used before, after the whole session has ended. */
@@ -117,12 +117,13 @@ export function createFamilies({ db, now, audit }: { db: Db; now(): number; audi
     return goesOn > 0 ? issue(tx, family.id, { from: refreshToken, salt }) : undefined;
   };
   return {
-    async start(tx, { clientId, userId, organizationId, deviceName, ...origin }) {
+    async start(tx, { clientId, userId, organizationId, deviceName, address, ...origin }) {
       const id = randomUUID();
       const time = now();
       await tx.run(
-        sql`insert into plane_families (id, client_id, user_id, organization_id, device_name, created_at, refreshed_at, expires_at)
-          values (${id}, ${clientId}, ${userId}, ${organizationId}, ${deviceName}, ${time}, ${time}, ${time + SLIDING_MS})`,
+        sql`insert into plane_families
+            (id, client_id, user_id, organization_id, device_name, address, created_at, refreshed_at, expires_at)
+          values (${id}, ${clientId}, ${userId}, ${organizationId}, ${deviceName}, ${address}, ${time}, ${time}, ${time + SLIDING_MS})`,
       );
       return issue(tx, id, origin);
     },

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { PlaneError } from '../errors.ts';
+import { endOtherSignIns } from '../sessions/sign-ins.ts';
 import type { Queries } from '../store/db.ts';
 import { sql } from '../store/sql.ts';
 
@@ -48,8 +49,7 @@ export async function setPassword(
   { userId, hash, keep = '', now }: { userId: string; hash: string; keep?: string; now: number },
 ): Promise<void> {
   await tx.run(sql`update plane_users set password = ${hash} where id = ${userId}`);
-  await tx.run(sql`delete from plane_sessions where user_id = ${userId} and id <> ${keep}`);
-  await tx.run(sql`update plane_families set ended_at = ${now} where user_id = ${userId} and ended_at is null`);
+  await endOtherSignIns(tx, { userId, keep, now });
 }
 
 export function accountExists(email: string): PlaneError {

@@ -3,6 +3,7 @@ import { cookieName, formatCookie, readCookie } from '../http/cookies.ts';
 import type { Call } from '../http/route.ts';
 import { hashSecret, makeSecret } from '../secrets.ts';
 import type { Db, Queries } from '../store/db.ts';
+import { nameBrowser } from './browser-name.ts';
 import { sql } from '../store/sql.ts';
 
 /** Who is signed in with a browser: a random cookie, of which the store has the hash. */
@@ -44,8 +45,11 @@ export function createSessions({ db, publicUrl }: { db: Db; publicUrl(): string 
         await tx.run(sql`delete from plane_sessions where secret_hash = ${hashSecret(earlier)}`);
       const secret = makeSecret('session');
       await tx.run(
-        sql`insert into plane_sessions (id, secret_hash, user_id, organization_id, created_at, seen_at, expires_at)
-          values (${randomUUID()}, ${hashSecret(secret)}, ${userId}, ${organizationId}, ${call.now}, ${call.now}, ${call.now + SLIDING})`,
+        sql`insert into plane_sessions
+            (id, secret_hash, user_id, organization_id, name, address, created_at, seen_at, expires_at)
+          values (${randomUUID()}, ${hashSecret(secret)}, ${userId}, ${organizationId},
+            ${nameBrowser(call.request.headers.get('user-agent'))}, ${call.address ?? null},
+            ${call.now}, ${call.now}, ${call.now + SLIDING})`,
       );
       return secret;
     },

@@ -160,4 +160,9 @@ create table plane_settings (
   value text not null
 );
 `,
+  `
+alter table plane_sessions add column name text;
+alter table plane_sessions add column address text;
+alter table plane_families add column address text;
+`,
 ];

@@ -1,0 +1,48 @@
+import { byId, call, element, formatTime, goToLogin, onSubmit, say } from './common.js';
+
+const me = await call('GET', '/api/v1/me');
+if (me.ok) await show(me.body);
+else goToLogin();
+
+async function show({ user }) {
+  byId('page').hidden = false;
+  byId('who').textContent = `${user.name}, ${user.email}`;
+  onSubmit('others', async () => {
+    const { ok, body } = await call('DELETE', '/api/v1/sessions');
+    if (ok) await showSessions();
+    return ok ? '' : body.message;
+  });
+  await showSessions();
+}
+
+async function showSessions() {
+  const { ok, body } = await call('GET', '/api/v1/sessions');
+  if (!ok) return say('problem', body.message);
+  byId('others').hidden = body.items.length < 2;
+  byId('sessions').replaceChildren(...body.items.map(toItem));
+}
+
+function toItem({ id, kind, name, address, createdAt, seenAt, isCurrent }) {
+  const item = element('li', '');
+  const title = name ?? (kind === 'cli' ? 'A command line' : 'A browser');
+  const from = address === null ? '' : ` from ${address}`;
+  const facts = `Signed in ${formatTime(createdAt)}${from}, used ${formatTime(seenAt)}`;
+  const what = kind === 'cli' ? 'command line' : 'browser';
+  item.append(
+    element('p', isCurrent ? `${title}, ${what}: this one` : `${title}, ${what}`),
+    element('p', facts, { className: 'soft' }),
+  );
+  if (isCurrent) return item;
+  const button = element('button', 'Sign out', { type: 'button', className: 'second' });
+  button.setAttribute('aria-label', `Sign out ${title}, ${facts}`);
+  button.addEventListener('click', async () => {
+    button.disabled = true;
+    const { ok, status, body } = await call('DELETE', `/api/v1/sessions/${encodeURIComponent(id)}`);
+    // Another page may have been first.
+    if (ok || status === 404) return showSessions();
+    button.disabled = false;
+    say('problem', body.message);
+  });
+  item.append(button);
+  return item;
+}
