@@ -57,6 +57,8 @@ export async function startPlayedModel(): Promise<PlayedModel> {
   let calls = 0;
   const model: PlayedModel = { url: '', asked: [], play: () => 'Hello.', close: async () => {} };
   const server = createServer((req, res) => {
+    // Its list of models.
+    if (req.method === 'GET') return void res.end(JSON.stringify({ object: 'list', data: [{ id: 'v/m' }] }));
     let text = '';
     req.on('data', (chunk: Buffer) => (text += chunk.toString()));
     req.on('end', () => {

@@ -1,3 +1,4 @@
+import { OFF } from '../copilot/off.ts';
 import type { Bootstrap } from './bootstrap.ts';
 import { Installations } from './installations.tsx';
 
@@ -9,6 +10,9 @@ export function NoBox({ bootstrap }: { bootstrap: Bootstrap }) {
       <p className="mt-2">{bootstrap.problem?.message}</p>
       <p className="mt-1 text-xs text-muted">
         <code>{bootstrap.problem?.code}</code>
+      </p>
+      <p className="mt-2 text-muted">
+        {OFF['no-deployment'].title}: {OFF['no-deployment'].text}
       </p>
       <div className="mt-4">
         <Installations bootstrap={bootstrap} />

@@ -15,6 +15,8 @@ export interface Screen {
   permission: Permission;
   /** The tag of its operations. */
   tag: string;
+  /** The member of the address that opens one of what it lists; an item with a page of its own has a screen. */
+  item?: string;
   load(): Promise<{ default: ComponentType }>;
 }
 
@@ -53,6 +55,7 @@ export const SCREENS: readonly Screen[] = [
     group: 'watch',
     permission: 'hitl:read',
     tag: 'approvals',
+    item: 'open',
     load: () => import('../screens/approvals/approvals.tsx'),
   },
   {
@@ -79,6 +82,7 @@ export const SCREENS: readonly Screen[] = [
     group: 'watch',
     permission: 'logs:read',
     tag: 'logs',
+    item: 'run',
     load: () => import('../screens/logs/logs.tsx'),
   },
   {
@@ -88,6 +92,7 @@ export const SCREENS: readonly Screen[] = [
     group: 'work',
     permission: 'agents:chat',
     tag: 'agents',
+    item: 'agent',
     load: () => import('../screens/playground/playground.tsx'),
   },
   {
@@ -114,6 +119,7 @@ export const SCREENS: readonly Screen[] = [
     group: 'work',
     permission: 'catalog:read',
     tag: 'jobs',
+    item: 'job',
     load: () => import('../screens/jobs/jobs.tsx'),
   },
   {
@@ -165,6 +171,7 @@ export const SCREENS: readonly Screen[] = [
     group: 'manage',
     permission: 'catalog:read',
     tag: 'catalog',
+    item: 'open',
     load: () => import('../screens/catalog/catalog.tsx'),
   },
   {
@@ -174,6 +181,7 @@ export const SCREENS: readonly Screen[] = [
     group: 'manage',
     permission: 'config:read',
     tag: 'config',
+    item: 'key',
     load: () => import('../screens/config/config.tsx'),
   },
   {
@@ -201,6 +209,7 @@ export const SCREENS: readonly Screen[] = [
     group: 'manage',
     permission: 'activity:read',
     tag: 'activity',
+    item: 'entry',
     load: () => import('../screens/activity/activity.tsx'),
   },
   {

@@ -1,5 +1,7 @@
 import { Outlet, useRouterState } from '@tanstack/react-router';
 import { useEffect, useState } from 'react';
+import { Drawer } from '../copilot/drawer.tsx';
+import { useDrawer } from '../copilot/use-drawer.ts';
 import { useBox } from './box.ts';
 import { ContractNote } from './contract-note.tsx';
 import { Palette } from './palette.tsx';
@@ -19,6 +21,9 @@ export function Shell() {
     document.title = title ? `${title} · ${bootstrap.name}` : bootstrap.name;
   }, [title, bootstrap.name]);
   useEffect(() => setOpen(false), [path]);
+  const copilot = useDrawer();
+  // What lies below the drawer cannot be reached.
+  const isCovered = copilot.isOpen && !copilot.isBeside;
   return (
     <div className="flex min-h-dvh flex-col md:flex-row">
       <a
@@ -27,12 +32,13 @@ export function Shell() {
       >
         Skip to the content
       </a>
-      <Sidebar isOpen={isOpen} onToggle={() => setOpen(!isOpen)} />
-      <main id="content" tabIndex={-1} className="min-w-0 flex-1 outline-none">
+      <Sidebar isOpen={isOpen} onToggle={() => setOpen(!isOpen)} copilot={copilot} isCovered={isCovered} />
+      <main id="content" tabIndex={-1} inert={isCovered} className="min-w-0 flex-1 outline-none">
         <StreamState />
         <ContractNote />
         <Outlet />
       </main>
+      {copilot.isOpen && <Drawer isBeside={copilot.isBeside} onClose={copilot.close} />}
       <Toasts />
       <Palette />
     </div>

@@ -1,3 +1,5 @@
+import { DrawerButton } from '../copilot/drawer-button.tsx';
+import type { DrawerState } from '../copilot/use-drawer.ts';
 import { useBox, useMay } from './box.ts';
 import { signOut } from './bootstrap.ts';
 import { Installations } from './installations.tsx';
@@ -13,15 +15,27 @@ const GROUPS: readonly (readonly [ScreenGroup, string])[] = [
   ['manage', 'Manage'],
 ];
 
-export function Sidebar({ isOpen, onToggle }: { isOpen: boolean; onToggle(): void }) {
+export interface SidebarProps {
+  isOpen: boolean;
+  onToggle(): void;
+  copilot: DrawerState;
+  /** The copilot lies above it. */
+  isCovered: boolean;
+}
+
+export function Sidebar({ isOpen, onToggle, copilot, isCovered }: SidebarProps) {
   const { bootstrap } = useBox();
   const may = useMay();
   return (
-    <header className="border-line bg-panel md:sticky md:top-0 md:flex md:h-dvh md:w-52 md:shrink-0 md:flex-col md:border-r">
+    <header
+      inert={isCovered}
+      className="border-line bg-panel md:sticky md:top-0 md:flex md:h-dvh md:w-52 md:shrink-0 md:flex-col md:border-r"
+    >
       <div className="flex items-center gap-2 border-b border-line px-4 py-3 md:border-0">
         <Link to="/" className="min-w-0 flex-1 truncate font-semibold no-underline">
           <bdi>{bootstrap.name}</bdi>
         </Link>
+        <DrawerButton isOpen={copilot.isOpen} onToggle={copilot.toggle} className="flex md:hidden" />
         <button
           type="button"
           className="rounded border border-line px-2 py-1 md:hidden"
@@ -72,6 +86,9 @@ export function Sidebar({ isOpen, onToggle }: { isOpen: boolean; onToggle(): voi
           );
         })}
       </nav>
+      <div className="px-4 pb-2 empty:hidden">
+        <DrawerButton isOpen={copilot.isOpen} onToggle={copilot.toggle} className="hidden w-full md:flex" />
+      </div>
       <div
         className={`${isOpen ? 'flex' : 'hidden'} items-center gap-2 border-t border-line px-4 py-2 text-xs text-muted md:flex`}
       >

@@ -8,10 +8,13 @@ export interface ComposerProps {
   isRunning: boolean;
   onSend(text: string): void;
   onStop(): void;
+  label?: string;
+  autoFocus?: boolean;
 }
 
 /** Where a message is written. Enter sends it, with Shift it is a new line. */
-export function Composer({ blocked, isRunning, onSend, onStop }: ComposerProps) {
+export function Composer(props: ComposerProps) {
+  const { blocked, isRunning, onSend, onStop, label = 'Message', autoFocus = false } = props;
   const [text, setText] = useState('');
   const canSend = blocked === undefined && !isRunning && text.trim() !== '';
   const send = (): void => {
@@ -28,10 +31,11 @@ export function Composer({ blocked, isRunning, onSend, onStop }: ComposerProps) 
       }}
     >
       <div className="min-w-0 flex-1">
-        <Field label="Message" quiet hint={blocked}>
+        <Field label={label} quiet hint={blocked}>
           {(parts) => (
             <Textarea
               {...parts}
+              autoFocus={autoFocus}
               rows={1}
               spellCheck
               dir="auto"

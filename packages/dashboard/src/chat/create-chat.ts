@@ -1,8 +1,8 @@
 import type { AgentEvent } from '@svc/runtime/client';
 import type { ChatMessage } from './message.ts';
 import { readRun } from './read-run.ts';
-import type { Post, ResumeEntry } from './read-run.ts';
-import { applyEvent, applyFailure, EMPTY, toSent } from './thread.ts';
+import type { Brought, Post, ResumeEntry } from './read-run.ts';
+import { applyEvent, applyFailure, EMPTY, findCall, toSent } from './thread.ts';
 import type { Thread } from './thread.ts';
 
 /** A conversation with an agent, as a page holds it. */
@@ -35,6 +35,14 @@ export interface ChatState {
 
 export type PausedThread = Pick<Thread, 'messages' | 'interrupts' | 'turns'>;
 
+/** A page that runs tools for the agent. */
+export interface ChatPage {
+  /** Sent with each turn. */
+  bring(): Brought;
+  /** Answers what the agent reads of it. */
+  run(name: string, args: unknown): Promise<unknown>;
+}
+
 export interface ChatOptions {
   agent: string;
   threadId: string;
@@ -45,38 +53,52 @@ export interface ChatOptions {
    * wait.
    */
   readPaused(): Promise<PausedThread | undefined>;
+  /** What the agent may have done here. Undefined: nothing. */
+  page?: ChatPage | undefined;
   /** Gathers what comes, until it is called back. */
   soon(flush: () => void): void;
   now?(): number;
 }
 
 export function createChat(options: ChatOptions): Chat {
-  const { agent, threadId, post, now = Date.now, soon } = options;
+  const { agent, threadId, post, page, now = Date.now, soon } = options;
   const listeners = new Set<() => void>();
   const leaving = new AbortController();
   let state: ChatState = { thread: EMPTY, isOpening: false, isLost: false, failure: undefined };
-  let arrived: { event: AgentEvent; at: number }[] = [];
   let reading: Promise<void> | undefined;
+  /** A turn was asked for here, so the calls that end it are run here. */
+  let isAsking = false;
 
   const set = (change: Partial<ChatState>): void => {
     state = { ...state, ...change };
     for (const listener of listeners) listener();
   };
-  const flush = (): void => {
-    if (arrived.length === 0) return;
+  const { take, flush } = gather(soon, now, (arrived) => {
     const thread = arrived.reduce((one, { event, at }) => applyEvent(one, event, at), state.thread);
-    arrived = [];
-    set({ thread, isLost: false, isOpening: false });
-  };
-  const take = (event: AgentEvent): void => {
-    if (arrived.length === 0) soon(flush);
-    arrived.push({ event, at: now() });
-  };
+    const goesOn = isAsking && page !== undefined && thread.pending.length > 0;
+    set({ thread: goesOn ? { ...thread, status: 'running' } : thread, isLost: false, isOpening: false });
+  });
   const read = async (messages: readonly ChatMessage[], resume?: readonly ResumeEntry[]): Promise<void> => {
-    const request = { agent, threadId, messages, ...(resume ? { resume } : {}) };
+    const request = { agent, threadId, messages, ...page?.bring(), ...(resume ? { resume } : {}) };
     const onLost = (): void => set({ isLost: true });
     for await (const event of readRun(post, request, { signal: leaving.signal, onLost })) take(event);
     flush();
+  };
+  /** A turn, and those behind it that answer what the page was to run. */
+  const readAll = async (messages: readonly ChatMessage[], resume?: readonly ResumeEntry[]): Promise<void> => {
+    isAsking = true;
+    try {
+      await read(messages, resume);
+      while (state.thread.pending.length > 0) {
+        const results = await runPending(page, state.thread);
+        if (results.length === 0) return;
+        const { thread } = state;
+        set({ thread: { ...thread, status: 'running', pending: [], messages: [...thread.messages, ...results] } });
+        await read(results);
+      }
+    } finally {
+      isAsking = false;
+    }
   };
   /** One at a time. What fails is shown, unless nobody looks any more. */
   const reads = (reader: () => Promise<void>, onFailure: (error: unknown) => Promise<void> | void): Promise<void> => {
@@ -92,7 +114,7 @@ export function createChat(options: ChatOptions): Chat {
     if (reading) return reading;
     set({ thread: { ...state.thread, messages, status: 'running', error: undefined }, failure: undefined });
     return reads(
-      () => read(sent),
+      () => readAll(sent),
       (error) => set({ thread: applyFailure(state.thread, toError(error)), isLost: false }),
     );
   };
@@ -121,8 +143,10 @@ export function createChat(options: ChatOptions): Chat {
     },
     say(text) {
       const message = toMessage(text);
+      const { messages, pending } = state.thread;
+      const late = page ? pending.map((id) => toResult(id, LATE)) : [];
       // Alone: so what was said elsewhere meanwhile stays, and comes.
-      return ask([...state.thread.messages, message], [message]);
+      return ask([...messages, ...late, message], [...late, message]);
     },
     begin: (messages, text) => ask([...messages, toMessage(text)]),
     replace(messageId, text) {
@@ -136,7 +160,7 @@ export function createChat(options: ChatOptions): Chat {
       const before = state.thread;
       set({ thread: { ...before, status: 'running' }, failure: undefined });
       return reads(
-        () => read(toSent(before), entries),
+        () => readAll(toSent(before), entries),
         (error) => {
           // Refused before anything was decided: it still waits.
           const isRefused = state.thread.interrupts === before.interrupts;
@@ -160,6 +184,47 @@ export function createChat(options: ChatOptions): Chat {
 
 /** What the box says of a conversation that has not begun. */
 const NOTHING = new Set<unknown>(['session_not_found', 'invalid_request']);
+
+/** Of a call that nobody was there to run. */
+const LATE = { refused: true, reason: 'The page was closed or loaded anew before it was done.' };
+
+interface Arrived {
+  event: AgentEvent;
+  at: number;
+}
+
+/** What comes at once is applied at once. */
+function gather(soon: ChatOptions['soon'], now: () => number, apply: (arrived: readonly Arrived[]) => void) {
+  let arrived: Arrived[] = [];
+  const flush = (): void => {
+    const all = arrived;
+    arrived = [];
+    if (all.length > 0) apply(all);
+  };
+  const take = (event: AgentEvent): void => {
+    if (arrived.length === 0) soon(flush);
+    arrived.push({ event, at: now() });
+  };
+  return { take, flush };
+}
+
+function toResult(callId: string, result: unknown): ChatMessage {
+  return { id: `${callId}-result`, role: 'tool', toolCallId: callId, content: JSON.stringify(result) };
+}
+
+/** What the calls answer that are left to the page: none, where it runs none. */
+async function runPending(page: ChatPage | undefined, thread: Thread): Promise<ChatMessage[]> {
+  const results: ChatMessage[] = [];
+  for (const id of page ? thread.pending : []) {
+    const call = findCall(thread, id)?.function;
+    try {
+      results.push(toResult(id, await page?.run(call?.name ?? '', JSON.parse(call?.arguments || '{}'))));
+    } catch (error) {
+      results.push(toResult(id, { refused: true, reason: (error as Error).message }));
+    }
+  }
+  return results;
+}
 
 function toMessage(text: string): ChatMessage {
   return { id: crypto.randomUUID(), role: 'user', content: text };

@@ -7,11 +7,14 @@ import type { ChatContent, ChatMessage } from './message.ts';
 import type { Thread } from './thread.ts';
 import { Thought } from './thought.tsx';
 import { ToolCard } from './tool-card.tsx';
+import type { ToOutcome } from './tool-card.tsx';
 import { UserMessage } from './user-message.tsx';
 import type { UserMessageProps } from './user-message.tsx';
 
 export interface MessageListProps extends Partial<Pick<UserMessageProps, 'onReplace' | 'onBranch'>> {
   thread: Thread;
+  /** What came of a call, where that is worth a line of its own. One and the same function each time. */
+  toOutcome?: ToOutcome;
   /** What asks about a call that waits. */
   toPause?(interrupt: AgentInterrupt): ReactNode;
   /** What is said at the end of a turn, by its run. */
@@ -19,10 +22,11 @@ export interface MessageListProps extends Partial<Pick<UserMessageProps, 'onRepl
 }
 
 /** A conversation: of people, what was thought, said and called, and what came of it. */
-export function MessageList({ thread, toPause, toFoot, onReplace, onBranch }: MessageListProps) {
+export function MessageList({ thread, toOutcome, toPause, toFoot, onReplace, onBranch }: MessageListProps) {
   const { messages, open, lost, thought, interrupts, status } = thread;
   const results = useMemo(() => resultsOf(messages), [messages]);
   const shown = new Set<string>();
+  const waiting = new Set(status === 'paused' ? interrupts.map(({ toolCallId }) => toolCallId) : []);
   const pauseOf = (callId: string): ReactNode => {
     const interrupt = toPause && interrupts.find(({ toolCallId }) => toolCallId === callId);
     if (!interrupt) return undefined;
@@ -60,6 +64,8 @@ export function MessageList({ thread, toPause, toFoot, onReplace, onBranch }: Me
               isOpen={open.has(call.id)}
               isLive={status === 'running'}
               result={results.get(call.id)}
+              isWaiting={waiting.has(call.id)}
+              toOutcome={toOutcome}
               pause={pauseOf(call.id)}
             />
           ))}

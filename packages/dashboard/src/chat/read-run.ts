@@ -16,7 +16,13 @@ export interface ResumeEntry {
   payload: { decision: 'approve' | 'edit' | 'reject'; note?: string; input?: unknown };
 }
 
-export interface RunRequest {
+/** What a page brings along: tools that it runs itself, and where the person is. */
+export interface Brought {
+  tools?: readonly { name: string; description: string; parameters: Record<string, unknown> }[];
+  context?: readonly { description: string; value: string }[];
+}
+
+export interface RunRequest extends Brought {
   agent: string;
   threadId: string;
   /** The whole conversation with what is new; none: it is read, and a turn that is under way is followed. */

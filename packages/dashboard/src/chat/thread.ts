@@ -1,5 +1,5 @@
 import type { AgentEvent, AgentInterrupt } from '@svc/runtime/client';
-import type { AssistantMessage, ChatMessage } from './message.ts';
+import type { AssistantMessage, ChatMessage, ChatToolCall } from './message.ts';
 import { growText, startText } from './grow.ts';
 import type { Grown } from './grow.ts';
 
@@ -19,6 +19,8 @@ export interface Thread {
   turns: readonly Turn[];
   /** The calls that wait for a decision. */
   interrupts: readonly AgentInterrupt[];
+  /** Ids of the calls that the page is to run, which ended the turn. */
+  pending: readonly string[];
   /** What the agent keeps beside its messages. */
   state: unknown;
   error: { code: string; message: string } | undefined;
@@ -45,6 +47,7 @@ export const EMPTY: Thread = {
   thought: {},
   turns: [],
   interrupts: [],
+  pending: [],
   state: undefined,
   error: undefined,
   again: {},
@@ -66,6 +69,14 @@ export function applyFailure(thread: Thread, error: { code: string; message: str
   return { ...lose(thread), status: 'failed', error, open: new Set() };
 }
 
+/** The newest call of that id. */
+export function findCall({ messages }: Thread, callId: string): ChatToolCall | undefined {
+  const message = messages.findLast(
+    (one) => one.role === 'assistant' && one.toolCalls?.some(({ id }) => id === callId) === true,
+  );
+  return (message as AssistantMessage | undefined)?.toolCalls?.find(({ id }) => id === callId);
+}
+
 // --- internal ---
 
 type EventOf<T extends AgentEvent['type']> = Extract<AgentEvent, { type: T }>;
@@ -82,6 +93,7 @@ const HANDLERS: { [T in Handled]: (thread: Thread, event: EventOf<T>, now: numbe
       status: 'running',
       error: undefined,
       interrupts: [],
+      pending: [],
       turns: isKnown ? thread.turns : [...thread.turns, turn],
     };
   },
@@ -95,7 +107,8 @@ const HANDLERS: { [T in Handled]: (thread: Thread, event: EventOf<T>, now: numbe
       ...(typeof finishReason === 'string' ? { finishReason } : {}),
     }));
     if (outcome.type === 'interrupt') return { ...ended, status: 'paused', interrupts: outcome.interrupts };
-    return outcome.type === 'cancelled' ? { ...lose(ended), status: 'cancelled' } : { ...ended, status: 'idle' };
+    if (outcome.type === 'cancelled') return { ...lose(ended), status: 'cancelled' };
+    return { ...ended, status: 'idle', pending: outcome.pendingToolCallIds ?? [] };
   },
   RUN_ERROR: (thread, { code, message }, now) => applyFailure(endTurn(thread, now), { code, message }),
   STEP_STARTED: (thread, { stepName }, now) =>
@@ -235,13 +248,6 @@ function changeLast(
   const at = messages.findLastIndex(isMeant);
   const found = messages[at];
   return found ? messages.with(at, change(found)) : messages;
-}
-
-function findCall({ messages }: Thread, callId: string) {
-  const message = messages.findLast(
-    (one) => one.role === 'assistant' && one.toolCalls?.some(({ id }) => id === callId) === true,
-  );
-  return (message as AssistantMessage | undefined)?.toolCalls?.find(({ id }) => id === callId);
 }
 
 function textOf(message: ChatMessage): string {

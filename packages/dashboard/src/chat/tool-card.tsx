@@ -1,4 +1,4 @@
-import { memo, useState } from 'react';
+import { memo, useMemo, useState } from 'react';
 import type { ReactNode } from 'react';
 import { Badge } from '../ui/badge.tsx';
 import { toText } from './message.ts';
@@ -12,12 +12,28 @@ export interface ToolCardProps {
   /** Something may still come of it. */
   isLive: boolean;
   result: ChatContent | undefined;
+  /** A person is asked about it. */
+  isWaiting: boolean;
+  /** What came of it, in a line that is shown without the card being opened. */
+  toOutcome?: ToOutcome | undefined;
   /** What asks a person about it. */
   pause?: ReactNode;
 }
 
+export interface Outcome {
+  text: string;
+  isRefusal: boolean;
+}
+
+export type ToOutcome = (call: ChatToolCall, result: string) => Outcome | undefined;
+
 /** A call of a tool: its arguments as they grow, and what came of it. */
-export const ToolCard = memo(function ToolCard({ call, isOpen, isLive, result, pause }: ToolCardProps) {
+export const ToolCard = memo(function ToolCard(props: ToolCardProps) {
+  const { call, isOpen, isLive, result, isWaiting, toOutcome, pause } = props;
+  const outcome = useMemo(
+    () => (result === undefined ? undefined : toOutcome?.(call, toText(result))),
+    [call, result, toOutcome],
+  );
   // What happens is shown; what a person has opened or closed stays so.
   const [chosen, setChosen] = useState<boolean>();
   const isShown = chosen ?? (isOpen || pause !== undefined);
@@ -37,8 +53,13 @@ export const ToolCard = memo(function ToolCard({ call, isOpen, isLive, result, p
         <span className="min-w-0 flex-1 truncate font-mono text-xs text-muted">
           {isShown ? '' : args.slice(0, 200)}
         </span>
-        <State isOpen={isOpen} isPaused={pause !== undefined} isDone={result !== undefined} isLive={isLive} />
+        <State isOpen={isOpen} isPaused={isWaiting} isDone={result !== undefined} isLive={isLive} />
       </button>
+      {outcome && (
+        <p dir="auto" className={`px-3 pb-2 text-xs wrap-anywhere ${outcome.isRefusal ? 'text-bad' : 'text-muted'}`}>
+          {outcome.text}
+        </p>
+      )}
       {isShown && (
         <div className="space-y-2 border-t border-line px-3 py-2">
           <Value label="Arguments" text={args} isWhole={!isOpen} />

@@ -3,8 +3,17 @@ import { ClientError } from '@svc/runtime/client';
 import { useBox } from '../app/box.ts';
 import type { BoxContext } from '../app/box.ts';
 import { createChat } from './create-chat.ts';
-import type { Chat, ChatState } from './create-chat.ts';
+import type { Chat, ChatOptions, ChatPage, ChatState } from './create-chat.ts';
 import { readPaused } from './read-paused.ts';
+
+export interface UseChatOptions {
+  agent: string;
+  threadId: string;
+  /** Nothing has been said in it, so there is nothing to read. */
+  isNew: boolean;
+  /** The same one for as long as it is shown. */
+  page?: ChatPage;
+}
 
 export interface UseChat extends ChatState {
   chat: Chat;
@@ -13,11 +22,10 @@ export interface UseChat extends ChatState {
 /**
  * The conversation of an agent by its name, for as long as it is shown. Somebody else may decide what it waits for: then
  * it goes on here, too.
- * @param isNew nothing has been said in it, so there is nothing to read
  */
-export function useChat({ agent, threadId, isNew }: { agent: string; threadId: string; isNew: boolean }): UseChat {
+export function useChat({ agent, threadId, isNew, page }: UseChatOptions): UseChat {
   const box = useBox();
-  const chat = useMemo(() => makeChat(box, agent, threadId), [box, agent, threadId]);
+  const chat = useMemo(() => makeChat(box, { agent, threadId, page }), [box, agent, threadId, page]);
   useEffect(() => {
     if (!isNew) void chat.open();
     // Once: a conversation that has begun here is not read again.
@@ -39,7 +47,7 @@ export function useChat({ agent, threadId, isNew }: { agent: string; threadId: s
 
 // --- internal ---
 
-function makeChat(box: BoxContext, agent: string, threadId: string): Chat {
+function makeChat(box: BoxContext, { agent, threadId, page }: Pick<ChatOptions, 'agent' | 'threadId' | 'page'>): Chat {
   const send = async (path: string, init: RequestInit): Promise<Response> => {
     const headers = new Headers(init.headers);
     // At `svc dev` a wire takes any text for a key.
@@ -51,6 +59,7 @@ function makeChat(box: BoxContext, agent: string, threadId: string): Chat {
   return createChat({
     agent,
     threadId,
+    page,
     post: (path, body, { headers, signal }) =>
       send(path, {
         method: 'POST',

@@ -19,7 +19,7 @@ import { Loading } from '../../ui/loading.tsx';
 import { AgentState } from './agent-state.tsx';
 import type { Beginning } from './playground.tsx';
 import { RequestDialog } from './request-dialog.tsx';
-import { useStickToEnd } from './stick-to-end.ts';
+import { useStickToEnd } from '../../chat/stick-to-end.ts';
 
 export interface ConversationProps {
   agent: string;

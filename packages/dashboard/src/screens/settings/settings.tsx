@@ -4,6 +4,7 @@ import { useMay } from '../../app/box.ts';
 import { Answer } from '../../ui/answer.tsx';
 import { Page } from '../../ui/page.tsx';
 import { DaysCard, McpCard } from './admin-cards.tsx';
+import { CopilotCard } from './copilot-card.tsx';
 import { ProviderCard } from './provider-card.tsx';
 import { WorkspaceCard } from './workspace-card.tsx';
 
@@ -20,6 +21,7 @@ export default function Settings() {
           <>
             <WorkspaceCard settings={detail} />
             {may('provider:read') && <ProviderCard />}
+            <CopilotCard settings={detail} />
             <DaysCard
               title="Logs are kept for"
               operation="settings.retention"

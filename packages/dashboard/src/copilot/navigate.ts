@@ -1,0 +1,75 @@
+import { isHeld } from '../../../runtime/src/auth/permissions.ts';
+import type { Role } from '../../../runtime/src/auth/permissions.ts';
+import { SCREENS } from '../app/screens.ts';
+import type { Screen } from '../app/screens.ts';
+
+/** The tool of this page, as each message brings it. */
+export const NAVIGATE = {
+  name: 'navigate',
+  description:
+    'Open a screen of the dashboard for the person, and optionally one item on it. Answers {ok: true}, or {refused: true} with the reason.',
+  parameters: {
+    type: 'object',
+    properties: {
+      screen: { type: 'string', description: `One of ${SCREENS.map(({ id }) => id).join(', ')}` },
+      item: {
+        type: 'string',
+        description:
+          'What is opened there, by its id or name: a run, a session, a workflow, a prompt, an approval, a config key; in the catalog "agent/NAME" or "workflow/NAME"',
+      },
+    },
+    required: ['screen'],
+    additionalProperties: false,
+  },
+};
+
+export interface Place {
+  to: string;
+  search: Record<string, string>;
+  title: string;
+}
+
+export interface Refusal {
+  refused: true;
+  reason: string;
+}
+
+/** Where the arguments of the tool lead, by the table of screens. */
+export function toPlace(args: unknown, role: Role): Place | Refusal {
+  const { screen: id, item } = (args ?? {}) as { screen?: unknown; item?: unknown };
+  const named = SCREENS.find((each) => each.id === id);
+  if (!named) return refuse(`There is no screen "${String(id).slice(0, 100)}". ${listOpen(role)}`);
+  if (item !== undefined && (typeof item !== 'string' || item === '' || item.length > MOST_ITEM))
+    return refuse(`"item" must be a text of 1 to ${MOST_ITEM} characters.`);
+  const screen = (item !== undefined && findDetail(named)) || named;
+  if (!isHeld(screen.permission, role))
+    return refuse(
+      `"${screen.title}" is not open to the role "${role}": it needs ${screen.permission}. ${listOpen(role)}`,
+    );
+  const [name] = /\$\w+/.exec(screen.path) ?? [];
+  if (name !== undefined) {
+    if (item === undefined) return refuse(`"${screen.title}" shows one item: say which with "item".`);
+    return { to: screen.path.replace(name, encodeURIComponent(item)), search: {}, title: screen.title };
+  }
+  if (item === undefined) return { to: screen.path, search: {}, title: screen.title };
+  if (screen.item === undefined) return refuse(`"${screen.title}" opens no single item. Leave "item" out.`);
+  return { to: screen.path, search: { [screen.item]: item }, title: screen.title };
+}
+
+// --- internal ---
+
+const MOST_ITEM = 256;
+
+function refuse(reason: string): Refusal {
+  return { refused: true, reason };
+}
+
+function listOpen(role: Role): string {
+  const open = SCREENS.filter(({ permission }) => isHeld(permission, role));
+  return `Open to them: ${open.map(({ id }) => id).join(', ')}.`;
+}
+
+/** The screen of one item of a list. */
+function findDetail({ path }: Screen): Screen | undefined {
+  return SCREENS.find((each) => each.path.startsWith(`${path}/$`));
+}

@@ -1,0 +1,50 @@
+import { useState } from 'react';
+import { useBox } from '../app/box.ts';
+import { Button } from '../ui/button.tsx';
+import { Failure } from '../ui/failure.tsx';
+import { Loading } from '../ui/loading.tsx';
+import { forgetThread, keepThread, readThread } from './kept.ts';
+import { OffNote } from './off-note.tsx';
+import { Talk } from './talk.tsx';
+import { useCopilotState } from './use-off.ts';
+
+/** What stands in the drawer: the conversation, or why there is none. */
+export default function Panel({ onClose }: { onClose(): void }) {
+  const { bootstrap } = useBox();
+  const state = useCopilotState();
+  const [{ threadId, isNew }, setThread] = useState(() => {
+    const kept = readThread(bootstrap);
+    return { threadId: kept ?? crypto.randomUUID(), isNew: kept === undefined };
+  });
+  const startAnew = (): void => {
+    forgetThread(bootstrap);
+    setThread({ threadId: crypto.randomUUID(), isNew: true });
+  };
+  return (
+    <>
+      <div className="flex items-center gap-2 border-b border-line px-4 py-2">
+        <h2 className="min-w-0 flex-1 font-semibold">Copilot</h2>
+        {state.is === 'on' && (
+          <Button small onClick={startAnew}>
+            New conversation
+          </Button>
+        )}
+        <Button small look="quiet" aria-label="Close the copilot" onClick={onClose}>
+          <span aria-hidden>✕</span>
+        </Button>
+      </div>
+      {state.is === 'asked' && <Loading />}
+      {state.is === 'refused' && <Failure error={state.error} onRetry={state.retry} />}
+      {state.is === 'off' && <OffNote reason={state.reason} detail={state.detail} onRetry={state.retry} />}
+      {state.is === 'on' && (
+        <Talk
+          key={threadId}
+          threadId={threadId}
+          isNew={isNew}
+          onBegin={() => keepThread(bootstrap, threadId)}
+          lost={state.lost}
+        />
+      )}
+    </>
+  );
+}

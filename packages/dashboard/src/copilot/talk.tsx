@@ -1,0 +1,139 @@
+import { useQueryClient } from '@tanstack/react-query';
+import { useRouter } from '@tanstack/react-router';
+import { useEffect, useMemo } from 'react';
+import { useBox, useMay } from '../app/box.ts';
+import { Composer } from '../chat/composer.tsx';
+import { MessageList } from '../chat/message-list.tsx';
+import { toText } from '../chat/message.ts';
+import { PauseCard } from '../chat/pause-card.tsx';
+import { useStickToEnd } from '../chat/stick-to-end.ts';
+import type { Thread } from '../chat/thread.ts';
+import { useChat } from '../chat/use-chat.ts';
+import type { UseChat } from '../chat/use-chat.ts';
+import { usePauses } from '../chat/use-pauses.ts';
+import { Button } from '../ui/button.tsx';
+import { Empty } from '../ui/empty.tsx';
+import { Failure } from '../ui/failure.tsx';
+import { Loading } from '../ui/loading.tsx';
+import { COPILOT_AGENT, CONFIRM_TOOL } from './agent.ts';
+import { Confirmation } from './confirmation.tsx';
+import { OFF } from './off.ts';
+import type { OffReason } from './off.ts';
+import { toCallOutcome } from './outcome.ts';
+import { createPage } from './page.ts';
+
+export interface TalkProps {
+  threadId: string;
+  isNew: boolean;
+  /** Something is said in it for the first time. */
+  onBegin(): void;
+  /** Why nothing can be said at the moment. */
+  lost: OffReason | undefined;
+}
+
+/** A conversation with the copilot. */
+export function Talk({ threadId, isNew, onBegin, lost }: TalkProps) {
+  const { role } = useBox().bootstrap.caller;
+  const router = useRouter();
+  const page = useMemo(() => createPage(router, role), [router, role]);
+  const chatting = useChat({ agent: COPILOT_AGENT, threadId, isNew, page });
+  const { chat, thread, isLost } = chatting;
+  useAskedAnew(thread.error);
+  const say = (text: string): void => {
+    onBegin();
+    void chat.say(text);
+  };
+  const isPaused = thread.status === 'paused';
+  return (
+    <>
+      <Said chatting={chatting} onSay={say} />
+      <p role="status" className="px-4 py-1 text-xs text-muted empty:hidden">
+        {isLost ? 'The connection is lost; it is made again…' : WORDS[thread.status]}
+      </p>
+      <Composer
+        autoFocus
+        label="Message to the copilot"
+        blocked={lost ? OFF[lost].text : isPaused ? 'The copilot goes on once you have decided.' : undefined}
+        isRunning={thread.status === 'running'}
+        onSend={say}
+        onStop={() => void chat.stop()}
+      />
+    </>
+  );
+}
+
+// --- internal ---
+
+const WORDS: Record<Thread['status'], string> = {
+  idle: '',
+  running: 'The copilot works…',
+  paused: 'The copilot asks you to confirm a call.',
+  failed: 'The turn failed.',
+  cancelled: 'The turn was stopped.',
+};
+
+const EXAMPLES = ['What failed today, and why?', 'What waits for a person?', 'What did each agent spend this week?'];
+
+/** What a turn was refused for may be a switch or a model that somebody has changed meanwhile. */
+function useAskedAnew(error: Thread['error']): void {
+  const queries = useQueryClient();
+  useEffect(() => {
+    if (error)
+      void queries.invalidateQueries({ predicate: ({ queryKey: [id] }) => /^(?:settings|catalog)\./.test(String(id)) });
+  }, [error, queries]);
+}
+
+function Said({ chatting, onSay }: { chatting: UseChat; onSay(text: string): void }) {
+  const { chat, thread, isOpening, failure } = chatting;
+  const { messages, interrupts, status, error } = thread;
+  const pauses = usePauses(interrupts, chat.decide);
+  const may = useMay();
+  const end = useStickToEnd();
+  const isEmpty = messages.length === 0;
+  const last = messages.findLast(({ role }) => role === 'user');
+  const again = last?.role === 'user' && status === 'failed' ? toText(last.content) : undefined;
+  return (
+    <div
+      ref={end}
+      tabIndex={0}
+      role="region"
+      aria-label="Conversation with the copilot"
+      className="min-h-0 flex-1 overflow-y-auto px-4 py-3"
+    >
+      <div className="space-y-3">
+        {isOpening && isEmpty && <Loading />}
+        {!isOpening && isEmpty && failure === undefined && (
+          <Empty title="Ask about this installation">
+            <p>It reads and changes what you may read and change, and asks before what cannot be undone.</p>
+            <ul className="mt-3 space-y-2">
+              {EXAMPLES.map((text) => (
+                <li key={text}>
+                  <Button small className="!whitespace-normal" onClick={() => onSay(text)}>
+                    {text}
+                  </Button>
+                </li>
+              ))}
+            </ul>
+          </Empty>
+        )}
+        {!isEmpty && <MessageList thread={thread} toOutcome={toCallOutcome} />}
+        {interrupts.map((interrupt) => {
+          const parts = {
+            interrupt,
+            chosen: pauses.chosenOf(interrupt.id),
+            busy: status === 'running',
+            onDecide: (decision: Parameters<typeof pauses.choose>[1]) => pauses.choose(interrupt.id, decision),
+          };
+          // An agent of the workspace in its place may have pauses of another kind.
+          return interrupt.metadata?.svc['tool'] === CONFIRM_TOOL ? (
+            <Confirmation key={interrupt.id} {...parts} messages={messages} />
+          ) : (
+            <PauseCard key={interrupt.id} {...parts} may={may('hitl:decide')} />
+          );
+        })}
+        {error && <Failure error={error} onRetry={again === undefined ? undefined : () => onSay(again)} />}
+        {failure !== undefined && failure !== null && <Failure error={failure} onRetry={() => void chat.open()} />}
+      </div>
+    </div>
+  );
+}
