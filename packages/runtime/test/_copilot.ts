@@ -81,7 +81,9 @@ export async function startPlayedModel(): Promise<PlayedModel> {
       const finish = typeof played === 'string' ? 'stop' : 'tool_calls';
       res.writeHead(200, { 'content-type': 'text/event-stream' });
       res.write(`data: ${JSON.stringify({ ...head, choices: [{ index: 0, delta, finish_reason: null }] })}\n\n`);
-      res.write(`data: ${JSON.stringify({ ...head, choices: [{ index: 0, delta: {}, finish_reason: finish }] })}\n\n`);
+      res.write(
+        `data: ${JSON.stringify({ ...head, choices: [{ index: 0, delta: {}, finish_reason: finish }], usage: USAGE })}\n\n`,
+      );
       res.end('data: [DONE]\n\n');
     });
   });
@@ -116,8 +118,13 @@ export interface TalkOptions {
 
 let ids = 0;
 
+/** A box, or what stands for one in another process. */
+export interface TalkedTo {
+  request: TestBox['request'];
+}
+
 /** One run of the copilot over AG-UI. */
-export async function talk(box: TestBox, threadId: string, options: TalkOptions): Promise<Told> {
+export async function talk(box: TalkedTo, threadId: string, options: TalkOptions): Promise<Told> {
   const { headers = { authorization: 'Bearer dev' }, text, resume = [], context = [], tools = [] } = options;
   const messages = options.messages ?? (text === undefined ? [] : [{ id: `m${++ids}`, role: 'user', content: text }]);
   const body = { threadId, runId: `r${++ids}`, state: {}, messages, tools, context, forwardedProps: {}, resume };
@@ -144,7 +151,7 @@ export async function talk(box: TestBox, threadId: string, options: TalkOptions)
 
 /** Answers what it waits for. */
 export function decide(
-  box: TestBox,
+  box: TalkedTo,
   threadId: string,
   { interrupts }: Told,
   payload: Json,
@@ -174,6 +181,8 @@ export function answersOf({ events }: Told): Map<string, Json> {
 
 // --- internal ---
 
+/** Of each call of the model. */
+const USAGE = { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 };
 const NOTHING = { events: [], text: '', results: [], interrupts: [] };
 
 function resultsOf(messages: AskedMessage[]): Json[] {

@@ -1,18 +1,16 @@
-import { fork } from 'node:child_process';
-import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startModelServer } from '../../../playground/model-server.mjs';
 import { createDatabase } from '../src/engine/stores/_clients.ts';
 import { describeWhen, realServers } from './require.ts';
 import { until } from './_setup.ts';
 import type { ModelServer } from './_setup.ts';
+import { forkWorker } from './_turn-worker.ts';
+import type { Death, Worker } from './_turn-worker.ts';
 
-const WORKER = fileURLToPath(new URL('fixtures/turn-worker.mjs', import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), 'svc-turn-crash-'));
 const PAID = join(folder, 'paid.txt');
 let model: ModelServer;
@@ -154,29 +152,7 @@ async function read<T = object>(path: string): Promise<T> {
   return (await (await fetch(`${worker.url}${path}`)).json()) as T;
 }
 
-interface Worker {
-  url: string;
-  child: ChildProcess;
-  kill(): Promise<void>;
-}
-
-async function startWorker(database?: string): Promise<Worker> {
-  const child = fork(WORKER, [folder, model.url, ...(database === undefined ? [] : [database])], {
-    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
-  });
-  const ended = once(child, 'exit').then(([code]) => {
-    throw new Error(`The worker ended with ${code} before it was ready.`);
-  });
-  const [{ url }] = (await Promise.race([once(child, 'message'), ended])) as [{ url: string }];
-  ended.catch(() => {});
-  return { url, child, kill: async () => void (child.exitCode ?? child.signalCode ?? (await kill(child))) };
-}
-
-async function kill(child: ChildProcess): Promise<void> {
-  const gone = once(child, 'exit');
-  child.kill('SIGKILL');
-  await gone;
-}
+const startWorker = (database?: string): Promise<Worker> => forkWorker({ folder, modelUrl: model.url, database });
 
 function ask(n: number, content: string, session?: string, agent = 'payer'): Promise<Response> {
   return fetch(`${worker.url}/wire-a/v1/chat/completions`, {
@@ -190,15 +166,14 @@ function ask(n: number, content: string, session?: string, agent = 'payer'): Pro
   });
 }
 
-type Death = { step: string; when: string; nth: number } | 'stream';
+type Dying = Death | 'stream';
 
 /** Asks, and answers once the process has died of it. */
-async function killIn(death: Death, turn: () => Promise<Response>): Promise<void> {
+async function killIn(death: Dying, turn: () => Promise<Response>): Promise<void> {
   expect(worker.child.connected).toBe(true);
   const gone = once(worker.child, 'exit');
   if (death !== 'stream') {
-    worker.child.send(death);
-    await once(worker.child, 'message');
+    await worker.arm(death);
     await turn()
       .then((answer) => answer.text())
       .catch(() => '');

@@ -176,7 +176,7 @@ class Turn implements ToolTurn {
   }
 
   endRefused(step: number): Promise<TurnOutput> {
-    return this.#endWith('You said no, so nothing ran.', step);
+    return this.#endWith('You said no, so that call did not run.', step);
   }
 
   /** Whether there was a pause since the last time this was asked. */

@@ -1,0 +1,56 @@
+import { fork } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+
+/** Where a process is to kill itself. */
+export type Death =
+  | { step: string; when: 'before' | 'during' | 'after'; nth: number }
+  /** At a statement on the database of the box that has the text, with the parameter where one is named. */
+  | { sql: string; param?: string; when: 'before' | 'after'; nth: number };
+
+/** A box with agents, in a process of its own. */
+export interface Worker {
+  url: string;
+  child: ChildProcess;
+  /** Resolves once the process knows where it is to die. */
+  arm(death: Death): Promise<void>;
+  kill(): Promise<void>;
+}
+
+export interface WorkerOptions {
+  folder: string;
+  modelUrl: string;
+  /** One of several replicas on it. Default: alone, on files in the folder. */
+  database?: string | undefined;
+}
+
+export async function forkWorker({ folder, modelUrl, database }: WorkerOptions): Promise<Worker> {
+  const child = fork(WORKER, [folder, modelUrl, ...(database === undefined ? [] : [database])], {
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+  });
+  const ended = once(child, 'exit').then(([code]) => {
+    throw new Error(`The worker ended with ${code} before it was ready.`);
+  });
+  const [{ url }] = (await Promise.race([once(child, 'message'), ended])) as [{ url: string }];
+  ended.catch(() => {});
+  return {
+    url,
+    child,
+    async arm(death) {
+      child.send(death);
+      await once(child, 'message');
+    },
+    kill: async () => void (child.exitCode ?? child.signalCode ?? (await kill(child))),
+  };
+}
+
+// --- internal ---
+
+const WORKER = fileURLToPath(new URL('fixtures/turn-worker.mjs', import.meta.url));
+
+async function kill(child: ChildProcess): Promise<void> {
+  const gone = once(child, 'exit');
+  child.kill('SIGKILL');
+  await gone;
+}
