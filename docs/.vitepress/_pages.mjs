@@ -13,7 +13,7 @@ export const START = 'README.md';
 
 /** The order of the guide. A page that is in no group stands at the end of the last one. */
 const GUIDE = {
-  Start: ['start', 'first-workspace', 'refund-desk', 'dev', 'dashboard'],
+  Start: ['start', 'first-workspace', 'refund-desk', 'dev', 'dashboard', 'copilot'],
   Agents: ['agents', 'deep-agents', 'sessions', 'prompts', 'guardrails', 'models'],
   Workflows: ['workflows', 'workflow-sdk'],
   'Clients and callers': ['clients', 'react', 'api', 'callers'],

@@ -439,6 +439,24 @@ const GUIDES: Guide[] = [
     },
   },
   {
+    file: 'docs/guide/copilot.md',
+    model: true,
+    facts: {
+      on(ran) {
+        expect(readDocuments(ran)).toMatchObject([{ copilot: { enabled: true } }]);
+      },
+      prompt(ran) {
+        expect(readDocuments(ran)).toMatchObject([{ ownerName: 'studio-copilot', publishedVersion: 1 }]);
+      },
+      async ask({ stdout }, { box }) {
+        expect(stdout).toContain('"content":"Ada"');
+        expect(stdout).toMatch(/"type":"RUN_FINISHED".*"outcome":\{"type":"success"\}/);
+        const { items } = await box.get<{ items: Run[] }>('/api/runs?kind=agent');
+        expect(items).toMatchObject([{ name: 'studio-copilot', status: 'completed' }]);
+      },
+    },
+  },
+  {
     file: 'docs/guide/guardrails.md',
     model: true,
     facts: {
@@ -757,7 +775,10 @@ describe.each(GUIDES)('$file', ({ file, model, edits, facts }) => {
       return written.includes(own) ? own : (steps[0]?.id.replace(/#.*/, '') ?? own);
     };
     const shown = [...new Set(items.map(toFile)), ...agents.map(toAgentFile)];
-    expect(shown.sort()).toEqual(written.filter((name) => /^(?:workflows|deep-agents)\//.test(name)).sort());
+    // The reserved agent is in no list.
+    expect(shown.sort()).toEqual(
+      written.filter((name) => /^(?!deep-agents\/studio-copilot\/)(?:workflows|deep-agents)\//.test(name)).sort(),
+    );
     expect(items.filter(({ problem }) => problem !== null)).toEqual([]);
     // A box whose gate is closed says how to open it, and a run that a page lets fail or block is told.
     const said = page.box.stderr().replaceAll(/^.* (?:failed|is blocked): .* svc why \S+\n/gm, '');
