@@ -3,8 +3,10 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createDatabase } from '../src/engine/stores/_clients.ts';
 import { codeOf, confirm, decide, inTurn, reasonOf, startPlayedModel, talk, write } from './_copilot.ts';
 import type { PlayedModel, TalkedTo } from './_copilot.ts';
+import { describeWhen, realServers } from './require.ts';
 import { until } from './_setup.ts';
 import { forkWorker } from './_turn-worker.ts';
 import type { Death, Worker } from './_turn-worker.ts';
@@ -14,8 +16,9 @@ type Json = Record<string, unknown>;
 const folder = mkdtempSync(join(tmpdir(), 'svc-copilot-crash-'));
 let model: PlayedModel;
 let worker: Worker;
+let database: string | undefined;
 
-const start = (): Promise<Worker> => forkWorker({ folder, modelUrl: model.url });
+const start = (): Promise<Worker> => forkWorker({ folder, modelUrl: model.url, database });
 /** The box of the process there is. */
 const box: TalkedTo = { request: async (path, init) => fetch(`${worker.url}${path}`, init) };
 const send = async <T = Json>(method: string, path: string, body?: unknown): Promise<T> => {
@@ -97,12 +100,42 @@ test('a write that needs no confirmation is killed before what it answered is re
   expect(items).toHaveLength(1);
 });
 
+describeWhen(realServers.database, 'a replica is killed between a confirmation and its call, on Postgres', (server) => {
+  let made: Awaited<ReturnType<typeof createDatabase>>;
+  let alone: Worker;
+  let other: Worker;
+  beforeAll(async () => {
+    made = await createDatabase(server);
+    alone = worker;
+    database = made.url;
+    other = await start();
+    worker = other;
+    await send('PUT', '/api/settings/copilot', { enabled: true });
+    // The one that boots later reads that at its boot.
+    worker = await start();
+  });
+  afterAll(async () => {
+    await Promise.all([worker?.kill(), other?.kill()]);
+    worker = alone;
+    await made?.drop();
+  });
+
+  test('the other does not make the call, and says that it may have run', async () => {
+    const { id, answer } = await killOnceApproved({ sql: KEY, when: 'after', nth: 1 }, async () => other);
+    expect([answer, await statusOf(id), await cancellationsOf(id)]).toMatchObject([
+      { details: { reason: 'interrupted' } },
+      'waiting',
+      0,
+    ]);
+  });
+});
+
 // --- internal ---
 
 let threads = 0;
 
 /** A turn whose process is killed once the person has approved; what the next process tells the model. */
-async function killOnceApproved(death: Death): Promise<{ id: string; thread: string; answer: Json }> {
+async function killOnceApproved(death: Death, next = start): Promise<{ id: string; thread: string; answer: Json }> {
   const thread = `t${++threads}`;
   const { runId } = await send('POST', '/api/workflows/rest/start', {});
   const id = String(runId);
@@ -111,7 +144,7 @@ async function killOnceApproved(death: Death): Promise<{ id: string; thread: str
   const told = await talk(box, thread, { text: 'Cancel it.' });
   expect(told.interrupts).toHaveLength(1);
   await killAt(death, () => decide(box, thread, told, { decision: 'approve' }));
-  worker = await start();
+  worker = await next();
   return { id, thread, answer: await answer() };
 }
 
