@@ -40,6 +40,8 @@ export interface FakePlane {
 }
 
 export const CODE = 'BDFG-HJKL';
+/** Of the person. */
+export const PASSWORD = 'correct horse battery';
 
 export async function startPlane(): Promise<FakePlane> {
   const access = new Set<string>();
@@ -85,6 +87,17 @@ export async function startPlane(): Promise<FakePlane> {
       200,
       { user: { id: 'user-1', email: 'ada@example.com', name: 'Ada' }, organization: { id: 'o1', slug: 'acme' } },
     ],
+    'DELETE /api/v1/me': ({ json }) => {
+      if (json.password !== PASSWORD)
+        return [401, { code: 'wrong_credentials', message: 'The e-mail address or the password is wrong.' }];
+      revokeAll();
+      return [200, {}];
+    },
+    'GET /api/v1/orgs': () => [200, { items: [{ id: 'o1', slug: 'acme' }] }],
+    'DELETE /api/v1/orgs/o1': () => {
+      revokeAll();
+      return [200, {}];
+    },
     'GET /api/v1/sessions': () => [200, { items: plane.sessions }],
     'DELETE /api/v1/sessions': () => {
       const ended = plane.sessions.filter(({ isCurrent }) => !isCurrent).length;

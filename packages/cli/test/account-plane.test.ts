@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { openBox } from '../../control-plane/test/_box.ts';
-import { addPerson, ask, signUpFirst } from '../../control-plane/test/_people.ts';
+import { addPerson, ask, PASSWORD, signUpFirst } from '../../control-plane/test/_people.ts';
 import { makeClock, startPlane, STORES } from '../../control-plane/test/_setup.ts';
 import type { RunningPlane, StoreName } from '../../control-plane/test/_setup.ts';
 import { setupBoxes } from '../../runtime/test/_setup.ts';
@@ -66,6 +66,32 @@ describe.each(STORES)('with a control plane on %s', (store) => {
     expect(readDocument(await run('logout'))).toMatchObject({ signedOut: true });
     expect(readError(await run('whoami')).code).toBe('not_signed_in');
   });
+});
+
+it('an organisation and an account are deleted; a password that is wrong ends no session', async () => {
+  const { plane, ada, env } = await start();
+  const run = (argv: string[], stdin?: string) =>
+    runCli([...argv, '--json'], { env, ...(stdin === undefined ? {} : { stdin }) });
+  await logIn(plane, ada, env);
+  const early = await run(['account', 'delete', '--yes'], PASSWORD);
+  expect([early.exitCode, readError(early).code]).toEqual([1, 'last_owner']);
+  expect(readError(await run(['account', 'delete-organization', 'acme'])).code).toBe('confirm_required');
+  const none = await run(['account', 'delete-organization', 'umbrella', '--yes']);
+  expect([none.exitCode, readError(none).code]).toEqual([4, 'not_found']);
+  const gone = { organization: 'acme', endpoint: plane.url };
+  expect(readDocument(await run(['account', 'delete-organization', 'acme', '--yes']))).toMatchObject(gone);
+  expect(readError(await run(['whoami'])).code).toBe('not_signed_in');
+
+  // A machine is let in for an organisation, of which there has to be another owner then.
+  const { id: organizationId } = (await ask(plane, 'POST /api/v1/orgs', { ...ada, body: { name: 'Own' } })).body;
+  await addPerson(plane, { ...ada, organizationId }, { email: 'bo@example.com', role: 'owner' });
+  await logIn(plane, { ...ada, organizationId }, env);
+  const wrong = await run(['account', 'delete', '--yes'], 'another password\n');
+  expect([wrong.exitCode, readError(wrong).code]).toEqual([2, 'wrong_credentials']);
+  expect(readDocument(await run(['whoami']))).toMatchObject({ user: ada.email, organization: 'own' });
+  const deleted = await run(['account', 'delete', '--yes'], `${PASSWORD}\n`);
+  expect(readDocument(deleted)).toMatchObject({ user: ada.email, endpoint: plane.url });
+  expect((await ask(plane, 'GET /api/v1/me', ada)).status).toBe(401);
 });
 
 it('an agent there is not, or of another organisation, is none: exit 3, and exit 4 for the one of a workspace', async () => {

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { it, onTestFinished } from 'vitest';
-import { makeHome, startPlane } from './_control-plane.ts';
+import { makeHome, PASSWORD, startPlane } from './_control-plane.ts';
 import { closedAddress } from './_setup.ts';
 import { settleIds, startTranscript, WIDTHS } from './_transcript.ts';
 
@@ -54,6 +54,14 @@ it.each(WIDTHS)('the verbs of an account print this at %i columns', async (colum
   plane.revokeAll();
   await transcript.run(['whoami']);
   await transcript.run(['logout']);
+  await transcript.run(['login', '--no-browser']);
+  await transcript.run(['account', 'delete-organization', 'acme']);
+  await transcript.run(['account', 'delete-organization', 'umbrella', '--yes']);
+  await transcript.run(['account', 'delete-organization', 'acme', '--yes']);
+  await transcript.run(['login', '--no-browser']);
+  await transcript.run(['account', 'delete']);
+  await transcript.run(['account', 'delete', '--yes'], { stdin: 'another' });
+  await transcript.run(['account', 'delete', '--yes'], { stdin: PASSWORD });
   await transcript.run(['plane', '--port', 'http']);
   await transcript.run(['plane', 'backup', 'plane.backup']);
   await transcript.run(['plane', 'restore', 'plane.backup']);

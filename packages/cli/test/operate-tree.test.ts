@@ -133,6 +133,7 @@ const OTHERS = [
   ['add agent', 'add deep-agent', 'add workflow', 'add workflow-agent', 'login', 'logout', 'whoami', 'link'],
   ['schema status', 'schema generate', 'schema apply', 'plane', 'plane backup', 'plane restore'],
   ['plane reset-password', 'plane rotate-keys', 'account sessions', 'account sign-out'],
+  ['account delete', 'account delete-organization'],
 ]
   .flat()
   .map((path) => `svc ${path}`);

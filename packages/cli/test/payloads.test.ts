@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { bothServers } from '../../runtime/test/_cluster.ts';
 import { describeWhen } from '../../runtime/test/require.ts';
 import { setupBoxes } from '../../runtime/test/_setup.ts';
-import { makeHome, startPlane } from './_control-plane.ts';
+import { makeHome, PASSWORD, startPlane } from './_control-plane.ts';
 import { findMisfit, listPaths } from './_documents.ts';
 import { runCli } from './_run.ts';
 import { openSeededBox, seedEvals } from './_seeded.ts';
@@ -143,6 +143,8 @@ const ELSEWHERE = [
   'logout',
   'account sessions',
   'account sign-out',
+  'account delete',
+  'account delete-organization',
   'runs resume',
   'notify redeliver',
   'eval cancel',
@@ -221,9 +223,15 @@ describe('every verb prints what docs/reference/payloads.json says of it', () =>
       'account sign-out --others',
       `link ${AGENT} --url https://box.example.com --image-tag shop:12`,
       'logout',
+      'login',
+      'account delete-organization acme --yes',
+      'login',
+      'account delete --yes',
     ];
     for (const line of lines)
-      expect(await runCli([...line.split(' '), '--json'], options)).toMatchObject({ exitCode: 0 });
+      expect(await runCli([...line.split(' '), '--json'], { ...options, stdin: PASSWORD })).toMatchObject({
+        exitCode: 0,
+      });
   });
 
   it('of no verb', async () => {

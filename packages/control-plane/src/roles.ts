@@ -21,6 +21,7 @@ export interface Permission {
 export const PERMISSIONS = {
   'organization:read': { roles: ROLES },
   'organization:write': { roles: ['owner', 'admin'], isPersonal: true },
+  'organization:delete': { roles: ['owner'], isPersonal: true },
   'members:write': { roles: ['owner', 'admin'], isPersonal: true },
   'invites:read': { roles: ['owner', 'admin'] },
   'invites:write': { roles: ['owner', 'admin'], isPersonal: true },

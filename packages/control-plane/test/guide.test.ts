@@ -16,6 +16,7 @@ const FACTS: Record<string, RegExp> = {
   installation: /"name":"refund-desk","organizationId":"[^"]+","createdAt":"[^"]+","deployment":null/,
   token: /"items":\[\{"id":"[^"]+","name":"refund-desk"/,
   audit: /"items":\[\{"id":"[^"]+","action":"tokens\.create","actor":"bo@example\.com"/,
+  delete: /^\s*401\s*$/,
 };
 
 test('the page about teams does what it says, block by block', async () => {

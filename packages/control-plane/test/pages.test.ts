@@ -12,7 +12,7 @@ import { findPagesFolder, readPages } from '../src/pages/files.ts';
 import { createPages } from '../src/pages/serve.ts';
 import { makeFolder, startPlane, startStandalone } from './_setup.ts';
 import { isGood, signInCli } from './_oauth.ts';
-import { PASSWORD, signUpFirst } from './_people.ts';
+import { ask, PASSWORD, signUpFirst } from './_people.ts';
 import { sendBytes, TOKEN } from './_operator.ts';
 
 const env = { STUDIO_STANDALONE_TOKEN: TOKEN };
@@ -229,7 +229,7 @@ describeWhen(browser, 'in a browser', (path) => {
     await shows(other, 'This invite is not good');
   });
 
-  test('a person sees where it is signed in, and signs the others out', async () => {
+  test('a person sees where it is signed in, signs the others out, and deletes what it has', async () => {
     const plane = await startPlane();
     const ada = await signUpFirst(plane);
     const cli = [await signInCli(plane, ada), await signInCli(plane, ada)];
@@ -251,6 +251,25 @@ describeWhen(browser, 'in a browser', (path) => {
     expect(await good()).toEqual([false, false]);
     expect((await fetch(`${plane.url}/api/v1/me`, { headers: { cookie: ada.cookie } })).status).toBe(401);
     await shows(page, 'this one');
+
+    // Then it deletes its organisation, and its account.
+    await fill(page, { email: ada.email, password: PASSWORD });
+    await press(page, '#delete-account button');
+    await shows(page, 'You are the last owner of "Acme"');
+    await fill(page, { slug: 'Acme' });
+    await press(page, '#delete-organization button');
+    await shows(page, 'it is not "acme"');
+    expect(await listBarriers(page)).toEqual([]);
+    await fill(page, { slug: 'acme' });
+    await press(page, '#delete-organization button');
+    await shows(page, 'none: accept an invite');
+    await page.goto(`${plane.url}/account`);
+    await shows(page, 'this one');
+    expect(await text(page)).not.toContain('Delete the organisation');
+    await fill(page, { email: ada.email, password: PASSWORD });
+    await press(page, '#delete-account button');
+    await expect.poll(() => at(page)).toContain('/login');
+    expect((await ask(plane, 'GET /api/v1/auth/methods')).body.signup).toBe('open');
   });
 
   test('a machine is let in by who has looked at it, once, and a code that is none says so', async () => {

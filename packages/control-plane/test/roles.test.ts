@@ -39,6 +39,9 @@ const SAMPLES: Record<string, Sample> = {
   'sessions.list': {},
   'sessions.end': { params: { id: 'session' } },
   'sessions.clear': {},
+  // What confirms it is wrong, so that it stays.
+  'me.delete': { body: () => ({ confirm: 'nobody@example.com', password: PASSWORD }) },
+  'organizations.delete': { params: ofOrganization, body: () => ({ confirm: '' }) },
   'session.organization': { body: ({ organization }) => ({ organization }) },
   'auth.password': { body: () => ({ current: PASSWORD, password: PASSWORD }) },
   'oidc.link': { body: () => ({}) },

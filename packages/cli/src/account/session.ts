@@ -42,6 +42,15 @@ export function needSession(endpoint: string, reach: Reach): SignedIn {
   });
 }
 
+/** Takes the session of a control plane that has ended out of this machine. */
+export async function forgetSession(endpoint: string, reach: Reach): Promise<void> {
+  await changeCredentials(reach, (credentials) => {
+    const { [endpoint]: _, ...others } = credentials.endpoints;
+    credentials.endpoints = others;
+    if (credentials.current === endpoint) delete credentials.current;
+  });
+}
+
 /** The failure where no control plane is configured. */
 export function noPlane(): CliError {
   return new CliError('not_signed_in', 'You are not signed in: no control plane is configured.', {
@@ -58,6 +67,8 @@ const EARLY_MS = 30_000;
 async function send(endpoint: string, asked: PlaneRequest, reach: Reach): Promise<unknown> {
   const token = await getAccessToken(endpoint, reach);
   let answer = await askPlane(endpoint, { ...asked, token }, reach);
+  // A password that was asked for once more is wrong: the session goes on.
+  if (answer.body.code === 'wrong_credentials') throw toPlaneError(endpoint, answer);
   // Ended before its time: by a clock that is off, or revoked.
   if (answer.status === 401)
     answer = await askPlane(endpoint, { ...asked, token: await getAccessToken(endpoint, reach, token) }, reach);

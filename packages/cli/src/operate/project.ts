@@ -1,9 +1,8 @@
 import { openClient } from '../client/client.ts';
 import type { Client } from '../client/client.ts';
 import { CONNECTION_LINE } from '../client/follow.ts';
+import { confirmForGood } from '../confirm.ts';
 import type { Context } from '../context.ts';
-import { CliError } from '../errors.ts';
-import { toPlainText } from '../terminal/style.ts';
 import { defineVerb } from '../verb.ts';
 import type { Answer, Verb } from '../verb.ts';
 import { toAnswer, toPayload } from './answer.ts';
@@ -87,21 +86,9 @@ interface Question {
   context: Context;
 }
 
-/** Asks the person at the terminal. Throws `confirm_required` where there is none, and stops at anything but yes. */
 async function confirm(path: string, { given, positionals, context }: Question): Promise<void> {
-  if (given.yes === true) return;
   const words = ['svc', path, ...positionals.map((name) => String(given[name]))].join(' ');
-  if (!context.mayAsk)
-    throw new CliError(
-      'confirm_required',
-      `"${words}" cannot be undone, and there is no way to ask for confirmation here.`,
-      {
-        suggestion: 'Add --yes.',
-      },
-    );
-  const answer = await context.ask(`${toPlainText(words)}: this cannot be undone. Continue? [y/N] `);
-  if (!/^y(es)?$/i.test(answer.trim()))
-    throw new CliError('generic', 'Nothing was done.', { suggestion: 'Answer y to continue, or add --yes.' });
+  await confirmForGood(words, { isConfirmed: given.yes === true, context });
 }
 
 function call(client: Client, spec: OperationSpec, input: Row): Promise<Row> {

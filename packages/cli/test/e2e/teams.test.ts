@@ -111,9 +111,13 @@ describeWhen(bothServers, 'a team', (servers) => {
         const [ada, bo] = [makeMachine(workspace, 'ada'), makeMachine(workspace, 'bo')];
         const port = await findPort();
         const url = `http://localhost:${port}`;
-        const plane = ada.start(['plane', '--port', String(port), '--json']);
-        await eventually(() => plane.stdout().endsWith('\n'), { within: 60_000 });
-        expect(JSON.parse(plane.stdout())).toMatchObject({ url, has_owner: false });
+        const startPlane = async () => {
+          const command = ada.start(['plane', '--port', String(port), '--json']);
+          await eventually(() => command.stdout().endsWith('\n'), { within: 60_000 });
+          return { command, said: JSON.parse(command.stdout()) as object };
+        };
+        const first = await startPlane();
+        expect(first.said).toMatchObject({ url, has_owner: false });
 
         // The first owner, and a terminal that is let in by its browser.
         const owner = await signUp(url, { email: 'ada@example.com', name: 'Ada', organization: 'Acme' });
@@ -150,6 +154,27 @@ describeWhen(bothServers, 'a team', (servers) => {
         expect([wrong.code, JSON.parse(wrong.stdout)]).toMatchObject([1, { error: { code: 'invalid_signature' } }]);
         expect(await linkBox(HMAC_SECRET)).toMatchObject({ code: 0 });
         expect(await ada.svc('runs', 'list', '--agent', id, '--json')).toMatchObject({ code: 0 });
+
+        // The keys rotate while the box goes on: what the earlier one has signed stays good, and so is what the next one signs.
+        const mint = async () => {
+          const answer = await send(url, `POST /api/v1/installations/${id}/token`, { use: 'operate' }, owner.cookie);
+          return ((await answer.json()) as { token: string }).token;
+        };
+        const kidOf = (token: string) =>
+          (JSON.parse(Buffer.from(token.split('.')[0] ?? '', 'base64url').toString()) as { kid: string }).kid;
+        const isLetIn = async (token: string) =>
+          (await fetch(`${box.url}/api/runs`, { headers: { authorization: `Bearer ${token}` } })).status === 200;
+        const before = await mint();
+        expect(await isLetIn(before)).toBe(true);
+        const { kid } = JSON.parse((await ada.svc('plane', 'rotate-keys', '--json')).stdout) as { kid: string };
+        first.command.kill('SIGTERM');
+        expect(await first.command.ended).toMatchObject({ code: 0 });
+        expect(await isLetIn(before)).toBe(true);
+        const second = await startPlane();
+        expect(second.said).toMatchObject({ url, has_owner: true });
+        const after = await mint();
+        expect([kidOf(before) === kid, kidOf(after) === kid]).toEqual([false, true]);
+        expect([await isLetIn(before), await isLetIn(after)]).toEqual([true, true]);
 
         // Everybody sees the runs; who may see a secret's name, and who may start something, their role says.
         const members: Record<string, { machine: Machine; person: Person; userId: string }> = {};
@@ -208,8 +233,8 @@ describeWhen(bothServers, 'a team', (servers) => {
         expect(await ada.svc('logout')).toMatchObject({ code: 0 });
         expect(await ada.svc('whoami', '--json')).toMatchObject({ code: 2 });
         expect((await box.stop()).code).toBe(0);
-        plane.kill('SIGTERM');
-        expect(await plane.ended).toMatchObject({ code: 0 });
+        second.command.kill('SIGTERM');
+        expect(await second.command.ended).toMatchObject({ code: 0 });
       },
       SLOW_MS,
     );

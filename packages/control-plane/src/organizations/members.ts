@@ -71,6 +71,16 @@ export async function removeMember(
   await tx.run(sql`update plane_families set ended_at = ${now} where ${own} and ended_at is null`);
 }
 
+/** Organisations that would have no owner without the person. */
+export function listLastOwned(queries: Queries, userId: string): Promise<{ id: string; slug: string; name: string }[]> {
+  return queries.all(
+    sql`select o.id, o.slug, o.name from plane_members m join plane_organizations o on o.id = m.organization_id
+      where m.user_id = ${userId} and m.role = ${'owner'} and not exists (select 1 from plane_members other
+        where other.organization_id = m.organization_id and other.role = ${'owner'} and other.user_id <> ${userId})
+      order by o.name, o.id`,
+  );
+}
+
 // --- internal ---
 
 const MEMBERS = sql`select u.id as user_id, u.email, u.name, m.role, m.created_at

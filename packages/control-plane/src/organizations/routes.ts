@@ -12,6 +12,7 @@ import type { Db, Queries } from '../store/db.ts';
 import { sql } from '../store/sql.ts';
 import { requirePermission, requireSignedIn } from './access.ts';
 import type { Access } from './access.ts';
+import { deleteOrganizationRoute } from './delete-route.ts';
 import { findMember, getMember, listMembers, removeMember, setRole } from './members.ts';
 import type { Member } from './members.ts';
 import { createOrganization, getMembership, listMemberships } from './organizations.ts';
@@ -84,6 +85,7 @@ export function organizationRoutes(rooms: OrganizationRoutes): Route[] {
         return toOrganization(renamed);
       },
     }),
+    deleteOrganizationRoute(rooms),
     ...memberRoutes(rooms),
   ];
 }

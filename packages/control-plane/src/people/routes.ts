@@ -5,6 +5,7 @@ import { route } from '../http/route.ts';
 import type { Route } from '../http/route.ts';
 import type { Access } from '../organizations/access.ts';
 import type { Sessions } from '../sessions/sessions.ts';
+import { deleteAccountRoute } from './delete-route.ts';
 import { describeAccount } from './me.ts';
 import type { MeOptions } from './me.ts';
 import { Email, GivenPassword, MeAnswer, Name, NewPassword } from './schemas.ts';
@@ -106,6 +107,7 @@ export function peopleRoutes(rooms: PeopleRoutes): Route[] {
       answer: MeAnswer,
       handle: async (call) => describeAccount(rooms, call.account()),
     }),
+    deleteAccountRoute(rooms),
     route({
       id: 'session.organization',
       method: 'POST',

@@ -34,6 +34,8 @@ export interface NewPerson {
 export interface SignIn {
   signUp(call: Call, person: NewPerson): Promise<Account>;
   logIn(call: Call, credentials: { email: string; password: string }): Promise<Account>;
+  /** Throws `wrong_credentials` unless it is the password of who calls; an account without one needs none. */
+  confirm(call: Call, password: string | undefined): Promise<void>;
   /** Other browsers and command lines of the person are signed out. Throws `wrong_credentials`. */
   changePassword(call: Call, passwords: { current: string; password: string }): Promise<void>;
 }
@@ -74,6 +76,14 @@ export function createSignIn(options: SignInOptions): SignIn {
           );
         return { user, memberships: await listMemberships(tx, user.id), action: 'auth.login' };
       });
+    },
+    async confirm(call, password) {
+      const { userId, email } = call.account();
+      const user = await findUser(db, userId);
+      if (user?.password === null) return;
+      if (password === undefined)
+        throw new PlaneError('invalid_request', 'The request is not valid. "password": give that of the account.');
+      await check(call, { email, password, user });
     },
     async changePassword(call, { current, password }) {
       const { userId, email, credentialId, organizationId } = call.account();

@@ -165,4 +165,8 @@ alter table plane_sessions add column name text;
 alter table plane_sessions add column address text;
 alter table plane_families add column address text;
 `,
+  `
+create index plane_families_organization on plane_families (organization_id);
+create index plane_personal_tokens_organization on plane_personal_tokens (organization_id);
+`,
 ];

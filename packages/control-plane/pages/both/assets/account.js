@@ -4,7 +4,7 @@ const me = await call('GET', '/api/v1/me');
 if (me.ok) await show(me.body);
 else goToLogin();
 
-async function show({ user }) {
+async function show({ user, organization }) {
   byId('page').hidden = false;
   byId('who').textContent = `${user.name}, ${user.email}`;
   onSubmit('others', async () => {
@@ -12,7 +12,26 @@ async function show({ user }) {
     if (ok) await showSessions();
     return ok ? '' : body.message;
   });
+  showOrganization(organization);
+  onSubmit('delete-account', async ({ confirm, password }) => {
+    const { ok, body } = await call('DELETE', '/api/v1/me', { confirm, ...(password === '' ? {} : { password }) });
+    if (ok) location.replace('/login');
+    return ok ? '' : body.message;
+  });
   await showSessions();
+}
+
+/** The one that is acted in, for its owner. */
+function showOrganization(organization) {
+  if (organization?.role !== 'owner') return;
+  byId('organization').hidden = false;
+  byId('organization-name').textContent = organization.name;
+  byId('organization-slug').textContent = organization.slug;
+  onSubmit('delete-organization', async ({ confirm }) => {
+    const { ok, body } = await call('DELETE', `/api/v1/orgs/${encodeURIComponent(organization.id)}`, { confirm });
+    if (ok) location.replace('/');
+    return ok ? '' : body.message;
+  });
 }
 
 async function showSessions() {
