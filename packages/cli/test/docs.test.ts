@@ -471,6 +471,10 @@ const GUIDES: Guide[] = [
         expect(refused).toMatchObject({ code: 'workflow_guardrail_blocked', details: { rule: 'no betting' } });
         expect(await box.finish(started.runId)).toMatchObject({ output: { note: 'with [card]' } });
       },
+      hold({ stdout }) {
+        expect(stdout).toMatch(/"name":"large refunds".*"action":"hold"/);
+        expect(stdout).toContain('No approvals');
+      },
       try(ran) {
         expect(readDocuments(ran)).toMatchObject([{ verdict: 'mask', text: 'mail [email]' }]);
       },

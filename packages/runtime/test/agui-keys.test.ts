@@ -111,6 +111,21 @@ describe('an API key over AG-UI, where an operator decides', () => {
     await until(() => calls.length === 1);
   });
 
+  test('nor what a guardrail holds, where its user decides otherwise', async () => {
+    const setup = await open('user');
+    const { box, calls, owner } = setup;
+    const rule = { name: 'refunds', check: { kind: 'words', words: ['A-1'] }, sides: ['tool-call'], action: 'hold' };
+    const { body: made } = await call<{ id: string }>(box, 'POST /api/guardrails', rule, owner);
+    const key = await setup.newKey({ agents: ['helper'] });
+    const id = await pause(setup, 'held', key);
+    await box.request(`/api/guardrails/${made.id}`, { method: 'DELETE', headers: owner });
+    expect((await run(box, 'held', key, approve(id))).status).toBe(403);
+    expect(calls).toEqual([]);
+    const { body } = await call(box, `POST /api/approvals/${id}/decide`, { decision: 'approve' }, owner);
+    expect(body).toMatchObject({ status: 'approved', source: 'guardrail', title: 'Pay it back?' });
+    await until(() => calls.length === 1);
+  });
+
   test('nor by a sub-agent, which asks what its parent asks unless it says otherwise', async () => {
     const setup = await open('operator');
     const { box, calls } = setup;

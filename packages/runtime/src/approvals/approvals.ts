@@ -16,6 +16,7 @@ import { toIso, toJsonValue } from '../json-value.ts';
 import { withoutUndefined } from '../operations/inputs.ts';
 import type { Issue } from '../schema/schema.ts';
 import { parseApprovalCursor, toApprovalCursor } from './cursor.ts';
+import { isOfCall } from './tool-approval.ts';
 import type { ToolApproval } from './tool-approval.ts';
 import { digestArguments, requireApprover, requireShown } from './approvers.ts';
 import type { Decider } from './approvers.ts';
@@ -113,7 +114,7 @@ export function createApprovals(options: ApprovalsOptions): Approvals {
   };
   const check = async ({ hook }: HookEntry, decision: Decision): Promise<void> => {
     const asked = readDetail(hook);
-    if (asked.source === 'tool') await checkToolDecision(asked, decision, checkArguments);
+    if (isOfCall(asked)) await checkToolDecision(asked, decision, checkArguments);
   };
   const requireOther = async ({ hook }: HookEntry, caller: StartedBy): Promise<void> => {
     if (isOfCopilot(readDetail(hook)))
@@ -223,7 +224,7 @@ function partsOf(status: ApprovalStatus | undefined): Omit<HookFilter, 'kind'>[]
 /** What is kept with the hook: of a tool, what is asked of it too. */
 type Detail = { title: string; payload?: unknown; expiresAt?: number | null; askedBy?: string } & (
   | ToolApproval
-  | { source?: Exclude<ApprovalSource, 'tool'> }
+  | { source?: 'workflow' }
 );
 
 function readDetail({ detail }: HookRow): Detail {
@@ -236,7 +237,7 @@ function sourceOf({ source = 'workflow' }: Detail): ApprovalSource {
 
 function toAction(asked: Detail, { timedOut, decision, input }: ApprovalEvent): string {
   if (timedOut) return 'expired';
-  return asked.source === 'tool' && decision === 'approve' && input !== null ? 'edit' : decision;
+  return isOfCall(asked) && decision === 'approve' && input !== null ? 'edit' : decision;
 }
 
 function toApproval({ hook, first, sessionId }: HookEntry): Approval {
@@ -255,11 +256,11 @@ function toApproval({ hook, first, sessionId }: HookEntry): Approval {
     decision: answer?.decision ?? null,
     note: answer?.note ?? null,
     decidedBy: answer?.by ?? null,
-    allow: asked.source === 'tool' ? [...asked.allow] : null,
-    by: (asked.source === 'tool' && asked.by) || 'operator',
-    approvers: (asked.source === 'tool' && asked.approvers && [...asked.approvers]) || null,
-    argsDigest: asked.source === 'tool' ? digestArguments(toArguments(payload)) : null,
-    description: (asked.source === 'tool' && asked.description) || null,
+    allow: isOfCall(asked) ? [...asked.allow] : null,
+    by: (isOfCall(asked) && asked.by) || 'operator',
+    approvers: (isOfCall(asked) && asked.approvers && [...asked.approvers]) || null,
+    argsDigest: isOfCall(asked) ? digestArguments(toArguments(payload)) : null,
+    description: (isOfCall(asked) && asked.description) || null,
     createdAt: toIso(hook.createdAt),
     expiresAt: expiresAt ? toIso(expiresAt) : null,
     audit: [{ at: toIso(hook.createdAt), action: 'asked', by: null }, ...decided],
@@ -282,7 +283,7 @@ function isListed(
 }
 
 function isOfCopilot(asked: Detail): boolean {
-  return asked.source === 'tool' && splitName(asked.agent).agent === COPILOT_AGENT;
+  return isOfCall(asked) && splitName(asked.agent).agent === COPILOT_AGENT;
 }
 
 function statusOf(hook: HookRow, answer: ApprovalEvent | undefined): ApprovalStatus {

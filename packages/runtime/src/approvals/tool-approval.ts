@@ -2,7 +2,8 @@ import type { InterruptPolicy } from '../definitions/agent.ts';
 
 /** What an approval keeps of a tool call that waits for it. */
 export interface ToolApproval {
-  source: 'tool';
+  /** `guardrail`: a rule holds it. */
+  source: 'tool' | 'guardrail';
   agent: string;
   tool: string;
   callId: string;
@@ -12,4 +13,11 @@ export interface ToolApproval {
   /** Absent: every operator. */
   approvers?: readonly string[];
   description?: string;
+  /** The name of the guardrail that holds it. */
+  rule?: string;
+}
+
+/** Whether an approval from there is about a call of a tool. */
+export function isOfCall<T extends { source?: string }>(approval: T): approval is T & Pick<ToolApproval, 'source'> {
+  return approval.source === 'tool' || approval.source === 'guardrail';
 }

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { operationsOf } from '../operations/define.ts';
-import { DraftRule, ROOM } from './inputs.ts';
+import { BoxError } from '../errors.ts';
+import { DraftRule, listClashes, ROOM } from './inputs.ts';
 import type { Guardrails } from './guardrails.ts';
 import { judgeText } from './judge.ts';
 import { toRule, toSideRules } from './rules.ts';
@@ -11,8 +12,8 @@ import type { Judged } from './judge.ts';
 const operation = operationsOf<{ guardrails: Guardrails }>();
 
 const DryRun = z.object({
-  verdict: z.enum(['pass', 'mask', 'block']),
-  rule: z.string().nullable().describe('The name of the rule that blocks it'),
+  verdict: z.enum(['pass', 'mask', 'hold', 'block']),
+  rule: z.string().nullable().describe('The name of the rule that blocks or holds it'),
   text: z.string().nullable().describe('As it would go on; null: it would be blocked'),
   hits: z.array(
     z.object({
@@ -46,6 +47,8 @@ export const testGuardrails = operation({
       workflow !== undefined || (agent === undefined && side === 'workflow-input')
         ? { kind: 'workflow', name: workflow ?? '' }
         : { kind: 'agent', name: agent ?? '' };
+    const [clash] = rule ? listClashes({ ...rule, sides: [side] }) : [];
+    if (clash !== undefined) throw new BoxError('invalid_request', `${clash}.`, { details: { param: 'rule.action' } });
     const rules = rule
       ? toSideRules(side, place, [toRule({ id: '', name: 'draft', failClosed: true, ...rule })])
       : (await guardrails.rules()).find(place, side);
@@ -57,11 +60,10 @@ export const testGuardrails = operation({
 
 function toDryRun(text: string, judged: Judged<string> | undefined, rules: SideRules | undefined) {
   if (!judged || !rules) return { verdict: 'pass' as const, rule: null, text, hits: [] };
-  const { blocked, value, found } = judged;
-  const passed = value === text ? ('pass' as const) : ('mask' as const);
+  const { blocked, held, value, found } = judged;
   return {
-    verdict: blocked ? ('block' as const) : passed,
-    rule: blocked ? blocked.rule.name : null,
+    verdict: toVerdict(judged, text),
+    rule: (blocked ?? held)?.rule.name ?? null,
     text: blocked ? null : value,
     hits: found.map(({ rule, count, reason, isApplied }) => ({
       ruleId: rule.id || null,
@@ -72,4 +74,10 @@ function toDryRun(text: string, judged: Judged<string> | undefined, rules: SideR
       isApplied,
     })),
   };
+}
+
+function toVerdict({ blocked, held, value }: Judged<string>, text: string) {
+  if (blocked) return 'block' as const;
+  if (held) return 'hold' as const;
+  return value === text ? ('pass' as const) : ('mask' as const);
 }

@@ -6,6 +6,7 @@ import { createRecent } from '../stores/recent.ts';
 import { createGuardrailStore } from './drizzle-store.ts';
 import { createHitWriter } from './hits.ts';
 import type { HitWriter } from './hits.ts';
+import { withoutUndefined } from '../operations/inputs.ts';
 import { listClashes } from './inputs.ts';
 import { createRuleSet, NO_RULES } from './rules.ts';
 import type { RuleSet } from './rules.ts';
@@ -18,7 +19,7 @@ export interface Guardrails {
   get(id: string): Promise<Guardrail>;
   /** Throws `guardrail_exists`, and `too_many_guardrails`. */
   create(rule: NewGuardrail): Promise<Guardrail>;
-  /** Throws `guardrail_exists`, and `invalid_request` where the action does not fit the check. */
+  /** Throws `guardrail_exists`, and `invalid_request` where the action does not fit the check or a side. */
   update(id: string, change: GuardrailChange): Promise<Guardrail>;
   /** All in their new order. */
   order(ids: readonly string[]): Promise<Guardrail[]>;
@@ -64,8 +65,7 @@ export function createGuardrails({ db, kv, log, isBlank = () => false }: Guardra
       return made;
     },
     async update(id, change) {
-      const { check, action } = { ...(await get(id)), ...change };
-      const [clash] = listClashes({ check, action });
+      const [clash] = listClashes({ ...(await get(id)), ...withoutUndefined(change) });
       if (clash !== undefined) throw new BoxError('invalid_request', `${clash}.`, { details: { param: 'action' } });
       const made = await store.update(id, change);
       if (made === 'name_taken') return exists(change.name ?? '');

@@ -78,10 +78,20 @@ export const DraftRule = z
     for (const message of listClashes(rule)) context.addIssue({ code: 'custom', path: ['action'], message });
   });
 
-/** What an action and a check cannot be together. */
-export function listClashes({ check, action }: { check: Pick<Check, 'kind'>; action: Action }): string[] {
-  if (action !== 'mask' || findsPlaces(check)) return [];
-  return [`A check of the kind "${check.kind}" finds no place that could be masked; use "block" or "audit"`];
+/** What an action cannot be together with, of the check and of the sides. */
+export function listClashes({
+  check,
+  action,
+  sides = [],
+}: {
+  check: Pick<Check, 'kind'>;
+  action: Action;
+  sides?: readonly Side[] | undefined;
+}): string[] {
+  if (action === 'mask' && !findsPlaces(check))
+    return [`A check of the kind "${check.kind}" finds no place that could be masked; use "block" or "audit"`];
+  const other = action === 'hold' ? sides.find((side) => side !== 'tool-call') : undefined;
+  return other === undefined ? [] : [`Only a "tool-call" can be held, not "${other}"; use "block", "mask" or "audit"`];
 }
 
 // --- internal ---

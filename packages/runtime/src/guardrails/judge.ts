@@ -9,6 +9,8 @@ export interface Judged<T> {
   /** As it may go on; of one that is blocked, nothing. */
   value: T;
   blocked: Found | undefined;
+  /** What has it wait for an operator. */
+  held: Found | undefined;
   found: readonly Found[];
 }
 
@@ -49,6 +51,7 @@ export interface Findings {
 export function createFindings(): Findings {
   const byRule = new Map<string, Found>();
   let blocked: Found | undefined;
+  let held: Found | undefined;
   return {
     get blocked() {
       return blocked;
@@ -59,9 +62,10 @@ export function createFindings(): Findings {
       const all = known ? { ...known, count: known.count + found.count } : found;
       byRule.set(key, all);
       if (!found.isApplied) return;
-      if (isBlock(found)) blocked ??= all;
+      if (found.rule.action === 'block') blocked ??= all;
+      if (found.rule.action === 'hold') held ??= all;
     },
-    toAnswer: () => ({ blocked, found: [...byRule.values()] }),
+    toAnswer: () => ({ blocked, held, found: [...byRule.values()] }),
   };
 }
 
@@ -114,8 +118,4 @@ async function ask(rule: SideRules['wholes'][number], subject: Subject): Promise
 /** Of a check that failed: what it cannot check does not pass. */
 function asBlock(rule: Rule): Rule {
   return { ...rule, action: 'block' };
-}
-
-function isBlock({ rule }: Found): boolean {
-  return rule.action === 'block';
 }

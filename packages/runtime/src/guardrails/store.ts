@@ -5,8 +5,10 @@ export const Side = z.enum(['workflow-input', 'agent-input', 'agent-output', 'to
 export type Side = z.infer<typeof Side>;
 
 export const Action = z
-  .enum(['block', 'mask', 'audit'])
-  .describe('`mask`: the place that was found is replaced; `audit`: it passes, and the hit is recorded');
+  .enum(['block', 'mask', 'hold', 'audit'])
+  .describe(
+    '`mask`: the place that was found is replaced; `hold`: a call of a tool waits until an operator has decided; `audit`: it passes, and the hit is recorded',
+  );
 export type Action = z.infer<typeof Action>;
 
 /** Kinds of personal data and of credentials that are found by their form and their check digits. */

@@ -5,7 +5,7 @@ export type Approval = OperationOutput<'approvals.get'>;
 /** A call of a tool, as its approval shows it; undefined: something else is asked. */
 export function toCall({ source, payload }: Approval): { tool: string; args: unknown } | undefined {
   const { tool, arguments: args } = (payload ?? {}) as { tool?: unknown; arguments?: unknown };
-  return source === 'tool' && typeof tool === 'string' ? { tool, args } : undefined;
+  return source !== 'workflow' && typeof tool === 'string' ? { tool, args } : undefined;
 }
 
 /** Words for who did what. */

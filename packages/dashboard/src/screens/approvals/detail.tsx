@@ -55,9 +55,9 @@ function Shown({ approval, onDecided }: { approval: Approval; onDecided(): void 
       {status === 'pending' && expiresAt !== null && <Deadline at={expiresAt} />}
       <dl className="mt-3 grid grid-cols-[auto_minmax(0,1fr)] gap-x-4 gap-y-1">
         <Row name="Asked by">
-          {source === 'tool' ? (
+          {call !== undefined || source === 'tool' ? (
             <>
-              a call of <code>{call?.tool ?? 'a tool'}</code>
+              {source === 'guardrail' && 'a guardrail, of '}a call of <code>{call?.tool ?? 'a tool'}</code>
             </>
           ) : (
             `a ${source}`
@@ -146,7 +146,7 @@ function Decide({ approval, args, onDecided }: { approval: Approval; args: unkno
           )}
           {allows('edit') && (
             <Button busy={change.isPending} onClick={() => setWay('edit')}>
-              {approval.source === 'tool' ? 'Edit arguments' : 'Approve with input'}
+              {approval.source !== 'workflow' ? 'Edit arguments' : 'Approve with input'}
             </Button>
           )}
           {allows('reject') && (

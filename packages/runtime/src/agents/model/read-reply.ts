@@ -25,6 +25,8 @@ export interface ModelReply {
   fallback?: string;
   /** The guardrail that ended it. Absent: none did. */
   blockedBy?: string;
+  /** The guardrails that have calls wait for an operator, by call. Absent: none has to. */
+  held?: Record<string, string>;
   /** What it was asked with besides the messages. Absent: the same as the call of the turn before it. */
   request?: RecordedRequest;
 }

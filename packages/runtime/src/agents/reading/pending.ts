@@ -1,3 +1,4 @@
+import { isOfCall } from '../../approvals/tool-approval.ts';
 import type { Engine } from '../../engine/engine.ts';
 import type { Journal } from '../../engine/journal.ts';
 import type { HookEntry, HookFilter } from '../../engine/journal/hooks.ts';
@@ -39,7 +40,7 @@ export function createPendingApprovals({ journal, engine }: PendingApprovalsOpti
     const entries = await journal.hooks.listEntries({ kind: 'approval', runId, ...filter }, { limit: 200 });
     return entries.reverse().flatMap((entry) => {
       const kept = decode(entry.hook.detail ?? NOTHING) as Partial<KeptApproval>;
-      return kept.source === 'tool' ? { entry, interrupt: toInterrupt(entry.hook.token, kept as KeptApproval) } : [];
+      return isOfCall(kept) ? { entry, interrupt: toInterrupt(entry.hook.token, kept as KeptApproval) } : [];
     });
   };
 

@@ -11,20 +11,31 @@ import { answerCall, failed, parseArguments } from './tool-answer.ts';
 import type { ConversationMessage } from './input.ts';
 import type { ToolTurn } from './tool-turn.ts';
 
-/** Whether the call waits for an approval before it is run. Arguments that are no JSON are answered at once. */
-export function needsApproval(turn: ToolTurn, call: ToolCall): boolean {
-  return turn.options.toolset.interruptOf(call.name) !== undefined && parseArguments(call.arguments).ok;
+/**
+ * Whether the call waits for an approval before it is run: its agent says so, or a guardrail holds it. Arguments that are no JSON
+ * are answered at once.
+ */
+export function needsApproval(turn: ToolTurn, call: ToolCall, heldBy: string | undefined): boolean {
+  const isAsked = heldBy !== undefined || turn.options.toolset.interruptOf(call.name) !== undefined;
+  return isAsked && parseArguments(call.arguments).ok;
 }
 
 /** Waits for the approval, and does what was decided. The turn ends the answer to the client in between. */
-export async function runApproved(turn: ToolTurn, call: ToolCall): Promise<ConversationMessage> {
+export async function runApproved(
+  turn: ToolTurn,
+  call: ToolCall,
+  heldBy: string | undefined,
+): Promise<ConversationMessage> {
   const { execution, options } = turn;
   const policy: Partial<InterruptPolicy> = options.toolset.interruptOf(call.name) ?? {};
-  const { allow = [], by, approvers, title = `Run "${call.name}"?`, description, timeout, fallback } = policy;
+  const { allow = heldBy === undefined ? [] : EVERY_DECISION, approvers, title = `Run "${call.name}"?` } = policy;
+  // What a guardrail holds is for operators, and no fallback decides it.
+  const { by, timeout, fallback } = heldBy === undefined ? policy : {};
+  const description = toDescription(policy.description, heldBy);
   const parsed = parseArguments(call.arguments);
   const args = parsed.ok ? parsed.value : {};
   const detail: ToolApproval = {
-    source: 'tool',
+    source: heldBy === undefined ? 'tool' : 'guardrail',
     agent: options.agent.name,
     tool: call.name,
     callId: call.id,
@@ -32,6 +43,7 @@ export async function runApproved(turn: ToolTurn, call: ToolCall): Promise<Conve
     ...(by === 'user' ? { by } : {}),
     ...(approvers === undefined ? {} : { approvers }),
     ...(description === undefined ? {} : { description }),
+    ...(heldBy === undefined ? {} : { rule: heldBy }),
   };
   const request = { title, payload: { tool: call.name, arguments: args }, detail };
   const approval = askPerson(execution, {
@@ -68,6 +80,14 @@ export interface KeptApproval extends ToolApproval {
 }
 
 // --- internal ---
+
+const EVERY_DECISION: InterruptPolicy['allow'] = ['approve', 'edit', 'reject'];
+
+function toDescription(description: string | undefined, heldBy: string | undefined): string | undefined {
+  if (heldBy === undefined) return description;
+  const held = `The guardrail "${heldBy}" holds this call.`;
+  return description === undefined ? held : `${held} ${description}`;
+}
 
 function toRefusal({ name }: ToolCall, { by, note, timedOut }: ApprovalAnswer): string {
   const why = note === null ? '' : ` They said: ${note}`;

@@ -1,6 +1,8 @@
 import type { Guardrails } from '../../guardrails/guardrails.ts';
 import { createFindings, judgeText } from '../../guardrails/judge.ts';
 import type { SideRules } from '../../guardrails/rules.ts';
+import { splitName } from '../../definitions/subagents.ts';
+import { COPILOT_AGENT } from '../../manifest.ts';
 import type { Side } from '../../guardrails/store.ts';
 import type { Found } from '../../guardrails/text-stream.ts';
 import type { CallModel } from '../model/client.ts';
@@ -12,6 +14,8 @@ import { createReplyFilter } from './reply-filter.ts';
 export interface TurnGuard {
   /** Those in force. Throws `store_unavailable`: what cannot be asked does not let pass. */
   find(side: Side): Promise<SideRules | undefined>;
+  /** Whether a call that a rule holds can wait in the inbox of the operators. */
+  canHold: boolean;
   record(rules: SideRules, found: readonly Found[]): void;
 }
 
@@ -20,6 +24,8 @@ export function createTurnGuard(
   { name, runId }: { name: string; runId: string },
 ): TurnGuard {
   return {
+    // What the copilot waits for is for the person who asked it, and in no inbox.
+    canHold: splitName(name).agent !== COPILOT_AGENT,
     find: async (side) => (await guardrails.rules()).find({ kind: 'agent', name }, side),
     record: ({ side, place }, found) => guardrails.record(found, { side, place, runId }),
   };
@@ -32,19 +38,23 @@ export function withGuard(callModel: CallModel, guard: TurnGuard | undefined): C
     const output = await guard.find('agent-output');
     const call = await guard.find('tool-call');
     if (!output && !call) return callModel(request, reply, signal);
-    const filter = createReplyFilter({ output, call, signal }, reply.emit);
+    // What a client runs goes to the client with the reply.
+    const canHold = (tool: string) => guard.canHold && reply.executorOf(tool) === 'box';
+    const filter = createReplyFilter({ output, call, canHold, signal }, reply.emit);
     const answered = await callModel(request, { ...reply, emit: filter.emit }, signal);
     const judged = await filter.settle();
     if (output) guard.record(output, judged.foundInOutput);
     if (call) guard.record(call, judged.foundInCalls);
-    const { content, reasoning, blockedBy } = judged;
+    const { content, reasoning, held, blockedBy } = judged;
     const toolCalls = answered.toolCalls.map((one) => ({
       ...one,
       arguments: judged.calls.get(one.id) ?? one.arguments,
     }));
     const kept: ModelReply = { ...answered, ...(output ? { content, reasoning } : {}), toolCalls };
+    if (Object.keys(held).length > 0) kept.held = { ...held };
     if (blockedBy === undefined) return kept;
-    return { ...kept, content, reasoning, toolCalls: [], finishReason: 'content_filter', blockedBy };
+    const { held: _, ...ended } = kept;
+    return { ...ended, content, reasoning, toolCalls: [], finishReason: 'content_filter', blockedBy };
   };
 }
 

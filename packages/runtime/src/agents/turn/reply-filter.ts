@@ -9,6 +9,8 @@ import type { Emit, TurnEvent } from '../events/turn-events.ts';
 export interface FilterRules {
   output: SideRules | undefined;
   call: SideRules | undefined;
+  /** Whether a call of this tool can wait for an operator. One that cannot is refused where a rule would hold it. */
+  canHold(tool: string): boolean;
   signal: AbortSignal;
 }
 
@@ -25,6 +27,8 @@ export interface FilteredReply {
   reasoning: string;
   /** Arguments as they passed, by call. */
   calls: ReadonlyMap<string, string>;
+  /** The names of the rules that have calls wait for an operator, by call. */
+  held: Readonly<Record<string, string>>;
   /** The name of the rule that ended the reply. Undefined: none. */
   blockedBy: string | undefined;
   foundInOutput: readonly Found[];
@@ -35,12 +39,13 @@ export interface FilteredReply {
  * Texts are passed on while they come, but for the end that may be a part of something. What needs all of a text, or of
  * the arguments of a call, holds that and whatever comes behind it until the reply is whole.
  */
-export function createReplyFilter({ output, call, signal }: FilterRules, emit: Emit): ReplyFilter {
+export function createReplyFilter({ output, call, canHold, signal }: FilterRules, emit: Emit): ReplyFilter {
   const texts = { text: '', reasoning: '' };
   /** A text that something interrupts goes on behind it, and so does what stands in it. */
   const tails = { text: '', reasoning: '' };
   const calls = new Map<string, string>();
   const findings = { output: createFindings(), call: createFindings() };
+  const waiting: Record<string, string> = {};
   let held: TurnEvent[] | undefined;
   let blockedBy: string | undefined;
   let open: { kind: Kind; id: string; stream: TextStream; isBegun: boolean } | undefined;
@@ -90,6 +95,8 @@ export function createReplyFilter({ output, call, signal }: FilterRules, emit: E
         const judged = await judgeArguments(call, part.text);
         take(judged.found, findings.call);
         calls.set(part.id, judged.value);
+        if (judged.held && canHold(part.name)) waiting[part.id] = judged.held.rule.name;
+        else if (judged.held) block(judged.held);
       }
     }
   };
@@ -138,6 +145,7 @@ export function createReplyFilter({ output, call, signal }: FilterRules, emit: E
         content: texts.text,
         reasoning: texts.reasoning,
         calls,
+        held: waiting,
         blockedBy,
         foundInOutput: findings.output.toAnswer().found,
         foundInCalls: findings.call.toAnswer().found,
@@ -154,16 +162,22 @@ interface Part {
   kind: Kind | 'tool';
   id: string;
   text: string;
+  /** Of a call: its tool. */
+  name: string;
 }
 
 /** Whole texts and calls, in their order. */
 function toParts(events: readonly TurnEvent[]): Part[] {
   const parts: Part[] = [];
+  const names = new Map<string, string>();
   for (const event of events) {
-    if (event.type === 'text.start') parts.push({ kind: 'text', id: event.id, text: '' });
-    else if (event.type === 'reasoning.start') parts.push({ kind: 'reasoning', id: event.id, text: '' });
-    else if (event.type === 'tool.end') parts.push({ kind: 'tool', id: event.callId, text: event.args });
-    else if (event.type === 'text.delta' || event.type === 'reasoning.delta') {
+    if (event.type === 'text.start') parts.push({ kind: 'text', id: event.id, text: '', name: '' });
+    else if (event.type === 'reasoning.start') parts.push({ kind: 'reasoning', id: event.id, text: '', name: '' });
+    else if (event.type === 'tool.start') names.set(event.callId, event.name);
+    else if (event.type === 'tool.end') {
+      const { callId: id, args: text } = event;
+      parts.push({ kind: 'tool', id, text, name: names.get(id) ?? '' });
+    } else if (event.type === 'text.delta' || event.type === 'reasoning.delta') {
       const last = parts.at(-1);
       if (last) last.text += event.text;
     }

@@ -1,0 +1,134 @@
+import { describe, expect, test } from 'vitest';
+import { createAgent, say, serveAgui, setupAgui, toldModel } from './_agui.ts';
+import type { AguiBox, Calls } from './_agui.ts';
+import { call, json, until } from './_setup.ts';
+
+const boxes = setupAgui();
+let names = 0;
+
+/** What does not fit it is a hit: amounts over ten. */
+const SMALL = { kind: 'schema', schema: { type: 'object', properties: { amount: { type: 'number', maximum: 10 } } } };
+
+interface Held extends AguiBox {
+  /** Its approval, of the call that waits. */
+  id: string;
+  rule: { id: string; name: string };
+  decide(body: unknown): ReturnType<typeof call>;
+}
+
+/** The boxes of this file share one database, so each rule goes when its test ends. */
+async function withRule<T>(run: (open: AguiBox, rule: Held['rule']) => Promise<T>, more: object = {}): Promise<T> {
+  const calls: Calls[] = [];
+  const { interruptOn: _, ...agent } = createAgent(calls);
+  const box = await boxes.open({ agents: { helper: agent as ReturnType<typeof createAgent> } });
+  const open = await serveAgui(box, calls);
+  const given = { check: SMALL, sides: ['tool-call'], action: 'hold', name: `large-${++names}`, ...more };
+  const { status, body: rule } = await call<Held['rule']>(box, 'POST /api/guardrails', given);
+  expect(status).toBe(201);
+  try {
+    return await run(open, rule);
+  } finally {
+    await box.request(`/api/guardrails/${rule.id}`, { method: 'DELETE' });
+  }
+}
+
+const pay = (amount: number) => `tool:refund {"order":"A-1","amount":${amount}}; say:Done.`;
+
+async function hold(open: AguiBox, rule: Held['rule'], thread: string): Promise<Held> {
+  const { interrupts } = await say(open.client(thread), pay(50));
+  const id = interrupts[0]?.id ?? '';
+  return {
+    ...open,
+    id,
+    rule,
+    decide: (body) => call(open.box, `POST /api/approvals/${id}/decide`, body),
+  };
+}
+
+describe('a call that a rule holds', () => {
+  test('waits in the inbox and runs once it is approved; one the rule takes does not wait', () =>
+    withRule(async (open, rule) => {
+      await say(open.client('small'), pay(5));
+      expect(open.calls).toMatchObject([{ input: { amount: 5 } }]);
+
+      const { box, id, calls, decide } = await hold(open, rule, 'large');
+      const { body } = await call<{ items: unknown[] }>(box, 'GET /api/approvals?status=pending&source=guardrail');
+      expect(body.items).toMatchObject([
+        {
+          approvalId: id,
+          source: 'guardrail',
+          title: 'Run "refund"?',
+          description: `The guardrail "${rule.name}" holds this call.`,
+          payload: { tool: 'refund', arguments: { order: 'A-1', amount: 50 } },
+          allow: ['approve', 'edit', 'reject'],
+          by: 'operator',
+          argsDigest: expect.stringMatching(/^[\da-f]{64}$/),
+        },
+      ]);
+      expect(calls).toHaveLength(1);
+      expect(await decide({ decision: 'approve' })).toMatchObject({ status: 200, body: { status: 'approved' } });
+      await until(() => calls.length === 2);
+      expect(calls[1]).toMatchObject({ input: { amount: 50 } });
+      const { items } = (await call<{ items: object[] }>(box, `GET /api/guardrails/hits?ruleId=${rule.id}`)).body;
+      expect(items).toMatchObject([{ action: 'hold', side: 'tool-call', place: 'agent helper', count: 1 }]);
+    }));
+
+  test('is run with the arguments it is edited to, once they fit the tool, and is told no where it is rejected', () =>
+    withRule(async (open, rule) => {
+      const edited = await hold(open, rule, 'edited');
+      const wrong = await edited.decide({ decision: 'approve', input: { order: 'A-1', amount: 500 } });
+      expect(wrong).toMatchObject({ status: 400, body: { code: 'invalid_request' } });
+      await edited.decide({ decision: 'approve', input: { order: 'A-1', amount: 7 } });
+      await until(() => edited.calls.length === 1);
+      expect(edited.calls).toMatchObject([{ input: { amount: 7 } }]);
+
+      const rejected = await hold(open, rule, 'rejected');
+      await rejected.decide({ decision: 'reject', note: 'Too much.' });
+      await until(() => toldModel(open.box).at(-1)?.role === 'tool');
+      expect(toldModel(open.box).at(-1)?.content).toContain('Too much.');
+      expect(open.calls).toHaveLength(1);
+    }));
+
+  test('waits over a restart, and after its rule is gone', async () => {
+    const held = await withRule((open, rule) => hold(open, rule, 'restarted'));
+    const again = await held.box.restart();
+    const { body } = await call(again, `POST /api/approvals/${held.id}/decide`, { decision: 'approve' });
+    expect(body).toMatchObject({ status: 'approved', source: 'guardrail' });
+    await until(() => held.calls.length === 1);
+  });
+
+  test('is refused where a client would run it: it would be with the client by then', () =>
+    withRule(async ({ box }) => {
+      const own = { type: 'function', function: { name: 'wire', parameters: { type: 'object' } } };
+      const messages = [{ role: 'user', content: 'tool:wire {"amount":50}; say:Done.' }];
+      const answer = await box.request(
+        '/wire-a/v1/chat/completions',
+        json({ model: 'helper', messages, tools: [own] }, { headers: { authorization: 'Bearer dev' } }),
+      );
+      const { choices } = (await answer.json()) as { choices: object[] };
+      expect(choices[0]).toMatchObject({ finish_reason: 'content_filter' });
+      expect(JSON.stringify(choices)).not.toContain('tool_calls');
+    }));
+});
+
+describe('a rule that holds', () => {
+  test('is one about calls, when it is made, changed and tried', () =>
+    withRule(async ({ box }, { id }) => {
+      const refused = { status: 400, body: { code: 'invalid_request' } };
+      const wrong = { name: 'other', check: SMALL, sides: ['tool-call', 'agent-output'], action: 'hold' };
+      const made = await call(box, 'POST /api/guardrails', wrong);
+      expect(made).toMatchObject(refused);
+      expect(JSON.stringify(made.body)).toContain('agent-output');
+      const changed = await box.request(`/api/guardrails/${id}`, json({ sides: ['agent-input'] }, { method: 'PATCH' }));
+      expect(changed.status).toBe(400);
+      expect(await changed.json()).toMatchObject({ code: 'invalid_request', details: { param: 'action' } });
+
+      const tried = { text: '{"amount": 11}', side: 'tool-call', rule: { check: SMALL, action: 'hold' } };
+      expect((await call(box, 'POST /api/guardrails/test', tried)).body).toMatchObject({
+        verdict: 'hold',
+        rule: 'draft',
+        text: '{"amount": 11}',
+      });
+      expect(await call(box, 'POST /api/guardrails/test', { ...tried, side: 'agent-output' })).toMatchObject(refused);
+    }));
+});
