@@ -40,7 +40,7 @@ const QUESTIONS: [question: string, wanted: string][] = [
   ['Did the last eval get worse than the one before?', 'evals.runs.compare'],
 ];
 
-/** Written before the ranking too, and looked at only once it stood: a list of words made for the table above fails here. */
+/** Written before the ranking too, and not tuned to one by one: a list of words made for the table above fails here. */
 const OTHERS: [question: string, wanted: string][] = [
   ['What is this run waiting for?', 'runs.why'],
   ['Kill the run that hangs', 'runs.cancel'],
