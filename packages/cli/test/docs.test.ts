@@ -61,7 +61,7 @@ const NOT_RUN: Record<string, string> = {
   'teams.md#serve': 'stays; plane.test.ts runs it, and control-plane/test/guide.test.ts has one in its place',
   'teams.md#verbs': 'needs a person who approves; e2e/teams.test.ts does it all in a browser',
   ...Object.fromEntries(
-    ['signup', 'organization', 'invite', 'join', 'members', 'installation', 'token', 'audit'].map((name) => [
+    ['signup', 'organization', 'invite', 'join', 'members', 'installation', 'token', 'audit', 'delete'].map((name) => [
       `teams.md#${name}`,
       'needs a control plane; control-plane/test/guide.test.ts runs it',
     ]),
