@@ -78,7 +78,8 @@ describeWhen(bothServers, 'the gate of a deployed box', (servers) => {
     await box.stop('SIGTERM');
   });
 
-  it('gets its first key from a command in its container, and needs no control plane for it', async () => {
+  // It starts fourteen processes, one after the other.
+  it('gets its first key from a command in its container, with no control plane', { timeout: 300_000 }, async () => {
     const plane = await openPlane();
     const box = await bootRegistered(plane);
     await plane.close();
