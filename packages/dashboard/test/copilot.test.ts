@@ -169,7 +169,7 @@ describeWhen(browser, 'the copilot', (path) => {
     const page = await openOn('/');
     const id = await askToCancel(page);
     await press(page, 'Reject');
-    await drawer(page).getByText('You said no, so nothing ran.').waitFor();
+    await drawer(page).getByText('You said no, so that call did not run.').waitFor();
     expect(await statusOf(id)).not.toBe('cancelled');
   });
 
@@ -266,7 +266,7 @@ describeWhen(browser, 'the copilot', (path) => {
     await keepPicture(page, 'copilot-narrow-dark');
     expect(await page.locator('main').evaluate((main) => main.hasAttribute('inert'))).toBe(true);
     await press(page, 'Reject');
-    await drawer(page).getByText('You said no, so nothing ran.').waitFor();
+    await drawer(page).getByText('You said no, so that call did not run.').waitFor();
     await drawer(page).getByLabel('Message to the copilot').press('Escape');
     await drawer(page).waitFor({ state: 'detached' });
     const button = page.getByRole('button', { name: /^Copilot/ });

@@ -25,10 +25,15 @@ export interface ModelReply {
   fallback?: string;
   /** The guardrail that ended it. Absent: none did. */
   blockedBy?: string;
-  /** The guardrails that have calls wait for an operator, by call. Absent: none has to. */
-  held?: Record<string, string>;
+  /** The calls that wait for an operator, each with the guardrail that holds it. Absent: none does. */
+  held?: HeldCall[];
   /** What it was asked with besides the messages. Absent: the same as the call of the turn before it. */
   request?: RecordedRequest;
+}
+
+export interface HeldCall {
+  callId: string;
+  rule: string;
 }
 
 /** What a recorded call keeps of its request, for people to read. */

@@ -51,7 +51,7 @@ export function withGuard(callModel: CallModel, guard: TurnGuard | undefined): C
       arguments: judged.calls.get(one.id) ?? one.arguments,
     }));
     const kept: ModelReply = { ...answered, ...(output ? { content, reasoning } : {}), toolCalls };
-    if (Object.keys(held).length > 0) kept.held = { ...held };
+    if (held.length > 0) kept.held = held;
     if (blockedBy === undefined) return kept;
     const { held: _, ...ended } = kept;
     return { ...ended, content, reasoning, toolCalls: [], finishReason: 'content_filter', blockedBy };

@@ -4,6 +4,7 @@ import type { SideRules } from '../../guardrails/rules.ts';
 import { createTextStream } from '../../guardrails/text-stream.ts';
 import type { Found, TextStream } from '../../guardrails/text-stream.ts';
 import { judgeArguments } from '../judge-input.ts';
+import type { HeldCall } from '../model/read-reply.ts';
 import type { Emit, TurnEvent } from '../events/turn-events.ts';
 
 export interface FilterRules {
@@ -27,8 +28,8 @@ export interface FilteredReply {
   reasoning: string;
   /** Arguments as they passed, by call. */
   calls: ReadonlyMap<string, string>;
-  /** The names of the rules that have calls wait for an operator, by call. */
-  held: Readonly<Record<string, string>>;
+  /** The calls that wait for an operator. */
+  held: HeldCall[];
   /** The name of the rule that ended the reply. Undefined: none. */
   blockedBy: string | undefined;
   foundInOutput: readonly Found[];
@@ -45,7 +46,7 @@ export function createReplyFilter({ output, call, canHold, signal }: FilterRules
   const tails = { text: '', reasoning: '' };
   const calls = new Map<string, string>();
   const findings = { output: createFindings(), call: createFindings() };
-  const waiting: Record<string, string> = {};
+  const waiting: HeldCall[] = [];
   let held: TurnEvent[] | undefined;
   let blockedBy: string | undefined;
   let open: { kind: Kind; id: string; stream: TextStream; isBegun: boolean } | undefined;
@@ -95,7 +96,7 @@ export function createReplyFilter({ output, call, canHold, signal }: FilterRules
         const judged = await judgeArguments(call, part.text);
         take(judged.found, findings.call);
         calls.set(part.id, judged.value);
-        if (judged.held && canHold(part.name)) waiting[part.id] = judged.held.rule.name;
+        if (judged.held && canHold(part.name)) waiting.push({ callId: part.id, rule: judged.held.rule.name });
         else if (judged.held) block(judged.held);
       }
     }

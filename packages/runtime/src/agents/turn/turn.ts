@@ -5,6 +5,7 @@ import { ONCE } from '../../engine/primitives/step.ts';
 import type { AgentState } from '../../tools/state.ts';
 import type { Emit, FinishReason, Interrupt, TurnEvent } from '../events/turn-events.ts';
 import { toAssistantMessage } from '../model/messages.ts';
+import type { ToolCall } from '../model/messages.ts';
 import type { ModelReply } from '../model/read-reply.ts';
 import { createReplyParts } from '../model/reply.ts';
 import type { ReplyOptions } from '../model/reply.ts';
@@ -142,17 +143,19 @@ class Turn implements ToolTurn {
   }
 
   /** True: the client is to run what is left. */
-  async runTools({ toolCalls, held = {} }: ModelReply): Promise<boolean> {
+  async runTools({ toolCalls, held = [] }: ModelReply): Promise<boolean> {
     const { toolset, input } = this.options;
     const own = toolCalls.filter(({ name }) => toolset.executorOf(name) === 'box');
     const isForClient = own.length < toolCalls.length;
-    const asks = own.map((call) => needsApproval(this, call, held[call.id]));
+    const rules = new Map(held.map(({ callId, rule }) => [callId, rule]));
+    const ruleOf = ({ id }: ToolCall) => rules.get(id);
+    const asks = own.map((call) => needsApproval(this, call, ruleOf(call)));
     // No client comes back for a stateless turn that waits: it goes on with the calls it was given.
     const mayWait = !isForClient || input.session !== undefined;
     const waits = asks.map((isAsked) => isAsked && mayWait);
     const answers = own.map((call, index) => {
       if (!asks[index]) return runCall(this, call);
-      return mayWait ? runApproved(this, call, held[call.id]) : answerCall(this, call, failed(TO_ASK_ALONE));
+      return mayWait ? runApproved(this, call, ruleOf(call)) : answerCall(this, call, failed(TO_ASK_ALONE));
     });
     if (waits.includes(true)) this.#interruptAfter(answers.filter((_, index) => !waits[index]));
     for (const answer of await Promise.all(answers)) this.#conversation.add(answer);
