@@ -3,6 +3,7 @@ import { BoxError } from '../errors.ts';
 import type { Operation } from '../operations/define.ts';
 import { createSchemaWriter } from '../openapi/schema.ts';
 import { createOperationSearch } from './operation-search.ts';
+import type { OperationSearch } from './operation-search.ts';
 
 export interface OperationFilter {
   /** What is wanted, in words: those that have most of it, the best first, 20 at most. */
@@ -48,11 +49,13 @@ export function createOperationCatalog(operations: readonly Operation[]): Operat
     throw new BoxError('not_found', `${explainUnknown(id, known)} Find its name with list_operations.`);
   };
   const callable = operations.filter((op) => refusalOf(op) === undefined);
-  const search = createOperationSearch(callable);
+  // Made for the first question: a box that no model asks needs none.
+  let search: OperationSearch | undefined;
   return {
     list({ query, tag, kind }) {
       const isMeant = (op: Operation) => (tag ?? op.tag) === op.tag && (kind ?? op.kind) === op.kind;
       if (!query?.trim()) return callable.filter(isMeant).map(toSummary);
+      search ??= createOperationSearch(callable);
       return search.find(query).filter(isMeant).slice(0, MOST_FOUND).map(toSummary);
     },
     describe(id) {

@@ -51,10 +51,8 @@ export function withGuard(callModel: CallModel, guard: TurnGuard | undefined): C
       arguments: judged.calls.get(one.id) ?? one.arguments,
     }));
     const kept: ModelReply = { ...answered, ...(output ? { content, reasoning } : {}), toolCalls };
-    if (held.length > 0) kept.held = held;
-    if (blockedBy === undefined) return kept;
-    const { held: _, ...ended } = kept;
-    return { ...ended, content, reasoning, toolCalls: [], finishReason: 'content_filter', blockedBy };
+    if (blockedBy === undefined) return held.length > 0 ? { ...kept, held } : kept;
+    return { ...kept, content, reasoning, toolCalls: [], finishReason: 'content_filter', blockedBy };
   };
 }
 
