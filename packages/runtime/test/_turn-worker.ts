@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 /** Where a process is to kill itself. */
 export type Death =
   | { step: string; when: 'before' | 'during' | 'after'; nth: number }
-  /** At a statement on the database of the box that has the text, with the parameter where one is named. */
+  /** At a statement on the database of the box that has the text, with a parameter that begins so where one is named. */
   | { sql: string; param?: string; when: 'before' | 'after'; nth: number };
 
 /** A box with agents, in a process of its own. */

@@ -42,10 +42,12 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** What uses the call up, and what writes down that it was made. */
-const KEY = 'insert into "svc"."used_once"';
+/** What the call is used up with, and its mark, and what writes down that it was made. */
+const USED = 'insert into "svc"."used_once"';
 const DONE = 'insert into "svc"."activity"';
 const CANCEL = 'runs.cancel';
+/** What it answered is not recorded. */
+const AFTER = { step: 'call_write_operation', when: 'after', nth: 1 } as const;
 
 describe('the process is killed between a confirmation and its call', () => {
   test('before the call has begun: nothing ran, and the person is asked once more', async () => {
@@ -55,49 +57,110 @@ describe('the process is killed between a confirmation and its call', () => {
       'unknown',
       'waiting',
     ]);
-    const { pendingApproval } = await send(`GET`, `/api/sessions/${thread}?agent=studio-copilot`);
-    await send('POST', `/api/approvals/${String((pendingApproval as Json).approvalId)}/decide`, {
-      decision: 'approve',
-    });
+    await approve(thread);
     await until(async () => (await statusOf(id)) === 'cancelled');
     expect(await cancellationsOf(id)).toBe(1);
   });
 
-  test('before the call is made: it did not run, is not made, and that is not claimed to be known', async () => {
-    const { id, answer } = await killOnceApproved({ sql: KEY, when: 'after', nth: 1 });
+  test('before the call is made: it did not run, that is said, and the person is asked once more', async () => {
+    const { id, answer, thread } = await killOnceApproved({ sql: USED, when: 'after', nth: 1 });
     expect([codeOf(answer), reasonOf(answer), await statusOf(id)]).toEqual([
       'confirmation_required',
-      'interrupted',
+      'not_begun',
       'waiting',
     ]);
-    expect(await cancellationsOf(id)).toBe(0);
+    expect(answer.message).toMatch(/^The box was restarted before the call was made\. Nothing ran\./);
+    await approve(thread);
+    await until(async () => (await statusOf(id)) === 'cancelled');
+    expect(await cancellationsOf(id)).toBe(1);
   });
 
-  test('while the call is made: it ran once, is not made again, and that is not claimed to be known', async () => {
+  test('as the call is made: it did not run, and that is said', async () => {
+    const { id, answer } = await killOnceApproved({ sql: USED, param: 'ran', when: 'before', nth: 1 });
+    expect([reasonOf(answer), await statusOf(id)]).toEqual(['not_begun', 'waiting']);
+  });
+
+  test('behind its mark, before its effect: that nothing came of it is seen, and said', async () => {
+    const { id, answer } = await killOnceApproved({ sql: USED, param: 'ran', when: 'after', nth: 1 });
+    expect([reasonOf(answer), await statusOf(id)]).toEqual(['not_begun', 'waiting']);
+  });
+
+  test('behind its effect: it ran once, that is said, and it is not made again', async () => {
     const { id, answer } = await killOnceApproved({ sql: DONE, param: CANCEL, when: 'before', nth: 1 });
-    expect([codeOf(answer), reasonOf(answer), await statusOf(id)]).toEqual([
-      'confirmation_required',
-      'interrupted',
-      'cancelled',
-    ]);
+    expect([answer, await statusOf(id)]).toMatchObject([{ ran: true }, 'cancelled']);
     expect(await cancellationsOf(id)).toBe(0);
   });
 
-  test('before what it answered is recorded: it ran once, and that is said', async () => {
+  test('before what it answered is recorded: it ran once, and what it answered is told', async () => {
     const { id, answer } = await killOnceApproved({ step: 'confirm_operation', when: 'after', nth: 1 });
-    expect([answer, await statusOf(id), await cancellationsOf(id)]).toMatchObject([{ ran: true }, 'cancelled', 1]);
+    expect([answer, await statusOf(id), await cancellationsOf(id)]).toMatchObject([
+      { ran: true, answer: { runId: id } },
+      'cancelled',
+      1,
+    ]);
+  });
+
+  test.each([
+    ['before its effect', 'before', { code: 'confirmation_required', details: { reason: 'not_begun' } }, 1],
+    ['behind its effect', 'after', { ran: true }, 0],
+  ] as const)('and what it deletes lies in the database: %s', async (_, when, expected, left) => {
+    const prompt = { ownerKind: 'workspace', key: `to-go-${when}`, name: 'To go', text: 'Hello.' };
+    const { id } = await send('POST', '/api/prompts', prompt);
+    const thread = `prompt ${when}`;
+    const answer = answerOf(write('prompts.delete', { id }), confirm);
+    const told = await talk(box, thread, { text: 'Delete it.' });
+    const death =
+      when === 'before'
+        ? ({ sql: 'delete from "svc"."prompts"', when: 'after', nth: 1 } as const)
+        : ({ sql: DONE, param: 'prompts.delete', when: 'before', nth: 1 } as const);
+    await killAt(death, () => decide(box, thread, told, { decision: 'approve' }));
+    worker = await start();
+    expect(await answer()).toMatchObject(expected);
+    expect(await promptsOf(prompt.key)).toHaveLength(left);
   });
 });
 
-test('a write that needs no confirmation is killed before what it answered is recorded: it ran once, and that is said', async () => {
-  const prompt = { ownerKind: 'workspace', key: 'greeting', name: 'Greeting', text: 'Hello.' };
-  const answer = answerOf(write('prompts.create', prompt));
-  const death = { step: 'call_write_operation', when: 'after', nth: 1 } as const;
-  await killAt(death, () => talk(box, 'unmarked', { text: 'Make a prompt.' }));
-  worker = await start();
-  expect(await answer()).toMatchObject({ ran: true });
-  const { items } = await send<{ items: unknown[] }>('GET', '/api/prompts?key=greeting');
-  expect(items).toHaveLength(1);
+describe('a write that needs no confirmation is killed', () => {
+  const toPrompt = (key: string) => ({ ownerKind: 'workspace', key, name: 'Greeting', text: 'Hello.' });
+
+  test('before its change is committed: it did not run, which has a code of its own', async () => {
+    const answer = await killWrite(write('prompts.create', toPrompt('one')), {
+      sql: 'insert into "svc"."prompts"',
+      when: 'after',
+      nth: 1,
+    });
+    expect(answer).toMatchObject({
+      code: 'call_interrupted',
+      details: { operation: 'prompts.create', ran: false },
+      message: expect.stringContaining('It did not run: call it again.'),
+    });
+    expect(await promptsOf('one')).toEqual([]);
+  });
+
+  test('once it is committed: it ran once, and that is said', async () => {
+    const answer = await killWrite(write('prompts.create', toPrompt('two')), {
+      sql: DONE,
+      param: 'prompts.create',
+      when: 'before',
+      nth: 1,
+    });
+    expect(answer).toMatchObject({ ran: true });
+    expect(await promptsOf('two')).toHaveLength(1);
+  });
+
+  test('before what it answered is recorded: what it answered is told', async () => {
+    const answer = await killWrite(write('prompts.create', toPrompt('three')), AFTER);
+    const made = await promptsOf('three');
+    expect(answer).toMatchObject({ ran: true, answer: { id: made[0]?.id } });
+    expect(made).toHaveLength(1);
+  });
+
+  test('of which the log keeps nothing, a start: it is the one run, which is told', async () => {
+    const from = (await runsOf('rest')).map(({ runId }) => runId);
+    const answer = await killWrite(write('workflows.start', { name: 'rest', input: {} }), AFTER);
+    const begun = (await runsOf('rest')).filter(({ runId }) => !from.includes(runId));
+    expect([answer, begun.length]).toMatchObject([{ ran: true, answer: { runId: begun[0]?.runId } }, 1]);
+  });
 });
 
 describeWhen(realServers.database, 'a replica is killed between a confirmation and its call, on Postgres', (server) => {
@@ -120,13 +183,33 @@ describeWhen(realServers.database, 'a replica is killed between a confirmation a
     await made?.drop();
   });
 
-  test('the other does not make the call, and says that it may have run', async () => {
-    const { id, answer } = await killOnceApproved({ sql: KEY, when: 'after', nth: 1 }, async () => other);
-    expect([answer, await statusOf(id), await cancellationsOf(id)]).toMatchObject([
-      { details: { reason: 'interrupted' } },
-      'waiting',
-      0,
-    ]);
+  test('the other does not make the call, says that it did not run, and asks once more', async () => {
+    const { id, answer, thread } = await killOnceApproved({ sql: USED, when: 'after', nth: 1 }, async () => other);
+    expect([reasonOf(answer), await statusOf(id)]).toEqual(['not_begun', 'waiting']);
+    await approve(thread);
+    await until(async () => (await statusOf(id)) === 'cancelled');
+    expect(await cancellationsOf(id)).toBe(1);
+  });
+
+  test('the other says that a call ran that had its effect', async () => {
+    worker = await start();
+    const { id, answer } = await killOnceApproved(
+      { sql: DONE, param: CANCEL, when: 'before', nth: 1 },
+      async () => other,
+    );
+    expect([answer, await statusOf(id), await cancellationsOf(id)]).toMatchObject([{ ran: true }, 'cancelled', 0]);
+  });
+
+  test('the other tells a change that was committed from one that was not', async () => {
+    for (const [key, death, expected] of [
+      ['lost', { sql: 'insert into "svc"."prompts"', when: 'after', nth: 1 }, { code: 'call_interrupted' }],
+      ['kept', { sql: DONE, param: 'prompts.create', when: 'before', nth: 1 }, { ran: true }],
+    ] as const) {
+      worker = await start();
+      const prompt = { ownerKind: 'workspace', key, name: 'Greeting', text: 'Hello.' };
+      expect(await killWrite(write('prompts.create', prompt), death, async () => other)).toMatchObject(expected);
+      expect(await promptsOf(key)).toHaveLength('ran' in expected ? 1 : 0);
+    }
   });
 });
 
@@ -146,6 +229,22 @@ async function killOnceApproved(death: Death, next = start): Promise<{ id: strin
   await killAt(death, () => decide(box, thread, told, { decision: 'approve' }));
   worker = await next();
   return { id, thread, answer: await answer() };
+}
+
+/** A turn whose process is killed at a write that needs no confirmation; what the next tells the model. */
+async function killWrite(made: ReturnType<typeof write>, death: Death, next = start): Promise<Json> {
+  const answer = answerOf(made);
+  await killAt(death, () => talk(box, `t${++threads}`, { text: 'Do it.' }));
+  worker = await next();
+  return answer();
+}
+
+/** Says yes to what a turn waits for. */
+async function approve(thread: string): Promise<void> {
+  const read = () => send('GET', `/api/sessions/${thread}?agent=studio-copilot`);
+  await until(async () => (await read()).pendingApproval !== null);
+  const { approvalId } = (await read()).pendingApproval as Json;
+  await send('POST', `/api/approvals/${String(approvalId)}/decide`, { decision: 'approve' });
 }
 
 async function killAt(death: Death, act: () => Promise<unknown>): Promise<void> {
@@ -168,10 +267,12 @@ function answerOf(...plays: Parameters<typeof inTurn>): () => Promise<Json> {
   };
 }
 
+const itemsOf = async (path: string) => (await send<{ items: Json[] }>('GET', path)).items;
+const promptsOf = (key: string) => itemsOf(`/api/prompts?key=${key}`);
+const runsOf = (name: string) => itemsOf(`/api/runs?name=${name}`);
 const statusOf = async (id: string) => (await send('GET', `/api/runs/${id}`)).status;
 
 /** How often that is in the activity log. */
 async function cancellationsOf(id: string): Promise<number> {
-  const { items } = await send<{ items: unknown[] }>('GET', `/api/activity?operation=${CANCEL}&target=${id}`);
-  return items.length;
+  return (await itemsOf(`/api/activity?operation=${CANCEL}&target=${id}`)).length;
 }

@@ -215,6 +215,7 @@ const ELSEWHERE: Partial<Record<ErrorCode, string>> = {
   confirmation_required: 'mcp-confirmations',
   confirmation_declined: 'mcp-confirmations',
   confirmation_unavailable: 'copilot',
+  call_interrupted: 'copilot-crash',
   copilot_disabled: 'copilot',
   turn_in_progress: 'wire-b',
   turn_blocked: 'agui-interrupts',

@@ -1,11 +1,13 @@
 import type { RetryTurn } from '../agents/turn-retries.ts';
 import type { Catalog } from '../catalog/catalog.ts';
+import { currentMark } from '../engine/context.ts';
 import type { Gate } from '../gate/gate.ts';
 import { contractPayload } from '../health/contract.ts';
 import type { Probe } from '../health/health.ts';
 import { toWebhookUrl } from '../hooks/routes.ts';
 import { listSecretValues } from '../secret-variables.ts';
 import { newMasterKey } from '../secrets/master-key.ts';
+import { withMarks } from '../stores/drizzle.ts';
 import { ensureInstallation } from '../stores/installation.ts';
 import type { KeyValueStore } from '../stores/kv.ts';
 import { OPERATIONS } from '../surface/index.ts';
@@ -25,7 +27,8 @@ export interface Asked {
 
 export function createGround(foundation: Foundation, asked: () => Asked) {
   const { options, engine, limiter, log, telemetry, deleteRun } = foundation;
-  const { db, journal, kv } = options;
+  const { journal, kv } = options;
+  const db = withMarks(options.db, currentMark);
   const url = () => options.services().agent.url;
   return {
     foundation,
@@ -46,7 +49,7 @@ export function createGround(foundation: Foundation, asked: () => Asked) {
     embeddingModel: options.embeddingModel ?? noModel,
     codeMcpTools: options.mcpTools ?? (() => false),
     masterKey: options.secretKey ?? newMasterKey(),
-    installation: async () => (await ensureInstallation(db)).id,
+    installation: async () => (await ensureInstallation(options.db)).id,
     url,
     webhookUrl: (token: string) => toWebhookUrl(url(), token),
     version: contractPayload().build.version,

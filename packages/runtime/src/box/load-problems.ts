@@ -42,7 +42,8 @@ const noBox = (): never => {
 /** What a box would serve is made and checked, and nothing of it runs. */
 const NOT_CALLED = {
   rooms: noBox,
-  confirmations: { ask: noBox, redeem: noBox, isFirst: noBox },
+  confirmations: { ask: noBox, redeem: noBox },
+  used: { use: noBox },
   journal: { getRun: noBox },
   log: createLog({ level: 'silent', write: () => {} }),
 };

@@ -8,6 +8,7 @@ import { createCredentialWatch } from '../auth/credential-watch.ts';
 import type { CredentialWatch } from '../auth/credential-watch.ts';
 import type { ReservedAgent } from '../catalog/catalog.ts';
 import type { CatalogOverrides } from '../catalog/overrides.ts';
+import { createUsedOnce } from '../stores/used-once.ts';
 import { createProjectTables } from '../catalog/project-tables.ts';
 import type { ProjectTables } from '../catalog/project-tables.ts';
 import { createCatalogOverrides } from '../catalog/stored-overrides.ts';
@@ -88,6 +89,7 @@ const parts: { [Name in keyof Parts]: Omit<Part<Given, Name, Parts[Name]>, 'name
       createCopilot({
         rooms: () => foundation.above.get().rooms,
         confirmations: confirmations.copilot,
+        used: createUsedOnce(foundation.options.db, 'confirmation'),
         journal,
         log,
       }),

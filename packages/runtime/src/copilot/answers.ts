@@ -1,4 +1,3 @@
-import { BoxError } from '../errors.ts';
 import { toBoxError } from '../http/answer.ts';
 import type { Log } from '../log.ts';
 import { toErrorResult, toResult } from '../mcp/result.ts';
@@ -19,13 +18,8 @@ export async function toAnswer(
   }
 }
 
-/** Of a write that had begun when the process ended. */
-export function toBegunBefore(operation: string, hasRun: boolean): unknown {
-  if (hasRun)
-    return {
-      ran: true,
-      note: `"${operation}" ran before the box was restarted, and was not run again. Read what came of it.`,
-    };
-  const message = `The box was restarted while "${operation}" was called. It was not called again, and may have run: look first.`;
-  throw new BoxError('confirmation_required', message, { details: { reason: 'interrupted', call: { operation } } });
+/** Of a write that had begun when the process ended, and has run. */
+export function toRun(operation: string, answer: unknown): unknown {
+  const note = `"${operation}" ran before the box was restarted, and was not run again.`;
+  return answer === undefined ? { ran: true, note: `${note} Read what came of it.` } : { ran: true, note, answer };
 }

@@ -3,7 +3,6 @@ import type { Caller } from '../auth/caller.ts';
 import { toAskingPerson } from '../auth/caller.ts';
 import type { ToolContext } from '../definitions/agent.ts';
 import { askedByOf } from '../engine/box-marks.ts';
-import type { Journal } from '../engine/journal.ts';
 import { BoxError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import { withoutSecrets } from '../mcp/confirmations.ts';
@@ -11,13 +10,12 @@ import type { Confirmations, Doubt, Input, MarkedCall } from '../mcp/confirmatio
 import { requireShown } from '../mcp/shown.ts';
 import type { Operation } from '../operations/define.ts';
 import { callOperation, checkCall, parseInput } from '../surface/call.ts';
-import type { Rooms } from '../surface/rooms.ts';
-import { toBegunBefore } from './answers.ts';
+import { toRun } from './answers.ts';
+import { createOnce, interrupted } from './once.ts';
+import type { OnceOptions, Outcome, Write } from './once.ts';
 
-export interface CallsOptions {
-  rooms(): Rooms;
+export interface CallsOptions extends OnceOptions {
   confirmations: Confirmations;
-  journal: Pick<Journal, 'getRun'>;
   log: Log;
 }
 
@@ -32,7 +30,9 @@ export interface Calls {
   confirm(op: Operation, call: { input: Input; requestState: string }, context: ToolContext): Promise<unknown>;
 }
 
-export function createCalls({ rooms, confirmations, journal }: CallsOptions): Calls {
+export function createCalls(options: CallsOptions): Calls {
+  const { rooms, confirmations, journal } = options;
+  const once = createOnce(options);
   const askerOf = async ({ run, caller }: ToolContext): Promise<Caller> => {
     const row = await journal.getRun(run.id);
     const asker = row && askedByOf(row);
@@ -40,21 +40,7 @@ export function createCalls({ rooms, confirmations, journal }: CallsOptions): Ca
     if (!(await rooms().settings.isCopilotEnabled())) throw copilotDisabled();
     return toAskingPerson(asker, caller);
   };
-  const call = (op: Operation, input: Input, { caller, context }: { caller: Caller; context: ToolContext }) =>
-    callOperation(op, rooms(), input, {
-      caller,
-      signal: context.signal,
-      source: 'copilot',
-      requestId: context.idempotencyKey,
-    });
-  /** The same key: the call had begun in a process that ended. */
-  const isFirst = (context: ToolContext) => confirmations.isFirst(context.idempotencyKey);
-  const hasRun = async (op: Operation, caller: Caller, { idempotencyKey }: ToolContext): Promise<boolean> => {
-    const filter = { operation: op.id, actor: caller.id };
-    const { items } = await rooms().activity.list(filter, { limit: LOOKED_AT }, caller);
-    return items.some(({ requestId }) => requestId === idempotencyKey);
-  };
-  const ask = async (marked: MarkedCall, op: Operation, doubt: Doubt | 'unasked') => {
+  const ask = async (marked: MarkedCall, op: Operation, doubt: Doubt | Asked) => {
     await parseInput(op, marked.input);
     requireShown(marked);
     return toQuestion({ op, marked, doubt, ...(await confirmations.ask(marked)) });
@@ -65,12 +51,22 @@ export function createCalls({ rooms, confirmations, journal }: CallsOptions): Ca
     input,
     secret: op.secret ?? [],
   });
+  const settle = async (write: Write, otherwise: (outcome: Exclude<Outcome, { ran: true }>) => unknown) => {
+    const outcome = await once.settle(write);
+    return outcome.ran === true ? toRun(write.op.id, outcome.answer) : otherwise(outcome);
+  };
   return {
-    read: async (op, input, context) => call(op, input, { caller: await askerOf(context), context }),
-    async write(op, input, context) {
+    async read(op, input, context) {
       const caller = await askerOf(context);
-      if (!(await isFirst(context))) return toBegunBefore(op.id, await hasRun(op, caller, context));
-      return call(op, input, { caller, context });
+      const { signal, idempotencyKey: requestId } = context;
+      return callOperation(op, rooms(), input, { caller, signal, source: 'copilot', requestId });
+    },
+    async write(op, input, context) {
+      const write = { op, input, caller: await askerOf(context), context };
+      if (await once.begin(context)) return once.call(write);
+      return settle(write, (outcome) => {
+        throw interrupted(op.id, outcome);
+      });
     },
     async ask(op, input, context) {
       return ask(toMarked(op, input, await askerOf(context)), op, 'unasked');
@@ -78,9 +74,10 @@ export function createCalls({ rooms, confirmations, journal }: CallsOptions): Ca
     async confirm(op, { input, requestState }, context) {
       const caller = await askerOf(context);
       const marked = toMarked(op, input, caller);
-      if (!(await isFirst(context))) return toBegunBefore(op.id, await hasRun(op, caller, context));
+      if (!(await once.begin(context)))
+        return settle({ op, input, caller, context }, ({ ran }) => ask(marked, op, ran ? 'interrupted' : 'not_begun'));
       const redeemed = await confirmations.redeem(requestState, marked);
-      if ('input' in redeemed) return call(op, redeemed.input, { caller, context });
+      if ('input' in redeemed) return once.call({ op, input: redeemed.input, caller, context });
       // What cannot run is refused at once, rather than put to the person again.
       await checkCall(op, rooms(), { caller, source: 'copilot' });
       return ask(marked, op, redeemed.doubt);
@@ -91,11 +88,14 @@ export function createCalls({ rooms, confirmations, journal }: CallsOptions): Ca
 // --- internal ---
 
 const NOBODY = 'The copilot calls operations for the person who asks it, and nobody has asked this turn.';
-/** Of the newest changes, those among which a call is looked for that had begun before. */
-const LOOKED_AT = 200;
+/** Why it is asked, where no state is in doubt. */
+type Asked = 'unasked' | 'not_begun' | 'interrupted';
 
-const REASONS: Record<Doubt | 'unasked', string> = {
+const REASONS: Record<Doubt | Asked, string> = {
   unasked: '',
+  not_begun: 'The box was restarted before the call was made. Nothing ran. ',
+  interrupted:
+    'The box was restarted while the call was made. It is not known whether it ran, or ran in part: look first. ',
   unknown: 'The requestState is none of this box, or was made before it was restarted. Nothing ran. ',
   expired: 'The confirmation came after 90 seconds. Nothing ran. ',
   used: 'This confirmation has been used before, and the call was not repeated. ',
@@ -105,7 +105,7 @@ const REASONS: Record<Doubt | 'unasked', string> = {
 interface Question {
   op: Operation;
   marked: MarkedCall;
-  doubt: Doubt | 'unasked';
+  doubt: Doubt | Asked;
   state: string;
   expiresAt: string;
 }

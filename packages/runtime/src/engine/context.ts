@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
+import type { WriteMark } from '../stores/write-mark.ts';
 import type { RunHandle } from './handle.ts';
 import type { Tokens } from './journal/run.ts';
 
@@ -30,6 +31,8 @@ export interface StepContext {
   spend(tokens: Tokens): void;
   /** The workflows this attempt has started, each by what distinguishes it from the others. */
   starts?: string[];
+  /** What the first change in the box's database is committed with. Absent: nothing. */
+  mark?: WriteMark;
 }
 
 export type EngineContext = BodyContext | StepContext;
@@ -65,6 +68,12 @@ const storage: AsyncLocalStorage<Context> = ((globalThis as Record<symbol, unkno
 export function currentContext(): EngineContext | undefined {
   const context = storage.getStore();
   return context?.kind === 'request' ? undefined : context;
+}
+
+/** What the call that is under way marks its first change with. */
+export function currentMark(): WriteMark | undefined {
+  const context = storage.getStore();
+  return context?.kind === 'step' ? context.mark : undefined;
 }
 
 /** The request that is being answered. Undefined in a run: that goes on without whoever started it. */

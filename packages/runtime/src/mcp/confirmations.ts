@@ -28,8 +28,6 @@ export interface Confirmations {
    * it was shown runs the one that was asked about: what was hidden is in the state.
    */
   redeem(state: string, call: MarkedCall): Promise<{ input: Input } | { doubt: Doubt }>;
-  /** False: it was asked before for this key, on whatever replica. */
-  isFirst(key: string): Promise<boolean>;
 }
 
 export interface ConfirmationsOptions {
@@ -68,7 +66,6 @@ export function createConfirmations({ of, readKey, used, installation, now }: Co
       if (BOUND.some((name) => binding[name] !== content[name])) return { doubt: 'other_call' };
       return (await used.use(content.jti, REMEMBER_MS)) ? { input } : { doubt: 'used' };
     },
-    isFirst: (key) => used.use(`call ${key}`, REMEMBER_CALLS_MS),
   };
 }
 
@@ -78,8 +75,6 @@ export function createConfirmations({ of, readKey, used, installation, now }: Co
 const SKEW_MS = 5_000;
 /** Longer than any state is good for, whatever the clocks of the replicas that clean up. */
 const REMEMBER_MS = 3_600_000;
-/** As long as a box may stay away that goes on with what it was doing. */
-const REMEMBER_CALLS_MS = 30 * 24 * 3_600_000;
 
 interface Binding {
   sub: string;

@@ -4,6 +4,8 @@ import type { RemoteCallback } from 'drizzle-orm/pg-proxy';
 import { createTableRelationsHelpers, extractTablesRelationalConfig, sql } from 'drizzle-orm';
 import type { RelationalSchemaConfig, TablesRelationalConfig } from 'drizzle-orm';
 import type { SqlSession, StoreClient } from './client.ts';
+import { isDue, leaveMark, markedBy, takeBack } from './write-mark.ts';
+import type { Marking, WriteMark } from './write-mark.ts';
 
 /** A drizzle database over a store's client. `execute` answers the rows. */
 export type Drizzle = PgRemoteDatabase;
@@ -27,6 +29,14 @@ export function withTables(db: Drizzle, exports: Record<string, unknown>): Drizz
   return open({ client, ready, tables: { fullSchema: exports, schema: tables, tableNamesMap } });
 }
 
+/**
+ * The same store, in which the first change is committed with the mark there is as it is made.
+ * @param current the mark of the call that is under way. Undefined: it has none
+ */
+export function withMarks(db: Drizzle, current: () => WriteMark | undefined): Drizzle {
+  return open({ ...(db._.session as StoreSession).store, current });
+}
+
 // --- internal ---
 
 type NoSchema = Record<string, never>;
@@ -36,6 +46,7 @@ interface Store {
   client: StoreClient;
   ready: Promise<void>;
   tables: Tables;
+  current?: () => WriteMark | undefined;
 }
 
 function open(store: Store): Drizzle {
@@ -54,20 +65,23 @@ class StoreSession extends PgRemoteSession<NoSchema, NoSchema> {
   readonly #dialect: PgDialect;
 
   constructor(dialect: PgDialect, store: Store) {
-    super(toCallback(store.client, store.ready), dialect, store.tables as RelationalSchemaConfig<NoSchema>);
+    super(toMarking(store), dialect, store.tables as RelationalSchemaConfig<NoSchema>);
     this.store = store;
     this.#dialect = dialect;
   }
 
   override async transaction<T>(work: Work<T>, config?: TransactionConfig): Promise<T> {
-    const { client, ready, tables } = this.store;
+    const { client, ready, tables, current } = this.store;
     await ready;
-    return client.transaction(async (session) => {
-      const inner = new PgRemoteSession<NoSchema, NoSchema>(toCallback(session), this.#dialect, undefined);
-      const tx = new StoreTransaction({ dialect: this.#dialect, session: inner, tables });
-      if (config && Object.keys(config).length > 0) await tx.setTransaction(config);
-      return work(tx);
-    });
+    const mark = current?.();
+    const run = (marking?: Marking) =>
+      client.transaction(async (session) => {
+        const inner = new PgRemoteSession<NoSchema, NoSchema>(toCallback(session, marking), this.#dialect, undefined);
+        const tx = new StoreTransaction({ dialect: this.#dialect, session: inner, tables, marking });
+        if (config && Object.keys(config).length > 0) await tx.setTransaction(config);
+        return work(tx);
+      });
+    return mark ? markedBy(mark, run) : run();
   }
 }
 
@@ -75,6 +89,7 @@ interface Inside {
   dialect: PgDialect;
   session: PgRemoteSession<NoSchema, NoSchema>;
   tables: Tables;
+  marking: Marking | undefined;
 }
 
 class StoreTransaction extends PgProxyTransaction<NoSchema, NoSchema> {
@@ -90,20 +105,36 @@ class StoreTransaction extends PgProxyTransaction<NoSchema, NoSchema> {
     const name = sql.identifier(`savepoint_${this.nestedIndex + 1}`);
     const nested = new StoreTransaction(this.#inside, this.nestedIndex + 1);
     await this.execute(sql`savepoint ${name}`);
+    const { marking } = this.#inside;
+    const before = marking?.hasLeft ?? false;
     try {
       const result = await work(nested);
       await this.execute(sql`release savepoint ${name}`);
       return result;
     } catch (error) {
       await this.execute(sql`rollback to savepoint ${name}`);
+      if (marking) takeBack(marking, before);
       throw error;
     }
   }
 }
 
-function toCallback(session: SqlSession, ready?: Promise<void>): RemoteCallback {
+/** Outside of a transaction: the statement and its mark are one. */
+function toMarking({ client, ready, current }: Store): RemoteCallback {
+  const plain = toCallback(client);
   return async (text, params, method) => {
-    if (ready) await ready;
+    await ready;
+    const mark = current?.();
+    if (!mark || !isDue(mark, text)) return plain(text, params, method);
+    return markedBy(mark, (marking) =>
+      client.transaction((session) => toCallback(session, marking)(text, params, method)),
+    );
+  };
+}
+
+function toCallback(session: SqlSession, marking?: Marking): RemoteCallback {
+  return async (text, params, method) => {
+    if (marking && isDue(marking.mark, text)) await leaveMark(session, marking);
     // `all` is drizzle's word for rows as arrays.
     return { rows: method === 'all' ? await session.queryArrays(text, params) : await session.query(text, params) };
   };

@@ -1,3 +1,4 @@
+import type { WriteMark } from '../../stores/write-mark.ts';
 import type { Call } from '../call.ts';
 import type { StepContext } from '../context.ts';
 import type { Tokens } from '../journal/run.ts';
@@ -27,6 +28,7 @@ export class StepAttempt implements StepContext {
   readonly startedAt: number;
   readonly firstStartedAt: number;
   starts?: string[];
+  mark?: WriteMark;
   /** What models have used for it. Undefined: nothing. */
   spent: Tokens | undefined;
   readonly #attempts: StepAttemptOptions['attempts'];

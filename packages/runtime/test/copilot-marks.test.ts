@@ -1,0 +1,154 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { z } from 'zod';
+import { defineDeepAgent } from '../src/definitions/definition.ts';
+import { defineDynamicConfig } from '../src/index.ts';
+import { ELSEWHERE } from '../src/copilot/elsewhere.ts';
+import type { SqlSession, StoreClient } from '../src/stores/client.ts';
+import { createDrizzle } from '../src/stores/drizzle.ts';
+import { OPERATIONS } from '../src/surface/index.ts';
+import { confirm, decide, inTurn, startPlayedModel, talk, write } from './_copilot.ts';
+import type { Asked, PlayedModel } from './_copilot.ts';
+import { useDatabase } from './_database.ts';
+import { call, setupBoxes } from './_setup.ts';
+import type { TestBox } from './_setup.ts';
+
+type Json = Record<string, unknown>;
+
+const boxes = setupBoxes();
+const database = useDatabase();
+/** The marks that were left with a change, one a transaction. */
+const marks: string[] = [];
+let model: PlayedModel;
+let box: TestBox;
+
+beforeAll(async () => {
+  model = await startPlayedModel();
+  const { client } = database;
+  box = await boxes.share({
+    agents: { triage: defineDeepAgent({ name: 'triage', instructions: 'Be correct.' }) },
+    config: defineDynamicConfig({ limit: z.number().default(1) }),
+    provider: { baseUrl: model.url, apiKey: 'key' },
+    options: { db: createDrizzle(toWatched(client), client.ready), isBlank: database.isBlank },
+  })();
+  await call(box, 'PUT /api/settings/copilot', { enabled: true });
+});
+afterAll(() => model.close());
+
+const prompt = { ownerKind: 'workspace', key: 'greeting', name: 'Greeting', text: 'Hello.' };
+const rule = { name: 'words', check: { kind: 'words', words: ['A-1'] }, sides: ['agent-output'], action: 'block' };
+const target = { kind: 'agent', name: 'triage' };
+
+/** A call of each, in an order in which they can be made. `made` has what those before have answered. */
+const CALLS: [id: string, input: (made: Record<string, Json>) => Json][] = [
+  ['catalog.update', () => ({ kind: 'agent', name: 'triage', isHidden: true })],
+  ['prompts.create', () => prompt],
+  ['prompts.update', (made) => ({ id: idOf(made, 'prompts.create'), name: 'Other' })],
+  ['prompts.add_version', (made) => ({ id: idOf(made, 'prompts.create'), text: 'Hi.' })],
+  ['prompts.publish', (made) => ({ id: idOf(made, 'prompts.create'), version: 1 })],
+  ['prompts.publish', (made) => ({ id: idOf(made, 'prompts.create'), version: 2 })],
+  ['prompts.rollback', (made) => ({ id: idOf(made, 'prompts.create') })],
+  ['prompts.delete', (made) => ({ id: idOf(made, 'prompts.create') })],
+  ['guardrails.create', () => rule],
+  ['guardrails.update', (made) => ({ id: idOf(made, 'guardrails.create'), name: 'other' })],
+  ['guardrails.order', (made) => ({ ids: [idOf(made, 'guardrails.create')] })],
+  ['guardrails.delete', (made) => ({ id: idOf(made, 'guardrails.create') })],
+  [
+    'evals.cases.create',
+    () => ({ name: 'one', target, input: 'Hi', scorers: [{ type: 'contains', values: ['Hello'] }] }),
+  ],
+  ['evals.cases.update', (made) => ({ id: idOf(made, 'evals.cases.create'), note: 'first' })],
+  ['evals.suites.create', (made) => ({ name: 'all', cases: [idOf(made, 'evals.cases.create')] })],
+  ['evals.suites.update', (made) => ({ id: idOf(made, 'evals.suites.create'), note: 'first' })],
+  ['evals.suites.run', (made) => ({ id: idOf(made, 'evals.suites.create') })],
+  ['evals.runs.delete', (made) => ({ id: idOf(made, 'evals.suites.run') })],
+  ['evals.suites.delete', (made) => ({ id: idOf(made, 'evals.suites.create') })],
+  ['evals.cases.delete', (made) => ({ id: idOf(made, 'evals.cases.create') })],
+  ['config.set', () => ({ key: 'limit', value: 5 })],
+  ['config.delete', () => ({ key: 'limit' })],
+  ['keys.update', (made) => ({ id: idOf(made, 'key'), name: 'other' })],
+  ['keys.revoke', (made) => ({ id: idOf(made, 'key') })],
+  ['secrets.set', () => ({ name: 'BANK', value: 'one' })],
+  ['secrets.rotate', () => ({ name: 'BANK', value: 'two' })],
+  ['secrets.delete', () => ({ name: 'BANK' })],
+  ['settings.update', () => ({ name: 'Shop' })],
+  ['settings.retention', () => ({ days: 30 })],
+  ['settings.key_expiry', () => ({ days: 30 })],
+  ['settings.mcp', () => ({ enabled: true })],
+  ['settings.copilot', () => ({ enabled: true })],
+];
+
+test('every write that is not made elsewhere commits its mark with its change, once', { timeout: 60_000 }, async () => {
+  const { body: key } = await call(box, 'POST /api/keys', { name: 'k', grants: { agents: [], workflows: [] } });
+  const made: Record<string, Json> = { key };
+  const wrong: string[] = [];
+  for (const [id, toInput] of CALLS) {
+    if (id === 'evals.runs.delete') await ended(idOf(made, 'evals.suites.run'));
+    const before = marks.length;
+    const answer = await callOf(id, toInput(made));
+    made[id] = answer;
+    if (answer.code !== undefined || marks.length !== before + 1)
+      wrong.push(`${id}: ${marks.length - before} marks, ${JSON.stringify(answer).slice(0, 200)}`);
+  }
+  expect(wrong).toEqual([]);
+  const known = new Set([...CALLS.map(([id]) => id), ...Object.keys(ELSEWHERE)]);
+  const writes = OPERATIONS.filter(({ kind, copilot }) => kind === 'write' && copilot === 'yes').map(({ id }) => id);
+  expect(writes.filter((id) => !known.has(id))).toEqual([]);
+});
+
+test('what is refused before it changes anything leaves no mark', async () => {
+  const before = marks.length;
+  for (const [id, input] of [
+    ['prompts.publish', { id: crypto.randomUUID(), version: 1 }],
+    ['config.set', { key: 'limit', value: 1, ifMatch: '7' }],
+    ['settings.update', { timeZone: 'nowhere' }],
+  ] as const)
+    expect((await callOf(id, input)).code).toEqual(expect.any(String));
+  expect(marks.slice(before)).toEqual([]);
+});
+
+// --- internal ---
+
+let threads = 0;
+
+/** What a call of the copilot answers, once the person has approved it where that is asked. */
+async function callOf(operation: string, input: Json): Promise<Json> {
+  const thread = `t${++threads}`;
+  let answer: Json = {};
+  const play = inTurn(
+    write(operation, input),
+    (last) => {
+      answer = last;
+      return last.requestState === undefined ? 'Done.' : confirm(last);
+    },
+    (last) => {
+      answer = last;
+      return 'Done.';
+    },
+  );
+  // What an eval run asks is the same model.
+  const isCopilot = ({ tools = [] }: Asked) => tools.some((tool) => tool.function.name === 'confirm_operation');
+  model.play = (asked, results) => (isCopilot(asked) ? play(asked, results) : 'Hello.');
+  const told = await talk(box, thread, { text: 'Do it.' });
+  if (told.interrupts.length > 0) await decide(box, thread, told, { decision: 'approve' });
+  return answer;
+}
+
+const idOf = (made: Record<string, Json>, by: string) => made[by]?.id as string;
+
+async function ended(id: string): Promise<void> {
+  await expect.poll(async () => (await call(box, `GET /api/evals/runs/${id}`)).body.status, WAIT).not.toBe('running');
+}
+
+const WAIT = { timeout: 20_000 };
+
+function toWatched(client: StoreClient): StoreClient {
+  const watch = (session: SqlSession): SqlSession => ({
+    ...session,
+    async query<T>(text: string, params: unknown[] = []) {
+      const rows = await session.query<T>(text, params);
+      if (text.includes('"svc"."used_once"') && String(params[0]).startsWith('ran ')) marks.push(String(params[0]));
+      return rows;
+    },
+  });
+  return { ...client, transaction: (work) => client.transaction((session) => work(watch(session))) };
+}
