@@ -122,7 +122,7 @@ export const ROUTES = {
   'evals.suites.create': { route: 'POST /api/evals/suites' },
   'evals.suites.update': { route: 'PATCH /api/evals/suites/:id' },
   'evals.suites.delete': { route: 'DELETE /api/evals/suites/:id' },
-  'evals.suites.run': { route: 'POST /api/evals/suites/:id/run' },
+  'evals.suites.run': { route: 'POST /api/evals/suites/:id/run', headers: { 'idempotency-key': 'idempotencyKey' } },
   'evals.runs.list': { route: 'GET /api/evals/runs' },
   'evals.runs.get': { route: 'GET /api/evals/runs/:id' },
   'evals.runs.compare': { route: 'GET /api/evals/runs/:id/compare' },

@@ -386,6 +386,28 @@ describe('a run of a suite', () => {
     await call(box, `DELETE /api/prompts/${String(body.id)}`);
   });
 
+  test('is launched once for a key, however often and by however many at once it is asked for', async () => {
+    const box = await shared();
+    const one = await create(box, 'cases', ask('say:once', { expected: 'once' }));
+    const [name, other] = [newName(), newName()];
+    for (const suite of [name, other]) await create(box, 'suites', { name: suite, cases: [one.id] });
+    const keyed = (suite: string, how: Body = {}, key = 'k') =>
+      call(box, `POST /api/evals/suites/${suite}/run`, how, { 'idempotency-key': key });
+    const answers = await Promise.all(Array.from({ length: 5 }, () => keyed(name, { note: 'nightly' })));
+    expect(answers.map(({ status }) => status)).toEqual([202, 202, 202, 202, 202]);
+    const [id, ...others] = [...new Set(answers.map(({ body }) => String(body.id)))];
+    expect(others).toEqual([]);
+    await ended(box, id as string);
+    expect((await keyed(name, { note: 'nightly' })).body).toMatchObject({ id, status: 'completed' });
+    expect(await keyed(name, { note: 'again' })).toMatchObject({ status: 409, body: { code: 'idempotency_conflict' } });
+    // A key is that of its suite.
+    const { body } = await keyed(other, { note: 'nightly' });
+    const list = async (suite: string) =>
+      (await call<{ items: Body[] }>(box, `GET /api/evals/runs?suite=${suite}`)).body.items.map((run) => run.id);
+    expect([await list(name), await list(other)]).toEqual([[id], [body.id]]);
+    expect((await keyed(name, {}, 'k2')).body.id).not.toBe(id);
+  });
+
   test('is cancelled with what it has started', async () => {
     const box = await shared();
     const one = await create(box, 'cases', ask('hang', { expected: 'x' }));

@@ -1,9 +1,12 @@
-import { chargedBy, toStartedBy } from '../auth/caller.ts';
+import { chargedBy, scopeOf, toStartedBy } from '../auth/caller.ts';
 import type { Caller } from '../auth/caller.ts';
 import { toChargedMark, toPinnedMarks } from '../engine/box-marks.ts';
 import type { Body } from '../engine/body.ts';
-import type { Engine } from '../engine/engine.ts';
+import type { Engine, KeyedStart } from '../engine/engine.ts';
 import { newRunId } from '../engine/ids.ts';
+import type { CreateResult } from '../engine/journal/starts.ts';
+import { digestOfJson } from '../engine/values/digest.ts';
+import { idempotencyConflict } from '../errors.ts';
 import type { Prompts } from '../prompts/prompts.ts';
 import type { CaseStore, CaseRow } from './case-store.ts';
 import { notRunnable } from './refusals.ts';
@@ -22,19 +25,24 @@ export interface LaunchHow {
   samples?: number | undefined;
   concurrency?: number | undefined;
   note?: string | null | undefined;
+  /** The same key with the same of the above is the same launch. */
+  idempotencyKey?: string | undefined;
 }
 
 export interface LaunchOptions {
   store: EvalRunStore;
   cases: Pick<CaseStore, 'listFor'>;
   prompts: Pick<Prompts, 'get' | 'getVersion'>;
-  engine: Pick<Engine, 'start'>;
+  engine: Pick<Engine, 'start' | 'findRepeat'>;
   body(): Body;
   /** Throws where the target of a case cannot be run. */
   requireTarget(target: RunCase['target']): void;
 }
 
-/** Begins the run of a suite; answers its id. Throws `eval_suite_not_runnable`, and what a start of its targets would. */
+/**
+ * Begins the run of a suite; answers its id. Throws `eval_suite_not_runnable`, `idempotency_conflict`, and what a start of
+ * its targets would.
+ */
 export function createLaunch(options: LaunchOptions) {
   const { store, prompts, engine } = options;
   const pin = async ({ promptId, version }: PromptChoice): Promise<PinnedPrompt> => {
@@ -43,6 +51,9 @@ export function createLaunch(options: LaunchOptions) {
     return { promptId, version, ownerKind, ownerName, key };
   };
   return async (suite: Suite, caller: Caller, how: LaunchHow): Promise<string> => {
+    const keyed = toKeyed(suite, caller, how);
+    const first = keyed && (await engine.findRepeat(keyed));
+    if (first) return toRepeated(first, how);
     const { samples = suite.samples, concurrency = suite.concurrency, model = suite.model, note = null } = how;
     const rows = await options.cases.listFor(suite, MOST_RESULTS + 1);
     const cases = rows.map((row) => ({ caseId: row.id, snapshot: toSnapshot(row, suite) }));
@@ -53,8 +64,8 @@ export function createLaunch(options: LaunchOptions) {
     const plan: RunPlan = { gates, samples, concurrency, timeoutMs, model, prompts: pinned, note };
     const id = newRunId();
     await store.create({ id, suiteId: suite.id, suiteName: suite.name, plan, by: caller.name, cases });
-    try {
-      await engine.start({
+    const begin = () =>
+      engine.start({
         runId: id,
         kind: 'workflow',
         name: SUITE_RUN,
@@ -66,13 +77,18 @@ export function createLaunch(options: LaunchOptions) {
           ...toChargedMark(chargedBy(caller)),
           ...toPinnedMarks(model, pinned),
         },
+        ...keyed,
       });
-    } catch (error) {
-      // Nothing would ever carry it out. A crash in between leaves one that is seen to have no run.
-      await store.remove(id);
+    // Nothing would ever carry it out. A crash in between leaves one that is seen to have no run.
+    const forget = () => store.remove(id);
+    const result = await begin().catch(async (error: unknown) => {
+      await forget();
       throw error;
-    }
-    return id;
+    });
+    if (result.outcome === 'created') return id;
+    // Another with this key came first.
+    await forget();
+    return toRepeated(result, how);
   };
 }
 
@@ -85,6 +101,18 @@ export function toSnapshot(row: CaseRow, suite: Pick<Suite, 'scorers'>): RunCase
 }
 
 // --- internal ---
+
+/** Within the suite and the caller: keys of two of either are never the same. */
+function toKeyed({ id }: Suite, caller: Caller, { idempotencyKey: key, ...how }: LaunchHow): KeyedStart | undefined {
+  if (key === undefined) return undefined;
+  const idempotencyKey = [id, scopeOf(caller), key].join(' ');
+  return { name: SUITE_RUN, idempotencyKey, digest: digestOfJson(JSON.stringify(how)) };
+}
+
+function toRepeated(result: CreateResult, { idempotencyKey }: LaunchHow): string {
+  if (result.outcome === 'repeated') return result.run.runId;
+  throw idempotencyConflict(idempotencyKey);
+}
 
 const EXACT: Scorer = { type: 'exact', weight: 1, ignoreCase: false };
 

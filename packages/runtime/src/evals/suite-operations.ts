@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { operationsOf } from '../operations/define.ts';
-import { Page, withoutUndefined } from '../operations/inputs.ts';
+import { IDEMPOTENCY_HEADER, IdempotencyKey, Page, withoutUndefined } from '../operations/inputs.ts';
 import { Note } from './case.ts';
 import type { Evals } from './evals.ts';
 import { EvalRun } from './run.ts';
@@ -125,7 +125,9 @@ export const runSuite = operation({
   copilot: 'yes',
   cli: 'eval',
   status: 202,
+  headers: IDEMPOTENCY_HEADER,
   errors: [
+    'idempotency_conflict',
     'eval_suite_not_found',
     'eval_suite_not_runnable',
     'agent_not_found',
@@ -149,6 +151,7 @@ export const runSuite = operation({
     samples: SuiteSettings.shape.samples.unwrap().optional().describe('Default: that of the suite'),
     concurrency: SuiteSettings.shape.concurrency.unwrap().optional().describe('Default: that of the suite'),
     note: Note.optional().describe('What this run is to show'),
+    idempotencyKey: IdempotencyKey,
   }),
   output: EvalRun,
   async handle({ evals }, { id: of, ...how }, { caller }) {

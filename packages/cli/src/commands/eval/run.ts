@@ -3,6 +3,7 @@ import { openClient, toSegment } from '../../client/client.ts';
 import type { Client } from '../../client/client.ts';
 import type { Context } from '../../context.ts';
 import { EXIT, usageError } from '../../errors.ts';
+import { checkHeader } from '../../operate/request.ts';
 import { answerOf, object } from '../../payload/payload.ts';
 import { defineVerb, TARGET_ARGS } from '../../verb.ts';
 import { checkPlace } from '../../workspace/place.ts';
@@ -33,6 +34,11 @@ export const runSuite = defineVerb({
     },
     note: { type: 'string', valueHint: 'text', description: 'What this run is to show.' },
     junit: { type: 'string', valueHint: 'path', description: 'A file the results are written to as JUnit XML.' },
+    'idempotency-key': {
+      type: 'string',
+      valueHint: 'key',
+      description: 'The same key launches nothing twice within 24 hours: it follows the first.',
+    },
     detach: { type: 'boolean', description: 'Do not wait for its end.' },
     ...TARGET_ARGS,
   },
@@ -43,7 +49,13 @@ export const runSuite = defineVerb({
     if (file) checkPlace(file, { flag: 'junit', kind: 'file' });
     if (file && detach) throw usageError('--junit needs the end of the run.', 'Leave out --detach.');
     const client = openClient(args, context);
-    const { id } = await client.post<{ id: string }>(`/api/evals/suites/${toSegment(suite)}/run`, toBody(args));
+    const key = args['idempotency-key'];
+    const { id } = await client.send<{ id: string }>({
+      method: 'POST',
+      path: `/api/evals/suites/${toSegment(suite)}/run`,
+      body: toBody(args),
+      headers: key === undefined ? {} : { 'idempotency-key': checkHeader('idempotency-key', key) },
+    });
     const run = await (detach ? readPage(client, id, {}) : follow(client, id, context));
     if (file) writeWhole(file, toJUnit(run));
     const isBelow = !detach && run.passed !== true;
