@@ -59,5 +59,10 @@ await box.gate.check();
 
 serve({
   open: async () => (await listen(box.app, { port: 0, host: '127.0.0.1' })).url,
+  /** Microseconds of the processor so far. */
+  cpu: () => {
+    const { user, system } = process.cpuUsage();
+    return user + system;
+  },
   rss: () => Number(/VmRSS:\s+(\d+)/.exec(readFileSync('/proc/self/status', 'utf8'))?.[1]) / 1024,
 });
