@@ -88,6 +88,14 @@ const basesOf = ({
   ...forEach(['prompts get', 'prompts versions', 'prompts publish', 'prompts rollback'], {
     positionals: { id: prompt },
   }),
+  'guardrails create': {
+    positionals: { name: 'words' },
+    flags: { action: 'audit', sides: 'tool-result', check: '{"kind":"words","words":["casino"]}' },
+  },
+  ...forEach(['guardrails get', 'guardrails update'], { positionals: { id: 'none' } }),
+  'guardrails delete': { positionals: { id: 'none' }, flags: { yes: true } },
+  'guardrails order': { flags: { ids: 'none' } },
+  'guardrails test': { flags: { text: 'To Ada.' } },
   // A suite that was launched would be one more run.
   eval: { positionals: { suite: 'none' } },
   ...forEach(['eval get', 'eval compare'], { positionals: { id: evalRun } }),
@@ -149,7 +157,14 @@ const TAKEN: readonly RegExp[] = [
   /^workflows find id, /,
   /^prompts create (key|--name|--owner-name|--text|--file|--note), /,
   /^prompts update --(text|file|note), /,
+  /^guardrails (create (name|--note)|update --(name|note)|hits --rule-id), (?!long)/,
+  /^guardrails test --(text|agent-name|workflow), /,
+  // What is typed beside it wins.
+  /^guardrails create --check-file, /,
+  // Its JSON is no such value: the box names the member.
+  /^guardrails (create|update|test) --(check|attachment|rule)-file, a file$/,
   /^eval --(model|note|junit), /,
+  /^eval --idempotency-key, (?!long)/,
   /^config set value, huge$/,
   /^secrets set (name|--from-file), /,
   /^provider set --from-file, /,
@@ -161,10 +176,21 @@ const TAKEN: readonly RegExp[] = [
 ];
 
 /** What the box has, without what changes by itself. */
-const STATE = ['runs', 'prompts', 'config', 'secrets', 'keys', 'approvals', 'recurring-jobs', 'sessions', 'activity'];
+const STATE = [
+  'runs',
+  'prompts',
+  'config',
+  'secrets',
+  'keys',
+  'approvals',
+  'recurring-jobs',
+  'sessions',
+  'activity',
+  'guardrails',
+];
 
 /** Verbs that change nothing when they succeed. */
-const READS = /\b(?:list|get|tail|steps|state|versions|queue|find|receivers|kept|watch|streams?|webhooks)$/;
+const READS = /\b(?:list|get|test|hits|tail|steps|state|versions|queue|find|receivers|kept|watch|streams?|webhooks)$/;
 
 describe('what no one means', () => {
   it.each([...byGroup(listLeaves())])(

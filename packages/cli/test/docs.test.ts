@@ -461,10 +461,10 @@ const GUIDES: Guide[] = [
     model: true,
     facts: {
       create(ran) {
-        expect(readDocuments(ran)).toMatchObject([
-          { name: 'cards', order: 1 },
-          { name: 'no betting', order: 2 },
-        ]);
+        expect(readDocuments(ran)).toMatchObject([{ name: 'cards', order: 1 }]);
+      },
+      created(ran) {
+        expect(readDocuments(ran)).toMatchObject([{ name: 'no betting', order: 2 }]);
       },
       async start(ran, { box }) {
         const [started, refused] = readDocuments(ran) as [{ runId: string }, unknown];
@@ -475,10 +475,12 @@ const GUIDES: Guide[] = [
         expect(stdout).toMatch(/"name":"large refunds".*"action":"hold"/);
         expect(stdout).toContain('No approvals');
       },
-      try(ran) {
-        expect(readDocuments(ran)).toMatchObject([{ verdict: 'mask', text: 'mail [email]' }]);
+      try({ stdout }) {
+        expect(stdout).toMatch(/^block {2}by the rule no betting$/m);
+        expect(stdout).toContain('"verdict":"mask","rule":null,"text":"mail [email]"');
       },
       hits({ stdout }) {
+        expect(stdout).toMatch(/\tno betting\tworkflow-input\tblock\tworkflow pay\t1\t/);
         expect(stdout).toContain('"ruleName":"no betting"');
         expect(stdout).toMatch(/^2\tno betting\twords\tblock\t/m);
       },

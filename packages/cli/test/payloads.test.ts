@@ -83,7 +83,14 @@ const ON_A_BOX = [
   'prompts publish {prompt} --version 2',
   'prompts rollback {prompt}',
   'prompts delete {prompt} --yes',
+  'guardrails create cards --action mask --sides agent-input --check {"kind":"pii","kinds":["card"]}',
   'guardrails list',
+  'guardrails get {rule}',
+  'guardrails update {rule} --no-enabled',
+  'guardrails order --ids {rule}',
+  'guardrails test --text 4111-1111-1111-1111',
+  'guardrails hits',
+  'guardrails delete {rule} --yes',
   'config list',
   'config get greeting',
   'config set limit 7',
@@ -175,6 +182,7 @@ describe('every verb prints what docs/reference/payloads.json says of it', () =>
         const result = await runCli([...argv, '--json'], { cwd });
         expect([line, result]).toMatchObject([line, { exitCode: 0 }]);
         if (line.includes('--delay')) names.queued = String(readDocument(result).triggerId);
+        if (line.startsWith('guardrails create')) names.rule = String(readDocument(result).id);
         if (line === 'workflows start ask') names.started = String(readDocument(result).runId);
       }
     },

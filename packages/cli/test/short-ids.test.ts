@@ -77,6 +77,29 @@ describe('the beginning of the id of a start that waits', () => {
   });
 });
 
+describe('the beginnings of ids in a list', () => {
+  it('mean each its own', async () => {
+    const ids = ['0192f3b4-7a10-7001-8000-000000000001', '0192f3b4-7a10-7002-8000-000000000002'];
+    const rules = { items: ids.map((id) => ({ id, name: id })) };
+    const box = await startBox({
+      'GET /api/guardrails': { body: rules },
+      'PUT /api/guardrails/order': { body: rules },
+      'GET /api/guardrails/hits': { body: { items: [], nextCursor: null } },
+    });
+    const both = '0192f3b4-7a10-7002,0192f3b4-7a10-7001';
+    await runAgainst(box, ['guardrails', 'order', '--ids', both, '--json']);
+    await runAgainst(box, ['guardrails', 'hits', '--rule-id', '0192f3b4-7a10-7002', '--json']);
+    expect(box.seen.flatMap(({ line, body }) => (body === '' ? [line] : [line, JSON.parse(body)]))).toEqual([
+      'GET /api/guardrails',
+      'GET /api/guardrails',
+      'PUT /api/guardrails/order',
+      { ids: ids.toReversed() },
+      'GET /api/guardrails',
+      `GET /api/guardrails/hits?ruleId=${ids[1]}`,
+    ]);
+  });
+});
+
 describe('the beginning of several ids', () => {
   const [one, other] = ['0192f3b4-7a10-7001-8000-000000000001', '0192f3b4-7a10-7002-8000-000000000002'];
   const runs = [

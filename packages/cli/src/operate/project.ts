@@ -71,7 +71,12 @@ async function readWholeIds(spec: OperationSpec, input: Row, open: () => Client)
   for (const [name, kind] of Object.entries(kinds)) {
     const text = input[name];
     const isHere = name === own?.param || name in (spec.input.properties ?? {});
-    if (kind && isHere && typeof text === 'string') whole[name] = await findWholeId(kind, text, open);
+    if (!kind || !isHere) continue;
+    if (typeof text === 'string') whole[name] = await findWholeId(kind, text, open);
+    if (!Array.isArray(text)) continue;
+    const ids: string[] = [];
+    for (const one of text) ids.push(await findWholeId(kind, String(one), open));
+    whole[name] = ids;
   }
   return whole;
 }

@@ -29,6 +29,8 @@ export const ID_MEMBERS: Record<string, Kind | undefined> = {
   session: 'session',
   triggerId: 'start',
   with: 'eval run',
+  ruleId: 'guardrail',
+  ids: 'guardrail',
 };
 
 /**
@@ -70,12 +72,16 @@ const MOST = 4_000;
 const UUID = /^[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}$/i;
 const UUID_PART = /^[\da-f]{8}(?:-[\da-f]{0,4}){0,3}(?:-[\da-f]{0,11})?$/i;
 
-/** `isOrdered`: the newest id first, and the cursor is an id. `by`: the list itself takes the beginning of an id. */
+/**
+ * `isOrdered`: the newest id first, and the cursor is an id. `by`: the list itself takes the beginning of an id.
+ * `isWhole`: the list has no pages.
+ */
 const KINDS = {
   run: { list: '/api/runs', id: 'runId', plural: 'runs', whole: UUID, part: UUID_PART, isOrdered: true },
   change: { list: '/api/activity', id: 'id', plural: 'changes', whole: UUID, part: UUID_PART, isOrdered: true },
   session: { list: '/api/sessions', id: 'sessionId', plural: 'sessions', whole: UUID, part: UUID_PART },
   prompt: { list: '/api/prompts', id: 'id', plural: 'prompts', whole: UUID, part: UUID_PART },
+  guardrail: { list: '/api/guardrails', id: 'id', plural: 'rules', whole: UUID, part: UUID_PART, isWhole: true },
   'eval run': { list: '/api/evals/runs', id: 'id', plural: 'eval runs', whole: UUID, part: UUID_PART },
   start: {
     list: '/api/runs/starts',
@@ -96,7 +102,16 @@ const KINDS = {
   },
 } as const satisfies Record<
   string,
-  { list: string; id: string; plural: string; whole: RegExp; part: RegExp; isOrdered?: true; by?: string }
+  {
+    list: string;
+    id: string;
+    plural: string;
+    whole: RegExp;
+    part: RegExp;
+    isOrdered?: true;
+    isWhole?: true;
+    by?: string;
+  }
 >;
 
 interface Candidate {
@@ -134,7 +149,7 @@ async function findAll(kind: Kind, prefix: string, client: Client): Promise<Cand
   }
   let cursor: string | null | undefined;
   for (let seen = 0; seen < MOST; seen += PAGE) {
-    const query = { limit: String(PAGE), ...(cursor ? { cursor } : {}) };
+    const query = 'isWhole' in rest ? {} : { limit: String(PAGE), ...(cursor ? { cursor } : {}) };
     const page = await client.get<Page>(url, query);
     take(page.items);
     if (found.some((one) => one.id === prefix)) return found.filter((one) => one.id === prefix);

@@ -32,6 +32,7 @@ export const testGuardrails = operation({
   id: 'guardrails.test',
   summary: 'Try rules, or one that is not kept yet, on a text; nothing is changed or recorded',
   route: 'POST /api/guardrails/test',
+  cli: 'guardrails test',
   kind: 'read',
   permission: 'guardrails:read',
   input: z.strictObject({

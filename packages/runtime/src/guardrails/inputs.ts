@@ -43,7 +43,7 @@ const MEMBERS = {
   sides: Sides,
   action: Action,
   attachment: UsableAttachment,
-  enabled: z.boolean(),
+  enabled: z.boolean().describe('False: it is not asked'),
   failClosed: z.boolean().describe('A check that fails counts as a hit that blocks; false: the text passes'),
 };
 
@@ -60,7 +60,7 @@ export const NewRule = z
   });
 
 export const RuleChange = z.strictObject({
-  id: z.string(),
+  id: z.string().describe('The id of the rule'),
   name: Name.optional(),
   note: Note.optional(),
   check: UsableCheck.optional(),

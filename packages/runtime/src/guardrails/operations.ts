@@ -13,6 +13,7 @@ const WRITE = { ...ROOM, kind: 'write', permission: 'guardrails:write' } as cons
 const Rules = z.object({ items: z.array(Guardrail).describe('In the order in which they are asked') });
 const Hits = z.object({ items: z.array(Hit).describe('Newest first'), nextCursor: z.string().nullable() });
 
+const Id = z.string().describe('The id of the rule');
 const RECENT = 20;
 
 export const listGuardrails = operation({
@@ -31,8 +32,9 @@ export const listGuardrailHits = operation({
   id: 'guardrails.hits',
   summary: 'List what rules have found, newest first, without the texts it was found in',
   route: 'GET /api/guardrails/hits',
+  cli: 'guardrails hits',
   errors: ['invalid_cursor'],
-  input: z.strictObject({ ruleId: z.string().optional(), ...Page }),
+  input: z.strictObject({ ruleId: z.string().optional().describe('Of this rule'), ...Page }),
   output: Hits,
   handle: ({ guardrails }, { limit, cursor, ...filter }) =>
     guardrails.listHits(withoutUndefined(filter), withoutUndefined({ limit, cursor })),
@@ -43,8 +45,9 @@ export const getGuardrail = operation({
   id: 'guardrails.get',
   summary: 'Get one rule with what it has found last',
   route: 'GET /api/guardrails/:id',
+  cli: 'guardrails get',
   errors: ['guardrail_not_found'],
-  input: z.strictObject({ id: z.string() }),
+  input: z.strictObject({ id: Id }),
   output: Guardrail.extend({ hits: z.array(Hit).describe('The last 20, newest first') }),
   async handle({ guardrails }, { id }) {
     const rule = await guardrails.get(id);
@@ -58,6 +61,7 @@ export const createGuardrail = operation({
   id: 'guardrails.create',
   summary: 'Create a rule, behind those there are',
   route: 'POST /api/guardrails',
+  cli: 'guardrails create',
   status: 201,
   errors: ['guardrail_exists', 'too_many_guardrails'],
   input: NewRule,
@@ -70,6 +74,7 @@ export const updateGuardrail = operation({
   id: 'guardrails.update',
   summary: 'Change a rule, or switch it on or off',
   route: 'PATCH /api/guardrails/:id',
+  cli: 'guardrails update',
   errors: ['guardrail_not_found', 'guardrail_exists'],
   input: RuleChange,
   output: Guardrail,
@@ -82,6 +87,7 @@ export const orderGuardrails = operation({
   id: 'guardrails.order',
   summary: 'Set the order of the rules: those named first, the others behind them',
   route: 'PUT /api/guardrails/order',
+  cli: 'guardrails order',
   errors: ['guardrail_not_found'],
   input: z.strictObject({ ids: z.array(z.string()).min(1).max(200).describe('The ids of rules, each once') }),
   output: Rules,
@@ -94,9 +100,10 @@ export const deleteGuardrail = operation({
   id: 'guardrails.delete',
   summary: 'Delete a rule; what it has found stays listed',
   route: 'DELETE /api/guardrails/:id',
+  cli: 'guardrails delete',
   confirm: true,
   errors: ['guardrail_not_found'],
-  input: z.strictObject({ id: z.string() }),
+  input: z.strictObject({ id: Id }),
   output: z.object({ deleted: z.boolean() }),
   before: ({ guardrails }, { id }) => guardrails.get(id),
   async handle({ guardrails }, { id }) {

@@ -7,7 +7,7 @@ export type Side = z.infer<typeof Side>;
 export const Action = z
   .enum(['block', 'mask', 'hold', 'audit'])
   .describe(
-    '`mask`: the place that was found is replaced; `hold`: a call of a tool waits until an operator has decided; `audit`: it passes, and the hit is recorded',
+    '`mask`: the place found is replaced; `hold`: a call of a tool waits until an operator has decided; `audit`: it passes, and the hit is recorded',
   );
 export type Action = z.infer<typeof Action>;
 
@@ -49,7 +49,7 @@ export const Attachment = z
     kind: z.enum(['workspace', 'agent', 'workflow']),
     name: z.string().max(200).default('').describe('The agent, with its sub-agents, or the workflow; empty: all'),
   })
-  .describe('Whose texts are judged');
+  .describe('Whose texts are judged, as {"kind":"agent","name":"support"}');
 export type Attachment = z.infer<typeof Attachment>;
 
 /** A rule as every surface shows it. */
