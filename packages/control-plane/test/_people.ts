@@ -1,5 +1,3 @@
-import type { RunningPlane } from './_setup.ts';
-
 export const PASSWORD = 'a password that is long';
 
 /** What a request was answered with. */
@@ -68,7 +66,7 @@ export async function logIn(plane: { url: string }, email: string, password = PA
 
 /** Someone the owner invites, who signs up with the invite. */
 export async function addPerson(
-  plane: RunningPlane,
+  plane: { url: string },
   { cookie, organizationId }: Pick<SignedInPerson, 'cookie' | 'organizationId'>,
   { email, role }: { email: string; role: string },
 ): Promise<SignedInPerson> {
