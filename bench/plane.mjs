@@ -4,6 +4,7 @@
  *   tokens    identity tokens minted with the cookie of a person, per second
  *   polls     polls of a device code that nobody has approved, per second: each lane has one code, and is told to slow down
  *   refreshes refresh tokens rotated, per second: each lane has a session of its own
+ *   tokens, polls   again with 100 and 1,000 tunnels open, of which each write asks whether they are still good
  *   memory    MiB of the process once it listens, and after that work
  *   proxy, tunnel   a chat stream of one box through them, beside the box alone: first text, chunks a second
  * The packages are measured as they are built: build them first.
@@ -15,6 +16,7 @@ import { join } from 'node:path';
 import { openServer } from './_engine-stores.mjs';
 import { startPlane } from './_plane-process.mjs';
 import { benchStreams } from './_plane-streams.mjs';
+import { createTunnels } from './_plane-tunnels.mjs';
 import { quantile, round } from './_stats.mjs';
 
 /**
@@ -35,6 +37,7 @@ export async function run(print, { only = '' } = {}) {
 const DATABASE_URL = process.env.SVC_TEST_DATABASE_URL;
 const SECONDS = Number(process.env.BENCH_PLANE_SECONDS ?? 5);
 const LANES = 8;
+const TUNNELS = [100, 1_000];
 const IDLE_TARGET_MIB = 90;
 const DEVICE_GRANT = 'urn:ietf:params:oauth:grant-type:device_code';
 
@@ -49,8 +52,16 @@ async function benchStore(store, print) {
     const idle = plane.readMib();
     print({ bench: 'plane.memory', store, idleMib: idle, target: IDLE_TARGET_MIB, ok: idle <= IDLE_TARGET_MIB });
     const { cookie, organization, installation } = await prepare(plane.url);
+    const tunnels = createTunnels(async (path, json) => (await send(plane.url, path, { json, cookie })).body);
     const say = async (/** @type {string} */ bench, /** @type {(() => Promise<number>)[]} */ lanes) =>
-      print({ bench: `plane.${bench}`, store, ...opened.settings, lanes: LANES, ...(await measure(lanes)) });
+      print({
+        bench: `plane.${bench}`,
+        store,
+        ...opened.settings,
+        lanes: LANES,
+        tunnels: tunnels.countOpen(),
+        ...(await measure(lanes, plane.readCpuMs)),
+      });
     const path = `/api/v1/installations/${installation}/token`;
     const mint = async () => (await send(plane.url, path, { json: { use: 'operate' }, cookie })).status;
     await say(
@@ -68,6 +79,20 @@ async function benchStore(store, print) {
       await send(plane.url, '/device', { cookie, json: { user_code: userCode, organization, decision: 'approve' } });
     await say('refreshes', await Promise.all(codes.map(({ device_code: code }) => openSession(plane.url, code))));
     print({ bench: 'plane.memory', store, afterMib: plane.readMib() });
+    for (const count of TUNNELS) {
+      await tunnels.openTo(count);
+      await say(
+        'tokens',
+        everyLane(() => mint),
+      );
+      const more = await Promise.all(everyLane(() => startDevice(plane.url)));
+      await say(
+        'polls',
+        more.map(({ device_code: code }) => poll(code)),
+      );
+    }
+    print({ bench: 'plane.memory', store, tunnels: tunnels.countOpen(), withTunnelsMib: plane.readMib() });
+    tunnels.close();
   } finally {
     await plane.stop();
     await opened.close();
@@ -82,11 +107,15 @@ function everyLane(make) {
   return Array.from({ length: LANES }, (_, lane) => make(lane));
 }
 
-/** @param {(() => Promise<number>)[]} lanes  each answers a status */
-async function measure(lanes) {
+/**
+ * @param {(() => Promise<number>)[]} lanes  each answers a status
+ * @param {() => number} readCpuMs  of the control plane: what a request takes of it does not go with the load of the machine
+ */
+async function measure(lanes, readCpuMs) {
   /** @type {number[]} */
   const took = [];
   const statuses = new Set();
+  const cpuMs = readCpuMs();
   const end = performance.now() + SECONDS * 1_000;
   await Promise.all(
     lanes.map(async (ask) => {
@@ -98,7 +127,13 @@ async function measure(lanes) {
     }),
   );
   const ms = (/** @type {number} */ q) => round(quantile(took, q), 1);
-  return { perSecond: round(took.length / SECONDS), p50Ms: ms(0.5), p99Ms: ms(0.99), statuses: [...statuses] };
+  return {
+    perSecond: round(took.length / SECONDS),
+    p50Ms: ms(0.5),
+    p99Ms: ms(0.99),
+    cpuMsEach: round((readCpuMs() - cpuMs) / took.length, 2),
+    statuses: [...statuses],
+  };
 }
 
 /** @param {string} url */

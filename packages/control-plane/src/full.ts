@@ -23,12 +23,16 @@ import { createSignIn } from './people/sign-in.ts';
 import { createAuthenticate } from './sessions/authenticate.ts';
 import { sessionRoutes } from './sessions/routes.ts';
 import { createSessions } from './sessions/sessions.ts';
+import { countStatements } from './store/count.ts';
 import { createSweep } from './sweep.ts';
 import { tokenRoutes } from './tokens/routes.ts';
+import { mayEnd } from './tunnel/ends.ts';
 import { createPlaneRelay, cutAfterWrites, tunnelRoutes } from './tunnel/routes.ts';
 
 /** People, organisations, installations, tokens. */
-export async function createFull(ground: FullGround): Promise<Rooms> {
+export async function createFull(given: FullGround): Promise<Rooms> {
+  const { db, count } = countStatements(given.db, mayEnd);
+  const ground = { ...given, db };
   const audit = createAudit(ground);
   const access = createAccess(ground);
   const sessions = createSessions(ground);
@@ -60,7 +64,7 @@ export async function createFull(ground: FullGround): Promise<Rooms> {
     ...deploymentRoutes(rooms),
   ];
   return {
-    routes: cutAfterWrites(routes, relay),
+    routes: cutAfterWrites(routes, relay, count),
     raw: peopleDashboard({ ...ground, authenticate }),
     authenticate,
     requireOperator: async () => {

@@ -5,6 +5,8 @@ import { WebSocket } from 'ws';
 import { readSettings } from '../src/config.ts';
 import type { FullSettings } from '../src/config.ts';
 import { resetPassword } from '../src/recovery.ts';
+import { sql } from '../src/store/sql.ts';
+import { mayEnd } from '../src/tunnel/ends.ts';
 import { send as sendForm, signInCli } from './_oauth.ts';
 import { addPerson, ask, signUpFirst } from './_people.ts';
 import type { Credential, SignedInPerson } from './_people.ts';
@@ -182,6 +184,31 @@ test.runIf(DATABASE_URL)(
     kept.socket.terminate();
   },
 );
+
+test('the tunnels are looked at after what may end one, and not after what lets a session last', () => {
+  const [id, at] = ['s1', 1];
+  expect(
+    [
+      sql`delete from plane_members where user_id = ${id}`,
+      sql`update plane_members set role = ${'viewer'} where user_id = ${id}`,
+      sql`update plane_families set ended_at = ${at} where id = ${id}`,
+      sql`delete from plane_sessions where id = ${id}`,
+      sql`update plane_sessions set expires_at = ${at} where id = ${id}`,
+      sql`delete from plane_installations where id = ${id}`,
+      sql`delete from plane_organizations where id = ${id}`,
+      sql`delete from plane_users where id = ${id}`,
+    ].filter((query) => !mayEnd(query)),
+  ).toEqual([]);
+  expect(
+    [
+      sql`update plane_sessions set seen_at = ${at}, expires_at = ${at} where id = ${id}`,
+      sql`update plane_families set refreshed_at = ${at}, expires_at = ${at} where id = ${id}`,
+      sql`insert into plane_audit (id) values (${id})`,
+      sql`update plane_device_codes set polled_at = ${at}`,
+      sql`select id from plane_members where user_id = ${id}`,
+    ].filter(mayEnd),
+  ).toEqual([]);
+});
 
 /** Another installation, for a tunnel beside the first. */
 async function addDesk({ plane, ada }: { plane: RunningPlane; ada: SignedInPerson }): Promise<{ id: string }> {

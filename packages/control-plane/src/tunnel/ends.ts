@@ -11,7 +11,7 @@ export async function findEnds(db: Db, grants: readonly Grant[], now: number): P
   const ends = new Map<Grant, End>();
   for (let at = 0; at < grants.length; at += PART) {
     const part = grants.slice(at, at + PART);
-    const rows = await db.all<Row>(joinAll(part.map((grant) => ask(grant, now))));
+    const rows = await db.all<Row>(ask(part, now));
     const found = new Map(rows.map((row) => [row.name, row]));
     for (const grant of part) {
       const row = found.get(grant.name);
@@ -22,10 +22,18 @@ export async function findEnds(db: Db, grants: readonly Grant[], now: number): P
   return ends;
 }
 
+/** Whether a tunnel may be over by a statement: those that make a session last longer end none. */
+export function mayEnd({ texts: [text = ''] }: Sql): boolean {
+  return CHANGES.test(text) && !LENGTHENS.test(text);
+}
+
 // --- internal ---
 
 /** Of one statement, which SQLite answers before anything else. */
 const PART = 50;
+
+const CHANGES = /^\s*(?:update|delete from) plane_(?:users|organizations|members|installations|sessions|families)\b/;
+const LENGTHENS = /^\s*update plane_(?:sessions set seen_at|families set refreshed_at) = $/;
 
 interface Row {
   name: string;
@@ -33,22 +41,31 @@ interface Row {
   credentialId: string | null;
 }
 
-/** A row, if there is still the installation. */
-function ask({ installationId, name, holder: { userId, credentialId } }: Grant, now: number): Sql {
-  const own = sql`id = ${credentialId} and user_id = ${userId} and expires_at > ${now}`;
-  return sql`select cast(${name} as text) as name, m.role, coalesce(
-      (select id from plane_sessions where ${own}),
-      (select id from plane_families where ${own} and ended_at is null)) as credential_id
-    from plane_installations i
-    left join plane_members m on m.organization_id = i.organization_id and m.user_id = ${userId}
-    where i.id = ${installationId}`;
-}
-
-function joinAll([first = sql``, ...rest]: readonly Sql[]): Sql {
-  return rest.reduce((all, one) => sql`${all} union all ${one}`, first);
+/** A row for each of which there is still the installation. */
+function ask(grants: readonly Grant[], now: number): Sql {
+  const values = listValues(grants);
+  return sql`with g (name, installation_id, user_id, credential_id) as (values ${values})
+    select g.name, m.role, coalesce(s.id, f.id) as credential_id
+    from g join plane_installations i on i.id = g.installation_id
+    left join plane_members m on m.organization_id = i.organization_id and m.user_id = g.user_id
+    left join plane_sessions s on s.id = g.credential_id and s.user_id = g.user_id and s.expires_at > ${now}
+    left join plane_families f on f.id = g.credential_id and f.user_id = g.user_id and f.expires_at > ${now}
+      and f.ended_at is null`;
 }
 
 function mayOpen(role: Role | null): boolean {
   const { roles } = PERMISSIONS['tunnels:open'] as Permission;
   return role !== null && roles.includes(role);
+}
+
+/** As the rows of `values`. */
+function listValues(grants: readonly Grant[]): Sql {
+  const texts = grants.flatMap((_, at) => [at === 0 ? '(' : '), (', ', ', ', ', ', ']);
+  const values = grants.flatMap(({ name, installationId, holder: { userId, credentialId } }) => [
+    name,
+    installationId,
+    userId,
+    credentialId,
+  ]);
+  return { texts: [...texts, ')'], values };
 }

@@ -79,15 +79,14 @@ export function createRelay(options: RelayOptions): Relay {
     attached.get(name)?.attachment.close(code, reason);
     attached.delete(name);
   };
-  const check = coalesce(async () => {
-    const held = [...attached.values()].map(({ grant }) => grant);
-    if (held.length === 0) return;
+  const cut = async (held: readonly Grant[]): Promise<void> => {
     try {
       for (const [{ name }, end] of await findEnds(held)) detach(name, CLOSED[end], end);
     } catch (error) {
       log.warn('Whether the tunnels are still good could not be read. It is asked again in a moment.', { error });
     }
-  });
+  };
+  const check = coalesce(() => cut([...attached.values()].map(({ grant }) => grant)));
   const timers = [setInterval(look, limits.beatMs), setInterval(() => void check(), limits.checkMs)];
   for (const timer of timers) timer.unref();
   const renew = (grant: Grant): void => {
@@ -123,7 +122,7 @@ export function createRelay(options: RelayOptions): Relay {
       });
       attached.set(grant.name, { grant, attachment });
       // What was asked before the connection was taken over may be over by now.
-      void check();
+      void cut([grant]);
     });
   const nameOf = (host?: string) => readName(host, domain);
 

@@ -73,16 +73,24 @@ export function tunnelRoutes({ db, access, audit, relay, publicUrl }: TunnelRout
   ];
 }
 
-/** The same routes: whatever a write has ended, no tunnel of it is open any more when it is answered. */
-export function cutAfterWrites(routes: readonly Route[], relay: Pick<Relay, 'check'>): Route[] {
+/**
+ * The same routes: whatever a write has ended, no tunnel of it is open any more when it is answered.
+ * `countEnding`: how many statements there were by which a tunnel may be over.
+ */
+export function cutAfterWrites(
+  routes: readonly Route[],
+  relay: Pick<Relay, 'check'>,
+  countEnding: () => number,
+): Route[] {
   return routes.map((one) => {
     if (one.method === 'GET') return one;
     const handle: Route['handle'] = async (call, input) => {
+      const before = countEnding();
       try {
         return await one.handle(call, input);
       } finally {
         // A refusal may have ended something, too, such as a session whose token was used twice.
-        await relay.check();
+        if (countEnding() > before) await relay.check();
       }
     };
     return { ...one, handle };
