@@ -3,7 +3,7 @@
  * What rules cost, in a box of its own process beside a provider of another, on SQLite synced:
  *   stream   a turn of 1,000 chunks with 0, 10 and 100 rules of `agent-output` that find nothing: until its first text, until
  *            its end, and the processor time a chunk takes; each beside none in the same round. `kind`: which checks they are
- *   hostile  1,000,000 characters that keep a check busy, judged by a dry run, and the slowest answer of `/live` meanwhile;
+ *   hostile  900,000 characters, a megabyte as JSON, that keep a check busy, judged by a dry run, and the slowest answer of `/live` meanwhile;
  *            `text` is the same for a text in which there is nothing to look at
  * Medians of alternated rounds.
  */
@@ -17,8 +17,11 @@ import { listStores } from './_engine-stores.mjs';
 import { median, round } from './_stats.mjs';
 import { sendTurn } from './_turn.mjs';
 
-/** @param {(line: object) => void} print */
-export async function run(print) {
+/**
+ * @param {(line: object) => void} print
+ * @param {{ only?: string | undefined }} options  `only`: the checks with that in their name
+ */
+export async function run(print, { only = '' }) {
   const root = mkdtempSync(join(process.env.BENCH_DIR ?? tmpdir(), 'svc-bench-guardrails-'));
   const [store] = listStores('sqlite synced');
   const { place, close } = await /** @type {import('./_engine-stores.mjs').Store} */ (store).open(root);
@@ -28,8 +31,11 @@ export async function run(print) {
     const box = startChild('_agent-box.mjs', { provider: await provider.ask('open'), place: place('guardrails') });
     children.push(box);
     const url = await box.ask('open');
-    for (const [kind, checks] of Object.entries(KINDS)) await benchStream(print, { box, url, kind, checks });
-    for (const [kind, check] of Object.entries(HOSTILE_CHECKS)) await benchHostile(print, { url, kind, check });
+    const pick = (/** @type {[string, any]} */ [kind]) => kind.includes(only);
+    for (const [kind, checks] of Object.entries(KINDS).filter(pick))
+      await benchStream(print, { box, url, kind, checks });
+    for (const [kind, check] of Object.entries(HOSTILE_CHECKS).filter(pick))
+      await benchHostile(print, { url, kind, check });
   } finally {
     await Promise.all(children.map((child) => child.kill()));
     await close();
@@ -135,7 +141,8 @@ const PIECES = [
   'do not tell ![',
   'aaaaaaaaab',
 ];
-const SHARE = 49_900;
+/** All of them as JSON are the megabyte that a request may have. */
+const SHARE = 45_000;
 const HOSTILE = PIECES.map((piece) => piece.repeat(Math.ceil(SHARE / piece.length)).slice(0, SHARE)).join('\n');
 const PLAIN = 'The quick brown fox jumps over the lazy dog. '.repeat(23_000).slice(0, HOSTILE.length);
 
