@@ -12,12 +12,15 @@ import { ROOT, binOf, runScript, secondsSince } from './_tool.mjs';
 /**
  * @typedef {{ name: string, seconds: string, outcome: 'ok' | 'failed' | 'not run', failures?: string[] }} Phase
  * `failures`: what scripts that failed have said.
- * @typedef {import('./_suite.mjs').Summary & { slowest: string[] }} Tests
+ * @typedef {import('./_suite.mjs').Summary & { slowest: string[], heaviest: string[] }} Tests
  */
 
 const CACHE = join(ROOT, 'node_modules/.cache/svc-test');
 // Not the compiler whose API the build uses: the same rules, many times faster.
 const TSC = binOf('typescript-native', 'tsc');
+
+/** Of so many files is listed what they cost. */
+const HEAVIEST = 30;
 
 const vitestArgs = process.argv.slice(2).filter((arg) => arg !== '--');
 
@@ -74,31 +77,38 @@ function showFailures({ failures = [] }) {
  */
 async function runTests(built) {
   /** @type {Tests} */
-  const none = { passed: 0, failures: [], skipped: 0, needs: {}, retried: [], slowest: [] };
+  const none = { passed: 0, failures: [], skipped: 0, needs: {}, retried: [], slowest: [], heaviest: [] };
   if (!built) return { phase: { name: 'tests', seconds: '', outcome: 'not run' }, tests: none };
 
   const started = performance.now();
   await mkdir(CACHE, { recursive: true });
   const waits = join(CACHE, `${process.pid}.waits`);
   const { ok, ...summary } = await runSuite(vitestArgs, { ...process.env, SVC_TEST_WAITS: waits });
-  const lines = await readFile(waits, 'utf8').catch(() => '');
+  const files = readWaits(await readFile(waits, 'utf8').catch(() => ''));
   await rm(waits, { force: true });
   return {
     phase: { name: 'tests', seconds: secondsSince(started), outcome: ok ? 'ok' : 'failed' },
-    tests: { ...summary, slowest: listSlowest(lines) },
+    tests: { ...summary, slowest: listSlowest(files), heaviest: listHeaviest(files) },
   };
 }
 
 /**
- * The five files that took longest, each with what its time went into.
+ * @typedef {import('./_waits.mjs').Waits} Waits
  * @param {string} lines as `_waits.mjs` writes them
+ * @returns {Waits[]}
  */
-function listSlowest(lines) {
-  /** @type {import('./_waits.mjs').Waits[]} */
-  const files = lines
+function readWaits(lines) {
+  return lines
     .split('\n')
     .filter(Boolean)
     .map((line) => JSON.parse(line));
+}
+
+/**
+ * The five files that took longest, each with what its time went into.
+ * @param {Waits[]} files
+ */
+function listSlowest(files) {
   const slowest = files.toSorted((a, b) => b.seconds - a.seconds).slice(0, 5);
   return slowest.map(({ file, seconds, own, started, beside }) => {
     const work = `works ${own.toFixed(0)} s itself and ${started.toFixed(0)} s in processes it starts`;
@@ -112,10 +122,25 @@ function listSlowest(lines) {
 }
 
 /**
+ * The files that take most of the processors: with fewer of those seconds the whole ends sooner, which it does not when one file
+ * waits less.
+ * @param {Waits[]} files
+ */
+function listHeaviest(files) {
+  const workOf = (/** @type {Waits} */ { own, started }) => own + started;
+  const all = files.reduce((sum, file) => sum + workOf(file), 0);
+  const heaviest = files.toSorted((a, b) => workOf(b) - workOf(a)).slice(0, HEAVIEST);
+  return [
+    `${all.toFixed(0).padStart(5)} s  all`,
+    ...heaviest.map((file) => `${workOf(file).toFixed(0).padStart(5)} s  ${relative(ROOT, file.file)}`),
+  ];
+}
+
+/**
  * @param {Phase[]} phases
  * @param {Tests} tests
  */
-async function report(phases, { slowest, ...summary }) {
+async function report(phases, { slowest, heaviest, ...summary }) {
   const { passed, failures, skipped, retried, needs } = summary;
   const lost = phases.filter(
     ({ name, outcome }) => outcome === 'failed' && (name !== 'tests' || failures.length === 0),
@@ -126,6 +151,7 @@ async function report(phases, { slowest, ...summary }) {
   console.log('');
   for (const { name, seconds, outcome } of phases) console.log(`${name.padEnd(7)}${seconds.padStart(7)} s  ${outcome}`);
   if (slowest.length > 0) console.log(`\nThe slowest files, and what they wait for:\n  ${slowest.join('\n  ')}`);
+  if (heaviest.length > HEAVIEST) console.log(`\nSeconds of a processor, by file:\n  ${heaviest.join('\n  ')}`);
   if (retried.length > 0) console.log(`\nFailed, and passed when run again:\n  ${retried.join('\n  ')}`);
   for (const [need, suites] of Object.entries(needs)) {
     console.log(`\nSkipped for want of ${need}:\n  ${suites.join('\n  ')}`);

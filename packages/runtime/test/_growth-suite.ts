@@ -11,7 +11,8 @@ export const SHAPE_NAMES = Object.keys(SHAPES);
 export interface GrowthOptions {
   names: readonly string[];
   bytes: number;
-  doublings: number;
+  /** How often a size is made four times as large on the way to that. */
+  steps: number;
   /**
    * Milliseconds that nothing holds the event loop of a quick machine: far more than is measured, and far less than a square
    * would take. A slower machine, or one at work besides, has as many times more.
@@ -27,12 +28,12 @@ const FLOOR_MS = 250;
 /** In which a quick machine encodes and parses so many bytes. */
 const YARDSTICK = { bytes: 8 * 1_048_576, ms: 100 };
 
-/** What grows is tried four times, each of up to nine sizes. */
+/** What grows is tried four times, each of up to eight sizes. */
 const TRIES = 4;
 const TIMEOUT = 600_000;
 
 /** Grows requests to their limits against a box in a process of its own, and watches its event loop. */
-export function describeGrowth(title: string, { names, bytes, doublings, mostMs, server }: GrowthOptions): void {
+export function describeGrowth(title: string, { names, bytes, steps, mostMs, server }: GrowthOptions): void {
   const isMeasured = existsSync('/proc/self/schedstat');
   describe.skipIf(!isMeasured)(`${title}${isMeasured ? '' : ' [needs /proc/self/schedstat]'}`, () => {
     let box: GrowthBox;
@@ -53,7 +54,7 @@ export function describeGrowth(title: string, { names, bytes, doublings, mostMs,
       // each size its quickest time counts.
       const quickest = new Map<number, Grown>();
       for (let tries = 0; tries < TRIES; tries++) {
-        const tried = await grow(box, shape, { bytes, doublings });
+        const tried = await grow(box, shape, { bytes, steps });
         for (const one of tried) quickest.set(one.size, toQuicker(one, quickest.get(one.size)));
         const grown = [...quickest.values()];
         if (process.env['GROWTH_LOG']) process.stderr.write(`${name}: ${grown.map(toText).join(', ')}\n`);
