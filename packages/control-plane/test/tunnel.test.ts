@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { request as send } from 'node:http';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { WebSocket } from 'ws';
 import { readSettings } from '../src/config.ts';
 import type { FullSettings } from '../src/config.ts';
@@ -140,6 +140,9 @@ describe.each(STORES)('an open tunnel on %s', (store) => {
       },
     ],
   ])('is cut before it is answered that whoever opened it %s', async (_title, end) => {
+    // What is done every second would cut it, too.
+    vi.useFakeTimers({ toFake: ['setInterval'] });
+    onTestFinished(() => void vi.useRealTimers());
     const started = await start();
     const { closed, socket, body } = await openAs(started, started.cli);
     const other = await openAs({ ...started, ...(await addDesk(started)) }, started.ada);
