@@ -1,12 +1,14 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
+import { z } from 'zod';
 import { createDashboard } from '../../control-plane/src/dashboard/dashboard.ts';
 import { OWNER } from '../../runtime/src/auth/caller.ts';
 import type { Role } from '../../runtime/src/auth/permissions.ts';
+import { defineDeepAgent, defineTool } from '../../runtime/src/definitions/definition.ts';
 import { createHook } from '../../runtime/src/engine/primitives/hook.ts';
 import { codeOf, confirm, inTurn, read, startPlayedModel, use, write } from '../../runtime/test/_copilot.ts';
 import type { PlayedModel } from '../../runtime/test/_copilot.ts';
-import { call, getRun, setupBoxes, startWorkflow } from '../../runtime/test/_setup.ts';
+import { call, getRun, setupBoxes, startWorkflow, toProgram } from '../../runtime/test/_setup.ts';
 import type { TestBox } from '../../runtime/test/_setup.ts';
 import { describeWhen } from '../../runtime/test/require.ts';
 import { allowComplaint, browser, isTooWide, keepPicture, listBarriers, openBrowser } from './_browser.ts';
@@ -18,6 +20,8 @@ describeWhen(browser, 'the copilot', (path) => {
   let box: TestBox;
   let studio: string;
   let role: Role = 'owner';
+  /** The page takes the person to have this one. */
+  let shownRole: Role | undefined;
   /** How far the clock of the box is ahead. */
   let skew = 0;
   beforeAll(async () => {
@@ -31,7 +35,12 @@ describeWhen(browser, 'the copilot', (path) => {
       options: { strategy: { name: 'a seat', checksKeys: false, authenticate }, engine: { clock } },
     })();
     const dashboard = createDashboard({
-      bootstrap: () => ({ place: 'dev', box: '', name: 'test-box', caller: { name: `the ${role}`, role } }),
+      bootstrap: () => ({
+        place: 'dev',
+        box: '',
+        name: 'test-box',
+        caller: { name: `the ${role}`, role: shownRole ?? role },
+      }),
     });
     box.app.on('GET', '/studio/**', async ({ req }) => (await dashboard(req)) ?? new Response(null, { status: 404 }));
     studio = `${await box.listen()}/studio`;
@@ -165,6 +174,37 @@ describeWhen(browser, 'the copilot', (path) => {
     expect(await statusOf(id)).toBe('cancelled');
   });
 
+  test('shows all that waits, over a reload too, each with its own time, and runs them once all are decided', async () => {
+    const page = await openOn('/');
+    const ids = [await startWorkflow(box, 'rest'), await startWorkflow(box, 'rest')];
+    model.play = (_asked, results) => {
+      const asked = results.filter((result) => result.requestState !== undefined);
+      if (results.length === 0) return ids.flatMap((id) => write('runs.cancel', { id }));
+      return results.length === asked.length ? asked.flatMap(confirm) : 'Both are done.';
+    };
+    await say(page, 'Cancel both.');
+    const showsBoth = async () => {
+      for (const [at, id] of ids.entries()) {
+        const one = drawer(page).getByRole('region', { name: `Run this call? (${at + 1} of 2)` });
+        await one.getByText(`"runs.cancel" with {"id":"${id}"}`).waitFor();
+        await one.getByText(/^\d\d s left to approve$/).waitFor();
+        await one.getByRole('button', { name: 'Approve', exact: true }).waitFor();
+      }
+      expect(await panel(page).count()).toBe(2);
+    };
+    await showsBoth();
+    await page.reload();
+    await openDrawer(page);
+    await showsBoth();
+    expect(await listBarriers(page)).toEqual([]);
+    await panel(page).first().getByRole('button', { name: 'Approve', exact: true }).click();
+    await panel(page).first().getByText('You chose: approve.').waitFor();
+    expect(await Promise.all(ids.map(statusOf))).not.toContain('cancelled');
+    await press(page, 'Approve');
+    await drawer(page).getByText('Both are done.').waitFor();
+    expect(await Promise.all(ids.map(statusOf))).toEqual(['cancelled', 'cancelled']);
+  });
+
   test('runs nothing that is rejected, and stops', async () => {
     const page = await openOn('/');
     const id = await askToCancel(page);
@@ -252,6 +292,34 @@ describeWhen(browser, 'the copilot', (path) => {
     await call(box, 'PATCH /api/settings', { defaultModel: 'v/m' });
     await drawer(page).getByRole('button', { name: 'Try again' }).click();
     await drawer(page).getByLabel('Message to the copilot').waitFor();
+  });
+
+  test('says why the one of the workspace does not load, and is there again without it', async () => {
+    await switchTo(true);
+    const note = defineTool({ description: 'Note.', inputSchema: z.object({}), execute: () => 'noted' });
+    const own = defineDeepAgent({ name: 'studio-copilot', instructions: 'Mine.', tools: { navigate: note } });
+    const workflows = { rest: { run: async () => createHook() } };
+    await box.reload(toProgram({ workflows, agents: { 'studio-copilot': own } }));
+    onTestFinished(() => box.reload(toProgram({ workflows })));
+    const page = await open(`${studio}/health`);
+    await page.getByRole('button', { name: /^Copilot/ }).click();
+    await drawer(page).locator('[data-off="does-not-load"]').getByText('a tool "navigate"').waitFor();
+    await drawer(page).getByRole('link', { name: 'Open its entry in the Catalog' }).waitFor();
+    expect(await listBarriers(page)).toEqual([]);
+    await box.reload(toProgram({ workflows }));
+    await page.reload();
+    await openDrawer(page);
+  });
+
+  test('is not open to a role that may not use it', async () => {
+    // No role of today: what a newer control plane may have.
+    shownRole = 'guest' as Role;
+    onTestFinished(() => void (shownRole = undefined));
+    const page = await open(`${studio}/health`);
+    await page.getByText('the owner · guest').waitFor();
+    await page.keyboard.press('Control+.');
+    await drawer(page).locator('[data-off="not-permitted"]').getByText('does not hold copilot:use').waitFor();
+    expect(await drawer(page).getByLabel('Message to the copilot').count()).toBe(0);
   });
 
   test('lies above a narrow screen, which cannot be reached meanwhile, and gives the focus back', async () => {

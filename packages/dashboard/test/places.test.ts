@@ -39,6 +39,7 @@ describeWhen(browser, 'The dashboard at a control plane', (path) => {
     const id = await addInstallation(plane, ada.cookie);
     await page.reload();
     await page.getByText('no_deployment').waitFor();
+    await page.getByText('The copilot is off: It needs a box that is deployed and registered.').waitFor();
     expect(await listBarriers(page)).toEqual([]);
 
     const registration = { installationId: id, hmacSecret: SECRET };
@@ -61,6 +62,19 @@ describeWhen(browser, 'The dashboard at a control plane', (path) => {
     await seen.goto(`${plane.url}/studio/logs`);
     await seen.getByText('Logs is not open to you').waitFor();
     expect(await listBarriers(seen)).toEqual([]);
+
+    // From where this browser sits, the address of the box does not answer.
+    allowComplaint(seen, /Failed to load resource/);
+    await seen.route(`${url}/**`, (asked) => asked.abort());
+    await seen.goto(`${plane.url}/studio/health`);
+    await seen.getByRole('heading', { name: 'Health' }).waitFor();
+    await seen.keyboard.press('Control+.');
+    const copilot = seen.getByRole('complementary', { name: 'Copilot' });
+    await copilot.locator('[data-off="no-direct-connection"]').waitFor();
+    await copilot.getByText('There is no direct connection to the box').waitFor();
+    await seen.unroute(`${url}/**`);
+    await copilot.getByRole('button', { name: 'Try again' }).click();
+    await copilot.getByText('The copilot is switched off').waitFor();
     // Before the box that they follow.
     await Promise.all([page, seen].map((one) => one.context().close()));
   });

@@ -165,7 +165,7 @@ test('"open the run that refunded order 17": it is found by its mark, and the da
     ...finds('open the run that refunded order 17', 'runs.get', () =>
       read('runs.list', { name: 'refund', attribute: 'order:17' }),
     ),
-    ({ items }) => use('navigate', { screen: 'run', id: (items as Json[])[0]?.runId }),
+    ({ items }) => use('navigate', { screen: 'runs', item: (items as Json[])[0]?.runId }),
     ({ text }) => `It is ${String(text)}.`,
   );
   const told = await ask('open', 'Open the run that refunded order 17.', { tools });
@@ -175,7 +175,7 @@ test('"open the run that refunded order 17": it is found by its mark, and the da
   const args = told.events.filter(
     ({ type, toolCallId }) => type === 'TOOL_CALL_ARGS' && toolCallId === called?.toolCallId,
   );
-  expect(JSON.parse(args.map(({ delta }) => String(delta)).join(''))).toEqual({ screen: 'run', id: runId });
+  expect(JSON.parse(args.map(({ delta }) => String(delta)).join(''))).toEqual({ screen: 'runs', item: runId });
   expect(await getRunOf(runId)).toMatchObject({ output: { refunded: 17 } });
   const answered = [{ id: 'opened', role: 'tool', toolCallId: called?.toolCallId, content: 'open' }];
   const done = await talk(box, 'open', { messages: answered, tools, headers: await as('owner', 'open') });

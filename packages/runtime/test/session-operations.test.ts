@@ -62,7 +62,13 @@ describe('the sessions of a box', () => {
     await say('my chat/1', 'say:hello');
     const path = `/api/sessions/${encodeURIComponent('my chat/1')}`;
     const { body } = await call(box, `GET ${path}?agent=${agent}`);
-    expect(body).toMatchObject({ name: 'my chat/1', openTurn: null, pendingApproval: null, summary: null, turns: 1 });
+    expect(body).toMatchObject({
+      name: 'my chat/1',
+      openTurn: null,
+      pendingApproval: null,
+      pendingApprovals: [],
+      turns: 1,
+    });
     expect((await call(box, `GET /api/sessions/${body.sessionId}`)).body).toEqual(body);
     for (const wrong of [path, `${path}?agent=other`, `/api/sessions/${randomUUID()}`])
       expect(await call(box, `GET ${wrong}`)).toMatchObject({ status: 404, body: { code: 'session_not_found' } });

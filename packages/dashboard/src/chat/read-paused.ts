@@ -9,30 +9,26 @@ export async function readPaused(
   { agent, threadId }: { agent: string; threadId: string },
 ): Promise<PausedThread | undefined> {
   const session = await client.call('sessions.get', { id: threadId, agent });
-  const { pendingApproval: first, openTurn } = session;
+  // An older box tells the first alone.
+  const { pendingApproval: first, pendingApprovals, openTurn } = session as Answer;
   if (!first || !openTurn) return undefined;
   const { runId } = openTurn;
   const messages = await readTurns(client, session.sessionId);
-  const [run, steps, listed] = await Promise.all([
-    client.call('runs.get', { id: runId }),
-    readSteps(client, runId),
-    client.call('approvals.list', { run: runId, status: 'pending', limit: 200 }),
-  ]);
-  // The one of a sub-agent hangs on a run of its own.
-  const isListed = listed.items.some(({ approvalId }) => approvalId === first.approvalId);
-  const pending = isListed ? listed.items : [first, ...listed.items];
+  const [run, steps] = await Promise.all([client.call('runs.get', { id: runId }), readSteps(client, runId)]);
   const made = toMade(runId, steps);
   const from = Date.parse(run.createdAt);
   const tokens = { inputTokens: run.inputTokens, outputTokens: run.outputTokens };
   return {
     messages: [...messages, ...toAsked(run.input), ...made],
-    interrupts: toInterrupts(pending, made),
+    interrupts: toInterrupts(pendingApprovals ?? [first], made),
     turns: [{ runId, startedAt: from, steps: [], ...tokens, finishReason: 'interrupt' }],
   };
 }
 
 // --- internal ---
 
+type Session = OperationOutput<'sessions.get'>;
+type Answer = Omit<Session, 'pendingApprovals'> & Partial<Pick<Session, 'pendingApprovals'>>;
 type Approval = OperationOutput<'approvals.get'>;
 type Step = OperationOutput<'runs.steps'>['items'][number];
 
@@ -104,13 +100,14 @@ function toShown(content: unknown): string {
   return typeof content === 'string' ? content : JSON.stringify(content);
 }
 
-/** An approval does not say which call it is about, but what the call is. */
+/** In the order of their calls. An approval does not say which call it is about, but what the call is. */
 function toInterrupts(approvals: readonly Approval[], made: readonly ChatMessage[]): AgentInterrupt[] {
   const answered = new Set(made.flatMap((one) => (one.role === 'tool' ? one.toolCallId : [])));
   const open = made
     .flatMap((one) => (one.role === 'assistant' ? (one.toolCalls ?? []) : []))
     .filter(({ id }) => !answered.has(id));
-  return approvals.map((approval) => {
+  const order = open.map(({ id }) => id);
+  const interrupts = approvals.map((approval): AgentInterrupt => {
     const { tool, arguments: args } = (approval.payload ?? {}) as { tool?: string; arguments?: unknown };
     const at = open.findIndex((call) => call.function.name === tool && isSameJson(call, args));
     const [call] = at < 0 ? [] : open.splice(at, 1);
@@ -124,6 +121,7 @@ function toInterrupts(approvals: readonly Approval[], made: readonly ChatMessage
       metadata: { svc: { tool, arguments: args, allow: approval.allow ?? ['approve', 'edit', 'reject'] } },
     };
   });
+  return interrupts.toSorted((a, b) => order.indexOf(a.toolCallId) - order.indexOf(b.toolCallId));
 }
 
 function isSameJson(call: ChatToolCall, args: unknown): boolean {

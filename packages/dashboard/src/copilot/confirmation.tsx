@@ -17,6 +17,8 @@ import { findQuestion } from './outcome.ts';
 export interface ConfirmationProps {
   interrupt: AgentInterrupt;
   messages: readonly ChatMessage[];
+  /** Which one of several that wait together, as in `1 of 2`. */
+  place: string | undefined;
   /** What was chosen, while others are not decided yet. */
   chosen: PauseDecision | undefined;
   busy: boolean;
@@ -24,7 +26,7 @@ export interface ConfirmationProps {
 }
 
 /** A call that runs once the person says yes: what it does, what it is given, and for how long a yes is good. */
-export function Confirmation({ interrupt, messages, chosen, busy, onDecide }: ConfirmationProps) {
+export function Confirmation({ interrupt, messages, place, chosen, busy, onDecide }: ConfirmationProps) {
   const call = toCall(interrupt);
   const question = findQuestion(messages, call.requestState);
   const operation = useCall('operations.get', { id: call.operation });
@@ -34,11 +36,11 @@ export function Confirmation({ interrupt, messages, chosen, busy, onDecide }: Co
   // Read out, and no button is pressed by what was being typed.
   useEffect(() => ref.current?.focus(), []);
   const sentence = question?.message ?? operation.data?.summary ?? interrupt.message;
-  const parts = { call, busy, onDecide };
+  const parts = { call, place, busy, onDecide };
   return (
     <section aria-labelledby={heading} className="rounded-lg border border-warn bg-panel p-3">
       <h3 ref={ref} id={heading} tabIndex={-1} aria-describedby={about} className="font-medium text-warn">
-        Run this call?
+        Run this call?{place !== undefined && ` (${place})`}
       </h3>
       <div id={about} className="mt-1">
         <Cut text={sentence} first={600}>
@@ -98,13 +100,14 @@ function toAddress(route: string, input: Record<string, unknown>): string {
 
 interface DecisionProps {
   call: Call;
+  place: string | undefined;
   schema: JsonSchema;
   busy: boolean;
   onDecide(decision: PauseDecision): void;
 }
 
 /** The arguments as a form. Changed, they are another call, which is asked about again. */
-function Decision({ call, schema, busy, onDecide }: DecisionProps) {
+function Decision({ call, place, schema, busy, onDecide }: DecisionProps) {
   const [form, dispatch] = useSchemaForm(schema, call.input);
   const [issues, setIssues] = useState(NO_ISSUES);
   const isChanged = form.drafts.size > 0 || JSON.stringify(form.value) !== JSON.stringify(call.input);
@@ -119,7 +122,7 @@ function Decision({ call, schema, busy, onDecide }: DecisionProps) {
   return (
     <form
       noValidate
-      aria-label="Arguments of the call"
+      aria-label={`Arguments of the call${place === undefined ? '' : ` (${place})`}`}
       className="mt-2"
       onSubmit={(event) => {
         event.preventDefault();

@@ -74,6 +74,10 @@ const WORDS: Record<Thread['status'], string> = {
 
 const EXAMPLES = ['What failed today, and why?', 'What waits for a person?', 'What did each agent spend this week?'];
 
+function toPlaceOf(at: number, all: number): string | undefined {
+  return all > 1 ? `${at + 1} of ${all}` : undefined;
+}
+
 /** What a turn was refused for may be a switch or a model that somebody has changed meanwhile. */
 function useAskedAnew(error: Thread['error']): void {
   const queries = useQueryClient();
@@ -117,7 +121,7 @@ function Said({ chatting, onSay }: { chatting: UseChat; onSay(text: string): voi
           </Empty>
         )}
         {!isEmpty && <MessageList thread={thread} toOutcome={toCallOutcome} />}
-        {interrupts.map((interrupt) => {
+        {interrupts.map((interrupt, at) => {
           const parts = {
             interrupt,
             chosen: pauses.chosenOf(interrupt.id),
@@ -126,7 +130,7 @@ function Said({ chatting, onSay }: { chatting: UseChat; onSay(text: string): voi
           };
           // An agent of the workspace in its place may have pauses of another kind.
           return interrupt.metadata?.svc['tool'] === CONFIRM_TOOL ? (
-            <Confirmation key={interrupt.id} {...parts} messages={messages} />
+            <Confirmation key={interrupt.id} {...parts} messages={messages} place={toPlaceOf(at, interrupts.length)} />
           ) : (
             <PauseCard key={interrupt.id} {...parts} may={may('hitl:decide')} />
           );

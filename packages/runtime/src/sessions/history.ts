@@ -90,12 +90,13 @@ export function createSessionHistory(options: SessionHistoryOptions): SessionHis
       `There is no session "${id}". Give its id, or what the client calls it with "?agent=".`,
     );
   };
-  const findPending = async (runId: string): Promise<Approval | null> => {
+  /** Of the turn, else of the first of its sub-agents that waits for a person. */
+  const listPending = async (runId: string): Promise<Approval[]> => {
     for await (const id of listWaitingBelow(journal, runId)) {
-      const { items } = await approvals.list({ status: 'pending', runId: id }, { limit: 1 });
-      if (items[0]) return items[0];
+      const { items } = await approvals.list({ status: 'pending', runId: id }, { limit: MOST_PENDING });
+      if (items.length > 0) return items;
     }
-    return null;
+    return [];
   };
   const removeRuns = async (sessionId: string): Promise<void> => {
     for (;;) {
@@ -110,10 +111,12 @@ export function createSessionHistory(options: SessionHistoryOptions): SessionHis
     async get(id, agent) {
       const row = await find(id, agent);
       const open = await findUnended(journal, row.id);
+      const pendingApprovals = open ? await listPending(open.runId) : [];
       return {
         ...toSession(row),
         openTurn: open ? { runId: open.runId, status: open.status } : null,
-        pendingApproval: open ? await findPending(open.runId) : null,
+        pendingApproval: pendingApprovals[0] ?? null,
+        pendingApprovals,
         summary: row.summary && { text: row.summary.text, upTo: row.summary.upTo },
       };
     },
@@ -168,6 +171,9 @@ export function createSessionHistory(options: SessionHistoryOptions): SessionHis
 }
 
 // --- internal ---
+
+/** Calls of one reply that wait for a person together. */
+const MOST_PENDING = 200;
 
 type SessionRow = typeof sessions.$inferSelect;
 type Messages = Awaited<ReturnType<typeof messagesOfRun>>;

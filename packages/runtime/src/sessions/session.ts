@@ -38,7 +38,8 @@ export function toShownOwner({ id, client, userId }: SessionOwner): Session['own
 
 export const SessionDetail = Session.extend({
   openTurn: z.object({ runId: z.uuid(), status: RunStatus }).nullable().describe('The turn that has not ended'),
-  pendingApproval: Approval.nullable().describe('What its open turn waits for'),
+  pendingApproval: Approval.nullable().describe('What its open turn waits for; the first, where that is more'),
+  pendingApprovals: z.array(Approval).describe('All that it waits for together'),
   summary: z
     .object({ text: z.string(), upTo: z.string().describe('The id of the last message it stands for') })
     .nullable()
