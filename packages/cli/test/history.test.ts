@@ -19,6 +19,7 @@ import { fileURLToPath } from 'node:url';
 import { createBox, createLog, listen, openSqliteJournal } from '@svc/runtime/host';
 import type { Box } from '@svc/runtime/host';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { createDrizzle } from '../../runtime/src/stores/drizzle.ts';
 import { createStepper } from '../src/commands/replay/stepper.ts';
 import { openHost } from '../src/dev/host.ts';
 import { runCli } from './_run.ts';
@@ -61,7 +62,7 @@ beforeAll(async () => {
       store: { read: async () => undefined, write: async () => {}, remove: async () => {} },
       egress: { allowLoopback: true, allowed: [] },
     },
-    db: {} as never,
+    db: createDrizzle({} as never, Promise.resolve()),
     isBlank: () => true,
     defaultModel: () => undefined,
     loadProgram: async () => host.program(),
