@@ -104,7 +104,7 @@ describeWhen(browser, 'the copilot', (path) => {
     expect(await listBarriers(page)).toEqual([]);
   });
 
-  test('reads, opens what it found, and knows where the person is', async () => {
+  test('reads, opens what it found, writes, and knows where the person is', async () => {
     const id = await startWorkflow(box, 'rest');
     const page = await openOn('/');
     model.play = inTurn(
@@ -127,8 +127,15 @@ describeWhen(browser, 'the copilot', (path) => {
     await openDrawer(page);
     await drawer(page).getByText('Open the newest run.').waitFor();
     await drawer(page).getByText('waits', { exact: true }).waitFor();
+    model.play = inTurn(write('settings.update', { name: 'Shop' }), () => 'It has its name.');
+    await say(page, 'Name it Shop.');
+    await drawer(page).getByText('It has its name.').waitFor();
+    expect([(await call(box, 'GET /api/settings')).body.name, await panel(page).count()]).toEqual(['Shop', 0]);
     await drawer(page).getByRole('button', { name: 'New conversation' }).click();
     await drawer(page).getByText('Ask about this installation').waitFor();
+    // The workspace has no agent but this one.
+    await page.goto(`${studio}/playground`);
+    await page.getByText('There is no agent yet').waitFor();
   });
 
   test('says why a screen does not open, and keeps a conversation for each person', async () => {

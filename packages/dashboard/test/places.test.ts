@@ -21,6 +21,18 @@ describeWhen(browser, 'The dashboard at a control plane', (path) => {
     await startWorkflow(box, 'greet');
     await page.getByRole('link', { name: 'greet', exact: true }).click();
     await page.getByRole('tree', { name: 'Timeline' }).waitFor();
+
+    allowComplaint(page, /Failed to load resource/);
+    await page.route('**/api/settings', (asked) => asked.abort());
+    await page.goto(`${plane.url}/studio/health`);
+    await page.getByRole('heading', { name: 'Health' }).waitFor();
+    await page.keyboard.press('Control+.');
+    const copilot = page.getByRole('complementary', { name: 'Copilot' });
+    await copilot.locator('[data-off="unreachable"]').getByText('The box cannot be reached').waitFor();
+    await page.unroute('**/api/settings');
+    await copilot.getByRole('button', { name: 'Try again' }).click();
+    await copilot.getByText('The copilot is switched off').waitFor();
+
     await page.getByRole('button', { name: 'Sign out' }).click();
     await page.waitForURL((url) => url.pathname === '/login');
     allowComplaint(page, /401/);

@@ -192,9 +192,44 @@ describe('the built-in copilot', () => {
     expect([more.text, model.asked.length - from]).toEqual(['The turn stopped after 40 steps.', 36]);
     expect(await statusOf(box, id)).toBe('cancelled');
   });
+
+  test('has 40 steps more once the page has opened a screen for it', async () => {
+    const box = await open();
+    const from = model.asked.length;
+    let rounds = 0;
+    model.play = () =>
+      ++rounds === 15 ? use('navigate', { screen: 'runs' }) : use('list_operations', { tag: 'jobs' });
+    const tools = [{ name: 'navigate', description: 'Open a screen.', parameters: { type: 'object', properties: {} } }];
+    const asked = await talk(box, 't', { text: 'Go on and on.', tools });
+    const { toolCallId } = asked.events.findLast(({ type }) => type === 'TOOL_CALL_START') ?? {};
+    expect(model.asked.length - from).toBe(15);
+    const messages = [{ id: 'opened', role: 'tool', toolCallId, content: 'Opened Runs.' }];
+    const more = await talk(box, 't', { messages, tools });
+    expect([more.text, model.asked.length - from]).toEqual(['The turn stopped after 40 steps.', 35]);
+  });
 });
 
 describe('what it calls', () => {
+  test('is of its installation alone, whatever address it is given', async () => {
+    const box = await open();
+    const calls = [
+      read('runs.list', { installation: 'other' }),
+      read('runs.list', { url: 'https://other.example' }),
+      read('https://other.example/api/runs', {}),
+      read('runs.get', { id: 'https://other.example/api/runs/1' }),
+      read('runs.get', { id: '../../other/api/runs/1' }),
+    ].flat();
+    model.play = (_asked, results) => (results.length > 0 ? 'Done.' : calls);
+    const { results } = await talk(box, 't', { text: 'Look at the other one.' });
+    expect(results.map(codeOf).toSorted()).toEqual([
+      'invalid_request',
+      'invalid_request',
+      'not_found',
+      'run_not_found',
+      'run_not_found',
+    ]);
+  });
+
   test('may be called by each role exactly as over HTTP, whatever the operation', { timeout: 60_000 }, async () => {
     const box = await open(deployed(), await as('owner'));
     const called = OPERATIONS.filter(({ copilot, confirm: isMarked }) => copilot === 'yes' && !isMarked);
@@ -400,6 +435,18 @@ describe('an agent of the workspace with its name', () => {
       true,
       true,
     ]);
+  });
+
+  test('takes its place when a deployed box boots, until one boots without it', async () => {
+    const headers = await as('owner');
+    const first = await open(deployed(), headers);
+    model.play = () => 'Hello.';
+    const box = await first.restart({ ...OFF, agents: { 'studio-copilot': own() } });
+    await talk(box, 't', { text: 'Hi', headers });
+    expect(toolsOfferedLast()).toEqual(offered);
+    const last = await box.restart({ ...OFF, agents: {} });
+    await talk(last, 't', { text: 'Hi', headers });
+    expect(toolsOfferedLast()).toContain('confirm_operation');
   });
 
   test('reads its prompt under its own key, keeps the budget, and confirms nothing', async () => {

@@ -101,6 +101,17 @@ describe('a turn of the copilot', () => {
     }
   });
 
+  test('is hidden from nobody under dev', async () => {
+    const box = await boxes.open({ agents: AGENTS });
+    await call(box, 'PUT /api/settings/copilot', { enabled: true });
+    await chat(box, { authorization: 'Bearer one' }, 'studio-copilot', 'mine');
+    const other = { authorization: 'Bearer another' };
+    const [run] = await list(box, '/api/runs', other);
+    expect(run).toMatchObject({ name: 'studio-copilot' });
+    expect((await call(box, `GET /api/runs/${run?.runId}/steps`, undefined, other)).status).toBe(200);
+    expect(await list(box, '/api/sessions', other)).toMatchObject([{ agent: 'studio-copilot' }]);
+  });
+
   test('cannot be cancelled, deleted or repeated by someone else', async () => {
     const box = await open();
     await chat(box, await as('member', 'ann'), 'studio-copilot', 'mine');
