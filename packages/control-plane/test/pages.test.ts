@@ -157,6 +157,56 @@ describeWhen(browser, 'in a browser', (path) => {
     await page.evaluate(`${button}.click()`);
   };
 
+  /** As far as the page where a person lets the machine in; its address. */
+  const beginLogin = async ({ url }: { url: string }, name: string) => {
+    const body = new URLSearchParams({ client_id: 'svc-cli', device_name: name });
+    const answer = await fetch(`${url}/oauth/device_authorization`, { method: 'POST', body });
+    return ((await answer.json()) as { verification_uri_complete: string }).verification_uri_complete;
+  };
+  /** By the keyboard, and the focus is to be seen there. */
+  const tabTo = async (page: Page, selector: string) => {
+    const isThere = () => page.evaluate<boolean>(`document.activeElement.matches(${JSON.stringify(selector)})`);
+    for (let stops = 0; stops < STOPS && !(await isThere()); stops++) await page.press('Tab');
+    expect([selector, await isThere()]).toEqual([selector, true]);
+    const { outline, shadow } = await page.evaluate<{ outline: string; shadow: string }>(
+      '(({ outlineStyle: outline, boxShadow: shadow }) => ({ outline, shadow }))(getComputedStyle(document.activeElement))',
+    );
+    expect([selector, outline === 'none' && shadow === 'none']).toEqual([selector, false]);
+  };
+  const STOPS = 20;
+
+  test('the operator and whoever lets a machine in need no mouse', async () => {
+    const one = await startStandalone({ ...env, SVC_RUNTIME_INTERNAL_URL: 'http://127.0.0.1:1' });
+    const page = await openPage(path);
+    await page.goto(`${one.url}/`);
+    await shows(page, 'Whoever has the token is the operator.');
+    await tabTo(page, '#token');
+    await page.type(TOKEN);
+    await page.press('Enter');
+    await shows(page, 'The box does not answer.');
+    await tabTo(page, '#token');
+    await page.type(TOKEN);
+    await page.press('Enter');
+    await shows(page, TOKEN);
+    await tabTo(page, '#sign-out');
+    await page.press('Enter');
+    await shows(page, 'Whoever has the token is the operator.');
+
+    const plane = await startPlane();
+    const { email } = await signUpFirst(plane);
+    await page.goto(await beginLogin(plane, 'adas-laptop'));
+    await shows(page, 'Sign in');
+    await tabTo(page, '#email');
+    await page.type(email);
+    await tabTo(page, '#password');
+    await page.type(PASSWORD);
+    await page.press('Enter');
+    await shows(page, 'Let this machine in?');
+    await tabTo(page, '[value=approve]');
+    await page.press('Enter');
+    await shows(page, 'The machine is signed in');
+  });
+
   test('the operator signs in, sees the box, has the token shown, and signs out', async () => {
     const plane = await startStandalone({ ...env, SVC_RUNTIME_INTERNAL_URL: 'http://127.0.0.1:1' });
     const page = await openPage(path);
@@ -275,13 +325,8 @@ describeWhen(browser, 'in a browser', (path) => {
   test('a machine is let in by who has looked at it, once, and a code that is none says so', async () => {
     const plane = await startPlane();
     const { email } = await signUpFirst(plane);
-    const begin = async (name: string) => {
-      const body = new URLSearchParams({ client_id: 'svc-cli', device_name: name });
-      const answer = await fetch(`${plane.url}/oauth/device_authorization`, { method: 'POST', body });
-      return ((await answer.json()) as { verification_uri_complete: string }).verification_uri_complete;
-    };
     const page = await openPage(path);
-    const url = await begin('adas-laptop <b>');
+    const url = await beginLogin(plane, 'adas-laptop <b>');
     await page.goto(url);
     await shows(page, 'Sign in');
     await fill(page, { email, password: PASSWORD });
@@ -295,7 +340,7 @@ describeWhen(browser, 'in a browser', (path) => {
     expect(await listBarriers(page)).toEqual([]);
     await page.goto(`${url}&again`);
     await expect.poll(() => text(page), { timeout: 20_000 }).toMatch(/The machine is signed in|no such code/);
-    await page.goto(await begin('other'));
+    await page.goto(await beginLogin(plane, 'other'));
     await shows(page, 'other');
     await press(page, '[value=deny]');
     await shows(page, 'The machine was not let in');

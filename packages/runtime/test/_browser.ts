@@ -21,9 +21,14 @@ export interface Page {
   /** What it said in the console, and what the browser refused. */
   complaints: string[];
   goto(url: string): Promise<void>;
+  /** As from a keyboard, into whatever has the focus. */
+  type(text: string): Promise<void>;
+  press(key: Key): Promise<void>;
   /** The value of an expression in the page. */
   evaluate<T>(expression: string): Promise<T>;
 }
+
+export type Key = keyof typeof KEYS;
 
 export interface PageOptions {
   /** Default: true. */
@@ -43,11 +48,19 @@ export async function openPage(path: string, { scripts = true }: PageOptions = {
     if (method === 'Runtime.exceptionThrown') complaints.push(JSON.stringify(params));
   };
   for (const domain of ['Network', 'Log', 'Runtime', 'Page']) await send(`${domain}.enable`, {}, sessionId);
+  // A window that nobody looks at has no focus, and shows none.
+  await send('Emulation.setFocusEmulationEnabled', { enabled: true }, sessionId);
   if (!scripts) await send('Emulation.setScriptExecutionDisabled', { value: true }, sessionId);
   return {
     requests,
     complaints,
     goto: async (url) => void (await send('Page.navigate', { url }, sessionId)),
+    type: async (text) => void (await send('Input.insertText', { text }, sessionId)),
+    async press(key) {
+      const about = { key, code: key, ...KEYS[key] };
+      await send('Input.dispatchKeyEvent', { type: 'keyDown', ...about }, sessionId);
+      await send('Input.dispatchKeyEvent', { type: 'keyUp', ...about }, sessionId);
+    },
     async evaluate<T>(expression: string) {
       const answer = await send<{ result: { value: T } }>(
         'Runtime.evaluate',
@@ -60,6 +73,8 @@ export async function openPage(path: string, { scripts = true }: PageOptions = {
 }
 
 // --- internal ---
+
+const KEYS = { Tab: { windowsVirtualKeyCode: 9 }, Enter: { windowsVirtualKeyCode: 13, text: '\r' } };
 
 interface Message {
   id?: number;
