@@ -165,6 +165,9 @@ describeWhen(browser, 'in a browser', (path) => {
   };
   /** By the keyboard, and the focus is to be seen there. */
   const tabTo = async (page: Page, selector: string) => {
+    const isShown = () =>
+      page.evaluate(`document.querySelector(${JSON.stringify(selector)})?.checkVisibility() === true`);
+    await expect.poll(isShown, { timeout: 20_000 }).toBe(true);
     const isThere = () => page.evaluate<boolean>(`document.activeElement.matches(${JSON.stringify(selector)})`);
     for (let stops = 0; stops < STOPS && !(await isThere()); stops++) await page.press('Tab');
     expect([selector, await isThere()]).toEqual([selector, true]);
@@ -174,6 +177,12 @@ describeWhen(browser, 'in a browser', (path) => {
     expect([selector, outline === 'none' && shadow === 'none']).toEqual([selector, false]);
   };
   const STOPS = 20;
+  const enter = async (page: Page) => {
+    // Until its script is there, a form is not sent.
+    const isReady = () => page.evaluate('document.activeElement.form?.querySelector("button")?.disabled !== true');
+    await expect.poll(isReady, { timeout: 20_000 }).toBe(true);
+    await page.press('Enter');
+  };
 
   test('the operator and whoever lets a machine in need no mouse', async () => {
     const one = await startStandalone({ ...env, SVC_RUNTIME_INTERNAL_URL: 'http://127.0.0.1:1' });
@@ -182,28 +191,28 @@ describeWhen(browser, 'in a browser', (path) => {
     await shows(page, 'Whoever has the token is the operator.');
     await tabTo(page, '#token');
     await page.type(TOKEN);
-    await page.press('Enter');
+    await enter(page);
     await shows(page, 'The box does not answer.');
     await tabTo(page, '#token');
     await page.type(TOKEN);
-    await page.press('Enter');
+    await enter(page);
     await shows(page, TOKEN);
     await tabTo(page, '#sign-out');
-    await page.press('Enter');
+    await enter(page);
     await shows(page, 'Whoever has the token is the operator.');
 
     const plane = await startPlane();
     const { email } = await signUpFirst(plane);
     await page.goto(await beginLogin(plane, 'adas-laptop'));
-    await shows(page, 'Sign in');
+    await expect.poll(() => at(page), { timeout: 20_000 }).toContain('/login?next=');
     await tabTo(page, '#email');
     await page.type(email);
     await tabTo(page, '#password');
     await page.type(PASSWORD);
-    await page.press('Enter');
+    await enter(page);
     await shows(page, 'Let this machine in?');
     await tabTo(page, '[value=approve]');
-    await page.press('Enter');
+    await enter(page);
     await shows(page, 'The machine is signed in');
   });
 

@@ -106,10 +106,9 @@ describe('a turn of the copilot', () => {
     await call(box, 'PUT /api/settings/copilot', { enabled: true });
     await chat(box, { authorization: 'Bearer one' }, 'studio-copilot', 'mine');
     const other = { authorization: 'Bearer another' };
-    const [run] = await list(box, '/api/runs', other);
-    expect(run).toMatchObject({ name: 'studio-copilot' });
+    const run = (await list(box, '/api/runs', other)).find(({ name }) => name === 'studio-copilot');
     expect((await call(box, `GET /api/runs/${run?.runId}/steps`, undefined, other)).status).toBe(200);
-    expect(await list(box, '/api/sessions', other)).toMatchObject([{ agent: 'studio-copilot' }]);
+    expect((await list(box, '/api/sessions', other)).map(({ agent }) => agent)).toContain('studio-copilot');
   });
 
   test('cannot be cancelled, deleted or repeated by someone else', async () => {
