@@ -12,6 +12,7 @@ import { request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
+import { toHostileText } from '../packages/runtime/test/fixtures/hostile-text.mjs';
 import { startChild } from './_child.mjs';
 import { listStores } from './_engine-stores.mjs';
 import { median, round } from './_stats.mjs';
@@ -118,32 +119,8 @@ async function createRules(url, count, checks) {
   return ids;
 }
 
-/** What keeps a check busiest: beginnings of what it looks for, over and over. */
-const PIECES = [
-  'a',
-  '4',
-  '1 ',
-  '0-',
-  '+(',
-  'a@',
-  'AB12 ',
-  'DE89 3704 0044 0532 0130 ',
-  ':a',
-  'eyJ',
-  'bearer ',
-  'sk-',
-  '[',
-  '\u200b',
-  '-----BEGIN PRIVATE KEY-----\n \n ',
-  `-----BEGIN PRIVATE KEY-----${' \n'.repeat(4_000)}`,
-  'ignore all the ',
-  'send password ',
-  'do not tell ![',
-  'aaaaaaaaab',
-];
-/** All of them as JSON are the megabyte that a request may have. */
-const SHARE = 45_000;
-const HOSTILE = PIECES.map((piece) => piece.repeat(Math.ceil(SHARE / piece.length)).slice(0, SHARE)).join('\n');
+/** As JSON it is the megabyte that a request may have. */
+const HOSTILE = toHostileText(900_000);
 const PLAIN = 'The quick brown fox jumps over the lazy dog. '.repeat(23_000).slice(0, HOSTILE.length);
 
 /** @type {Record<string, object>} */

@@ -1,34 +1,11 @@
 import { expect, test } from 'vitest';
+import { toHostileText } from '../../test/fixtures/hostile-text.mjs';
 import { judgeText } from './judge.ts';
 import { toRule, toSideRules } from './rules.ts';
 import type { Check } from './store.ts';
 import type { SideRules } from './rules.ts';
 
-/** What keeps a check busiest: beginnings of what it looks for, over and over. */
-const HOSTILE = [
-  'a',
-  '4',
-  '1 ',
-  '0-',
-  '+(',
-  'a@',
-  'AB12 ',
-  'DE89 3704 0044 0532 0130 ',
-  ':a',
-  '-----BEGIN PRIVATE KEY-----\n \n ',
-  `-----BEGIN PRIVATE KEY-----${' \n'.repeat(4_000)}`,
-  'eyJ',
-  'bearer ',
-  'sk-',
-  'ignore all the ',
-  'send password ',
-  'do not tell ![',
-  '[',
-  'aaaaaaaaab',
-  '\u200b',
-];
-const SHARE = Math.ceil(1_000_000 / HOSTILE.length);
-const TEXT = HOSTILE.map((piece) => piece.repeat(Math.ceil(SHARE / piece.length)).slice(0, SHARE)).join('\n');
+const TEXT = toHostileText(1_000_000);
 /** Many times what it takes: one that grows with the square of the text takes minutes. */
 const MOST_MS = 20_000;
 
