@@ -87,11 +87,21 @@ describe('a request through a tunnel', () => {
     const { headers } = JSON.parse((await through.ask({ headers: forged })).text);
     expect(headers).toEqual({
       host: through.tunnel.host,
-      connection: 'close',
+      connection: 'keep-alive',
       'x-forwarded-for': '127.0.0.1',
       'x-forwarded-host': through.tunnel.host,
       'x-forwarded-proto': 'http',
     });
+  });
+
+  it('goes to the box on the connection of the one before it', async () => {
+    const connections = new Set<unknown>();
+    const through = await open((request, response) => {
+      connections.add(request.socket);
+      response.end('ok');
+    });
+    for (let n = 0; n < 5; n++) expect((await through.ask()).text).toBe('ok');
+    expect(connections.size).toBe(1);
   });
 
   it('of HEAD, and an answer without a body, has none', async () => {

@@ -193,6 +193,22 @@ describe('streams', () => {
     expect(status).toBe(413);
   });
 
+  test('what is left of an upload the box has refused does not hold up what is asked next on the same connection', async () => {
+    const upstream = await startUpstream((request, response) => {
+      if (request.method === 'GET') return void response.end('{"is":"next"}');
+      response.writeHead(413, { connection: 'close' }).end('{}', () => request.socket.destroy());
+    });
+    const plane = await startSignedIn({ SVC_RUNTIME_INTERNAL_URL: upstream.url });
+    const socket = open(plane, 'PUT /box/api/file', `Content-Length: ${4 * MIB}\r\n`);
+    let text = '';
+    socket.on('data', (part) => (text += String(part)));
+    socket.write('x');
+    await expect.poll(() => text).toContain('413');
+    socket.write(Buffer.alloc(4 * MIB - 1));
+    socket.write(`GET /box/api/next HTTP/1.1\r\nHost: ${new URL(plane.url).host}\r\nCookie: ${plane.cookie}\r\n\r\n`);
+    await expect.poll(() => text, { timeout: 20_000 }).toContain('{"is":"next"}');
+  });
+
   test('200 uploads that are half sent hold next to no memory', async () => {
     const upstream = await startUpstream((request) => void request.pause());
     const plane = await startSignedIn({ SVC_RUNTIME_INTERNAL_URL: upstream.url });

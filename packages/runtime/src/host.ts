@@ -43,6 +43,8 @@ export { contractPayload } from './health/contract.ts';
 export type { Contract } from './health/contract.ts';
 export { DEFAULT_CORS_ORIGINS, isOriginEntry } from './http/cors.ts';
 export { watchPeer } from './http/heartbeat.ts';
+export { joinWrites } from './http/join-writes.ts';
+export { pour } from './http/pour.ts';
 export { createHostCheck } from './http/hosts.ts';
 export { listen } from './http/listen.ts';
 export type { Listener } from './http/listen.ts';

@@ -2,9 +2,11 @@ import * as http from 'node:http';
 import * as https from 'node:https';
 import type { ClientRequest, IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { pour } from '../../../runtime/src/http/pour.ts';
 import type { Log } from '../../../runtime/src/log.ts';
 import { PlaneError } from '../errors.ts';
 import { hasBody } from '../http/hop.ts';
+import { writeTogether } from '../http/write-together.ts';
 import { toBoxHeaders, toOwnHeaders } from './headers.ts';
 
 export interface BoxProxy {
@@ -42,7 +44,6 @@ export function createBoxProxy({ runtimeUrl, token, log }: BoxProxyOptions): Box
       const headers = toBoxHeaders(request.headers, { host, token });
       const answer = await begin(request, response, () => ask(method, target, headers)).catch((error: unknown) => {
         // What is still to come of the body is read and dropped, so that the refusal is.
-        request.unpipe();
         request.resume();
         log.warn('The box does not answer.', { error });
         throw unreachable(error);
@@ -50,6 +51,7 @@ export function createBoxProxy({ runtimeUrl, token, log }: BoxProxyOptions): Box
       if (!answer) return;
       for (const [name, value] of toOwnHeaders(answer, origin)) response.appendHeader(name, value);
       guard(response);
+      writeTogether(response);
       response.writeHead(answer.statusCode ?? 502, answer.statusMessage);
       // A stream begins before there is anything in it; an answer of a known length goes with its head.
       if (!response.hasHeader('content-length')) response.flushHeaders();
@@ -97,7 +99,7 @@ function begin(
     if (!hasBody(request.headers)) return void asked.end();
     // A body that breaks off breaks off at the box, too: an end would make a whole one of it.
     request.once('close', () => request.complete || asked.destroy());
-    request.pipe(asked);
+    pour(request, asked);
   });
 }
 
@@ -115,7 +117,7 @@ function stream(answer: IncomingMessage, response: ServerResponse): Promise<void
       answer.destroy();
       resolve();
     });
-    answer.pipe(response);
+    pour(answer, response);
   });
 }
 

@@ -25,13 +25,20 @@ export function createOperatorSessions({ token, publicUrl }: OperatorSessionsOpt
   const key = Buffer.from(hkdfSync('sha256', token, '', 'svc control plane: sessions of the operator', 32));
   // A sealed cookie stays whole after it was ended, so this process remembers it for as long as it could be shown again.
   const ended = new LRUCache<string, true>({ max: MOST_ENDED });
+  // A page asks many times with the same cookie: what is in one never changes.
+  const opened = new LRUCache<string, Session>({ max: MOST_OPENED });
+  const openOnce = (cookie: string): Session | undefined => {
+    const session = opened.get(cookie) ?? openSession(key, cookie);
+    if (session) opened.set(cookie, session);
+    return session;
+  };
   const isSecure = () => publicUrl().startsWith('https:');
   const setCookie = (call: Call, value: string, maxAge: number) =>
     call.setHeader('set-cookie', formatCookie(value, { isSecure: isSecure(), maxAge }));
   const give = (call: Call, session: Session) =>
     setCookie(call, sealSession(key, session), Math.ceil((expiryOf(session) - call.now) / 1_000));
   const read = (call: Call): Session | undefined => {
-    const session = openSession(key, readCookie(call.request.headers, cookieName(isSecure())) ?? '');
+    const session = openOnce(readCookie(call.request.headers, cookieName(isSecure())) ?? '');
     if (!session || ended.has(session.id) || call.now >= expiryOf(session)) return undefined;
     return session;
   };
@@ -65,6 +72,7 @@ const HARD = 7 * 24 * HOUR;
 /** How often a session that is in use gets another cookie. */
 const RESOLUTION = 60_000;
 const MOST_ENDED = 10_000;
+const MOST_OPENED = 1_000;
 
 const CIPHER = 'aes-256-gcm';
 const IV_BYTES = 12;

@@ -3,6 +3,7 @@ import type { ClientHttp2Session, ClientHttp2Stream, OutgoingHttpHeaders } from 
 import { createWebSocketStream } from 'ws';
 import type { WebSocket } from 'ws';
 import { watchPeer } from '../../../runtime/src/http/heartbeat.ts';
+import { joinWrites } from '../../../runtime/src/http/join-writes.ts';
 import type { Log } from '../../../runtime/src/log.ts';
 import type { RelayLimits } from './limits.ts';
 
@@ -23,7 +24,7 @@ export interface AttachmentOptions {
 }
 
 export function openAttachment(socket: WebSocket, { limits, log, onClosed }: AttachmentOptions): Attachment {
-  const duplex = createWebSocketStream(socket);
+  const duplex = joinWrites(createWebSocketStream(socket));
   const session = connect('http://box', {
     createConnection: () => duplex,
     maxSessionMemory: limits.memoryMb,

@@ -1,9 +1,11 @@
 import { constants } from 'node:http2';
 import type { ClientHttp2Stream, OutgoingHttpHeaders } from 'node:http2';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { pour } from '../../../runtime/src/http/pour.ts';
 import { PlaneError } from '../errors.ts';
 import type { Attachment } from './attachment.ts';
 import { hasBody } from '../http/hop.ts';
+import { writeTogether } from '../http/write-together.ts';
 import { findFault, toAnswerHeaders, toBoxHeaders } from './headers.ts';
 import type { Outside } from './headers.ts';
 
@@ -23,9 +25,11 @@ export function pass(
   stream.once('response', (headers) => {
     isAnswered = true;
     const { ':status': status = 502 } = headers;
+    writeTogether(response);
     response.writeHead(status, toAnswerHeaders(headers));
     // A stream begins before there is anything in it.
     response.flushHeaders();
+    stream.on('data', () => writeTogether(response));
     stream.pipe(response, { end: false });
     stream.once('end', () => {
       // Of an answer that has broken off, an end would make a whole one.
@@ -33,16 +37,15 @@ export function pass(
     });
   });
   stream.once('close', () => {
-    request.unpipe(stream);
     request.resume();
     if (!isAnswered) return refuse([request, response], closed());
     if (!response.writableEnded) response.destroy();
   });
   // Not closed but destroyed: a stream that is closed ends first, and half a body would be taken for a whole one.
-  response.once('close', () => stream.destroy(gone()));
+  response.once('close', () => stream.destroyed || stream.destroy(gone()));
   // A body that breaks off breaks off at the box, too.
   request.once('close', () => request.complete || stream.destroy(gone()));
-  if (!endStream) request.pipe(stream);
+  if (!endStream) pour(request, stream);
 }
 
 /** An answer of the relay itself. */

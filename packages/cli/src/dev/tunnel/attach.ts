@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { constants } from 'node:http2';
-import { watchPeer } from '@svc/runtime/host';
+import { joinWrites, watchPeer } from '@svc/runtime/host';
 import { createWebSocketStream, WebSocket } from 'ws';
 import { serveStreams } from './serve.ts';
 
@@ -52,7 +52,7 @@ export function attach({ relayUrl, token, port, beatMs = BEAT_MS }: AttachOption
     });
     socket.on('error', reject);
     socket.once('open', () => {
-      const duplex = createWebSocketStream(socket);
+      const duplex = joinWrites(createWebSocketStream(socket));
       duplex.on('error', () => {});
       const session = serveStreams(duplex, { port, isOpen: () => socket.readyState === WebSocket.OPEN });
       watchPeer(socket, beatMs);

@@ -3,6 +3,7 @@ import type { ClientRequest, OutgoingHttpHeaders } from 'node:http';
 import { constants, performServerHandshake } from 'node:http2';
 import type { IncomingHttpHeaders, ServerHttp2Session, ServerHttp2Stream } from 'node:http2';
 import type { Duplex } from 'node:stream';
+import { pour } from '@svc/runtime/host';
 
 export interface ServeOptions {
   /** Where the box listens for what comes through. */
@@ -14,8 +15,8 @@ export interface ServeOptions {
 /** Answers what a relay asks over a connection: each stream is one request to the port, where the box listens for it. */
 export function serveStreams(duplex: Duplex, { port, isOpen }: ServeOptions): ServerHttp2Session {
   const session = performServerHandshake(duplex, OPTIONS);
-  // One connection a request: none is found closed in the moment it is used again.
-  const agent = new Agent({ keepAlive: false });
+  // This end lets go of an idle connection long before the box does: none is found closed in the moment it is used again.
+  const agent = new Agent({ keepAlive: true, maxFreeSockets: STREAMS, timeout: IDLE_MS });
   session.on('stream', (stream, headers) => passOn(stream, headers, { port, agent, isOpen }));
   session.on('error', () => {});
   session.setLocalWindowSize(SESSION_WINDOW);
@@ -28,6 +29,8 @@ export function serveStreams(duplex: Duplex, { port, isOpen }: ServeOptions): Se
 const STREAMS = 100;
 const WINDOW = 128 * 1_024;
 const SESSION_WINDOW = 4 * 1_024 * 1_024;
+/** The box keeps them for 65 s. */
+const IDLE_MS = 20_000;
 
 const OPTIONS = {
   maxSessionMemory: 32,
@@ -83,7 +86,7 @@ function answer(stream: ServerHttp2Stream, asked: ClientRequest): void {
       if (!response.complete) stream.destroy(brokenOff());
     });
     if (endStream) response.resume();
-    else response.pipe(stream);
+    else pour(response, stream);
   });
 }
 
