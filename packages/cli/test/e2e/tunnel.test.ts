@@ -1,3 +1,4 @@
+import { writeFileSync } from 'node:fs';
 import { request as send } from 'node:http';
 import { expect, it } from 'vitest';
 import { addInstallation, mint } from '../../../control-plane/test/_box.ts';
@@ -55,6 +56,15 @@ async function ask(publicUrl: string, { path, token, body, onText }: Asked) {
   });
 }
 
+/** Another relay program: it has what it is told in its environment, and nothing else. */
+const PROGRAM = `#!${process.execPath}
+const { SVC_TUNNEL_RELAY: relayUrl, SVC_TUNNEL_TOKEN: token, SVC_TUNNEL_LOCAL_PORT: port } = process.env;
+const say = (line) => console.error('relay program: ' + line);
+import(${JSON.stringify(new URL('../../dist/index.mjs', import.meta.url).href)})
+  .then(({ keepAttached }) => keepAttached({ relayUrl, token, port: Number(port), publicUrl: '', say }))
+  .then(() => say('attached as ' + process.pid + ', with a secret: ' + ('HMAC_SECRET' in process.env)));
+`;
+
 const CHAT = '/wire-a/v1/chat/completions';
 const chat = (content: string) => ({ model: 'echo', stream: true, messages: [{ role: 'user', content }] });
 
@@ -79,6 +89,37 @@ it('svc dev of a linked workspace is reached under its public address, by whom t
   expect(answer).toMatchObject({ status: 200, text: expect.stringContaining('data: [DONE]') });
 
   expect((await box.stop()).code).toBe(0);
+  expect((await ask(publicUrl, { path: '/live' })).status).toBe(502);
+});
+
+it('another relay program carries the tunnel of svc dev, is started again when it dies, and ends with it', async () => {
+  const { plane, ada, id, workspace, env } = await startAll();
+  const bin = workspace.path('relay.cjs');
+  writeFileSync(bin, PROGRAM, { mode: 0o755 });
+  const box = await workspace.boot({ env: { ...env, SVC_FRPC_BIN: bin, HMAC_SECRET: 'h'.repeat(64) } });
+  const { public_url: publicUrl } = box.payload as unknown as Record<string, string>;
+  if (!publicUrl) throw new Error(`There is no public address: ${box.stderr()}`);
+  const token = await mint(plane, id, ada);
+  const listPrograms = () =>
+    [...box.stderr().matchAll(/attached as (\d+), with a secret: (\w+)/g)].map(([, pid, hasSecret]) => ({
+      pid: Number(pid),
+      hasSecret,
+    }));
+  const chatThrough = async (count: number) => {
+    await eventually(() => listPrograms().length === count, { within: 60_000 });
+    expect(await ask(publicUrl, { path: CHAT, body: chat('say:hello'), token })).toMatchObject({
+      status: 200,
+      text: expect.stringContaining('data: [DONE]'),
+    });
+    expect((await ask(publicUrl, { path: '/api/runs' })).status).toBe(401);
+  };
+  await chatThrough(1);
+  process.kill(listPrograms()[0]?.pid ?? 0, 'SIGKILL');
+  await chatThrough(2);
+  expect(listPrograms().map(({ hasSecret }) => hasSecret)).toEqual(['false', 'false']);
+  const { pid = 0 } = listPrograms()[1] ?? {};
+  expect((await box.stop()).code).toBe(0);
+  expect(() => process.kill(pid, 0)).toThrow('ESRCH');
   expect((await ask(publicUrl, { path: '/live' })).status).toBe(502);
 });
 
