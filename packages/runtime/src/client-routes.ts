@@ -88,7 +88,7 @@ export const ROUTES = {
   'jobs.list': { route: 'GET /api/recurring-jobs' },
   'jobs.get': { route: 'GET /api/recurring-jobs/:id' },
   'jobs.update': { route: 'PATCH /api/recurring-jobs/:id' },
-  'jobs.run': { route: 'POST /api/recurring-jobs/:id/run' },
+  'jobs.run': { route: 'POST /api/recurring-jobs/:id/run', headers: { 'idempotency-key': 'idempotencyKey' } },
   'jobs.delete': { route: 'DELETE /api/recurring-jobs/:id' },
   'notify.receivers': { route: 'GET /api/notify/receivers' },
   'notify.deliveries': { route: 'GET /api/notify/deliveries' },

@@ -59,6 +59,8 @@ export async function startPlayedModel(): Promise<PlayedModel> {
   const server = createServer((req, res) => {
     // Its list of models.
     if (req.method === 'GET') return void res.end(JSON.stringify({ object: 'list', data: [{ id: 'v/m' }] }));
+    // Who is notified of runs that stop.
+    if (req.url === '/notices') return void res.writeHead(204).end();
     let text = '';
     req.on('data', (chunk: Buffer) => (text += chunk.toString()));
     req.on('end', () => {

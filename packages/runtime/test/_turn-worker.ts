@@ -7,7 +7,9 @@ import { fileURLToPath } from 'node:url';
 export type Death =
   | { step: string; when: 'before' | 'during' | 'after'; nth: number }
   /** At a statement on the database of the box that has the text, with a parameter that begins so where one is named. */
-  | { sql: string; param?: string; when: 'before' | 'after'; nth: number };
+  | { sql: string; param?: string; when: 'before' | 'after'; nth: number }
+  /** Before the nth call of that method of the journal; of those at once with it none is made. */
+  | { journal: string; nth: number };
 
 /** A box with agents, in a process of its own. */
 export interface Worker {
@@ -23,10 +25,13 @@ export interface WorkerOptions {
   modelUrl: string;
   /** One of several replicas on it. Default: alone, on files in the folder. */
   database?: string | undefined;
+  /** Known from the beginning. */
+  death?: Death | undefined;
 }
 
-export async function forkWorker({ folder, modelUrl, database }: WorkerOptions): Promise<Worker> {
+export async function forkWorker({ folder, modelUrl, database, death: known }: WorkerOptions): Promise<Worker> {
   const child = fork(WORKER, [folder, modelUrl, ...(database === undefined ? [] : [database])], {
+    env: { ...process.env, ...(known ? { TURN_DEATH: JSON.stringify(known) } : {}) },
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   });
   const ended = once(child, 'exit').then(([code]) => {

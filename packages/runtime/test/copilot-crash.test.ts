@@ -18,7 +18,7 @@ let model: PlayedModel;
 let worker: Worker;
 let database: string | undefined;
 
-const start = (): Promise<Worker> => forkWorker({ folder, modelUrl: model.url, database });
+const start = (death?: Death): Promise<Worker> => forkWorker({ folder, modelUrl: model.url, database, death });
 /** The box of the process there is. */
 const box: TalkedTo = { request: async (path, init) => fetch(`${worker.url}${path}`, init) };
 const send = async <T = Json>(method: string, path: string, body?: unknown): Promise<T> => {
@@ -58,8 +58,8 @@ describe('the process is killed between a confirmation and its call', () => {
       'waiting',
     ]);
     await approve(thread);
-    await until(async () => (await statusOf(id)) === 'cancelled');
-    expect(await cancellationsOf(id)).toBe(1);
+    await until(async () => (await cancellationsOf(id)) > 0);
+    expect([await statusOf(id), await cancellationsOf(id)]).toEqual(['cancelled', 1]);
   });
 
   test('before the call is made: it did not run, that is said, and the person is asked once more', async () => {
@@ -71,8 +71,8 @@ describe('the process is killed between a confirmation and its call', () => {
     ]);
     expect(answer.message).toMatch(/^The box was restarted before the call was made\. Nothing ran\./);
     await approve(thread);
-    await until(async () => (await statusOf(id)) === 'cancelled');
-    expect(await cancellationsOf(id)).toBe(1);
+    await until(async () => (await cancellationsOf(id)) > 0);
+    expect([await statusOf(id), await cancellationsOf(id)]).toEqual(['cancelled', 1]);
   });
 
   test('as the call is made: it did not run, and that is said', async () => {
@@ -120,6 +120,47 @@ describe('the process is killed between a confirmation and its call', () => {
   });
 });
 
+describe('the process is killed in a call for many runs', () => {
+  test.each([
+    [
+      'none of which it has reached: it did not run',
+      1,
+      { code: 'confirmation_required', details: { reason: 'not_begun' } },
+    ],
+    [
+      'one of which it has reached: how many it is said, and the others are left alone',
+      2,
+      { ran: 'in part', done: 1, of: 3 },
+    ],
+  ] as const)('%s', async (_, nth, expected) => {
+    const { ids, from } = await startThree();
+    const answer = await killConfirmed('runs.cancel_all', { name: 'rest', from }, { journal: 'cancel', nth });
+    expect(answer).toMatchObject(expected);
+    const statuses = await Promise.all(ids.map(statusOf));
+    expect(statuses.filter((status) => status === 'cancelled')).toHaveLength(nth - 1);
+  });
+
+  test('that it starts anew: how many it is said, and none is started twice', async () => {
+    const { ids, from } = await startThree();
+    await send('POST', '/api/runs/cancel', { name: 'rest', from });
+    const filter = { name: 'rest', status: 'cancelled', from, to: new Date().toISOString() };
+    const answer = await killConfirmed('runs.retry_all', filter, { journal: 'create', nth: 3 });
+    expect(answer).toMatchObject({ ran: 'in part', done: 2, of: 3 });
+    expect((await retriesOf(ids)).toSorted()).toEqual([0, 1, 1]);
+  });
+
+  test('that it deletes, behind its effect: it ran', async () => {
+    const { ids, from } = await startThree();
+    await send('POST', '/api/runs/cancel', { name: 'rest', from });
+    const death = { sql: DONE, param: 'runs.delete_all', when: 'before', nth: 1 } as const;
+    const answer = await killConfirmed('runs.delete_all', { name: 'rest', from }, death);
+    expect([answer, await Promise.all(ids.map(statusOf))]).toMatchObject([
+      { ran: true },
+      [undefined, undefined, undefined],
+    ]);
+  });
+});
+
 describe('a write that needs no confirmation is killed', () => {
   const toPrompt = (key: string) => ({ ownerKind: 'workspace', key, name: 'Greeting', text: 'Hello.' });
 
@@ -161,6 +202,47 @@ describe('a write that needs no confirmation is killed', () => {
     const begun = (await runsOf('rest')).filter(({ runId }) => !from.includes(runId));
     expect([answer, begun.length]).toMatchObject([{ ran: true, answer: { runId: begun[0]?.runId } }, 1]);
   });
+
+  test('that fires a timer: it fires once, and is noted once', async () => {
+    const death = { sql: DONE, param: 'jobs.run', when: 'before', nth: 1 } as const;
+    const answer = await killWrite(write('jobs.run', { id: 'timed:0' }), death);
+    const { firings } = await send<{ firings: Json[] }>('GET', '/api/recurring-jobs/timed:0');
+    const runs = await runsOf('timed');
+    expect([answer, firings.length, runs.length]).toMatchObject([{ ran: true, answer: { id: 'timed:0' } }, 1, 1]);
+    expect(firings[0]?.runId).toBe(runs[0]?.runId);
+  });
+
+  test.each([
+    ['before it is put back: it did not run', { journal: 'redeliver', nth: 1 }, { code: 'call_interrupted' }, false],
+    [
+      'once it is put back: it ran',
+      { sql: DONE, param: 'notify.redeliver', when: 'before', nth: 1 },
+      { ran: true },
+      true,
+    ],
+  ] as const)('that sends a message once more, %s', async (_, death, expected, isSent) => {
+    await send('POST', '/api/workflows/broken/start', {});
+    const delivered = () => itemsOf('/api/notify/deliveries?state=delivered');
+    const known = (await delivered()).length;
+    await until(async () => (await delivered()).length > known);
+    const [{ deliveryId: id, lastAt } = {}] = await delivered();
+    expect(await killWrite(write('notify.redeliver', { id }), death)).toMatchObject(expected);
+    await until(async () => (await itemsOf('/api/notify/deliveries?state=pending')).length === 0);
+    expect((await delivered())[0]?.lastAt !== lastAt).toBe(isSent);
+  });
+});
+
+test('who is killed while saying that a call did not run says it again', async () => {
+  const thread = `t${++threads}`;
+  const prompt = { ownerKind: 'workspace', key: 'twice', name: 'Greeting', text: 'Hello.' };
+  const answer = answerOf(write('prompts.create', prompt));
+  const death = { sql: 'insert into "svc"."prompts"', when: 'after', nth: 1 } as const;
+  await killAt(death, () => talk(box, thread, { text: 'Do it.' }));
+  const dying = await start({ sql: USED, param: 'looked for', when: 'after', nth: 1 }).catch(() => undefined);
+  if (dying && dying.child.signalCode === null) await once(dying.child, 'exit');
+  worker = await start();
+  expect(await answer()).toMatchObject({ code: 'call_interrupted', details: { ran: false } });
+  expect(await promptsOf('twice')).toEqual([]);
 });
 
 describeWhen(realServers.database, 'a replica is killed between a confirmation and its call, on Postgres', (server) => {
@@ -187,8 +269,8 @@ describeWhen(realServers.database, 'a replica is killed between a confirmation a
     const { id, answer, thread } = await killOnceApproved({ sql: USED, when: 'after', nth: 1 }, async () => other);
     expect([reasonOf(answer), await statusOf(id)]).toEqual(['not_begun', 'waiting']);
     await approve(thread);
-    await until(async () => (await statusOf(id)) === 'cancelled');
-    expect(await cancellationsOf(id)).toBe(1);
+    await until(async () => (await cancellationsOf(id)) > 0);
+    expect([await statusOf(id), await cancellationsOf(id)]).toEqual(['cancelled', 1]);
   });
 
   test('the other says that a call ran that had its effect', async () => {
@@ -218,7 +300,10 @@ describeWhen(realServers.database, 'a replica is killed between a confirmation a
 let threads = 0;
 
 /** A turn whose process is killed once the person has approved; what the next process tells the model. */
-async function killOnceApproved(death: Death, next = start): Promise<{ id: string; thread: string; answer: Json }> {
+async function killOnceApproved(
+  death: Death,
+  next = () => start(),
+): Promise<{ id: string; thread: string; answer: Json }> {
   const thread = `t${++threads}`;
   const { runId } = await send('POST', '/api/workflows/rest/start', {});
   const id = String(runId);
@@ -231,8 +316,27 @@ async function killOnceApproved(death: Death, next = start): Promise<{ id: strin
   return { id, thread, answer: await answer() };
 }
 
+/** Three runs that wait, and the time from which there are these alone. */
+async function startThree(): Promise<{ ids: string[]; from: string }> {
+  const from = new Date().toISOString();
+  const ids: string[] = [];
+  for (let n = 0; n < 3; n++) ids.push(String((await send('POST', '/api/workflows/rest/start', {})).runId));
+  await until(async () => (await Promise.all(ids.map(statusOf))).every((status) => status === 'waiting'));
+  return { ids, from };
+}
+
+/** A marked write whose process is killed once the person has approved. */
+async function killConfirmed(operation: string, input: Json, death: Death): Promise<Json> {
+  const thread = `t${++threads}`;
+  const answer = answerOf(write(operation, input), confirm);
+  const told = await talk(box, thread, { text: 'Do it.' });
+  await killAt(death, () => decide(box, thread, told, { decision: 'approve' }));
+  worker = await start();
+  return answer();
+}
+
 /** A turn whose process is killed at a write that needs no confirmation; what the next tells the model. */
-async function killWrite(made: ReturnType<typeof write>, death: Death, next = start): Promise<Json> {
+async function killWrite(made: ReturnType<typeof write>, death: Death, next = () => start()): Promise<Json> {
   const answer = answerOf(made);
   await killAt(death, () => talk(box, `t${++threads}`, { text: 'Do it.' }));
   worker = await next();
@@ -270,6 +374,8 @@ function answerOf(...plays: Parameters<typeof inTurn>): () => Promise<Json> {
 const itemsOf = async (path: string) => (await send<{ items: Json[] }>('GET', path)).items;
 const promptsOf = (key: string) => itemsOf(`/api/prompts?key=${key}`);
 const runsOf = (name: string) => itemsOf(`/api/runs?name=${name}`);
+const retriesOf = (ids: string[]) =>
+  Promise.all(ids.map(async (id) => (await itemsOf(`/api/runs?retryOf=${id}`)).length));
 const statusOf = async (id: string) => (await send('GET', `/api/runs/${id}`)).status;
 
 /** How often that is in the activity log. */

@@ -2,9 +2,11 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
 import { defineDeepAgent } from '../src/definitions/definition.ts';
 import { defineDynamicConfig } from '../src/index.ts';
-import { ELSEWHERE } from '../src/copilot/elsewhere.ts';
 import type { SqlSession, StoreClient } from '../src/stores/client.ts';
 import { createDrizzle } from '../src/stores/drizzle.ts';
+import { createProviderStore } from '../src/provider/store.ts';
+import { newMasterKey } from '../src/secrets/master-key.ts';
+import { createSecretStore } from '../src/secrets/store.ts';
 import { OPERATIONS } from '../src/surface/index.ts';
 import { confirm, decide, inTurn, startPlayedModel, talk, write } from './_copilot.ts';
 import type { Asked, PlayedModel } from './_copilot.ts';
@@ -24,11 +26,22 @@ let box: TestBox;
 beforeAll(async () => {
   model = await startPlayedModel();
   const { client } = database;
+  const db = createDrizzle(toWatched(client), client.ready);
+  const secretKey = newMasterKey();
+  const secrets = createSecretStore({ db, key: secretKey, installation: 'here' });
   box = await boxes.share({
     agents: { triage: defineDeepAgent({ name: 'triage', instructions: 'Be correct.' }) },
     config: defineDynamicConfig({ limit: z.number().default(1) }),
-    provider: { baseUrl: model.url, apiKey: 'key' },
-    options: { db: createDrizzle(toWatched(client), client.ready), isBlank: database.isBlank },
+    options: {
+      db,
+      isBlank: database.isBlank,
+      secretKey,
+      provider: {
+        environment: { baseUrl: model.url, apiKey: 'key' },
+        store: createProviderStore(db, Promise.resolve(secrets)),
+        egress: { allowLoopback: true, allowed: [] },
+      },
+    },
   })();
   await call(box, 'PUT /api/settings/copilot', { enabled: true });
 });
@@ -37,6 +50,9 @@ afterAll(() => model.close());
 const prompt = { ownerKind: 'workspace', key: 'greeting', name: 'Greeting', text: 'Hello.' };
 const rule = { name: 'words', check: { kind: 'words', words: ['A-1'] }, sides: ['agent-output'], action: 'block' };
 const target = { kind: 'agent', name: 'triage' };
+
+/** All that the copilot may call and that change something. */
+const WRITES = OPERATIONS.filter(({ kind, copilot }) => kind === 'write' && copilot === 'yes');
 
 /** A call of each, in an order in which they can be made. `made` has what those before have answered. */
 const CALLS: [id: string, input: (made: Record<string, Json>) => Json][] = [
@@ -70,6 +86,8 @@ const CALLS: [id: string, input: (made: Record<string, Json>) => Json][] = [
   ['secrets.set', () => ({ name: 'BANK', value: 'one' })],
   ['secrets.rotate', () => ({ name: 'BANK', value: 'two' })],
   ['secrets.delete', () => ({ name: 'BANK' })],
+  ['provider.set', () => ({ baseUrl: model.url, apiKey: 'other' })],
+  ['provider.delete', () => ({})],
   ['settings.update', () => ({ name: 'Shop' })],
   ['settings.retention', () => ({ days: 30 })],
   ['settings.key_expiry', () => ({ days: 30 })],
@@ -77,7 +95,7 @@ const CALLS: [id: string, input: (made: Record<string, Json>) => Json][] = [
   ['settings.copilot', () => ({ enabled: true })],
 ];
 
-test('every write that is not made elsewhere commits its mark with its change, once', { timeout: 60_000 }, async () => {
+test('every write that settles by its mark commits its mark with its change, once', { timeout: 60_000 }, async () => {
   const { body: key } = await call(box, 'POST /api/keys', { name: 'k', grants: { agents: [], workflows: [] } });
   const made: Record<string, Json> = { key };
   const wrong: string[] = [];
@@ -90,17 +108,31 @@ test('every write that is not made elsewhere commits its mark with its change, o
       wrong.push(`${id}: ${marks.length - before} marks, ${JSON.stringify(answer).slice(0, 200)}`);
   }
   expect(wrong).toEqual([]);
-  const known = new Set([...CALLS.map(([id]) => id), ...Object.keys(ELSEWHERE)]);
-  const writes = OPERATIONS.filter(({ kind, copilot }) => kind === 'write' && copilot === 'yes').map(({ id }) => id);
-  expect(writes.filter((id) => !known.has(id))).toEqual([]);
+  expect(
+    WRITES.filter(({ settles }) => settles === undefined)
+      .map(({ id }) => id)
+      .toSorted(),
+  ).toEqual([...new Set(CALLS.map(([id]) => id))].toSorted());
 });
 
-test('what is refused before it changes anything leaves no mark', async () => {
+test('every other write is called again under a key, or looked for', () => {
+  const others = WRITES.flatMap(({ id, settles, headers }) => {
+    if (settles === undefined) return [];
+    if (settles === 'again') return headers?.['idempotency-key'] === undefined ? [`${id}: without a key`] : [];
+    return 'isDone' in settles || 'begun' in settles ? [] : [`${id}: not at all`];
+  });
+  expect(others).toEqual([]);
+  expect(OPERATIONS.filter((op) => !WRITES.includes(op) && op.settles !== undefined)).toEqual([]);
+});
+
+test('what is refused, or finds nothing to change, leaves no mark', async () => {
   const before = marks.length;
   for (const [id, input] of [
     ['prompts.publish', { id: crypto.randomUUID(), version: 1 }],
     ['config.set', { key: 'limit', value: 1, ifMatch: '7' }],
     ['settings.update', { timeZone: 'nowhere' }],
+    // It asks the database, which has no row of that name.
+    ['secrets.delete', { name: 'NONE' }],
   ] as const)
     expect((await callOf(id, input)).code).toEqual(expect.any(String));
   expect(marks.slice(before)).toEqual([]);

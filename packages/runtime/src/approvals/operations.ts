@@ -74,6 +74,7 @@ export const decideApproval = operation({
   ],
   input: z.strictObject({ id: z.string(), ...Decision.shape, idempotencyKey: IdempotencyKey }),
   output: Approval,
+  settles: 'again',
   handle: ({ approvals }, { id, idempotencyKey, ...decision }, { caller }) =>
     approvals.decide(id, decision, toDecider(caller, idempotencyKey)),
 });

@@ -43,7 +43,7 @@ const noBox = (): never => {
 const NOT_CALLED = {
   rooms: noBox,
   confirmations: { ask: noBox, redeem: noBox },
-  used: { use: noBox },
+  used: { use: noBox, read: noBox },
   journal: { getRun: noBox },
   log: createLog({ level: 'silent', write: () => {} }),
 };

@@ -1,6 +1,7 @@
 import { toBoxError } from '../http/answer.ts';
 import type { Log } from '../log.ts';
 import { toErrorResult, toResult } from '../mcp/result.ts';
+import type { Outcome } from './once.ts';
 
 /** What the model reads of a call: what it answered, or why it was refused. A bug is logged. */
 export async function toAnswer(
@@ -18,8 +19,14 @@ export async function toAnswer(
   }
 }
 
-/** Of a write that had begun when the process ended, and has run. */
-export function toRun(operation: string, answer: unknown): unknown {
+/** Of a write that had begun when the process ended, and has run, or a part of it has. */
+export function toRun(operation: string, outcome: Exclude<Outcome, { ran: false }>): unknown {
+  if (outcome.ran === 'in part') {
+    const { done, of } = outcome;
+    const note = `The box was restarted while "${operation}" ran. ${done} of ${of} are done, the others are as they were. Call it again for those.`;
+    return { ran: 'in part', done, of, note };
+  }
+  const { answer } = outcome;
   const note = `"${operation}" ran before the box was restarted, and was not run again.`;
   return answer === undefined ? { ran: true, note: `${note} Read what came of it.` } : { ran: true, note, answer };
 }

@@ -12,15 +12,17 @@ interface Left {
   log?: { id: string; requestId: string }[];
   /** What was used up before the process ended. */
   used: string[];
-  /** The operation. Default: one that changes the database alone. */
-  id?: string;
+  /** How the operation settles. Default: it changes the database alone. */
+  settles?: Operation['settles'];
+  /** What its mark was left with. */
+  content?: string;
 }
 
 /** A call whose step is repeated: the process it had begun in was killed. */
-async function repeat(how: 'write' | 'confirm', { log = [], used, id = 'things.delete' }: Left) {
+async function repeat(how: 'write' | 'confirm', { log = [], used, settles, content }: Left) {
   let ran = 0;
   const op: Operation = {
-    id,
+    id: 'things.delete',
     summary: 'Delete a thing',
     route: 'DELETE /api/things/:id',
     tag: 'things',
@@ -30,6 +32,7 @@ async function repeat(how: 'write' | 'confirm', { log = [], used, id = 'things.d
     copilot: 'yes',
     input: z.object({}),
     output: z.object({}),
+    ...(settles ? { settles } : {}),
     handle: () => (ran += 1),
   };
   const gone = new Set(used);
@@ -40,7 +43,7 @@ async function repeat(how: 'write' | 'confirm', { log = [], used, id = 'things.d
         activity: { list: async () => ({ items: log, nextCursor: null }), get: async () => ({ after: 'its answer' }) },
       }) as unknown as Rooms,
     confirmations: { ask: async () => ({ state: 'state', expiresAt: '' }), redeem: async () => ({ input: {} }) },
-    used: { use: async (value) => !gone.has(value) && gone.add(value) !== undefined },
+    used: { use: async (value) => !gone.has(value) && gone.add(value) !== undefined, read: async () => content },
     journal: { getRun: async () => ({ attributes: JSON.stringify({ [ASKED_BY]: 'owner' }) }) as never },
     log: createLog({ level: 'silent', write: () => {} }),
   });
@@ -74,10 +77,27 @@ describe.each(['write', 'confirm'] as const)('a %s that had begun before a kill'
     expect(done).toMatchObject({ answer: { code, details }, ran: 0 });
   });
 
-  test('of many runs is not claimed to be known, once it has begun', async () => {
-    const done = await repeat(how, { used: ['call step', 'ran step'], id: 'runs.cancel_all' });
+  test('is known not to have run by who looked before, and was killed in turn', async () => {
+    const done = await repeat(how, { used: ['call step', 'ran step'], content: 'looked for' });
     const code = how === 'write' ? 'call_interrupted' : 'confirmation_required';
-    const details = how === 'write' ? { ran: 'unknown' } : { reason: 'interrupted' };
-    expect(done).toMatchObject({ answer: { code, details, message: expect.stringContaining('look first') }, ran: 0 });
+    expect(done).toMatchObject({ answer: { code }, ran: 0 });
+  });
+
+  test.each([
+    [true, { ran: true }],
+    [false, { code: how === 'write' ? 'call_interrupted' : 'confirmation_required' }],
+  ] as const)('is looked for, where that is how it settles: %s', async (isDone, answer) => {
+    const settles = { isDone: async () => isDone };
+    expect(await repeat(how, { used: ['call step', 'ran step'], settles })).toMatchObject({ answer, ran: 0 });
+  });
+
+  test.each([
+    [0, { code: how === 'write' ? 'call_interrupted' : 'confirmation_required' }],
+    [1, { ran: 'in part', done: 1, of: 3, note: expect.stringContaining('1 of 3 are done') }],
+    [3, { ran: true }],
+  ] as const)('of many things is counted by what it has begun with: %i of 3', async (done, answer) => {
+    const settles = { begun: async (_: object, what: unknown) => ({ done, of: (what as unknown[]).length }) };
+    const left = { used: ['call step', 'ran step'], settles, content: '["a","b","c"]' };
+    expect(await repeat(how, left)).toMatchObject({ answer, ran: 0 });
   });
 });

@@ -3,6 +3,7 @@ import type { Caller } from '../auth/caller.ts';
 import { toAskingPerson } from '../auth/caller.ts';
 import type { ToolContext } from '../definitions/agent.ts';
 import { askedByOf } from '../engine/box-marks.ts';
+import type { Journal } from '../engine/journal.ts';
 import { BoxError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import { withoutSecrets } from '../mcp/confirmations.ts';
@@ -12,9 +13,10 @@ import type { Operation } from '../operations/define.ts';
 import { callOperation, checkCall, parseInput } from '../surface/call.ts';
 import { toRun } from './answers.ts';
 import { createOnce, interrupted } from './once.ts';
-import type { OnceOptions, Outcome, Write } from './once.ts';
+import type { OnceOptions, Write } from './once.ts';
 
 export interface CallsOptions extends OnceOptions {
+  journal: Pick<Journal, 'getRun'>;
   confirmations: Confirmations;
   log: Log;
 }
@@ -51,9 +53,9 @@ export function createCalls(options: CallsOptions): Calls {
     input,
     secret: op.secret ?? [],
   });
-  const settle = async (write: Write, otherwise: (outcome: Exclude<Outcome, { ran: true }>) => unknown) => {
+  const settle = async (write: Write, otherwise: () => unknown) => {
     const outcome = await once.settle(write);
-    return outcome.ran === true ? toRun(write.op.id, outcome.answer) : otherwise(outcome);
+    return outcome.ran === false ? otherwise() : toRun(write.op.id, outcome);
   };
   return {
     async read(op, input, context) {
@@ -64,8 +66,8 @@ export function createCalls(options: CallsOptions): Calls {
     async write(op, input, context) {
       const write = { op, input, caller: await askerOf(context), context };
       if (await once.begin(context)) return once.call(write);
-      return settle(write, (outcome) => {
-        throw interrupted(op.id, outcome);
+      return settle(write, () => {
+        throw interrupted(op.id);
       });
     },
     async ask(op, input, context) {
@@ -75,7 +77,7 @@ export function createCalls(options: CallsOptions): Calls {
       const caller = await askerOf(context);
       const marked = toMarked(op, input, caller);
       if (!(await once.begin(context)))
-        return settle({ op, input, caller, context }, ({ ran }) => ask(marked, op, ran ? 'interrupted' : 'not_begun'));
+        return settle({ op, input, caller, context }, () => ask(marked, op, 'not_begun'));
       const redeemed = await confirmations.redeem(requestState, marked);
       if ('input' in redeemed) return once.call({ op, input: redeemed.input, caller, context });
       // What cannot run is refused at once, rather than put to the person again.
@@ -89,13 +91,11 @@ export function createCalls(options: CallsOptions): Calls {
 
 const NOBODY = 'The copilot calls operations for the person who asks it, and nobody has asked this turn.';
 /** Why it is asked, where no state is in doubt. */
-type Asked = 'unasked' | 'not_begun' | 'interrupted';
+type Asked = 'unasked' | 'not_begun';
 
 const REASONS: Record<Doubt | Asked, string> = {
   unasked: '',
   not_begun: 'The box was restarted before the call was made. Nothing ran. ',
-  interrupted:
-    'The box was restarted while the call was made. It is not known whether it ran, or ran in part: look first. ',
   unknown: 'The requestState is none of this box, or was made before it was restarted. Nothing ran. ',
   expired: 'The confirmation came after 90 seconds. Nothing ran. ',
   used: 'This confirmation has been used before, and the call was not repeated. ',

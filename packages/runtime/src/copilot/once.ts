@@ -1,22 +1,18 @@
 import type { Caller } from '../auth/caller.ts';
 import type { ToolContext } from '../definitions/agent.ts';
 import { currentContext } from '../engine/context.ts';
-import type { Journal } from '../engine/journal.ts';
 import { BoxError } from '../errors.ts';
 import type { Input } from '../mcp/confirmations.ts';
-import type { Operation } from '../operations/define.ts';
+import type { Operation, Reached } from '../operations/define.ts';
 import type { UsedOnce } from '../stores/used-once.ts';
 import { createWriteMark } from '../stores/write-mark.ts';
-import { callOperation, checkCall } from '../surface/call.ts';
+import { callOperation, checkCall, parseInput } from '../surface/call.ts';
 import type { Rooms } from '../surface/rooms.ts';
 import { roomsSeenBy } from '../surface/seen.ts';
-import { ELSEWHERE } from './elsewhere.ts';
-import type { Looking } from './elsewhere.ts';
 
 export interface OnceOptions {
   rooms(): Rooms;
   used: UsedOnce;
-  journal: Pick<Journal, 'getRun'>;
 }
 
 /** A write of a person's turn. */
@@ -30,10 +26,7 @@ export interface Write {
 /** What has become of a write that had begun when its process ended. */
 export type Outcome =
   /** `answer`: what it answered, where that is known. */
-  | { ran: true; answer?: unknown }
-  | { ran: false }
-  /** It had begun. Whether it has done anything, or all of it, is not known. */
-  | { ran: 'unknown' };
+  { ran: true; answer?: unknown } | { ran: false } | ({ ran: 'in part' } & Reached);
 
 /** Writes that run at most once, whatever becomes of the process, and of which it is known whether they did. */
 export interface Once {
@@ -44,75 +37,86 @@ export interface Once {
   settle(write: Write): Promise<Outcome>;
 }
 
-export function createOnce({ rooms, used, journal }: OnceOptions): Once {
-  const call = ({ op, input, caller, context }: Write) =>
-    callOperation(op, rooms(), withKey(op, input, context), {
+export function createOnce({ rooms, used }: OnceOptions): Once {
+  const leaveMark = async ({ op, context }: Write, what?: unknown): Promise<void> => {
+    const content = what === undefined ? undefined : JSON.stringify(what);
+    if (!(await used.use(toMark(context), REMEMBER_MS, content))) throw interrupted(op.id);
+  };
+  const call = (write: Write) => {
+    const { op, input, caller, context } = write;
+    return callOperation(op, rooms(), withKey(op, input, context), {
       caller,
       signal: context.signal,
       source: 'copilot',
       requestId: context.idempotencyKey,
+      ...(isOfBegun(op) ? { begin: (what) => leaveMark(write, what) } : {}),
     });
-  const toLooking = ({ input, caller }: Write): Looking => ({
-    rooms: roomsSeenBy(rooms(), caller),
-    caller,
-    journal,
-    input,
-  });
+  };
+  const seenBy = (caller: Caller) => roomsSeenBy(rooms(), caller);
   return {
     begin: ({ idempotencyKey }) => used.use(`call ${idempotencyKey}`, REMEMBER_MS),
     async call(write) {
-      const { op, caller, context } = write;
-      const settles = ELSEWHERE[op.id];
+      const { op, input, caller, context } = write;
+      const { settles } = op;
       if (settles === undefined) return marking(toMark(context), () => call(write));
+      // Its handler leaves the mark.
+      if (isOfBegun(op)) return call(write);
       await checkCall(op, rooms(), { caller, source: 'copilot' });
+      const parsed = await parseInput(op, input);
       // Nothing is left to be done: what the call answers to that is no matter of it having run.
-      if (typeof settles === 'function' && (await settles(toLooking(write)))) return call(write);
-      if (!(await used.use(toMark(context), REMEMBER_MS))) throw interrupted(op.id, { ran: false });
+      if (hasLook(settles) && (await settles.isDone(seenBy(caller), parsed, caller))) return call(write);
+      await leaveMark(write);
       return call(write);
     },
     async settle(write) {
-      const { op, caller, context } = write;
+      const { op, input, caller, context } = write;
       await checkCall(op, rooms(), { caller, source: 'copilot' });
       const noted = await findNoted(rooms(), write);
       if (noted) return noted;
+      const mark = toMark(context);
       // Whoever made the call and is still there cannot begin it after this.
-      if (await used.use(toMark(context), REMEMBER_MS)) return { ran: false };
-      const settles = ELSEWHERE[op.id];
+      if (await used.use(mark, REMEMBER_MS, LOOKED)) return { ran: false };
+      const content = await used.read(mark);
+      if (content === LOOKED) return { ran: false };
+      const { settles } = op;
       if (settles === undefined) return { ran: true };
-      if (settles === 'unknown') return { ran: 'unknown' };
-      if (settles === 'again') return isRecent() ? { ran: true, answer: await call(write) } : { ran: 'unknown' };
-      return { ran: await settles(toLooking(write)) };
+      if (settles === 'again') return { ran: true, answer: await call(write) };
+      const parsed = await parseInput(op, input);
+      if (hasLook(settles)) return { ran: await settles.isDone(seenBy(caller), parsed, caller) };
+      const reached = await settles.begun(seenBy(caller), JSON.parse(content ?? 'null'), parsed);
+      if (reached.done === 0) return { ran: false };
+      return reached.done === reached.of ? { ran: true } : { ran: 'in part', ...reached };
     },
   };
 }
 
-/** What a model is told of a write that it cannot be told the answer of. */
-export function interrupted(operation: string, { ran }: Exclude<Outcome, { ran: true }>): BoxError {
-  const known = ran ? 'It had begun and may have run, or in part: look first' : 'It did not run: call it again';
-  const message = `The box was restarted while "${operation}" was called. ${known}.`;
-  return new BoxError('call_interrupted', message, { details: { operation, ran } });
+/** What a model is told of a write that did not run. */
+export function interrupted(operation: string): BoxError {
+  const message = `The box was restarted while "${operation}" was called. It did not run: call it again.`;
+  return new BoxError('call_interrupted', message, { details: { operation, ran: false } });
 }
 
 // --- internal ---
 
 /** As long as a box may stay away that goes on with what it was doing. */
 const REMEMBER_MS = 30 * 24 * 3_600_000;
-/** A start is known by its key for a day. */
-const AGAIN_MS = 23 * 3_600_000;
 /** Of the newest changes, those among which a call is looked for that had begun before. */
 const LOOKED_AT = 200;
 
+/** What the mark is used up with by who looks, and is killed in turn before it has said that nothing ran. */
+const LOOKED = 'looked for';
+
+type Settles = NonNullable<Operation['settles']>;
+type Look = Extract<Settles, { isDone: unknown }>;
+
+const hasLook = (settles: Settles): settles is Look => typeof settles === 'object' && 'isDone' in settles;
+const isOfBegun = ({ settles }: Operation): boolean => typeof settles === 'object' && 'begun' in settles;
 const toMark = ({ idempotencyKey }: ToolContext): string => `ran ${idempotencyKey}`;
 
 /** What can be called with a key is: called again, it answers the same. */
 function withKey({ headers }: Operation, input: Input, { idempotencyKey }: ToolContext): Input {
   const name = headers?.['idempotency-key'];
   return name === undefined ? input : { [name]: `copilot ${idempotencyKey}`, ...input };
-}
-
-function isRecent(): boolean {
-  const step = currentContext();
-  return step?.kind === 'step' && step.startedAt - step.firstStartedAt < AGAIN_MS;
 }
 
 async function marking<T>(value: string, work: () => Promise<T>): Promise<T> {

@@ -107,6 +107,7 @@ export const cancelEvalRun = operation({
   errors: ['eval_run_not_found', 'eval_run_final'],
   input: z.strictObject({ id }),
   output: EvalRun,
+  settles: { isDone: ({ evals }, input) => evals.runs.isCancelled(input.id) },
   handle: ({ evals }, input) => evals.runs.cancel(input.id),
 });
 

@@ -31,6 +31,8 @@ export interface EvalRuns {
   compare(id: string, other: string | undefined): Promise<{ run: EvalRun; with: EvalRun; items: Comparison[] }>;
   /** Throws `eval_run_final`. */
   cancel(id: string): Promise<EvalRun>;
+  /** Or is being cancelled. False too: there is no such run. */
+  isCancelled(id: string): Promise<boolean>;
   /** Throws `eval_run_not_final`. */
   remove(id: string): Promise<void>;
 }
@@ -126,6 +128,10 @@ export function createEvalRuns({ store, engine, journal, launch }: EvalRunsOptio
       await engine.cancel(id, error, { cleansUp: engine.armed });
       await engine.wait(id, CANCEL_MS, engine.closing);
       return show(await find(id));
+    },
+    async isCancelled(id) {
+      const run = await journal.getRun(id);
+      return run !== undefined && (isFinal(run.status) ? run.status === 'cancelled' : run.cancel !== null);
     },
     async remove(id) {
       const row = await find(id);

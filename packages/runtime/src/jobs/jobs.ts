@@ -28,8 +28,8 @@ export interface Jobs {
   find(id: string): Promise<JobDetail | undefined>;
   /** Going on after a pause makes up for nothing; what was to fire once still fires. */
   setPaused(id: string, isPaused: boolean, caller?: Caller): Promise<Job>;
-  /** Fires the timer now, outside its schedule. */
-  run(id: string, caller?: Caller): Promise<Job>;
+  /** Fires the timer now, outside its schedule. The same key of a caller fires it once. */
+  run(id: string, how?: { caller?: Caller; idempotencyKey?: string }): Promise<Job>;
   /** Throws `job_declared`: a declared timer would come back. */
   delete(id: string): Promise<void>;
   /** Arms a timer for code that runs. The same again changes nothing; throws what a start with the input would. */
@@ -89,10 +89,10 @@ export function createJobs({ journal, engine, log, start, check }: JobsOptions):
       await schedules.setPaused(id, isPaused, next, armedBy);
       return toJob(await get(id));
     },
-    async run(id, caller) {
+    async run(id, { caller, idempotencyKey: key } = {}) {
       const schedule = await get(id);
       const fired = await fire(schedule, {
-        idempotencyKey: `job:${id}:by-hand:${clock.now()}:${crypto.randomUUID()}`,
+        idempotencyKey: `job:${id}:by-hand:${key ?? `${clock.now()}:${crypto.randomUUID()}`}`,
         ...(caller ? { caller } : {}),
       });
       await schedules.noteFiring(id, fired.note);

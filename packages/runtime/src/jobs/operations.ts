@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { BoxError } from '../errors.ts';
 import { operationsOf } from '../operations/define.ts';
-import { Page, withoutUndefined } from '../operations/inputs.ts';
+import { IDEMPOTENCY_HEADER, IdempotencyKey, Page, withoutUndefined } from '../operations/inputs.ts';
 import { Job, JobDetail } from './job.ts';
 import type { Jobs } from './jobs.ts';
 
@@ -55,6 +55,7 @@ export const updateJob = operation({
   input: z.strictObject({ id, isPaused: z.boolean() }),
   output: Job,
   before: ({ jobs }, input) => jobs.find(input.id),
+  settles: { isDone: async ({ jobs }, input) => (await jobs.find(input.id))?.isPaused === input.isPaused },
   handle: ({ jobs }, input, { caller }) => jobs.setPaused(input.id, input.isPaused, caller),
 });
 
@@ -67,6 +68,7 @@ export const runJob = operation({
   permission: 'workflows:start',
   cli: 'jobs run',
   status: 202,
+  headers: IDEMPOTENCY_HEADER,
   errors: [
     'job_not_found',
     'workflow_not_found',
@@ -74,10 +76,12 @@ export const runJob = operation({
     'workflow_runtime_not_armed',
     'shutting_down',
   ],
-  input: z.strictObject({ id }),
+  input: z.strictObject({ id, idempotencyKey: IdempotencyKey }),
   output: Job,
   before: ({ jobs }, input) => jobs.find(input.id),
-  handle: ({ jobs }, input, { caller }) => jobs.run(input.id, caller),
+  settles: 'again',
+  handle: ({ jobs }, { id: jobId, idempotencyKey }, { caller }) =>
+    jobs.run(jobId, withoutUndefined({ caller, idempotencyKey })),
 });
 
 export const deleteJob = operation({
@@ -92,6 +96,7 @@ export const deleteJob = operation({
   input: z.strictObject({ id }),
   output: z.object({ id: z.string(), deleted: z.literal(true) }),
   before: ({ jobs }, input) => jobs.find(input.id),
+  settles: { isDone: async ({ jobs }, input) => !(await jobs.find(input.id)) },
   async handle({ jobs }, input) {
     await jobs.delete(input.id);
     return { id: input.id, deleted: true as const };

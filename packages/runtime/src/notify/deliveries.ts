@@ -42,6 +42,7 @@ export interface Deliveries {
     filter: { receiver?: string; state?: DeliveryState; runId?: string },
     page: { limit: number; cursor?: string },
   ): Promise<{ items: NotifyDelivery[]; nextCursor: string | null }>;
+  find(deliveryId: string): Promise<NotifyDelivery | undefined>;
   /** Throws `delivery_not_found`. */
   redeliver(deliveryId: string): Promise<NotifyDelivery>;
 }
@@ -76,6 +77,10 @@ export function createDeliveries({ journal: { notices }, notify }: DeliveriesOpt
         items: found.slice(0, limit).map(toDelivery),
         nextCursor: last ? toIdCursor(String(last.deliveryNo)) : null,
       };
+    },
+    async find(deliveryId) {
+      const delivery = await notices.find(deliveryId);
+      return delivery && toDelivery(delivery);
     },
     async redeliver(deliveryId) {
       const delivery = await notices.redeliver(deliveryId);

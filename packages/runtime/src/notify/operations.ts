@@ -51,5 +51,17 @@ export const redeliver = operation({
   errors: ['delivery_not_found'],
   input: z.strictObject({ id: z.string().describe('The `deliveryId`, which its receiver got as `webhook-id`') }),
   output: NotifyDelivery,
-  handle: ({ deliveries }, { id }) => deliveries.redeliver(id),
+  settles: {
+    async begun({ deliveries }, what, { id }) {
+      const delivery = await deliveries.find(id);
+      const isSent = delivery !== undefined && (delivery.state === 'pending' || delivery.lastAt !== what);
+      return { done: Number(isSent), of: 1 };
+    },
+  },
+  async handle({ deliveries }, { id }, { begin }) {
+    const { state, lastAt } = (await deliveries.find(id)) ?? {};
+    // One that waits is sent anyway.
+    if (state !== 'pending') await begin?.(lastAt ?? null);
+    return deliveries.redeliver(id);
+  },
 });

@@ -13,7 +13,24 @@ export interface CallContext {
   /** The surface it came through. */
   source: 'http' | 'mcp' | 'copilot' | 'command';
   requestId?: string;
+  /** Asked by a handler that settles by it, before its first change, with what it is about to change. Throws: it must not. */
+  begin?(what: unknown): Promise<void>;
 }
+
+/** How much of a write has come about. */
+export interface Reached {
+  done: number;
+  of: number;
+}
+
+/** How it is known of a write that had begun when its process ended whether it has run. */
+export type Settles<R extends object, In> =
+  /** It is called again under its idempotency key, and answers the same. */
+  | 'again'
+  /** All is as the call leaves it. */
+  | { isDone(rooms: R, input: In, caller: Caller): Promise<boolean> }
+  /** How much of what its handler has begun with, as JSON keeps it. */
+  | { begun(rooms: R, what: unknown, input: In): Promise<Reached> };
 
 /**
  * One action of the box, written once; HTTP, and every other surface, are projections of this object.
@@ -59,15 +76,18 @@ export interface OperationDefinition<R extends object, I extends z.ZodType, O ex
   answer?: 'json' | 'sse';
   /** What a write is about to change, for the activity log. Undefined: there is nothing yet. */
   before?(rooms: R, input: z.output<I>): Promise<unknown> | unknown;
+  /** Of a write that a model may call. Absent: its first change is one of the box's database, with which a mark is committed. */
+  settles?: Settles<R, z.output<I>>;
   handle(rooms: R, input: z.output<I>, context: CallContext): Promise<z.output<O>> | z.output<O>;
 }
 
 /** An operation as the surfaces see it; `R` is what its handler is handed. */
 export type Operation<R extends object = object> = Omit<
   OperationDefinition<R, z.ZodType, z.ZodType>,
-  'handle' | 'before'
+  'handle' | 'before' | 'settles'
 > & {
   before?(rooms: R, input: unknown): unknown;
+  settles?: Settles<R, unknown>;
   handle(rooms: R, input: unknown, context: CallContext): unknown;
 };
 

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { BoxError } from '../errors.ts';
+import type { ErrorCode } from '../errors.ts';
 
 // Members that inputs of many operations have.
 
@@ -27,6 +28,17 @@ export const Page = {
 
 /** Of a list that is short on nearly every box: who asks for no page gets most there is. */
 export const ShortListPage = { ...Page, limit: Page.limit.unwrap().default(200) };
+
+/** Whether what is looked for is answered with that code. */
+export async function isGone(code: ErrorCode, find: () => Promise<unknown>): Promise<boolean> {
+  try {
+    await find();
+    return false;
+  } catch (error) {
+    if (error instanceof BoxError && error.code === code) return true;
+    throw error;
+  }
+}
 
 /** Drops members that are undefined, for targets whose optional members must be absent. */
 export function withoutUndefined<T extends object>(value: T): { [K in keyof T]: Exclude<T[K], undefined> } {

@@ -1,6 +1,8 @@
 import { eq } from 'drizzle-orm';
+import { currentMark } from '../engine/context.ts';
 import type { SecretStore } from '../secrets/store.ts';
 import type { Drizzle } from '../stores/drizzle.ts';
+import { withMarks } from '../stores/drizzle.ts';
 import { settings } from '../stores/table.ts';
 import type { ProviderSettings, ProviderStore } from './provider.ts';
 
@@ -17,7 +19,8 @@ export interface SeededProviderStore extends ProviderStore {
  * The address among the settings, the key sealed among the secrets. Both are read and written as one: the key of a
  * provider is never seen with the address of another.
  */
-export function createProviderStore(db: Drizzle, secrets: Promise<SecretStore>): SeededProviderStore {
+export function createProviderStore(given: Drizzle, secrets: Promise<SecretStore>): SeededProviderStore {
+  const db = withMarks(given, currentMark);
   const address = eq(settings.key, SETTING);
   const readRow = async (tx: Drizzle): Promise<(ProviderSettings & Kept) | undefined> => {
     const [row] = await tx.select({ value: settings.value }).from(settings).where(address);

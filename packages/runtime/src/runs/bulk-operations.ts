@@ -1,8 +1,9 @@
 import { z } from 'zod';
 import { BoxError, invalidCursor } from '../errors.ts';
 import { operationsOf } from '../operations/define.ts';
+import type { CallContext } from '../operations/define.ts';
 import { withoutUndefined } from '../operations/inputs.ts';
-import { applyToAll, BulkResult } from './bulk.ts';
+import { applyToAll, BulkResult, reachedOf } from './bulk.ts';
 import type { BulkRequest } from './bulk.ts';
 import type { Retries } from './control-operations.ts';
 import { Filter, RUN_ID, toFilter } from './operations.ts';
@@ -34,11 +35,18 @@ export const cancelRuns = operation({
   confirm: true,
   cli: 'runs cancel-all',
   input: input.extend({ status: z.enum(CANCELLABLE).optional() }),
-  handle: ({ runs }, given) =>
+  settles: {
+    // What has ended by itself is left alone.
+    begun: ({ runs }, what) => reachedOf(what, async (runId) => (await runs.endOf(runId)) !== undefined),
+  },
+  handle: ({ runs }, given, context) =>
     applyToAll(
       runs,
       // A second cancel would end the clean-up of the first, which that of a run above may be: that is asked for one alone.
-      toRequest(given, CANCELLABLE, (runId) => runs.cancel(runId, { waitMs: 0, isFirst: true })),
+      toRequest(given, CANCELLABLE, {
+        ...beginOf(context),
+        apply: (runId) => runs.cancel(runId, { waitMs: 0, isFirst: true }),
+      }),
     ),
 });
 
@@ -55,13 +63,17 @@ export const retryRuns = operation({
     status: z.enum(RETRYABLE).optional(),
     retryFrom: z.enum(['failed-step', 'start']).default('failed-step').describe('Where each goes on'),
   }),
-  handle: ({ runs, workflows }, { retryFrom, ...given }, { caller }) =>
+  settles: {
+    begun: ({ workflows }, what) => reachedOf(what, (runId) => workflows.isRetried(runId, toRetryKey(runId))),
+  },
+  handle: ({ runs, workflows }, { retryFrom, ...given }, context) =>
     applyToAll(
       runs,
-      // Under a key of its own, so that a request that is sent again starts none twice.
-      toRequest(given, RETRYABLE, (runId) =>
-        workflows.retry(runId, retryFrom, { caller, idempotencyKey: `all ${runId}` }),
-      ),
+      toRequest(given, RETRYABLE, {
+        ...beginOf(context),
+        apply: (runId) =>
+          workflows.retry(runId, retryFrom, { caller: context.caller, idempotencyKey: toRetryKey(runId) }),
+      }),
     ),
 });
 
@@ -74,14 +86,17 @@ export const deleteRuns = operation({
   confirm: true,
   cli: 'runs delete-all',
   input: input.extend({ status: z.enum(DELETABLE).optional() }),
-  handle: ({ runs }, given) =>
-    applyToAll(
-      runs,
-      toRequest(given, DELETABLE, (runId) => runs.delete(runId)),
-    ),
+  settles: { begun: ({ runs }, what) => reachedOf(what, async (runId) => !(await runs.find(runId))) },
+  handle: ({ runs }, given, context) =>
+    applyToAll(runs, toRequest(given, DELETABLE, { ...beginOf(context), apply: (runId) => runs.delete(runId) })),
 });
 
 // --- internal ---
+
+/** A key of each run, so that a request that is sent again starts none twice. */
+const toRetryKey = (runId: string): string => `all ${runId}`;
+
+const beginOf = ({ begin }: CallContext): Pick<BulkRequest, 'begin'> => (begin ? { begin } : {});
 
 type Given = FilterInput & { dryRun: boolean; limit: number; cursor?: string | undefined };
 
@@ -89,11 +104,11 @@ type Given = FilterInput & { dryRun: boolean; limit: number; cursor?: string | u
 function toRequest(
   { dryRun, limit, cursor, ...given }: Given,
   statuses: BulkRequest['statuses'],
-  apply: BulkRequest['apply'],
+  how: Pick<BulkRequest, 'apply' | 'begin'>,
 ): BulkRequest {
   if (cursor !== undefined && !RUN_ID.test(cursor)) throw invalidCursor(cursor);
   const filter = toFilter(given);
   if (Object.keys(filter).length === 0)
     throw new BoxError('invalid_request', 'Say which runs are meant: a name, a status, an attribute or a time.');
-  return withoutUndefined({ filter, statuses, dryRun, limit, cursor, apply }) as BulkRequest;
+  return withoutUndefined({ filter, statuses, dryRun, limit, cursor, ...how }) as BulkRequest;
 }

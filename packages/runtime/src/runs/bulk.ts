@@ -3,6 +3,7 @@ import { z } from 'zod';
 import type { RunFilter } from '../engine/journal/reading.ts';
 import type { RunStatus } from '../engine/journal/run.ts';
 import { BoxError } from '../errors.ts';
+import type { Reached } from '../operations/define.ts';
 import type { Runs } from './runs.ts';
 
 /** What became of the runs that match. */
@@ -27,6 +28,8 @@ export interface BulkRequest {
   cursor?: string;
   /** Does it to one run; throws as the operation on one does. */
   apply(runId: string): Promise<unknown>;
+  /** Told which runs those of this request are, before anything is done to one. */
+  begin?: (runIds: string[]) => Promise<void>;
 }
 
 /**
@@ -46,6 +49,7 @@ export async function applyToAll(runs: Pick<Runs, 'list' | 'count'>, request: Bu
   };
   if (dryRun) return result;
   const { runIds, nextCursor } = await listNewest(runs, { ...request, statuses });
+  if (runIds.length > 0) await request.begin?.(runIds);
   const refused = new Map<string, BoxError>();
   await eachOf(runIds, AT_ONCE, async (runId) => {
     try {
@@ -62,6 +66,16 @@ export async function applyToAll(runs: Pick<Runs, 'list' | 'count'>, request: Bu
     if (error) result.failed.push({ runId, code: error.code, message: error.message });
   }
   return { ...result, nextCursor };
+}
+
+/** Of the runs that a request has begun with, those that it has nothing more to do to. */
+export async function reachedOf(what: unknown, isReached: (runId: string) => Promise<boolean>): Promise<Reached> {
+  const runIds = what as string[];
+  let done = 0;
+  await eachOf(runIds, AT_ONCE, async (runId) => {
+    if (await isReached(runId)) done += 1;
+  });
+  return { done, of: runIds.length };
 }
 
 // --- internal ---

@@ -18,6 +18,8 @@ export interface RetryHow {
 /** Starts runs anew: a room above, which knows the code of the workflows. */
 export interface Retries {
   retry(runId: string, from: 'failed-step' | 'start', how: RetryHow): Promise<StartReceipt>;
+  /** Whether that key has started it anew. */
+  isRetried(runId: string, idempotencyKey: string): Promise<boolean>;
 }
 
 const operation = operationsOf<{ runs: Runs; workflows: Retries }>();
@@ -100,6 +102,7 @@ export const cancelRun = operation({
   errors: ['run_not_found', 'run_final'],
   input: z.strictObject({ id }),
   output: Run,
+  settles: { isDone: async ({ runs }, input) => (await runs.endOf(input.id)) === 'cancelled' },
   handle: ({ runs }, input) => runs.cancel(input.id),
 });
 
@@ -128,6 +131,7 @@ export const retryRun = operation({
     idempotencyKey: IdempotencyKey,
   }),
   output: StartReceipt,
+  settles: 'again',
   handle: ({ workflows }, { id: runId, from, idempotencyKey }, { caller }) =>
     workflows.retry(runId, from, withoutUndefined({ caller, idempotencyKey })),
 });
@@ -143,6 +147,7 @@ export const pauseRun = operation({
   errors: ['run_not_found', 'run_final'],
   input: z.strictObject({ id }),
   output: Run,
+  settles: { isDone: async ({ runs }, input) => (await runs.find(input.id))?.pausedAt != null },
   handle: ({ runs }, input) => runs.pause(input.id),
 });
 
@@ -157,6 +162,12 @@ export const resumeRun = operation({
   errors: ['run_not_found', 'run_not_blocked'],
   input: z.strictObject({ id }),
   output: Run,
+  settles: {
+    async isDone({ runs }, input) {
+      const run = await runs.find(input.id);
+      return run !== undefined && run.pausedAt === null && run.status !== 'blocked';
+    },
+  },
   handle: ({ runs }, input) => runs.resume(input.id),
 });
 
@@ -172,6 +183,7 @@ export const deleteRun = operation({
   errors: ['run_not_found', 'run_not_final'],
   input: z.strictObject({ id }),
   output: z.object({ runId: z.string(), deleted: z.literal(true) }),
+  settles: { isDone: async ({ runs }, input) => !(await runs.find(input.id)) },
   async handle({ runs }, input) {
     await runs.delete(input.id);
     return { runId: input.id, deleted: true as const };

@@ -12,6 +12,8 @@ import type { Run } from './run.ts';
 export interface RunControl {
   /** Throws `run_final` when nothing is left to cancel. `isFirst`: a run that cleans up already goes on with it. */
   cancel(runId: string, options?: { waitMs?: number; isFirst?: boolean }): Promise<Run>;
+  /** How it has ended, or is ending; `gone`: there is no such run. Undefined: it goes on. */
+  endOf(runId: string): Promise<'cancelled' | 'itself' | 'gone' | undefined>;
   /** The last run of the chain. Throws `run_final`. */
   pause(runId: string): Promise<Run>;
   /**
@@ -44,6 +46,14 @@ export function createRunControl(options: RunControlOptions, { get, toShown, isN
     const given = await get(runId);
     return (await journal.getLastRun(runId)) ?? given;
   };
+  const findLast = async (runId: string): Promise<RunRow | undefined> => {
+    try {
+      return await getLast(runId);
+    } catch (error) {
+      if (error instanceof BoxError && error.code === 'run_not_found') return undefined;
+      throw error;
+    }
+  };
   return {
     async cancel(runId, { waitMs = CANCEL_WAIT_MS, isFirst = false } = {}) {
       if (isNarrowed) await get(runId);
@@ -59,6 +69,12 @@ export function createRunControl(options: RunControlOptions, { get, toShown, isN
       const isCleaning = result !== undefined && result.cleaning.length > 0 && waitMs > 0;
       const ended = isCleaning ? await engine.wait(runId, waitMs, engine.closing) : undefined;
       return toShown(ended ?? (await journal.getLastRun(runId)) ?? (await get(runId)));
+    },
+    async endOf(runId) {
+      const run = await findLast(runId);
+      if (!run) return 'gone';
+      if (isFinal(run.status)) return run.status === 'cancelled' ? 'cancelled' : 'itself';
+      return run.cancel === null ? undefined : 'cancelled';
     },
     async pause(runId) {
       const run = await getLast(runId);

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { operationsOf } from '../operations/define.ts';
-import { Page, withoutUndefined } from '../operations/inputs.ts';
+import { isGone, Page, withoutUndefined } from '../operations/inputs.ts';
 import { ListedRun } from '../runs/run.ts';
 import { Session, SessionDetail, SessionTurn } from './session.ts';
 import type { Runs } from '../runs/runs.ts';
@@ -80,6 +80,7 @@ export const deleteSession = operation({
   errors: ['session_not_found', 'turn_in_progress'],
   input: z.strictObject(One),
   output: z.object({ sessionId: z.uuid(), deleted: z.literal(true) }),
+  settles: { isDone: ({ sessions }, { id, agent }) => isGone('session_not_found', () => sessions.idOf(id, agent)) },
   async handle({ sessions }, { id, agent }) {
     const { sessionId } = await sessions.remove(id, agent);
     return { sessionId, deleted: true as const };

@@ -134,8 +134,9 @@ function toMarking({ client, ready, current }: Store): RemoteCallback {
 
 function toCallback(session: SqlSession, marking?: Marking): RemoteCallback {
   return async (text, params, method) => {
-    if (marking && isDue(marking.mark, text)) await leaveMark(session, marking);
     // `all` is drizzle's word for rows as arrays.
-    return { rows: method === 'all' ? await session.queryArrays(text, params) : await session.query(text, params) };
+    const rows = method === 'all' ? await session.queryArrays(text, params) : await session.query(text, params);
+    if (marking && isDue(marking.mark, text)) await leaveMark(session, marking);
+    return { rows };
   };
 }

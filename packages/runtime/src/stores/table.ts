@@ -29,6 +29,7 @@ export const usedOnce = boxSchema.table(
   {
     purpose: text('purpose').$type<'signature' | 'confirmation'>().notNull(),
     value: text('value').notNull(),
+    content: text('content'),
     expiresAt: timestamp('expires_at', { withTimezone: true }).notNull(),
   },
   (table) => [primaryKey({ columns: [table.purpose, table.value] }), index('used_once_by_expiry').on(table.expiresAt)],

@@ -21,14 +21,17 @@ export function createWriteMark(value: string, ttlMs: number): WriteMark {
   return { value, ttlMs, state: 'due' };
 }
 
-/** Whether it has to be left before this statement. */
+/** Whether it has to be left with this statement, if that changes something. */
 export function isDue({ state }: WriteMark, text: string): boolean {
   return state === 'due' && WRITE.test(text);
 }
 
-/** In the transaction of the change. Throws `call_interrupted`. */
+/** In the transaction of the statement, behind it: what has changed no row has left none. Throws `call_interrupted`. */
 export async function leaveMark(session: SqlSession, marking: Marking): Promise<void> {
   const { mark } = marking;
+  const [found] = await session.query<{ changed: boolean }>(HAS_CHANGED);
+  // Asked first: another statement of the call may have left it meanwhile.
+  if (!found?.changed || mark.state !== 'due') return;
   mark.state = 'leaving';
   marking.hasLeft = true;
   const rows = await session.query(INSERT, [mark.value, new Date(Date.now() + mark.ttlMs).toISOString()]);
@@ -59,6 +62,9 @@ export function takeBack(marking: Marking, before: boolean): void {
 // --- internal ---
 
 const WRITE = /^\s*(?:insert|update|delete|merge)\b|^\s*with\b.*\b(?:insert into|delete from|update \S+ set)\b/is;
+
+/** A transaction gets an id with its first change, or its first lock of a row. */
+const HAS_CHANGED = 'select pg_current_xact_id_if_assigned() is not null as "changed"';
 
 /** The purpose is that of the confirmations, which the calls are made by. */
 const INSERT = `insert into "svc"."used_once" ("purpose", "value", "expires_at") values ('confirmation', $1, $2)

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { requireGrant } from '../auth/caller.ts';
 import { hiddenFrom } from '../auth/visibility.ts';
 import { operationsOf } from '../operations/define.ts';
-import { IDEMPOTENCY_HEADER, IdempotencyKey, ShortListPage, withoutUndefined } from '../operations/inputs.ts';
+import { IDEMPOTENCY_HEADER, IdempotencyKey, isGone, ShortListPage, withoutUndefined } from '../operations/inputs.ts';
 import { Workflow, WorkflowSchemas } from '../catalog/workflow.ts';
 import { RunStatus } from '../runs/run.ts';
 import { StartReceipt } from '../runs/start-receipt.ts';
@@ -93,6 +93,7 @@ export const startWorkflow = operation({
   }),
   output: StartReceipt,
   keys: true,
+  settles: 'again',
   handle({ workflows }, { name: workflow, input, priority, ...given }, { caller }) {
     requireGrant(caller, 'workflows', workflow);
     const level = priority === undefined ? undefined : Number(priority);
@@ -190,6 +191,10 @@ export const dropQueued = operation({
   input: z.strictObject({ name, triggerId: z.string() }),
   output: z.object({ triggerId: z.string(), deleted: z.literal(true) }),
   keys: true,
+  settles: {
+    isDone: ({ workflows }, input, caller) =>
+      isGone('trigger_not_found', () => workflows.findQueued(input.name, input.triggerId, caller)),
+  },
   async handle({ workflows }, input, { caller }) {
     requireGrant(caller, 'workflows', input.name);
     // A start of somebody else is none to this caller.

@@ -55,6 +55,8 @@ export interface Workflows extends QueuedStarts {
    * or whose session has gone on since.
    */
   retry(runId: string, from: 'failed-step' | 'start', how?: RetryHow): Promise<StartReceipt>;
+  /** Whether that key has started it anew. */
+  isRetried(runId: string, idempotencyKey: string): Promise<boolean>;
   /** The input as the workflow will get it. Throws what a start with it would. */
   check(name: string, input: unknown): Promise<unknown>;
   /** Throws where a start would, whatever its input. */
@@ -161,6 +163,10 @@ export function createWorkflows({
         engine.retry(run, from, { ...keyed, ...retriedBy, ...(serial && { serial }) }),
       );
       return toAnswer(run.name, result, { now: engine.clock.now(), idempotencyKey, id: ownIdOf(run) });
+    },
+    async isRetried(runId, idempotencyKey) {
+      const run = await journal.getLastRun(runId);
+      return run !== undefined && engine.isRetried(run, idempotencyKey);
     },
     requireStart(name) {
       if (!isArmed()) throw notArmed();

@@ -68,7 +68,7 @@ export interface ScheduleStore {
   takeDue(limit: number, holdMs: number): Promise<Schedule[]>;
   /** Moves `nextAt` on if it still is `expected`: one of many replicas gets true. */
   advance(id: string, expected: number, nextAt: number | null, fired: NewFiring): Promise<boolean>;
-  /** A firing outside of the schedule. */
+  /** A firing outside of the schedule. What it started is noted once. */
   noteFiring(id: string, fired: NewFiring): Promise<void>;
   /** Newest first; the last 20 are kept. */
   listFirings(id: string): Promise<Firing[]>;

@@ -23,9 +23,10 @@ export interface NewRun {
   input: string;
   /**
    * The same key with the same digest answers the first start again, for 24 hours; with another digest it is refused. That
-   * of a child does so for as long as the run above it is kept, also when the child is gone.
+   * of a child does so for as long as the run above it is kept, also when the child is gone; one that `isKept` for as long as
+   * the run that was started.
    */
-  idempotency?: { key: string } & ValueDigest;
+  idempotency?: { key: string; isKept?: boolean } & ValueDigest;
   /** The run needs a place of this lock, which has `limit` (default 1). None free: it queues under `triggerId`, or is refused. */
   serial?: { key: string; triggerId: string; whenTaken: 'queue' | 'refuse'; limit?: number };
   timing?: StartTiming;

@@ -82,7 +82,13 @@ export function toNewRun(request: StartRequest, body: Body, { claim, givenBytes 
     input,
     ...(key === undefined
       ? {}
-      : { idempotency: { key: toStartKey(request.name, key), ...keyedDigest(request, input) } }),
+      : {
+          idempotency: {
+            key: toStartKey(request.name, key),
+            ...keyedDigest(request, input),
+            ...keptFor(request.startedBy),
+          },
+        }),
     ...(serial ? { serial: { ...serial, triggerId } } : {}),
     ...(timeoutMs === undefined ? {} : { timeoutMs }),
     ...(closePolicy === undefined ? {} : { closePolicy }),
@@ -110,6 +116,11 @@ function keyedDigest({ digest, parentRunId, input }: StartRequest, encoded: stri
 function marksFor({ attributes, ownId }: StartRequest): Pick<NewRun, 'attributes'> {
   if (!ownId && Object.keys(attributes ?? {}).length === 0) return {};
   return { attributes: JSON.stringify({ ...attributes, ...(ownId ? { [OWN_ID]: ownId.id } : {}) }) };
+}
+
+/** A turn of the copilot may ask again after days for what it has started. */
+export function keptFor(startedBy: StartedBy | undefined): { isKept?: true } {
+  return startedBy?.via === 'copilot' ? { isKept: true } : {};
 }
 
 /** An idempotency key as the journal keeps it: that of a start of this name. */

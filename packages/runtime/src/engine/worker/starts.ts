@@ -24,7 +24,7 @@ import { readStartedChildren } from './started-children.ts';
 import type { Endings } from './endings.ts';
 import type { LiveRuns } from './live-runs.ts';
 import type { Loading, ResolvedRun } from './loading.ts';
-import { inheritedMarks, marksOfBox, toNewRun, toStartKey } from './new-run.ts';
+import { inheritedMarks, keptFor, marksOfBox, toNewRun, toStartKey } from './new-run.ts';
 import type { StartRequest } from './new-run.ts';
 import { withdrawOrphan } from './orphaned-start.ts';
 import type { Publisher } from './publisher.ts';
@@ -54,6 +54,8 @@ export interface Starts {
   findRepeat(start: KeyedStart): Promise<Repeat | undefined>;
   /** A new run that keeps what a final one has recorded, up to the step that failed; or nothing of it. */
   retry(run: RunRow, from: 'failed-step' | 'start', options?: RetryOptions): Promise<CreateResult>;
+  /** Whether this key has begun it anew, or queued that. */
+  isRetried(run: RunRow, idempotencyKey: string): Promise<boolean>;
 }
 
 export interface StartsOptions {
@@ -143,6 +145,7 @@ export function createStarts(options: StartsOptions): Starts {
         ? { outcome: 'repeated', run: used.run }
         : { outcome: 'idempotency_conflict' };
     },
+    isRetried: async (run, key) => (await journal.findStartId(toRetryKey(run, key))) !== undefined,
     async retry(run, from, { serial, idempotencyKey, input: given, retriedBy } = {}) {
       const body = await resolve(run);
       const recorded = from === 'start' ? [] : await journal.getRecords(run.runId);
@@ -164,8 +167,10 @@ export function createStarts(options: StartsOptions): Starts {
       };
       // Also where nothing is kept: what is executed again has the keys it had.
       const seed = from === 'start' ? {} : { seed: run.seed ?? `${run.traceId}:${run.createdAt}`, records };
-      const key = toStartKey(name, `retry ${run.runId} ${idempotencyKey}`);
-      const keyed = idempotencyKey === undefined ? {} : { idempotency: { key, digest: from } };
+      const keyed =
+        idempotencyKey === undefined
+          ? {}
+          : { idempotency: { key: toRetryKey(run, idempotencyKey), digest: from, ...keptFor(retriedBy) } };
       const { runId, sessionId } = run;
       const input =
         given === undefined
@@ -186,6 +191,8 @@ export function createStarts(options: StartsOptions): Starts {
 }
 
 // --- internal ---
+
+const toRetryKey = ({ name, runId }: RunRow, key: string): string => toStartKey(name, `retry ${runId} ${key}`);
 
 /** What waits in a queue is no run yet, whose objects the values could be: a start with some does not wait. */
 function lockFor(serial: StartRequest['serial'], values: readonly (string | null)[]): StartRequest['serial'] {

@@ -56,6 +56,17 @@ export function describeKeys(world: World): void {
       expect(await world.journal.create(fired())).toMatchObject({ outcome: 'created' });
     });
 
+    test('that is to be kept is kept with the run it started, until that is deleted', async () => {
+      const asked = () => keyed({ idempotency: { key: 'k', digest: 'd', isKept: true } });
+      const run = await start(world.journal, asked());
+      await world.journal.cancel(run.runId, '2null', newRunId);
+      await world.ageKeys(30 * DAY_MS);
+      await claim(world.journal, { limit: 1 });
+      expect(await world.journal.create(asked())).toMatchObject({ outcome: 'repeated', run: { runId: run.runId } });
+      await world.journal.deleteRun(run.runId);
+      expect(await world.journal.create(asked())).toMatchObject({ outcome: 'created' });
+    });
+
     test('of a child is kept with the run above it, which may ask for it again after days', async () => {
       const parent = await start(world.journal, newRun());
       const asked = () => keyed({ trigger: 'workflow', parentRunId: parent.runId });

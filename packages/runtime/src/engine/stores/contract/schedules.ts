@@ -250,6 +250,8 @@ export function describeMadeSchedules(world: World): void {
       await journal.schedules.noteFiring('a@x', { at: 1, runId: holder.runId });
       expect(await last()).toEqual([holder.runId, 'running', null]);
       await journal.schedules.noteFiring('a@x', { at: 2, runId: null, triggerId: 't1' });
+      // Noted again, it is the same firing.
+      await journal.schedules.noteFiring('a@x', { at: 2, runId: null, triggerId: 't1' });
       expect(await last()).toEqual([null, 'queued', null]);
       await journal.cancel(holder.runId, '[1]', () => 'next');
       expect(await last()).toEqual(['next', 'queued', null]);

@@ -1,4 +1,4 @@
-import type { DeclaredSchedule, Firing, NewFiring, Schedule, ScheduleStore } from '../../journal/schedules.ts';
+import type { DeclaredSchedule, Firing, Schedule, ScheduleStore } from '../../journal/schedules.ts';
 import { createAdvances, firingStatements, KEPT_FIRINGS } from './firings.ts';
 import { decodeText, toStored } from './rows.ts';
 import type { StoredRow, StoredValue } from './rows.ts';
@@ -21,7 +21,6 @@ export function createScheduleStore({ tables, lock, query, commit, now }: Statem
     );
     return rows.map((row) => ({ ...(decodeText(row) as unknown as DeclaredSchedule), isGone: row.isGone === 1 }));
   };
-  const keep = (id: string, fired: NewFiring): Promise<void> => commit(firingStatements(tables, id, fired));
   const advances = createAdvances({ tables, query, commit });
   return {
     find,
@@ -83,7 +82,14 @@ export function createScheduleStore({ tables, lock, query, commit, now }: Statem
       return read(`s.id in (${ids.map(() => '?').join(', ')}) order by s.next_at, s.id`, ids);
     },
     advance: (id, expected, nextAt, fired) => advances.add({ id, expected, nextAt, fired }),
-    noteFiring: keep,
+    async noteFiring(id, fired) {
+      const started = [fired.runId ?? null, fired.triggerId ?? null].map(toStored);
+      const noted = await query(
+        `select 1 as found from ${firings} where id = ? and (run_id = ? or trigger_id = ?) limit 1`,
+        [toStoredText(id), ...started],
+      );
+      if (noted.length === 0) await commit(firingStatements(tables, id, fired));
+    },
     async listFirings(id) {
       const rows = await query(
         `select s.at as "at", s.error as "error", ${RUN_ID} as "runId", ${STATUS} as "status"

@@ -36,8 +36,8 @@ export function isKeyedCreate(run: NewRun): boolean {
  * With what the key of a start is kept; null: for 24 hours. The run above may ask for its child again at any time, and a
  * timer for what it has started: whoever fired it may have died before it moved the timer on.
  */
-export function keptWithOf({ trigger, parentRunId }: NewRun, startId: string): string | null {
-  return trigger === 'schedule' ? startId : parentRunId;
+export function keptWithOf({ trigger, parentRunId, idempotency }: NewRun, startId: string): string | null {
+  return trigger === 'schedule' || idempotency?.isKept ? startId : parentRunId;
 }
 
 export function createStarting(dialect: Dialect, { places, rates }: { places: Places; rates: Rates }): Starting {

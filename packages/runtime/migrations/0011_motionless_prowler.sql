@@ -1,0 +1,1 @@
+ALTER TABLE "svc"."used_once" ADD COLUMN "content" text;
