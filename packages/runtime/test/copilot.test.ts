@@ -21,7 +21,6 @@ import {
 import type { PlayedModel, ToolUse } from './_copilot.ts';
 import { startPlane } from './_plane.ts';
 import type { Plane } from './_plane.ts';
-import { SEATS } from './_seats.ts';
 import { call, getRun, setupBoxes, startWorkflow, toProgram } from './_setup.ts';
 import type { TestBox, TestBoxOptions } from './_setup.ts';
 
@@ -228,42 +227,6 @@ describe('what it calls', () => {
       'run_not_found',
       'run_not_found',
     ]);
-  });
-
-  test('may be called by each role exactly as over HTTP, whatever the operation', { timeout: 60_000 }, async () => {
-    const box = await open(deployed(), await as('owner'));
-    const called = OPERATIONS.filter(({ copilot, confirm: isMarked }) => copilot === 'yes' && !isMarked);
-    const calls = called.map(({ id, kind }) => ({
-      tool: `call_${kind}_operation`,
-      args: { operation: id, input: { nothing: 1 } },
-    }));
-    const marked = OPERATIONS.filter(({ copilot, confirm: isMarked }) => copilot === 'yes' && isMarked);
-    const confirmations = marked.map(({ id }) => ({
-      tool: 'confirm_operation',
-      args: { operation: id, input: { nothing: 1 }, requestState: 'none' },
-    }));
-    const wrong: string[] = [];
-    for (const role of ROLES) {
-      model.play = (_asked, results) => (results.length > 0 ? 'Done.' : calls);
-      const answered = answersOf(await talk(box, role, { text: 'All of it.', headers: await as(role) }));
-      for (const { id, permission } of called) {
-        const may = permission === 'none' || SEATS[permission].includes(role);
-        const code = codeOf(answered.get(id));
-        if (!answered.has(id) || may === (code === 'forbidden')) wrong.push(`${role} at ${id}: ${String(code)}`);
-      }
-      // Of a marked one the role counts once the person has approved.
-      model.play = (_asked, results) => (results.length > 0 ? 'Done.' : confirmations);
-      const thread = `${role}, marked`;
-      const told = await talk(box, thread, { text: 'All of it.', headers: await as(role) });
-      const done = await decide(box, thread, told, { decision: 'approve' }, await as(role));
-      const decided = answersOf({ ...done, events: [...told.events, ...done.events] });
-      for (const { id, permission } of marked) {
-        const may = permission === 'none' || SEATS[permission].includes(role);
-        const code = codeOf(decided.get(id));
-        if (!decided.has(id) || may === (code === 'forbidden')) wrong.push(`${role} at ${id}: ${String(code)}`);
-      }
-    }
-    expect(wrong).toEqual([]);
   });
 
   test('is no stream, no secret, no upload and no pause of its own', async () => {
