@@ -237,6 +237,7 @@ const SUGGESTIONS: Record<string, string | undefined> = {
   eval_run_final: 'Run `svc eval get <id>` to see what came of it.',
   guardrail_not_found: 'Run `svc guardrails list` to see the rules of this box.',
   guardrail_exists: 'Run `svc guardrails list` to see the rules of this box.',
+  guardrail_in_code: 'Change the file in the workspace, then deploy it.',
   too_many_guardrails: 'Run `svc guardrails delete <id>` for one that nothing needs.',
   prompt_not_found: 'Run `svc prompts list` to see the prompts of this box.',
   catalog_entry_not_found: 'Run `svc catalog list` to see what this box has.',

@@ -461,10 +461,10 @@ const GUIDES: Guide[] = [
     model: true,
     facts: {
       create(ran) {
-        expect(readDocuments(ran)).toMatchObject([{ name: 'cards', order: 1 }]);
+        expect(readDocuments(ran)).toMatchObject([{ name: 'cards', order: 5 }]);
       },
       created(ran) {
-        expect(readDocuments(ran)).toMatchObject([{ name: 'no betting', order: 2 }]);
+        expect(readDocuments(ran)).toMatchObject([{ name: 'no betting', order: 6 }]);
       },
       async start(ran, { box }) {
         const [started, refused] = readDocuments(ran) as [{ runId: string }, unknown];
@@ -475,6 +475,16 @@ const GUIDES: Guide[] = [
         expect(stdout).toMatch(/"name":"large refunds".*"action":"hold"/);
         expect(stdout).toContain('No approvals');
       },
+      async code(ran, { box }) {
+        expect(ran.stdout).toMatch(/^1\tbetting\twords\tblock\t.*\tcode$/m);
+        expect(ran.stdout).toMatch(/^3\tsupport\/secrets\tpii\tmask\t.*\tcode$/m);
+        const [started, refused] = readDocuments({ ...ran, stdout: ran.stdout.slice(ran.stdout.indexOf('{"')) }) as [
+          { runId: string },
+          unknown,
+        ];
+        expect(refused).toMatchObject({ code: 'workflow_guardrail_blocked', details: { rule: 'betting' } });
+        expect(await box.finish(started.runId)).toMatchObject({ output: { note: 'for [ticket]' } });
+      },
       try({ stdout }) {
         expect(stdout).toMatch(/^block {2}by the rule no betting$/m);
         expect(stdout).toContain('"verdict":"mask","rule":null,"text":"mail [email]"');
@@ -482,7 +492,7 @@ const GUIDES: Guide[] = [
       hits({ stdout }) {
         expect(stdout).toMatch(/\tno betting\tworkflow-input\tblock\tworkflow pay\t1\t/);
         expect(stdout).toContain('"ruleName":"no betting"');
-        expect(stdout).toMatch(/^2\tno betting\twords\tblock\t/m);
+        expect(stdout).toMatch(/^6\tno betting\twords\tblock\t/m);
       },
     },
   },

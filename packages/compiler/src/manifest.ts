@@ -1,6 +1,6 @@
-import type { AgentEntry, Manifest, Problem, StepEntry, WorkflowEntry } from '@svc/runtime/host';
+import type { AgentEntry, GuardrailEntry, Manifest, Problem, StepEntry, WorkflowEntry } from '@svc/runtime/host';
 import { parseSkill } from './agent-texts.ts';
-import type { Scan, ScannedAgent, ScannedFile, ScannedWorkflow } from './scan.ts';
+import type { Scan, ScannedAgent, ScannedEntry, ScannedFile, ScannedWorkflow } from './scan.ts';
 
 /**
  * The bridge to the runtime. An entry carries its own first problem, else the first one of a module it imports:
@@ -19,6 +19,7 @@ export function createManifest(scan: Scan, problems: readonly Problem[] = []): M
       .map((entry) => toWorkflow(entry, scan, firstOf)),
     ...(configSchema ? { configSchema: { file: configSchema.file, ...problemOf(configSchema, firstOf) } } : {}),
     ...(databaseSchema === undefined ? {} : { databaseSchema: { file: databaseSchema } }),
+    ...(scan.guardrails.length > 0 ? { guardrails: toGuardrails(scan.guardrails, firstOf) } : {}),
   };
 }
 
@@ -38,6 +39,13 @@ function toAgent({ name, file, modules, texts }: ScannedAgent, firstOf: Map<stri
     ...(skills.length > 0 ? { skills } : {}),
     ...problemOf({ file, modules: [...modules, ...texts.skills.map((text) => text.file)] }, firstOf),
   };
+}
+
+/** Of two with one name the first is loaded; that there is another is a problem of both. */
+function toGuardrails(entries: readonly ScannedEntry[], firstOf: Map<string, Problem>): GuardrailEntry[] {
+  return entries
+    .filter(({ name }, i) => entries[i - 1]?.name !== name)
+    .map(({ name, file, modules }) => ({ name, file, ...problemOf({ file, modules }, firstOf) }));
 }
 
 function toWorkflow(entry: ScannedWorkflow, scan: Scan, firstOf: Map<string, Problem>): WorkflowEntry {

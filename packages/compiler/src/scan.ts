@@ -27,6 +27,9 @@ export interface Scan {
   configSchema?: ScannedFile;
   /** Absent: the workspace has no tables of its own. */
   databaseSchema?: string;
+  guardrails: ScannedEntry[];
+  /** Files that are named as guardrails are, in places where none is found. */
+  misplacedGuardrails: string[];
 }
 
 export interface ScannedFile {
@@ -84,6 +87,11 @@ const MISTAKEN = ['workflow', 'src/workflows'];
 const CONFIG_SCHEMA = 'config.schema.ts';
 const DATABASE_SCHEMA = 'src/schema.ts';
 
+const GUARDRAILS = 'guardrails';
+const GUARDRAIL_FILE = /^guardrails\/([^/]+)\.guardrail\.tsx?$/;
+/** Where a guardrail may have been meant to be. */
+const MISTAKEN_GUARDRAILS = [GUARDRAILS, 'guardrail', 'src/guardrails', 'workflows', 'deep-agents'];
+
 /** How a specifier may be written and what it may mean on disk: `./a.js` is `a.ts` in a TypeScript project. */
 const ENDINGS = ['.ts', '.tsx', '.mts', '.js', '.mjs', '/index.ts', '/index.tsx', '/index.js'];
 const SOURCE_OF: Record<string, string[]> = { '.js': ['.ts', '.tsx'], '.mjs': ['.mts'], '.jsx': ['.tsx'] };
@@ -118,6 +126,7 @@ function scanOnce(root: string, cache: FactsCache): Scan {
   };
   // What it says is for who loads it; a problem in it is reported there.
   const hasTables = findFile(join(root, DATABASE_SCHEMA)) !== undefined;
+  const { guardrails, misplacedGuardrails } = scanGuardrails(walk);
   cache.save();
   const { files, links } = walk;
   return {
@@ -129,7 +138,21 @@ function scanOnce(root: string, cache: FactsCache): Scan {
     links,
     ...(configSchema && { configSchema }),
     ...(hasTables && { databaseSchema: DATABASE_SCHEMA }),
+    guardrails,
+    misplacedGuardrails,
   };
+}
+
+function scanGuardrails(walk: Walk): Pick<Scan, 'guardrails' | 'misplacedGuardrails'> {
+  const all = MISTAKEN_GUARDRAILS.flatMap((folder) => listTree(walk.root, folder));
+  const named = all.filter((file) => /\.guardrail\.[mc]?[jt]sx?$/.test(file));
+  const guardrails = named.flatMap((file) => {
+    const name = GUARDRAIL_FILE.exec(file)?.[1];
+    if (name === undefined || !readInto(walk, file, 'full')) return [];
+    return [{ name, file, modules: listModules(walk, file) }];
+  });
+  guardrails.sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0));
+  return { guardrails, misplacedGuardrails: named.filter((file) => !GUARDRAIL_FILE.test(file)) };
 }
 
 function listWorkflowFiles(root: string): { workflowFiles: string[]; unplaced: string[] } {

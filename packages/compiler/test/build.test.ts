@@ -119,6 +119,19 @@ export class Ledger {
     expect((await build(root)).failed).toMatchObject([{ code: 'module_not_found', file: 'config.schema.ts' }]);
   });
 
+  it('holds the guardrails, and is refused where one does not compile', async () => {
+    const file = 'guardrails/cards.guardrail.ts';
+    const root = createWorkspace({ [file]: `export default { check: 1 };\n` });
+    const { manifest, failed } = await build(root);
+    expect(failed).toEqual([]);
+    expect(manifest.guardrails).toEqual([{ name: 'cards', file }]);
+    const path = manifest.modules[file]?.path ?? '';
+    const module = await import(pathToFileURL(join(root, 'dist/workspace', path)).href);
+    expect(module.default).toEqual({ check: 1 });
+    writeFile(root, file, `import './nowhere.ts';\nexport default {};\n`);
+    expect((await build(root)).failed).toMatchObject([{ code: 'module_not_found', file }]);
+  });
+
   it('is the same byte by byte, twice and in another folder', async () => {
     installRuntime();
     const root = createWorkspace(FILES);

@@ -18,6 +18,14 @@ describe('a fixture folder', () => {
       ...(manifest.configSchema
         ? { configSchema: { ...manifest.configSchema, problem: manifest.configSchema.problem?.code ?? null } }
         : {}),
+      ...(manifest.guardrails
+        ? {
+            guardrails: manifest.guardrails.map(({ problem, ...entry }) => ({
+              ...entry,
+              problem: problem?.code ?? null,
+            })),
+          }
+        : {}),
     };
     const file = join(root, 'expected.json');
     if (isUpdate) writeFileSync(file, `${JSON.stringify(answer, null, 2)}\n`);

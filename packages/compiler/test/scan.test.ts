@@ -147,6 +147,8 @@ describe('a scan', () => {
       unplaced: [],
       files: {},
       links: {},
+      guardrails: [],
+      misplacedGuardrails: [],
     });
   });
 });
@@ -159,7 +161,16 @@ describe('a check', () => {
       entry('other', 'workflows/other.workflow.ts'),
       entry('refund', 'workflows/refund.workflow.ts'),
     ];
-    const scan: Scan = { agents, workflows, agentless: [], unplaced: [], files: {}, links: {} };
+    const scan: Scan = {
+      agents,
+      workflows,
+      agentless: [],
+      unplaced: [],
+      files: {},
+      links: {},
+      guardrails: [],
+      misplacedGuardrails: [],
+    };
     const clashes = (await checkScan(scan, createWorkspace())).filter(({ code }) => code === 'name_clash');
     expect(clashes.map(({ file, message }) => [file, message])).toEqual([
       ['workflows/Refund.workflow.ts', 'The workflows "Refund" and "refund" differ only in case. Rename one of them.'],

@@ -69,6 +69,7 @@ export const ERROR_STATUS = {
   eval_suite_exists: 409,
   eval_suite_not_runnable: 409,
   guardrail_exists: 409,
+  guardrail_in_code: 409,
   too_many_guardrails: 409,
   prompt_exists: 409,
   prompt_not_published_before: 409,

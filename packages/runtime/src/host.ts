@@ -23,7 +23,6 @@ export type { Supervised } from './boot/isolation.ts';
 export { takeOwnSecrets } from './boot/own-secrets.ts';
 export { runBox } from './boot/main.ts';
 export { openServerDatabase, openServerJournal } from './boot/server-stores.ts';
-export { problemOf } from './catalog/catalog.ts';
 export { findLoadProblems } from './box/load-problems.ts';
 export { BoxError, ERROR_STATUS } from './errors.ts';
 export type { ErrorCode } from './errors.ts';
@@ -57,10 +56,11 @@ export { createMask } from './mask.ts';
 export type { Mask } from './mask.ts';
 export { readTelemetry } from './telemetry/settings.ts';
 export type { TelemetrySettings } from './telemetry/settings.ts';
-export { COPILOT_AGENT, REFUSED_WORKFLOW_NAMES } from './manifest.ts';
+export { COPILOT_AGENT, problemOf, REFUSED_WORKFLOW_NAMES } from './manifest.ts';
 export type {
   AgentEntry,
   BundleManifest,
+  GuardrailEntry,
   LoadedModule,
   Manifest,
   Problem,

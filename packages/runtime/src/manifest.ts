@@ -10,6 +10,8 @@ export interface Manifest {
   configSchema?: ConfigSchemaEntry;
   /** The project's own tables. Absent: there are none. */
   databaseSchema?: DatabaseSchemaEntry;
+  /** Rules about what may pass, in code. Absent: there are none. */
+  guardrails?: GuardrailEntry[];
 }
 
 export interface AgentEntry {
@@ -34,6 +36,14 @@ export interface ConfigSchemaEntry {
 /** `src/schema.ts`. */
 export interface DatabaseSchemaEntry {
   file: string;
+}
+
+/** `guardrails/<name>.guardrail.ts`. */
+export interface GuardrailEntry {
+  name: string;
+  file: string;
+  /** Why it cannot load. */
+  problem?: Problem;
 }
 
 /** A Markdown file an agent can look up: its front matter names and describes it. */
@@ -79,6 +89,14 @@ export interface Problem {
   column: number;
   /** The source around the place, as a code frame without colour. */
   frame: string;
+}
+
+/** A loader may attach the place to the error as `problem`; otherwise the file is all that is known. */
+export function problemOf(error: unknown, file: string, code = 'module_load_failed'): Problem {
+  const attached = (error as { problem?: Problem } | null)?.problem;
+  if (attached) return attached;
+  const message = error instanceof Error ? error.message : String(error);
+  return { code, message, file, line: 1, column: 1, frame: '' };
 }
 
 /** `manifest.json` of a built workspace: the manifest, what it was built for, and where its modules are. */

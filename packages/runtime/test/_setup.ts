@@ -44,6 +44,8 @@ export interface TestProgram {
   /** The default export of each agent's module. */
   agents?: Record<string, unknown>;
   workflows?: Record<string, TestWorkflow | Error | Problem>;
+  /** The default export of each file in `guardrails/`. */
+  guardrails?: Record<string, unknown>;
   /** The default export of `config.schema.ts`. */
   config?: unknown;
   /** Hash of every module. Default `hash`. */
@@ -120,7 +122,13 @@ export function setupBoxes(): TestBoxes {
   };
 }
 
-export function toProgram({ agents = {}, workflows = {}, config, hash = 'hash' }: TestProgram): Program {
+export function toProgram({
+  agents = {},
+  workflows = {},
+  guardrails = {},
+  config,
+  hash = 'hash',
+}: TestProgram): Program {
   const modules = new Map<string, unknown>([
     ['config.schema.ts', config instanceof Error ? config : { default: config }],
   ]);
@@ -144,11 +152,17 @@ export function toProgram({ agents = {}, workflows = {}, config, hash = 'hash' }
       ...(isProblem(source) ? { problem: source, exportName: null } : {}),
     };
   });
+  const ruleEntries = Object.entries(guardrails).map(([name, source]) => {
+    const file = `guardrails/${name}.guardrail.ts`;
+    modules.set(file, source instanceof Error ? source : { default: source });
+    return { name, file };
+  });
   return {
     manifest: {
       version: 1,
       agents: agentEntries,
       workflows: workflowEntries,
+      guardrails: ruleEntries,
       ...(config === undefined ? {} : { configSchema: { file: 'config.schema.ts' } }),
     },
     async load(file) {

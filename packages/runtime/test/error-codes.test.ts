@@ -225,6 +225,7 @@ const ELSEWHERE: Partial<Record<ErrorCode, string>> = {
   agent_guardrail_blocked: 'guardrails',
   guardrail_not_found: 'guardrails',
   guardrail_exists: 'guardrails',
+  guardrail_in_code: 'guardrails',
   too_many_guardrails: 'guardrails',
   internal: 'http',
   agent_output_invalid: 'agent-output',

@@ -133,8 +133,14 @@ export async function loadConfig(root: string, modules: Modules, last: Workspace
 
 // --- internal ---
 
-function listFiles({ agents, workflows, configSchema, databaseSchema }: Program['manifest']): string[] {
-  return [...agents, ...workflows, configSchema, databaseSchema].flatMap((entry) => entry?.file ?? []);
+function listFiles({
+  agents,
+  workflows,
+  configSchema,
+  databaseSchema,
+  guardrails = [],
+}: Program['manifest']): string[] {
+  return [...agents, ...workflows, configSchema, databaseSchema, ...guardrails].flatMap((entry) => entry?.file ?? []);
 }
 
 function divide<T>(all: readonly T[], isOfFirst: (one: T) => boolean): [T[], T[]] {

@@ -17,6 +17,7 @@ const COLUMNS = [
   'which=attachment.name:text',
   'enabled',
   'id:id',
+  'origin',
 ];
 
 export const guardrails = operateGroup({

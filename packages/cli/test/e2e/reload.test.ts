@@ -135,6 +135,34 @@ export default defineDynamicConfig({ most: z.number().default(${most}) });
     await eventually(async () => (await config()).length === 0);
   });
 
+  it('of a guardrail: added, changed, broken, and removed', async () => {
+    const file = 'guardrails/words.guardrail.ts';
+    const rule = (word: string) => `import { defineGuardrail } from '@svc/runtime';
+export default defineGuardrail({
+  sides: ['workflow-input'],
+  action: 'block',
+  check: ({ text }) => (text.includes('${word}') ? 'a word' : undefined),
+});
+`;
+    const isRefused = (name: string, expected = true) =>
+      eventually(async () => {
+        const started = await box.start('greet', { name }).catch((error: Error) => error.message);
+        return String(JSON.stringify(started)).includes('workflow_guardrail_blocked') === expected;
+      });
+    const heard = listen();
+    workspace.write(file, rule('Eve'));
+    await isRefused('Eve');
+    workspace.edit(file, 'Eve', 'Mallory');
+    await isRefused('Eve', false);
+    await isRefused('Mallory');
+    workspace.edit(file, 'check:', 'chekc:');
+    await says(heard, file, 'chekc');
+    await isRefused('Mallory');
+    workspace.remove(file);
+    await isRefused('Mallory', false);
+    await says(heard, `removed ${file}`);
+  });
+
   it('of a module svc.config.ts imports', async () => {
     workspace.write('lib/model.ts', `export const model = 'scripted/three';\n`);
     workspace.write(

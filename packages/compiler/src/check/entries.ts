@@ -12,6 +12,8 @@ export function checkEntries(scan: Scan): FoundIn[] {
     ...scan.agents.flatMap((entry) => checkAgent(entry, scan.files[entry.file])),
     ...[...workflows].flatMap((file) => checkWorkflowFile(file, scan.files[file])),
     ...(scan.configSchema ? checkConfigSchema(scan.configSchema.file, scan.files[scan.configSchema.file]) : []),
+    ...scan.guardrails.flatMap(({ name, file }) => checkGuardrail(name, file, scan.files[file])),
+    ...scan.misplacedGuardrails.map(toMisplaced),
     ...Object.entries(scan.files).flatMap(([file, facts]) =>
       workflows.has(file) ? [] : checkOther(file, facts, workflows),
     ),
@@ -44,6 +46,21 @@ function checkConfigSchema(file: string, facts: FileFacts | undefined): FoundIn[
     return [];
   const message = `"${file}" has no default export. Write "export default defineDynamicConfig({ ... })".`;
   return [{ code: 'config_default_missing', message, file, ...TOP }];
+}
+
+function checkGuardrail(name: string, file: string, facts: FileFacts | undefined): FoundIn[] {
+  if (!facts || facts.exports.includes('default') || facts.findings.some(({ code }) => code === 'syntax_error'))
+    return [];
+  const message = `The guardrail "${name}" has no default export. Write "export default defineGuardrail({ ... })".`;
+  return [{ code: 'guardrail_default_missing', message, file, ...TOP }];
+}
+
+/** Silently read by no one, it would seem to guard. */
+function toMisplaced(file: string): FoundIn {
+  const name = posix.basename(file).replace(/\.guardrail\.\w+$/, '');
+  const ending = file.endsWith('x') ? 'tsx' : 'ts';
+  const message = `Guardrails are read from "guardrails" alone, so "${name}" judges nothing. Move the file to "guardrails/${name}.guardrail.${ending}".`;
+  return { code: 'guardrail_outside_folder', message, file, ...TOP };
 }
 
 function checkWorkflowFile(file: string, facts: FileFacts | undefined): FoundIn[] {

@@ -5,10 +5,18 @@ import { workflowFileName } from '../workflow-names.ts';
 import type { FoundIn } from './frame.ts';
 
 /** Names that cannot stand in a route, and names a person would take for one. */
-export function checkNames({ agents, workflows, files }: Scan): FoundIn[] {
+export function checkNames({ agents, workflows, guardrails, files }: Scan): FoundIn[] {
   return [
     ...agents.flatMap((entry) => checkName(entry, { what: 'an agent', named: 'folder', ending: '' })),
     ...workflows.flatMap((entry) => [...checkName(entry, namedBy(entry)), ...checkRefused(entry)]),
+    ...guardrails.flatMap((entry) =>
+      checkName(entry, {
+        what: 'a guardrail',
+        named: 'file',
+        ending: entry.file.slice(entry.file.lastIndexOf('.guardrail')),
+      }),
+    ),
+    ...checkTwins(guardrails),
     ...checkClashes('agents', agents),
     ...checkClashes('workflows', workflows),
     ...checkDuplicates(workflows, files),
@@ -81,6 +89,16 @@ function checkDuplicates(workflows: ScannedWorkflow[], files: Scan['files']): Fo
     };
     const message = `There are two workflows "${entry.name}": ${describe(first)} and ${describe(entry)}. Rename one of them.`;
     return [{ code: 'workflow_duplicate', message, file: entry.file, ...placeOf(entry, files) }];
+  });
+}
+
+/** `a.guardrail.ts` and `a.guardrail.tsx`. */
+function checkTwins(guardrails: ScannedEntry[]): FoundIn[] {
+  return guardrails.flatMap(({ name, file }, index) => {
+    const twin = guardrails[index - 1]?.name === name ? guardrails[index - 1] : guardrails[index + 1];
+    if (twin?.name !== name) return [];
+    const message = `There are two guardrails "${name}": ${file} and ${twin.file}. Rename one of them.`;
+    return [{ code: 'guardrail_duplicate', message, file, ...TOP }];
   });
 }
 

@@ -1,7 +1,10 @@
 import type { Guardrails } from '../guardrails/guardrails.ts';
-import { createFindings, judgeText, judgeValue } from '../guardrails/judge.ts';
-import type { Findings, Judged } from '../guardrails/judge.ts';
+import { createFindings } from '../guardrails/findings.ts';
+import type { Findings, Judged } from '../guardrails/findings.ts';
+import { judgeText, judgeValue } from '../guardrails/judge.ts';
+import type { About } from '../guardrails/judge.ts';
 import { toRefusal } from '../guardrails/refusal.ts';
+import { withoutWholes } from '../guardrails/rules.ts';
 import type { SideRules } from '../guardrails/rules.ts';
 import type { ConversationMessage, TurnInput } from './turn/input.ts';
 
@@ -18,8 +21,8 @@ export async function judgeTurnInput(
   { name, runId }: { name: string; runId: string },
   input: TurnInput,
 ): Promise<TurnInput> {
-  const asked = guardrails?.rules();
-  const all = asked instanceof Promise ? await asked : asked;
+  const known = guardrails?.rules();
+  const all = known instanceof Promise ? await known : known;
   if (!guardrails || !all) return input;
   const place = { kind: 'agent', name } as const;
   const rules = all.find(place, 'agent-input');
@@ -28,15 +31,18 @@ export async function judgeTurnInput(
   const newFrom = input.messages.findLastIndex(({ role }) => role === 'assistant') + 1;
   const findings = createFindings();
   const judgedResults = createFindings();
+  const about = { spent: new Map<string, number>() };
+  const asked = { findings, about };
+  const results = { findings: judgedResults, about };
   const system = [];
   const messages = [];
   const [olderRules, olderResultRules] = [rules, resultRules].map((one) => one && withoutWholes(one));
-  for (const text of input.system) system.push(await readText(rules, text, findings));
+  for (const text of input.system) system.push(await readText(rules, text, asked));
   for (const [index, message] of input.messages.entries()) {
     const isNew = index >= newFrom;
     if (message.role === 'tool')
-      messages.push(await readResult(isNew ? resultRules : olderResultRules, message, judgedResults));
-    else messages.push(await readMessage(isNew ? rules : olderRules, message, findings));
+      messages.push(await readResult(isNew ? resultRules : olderResultRules, message, results));
+    else messages.push(await readMessage(isNew ? rules : olderRules, message, asked));
   }
   const { blocked, found } = findings.toAnswer();
   // What is refused has no run.
@@ -59,13 +65,15 @@ export function toWithheld(rule: string): string {
 
 // --- internal ---
 
-function withoutWholes(rules: SideRules): SideRules {
-  return { ...rules, wholes: [] };
+/** All texts of an input, which are judged one after the other. */
+interface Input {
+  findings: Findings;
+  about: About;
 }
 
-async function readText(rules: SideRules | undefined, text: string, findings: Findings): Promise<string> {
+async function readText(rules: SideRules | undefined, text: string, { findings, about }: Input): Promise<string> {
   if (!rules || findings.blocked) return text;
-  const judged = await judgeText(rules, text);
+  const judged = await judgeText(rules, text, about);
   for (const found of judged.found) findings.add(found);
   return judged.value;
 }
@@ -73,14 +81,16 @@ async function readText(rules: SideRules | undefined, text: string, findings: Fi
 async function readMessage(
   rules: SideRules | undefined,
   message: ConversationMessage,
-  findings: Findings,
+  input: Input,
 ): Promise<ConversationMessage> {
   if (!rules) return message;
-  const content = await readContent(message.content, (text) => readText(rules, text, findings));
+  const content = await readContent(message.content, (text) => readText(rules, text, input));
   if (message.role !== 'assistant' || !message.tool_calls) return { ...message, content } as ConversationMessage;
   const calls = [];
   for (const call of message.tool_calls) {
-    const judged = await judgeArguments(withoutWholes(rules), call.function.arguments);
+    const { findings, about } = input;
+    if (findings.blocked) break;
+    const judged = await judgeArguments(withoutWholes(rules), call.function.arguments, about);
     for (const found of judged.found) findings.add(found);
     calls.push({ ...call, function: { ...call.function, arguments: judged.value } });
   }
@@ -90,11 +100,11 @@ async function readMessage(
 async function readResult(
   rules: SideRules | undefined,
   message: ConversationMessage,
-  findings: Findings,
+  { findings, about }: Input,
 ): Promise<ConversationMessage> {
   if (!rules) return message;
   const own = createFindings();
-  const content = await readContent(message.content, (text) => readText(rules, text, own));
+  const content = await readContent(message.content, (text) => readText(rules, text, { findings: own, about }));
   const { blocked, found } = own.toAnswer();
   for (const one of found) findings.add(one);
   return { ...message, content: blocked ? toWithheld(blocked.rule.name) : content } as ConversationMessage;
@@ -113,15 +123,18 @@ async function readContent(content: unknown, read: (text: string) => Promise<str
 }
 
 /** The arguments of a call, as JSON again; of what is none, the text. */
-export async function judgeArguments(rules: SideRules, args: string): Promise<Judged<string>> {
+export async function judgeArguments(rules: SideRules, args: string, about: About = {}): Promise<Judged<string>> {
   let value: unknown;
   try {
     value = JSON.parse(args);
   } catch {
-    return judgeText(rules, args);
+    return judgeText(rules, args, about);
   }
-  const judged = await judgeValue(rules, value);
-  const isAsWritten = judged.value === value && (await judgeText(withoutWholes(rules), args)).found.length === 0;
-  // A name that is there twice has a value that no one reads.
+  const judged = await judgeValue(rules, value, about);
+  // A name that is there twice has a value that no one reads, and no check in code is asked about.
+  const isAsWritten =
+    judged.value === value &&
+    rules.own.length === 0 &&
+    (await judgeText({ ...rules, wholes: [] }, args)).found.length === 0;
   return { ...judged, value: isAsWritten ? args : JSON.stringify(judged.value) };
 }

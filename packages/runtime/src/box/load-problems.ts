@@ -1,9 +1,11 @@
 import { loadDeclared, NONE } from '../config-values/declared.ts';
 import { createCopilot } from '../copilot/agent.ts';
+import { createCodeRules } from '../guardrails/code-rules.ts';
 import { createLog } from '../log.ts';
+import { problemOf } from '../manifest.ts';
 import type { Problem, Program } from '../manifest.ts';
 import { toWorkspaceConfig } from '../workspace-config.ts';
-import { createCatalog, problemOf } from '../catalog/catalog.ts';
+import { createCatalog } from '../catalog/catalog.ts';
 
 /**
  * Loads everything a box loads at its start and answers what it would not serve, by the file of the entry: why it does
@@ -17,10 +19,16 @@ export async function findLoadProblems(program: Program, config?: string): Promi
   if (config !== undefined) add(config, await findConfigProblem(config, program));
   const catalog = createCatalog(createCopilot(NOT_CALLED));
   await catalog.load(program);
-  const { agents, workflows, configSchema } = program.manifest;
+  const { agents, workflows, configSchema, guardrails = [] } = program.manifest;
   for (const { name, file, problem } of agents) if (!problem) add(file, catalog.findAgent(name)?.problem);
   for (const { name, file, problem } of workflows) if (!problem) add(file, catalog.findWorkflow(name)?.problem);
   if (configSchema && !configSchema.problem) add(configSchema.file, (await loadDeclared(program, NONE)).problem);
+  const rules = createCodeRules();
+  await rules.load({
+    ...program,
+    manifest: { ...program.manifest, guardrails: guardrails.filter((one) => !one.problem) },
+  });
+  for (const problem of rules.problems()) add(problem.file, problem);
   return problems;
 }
 

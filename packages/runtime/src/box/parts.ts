@@ -119,8 +119,15 @@ const parts: { [Name in keyof Parts]: Omit<Part<Given, Name, Parts[Name]>, 'name
     close: (overrides) => overrides.close(),
   },
   program: {
-    create: ({ catalog, config, tables, jobs, events }) =>
-      createProgram({ catalog, config, tables, jobs, onLoad: () => events.publish({ type: 'program.changed' }) }),
+    create: ({ catalog, config, tables, jobs, guardrails, events }) =>
+      createProgram({
+        catalog,
+        config,
+        tables,
+        jobs,
+        guardrails,
+        onLoad: () => events.publish({ type: 'program.changed' }),
+      }),
   },
   retention: {
     create: ({ options, sessions, journal, foundation, logs, guardrails, settings, log }) =>

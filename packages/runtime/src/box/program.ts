@@ -2,6 +2,9 @@ import type { Catalog } from '../catalog/catalog.ts';
 import type { ProjectTables } from '../catalog/project-tables.ts';
 import type { ConfigValues } from '../config-values/config-values.ts';
 import type { DeclaredSchedules, Jobs } from '../jobs/jobs.ts';
+import type { AgentRules } from '../guardrails/code-rules.ts';
+import type { Guardrails } from '../guardrails/guardrails.ts';
+import { COPILOT_AGENT } from '../manifest.ts';
 import type { Problem, Program } from '../manifest.ts';
 
 /** What the workspace declares, over all the rooms that hold it. */
@@ -17,22 +20,34 @@ export interface ProgramRooms {
   config: ConfigValues;
   tables: ProjectTables;
   jobs: Jobs;
+  guardrails: Guardrails;
   /** Called once a program is in force. */
   onLoad(): void;
 }
 
-export function createProgram({ catalog, config, tables, jobs, onLoad }: ProgramRooms): LoadedProgram {
+export function createProgram({ catalog, config, tables, jobs, guardrails, onLoad }: ProgramRooms): LoadedProgram {
   return {
     async load(program) {
-      await Promise.all([catalog.load(program), config.load(program), tables.load(program)]);
+      // At once: an agent is never served without the rules beside it.
+      const agents = catalog.load(program).then(() => guardrails.setAgents(listRules(catalog)));
+      await Promise.all([agents, guardrails.load(program), config.load(program), tables.load(program)]);
       await jobs.reconcile(declaredSchedules(catalog));
       onLoad();
     },
-    problems: () => [...catalog.problems(), ...config.problems(), ...tables.problems()],
+    problems: () => [...catalog.problems(), ...config.problems(), ...tables.problems(), ...guardrails.problems()],
   };
 }
 
 // --- internal ---
+
+function listRules(catalog: Catalog): AgentRules[] {
+  const reserved = catalog.findAgent(COPILOT_AGENT);
+  const agents = [...catalog.agents(), ...(reserved ? [reserved] : [])];
+  return agents.flatMap(({ entry: { name, file }, definition }) => {
+    const rules = definition?.agent.guardrails ?? [];
+    return rules.length > 0 ? [{ name, file, guardrails: rules }] : [];
+  });
+}
 
 function declaredSchedules(catalog: Catalog): DeclaredSchedules[] {
   return catalog.workflows().map(({ entry, definition }) => ({ name: entry.name, schedules: definition?.schedules }));

@@ -2,7 +2,7 @@ import type { DeepAgentDefinition } from '../definitions/agent.ts';
 import { defineDeepAgent, isDeepAgent } from '../definitions/definition.ts';
 import { listUnknown, toSubagents } from '../definitions/subagents.ts';
 import type { AgentEntry, LoadedModule, Problem, Program, WorkflowEntry } from '../manifest.ts';
-import { COPILOT_AGENT } from '../manifest.ts';
+import { COPILOT_AGENT, problemOf } from '../manifest.ts';
 import { isSchema } from '../schema/schema.ts';
 import type { AnySchema } from '../schema/schema.ts';
 import { toCleanup, toRunTimeout } from '../definitions/life-settings.ts';
@@ -109,14 +109,6 @@ export function createCatalog(reserved?: ReservedAgent): Catalog {
     ],
     problems: () => [...agents.values(), ...workflows.values()].flatMap(({ problem }) => problem ?? []),
   };
-}
-
-/** A loader may attach the place to the error as `problem`; otherwise the file is all that is known. */
-export function problemOf(error: unknown, file: string, code = 'module_load_failed'): Problem {
-  const attached = (error as { problem?: Problem } | null)?.problem;
-  if (attached) return attached;
-  const message = error instanceof Error ? error.message : String(error);
-  return { code, message, file, line: 1, column: 1, frame: '' };
 }
 
 // --- internal ---

@@ -1,4 +1,4 @@
-import { problemOf } from './catalog.ts';
+import { problemOf } from '../manifest.ts';
 import type { Problem, Program } from '../manifest.ts';
 import { withTables } from '../stores/drizzle.ts';
 import type { Drizzle } from '../stores/drizzle.ts';

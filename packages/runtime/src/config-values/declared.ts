@@ -1,4 +1,4 @@
-import { problemOf } from '../catalog/catalog.ts';
+import { problemOf } from '../manifest.ts';
 import type { LoadedModule, Problem, Program } from '../manifest.ts';
 import { parseWith, toJsonSchema } from '../schema/schema.ts';
 import type { AnySchema, Issue, JsonSchema } from '../schema/schema.ts';

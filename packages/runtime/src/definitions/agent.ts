@@ -1,3 +1,4 @@
+import type { GuardrailDefinition } from '../guardrails/define.ts';
 import type { Limits } from '../limits/limits.ts';
 import type { EndUser, StartedBy } from '../engine/started-by.ts';
 import type { AgentName } from '../register.ts';
@@ -77,6 +78,8 @@ export interface DeepAgentDefinition<S extends AnySchema | undefined = AnySchema
   skills?: readonly Skill[];
   /** Servers of the Model Context Protocol whose tools the model may call. Key = the server's name. */
   mcpServers?: Record<string, McpServer>;
+  /** Rules about what may pass, of this agent and its sub-agents. Each has a name. */
+  guardrails?: readonly GuardrailDefinition[];
 }
 
 /** A name of this workspace once its types are generated; any text before. */

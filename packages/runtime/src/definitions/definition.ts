@@ -1,5 +1,6 @@
 import { parseDuration } from '../engine/duration.ts';
 import { checkMembers, checkPart } from '../definition-checks.ts';
+import { checkRulesOfAgent } from '../guardrails/define.ts';
 import { checkLimits } from '../limits/limits.ts';
 import { isSchema } from '../schema/schema.ts';
 import type { AnySchema } from '../schema/schema.ts';
@@ -43,6 +44,7 @@ export function defineDeepAgent<S extends AnySchema | undefined = undefined>(
     throw new TypeError(`maxSteps is ${String(maxSteps)}; it must be a whole number from 1.`);
   if (agent.timeout !== undefined) parseDuration(agent.timeout);
   checkModelCalls(agent);
+  if (agent.guardrails !== undefined) checkRulesOfAgent(agent.guardrails);
   return Object.freeze({ ...agent, [AGENT]: true });
 }
 
@@ -60,7 +62,7 @@ export function toInterruptPolicy(policy: boolean | Partial<InterruptPolicy> = f
 const MEMBERS: (keyof DeepAgentDefinition)[] = [
   ...OWN_MEMBERS,
   ...(['context', 'limits'] as const),
-  ...(['planning', 'files', 'subagents', 'output', 'skills', 'mcpServers'] as const),
+  ...(['planning', 'files', 'subagents', 'output', 'skills', 'mcpServers', 'guardrails'] as const),
 ];
 const MOST_RETRIES = 10;
 /** The roles that decide at all. */

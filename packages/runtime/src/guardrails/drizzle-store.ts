@@ -2,7 +2,7 @@ import { and, asc, desc, eq, inArray, lt, ne, sql } from 'drizzle-orm';
 import { newRunId } from '../engine/ids.ts';
 import { isUuid, parseUuidCursor, toIdCursor } from '../operations/cursor.ts';
 import type { Drizzle } from '../stores/drizzle.ts';
-import type { Guardrail, GuardrailStore, Hit } from './store.ts';
+import type { GuardrailStore, Hit, StoredGuardrail } from './store.ts';
 import { guardrailHits, guardrails } from './table.ts';
 
 export function createGuardrailStore(db: Drizzle): GuardrailStore {
@@ -110,8 +110,9 @@ async function lock(tx: Drizzle): Promise<void> {
   await tx.execute(sql`lock table ${guardrails} in share row exclusive mode`);
 }
 
-function toGuardrail({ position, ...row }: typeof guardrails.$inferSelect): Guardrail {
-  return { ...row, order: position, createdAt: row.createdAt.toISOString(), updatedAt: row.updatedAt.toISOString() };
+function toGuardrail({ position, ...row }: typeof guardrails.$inferSelect): StoredGuardrail {
+  const at = { createdAt: row.createdAt.toISOString(), updatedAt: row.updatedAt.toISOString() };
+  return { ...row, order: position, origin: 'api', file: null, problem: null, ...at };
 }
 
 function toHit(row: typeof guardrailHits.$inferSelect): Hit {

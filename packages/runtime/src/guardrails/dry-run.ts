@@ -1,13 +1,13 @@
 import { z } from 'zod';
 import { operationsOf } from '../operations/define.ts';
 import { BoxError } from '../errors.ts';
+import type { Judged } from './findings.ts';
 import { DraftRule, listClashes, ROOM } from './inputs.ts';
 import type { Guardrails } from './guardrails.ts';
 import { judgeText } from './judge.ts';
 import { toRule, toSideRules } from './rules.ts';
 import type { Place, SideRules } from './rules.ts';
 import { Action, Side } from './store.ts';
-import type { Judged } from './judge.ts';
 
 const operation = operationsOf<{ guardrails: Guardrails }>();
 
@@ -53,7 +53,7 @@ export const testGuardrails = operation({
     const rules = rule
       ? toSideRules(side, place, [toRule({ id: '', name: 'draft', failClosed: true, ...rule })])
       : (await guardrails.rules()).find(place, side);
-    return toDryRun(text, rules ? await judgeText(rules, text, signal) : undefined, rules);
+    return toDryRun(text, rules ? await judgeText(rules, text, { signal }) : undefined, rules);
   },
 });
 

@@ -3,18 +3,22 @@ import type { Log } from '../log.ts';
 import type { Drizzle } from '../stores/drizzle.ts';
 import type { KeyValueStore } from '../stores/kv.ts';
 import { createRecent } from '../stores/recent.ts';
+import { createCodeRules } from './code-rules.ts';
+import type { CodeRules } from './code-rules.ts';
 import { createGuardrailStore } from './drizzle-store.ts';
 import { createHitWriter } from './hits.ts';
 import type { HitWriter } from './hits.ts';
 import { withoutUndefined } from '../operations/inputs.ts';
 import { listClashes } from './inputs.ts';
-import { createRuleSet, NO_RULES } from './rules.ts';
-import type { RuleSet } from './rules.ts';
-import type { Guardrail, GuardrailChange, HitPage, NewGuardrail } from './store.ts';
+import { createRuleSet } from './rules.ts';
+import type { ReadyRule, RuleSet } from './rules.ts';
+import type { Guardrail, GuardrailChange, HitPage, NewGuardrail, StoredGuardrail } from './store.ts';
 
-/** Whatever takes an id throws `guardrail_not_found`. */
-export interface Guardrails {
-  /** In their order. */
+/**
+ * Whatever takes an id throws `guardrail_not_found`, and what would change one that a file declares `guardrail_in_code`.
+ */
+export interface Guardrails extends Pick<CodeRules, 'load' | 'setAgents' | 'problems'> {
+  /** In their order: those in code first. */
   list(): Promise<Guardrail[]>;
   get(id: string): Promise<Guardrail>;
   /** Throws `guardrail_exists`, and `too_many_guardrails`. */
@@ -47,41 +51,64 @@ export interface GuardrailsOptions {
 export function createGuardrails({ db, kv, log, isBlank = () => false }: GuardrailsOptions): Guardrails {
   const store = createGuardrailStore(db);
   const hits = createHitWriter(store, log);
-  const inForce = createRecent({
+  const code = createCodeRules();
+  const stored = createRecent({
     topic: 'guardrails',
     kv,
-    read: async () => (isBlank() ? NO_RULES : createRuleSet(await store.list().catch(unreadable))),
+    read: async () => (isBlank() ? NONE : store.list().catch(unreadable)),
   });
-  const changed = () => inForce.changed(ALL);
-  const get = async (id: string): Promise<Guardrail> => (await store.find(id)) ?? notFound(id);
+  const toSet = createSetOf();
+  const changed = () => stored.changed(ALL);
+  const findInCode = (id: string) => code.list().find(({ guardrail }) => guardrail.id === id)?.guardrail;
+  const list = async (): Promise<Guardrail[]> => inOrder(code.list(), await store.list());
+  const get = async (id: string): Promise<Guardrail> => {
+    if (findInCode(id)) return (await list()).find((rule) => rule.id === id) ?? notFound(id);
+    const found = (await store.find(id)) ?? notFound(id);
+    return behind(code.list(), found);
+  };
+  /** Of a rule that is data. */
+  const getOwn = async (id: string): Promise<Guardrail> => {
+    const found = findInCode(id);
+    return found ? inCode(found) : get(id);
+  };
   return {
-    list: () => store.list(),
+    load: code.load,
+    setAgents: code.setAgents,
+    problems: code.problems,
+    list,
     get,
     async create(rule) {
+      const declared = code.list().find(({ guardrail }) => guardrail.name === rule.name);
+      if (declared) return exists(rule.name, declared.guardrail.file);
       const made = await store.create(rule);
       if (made === 'name_taken') return exists(rule.name);
       if (made === 'full') throw new BoxError('too_many_guardrails', 'There are 200 rules. Delete one, or join two.');
       await changed();
-      return made;
+      return behind(code.list(), made);
     },
     async update(id, change) {
-      const [clash] = listClashes({ ...(await get(id)), ...withoutUndefined(change) });
+      const [clash] = listClashes({ ...(await getOwn(id)), ...withoutUndefined(change) });
       if (clash !== undefined) throw new BoxError('invalid_request', `${clash}.`, { details: { param: 'action' } });
+      const declared = code.list().find(({ guardrail }) => guardrail.name === change.name);
+      if (declared) return exists(declared.guardrail.name, declared.guardrail.file);
       const made = await store.update(id, change);
       if (made === 'name_taken') return exists(change.name ?? '');
       await changed();
-      return made ?? notFound(id);
+      return behind(code.list(), made ?? notFound(id));
     },
     async order(ids) {
+      const declared = ids.map(findInCode).find((rule) => rule !== undefined);
+      if (declared) return inCode(declared);
       const [unknown] = await store.order(ids);
       if (unknown !== undefined) return notFound(unknown);
       await changed();
-      return store.list();
+      return list();
     },
     async remove(id) {
+      await getOwn(id);
       const removed = (await store.remove(id)) ?? notFound(id);
       await changed();
-      return removed;
+      return behind(code.list(), removed);
     },
     async listHits(filter, page) {
       await hits.flush();
@@ -89,11 +116,14 @@ export function createGuardrails({ db, kv, log, isBlank = () => false }: Guardra
     },
     deleteHitsOlder: async (days, limit) =>
       isBlank() ? 0 : store.deleteHits(new Date(Date.now() - days * DAY_MS), limit),
-    rules: () => inForce.get(ALL),
+    rules() {
+      const known = stored.get(ALL);
+      return known instanceof Promise ? known.then((rules) => toSet(code.list(), rules)) : toSet(code.list(), known);
+    },
     record: hits.add,
     async close() {
       await hits.flush();
-      await inForce.close();
+      await stored.close();
     },
   };
 }
@@ -101,6 +131,30 @@ export function createGuardrails({ db, kv, log, isBlank = () => false }: Guardra
 // --- internal ---
 
 const ALL = 'all';
+const NONE: readonly StoredGuardrail[] = [];
+
+/** Made again where either has changed. */
+function createSetOf(): (code: readonly ReadyRule[], stored: readonly StoredGuardrail[]) => RuleSet {
+  let made: { code: readonly ReadyRule[]; stored: readonly StoredGuardrail[]; set: RuleSet } | undefined;
+  return (code, stored) => {
+    if (made?.code !== code || made.stored !== stored) made = { code, stored, set: createRuleSet(stored, code) };
+    return made.set;
+  };
+}
+
+function inOrder(code: readonly ReadyRule[], stored: readonly StoredGuardrail[]): Guardrail[] {
+  const declared = code.map(({ guardrail }, index) => ({ ...guardrail, order: index + 1 }));
+  return [...declared, ...stored.map((rule) => behind(code, rule))];
+}
+
+function behind(code: readonly ReadyRule[], rule: StoredGuardrail): StoredGuardrail {
+  return { ...rule, order: code.length + rule.order };
+}
+
+function inCode({ name, file }: Guardrail): never {
+  const message = `The guardrail "${name}" is declared in "${file}". Change it there.`;
+  throw new BoxError('guardrail_in_code', message, { details: { name, file } });
+}
 const DAY_MS = 24 * 60 * 60 * 1000;
 
 function unreadable(cause: unknown): never {
@@ -112,7 +166,8 @@ function notFound(id: string): never {
   throw new BoxError('guardrail_not_found', `There is no guardrail "${id}".`);
 }
 
-function exists(name: string): never {
-  const message = `There is a guardrail "${name}" already. Change that one, or take another name.`;
+function exists(name: string, file: string | null = null): never {
+  const where = file === null ? '' : `, in "${file}"`;
+  const message = `There is a guardrail "${name}" already${where}. Change that one, or take another name.`;
   throw new BoxError('guardrail_exists', message, { details: { name } });
 }

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { StorableText } from '../operations/inputs.ts';
 import { findsPlaces, toHow } from './rules.ts';
 import { Action, Attachment, Check, Side } from './store.ts';
+import type { Guardrail } from './store.ts';
 
 /** What the operations of the room share. Who may read rules reads what they look for. */
 export const ROOM = { tag: 'guardrails', copilot: 'yes' } as const;
@@ -17,7 +18,8 @@ const Sides = z
   .refine((sides) => new Set(sides).size === sides.length, { error: 'Name each side once' })
   .describe('Where it judges');
 
-const UsableCheck = Check.superRefine((check, context) => {
+/** With what is wrong with it said of it. */
+export const UsableCheck = Check.superRefine((check, context) => {
   if (JSON.stringify(check).length > MOST_CHARACTERS)
     return context.addIssue({ code: 'custom', message: `A check takes ${MOST_CHARACTERS} characters at most` });
   if (JSON.stringify(check).includes('\\u0000'))
@@ -36,7 +38,8 @@ const UsableAttachment = Attachment.refine(({ kind, name }) => kind !== 'workspa
   error: 'A rule of the workspace names no agent or workflow',
 });
 
-const MEMBERS = {
+/** The members of a rule. */
+export const MEMBERS = {
   name: Name,
   note: Note,
   check: UsableCheck,
@@ -47,17 +50,17 @@ const MEMBERS = {
   failClosed: z.boolean().describe('A check that fails counts as a hit that blocks; false: the text passes'),
 };
 
-export const NewRule = z
-  .strictObject({
-    ...MEMBERS,
-    note: Note.default(null),
-    attachment: UsableAttachment.default({ kind: 'workspace', name: '' }),
-    enabled: MEMBERS.enabled.default(true),
-    failClosed: MEMBERS.failClosed.default(true),
-  })
-  .superRefine((rule, context) => {
-    for (const message of listClashes(rule)) context.addIssue({ code: 'custom', path: ['action'], message });
-  });
+/** What a new rule need not say. */
+export const DEFAULTS = {
+  note: Note.default(null),
+  attachment: UsableAttachment.default({ kind: 'workspace', name: '' }),
+  enabled: MEMBERS.enabled.default(true),
+  failClosed: MEMBERS.failClosed.default(true),
+};
+
+export const NewRule = z.strictObject({ ...MEMBERS, ...DEFAULTS }).superRefine((rule, context) => {
+  for (const message of listClashes(rule)) context.addIssue({ code: 'custom', path: ['action'], message });
+});
 
 export const RuleChange = z.strictObject({
   id: z.string().describe('The id of the rule'),
@@ -84,7 +87,7 @@ export function listClashes({
   action,
   sides = [],
 }: {
-  check: Pick<Check, 'kind'>;
+  check: Pick<Guardrail['check'], 'kind'>;
   action: Action;
   sides?: readonly Side[] | undefined;
 }): string[] {

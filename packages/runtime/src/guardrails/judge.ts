@@ -1,72 +1,52 @@
 import { createYielder } from '../yielder.ts';
-import type { Rule, SideRules, Subject } from './rules.ts';
+import { createFindings, toFailed } from './findings.ts';
+import type { Findings, Judged } from './findings.ts';
+import { askOwn, toSpanRules } from './own-check.ts';
+import type { Spent } from './own-check.ts';
+import type { SideRules, SpanRule, Subject } from './rules.ts';
 import { createTextStream } from './text-stream.ts';
 import type { Found } from './text-stream.ts';
 import { listTexts, replaceTexts } from './value-texts.ts';
+import type { TextPlace } from './value-texts.ts';
 
-/** What came of a text or of a value. */
-export interface Judged<T> {
-  /** As it may go on; of one that is blocked, nothing. */
-  value: T;
-  blocked: Found | undefined;
-  /** What has it wait for an operator. */
-  held: Found | undefined;
-  found: readonly Found[];
+/** What is known of what is judged. */
+export interface About {
+  signal?: AbortSignal | undefined;
+  /** The tool of a call, or of a result. */
+  tool?: string | undefined;
+  spent?: Spent | undefined;
 }
 
 /** Judges a text. */
-export async function judgeText(rules: SideRules, text: string, signal?: AbortSignal): Promise<Judged<string>> {
+export async function judgeText(rules: SideRules, text: string, about: About = {}): Promise<Judged<string>> {
   const findings = createFindings();
-  const value = await readThrough(rules, text, findings);
-  if (!findings.blocked) await judgeWhole(rules, { text, ...(signal ? { signal } : {}) }, findings);
+  const places = await askOwn(rules, { text, ...about }, findings);
+  if (findings.blocked) return { value: text, ...findings.toAnswer() };
+  const value = await readThrough(toSpanRules(rules, places), text, findings);
+  if (!findings.blocked) await judgeWhole(rules, { text, signal: about.signal }, findings);
   return { value, ...findings.toAnswer() };
 }
 
 /** Judges each text within a value, and the value as JSON where a rule is about the whole of it. */
-export async function judgeValue<T>(rules: SideRules, value: T, signal?: AbortSignal): Promise<Judged<T>> {
-  if (typeof value === 'string' || typeof value === 'number') return judgeScalar(rules, value, signal);
+export async function judgeValue<T>(rules: SideRules, value: T, about: About = {}): Promise<Judged<T>> {
+  if (typeof value === 'string' || typeof value === 'number') return judgeScalar(rules, value, about);
   const findings = createFindings();
-  const changed: { at: ReturnType<typeof listTexts>[number]; text: string }[] = [];
+  const changed: { at: TextPlace; text: string }[] = [];
   const yielder = createYielder();
-  for (const at of rules.spans.length > 0 ? listTexts(value) : []) {
-    const text = await readThrough(rules, at.text, findings);
+  const texts = rules.spans.length + rules.own.length > 0 ? listTexts(value) : [];
+  const places = await askOwn(rules, { text: joinTexts(rules, texts), value, ...about }, findings);
+  let from = 0;
+  for (const at of texts) {
     if (findings.blocked) return { value, ...findings.toAnswer() };
+    const { length } = at.text;
+    const text = await readThrough(toSpanRules(rules, places, { from, length }), at.text, findings);
     if (text !== at.text) changed.push({ at, text });
+    from += length + 1;
     await yielder.yieldIfDue();
   }
-  if (rules.wholes.length > 0) {
-    const text = JSON.stringify(value) ?? '';
-    await judgeWhole(rules, { text, value, ...(signal ? { signal } : {}) }, findings);
-  }
+  if (rules.wholes.length > 0 && !findings.blocked)
+    await judgeWhole(rules, { text: JSON.stringify(value) ?? '', value, signal: about.signal }, findings);
   return { value: changed.length > 0 ? replaceTexts(value, changed) : value, ...findings.toAnswer() };
-}
-
-/** Several texts or values of one side, found in one after the other. */
-export interface Findings {
-  readonly blocked: Found | undefined;
-  add(found: Found): void;
-  toAnswer(): Omit<Judged<unknown>, 'value'>;
-}
-
-export function createFindings(): Findings {
-  const byRule = new Map<string, Found>();
-  let blocked: Found | undefined;
-  let held: Found | undefined;
-  return {
-    get blocked() {
-      return blocked;
-    },
-    add(found) {
-      const key = `${found.rule.id} ${found.isApplied}`;
-      const known = byRule.get(key);
-      const all = known ? { ...known, count: known.count + found.count } : found;
-      byRule.set(key, all);
-      if (!found.isApplied) return;
-      if (found.rule.action === 'block') blocked ??= all;
-      if (found.rule.action === 'hold') held ??= all;
-    },
-    toAnswer: () => ({ blocked, held, found: [...byRule.values()] }),
-  };
 }
 
 /** What rules about the whole of it say, in their order; what is blocked is asked about no further. */
@@ -78,14 +58,16 @@ export async function judgeWhole({ wholes }: SideRules, subject: Subject, findin
   }
 }
 
-/** What blocks because its check failed says so with this. */
-export const FAILED = 'The check failed';
-
 // --- internal ---
 
 const PIECE = 16_384;
 
-async function readThrough({ spans }: SideRules, text: string, findings: Findings): Promise<string> {
+/** Each in a line of its own. */
+function joinTexts({ own }: SideRules, texts: readonly TextPlace[]): string {
+  return own.length > 0 ? texts.map(({ text }) => text).join('\n') : '';
+}
+
+async function readThrough(spans: readonly SpanRule[], text: string, findings: Findings): Promise<string> {
   if (spans.length === 0) return text;
   const stream = createTextStream(spans);
   const yielder = createYielder();
@@ -99,9 +81,9 @@ async function readThrough({ spans }: SideRules, text: string, findings: Finding
   return value;
 }
 
-async function judgeScalar<T>(rules: SideRules, value: T, signal?: AbortSignal): Promise<Judged<T>> {
+async function judgeScalar<T>(rules: SideRules, value: T, about: About): Promise<Judged<T>> {
   const text = String(value);
-  const judged = await judgeText(rules, text, signal);
+  const judged = await judgeText(rules, text, about);
   return { ...judged, value: judged.value === text ? value : (judged.value as T) };
 }
 
@@ -110,12 +92,6 @@ async function ask(rule: SideRules['wholes'][number], subject: Subject): Promise
     const reason = await rule.how.judge(subject);
     return reason === undefined ? undefined : { rule, count: 1, reason, isApplied: true };
   } catch (error) {
-    const reason = `${FAILED}: ${error instanceof Error ? error.message : String(error)}`.slice(0, 500);
-    return { rule: rule.failClosed ? asBlock(rule) : rule, count: 1, reason, isApplied: rule.failClosed };
+    return toFailed(rule, error instanceof Error ? error.message : String(error));
   }
-}
-
-/** Of a check that failed: what it cannot check does not pass. */
-function asBlock(rule: Rule): Rule {
-  return { ...rule, action: 'block' };
 }

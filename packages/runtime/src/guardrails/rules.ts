@@ -1,18 +1,19 @@
 import { fromJsonSchema } from '../schema/given-schema.ts';
 import { parseWith } from '../schema/schema.ts';
+import type { OwnCheck } from './author-check.ts';
 import type { CreateFinder } from './checks/finder.ts';
 import { findInjection } from './checks/injection.ts';
 import { createPersonalDataFinder } from './checks/personal-data.ts';
 import { createRegexFinder } from './checks/regex.ts';
 import { createWordsFinder } from './checks/words.ts';
-import type { Action, Attachment, Check, Guardrail, Side } from './store.ts';
+import type { Action, Attachment, Check, Guardrail, Side, StoredGuardrail } from './store.ts';
 
 /** What a rule judges as a whole. */
 export interface Subject {
   text: string;
   /** Where it is no text: what it is the JSON of. */
   value?: unknown;
-  signal?: AbortSignal;
+  signal?: AbortSignal | undefined;
 }
 
 /** Says why it is a hit; undefined: it is none. */
@@ -24,12 +25,21 @@ export interface Rule {
   name: string;
   action: Action;
   failClosed: boolean;
-  how: { createFinder: CreateFinder } | { judge: Judge };
+  how: { createFinder: CreateFinder } | { judge: Judge } | Own;
+}
+
+/** A check of the workspace's own, which is asked about the whole of it and may answer with places. */
+export interface Own {
+  check: OwnCheck;
+  timeoutMs: number;
+  /** Where it stands. */
+  file: string | null;
 }
 
 /** The rules of one side of one agent or workflow, in their order. */
 export interface SideRules {
   side: Side;
+  owner: Place;
   /** As the agent or the workflow is named in hits. */
   place: string;
   all: readonly Rule[];
@@ -37,10 +47,19 @@ export interface SideRules {
   spans: readonly SpanRule[];
   /** Those that need all of it. */
   wholes: readonly WholeRule[];
+  /** Those whose check is the workspace's own. */
+  own: readonly OwnRule[];
 }
 
 export type SpanRule = Rule & { how: { createFinder: CreateFinder } };
 export type WholeRule = Rule & { how: { judge: Judge } };
+export type OwnRule = Rule & { how: Own };
+
+/** A rule with what it is about. */
+export interface ReadyRule {
+  guardrail: Guardrail;
+  rule: Rule;
+}
 
 /** Whose text it is: the run's name, of a sub-agent with its parent's. */
 export interface Place {
@@ -55,10 +74,11 @@ export interface RuleSet {
 
 export const NO_RULES: RuleSet = { find: () => undefined };
 
-export function createRuleSet(guardrails: readonly Guardrail[]): RuleSet {
-  const enabled = guardrails.filter((rule) => rule.enabled);
-  if (enabled.length === 0) return NO_RULES;
-  const ready = enabled.map((guardrail) => ({ guardrail, rule: toRule(guardrail) }));
+/** Those in code stand before those that are data. */
+export function createRuleSet(guardrails: readonly StoredGuardrail[], code: readonly ReadyRule[] = []): RuleSet {
+  const stored = guardrails.filter((rule) => rule.enabled).map((guardrail) => ({ guardrail, rule: toRule(guardrail) }));
+  const ready = [...code.filter(({ guardrail }) => guardrail.enabled), ...stored];
+  if (ready.length === 0) return NO_RULES;
   const known = new Map<string, SideRules | undefined>();
   return {
     find(place, side) {
@@ -75,14 +95,16 @@ export function createRuleSet(guardrails: readonly Guardrail[]): RuleSet {
   };
 }
 
-export function toSideRules(side: Side, { kind, name }: Place, all: readonly Rule[]): SideRules | undefined {
+export function toSideRules(side: Side, owner: Place, all: readonly Rule[]): SideRules | undefined {
   if (all.length === 0) return undefined;
   return {
     side,
-    place: `${kind} ${name}`,
+    owner,
+    place: `${owner.kind} ${owner.name}`,
     all,
     spans: all.filter((rule): rule is SpanRule => 'createFinder' in rule.how),
     wholes: all.filter((rule): rule is WholeRule => 'judge' in rule.how),
+    own: all.filter((rule): rule is OwnRule => 'check' in rule.how),
   };
 }
 
@@ -93,20 +115,31 @@ export function toRule({
   action,
   failClosed,
   check,
-}: Pick<Guardrail, 'id' | 'name' | 'action' | 'failClosed' | 'check'>): Rule {
+}: Pick<StoredGuardrail, 'id' | 'name' | 'action' | 'failClosed' | 'check'>): Rule {
   try {
     return { id, name, action, failClosed, how: toHow(check) };
   } catch (error) {
-    const judge = (): never => {
-      throw error;
-    };
-    return { id, name, action, failClosed, how: { judge } };
+    return { id, name, action, failClosed, how: failing(error) };
   }
 }
 
+/** Of a check that cannot be made. */
+export function failing(error: unknown): Rule['how'] {
+  return {
+    judge() {
+      throw error;
+    },
+  };
+}
+
+/** Without those about the whole of a text, but for those that mask it: what comes again has been judged. */
+export function withoutWholes(rules: SideRules): SideRules {
+  return { ...rules, wholes: [], own: rules.own.filter(({ action }) => action === 'mask') };
+}
+
 /** Whether a check finds places, which can be masked. */
-export function findsPlaces({ kind }: Pick<Check, 'kind'>): boolean {
-  return kind === 'regex' || kind === 'words' || kind === 'pii';
+export function findsPlaces({ kind }: Pick<Guardrail['check'], 'kind'>): boolean {
+  return kind === 'regex' || kind === 'words' || kind === 'pii' || kind === 'code';
 }
 
 /** Throws an Error that says what is wrong with the check. */

@@ -52,23 +52,35 @@ export const Attachment = z
   .describe('Whose texts are judged, as {"kind":"agent","name":"support"}');
 export type Attachment = z.infer<typeof Attachment>;
 
+/** A check of the workspace's own, of which only that there is one can be shown. */
+export const CodeCheck = z.strictObject({
+  kind: z.literal('code'),
+  timeoutMs: z.int().describe('How long one answer may take'),
+});
+
 /** A rule as every surface shows it. */
 export const Guardrail = z.object({
   id: z.uuid(),
   name: z.string(),
   note: z.string().nullable(),
   order: z.int().describe('Rules are asked in this order, from 1'),
-  check: Check,
+  origin: z.enum(['api', 'code']).describe('`code`: a file of the workspace declares it, and nothing else changes it'),
+  file: z.string().nullable().describe('The file that declares it; null: none does'),
+  problem: z.string().nullable().describe('Why its file does not load: all is blocked that it may have to judge'),
+  check: z.discriminatedUnion('kind', [...Check.options, CodeCheck]),
   sides: z.array(Side),
   action: Action,
   attachment: Attachment,
   enabled: z.boolean(),
   failClosed: z.boolean().describe('A check that fails counts as a hit that blocks; false: the text passes'),
   createdBy: z.string(),
-  createdAt: z.iso.datetime(),
-  updatedAt: z.iso.datetime(),
+  createdAt: z.iso.datetime().nullable().describe('Null: it is as old as its file'),
+  updatedAt: z.iso.datetime().nullable(),
 });
 export type Guardrail = z.infer<typeof Guardrail>;
+
+/** One that is kept as data. */
+export type StoredGuardrail = Guardrail & { check: Check };
 
 /** What a rule found, without the text it found it in. */
 export const Hit = z.object({
@@ -90,8 +102,8 @@ export type NewHit = Omit<Hit, 'id' | 'at'>;
 
 export type NewGuardrail = Pick<
   Guardrail,
-  'name' | 'note' | 'check' | 'sides' | 'action' | 'attachment' | 'enabled' | 'failClosed'
-> & { by: string };
+  'name' | 'note' | 'sides' | 'action' | 'attachment' | 'enabled' | 'failClosed'
+> & { check: Check; by: string };
 
 export type GuardrailChange = Partial<Omit<NewGuardrail, 'by'>>;
 
@@ -103,14 +115,14 @@ export interface HitPage {
 /** The rules and their hits. Undefined: there is no rule of that id. */
 export interface GuardrailStore {
   /** All, in their order. */
-  list(): Promise<Guardrail[]>;
-  find(id: string): Promise<Guardrail | undefined>;
+  list(): Promise<StoredGuardrail[]>;
+  find(id: string): Promise<StoredGuardrail | undefined>;
   /** Behind the others. `name_taken`: there is one of that name; `full`: there are as many as may be. */
-  create(rule: NewGuardrail): Promise<Guardrail | 'name_taken' | 'full'>;
-  update(id: string, change: GuardrailChange): Promise<Guardrail | 'name_taken' | undefined>;
+  create(rule: NewGuardrail): Promise<StoredGuardrail | 'name_taken' | 'full'>;
+  update(id: string, change: GuardrailChange): Promise<StoredGuardrail | 'name_taken' | undefined>;
   /** Those that are named first, in this order, the others behind them. Answers the ids that are none. */
   order(ids: readonly string[]): Promise<string[]>;
-  remove(id: string): Promise<Guardrail | undefined>;
+  remove(id: string): Promise<StoredGuardrail | undefined>;
   addHits(hits: readonly (NewHit & { at: Date })[]): Promise<void>;
   /** Newest first. Throws `invalid_cursor`. */
   listHits(filter: { ruleId?: string }, page: { limit: number; cursor?: string }): Promise<HitPage>;

@@ -1,5 +1,6 @@
 import type { DeepAgentDefinition } from '../definitions/agent.ts';
 import type { DynamicConfig } from '../config-values/define.ts';
+import type { GuardrailDefinition } from '../guardrails/define.ts';
 import type { Journal } from '../engine/journal.ts';
 import { openSqliteJournal } from '../engine/stores/sqlite/journal.ts';
 import { newMasterKey } from '../secrets/master-key.ts';
@@ -31,6 +32,8 @@ export interface TestBoxOptions<A extends string = string, W extends WorkflowMod
   agents?: Readonly<Record<A, DeepAgentDefinition>>;
   /** By name: the modules, as `import * as refund from '../workflows/refund.workflow.ts'` gives them. */
   workflows?: W;
+  /** By name: what `export default defineGuardrail({ ... })` of `guardrails/<name>.guardrail.ts` gives. */
+  guardrails?: Readonly<Record<string, GuardrailDefinition>> | undefined;
   /** What `config.schema.ts` has as its default export. */
   config?: DynamicConfig | undefined;
   /** For `svc.database.query`: `import * as schema from '../src/schema.ts'`. */
@@ -116,6 +119,7 @@ export async function createTestBox<A extends string = string, W extends Workflo
   let program = {
     agents: { ...options.agents } as Record<string, DeepAgentDefinition>,
     workflows: { ...options.workflows } as Record<string, WorkflowModule>,
+    guardrails: options.guardrails,
     config: options.config,
     schema: options.schema,
   };

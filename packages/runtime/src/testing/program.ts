@@ -1,6 +1,7 @@
 import type { DeepAgentDefinition } from '../definitions/agent.ts';
 import type { DynamicConfig } from '../config-values/define.ts';
-import type { AgentEntry, Program, WorkflowEntry } from '../manifest.ts';
+import type { GuardrailDefinition } from '../guardrails/define.ts';
+import type { AgentEntry, GuardrailEntry, Program, WorkflowEntry } from '../manifest.ts';
 import { misplacedFileOf, workflowNameOf } from '../workflows/mark.ts';
 
 /** A workflow's module, as `import * as refund from '../workflows/refund.workflow.ts'` gives it. */
@@ -11,6 +12,8 @@ export interface TestProgram {
   agents: Readonly<Record<string, DeepAgentDefinition>>;
   /** By name: the modules. */
   workflows: Readonly<Record<string, WorkflowModule>>;
+  /** By name: what `export default defineGuardrail({ ... })` gives. */
+  guardrails?: Readonly<Record<string, GuardrailDefinition>> | undefined;
   /** What `config.schema.ts` has as its default export. */
   config?: DynamicConfig | undefined;
   /** What `src/schema.ts` exports. */
@@ -18,7 +21,7 @@ export interface TestProgram {
 }
 
 /** A workspace of what a test has imported. `hash`: of all its code. */
-export function toProgram({ agents, workflows, config, schema }: TestProgram, hash: string): Program {
+export function toProgram({ agents, workflows, guardrails, config, schema }: TestProgram, hash: string): Program {
   const modules = new Map<string, Record<string, unknown>>();
   const agentEntries = Object.entries(agents).map(([name, agent]): AgentEntry => {
     const file = `deep-agents/${name}/index.ts`;
@@ -38,13 +41,18 @@ export function toProgram({ agents, workflows, config, schema }: TestProgram, ha
       hasStateSchema: module.stateSchema !== undefined,
     };
   });
+  const rules = Object.entries(guardrails ?? {}).map(([name, guardrail]): GuardrailEntry => {
+    const file = `guardrails/${name}.guardrail.ts`;
+    modules.set(file, { default: guardrail });
+    return { name, file };
+  });
   const configSchema = { file: 'config.schema.ts' };
   modules.set(configSchema.file, { default: config });
   const databaseSchema = { file: 'src/schema.ts' };
   modules.set(databaseSchema.file, { ...schema });
   const declared = { ...(config ? { configSchema } : {}), ...(schema ? { databaseSchema } : {}) };
   return {
-    manifest: { version: 1, agents: agentEntries, workflows: workflowEntries, ...declared },
+    manifest: { version: 1, agents: agentEntries, workflows: workflowEntries, guardrails: rules, ...declared },
     load: async (file) => ({ exports: modules.get(file) ?? {}, hash }),
   };
 }

@@ -1,5 +1,6 @@
 import type { Guardrails } from '../../guardrails/guardrails.ts';
-import { createFindings, judgeText } from '../../guardrails/judge.ts';
+import { createFindings } from '../../guardrails/findings.ts';
+import { judgeText } from '../../guardrails/judge.ts';
 import type { SideRules } from '../../guardrails/rules.ts';
 import { splitName } from '../../definitions/subagents.ts';
 import { COPILOT_AGENT } from '../../manifest.ts';
@@ -59,14 +60,15 @@ export function withGuard(callModel: CallModel, guard: TurnGuard | undefined): C
 /** What the model reads of an answer of a tool. */
 export async function guardResult<T extends { content: string; isError: boolean }>(
   guard: TurnGuard | undefined,
+  tool: string,
   answer: T,
 ): Promise<T> {
   const rules = await guard?.find('tool-result');
   if (!guard || !rules) return answer;
   const findings = createFindings();
   // As text first: what is about the whole of it reads it as the model would.
-  const whole = await judgeText({ ...rules, spans: [] }, answer.content);
-  const places = await judgeArguments({ ...rules, wholes: [] }, answer.content);
+  const whole = await judgeText({ ...rules, spans: [], own: [] }, answer.content);
+  const places = await judgeArguments({ ...rules, wholes: [] }, answer.content, { tool });
   for (const found of [...places.found, ...whole.found]) findings.add(found);
   const { blocked, found } = findings.toAnswer();
   guard.record(rules, found);

@@ -1,6 +1,9 @@
-import { createFindings, judgeText } from '../../guardrails/judge.ts';
-import type { Findings } from '../../guardrails/judge.ts';
-import type { SideRules } from '../../guardrails/rules.ts';
+import { createFindings } from '../../guardrails/findings.ts';
+import type { Findings } from '../../guardrails/findings.ts';
+import { judgeText } from '../../guardrails/judge.ts';
+import { askOwn, toSpanRules } from '../../guardrails/own-check.ts';
+import type { OwnPlaces } from '../../guardrails/own-check.ts';
+import type { SideRules, SpanRule } from '../../guardrails/rules.ts';
 import { createTextStream } from '../../guardrails/text-stream.ts';
 import type { Found, TextStream } from '../../guardrails/text-stream.ts';
 import { judgeArguments } from '../judge-input.ts';
@@ -44,6 +47,7 @@ export function createReplyFilter({ output, call, canHold, signal }: FilterRules
   const texts = { text: '', reasoning: '' };
   /** A text that something interrupts goes on behind it, and so does what stands in it. */
   const tails = { text: '', reasoning: '' };
+  const own = createOwnOf(output);
   const calls = new Map<string, string>();
   const findings = { output: createFindings(), call: createFindings() };
   const waiting: HeldCall[] = [];
@@ -76,9 +80,13 @@ export function createReplyFilter({ output, call, canHold, signal }: FilterRules
     if (!output) return false;
     if (event.type === 'text.start' || event.type === 'reasoning.start') {
       const kind = event.type === 'text.start' ? 'text' : 'reasoning';
-      open = { kind, id: event.id, stream: createTextStream(output.spans, tails[kind]), isBegun: false };
+      const before = tails[kind];
+      open = { kind, id: event.id, stream: createTextStream(own.rulesFor(kind, before), before), isBegun: false };
     } else if (event.type === 'text.delta' || event.type === 'reasoning.delta') {
-      if (open) pass(open.stream.push(event.text));
+      if (open) {
+        own.read(open.kind, event.text);
+        pass(open.stream.push(event.text));
+      }
       if (open?.stream.blocked) close();
     } else if (event.type === 'text.end' || event.type === 'reasoning.end') close();
     else return false;
@@ -86,25 +94,25 @@ export function createReplyFilter({ output, call, canHold, signal }: FilterRules
   };
   const mustHold = ({ type }: TurnEvent): boolean =>
     (type === 'tool.start' && call !== undefined) ||
-    (type === 'text.start' && output !== undefined && output.wholes.length > 0);
+    (type === 'text.start' && output !== undefined && output.wholes.length + output.own.length > 0) ||
+    (type === 'reasoning.start' && output !== undefined && output.own.length > 0);
 
   const judgeHeld = async (events: readonly TurnEvent[]): Promise<void> => {
-    for (const part of toParts(events)) {
+    const parts = toParts(events);
+    for (const kind of KINDS) take(await own.ask(kind, parts), findings.output);
+    for (const part of parts) {
       if (blockedBy !== undefined) return;
-      if (part.kind === 'text' && output) await judgeOne(output, findings.output, part);
+      // Its places are found when it is emitted.
+      if (part.kind === 'text' && output)
+        take((await judgeText({ ...output, spans: [], own: [] }, part.text, { signal })).found, findings.output);
       if (part.kind === 'tool' && call) {
-        const judged = await judgeArguments(call, part.text);
+        const judged = await judgeArguments(call, part.text, { tool: part.name, signal });
         take(judged.found, findings.call);
         calls.set(part.id, judged.value);
         if (judged.held && canHold(part.name)) waiting.push({ callId: part.id, rule: judged.held.rule.name });
         else if (judged.held) block(judged.held);
       }
     }
-  };
-  const judgeOne = async (rules: SideRules, into: Findings, { text }: Part): Promise<void> => {
-    // Its places are found when it is emitted.
-    const judged = await judgeText({ ...rules, spans: [] }, text, signal);
-    take(judged.found, into);
   };
   const take = (found: readonly Found[], into: Findings): void => {
     for (const one of found) {
@@ -157,7 +165,27 @@ export function createReplyFilter({ output, call, canHold, signal }: FilterRules
 
 // --- internal ---
 
-type Kind = 'text' | 'reasoning';
+const KINDS = ['reasoning', 'text'] as const;
+type Kind = (typeof KINDS)[number];
+
+/** What checks in code have found in the texts of a reply, of which one that something interrupts is one to them. */
+function createOwnOf(output: SideRules | undefined) {
+  const places: Record<Kind, OwnPlaces> = { text: [], reasoning: [] };
+  const from = { text: 0, reasoning: 0 };
+  return {
+    async ask(kind: Kind, parts: readonly Part[]): Promise<readonly Found[]> {
+      const text = parts.flatMap((part) => (part.kind === kind ? [part.text] : [])).join('');
+      if (!output || output.own.length === 0 || text === '') return [];
+      const asked = createFindings();
+      places[kind] = await askOwn(output, { text }, asked);
+      return asked.toAnswer().found;
+    },
+    /** What finds places in the text that comes next, which goes on with the one before it. */
+    rulesFor: (kind: Kind, before: string): readonly SpanRule[] =>
+      output ? toSpanRules(output, places[kind], { from: from[kind], at: before.length }) : [],
+    read: (kind: Kind, text: string): void => void (from[kind] += text.length),
+  };
+}
 
 interface Part {
   kind: Kind | 'tool';

@@ -23,7 +23,7 @@ export async function runCall(turn: ToolTurn, call: ToolCall): Promise<Conversat
     name: call.name,
     run: async (attempt) => {
       const started = performance.now();
-      const answered = await guardResult(turn.options.guard, await runTool(turn, { call, tool, attempt }));
+      const answered = await guardResult(turn.options.guard, call.name, await runTool(turn, { call, tool, attempt }));
       emitResult(turn, call, { ...answered, durationMs: Math.round(performance.now() - started) });
       return answered;
     },
@@ -52,7 +52,7 @@ async function runReadTool(turn: ToolTurn, call: ToolCall, tool: ReadTool): Prom
       const started = performance.now();
       const read = args.ok ? await tool.read(args.value, state, turn.execution.run) : notJson(call, args.reason);
       const whole = withinLimit(call.name, { content: read.content, isError: read.isError === true });
-      const answered = await guardResult(turn.options.guard, whole);
+      const answered = await guardResult(turn.options.guard, call.name, whole);
       emitResult(turn, call, { ...answered, durationMs: Math.round(performance.now() - started) });
       return answered;
     },
