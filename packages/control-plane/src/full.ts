@@ -26,12 +26,11 @@ import { createSessions } from './sessions/sessions.ts';
 import { countStatements } from './store/count.ts';
 import { createSweep } from './sweep.ts';
 import { tokenRoutes } from './tokens/routes.ts';
-import { mayEnd } from './tunnel/ends.ts';
 import { createPlaneRelay, cutAfterWrites, tunnelRoutes } from './tunnel/routes.ts';
 
 /** People, organisations, installations, tokens. */
 export async function createFull(given: FullGround): Promise<Rooms> {
-  const { db, count } = countStatements(given.db, mayEnd);
+  const { db, count } = countStatements(given.db, ({ isTaking }) => isTaking === true);
   const ground = { ...given, db };
   const audit = createAudit(ground);
   const access = createAccess(ground);

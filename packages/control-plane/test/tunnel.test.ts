@@ -5,10 +5,8 @@ import { WebSocket } from 'ws';
 import { readSettings } from '../src/config.ts';
 import type { FullSettings } from '../src/config.ts';
 import { resetPassword } from '../src/recovery.ts';
-import { sql } from '../src/store/sql.ts';
-import { mayEnd } from '../src/tunnel/ends.ts';
 import { send as sendForm, signInCli } from './_oauth.ts';
-import { addPerson, ask, signUpFirst } from './_people.ts';
+import { addPerson, ask, cookieOf, logIn, PASSWORD, signUpFirst } from './_people.ts';
 import type { Credential, SignedInPerson } from './_people.ts';
 import { DATABASE_URL, makeStore, SECRET_KEY, startPlane, STORES } from './_setup.ts';
 import type { RunningPlane } from './_setup.ts';
@@ -188,29 +186,62 @@ test.runIf(DATABASE_URL)(
   },
 );
 
-test('the tunnels are looked at after what may end one, and not after what lets a session last', () => {
-  const [id, at] = ['s1', 1];
-  expect(
+describe('a tunnel that a page has opened', () => {
+  const start = async () => {
+    const plane = await startPlane();
+    const ada = await signUpFirst(plane);
+    const bo = await addPerson(plane, ada, { email: 'bo@example.com', role: 'member' });
+    const { id } = (await ask(plane, 'POST /api/v1/installations', { ...ada, body: { name: 'desk' } })).body;
+    const { cookie } = bo;
+    const other = { cookie: cookieOf(await logIn(plane, bo.email)) };
+    const session = (await ask(plane, 'GET /api/v1/sessions', { cookie })).body.items.find(
+      ({ isCurrent }: { isCurrent: boolean }) => isCurrent,
+    ).id;
+    return { plane, ada, bo, cookie, other, session, installation: `/api/v1/installations/${id}` };
+  };
+  type Started = Awaited<ReturnType<typeof start>>;
+  const again = { email: 'bo@example.com', password: PASSWORD };
+  const password = { current: PASSWORD, password: 'another password that is long' };
+
+  test.each<[what: string, code: number, end: (started: Started) => Promise<{ status: number }>]>([
+    ['a sign-out', 4003, ({ plane, cookie }) => ask(plane, 'POST /api/v1/auth/logout', { cookie })],
+    ['a sign-in over it', 4003, ({ plane, cookie }) => ask(plane, 'POST /api/v1/auth/login', { cookie, body: again })],
     [
-      sql`delete from plane_members where user_id = ${id}`,
-      sql`update plane_members set role = ${'viewer'} where user_id = ${id}`,
-      sql`update plane_families set ended_at = ${at} where id = ${id}`,
-      sql`delete from plane_sessions where id = ${id}`,
-      sql`update plane_sessions set expires_at = ${at} where id = ${id}`,
-      sql`delete from plane_installations where id = ${id}`,
-      sql`delete from plane_organizations where id = ${id}`,
-      sql`delete from plane_users where id = ${id}`,
-    ].filter((query) => !mayEnd(query)),
-  ).toEqual([]);
-  expect(
+      'the end of its session',
+      4003,
+      ({ plane, other, session }) => ask(plane, `DELETE /api/v1/sessions/${session}`, other),
+    ],
+    ['the end of all others', 4003, ({ plane, other }) => ask(plane, 'DELETE /api/v1/sessions', other)],
     [
-      sql`update plane_sessions set seen_at = ${at}, expires_at = ${at} where id = ${id}`,
-      sql`update plane_families set refreshed_at = ${at}, expires_at = ${at} where id = ${id}`,
-      sql`insert into plane_audit (id) values (${id})`,
-      sql`update plane_device_codes set polled_at = ${at}`,
-      sql`select id from plane_members where user_id = ${id}`,
-    ].filter(mayEnd),
-  ).toEqual([]);
+      'another password',
+      4003,
+      ({ plane, other }) => ask(plane, 'POST /api/v1/auth/password', { ...other, body: password }),
+    ],
+    [
+      'the end of the account',
+      4003,
+      ({ plane, other }) =>
+        ask(plane, 'DELETE /api/v1/me', { ...other, body: { confirm: again.email, password: PASSWORD } }),
+    ],
+    ['the end of its installation', 4002, ({ plane, ada, installation }) => ask(plane, `DELETE ${installation}`, ada)],
+    [
+      'the end of its organisation',
+      4002,
+      ({ plane, ada }) =>
+        ask(plane, `DELETE /api/v1/orgs/${ada.organizationId}`, { ...ada, body: { confirm: 'acme' } }),
+    ],
+  ])('is cut before %s is answered', async (_what, code, end) => {
+    // What is done every second would cut it, too.
+    vi.useFakeTimers({ toFake: ['setInterval'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const started = await start();
+    const { plane, installation, cookie } = started;
+    const { body } = await ask(plane, `POST ${installation}/tunnel`, { cookie });
+    const closed = once(await attach(body), 'close');
+    expect((await end(started)).status).toBeLessThan(300);
+    expect((await askHost(plane, body.publicUrl)).status).toBe(502);
+    expect((await closed)[0]).toBe(code);
+  });
 });
 
 /** Another installation, for a tunnel beside the first. */

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { Account } from '../http/route.ts';
+import type { Account, Call } from '../http/route.ts';
 import type { Db, Queries } from '../store/db.ts';
 import { sql } from '../store/sql.ts';
 
@@ -21,9 +21,9 @@ export interface Entry {
   address?: string | undefined;
 }
 
-/** As the log names who calls. */
-export function actorOf({ email, via }: Account): string {
-  return via === 'token' ? `${email} (token)` : email;
+/** What has been done by who calls. */
+export function entryOf(call: Call, done: Pick<Entry, 'organizationId' | 'action' | 'target'>): Entry {
+  return { ...done, actor: toActor(call.account()), address: call.address };
 }
 
 export function createAudit({ db, now }: { db: Db; now(): number }): Audit {
@@ -45,4 +45,10 @@ export function createAudit({ db, now }: { db: Db; now(): number }): Audit {
       );
     },
   };
+}
+
+// --- internal ---
+
+function toActor({ email, via }: Account): string {
+  return via === 'token' ? `${email} (token)` : email;
 }

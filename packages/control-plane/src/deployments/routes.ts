@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { actorOf } from '../audit/audit.ts';
+import { entryOf } from '../audit/audit.ts';
 import type { Audit } from '../audit/audit.ts';
 import { notFound, PlaneError } from '../errors.ts';
 import { route } from '../http/route.ts';
@@ -116,7 +116,5 @@ function parseAddress(text: string): string | undefined {
 }
 
 function toEntry(call: Call, { organizationId, id, name }: Installation, what: string) {
-  const { address } = call;
-  const target = `${name} (${id}): ${what}`;
-  return { organizationId, action: 'installations.link', actor: actorOf(call.account()), target, address };
+  return entryOf(call, { organizationId, action: 'installations.link', target: `${name} (${id}): ${what}` });
 }

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
 import { answerJson } from '../../../runtime/src/http/answer.ts';
-import { actorOf } from '../audit/audit.ts';
+import { entryOf } from '../audit/audit.ts';
 import type { Audit } from '../audit/audit.ts';
 import { route } from '../http/route.ts';
 import type { Account, Route } from '../http/route.ts';
@@ -61,8 +61,7 @@ export function identityRoutes({ db, access, audit, signer }: IdentityRoutes): R
         const key = [account.credentialId, id, use].join(' ');
         if (!isRecorded(key, call.now)) {
           const target = `${name} (${id}): ${use} as ${role}`;
-          const { address } = call;
-          await audit.record({ organizationId, action: 'identity.mint', actor: actorOf(account), target, address });
+          await audit.record(entryOf(call, { organizationId, action: 'identity.mint', target }));
           recorded.set(key, call.now);
         }
         return { token, expiresAt: new Date(expiresAt).toISOString() };

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { actorOf } from '../audit/audit.ts';
+import { entryOf } from '../audit/audit.ts';
 import type { Audit } from '../audit/audit.ts';
 import { notFound } from '../errors.ts';
 import { route } from '../http/route.ts';
@@ -9,7 +9,7 @@ import type { Access } from '../organizations/access.ts';
 import { Name } from '../people/schemas.ts';
 import type { PermissionName, Role } from '../roles.ts';
 import type { Db } from '../store/db.ts';
-import { sql } from '../store/sql.ts';
+import { sql, taking } from '../store/sql.ts';
 import { addInstallation, findInstallation, listInstallations, renameInstallation } from './installations.ts';
 import type { Installation } from './installations.ts';
 
@@ -93,7 +93,7 @@ export function installationRoutes({ db, access, audit }: InstallationRoutes): R
       async handle(call, { params: { id = '' } }) {
         const found = await requireInstallation({ db, access }, call.account(), id, 'installations:write');
         await db.transaction(async (tx) => {
-          const deleted = await tx.run(sql`delete from plane_installations where id = ${id}`);
+          const deleted = await tx.run(taking(sql`delete from plane_installations where id = ${id}`));
           if (deleted > 0) await audit.record(toEntry(call, found, 'installations.delete'), tx);
         });
       },
@@ -141,5 +141,5 @@ export function toAnswer({ id, name, organizationId, createdAt, deployment }: In
 }
 
 function toEntry(call: Call, { organizationId, id, name }: Installation, action: string) {
-  return { organizationId, action, actor: actorOf(call.account()), target: `${name} (${id})`, address: call.address };
+  return entryOf(call, { organizationId, action, target: `${name} (${id})` });
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { actorOf } from '../audit/audit.ts';
+import { entryOf } from '../audit/audit.ts';
 import type { Audit } from '../audit/audit.ts';
 import { notFound, PlaneError } from '../errors.ts';
 import { route } from '../http/route.ts';
@@ -161,5 +161,5 @@ function toAnswer({ id, email, role, createdAt, expiresAt }: Invite): z.infer<ty
 }
 
 function toEntry(call: Call, { organizationId, email, role }: Invite, action: string) {
-  return { organizationId, action, actor: actorOf(call.account()), target: `${email}: ${role}`, address: call.address };
+  return entryOf(call, { organizationId, action, target: `${email}: ${role}` });
 }

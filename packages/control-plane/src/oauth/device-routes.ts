@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { actorOf } from '../audit/audit.ts';
+import { entryOf } from '../audit/audit.ts';
 import type { Audit } from '../audit/audit.ts';
 import { PlaneError } from '../errors.ts';
 import { route } from '../http/route.ts';
@@ -76,9 +76,8 @@ export function deviceRoutes({ db, now, access, audit, deviceCodes }: DeviceRout
         const isDecided = await db.transaction(
           async (tx) => {
             if (!(await decideDeviceCode(tx, answered))) return false;
-            const { address } = call;
             const action = `device.${decision}`;
-            await audit.record({ organizationId, action, actor: actorOf(account), target: deviceName, address }, tx);
+            await audit.record(entryOf(call, { organizationId, action, target: deviceName }), tx);
             return true;
           },
           { isClaim: true },

@@ -5,7 +5,7 @@ import { findMember } from '../organizations/members.ts';
 import { deriveSecret, hashSecret, makeSalt } from '../secrets.ts';
 import type { AccessTokens } from '../sessions/authenticate.ts';
 import type { Db, Queries } from '../store/db.ts';
-import { sql } from '../store/sql.ts';
+import { sql, taking } from '../store/sql.ts';
 
 /** What a session of a command line holds. */
 export interface Grant {
@@ -59,7 +59,7 @@ export function createFamilies({ db, now, audit }: { db: Db; now(): number; audi
   /** False: it was over already. */
   const end = async (tx: Queries, id: string): Promise<boolean> => {
     const ended = await tx.run(
-      sql`update plane_families set ended_at = ${now()} where id = ${id} and ended_at is null`,
+      taking(sql`update plane_families set ended_at = ${now()} where id = ${id} and ended_at is null`),
     );
     await tx.run(sql`delete from plane_access_tokens where family_id = ${id}`);
     return ended > 0;

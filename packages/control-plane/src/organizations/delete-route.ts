@@ -1,12 +1,12 @@
 import { z } from 'zod';
-import { actorOf } from '../audit/audit.ts';
+import { entryOf } from '../audit/audit.ts';
 import type { Audit } from '../audit/audit.ts';
 import { notFound, PlaneError } from '../errors.ts';
 import { route } from '../http/route.ts';
 import type { Route } from '../http/route.ts';
 import { removeFamilies } from '../oauth/remove-families.ts';
 import type { Db, Queries } from '../store/db.ts';
-import { sql } from '../store/sql.ts';
+import { sql, taking } from '../store/sql.ts';
 import { requirePermission } from './access.ts';
 import type { Access } from './access.ts';
 import { getMembership } from './organizations.ts';
@@ -48,13 +48,9 @@ export function deleteOrganizationRoute({ db, access, audit }: DeleteOrganizatio
         await tx.run(sql`update plane_sessions set organization_id = null where organization_id = ${id}`);
         await tx.run(sql`delete from plane_device_codes where organization_id = ${id}`);
         // With members, invites, tokens, installations and what was registered of them.
-        await tx.run(sql`delete from plane_organizations where id = ${id}`);
-        const { address } = call;
+        await tx.run(taking(sql`delete from plane_organizations where id = ${id}`));
         // Of no organisation: nobody could read a row of this one any more.
-        await audit.record(
-          { action: 'organizations.delete', actor: actorOf(account), target: `${slug} (${id})`, address },
-          tx,
-        );
+        await audit.record(entryOf(call, { action: 'organizations.delete', target: `${slug} (${id})` }), tx);
       });
     },
   });

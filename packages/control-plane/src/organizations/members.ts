@@ -1,7 +1,7 @@
 import { PlaneError } from '../errors.ts';
 import type { Role } from '../roles.ts';
 import type { Queries } from '../store/db.ts';
-import { sql } from '../store/sql.ts';
+import { sql, taking } from '../store/sql.ts';
 
 export interface Member {
   userId: string;
@@ -55,7 +55,9 @@ export async function setRole(
 ): Promise<void> {
   await requireOtherOwner(tx, userId, organizationId);
   await tx.run(
-    sql`update plane_members set role = ${role} where organization_id = ${organizationId} and user_id = ${userId}`,
+    taking(
+      sql`update plane_members set role = ${role} where organization_id = ${organizationId} and user_id = ${userId}`,
+    ),
   );
 }
 
@@ -66,9 +68,9 @@ export async function removeMember(
 ): Promise<void> {
   await requireOtherOwner(tx, userId, organizationId);
   const own = sql`organization_id = ${organizationId} and user_id = ${userId}`;
-  await tx.run(sql`delete from plane_members where ${own}`);
+  await tx.run(taking(sql`delete from plane_members where ${own}`));
   await tx.run(sql`delete from plane_personal_tokens where ${own}`);
-  await tx.run(sql`update plane_families set ended_at = ${now} where ${own} and ended_at is null`);
+  await tx.run(taking(sql`update plane_families set ended_at = ${now} where ${own} and ended_at is null`));
 }
 
 /** Organisations that would have no owner without the person. */

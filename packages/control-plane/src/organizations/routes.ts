@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { actorOf } from '../audit/audit.ts';
+import { entryOf } from '../audit/audit.ts';
 import type { Audit } from '../audit/audit.ts';
 import { notFound, PlaneError } from '../errors.ts';
 import { route } from '../http/route.ts';
@@ -171,7 +171,7 @@ function memberRoutes({ db, access, audit }: OrganizationRoutes): Route[] {
 }
 
 function toEntry(call: Call, organizationId: string, action: string, target: string) {
-  return { organizationId, action, actor: actorOf(call.account()), target, address: call.address };
+  return entryOf(call, { organizationId, action, target });
 }
 
 /** As it is in the transaction: whoever changes roles may have lost its own meanwhile. */

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { actorOf } from '../audit/audit.ts';
+import { entryOf } from '../audit/audit.ts';
 import type { Audit } from '../audit/audit.ts';
 import { PlaneError } from '../errors.ts';
 import { route } from '../http/route.ts';
@@ -10,7 +10,7 @@ import { listLastOwned } from '../organizations/members.ts';
 import { listMemberships } from '../organizations/organizations.ts';
 import type { Sessions } from '../sessions/sessions.ts';
 import type { Db, Queries } from '../store/db.ts';
-import { sql } from '../store/sql.ts';
+import { sql, taking } from '../store/sql.ts';
 import { Email, GivenPassword } from './schemas.ts';
 import type { SignIn } from './sign-in.ts';
 
@@ -47,13 +47,13 @@ export function deleteAccountRoute({ db, audit, signIn, sessions }: DeleteAccoun
       await removeFamilies(db, { of: 'user', id: userId, now: call.now });
       await db.transaction(async (tx) => {
         await requireNoLastOwner(tx, userId);
-        const entry = { action: 'account.delete', actor: actorOf(account), target: email, address: call.address };
+        const entry = entryOf(call, { action: 'account.delete', target: email });
         const memberships = await listMemberships(tx, userId);
         for (const { id: organizationId } of memberships) await audit.record({ ...entry, organizationId }, tx);
         if (memberships.length === 0) await audit.record(entry, tx);
         await tx.run(sql`delete from plane_device_codes where user_id = ${userId}`);
         // With memberships, sessions and tokens.
-        await tx.run(sql`delete from plane_users where id = ${userId}`);
+        await tx.run(taking(sql`delete from plane_users where id = ${userId}`));
       });
       // Takes the cookie away.
       if (via === 'session') await sessions.end(call);

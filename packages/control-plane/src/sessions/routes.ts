@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { actorOf } from '../audit/audit.ts';
+import { entryOf } from '../audit/audit.ts';
 import type { Audit } from '../audit/audit.ts';
 import { notFound } from '../errors.ts';
 import { route } from '../http/route.ts';
@@ -88,6 +88,5 @@ function toAnswer({ createdAt, seenAt, expiresAt, ...one }: SignedInAt, current:
 }
 
 function toEntry(call: Call, action: string, target: string) {
-  const account = call.account();
-  return { organizationId: account.organizationId, action, actor: actorOf(account), target, address: call.address };
+  return entryOf(call, { organizationId: call.account().organizationId, action, target });
 }

@@ -4,7 +4,7 @@ import type { Call } from '../http/route.ts';
 import { hashSecret, makeSecret } from '../secrets.ts';
 import type { Db, Queries } from '../store/db.ts';
 import { nameBrowser } from './browser-name.ts';
-import { sql } from '../store/sql.ts';
+import { sql, taking } from '../store/sql.ts';
 
 /** Who is signed in with a browser: a random cookie, of which the store has the hash. */
 export interface Sessions {
@@ -42,7 +42,7 @@ export function createSessions({ db, publicUrl }: { db: Db; publicUrl(): string 
     async open(call, { userId, organizationId = null }, tx) {
       const earlier = secretOf(call);
       if (earlier !== undefined)
-        await tx.run(sql`delete from plane_sessions where secret_hash = ${hashSecret(earlier)}`);
+        await tx.run(taking(sql`delete from plane_sessions where secret_hash = ${hashSecret(earlier)}`));
       const secret = makeSecret('session');
       await tx.run(
         sql`insert into plane_sessions
@@ -68,7 +68,7 @@ export function createSessions({ db, publicUrl }: { db: Db; publicUrl(): string 
     },
     async end(call) {
       const row = await findRow(call);
-      if (row) await db.run(sql`delete from plane_sessions where id = ${row.id}`);
+      if (row) await db.run(taking(sql`delete from plane_sessions where id = ${row.id}`));
       setCookie(call, '', 0);
       return row;
     },

@@ -1,5 +1,5 @@
 import type { Queries } from '../store/db.ts';
-import { sql } from '../store/sql.ts';
+import { sql, taking } from '../store/sql.ts';
 
 /** Where a person is signed in: the session of a browser, or of a command line. */
 export interface SignedInAt {
@@ -38,8 +38,8 @@ export async function endSignIn(
 ): Promise<boolean> {
   const own = sql`id = ${id} and user_id = ${userId} and expires_at > ${now}`;
   const ended =
-    (await tx.run(sql`delete from plane_sessions where ${own}`)) +
-    (await tx.run(sql`update plane_families set ended_at = ${now} where ${own} and ended_at is null`));
+    (await tx.run(taking(sql`delete from plane_sessions where ${own}`))) +
+    (await tx.run(taking(sql`update plane_families set ended_at = ${now} where ${own} and ended_at is null`)));
   return ended > 0;
 }
 
@@ -50,7 +50,7 @@ export async function endOtherSignIns(
 ): Promise<number> {
   const good = sql`user_id = ${userId} and id <> ${keep} and expires_at > ${now}`;
   return (
-    (await tx.run(sql`delete from plane_sessions where ${good}`)) +
-    (await tx.run(sql`update plane_families set ended_at = ${now} where ${good} and ended_at is null`))
+    (await tx.run(taking(sql`delete from plane_sessions where ${good}`))) +
+    (await tx.run(taking(sql`update plane_families set ended_at = ${now} where ${good} and ended_at is null`)))
   );
 }

@@ -4,6 +4,8 @@ import { PlaneError } from '../errors.ts';
 export interface Sql {
   readonly texts: readonly string[];
   readonly values: readonly SqlValue[];
+  /** It takes from somebody what they were let in by. Of a statement that is part of another one it says nothing. */
+  readonly isTaking?: true;
 }
 
 export type SqlValue = string | number | null;
@@ -26,6 +28,11 @@ export function sql(strings: TemplateStringsArray, ...values: readonly (SqlValue
     flat.push(...value.values);
   }
   return { texts, values: flat };
+}
+
+/** The same statement, as one that takes from somebody a session, a membership, a role, or what they were let in to. */
+export function taking(query: Sql): Sql {
+  return { ...query, isTaking: true };
 }
 
 /** A text of our own as part of a statement, such as the name of a table. Never one that a caller has sent. */

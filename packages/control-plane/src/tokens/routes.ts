@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { actorOf } from '../audit/audit.ts';
+import { entryOf } from '../audit/audit.ts';
 import type { Audit } from '../audit/audit.ts';
 import { notFound, PlaneError } from '../errors.ts';
 import { route } from '../http/route.ts';
@@ -125,5 +125,5 @@ function toAnswer({ id, name, organizationId, role, createdAt, expiresAt, usedAt
 }
 
 function toEntry(call: Call, { organizationId, name, role }: PersonalToken, action: string) {
-  return { organizationId, action, actor: actorOf(call.account()), target: `${name}: ${role}`, address: call.address };
+  return entryOf(call, { organizationId, action, target: `${name}: ${role}` });
 }

@@ -22,18 +22,10 @@ export async function findEnds(db: Db, grants: readonly Grant[], now: number): P
   return ends;
 }
 
-/** Whether a tunnel may be over by a statement: those that make a session last longer end none. */
-export function mayEnd({ texts: [text = ''] }: Sql): boolean {
-  return CHANGES.test(text) && !LENGTHENS.test(text);
-}
-
 // --- internal ---
 
 /** Of one statement, which SQLite answers before anything else. */
 const PART = 50;
-
-const CHANGES = /^\s*(?:update|delete from) plane_(?:users|organizations|members|installations|sessions|families)\b/;
-const LENGTHENS = /^\s*update plane_(?:sessions set seen_at|families set refreshed_at) = $/;
 
 interface Row {
   name: string;

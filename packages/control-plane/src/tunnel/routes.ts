@@ -1,7 +1,7 @@
 import { hkdfSync } from 'node:crypto';
 import { z } from 'zod';
 import { findAsker } from '../../../runtime/src/http/address.ts';
-import { actorOf } from '../audit/audit.ts';
+import { entryOf } from '../audit/audit.ts';
 import type { Audit } from '../audit/audit.ts';
 import type { FullGround } from '../ground.ts';
 import { route } from '../http/route.ts';
@@ -56,13 +56,9 @@ export function tunnelRoutes({ db, access, audit, relay, publicUrl }: TunnelRout
         const { name, organizationId } = await requireInstallation({ db, access }, account, id, 'tunnels:open');
         const { userId, credentialId } = account;
         const tunnel = relay.create({ installationId: id, holder: { userId, credentialId } });
-        await audit.record({
-          organizationId,
-          action: 'installations.tunnel',
-          actor: actorOf(account),
-          target: `${name} (${id})`,
-          address: call.address,
-        });
+        await audit.record(
+          entryOf(call, { organizationId, action: 'installations.tunnel', target: `${name} (${id})` }),
+        );
         return {
           ...tunnel,
           expiresAt: new Date(tunnel.expiresAt).toISOString(),
