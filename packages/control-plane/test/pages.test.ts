@@ -304,9 +304,12 @@ describeWhen(browser, 'in a browser', (path) => {
     expect(await count()).toBe(4);
     await press(page, '#sessions button');
     await expect.poll(count).toBe(3);
+    const focused = () => page.evaluate<string>('document.activeElement.id');
+    await expect.poll(focused).toBe('sessions-title');
     expect((await good()).filter(Boolean)).toHaveLength(1);
     await press(page, '#others button');
     await expect.poll(count).toBe(1);
+    await expect.poll(focused).toBe('sessions-title');
     expect(await good()).toEqual([false, false]);
     expect((await fetch(`${plane.url}/api/v1/me`, { headers: { cookie: ada.cookie } })).status).toBe(401);
     await shows(page, 'this one');

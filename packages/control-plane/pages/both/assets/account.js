@@ -9,7 +9,7 @@ async function show({ user, organization }) {
   byId('who').textContent = `${user.name}, ${user.email}`;
   onSubmit('others', async () => {
     const { ok, body } = await call('DELETE', '/api/v1/sessions');
-    if (ok) await showSessions();
+    if (ok) await showRest();
     return ok ? '' : body.message;
   });
   showOrganization(organization);
@@ -36,9 +36,18 @@ function showOrganization(organization) {
 
 async function showSessions() {
   const { ok, body } = await call('GET', '/api/v1/sessions');
-  if (!ok) return say('problem', body.message);
+  say('problem', ok ? '' : body.message);
+  if (!ok) return;
   byId('others').hidden = body.items.length < 2;
   byId('sessions').replaceChildren(...body.items.map(toItem));
+}
+
+/** Once the button that was pressed is gone, whoever has no mouse goes on from the head of the list. */
+async function showRest() {
+  await showSessions();
+  const heading = byId('sessions-title');
+  heading.tabIndex = -1;
+  heading.focus();
 }
 
 function toItem({ id, kind, name, address, createdAt, seenAt, isCurrent }) {
@@ -58,7 +67,7 @@ function toItem({ id, kind, name, address, createdAt, seenAt, isCurrent }) {
     button.disabled = true;
     const { ok, status, body } = await call('DELETE', `/api/v1/sessions/${encodeURIComponent(id)}`);
     // Another page may have been first.
-    if (ok || status === 404) return showSessions();
+    if (ok || status === 404) return showRest();
     button.disabled = false;
     say('problem', body.message);
   });
