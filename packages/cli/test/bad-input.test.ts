@@ -164,7 +164,7 @@ const TAKEN: readonly RegExp[] = [
   // Its JSON is no such value: the box names the member.
   /^guardrails (create|update|test) --(check|attachment|rule)-file, a file$/,
   /^eval --(model|note|junit), /,
-  /^eval --idempotency-key, (?!long)/,
+  /^(eval|jobs run) --idempotency-key, (?!long)/,
   /^config set value, huge$/,
   /^secrets set (name|--from-file), /,
   /^provider set --from-file, /,
