@@ -15,6 +15,7 @@ export interface SqliteStatement<Row = unknown> {
 export interface SqliteDatabase {
   /** Several statements without parameters. */
   exec(sql: string): void;
+  /** Parsed at its first use, where a text that SQLite does not understand throws. */
   prepare<Row = unknown>(sql: string): SqliteStatement<Row>;
   /** Runs `work` in one write transaction: commits when it returns, rolls back when it throws. Not nested. */
   transaction<T>(work: () => T): T;
@@ -83,7 +84,16 @@ const LOADERS: Record<SqliteDriver, () => Promise<Open>> = {
 };
 
 function toFacade(native: NativeDatabase): SqliteDatabase {
-  const prepare = <Row>(sql: string): SqliteStatement<Row> => native.prepare(sql) as SqliteStatement<Row>;
+  const prepare = <Row>(sql: string): SqliteStatement<Row> => {
+    // A journal has more than a hundred, and most lives of a process use a few of them.
+    let parsed: SqliteStatement<Row> | undefined;
+    const parse = (): SqliteStatement<Row> => (parsed = native.prepare(sql) as SqliteStatement<Row>);
+    return {
+      run: (...params) => (parsed ?? parse()).run(...params),
+      get: (...params) => (parsed ?? parse()).get(...params),
+      all: (...params) => (parsed ?? parse()).all(...params),
+    };
+  };
   const begin = prepare('begin immediate');
   const commit = prepare('commit');
   const rollback = prepare('rollback');
