@@ -39,12 +39,12 @@ const ALL = '*';
 /** Rooms whose answers an event may have changed, by the beginning of its name. */
 const ROOMS: readonly (readonly [prefix: string, rooms: readonly string[]])[] = [
   // The first run of a box is a step of its setup.
-  ['run.', ['runs', 'sessions', 'workflows', 'jobs', 'settings', 'evals']],
+  ['run.', ['runs', 'sessions', 'workflows', 'jobs', 'settings', 'evals', 'guardrails']],
   ['step.', ['runs', 'sessions', 'evals']],
   ['approval.', ['approvals', 'runs']],
   ['session.', ['sessions']],
   ['budget.', ['usage']],
-  ['program.', ['catalog', 'discovery', 'workflows', 'jobs', 'prompts', 'config']],
+  ['program.', ['catalog', 'discovery', 'workflows', 'jobs', 'prompts', 'config', 'guardrails']],
 ];
 
 function roomsOf({ event }: BoxEvent): readonly string[] {

@@ -140,6 +140,16 @@ export const SCREENS: readonly Screen[] = [
     load: () => import('../screens/prompt/prompt.tsx'),
   },
   {
+    id: 'guardrails',
+    path: '/guardrails',
+    title: 'Guardrails',
+    group: 'work',
+    permission: 'guardrails:read',
+    tag: 'guardrails',
+    item: 'rule',
+    load: () => import('../screens/guardrails/guardrails.tsx'),
+  },
+  {
     id: 'evals',
     path: '/evals',
     title: 'Evals',

@@ -1,0 +1,41 @@
+import { useState } from 'react';
+import { useMay } from '../../app/box.ts';
+import { useSearchState } from '../../app/search.ts';
+import { Button } from '../../ui/button.tsx';
+import { Page } from '../../ui/page.tsx';
+import { Tabs } from '../../ui/tabs.tsx';
+import { Hits } from './hits.tsx';
+import { RuleForm } from './rule-form.tsx';
+import { Rules } from './rules.tsx';
+import { TryRules } from './try-rules.tsx';
+
+/** The rules about what may pass, what they say of a text, and what they have found. */
+export default function Guardrails() {
+  const mayWrite = useMay()('guardrails:write');
+  const [{ rule, tab = rule === undefined ? 'rules' : 'hits' }, change] = useSearchState();
+  const [isNew, setNew] = useState(false);
+  return (
+    <Page
+      title="Guardrails"
+      actions={
+        mayWrite && (
+          <Button look="primary" onClick={() => setNew(true)}>
+            New rule
+          </Button>
+        )
+      }
+    >
+      <Tabs
+        label="Guardrails"
+        value={tab}
+        onChange={(next) => change({ tab: next === 'rules' ? undefined : next, rule: undefined }, 'push')}
+        tabs={[
+          { id: 'rules', title: 'Rules', content: () => <Rules /> },
+          { id: 'try', title: 'Try', content: () => <TryRules /> },
+          { id: 'hits', title: 'Hits', content: () => <Hits /> },
+        ]}
+      />
+      {isNew && <RuleForm onClose={() => setNew(false)} />}
+    </Page>
+  );
+}

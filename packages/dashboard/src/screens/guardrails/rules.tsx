@@ -1,0 +1,159 @@
+import { useState } from 'react';
+import { useChange, useList } from '../../api/queries.ts';
+import { useMay } from '../../app/box.ts';
+import { Badge } from '../../ui/badge.tsx';
+import { Button } from '../../ui/button.tsx';
+import { Confirm } from '../../ui/confirm.tsx';
+import { Empty } from '../../ui/empty.tsx';
+import { Failure } from '../../ui/failure.tsx';
+import { Link } from '../../ui/link.tsx';
+import { List } from '../../ui/list.tsx';
+import { Menu } from '../../ui/menu.tsx';
+import type { Column } from '../../ui/table.tsx';
+import { toast } from '../../ui/toast.tsx';
+import { RuleForm } from './rule-form.tsx';
+import { ACTION_TONES, labelOf, scopeOf, summaryOf } from './rule.ts';
+import type { Rule } from './rule.ts';
+
+/** All rules in the order in which they are asked. */
+export function Rules() {
+  const mayWrite = useMay()('guardrails:write');
+  const rules = useList('guardrails.list', {});
+  const [asked, setAsked] = useState<Asked>();
+  const order = useChange('guardrails.order');
+  const update = useChange('guardrails.update');
+  const close = () => setAsked(undefined);
+  /** Those that data makes: what code declares stays where it is. */
+  const movable = (rules.items ?? []).filter(({ origin }) => origin === 'api');
+  const move = (rule: Rule, by: -1 | 1) => {
+    const ids = movable.map(({ id }) => id);
+    const from = ids.indexOf(rule.id);
+    ids.splice(from, 1);
+    ids.splice(from + by, 0, rule.id);
+    order.mutate({ ids });
+  };
+  const isFirst = ({ id }: Rule) => movable[0]?.id === id;
+  const isLast = ({ id }: Rule) => movable.at(-1)?.id === id;
+  const place: Column<Rule> = {
+    title: '#',
+    end: true,
+    cell: ({ id }) => (rules.items ?? []).findIndex((rule) => rule.id === id) + 1,
+  };
+  const actions: Column<Rule> = {
+    title: 'Actions',
+    end: true,
+    cell: (rule) =>
+      rule.origin === 'api' && (
+        <span className="flex flex-wrap justify-end gap-1">
+          <Button
+            small
+            aria-label={`Ask ${rule.name} earlier`}
+            disabled={isFirst(rule) || order.isPending}
+            onClick={() => move(rule, -1)}
+          >
+            ↑
+          </Button>
+          <Button
+            small
+            aria-label={`Ask ${rule.name} later`}
+            disabled={isLast(rule) || order.isPending}
+            onClick={() => move(rule, 1)}
+          >
+            ↓
+          </Button>
+          <Button small aria-label={`Change ${rule.name}`} onClick={() => setAsked({ what: 'change', rule })}>
+            Change
+          </Button>
+          <Menu
+            small
+            label={
+              <>
+                More<span className="sr-only"> of {rule.name}</span>
+              </>
+            }
+            items={[
+              {
+                label: rule.enabled ? 'Switch off' : 'Switch on',
+                onSelect: () => update.mutate({ id: rule.id, enabled: !rule.enabled }),
+              },
+              { label: 'Delete', danger: true, onSelect: () => setAsked({ what: 'delete', rule }) },
+            ]}
+          />
+        </span>
+      ),
+  };
+  const refused = order.error ?? update.error;
+  return (
+    <>
+      {refused && <Failure error={refused} />}
+      <List
+        of={rules}
+        label="Rules"
+        keyOf={({ id }) => id}
+        columns={[place, ...COLUMNS, ...(mayWrite ? [actions] : [])]}
+        empty={
+          <Empty title="There is no rule yet">
+            A rule looks at what goes into workflows and agents, at what agents say, and at the calls and results of
+            their tools; what it finds is blocked, masked, held for an operator, or recorded.
+          </Empty>
+        }
+      />
+      {asked?.what === 'change' && <RuleForm rule={asked.rule} onClose={close} />}
+      {asked?.what === 'delete' && <Delete rule={asked.rule} onClose={close} />}
+    </>
+  );
+}
+
+// --- internal ---
+
+type Asked = { what: 'change' | 'delete'; rule: Rule };
+
+const COLUMNS: readonly Column<Rule>[] = [
+  {
+    title: 'Rule',
+    cell: ({ id, name, note, enabled, file, problem }) => (
+      <>
+        <span className="flex flex-wrap items-center gap-2">
+          <Link to="/guardrails" search={{ rule: id }}>
+            <bdi className="wrap-anywhere">{name}</bdi>
+          </Link>
+          {!enabled && <Badge>off</Badge>}
+          {problem && <Badge tone="bad">does not load</Badge>}
+        </span>
+        {file && <code className="block text-xs wrap-anywhere text-muted">{file}</code>}
+        {problem && <bdi className="block text-xs wrap-anywhere text-bad">{problem}</bdi>}
+        {note && <bdi className="block max-w-80 text-xs wrap-anywhere text-muted">{note}</bdi>}
+      </>
+    ),
+  },
+  { title: 'Does', cell: ({ action }) => <Badge tone={ACTION_TONES[action]}>{action}</Badge> },
+  {
+    title: 'Looks for',
+    wide: true,
+    cell: ({ check }) => (
+      <code className="block max-w-80 truncate text-xs">
+        <bdi>{summaryOf(check)}</bdi>
+      </code>
+    ),
+  },
+  { title: 'Where', wide: true, cell: ({ sides }) => sides.map(labelOf).join(', ') },
+  { title: 'Of', wide: true, cell: ({ attachment }) => <bdi>{scopeOf(attachment)}</bdi> },
+];
+
+function Delete({ rule: { id, name }, onClose }: { rule: Rule; onClose(): void }) {
+  const remove = useChange('guardrails.delete');
+  return (
+    <Confirm
+      title={`Delete “${name}”?`}
+      verb="Delete"
+      danger
+      onClose={onClose}
+      onConfirm={async () => {
+        await remove.mutateAsync({ id });
+        toast(`${name} is deleted.`);
+      }}
+    >
+      What it looks for passes from now on. What it has found stays listed.
+    </Confirm>
+  );
+}

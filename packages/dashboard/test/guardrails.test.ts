@@ -1,0 +1,199 @@
+import { expect, test } from 'vitest';
+import { defineDeepAgent } from '../../runtime/src/definitions/definition.ts';
+import { defineGuardrail } from '../../runtime/src/guardrails/define.ts';
+import { call } from '../../runtime/test/_setup.ts';
+import { describeWhen } from '../../runtime/test/require.ts';
+import { serveBox } from './_box.ts';
+import { allowComplaint, browser, isTooWide, keepPicture, listBarriers, openBrowser } from './_browser.ts';
+
+type Rule = Record<string, unknown> & { id: string; name: string };
+
+describeWhen(browser, 'What may pass', (path) => {
+  const served = serveBox({
+    agents: { helper: defineDeepAgent({ name: 'helper', instructions: 'Help.' }) },
+    workflows: { echo: { run: async (input: unknown) => input } },
+  });
+  const open = openBrowser(path);
+  const ask = async <T = Record<string, unknown>>(route: string, body?: unknown): Promise<T> =>
+    (await call<T>(served().box, route, body)).body;
+  const rules = async () => (await ask<{ items: Rule[] }>('GET /api/guardrails')).items;
+
+  test('a rule is made, put before another, changed, switched off and deleted', async () => {
+    const page = await open(served().studio('/guardrails'));
+    await page.getByText('There is no rule yet').waitFor();
+    expect(await listBarriers(page)).toEqual([]);
+    const make = async (name: string, fill: () => Promise<unknown>) => {
+      await page.getByRole('button', { name: 'New rule' }).click();
+      await dialog.getByLabel('Name').fill(name);
+      await fill();
+      await dialog.getByRole('button', { name: 'Create' }).click();
+      await page.getByRole('row', { name }).waitFor();
+    };
+    const dialog = page.getByRole('dialog');
+    await make('no addresses', async () => {
+      await dialog.getByLabel('E-mail addresses').check();
+      await dialog.getByLabel('Tool result').check();
+      await dialog.getByLabel('What is done about a hit').selectOption('mask');
+      expect(await listBarriers(page)).toEqual([]);
+      await keepPicture(page, 'guardrail-form');
+    });
+    await make('no rivals', async () => {
+      await dialog.getByLabel('Looks for').selectOption('words');
+      await dialog.getByLabel('Words').fill('Acme\n\n  Initech ');
+      await dialog.getByLabel('Agent output').uncheck();
+      await dialog.getByLabel('Workflow input').check();
+      await dialog.getByLabel('Whose texts').selectOption('workflow');
+      await dialog.getByLabel('Workflow', { exact: true }).selectOption('echo');
+    });
+    expect(await rules()).toMatchObject([
+      { name: 'no addresses', action: 'mask', sides: ['agent-output', 'tool-result'], check: { kinds: ['email'] } },
+      {
+        name: 'no rivals',
+        action: 'block',
+        sides: ['workflow-input'],
+        check: { kind: 'words', words: ['Acme', 'Initech'], wholeWord: true },
+        attachment: { kind: 'workflow', name: 'echo' },
+        failClosed: true,
+      },
+    ]);
+    expect(await listBarriers(page)).toEqual([]);
+    await keepPicture(page, 'guardrails');
+
+    await page.getByRole('button', { name: 'Ask no rivals earlier' }).press('Enter');
+    await page.getByRole('row', { name: /^1 no rivals/ }).waitFor();
+    expect((await rules()).map(({ name }) => name)).toEqual(['no rivals', 'no addresses']);
+
+    await page.getByRole('button', { name: 'Change no addresses' }).click();
+    await dialog.getByLabel('IBANs').check();
+    await dialog.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('row', { name: /no addresses.*email, iban/ }).waitFor();
+
+    await page.getByRole('button', { name: 'More of no rivals' }).click();
+    await page.getByRole('menuitem', { name: 'Switch off' }).click();
+    await page.getByRole('row', { name: /no rivals.*off/ }).waitFor();
+    expect(await rules()).toMatchObject([{ enabled: false }, { check: { kinds: ['email', 'iban'] }, enabled: true }]);
+
+    await page.getByRole('button', { name: 'More of no rivals' }).click();
+    await page.getByRole('menuitem', { name: 'Delete' }).click();
+    await dialog.getByRole('button', { name: 'Delete' }).click();
+    await page.getByRole('row', { name: 'no rivals' }).waitFor({ state: 'detached' });
+    expect((await rules()).map(({ name }) => name)).toEqual(['no addresses']);
+  });
+
+  test('what the box refuses is said in the form, and nothing is lost of it', async () => {
+    const page = await open(served().studio('/guardrails'));
+    allowComplaint(page, /400/);
+    await page.getByRole('button', { name: 'New rule' }).click();
+    const dialog = page.getByRole('dialog', { name: 'New rule' });
+    await dialog.getByLabel('Name').fill('looks ahead');
+    await dialog.getByLabel('Looks for').selectOption('regex');
+    await dialog.getByLabel('Pattern').fill('a(?=b)');
+    await dialog.getByRole('button', { name: 'Create' }).click();
+    await dialog.getByRole('alert').getByText('invalid_request').waitFor();
+    expect(await listBarriers(page)).toEqual([]);
+    await dialog.getByLabel('Looks for').selectOption('schema');
+    await dialog.getByLabel('JSON Schema').fill('{');
+    await dialog.getByRole('button', { name: 'Create' }).click();
+    await dialog.getByRole('alert').getByText('The schema is not JSON').waitFor();
+    await dialog.getByLabel('Looks for').selectOption('regex');
+    expect(await dialog.getByLabel('Pattern').inputValue()).toBe('a(?=b)');
+    await dialog.getByRole('button', { name: 'Cancel' }).click();
+    expect((await rules()).map(({ name }) => name)).not.toContain('looks ahead');
+  });
+
+  test('rules are tried on a text, and what they have found leads to its run', async () => {
+    await ask('POST /api/guardrails', {
+      name: 'no dragons',
+      check: { kind: 'words', words: ['dragon'] },
+      sides: ['workflow-input', 'agent-output'],
+      action: 'block',
+    });
+    await ask('POST /api/guardrails', {
+      name: 'ids',
+      check: { kind: 'regex', pattern: 'id-[0-9]+' },
+      sides: ['workflow-input', 'agent-output'],
+      action: 'mask',
+    });
+    const page = await open(served().studio('/guardrails?tab=try'));
+    const say = async (text: string) => {
+      await page.getByLabel('Text').fill(text);
+      await page.getByRole('button', { name: 'Try', exact: true }).click();
+    };
+    await say('Hello.');
+    await page.getByText('It passes as it is').waitFor();
+    await say('Order id-123 is here.');
+    await page.getByText('with what was found replaced').waitFor();
+    expect(await page.locator('main').innerText()).not.toContain('id-123');
+    await page.getByRole('row', { name: /ids.*mask.*1/ }).waitFor();
+    await say('Here is a dragon.');
+    await page.getByText('It is blocked by no dragons').waitFor();
+    expect(await listBarriers(page)).toEqual([]);
+    await keepPicture(page, 'guardrails-try');
+    expect((await ask<{ items: unknown[] }>('GET /api/guardrails/hits')).items).toEqual([]);
+
+    await page.getByRole('tab', { name: 'Hits' }).click();
+    await page.getByText('No rule has found anything').waitFor();
+    await ask('POST /api/workflows/echo/start', 'id-7 and id-8');
+    await page.getByRole('row', { name: /ids.*mask.*workflow echo.*Workflow input.*2/ }).waitFor();
+    expect(await listBarriers(page)).toEqual([]);
+    await page.getByLabel('Rule', { exact: true }).selectOption('no dragons');
+    await page.getByText('This rule has found nothing').waitFor();
+    await page.getByLabel('Rule', { exact: true }).selectOption('ids');
+    const messages = [{ role: 'user', content: 'say:It is id-9.' }];
+    const headers = { authorization: 'Bearer any' };
+    const turn = await call(served().box, 'POST /wire-a/v1/chat/completions', { model: 'helper', messages }, headers);
+    expect(turn.body).toMatchObject({ choices: [{ message: { content: expect.stringMatching(/^It is (?!id-9)/) } }] });
+    await page.getByRole('link', { name: 'agent helper' }).click();
+    await page.waitForURL('**/runs/*');
+  });
+
+  test.each(['dark', 'narrow'] as const)('is whole on a %s page', async (how) => {
+    const page = await open(
+      served().studio('/guardrails'),
+      how === 'dark' ? { theme: 'dark' } : { width: 360, height: 740 },
+    );
+    await page.getByRole('row', { name: 'no dragons' }).waitFor();
+    expect(await isTooWide(page)).toBe(false);
+    expect(await listBarriers(page)).toEqual([]);
+    await keepPicture(page, `guardrails-${how}`);
+    await page.getByRole('button', { name: 'New rule' }).click();
+    expect(await isTooWide(page)).toBe(false);
+    expect(await listBarriers(page)).toEqual([]);
+    await keepPicture(page, `guardrail-form-${how}`);
+  });
+});
+
+describeWhen(browser, 'A rule that code declares', (path) => {
+  const served = serveBox({
+    guardrails: {
+      rivals: defineGuardrail({
+        sides: ['agent-output'],
+        action: 'audit',
+        check: ({ text }) => text.includes('Acme') && 'a rival',
+      }),
+    },
+  });
+  const open = openBrowser(path);
+
+  test('shows its file, and has no buttons; one that is made comes behind it', async () => {
+    await call(served().box, 'POST /api/guardrails', {
+      name: 'last',
+      check: { kind: 'injection' },
+      sides: ['tool-result'],
+      action: 'block',
+    });
+    const page = await open(served().studio('/guardrails'));
+    await page
+      .getByRole('row', { name: /^1 rivals guardrails\/rivals\.guardrail\.ts audit a check in code/ })
+      .waitFor();
+    expect(
+      await page
+        .getByRole('row', { name: /^1 rivals/ })
+        .getByRole('button')
+        .count(),
+    ).toBe(0);
+    const last = page.getByRole('row', { name: /^2 last/ });
+    expect(await last.getByRole('button', { disabled: true }).count()).toBe(2);
+    expect(await listBarriers(page)).toEqual([]);
+  });
+});
