@@ -95,9 +95,11 @@ describeOnStores('a limiter that runs share', (newPlace) => {
   test('does not call what a cancelled run has left in its queue', async () => {
     const limit = createLimiter(1);
     let begun: string[] = [];
+    let free = (): void => {};
+    const freed = new Promise<void>((done) => (free = done));
     const note = step('note', async (text: string) => {
       begun.push(text);
-      await new Promise((done) => setTimeout(done, text === 'first' ? 150 : 1));
+      if (text === 'first') await freed;
       return text;
     });
     const { engine, start } = await bench(newPlace(), {
@@ -109,6 +111,7 @@ describeOnStores('a limiter that runs share', (newPlace) => {
     const second = await start('go', 'second');
     const third = await start('go', 'third');
     await engine.cancel(second.runId, new Error('enough'));
+    free();
     expect(outputOf(await engine.wait(third.runId, 10_000))).toBe('third');
     expect((await engine.wait(first.runId, 10_000))?.status).toBe('completed');
     expect((await engine.wait(second.runId, 10_000))?.status).toBe('cancelled');
