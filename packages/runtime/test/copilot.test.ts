@@ -208,6 +208,35 @@ describe('the built-in copilot', () => {
   });
 });
 
+describe('a thread', () => {
+  test('is posted to by whoever holds its id, who hears what was said there', async () => {
+    const box = await open(deployed(), await as('owner'));
+    model.play = () => 'Hello.';
+    const [ann, bob] = [await as('admin', 'ann'), await as('member', 'bob')];
+    await talk(box, 'held', { text: 'The word is heron.', headers: ann });
+    const told = await talk(box, 'held', { text: 'What is the word?', headers: bob });
+    const heard = model.asked.at(-1)?.messages.map(({ content }) => content);
+    expect(heard).toEqual([expect.any(String), 'The word is heron.', 'Hello.', 'What is the word?']);
+    expect(JSON.stringify(told.events)).toContain('The word is heron.');
+    const { items } = (await call<{ items: { name: string }[] }>(box, 'GET /api/sessions', undefined, ann)).body;
+    expect(items.filter(({ name }) => name === 'held')).toMatchObject([{ turns: 2 }]);
+    await talk(box, 'of bob', { text: 'Hi', headers: bob });
+    expect(model.asked.at(-1)?.messages.length).toBe(2);
+  });
+
+  test('is decided about by who asked, not by who holds its id', async () => {
+    const box = await open(deployed(), await as('owner'));
+    const { runId: id } = (await call(box, 'POST /api/workflows/rest/start', {}, await as('owner'))).body;
+    model.play = inTurn(write('runs.cancel', { id }), confirm);
+    const told = await talk(box, 'asked', { text: 'Cancel it.', headers: await as('admin', 'ann') });
+    const refused = await decide(box, 'asked', told, { decision: 'approve' }, await as('owner', 'olga'));
+    expect(refused).toMatchObject({ status: 403, error: 'decision_not_yours' });
+    expect((await call(box, `GET /api/runs/${id}`, undefined, await as('owner'))).body.status).toBe('waiting');
+    await decide(box, 'asked', told, { decision: 'approve' }, await as('admin', 'ann'));
+    expect((await call(box, `GET /api/runs/${id}`, undefined, await as('owner'))).body.status).toBe('cancelled');
+  });
+});
+
 describe('what it calls', () => {
   test('is of its installation alone, whatever address it is given', async () => {
     const box = await open();
@@ -427,6 +456,19 @@ describe('an agent of the workspace with its name', () => {
     model.play = () => use('note', {});
     const { text } = await talk(box, 't', { text: 'On and on.' });
     expect([text, model.asked.length - from]).toEqual(['The turn stopped after 40 steps.', 20]);
+  });
+
+  test('opens screens as the built-in does, and goes on with what the page says of it', async () => {
+    const box = await open({ agents: { 'studio-copilot': own() } });
+    const tools = [{ name: 'navigate', description: 'Open a screen.', parameters: { type: 'object', properties: {} } }];
+    model.play = inTurn(use('navigate', { screen: 'runs' }), () => 'There it is.');
+    const asked = await talk(box, 'screens', { text: 'Show me the runs.', tools });
+    expect(toolsOfferedLast()).toEqual([...offered, 'navigate']);
+    expect(asked.events.find(({ type }) => type === 'TOOL_CALL_START')).toMatchObject({ toolCallName: 'navigate' });
+    const { toolCallId } = asked.events.find(({ type }) => type === 'TOOL_CALL_START') ?? {};
+    const messages = [{ id: 'opened', role: 'tool', toolCallId, content: '{"ok":true}' }];
+    expect(await talk(box, 'screens', { messages, tools })).toMatchObject({ text: 'There it is.' });
+    expect(model.asked.at(-1)?.messages.at(-1)).toMatchObject({ role: 'tool', content: '{"ok":true}' });
   });
 
   test.each(['navigate', 'confirm_operation', 'list_operations'])(

@@ -24,11 +24,11 @@ export function createSessions(
         .onConflictDoNothing();
       return id;
     },
-    async findOwner({ agent, name, owner }) {
+    async findOwner({ agent, name, owner }, of) {
       const [row] = await db
         .select({ id: sessions.owner, client: sessions.client, userId: sessions.userId })
         .from(sessions)
-        .where(and(eq(sessions.agent, agent), eq(sessions.name, name), isNull(sessions.askedBy)))
+        .where(and(eq(sessions.agent, agent), eq(sessions.name, name), of ? undefined : isNull(sessions.askedBy)))
         .orderBy(desc(sql`${sessions.owner} = ${owner.id}`), desc(sessions.lastActiveAt), desc(sessions.id))
         .limit(1);
       return row;

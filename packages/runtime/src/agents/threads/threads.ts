@@ -10,7 +10,7 @@ import { createAttachedThreads } from './attached.ts';
 import type { AttachedOptions, AttachedThreads } from './attached.ts';
 import type { Answer, AnswerOptions } from './answers.ts';
 import { createFollowed } from './followed.ts';
-import { ownerFor } from './owner.ts';
+import { posterOwnerFor } from './owner.ts';
 import type { Followed } from './followed.ts';
 import { isAsked, listOpenCalls, viewThread } from './view.ts';
 import type { SentMessage, ThreadView } from './view.ts';
@@ -57,7 +57,8 @@ export interface ThreadsOptions extends AnswerOptions, Pick<AttachedOptions, 'ca
 export function createThreads(options: ThreadsOptions): Threads & AttachedThreads {
   return {
     ...createAttachedThreads(options),
-    begin: async (request) => beginThread(options, { ...request, owner: await ownerFor(options.sessions, request) }),
+    begin: async (request) =>
+      beginThread(options, { ...request, owner: await posterOwnerFor(options.sessions, request) }),
   };
 }
 

@@ -52,8 +52,11 @@ export interface SessionStore {
   idOf(place: SessionPlace): string;
   /** The id of the session, made if there is none: the same for the same agent, name and owner. */
   open(session: SessionPlace & { kind: SessionKind; askedBy?: string }): Promise<string>;
-  /** Whose the session of that agent and name is: this owner's, or else the one that was active last. Undefined: there is none. */
-  findOwner(place: SessionPlace): Promise<SessionOwner | undefined>;
+  /**
+   * Whose the session of that agent and name is: this owner's, or else the one that was active last. Undefined: there is
+   * none. `askedBy`: of those that a person began, too; default: none of them.
+   */
+  findOwner(place: SessionPlace, of?: { askedBy: 'anyone' }): Promise<SessionOwner | undefined>;
   /** `beforeRun`: without what that turn has added, should it have been saved already. */
   read(sessionId: string, cutAfter?: string | null, beforeRun?: string): Promise<Conversation>;
   /** Adds a turn, once: a repeat of the same run changes nothing, and a session that was deleted gets nothing. */
