@@ -110,7 +110,10 @@ async function startBrowser(path: string): Promise<Send> {
     await gone;
     await rm(folder, { recursive: true, force: true, maxRetries: 5 });
   });
-  return talk(child.stdio[3] as Writable, child.stdio[4] as Readable);
+  const [into, from] = [child.stdio[3] as Writable, child.stdio[4] as Readable];
+  // One that is killed with something on its way resets its pipes, which is no fault of a test.
+  for (const pipe of [into, from]) pipe.on('error', () => {});
+  return talk(into, from);
 }
 
 /** Messages are JSON with a NUL after each. */
