@@ -26,7 +26,8 @@ type ItemOf<Output> = Output extends { items: (infer Item)[] } ? Item : never;
 export function useList<Id extends OperationId>(id: Id, input: OperationInput<Id>, how: CallHow = {}) {
   const { client } = useBox();
   const query = useInfiniteQuery({
-    queryKey: [id, input],
+    // Not the key of `useCall`: what is kept under it has another shape.
+    queryKey: [id, input, 'list'],
     queryFn: ({ signal, pageParam }) =>
       call(
         client,

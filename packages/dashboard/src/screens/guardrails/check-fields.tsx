@@ -1,3 +1,4 @@
+import { Checkbox } from '../../ui/checkbox.tsx';
 import { Field, Input, Select, Textarea } from '../../ui/field.tsx';
 import { Choices } from './choices.tsx';
 import { KINDS } from './draft.ts';
@@ -74,16 +75,12 @@ function Words({ check, onChange }: CheckFieldsProps) {
           />
         )}
       </Field>
-      <Switch
-        label="Capital letters or not"
-        value={check.ignoreCase}
-        onChange={(ignoreCase) => onChange({ ignoreCase })}
-      />
-      <Switch
-        label="Not as a part of a longer word"
-        value={check.wholeWord}
-        onChange={(wholeWord) => onChange({ wholeWord })}
-      />
+      <Checkbox value={check.ignoreCase} onChange={(ignoreCase) => onChange({ ignoreCase })}>
+        Capital letters or not
+      </Checkbox>
+      <Checkbox value={check.wholeWord} onChange={(wholeWord) => onChange({ wholeWord })}>
+        Not as a part of a longer word
+      </Checkbox>
     </>
   );
 }
@@ -101,11 +98,9 @@ function Pattern({ check, onChange }: CheckFieldsProps) {
           />
         )}
       </Field>
-      <Switch
-        label="Capital letters or not"
-        value={check.ignoreCase}
-        onChange={(ignoreCase) => onChange({ ignoreCase })}
-      />
+      <Checkbox value={check.ignoreCase} onChange={(ignoreCase) => onChange({ ignoreCase })}>
+        Capital letters or not
+      </Checkbox>
     </>
   );
 }
@@ -127,14 +122,5 @@ function Length({ check, onChange }: CheckFieldsProps) {
         </Field>
       ))}
     </div>
-  );
-}
-
-function Switch({ label, value, onChange }: { label: string; value: boolean; onChange(value: boolean): void }) {
-  return (
-    <label className="flex items-center gap-2">
-      <input type="checkbox" checked={value} onChange={({ target }) => onChange(target.checked)} />
-      {label}
-    </label>
   );
 }

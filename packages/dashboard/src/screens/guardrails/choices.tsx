@@ -1,3 +1,5 @@
+import { Checkbox } from '../../ui/checkbox.tsx';
+
 interface ChoicesProps {
   title: string;
   options: readonly (readonly [value: string, label: string])[];
@@ -14,14 +16,9 @@ export function Choices({ title, options, value, onChange }: ChoicesProps) {
       <legend className="px-1 font-medium">{title}</legend>
       <div className="flex flex-wrap gap-x-4 gap-y-1">
         {options.map(([one, label]) => (
-          <label key={one} className="flex items-center gap-2">
-            <input
-              type="checkbox"
-              checked={value.includes(one)}
-              onChange={({ target }) => toggle(one, target.checked)}
-            />
+          <Checkbox key={one} value={value.includes(one)} onChange={(isOn) => toggle(one, isOn)}>
             {label}
-          </label>
+          </Checkbox>
         ))}
       </div>
     </fieldset>

@@ -1,5 +1,6 @@
 import { useState } from 'react';
 import { useCall, useChange } from '../../api/queries.ts';
+import { Checkbox } from '../../ui/checkbox.tsx';
 import { Field, Input, Select } from '../../ui/field.tsx';
 import { FormDialog } from '../../ui/form-dialog.tsx';
 import { toast } from '../../ui/toast.tsx';
@@ -54,18 +55,12 @@ export function RuleForm({ rule, onClose }: { rule?: Rule; onClose(): void }) {
       <Field label="Note">
         {(parts) => <Input {...parts} value={draft.note} onChange={({ target }) => change({ note: target.value })} />}
       </Field>
-      <label className="flex items-center gap-2">
-        <input
-          type="checkbox"
-          checked={draft.failClosed}
-          onChange={({ target }) => change({ failClosed: target.checked })}
-        />
+      <Checkbox value={draft.failClosed} onChange={(isOn) => change({ failClosed: isOn })}>
         Block what it cannot check
-      </label>
-      <label className="flex items-center gap-2">
-        <input type="checkbox" checked={draft.enabled} onChange={({ target }) => change({ enabled: target.checked })} />
+      </Checkbox>
+      <Checkbox value={draft.enabled} onChange={(isOn) => change({ enabled: isOn })}>
         In force
-      </label>
+      </Checkbox>
     </FormDialog>
   );
 }

@@ -1,5 +1,6 @@
 import { useState } from 'react';
 import { useCall, useChange } from '../../api/queries.ts';
+import { Checkbox } from '../../ui/checkbox.tsx';
 import { Field, Input, Select } from '../../ui/field.tsx';
 import { FormDialog } from '../../ui/form-dialog.tsx';
 import type { KeyValue } from './shown-once.tsx';
@@ -49,10 +50,9 @@ export function NewKey({ onMade, onClose }: { onMade(value: KeyValue): void; onC
           />
         )}
       </Field>
-      <label className="flex items-center gap-2">
-        <input type="checkbox" checked={isForUsers} onChange={({ target }) => setForUsers(target.checked)} />
+      <Checkbox value={isForUsers} onChange={setForUsers}>
         It speaks for users of its own
-      </label>
+      </Checkbox>
     </FormDialog>
   );
 }
@@ -72,22 +72,18 @@ function Granted({ title, names, value, onChange }: GrantedProps) {
     <fieldset className="rounded border border-line p-3">
       <legend className="px-1 font-medium">{title}</legend>
       <div className="flex max-h-40 flex-col gap-1 overflow-y-auto">
-        <label className="flex items-center gap-2">
-          <input type="checkbox" checked={isAll} onChange={({ target }) => onChange(target.checked ? 'all' : NONE)} />
+        <Checkbox value={isAll} onChange={(isOn) => onChange(isOn ? 'all' : NONE)}>
           All there are and will be
-        </label>
+        </Checkbox>
         {!isAll &&
           names.map((name) => (
-            <label key={name} className="flex items-center gap-2">
-              <input
-                type="checkbox"
-                checked={value.includes(name)}
-                onChange={({ target }) =>
-                  onChange(target.checked ? [...value, name] : value.filter((each) => each !== name))
-                }
-              />
+            <Checkbox
+              key={name}
+              value={value.includes(name)}
+              onChange={(isOn) => onChange(isOn ? [...value, name] : value.filter((each) => each !== name))}
+            >
               <bdi>{name}</bdi>
-            </label>
+            </Checkbox>
           ))}
       </div>
     </fieldset>
