@@ -555,6 +555,11 @@ const GUIDES: Guide[] = [
         expect(output).toMatchObject({ text: 'All was well on monday.', count: 1 });
         expect(await (await fetch((output as { url: string }).url)).text()).toBe('All was well on monday.');
       },
+      async archive({ stdout }, { box }) {
+        const runId = /Started archive: run (\S+)/.exec(stdout)?.[1] ?? '';
+        const { status, output } = await box.finish(runId);
+        expect([status, output]).toEqual(['completed', { read: 6_890, size: 6_890, by: 'archive', first: '0,ok' }]);
+      },
     },
   },
   {

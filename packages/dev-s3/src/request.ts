@@ -29,13 +29,14 @@ export function readRequest(
   const mark = target.indexOf('?');
   const rawPath = mark === -1 ? target : target.slice(0, mark);
   const path = decodeUri(rawPath).slice(1);
+  const inHost = findHostBucket(incoming.headers.host);
   const slash = path.indexOf('/');
+  const inPath = { bucket: slash === -1 ? path : path.slice(0, slash), key: slash === -1 ? '' : path.slice(slash + 1) };
   return {
     id: options.id,
     method: incoming.method ?? '',
     rawPath,
-    bucket: slash === -1 ? path : path.slice(0, slash),
-    key: slash === -1 ? '' : path.slice(slash + 1),
+    ...(inHost === undefined ? inPath : { bucket: inHost, key: path }),
     query: mark === -1 ? [] : parseQuery(target.slice(mark + 1)),
     // Without a prototype: the client chooses which names are looked up.
     headers: Object.assign(Object.create(null) as NodeJS.Dict<string[]>, incoming.headersDistinct),
@@ -96,6 +97,11 @@ export function encodeUri(text: string): string {
 }
 
 // --- internal ---
+
+/** Of a client that writes the bucket before the host, as in `box.localhost:9000`. */
+function findHostBucket(host: string | undefined): string | undefined {
+  return /^([a-z0-9][a-z0-9.-]*)\.localhost(?::\d+)?$/i.exec(host ?? '')?.[1]?.toLowerCase();
+}
 
 function parseQuery(text: string): [string, string][] {
   return text

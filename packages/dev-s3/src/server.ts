@@ -108,7 +108,7 @@ const IDLE_TIMEOUT_MS = 2 * 60 * 1000;
 const HEADERS_TIMEOUT_MS = 10 * 1000;
 const KEEP_ALIVE_MS = 60 * 1000;
 const CLOSE_GRACE_MS = 1000;
-const LOCAL_HOST = /^(?:127\.0\.0\.1|localhost|\[::1\])(?::\d{1,5})?$/i;
+const LOCAL_HOST = /^(?:127\.0\.0\.1|(?:[a-z0-9][a-z0-9.-]*\.)?localhost|\[::1\])(?::\d{1,5})?$/i;
 
 function listen(server: Server, port: number, host: string): Promise<void> {
   return new Promise((resolve, reject) => {

@@ -55,6 +55,7 @@ export const ERROR_STATUS = {
   confirmation_declined: 409,
   confirmation_unavailable: 409,
   call_interrupted: 409,
+  object_exists: 409,
   hook_closed: 409,
   idempotency_conflict: 409,
   key_not_active: 409,

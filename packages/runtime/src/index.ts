@@ -6,6 +6,15 @@ export type { AgentAnswer, AgentSession, SendOptions } from './agent-client.ts';
 export type { AiMessage, ChatAnswer, ChatOptions, EmbedAnswer, EmbedOptions } from './ai-client.ts';
 export type { ModelUsage } from './engine/model-calls.ts';
 export { svc } from './svc.ts';
+export type {
+  ByteRange,
+  ListedObjects,
+  ObjectBody,
+  ObjectStat,
+  Storage,
+  StoredObject,
+  StreamedObject,
+} from './storage/storage.ts';
 export { defineDynamicConfig } from './config-values/define.ts';
 export type { DynamicConfig } from './config-values/define.ts';
 export { defineGuardrail } from './guardrails/define.ts';

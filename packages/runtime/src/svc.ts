@@ -13,11 +13,11 @@ import type { RunContext } from './engine/started-by.ts';
 import { publish } from './engine/primitives/publish.ts';
 import { scheduleWorkflow, unscheduleWorkflow } from './engine/primitives/schedule.ts';
 import type { ScheduleOptions } from './engine/primitives/schedule.ts';
-import { BoxError } from './errors.ts';
 import { codeLog } from './logs/code-log.ts';
 import type { PromptVariables } from './prompts/render.ts';
 import type { ConfigValueOf, DatabaseRegister, KnownConfigKey } from './register.ts';
 import type { KnownWorkflow, WorkflowInput, WorkflowOutput } from './register.ts';
+import { storageMissing } from './storage/objects.ts';
 import type { Storage } from './storage/storage.ts';
 import type { Drizzle } from './stores/drizzle.ts';
 
@@ -80,8 +80,13 @@ export const svc = {
   storage: {
     put: async (...args) => openStorage().put(...args),
     get: async (...args) => openStorage().get(...args),
+    stream: async (...args) => openStorage().stream(...args),
+    stat: async (...args) => openStorage().stat(...args),
     list: async (...args) => openStorage().list(...args),
     delete: async (...args) => openStorage().delete(...args),
+    deletePrefix: async (...args) => openStorage().deletePrefix(...args),
+    copy: async (...args) => openStorage().copy(...args),
+    move: async (...args) => openStorage().move(...args),
     url: async (...args) => openStorage().url(...args),
   } satisfies Storage as Storage,
   workflows: {
@@ -158,6 +163,5 @@ function openStorage(): Storage {
   }
   const storage = context.execution.ambient.storage as Storage | undefined;
   if (storage) return storage;
-  const advice = 'Set SVC_S3_ENDPOINT, SVC_S3_ACCESS_KEY and SVC_S3_SECRET_KEY.';
-  throw new BoxError('storage_missing', `This box has no object storage. ${advice}`);
+  throw storageMissing();
 }

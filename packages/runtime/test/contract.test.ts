@@ -14,7 +14,7 @@ const OFFERED: Record<string, readonly string[]> = {
   'prompts.basic': ['svc.prompts', 'GET /api/prompts', 'POST /api/prompts'],
   'queues.jobs': ['GET /api/recurring-jobs', 'GET /api/workflows/:name/queue'],
   'secrets.read_write': ['svc.secrets', 'GET /api/secrets', 'PUT /api/secrets/:name'],
-  'storage.s3': ['svc.storage'],
+  'storage.s3': ['svc.storage', 'GET /api/storage/objects', 'POST /api/storage/objects/upload-url'],
 };
 
 test('every capability the box names has its routes, or its members of svc', async () => {

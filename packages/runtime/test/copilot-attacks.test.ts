@@ -59,7 +59,7 @@ describe('a model that obeys what stands in the installation', () => {
     ['rotate a key and show it', { tool: 'call_write_operation', args: { operation: 'keys.rotate' } }, 'forbidden'],
     ['follow the log', { tool: 'call_read_operation', args: { operation: 'logs.tail' } }, 'forbidden'],
     ['follow the events', { tool: 'call_read_operation', args: { operation: 'events.stream' } }, 'forbidden'],
-    ['send a file', { tool: 'call_write_operation', args: { operation: 'storage.upload' } }, 'not_found'],
+    ['send a file', { tool: 'call_write_operation', args: { operation: 'storage.upload' } }, 'forbidden'],
     [
       'read another installation',
       { tool: 'call_read_operation', args: { operation: 'runs.list', input: { installation: ELSEWHERE } } },

@@ -193,6 +193,7 @@ const ELSEWHERE: Partial<Record<ErrorCode, string>> = {
   prompt_version_not_found: 'prompts',
   run_not_replayable: 'replay',
   run_too_large: 'export',
+  object_exists: 'storage-operations',
   object_not_found: 'storage',
   storage_missing: 'storage',
   storage_refused: 'storage',

@@ -42,6 +42,8 @@ const HOLDERS = {
   'copilot:use': ALL,
   'copilot:write': ADMINS,
   'copilot:read_all': ADMINS,
+  'storage:read': ADMINS,
+  'storage:write': ADMINS,
   'guardrails:read': ALL,
   'guardrails:write': MEMBERS,
   'keys:read': ADMINS,

@@ -19,7 +19,7 @@ import type { TunnelAccess } from '../http/app.ts';
 import type { ProviderSettings, ProviderStore } from '../provider/provider.ts';
 import type { StoppedRun } from '../runs/stopped.ts';
 import type { MasterKey } from '../secrets/seal.ts';
-import type { Storage } from '../storage/storage.ts';
+import type { BoxStorage } from '../storage/storage.ts';
 import type { Drizzle } from '../stores/drizzle.ts';
 import type { TelemetrySettings } from '../telemetry/settings.ts';
 import type { KeyValueStore } from '../stores/kv.ts';
@@ -72,7 +72,7 @@ export interface BoxOptions {
   /** The relational store: sessions, keys. */
   db: Drizzle;
   /** Where `svc.storage` keeps objects. Undefined: nowhere. */
-  storage?: Storage | undefined;
+  storage?: BoxStorage | undefined;
   /** True while nothing has been written to the relational store: what is looked for there is not asked for. */
   isBlank?(): boolean;
   /** What the box signs and seals with. Undefined: a key made for this process. */

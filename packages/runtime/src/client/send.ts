@@ -74,7 +74,8 @@ async function toRequest(options: ClientOptions, { route, input, call }: Sending
   const init: RequestInit = { method, headers, ...toSignal(call) };
   if (method === 'GET' || method === 'DELETE') {
     for (const [name, value] of Object.entries(input))
-      if (value !== undefined) url.searchParams.set(name, String(value));
+      for (const each of Array.isArray(value) ? value : [value])
+        if (each !== undefined) url.searchParams.append(name, String(each));
     return new Request(url, init);
   }
   headers.set('content-type', 'application/json');

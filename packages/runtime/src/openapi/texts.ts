@@ -29,6 +29,7 @@ const TAGS: Record<string, string> = {
   secrets: 'Values that code reads and the API never shows',
   sessions: 'Conversations with agents',
   settings: 'What holds for the whole workspace',
+  storage: 'Objects in the bucket of the box',
   webhooks: 'Addresses at which runs wait for a call from outside',
   workflows: 'Durable workflows: their schemas, their starts and their queues',
 };

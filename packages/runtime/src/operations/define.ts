@@ -69,6 +69,8 @@ export interface OperationDefinition<R extends object, I extends z.ZodType, O ex
   body?: string;
   /** Headers that are part of the input: header name, in lower case, to member. */
   headers?: Record<string, string>;
+  /** Query parameters that may come more than once: the input has a list of each. */
+  repeated?: readonly string[];
   /** Path parameters, query, body and declared headers arrive as one object. */
   input: I;
   output: O;

@@ -5,7 +5,8 @@ import type { LargeStore } from '../engine/large-values.ts';
 import { isStoreDown } from '../engine/persist.ts';
 import { BoxError } from '../errors.ts';
 import type { Log } from '../log.ts';
-import type { Storage, StoredObject } from './storage.ts';
+import { deleteBelow } from './storage.ts';
+import type { ListOptions, Storage, StoredObject } from './storage.ts';
 
 /** What the keys of the box's own objects begin with. */
 const OWN = '.svc/';
@@ -101,23 +102,40 @@ export function createLargeStore(options: LargeStoreOptions): BoxLargeStore {
   };
 }
 
-/** The storage as authors have it: the box's own objects are not in it. */
-export function withoutOwn(storage: Storage): Storage {
+/** The storage as authors and operators have it: the box's own objects are not in it. */
+export function withoutOwn<S extends Storage>(storage: S): S {
   const check = (key: string): string => {
-    if (key.startsWith(OWN))
+    if (String(key).startsWith(OWN))
       throw new BoxError('invalid_request', `Keys that begin with "${OWN}" are the box's own. Choose another.`);
     return key;
   };
-  return {
+  const isOwn = (name: string): boolean => name.startsWith(OWN);
+  const checked: Storage = {
     put: async (key, ...rest) => storage.put(check(key), ...rest),
-    get: async (key) => storage.get(check(key)),
-    async list(options) {
-      const { items, nextCursor } = await storage.list(options);
-      return { items: items.filter(({ key }) => !key.startsWith(OWN)), nextCursor };
+    get: async (key, ...rest) => storage.get(check(key), ...rest),
+    stream: async (key, ...rest) => storage.stream(check(key), ...rest),
+    stat: async (key) => storage.stat(check(key)),
+    async list(options = {}) {
+      for (let asked = skipped(options); ;) {
+        const { items, folders, nextCursor } = await storage.list(asked);
+        const others = {
+          items: items.filter(({ key }) => !isOwn(key)),
+          folders: folders.filter((name) => !isOwn(name)),
+        };
+        // However many there are of its own, they are gone over in one step.
+        const next = nextCursor !== null && isOwn(items.at(-1)?.key ?? '') ? BEHIND_OWN : nextCursor;
+        if (next !== BEHIND_OWN || others.items.length + others.folders.length > 0)
+          return { ...others, nextCursor: next };
+        asked = skipped({ ...options, cursor: BEHIND_OWN });
+      }
     },
-    delete: async (key) => storage.delete(check(key)),
+    delete: async (keys) => storage.delete(typeof keys === 'string' ? check(keys) : keys.map(check)),
+    deletePrefix: async (prefix, options) => deleteBelow(checked, check(prefix), options),
+    copy: async (from, to, ...rest) => storage.copy(check(from), check(to), ...rest),
+    move: async (from, to, ...rest) => storage.move(check(from), check(to), ...rest),
     url: async (key, ...rest) => storage.url(check(key), ...rest),
   };
+  return { ...storage, ...checked };
 }
 
 // --- internal ---
@@ -128,6 +146,15 @@ const RETRY_MS = 60_000;
 /** Whoever deletes runs waits no longer for their objects to go. */
 const DROP_MS = 10_000;
 const AT_ONCE = 8;
+/** A cursor that no backend gives. */
+const BEHIND_OWN = '.svc';
+/** Behind every key of the box's own. */
+const LAST_OWN = `${OWN}~`;
+
+function skipped({ cursor, ...options }: ListOptions): ListOptions {
+  if (cursor === BEHIND_OWN) return { ...options, startAfter: LAST_OWN };
+  return cursor === undefined ? options : { ...options, cursor };
+}
 
 function toKey(runId: string, digest: string): string {
   return `${VALUES}${runId}/${digest}`;

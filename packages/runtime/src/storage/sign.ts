@@ -21,8 +21,11 @@ export interface UnsignedBody extends Unsigned {
 export interface Signer {
   /** The headers with SigV4 in `authorization`; all of those given are signed, and the body. */
   signHeaders(request: UnsignedBody, options: { now: Date }): Promise<Headers>;
-  /** A URL that whoever has it may use, for as many seconds. */
-  presignUrl(request: Unsigned, options: { now: Date; expiresIn: number }): Promise<string>;
+  /** A URL that whoever has it may use, for as many seconds, with these headers as they are. */
+  presignUrl(
+    request: Unsigned & { headers?: Record<string, string> },
+    options: { now: Date; expiresIn: number },
+  ): Promise<string>;
 }
 
 /** SigV4 for S3. Made once per bucket: the key of a day is derived once. */
@@ -35,11 +38,11 @@ export function createSigner({ accessKey, secretKey, region }: SigningKeys): Sig
       const at = { method, url: url.href, headers: all, datetime: toTimestamp(now) };
       return (await new AwsV4Signer({ ...keys, ...at, allHeaders: true }).sign()).headers;
     },
-    async presignUrl({ method, url }, { now, expiresIn }) {
+    async presignUrl({ method, url, headers = {} }, { now, expiresIn }) {
       const expiring = new URL(url);
       expiring.searchParams.set('X-Amz-Expires', String(expiresIn));
-      const at = { method, url: expiring.href, datetime: toTimestamp(now) };
-      return (await new AwsV4Signer({ ...keys, ...at, signQuery: true }).sign()).url.href;
+      const at = { method, url: expiring.href, headers, datetime: toTimestamp(now) };
+      return (await new AwsV4Signer({ ...keys, ...at, signQuery: true, allHeaders: true }).sign()).url.href;
     },
   };
 }

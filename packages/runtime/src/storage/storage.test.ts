@@ -51,14 +51,26 @@ describe('the storage of a box', () => {
     const answer = await fetch(await storage.url(key));
     expect([answer.status, (await answer.arrayBuffer()).byteLength]).toEqual([200, 3]);
     await storage.delete(key);
-    expect(await storage.list()).toEqual({ items: [], nextCursor: null });
+    expect(await storage.list()).toEqual({ items: [], folders: [], nextCursor: null });
   });
 
   test.each(['', '/a', 'a/', 'a//b', '../b', 'a/../../b', './a', 'a/.', 'x'.repeat(701), '\uD800'])(
     'refuses the key %j, which would lead elsewhere',
     async (key) => {
       const storage = createStorage({ ...settings('http://127.0.0.1:1'), prefix: PREFIX });
-      for (const call of [storage.get, storage.delete, storage.url, (name: string) => storage.put(name, '')])
+      const toPut = (name: string) => storage.put(name, '');
+      const toCopy = (name: string) => storage.copy('a', name);
+      const toMove = (name: string) => storage.move(name, 'a');
+      for (const call of [
+        storage.get,
+        storage.stat,
+        storage.stream,
+        storage.delete,
+        storage.url,
+        toPut,
+        toCopy,
+        toMove,
+      ])
         await expect(call(key)).rejects.toMatchObject({ code: 'invalid_request' });
     },
   );
@@ -96,7 +108,9 @@ describe('what is wrong with a storage is said', () => {
   ])('%s', async (_, change, reason) => {
     const { url } = await startServer(await newFolder());
     const storage = createStorage({ ...settings(url), ...change, prefix: PREFIX });
-    for (const call of [storage.check, () => storage.put('a', 'b'), () => storage.get('a'), storage.list]) {
+    const stat = () => storage.stat('a');
+    const calls = [storage.check, () => storage.put('a', 'b'), () => storage.get('a'), storage.list, stat];
+    for (const call of [...calls, () => storage.delete(['a', 'b']), () => storage.move('a', 'b')]) {
       const error = (await call().catch((thrown: unknown) => thrown)) as Error;
       expect(error).toMatchObject({ code: 'storage_refused', message: expect.stringMatching(reason) });
       expect(error.message).not.toMatch(/wrong-secret|a secret of/);

@@ -69,11 +69,16 @@ async function answerStream(
 async function readInput(event: H3Event, op: Operation): Promise<unknown> {
   const params = { ...readHeaders(event, op), ...decodeParams(event.context.params) };
   if (op.route.startsWith('GET ') || op.route.startsWith('DELETE '))
-    return { ...Object.fromEntries(event.url.searchParams), ...params };
+    return { ...readQuery(event.url.searchParams, op), ...params };
   const body = await readJson(event.req, { emptyAs: {} });
   if (op.body !== undefined) return { ...params, [op.body]: body };
   if (typeof body !== 'object' || body === null || Array.isArray(body)) return body;
   return { ...body, ...params };
+}
+
+function readQuery(query: URLSearchParams, { repeated = [] }: Operation): Record<string, unknown> {
+  const lists = repeated.filter((name) => query.has(name)).map((name) => [name, query.getAll(name)]);
+  return { ...Object.fromEntries(query), ...Object.fromEntries(lists) };
 }
 
 function readHeaders(event: H3Event, { headers = {} }: Operation): Record<string, string> {

@@ -18,6 +18,7 @@ import { exportsRoom, runsRoom, whyRoom } from '../runs/room.ts';
 import { secretsRoom } from '../secrets/room.ts';
 import { sessionsRoom } from '../sessions/room.ts';
 import { settingsRoom, setupRoom } from '../settings/room.ts';
+import { storageRoom } from '../storage/room.ts';
 import { usageRoom } from '../usage/room.ts';
 import { workflowsRoom } from '../workflows/room.ts';
 import { operationsRoom, securityRoom } from './room.ts';
@@ -43,6 +44,7 @@ export const ROOMS = [
   promptsRoom,
   guardrailsRoom,
   evalsRoom,
+  storageRoom,
   configRoom,
   keysRoom,
   usageRoom,

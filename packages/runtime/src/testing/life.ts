@@ -6,7 +6,7 @@ import type { StoreClock } from '../engine/clock.ts';
 import type { Journal } from '../engine/journal.ts';
 import { createLog } from '../log.ts';
 import type { MasterKey } from '../secrets/seal.ts';
-import type { Storage } from '../storage/storage.ts';
+import type { BoxStorage } from '../storage/storage.ts';
 import type { StoreClient } from '../stores/client.ts';
 import { createDrizzle } from '../stores/drizzle.ts';
 import { createProcess } from './process.ts';
@@ -40,7 +40,7 @@ export interface LifeOptions extends TestProgram {
   isBlank(): boolean;
   /** Resolves when the database is not being opened: true when it was. */
   settled(): Promise<boolean>;
-  storage: Storage;
+  storage: BoxStorage;
   clock: StoreClock;
   callModel: CallModel;
   callEmbeddings: CallEmbeddings;

@@ -1,25 +1,32 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Storage } from '../storage/storage.ts';
+import type { BoxStorage } from '../storage/storage.ts';
 
 /** The objects of a test box: the embedded server on a folder and a port of its own, started when something is kept. */
 export interface LazyStorage {
-  storage: Storage;
+  storage: BoxStorage;
   close(): Promise<void>;
 }
 
 export function createLazyStorage(): LazyStorage {
   let opened: ReturnType<typeof open> | undefined;
-  const storage = async (): Promise<Storage> => (await (opened ??= open())).storage;
+  const storage = async (): Promise<BoxStorage> => (await (opened ??= open())).storage;
   return {
     storage: {
       put: async (...args) => (await storage()).put(...args),
       get: async (...args) => (await storage()).get(...args),
+      stream: async (...args) => (await storage()).stream(...args),
+      stat: async (...args) => (await storage()).stat(...args),
       // Nothing is there until something is kept.
-      list: async (...args) => (opened ? (await storage()).list(...args) : { items: [], nextCursor: null }),
+      list: async (...args) => (opened ? (await storage()).list(...args) : NOTHING),
       delete: async (...args) => (await storage()).delete(...args),
+      deletePrefix: async (...args) => (await storage()).deletePrefix(...args),
+      copy: async (...args) => (await storage()).copy(...args),
+      move: async (...args) => (await storage()).move(...args),
       url: async (...args) => (await storage()).url(...args),
+      check: async () => (await storage()).check(),
+      place: async () => (await storage()).place(),
     },
     async close() {
       if (!opened) return;
@@ -34,6 +41,7 @@ export function createLazyStorage(): LazyStorage {
 
 const KEYS = { accessKey: 'test', secretKey: 'test', region: 'us-east-1' };
 const BUCKET = 'test-box';
+const NOTHING = { items: [], folders: [], nextCursor: null };
 
 async function open() {
   const [{ startObjectServer }, { createStorage }] = await Promise.all([
