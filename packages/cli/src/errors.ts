@@ -28,6 +28,18 @@ export const CLI_CODES = {
     meaning: 'The key in the folder of a control plane is not 32 bytes in base64.',
   },
   file_unreadable: { exitCode: EXIT.generic, meaning: 'The file that is named, as by --input-file, cannot be read.' },
+  object_exists: {
+    exitCode: EXIT.generic,
+    meaning: 'There is an object under the key that a file is uploaded to; --overwrite replaces it.',
+  },
+  storage_refused: {
+    exitCode: EXIT.generic,
+    meaning: 'The object storage refused a signed address; error.details.code is its own word for why.',
+  },
+  store_unavailable: {
+    exitCode: EXIT.generic,
+    meaning: 'The object storage at SVC_S3_ENDPOINT does not answer this machine.',
+  },
   already_exists: { exitCode: EXIT.generic, meaning: 'What is to be made is there already; --force replaces it.' },
   history_invalid: { exitCode: EXIT.generic, meaning: 'The file is not the history of a run, or of another version.' },
   promote_refused: {
@@ -247,6 +259,10 @@ const SUGGESTIONS: Record<string, string | undefined> = {
   config_value_invalid: 'Run `svc config get <key>` to see its type.',
   revision_conflict: 'Run `svc config get <key>` to see what it is by now.',
   secret_not_found: 'Run `svc secrets list` to see the names.',
+  object_not_found: 'Run `svc storage ls` to see the objects of this box.',
+  object_exists: 'Choose another key.',
+  storage_missing: 'Set the variables in the environment of the box, and start it again.',
+  storage_refused: 'The guide of storage says what each code of a backend means.',
   secret_exists: 'Replace its value with `svc secrets rotate <name>`.',
   key_not_found: 'Run `svc keys list` to see the keys.',
   session_not_found: 'Run `svc sessions list` to see the sessions of this box.',

@@ -94,7 +94,7 @@ const OTHER_WORDS: Record<string, string | undefined> = {
 };
 
 /** What boxes have elsewhere, or are to have, and no verb is for. */
-const WITHOUT_VERB = new Set(['storage', 'db', 'rag', 'connections', 'browser']);
+const WITHOUT_VERB = new Set(['db', 'rag', 'connections', 'browser']);
 
 function unknownVerb(group: Group, words: string[], typed: readonly string[]) {
   const [word = '', next = ''] = typed;

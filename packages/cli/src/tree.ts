@@ -22,6 +22,7 @@ import { runs } from './verbs/runs.ts';
 import { schema } from './verbs/schema.ts';
 import { secrets } from './verbs/secrets.ts';
 import { sessions } from './verbs/sessions.ts';
+import { storage } from './verbs/storage.ts';
 import { workflows } from './verbs/workflows.ts';
 
 /** The command line, in the order of `svc --help`. */
@@ -100,6 +101,7 @@ export const TREE: Group = {
     prompts,
     guardrails,
     eval: evals,
+    storage,
     config,
     secrets,
     provider,

@@ -7,6 +7,7 @@ import { defineDynamicConfig, svc } from '../../runtime/src/index.ts';
 import { defineDeepAgent } from '../../runtime/src/definitions/definition.ts';
 import { createLog } from '../../runtime/src/log.ts';
 import { newMasterKey } from '../../runtime/src/secrets/master-key.ts';
+import { createLazyStorage } from '../../runtime/src/testing/storage.ts';
 import { call, json, runWorkflow, startWorkflow, toStep, until, untilStatus } from '../../runtime/test/_setup.ts';
 import type { TestBox, TestBoxes } from '../../runtime/test/_setup.ts';
 
@@ -36,12 +37,17 @@ export async function openSeededBox(boxes: TestBoxes): Promise<Seeds> {
 /** A box with one of everything, as it is. */
 export async function openFullBox(boxes: TestBoxes): Promise<Seeds> {
   const log = createLog({ level: 'warn', write: () => {} });
+  const objects = createLazyStorage();
+  await objects.storage.put('notes.txt', 'Be brief.');
+  await objects.storage.put('reports/monday.csv', 'day,ok\n');
   const box = await boxes.open({
     ...PROGRAM,
+    closes: () => objects.close(),
     options: {
       log,
       records: log,
       secretKey: newMasterKey(),
+      storage: objects.storage,
       retentionEveryMs: 0x7fff_ffff,
       // Whether a run that waits is still in memory is told, and would be a matter of speed.
       engine: { limits: { parkAfter: 0 } },

@@ -100,6 +100,9 @@ const basesOf = ({
   eval: { positionals: { suite: 'none' } },
   ...forEach(['eval get', 'eval compare'], { positionals: { id: evalRun } }),
   'eval cancel': { positionals: { id: 'none' }, flags: { yes: true } },
+  'storage get': { positionals: { key: 'notes.txt' } },
+  'storage put': { positionals: { file: 'svc.json', key: 'none' }, flags: { overwrite: true } },
+  'storage rm': { positionals: { key: 'none' }, flags: { yes: true } },
   'config get': { positionals: { key: 'limit' } },
   'config set': { positionals: { key: 'limit', value: '7' } },
   'config unset': { positionals: { key: 'none' }, flags: { yes: true } },
@@ -163,6 +166,12 @@ const TAKEN: readonly RegExp[] = [
   /^guardrails create --check-file, /,
   // Its JSON is no such value: the box names the member.
   /^guardrails (create|update|test) --(check|attachment|rule)-file, a file$/,
+  // A prefix that nothing begins with, and any name for what is put or deleted.
+  /^storage ls prefix, (?!long)/,
+  /^storage (put|rm) key, (unknown|negative|huge|not a number|a file|lines)$/,
+  /^storage put (file|--content-type), (traversal|a file)$/,
+  /^storage put --content-type, (unknown|negative|huge|not a number)$/,
+  /^storage get --out, (unknown|negative|huge|not a number|lines)$/,
   /^eval --(model|note|junit), /,
   /^(eval|jobs run) --idempotency-key, (?!long)/,
   /^config set value, huge$/,

@@ -555,6 +555,9 @@ const GUIDES: Guide[] = [
         expect(output).toMatchObject({ text: 'All was well on monday.', count: 1 });
         expect(await (await fetch((output as { url: string }).url)).text()).toBe('All was well on monday.');
       },
+      ls({ stdout }) {
+        expect(stdout).toContain('reports/monday.txt');
+      },
       async archive({ stdout }, { box }) {
         const runId = /Started archive: run (\S+)/.exec(stdout)?.[1] ?? '';
         const { status, output } = await box.finish(runId);

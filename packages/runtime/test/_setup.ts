@@ -62,6 +62,8 @@ export interface TestBoxOptions extends TestProgram {
   journalPath?: string;
   /** Instead of a SQLite file; closed with the box. */
   journal?: Journal;
+  /** Called once the box is closed. */
+  closes?: () => unknown;
   options?: Partial<BoxOptions>;
 }
 
@@ -309,6 +311,7 @@ async function closeAll(closers: Closer[]): Promise<void> {
 async function openTestBox(setup: TestBoxOptions, shared: Shared): Promise<TestBox> {
   const { model, db, isBlank, closers } = shared;
   const journalPath = setup.journalPath ?? (setup.journal ? '' : newJournalPath());
+  if (setup.closes) closers.push(setup.closes);
   if (!setup.journalPath && journalPath) closers.push(() => rm(dirname(journalPath), { recursive: true, force: true }));
   const journal = setup.journal ?? (await openSqliteJournal({ path: journalPath }));
   const logs: Record<string, unknown>[] = [];

@@ -39,6 +39,7 @@ export const listBuckets = operation({
   kind: 'read',
   permission: 'storage:read',
   copilot: 'yes',
+  cli: 'storage buckets',
   input: z.strictObject({}),
   output: z.object({
     items: z.array(
@@ -67,6 +68,7 @@ export const listObjects = operation({
   kind: 'read',
   permission: 'storage:read',
   copilot: 'yes',
+  cli: 'storage ls',
   errors: [...errors, 'invalid_cursor'],
   input: z.strictObject({
     prefix: z.string().default('').describe('What the keys begin with'),
@@ -109,6 +111,7 @@ export const downloadObject = operation({
   kind: 'read',
   permission: 'storage:read',
   copilot: 'no: secret or signed URL in the answer',
+  cli: 'storage get',
   secret: ['url'],
   errors: [...errors, 'object_not_found'],
   input: z.strictObject({
@@ -137,6 +140,7 @@ export const uploadObject = operation({
   kind: 'write',
   permission: 'storage:write',
   copilot: 'no: upload',
+  cli: 'storage put',
   secret: ['url'],
   errors,
   input: z.strictObject({
@@ -185,6 +189,7 @@ export const deleteObjects = operation({
   permission: 'storage:write',
   copilot: 'yes',
   confirm: true,
+  cli: 'storage rm',
   errors,
   repeated: ['keys'],
   input: z.strictObject({
