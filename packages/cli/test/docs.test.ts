@@ -576,6 +576,20 @@ const GUIDES: Guide[] = [
     },
   },
   {
+    file: 'docs/guide/connections.md',
+    model: true,
+    facts: {
+      set(ran) {
+        const facts = { id: 'github', auth: 'api_key', baseUrl: 'https://api.github.com' };
+        expect(readDocuments(ran)).toMatchObject([
+          { ...facts, state: 'needs_credential' },
+          { ...facts, state: 'ready' },
+        ]);
+        expect(ran.stdout).not.toContain('ghp_of_yours');
+      },
+    },
+  },
+  {
     file: 'docs/guide/command-line.md',
     model: true,
     facts: {

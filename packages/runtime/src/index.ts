@@ -22,7 +22,14 @@ export type { GuardrailDefinition } from './guardrails/define.ts';
 export type { CheckAnswer, CheckPlace, CheckSubject, OwnCheck } from './guardrails/author-check.ts';
 export { requestApproval } from './engine/primitives/approval.ts';
 export type { ApprovalAnswer, ApprovalRequest } from './engine/primitives/approval.ts';
-export type { PromptAnswer, PromptOwner, ScheduledWorkflow, StartedWorkflow, StartHow } from './engine/handle.ts';
+export type {
+  ConnectionCalls,
+  PromptAnswer,
+  PromptOwner,
+  ScheduledWorkflow,
+  StartedWorkflow,
+  StartHow,
+} from './engine/handle.ts';
 export type { Concurrency, Debounce, StartRate } from './definitions/flow-settings.ts';
 export type { ScheduleOptions } from './engine/primitives/schedule.ts';
 export { setAttributes } from './engine/attributes.ts';

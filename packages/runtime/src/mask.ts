@@ -11,6 +11,8 @@ export interface Mask {
   textFor(given: string, text: string): string;
   /** One that was not in the environment. */
   add(secret: string | undefined): void;
+  /** One that ends soon, as tokens of OAuth do: the newest hundred are known. */
+  addPassing(secret: string): void;
 }
 
 export const HIDDEN = '[hidden]';
@@ -33,6 +35,17 @@ export function createMask(env: NodeJS.ProcessEnv = {}): Mask {
     all = undefined;
     last = undefined;
   };
+  const passing = new Set<string>();
+  const addPassing = (secret: string): void => {
+    if (passing.has(secret) || secrets.has(secret)) return;
+    add(secret);
+    if (secrets.has(secret)) passing.add(secret);
+    const [oldest] = passing;
+    if (passing.size <= MOST_PASSING || oldest === undefined) return;
+    passing.delete(oldest);
+    secrets.delete(oldest);
+    guessable.delete(oldest);
+  };
   // The keys of the box by their names: in base64 one may look like a path.
   for (const secret of [...listSecretValues(env), env.SVC_SECRET_KEY, env.HMAC_SECRET]) add(secret);
   for (const [name, value = ''] of Object.entries(env))
@@ -44,6 +57,7 @@ export function createMask(env: NodeJS.ProcessEnv = {}): Mask {
   };
   return {
     add,
+    addPassing,
     text,
     textFor(given, plain) {
       if (last?.given !== given) last = { given, hide: createFor(given) };
@@ -74,6 +88,7 @@ function standsIn(secret: string, text: string): boolean {
 }
 
 const SHORTEST = 6;
+const MOST_PASSING = 100;
 /** What stands before the host of an address, whoever it belongs to. */
 const CREDENTIALS = String.raw`(?<=\b[a-z][a-z\d+.-]{1,20}://)[^\s/@"'\\]{1,500}(?=@)`;
 

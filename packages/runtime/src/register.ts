@@ -40,6 +40,11 @@ export type WorkflowState<N extends string> = N extends keyof WorkflowRegister
     : unknown
   : unknown;
 
+/** The ids of the connections that this workspace names. */
+export type ConnectionId = keyof ConnectRegister & string;
+/** An id of a connection, likewise. */
+export type KnownConnection = [ConnectionId] extends [never] ? string : ConnectionId;
+
 /** A key of the dynamic configuration, likewise. */
 export type KnownConfigKey = [ConfigKey] extends [never] ? string : ConfigKey;
 export type ConfigValueOf<K extends string> = K extends keyof ConfigRegister ? ConfigRegister[K] : unknown;

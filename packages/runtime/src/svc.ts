@@ -7,7 +7,13 @@ import type { KnownAgent } from './definitions/agent.ts';
 import { startWorkflow, startWorkflowAndWait } from './engine/primitives/child-workflow.ts';
 import { continueAsNew } from './engine/primitives/continue-as-new.ts';
 import { currentContext } from './engine/context.ts';
-import type { ChildStartHow, PromptAnswer, ScheduledWorkflow, StartedWorkflow } from './engine/handle.ts';
+import type {
+  ChildStartHow,
+  ConnectionCalls,
+  PromptAnswer,
+  ScheduledWorkflow,
+  StartedWorkflow,
+} from './engine/handle.ts';
 import { contextOf } from './engine/started-by.ts';
 import type { RunContext } from './engine/started-by.ts';
 import { publish } from './engine/primitives/publish.ts';
@@ -16,7 +22,7 @@ import type { ScheduleOptions } from './engine/primitives/schedule.ts';
 import { codeLog } from './logs/code-log.ts';
 import type { PromptVariables } from './prompts/render.ts';
 import type { ConfigValueOf, DatabaseRegister, KnownConfigKey } from './register.ts';
-import type { KnownWorkflow, WorkflowInput, WorkflowOutput } from './register.ts';
+import type { KnownConnection, KnownWorkflow, WorkflowInput, WorkflowOutput } from './register.ts';
 import { storageMissing } from './storage/objects.ts';
 import type { Storage } from './storage/storage.ts';
 import type { Drizzle } from './stores/drizzle.ts';
@@ -89,6 +95,14 @@ export const svc = {
     move: async (...args) => openStorage().move(...args),
     url: async (...args) => openStorage().url(...args),
   } satisfies Storage as Storage,
+  /**
+   * A service of others, in a step or a tool: `svc.connection('github').fetch('/user')`. The credential is added by the box,
+   * refreshed when it ends, and goes to the service's own origins alone. An operator makes the connection.
+   */
+  connection: (id: KnownConnection): ConnectionCalls => ({
+    fetch: async (input, init) => openConnection(id).fetch(input, init),
+    signInUrl: async () => openConnection(id).signInUrl(),
+  }),
   workflows: {
     /**
      * Starts another workflow. Its run is cancelled with this one. In a workflow body it is recorded, so it starts once.
@@ -146,6 +160,16 @@ async function readSecret(name: string): Promise<string> {
     ? 'A workflow body cannot use svc.secrets: what it reads would be kept in the history of the run'
     : 'There is no run here';
   throw new Error(`${where}. Use svc.secrets.get in the step or the tool that needs the value.`);
+}
+
+function openConnection(id: string): ConnectionCalls {
+  const context = currentContext();
+  if (context?.kind === 'step') {
+    const { ambient, run } = context.execution;
+    return ambient.connection({ id, run, signal: context.signal });
+  }
+  const where = context ? 'A workflow body cannot use svc.connection, as it is replayed' : 'There is no run here';
+  throw new Error(`${where}. Use svc.connection in a step or a tool.`);
 }
 
 function openDatabase(): Drizzle {

@@ -37,6 +37,7 @@ export const FLOORS: readonly string[] = [
   'usage/',
   'storage/',
   'provider/',
+  'connections/',
   'prompts/',
   'guardrails/',
   'definitions/',

@@ -160,7 +160,7 @@ describe('a request to a provider', () => {
     const server = await startServer(
       (_, response, n) => void setTimeout(() => response.end('well'), n === 2 ? 400 : 0),
     );
-    const send = createPinnedFetch({ allowLoopback: true, allowed: [] }, 100);
+    const send = createPinnedFetch({ allowLoopback: true, allowed: [] }, { idleMs: 100 });
     const ports = new Set<number | undefined>();
     for (let n = 0; n < 3; n++) {
       expect(await (await send(server.url)).text()).toBe('well');

@@ -42,6 +42,7 @@ const PLAIN: Route[] = [
   ['POST', '/api/workflows/:name/chat'],
   ['POST', '/mcp'],
   ['POST', '/api/registration/challenge'],
+  ['GET', '/api/connect/callback'],
   ['GET', '/api/webhooks/:token'],
   ['POST', '/api/webhooks/:token'],
   ['PUT', '/api/webhooks/:token'],

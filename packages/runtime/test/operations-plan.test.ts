@@ -76,6 +76,14 @@ secrets.get | GET /api/secrets/:name | read secrets:read
 secrets.set | PUT /api/secrets/:name | write secrets:write | confirm
 secrets.rotate | POST /api/secrets/:name/rotate | write secrets:rotate | confirm
 secrets.delete | DELETE /api/secrets/:name | write secrets:write | confirm
+connections.list | GET /api/connections | read connections:read
+connections.get | GET /api/connections/:id | read connections:read
+connections.providers | GET /api/connections/providers | read connections:read
+connections.create | POST /api/connections | write connections:write
+connections.authorize | POST /api/connections/:id/authorize | write connections:write | no: secret or signed URL in the answer
+connections.set_credential | PUT /api/connections/:id/credential | write connections:write | confirm
+connections.test | POST /api/connections/:id/test | read connections:read
+connections.delete | DELETE /api/connections/:id | write connections:write | confirm
 guardrails.list | GET /api/guardrails | read guardrails:read
 guardrails.get | GET /api/guardrails/:id | read guardrails:read
 guardrails.hits | GET /api/guardrails/hits | read guardrails:read

@@ -66,5 +66,10 @@ test('every operation has an id, a route and a verb of its own, and a sentence t
   expect(OPERATIONS.filter(({ summary }) => !/^[A-Z][a-z]+ [^.]+$/.test(summary.replaceAll('. ', '')))).toEqual([]);
   const mixed = OPERATIONS.filter(({ kind, route }) => (kind === 'read') !== route.startsWith('GET '));
   // They change nothing, and have a body.
-  expect(mixed.map(({ id }) => id)).toEqual(['guardrails.test', 'storage.download', 'provider.test']);
+  expect(mixed.map(({ id }) => id)).toEqual([
+    'guardrails.test',
+    'storage.download',
+    'provider.test',
+    'connections.test',
+  ]);
 });

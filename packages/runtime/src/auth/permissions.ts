@@ -34,6 +34,8 @@ const HOLDERS = {
   'secrets:read': ADMINS,
   'secrets:write': ADMINS,
   'secrets:rotate': ADMINS,
+  'connections:read': ADMINS,
+  'connections:write': ADMINS,
   'provider:read': ADMINS,
   'provider:write': ADMINS,
   'settings:read': ALL,

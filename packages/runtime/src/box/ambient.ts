@@ -1,7 +1,9 @@
 import type { Agents } from '../agents/agents.ts';
 import type { Ai } from '../ai/ai.ts';
 import type { Engine } from '../engine/engine.ts';
-import type { Ambient } from '../engine/handle.ts';
+import type { Ambient, ConnectionRequest } from '../engine/handle.ts';
+import { contextOf } from '../engine/started-by.ts';
+import type { ConnectionCaller } from '../connections/connections.ts';
 import type { Journal } from '../engine/journal.ts';
 import { childFailed } from '../engine/run/outcome.ts';
 import { decode } from '../engine/serialize.ts';
@@ -16,7 +18,10 @@ import { createBoxClient } from './box-client.ts';
 
 /** The rooms that code reaches. They stand on the engine, which is made before them. */
 export interface AmbientRooms {
-  rooms: Pick<Rooms, 'config' | 'hooks' | 'jobs' | 'logs' | 'prompts' | 'secrets' | 'signals' | 'workflows'>;
+  rooms: Pick<
+    Rooms,
+    'config' | 'connections' | 'hooks' | 'jobs' | 'logs' | 'prompts' | 'secrets' | 'signals' | 'workflows'
+  >;
   agents: Pick<Agents, 'startChild' | 'retryTurn'>;
   engine: Engine;
   database(): Drizzle;
@@ -69,10 +74,25 @@ export function createAmbient({ journal, services, storage, mask, above }: Ambie
       mask.add(value);
       return value;
     },
+    connection(request) {
+      const caller = toCaller(request);
+      return {
+        fetch: (input, init) => above().rooms.connections.fetch(request.id, caller, input, init),
+        signInUrl: () => above().rooms.connections.signInUrl(request.id, caller),
+      };
+    },
     get database() {
       return above().database();
     },
     storage,
     log: (line) => above().rooms.logs.write(line),
   };
+}
+
+// --- internal ---
+
+function toCaller({ run, signal }: ConnectionRequest): ConnectionCaller {
+  const { caller, user } = contextOf(run);
+  const { kind, name } = run;
+  return { kind, name, user: user && { client: caller.client, id: user.id }, signal };
 }

@@ -6,6 +6,7 @@ import { decideApproval } from '../approvals/operations.ts';
 import type { Caller } from '../auth/caller.ts';
 import { mountRegistration, REGISTRATION_ROUTES } from '../auth/registration.ts';
 import { CHATS_PER_CALLER, createStreamLimits, withLimits } from '../auth/stream-limits.ts';
+import { CONNECT_ROUTES, mountConnect } from '../connections/routes.ts';
 import { atMost } from '../engine/at-most.ts';
 import { contractPayload } from '../health/contract.ts';
 import { HEALTH_ROUTES, mountHealth } from '../health/routes.ts';
@@ -52,6 +53,7 @@ export const PLAIN_ROUTES: readonly RouteEntry[] = [
   ...CHAT_ROUTES,
   ...MCP_ROUTES,
   ...WEBHOOK_ROUTES,
+  ...CONNECT_ROUTES,
 ];
 
 const ERROR_SHAPES = [WIRE_A_ERRORS, WIRE_B_ERRORS, AGUI_ERRORS, MCP_ERRORS];
@@ -112,6 +114,7 @@ export async function createRoutes(
   mountUiMessages(app, { agents, threads, log, authorize, streams });
   mountWorkflowChat(app, { auth, streams, engine, journal, workflows: rooms.workflows });
   mountWebhooks(app, rooms.hooks);
+  mountConnect(app, rooms.connections);
   await confirmations.open();
   const mcp = mountMcp(app, {
     agents,

@@ -98,6 +98,9 @@ export async function openBench(
       findHook: (token: string) => journal.hooks.find(token),
       closeHook: (...hook: Parameters<Ambient['client']['closeHook']>) => journal.hooks.close(...hook),
     } as Ambient['client'],
+    connection() {
+      throw new Error('There are no connections here.');
+    },
     database: undefined,
     storage: undefined,
     log: (line) => void logged.push(`${line.level} ${line.message}`),

@@ -84,12 +84,29 @@ export interface Ambient {
   redact?(this: void, input: string, text: string): string;
   /** The value of a secret of the workspace. Throws `secret_not_found`. */
   readSecret(name: string): Promise<string>;
+  /** A service of others, as the box is connected to it. Its calls throw `connection_not_found`. */
+  connection(request: ConnectionRequest): ConnectionCalls;
   /** The relational store, through drizzle. The engine hands it on and knows nothing of it. */
   readonly database: unknown;
   /** The objects of the box, or undefined where it has none. Handed on likewise. */
   readonly storage: unknown;
   /** Never throws. */
   log(line: CodeLine): void;
+}
+
+/** Which connection code calls, and for whom. */
+export interface ConnectionRequest {
+  id: string;
+  run: RunRow;
+  signal: AbortSignal;
+}
+
+/** A service that the box is connected to. */
+export interface ConnectionCalls {
+  /** As the global one, with the credential of the connection: a path is one of the service. */
+  fetch(input: string | URL | Request, init?: RequestInit): Promise<Response>;
+  /** Where the user of the run signs in; of a connection of the box, where an operator does. Good for ten minutes. */
+  signInUrl(): Promise<{ url: string; expiresAt: string }>;
 }
 
 /** What the code of a run logs. */

@@ -9,6 +9,7 @@ import { EvalCase } from '../evals/case.ts';
 import { EvalRun } from '../evals/run.ts';
 import { Scorer } from '../evals/scorer.ts';
 import { Suite } from '../evals/suite.ts';
+import { Connection } from '../connections/store.ts';
 import { Guardrail, Hit } from '../guardrails/store.ts';
 import { Job, JobDetail } from '../jobs/job.ts';
 import { NotifyDelivery } from '../notify/deliveries.ts';
@@ -23,6 +24,7 @@ import { Span } from '../runs/timeline.ts';
 import { Secret } from '../secrets/secrets.ts';
 import { Session, SessionDetail, SessionMessage, SessionTurn } from '../sessions/session.ts';
 import { Settings } from '../settings/settings.ts';
+import { ObjectStat } from '../storage/operations.ts';
 import { StartReceipt } from '../runs/start-receipt.ts';
 import { Workflow, WorkflowProblem } from '../catalog/workflow.ts';
 
@@ -74,6 +76,7 @@ export const COMPONENTS: Record<string, z.ZodType> = {
   EvalCase,
   EvalRun,
   EvalSuite: Suite,
+  Connection,
   Guardrail,
   GuardrailHit: Hit,
   Job,
@@ -93,6 +96,7 @@ export const COMPONENTS: Record<string, z.ZodType> = {
   RunStatus,
   RunTrigger,
   Secret,
+  StoredObject: ObjectStat,
   Session,
   SessionDetail,
   SessionMessage,

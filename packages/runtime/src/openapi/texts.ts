@@ -9,6 +9,7 @@ const TAGS: Record<string, string> = {
   catalog: 'The agents and workflows there are, and the operations of this box',
   'chat-completions': 'Agents over the chat-completions protocol',
   config: 'Values that code reads while it runs, with their history',
+  connections: 'Services of others that code calls, and how they know this box',
   evals: 'Cases, suites of them, and what came of running these',
   events: 'What happens to runs, steps, sessions and approvals, as it happens',
   guardrails: 'Rules about what may pass, and what they have found',

@@ -18,22 +18,25 @@ export interface HttpFetchOptions {
   agents?: { http: HttpAgent; https: HttpsAgent };
   /** Bytes of an answer, after which it breaks off. Default: 64 MiB. */
   mostBytes?: number;
+  /** What is thrown of a longer one. Default: that it is the model provider's. */
+  tooLong?(mostBytes: number): Error;
   /** Those that keep method and body. Default: any redirect is the answer. */
   followsRedirects?: boolean;
 }
 
 /**
  * A `fetch` over node:http, as far as the SDK and our readers use one: the answer's body is what Node reads, and no web
- * stream. A short call takes a third of the time. Takes a text as the body.
+ * stream. A short call takes a third of the time. Takes a text or bytes as the body.
  */
 export function createHttpFetch(options: HttpFetchOptions = {}): Fetch {
-  const { check, followsRedirects = false, mostBytes = MOST_BYTES } = options;
+  const { check, followsRedirects = false, mostBytes = MOST_BYTES, tooLong = tooLongAnswer } = options;
+  const most = { mostBytes, tooLong };
   return async (input, init = {}) => {
     const url = new URL(input instanceof Request ? input.url : input);
     check?.(url);
     const message = await send(url, init, options);
     const isRedirect = message.statusCode !== undefined && REDIRECTS.has(message.statusCode);
-    if (!isRedirect || !followsRedirects || init.redirect === 'manual') return toResponse(url, message, mostBytes);
+    if (!isRedirect || !followsRedirects || init.redirect === 'manual') return toResponse(url, message, most);
     message.resume();
     // Rare, and full of rules: what is sent on, and where.
     return capAnswer(await globalThis.fetch(input, init), { mostBytes, tooLong: () => tooLong(mostBytes) });
@@ -62,11 +65,11 @@ async function send(url: URL, init: RequestInit, { lookup, agents }: HttpFetchOp
     ...(agent ? { agent } : {}),
     ...(lookup ? { lookup } : {}),
   };
-  const text = typeof body === 'string' ? body : undefined;
+  const content = typeof body === 'string' || body instanceof Uint8Array ? body : undefined;
   for (;;) {
     const request = (isPlain ? httpRequest : httpsRequest)(url, options);
     try {
-      return await sendOne(request, text, signal ?? undefined);
+      return await sendOne(request, content, signal ?? undefined);
     } catch (error) {
       // A kept connection that the other side has closed meanwhile: the request never arrived.
       if (!request.reusedSocket || !CLOSED.has((error as NodeJS.ErrnoException).code)) throw error;
@@ -76,7 +79,7 @@ async function send(url: URL, init: RequestInit, { lookup, agents }: HttpFetchOp
 
 function sendOne(
   request: ClientRequest,
-  text: string | undefined,
+  content: string | Uint8Array | undefined,
   signal: AbortSignal | undefined,
 ): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
@@ -88,15 +91,15 @@ function sendOne(
     signal?.addEventListener('abort', onAbort, { once: true });
     request.once('close', () => signal?.removeEventListener('abort', onAbort));
     if (signal?.aborted) return;
-    if (text === undefined || text.length < LARGE) request.end(text);
-    else sendLarge(request, text).catch(reject);
+    if (content === undefined || content.length < LARGE) request.end(content);
+    else sendLarge(request, content).catch(reject);
   });
 }
 
 /** In pieces, as they are taken: node would copy a large text, and hand it to the system, while nobody else has a turn. */
-async function sendLarge(request: ClientRequest, text: string): Promise<void> {
+async function sendLarge(request: ClientRequest, content: string | Uint8Array): Promise<void> {
   await yieldOnce();
-  const bytes = Buffer.from(text);
+  const bytes = Buffer.from(content as string);
   request.setHeader('content-length', bytes.length);
   await yieldOnce();
   // One that is closed meanwhile has failed for that.
@@ -116,10 +119,10 @@ function toHeaders(headers: RequestInit['headers']): Record<string, string> {
   return { ...Object.fromEntries(entries as Iterable<[string, string]>), 'accept-encoding': 'identity' };
 }
 
-function toResponse(url: URL, message: IncomingMessage, mostBytes: number): Response {
+function toResponse(url: URL, message: IncomingMessage, most: Most): Response {
   const { statusCode: status = 502, statusMessage: statusText = '' } = message;
   if (EMPTY.has(status)) message.resume();
-  const body = EMPTY.has(status) ? null : toBody(message, mostBytes);
+  const body = EMPTY.has(status) ? null : toBody(message, most);
   const text = async (): Promise<string> => {
     const chunks: Uint8Array[] = [];
     for await (const chunk of body ?? []) chunks.push(chunk);
@@ -141,15 +144,17 @@ function toResponse(url: URL, message: IncomingMessage, mostBytes: number): Resp
   return response as unknown as Response;
 }
 
+type Most = Required<Pick<HttpFetchOptions, 'mostBytes' | 'tooLong'>>;
+
 /** What our readers ask of a body: to be read once, or to be released. */
 type Body = AsyncIterable<Uint8Array> & { cancel(): Promise<void> };
 
-function toBody(message: IncomingMessage, mostBytes: number): Body {
+function toBody(message: IncomingMessage, most: Most): Body {
   const source = toPlain(message);
   const cancel = async (): Promise<void> => void message.destroy();
   return {
     cancel,
-    [Symbol.asyncIterator]: () => capped(source, mostBytes),
+    [Symbol.asyncIterator]: () => capped(source, most),
   };
 }
 
@@ -178,7 +183,7 @@ function toResponseHeaders({ headersDistinct }: IncomingMessage): Headers {
 }
 
 /** By hand: a generator would cost every piece of an answer two more promises. */
-function capped(source: Readable, mostBytes: number): AsyncIterator<Uint8Array> {
+function capped(source: Readable, { mostBytes, tooLong }: Most): AsyncIterator<Uint8Array> {
   const pieces = source[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
   let size = 0;
   return {
@@ -194,6 +199,6 @@ function capped(source: Readable, mostBytes: number): AsyncIterator<Uint8Array> 
   };
 }
 
-function tooLong(mostBytes: number): BoxError {
+function tooLongAnswer(mostBytes: number): BoxError {
   return new BoxError('model_provider_failed', `The model provider answered more than ${mostBytes} bytes.`);
 }

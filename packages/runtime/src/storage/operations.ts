@@ -19,7 +19,7 @@ const StoredObject = z.object({
   lastModified: z.string(),
 });
 
-const ObjectStat = StoredObject.extend({
+export const ObjectStat = StoredObject.extend({
   contentType: z.string(),
   metadata: z.record(z.string(), z.string()).describe('What it was put with, under names in lower case'),
 });

@@ -3,6 +3,7 @@ import { approvalsRoom } from '../approvals/room.ts';
 import { catalogRoom, entriesRoom } from '../catalog/room.ts';
 import { configRoom } from '../config-values/room.ts';
 import { evalsRoom } from '../evals/room.ts';
+import { connectionsRoom } from '../connections/room.ts';
 import { eventsRoom } from '../events/room.ts';
 import { guardrailsRoom } from '../guardrails/room.ts';
 import { gateRoom } from '../gate/room.ts';
@@ -51,6 +52,7 @@ export const ROOMS = [
   providerRoom,
   modelsRoom,
   secretsRoom,
+  connectionsRoom,
   settingsRoom,
   setupRoom,
   healthRoom,

@@ -1,0 +1,49 @@
+import { resolve } from './resolve.ts';
+import type { Connection, ListedConnection } from './store.ts';
+
+/** As every surface shows it. */
+export function toConnection(
+  { connection, credential, hasClientSecret, users }: ListedConnection,
+  callbackUrl: string,
+): Connection {
+  const { id, provider, auth, per, createdBy, createdAt, updatedAt } = connection;
+  const { title, baseUrl, origins, authorizationUrl, tokenUrl, clientId, scopes, tokenAuth } = resolve(connection);
+  const isOAuth = auth === 'oauth2' || auth === 'client_credentials';
+  return {
+    id,
+    provider,
+    title,
+    auth,
+    per,
+    state: toState({ connection, credential, hasClientSecret, users }, tokenAuth === 'none'),
+    problem: credential?.problem ?? null,
+    baseUrl,
+    origins: [...origins],
+    authorizationUrl: auth === 'oauth2' ? authorizationUrl : null,
+    tokenUrl: isOAuth ? tokenUrl : null,
+    clientId,
+    hasClientSecret,
+    scopes: isOAuth ? scopes : [],
+    grantedScopes: credential?.scopes?.split(' ') ?? null,
+    expiresAt: credential?.expiresAt?.toISOString() ?? null,
+    users,
+    callbackUrl,
+    createdBy,
+    createdAt: createdAt.toISOString(),
+    updatedAt: updatedAt.toISOString(),
+  };
+}
+
+// --- internal ---
+
+function toState(
+  { connection, credential, hasClientSecret }: ListedConnection,
+  isPublic: boolean,
+): Connection['state'] {
+  const { auth, per } = connection;
+  const isOAuth = auth === 'oauth2' || auth === 'client_credentials';
+  if (isOAuth && !hasClientSecret && !isPublic) return credential?.state === 'ready' ? 'ready' : 'needs_credential';
+  if (per === 'user') return 'ready';
+  if (credential) return credential.state;
+  return auth === 'oauth2' ? 'needs_sign_in' : 'needs_credential';
+}
