@@ -91,10 +91,12 @@ const OTHER_WORDS: Record<string, string | undefined> = {
   schedules: 'jobs',
   evals: 'eval',
   threads: 'sessions',
+  database: 'db',
+  sql: 'db',
 };
 
 /** What boxes have elsewhere, or are to have, and no verb is for. */
-const WITHOUT_VERB = new Set(['db', 'rag', 'connections', 'browser']);
+const WITHOUT_VERB = new Set(['rag', 'connections', 'browser']);
 
 function unknownVerb(group: Group, words: string[], typed: readonly string[]) {
   const [word = '', next = ''] = typed;

@@ -5,6 +5,7 @@ import { add } from './verbs/add.ts';
 import { catalog } from './verbs/catalog.ts';
 import { config } from './verbs/config.ts';
 import { contract } from './verbs/contract.ts';
+import { db } from './verbs/db.ts';
 import { evals } from './verbs/eval.ts';
 import { hitl } from './verbs/hitl.ts';
 import { hooks } from './verbs/hooks.ts';
@@ -104,6 +105,7 @@ export const TREE: Group = {
     storage,
     config,
     secrets,
+    db,
     provider,
     keys,
     usage,

@@ -109,6 +109,7 @@ const basesOf = ({
   'secrets set': { positionals: { name: 'SMTP_PASSWORD' } },
   ...forEach(['secrets rotate', 'secrets delete'], { positionals: { name: 'NONE' }, flags: { yes: true } }),
   'provider set': { positionals: { baseUrl: 'https://8.8.8.8/v1' } },
+  'db query': { positionals: { sql: 'select 1' } },
   'provider delete': { flags: { yes: true } },
   'keys create': { flags: { name: 'ci', agents: 'all' } },
   'catalog update': { positionals: { kind: 'agent', name: 'support' }, flags: { 'requests-per-minute': '600' } },
@@ -161,6 +162,8 @@ const TAKEN: readonly RegExp[] = [
   /^prompts create (key|--name|--owner-name|--text|--file|--note), /,
   /^prompts update --(text|file|note), /,
   /^guardrails (create (name|--note)|update --(name|note)|hits --rule-id), (?!long)/,
+  // The database names what it does not take.
+  /^db query sql, /,
   /^guardrails test --(text|agent-name|workflow), /,
   // What is typed beside it wins.
   /^guardrails create --check-file, /,
@@ -199,7 +202,8 @@ const STATE = [
 ];
 
 /** Verbs that change nothing when they succeed. */
-const READS = /\b(?:list|get|test|hits|tail|steps|state|versions|queue|find|receivers|kept|watch|streams?|webhooks)$/;
+const READS =
+  /\b(?:list|get|test|hits|tail|steps|state|versions|queue|find|receivers|kept|watch|streams?|webhooks|tables|query)$/;
 
 describe('what no one means', () => {
   it.each([...byGroup(listLeaves())])(

@@ -357,6 +357,12 @@ const GUIDES: Guide[] = [
       status({ stdout }) {
         expect(stdout).toBe('applied  0000_create_notes\napplied  0001_rename_notes_tag\n');
       },
+      tables({ stdout }) {
+        expect(stdout).toBe('public\tnotes\ttable\t-\tid,body,topic,at\n');
+      },
+      ask({ stdout }) {
+        expect(stdout).toBe('-\t1\n');
+      },
     },
   },
   {

@@ -99,6 +99,8 @@ const ON_A_BOX = [
   'secrets set API_TOKEN --from-file secret.txt',
   'secrets rotate API_TOKEN --from-file secret.txt --yes',
   'secrets delete API_TOKEN --yes',
+  'db tables',
+  'db query values(1)',
   'keys list',
   'keys create --name partner --workflows greet',
   'keys update {key} --tokens-per-day 1000',

@@ -1,4 +1,3 @@
-import type { StoreClient } from '../src/stores/client.ts';
 import { createLazyClient, createLazyDatabase } from '../src/testing/database.ts';
 import type { LazyDatabase } from '../src/testing/database.ts';
 
@@ -6,10 +5,12 @@ import type { LazyDatabase } from '../src/testing/database.ts';
  * An empty relational store for a file of tests: the one PGlite of this process, opened when a first file asks it something
  * and emptied when another does. It goes with the process, its folder with the scratch folder of the run.
  */
-export function useDatabase(): Pick<LazyDatabase, 'client' | 'isBlank'> {
-  let handedOver: Promise<StoreClient> | undefined;
+export function useDatabase(): Pick<LazyDatabase, 'client' | 'pglite' | 'isBlank'> {
+  let handedOver: Promise<LazyDatabase> | undefined;
+  const hand = () => (handedOver ??= handOver());
   return {
-    client: createLazyClient(() => (handedOver ??= handOver())),
+    client: createLazyClient(async () => (await hand()).client),
+    pglite: async () => (await hand()).pglite(),
     isBlank: () => handedOver === undefined,
   };
 }
@@ -18,10 +19,10 @@ export function useDatabase(): Pick<LazyDatabase, 'client' | 'isBlank'> {
 
 let database: LazyDatabase | undefined;
 
-async function handOver(): Promise<StoreClient> {
+async function handOver(): Promise<LazyDatabase> {
   if (database) await database.client.exec(EMPTY);
   database ??= createLazyDatabase();
-  return database.client;
+  return database;
 }
 
 /** Deletes rather than truncates, which makes new files of every table and index. Without triggers, so in any order. */

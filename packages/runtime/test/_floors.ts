@@ -33,6 +33,7 @@ export const FLOORS: readonly string[] = [
   'gate/',
   'health/',
   'secrets/',
+  'database/',
   'keys/',
   'usage/',
   'storage/',

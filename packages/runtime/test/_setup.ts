@@ -19,6 +19,7 @@ import type { Problem, Program } from '../src/manifest.ts';
 import type { ProviderSettings, ProviderStore } from '../src/provider/provider.ts';
 import { createDrizzle } from '../src/stores/drizzle.ts';
 import type { Drizzle } from '../src/stores/drizzle.ts';
+import type { PgliteClient } from '../src/stores/pglite.ts';
 import { useDatabase } from './_database.ts';
 
 export type ModelServer = Awaited<ReturnType<typeof startModelServer>>;
@@ -107,7 +108,7 @@ export function setupBoxes(): TestBoxes {
     await model.close();
   });
   const openIn = (closers: Closer[], options: TestBoxOptions = {}) =>
-    openTestBox(options, { model, db, isBlank: database.isBlank, closers });
+    openTestBox(options, { model, db, pglite: database.pglite, isBlank: database.isBlank, closers });
   return {
     get model() {
       return model;
@@ -299,6 +300,7 @@ type Closer = () => unknown;
 interface Shared {
   model: ModelServer;
   db: Drizzle;
+  pglite(): Promise<PgliteClient>;
   isBlank(): boolean;
   /** Run in reverse when the box is no longer needed. */
   closers: Closer[];
@@ -309,7 +311,7 @@ async function closeAll(closers: Closer[]): Promise<void> {
 }
 
 async function openTestBox(setup: TestBoxOptions, shared: Shared): Promise<TestBox> {
-  const { model, db, isBlank, closers } = shared;
+  const { model, db, pglite, isBlank, closers } = shared;
   const journalPath = setup.journalPath ?? (setup.journal ? '' : newJournalPath());
   if (setup.closes) closers.push(setup.closes);
   if (!setup.journalPath && journalPath) closers.push(() => rm(dirname(journalPath), { recursive: true, force: true }));
@@ -331,7 +333,7 @@ async function openTestBox(setup: TestBoxOptions, shared: Shared): Promise<TestB
       egress: { allowLoopback: true, allowed: [] },
     },
     db,
-    ...(setup.options?.db ? {} : { isBlank }),
+    ...(setup.options?.db ? {} : { isBlank, readable: { kind: 'embedded', pglite } }),
     defaultModel: () => (defaultModel === '' ? undefined : defaultModel),
     loadProgram: async () => toProgram(setup),
     probes: {},

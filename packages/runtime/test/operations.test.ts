@@ -71,5 +71,6 @@ test('every operation has an id, a route and a verb of its own, and a sentence t
     'storage.download',
     'provider.test',
     'connections.test',
+    'database.query',
   ]);
 });

@@ -42,6 +42,7 @@ export function toBoxOptions(options: DevBoxOptions): BoxOptions {
     exclusive: stores.exclusive,
     engine: settings.maxRuns === undefined ? {} : { maxLive: settings.maxRuns },
     db: stores.db,
+    readable: stores.readable,
     kv: stores.kv,
     secretKey: stores.secretKey,
     secretValues: () => stores.secretValues(),

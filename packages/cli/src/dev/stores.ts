@@ -30,12 +30,15 @@ import type { MasterKey } from './secret-keys.ts';
 import { writeServicesFile } from './services-file.ts';
 import type { Endpoints } from './services-file.ts';
 
+type ReadableStore = NonNullable<BoxOptions['readable']>;
+
 export interface DevStores {
   journal: Journal;
   /** Where the journal is kept, in words. */
   adapter: string;
   exclusive: boolean;
   db: BoxOptions['db'];
+  readable: ReadableStore;
   /** The same, without drizzle. */
   client: StoreClient;
   kv: KeyValueStore;
@@ -79,7 +82,7 @@ export async function openDevStores(options: DevStoresOptions): Promise<DevStore
   const keys = await loadSecretKeys(env, dir);
   const password = deriveSecret(keys.master.key, 'database');
   const embedded = embeddedUrl(ports, password);
-  const { database, pglite, url } = openRelational(options, { dir, embedded });
+  const { database, pglite, url, readable } = openRelational(options, { dir, embedded });
   let isOpen = false;
   const ready = unlockDatabase(database, keys);
   ready.then(
@@ -101,6 +104,7 @@ export async function openDevStores(options: DevStoresOptions): Promise<DevStore
   return {
     journal,
     db: database.db,
+    readable,
     client: database.client,
     adapter,
     exclusive: url === undefined,
@@ -142,11 +146,18 @@ function checkEnvironment(env: NodeJS.ProcessEnv): void {
 
 function openRelational({ env, isAttached }: DevStoresOptions, { dir, embedded }: { dir: string; embedded: string }) {
   const url = readDatabaseUrl(env);
-  if (url !== undefined)
-    return { url, database: openServerDatabase(url, { statementTimeoutS: readStatementSeconds(env) }) };
-  if (isAttached) return { url, database: openServerDatabase(embedded) };
+  if (url !== undefined || isAttached) {
+    const database = openServerDatabase(
+      url ?? embedded,
+      url === undefined ? {} : { statementTimeoutS: readStatementSeconds(env) },
+    );
+    const readable: ReadableStore = { kind: 'server', url: url ?? embedded, client: database.client };
+    return { url, database, readable };
+  }
   const pglite = openPglite({ dataDir: join(dir, 'pgdata') });
-  return { url, pglite, database: openDatabase(pglite) };
+  const database = openDatabase(pglite);
+  const readable: ReadableStore = { kind: 'embedded', pglite: () => database.ready.then(() => pglite) };
+  return { url, pglite, database, readable };
 }
 
 function openKv({ env, slug, log }: DevStoresOptions, installation: Promise<string>): KeyValueStore {

@@ -53,6 +53,7 @@ const FORMATS: Record<string, Format | undefined> = {
   duration: (_, row, now) => formatDuration(row.startedAt as string | null, row.endedAt as string | null, now),
   json: (value) => (value === undefined ? '-' : JSON.stringify(value)),
   names: (value) => (Array.isArray(value) ? value.join(',') || '-' : formatCell(value)),
+  fields: (value) => (Array.isArray(value) ? value.map(({ name }) => name).join(',') || '-' : formatCell(value)),
   actor: (value) => formatCell(isRecord(value) ? (value.name ?? value.id) : value),
   target: (value) => (isRecord(value) ? Object.values(value).map(String).join(' ') || '-' : formatCell(value)),
 };

@@ -50,6 +50,7 @@ const HOLDERS = {
   'guardrails:write': MEMBERS,
   'keys:read': ADMINS,
   'keys:write': ADMINS,
+  'database:read': MEMBERS,
   'services:read': ALL,
   'mcp:use': ALL,
 } as const satisfies Record<string, readonly Role[]>;

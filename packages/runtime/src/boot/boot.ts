@@ -171,6 +171,7 @@ async function openBox({ environment, bundle, write, closer, mask, options }: St
     exclusive: false,
     engine: environment.maxRuns === undefined ? {} : { maxLive: environment.maxRuns },
     db: database.db,
+    readable: { kind: 'server', url: environment.databaseUrl, client: database.client },
     kv,
     secretKey: key,
     secretValues: async () => [...listSecretValues(environment.variables), ...(await secrets.values())],

@@ -8,6 +8,7 @@ import { openRedisKv } from '../stores/kv-redis.ts';
 import type { KeyValueStore } from '../stores/kv.ts';
 import { openPgConnection } from '../stores/pg-connection.ts';
 import { openPg } from '../stores/pg.ts';
+import type { PgClient } from '../stores/pg.ts';
 
 // What a box keeps on one PostgreSQL server, over pools of their own: code of the workspace may hold every connection of the
 // database for as long as it likes, and runs still go on.
@@ -19,7 +20,7 @@ export const STATEMENT_TIMEOUT_S = 60;
 export function openServerDatabase(
   url: string,
   { statementTimeoutS = STATEMENT_TIMEOUT_S }: { statementTimeoutS?: number } = {},
-): Database {
+): Database<PgClient> {
   return openDatabase(openPg(url, { statementTimeoutMs: statementTimeoutS * 1_000 }));
 }
 

@@ -21,6 +21,7 @@ import type { StoppedRun } from '../runs/stopped.ts';
 import type { MasterKey } from '../secrets/seal.ts';
 import type { BoxStorage } from '../storage/storage.ts';
 import type { Drizzle } from '../stores/drizzle.ts';
+import type { ReadableStore } from '../stores/reading/readable.ts';
 import type { TelemetrySettings } from '../telemetry/settings.ts';
 import type { KeyValueStore } from '../stores/kv.ts';
 
@@ -71,6 +72,8 @@ export interface BoxOptions {
   proxies?: Proxies;
   /** The relational store: sessions, keys. */
   db: Drizzle;
+  /** What statements of people are read over. Undefined: there are no database queries. */
+  readable?: ReadableStore;
   /** Where `svc.storage` keeps objects. Undefined: nowhere. */
   storage?: BoxStorage | undefined;
   /** True while nothing has been written to the relational store: what is looked for there is not asked for. */

@@ -8,6 +8,7 @@ const TAGS: Record<string, string> = {
   approvals: 'What waits for a person, and the decision',
   catalog: 'The agents and workflows there are, and the operations of this box',
   'chat-completions': 'Agents over the chat-completions protocol',
+  database: 'The tables of the project, read without a way to change them',
   config: 'Values that code reads while it runs, with their history',
   connections: 'Services of others that code calls, and how they know this box',
   evals: 'Cases, suites of them, and what came of running these',

@@ -8,4 +8,5 @@ export const ADVISORY_LOCKS = {
   logs: 7_305_128,
   identity: 7_305_129,
   rewrap: 7_305_130,
+  reading: 7_305_131,
 } as const;

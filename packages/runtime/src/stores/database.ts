@@ -7,17 +7,17 @@ import type { Drizzle } from './drizzle.ts';
 import { getPackageFile } from './package-file.ts';
 
 /** The relational store of a box. */
-export interface Database {
+export interface Database<C extends StoreClient = StoreClient> {
   readonly db: Drizzle;
   /** Without drizzle, and without waiting for the migrations. */
-  readonly client: StoreClient;
+  readonly client: C;
   /** Resolves once the store is open and migrated. Queries through `db` wait for it and reject as it does. */
   readonly ready: Promise<void>;
   close(): Promise<void>;
 }
 
 /** Answers at once; opening and migrating go on behind it. */
-export function openDatabase(client: StoreClient): Database {
+export function openDatabase<C extends StoreClient>(client: C): Database<C> {
   const ready = client.ready.then(() => migrate(client));
   ready.catch(() => {}); // every query rejects with it
   return {

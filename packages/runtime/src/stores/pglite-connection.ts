@@ -7,7 +7,7 @@ import { createDeferred } from './deferred.ts';
 export type WorkerCall =
   | { op: 'query'; text: string; params: unknown[]; rowMode: 'object' | 'array' }
   | { op: 'exec'; text: string }
-  | { op: 'wire'; bytes: Uint8Array }
+  | { op: 'wire'; bytes: Uint8Array; most: number | undefined }
   | { op: 'close' };
 
 /** One worker thread with one database in it, from its start to its end. */

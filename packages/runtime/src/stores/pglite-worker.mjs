@@ -8,7 +8,7 @@ import { unpackTemplate } from './pglite-template.mjs';
 /**
  * @typedef {{ dataDir: string, template: string | undefined }} WorkerData
  * @typedef {{ id: number } & ({ op: 'query', text: string, params: unknown[], rowMode: 'object' | 'array' }
- *   | { op: 'exec', text: string } | { op: 'wire', bytes: Uint8Array } | { op: 'close' })} Call
+ *   | { op: 'exec', text: string } | { op: 'wire', bytes: Uint8Array, most: number | undefined } | { op: 'close' })} Call
  */
 
 const port = /** @type {import('node:worker_threads').MessagePort} */ (parentPort);
@@ -75,20 +75,20 @@ async function run(pg, call) {
     const results = await pg.exec(call.text);
     return results.at(-1)?.command;
   }
-  if (call.op === 'wire') return runWire(pg, call.id, call.bytes);
+  if (call.op === 'wire') return runWire(pg, call);
   return pg.close();
 }
 
 /**
  * Runs messages of the Postgres wire protocol; the answer goes back in chunks, the transaction state at the end.
  * @param {PGlite} pg
- * @param {number} id
- * @param {Uint8Array} bytes
+ * @param {{ id: number, bytes: Uint8Array, most: number | undefined }} call
  */
-async function runWire(pg, id, bytes) {
+async function runWire(pg, { id, bytes, most = Infinity }) {
   /** @type {Uint8Array[]} */
   let chunks = [];
   let size = 0;
+  let total = 0;
   const flush = () => {
     const chunk = new Uint8Array(Buffer.concat(chunks));
     chunks = [];
@@ -97,13 +97,16 @@ async function runWire(pg, id, bytes) {
   };
   await pg.execProtocolRawStream(bytes, {
     onRawData: (view) => {
-      chunks.push(view.slice()); // a view into the database's own memory
-      size += view.length;
+      const kept = view.subarray(0, Math.max(0, most - total));
+      total += view.length;
+      if (kept.length === 0) return;
+      chunks.push(kept.slice()); // a view into the database's own memory
+      size += kept.length;
       if (size >= WIRE_CHUNK) flush();
     },
   });
   flush();
-  return { inTransaction: pg.isInTransaction() };
+  return { inTransaction: pg.isInTransaction(), isCut: total > most };
 }
 
 /**

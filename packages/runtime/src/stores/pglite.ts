@@ -34,9 +34,15 @@ export interface PgliteLease {
   readonly session: SqlSession;
   /** Aborted when the worker behind the lease is gone; the lease is of no more use then. */
   readonly ended: AbortSignal;
-  /** Runs messages of the wire protocol and says whether a transaction is open afterwards. */
-  wire(bytes: Uint8Array, onChunk: (chunk: Uint8Array) => void): Promise<{ inTransaction: boolean }>;
+  /** Runs messages of the wire protocol and says whether a transaction is open afterwards. What is answered beyond `most` bytes is dropped. */
+  wire(bytes: Uint8Array, onChunk: (chunk: Uint8Array) => void, most?: number): Promise<WireEnd>;
   release(): void;
+}
+
+export interface WireEnd {
+  inTransaction: boolean;
+  /** Some of the answer was dropped. */
+  isCut?: boolean;
 }
 
 export function openPglite(options: PgliteOptions): PgliteClient {
@@ -156,8 +162,8 @@ function createLease(connection: WorkerConnection, release: () => void): PgliteL
   return {
     session: createSession(connection),
     ended: connection.ended,
-    async wire(bytes, onChunk) {
-      return (await connection.call({ op: 'wire', bytes }, onChunk)) as { inTransaction: boolean };
+    async wire(bytes, onChunk, most) {
+      return (await connection.call({ op: 'wire', bytes, most }, onChunk)) as WireEnd;
     },
     release,
   };

@@ -2,6 +2,7 @@ import { activityRoom } from '../activity/room.ts';
 import { approvalsRoom } from '../approvals/room.ts';
 import { catalogRoom, entriesRoom } from '../catalog/room.ts';
 import { configRoom } from '../config-values/room.ts';
+import { databaseRoom } from '../database/room.ts';
 import { evalsRoom } from '../evals/room.ts';
 import { connectionsRoom } from '../connections/room.ts';
 import { eventsRoom } from '../events/room.ts';
@@ -53,6 +54,7 @@ export const ROOMS = [
   modelsRoom,
   secretsRoom,
   connectionsRoom,
+  databaseRoom,
   settingsRoom,
   setupRoom,
   healthRoom,

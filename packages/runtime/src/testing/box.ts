@@ -141,6 +141,7 @@ export async function createTestBox<A extends string = string, W extends Workflo
       hash: `test-${deploys}`,
       journal,
       database: database.client,
+      pglite: database.pglite,
       secretKey,
       isBlank: database.isBlank,
       settled: database.settled,

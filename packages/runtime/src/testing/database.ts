@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { StoreClient } from '../stores/client.ts';
+import type { PgliteClient } from '../stores/pglite.ts';
 import { readWorkspaceMigrations } from './migrations.ts';
 
 /**
@@ -10,6 +11,8 @@ import { readWorkspaceMigrations } from './migrations.ts';
  */
 export interface LazyDatabase {
   client: StoreClient;
+  /** The database itself, opened if it is not. */
+  pglite(): Promise<PgliteClient>;
   /** Nothing has asked it anything, so there is nothing in it. */
   isBlank(): boolean;
   /** Resolves when it is not being opened: true when it was. Rejects with what keeps it shut, such as a migration. */
@@ -18,15 +21,16 @@ export interface LazyDatabase {
 }
 
 export function createLazyDatabase(root?: string): LazyDatabase {
-  let opened: Promise<{ client: StoreClient; folder: string }> | undefined;
+  let opened: Promise<{ client: PgliteClient; folder: string }> | undefined;
   let isOpen = false;
-  const client = async (): Promise<StoreClient> => {
+  const client = async (): Promise<PgliteClient> => {
     const { client: database } = await (opened ??= open(root));
     isOpen = true;
     return database;
   };
   return {
     client: createLazyClient(client),
+    pglite: client,
     isBlank: () => opened === undefined,
     async settled() {
       const wasOpening = opened !== undefined && !isOpen;
@@ -58,7 +62,7 @@ export function createLazyClient(get: () => Promise<StoreClient>): StoreClient {
 
 // --- internal ---
 
-async function open(root?: string): Promise<{ client: StoreClient; folder: string }> {
+async function open(root?: string): Promise<{ client: PgliteClient; folder: string }> {
   const [{ openPglite }, { openDatabase }, { applyProjectMigrations }] = await Promise.all([
     import('../stores/pglite.ts'),
     import('../stores/database.ts'),

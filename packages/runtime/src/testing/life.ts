@@ -8,6 +8,7 @@ import { createLog } from '../log.ts';
 import type { MasterKey } from '../secrets/seal.ts';
 import type { BoxStorage } from '../storage/storage.ts';
 import type { StoreClient } from '../stores/client.ts';
+import type { PgliteClient } from '../stores/pglite.ts';
 import { createDrizzle } from '../stores/drizzle.ts';
 import { createProcess } from './process.ts';
 import type { TestProcess } from './process.ts';
@@ -35,6 +36,7 @@ export interface LifeOptions extends TestProgram {
   hash: string;
   journal: Journal;
   database: StoreClient;
+  pglite(): Promise<PgliteClient>;
   /** What secrets are sealed with: the same for every life. */
   secretKey: MasterKey;
   isBlank(): boolean;
@@ -64,6 +66,7 @@ export async function beginLife(options: LifeOptions): Promise<Life> {
     callEmbeddings,
     provider: PROVIDER,
     db: createDrizzle(db, db.ready),
+    readable: { kind: 'embedded', pglite: options.pglite },
     secretKey: options.secretKey,
     isBlank: options.isBlank,
     // What settings and the catalog say in an empty store is known without opening it.
