@@ -13,6 +13,7 @@ test('each advisory lock has a number of its own, and keeps that of earlier rele
     logs: 7_305_128,
     identity: 7_305_129,
     rewrap: 7_305_130,
+    reading: 7_305_131,
   });
   expect(new Set(Object.values(ADVISORY_LOCKS)).size).toBe(Object.keys(ADVISORY_LOCKS).length);
 });
