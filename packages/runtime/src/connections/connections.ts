@@ -115,11 +115,7 @@ export function createConnections(options: ConnectionsOptions): Connections {
     async setCredential(id, given) {
       const service = await open(id);
       const { clientSecret, credential } = toCredential(service, given);
-      const written = [
-        clientSecret === undefined || (await store.setClientSecret(id, clientSecret)),
-        credential === undefined || (await store.setCredential(id, BOX, credential)),
-      ];
-      if (written.includes(false)) throw connectionNotFound(id);
+      if (!(await store.setCredential(id, BOX, { credential, clientSecret }))) throw connectionNotFound(id);
       return show(await find(id));
     },
     async authorize(id) {

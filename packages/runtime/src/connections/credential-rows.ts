@@ -19,10 +19,12 @@ export function createCredentialRows(db: Drizzle, vault: () => Promise<SecretSto
   };
 
   return {
-    async setCredential(id, owner, credential) {
+    async setCredential(id, owner, { credential, clientSecret }) {
       const store = await vault();
       return db.transaction(async (tx) => {
         if (!(await touch(tx, id))) return false;
+        if (clientSecret !== undefined) await store.within(tx).set(clientName(id), clientSecret);
+        if (credential === undefined) return true;
         const known = { ...toRow(credential), leaseId: null, leaseUntil: null, setAt: new Date() };
         await tx
           .insert(connectionCredentials)
@@ -94,8 +96,13 @@ export function createCredentialRows(db: Drizzle, vault: () => Promise<SecretSto
   };
 }
 
+/** Of the secret of a client, among the secrets. */
+export function clientName(id: string): string {
+  return JSON.stringify([id, 'client']);
+}
+
 /** Holds the connection until the transaction ends: none is deleted under its credential. False: there is none. */
-export async function touch(tx: Drizzle, id: string): Promise<boolean> {
+async function touch(tx: Drizzle, id: string): Promise<boolean> {
   const rows = await tx
     .update(connections)
     .set({ updatedAt: new Date() })

@@ -4,7 +4,7 @@ import { createSecretStore } from '../secrets/store.ts';
 import type { SecretStore } from '../secrets/store.ts';
 import { secrets } from '../secrets/table.ts';
 import type { Drizzle } from '../stores/drizzle.ts';
-import { createCredentialRows, touch } from './credential-rows.ts';
+import { clientName, createCredentialRows } from './credential-rows.ts';
 import type { ConnectionStore, CredentialRow, ListedConnection, Owner } from './store.ts';
 import { createSignIns } from './sign-in-rows.ts';
 import { connectionCredentials, connections, connectionUses } from './table.ts';
@@ -100,14 +100,6 @@ export function createConnectionStore({ db, key, installation }: ConnectionStore
         await tx.delete(secrets).where(and(eq(secrets.owner, SECRET_OWNER), like(secrets.name, `["${id}",%`)));
         return rows.length > 0;
       }),
-    async setClientSecret(id, secret) {
-      const store = await vault();
-      return db.transaction(async (tx) => {
-        if (!(await touch(tx, id))) return false;
-        await store.within(tx).set(clientName(id), secret);
-        return true;
-      });
-    },
     readClientSecret: async (id) => (await vault()).get(clientName(id)),
     async noteUse(id, { kind, name }) {
       const lastUsedAt = new Date();
@@ -141,10 +133,6 @@ export const BOX: Owner = '';
 const SECRET_OWNER = 'connections';
 const MOST_CONNECTIONS = 500;
 const MOST_USES = 100;
-
-function clientName(id: string): string {
-  return JSON.stringify([id, 'client']);
-}
 
 function toListed(row: {
   connection: typeof connections.$inferSelect;

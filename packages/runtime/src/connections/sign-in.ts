@@ -76,7 +76,7 @@ export function createSignInFlow({ store, oauth, key, mask, callbackUrl }: SignI
       const { access, refresh, scopes, expiresAt } = granted.tokens;
       mask.addPassing(access);
       const parts = { access, ...(refresh === undefined ? {} : { refresh }) };
-      const isKept = await store.setCredential(id, signIn.owner, { ...parts, scopes, expiresAt });
+      const isKept = await store.setCredential(id, signIn.owner, { credential: { ...parts, scopes, expiresAt } });
       if (!isKept) throw connectionNotFound(id);
       return { id, title };
     },

@@ -117,11 +117,16 @@ export interface ConnectionStore {
   create(connection: Omit<StoredConnection, 'createdAt' | 'updatedAt'>): Promise<'created' | 'exists' | 'full'>;
   /** With all its credentials and sign-ins. False: there was none. */
   delete(id: string): Promise<boolean>;
-  /** False: there is no such connection. */
-  setClientSecret(id: string, secret: string): Promise<boolean>;
   readClientSecret(id: string): Promise<string | undefined>;
-  /** Replaces the credential, whoever is at a new token for it. False: there is no such connection. */
-  setCredential(id: string, owner: Owner, credential: NewCredential): Promise<boolean>;
+  /**
+   * Replaces what is given of both as one, whoever is at a new token: the credential of the owner, and the client's secret.
+   * False: there is no such connection.
+   */
+  setCredential(
+    id: string,
+    owner: Owner,
+    given: { credential?: NewCredential | undefined; clientSecret?: string | undefined },
+  ): Promise<boolean>;
   readParts(id: string, owner: Owner): Promise<CredentialParts>;
   /** Undefined: another process is at it, or has put another in its place. */
   lease(id: string, owner: Owner, version: number): Promise<string | undefined>;
