@@ -1,6 +1,7 @@
 import type * as OAuthLibrary from 'oauth4webapi';
 import type { AuthorizationServer, Client, ClientAuth, TokenEndpointResponse } from 'oauth4webapi';
 import { BoxError } from '../errors.ts';
+import { capAnswer } from '../http/capped-answer.ts';
 import type { GuardedFetch } from './guarded-fetch.ts';
 import type { TokenAuth } from './providers.ts';
 
@@ -136,19 +137,12 @@ async function askTokens(fetch: GuardedFetch, url: string, { method, headers, bo
     body: body === undefined ? undefined : String(body),
     signal: AbortSignal.timeout(TIMEOUT_MS),
   });
-  return toStandard(answer.status, parse(await readText(answer)));
+  const text = await capAnswer(answer, { mostBytes: MOST_BYTES, tooLong }).text();
+  return toStandard(answer.status, parse(text));
 }
 
-async function readText(answer: Response): Promise<string> {
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of (answer.body ?? []) as AsyncIterable<Uint8Array>) {
-    size += chunk.byteLength;
-    if (size > MOST_BYTES)
-      throw new BoxError('connection_failed', `The service answered more than ${MOST_BYTES} bytes for a token.`);
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString('utf8');
+function tooLong(): BoxError {
+  return new BoxError('connection_failed', `The service answered more than ${MOST_BYTES} bytes for a token.`);
 }
 
 /** Some answer as a form. */

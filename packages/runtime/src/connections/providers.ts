@@ -4,6 +4,11 @@ import { z } from 'zod';
 export const AUTH_KINDS = ['oauth2', 'client_credentials', 'api_key', 'basic'] as const;
 export type AuthKind = (typeof AUTH_KINDS)[number];
 
+/** Of those that call with a token, which comes from `tokenUrl`. */
+export function isOAuth(auth: AuthKind): boolean {
+  return auth === 'oauth2' || auth === 'client_credentials';
+}
+
 /** How a client of OAuth says who it is: in a header, in the body, or not at all. */
 export const TOKEN_AUTHS = ['basic', 'post', 'none'] as const;
 export type TokenAuth = (typeof TOKEN_AUTHS)[number];

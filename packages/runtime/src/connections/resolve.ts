@@ -1,7 +1,7 @@
 import { BoxError } from '../errors.ts';
 import type { EgressPolicy } from '../provider/egress.ts';
 import { requireLiteral } from '../provider/egress.ts';
-import { CUSTOM, findService, listProviders } from './providers.ts';
+import { CUSTOM, findService, isOAuth, listProviders } from './providers.ts';
 import type { AuthKind, Service } from './providers.ts';
 import type { ConnectionSettings, StoredConnection } from './store.ts';
 
@@ -77,14 +77,13 @@ const URLS = ['baseUrl', 'authorizationUrl', 'tokenUrl'] as const;
 
 function requireSettings(service: Service, auth: AuthKind, settings: ConnectionSettings): void {
   const needed: (keyof ConnectionSettings)[] = service.baseUrl === null ? ['baseUrl'] : [];
-  const isOAuth = auth === 'oauth2' || auth === 'client_credentials';
-  if (isOAuth) needed.push('clientId');
-  if (isOAuth && service.tokenUrl === null) needed.push('tokenUrl');
+  if (isOAuth(auth)) needed.push('clientId');
+  if (isOAuth(auth) && service.tokenUrl === null) needed.push('tokenUrl');
   if (auth === 'oauth2' && service.authorizationUrl === null) needed.push('authorizationUrl');
   for (const member of needed)
     if (settings[member] === undefined)
       throw invalid(member, `A connection to ${service.title} by ${auth} needs "${member}".`);
-  if (!isOAuth && settings.clientId !== undefined)
+  if (!isOAuth(auth) && settings.clientId !== undefined)
     throw invalid('clientId', `A connection by ${auth} has no "clientId".`);
 }
 

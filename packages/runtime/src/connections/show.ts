@@ -1,3 +1,4 @@
+import { isOAuth } from './providers.ts';
 import { resolve } from './resolve.ts';
 import type { Connection, ListedConnection } from './store.ts';
 
@@ -8,7 +9,6 @@ export function toConnection(
 ): Connection {
   const { id, provider, auth, per, createdBy, createdAt, updatedAt } = connection;
   const { title, baseUrl, origins, authorizationUrl, tokenUrl, clientId, scopes, tokenAuth } = resolve(connection);
-  const isOAuth = auth === 'oauth2' || auth === 'client_credentials';
   return {
     id,
     provider,
@@ -20,10 +20,10 @@ export function toConnection(
     baseUrl,
     origins: [...origins],
     authorizationUrl: auth === 'oauth2' ? authorizationUrl : null,
-    tokenUrl: isOAuth ? tokenUrl : null,
+    tokenUrl: isOAuth(auth) ? tokenUrl : null,
     clientId,
     hasClientSecret,
-    scopes: isOAuth ? scopes : [],
+    scopes: isOAuth(auth) ? scopes : [],
     grantedScopes: credential?.scopes?.split(' ') ?? null,
     expiresAt: credential?.expiresAt?.toISOString() ?? null,
     users,
@@ -41,8 +41,8 @@ function toState(
   isPublic: boolean,
 ): Connection['state'] {
   const { auth, per } = connection;
-  const isOAuth = auth === 'oauth2' || auth === 'client_credentials';
-  if (isOAuth && !hasClientSecret && !isPublic) return credential?.state === 'ready' ? 'ready' : 'needs_credential';
+  if (isOAuth(auth) && !hasClientSecret && !isPublic)
+    return credential?.state === 'ready' ? 'ready' : 'needs_credential';
   if (per === 'user') return 'ready';
   if (credential) return credential.state;
   return auth === 'oauth2' ? 'needs_sign_in' : 'needs_credential';

@@ -8,7 +8,7 @@ import { toRowsStatement } from './rows-statement.ts';
 import type { RowsPlace } from './rows-statement.ts';
 import { findTable, listTables } from './tables.ts';
 import type { Table } from './tables.ts';
-import { toValue } from './values.ts';
+import { parseJson, toValue } from './values.ts';
 
 export interface RowsRequest {
   schema: string;
@@ -88,7 +88,7 @@ function tableNotFound(schema: string, name: string): BoxError {
 
 function readPlace(cursor: string): RowsPlace {
   const [text] = parseCursor(cursor, (found): found is [string] => found.length === 1 && typeof found[0] === 'string');
-  const place = toJson(text);
+  const place = parseJson(text);
   const isPlace =
     Array.isArray(place) &&
     place.every(
@@ -96,14 +96,6 @@ function readPlace(cursor: string): RowsPlace {
     );
   if (!isPlace) throw invalidCursor(cursor);
   return place as RowsPlace;
-}
-
-function toJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 async function readTypeNames(db: Drizzle, ids: readonly number[]): Promise<Map<number, string>> {

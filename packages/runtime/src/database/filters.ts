@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { BoxError } from '../errors.ts';
+import { parseJson } from './values.ts';
 
 export const COMPARISONS = { eq: '=', ne: 'is distinct from', lt: '<', lte: '<=', gt: '>', gte: '>=' } as const;
 
@@ -18,20 +19,10 @@ const Filters = z.array(Filter).max(10);
 /** Throws `invalid_request` for a text that is no list of conditions. */
 export function parseFilters(text: string | undefined): Filter[] {
   if (text === undefined) return [];
-  const parsed = Filters.safeParse(toJson(text));
+  const parsed = Filters.safeParse(parseJson(text));
   if (parsed.success) return parsed.data;
   const issue = parsed.error.issues[0];
   const place = issue?.path.length ? ` at ${issue.path.join('.')}` : '';
   const message = `"filter" is no list of conditions${place}. Write it as [{"column":"tag","is":"eq","value":"red"}].`;
   throw new BoxError('invalid_request', message);
-}
-
-// --- internal ---
-
-function toJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

@@ -1,4 +1,5 @@
 import { BoxError, invalidCursor } from '../errors.ts';
+import { quote } from '../stores/reading/role.ts';
 import { COMPARISONS } from './filters.ts';
 import type { Filter } from './filters.ts';
 import type { Table } from './tables.ts';
@@ -43,7 +44,7 @@ export function toRowsStatement(table: Table, { sort, order, filters, place }: R
     ...(hasKey ? terms.map(({ column }) => `${toField(column)}::text`) : []),
   ];
   const text = [
-    `select ${fields.join(', ') || '1'} from ${quoteName(table.schema)}.${quoteName(table.name)} box_row`,
+    `select ${fields.join(', ') || '1'} from ${quote(table.schema)}.${quote(table.name)} box_row`,
     conditions.length > 0 && `where ${conditions.join(' and ')}`,
     terms.length > 0 &&
       `order by ${terms.map((term) => `${toField(term.column)} ${term.order} nulls last`).join(', ')}`,
@@ -110,11 +111,7 @@ function toPlainType(type: string): string {
 
 /** With the table before it: in an order, a bare name is that of what is selected. */
 function toField({ name }: Column): string {
-  return `box_row.${quoteName(name)}`;
-}
-
-function quoteName(name: string): string {
-  return `"${name.replaceAll('"', '""')}"`;
+  return `box_row.${quote(name)}`;
 }
 
 /** `standard_conforming_strings` is on where this runs. */

@@ -4,6 +4,15 @@ export function toValue(typeId: number, text: string | null): unknown {
   return (PARSERS.get(typeId) ?? asText)(text);
 }
 
+/** Undefined: the text is no JSON. */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
 // --- internal ---
 
 type Parser = (text: string) => unknown;

@@ -1,6 +1,6 @@
-import { BoxError } from '../errors.ts';
 import { eachOf } from '../engine/each-of.ts';
 import type { Reached } from '../operations/define.ts';
+import { isGone } from '../operations/inputs.ts';
 import { withoutOwn } from './large-store.ts';
 import { checkOther, checkPrefix, invalid, storageMissing } from './objects.ts';
 import type { ListedObjects, ListOptions, ObjectStat } from './objects.ts';
@@ -51,15 +51,7 @@ export function createFiles(whole: BoxStorage | undefined): Files {
     if (open) return open;
     throw storageMissing();
   };
-  const isThere = async (key: string): Promise<boolean> => {
-    try {
-      await storage().stat(key);
-      return true;
-    } catch (error) {
-      if (error instanceof BoxError && error.code === 'object_not_found') return false;
-      throw error;
-    }
-  };
+  const isMissing = (key: string): Promise<boolean> => isGone('object_not_found', async () => storage().stat(key));
   const files: Files = {
     place: async () => open?.place(),
     list: async (options) => storage().list(options),
@@ -84,7 +76,7 @@ export function createFiles(whole: BoxStorage | undefined): Files {
       return storage().stat(from);
     },
     move: async (from, to, options) => storage().move(from, to, options),
-    isMoved: async (from, to) => (await isThere(to)) && !(await isThere(from)),
+    isMoved: async (from, to) => !(await isMissing(to)) && isMissing(from),
     async findDoomed({ keys, prefix, limit }) {
       if ((keys === undefined) === (prefix === undefined))
         throw invalid('Say what is to be deleted: "keys", or a "prefix", and not both.');
@@ -103,7 +95,7 @@ export function createFiles(whole: BoxStorage | undefined): Files {
     async reachedOf(keys) {
       let done = 0;
       await eachOf(keys, AT_ONCE, async (key) => {
-        if (!(await isThere(key))) done += 1;
+        if (await isMissing(key)) done += 1;
       });
       return { done, of: keys.length };
     },
