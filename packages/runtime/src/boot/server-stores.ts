@@ -1,5 +1,6 @@
 import type { Journal } from '../engine/journal.ts';
-import { openPostgresJournal } from '../engine/stores/postgres/journal.ts';
+import { DEFAULT_SCHEMA, openPostgresJournal } from '../engine/stores/postgres/journal.ts';
+import { makeViews } from '../engine/stores/postgres/views.ts';
 import { BoxError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import { openDatabase } from '../stores/database.ts';
@@ -24,7 +25,7 @@ export function openServerDatabase(
   return openDatabase(openPg(url, { statementTimeoutMs: statementTimeoutS * 1_000 }));
 }
 
-/** The journal. It closes its connections when it is closed. */
+/** The journal, with the views that people read it by. It closes its connections when it is closed. */
 export async function openServerJournal(url: string, { schema }: { schema?: string } = {}): Promise<Journal> {
   const sql = openPg(url, { connections: JOURNAL_CONNECTIONS });
   // A lease that is not renewed in time is lost, and every step under way begins again elsewhere.
@@ -32,6 +33,7 @@ export async function openServerJournal(url: string, { schema }: { schema?: stri
   const close = () => Promise.all([sql.close(), leases.close()]);
   try {
     const journal = await openPostgresJournal({ sql, leases, ...(schema === undefined ? {} : { schema }) });
+    if (schema === undefined) await makeViews(sql, DEFAULT_SCHEMA);
     return { ...journal, close: () => journal.close().finally(close) };
   } catch (error) {
     await close();

@@ -292,6 +292,7 @@ describe('a schema no database can have', () => {
       { t: pg.pgSchema('svc').table('t', { a: text() }) },
       /^"t" is declared in "svc"/,
     ],
+    ['the schema of its views', { s: pg.pgSchema('svc_view') }, /^A schema is declared in "svc_view"/],
     ['the schema of the box', { s: pg.pgSchema('svc') }, /^A schema is declared in "svc"/],
   ])('%s', async (_, schema, message) => {
     await expect(takeSnapshot(schema, '')).rejects.toThrow(message);

@@ -73,10 +73,11 @@ export async function takeSnapshot(exports: Record<string, unknown>, prevId: str
   const { generateDrizzleJson } = await import('drizzle-kit/api');
   const snapshot = withoutExit(() => generateDrizzleJson(exports, prevId)) as unknown as Snapshot;
   const declared = [snapshot.tables, snapshot.enums, snapshot.sequences, snapshot.views];
-  const own = declared.flatMap((kind) => Object.values(kind)).find(({ schema }) => schema === BOX_SCHEMA);
-  if (!own && !Object.values(snapshot.schemas).includes(BOX_SCHEMA)) return snapshot;
+  const own = declared.flatMap((kind) => Object.values(kind)).find(({ schema }) => isOfBox(schema));
+  const taken = own?.schema ?? Object.values(snapshot.schemas).find(isOfBox);
+  if (taken === undefined) return snapshot;
   const what = own ? `"${own.name}" is` : 'A schema is';
-  throw new Error(`${what} declared in "${BOX_SCHEMA}", which holds the box's own tables. Use another schema.`);
+  throw new Error(`${what} declared in "${taken}", which holds what is the box's own. Use another schema.`);
 }
 
 /** The statements that lead from one to the other. Both must leave drizzle-kit nothing to ask: see `generate.ts`. */
@@ -95,7 +96,12 @@ export async function upgradeSnapshot(snapshot: Snapshot): Promise<Snapshot> {
 
 // --- internal ---
 
-const BOX_SCHEMA = 'svc';
+/** Its tables, and its views for people who read the database. */
+const BOX_SCHEMAS = ['svc', 'svc_view'];
+
+function isOfBox(schema: string | undefined): schema is string {
+  return schema !== undefined && BOX_SCHEMAS.includes(schema);
+}
 
 /**
  * drizzle-kit answers two things of one name by printing them and ending the process, which here is a dev server.

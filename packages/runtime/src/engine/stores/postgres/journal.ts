@@ -53,9 +53,12 @@ export interface PostgresJournalOptions {
   schema?: string;
 }
 
+/** The schema of a journal that is given no other. */
+export const DEFAULT_SCHEMA = 'journal';
+
 /** A journal in a Postgres database, or in PGlite. Throws with the code `database_newer` when a newer release made the schema. */
 export async function openPostgresJournal(options: PostgresJournalOptions): Promise<Journal> {
-  const schema = options.schema ?? 'journal';
+  const schema = options.schema ?? DEFAULT_SCHEMA;
   if (!/^[a-z_][a-z0-9_]{0,62}$/.test(schema))
     throw new Error(`"${schema}" cannot be the journal's schema. Use small letters, digits and underscores.`);
   await migratePostgres(options.sql, schema, options.leases ? { beside: options.leases } : {});
