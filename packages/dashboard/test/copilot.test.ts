@@ -220,6 +220,31 @@ describeWhen(browser, 'the copilot', (path) => {
     expect(await statusOf(id)).not.toBe('cancelled');
   });
 
+  test('says that it waits when the model is slow, and is stopped with the focus where the next message is written', async () => {
+    const page = await openOn('/', { width: 360, theme: 'dark' });
+    let answer = (_text: string): void => {};
+    model.play = () => new Promise<string>((resolve) => (answer = resolve));
+    await say(page, 'Think long.');
+    const pending = drawer(page).locator('[data-pending]');
+    await pending.waitFor();
+    expect(await pending.textContent()).toBe('');
+    await page.evaluate(`{ const now = Date.now.bind(Date); Date.now = () => now() + 12_000; }`);
+    await pending.getByText('This takes longer than most. You can wait, or stop it.').waitFor();
+    await pending.getByText(/^1\d s$/).waitFor();
+    expect(await listBarriers(page)).toEqual([]);
+    await keepPicture(page, 'copilot-slow-dark');
+    await drawer(page).getByRole('button', { name: 'Stop', exact: true }).press('Enter');
+    await drawer(page).getByText('The turn was stopped.').waitFor();
+    await pending.waitFor({ state: 'detached' });
+    await drawer(page).getByLabel('Message to the copilot').and(page.locator(':focus')).waitFor();
+    answer('Too late.');
+    model.play = () => 'At once.';
+    await page.keyboard.type('And now?');
+    await page.keyboard.press('Enter');
+    await drawer(page).getByText('At once.').waitFor();
+    expect(await pending.count()).toBe(0);
+  });
+
   test('asks again about a call that was edited, and runs the edited one', async () => {
     const page = await openOn('/');
     const id = await askToCancel(page);
@@ -255,12 +280,17 @@ describeWhen(browser, 'the copilot', (path) => {
     expect(await statusOf(id)).toBe('cancelled');
   });
 
-  test('says what is in its way: an old box, no provider, no model, no box', async () => {
+  test.each([
+    ['', {}],
+    [' on a narrow dark screen', { width: 360, theme: 'dark' }],
+  ] as const)('says what is in its way%s: an old box, no provider, no model, no box', async (_, options) => {
     await switchTo(true);
-    const page = await open(`${studio}/health`);
+    const page = await open(`${studio}/health`, options);
     const off = async (reason: string) => {
       await page.keyboard.press('Control+.');
       await drawer(page).locator(`[data-off="${reason}"]`).waitFor();
+      expect([reason, await isTooWide(page)]).toEqual([reason, false]);
+      await keepPicture(page, `copilot-off-${reason}-${'theme' in options ? options.theme : 'light'}`);
     };
     /** What the box says of itself, changed on its way to the page. */
     const answer = async (route: string, change: (body: Record<string, unknown>) => object) => {

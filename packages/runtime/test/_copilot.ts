@@ -23,7 +23,8 @@ export interface ToolUse {
 }
 
 /** What a model does next: says something, or calls tools. `results`: what the calls of this turn have answered, in order. */
-export type Play = (asked: Asked, results: Json[]) => string | ToolUse[];
+export type Play = (asked: Asked, results: Json[]) => Played | Promise<Played>;
+type Played = string | ToolUse[];
 
 export interface PlayedModel {
   url: string;
@@ -63,10 +64,10 @@ export async function startPlayedModel(): Promise<PlayedModel> {
     if (req.url === '/notices') return void res.writeHead(204).end();
     let text = '';
     req.on('data', (chunk: Buffer) => (text += chunk.toString()));
-    req.on('end', () => {
+    req.on('end', async () => {
       const asked = JSON.parse(text) as Asked;
       model.asked.push(asked);
-      const played = model.play(asked, resultsOf(asked.messages));
+      const played = await model.play(asked, resultsOf(asked.messages));
       const delta =
         typeof played === 'string'
           ? { role: 'assistant', content: played }
@@ -79,6 +80,8 @@ export async function startPlayedModel(): Promise<PlayedModel> {
                 function: { name: tool, arguments: JSON.stringify(args) },
               })),
             };
+      // Whoever asked has stopped the turn meanwhile.
+      if (res.destroyed) return;
       const head = { id: 'c', object: 'chat.completion.chunk', created: 0, model: asked.model };
       const finish = typeof played === 'string' ? 'stop' : 'tool_calls';
       res.writeHead(200, { 'content-type': 'text/event-stream' });

@@ -1,4 +1,4 @@
-import { useState } from 'react';
+import { useRef, useState } from 'react';
 import { Button } from '../ui/button.tsx';
 import { Field, Textarea } from '../ui/field.tsx';
 
@@ -16,11 +16,17 @@ export interface ComposerProps {
 export function Composer(props: ComposerProps) {
   const { blocked, isRunning, onSend, onStop, label = 'Message', autoFocus = false } = props;
   const [text, setText] = useState('');
+  const input = useRef<HTMLTextAreaElement>(null);
   const canSend = blocked === undefined && !isRunning && text.trim() !== '';
   const send = (): void => {
     if (!canSend) return;
     onSend(text);
     setText('');
+  };
+  const stop = (): void => {
+    // The button goes with the turn, and whoever pressed it goes on here.
+    input.current?.focus();
+    onStop();
   };
   return (
     <form
@@ -35,6 +41,7 @@ export function Composer(props: ComposerProps) {
           {(parts) => (
             <Textarea
               {...parts}
+              ref={input}
               autoFocus={autoFocus}
               rows={1}
               spellCheck
@@ -53,7 +60,7 @@ export function Composer(props: ComposerProps) {
         </Field>
       </div>
       {isRunning ? (
-        <Button look="danger" onClick={onStop}>
+        <Button look="danger" onClick={stop}>
           Stop
         </Button>
       ) : (

@@ -5,6 +5,7 @@ import { useBox, useMay } from '../app/box.ts';
 import { Composer } from '../chat/composer.tsx';
 import { MessageList } from '../chat/message-list.tsx';
 import { toText } from '../chat/message.ts';
+import { Pending } from '../chat/pending.tsx';
 import { PauseCard } from '../chat/pause-card.tsx';
 import { useStickToEnd } from '../chat/stick-to-end.ts';
 import type { Thread } from '../chat/thread.ts';
@@ -121,6 +122,7 @@ function Said({ chatting, onSay }: { chatting: UseChat; onSay(text: string): voi
           </Empty>
         )}
         {!isEmpty && <MessageList thread={thread} toOutcome={toCallOutcome} />}
+        <Pending thread={thread} />
         {interrupts.map((interrupt, at) => {
           const parts = {
             interrupt,

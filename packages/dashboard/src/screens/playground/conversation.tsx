@@ -6,6 +6,7 @@ import type { UseChat } from '../../chat/use-chat.ts';
 import { Composer } from '../../chat/composer.tsx';
 import { MessageList } from '../../chat/message-list.tsx';
 import { toText } from '../../chat/message.ts';
+import { Pending } from '../../chat/pending.tsx';
 import { PauseCard } from '../../chat/pause-card.tsx';
 import { toSent } from '../../chat/thread.ts';
 import type { Thread } from '../../chat/thread.ts';
@@ -156,6 +157,7 @@ function Talk({ agent, chatting, onBranch }: TalkProps) {
           </Empty>
         )}
         <MessageList thread={thread} toPause={toPause} toFoot={toFoot} onReplace={replace} onBranch={branch} />
+        <Pending thread={thread} />
         {thread.error && (
           <Failure error={thread.error} onRetry={again === undefined ? undefined : () => void chat.say(again)} />
         )}
