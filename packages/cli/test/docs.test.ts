@@ -583,6 +583,23 @@ const GUIDES: Guide[] = [
     },
   },
   {
+    file: 'docs/guide/browser.md',
+    model: true,
+    facts: {
+      set(ran) {
+        expect(readDocuments(ran)).toMatchObject([
+          {
+            url: 'ws://127.0.0.1:9222/session?token={key}',
+            source: 'stored',
+            hasKey: true,
+            limits: { sessions: 2, pages: 5 },
+          },
+        ]);
+        expect(ran.stdout).not.toContain('key-of-the-browser');
+      },
+    },
+  },
+  {
     file: 'docs/guide/connections.md',
     model: true,
     facts: {

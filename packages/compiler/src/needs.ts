@@ -22,6 +22,7 @@ export interface Need extends Position {
 export const CAPABILITIES: Readonly<Record<string, string>> = {
   'svc.database': 'database.postgres_direct',
   'svc.storage': 'storage.s3',
+  'svc.browser': 'browser.cdp',
   'svc.ai': 'ai.modelgateway',
   'svc.rag': 'rag.basic',
   'svc.prompts': 'prompts.basic',
@@ -45,7 +46,7 @@ export async function findNeeds(root: string): Promise<Need[]> {
 
 // --- internal ---
 
-const MENTIONS = /\bsvc\b[^]*\b(?:database|storage|ai|rag|prompts|config|secrets)\b/;
+const MENTIONS = /\bsvc\b[^]*\b(?:database|storage|browser|ai|rag|prompts|config|secrets)\b/;
 
 function findUses(file: string, parse: () => t.Program): Need[] {
   const program = parseOrNothing(parse);

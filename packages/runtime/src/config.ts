@@ -72,6 +72,14 @@ const VARIABLES = {
     make: 'echo "https://provider.example/v1"',
   },
   MODEL_PROVIDER_API_KEY: { purpose: 'The key of the model provider. Leave it out for a keyless gateway.' },
+  SVC_BROWSER_URL: {
+    purpose:
+      'The browser of svc.browser and of browser tools: the debugging endpoint (CDP) of a Chromium, which may be private. {key} in its path or query stands for the key.',
+    make: 'echo "wss://browser.example.com?token={key}"',
+  },
+  SVC_BROWSER_KEY: {
+    purpose: 'The key of that browser. Where the address has no {key}, it is sent as "Authorization: Bearer".',
+  },
   SVC_SECRET_KEY: {
     purpose: 'Encrypts every stored secret: 32 random bytes in base64. Dev makes one in .svc/secret.key.',
     make: 'openssl rand -base64 32',
@@ -195,6 +203,7 @@ export const OWN_SECRETS = [
   'SVC_S3_ACCESS_KEY',
   'SVC_S3_SECRET_KEY',
   'MODEL_PROVIDER_API_KEY',
+  'SVC_BROWSER_KEY',
   'SVC_SECRET_KEY',
   'SVC_SECRET_KEY_PREVIOUS',
   'STUDIO_STANDALONE_TOKEN',

@@ -9,12 +9,13 @@ export { boot } from './boot/boot.ts';
 export type { BootOptions, RunningBox } from './boot/boot.ts';
 export { createCloser } from './box/closer.ts';
 export type { Closer } from './box/closer.ts';
-export { MAX_RUNS_RULE, STATEMENT_TIMEOUT_RULE, TELEMETRY_RULES } from './boot/rules.ts';
+export { BROWSER_RULE, MAX_RUNS_RULE, STATEMENT_TIMEOUT_RULE, TELEMETRY_RULES } from './boot/rules.ts';
 export {
   findBrokenStorage,
   formatBroken,
   readMaxRuns,
   readStatementTimeout,
+  readBrowser,
   readStorageSettings,
 } from './boot/environment.ts';
 export type { BrokenVariable, StorageSettings } from './boot/environment.ts';

@@ -15,6 +15,7 @@ export type {
   StoredObject,
   StreamedObject,
 } from './storage/storage.ts';
+export type { BrowserCalls } from './browser/code.ts';
 export { defineDynamicConfig } from './config-values/define.ts';
 export type { DynamicConfig } from './config-values/define.ts';
 export { defineGuardrail } from './guardrails/define.ts';

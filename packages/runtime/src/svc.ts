@@ -2,6 +2,9 @@ import { openSession } from './agent-client.ts';
 import { chat, embed } from './ai-client.ts';
 import { readConfig, readPrompt, renderPublished } from './box-values.ts';
 import type { PromptOptions } from './box-values.ts';
+import { callsOf } from './browser/code.ts';
+import type { BrowserCalls } from './browser/code.ts';
+import type { BrowserRoom } from './browser/browser.ts';
 import type { AgentSession, AnswerOf } from './agent-client.ts';
 import type { KnownAgent } from './definitions/agent.ts';
 import { startWorkflow, startWorkflowAndWait } from './engine/primitives/child-workflow.ts';
@@ -103,6 +106,14 @@ export const svc = {
     fetch: async (input, init) => openConnection(id).fetch(input, init),
     signInUrl: async () => openConnection(id).signInUrl(),
   }),
+  /**
+   * The browser of the box, in a step or a tool: `svc.browser.page(async (page) => page.title())`. The page is one of
+   * Playwright, in a session of its own that nothing is left of. An operator sets which browser it is.
+   */
+  browser: {
+    open: async () => openBrowser().open(),
+    page: async (work) => openBrowser().page(work),
+  } satisfies BrowserCalls as BrowserCalls,
   workflows: {
     /**
      * Starts another workflow. Its run is cancelled with this one. In a workflow body it is recorded, so it starts once.
@@ -170,6 +181,13 @@ function openConnection(id: string): ConnectionCalls {
   }
   const where = context ? 'A workflow body cannot use svc.connection, as it is replayed' : 'There is no run here';
   throw new Error(`${where}. Use svc.connection in a step or a tool.`);
+}
+
+function openBrowser(): BrowserCalls {
+  const context = currentContext();
+  if (context?.kind === 'step') return callsOf(context.execution.ambient.browser as BrowserRoom, context);
+  const where = context ? 'A workflow body cannot use svc.browser, as it is replayed' : 'There is no run here';
+  throw new Error(`${where}. Use svc.browser in a step or a tool.`);
 }
 
 function openDatabase(): Drizzle {

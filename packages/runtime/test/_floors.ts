@@ -39,6 +39,7 @@ export const FLOORS: readonly string[] = [
   'storage/',
   'provider/',
   'connections/',
+  'browser/',
   'prompts/',
   'guardrails/',
   'definitions/',

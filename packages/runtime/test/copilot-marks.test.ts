@@ -88,6 +88,8 @@ const CALLS: [id: string, input: (made: Record<string, Json>) => Json][] = [
   ['secrets.delete', () => ({ name: 'BANK' })],
   ['provider.set', () => ({ baseUrl: model.url, apiKey: 'other' })],
   ['provider.delete', () => ({})],
+  ['browser.set', () => ({ url: 'wss://127.0.0.1:1/{key}', apiKey: 'key-of-a-browser' })],
+  ['browser.delete', () => ({})],
   ['settings.update', () => ({ name: 'Shop' })],
   ['settings.retention', () => ({ days: 30 })],
   ['connections.create', () => ({ id: 'notes', provider: 'notion' })],

@@ -1,7 +1,7 @@
 import type { BoxOptions } from '@svc/runtime/host';
 import { createHostCheck, readVariable } from '@svc/runtime/host';
 import { DASHBOARD_PATH } from './dashboard.ts';
-import { readCorsOrigins, readRoom, readTelemetrySettings } from './environment.ts';
+import { readBrowserSettings, readCorsOrigins, readRoom, readTelemetrySettings } from './environment.ts';
 import type { Host } from './host.ts';
 import { createStopTalk } from './stopped.ts';
 import type { DevStores } from './stores.ts';
@@ -25,7 +25,12 @@ export type DevSettings = ReturnType<typeof readSettings>;
 
 /** What the environment says of the box itself. Throws where a value is not usable. */
 export function readSettings(env: NodeJS.ProcessEnv) {
-  return { corsOrigins: readCorsOrigins(env), telemetry: readTelemetrySettings(env), maxRuns: readRoom(env) };
+  return {
+    corsOrigins: readCorsOrigins(env),
+    telemetry: readTelemetrySettings(env),
+    maxRuns: readRoom(env),
+    browser: readBrowserSettings(env),
+  };
 }
 
 export function toBoxOptions(options: DevBoxOptions): BoxOptions {
@@ -47,6 +52,7 @@ export function toBoxOptions(options: DevBoxOptions): BoxOptions {
     secretKey: stores.secretKey,
     secretValues: () => stores.secretValues(),
     provider: stores.provider,
+    browser: settings.browser,
     storage: stores.storage,
     environmentModel: () => readVariable(env, 'SVC_DEFAULT_MODEL'),
     defaultModel: () => host().config().model,

@@ -1,10 +1,12 @@
 import type { BoxOptions, LogLevel, StorageSettings, TelemetrySettings, VariableName } from '@svc/runtime/host';
 import {
+  BROWSER_RULE,
   DEFAULT_CORS_ORIGINS,
   describeVariable,
   findBrokenStorage,
   isOriginEntry,
   MAX_RUNS_RULE,
+  readBrowser,
   readMaxRuns,
   readStatementTimeout,
   readStorageSettings,
@@ -60,6 +62,14 @@ export function readRoom(env: NodeJS.ProcessEnv): number | undefined {
   const reason = text === undefined ? undefined : MAX_RUNS_RULE.explain(text);
   if (reason === undefined) return readMaxRuns(env);
   throw usageError(`SVC_MAX_RUNS ${reason}.`, 'For example: SVC_MAX_RUNS=200');
+}
+
+/** The browser of code and agents, as far as the environment names one; undefined: none. */
+export function readBrowserSettings(env: NodeJS.ProcessEnv): BoxOptions['browser'] {
+  const url = readVariable(env, 'SVC_BROWSER_URL');
+  const reason = url === undefined ? undefined : BROWSER_RULE.explain(url);
+  if (reason === undefined) return readBrowser(env);
+  throw usageError(`SVC_BROWSER_URL ${reason}.`, 'For example: SVC_BROWSER_URL=http://127.0.0.1:9222');
 }
 
 /** The Redis that replicas share; undefined: this process is alone. */

@@ -94,6 +94,18 @@ const VARIABLES: readonly DeployVariable[] = [
     required: NONE,
   },
   {
+    name: 'SVC_BROWSER_URL',
+    comment: 'The debugging endpoint of a Chromium for code and agents; {key} in it stands for the key. Empty: none.',
+    targets: BOTH,
+    required: NONE,
+  },
+  {
+    name: 'SVC_BROWSER_KEY',
+    comment: 'The key of that browser.',
+    targets: BOTH,
+    required: NONE,
+  },
+  {
     name: 'SVC_S3_ENDPOINT',
     comment:
       'An address of the object store that browsers reach too, for downloads. Empty: the one in the composition.',

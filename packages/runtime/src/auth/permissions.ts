@@ -36,6 +36,8 @@ const HOLDERS = {
   'secrets:rotate': ADMINS,
   'connections:read': ADMINS,
   'connections:write': ADMINS,
+  'browser:read': ADMINS,
+  'browser:write': ADMINS,
   'provider:read': ADMINS,
   'provider:write': ADMINS,
   'settings:read': ALL,

@@ -180,6 +180,7 @@ async function openBox({ environment, bundle, write, closer, mask, options }: St
       store: createProviderStore(database.db, Promise.resolve(secrets)),
       egress: { allowLoopback: false, allowed: environment.privateEgress },
     },
+    browser: environment.browser,
     proxies: environment.proxies,
     environmentModel: () => environment.defaultModel,
     defaultModel: () => config.model,

@@ -40,6 +40,10 @@ const VALUES: Record<keyof typeof RULES, { bad: string[]; good: string[] }> = {
     bad: ['provider.example', 'ftp://provider.example', 'https://a:secret-word@provider.example/v1'],
     good: ['http://10.0.0.1:8000/v1', 'https://provider.example/v1'],
   },
+  SVC_BROWSER_URL: {
+    bad: ['browser.example', 'ftp://browser.example', 'wss://a:secret-word@browser.example', 'wss://{key}.example'],
+    good: ['http://127.0.0.1:9222', 'wss://browser.example/?token={key}', 'ws://10.0.0.1/{key}'],
+  },
   SVC_S3_ENDPOINT: { bad: ['s3.example', 'https://s3.example/bucket', 'https://a:b@s3.example'], good: [] },
   SVC_S3_BUCKET: { bad: ['A', 'UPPER', 'a/b'], good: [] },
   SVC_S3_FORCE_PATH_STYLE: { bad: ['yes', '1', 'TRUE'], good: [] },
@@ -174,6 +178,11 @@ describe('the environment of a deployed box', () => {
     expect(broken).toMatchObject([{ name: 'MODEL_PROVIDER_BASE_URL' }]);
   });
 
+  it('asks for the address of a browser whose key is set', () => {
+    const { broken } = read({ ...GOOD, SVC_BROWSER_KEY: 'k' });
+    expect(broken).toMatchObject([{ name: 'SVC_BROWSER_URL' }]);
+  });
+
   it('has a default for everything else', () => {
     expect(read(GOOD).settings).toMatchObject({
       port: 8080,
@@ -208,7 +217,13 @@ describe('a secret of a deployed box in a file', () => {
 
   it.each(OWN_SECRETS)('is the value of %s, without the line break at its end', (name) => {
     const value = ({ ...GOOD, ...S3, ...SECRETS } as Record<string, string>)[name] ?? '';
-    const whole = { ...GOOD, ...S3, MODEL_PROVIDER_BASE_URL: 'http://p', OTEL_EXPORTER_OTLP_ENDPOINT: 'http://c' };
+    const whole = {
+      ...GOOD,
+      ...S3,
+      MODEL_PROVIDER_BASE_URL: 'http://p',
+      SVC_BROWSER_URL: 'http://b',
+      OTEL_EXPORTER_OTLP_ENDPOINT: 'http://c',
+    };
     const { [name]: _, ...rest } = whole as Record<string, string>;
     const { settings, broken } = read({ ...rest, [`${name}_FILE`]: write(name, `${value}\r\n`) });
     expect(broken).toEqual([]);
@@ -247,6 +262,7 @@ describe('a secret of a deployed box in a file', () => {
 const SECRETS: Record<string, string> = {
   HMAC_SECRET: 'sixteen-letters-',
   MODEL_PROVIDER_API_KEY: 'key-of-a-provider',
+  SVC_BROWSER_KEY: 'key-of-a-browser',
   SVC_SECRET_KEY_PREVIOUS: GOOD.SVC_SECRET_KEY,
   STUDIO_STANDALONE_TOKEN: 'one-long-operator-token',
   SVC_METRICS_TOKEN: 'one-long-scraper-token',

@@ -1,3 +1,4 @@
+import type { BrowserEndpoint } from '../browser/settings.ts';
 import type { VariableName } from '../config.ts';
 import { describeVariable, OWN_SECRETS, readVariable } from '../config.ts';
 import { BoxError } from '../errors.ts';
@@ -28,6 +29,7 @@ export interface BoxEnvironment {
   port: number;
   logLevel: LogLevel | 'silent';
   provider: ProviderSettings | undefined;
+  browser: BrowserEndpoint | undefined;
   storage: StorageSettings | undefined;
   /** Without a slash at the end. */
   publicUrl: string | undefined;
@@ -94,6 +96,7 @@ export function readEnvironment(given: NodeJS.ProcessEnv): BoxEnvironment {
     port: Number(read('PORT') ?? DEFAULT_PORT),
     logLevel: (read('SVC_LOG_LEVEL') ?? 'info') as LogLevel,
     provider: readProvider(env),
+    browser: readBrowser(env),
     storage: readStorageSettings(env),
     publicUrl: read('SVC_PUBLIC_URL')?.replace(/\/$/, ''),
     telemetry: readTelemetry(env),
@@ -189,6 +192,7 @@ function explain(env: NodeJS.ProcessEnv, name: VariableName): string | undefined
   if (first && STORAGE_NEEDS.includes(name)) return `is missing, and ${first} is set`;
   if (name === 'MODEL_PROVIDER_BASE_URL' && isSet('MODEL_PROVIDER_API_KEY'))
     return 'is missing, and MODEL_PROVIDER_API_KEY is set';
+  if (name === 'SVC_BROWSER_URL' && isSet('SVC_BROWSER_KEY')) return 'is missing, and SVC_BROWSER_KEY is set';
   return undefined;
 }
 
@@ -196,6 +200,13 @@ function readProvider(env: NodeJS.ProcessEnv): ProviderSettings | undefined {
   const baseUrl = readVariable(env, 'MODEL_PROVIDER_BASE_URL');
   const apiKey = readVariable(env, 'MODEL_PROVIDER_API_KEY');
   return baseUrl === undefined ? undefined : { baseUrl, ...(apiKey === undefined ? {} : { apiKey }) };
+}
+
+/** The browser the environment names; undefined: none. */
+export function readBrowser(env: NodeJS.ProcessEnv): BrowserEndpoint | undefined {
+  const url = readVariable(env, 'SVC_BROWSER_URL');
+  const apiKey = readVariable(env, 'SVC_BROWSER_KEY');
+  return url === undefined ? undefined : { url, ...(apiKey === undefined ? {} : { apiKey }) };
 }
 
 function environmentInvalid(broken: BrokenVariable[]): BoxError {

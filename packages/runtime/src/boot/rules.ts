@@ -1,3 +1,4 @@
+import { toAddress } from '../browser/settings.ts';
 import { isApiKey } from '../auth/credential.ts';
 import type { VariableName } from '../config.ts';
 import { parseProxies } from '../http/address.ts';
@@ -56,6 +57,9 @@ export const MAX_RUNS_RULE: Rule = {
   explain: (value) => unless(/^[1-9]\d{0,4}$/.test(value), `is "${value}", which is no whole number from 1 to 99999`),
 };
 
+/** Where a browser is reached, wherever the box runs. */
+export const BROWSER_RULE: Rule = { explain: explainBrowser };
+
 /**
  * The rules of a deployed box, in the order they are reported. A value is repeated only where it is no secret and holds
  * none: an address may carry a password.
@@ -69,6 +73,7 @@ export const RULES = {
   SVC_SECRET_KEY_PREVIOUS: { explain: (value) => unless(isMasterKey(value), 'is not 32 bytes in base64') },
   PORT: { explain: (value) => unless(isPort(value), `is "${value}", which is no whole number from 1 to 65535`) },
   MODEL_PROVIDER_BASE_URL: { explain: (value) => explainAddress(value, WEB) ?? explainCredentials(value) },
+  SVC_BROWSER_URL: BROWSER_RULE,
   SVC_S3_ENDPOINT: { explain: explainOrigin },
   SVC_S3_BUCKET: { explain: (value) => unless(BUCKET.test(value), `is "${value}", which is no name of a bucket`) },
   SVC_S3_FORCE_PATH_STYLE: { explain: (value) => explainChoice(value, ['true', 'false']) },
@@ -123,6 +128,15 @@ function explainAddress(value: string, protocols: string[]): string | undefined 
   const schemes = protocols.map((protocol) => `${protocol}//`).join(' or ');
   if (!url || !protocols.includes(url.protocol)) return `is not an address that begins with ${schemes}`;
   return unless(url.hostname !== '' || url.searchParams.has('host'), 'names no host');
+}
+
+function explainBrowser(value: string): string | undefined {
+  try {
+    toAddress({ url: value });
+    return undefined;
+  } catch {
+    return 'is no address that begins with ws://, wss://, http:// or https://, without credentials, and {key} not in its host';
+  }
 }
 
 function explainRedis(value: string): string | undefined {

@@ -20,7 +20,7 @@ import { createBoxClient } from './box-client.ts';
 export interface AmbientRooms {
   rooms: Pick<
     Rooms,
-    'config' | 'connections' | 'hooks' | 'jobs' | 'logs' | 'prompts' | 'secrets' | 'signals' | 'workflows'
+    'browser' | 'config' | 'connections' | 'hooks' | 'jobs' | 'logs' | 'prompts' | 'secrets' | 'signals' | 'workflows'
   >;
   agents: Pick<Agents, 'startChild' | 'retryTurn'>;
   engine: Engine;
@@ -85,6 +85,9 @@ export function createAmbient({ journal, services, storage, mask, above }: Ambie
       return above().database();
     },
     storage,
+    get browser() {
+      return above().rooms.browser;
+    },
     log: (line) => above().rooms.logs.write(line),
   };
 }

@@ -1,5 +1,6 @@
 import type { CallModel } from '../agents/model/client.ts';
 import type { CallEmbeddings } from '../agents/model/embeddings.ts';
+import type { BrowserEndpoint } from '../browser/settings.ts';
 import type { Registration } from '../auth/registration.ts';
 import type { Strategy } from '../auth/strategy.ts';
 import type { UsersProvider } from '../auth/user-tokens.ts';
@@ -74,6 +75,8 @@ export interface BoxOptions {
   db: Drizzle;
   /** What statements of people are read over. Undefined: there are no database queries. */
   readable?: ReadableStore;
+  /** The browser that the environment names. Undefined: the one that is stored, if any. */
+  browser?: BrowserEndpoint | undefined;
   /** Where `svc.storage` keeps objects. Undefined: nowhere. */
   storage?: BoxStorage | undefined;
   /** True while nothing has been written to the relational store: what is looked for there is not asked for. */

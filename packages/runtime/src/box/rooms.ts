@@ -36,7 +36,7 @@ function toRooms(given: Given): Rooms {
 
 /** What the engine calls. */
 function toAbove(given: Given, rooms: Rooms): Above {
-  const { agents, ai, catalog, engine, evals, jobs, notify, options, retention, signals, tables } = given;
+  const { agents, ai, browser, catalog, engine, evals, jobs, notify, options, retention, signals, tables } = given;
   return {
     findLimited: createLimitedFinder(given),
     rooms,
@@ -49,7 +49,10 @@ function toAbove(given: Given, rooms: Rooms): Above {
       return evals.bodyOf(run.name) ?? workflowBody(catalog, run.name);
     },
     codes: () => [...catalog.codeHashes(), SUITE_CODE, LIVE_RUN],
-    ended: evals.ended,
+    ended(run) {
+      evals.ended(run);
+      if (run.kind === 'agent') void browser.agents.close(run.runId, 'the turn is over');
+    },
     cleanupOf: (run) => cleanupOf(catalog, run),
     sweep({ isScheduled }) {
       retention.sweep();

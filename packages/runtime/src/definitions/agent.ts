@@ -70,6 +70,11 @@ export interface DeepAgentDefinition<S extends AnySchema | undefined = AnySchema
   planning?: boolean;
   /** True: the model keeps texts with the session, by `ls`, `read_file`, `write_file`, `edit_file`, `glob` and `grep`. */
   files?: boolean;
+  /**
+   * True: the model has a browser, by `browser_navigate`, `browser_read`, `browser_click`, `browser_type`, `browser_select`,
+   * `browser_screenshot`, `browser_back` and `browser_close`. Each turn has a session of its own.
+   */
+  browser?: boolean;
   /** The agents the model may hand a task, by `task`: agents of this workspace by name, or some of its own. */
   subagents?: readonly (KnownAgent | SubagentDefinition)[];
   /** What every answer is: the model writes JSON that this schema takes. */
@@ -123,6 +128,7 @@ export interface SubagentDefinition extends Pick<
   | 'timeout'
   | 'planning'
   | 'files'
+  | 'browser'
   | 'skills'
   | 'mcpServers'
 > {

@@ -7,6 +7,16 @@ import type { DeepAgentDefinition, McpServer, Skill, SubagentDefinition } from '
 const BUILT_IN_TOOLS = {
   planning: ['write_todos'],
   files: ['ls', 'read_file', 'write_file', 'edit_file', 'glob', 'grep'],
+  browser: [
+    'browser_navigate',
+    'browser_read',
+    'browser_click',
+    'browser_type',
+    'browser_select',
+    'browser_screenshot',
+    'browser_back',
+    'browser_close',
+  ],
   subagents: ['task'],
   skills: ['read_skill'],
 } as const;
@@ -56,10 +66,10 @@ export const OWN_MEMBERS = [
 
 // --- internal ---
 
-const PARTS = ['planning', 'files', 'subagents', 'skills'] as const;
+const PARTS = ['planning', 'files', 'browser', 'subagents', 'skills'] as const;
 const SUBAGENT_MEMBERS: (keyof SubagentDefinition)[] = [
   ...OWN_MEMBERS,
-  ...(['planning', 'files', 'skills', 'mcpServers'] as const),
+  ...(['planning', 'files', 'browser', 'skills', 'mcpServers'] as const),
 ];
 const NAME = /^[a-zA-Z0-9][a-zA-Z0-9_-]{0,63}$/;
 

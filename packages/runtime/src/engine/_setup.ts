@@ -103,6 +103,7 @@ export async function openBench(
     },
     database: undefined,
     storage: undefined,
+    browser: undefined,
     log: (line) => void logged.push(`${line.level} ${line.message}`),
   };
   const engine: Engine = await createEngine({

@@ -31,6 +31,8 @@ export interface StepContext {
   spend(tokens: Tokens): void;
   /** The workflows this attempt has started, each by what distinguishes it from the others. */
   starts?: string[];
+  /** Called once the attempt is over, however it ended. */
+  onEnd(work: () => void): void;
   /** What the first change in the box's database is committed with. Absent: nothing. */
   mark?: WriteMark;
 }

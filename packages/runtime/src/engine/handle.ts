@@ -90,6 +90,8 @@ export interface Ambient {
   readonly database: unknown;
   /** The objects of the box, or undefined where it has none. Handed on likewise. */
   readonly storage: unknown;
+  /** The browser of the box, which may have none that answers. Handed on likewise. */
+  readonly browser: unknown;
   /** Never throws. */
   log(line: CodeLine): void;
 }

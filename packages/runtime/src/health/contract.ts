@@ -16,6 +16,7 @@ const CAPABILITIES = [
   'activity.read',
   'ai.modelgateway',
   'approval.fire_and_forget',
+  'browser.cdp',
   'config.read_write',
   'database.postgres_direct',
   'prompts.basic',
@@ -24,9 +25,10 @@ const CAPABILITIES = [
   'storage.s3',
 ];
 
-/** What this build speaks and offers. A box that has no storage does not offer it. */
-export function contractPayload({ storage = true }: { storage?: boolean } = {}): Contract {
-  const capabilities = CAPABILITIES.filter((name) => storage || name !== 'storage.s3');
+/** What this build speaks and offers. A box that has no storage, or no browser that answers, does not offer it. */
+export function contractPayload({ storage = true, browser = true } = {}): Contract {
+  const missing = [...(storage ? [] : ['storage.s3']), ...(browser ? [] : ['browser.cdp'])];
+  const capabilities = CAPABILITIES.filter((name) => !missing.includes(name));
   return { version: 15, minSupported: 1, capabilities, build: readBuild() };
 }
 

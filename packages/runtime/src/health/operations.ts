@@ -3,7 +3,7 @@ import { operationsOf } from '../operations/define.ts';
 import { Contract, contractPayload } from './contract.ts';
 import type { Health } from './health.ts';
 
-const operation = operationsOf<{ health: Health }>();
+const operation = operationsOf<{ health: Health; browser: { works(): Promise<boolean> } }>();
 
 export const getIdentity = operation({
   id: 'health.identity',
@@ -29,7 +29,11 @@ export const getContract = operation({
   cli: 'contract show',
   input: z.strictObject({}),
   output: Contract,
-  handle: ({ health }) => contractPayload({ storage: health.services().storage !== null }),
+  async handle({ health, browser }) {
+    // Whatever is wrong with it, the box says what else it offers.
+    const works = await browser.works().catch(() => false);
+    return contractPayload({ storage: health.services().storage !== null, browser: works });
+  },
 });
 
 export const getServices = operation({

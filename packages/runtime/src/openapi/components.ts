@@ -9,6 +9,7 @@ import { EvalCase } from '../evals/case.ts';
 import { EvalRun } from '../evals/run.ts';
 import { Scorer } from '../evals/scorer.ts';
 import { Suite } from '../evals/suite.ts';
+import { BrowserInfo } from '../browser/change.ts';
 import { Connection } from '../connections/store.ts';
 import { Guardrail, Hit } from '../guardrails/store.ts';
 import { Job, JobDetail } from '../jobs/job.ts';
@@ -88,6 +89,7 @@ export const COMPONENTS: Record<string, z.ZodType> = {
   Prompt,
   PromptText,
   PromptVersion,
+  Browser: BrowserInfo,
   Provider,
   Run,
   RunError,

@@ -10,6 +10,7 @@ const TAGS: Record<string, string> = {
   'chat-completions': 'Agents over the chat-completions protocol',
   database: 'The tables of the project, read without a way to change them',
   config: 'Values that code reads while it runs, with their history',
+  browser: 'The browser that code and agents open pages in',
   connections: 'Services of others that code calls, and how they know this box',
   evals: 'Cases, suites of them, and what came of running these',
   events: 'What happens to runs, steps, sessions and approvals, as it happens',

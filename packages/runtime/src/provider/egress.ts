@@ -65,10 +65,22 @@ const PRIVATE = blockList([
 /** Why the box must not call the address a caller gave; undefined: it may. */
 export async function findRefusal(url: URL, policy: EgressPolicy): Promise<string | undefined> {
   const host = hostOf(url);
-  const addresses = isIP(host) ? [{ address: host }] : await resolve(host).catch(() => undefined);
+  const addresses = await resolveHost(host);
   if (!addresses) return `The name "${host}" does not resolve.`;
   const refusal = explainRefusal(addresses, host, policy);
   return refusal && `${refusal}. ${ADVICE}`;
+}
+
+/** The same of what the box itself does not call: what is wrong, without what to do about it. */
+export async function findPrivate(url: URL, policy: EgressPolicy): Promise<string | undefined> {
+  const host = hostOf(url);
+  const addresses = await resolveHost(host);
+  return addresses ? explainRefusal(addresses, host, policy) : `"${host}" does not resolve`;
+}
+
+/** The host of an address, an IPv6 one without its brackets. */
+export function hostOf({ hostname }: URL): string {
+  return hostname.replace(/^\[|\]$/g, '');
 }
 
 /** Throws `provider_url_invalid` when a caller-given address points where the box must not reach. */
@@ -108,8 +120,8 @@ function toFailure(refusal: string, { refuse }: EgressPolicy): Error {
   return refuse?.(refusal) ?? new BoxError('model_provider_failed', `${refusal}. ${ADVICE}`);
 }
 
-function hostOf({ hostname }: URL): string {
-  return hostname.replace(/^\[|\]$/g, '');
+async function resolveHost(host: string): Promise<{ address: string }[] | undefined> {
+  return isIP(host) ? [{ address: host }] : await resolve(host).catch(() => undefined);
 }
 
 function explainRefusal(

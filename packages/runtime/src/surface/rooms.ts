@@ -1,5 +1,6 @@
 import { activityRoom } from '../activity/room.ts';
 import { approvalsRoom } from '../approvals/room.ts';
+import { browserRoom } from '../browser/room.ts';
 import { catalogRoom, entriesRoom } from '../catalog/room.ts';
 import { configRoom } from '../config-values/room.ts';
 import { databaseRoom } from '../database/room.ts';
@@ -54,6 +55,7 @@ export const ROOMS = [
   modelsRoom,
   secretsRoom,
   connectionsRoom,
+  browserRoom,
   databaseRoom,
   settingsRoom,
   setupRoom,

@@ -104,7 +104,7 @@ export class StepAttempts {
 
   /** A value that is still to be read, such as the body of a response, is read first. */
   #returned(call: Call, context: StepAttempt, value: unknown): void {
-    if (this.#options.hasLeft()) return;
+    if (this.#options.hasLeft()) return context.end();
     const action = call.action as RunAction;
     const isPlain = typeof value !== 'object' || value === null;
     let reading: Promise<void> | undefined;
@@ -121,6 +121,7 @@ export class StepAttempts {
   }
 
   #succeeded(call: Call, context: StepAttempt, value: unknown): void {
+    context.end();
     const { startedAt, spent } = context;
     let fields: RecordFields;
     try {
@@ -134,13 +135,17 @@ export class StepAttempts {
   }
 
   /** The step has done its work: to do it again would not make its result another one. */
-  #unrecordable(call: Call, { startedAt, spent }: StepAttempt, error: unknown): void {
+  #unrecordable(call: Call, context: StepAttempt, error: unknown): void {
+    context.end();
+    const { startedAt, spent } = context;
     if (!this.#ended(call)) return;
     const fields = { event: 'failed', startedAt, error: this.#encodeError(error), tokens: spent ?? null } as const;
     this.#options.onAnswer(call, fields);
   }
 
-  #failed(call: Call, { startedAt, spent }: StepAttempt, thrown: unknown): void {
+  #failed(call: Call, context: StepAttempt, thrown: unknown): void {
+    context.end();
+    const { startedAt, spent } = context;
     if (!this.#ended(call)) return;
     const tokens = spent ?? null;
     const { policy } = call.action as RunAction;

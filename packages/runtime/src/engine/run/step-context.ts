@@ -31,6 +31,7 @@ export class StepAttempt implements StepContext {
   mark?: WriteMark;
   /** What models have used for it. Undefined: nothing. */
   spent: Tokens | undefined;
+  #ends: (() => void)[] | undefined;
   readonly #attempts: StepAttemptOptions['attempts'];
   readonly #deadline: Deadline | undefined;
   readonly #call: Call;
@@ -54,6 +55,17 @@ export class StepAttempt implements StepContext {
 
   get signal(): AbortSignal {
     return this.#deadline?.signal ?? this.#attempts.signal;
+  }
+
+  onEnd(work: () => void): void {
+    (this.#ends ??= []).push(work);
+  }
+
+  /** It is over. */
+  end(): void {
+    const ends = this.#ends;
+    this.#ends = undefined;
+    for (const work of ends ?? []) work();
   }
 
   beat(): void {
