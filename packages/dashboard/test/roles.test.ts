@@ -16,6 +16,7 @@ const SCREENS = {
   Guardrails: 'guardrails:read',
   Evals: 'evals:read',
   Catalog: 'catalog:read',
+  Database: 'database:read',
   Config: 'config:read',
   Secrets: 'secrets:read',
   'API keys': 'keys:read',

@@ -185,6 +185,16 @@ export const SCREENS: readonly Screen[] = [
     load: () => import('../screens/catalog/catalog.tsx'),
   },
   {
+    id: 'database',
+    path: '/database',
+    title: 'Database',
+    group: 'manage',
+    permission: 'database:read',
+    tag: 'database',
+    item: 'table',
+    load: () => import('../screens/database/database.tsx'),
+  },
+  {
     id: 'config',
     path: '/config',
     title: 'Config',

@@ -7,6 +7,12 @@ export interface Column<Row> {
   end?: boolean;
   /** Left out where there is little room. */
   wide?: boolean;
+  /** As wide as what is in it. */
+  narrow?: boolean;
+  /** Below the title. */
+  note?: string;
+  /** Its heading sorts; `by`: the rows are in its order. */
+  sorting?: { by: 'asc' | 'desc' | undefined; onSort(): void };
   cell(row: Row): ReactNode;
 }
 
@@ -30,8 +36,13 @@ export function Table<Row>({ label, columns, rows, keyOf }: TableProps<Row>) {
         <thead>
           <tr>
             {columns.map((column, at) => (
-              <th key={at} scope="col" className={`border-b border-line text-muted ${toClasses(column)}`}>
-                {column.title}
+              <th
+                key={at}
+                scope="col"
+                aria-sort={column.sorting && SORTS[column.sorting.by ?? 'none']}
+                className={`border-b border-line text-muted ${toClasses(column)}`}
+              >
+                <Heading {...column} />
               </th>
             ))}
           </tr>
@@ -54,6 +65,25 @@ export function Table<Row>({ label, columns, rows, keyOf }: TableProps<Row>) {
 
 // --- internal ---
 
-function toClasses({ end, wide }: { end?: boolean; wide?: boolean }): string {
-  return `px-3 py-2 align-top ${end ? 'text-right tabular-nums' : ''} ${wide ? 'hidden md:table-cell' : ''}`;
+const SORTS = { none: 'none', asc: 'ascending', desc: 'descending' } as const;
+const ARROWS = { none: '', asc: ' ▲', desc: ' ▼' } as const;
+
+function Heading({ title, note, sorting }: Pick<Column<never>, 'title' | 'note' | 'sorting'>) {
+  return (
+    <>
+      {sorting ? (
+        <button type="button" className="whitespace-nowrap hover:underline" onClick={sorting.onSort}>
+          <bdi>{title}</bdi>
+          <span aria-hidden>{ARROWS[sorting.by ?? 'none']}</span>
+        </button>
+      ) : (
+        title
+      )}
+      {note !== undefined && <span className="block text-xs font-normal whitespace-nowrap">{note}</span>}
+    </>
+  );
+}
+
+function toClasses({ end, wide, narrow }: { end?: boolean; wide?: boolean; narrow?: boolean }): string {
+  return `px-3 py-2 align-top ${end ? 'text-right tabular-nums' : ''} ${wide ? 'hidden md:table-cell' : ''} ${narrow ? 'w-px' : ''}`;
 }
