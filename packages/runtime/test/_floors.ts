@@ -59,6 +59,7 @@ export const FLOORS: readonly string[] = [
   'settings/',
   'activity/',
   'workflows/',
+  'triggers/',
   'evals/',
   'telemetry/',
   'retention/',

@@ -43,6 +43,7 @@ const PLAIN: Route[] = [
   ['POST', '/mcp'],
   ['POST', '/api/registration/challenge'],
   ['GET', '/api/connect/callback'],
+  ['POST', '/api/inbound/:id'],
   ['GET', '/api/webhooks/:token'],
   ['POST', '/api/webhooks/:token'],
   ['PUT', '/api/webhooks/:token'],
@@ -54,7 +55,8 @@ const ROUTES: Route[] = [...PLAIN, ...OPERATIONS.map(({ route }) => splitRoute(r
 const READS = ROUTES.filter(({ method }) => method === 'GET');
 /** Writes that take a JSON body; a webhook takes any, and a signed call is looked at only once its signature is good. */
 const WRITES = ROUTES.filter(
-  ({ method, path }) => method !== 'GET' && method !== 'DELETE' && !/^\/api\/(?:webhooks|registration)\//.test(path),
+  ({ method, path }) =>
+    method !== 'GET' && method !== 'DELETE' && !/^\/api\/(?:webhooks|registration|inbound)\//.test(path),
 );
 const UNKNOWN: Route[] = [
   { method: 'GET', path: '/nope' },

@@ -84,6 +84,12 @@ connections.authorize | POST /api/connections/:id/authorize | write connections:
 connections.set_credential | PUT /api/connections/:id/credential | write connections:write | confirm
 connections.test | POST /api/connections/:id/test | read connections:read
 connections.delete | DELETE /api/connections/:id | write connections:write | confirm
+triggers.list | GET /api/triggers | read triggers:read
+triggers.get | GET /api/triggers/:id | read triggers:read
+triggers.create | POST /api/triggers | write triggers:write
+triggers.update | PATCH /api/triggers/:id | write triggers:write
+triggers.redeliver | POST /api/triggers/:id/deliveries/:deliveryId/redeliver | write triggers:write
+triggers.delete | DELETE /api/triggers/:id | write triggers:write | confirm
 guardrails.list | GET /api/guardrails | read guardrails:read
 guardrails.get | GET /api/guardrails/:id | read guardrails:read
 guardrails.hits | GET /api/guardrails/hits | read guardrails:read

@@ -38,6 +38,8 @@ const HOLDERS = {
   'connections:write': ADMINS,
   'browser:read': ADMINS,
   'browser:write': ADMINS,
+  'triggers:read': ADMINS,
+  'triggers:write': ADMINS,
   'provider:read': ADMINS,
   'provider:write': ADMINS,
   'settings:read': ALL,

@@ -23,6 +23,7 @@ import type { MasterKey } from '../secrets/seal.ts';
 import type { BoxStorage } from '../storage/storage.ts';
 import type { Drizzle } from '../stores/drizzle.ts';
 import type { ReadableStore } from '../stores/reading/readable.ts';
+import type { TriggerLimits } from '../triggers/limits.ts';
 import type { TelemetrySettings } from '../telemetry/settings.ts';
 import type { KeyValueStore } from '../stores/kv.ts';
 
@@ -99,6 +100,8 @@ export interface BoxOptions {
   notify?(): readonly NotifyReceiver[] | undefined;
   /** How they are notified, for tests. */
   notifyLimits?: Partial<NotifyLimits>;
+  /** What senders to triggers, and their deliveries, are held to. Default: `TRIGGER_LIMITS`. */
+  triggerLimits?: Partial<TriggerLimits>;
   /** Called with each run that fails or is blocked, for a person who watches. Default: the log says it. */
   onStopped?(run: StoppedRun): void;
   /** Loads agents and workflows; called when the gate opens. */

@@ -60,6 +60,7 @@ function toAbove(given: Given, rooms: Rooms): Above {
       if (!options.supervisor) {
         notify.sweep();
         signals.sweep();
+        rooms.triggers.sweep();
       }
       return jobs.fireDue(isScheduled);
     },

@@ -17,6 +17,8 @@ import type { Log } from '../log.ts';
 import { REQUEST_EVENT } from '../logs/lifecycle.ts';
 import { DOCS_ROUTES, mountDocs } from '../openapi/docs.ts';
 import { mountOpenApi, OPENAPI_ROUTE } from '../openapi/route.ts';
+import { INBOUND_ROUTES, mountInbound } from '../triggers/routes.ts';
+import { INBOUND_PREFIX } from '../triggers/triggers.ts';
 import { mountRoot, ROOT_ROUTE } from '../http/root.ts';
 import { MCP_ERRORS, MCP_ROUTES, mountMcp } from '../mcp/routes.ts';
 import { splitRoute } from '../operations/define.ts';
@@ -54,6 +56,7 @@ export const PLAIN_ROUTES: readonly RouteEntry[] = [
   ...MCP_ROUTES,
   ...WEBHOOK_ROUTES,
   ...CONNECT_ROUTES,
+  ...INBOUND_ROUTES,
 ];
 
 const ERROR_SHAPES = [WIRE_A_ERRORS, WIRE_B_ERRORS, AGUI_ERRORS, MCP_ERRORS];
@@ -84,7 +87,7 @@ export async function createRoutes(
       const looking = rooms.gate.looking();
       return looking && ASKS_PROGRAM.test(path) ? atMost(LONGEST_LOOK_MS, looking) : undefined;
     },
-    anyBody: [WEBHOOK_PREFIX],
+    anyBody: [WEBHOOK_PREFIX, INBOUND_PREFIX],
     errorShapes: ERROR_SHAPES,
   });
   const routes = [...PLAIN_ROUTES, ...OPERATIONS.map(toRouteEntry)];
@@ -115,6 +118,7 @@ export async function createRoutes(
   mountWorkflowChat(app, { auth, streams, engine, journal, workflows: rooms.workflows });
   mountWebhooks(app, rooms.hooks);
   mountConnect(app, rooms.connections);
+  mountInbound(app, rooms.triggers);
   await confirmations.open();
   const mcp = mountMcp(app, {
     agents,

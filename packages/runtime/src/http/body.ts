@@ -27,6 +27,11 @@ export async function readJson(request: Request, options: BodyOptions = {}): Pro
   const { limit = MIB, refuseProtoKeys = true } = options;
   const bytes = await readBytes(request, { limit, isAnonymous: false });
   if (bytes.length === 0 && 'emptyAs' in options) return options.emptyAs;
+  return parseJson(bytes, refuseProtoKeys);
+}
+
+/** The same of a body that has been read. */
+export async function parseJson(bytes: Buffer, refuseProtoKeys = true): Promise<unknown> {
   const isLarge = bytes.length > SMALL;
   if (isLarge) await scanJson(bytes);
   const text = isLarge ? await decodeText(bytes) : bytes.toString('utf8');

@@ -33,6 +33,7 @@ const TAGS: Record<string, string> = {
   sessions: 'Conversations with agents',
   settings: 'What holds for the whole workspace',
   storage: 'Objects in the bucket of the box',
+  triggers: 'What outside services start here, and what has come of it',
   webhooks: 'Addresses at which runs wait for a call from outside',
   workflows: 'Durable workflows: their schemas, their starts and their queues',
 };

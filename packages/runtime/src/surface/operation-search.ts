@@ -136,6 +136,7 @@ const MEANINGS = toMeanings(`
   hit catch caught found
   eval evaluation test score benchmark
   secret password credential
+  trigger webhook inbound delivery event sender
   connection connect integration oauth service github slack google
   key credential
   config configuration parameter value flag

@@ -22,6 +22,7 @@ import { secretsRoom } from '../secrets/room.ts';
 import { sessionsRoom } from '../sessions/room.ts';
 import { settingsRoom, setupRoom } from '../settings/room.ts';
 import { storageRoom } from '../storage/room.ts';
+import { triggersRoom } from '../triggers/room.ts';
 import { usageRoom } from '../usage/room.ts';
 import { workflowsRoom } from '../workflows/room.ts';
 import { operationsRoom, securityRoom } from './room.ts';
@@ -56,6 +57,7 @@ export const ROOMS = [
   secretsRoom,
   connectionsRoom,
   browserRoom,
+  triggersRoom,
   databaseRoom,
   settingsRoom,
   setupRoom,

@@ -1,3 +1,4 @@
+import type { RunTrigger } from '../../engine/journal/run.ts';
 import { BoxError } from '../../errors.ts';
 import type { SessionKind, SessionOwner } from './session-store.ts';
 import type { Caller } from '../../auth/caller.ts';
@@ -23,6 +24,8 @@ export interface TurnRequest {
   key?: TurnKey;
   /** The stateless turn whose calls the client has run, and which keeps the calls the client was not shown. */
   continues?: string;
+  /** What its run says made it begin. Default: `chat`. */
+  trigger?: RunTrigger;
   /** Its events are wanted all at once, when it has ended. */
   isWhole?: boolean;
 }

@@ -1,0 +1,67 @@
+import { and, eq, sql } from 'drizzle-orm';
+import type { Drizzle } from '../stores/drizzle.ts';
+import { isWaiting, soon } from './delivery-rows.ts';
+import type { DeliveryRow } from './delivery-rows.ts';
+import type { TriggerLimits } from './limits.ts';
+import type { DeliveryProblem } from './store.ts';
+import { triggerDeliveries as table } from './table.ts';
+
+/** How an attempt ended. */
+export type Settled =
+  | { state: 'delivered'; runId: string | null; queueId: string | null }
+  | { state: 'dead'; problem: DeliveryProblem }
+  /** `isNoTry`: the attempt does not count. */
+  | { state: 'failed' | 'pending'; problem: DeliveryProblem | null; inMs: number; isNoTry?: boolean };
+
+/** Deliveries that wait, as one process after the other has them. */
+export interface DeliveryLeases {
+  /** Those whose time has come, for one process alone until the lease ends. */
+  take(leaseId: string, limit: number): Promise<DeliveryRow[]>;
+  /** False: another process has it. */
+  settle(leaseId: string, id: string, how: Settled): Promise<boolean>;
+  /** Milliseconds until one is due. Undefined: none waits. */
+  nextIn(): Promise<number | undefined>;
+}
+
+export function createDeliveryLeases(db: Drizzle, limits: Pick<TriggerLimits, 'leaseMs'>): DeliveryLeases {
+  return {
+    take: (leaseId, limit) =>
+      db
+        .update(table)
+        .set({ leaseId, leaseUntil: soon(limits.leaseMs), attempts: sql`${table.attempts} + 1` })
+        .where(
+          sql`${table.id} in (select d.id from ${table} d where d.state in ('pending', 'failed') and d.next_at <= now()
+            and (d.lease_until is null or d.lease_until < now()) order by d.next_at limit ${limit} for update skip locked)`,
+        )
+        .returning(),
+    async settle(leaseId, id, how) {
+      const isOver = how.state === 'delivered' || how.state === 'dead';
+      const rows = await db
+        .update(table)
+        .set({
+          state: how.state,
+          leaseId: null,
+          leaseUntil: null,
+          problem: 'problem' in how && how.problem ? JSON.stringify(how.problem) : null,
+          ...(how.state === 'delivered' ? { runId: how.runId, queueId: how.queueId } : {}),
+          ...(isOver ? { endedAt: sql`now()` } : {}),
+          ...('inMs' in how ? { nextAt: soon(how.inMs) } : {}),
+          ...('isNoTry' in how && how.isNoTry ? { attempts: sql`${table.attempts} - 1` } : {}),
+        })
+        .where(and(eq(table.id, id), eq(table.leaseId, leaseId)))
+        .returning({ id: table.id });
+      return rows.length > 0;
+    },
+    async nextIn() {
+      const [row] = await db
+        .select({
+          ms: sql<
+            number | null
+          >`(extract(epoch from min(greatest(${table.nextAt}, ${table.leaseUntil})) - now()) * 1000)::double precision`,
+        })
+        .from(table)
+        .where(isWaiting);
+      return row?.ms ?? undefined;
+    },
+  };
+}

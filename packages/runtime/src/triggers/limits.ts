@@ -1,0 +1,44 @@
+/** What senders and deliveries are held to. */
+export interface TriggerLimits {
+  /** Of one request. */
+  bodyBytes: number;
+  /** Requests of one trigger in a minute, over all replicas. */
+  perMinute: number;
+  /** Requests of one address in a minute whose signature is wrong, before it is told to wait. */
+  wrongPerMinute: number;
+  /** Deliveries of one trigger that wait; what comes then is refused. */
+  mostPending: number;
+  /** How often a delivery is tried before it is a dead letter. */
+  tries: number;
+  firstRetryMs: number;
+  longestRetryMs: number;
+  /** After how long a delivery is tried again whose run cannot begin yet, which counts as no try. */
+  busyMs: number;
+  /** For how long it is tried so. */
+  busyForMs: number;
+  /** For how long one process has a delivery before another takes it. */
+  leaseMs: number;
+  /** At most so long after it is due a delivery is looked for by a replica that has not taken it in. */
+  lookMs: number;
+  /** Of deliveries that are over: so many of a trigger, of so many bytes, of such an age. */
+  keptCount: number;
+  keptBytes: number;
+  keptMs: number;
+}
+
+export const TRIGGER_LIMITS: TriggerLimits = {
+  bodyBytes: 1_048_576,
+  perMinute: 600,
+  wrongPerMinute: 60,
+  mostPending: 1_000,
+  tries: 8,
+  firstRetryMs: 2_000,
+  longestRetryMs: 600_000,
+  busyMs: 3_000,
+  busyForMs: 3_600_000,
+  leaseMs: 60_000,
+  lookMs: 5_000,
+  keptCount: 500,
+  keptBytes: 67_108_864,
+  keptMs: 14 * 24 * 3_600_000,
+};
