@@ -29,19 +29,21 @@ export interface Given extends Pick<TriggersOptions, 'db' | 'installation' | 'ur
 export const triggersRoom = defineRoom({
   name: 'triggers',
   operations: [listTriggers, getTrigger, createTrigger, updateTrigger, redeliverTrigger, deleteTrigger],
-  create: ({ masterKey: key, isBlank, isOpen, options, foundation: { mask }, ...given }: Given) =>
-    createTriggers({
-      db: given.db,
+  create(given: Given) {
+    const { db, masterKey: key, installation, kv, workflows, agents, url, log } = given;
+    return createTriggers({
+      db,
       key,
-      installation: given.installation,
-      kv: given.kv,
-      workflows: given.workflows,
-      agents: given.agents,
-      url: given.url,
-      log: given.log,
-      mask,
-      isUsed: () => isOpen() && !isBlank(),
-      limits: options.triggerLimits,
-    }),
+      installation,
+      kv,
+      workflows,
+      agents,
+      url,
+      log,
+      mask: given.foundation.mask,
+      isUsed: () => given.isOpen() && !given.isBlank(),
+      limits: given.options.triggerLimits,
+    });
+  },
   close: (triggers) => triggers.close(),
 });
