@@ -18,6 +18,7 @@ const GUIDE = {
   Workflows: ['workflows', 'workflow-sdk'],
   'Clients and callers': ['clients', 'react', 'api', 'callers'],
   'Data and settings': ['database', 'storage', 'config', 'secrets', 'connections', 'browser'],
+  'Data and settings': ['database', 'storage', 'config', 'secrets', 'connections', 'triggers'],
   'Test, deploy, operate': ['testing', 'evals', 'deploy', 'self-host', 'teams', 'command-line', 'operating'],
 };
 const REFERENCE = ['routes', 'commands', 'environment', 'errors', 'control-plane', 'security'];

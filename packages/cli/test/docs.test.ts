@@ -614,6 +614,23 @@ const GUIDES: Guide[] = [
     },
   },
   {
+    file: 'docs/guide/triggers.md',
+    model: true,
+    facts: {
+      async set(ran, { box }) {
+        const [trigger, first, second] = readDocuments(ran) as Record<string, unknown>[];
+        expect(trigger).toMatchObject({ state: 'ready', secrets: 1, target: { workflow: 'triage-issue' } });
+        expect([first, second]).toMatchObject([{ state: 'pending' }, { state: 'repeated' }]);
+        expect(ran.stdout).not.toContain('a-secret-of-yours');
+        const { items } = (await (await box.fetch('/api/runs?trigger=trigger')).json()) as { items: unknown[] };
+        expect(items).toMatchObject([{ name: 'triage-issue' }]);
+      },
+      again(ran) {
+        expect(readDocuments(ran)).toMatchObject([{ state: 'pending', redeliveryOf: expect.any(String) }]);
+      },
+    },
+  },
+  {
     file: 'docs/guide/command-line.md',
     model: true,
     facts: {

@@ -95,6 +95,18 @@ const CALLS: [id: string, input: (made: Record<string, Json>) => Json][] = [
   ['connections.create', () => ({ id: 'notes', provider: 'notion' })],
   ['connections.set_credential', () => ({ id: 'notes', apiKey: 'a key of a service' })],
   ['connections.delete', () => ({ id: 'notes' })],
+  [
+    'triggers.create',
+    () => ({
+      name: 'in',
+      target: { agent: 'triage' },
+      signature: { scheme: 'token', header: 'x-t' },
+      secret: 'between two',
+    }),
+  ],
+  ['triggers.update', (made) => ({ id: idOf(made, 'triggers.create'), name: 'other' })],
+  ['triggers.redeliver', (made) => ({ id: idOf(made, 'triggers.create'), deliveryId: idOf(made, 'delivery') })],
+  ['triggers.delete', (made) => ({ id: idOf(made, 'triggers.create') })],
   ['settings.key_expiry', () => ({ days: 30 })],
   ['settings.mcp', () => ({ enabled: true })],
   ['settings.copilot', () => ({ enabled: true })],
@@ -106,6 +118,7 @@ test('every write that settles by its mark commits its mark with its change, onc
   const wrong: string[] = [];
   for (const [id, toInput] of CALLS) {
     if (id === 'evals.runs.delete') await ended(idOf(made, 'evals.suites.run'));
+    if (id === 'triggers.redeliver') made.delivery = await sendTo(idOf(made, 'triggers.create'));
     const before = marks.length;
     const answer = await callOf(id, toInput(made));
     made[id] = answer;
@@ -171,6 +184,13 @@ async function callOf(operation: string, input: Json): Promise<Json> {
 }
 
 const idOf = (made: Record<string, Json>, by: string) => made[by]?.id as string;
+
+/** A delivery there is to repeat. */
+async function sendTo(id: string): Promise<Json> {
+  const headers = { 'x-t': 'between two' };
+  const answer = await box.app.request(`/api/inbound/${id}`, { method: 'POST', headers, body: 'Hi' });
+  return { id: ((await answer.json()) as { deliveryId: string }).deliveryId };
+}
 
 async function ended(id: string): Promise<void> {
   await expect.poll(async () => (await call(box, `GET /api/evals/runs/${id}`)).body.status, WAIT).not.toBe('running');

@@ -37,7 +37,8 @@ const WORKFLOWS = {
     run: async (input: unknown) => input,
     inputSchema: z.object({ issue: z.number(), title: z.string(), labels: z.array(z.string()).default([]) }),
   },
-  alone: { run: async () => wait(), serial: true },
+  alone: { run: async () => wait(), serial: { onConflict: 'reject' } },
+  inTurn: { run: async () => wait(), serial: true },
 };
 const AGENTS = { helper: defineDeepAgent({ name: 'helper', instructions: 'You help.' }) };
 
@@ -403,6 +404,19 @@ function suite(database: () => Drizzle): void {
       expect((await ended(box, id, 2)).map(({ state }) => state)).toEqual(['delivered', 'delivered']);
     });
 
+    test('of a workflow whose runs stand in a queue, has the place of its start there', async () => {
+      const box = await open();
+      const { id } = await make(box, 'github', { target: { workflow: 'inTurn' } });
+      ways.isBroken = true;
+      for (const n of [1, 2]) await send(box, id, 'github', { n });
+      const deliveries = await ended(box, id, 2);
+      expect(deliveries.map(({ runId, queueId }) => [runId, queueId].filter((each) => each !== null).length)).toEqual([
+        1, 1,
+      ]);
+      expect(deliveries.filter(({ queueId }) => queueId !== null)).toHaveLength(1);
+      ways.isBroken = false;
+    });
+
     test('waits while the program is not there, and is started by the process that has it', async () => {
       const box = await open();
       const { id } = await make(box, 'github');
@@ -477,6 +491,21 @@ function suite(database: () => Drizzle): void {
       await post(box, id, { headers: { 'x-token': 'Token shared between two' }, body: `{"n":${n}}` });
     expect((await get(box, id)).deliveries.length).toBeLessThanOrEqual(3);
     expect((await get(box, id)).lastDelivery).toMatchObject({ state: 'filtered' });
+  });
+
+  test('there are 500 and no more', async () => {
+    const box = await open();
+    await database().execute(
+      sql`insert into svc.triggers (id, name, target_kind, target, enabled, settings, created_by)
+        select 'full-' || n, 'x', 'workflow', 'take', false, '{}', 'test' from generate_series(1, 500) n`,
+    );
+    const { signature, secret } = SENDERS.github!;
+    const one = { name: 'x', target: { workflow: 'take' }, signature, secret };
+    expect(await call(box, 'POST /api/triggers', one)).toMatchObject({
+      status: 409,
+      body: { code: 'too_many_triggers' },
+    });
+    await database().execute(sql`delete from svc.triggers where id like 'full-%'`);
   });
 
   test('are listed in pages with their last delivery', async () => {

@@ -86,7 +86,7 @@ export const createTrigger = operation({
 export const updateTrigger = operation({
   ...room,
   id: 'triggers.update',
-  summary: 'Change, enable or disable a trigger, or rotate its secret',
+  summary: 'Change a trigger, enable or disable it, or rotate its secret',
   route: 'PATCH /api/triggers/:id',
   kind: 'write',
   permission: 'triggers:write',
