@@ -127,7 +127,7 @@ describe('a route that is no operation', () => {
       const route = `${method} ${path}`;
       const security = doc?.security ?? 'caller';
       const expectedOf = (role: (typeof ROLES)[number]): boolean => {
-        if (security === 'signature') return false;
+        if (security === 'signature' || security === 'sender') return false;
         if (security === 'none') return true;
         if (path === '/mcp') return false;
         const permission = security === 'key' ? 'agents:chat' : 'workflows:start';

@@ -11,9 +11,9 @@ export interface RouteDoc {
   tag: string;
   /**
    * `none`: no credential. `key`: an API key, from either header. `caller`: whatever lets a person or a program in.
-   * `signature`: the control plane signs the call.
+   * `signature`: the control plane signs the call. `sender`: an outside service shows what it has agreed on with an operator.
    */
-  security: 'none' | 'key' | 'caller' | 'signature';
+  security: 'none' | 'key' | 'caller' | 'signature' | 'sender';
   /** Default `box`. */
   family?: ErrorFamily;
   /** Codes besides those that any route may answer. */

@@ -26,6 +26,8 @@ import { Secret } from '../secrets/secrets.ts';
 import { Session, SessionDetail, SessionMessage, SessionTurn } from '../sessions/session.ts';
 import { Settings } from '../settings/settings.ts';
 import { ObjectStat } from '../storage/operations.ts';
+import { Trigger, TriggerDelivery } from '../triggers/store.ts';
+import { Signature } from '../triggers/signature.ts';
 import { StartReceipt } from '../runs/start-receipt.ts';
 import { Workflow, WorkflowProblem } from '../catalog/workflow.ts';
 
@@ -107,6 +109,9 @@ export const COMPONENTS: Record<string, z.ZodType> = {
   Settings,
   StartReceipt,
   Step,
+  Trigger,
+  TriggerDelivery,
+  TriggerSignature: Signature,
   WireAError,
   WireBError,
   Workflow,

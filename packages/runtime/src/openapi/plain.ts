@@ -30,6 +30,8 @@ const SECURITY: Record<RouteDoc['security'], Record<string, string[]>[]> = {
   key: [{ bearer: [] }, { apiKey: [] }],
   caller: [{ bearer: [] }],
   signature: [{ signature: [] }],
+  // Each in its own way, which no scheme of the document says.
+  sender: [],
 };
 
 function toBareDoc({ method, path }: RouteEntry): RouteDoc {
@@ -82,7 +84,7 @@ function toAnswers({ answers }: RouteDoc, writer: SchemaWriter): Record<string, 
 function listErrors({ security, body, errors = [] }: RouteDoc) {
   return [
     ...COMMON_ERRORS,
-    ...(security === 'none' || security === 'signature' ? [] : CALLER_ERRORS),
+    ...(security === 'key' || security === 'caller' ? CALLER_ERRORS : []),
     ...(body === undefined ? [] : BODY_ERRORS),
     ...errors,
   ];

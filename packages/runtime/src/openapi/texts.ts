@@ -66,6 +66,7 @@ const WHO: Record<RouteDoc['security'], string> = {
   key: 'Takes an API key, or the credential of a person whose role may chat',
   caller: 'Takes what lets a person or a program in',
   signature: 'Takes a signature of the control plane',
+  sender: 'Takes the signature of its sender, as its trigger has it',
 };
 
 function toSentences(parts: (string | false | undefined)[]): string {

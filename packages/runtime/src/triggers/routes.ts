@@ -14,7 +14,7 @@ export const INBOUND_ROUTES: RouteEntry[] = [
     doc: {
       id: 'triggers.inbound',
       tag: 'triggers',
-      security: 'none',
+      security: 'sender',
       errors: [
         'invalid_signature',
         'rate_limited',
