@@ -625,6 +625,9 @@ const GUIDES: Guide[] = [
         const { items } = (await (await box.fetch('/api/runs?trigger=trigger')).json()) as { items: unknown[] };
         expect(items).toMatchObject([{ name: 'triage-issue' }]);
       },
+      slack(ran) {
+        expect(readDocuments(ran)).toMatchObject([{ state: 'needs_secret', target: { agent: 'support' } }]);
+      },
       again(ran) {
         expect(readDocuments(ran)).toMatchObject([{ state: 'pending', redeliveryOf: expect.any(String) }]);
       },
