@@ -17,7 +17,7 @@ const GUIDE = {
   Agents: ['agents', 'deep-agents', 'sessions', 'prompts', 'guardrails', 'models'],
   Workflows: ['workflows', 'workflow-sdk'],
   'Clients and callers': ['clients', 'react', 'api', 'callers'],
-  'Data and settings': ['database', 'storage', 'config', 'secrets', 'connections', 'browser', 'triggers'],
+  'Data and settings': ['database', 'storage', 'config', 'secrets', 'connections', 'browser', 'rag', 'triggers'],
   'Test, deploy, operate': ['testing', 'evals', 'deploy', 'self-host', 'teams', 'command-line', 'operating'],
 };
 const REFERENCE = ['routes', 'commands', 'environment', 'errors', 'control-plane', 'security'];

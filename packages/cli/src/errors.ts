@@ -229,6 +229,8 @@ const SUGGESTIONS: Record<string, string | undefined> = {
   confirm_required: 'Add --yes.',
   invalid_request: 'Run the verb with --help to see what it takes.',
   unauthorized: 'Show the box a token it knows: set SVC_API_TOKEN.',
+  rag_collection_not_found: 'Run `svc rag list` to see the collections of this box.',
+  rag_document_not_found: 'Run `svc rag search <collection> <query>` to see which documents it finds.',
   query_failed: 'Run `svc db tables` to see the tables and their columns.',
   query_login_unavailable: 'Run what stands in "details" as an administrator of the server.',
   forbidden: 'Ask an owner or admin of the organization for the role this needs.',

@@ -19,6 +19,7 @@ import { guardrails } from './verbs/guardrails.ts';
 import { prompts } from './verbs/prompts.ts';
 import { provider } from './verbs/provider.ts';
 import { pull } from './verbs/pull.ts';
+import { rag } from './verbs/rag.ts';
 import { runs } from './verbs/runs.ts';
 import { schema } from './verbs/schema.ts';
 import { secrets } from './verbs/secrets.ts';
@@ -106,6 +107,7 @@ export const TREE: Group = {
     config,
     secrets,
     db,
+    rag,
     provider,
     keys,
     usage,

@@ -132,6 +132,12 @@ async function seed(box: TestBox): Promise<Omit<Seeds, 'url'>> {
   await call(box, 'PUT /api/secrets/SMTP_PASSWORD', { value: 'a planted value' });
   const { body: key } = await call<{ id: string }>(box, 'POST /api/keys', { name: 'ci', grants: { workflows: 'all' } });
   await call(box, 'PUT /api/config/greeting', { value: 'Good day' });
+  await call(box, 'POST /api/rag/collections', { name: 'handbook', model: 'test/words' });
+  const leave = { id: 'leave.md', text: '# Leave\n\nBook holidays two weeks ahead.' };
+  await call(box, 'POST /api/rag/collections/handbook/documents', leave);
+  await until(
+    async () => (await call(box, 'GET /api/rag/collections/handbook/documents/leave.md')).body['state'] === 'ready',
+  );
   const sessions = await call<{ items: { sessionId: string }[] }>(box, 'GET /api/sessions');
   const untilLogged = (filter: string, count: number): Promise<void> =>
     until(async () => (await call<{ items: object[] }>(box, `GET /api/logs?${filter}`)).body.items.length >= count);

@@ -110,6 +110,9 @@ const basesOf = ({
   ...forEach(['secrets rotate', 'secrets delete'], { positionals: { name: 'NONE' }, flags: { yes: true } }),
   'provider set': { positionals: { baseUrl: 'https://8.8.8.8/v1' } },
   'db query': { positionals: { sql: 'select 1' } },
+  'rag add': { positionals: { name: 'none', id: 'one' }, flags: { text: 'A text.' } },
+  'rag search': { positionals: { name: 'none', query: 'text' } },
+  'rag rm': { positionals: { name: 'none', id: 'one' }, flags: { yes: true } },
   'provider delete': { flags: { yes: true } },
   'keys create': { flags: { name: 'ci', agents: 'all' } },
   'catalog update': { positionals: { kind: 'agent', name: 'support' }, flags: { 'requests-per-minute': '600' } },
@@ -164,6 +167,11 @@ const TAKEN: readonly RegExp[] = [
   /^guardrails (create (name|--note)|update --(name|note)|hits --rule-id), (?!long)/,
   // The database names what it does not take.
   /^db query sql, /,
+  // Any text is one to look for, or to add under any id.
+  /^rag search query, (?!long)/,
+  /^rag (add|rm) id, (?!long)/,
+  /^rag add --(text|title|file), /,
+  /^rag (add --metadata-file|search --filter-file), a file$/,
   /^guardrails test --(text|agent-name|workflow), /,
   // What is typed beside it wins.
   /^guardrails create --check-file, /,
@@ -203,7 +211,7 @@ const STATE = [
 
 /** Verbs that change nothing when they succeed. */
 const READS =
-  /\b(?:list|get|test|hits|tail|steps|state|versions|queue|find|receivers|kept|watch|streams?|webhooks|tables|query)$/;
+  /\b(?:list|get|test|hits|tail|steps|state|versions|queue|find|receivers|kept|watch|streams?|webhooks|tables|query|search)$/;
 
 describe('what no one means', () => {
   it.each([...byGroup(listLeaves())])(

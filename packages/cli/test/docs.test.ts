@@ -367,6 +367,33 @@ const GUIDES: Guide[] = [
     },
   },
   {
+    file: 'docs/guide/rag.md',
+    model: true,
+    facts: {
+      create(ran) {
+        expect(readDocuments(ran)).toMatchObject([
+          { name: 'handbook', embedding: { model: 'vendor/embedding-small' }, counts: { documents: 0 } },
+        ]);
+      },
+      async add({ stdout }, { box }) {
+        expect(stdout).toContain('Added leave.md, version 1');
+        await eventually(async () => {
+          const answer = await fetch(`${box.url}/api/rag/collections/handbook/documents/leave.md`);
+          return ((await answer.json()) as { state: string }).state === 'ready';
+        });
+      },
+      search({ stdout }) {
+        expect(stdout.split('\n')[0]).toContain('leave.md:5\t## Sick leave');
+      },
+      async run({ stdout }, { box }) {
+        const runId = /Started look-up: run (\S+)/.exec(stdout)?.[1] ?? '';
+        const run = await box.finish(runId);
+        expect(run).toMatchObject({ status: 'completed' });
+        expect(JSON.stringify(run)).toContain('{"documentId":"leave.md","line":1,');
+      },
+    },
+  },
+  {
     file: 'docs/guide/testing.md',
     edits: true,
     model: true,

@@ -17,11 +17,13 @@ import type {
   ScheduledWorkflow,
   StartedWorkflow,
 } from './engine/handle.ts';
+import type { RagAdded, RagDocument, RagHit, RagSearchOptions } from './engine/rag-calls.ts';
 import { contextOf } from './engine/started-by.ts';
 import type { RunContext } from './engine/started-by.ts';
 import { publish } from './engine/primitives/publish.ts';
 import { scheduleWorkflow, unscheduleWorkflow } from './engine/primitives/schedule.ts';
 import type { ScheduleOptions } from './engine/primitives/schedule.ts';
+import { addKnowledge, deleteKnowledge, searchKnowledge } from './rag-client.ts';
 import { codeLog } from './logs/code-log.ts';
 import type { PromptVariables } from './prompts/render.ts';
 import type { ConfigValueOf, DatabaseRegister, KnownConfigKey } from './register.ts';
@@ -68,6 +70,22 @@ export const svc = {
    * answer.
    */
   ai: { chat, embed },
+  /**
+   * Collections of texts: `svc.rag.search('handbook', 'How do I book leave?')`. A search answers the nearest chunks, by what
+   * they mean and by their words, the best first. In a workflow body each call is recorded, so a replay has the same answer.
+   */
+  rag: {
+    /** Chunks, each with its score, its document and its place in it. Throws `rag_collection_not_found`. */
+    search: (collection: string, query: string, options?: RagSearchOptions): Promise<RagHit[]> =>
+      searchKnowledge(collection, query, options),
+    /**
+     * Adds a document, or replaces that of the same id. Answers at once; the box embeds it soon after, and until then the
+     * version before answers. The same document once more changes nothing.
+     */
+    add: (collection: string, document: RagDocument): Promise<RagAdded> => addKnowledge(collection, document),
+    /** False: there is no such document (any more). */
+    delete: (collection: string, id: string): Promise<boolean> => deleteKnowledge(collection, id),
+  },
   prompts: {
     /**
      * The published prompt of the key, of the agent or workflow that runs, or else of the workspace. Throws when there is

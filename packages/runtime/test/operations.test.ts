@@ -72,5 +72,6 @@ test('every operation has an id, a route and a verb of its own, and a sentence t
     'provider.test',
     'connections.test',
     'database.query',
+    'rag.search',
   ]);
 });

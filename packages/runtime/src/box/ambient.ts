@@ -20,7 +20,17 @@ import { createBoxClient } from './box-client.ts';
 export interface AmbientRooms {
   rooms: Pick<
     Rooms,
-    'browser' | 'config' | 'connections' | 'hooks' | 'jobs' | 'logs' | 'prompts' | 'secrets' | 'signals' | 'workflows'
+    | 'browser'
+    | 'config'
+    | 'connections'
+    | 'hooks'
+    | 'jobs'
+    | 'logs'
+    | 'prompts'
+    | 'rag'
+    | 'secrets'
+    | 'signals'
+    | 'workflows'
   >;
   agents: Pick<Agents, 'startChild' | 'retryTurn'>;
   engine: Engine;
@@ -61,6 +71,11 @@ export function createAmbient({ journal, services, storage, mask, above }: Ambie
     readConfig: (key) => above().rooms.config.read(key),
     chat: (asked, caller, rule) => above().ai.chat(asked, caller, rule),
     embed: (asked, caller) => above().ai.embed(asked, caller),
+    rag: (caller) =>
+      above().rooms.rag.forCode({
+        name: `${caller.run.kind} ${caller.run.name}`,
+        embed: (asked) => above().ai.embed(asked, caller),
+      }),
     client: createBoxClient({
       journal,
       engine: () => above().engine,

@@ -13,6 +13,7 @@ import type { Program } from '../manifest.ts';
 import type { LogQueueLimits } from '../logs/queue.ts';
 import type { NotifyReceiver } from '../notify/config.ts';
 import type { NotifyLimits } from '../notify/limits.ts';
+import type { IngestLimits } from '../rag/ingest.ts';
 import type { RetentionOptions } from '../retention/retention.ts';
 import type { EgressPolicy } from '../provider/egress.ts';
 import type { Proxies } from '../http/address.ts';
@@ -104,6 +105,8 @@ export interface BoxOptions {
   triggerLimits?: Partial<TriggerLimits>;
   /** Called with each run that fails or is blocked, for a person who watches. Default: the log says it. */
   onStopped?(run: StoppedRun): void;
+  /** How documents of collections are embedded, for tests. */
+  rag?: Partial<IngestLimits>;
   /** Loads agents and workflows; called when the gate opens. */
   loadProgram(): Promise<Program>;
   probes: Record<string, Probe>;

@@ -36,7 +36,7 @@ function toRooms(given: Given): Rooms {
 
 /** What the engine calls. */
 function toAbove(given: Given, rooms: Rooms): Above {
-  const { agents, ai, browser, catalog, engine, evals, jobs, notify, options, retention, signals, tables } = given;
+  const { agents, ai, browser, catalog, engine, evals, jobs, notify, options, rag, retention, signals, tables } = given;
   return {
     findLimited: createLimitedFinder(given),
     rooms,
@@ -61,6 +61,7 @@ function toAbove(given: Given, rooms: Rooms): Above {
         notify.sweep();
         signals.sweep();
         rooms.triggers.sweep();
+        rag.sweep();
       }
       return jobs.fireDue(isScheduled);
     },

@@ -81,6 +81,8 @@ export interface DeepAgentDefinition<S extends AnySchema | undefined = AnySchema
   output?: S;
   /** What the model may read when it needs it, by `read_skill`; with those of `skills/*.md`. */
   skills?: readonly Skill[];
+  /** Collections of the box that the model may look things up in, by `search_knowledge`: `['handbook']`. At most 20. */
+  knowledge?: readonly string[];
   /** Servers of the Model Context Protocol whose tools the model may call. Key = the server's name. */
   mcpServers?: Record<string, McpServer>;
   /** Rules about what may pass, of this agent and its sub-agents. Each has a name. */
@@ -130,6 +132,7 @@ export interface SubagentDefinition extends Pick<
   | 'files'
   | 'browser'
   | 'skills'
+  | 'knowledge'
   | 'mcpServers'
 > {
   /** What it is for, one sentence the model reads. */

@@ -62,7 +62,17 @@ export function toInterruptPolicy(policy: boolean | Partial<InterruptPolicy> = f
 const MEMBERS: (keyof DeepAgentDefinition)[] = [
   ...OWN_MEMBERS,
   ...(['context', 'limits'] as const),
-  ...(['planning', 'files', 'browser', 'subagents', 'output', 'skills', 'mcpServers', 'guardrails'] as const),
+  ...([
+    'planning',
+    'files',
+    'browser',
+    'subagents',
+    'output',
+    'skills',
+    'knowledge',
+    'mcpServers',
+    'guardrails',
+  ] as const),
 ];
 const MOST_RETRIES = 10;
 /** The roles that decide at all. */

@@ -19,6 +19,7 @@ const BUILT_IN_TOOLS = {
   ],
   subagents: ['task'],
   skills: ['read_skill'],
+  knowledge: ['search_knowledge'],
 } as const;
 
 /** The names of the built-in tools an agent has. */
@@ -39,6 +40,7 @@ export function checkDeepParts(agent: DeepAgentDefinition): void {
   const { subagents = [], skills = [], mcpServers = {} } = agent;
   checkNames(subagents.map(checkSubagent), 'sub-agent');
   checkNames(skills.map(checkSkill), 'skill');
+  if (agent.knowledge !== undefined) checkKnowledge(agent.knowledge);
   for (const [name, server] of Object.entries(mcpServers)) checkServer(name, server);
 }
 
@@ -66,11 +68,13 @@ export const OWN_MEMBERS = [
 
 // --- internal ---
 
-const PARTS = ['planning', 'files', 'browser', 'subagents', 'skills'] as const;
+const PARTS = ['planning', 'files', 'browser', 'subagents', 'skills', 'knowledge'] as const;
 const SUBAGENT_MEMBERS: (keyof SubagentDefinition)[] = [
   ...OWN_MEMBERS,
-  ...(['planning', 'files', 'browser', 'skills', 'mcpServers'] as const),
+  ...(['planning', 'files', 'browser', 'skills', 'knowledge', 'mcpServers'] as const),
 ];
+const MOST_COLLECTIONS = 20;
+const COLLECTION = /^[a-z][a-z0-9-]{0,62}$/;
 const NAME = /^[a-zA-Z0-9][a-zA-Z0-9_-]{0,63}$/;
 
 function isOn(part: unknown): boolean {
@@ -92,6 +96,7 @@ function checkSubagent(subagent: string | SubagentDefinition): string {
   if (!isText(description))
     throw new TypeError(`The sub-agent "${name}" needs a description: one sentence the model reads.`);
   checkMembers(`the sub-agent "${name}"`, subagent, SUBAGENT_MEMBERS);
+  if (subagent.knowledge !== undefined) checkKnowledge(subagent.knowledge);
   return name;
 }
 
@@ -100,6 +105,20 @@ function checkSkill({ name, description, text }: Skill): string {
     throw new TypeError(`The skill "${name}" needs a description: one sentence the model reads.`);
   if (!isText(text)) throw new TypeError(`The skill "${name}" has no text.`);
   return name;
+}
+
+function checkKnowledge(collections: unknown): void {
+  if (!Array.isArray(collections) || collections.length > MOST_COLLECTIONS)
+    throw new TypeError(
+      `"knowledge" must be a list of at most ${MOST_COLLECTIONS} collections: knowledge: ['handbook'].`,
+    );
+  for (const [index, name] of collections.entries()) {
+    if (typeof name !== 'string' || !COLLECTION.test(name))
+      throw new TypeError(
+        `"knowledge" names the collection ${JSON.stringify(name)}. A name has 1 to 63 lower-case letters, digits and "-", and begins with a letter.`,
+      );
+    if (collections.indexOf(name) !== index) throw new TypeError(`"knowledge" names the collection "${name}" twice.`);
+  }
 }
 
 function checkServer(name: string, server: McpServer): void {

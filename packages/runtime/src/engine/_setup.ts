@@ -89,6 +89,9 @@ export async function openBench(
     readConfig: () => Promise.reject(new Error('There is no configuration here.')),
     chat: () => Promise.reject(new Error('There is no model here.')),
     embed: () => Promise.reject(new Error('There is no model here.')),
+    rag() {
+      throw new Error('There are no collections here.');
+    },
     client: {
       async findRun(id: string) {
         const found = await journal.queue.find(id);

@@ -5,6 +5,7 @@ import type { QueuedStart } from './journal/queue.ts';
 import type { ClosePolicy, RunRow, RunTrigger } from './journal/run.ts';
 import type { Callbacks } from './callbacks.ts';
 import type { AnswerRule, ChatAsked, ChatReply, EmbedAsked, EmbedReply, ModelCaller } from './model-calls.ts';
+import type { RagCalls } from './rag-calls.ts';
 import type { StartedBy } from './started-by.ts';
 import type { SignalsOfRun } from './values/signal-ref.ts';
 
@@ -79,6 +80,8 @@ export interface Ambient {
   chat(asked: ChatAsked, caller: ModelCaller, rule?: AnswerRule): Promise<ChatReply>;
   /** The vectors of texts. Throws likewise. */
   embed(asked: EmbedAsked, caller: ModelCaller): Promise<EmbedReply>;
+  /** The knowledge of the box. The caller pays for what its searches ask a model. */
+  rag(caller: ModelCaller): RagCalls;
   readonly client: BoxClient;
   /** Takes secrets out of a text that whoever made the run begin with `input` is shown. Absent: nothing is known to be one. */
   redact?(this: void, input: string, text: string): string;

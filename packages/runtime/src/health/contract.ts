@@ -21,6 +21,7 @@ const CAPABILITIES = [
   'database.postgres_direct',
   'prompts.basic',
   'queues.jobs',
+  'rag.basic',
   'secrets.read_write',
   'storage.s3',
 ];

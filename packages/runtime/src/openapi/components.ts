@@ -16,6 +16,7 @@ import { Job, JobDetail } from '../jobs/job.ts';
 import { NotifyDelivery } from '../notify/deliveries.ts';
 import { Prompt, PromptText, PromptVersion } from '../prompts/store.ts';
 import { Provider } from '../provider/operations.ts';
+import { Collection, Document, Hit as RagHit } from '../rag/schemas.ts';
 import { LogEntry } from '../logs/entry.ts';
 import { RunError } from '../runs/run-error.ts';
 import { ListedRun, Run, RunKind, RunStatus, RunTrigger } from '../runs/run.ts';
@@ -93,6 +94,9 @@ export const COMPONENTS: Record<string, z.ZodType> = {
   PromptVersion,
   Browser: BrowserInfo,
   Provider,
+  RagCollection: Collection,
+  RagDocument: Document,
+  RagHit,
   Run,
   RunError,
   RunKind,

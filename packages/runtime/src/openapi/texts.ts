@@ -26,6 +26,7 @@ const TAGS: Record<string, string> = {
   messages: 'Agents over the messages protocol',
   prompts: 'Texts that agents are instructed with, in versions',
   provider: 'Where models come from',
+  rag: 'Collections of texts that are searched by meaning and by words',
   reference: 'What this box serves',
   registration: 'The proof a control plane asks for',
   runs: 'Each execution of a workflow and each turn of an agent, with its steps',

@@ -137,6 +137,7 @@ const MEANINGS = toMeanings(`
   eval evaluation test score benchmark
   secret password credential
   trigger webhook inbound delivery event sender
+  rag knowledge embedding vector semantic search
   connection connect integration oauth service github slack google
   key credential
   config configuration parameter value flag

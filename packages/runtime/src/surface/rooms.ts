@@ -17,6 +17,7 @@ import { logsRoom } from '../logs/room.ts';
 import { deliveriesRoom } from '../notify/room.ts';
 import { promptsRoom } from '../prompts/room.ts';
 import { modelsRoom, providerRoom } from '../provider/room.ts';
+import { ragRoom } from '../rag/room.ts';
 import { exportsRoom, runsRoom, whyRoom } from '../runs/room.ts';
 import { secretsRoom } from '../secrets/room.ts';
 import { sessionsRoom } from '../sessions/room.ts';
@@ -59,6 +60,7 @@ export const ROOMS = [
   browserRoom,
   triggersRoom,
   databaseRoom,
+  ragRoom,
   settingsRoom,
   setupRoom,
   healthRoom,

@@ -1,0 +1,50 @@
+import type { OperateForm } from '../operate/form.ts';
+import { operateGroup } from '../operate/group.ts';
+
+export const rag = operateGroup({
+  summary: 'Fill and search collections of texts.',
+  page: 'rag',
+  examples: ['svc rag add handbook leave.md --file leave.md', 'svc rag search handbook "How do I book leave?"'],
+  verbs: {
+    list: {
+      summary: 'List collections with how many documents each has, and the model of its vectors.',
+      operation: 'rag.collections.list',
+      form: async () => ({ human: (await import('../operate/rag.ts')).formatCollections }),
+    },
+    add: {
+      summary: 'Add a document to a collection, or replace that of the same id.',
+      operation: 'rag.documents.add',
+      examples: [
+        'svc rag add handbook leave.md --file leave.md --title "Leave"',
+        'svc rag add handbook notice --text "The office is closed on Friday." --json',
+      ],
+      positionals: ['id'],
+      form: loadText,
+      done: 'Added',
+      subject: ({ id, version }) => `${String(id)}, version ${String(version)}`,
+      hint: ({ state }) => (state === 'queued' ? 'It is embedded now, and found soon after.' : undefined),
+    },
+    rm: {
+      summary: 'Delete a document of a collection.',
+      operation: 'rag.documents.delete',
+      done: 'Deleted',
+      subject: ({ id }) => String(id),
+    },
+    search: {
+      summary: 'Search a collection by meaning and by words, and show the scores.',
+      operation: 'rag.search',
+      examples: [
+        'svc rag search handbook "How do I book leave?"',
+        'svc rag search handbook XJ-4711 --mode text --top-k 1 --json',
+      ],
+      positionals: ['query'],
+      form: async () => ({ human: (await import('../operate/rag.ts')).formatHits }),
+    },
+  },
+});
+
+// --- internal ---
+
+async function loadText(): Promise<OperateForm> {
+  return (await import('../operate/rag.ts')).DOCUMENT_TEXT;
+}

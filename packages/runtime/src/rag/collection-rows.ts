@@ -1,0 +1,80 @@
+import { and, asc, eq, gt, sql } from 'drizzle-orm';
+import type { Drizzle } from '../stores/drizzle.ts';
+import { dropChunkTable, makeChunkTable, rowsOf } from './chunk-table.ts';
+import type { CollectionStore } from './store.ts';
+import { ragCollections, ragIndexes, ragIngests } from './table.ts';
+
+export function createCollectionStore(db: Drizzle): CollectionStore {
+  return {
+    list: (after, limit) =>
+      db
+        .select()
+        .from(ragCollections)
+        .where(after === undefined ? undefined : gt(ragCollections.name, after))
+        .orderBy(asc(ragCollections.name))
+        .limit(limit),
+    async find(name) {
+      const [row] = await db
+        .select({ collection: ragCollections, index: ragIndexes })
+        .from(ragCollections)
+        .innerJoin(ragIndexes, and(eq(ragIndexes.collectionId, ragCollections.id), eq(ragIndexes.state, 'live')))
+        .where(eq(ragCollections.name, name));
+      return row;
+    },
+    listIndexes: (collectionId) =>
+      db
+        .select({
+          index: ragIndexes,
+          counts: {
+            documents: sql<number>`count(${ragIngests.documentId})::int`,
+            ready: sql<number>`(count(*) filter (where ${ragIngests.state} = 'ready'))::int`,
+            failed: sql<number>`(count(*) filter (where ${ragIngests.state} = 'failed'))::int`,
+            chunks: sql<number>`coalesce(sum(${ragIngests.chunks}), 0)::int`,
+          },
+        })
+        .from(ragIndexes)
+        .leftJoin(ragIngests, eq(ragIngests.indexId, ragIndexes.id))
+        .where(eq(ragIndexes.collectionId, collectionId))
+        .groupBy(ragIndexes.id),
+    create: (collection, index) =>
+      db.transaction(async (tx) => {
+        await tx.execute(sql`lock table ${ragCollections} in share row exclusive mode`);
+        const [all] = await rowsOf<{ count: number; taken: boolean }>(
+          tx,
+          sql`select count(*)::int as count, coalesce(bool_or(name = ${collection.name}), false) as taken from ${ragCollections}`,
+        );
+        if (all?.taken) return 'exists';
+        if ((all?.count ?? 0) >= MOST_COLLECTIONS) return 'full';
+        await tx.insert(ragCollections).values(collection);
+        await tx.insert(ragIndexes).values(index);
+        await makeChunkTable(tx, { indexId: index.id, dimension: index.dimension });
+        return 'created';
+      }),
+    async update(id, changes) {
+      await db
+        .update(ragCollections)
+        .set({ ...changes, updatedAt: new Date() })
+        .where(eq(ragCollections.id, id));
+    },
+    remove: (name) =>
+      db.transaction(async (tx) => {
+        const [found] = await tx
+          .select({ id: ragCollections.id })
+          .from(ragCollections)
+          .where(eq(ragCollections.name, name))
+          .for('update');
+        if (!found) return false;
+        const indexes = await tx
+          .select({ id: ragIndexes.id })
+          .from(ragIndexes)
+          .where(eq(ragIndexes.collectionId, found.id));
+        await tx.delete(ragCollections).where(eq(ragCollections.id, found.id));
+        for (const { id } of indexes) await dropChunkTable(tx, { indexId: id });
+        return true;
+      }),
+  };
+}
+
+// --- internal ---
+
+const MOST_COLLECTIONS = 200;

@@ -1,0 +1,142 @@
+import { isPassing, ProviderError } from '../agents/model/provider-error.ts';
+import { runOutside } from '../engine/context.ts';
+import { isStoreDown } from '../engine/persist.ts';
+import { BoxError } from '../errors.ts';
+import type { Log } from '../log.ts';
+import type { Drizzle } from '../stores/drizzle.ts';
+import { embedDocument } from './embed-document.ts';
+import { sqlStateOf } from './errors.ts';
+import { createJobs } from './jobs.ts';
+import type { Job } from './jobs.ts';
+import type { Vectors } from './vectors.ts';
+
+/** Embeds what was added. Any replica takes any document, one at a time, by a lease in its row. */
+export interface Ingest {
+  /** Something may be due. Never waits and never throws. */
+  sweep(): void;
+  /** Something is due. */
+  wake(): void;
+  close(): Promise<void>;
+}
+
+export interface IngestOptions {
+  db: Drizzle;
+  vectors: Vectors;
+  log: Log;
+  /** Whether the database may be asked. */
+  isOpen(): boolean;
+  /** Called when a document of the collection is over. */
+  onEnded?(collectionId: string): Promise<void>;
+  limits?: Partial<IngestLimits> | undefined;
+}
+
+export interface IngestLimits {
+  /** Milliseconds for which a process has a document before another may take it. Raised while it is at it. */
+  leaseMs: number;
+  /** Between two looks for what is due. */
+  everyMs: number;
+  /** How often in a row a document is tried without getting on. */
+  attempts: number;
+  /** The first pause; each is twice the one before, up to five minutes. */
+  pauseMs: number;
+  /** Documents a process has at once. */
+  atOnce: number;
+}
+
+export const INGEST_LIMITS: IngestLimits = { leaseMs: 60_000, everyMs: 5_000, attempts: 6, pauseMs: 2_000, atOnce: 2 };
+
+export function createIngest({ db, vectors, log, isOpen, onEnded, ...options }: IngestOptions): Ingest {
+  const limits = { ...INGEST_LIMITS, ...options.limits };
+  const closing = new AbortController();
+  const jobs = createJobs(db, limits.leaseMs);
+  const workers = new Set<Promise<void>>();
+  let lookAt = 0;
+  let forgetAt = 0;
+  let asked = 0;
+
+  const complain = (error: unknown): void => {
+    if (!closing.signal.aborted && !isStoreDown(error)) log.error('Documents could not be embedded.', { error });
+  };
+  const run = async (job: Job): Promise<void> => {
+    const beat = setInterval(() => void jobs.beat(job).catch(complain), limits.leaseMs / 3);
+    try {
+      const isReady = await embedDocument(job, { db, vectors, jobs, signal: closing.signal });
+      if (isReady) await onEnded?.(job.collectionId);
+    } finally {
+      clearInterval(beat);
+    }
+  };
+  const fail = async (job: Job, error: unknown): Promise<void> => {
+    const isStopped = closing.signal.aborted;
+    if (!isStopped && !(error instanceof BoxError || error instanceof ProviderError)) complain(error);
+    // What is stopped in order goes on elsewhere at once.
+    if (isStopped) return jobs.putBack(job, { reason: null, attempts: 0, pauseMs: 0 });
+    const { attempts } = job;
+    const reason = explain(error);
+    if (mayPass(error) && attempts < limits.attempts) {
+      const pauseMs = Math.min(LONGEST_PAUSE_MS, limits.pauseMs * 2 ** (attempts - 1));
+      return jobs.putBack(job, { reason, attempts, pauseMs });
+    }
+    await jobs.giveUp(job, reason);
+    log.warn(`A document could not be embedded: ${reason}`, { document: job.documentId });
+    await onEnded?.(job.collectionId);
+  };
+
+  const next = async (): Promise<Job | undefined> => (closing.signal.aborted ? undefined : jobs.claim());
+  const work = async (): Promise<void> => {
+    for (let seen = -1; seen !== asked;) {
+      seen = asked;
+      for (let job = await next(); job; job = await next()) {
+        const taken = job;
+        await run(taken).catch((error: unknown) => fail(taken, error));
+      }
+    }
+  };
+  const begin = (): void => {
+    if (closing.signal.aborted || workers.size >= limits.atOnce || !isOpen()) return;
+    const worker: Promise<void> = runOutside(work)
+      .catch(complain)
+      .finally(() => workers.delete(worker));
+    workers.add(worker);
+  };
+
+  return {
+    sweep() {
+      const now = performance.now();
+      if (now < lookAt || !isOpen()) return;
+      lookAt = now + limits.everyMs;
+      begin();
+      if (now < forgetAt) return;
+      forgetAt = now + FORGET_EVERY_MS;
+      void runOutside(() => vectors.forget(KEPT_DAYS)).catch(complain);
+    },
+    wake() {
+      asked += 1;
+      begin();
+    },
+    async close() {
+      closing.abort(new Error('The box is being stopped.'));
+      await Promise.all(workers);
+    },
+  };
+}
+
+// --- internal ---
+
+const LONGEST_PAUSE_MS = 300_000;
+const FORGET_EVERY_MS = 3_600_000;
+/** Days a vector is kept that no document was embedded with. */
+const KEPT_DAYS = 7;
+const LONGEST_REASON = 500;
+
+/** Another time may do better: trouble of the provider, of the store, and a provider that is not set yet. */
+function mayPass(error: unknown): boolean {
+  if (error instanceof BoxError) return error.status >= 500 && error.code !== 'model_provider_failed';
+  if (sqlStateOf(error) !== undefined || isStoreDown(error)) return true;
+  return isPassing(error);
+}
+
+function explain(error: unknown): string {
+  if (sqlStateOf(error) !== undefined) return 'The database refused it. The log says more.';
+  return (error instanceof Error ? error.message : String(error)).slice(0, LONGEST_REASON);
+}

@@ -1,0 +1,109 @@
+import { z } from 'zod';
+import { operationsOf } from '../operations/define.ts';
+import { Page, StorableText, withoutUndefined } from '../operations/inputs.ts';
+import { ChunkingInput, Collection, CollectionName } from './schemas.ts';
+import type { Rag } from './rag.ts';
+
+const operation = operationsOf<{ rag: Rag }>();
+
+const room = { tag: 'rag', copilot: 'yes' } as const;
+const name = z.string().max(63).describe('The name of the collection');
+const description = StorableText.max(2_000);
+
+export const listCollections = operation({
+  ...room,
+  id: 'rag.collections.list',
+  summary: 'List collections with their counts and the model of their vectors',
+  route: 'GET /api/rag/collections',
+  kind: 'read',
+  permission: 'rag:read',
+  cli: 'rag list',
+  errors: ['invalid_cursor'],
+  input: z.strictObject(Page),
+  output: z.object({ items: z.array(Collection), nextCursor: z.string().nullable() }),
+  handle: ({ rag }, page) => rag.list(withoutUndefined(page)),
+});
+
+export const getCollection = operation({
+  ...room,
+  id: 'rag.collections.get',
+  summary: 'Get one collection with the state of its index',
+  route: 'GET /api/rag/collections/:name',
+  kind: 'read',
+  permission: 'rag:read',
+  errors: ['rag_collection_not_found'],
+  input: z.strictObject({ name }),
+  output: Collection,
+  handle: ({ rag }, input) => rag.get(input.name),
+});
+
+export const createCollection = operation({
+  ...room,
+  id: 'rag.collections.create',
+  summary: 'Create a collection; its embedding model is asked once, and kept with it',
+  route: 'POST /api/rag/collections',
+  kind: 'write',
+  permission: 'rag:admin',
+  status: 201,
+  errors: [
+    'rag_collection_exists',
+    'rag_collection_invalid',
+    'too_many_rag_collections',
+    'model_not_selected',
+    'model_provider_missing',
+    'model_provider_failed',
+    'model_timeout',
+    'vector_unavailable',
+  ],
+  input: z.strictObject({
+    name: CollectionName,
+    description: description.optional().describe('What is in it, for people and for models that may search it'),
+    chunking: ChunkingInput.optional(),
+    model: StorableText.min(1)
+      .max(200)
+      .optional()
+      .describe('The embedding model. Default: that of the workspace, "embeddingModel" in svc.config.ts'),
+    dimension: z
+      .int()
+      .min(1)
+      .max(4_000)
+      .optional()
+      .describe('Numbers of a vector, of a model that lets one choose. Default: as many as it gives'),
+  }),
+  output: Collection,
+  handle: ({ rag }, { chunking, ...input }, { caller, signal }) =>
+    rag.create(withoutUndefined({ ...input, chunking: chunking && withoutUndefined(chunking) }), caller.name, signal),
+});
+
+export const updateCollection = operation({
+  ...room,
+  id: 'rag.collections.update',
+  summary: 'Change what a collection says of itself, or how documents are cut that are added from now on',
+  route: 'PATCH /api/rag/collections/:name',
+  kind: 'write',
+  permission: 'rag:admin',
+  errors: ['rag_collection_not_found', 'rag_collection_invalid'],
+  input: z.strictObject({ name, description: description.nullable().optional(), chunking: ChunkingInput.optional() }),
+  output: Collection,
+  before: ({ rag }, input) => rag.get(input.name),
+  handle: ({ rag }, { name: of, chunking, ...input }) =>
+    rag.update(of, withoutUndefined({ ...input, chunking: chunking && withoutUndefined(chunking) })),
+});
+
+export const deleteCollection = operation({
+  ...room,
+  id: 'rag.collections.delete',
+  summary: 'Delete a collection with its documents and their vectors',
+  route: 'DELETE /api/rag/collections/:name',
+  kind: 'write',
+  permission: 'rag:admin',
+  confirm: true,
+  errors: ['rag_collection_not_found'],
+  input: z.strictObject({ name }),
+  output: z.object({ name: z.string(), deleted: z.literal(true) }),
+  before: ({ rag }, input) => rag.get(input.name),
+  async handle({ rag }, input) {
+    await rag.delete(input.name);
+    return { name: input.name, deleted: true as const };
+  },
+});

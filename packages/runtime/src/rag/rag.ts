@@ -1,0 +1,151 @@
+import type { CallEmbeddings } from '../agents/model/embeddings.ts';
+import type { EmbedAsked, EmbedReply } from '../engine/model-calls.ts';
+import type { RagCalls, RagHit, RagSearchOptions } from '../engine/rag-calls.ts';
+import type { Log } from '../log.ts';
+import { parseIdCursor } from '../operations/cursor.ts';
+import type { Drizzle } from '../stores/drizzle.ts';
+import { readChunks } from './chunks.ts';
+import { createCodeCalls } from './code-calls.ts';
+import { createCollectionStore } from './collection-rows.ts';
+import { createCollections, openCollection, toNext } from './collections.ts';
+import type { Collections, ListPage } from './collections.ts';
+import { createDocumentStore } from './document-rows.ts';
+import { collectionNotFound, documentNotFound, sqlStateOf, toAskedError } from './errors.ts';
+import { createIngest } from './ingest.ts';
+import type { IngestLimits } from './ingest.ts';
+import type { Chunk, Document, DocumentState } from './schemas.ts';
+import { searchChunks } from './search-statement.ts';
+import { toDocument } from './show.ts';
+import type { Source } from './source.ts';
+import type { IngestRow, Opened } from './store.ts';
+import { createVectors, requireDimension } from './vectors.ts';
+
+/** Asks for the vectors of a query, at the cost of whoever asks. */
+export type EmbedQuery = (asked: EmbedAsked) => Promise<Pick<EmbedReply, 'vectors'>>;
+
+/** Collections of texts that are searched by what they mean and by their words. */
+export interface Rag extends Collections {
+  documents(
+    name: string,
+    page: ListPage & { state?: DocumentState },
+  ): Promise<{ items: Document[]; nextCursor: string | null }>;
+  /** With chunks of the version that answers. Throws `rag_document_not_found`. */
+  document(name: string, id: string, page: ListPage): Promise<Document & { items: Chunk[]; nextCursor: string | null }>;
+  /** Adds the document, or replaces that of its id; the old version answers until the new one is embedded. */
+  add(name: string, source: Source, by: string): Promise<Pick<IngestRow, 'version' | 'state'>>;
+  /** Throws `rag_document_not_found`. */
+  deleteDocument(name: string, id: string): Promise<void>;
+  search(name: string, query: string, options: RagSearchOptions, signal: AbortSignal): Promise<RagHit[]>;
+  /** For code of a run, which pays for what its queries use. */
+  forCode(run: { name: string; embed: EmbedQuery }): RagCalls;
+  /** Embeds what is due, unless that is under way. Never waits and never throws. */
+  sweep(): void;
+  close(): Promise<void>;
+}
+
+export interface RagOptions {
+  db: Drizzle;
+  callEmbeddings: CallEmbeddings;
+  /** The embedding model of the workspace. */
+  embeddingModel(): string | undefined;
+  isOpen(): boolean;
+  log: Log;
+  limits?: Partial<IngestLimits> | undefined;
+}
+
+export function createRag({ db, callEmbeddings, embeddingModel, isOpen, log, limits }: RagOptions): Rag {
+  const store = createCollectionStore(db);
+  const documents = createDocumentStore(db);
+  const vectors = createVectors(db, callEmbeddings);
+  const ingest = createIngest({ db, vectors, log, isOpen, limits });
+
+  const open = (name: string): Promise<Opened> => openCollection(store, name);
+  const findDocument = async (opened: Opened, id: string) => {
+    const found = await documents.find(opened, id);
+    if (!found) throw documentNotFound(id, opened.collection.name);
+    return found;
+  };
+  /** Once more where its table was replaced by that of another model in between. */
+  const steady = async <T>(name: string, work: (opened: Opened) => Promise<T>): Promise<T> => {
+    const opened = await open(name);
+    try {
+      return await work(opened);
+    } catch (error) {
+      if (sqlStateOf(error) !== NO_TABLE) throw error;
+      const now = await open(name);
+      if (now.index.id === opened.index.id) throw error;
+      return work(now);
+    }
+  };
+  const search = (
+    name: string,
+    query: string,
+    { topK = 5, filter, mode = 'hybrid' }: RagSearchOptions,
+    embed: EmbedQuery,
+  ) =>
+    steady(name, async ({ index }) => {
+      const vector = mode === 'text' ? undefined : await embedQuery(index, query, embed);
+      const table = { indexId: index.id, dimension: index.dimension };
+      return searchChunks(db, table, { query, vector, byWords: mode !== 'vector', topK, filter, common: [] });
+    });
+  const add: Rag['add'] = async (name, source, by) => {
+    const { collection } = await open(name);
+    const put = await documents.put(collection.id, source, by);
+    if (!put) throw collectionNotFound(name);
+    ingest.wake();
+    return put;
+  };
+  const deleteDocument: Rag['deleteDocument'] = async (name, id) => {
+    const { collection } = await open(name);
+    if (!(await documents.remove(collection.id, id))) throw documentNotFound(id, name);
+  };
+
+  return {
+    ...createCollections({ store, callEmbeddings, embeddingModel }),
+    async documents(name, { limit, cursor, state }) {
+      const after = cursor === undefined ? undefined : parseIdCursor(cursor);
+      const rows = await documents.list(await open(name), { after, limit: limit + 1, state });
+      return {
+        items: rows.slice(0, limit).map(toDocument),
+        nextCursor: toNext(rows, limit, ({ document }) => document.id),
+      };
+    },
+    document: (name, id, { limit, cursor }) =>
+      steady(name, async (opened) => {
+        const found = await findDocument(opened, id);
+        const rows = await readChunks(db, opened.index, { documentId: id, cursor, limit: limit + 1 });
+        const nextCursor = toNext(rows, limit, ({ chunk }) => String(chunk));
+        return { ...toDocument(found), items: rows.slice(0, limit), nextCursor };
+      }),
+    add,
+    deleteDocument,
+    async search(name, query, options, signal) {
+      const embed: EmbedQuery = ({ model = '', input, dimensions, timeout }) =>
+        callEmbeddings({ model, input, dimensions, timeout }, { signal, onTokens: () => {} });
+      return search(name, query, options, embed).catch((error: unknown) => {
+        throw toAskedError(error);
+      });
+    },
+    forCode: ({ name: by, embed }) =>
+      createCodeCalls({
+        search: (...asked) => search(...asked, embed),
+        add: (name, source) => add(name, source, by),
+        delete: deleteDocument,
+      }),
+    sweep: () => ingest.sweep(),
+    close: () => ingest.close(),
+  };
+}
+
+// --- internal ---
+
+const NO_TABLE = '42P01';
+const QUERY_MS = 30_000;
+async function embedQuery(index: Opened['index'], query: string, embed: EmbedQuery): Promise<number[]> {
+  const { model, dimension, isDimensionAsked } = index;
+  const dimensions = isDimensionAsked ? dimension : undefined;
+  const { vectors } = await embed({ model, input: [query], dimensions, timeout: QUERY_MS });
+  const [vector = []] = vectors;
+  requireDimension(model, dimension, vector.length);
+  return vector;
+}

@@ -1,0 +1,77 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text as readText } from 'node:stream/consumers';
+
+/** A provider of embeddings over HTTP: texts that share words are near to each other. */
+export interface EmbeddingServer {
+  /** As a provider's base address. */
+  url: string;
+  /** Every text that a vector was made of, in order. */
+  inputs: string[];
+  /** Texts of each call. */
+  batches: number[];
+  /** Answers so many calls with this status, before others are answered again. */
+  fail(status: number, calls?: number): void;
+  /** Holds every answer back until what it returns is called. */
+  hold(): () => void;
+  close(): Promise<void>;
+}
+
+/** `dimensions`: numbers of a vector by the name of the model. Default: 64. */
+export async function startEmbeddingServer(dimensions: Record<string, number> = {}): Promise<EmbeddingServer> {
+  const inputs: string[] = [];
+  const batches: number[] = [];
+  const failing = { status: 0, calls: 0 };
+  let held: Promise<void> = Promise.resolve();
+  const server = createServer(async (request, response) => {
+    const answer = (status: number, body: object) => {
+      response.writeHead(status, { 'content-type': 'application/json' });
+      response.end(JSON.stringify(body));
+    };
+    const asked = JSON.parse(await readText(request)) as { model: string; input: string[]; dimensions?: number };
+    if (request.url !== '/v1/embeddings') return answer(404, { error: { message: 'There is no such route.' } });
+    if (failing.calls-- > 0) return answer(failing.status, { error: { message: 'Not now.' } });
+    await held;
+    inputs.push(...asked.input);
+    batches.push(asked.input.length);
+    const size = asked.dimensions ?? dimensions[asked.model] ?? 64;
+    const data = asked.input.map((text, index) => ({ index, embedding: toVector(text, size) }));
+    answer(200, { model: asked.model, data, usage: { prompt_tokens: asked.input.length, total_tokens: 0 } });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
+    inputs,
+    batches,
+    fail: (status, calls = 1) => void Object.assign(failing, { status, calls }),
+    hold() {
+      let release = () => {};
+      held = new Promise((resolve) => (release = resolve));
+      return release;
+    },
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+/** Words, each at places of its own, as long as one. */
+export function toVector(text: string, size: number): number[] {
+  const vector = Array.from({ length: size }, () => 0);
+  for (const word of text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [])
+    for (const seed of [0x811c9dc5, 0x01000193]) {
+      const hash = hashWord(word, seed);
+      vector[hash % size] = (vector[hash % size] ?? 0) + (hash & 0x10000 ? 1 : -1);
+    }
+  const length = Math.hypot(...vector) || 1;
+  return vector.map((value) => value / length);
+}
+
+function hashWord(word: string, seed: number): number {
+  let hash = seed;
+  for (let at = 0; at < word.length; at++) hash = Math.imul(hash ^ word.charCodeAt(at), 0x01000193);
+  hash ^= hash >>> 15;
+  return Math.imul(hash, 0x2c1b3c6d) >>> 0;
+}
