@@ -18,7 +18,7 @@ import {
   use,
   write,
 } from './_copilot.ts';
-import type { PlayedModel, ToolUse } from './_copilot.ts';
+import type { PlayedModel, Told, ToolUse } from './_copilot.ts';
 import { startPlane } from './_plane.ts';
 import type { Plane } from './_plane.ts';
 import { call, getRun, setupBoxes, startWorkflow, toProgram } from './_setup.ts';
@@ -235,6 +235,38 @@ describe('a thread', () => {
     await decide(box, 'asked', told, { decision: 'approve' }, await as('admin', 'ann'));
     expect((await call(box, `GET /api/runs/${id}`, undefined, await as('owner'))).body.status).toBe('cancelled');
   });
+
+  test.each(['reject', 'approve', 'edit', 'cancelled'])(
+    'is not answered "%s" by who holds its id and does not see the conversation',
+    async (decision) => {
+      const box = await open(deployed(), await as('owner'));
+      const [ann, olga] = [await as('member', 'ann'), await as('owner', 'olga')];
+      const { runId: id } = (await call(box, 'POST /api/workflows/rest/start', {}, ann)).body;
+      model.play = inTurn(write('runs.cancel', { id }), confirm);
+      const thread = `kept from ${decision}`;
+      const told = await talk(box, thread, { text: 'Cancel it.', headers: ann });
+      const [{ id: interruptId, metadata }] = told.interrupts as [Told['interrupts'][number]];
+      const read = async () => (await call(box, `GET /api/approvals/${interruptId}`, undefined, ann)).body;
+      const answer =
+        decision === 'cancelled'
+          ? { interruptId, status: decision }
+          : {
+              interruptId,
+              status: 'resolved',
+              payload: { decision, ...(decision === 'edit' ? { input: metadata.svc.arguments } : {}) },
+            };
+      for (const role of ['viewer', 'approver', 'member']) {
+        const refused = await talk(box, thread, { resume: [answer], headers: await as(role, `other ${role}`) });
+        expect([role, refused.status, refused.error]).toEqual([role, 403, 'decision_not_yours']);
+      }
+      expect(await read()).toMatchObject({ status: 'pending', decidedBy: null });
+      // Who sees the conversations of all may end what waits there.
+      expect((await call(box, `POST /api/approvals/${interruptId}/decide`, { decision: 'reject' }, olga)).status).toBe(
+        200,
+      );
+      expect(await read()).toMatchObject({ status: 'rejected', decidedBy: 'olga' });
+    },
+  );
 });
 
 describe('what it calls', () => {

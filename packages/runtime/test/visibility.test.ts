@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
 import { defineDeepAgent, defineTool } from '../src/definitions/definition.ts';
 import { svc } from '../src/svc.ts';
@@ -154,6 +154,43 @@ describe('a turn of the copilot', () => {
     await until(() => own.has('helper'));
     expect(others.text()).not.toContain('studio-copilot');
     await Promise.all([own.end(), others.end()]);
+  });
+
+  test('has hits of guardrails that are as hidden as it is, whatever side they are of', async () => {
+    const box = await open();
+    const [asker, owner] = [await as('member', 'ann'), await as('owner', 'olga')];
+    const check = { kind: 'words', words: ['falcon'] };
+    const sides = ['agent-input', 'agent-output', 'tool-call', 'tool-result'];
+    const rule = { name: 'falcons', check, sides, action: 'audit' };
+    const made = await call<{ id: string }>(box, 'POST /api/guardrails', rule, owner);
+    const { id } = made.body;
+    onTestFinished(async () => void (await call(box, `DELETE /api/guardrails/${id}`, undefined, owner)));
+    await chat(box, asker, 'studio-copilot', 'mine', 'say:a falcon');
+    const refusing = { ...rule, name: 'refused falcons', sides: ['agent-input'], action: 'block' };
+    const { id: refusingId } = (await call<{ id: string }>(box, 'POST /api/guardrails', refusing, owner)).body;
+    onTestFinished(async () => void (await call(box, `DELETE /api/guardrails/${refusingId}`, undefined, owner)));
+    const refused = { model: 'studio-copilot', messages: [{ role: 'user', content: 'say:a falcon' }] };
+    expect((await call(box, 'POST /wire-a/v1/chat/completions', refused, asker)).status).toBe(422);
+    await call(box, `DELETE /api/guardrails/${refusingId}`, undefined, owner);
+    await chat(box, asker, 'helper', 'everybody', 'say:a falcon');
+    interface Seen extends Record<string, unknown> {
+      hits: { place: string; side: string; runId: string | null }[];
+    }
+    for (const [role, sub, sees] of [
+      ['member', 'ann', true],
+      ['owner', 'olga', true],
+      ['admin', 'adam', true],
+      ['member', 'bob', false],
+      ['viewer', 'vic', false],
+    ] as const) {
+      const headers = await as(role, sub);
+      const listed = (await list(box, '/api/guardrails/hits', headers)) as unknown as Seen['hits'];
+      const { hits } = (await call<Seen>(box, `GET /api/guardrails/${id}`, undefined, headers)).body;
+      const ofCopilot = (all: Seen['hits']) => all.filter(({ place }) => place === 'agent studio-copilot').length;
+      expect([sub, ofCopilot(listed), ofCopilot(hits)]).toEqual(sees ? [sub, 4, 3] : [sub, 0, 0]);
+      expect([sub, hits.filter(({ place }) => place === 'agent helper').length]).toEqual([sub, 2]);
+      expect(JSON.stringify([listed, hits])).not.toContain('askedBy');
+    }
   });
 
   test('that waits for a person is in no one’s inbox', async () => {

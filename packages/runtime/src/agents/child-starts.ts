@@ -38,7 +38,7 @@ export function createChildStarts(options: ChildStartsOptions): StartChild {
     const askedBy = askedByOf(parent);
     const runId = newRunId();
     const given = toTurnInput(runId, toChildRequest(asked, idempotencyKey), model);
-    const judged = await judgeTurnInput(guardrails, { name, runId }, given);
+    const judged = await judgeTurnInput(guardrails, { name, runId, askedBy }, given);
     await limits.enterBelow({ runId, name }, parent);
     const input: TurnInput = {
       ...judged,

@@ -18,7 +18,7 @@ export type TurnGuardrails = Pick<Guardrails, 'rules' | 'record'>;
  */
 export async function judgeTurnInput(
   guardrails: TurnGuardrails | undefined,
-  { name, runId }: { name: string; runId: string },
+  { name, runId, askedBy }: { name: string; runId: string; askedBy?: string | undefined },
   input: TurnInput,
 ): Promise<TurnInput> {
   const known = guardrails?.rules();
@@ -46,7 +46,7 @@ export async function judgeTurnInput(
   }
   const { blocked, found } = findings.toAnswer();
   // What is refused has no run.
-  const of = { place: `agent ${name}`, runId: blocked ? null : runId };
+  const of = { place: `agent ${name}`, runId: blocked ? null : runId, askedBy };
   guardrails.record(found, { side: 'agent-input', ...of });
   guardrails.record(judgedResults.toAnswer().found, { side: 'tool-result', ...of });
   if (blocked)

@@ -1,6 +1,7 @@
 import type { Body } from '../engine/body.ts';
 import type { JournalRecord } from '../engine/journal/record.ts';
 import type { RunRow } from '../engine/journal/run.ts';
+import { bodyOf } from '../engine/primitives/hook.ts';
 import type { SessionStore } from './turn/session-store.ts';
 import { clientGone, toTurnError } from './events/turn-errors.ts';
 import { budgetOf } from './copilot.ts';
@@ -96,7 +97,7 @@ export function createTurnBody({ finder, tools, sessions, live, callModel, guard
           callModel,
           emit: live.emitterOf(runId, { isJoined: session !== undefined }),
           untilTaken: (signal) => live.untilTaken(runId, signal),
-          ...(guardrails ? { guard: createTurnGuard(guardrails, run) } : {}),
+          ...(guardrails ? { guard: createTurnGuard(guardrails, bodyOf('runTurn').run) } : {}),
           ...budgetOf(run.name),
           ...(output ? { output } : {}),
           ...(sessionId === null ? {} : { save: (added) => save(sessionId, added) }),

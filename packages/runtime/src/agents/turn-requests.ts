@@ -97,7 +97,7 @@ export function createTurnRequests(options: TurnRequestsOptions): (request: Turn
     const model = await finder.modelOf(name);
     const runId = newRunId();
     const asked = toTurnInput(runId, { ...request, messages: await restored(request) }, model);
-    const input = await judgeTurnInput(guardrails, { name, runId }, asked);
+    const input = await judgeTurnInput(guardrails, { name, runId, ...askerOf(request) }, asked);
     const chosen = namesInChoice(input.parameters);
     if (chosen.length > 0) requireChosenTools(chosen, await listNames(name, input));
     const owner = session

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { splitName } from '../definitions/subagents.ts';
 import type { Caller } from '../auth/caller.ts';
-import { isKept } from '../auth/visibility.ts';
+import { hiddenFrom, isKept } from '../auth/visibility.ts';
 import type { Hidden } from '../auth/visibility.ts';
 import type { ApprovalEvent } from '../engine/primitives/approval.ts';
 import type { Engine } from '../engine/engine.ts';
@@ -129,12 +129,16 @@ export function createApprovals(options: ApprovalsOptions): Approvals {
       { details: { runId: hook.runId } },
     );
   };
-  /** A yes to the copilot is of the person it asks, with the role it calls with. */
-  const requireAsker = async ({ hook }: HookEntry, who: Caller): Promise<void> => {
+  /**
+   * What the copilot waits for is decided by the person it asks, a yes with the role it calls with. Who sees the conversations
+   * of all may say no there.
+   */
+  const requireAsker = async ({ hook }: HookEntry, decision: Decision['decision'], who: Caller): Promise<void> => {
     const asked = readDetail(hook);
     if (!isOfCopilot(asked) || asked.askedBy === undefined) return;
+    if (decision === 'reject' && !isKept(asked.askedBy, hiddenFrom(who))) return;
     if (asked.askedBy !== who.id)
-      throw new BoxError('decision_not_yours', 'The person who asked the copilot approves what it waits for.');
+      throw new BoxError('decision_not_yours', 'The person who asked the copilot decides about what it waits for.');
     const run = await journal.getRun(hook.runId);
     if (run && startedByOf(run)?.role !== who.role)
       throw new BoxError('decision_not_yours', 'Your role has changed since you asked. Say no, and ask once more.');
@@ -180,7 +184,7 @@ export function createApprovals(options: ApprovalsOptions): Approvals {
     async decide(approvalId, { argsDigest, ...given }, { by, who, idempotencyKey: key, byModel }) {
       const entry = await get(approvalId);
       if (byModel) await requireOther(entry, byModel);
-      if (given.decision === 'approve') await requireAsker(entry, who);
+      await requireAsker(entry, given.decision, who);
       const shown = toApproval(entry);
       requireApprover(shown.approvers, who);
       requireShown(argsDigest, shown.argsDigest);

@@ -1,4 +1,4 @@
-import { and, asc, desc, eq, inArray, lt, ne, sql } from 'drizzle-orm';
+import { and, asc, desc, eq, inArray, isNull, lt, ne, or, sql } from 'drizzle-orm';
 import { newRunId } from '../engine/ids.ts';
 import { isUuid, parseUuidCursor, toIdCursor } from '../operations/cursor.ts';
 import type { Drizzle } from '../stores/drizzle.ts';
@@ -70,13 +70,14 @@ export function createGuardrailStore(db: Drizzle): GuardrailStore {
     async addHits(hits) {
       if (hits.length > 0) await db.insert(guardrailHits).values(hits.map((hit) => ({ id: newRunId(), ...hit })));
     },
-    async listHits({ ruleId }, { limit, cursor }) {
+    async listHits({ ruleId, hidden }, { limit, cursor }) {
       const rows = await db
         .select()
         .from(guardrailHits)
         .where(
           and(
             ruleId === undefined ? undefined : eq(guardrailHits.ruleId, ruleId),
+            hidden && or(isNull(guardrailHits.askedBy), eq(guardrailHits.askedBy, hidden.unless)),
             cursor === undefined ? undefined : lt(guardrailHits.id, parseUuidCursor(cursor)),
           ),
         )
@@ -115,6 +116,6 @@ function toGuardrail({ position, ...row }: typeof guardrails.$inferSelect): Stor
   return { ...row, order: position, origin: 'api', file: null, problem: null, ...at };
 }
 
-function toHit(row: typeof guardrailHits.$inferSelect): Hit {
+function toHit({ askedBy: _askedBy, ...row }: typeof guardrailHits.$inferSelect): Hit {
   return { ...row, at: row.at.toISOString() };
 }

@@ -1,3 +1,4 @@
+import type { Hidden } from '../auth/visibility.ts';
 import { BoxError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import type { Drizzle } from '../stores/drizzle.ts';
@@ -12,7 +13,7 @@ import { withoutUndefined } from '../operations/inputs.ts';
 import { listClashes } from './inputs.ts';
 import { createRuleSet } from './rules.ts';
 import type { ReadyRule, RuleSet } from './rules.ts';
-import type { Guardrail, GuardrailChange, HitPage, NewGuardrail, StoredGuardrail } from './store.ts';
+import type { Guardrail, GuardrailChange, HitFilter, HitPage, NewGuardrail, StoredGuardrail } from './store.ts';
 
 /**
  * Whatever takes an id throws `guardrail_not_found`, and what would change one that a file declares `guardrail_in_code`.
@@ -29,7 +30,7 @@ export interface Guardrails extends Pick<CodeRules, 'load' | 'setAgents' | 'prob
   order(ids: readonly string[]): Promise<Guardrail[]>;
   remove(id: string): Promise<Guardrail>;
   /** Newest first. Throws `invalid_cursor`. */
-  listHits(filter: { ruleId?: string }, page: { limit: number; cursor?: string }): Promise<HitPage>;
+  listHits(filter: HitFilter, page: { limit: number; cursor?: string }): Promise<HitPage>;
   deleteHitsOlder(days: number, limit: number): Promise<number>;
   /**
    * What is in force, at once where it is known. A change is seen at once here, and by any replica within 5 s. Throws
@@ -38,6 +39,8 @@ export interface Guardrails extends Pick<CodeRules, 'load' | 'setAgents' | 'prob
   rules(): RuleSet | Promise<RuleSet>;
   /** Records what was found; waits for nothing. */
   record: HitWriter['add'];
+  /** The same without hits of what is hidden. */
+  without(hidden: Hidden): Guardrails;
   close(): Promise<void>;
 }
 
@@ -71,7 +74,7 @@ export function createGuardrails({ db, kv, log, isBlank = () => false }: Guardra
     const found = findInCode(id);
     return found ? inCode(found) : get(id);
   };
-  return {
+  const room: Guardrails = {
     load: code.load,
     setAgents: code.setAgents,
     problems: code.problems,
@@ -125,7 +128,9 @@ export function createGuardrails({ db, kv, log, isBlank = () => false }: Guardra
       await hits.flush();
       await stored.close();
     },
+    without: (hidden) => ({ ...room, listHits: (filter, page) => room.listHits({ ...filter, hidden }, page) }),
   };
+  return room;
 }
 
 // --- internal ---

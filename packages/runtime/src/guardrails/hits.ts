@@ -8,6 +8,8 @@ export interface HitPlace {
   place: string;
   /** Null: there is no run, or not yet. */
   runId: string | null;
+  /** Whose turn of the copilot it is, or is below. Default: everybody's. */
+  askedBy?: string | undefined;
 }
 
 /** Hits on their way to the store: nothing waits for them. */
@@ -35,13 +37,13 @@ export function createHitWriter(store: Pick<GuardrailStore, 'addHits'>, log: Log
     }
   };
   return {
-    add(found, { side, place, runId }) {
+    add(found, { askedBy = null, ...where }) {
       for (const { rule, count, reason, isApplied } of found) {
         const { id: ruleId, name: ruleName } = rule;
         const action: Action = rule.action;
         // A store that does not answer holds up no one, and takes no more memory than this.
         if (waiting.length >= MOST_WAITING) dropped += 1;
-        else waiting.push({ at: new Date(), ruleId, ruleName, side, action, place, runId, count, reason, isApplied });
+        else waiting.push({ at: new Date(), ruleId, ruleName, action, count, reason, isApplied, askedBy, ...where });
       }
       if (waiting.length > 0) writing ??= write().finally(() => (writing = undefined));
     },

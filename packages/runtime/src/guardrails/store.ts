@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { Hidden } from '../auth/visibility.ts';
 
 /** Where a text is judged. */
 export const Side = z.enum(['workflow-input', 'agent-input', 'agent-output', 'tool-call', 'tool-result']);
@@ -98,7 +99,7 @@ export const Hit = z.object({
 });
 export type Hit = z.infer<typeof Hit>;
 
-export type NewHit = Omit<Hit, 'id' | 'at'>;
+export type NewHit = Omit<Hit, 'id' | 'at'> & { askedBy: string | null };
 
 export type NewGuardrail = Pick<
   Guardrail,
@@ -106,6 +107,11 @@ export type NewGuardrail = Pick<
 > & { check: Check; by: string };
 
 export type GuardrailChange = Partial<Omit<NewGuardrail, 'by'>>;
+
+export interface HitFilter {
+  ruleId?: string;
+  hidden?: Hidden;
+}
 
 export interface HitPage {
   items: Hit[];
@@ -124,8 +130,8 @@ export interface GuardrailStore {
   order(ids: readonly string[]): Promise<string[]>;
   remove(id: string): Promise<StoredGuardrail | undefined>;
   addHits(hits: readonly (NewHit & { at: Date })[]): Promise<void>;
-  /** Newest first. Throws `invalid_cursor`. */
-  listHits(filter: { ruleId?: string }, page: { limit: number; cursor?: string }): Promise<HitPage>;
+  /** Newest first, without those of what is hidden. Throws `invalid_cursor`. */
+  listHits(filter: HitFilter, page: { limit: number; cursor?: string }): Promise<HitPage>;
   /** Answers how many have gone. */
   deleteHits(before: Date, limit: number): Promise<number>;
 }

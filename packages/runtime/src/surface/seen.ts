@@ -14,6 +14,7 @@ export function roomsSeenBy(rooms: Rooms, caller: Caller): Rooms {
   return {
     ...rooms,
     approvals,
+    guardrails: rooms.guardrails.without(hidden),
     hooks: rooms.hooks.with(approvals),
     runs,
     sessions: rooms.sessions.without(hidden),

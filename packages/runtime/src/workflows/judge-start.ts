@@ -1,3 +1,5 @@
+import { askedByOf } from '../engine/box-marks.ts';
+import { currentContext } from '../engine/context.ts';
 import type { Guardrails } from '../guardrails/guardrails.ts';
 import { judgeValue } from '../guardrails/judge.ts';
 import { toRefusal } from '../guardrails/refusal.ts';
@@ -18,8 +20,10 @@ export async function judgeStart(
   const all = asked instanceof Promise ? await asked : asked;
   const rules = all?.find({ kind: 'workflow', name }, 'workflow-input');
   if (!guardrails || !rules) return input;
+  const run = currentContext()?.execution.run;
+  const askedBy = run && askedByOf(run);
   const { value, blocked, found } = await judgeValue(rules, input);
-  guardrails.record(found, { side: rules.side, place: rules.place, runId: null });
+  guardrails.record(found, { side: rules.side, place: rules.place, runId: null, askedBy });
   if (!blocked) return value;
   throw toRefusal(
     'workflow_guardrail_blocked',

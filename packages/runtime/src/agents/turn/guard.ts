@@ -1,3 +1,5 @@
+import { askedByOf } from '../../engine/box-marks.ts';
+import type { RunRow } from '../../engine/journal/run.ts';
 import type { Guardrails } from '../../guardrails/guardrails.ts';
 import { createFindings } from '../../guardrails/findings.ts';
 import { judgeText } from '../../guardrails/judge.ts';
@@ -22,13 +24,15 @@ export interface TurnGuard {
 
 export function createTurnGuard(
   guardrails: Pick<Guardrails, 'rules' | 'record'>,
-  { name, runId }: { name: string; runId: string },
+  run: Pick<RunRow, 'name' | 'runId' | 'attributes'>,
 ): TurnGuard {
+  const { name, runId } = run;
+  const askedBy = askedByOf(run);
   return {
     // What the copilot waits for is for the person who asked it, and in no inbox.
     canHold: splitName(name).agent !== COPILOT_AGENT,
     find: async (side) => (await guardrails.rules()).find({ kind: 'agent', name }, side),
-    record: ({ side, place }, found) => guardrails.record(found, { side, place, runId }),
+    record: ({ side, place }, found) => guardrails.record(found, { side, place, runId, askedBy }),
   };
 }
 

@@ -1,0 +1,1 @@
+ALTER TABLE "svc"."guardrail_hits" ADD COLUMN "asked_by" text;
