@@ -246,7 +246,7 @@ describe('a thread', () => {
       const thread = `kept from ${decision}`;
       const told = await talk(box, thread, { text: 'Cancel it.', headers: ann });
       const [{ id: interruptId, metadata }] = told.interrupts as [Told['interrupts'][number]];
-      const read = async () => (await call(box, `GET /api/approvals/${interruptId}`, undefined, ann)).body;
+      const readApproval = async () => (await call(box, `GET /api/approvals/${interruptId}`, undefined, ann)).body;
       const answer =
         decision === 'cancelled'
           ? { interruptId, status: decision }
@@ -259,12 +259,12 @@ describe('a thread', () => {
         const refused = await talk(box, thread, { resume: [answer], headers: await as(role, `other ${role}`) });
         expect([role, refused.status, refused.error]).toEqual([role, 403, 'decision_not_yours']);
       }
-      expect(await read()).toMatchObject({ status: 'pending', decidedBy: null });
+      expect(await readApproval()).toMatchObject({ status: 'pending', decidedBy: null });
       // Who sees the conversations of all may end what waits there.
       expect((await call(box, `POST /api/approvals/${interruptId}/decide`, { decision: 'reject' }, olga)).status).toBe(
         200,
       );
-      expect(await read()).toMatchObject({ status: 'rejected', decidedBy: 'olga' });
+      expect(await readApproval()).toMatchObject({ status: 'rejected', decidedBy: 'olga' });
     },
   );
 });
