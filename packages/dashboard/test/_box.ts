@@ -11,14 +11,17 @@ export interface ServedBox {
   studio(path: string): string;
 }
 
-/** One box for all tests of a file, which listens, with the dashboard it serves. */
-export function serveBox(options: TestBoxOptions = {}): () => ServedBox {
+/**
+ * One box for all tests of a file, which listens, with the dashboard it serves. Options that are a function are asked for
+ * once what stands above in the file is there.
+ */
+export function serveBox(options: TestBoxOptions | (() => TestBoxOptions) = {}): () => ServedBox {
   const boxes = setupBoxes();
-  const open = boxes.share(options);
   let served: ServedBox;
   beforeAll(async () => {
-    const box = await open();
-    mountDashboard(box, 'test-box');
+    const given = typeof options === 'function' ? options() : options;
+    const box = await boxes.share(given)();
+    mountDashboard(box, { slug: 'test-box', storage: given.options?.storage });
     const url = await box.listen();
     served = { box, url, studio: (path) => `${url}/studio${path}` };
   });

@@ -17,6 +17,7 @@ const SCREENS = {
   Evals: 'evals:read',
   Catalog: 'catalog:read',
   Database: 'database:read',
+  Storage: 'storage:read',
   Config: 'config:read',
   Secrets: 'secrets:read',
   'API keys': 'keys:read',

@@ -1,16 +1,25 @@
 import type { Dashboard } from '@svc/control-plane/dashboard';
-import type { Box } from '@svc/runtime/host';
+import type { Box, BoxOptions } from '@svc/runtime/host';
 
 /** Where the dashboard is, below the address of the box. */
 export const DASHBOARD_PATH = '/studio/';
 
+export interface DashboardParts {
+  slug: string;
+  /** Where the page may send the files that people upload. */
+  storage: BoxOptions['storage'];
+}
+
 /** Serves the dashboard of a box that asks for no credential. It is read when somebody first looks at it. */
-export function mountDashboard({ app }: Pick<Box, 'app'>, slug: string): void {
+export function mountDashboard({ app }: Pick<Box, 'app'>, { slug, storage }: DashboardParts): void {
   let opened: Promise<Dashboard> | undefined;
   const open = async (): Promise<Dashboard> => {
     const { createDashboard } = await import('@svc/control-plane/dashboard');
     const caller = { name: 'dev', role: 'owner' as const };
-    return createDashboard({ bootstrap: () => ({ place: 'dev', box: '', name: slug, caller }) });
+    return createDashboard({
+      bootstrap: () => ({ place: 'dev', box: '', name: slug, caller }),
+      connect: () => (storage ? listOrigins(storage) : []),
+    });
   };
   const answer = async ({ req }: { req: Request }): Promise<Response> => {
     const found = await (await (opened ??= open()))(req);
@@ -20,5 +29,10 @@ export function mountDashboard({ app }: Pick<Box, 'app'>, slug: string): void {
 }
 
 // --- internal ---
+
+/** A signed address has the bucket in its host or in its path, as the backend wants it. */
+async function listOrigins(storage: NonNullable<BoxOptions['storage']>): Promise<string[]> {
+  return [new URL(await storage.url('any')).origin];
+}
 
 const TEXT = { 'content-type': 'text/plain; charset=utf-8' };

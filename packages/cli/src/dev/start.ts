@@ -103,7 +103,7 @@ async function boot({ options, env, say, closer }: Boot): Promise<DevServer> {
     isolate: forkSupervised({ root, env, port: options.port, stdout: options.json ? 2 : 1 }),
   });
   closer.add(() => box.close());
-  mountDashboard(box, slug);
+  mountDashboard(box, { slug, storage: boxOptions.storage });
   // The types are written before the first answer: an editor that waits for the port finds them.
   const host = await hosting;
   const listener = await listen(box.app, { port: ports.api, host: options.listen ? '0.0.0.0' : '127.0.0.1' });

@@ -195,6 +195,16 @@ export const SCREENS: readonly Screen[] = [
     load: () => import('../screens/database/database.tsx'),
   },
   {
+    id: 'storage',
+    path: '/storage',
+    title: 'Storage',
+    group: 'manage',
+    permission: 'storage:read',
+    tag: 'storage',
+    item: 'object',
+    load: () => import('../screens/storage/storage.tsx'),
+  },
+  {
     id: 'config',
     path: '/config',
     title: 'Config',

@@ -15,7 +15,7 @@ export const NAVIGATE = {
       item: {
         type: 'string',
         description:
-          'What is opened there, by its id or name: a run, a session, a workflow, a prompt, an approval, a config key, a table of the database; in the catalog "agent/NAME" or "workflow/NAME"',
+          'What is opened there, by its id or name: a run, a session, a workflow, a prompt, an approval, a config key, a table of the database, the key of an object in the storage; in the catalog "agent/NAME" or "workflow/NAME"',
       },
     },
     required: ['screen'],

@@ -9,13 +9,15 @@ export interface ConfirmProps {
   /** What is done, on the button. */
   verb: string;
   danger?: boolean;
+  /** Not yet. */
+  disabled?: boolean;
   onConfirm(): Promise<unknown>;
   onClose(): void;
   children?: ReactNode;
 }
 
 /** Asks before something is done that is not undone; says why it was refused. */
-export function Confirm({ title, verb, danger, onConfirm, onClose, children }: ConfirmProps) {
+export function Confirm({ title, verb, danger, disabled = false, onConfirm, onClose, children }: ConfirmProps) {
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<unknown>();
   const confirm = async () => {
@@ -36,7 +38,7 @@ export function Confirm({ title, verb, danger, onConfirm, onClose, children }: C
       actions={
         <>
           <Button onClick={onClose}>Cancel</Button>
-          <Button look={danger ? 'danger' : 'primary'} busy={busy} onClick={() => void confirm()}>
+          <Button look={danger ? 'danger' : 'primary'} busy={busy} disabled={disabled} onClick={() => void confirm()}>
             {verb}
           </Button>
         </>
