@@ -20,6 +20,7 @@ const SCREENS = {
   Storage: 'storage:read',
   Config: 'config:read',
   Secrets: 'secrets:read',
+  Connections: 'connections:read',
   'API keys': 'keys:read',
   Activity: 'activity:read',
   Settings: 'settings:read',

@@ -224,6 +224,23 @@ export const SCREENS: readonly Screen[] = [
     load: () => import('../screens/secrets/secrets.tsx'),
   },
   {
+    id: 'connections',
+    path: '/connections',
+    title: 'Connections',
+    group: 'manage',
+    permission: 'connections:read',
+    tag: 'connections',
+    load: () => import('../screens/connections/connections.tsx'),
+  },
+  {
+    id: 'connection',
+    path: '/connections/$id',
+    title: 'Connection',
+    permission: 'connections:read',
+    tag: 'connections',
+    load: () => import('../screens/connection/connection.tsx'),
+  },
+  {
     id: 'keys',
     path: '/keys',
     title: 'API keys',

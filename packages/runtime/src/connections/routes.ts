@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { H3 } from 'h3';
 import { BoxError } from '../errors.ts';
 import { mountRoute } from '../http/app.ts';
@@ -43,6 +44,7 @@ export function mountConnect(app: H3, connections: Connections): void {
           200,
           `${title} is connected`,
           `The connection “${id}” can be used now. You can close this window.`,
+          CLOSE,
         );
       } catch (error) {
         if (!(error instanceof BoxError)) throw error;
@@ -53,18 +55,25 @@ export function mountConnect(app: H3, connections: Connections): void {
 
 // --- internal ---
 
-function toPage(status: number, title: string, text: string): Response {
+/** What the dashboard calls the window that it opens for a sign-in. */
+const SIGN_IN_WINDOW = 'svc-sign-in';
+/** Closes the window that was opened for this. A tab that a person has opened, or a browser that forgot its name, stays. */
+const CLOSE = `if (name === ${JSON.stringify(SIGN_IN_WINDOW)}) close()`;
+
+function toPage(status: number, title: string, text: string, script?: string): Response {
   const body = `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${escapeHtml(title)}</title>
 <style>:root{color-scheme:light dark}body{font:16px/1.5 system-ui,sans-serif;margin:20vh auto;max-width:32rem;padding:0 1rem}p{overflow-wrap:anywhere}</style>
-</head><body><main><h1>${escapeHtml(title)}</h1><p>${escapeHtml(text)}</p></main></body></html>
+</head><body><main><h1>${escapeHtml(title)}</h1><p>${escapeHtml(text)}</p></main>${script === undefined ? '' : `<script>${script}</script>`}</body></html>
 `;
-  return new Response(body, { status, headers: HEADERS });
+  const hash =
+    script === undefined ? '' : `script-src 'sha256-${createHash('sha256').update(script).digest('base64')}'; `;
+  return new Response(body, { status, headers: { ...HEADERS, 'content-security-policy': hash + POLICY } });
 }
 
+const POLICY = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; base-uri 'none'";
 const HEADERS = {
   'content-type': 'text/html; charset=utf-8',
-  'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; base-uri 'none'",
   // Its address holds what the service has handed over.
   'referrer-policy': 'no-referrer',
 };
