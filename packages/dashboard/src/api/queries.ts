@@ -45,17 +45,33 @@ export function useList<Id extends OperationId>(id: Id, input: OperationInput<Id
 }
 
 /** A write. Afterwards whatever the rooms answer is read anew; default: the room of the operation. */
-export function useChange<Id extends OperationId>(id: Id, rooms: readonly string[] = [id.split('.')[0] ?? '']) {
+export function useChange<Id extends OperationId>(id: Id, rooms: readonly string[] = [roomOf(id)]) {
+  return useWrite(id, rooms, 'active');
+}
+
+/** A write after which its page is left: what the room answers is old, and read anew by the page that shows it next. */
+export function useLeave<Id extends OperationId>(id: Id) {
+  return useWrite(id, [roomOf(id)], 'none');
+}
+
+// --- internal ---
+
+function useWrite<Id extends OperationId>(id: Id, rooms: readonly string[], refetchType: 'active' | 'none') {
   const { client } = useBox();
   const queries = useQueryClient();
   return useMutation({
     mutationFn: (input: OperationInput<Id>) => client.call(id, ...([input] as never)),
     onSettled: () =>
-      queries.invalidateQueries({ predicate: ({ queryKey: [of] }) => rooms.includes(String(of).split('.')[0] ?? '') }),
+      queries.invalidateQueries({
+        refetchType,
+        predicate: ({ queryKey: [of] }) => rooms.includes(roomOf(String(of))),
+      }),
   });
 }
 
-// --- internal ---
+function roomOf(id: string): string {
+  return id.split('.')[0] ?? '';
+}
 
 function call<Id extends OperationId>(
   client: ReturnType<typeof useBox>['client'],

@@ -1,7 +1,7 @@
 import { useState } from 'react';
 import { useNavigate } from '@tanstack/react-router';
 import type { OperationOutput } from '@svc/runtime/client';
-import { useCall, useChange } from '../../api/queries.ts';
+import { useCall, useChange, useLeave } from '../../api/queries.ts';
 import { useMay } from '../../app/box.ts';
 import { usePathParams } from '../../app/search.ts';
 import { Answer } from '../../ui/answer.tsx';
@@ -36,7 +36,12 @@ function Detail({ connection }: { connection: ConnectionDetail }) {
   const { id, title, auth, per, state, problem, usedBy } = connection;
   const mayWrite = useMay()('connections:write');
   const test = useChange('connections.test');
-  const [asked, setAsked] = useState<Asked>();
+  const [asked, setShown] = useState<Asked>();
+  const setAsked = (what: Asked | undefined) => {
+    // What was tried is not what will be.
+    if (what !== undefined && what !== 'delete') test.reset();
+    setShown(what);
+  };
   const close = () => setAsked(undefined);
   const [tone, stateTitle] = STATES[state];
   const isMissing = state === 'needs_credential';
@@ -95,8 +100,7 @@ function Detail({ connection }: { connection: ConnectionDetail }) {
 
 function Delete({ connection: { id, users, usedBy }, onClose }: { connection: ConnectionDetail; onClose(): void }) {
   const navigate = useNavigate();
-  // What is left of the page would ask for what is gone.
-  const remove = useChange('connections.delete', []);
+  const remove = useLeave('connections.delete');
   const whose = users === 0 ? 'its credential' : `its credential and those of ${users} end users`;
   return (
     <Confirm

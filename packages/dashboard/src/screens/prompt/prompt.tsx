@@ -1,7 +1,7 @@
 import { useState } from 'react';
 import { useNavigate } from '@tanstack/react-router';
 import type { OperationOutput } from '@svc/runtime/client';
-import { useCall, useChange } from '../../api/queries.ts';
+import { useCall, useChange, useLeave } from '../../api/queries.ts';
 import { usePathParams, useSearchState } from '../../app/search.ts';
 import { Answer } from '../../ui/answer.tsx';
 import { Badge } from '../../ui/badge.tsx';
@@ -95,7 +95,7 @@ function RollBack({ prompt: { id }, onClose }: { prompt: PromptDetail; onClose()
 
 function Delete({ id, name, onClose }: { id: string; name: string; onClose(): void }) {
   const navigate = useNavigate();
-  const remove = useChange('prompts.delete', []);
+  const remove = useLeave('prompts.delete');
   return (
     <Confirm
       title={`Delete “${name}”?`}
