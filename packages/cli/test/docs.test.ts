@@ -632,10 +632,8 @@ const GUIDES: Guide[] = [
     facts: {
       set(ran) {
         const facts = { id: 'github', auth: 'api_key', baseUrl: 'https://api.github.com' };
-        expect(readDocuments(ran)).toMatchObject([
-          { ...facts, state: 'needs_credential' },
-          { ...facts, state: 'ready' },
-        ]);
+        const createdBy = 'connections/github.connection.ts';
+        expect(readDocuments(ran)).toMatchObject([{ ...facts, state: 'ready', createdBy }]);
         expect(ran.stdout).not.toContain('ghp_of_yours');
       },
     },

@@ -1,4 +1,4 @@
-import type { AgentEntry, GuardrailEntry, Manifest, Problem, StepEntry, WorkflowEntry } from '@svc/runtime/host';
+import type { AgentEntry, DeclaredEntry, Manifest, Problem, StepEntry, WorkflowEntry } from '@svc/runtime/host';
 import { parseSkill } from './agent-texts.ts';
 import type { Scan, ScannedAgent, ScannedEntry, ScannedFile, ScannedWorkflow } from './scan.ts';
 
@@ -19,7 +19,8 @@ export function createManifest(scan: Scan, problems: readonly Problem[] = []): M
       .map((entry) => toWorkflow(entry, scan, firstOf)),
     ...(configSchema ? { configSchema: { file: configSchema.file, ...problemOf(configSchema, firstOf) } } : {}),
     ...(databaseSchema === undefined ? {} : { databaseSchema: { file: databaseSchema } }),
-    ...(scan.guardrails.length > 0 ? { guardrails: toGuardrails(scan.guardrails, firstOf) } : {}),
+    ...(scan.guardrails.length > 0 ? { guardrails: toDeclared(scan.guardrails, firstOf) } : {}),
+    ...(scan.connections.length > 0 ? { connections: toDeclared(scan.connections, firstOf) } : {}),
   };
 }
 
@@ -42,7 +43,7 @@ function toAgent({ name, file, modules, texts }: ScannedAgent, firstOf: Map<stri
 }
 
 /** Of two with one name the first is loaded; that there is another is a problem of both. */
-function toGuardrails(entries: readonly ScannedEntry[], firstOf: Map<string, Problem>): GuardrailEntry[] {
+function toDeclared(entries: readonly ScannedEntry[], firstOf: Map<string, Problem>): DeclaredEntry[] {
   return entries
     .filter(({ name }, i) => entries[i - 1]?.name !== name)
     .map(({ name, file, modules }) => ({ name, file, ...problemOf({ file, modules }, firstOf) }));

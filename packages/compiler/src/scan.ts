@@ -30,6 +30,9 @@ export interface Scan {
   guardrails: ScannedEntry[];
   /** Files that are named as guardrails are, in places where none is found. */
   misplacedGuardrails: string[];
+  connections: ScannedEntry[];
+  /** The same of connections. */
+  misplacedConnections: string[];
 }
 
 export interface ScannedFile {
@@ -87,10 +90,25 @@ const MISTAKEN = ['workflow', 'src/workflows'];
 const CONFIG_SCHEMA = 'config.schema.ts';
 const DATABASE_SCHEMA = 'src/schema.ts';
 
-const GUARDRAILS = 'guardrails';
-const GUARDRAIL_FILE = /^guardrails\/([^/]+)\.guardrail\.tsx?$/;
-/** Where a guardrail may have been meant to be. */
-const MISTAKEN_GUARDRAILS = [GUARDRAILS, 'guardrail', 'src/guardrails', 'workflows', 'deep-agents'];
+const GUARDRAILS: Declared = {
+  file: /^guardrails\/([^/]+)\.guardrail\.tsx?$/,
+  named: /\.guardrail\.[mc]?[jt]sx?$/,
+  folders: ['guardrails', 'guardrail', 'src/guardrails', 'workflows', 'deep-agents'],
+};
+const CONNECTIONS: Declared = {
+  file: /^connections\/([^/]+)\.connection\.tsx?$/,
+  named: /\.connection\.[mc]?[jt]sx?$/,
+  folders: ['connections', 'connection', 'src/connections', 'workflows', 'deep-agents'],
+};
+
+/** What a file of its own declares, by its name. */
+interface Declared {
+  file: RegExp;
+  /** How its files are called, wherever they stand. */
+  named: RegExp;
+  /** Its own, and where it may have been meant to be. */
+  folders: readonly string[];
+}
 
 /** How a specifier may be written and what it may mean on disk: `./a.js` is `a.ts` in a TypeScript project. */
 const ENDINGS = ['.ts', '.tsx', '.mts', '.js', '.mjs', '/index.ts', '/index.tsx', '/index.js'];
@@ -126,7 +144,8 @@ function scanOnce(root: string, cache: FactsCache): Scan {
   };
   // What it says is for who loads it; a problem in it is reported there.
   const hasTables = findFile(join(root, DATABASE_SCHEMA)) !== undefined;
-  const { guardrails, misplacedGuardrails } = scanGuardrails(walk);
+  const guardrails = scanDeclared(walk, GUARDRAILS);
+  const connections = scanDeclared(walk, CONNECTIONS);
   cache.save();
   const { files, links } = walk;
   return {
@@ -138,21 +157,23 @@ function scanOnce(root: string, cache: FactsCache): Scan {
     links,
     ...(configSchema && { configSchema }),
     ...(hasTables && { databaseSchema: DATABASE_SCHEMA }),
-    guardrails,
-    misplacedGuardrails,
+    guardrails: guardrails.entries,
+    misplacedGuardrails: guardrails.misplaced,
+    connections: connections.entries,
+    misplacedConnections: connections.misplaced,
   };
 }
 
-function scanGuardrails(walk: Walk): Pick<Scan, 'guardrails' | 'misplacedGuardrails'> {
-  const all = MISTAKEN_GUARDRAILS.flatMap((folder) => listTree(walk.root, folder));
-  const named = all.filter((file) => /\.guardrail\.[mc]?[jt]sx?$/.test(file));
-  const guardrails = named.flatMap((file) => {
-    const name = GUARDRAIL_FILE.exec(file)?.[1];
+function scanDeclared(walk: Walk, declared: Declared): { entries: ScannedEntry[]; misplaced: string[] } {
+  const all = declared.folders.flatMap((folder) => listTree(walk.root, folder));
+  const named = all.filter((file) => declared.named.test(file));
+  const entries = named.flatMap((file) => {
+    const name = declared.file.exec(file)?.[1];
     if (name === undefined || !readInto(walk, file, 'full')) return [];
     return [{ name, file, modules: listModules(walk, file) }];
   });
-  guardrails.sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0));
-  return { guardrails, misplacedGuardrails: named.filter((file) => !GUARDRAIL_FILE.test(file)) };
+  entries.sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0));
+  return { entries, misplaced: named.filter((file) => !declared.file.test(file)) };
 }
 
 function listWorkflowFiles(root: string): { workflowFiles: string[]; unplaced: string[] } {

@@ -38,7 +38,7 @@ export async function syncWorkspace({ root, scanner = openScanner(root) }: SyncO
     'workflows.d.ts': emitWorkflowsTypes(manifest),
     'modules.d.ts': emitModulesTypes(),
     'config.d.ts': emitConfigTypes(manifest),
-    'connect.d.ts': emitConnectTypes(),
+    'connect.d.ts': emitConnectTypes(manifest),
     'database.d.ts': emitDatabaseTypes(manifest),
   };
   const files = Object.entries(texts).map(([name, text]) => ({ file: `.svc/${name}`, text }));

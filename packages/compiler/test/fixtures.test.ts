@@ -7,6 +7,11 @@ import { FIXTURES } from './_setup.ts';
 /** `UPDATE_FIXTURES=1` writes what a fixture answers; read the difference before you keep it. */
 const isUpdate = process.env['UPDATE_FIXTURES'] === '1';
 
+const withCode = ({ problem, ...entry }: { problem?: { code: string } }) => ({
+  ...entry,
+  problem: problem?.code ?? null,
+});
+
 describe('a fixture folder', () => {
   it.each(readdirSync(FIXTURES).sort())('%s answers its expected problems and manifest', async (name) => {
     const root = join(FIXTURES, name);
@@ -18,14 +23,8 @@ describe('a fixture folder', () => {
       ...(manifest.configSchema
         ? { configSchema: { ...manifest.configSchema, problem: manifest.configSchema.problem?.code ?? null } }
         : {}),
-      ...(manifest.guardrails
-        ? {
-            guardrails: manifest.guardrails.map(({ problem, ...entry }) => ({
-              ...entry,
-              problem: problem?.code ?? null,
-            })),
-          }
-        : {}),
+      ...(manifest.guardrails ? { guardrails: manifest.guardrails.map(withCode) } : {}),
+      ...(manifest.connections ? { connections: manifest.connections.map(withCode) } : {}),
     };
     const file = join(root, 'expected.json');
     if (isUpdate) writeFileSync(file, `${JSON.stringify(answer, null, 2)}\n`);

@@ -149,6 +149,8 @@ describe('a scan', () => {
       links: {},
       guardrails: [],
       misplacedGuardrails: [],
+      connections: [],
+      misplacedConnections: [],
     });
   });
 });
@@ -170,6 +172,8 @@ describe('a check', () => {
       links: {},
       guardrails: [],
       misplacedGuardrails: [],
+      connections: [],
+      misplacedConnections: [],
     };
     const clashes = (await checkScan(scan, createWorkspace())).filter(({ code }) => code === 'name_clash');
     expect(clashes.map(({ file, message }) => [file, message])).toEqual([

@@ -14,8 +14,9 @@ const RUNTIME = {
     export interface ConnectRegister {}
   `,
   'runtime/index.ts': `
-    import type { AgentRegister, WorkflowRegister, ConfigRegister } from './register.js';
+    import type { AgentRegister, WorkflowRegister, ConfigRegister, ConnectRegister } from './register.js';
     export type { AgentRegister, WorkflowRegister, ConfigRegister, ConnectRegister } from './register.js';
+    export declare function connection<K extends keyof ConnectRegister>(id: K): void;
     export declare function start<K extends keyof WorkflowRegister>(name: K, input: WorkflowRegister[K]['input']): Promise<WorkflowRegister[K]['output']>;
     export declare function agent<K extends keyof AgentRegister>(name: K): AgentRegister[K];
     export declare function config<K extends keyof ConfigRegister>(key: K): ConfigRegister[K];
@@ -132,6 +133,15 @@ function uncoverErrors(folder: string): void {
 }
 
 describe('the generated types', () => {
+  it('name every connection, and no other', async () => {
+    const declared = { 'connections/crm.connection.ts': 'export default {};' };
+    const use = (id: string) => `import { connection } from '@svc/runtime';\nconnection('${id}');\n`;
+    expect(await compile({ files: { ...declared, 'use.ts': use('crm') }, isStrict: true })).toEqual([]);
+    expect(await compile({ files: { ...declared, 'use.ts': use('crmm') } })).toEqual([
+      expect.stringContaining(`'"crmm"' is not assignable to parameter of type '"crm"'`),
+    ]);
+  });
+
   it.each(RESOLUTIONS)(
     'compile under $moduleResolution and name every agent, workflow and value',
     async (resolution) => {

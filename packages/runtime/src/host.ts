@@ -61,7 +61,7 @@ export { COPILOT_AGENT, problemOf, REFUSED_WORKFLOW_NAMES } from './manifest.ts'
 export type {
   AgentEntry,
   BundleManifest,
-  GuardrailEntry,
+  DeclaredEntry,
   LoadedModule,
   Manifest,
   Problem,

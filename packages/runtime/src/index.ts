@@ -19,6 +19,8 @@ export type {
 export type { BrowserCalls } from './browser/code.ts';
 export { defineDynamicConfig } from './config-values/define.ts';
 export type { DynamicConfig } from './config-values/define.ts';
+export { defineConnection } from './connections/define.ts';
+export type { ConnectionDefinition } from './connections/define.ts';
 export { defineGuardrail } from './guardrails/define.ts';
 export type { GuardrailDefinition } from './guardrails/define.ts';
 export type { CheckAnswer, CheckPlace, CheckSubject, OwnCheck } from './guardrails/author-check.ts';

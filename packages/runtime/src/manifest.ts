@@ -11,7 +11,9 @@ export interface Manifest {
   /** The project's own tables. Absent: there are none. */
   databaseSchema?: DatabaseSchemaEntry;
   /** Rules about what may pass, in code. Absent: there are none. */
-  guardrails?: GuardrailEntry[];
+  guardrails?: DeclaredEntry[];
+  /** Services of others that the workspace calls, in code. Absent: there are none. */
+  connections?: DeclaredEntry[];
 }
 
 export interface AgentEntry {
@@ -38,8 +40,8 @@ export interface DatabaseSchemaEntry {
   file: string;
 }
 
-/** `guardrails/<name>.guardrail.ts`. */
-export interface GuardrailEntry {
+/** `guardrails/<name>.guardrail.ts`, `connections/<id>.connection.ts`. */
+export interface DeclaredEntry {
   name: string;
   file: string;
   /** Why it cannot load. */

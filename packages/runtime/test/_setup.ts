@@ -47,6 +47,8 @@ export interface TestProgram {
   workflows?: Record<string, TestWorkflow | Error | Problem>;
   /** The default export of each file in `guardrails/`. */
   guardrails?: Record<string, unknown>;
+  /** The default export of each file in `connections/`. */
+  connections?: Record<string, unknown>;
   /** The default export of `config.schema.ts`. */
   config?: unknown;
   /** Hash of every module. Default `hash`. */
@@ -129,6 +131,7 @@ export function toProgram({
   agents = {},
   workflows = {},
   guardrails = {},
+  connections = {},
   config,
   hash = 'hash',
 }: TestProgram): Program {
@@ -160,12 +163,18 @@ export function toProgram({
     modules.set(file, source instanceof Error ? source : { default: source });
     return { name, file };
   });
+  const connectionEntries = Object.entries(connections).map(([name, source]) => {
+    const file = `connections/${name}.connection.ts`;
+    modules.set(file, source instanceof Error ? source : { default: source });
+    return { name, file };
+  });
   return {
     manifest: {
       version: 1,
       agents: agentEntries,
       workflows: workflowEntries,
       guardrails: ruleEntries,
+      connections: connectionEntries,
       ...(config === undefined ? {} : { configSchema: { file: 'config.schema.ts' } }),
     },
     async load(file) {

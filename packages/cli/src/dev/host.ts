@@ -139,8 +139,11 @@ function listFiles({
   configSchema,
   databaseSchema,
   guardrails = [],
+  connections = [],
 }: Program['manifest']): string[] {
-  return [...agents, ...workflows, configSchema, databaseSchema, ...guardrails].flatMap((entry) => entry?.file ?? []);
+  return [...agents, ...workflows, configSchema, databaseSchema, ...guardrails, ...connections].flatMap(
+    (entry) => entry?.file ?? [],
+  );
 }
 
 function divide<T>(all: readonly T[], isOfFirst: (one: T) => boolean): [T[], T[]] {

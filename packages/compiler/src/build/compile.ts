@@ -23,7 +23,7 @@ export interface Compiled {
   /** Everything that was found wrong. */
   problems: Problem[];
   /**
-   * Why there is no bundle: an agent, a guardrail, `svc.config.ts`, `config.schema.ts` or `src/schema.ts` does not compile, or exports
+   * Why there is no bundle: an agent, a guardrail, a connection, `svc.config.ts`, `config.schema.ts` or `src/schema.ts` does not compile, or exports
    * what cannot be served. One that throws while it loads is reported and shipped.
    */
   failed: Problem[];
@@ -73,8 +73,8 @@ interface Entry {
   problem?: Problem;
 }
 
-function listEntries({ agents, workflows, configSchema, guardrails = [] }: Manifest): Entry[] {
-  return [...agents, ...workflows, ...(configSchema ? [configSchema] : []), ...guardrails];
+function listEntries({ agents, workflows, configSchema, guardrails = [], connections = [] }: Manifest): Entry[] {
+  return [...agents, ...workflows, ...(configSchema ? [configSchema] : []), ...guardrails, ...connections];
 }
 
 /** All at once; where that fails, each by itself to find those that compile, and these once more at once. */
@@ -106,5 +106,6 @@ function withProblems(manifest: Manifest, found: ReadonlyMap<string, Problem>): 
     workflows: manifest.workflows.map(add),
     ...(manifest.configSchema ? { configSchema: add(manifest.configSchema) } : {}),
     ...(manifest.guardrails ? { guardrails: manifest.guardrails.map(add) } : {}),
+    ...(manifest.connections ? { connections: manifest.connections.map(add) } : {}),
   };
 }

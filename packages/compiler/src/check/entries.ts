@@ -12,8 +12,10 @@ export function checkEntries(scan: Scan): FoundIn[] {
     ...scan.agents.flatMap((entry) => checkAgent(entry, scan.files[entry.file])),
     ...[...workflows].flatMap((file) => checkWorkflowFile(file, scan.files[file])),
     ...(scan.configSchema ? checkConfigSchema(scan.configSchema.file, scan.files[scan.configSchema.file]) : []),
-    ...scan.guardrails.flatMap(({ name, file }) => checkGuardrail(name, file, scan.files[file])),
-    ...scan.misplacedGuardrails.map(toMisplaced),
+    ...scan.guardrails.flatMap((entry) => checkDeclared(GUARDRAIL, entry, scan.files[entry.file])),
+    ...scan.misplacedGuardrails.map((file) => toMisplaced(GUARDRAIL, file)),
+    ...scan.connections.flatMap((entry) => checkDeclared(CONNECTION, entry, scan.files[entry.file])),
+    ...scan.misplacedConnections.map((file) => toMisplaced(CONNECTION, file)),
     ...Object.entries(scan.files).flatMap(([file, facts]) =>
       workflows.has(file) ? [] : checkOther(file, facts, workflows),
     ),
@@ -48,19 +50,35 @@ function checkConfigSchema(file: string, facts: FileFacts | undefined): FoundIn[
   return [{ code: 'config_default_missing', message, file, ...TOP }];
 }
 
-function checkGuardrail(name: string, file: string, facts: FileFacts | undefined): FoundIn[] {
-  if (!facts || facts.exports.includes('default') || facts.findings.some(({ code }) => code === 'syntax_error'))
-    return [];
-  const message = `The guardrail "${name}" has no default export. Write "export default defineGuardrail({ ... })".`;
-  return [{ code: 'guardrail_default_missing', message, file, ...TOP }];
+/** What a file of its own declares. */
+interface Declared {
+  kind: 'guardrail' | 'connection';
+  define: string;
+  /** What becomes of one that nobody reads. */
+  lost: string;
 }
 
-/** Silently read by no one, it would seem to guard. */
-function toMisplaced(file: string): FoundIn {
-  const name = posix.basename(file).replace(/\.guardrail\.\w+$/, '');
+const GUARDRAIL: Declared = { kind: 'guardrail', define: 'defineGuardrail', lost: 'judges nothing' };
+const CONNECTION: Declared = { kind: 'connection', define: 'defineConnection', lost: 'is declared nowhere' };
+
+function checkDeclared(
+  { kind, define }: Declared,
+  { name, file }: ScannedEntry,
+  facts: FileFacts | undefined,
+): FoundIn[] {
+  if (!facts || facts.exports.includes('default') || facts.findings.some(({ code }) => code === 'syntax_error'))
+    return [];
+  const message = `The ${kind} "${name}" has no default export. Write "export default ${define}({ ... })".`;
+  return [{ code: `${kind}_default_missing`, message, file, ...TOP }];
+}
+
+/** Silently read by no one, it would seem to be there. */
+function toMisplaced({ kind, lost }: Declared, file: string): FoundIn {
+  const name = posix.basename(file).replace(/\.\w+\.\w+$/, '');
   const ending = file.endsWith('x') ? 'tsx' : 'ts';
-  const message = `Guardrails are read from "guardrails" alone, so "${name}" judges nothing. Move the file to "guardrails/${name}.guardrail.${ending}".`;
-  return { code: 'guardrail_outside_folder', message, file, ...TOP };
+  const plural = `${kind}s`;
+  const message = `${plural[0]?.toUpperCase()}${plural.slice(1)} are read from "${plural}" alone, so "${name}" ${lost}. Move the file to "${plural}/${name}.${kind}.${ending}".`;
+  return { code: `${kind}_outside_folder`, message, file, ...TOP };
 }
 
 function checkWorkflowFile(file: string, facts: FileFacts | undefined): FoundIn[] {

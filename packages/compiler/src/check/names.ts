@@ -5,7 +5,7 @@ import { workflowFileName } from '../workflow-names.ts';
 import type { FoundIn } from './frame.ts';
 
 /** Names that cannot stand in a route, and names a person would take for one. */
-export function checkNames({ agents, workflows, guardrails, files }: Scan): FoundIn[] {
+export function checkNames({ agents, workflows, guardrails, connections, files }: Scan): FoundIn[] {
   return [
     ...agents.flatMap((entry) => checkName(entry, { what: 'an agent', named: 'folder', ending: '' })),
     ...workflows.flatMap((entry) => [...checkName(entry, namedBy(entry)), ...checkRefused(entry)]),
@@ -16,7 +16,9 @@ export function checkNames({ agents, workflows, guardrails, files }: Scan): Foun
         ending: entry.file.slice(entry.file.lastIndexOf('.guardrail')),
       }),
     ),
-    ...checkTwins(guardrails),
+    ...checkTwins('guardrail', guardrails),
+    ...connections.flatMap(checkId),
+    ...checkTwins('connection', connections),
     ...checkClashes('agents', agents),
     ...checkClashes('workflows', workflows),
     ...checkDuplicates(workflows, files),
@@ -31,6 +33,7 @@ export function isUsableName(name: string): boolean {
 
 const NAME = /^[a-z0-9][a-z0-9_-]{0,63}$/;
 const MAX_LENGTH = 64;
+const CONNECTION_ID = /^[a-z][a-z0-9-]{0,62}$/;
 
 // The compiler takes only types from the runtime; the annotation keeps the two lists equal.
 const REFUSED: typeof REFUSED_WORKFLOW_NAMES = ['runs', 'hooks'];
@@ -93,13 +96,23 @@ function checkDuplicates(workflows: ScannedWorkflow[], files: Scan['files']): Fo
 }
 
 /** `a.guardrail.ts` and `a.guardrail.tsx`. */
-function checkTwins(guardrails: ScannedEntry[]): FoundIn[] {
-  return guardrails.flatMap(({ name, file }, index) => {
-    const twin = guardrails[index - 1]?.name === name ? guardrails[index - 1] : guardrails[index + 1];
+function checkTwins(kind: 'guardrail' | 'connection', entries: ScannedEntry[]): FoundIn[] {
+  return entries.flatMap(({ name, file }, index) => {
+    const twin = entries[index - 1]?.name === name ? entries[index - 1] : entries[index + 1];
     if (twin?.name !== name) return [];
-    const message = `There are two guardrails "${name}": ${file} and ${twin.file}. Rename one of them.`;
-    return [{ code: 'guardrail_duplicate', message, file, ...TOP }];
+    const message = `There are two ${kind}s "${name}": ${file} and ${twin.file}. Rename one of them.`;
+    return [{ code: `${kind}_duplicate` as const, message, file, ...TOP }];
   });
+}
+
+/** Of a connection: as the box takes it over the API. */
+function checkId({ name, file }: ScannedEntry): FoundIn[] {
+  if (CONNECTION_ID.test(name) && name !== 'providers') return [];
+  const advice =
+    name === 'providers'
+      ? '/api/connections/providers is a route of the box: rename the file'
+      : 'Use 1 to 63 lower-case letters, digits and "-", beginning with a letter: rename the file';
+  return [{ code: 'name_invalid', message: `"${name}" cannot be the id of a connection. ${advice}.`, file, ...TOP }];
 }
 
 function placeOf({ file, exportName }: ScannedWorkflow, files: Scan['files']): Position {

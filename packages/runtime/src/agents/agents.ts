@@ -27,6 +27,7 @@ import { createLiveTurns } from './reading/live-turns.ts';
 import type { CallModel } from './model/client.ts';
 import { hasOutputRule } from './turn/output.ts';
 import type { Caller } from '../auth/caller.ts';
+import type { Services } from '../tools/mcp/services.ts';
 import type { TurnGuardrails } from './judge-input.ts';
 import { createPendingApprovals } from './reading/pending.ts';
 import { createRepeats } from './reading/repeats.ts';
@@ -107,6 +108,8 @@ export interface AgentsOptions {
   limiter?: TurnLimitsOptions['limiter'];
   /** What may pass. Undefined: there are no rules. */
   guardrails?: TurnGuardrails;
+  /** What MCP servers of agents may be connections of. Undefined: there are none. */
+  connections?: Services;
   /** Undefined: it answers. */
   isCopilotEnabled?(): Promise<boolean>;
   /** What an operator chose beside the code. Undefined: no overrides. */

@@ -57,8 +57,8 @@ export function createChildStarts(options: ChildStartsOptions): StartChild {
               kind: 'session',
               ...(askedBy === undefined ? {} : { askedBy }),
             });
-      const { runId: parentRunId } = parent;
-      const run = { runId, name, sessionId, parentRunId };
+      const { runId: parentRunId, startedBy } = parent;
+      const run = { runId, name, sessionId, parentRunId, startedBy };
       const { runId: childId } = await starts.startRun(run, input, {
         trigger,
         pinned: pinnedPrompts(parent),

@@ -21,7 +21,7 @@ import type { RecordedModelCall } from './turn/compaction.ts';
 import { runTurn } from './turn/turn.ts';
 import type { TurnAdded } from './turn/options.ts';
 
-export type TurnRun = Pick<RunRow, 'runId' | 'name' | 'sessionId' | 'parentRunId'>;
+export type TurnRun = Pick<RunRow, 'runId' | 'name' | 'sessionId' | 'parentRunId' | 'startedBy'>;
 
 /** The code of the run of a turn. Throws when its agent cannot answer. */
 export type ToTurnBody = (
@@ -51,7 +51,7 @@ export interface TurnBodyOptions {
 export function createTurnBody({ finder, tools, sessions, live, callModel, guardrails }: TurnBodyOptions): ToTurnBody {
   return async (run, input, readPublished, { hadApprovalBelow } = { hadApprovalBelow: false }) => {
     const { agent, codeHash } = finder.get(run.name);
-    const { tools: own, notes } = await tools.list(agent);
+    const { tools: own, notes } = await tools.list(agent, run);
     const toolset = createToolset(agent, own, input.tools);
     const { runId, sessionId } = run;
     const { session } = input;

@@ -73,7 +73,7 @@ export function createTurnRequests(options: TurnRequestsOptions): (request: Turn
       mayWaitBelow: (finder.find(name)?.subagents ?? []).length > 0,
     });
     try {
-      const run = { runId, name, sessionId, parentRunId: null };
+      const run = { runId, name, sessionId, parentRunId: null, startedBy: toColumn(caller) };
       const keyed = key ? { key: key.key, ...toStartKey(key) } : {};
       const charged = caller ? chargedBy(caller) : [];
       const by = caller ? { startedBy: toStartedBy(caller) } : {};
@@ -118,6 +118,11 @@ export function createTurnRequests(options: TurnRequestsOptions): (request: Turn
 async function requireCopilot({ isCopilotEnabled }: TurnRequestsOptions, caller: TurnRequest['caller']): Promise<void> {
   if (caller) requirePermission(caller, 'copilot:use');
   if (isCopilotEnabled && !(await isCopilotEnabled())) throw copilotDisabled();
+}
+
+/** Who made the turn begin, as its row will say. */
+function toColumn(caller: TurnRequest['caller']): string | null {
+  return caller ? JSON.stringify(toStartedBy(caller)) : null;
 }
 
 /** Such as a member "__proto__" in the schema of a tool. */

@@ -1,4 +1,5 @@
 import { loadDeclared, NONE } from '../config-values/declared.ts';
+import { readConnections } from '../connections/declared.ts';
 import { createCopilot } from '../copilot/agent.ts';
 import { createCodeRules } from '../guardrails/code-rules.ts';
 import { createLog } from '../log.ts';
@@ -19,7 +20,7 @@ export async function findLoadProblems(program: Program, config?: string): Promi
   if (config !== undefined) add(config, await findConfigProblem(config, program));
   const catalog = createCatalog(createCopilot(NOT_CALLED));
   await catalog.load(program);
-  const { agents, workflows, configSchema, guardrails = [] } = program.manifest;
+  const { agents, workflows, configSchema, guardrails = [], connections = [] } = program.manifest;
   for (const { name, file, problem } of agents) if (!problem) add(file, catalog.findAgent(name)?.problem);
   for (const { name, file, problem } of workflows) if (!problem) add(file, catalog.findWorkflow(name)?.problem);
   if (configSchema && !configSchema.problem) add(configSchema.file, (await loadDeclared(program, NONE)).problem);
@@ -29,6 +30,11 @@ export async function findLoadProblems(program: Program, config?: string): Promi
     manifest: { ...program.manifest, guardrails: guardrails.filter((one) => !one.problem) },
   });
   for (const problem of rules.problems()) add(problem.file, problem);
+  const declared = await readConnections({
+    ...program,
+    manifest: { ...program.manifest, connections: connections.filter((one) => !one.problem) },
+  });
+  for (const [file, problem] of declared.problems) add(file, problem);
   return problems;
 }
 

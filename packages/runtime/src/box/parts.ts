@@ -56,6 +56,7 @@ const parts: { [Name in keyof Parts]: Omit<Part<Given, Name, Parts[Name]>, 'name
     create: (given) =>
       createAgents({
         catalog: given.catalog,
+        connections: given.connections,
         engine: given.engine,
         log: given.log,
         isArmed: given.opening.areAgentsArmed,
@@ -119,13 +120,14 @@ const parts: { [Name in keyof Parts]: Omit<Part<Given, Name, Parts[Name]>, 'name
     close: (overrides) => overrides.close(),
   },
   program: {
-    create: ({ catalog, config, tables, jobs, guardrails, events }) =>
+    create: ({ catalog, config, tables, jobs, guardrails, connections, events }) =>
       createProgram({
         catalog,
         config,
         tables,
         jobs,
         guardrails,
+        connections,
         onLoad: () => events.publish({ type: 'program.changed' }),
       }),
   },

@@ -1,5 +1,6 @@
 import type { Catalog } from '../catalog/catalog.ts';
 import type { ProjectTables } from '../catalog/project-tables.ts';
+import type { Connections } from '../connections/connections.ts';
 import type { ConfigValues } from '../config-values/config-values.ts';
 import type { DeclaredSchedules, Jobs } from '../jobs/jobs.ts';
 import type { AgentRules } from '../guardrails/code-rules.ts';
@@ -21,20 +22,23 @@ export interface ProgramRooms {
   tables: ProjectTables;
   jobs: Jobs;
   guardrails: Guardrails;
+  connections: Connections;
   /** Called once a program is in force. */
   onLoad(): void;
 }
 
-export function createProgram({ catalog, config, tables, jobs, guardrails, onLoad }: ProgramRooms): LoadedProgram {
+export function createProgram(rooms: ProgramRooms): LoadedProgram {
+  const { catalog, config, tables, jobs, guardrails, connections, onLoad } = rooms;
   return {
     async load(program) {
       // At once: an agent is never served without the rules beside it.
       const agents = catalog.load(program).then(() => guardrails.setAgents(listRules(catalog)));
-      await Promise.all([agents, guardrails.load(program), config.load(program), tables.load(program)]);
+      const others = [guardrails, config, tables, connections].map((room) => room.load(program));
+      await Promise.all([agents, ...others]);
       await jobs.reconcile(declaredSchedules(catalog));
       onLoad();
     },
-    problems: () => [...catalog.problems(), ...config.problems(), ...tables.problems(), ...guardrails.problems()],
+    problems: () => [catalog, config, tables, guardrails, connections].flatMap((room) => room.problems()),
   };
 }
 

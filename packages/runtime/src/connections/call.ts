@@ -59,7 +59,8 @@ function toRequest(
   const text = input instanceof Request ? input.url : String(input);
   const isWhole = /^[a-z][a-z\d+.-]*:/i.test(text);
   const base = baseUrl.replace(/\/+$/, '');
-  const address = isWhole ? text : `${base}/${text.replace(/^\/+/, '')}`;
+  const path = text.replace(/^\/+/, '');
+  const address = isWhole ? text : text === '' ? baseUrl : `${base}/${path}`;
   if (!URL.canParse(address))
     throw new BoxError('connection_invalid', `"${text}" is no address, and no path at ${base}.`);
   const url = new URL(address);

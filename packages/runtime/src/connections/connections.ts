@@ -8,6 +8,8 @@ import type { MasterKey } from '../secrets/seal.ts';
 import type { Drizzle } from '../stores/drizzle.ts';
 import { callService } from './call.ts';
 import { createCredentials } from './credentials.ts';
+import { createDeclared } from './declared.ts';
+import type { DeclaredConnections } from './declared.ts';
 import { BOX, createConnectionStore } from './drizzle-store.ts';
 import { toCredential } from './given.ts';
 import type { GivenCredential } from './given.ts';
@@ -32,7 +34,7 @@ export interface ConnectionCaller {
   signal: AbortSignal | undefined;
 }
 
-export interface Connections {
+export interface Connections extends Pick<DeclaredConnections, 'load' | 'problems'> {
   /** By id. Throws `invalid_cursor`. */
   list(page: { limit: number; cursor?: string }): Promise<{ items: Connection[]; nextCursor: string | null }>;
   /** Throws `connection_not_found`. */
@@ -50,6 +52,8 @@ export interface Connections {
   delete(id: string): Promise<void>;
   /** For code: a call with the credential of the box, or of the user. */
   fetch(id: string, caller: ConnectionCaller, input: string | URL | Request, init?: RequestInit): Promise<Response>;
+  /** For code: whose credential its calls have; empty: the box's own. Throws `connection_not_found`, `connection_not_ready`. */
+  ownerOf(id: string, caller: ConnectionCaller): Promise<Owner>;
   /** For code: where the user of the run signs in; of a connection of the box, where an operator does. */
   signInUrl(id: string, caller: ConnectionCaller): Promise<SignIn>;
   close(): Promise<void>;
@@ -71,6 +75,7 @@ export const CALLBACK_PATH = '/api/connect/callback';
 export function createConnections(options: ConnectionsOptions): Connections {
   const { db, key, installation, egress, url, mask, log } = options;
   const store = createConnectionStore({ db, key, installation });
+  const declared = createDeclared({ store, egress, log });
   const guarded = createGuardedFetch(egress);
   const oauth = createOAuth(guarded);
   const credentials = createCredentials({ store, oauth, mask });
@@ -79,18 +84,23 @@ export function createConnections(options: ConnectionsOptions): Connections {
   const signIns = createSignInFlow({ store, oauth, key, mask, callbackUrl });
   const show = (listed: ListedConnection): Connection => toConnection(listed, callbackUrl());
   const find = async (id: string): Promise<ListedConnection> => {
+    await declared.settled();
     const listed = await store.find(id);
     if (!listed) throw connectionNotFound(id);
     return listed;
   };
   const open = async (id: string): Promise<Resolved> => {
+    await declared.settled();
     const opened = await store.open(id, BOX);
     if (!opened) throw connectionNotFound(id);
     return resolve(opened.connection);
   };
 
   return {
+    load: declared.load,
+    problems: declared.problems,
     async list({ limit, cursor }) {
+      await declared.settled();
       const rows = await store.list(cursor === undefined ? undefined : parseIdCursor(cursor), limit + 1);
       const items = rows.slice(0, limit).map(show);
       const last = rows.length > limit ? items.at(-1) : undefined;
@@ -153,11 +163,15 @@ export function createConnections(options: ConnectionsOptions): Connections {
         signal: caller.signal,
       });
     },
+    ownerOf: async (id, caller) => ownerOf(await open(id), caller),
     async signInUrl(id, caller) {
       const service = await open(id);
       return signIns.begin(service, ownerOf(service, caller));
     },
-    close: () => noteUse.close(),
+    async close() {
+      await declared.settled();
+      await noteUse.close();
+    },
   };
 }
 

@@ -1,9 +1,10 @@
 import { z } from 'zod';
 import { toPage } from '../operations/cursor.ts';
 import { operationsOf } from '../operations/define.ts';
-import { Page, ShortListPage, StorableText, withoutUndefined } from '../operations/inputs.ts';
+import { Page, ShortListPage, withoutUndefined } from '../operations/inputs.ts';
 import type { Connections } from './connections.ts';
-import { AUTH_KINDS, ConnectionProvider, listProviders, TOKEN_AUTHS } from './providers.ts';
+import { CONNECTION_MEMBERS, word } from './inputs.ts';
+import { ConnectionProvider, listProviders } from './providers.ts';
 import { Connection, ConnectionUse } from './store.ts';
 import { ConnectionTest } from './test-call.ts';
 
@@ -11,8 +12,6 @@ const operation = operationsOf<{ connections: Connections }>();
 
 const room = { tag: 'connections' } as const;
 const id = z.string().describe('The id of the connection');
-const address = (what: string) => z.string().min(1).max(2_000).optional().describe(what);
-const word = StorableText.min(1).max(500);
 const secret = (what: string) => z.string().min(1).max(20_000).optional().describe(what);
 
 export const listConnections = operation({
@@ -72,47 +71,7 @@ export const createConnection = operation({
       // Would stand in the place of a route.
       .refine((text) => text !== 'providers', 'No connection is called "providers"')
       .describe('What code calls it: svc.connection(\'github\'). 1 to 63 lower-case letters, digits and "-"'),
-    provider: z.string().max(100).describe('The service: an id of connections.providers, or "custom"'),
-    auth: z
-      .enum(AUTH_KINDS)
-      .optional()
-      .describe('How the service knows its callers. Default: as connections.providers says'),
-    per: z
-      .enum(['box', 'user'])
-      .default('box')
-      .describe('Whose credential calls are made with: one of the box, or that of the end user of the run'),
-    title: StorableText.max(200).optional(),
-    baseUrl: address('What paths are relative to'),
-    origins: z
-      .array(z.string().max(500))
-      .max(20)
-      .optional()
-      .describe('Further origins that may be sent the credential'),
-    authorizationUrl: address('Where a person signs in, of a service that is not known'),
-    tokenUrl: address('Where tokens come from, likewise'),
-    clientId: word
-      .optional()
-      .describe('What the service calls this box. Its secret is sent with connections.set_credential'),
-    scopes: z.array(word).max(100).optional(),
-    tokenAuth: z
-      .enum(TOKEN_AUTHS)
-      .optional()
-      .describe('How the client says who it is at tokenUrl; "none": it has no secret'),
-    params: z
-      .record(z.string().max(100), word)
-      .refine((params) => Object.keys(params).length <= 20, 'At most 20')
-      .optional()
-      .describe('Further parameters of the sign-in page'),
-    header: z
-      .string()
-      .regex(/^[A-Za-z0-9-]{1,100}$/, 'A header has letters, digits and "-"')
-      .optional()
-      .describe('Where a key is put. Default: authorization'),
-    prefix: z
-      .string()
-      .regex(/^[\u0020-\u007e]{0,50}$/, 'At most 50 characters of ASCII')
-      .optional()
-      .describe('What stands before the key. Default: "Bearer "'),
+    ...CONNECTION_MEMBERS,
   }),
   output: Connection,
   handle: ({ connections }, input, { caller }) => connections.create(withoutUndefined(input), caller.name),

@@ -1,7 +1,7 @@
 import type { GuardrailDefinition } from '../guardrails/define.ts';
 import type { Limits } from '../limits/limits.ts';
 import type { EndUser, StartedBy } from '../engine/started-by.ts';
-import type { AgentName } from '../register.ts';
+import type { AgentName, KnownConnection } from '../register.ts';
 import type { AnySchema, OutputOf } from '../schema/schema.ts';
 
 /** What a tool may know about the call it answers. */
@@ -147,15 +147,33 @@ export interface Skill {
   text: string;
 }
 
-/** Where a server of the Model Context Protocol is: at an address, or a program that is started here. */
+/**
+ * Where a server of the Model Context Protocol is: at an address, at a service that the box is connected to, or a program
+ * that is started here.
+ */
 export type McpServer = McpServerPlace & {
   /** The most one call of its tools may take: milliseconds or a duration. Default 5 minutes. */
   timeout?: number | string;
 };
 
 export type McpServerPlace =
-  | { url: string; headers?: Record<string, string>; command?: undefined }
-  | { command: string; args?: string[]; env?: Record<string, string>; cwd?: string; url?: undefined };
+  | { url: string; headers?: Record<string, string>; command?: undefined; connection?: undefined }
+  | {
+      /** The id of a connection: each request has its credential, of a connection per user that of the user of the turn. */
+      connection: KnownConnection;
+      /** Below the address of the service. Default: that address itself. */
+      path?: string;
+      url?: undefined;
+      command?: undefined;
+    }
+  | {
+      command: string;
+      args?: string[];
+      env?: Record<string, string>;
+      cwd?: string;
+      url?: undefined;
+      connection?: undefined;
+    };
 
 /** How much of a conversation the model is shown. */
 export interface ContextOptions {

@@ -75,6 +75,7 @@ const SUBAGENT_MEMBERS: (keyof SubagentDefinition)[] = [
 ];
 const MOST_COLLECTIONS = 20;
 const COLLECTION = /^[a-z][a-z0-9-]{0,62}$/;
+const SERVER_MEMBERS = ['url', 'headers', 'connection', 'path', 'command', 'args', 'env', 'cwd', 'timeout'];
 const NAME = /^[a-zA-Z0-9][a-zA-Z0-9_-]{0,63}$/;
 
 function isOn(part: unknown): boolean {
@@ -124,9 +125,11 @@ function checkKnowledge(collections: unknown): void {
 function checkServer(name: string, server: McpServer): void {
   if (!NAME.test(name))
     throw new TypeError(`The MCP server name "${name}" is not usable. Use 1 to 64 letters, digits, "_" and "-".`);
-  checkMembers(`the MCP server "${name}"`, server, ['url', 'headers', 'command', 'args', 'env', 'cwd', 'timeout']);
-  if (isText(server.command) === isText(server.url))
-    throw new TypeError(`The MCP server "${name}" needs a "url" or a "command", and not both.`);
+  checkMembers(`the MCP server "${name}"`, server, SERVER_MEMBERS);
+  if ([server.command, server.url, server.connection].filter(isText).length !== 1)
+    throw new TypeError(`The MCP server "${name}" needs a "url", a "connection" or a "command", and one alone.`);
+  if ((server as { path?: unknown }).path !== undefined && !isText(server.connection))
+    throw new TypeError(`The MCP server "${name}" has a "path", which goes with a "connection" alone.`);
   if (server.url !== undefined && !/^https?:\/\//.test(server.url))
     throw new TypeError(
       `The MCP server "${name}" has the url "${server.url}". It must begin with http:// or https://.`,

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { problemOf } from '../manifest.ts';
-import type { GuardrailEntry, Problem, Program } from '../manifest.ts';
+import type { DeclaredEntry, Problem, Program } from '../manifest.ts';
 import { isGuardrail, parseDefinition } from './define.ts';
 import type { DefinedRule, GuardrailDefinition } from './define.ts';
 import { failing, toHow } from './rules.ts';
@@ -46,7 +46,7 @@ export function createCodeRules(): CodeRules {
 }
 
 /** Throws a sentence where the module holds no rule. */
-export function readRule({ file }: GuardrailEntry, exports: Record<string, unknown>): DefinedRule {
+export function readRule({ file }: DeclaredEntry, exports: Record<string, unknown>): DefinedRule {
   const definition = exports['default'];
   if (!isGuardrail(definition))
     throw new TypeError(
@@ -58,13 +58,13 @@ export function readRule({ file }: GuardrailEntry, exports: Record<string, unkno
 // --- internal ---
 
 interface FileRule {
-  entry: GuardrailEntry;
+  entry: DeclaredEntry;
   ready: ReadyRule;
   isGood: boolean;
   problem?: Problem;
 }
 
-async function loadOne(entry: GuardrailEntry, program: Program, last: FileRule | undefined): Promise<FileRule> {
+async function loadOne(entry: DeclaredEntry, program: Program, last: FileRule | undefined): Promise<FileRule> {
   try {
     if (entry.problem) throw Object.assign(new Error(entry.problem.message), { problem: entry.problem });
     const defined = readRule(entry, (await program.load(entry.file)).exports);
@@ -102,7 +102,7 @@ function toReady(defined: DefinedRule, { name, file }: { name: string; file: str
 }
 
 /** What it would judge is not known, so it blocks whatever there is. */
-function toBroken({ name, file }: GuardrailEntry, { message }: Problem): ReadyRule {
+function toBroken({ name, file }: DeclaredEntry, { message }: Problem): ReadyRule {
   const id = toId(file, name);
   const attachment: Attachment = { kind: 'workspace', name: '' };
   const record = { id, name, file, note: null, sides: [...Side.options], attachment, enabled: true, failClosed: true };

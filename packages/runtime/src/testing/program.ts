@@ -1,7 +1,7 @@
 import type { DeepAgentDefinition } from '../definitions/agent.ts';
 import type { DynamicConfig } from '../config-values/define.ts';
 import type { GuardrailDefinition } from '../guardrails/define.ts';
-import type { AgentEntry, GuardrailEntry, Program, WorkflowEntry } from '../manifest.ts';
+import type { AgentEntry, DeclaredEntry, Program, WorkflowEntry } from '../manifest.ts';
 import { misplacedFileOf, workflowNameOf } from '../workflows/mark.ts';
 
 /** A workflow's module, as `import * as refund from '../workflows/refund.workflow.ts'` gives it. */
@@ -41,7 +41,7 @@ export function toProgram({ agents, workflows, guardrails, config, schema }: Tes
       hasStateSchema: module.stateSchema !== undefined,
     };
   });
-  const rules = Object.entries(guardrails ?? {}).map(([name, guardrail]): GuardrailEntry => {
+  const rules = Object.entries(guardrails ?? {}).map(([name, guardrail]): DeclaredEntry => {
     const file = `guardrails/${name}.guardrail.ts`;
     modules.set(file, { default: guardrail });
     return { name, file };

@@ -13,7 +13,14 @@ export interface McpConnection {
   close(): Promise<void>;
 }
 
-export function createMcpConnection(server: McpServerPlace, onDown: (problem: string) => void): McpConnection {
+/** Calls a server that is a service the box is connected to: a path below its address. */
+export type CallService = (path: string, init: RequestInit | undefined) => Promise<Response>;
+
+export function createMcpConnection(
+  server: McpServerPlace,
+  onDown: (problem: string) => void,
+  callService?: CallService,
+): McpConnection {
   const links = new Set<Link>();
   let current: Link | undefined;
   let tools: readonly McpTool[] = [];
@@ -38,7 +45,7 @@ export function createMcpConnection(server: McpServerPlace, onDown: (problem: st
   const connect = (): Link => {
     if (current) return current;
     const events = { onChange: () => (isListed = false), onClose: () => leave(link) };
-    const link: Link = { opening: runOutside(() => openClient(server, events)), asked: 0, isOver: false };
+    const link: Link = { opening: runOutside(() => openClient(server, events, callService)), asked: 0, isOver: false };
     link.opening.catch(() => leave(link));
     links.add(link);
     current = link;
@@ -126,17 +133,21 @@ interface Events {
   onClose(): void;
 }
 
-async function openClient(server: McpServerPlace, { onChange, onClose }: Events): Promise<Client> {
+async function openClient(
+  server: McpServerPlace,
+  { onChange, onClose }: Events,
+  callService: CallService | undefined,
+): Promise<Client> {
   const { Client: McpClient } = await import('@modelcontextprotocol/client');
   const client = new McpClient(
     { name: 'svc', version: '1' },
     {
-      versionNegotiation: { mode: server.url === undefined ? 'legacy' : 'auto' },
+      versionNegotiation: { mode: server.command === undefined ? 'auto' : 'legacy' },
       listChanged: { tools: { autoRefresh: false, onChanged: onChange } },
     },
   );
   // A stream that breaks off is asked for again by the client, and whoever waits for what comes over it waits on.
-  const { transport, said } = await toTransport(server, () => void client.close().catch(() => {}));
+  const { transport, said } = await toTransport(server, callService, () => void client.close().catch(() => {}));
   // oxlint-disable-next-line unicorn/prefer-add-event-listener -- the client is no event target
   client.onclose = onClose;
   try {
@@ -149,13 +160,15 @@ async function openClient(server: McpServerPlace, { onChange, onClose }: Events)
   }
 }
 
-async function toTransport(server: McpServerPlace, onFlood: () => void) {
-  if (server.url !== undefined) {
+async function toTransport(server: McpServerPlace, callService: CallService | undefined, onFlood: () => void) {
+  if (server.command === undefined) {
     const { StreamableHTTPClientTransport } = await import('@modelcontextprotocol/client');
-    const requestInit = { headers: server.headers ?? {} };
-    const transport = new StreamableHTTPClientTransport(new URL(server.url), {
-      requestInit,
-      fetch: createCappedFetch(onFlood),
+    const isService = server.url === undefined;
+    const url = isService ? new URL((server.path ?? '').replace(/^\/+/, ''), SERVICE) : new URL(server.url);
+    const send = isService ? toFetch(callService) : fetch;
+    const transport = new StreamableHTTPClientTransport(url, {
+      requestInit: { headers: (isService ? undefined : server.headers) ?? {} },
+      fetch: createCappedFetch(send, onFlood),
     });
     return { transport, said: () => '' };
   }
@@ -174,13 +187,24 @@ async function toTransport(server: McpServerPlace, onFlood: () => void) {
   return { transport, said: () => words.trim() };
 }
 
-function createCappedFetch(onFlood: () => void): typeof fetch {
+/** Stands for the address of a service, which is known once it is called. */
+const SERVICE = 'http://service.invalid/';
+
+function toFetch(callService: CallService | undefined): typeof fetch {
+  return (input, init) => {
+    const { pathname, search } = new URL(input instanceof Request ? input.url : input);
+    if (!callService) throw new Error('There are no connections here.');
+    return callService(`${pathname.slice(1)}${search}`, init);
+  };
+}
+
+function createCappedFetch(send: typeof fetch, onFlood: () => void): typeof fetch {
   const tooLong = (): Error => {
     onFlood();
     return new Error(`The server answered more than ${MOST_BYTES} bytes.`);
   };
   return async (...args) => {
-    const answer = await fetch(...args);
+    const answer = await send(...args);
     const byEvent = answer.headers.get('content-type')?.startsWith('text/event-stream') === true;
     return capAnswer(answer, { mostBytes: MOST_BYTES, byEvent, tooLong });
   };

@@ -1,10 +1,13 @@
 import type { CallToolResult } from '@modelcontextprotocol/client';
 import { parseDuration } from '../../engine/duration.ts';
 import type { Log } from '../../log.ts';
+import type { ConnectionCaller } from '../../connections/connections.ts';
 import type { McpServer, McpServerPlace } from '../../definitions/agent.ts';
 import type { AuthorTool } from '../box-tool.ts';
 import { createMcpConnection } from './connection.ts';
 import type { McpConnection } from './connection.ts';
+import { createServiceConnections } from './services.ts';
+import type { Services } from './services.ts';
 
 /** The servers of the Model Context Protocol this box talks to: one connection each, whichever agents name it. */
 export interface McpServers {
@@ -12,7 +15,10 @@ export interface McpServers {
    * The tools of an agent's servers. A tool has its own name, or `<server>_<tool>` where that is taken. `notes`: what the
    * model is to know of servers that cannot be reached.
    */
-  list(servers: Record<string, McpServer>, taken: readonly string[]): Promise<{ tools: RemoteTool[]; notes: string[] }>;
+  list(
+    servers: Record<string, McpServer>,
+    how: { taken: readonly string[]; caller: ConnectionCaller },
+  ): Promise<{ tools: RemoteTool[]; notes: string[] }>;
   close(): Promise<void>;
 }
 
@@ -22,7 +28,7 @@ export interface RemoteTool {
   names: readonly string[];
 }
 
-export function createMcpServers(log: Log): McpServers {
+export function createMcpServers(log: Log, services?: Services): McpServers {
   const connections = new Map<string, McpConnection>();
   const connectionOf = (name: string, server: McpServerPlace): McpConnection => {
     const key = JSON.stringify(server);
@@ -33,11 +39,13 @@ export function createMcpServers(log: Log): McpServers {
     connections.set(key, created);
     return created;
   };
+  const ofServices = createServiceConnections(log, services);
   return {
-    async list(servers, taken) {
+    async list(servers, { taken, caller }) {
       const listed = await Promise.all(
         Object.entries(servers).map(async ([server, { timeout = CALL_TIMEOUT_MS, ...place }]) => {
-          const connection = connectionOf(server, place);
+          const connection =
+            place.connection === undefined ? connectionOf(server, place) : await ofServices.find(server, place, caller);
           return { server, connection, timeout: parseDuration(timeout), ...(await connection.list()) };
         }),
       );
@@ -63,6 +71,7 @@ export function createMcpServers(log: Log): McpServers {
     async close() {
       await Promise.allSettled([...connections.values()].map((connection) => connection.close()));
       connections.clear();
+      await ofServices.close();
     },
   };
 }
