@@ -17,6 +17,11 @@ import type { Ran } from './_docs.ts';
 import { eventually, useRig } from './e2e/_setup.ts';
 import type { Box, Run, Workspace } from './e2e/_setup.ts';
 
+interface Picture {
+  image_url: { url: string };
+  svc?: unknown;
+}
+
 interface ShownWorkflow {
   name: string;
   steps: { id: string }[];
@@ -423,6 +428,14 @@ const GUIDES: Guide[] = [
           { name: 'ada-1', openTurn: null, summary: null },
           { items: [{ messages: [{ role: 'user' }, { role: 'assistant', reasoning: 'Easy.' }] }] },
         ]);
+      },
+      async picture(ran) {
+        const [answer, read] = readDocuments(ran) as [object, { items: { messages: { content: Picture[] }[] }[] }];
+        expect(answer).toMatchObject({ choices: [{ message: { content: 'I see it.' } }] });
+        const [, part] = read.items[0]?.messages[0]?.content ?? [];
+        expect(part?.svc).toEqual({ mediaType: 'image/png', size: 30_000 });
+        const picture = await fetch(part?.image_url.url ?? '');
+        expect((await picture.arrayBuffer()).byteLength).toBe(30_000);
       },
       stop({ stdout }) {
         expect(stdout).toMatch(/^HTTP\/1\.1 204 /);

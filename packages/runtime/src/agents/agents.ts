@@ -12,6 +12,8 @@ import type { PublishedInstructions } from '../prompts/instructions.ts';
 import type { Issue } from '../schema/schema.ts';
 import type { SessionPlace, SessionStore } from './turn/session-store.ts';
 import { COPILOT_AGENT } from '../manifest.ts';
+import { createTurnFiles } from './files/turn-files.ts';
+import type { TurnFiles } from './files/turn-files.ts';
 import { createAgentTools } from './agent-tools.ts';
 import { createChildStarts } from './child-starts.ts';
 import { createOpenTurns } from './threads/open-turns.ts';
@@ -112,6 +114,8 @@ export interface AgentsOptions {
   connections?: Services;
   /** Undefined: it answers. */
   isCopilotEnabled?(): Promise<boolean>;
+  /** Undefined: files stay in their messages. */
+  files?: TurnFiles;
   /** What an operator chose beside the code. Undefined: no overrides. */
   overrides?: Pick<CatalogOverrides, 'find' | 'listShown'>;
 }
@@ -130,8 +134,9 @@ export function createAgents(options: AgentsOptions): Agents {
     isChecked: (name, input) => hasOutputRule(finder.find(name), input),
   });
   const readers = createTurnReaders({ live, engine, pending });
-  const { instructions, guardrails } = options;
-  const toBody = createTurnBody({ finder, tools, sessions, live, callModel: options.callModel, guardrails });
+  const { instructions, guardrails, callModel } = options;
+  const { files = createTurnFiles({ storage: undefined, log: options.log, listSessions: async () => [] }) } = options;
+  const toBody = createTurnBody({ finder, tools, sessions, live, callModel, guardrails, files });
 
   const turns = createOpenTurns({ journal, sessions, finder, pending });
   const starts = createTurnStarts({ engine, sessions, instructions, open: turns, toBody });
@@ -144,7 +149,7 @@ export function createAgents(options: AgentsOptions): Agents {
       const names = catalog.agents().map(({ entry }) => entry.name);
       return options.overrides?.listShown('agent', names) ?? names;
     },
-    startTurn: createTurnRequests({ ...options, finder, tools, repeats, readers, starts, limits }),
+    startTurn: createTurnRequests({ ...options, files, finder, tools, repeats, readers, starts, limits }),
     async findRepeat(agent, key) {
       const first = await repeats.find(agent, key);
       return first && repeats.replay(first);

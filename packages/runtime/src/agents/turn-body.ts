@@ -6,6 +6,7 @@ import type { SessionStore } from './turn/session-store.ts';
 import { clientGone, toTurnError } from './events/turn-errors.ts';
 import { budgetOf } from './copilot.ts';
 import type { AgentTools } from './agent-tools.ts';
+import type { TurnFiles } from './files/turn-files.ts';
 import type { AgentFinder } from './find-agent.ts';
 import type { LiveTurns } from './reading/live-turns.ts';
 import type { CallModel } from './model/client.ts';
@@ -46,9 +47,11 @@ export interface TurnBodyOptions {
   live: LiveTurns;
   callModel: CallModel;
   guardrails?: TurnGuardrails | undefined;
+  files: Pick<TurnFiles, 'forModel'>;
 }
 
-export function createTurnBody({ finder, tools, sessions, live, callModel, guardrails }: TurnBodyOptions): ToTurnBody {
+export function createTurnBody(options: TurnBodyOptions): ToTurnBody {
+  const { finder, tools, sessions, live, callModel, guardrails, files } = options;
   return async (run, input, readPublished, { hadApprovalBelow } = { hadApprovalBelow: false }) => {
     const { agent, codeHash } = finder.get(run.name);
     const { tools: own, notes } = await tools.list(agent, run);
@@ -94,7 +97,9 @@ export function createTurnBody({ finder, tools, sessions, live, callModel, guard
           recordedCalls,
           state,
           toolset,
-          callModel,
+          // The files themselves are no part of what is recorded.
+          callModel: async (request, reply, signal) =>
+            callModel({ ...request, messages: await files.forModel(sessionId, request.messages) }, reply, signal),
           emit: live.emitterOf(runId, { isJoined: session !== undefined }),
           untilTaken: (signal) => live.untilTaken(runId, signal),
           ...(guardrails ? { guard: createTurnGuard(guardrails, bodyOf('runTurn').run) } : {}),

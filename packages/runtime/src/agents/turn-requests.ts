@@ -7,6 +7,7 @@ import { COPILOT_AGENT } from '../manifest.ts';
 import type { AgentTools } from './agent-tools.ts';
 import { copilotDisabled } from './copilot.ts';
 import { restoreCalls } from './continued-turns.ts';
+import type { TurnFiles } from './files/turn-files.ts';
 import type { AgentFinder } from './find-agent.ts';
 import { judgeTurnInput } from './judge-input.ts';
 import type { TurnGuardrails } from './judge-input.ts';
@@ -35,6 +36,7 @@ export interface TurnRequestsOptions {
   starts: TurnStarts;
   limits: TurnLimits;
   guardrails?: TurnGuardrails | undefined;
+  files: Pick<TurnFiles, 'prepare'>;
   isCopilotEnabled?(): Promise<boolean>;
 }
 
@@ -52,6 +54,18 @@ export function createTurnRequests(options: TurnRequestsOptions): (request: Turn
     const { continues: runId, messages, agent, caller } = request;
     if (runId === undefined) return messages;
     return restoreCalls(journal, { runId, messages, agent, caller, ...askerOf(request) });
+  };
+
+  /** Files are kept once their session is there, so that no sweep takes them, and before the turn is, so that it has them. */
+  const keepFiles = async (request: TurnRequest, { input, owner }: AskedTurn): Promise<TurnInput> => {
+    const { agent, session } = request;
+    const place = session && input.session ? { agent, name: session.name, owner } : undefined;
+    const { messages, put } = await options.files.prepare(place && sessions.idOf(place), input.messages);
+    if (place && put) {
+      await sessions.open({ ...place, kind: 'session', ...askerOf(request) });
+      await put();
+    }
+    return { ...input, messages };
   };
 
   /** Its run, and what the wire reads of it. */
@@ -105,7 +119,8 @@ export function createTurnRequests(options: TurnRequestsOptions): (request: Turn
       : BOX_OWNER;
     await starts.requireAsked(name, input, owner);
     await limits.enter({ runId, name, limited: caller?.limited ?? [] });
-    return begin(runId, request, { input, owner }).catch((error: unknown) => {
+    const begun = async () => begin(runId, request, { input: await keepFiles(request, { input, owner }), owner });
+    return begun().catch((error: unknown) => {
       limits.leave(runId);
       throw error instanceof SerializationError ? notRecordable(error) : error;
     });
@@ -113,6 +128,11 @@ export function createTurnRequests(options: TurnRequestsOptions): (request: Turn
 }
 
 // --- internal ---
+
+interface AskedTurn {
+  input: TurnInput;
+  owner: SessionOwner;
+}
 
 /** It is for people, once it is switched on. */
 async function requireCopilot({ isCopilotEnabled }: TurnRequestsOptions, caller: TurnRequest['caller']): Promise<void> {

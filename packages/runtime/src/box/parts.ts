@@ -1,5 +1,7 @@
 import { createAgents } from '../agents/agents.ts';
 import type { Agents } from '../agents/agents.ts';
+import { createTurnFiles } from '../agents/files/turn-files.ts';
+import type { TurnFiles } from '../agents/files/turn-files.ts';
 import type { SessionStore } from '../agents/turn/session-store.ts';
 import { createAi } from '../ai/ai.ts';
 import type { Ai } from '../ai/ai.ts';
@@ -19,7 +21,7 @@ import type { Notify } from '../notify/notify.ts';
 import { createPublishedInstructions } from '../prompts/instructions.ts';
 import { createRetention } from '../retention/retention.ts';
 import type { Retention } from '../retention/retention.ts';
-import { createSessions } from '../sessions/sessions.ts';
+import { createSessions, listKnown } from '../sessions/sessions.ts';
 import type { Rooms } from '../surface/rooms.ts';
 import { createBoxAuth } from './access.ts';
 import type { Part } from './assemble.ts';
@@ -45,6 +47,7 @@ export interface Parts {
   retention: Retention;
   sessionStore: SessionStore;
   tables: ProjectTables;
+  turnFiles: TurnFiles;
   watch: CredentialWatch;
 }
 
@@ -62,6 +65,7 @@ const parts: { [Name in keyof Parts]: Omit<Part<Given, Name, Parts[Name]>, 'name
         isArmed: given.opening.areAgentsArmed,
         sessions: given.sessionStore,
         journal: given.journal,
+        files: given.turnFiles,
         instructions: createPublishedInstructions(given.prompts, given.log, (agent) =>
           agent === COPILOT_AGENT && given.catalog.isReplaced(agent) ? COPILOT_AGENT : 'instructions',
         ),
@@ -151,6 +155,11 @@ const parts: { [Name in keyof Parts]: Omit<Part<Given, Name, Parts[Name]>, 'name
       createSessions(db, (sessionId, askedBy) => events.publish({ type: 'session.updated', sessionId, askedBy })),
   },
   tables: { create: ({ db }) => createProjectTables(db) },
+  turnFiles: {
+    create: ({ options: { storage }, db, log }) =>
+      createTurnFiles({ storage, log, listSessions: (ids) => listKnown(db, ids) }),
+    close: (files) => files.close(),
+  },
   watch: {
     // Asked while a stream is open: to make the keys it is there before them.
     create: (given) => createCredentialWatch({ requireKey: (id) => given.keys.requireKey(id) }),

@@ -12,7 +12,10 @@ import { PARTS } from './parts.ts';
 import type { Given, Parts } from './parts.ts';
 
 /** The rooms that operations are handed, and what routes and hosts need besides. */
-export interface Built extends Pick<Parts, 'agents' | 'auth' | 'watch' | 'sessionStore' | 'program' | 'confirmations'> {
+export interface Built extends Pick<
+  Parts,
+  'agents' | 'auth' | 'watch' | 'sessionStore' | 'program' | 'confirmations' | 'turnFiles'
+> {
   rooms: Rooms;
 }
 
@@ -24,8 +27,8 @@ export function createRooms(foundation: Foundation): Built {
   const given: Given = assemble(ground, [...PARTS, ...rooms], foundation.closer);
   const all = toRooms(given);
   foundation.above.set(toAbove(given, all));
-  const { agents, auth, watch, sessionStore, program, confirmations } = given;
-  return { rooms: all, agents, auth, watch, sessionStore, program, confirmations };
+  const { agents, auth, watch, sessionStore, program, confirmations, turnFiles } = given;
+  return { rooms: all, agents, auth, watch, sessionStore, program, confirmations, turnFiles };
 }
 
 // --- internal ---
@@ -59,6 +62,7 @@ function toAbove(given: Given, rooms: Rooms): Above {
       // A process of its own for some runs leaves that to the one that began it.
       if (!options.supervisor) {
         notify.sweep();
+        given.turnFiles.sweep();
         signals.sweep();
         rooms.triggers.sweep();
         rag.sweep();

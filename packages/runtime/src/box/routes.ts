@@ -64,7 +64,7 @@ const ERROR_SHAPES = [WIRE_A_ERRORS, WIRE_B_ERRORS, AGUI_ERRORS, MCP_ERRORS];
 /** The app with every route of the box. */
 export async function createRoutes(
   foundation: Foundation,
-  { rooms, agents, auth, watch, sessionStore, confirmations }: Built,
+  { rooms, agents, auth, watch, sessionStore, confirmations, turnFiles }: Built,
 ): Promise<H3> {
   const { options, engine, log, telemetry, telemetrySettings, closer } = foundation;
   const { journal } = options;
@@ -108,6 +108,7 @@ export async function createRoutes(
     agents,
     approvals: rooms.approvals,
     sessions: sessionStore,
+    files: turnFiles,
     log,
     cancel: async (runId) =>
       (await engine.cancel(runId, new RunCancelledError('The turn was cancelled.')))?.outcome !== 'final',

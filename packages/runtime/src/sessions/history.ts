@@ -1,5 +1,6 @@
 import { and, asc, desc, eq, gt, inArray, isNull, lt, or, sql } from 'drizzle-orm';
 import type { SQL } from 'drizzle-orm';
+import type { TurnFiles } from '../agents/files/turn-files.ts';
 import { turnNotEnded } from '../agents/events/turn-errors.ts';
 import { listWaitingBelow } from '../agents/reading/runs-below.ts';
 import { findUnended } from '../agents/threads/open-turns.ts';
@@ -60,13 +61,14 @@ export interface SessionHistoryOptions {
   /** With what hangs on it. False: it is not final. */
   deleteRun(runId: string): Promise<boolean>;
   approvals: Pick<Approvals, 'list'>;
+  files: Pick<TurnFiles, 'show' | 'drop'>;
   /** Called with a session that was deleted. */
   onRemove?(sessionId: string, askedBy?: string): void;
   hidden?: Hidden;
 }
 
 export function createSessionHistory(options: SessionHistoryOptions): SessionHistory {
-  const { db, journal, approvals, hidden } = options;
+  const { db, journal, approvals, files, hidden } = options;
   const isShown = hidden && or(isNull(sessions.askedBy), eq(sessions.askedBy, hidden.unless));
 
   const find = async (id: string, agent?: string): Promise<SessionRow> => {
@@ -137,13 +139,13 @@ export function createSessionHistory(options: SessionHistoryOptions): SessionHis
         ids.filter((runId) => !kept.has(runId)),
       );
       const messages = new Map([...kept, ...others]);
-      const items = shown.map(({ runId, totalTokens, endedAt }) => ({
+      const items = shown.map(async ({ runId, totalTokens, endedAt }) => ({
         runId,
         totalTokens,
         endedAt: endedAt.toISOString(),
-        messages: (messages.get(runId) ?? []).map(toSessionMessage),
+        messages: (await files.show(sessionId, messages.get(runId) ?? [])).map(toSessionMessage),
       }));
-      return { items, nextCursor: rows.length > limit ? toIdCursor(ids.at(-1) ?? '') : null };
+      return { items: await Promise.all(items), nextCursor: rows.length > limit ? toIdCursor(ids.at(-1) ?? '') : null };
     },
     async remove(id, agent) {
       const row = await find(id, agent);
@@ -151,6 +153,8 @@ export function createSessionHistory(options: SessionHistoryOptions): SessionHis
       if (open) throw turnNotEnded(open);
       // A crash in between leaves the session, to be deleted again.
       await removeRuns(row.id);
+      // Before the session: one of the same name that begins once it is gone keeps what it puts there.
+      await files.drop(row.id);
       await db.delete(sessions).where(eq(sessions.id, row.id));
       options.onRemove?.(row.id, row.askedBy ?? undefined);
       return toSession(row);

@@ -1,3 +1,4 @@
+import type { TurnFiles } from '../agents/files/turn-files.ts';
 import type { Approvals } from '../approvals/approvals.ts';
 import type { Journal } from '../engine/journal.ts';
 import { defineRoom } from '../operations/room.ts';
@@ -11,18 +12,20 @@ export interface Given {
   journal: Journal;
   deleteRun: SessionHistoryOptions['deleteRun'];
   approvals: Approvals;
+  turnFiles: Pick<TurnFiles, 'show' | 'drop'>;
   events: { publish(event: { type: 'session.deleted'; sessionId: string; askedBy: string | undefined }): void };
 }
 
 export const sessionsRoom = defineRoom({
   name: 'sessions',
   operations: [listSessions, getSession, listSessionTurns, listSessionRuns, deleteSession],
-  create: ({ db, journal, deleteRun, approvals, events }: Given) =>
+  create: ({ db, journal, deleteRun, approvals, turnFiles, events }: Given) =>
     createSessionHistory({
       db,
       journal,
       deleteRun,
       approvals,
+      files: turnFiles,
       onRemove: (sessionId, askedBy) => events.publish({ type: 'session.deleted', sessionId, askedBy }),
     }),
 });

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { and, asc, desc, eq, gt, isNull, max, ne, sql } from 'drizzle-orm';
+import { and, asc, desc, eq, gt, inArray, isNull, max, ne, sql } from 'drizzle-orm';
 import type { ConversationMessage, ConversationSummary, KeptSummary } from '../agents/turn/input.ts';
 import { BoxError } from '../errors.ts';
 import type { Drizzle } from '../stores/drizzle.ts';
@@ -112,6 +112,14 @@ export function createSessions(
   };
 }
 
+/** Those of the ids that are sessions. */
+export async function listKnown(db: Drizzle, ids: readonly string[]): Promise<string[]> {
+  const own = ids.filter((id) => UUID.test(id));
+  if (own.length === 0) return [];
+  const rows = await db.select({ id: sessions.id }).from(sessions).where(inArray(sessions.id, own));
+  return rows.map(({ id }) => id);
+}
+
 /**
  * A session is found again by agent, name and owner alone, whichever replica and wire asks. One of the box has the id that
  * all had before sessions had owners.
@@ -126,6 +134,7 @@ export function sessionIdOf({ agent, name, owner: { id } }: SessionPlace): strin
 
 // --- internal ---
 
+const UUID = /^[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}$/;
 /** Of one statement: it is made in one go, and may have 65,535 parameters. */
 const MOST_ROWS = 500;
 

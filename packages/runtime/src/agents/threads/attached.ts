@@ -1,6 +1,7 @@
 import type { Caller } from '../../auth/caller.ts';
 import type { RunRow } from '../../engine/journal/run.ts';
 import type { Agents } from '../agents.ts';
+import type { TurnFiles } from '../files/turn-files.ts';
 import type { FinishReason } from '../events/turn-events.ts';
 import type { RunningTurn } from '../reading/running-turn.ts';
 import type { ConversationMessage, TurnKey } from '../turn/input.ts';
@@ -48,11 +49,12 @@ export interface AttachedTurn extends OpenConversation {
 export interface AttachedOptions {
   agents: Pick<Agents, 'findOpenTurn' | 'findRepeat' | 'follow' | 'splitOpenTurn'>;
   sessions: Pick<SessionStore, 'idOf' | 'read' | 'findOwner'>;
+  files: Pick<TurnFiles, 'align' | 'show'>;
   /** False: the run has ended before. */
   cancel(runId: string): Promise<boolean>;
 }
 
-export function createAttachedThreads({ agents, sessions, cancel }: AttachedOptions): AttachedThreads {
+export function createAttachedThreads({ agents, sessions, files, cancel }: AttachedOptions): AttachedThreads {
   const find = async (thread: AskedThread): Promise<FoundThread> => {
     const { agent, name } = thread;
     const place = { agent, name, owner: await ownerFor(sessions, thread) };
@@ -72,27 +74,39 @@ export function createAttachedThreads({ agents, sessions, cancel }: AttachedOpti
       turn.leave();
       throw error;
     });
+    const show = (messages: ConversationMessage[]) => files.show(sessions.idOf(place), messages);
     return {
       turn,
       ...split,
       readEnd: async (reason) => {
-        if (reason === 'interrupt') return (await agents.splitOpenTurn(open)).made;
+        if (reason === 'interrupt') return show((await agents.splitOpenTurn(open)).made);
         const messages = await readStored(place);
         const asked = new Set(split.asked.map(({ id }) => id));
-        return messages.filter(({ id }) => !asked.has(id));
+        return show(messages.filter(({ id }) => !asked.has(id)));
       },
     };
+  };
+
+  const attachShown = async (found: FoundThread, how?: { countsAll: boolean }): Promise<AttachedTurn | undefined> => {
+    const attached = await attach(found, how);
+    return attached && { ...attached, asked: await files.show(sessions.idOf(found.place), attached.asked) };
   };
 
   return {
     async read(thread) {
       const { place, open } = await find(thread);
-      return open ? (await agents.splitOpenTurn(open)).asked : readStored(place);
+      const messages = open ? (await agents.splitOpenTurn(open)).asked : await readStored(place);
+      return files.show(sessions.idOf(place), messages);
     },
-    follow: async (thread) => attach(await find(thread)),
+    follow: async (thread) => attachShown(await find(thread)),
     async rejoin(thread, sent) {
-      const attached = await attach(await find(thread));
-      if (!attached || saysNothing(attached, sent)) return attached;
+      const found = await find(thread);
+      const attached = await attach(found);
+      if (!attached) return undefined;
+      const sessionId = sessions.idOf(found.place);
+      const { asked } = attached;
+      if (saysNothing(attached, await files.align(sessionId, asked, sent)))
+        return { ...attached, asked: await files.show(sessionId, asked) };
       attached.turn.leave();
       return undefined;
     },
@@ -100,7 +114,7 @@ export function createAttachedThreads({ agents, sessions, cancel }: AttachedOpti
       const found = await find(thread);
       if (found.open?.status !== 'running') return undefined;
       const first = await agents.findRepeat(thread.agent, key);
-      return first?.runId === found.open.runId ? attach(found, { countsAll: true }) : undefined;
+      return first?.runId === found.open.runId ? attachShown(found, { countsAll: true }) : undefined;
     },
     async stop(thread) {
       const { open } = await find(thread);

@@ -2,6 +2,7 @@ import type { RunRow } from '../../engine/journal/run.ts';
 import type { Agents } from '../agents.ts';
 import { flatten } from '../events/turn-events.ts';
 import type { FinishReason, TurnEvent } from '../events/turn-events.ts';
+import type { TurnFiles } from '../files/turn-files.ts';
 import type { RunningTurn } from '../reading/running-turn.ts';
 import type { ConversationMessage } from '../turn/input.ts';
 import type { SessionStore } from '../turn/session-store.ts';
@@ -30,6 +31,7 @@ export interface ThreadEnd {
 export interface FollowedOptions {
   agents: Pick<Agents, 'follow' | 'readOpenTurn'>;
   sessions: Pick<SessionStore, 'read'>;
+  files: Pick<TurnFiles, 'align' | 'show'>;
 }
 
 export interface FollowedTurn {
@@ -39,16 +41,18 @@ export interface FollowedTurn {
   ask(view: ThreadView): Promise<RunningTurn>;
 }
 
-export function createFollowed({ agents, sessions }: FollowedOptions, turn: FollowedTurn): Followed {
+export function createFollowed({ agents, sessions, files }: FollowedOptions, turn: FollowedTurn): Followed {
   const { run } = turn;
   let asked: Promise<RunningTurn> | undefined;
   const readMessages = async (reason: FinishReason): Promise<ConversationMessage[]> =>
     reason === 'interrupt' ? agents.readOpenTurn(run) : (await sessions.read(run.sessionId ?? '')).messages;
 
   const readEnd = async (reason: FinishReason): Promise<ThreadEnd> => {
-    const messages = await readMessages(reason);
-    const rest = viewRest(messages, turn.messages);
-    const openCalls = listOpenCalls([...messages, ...rest.added]);
+    const sessionId = run.sessionId ?? '';
+    const kept = await readMessages(reason);
+    const rest = viewRest(kept, await files.align(sessionId, kept, turn.messages));
+    const openCalls = listOpenCalls([...kept, ...rest.added]);
+    const messages = await files.show(sessionId, kept);
     if (!isOver(reason) || openCalls.length > 0 || !isAsked(rest)) return { messages, openCalls };
     return { messages, openCalls, ask: () => (asked ??= turn.ask(rest)) };
   };

@@ -1,6 +1,7 @@
 import type { Caller } from '../../auth/caller.ts';
 import { BoxError } from '../../errors.ts';
 import type { AgentState } from '../../tools/state.ts';
+import type { TurnFiles } from '../files/turn-files.ts';
 import type { RunningTurn } from '../reading/running-turn.ts';
 import { messageIdOf } from '../turn/ids.ts';
 import type { ClientTool, ConversationMessage, TurnKey } from '../turn/input.ts';
@@ -51,6 +52,7 @@ export interface BegunThread {
 }
 
 export interface ThreadsOptions extends AnswerOptions, Pick<AttachedOptions, 'cancel'> {
+  files: Pick<TurnFiles, 'align' | 'show'>;
   sessions: SessionStore;
 }
 
@@ -68,7 +70,8 @@ type OwnedRequest = ThreadRequest & SessionPlace;
 
 async function beginThread(options: ThreadsOptions, request: OwnedRequest): Promise<BegunThread> {
   const { agent, answers, key, caller } = request;
-  const { agents, sessions } = options;
+  const { agents, sessions, files } = options;
+  const sessionId = sessions.idOf(request);
   const open = await agents.findOpenTurn(request);
   // Looked up after the open turn: should that be the one the key began, it is found.
   const first = key && (await agents.findRepeat(agent, key));
@@ -76,7 +79,7 @@ async function beginThread(options: ThreadsOptions, request: OwnedRequest): Prom
   const isResume = answers.length > 0;
   if (open && !isResume) throw await agents.toTurnOpen(open);
   const resumed = isResume ? await resumeTurn(options, { ...request, place: request, by: caller, open }) : undefined;
-  const stored = await sessions.read(sessions.idOf(request)).catch((error: unknown) => {
+  const stored = await sessions.read(sessionId).catch((error: unknown) => {
     resumed?.turn.leave();
     throw error;
   });
@@ -87,7 +90,8 @@ async function beginThread(options: ThreadsOptions, request: OwnedRequest): Prom
     const followed = createFollowed(options, { run: resumed.run, messages: request.messages, ask });
     return { turn: resumed.turn, state, openCalls: [], followed };
   }
-  const view = viewThread(stored.messages, request.messages, { append: isResume });
+  const sent = await files.align(sessionId, stored.messages, request.messages);
+  const view = viewThread(stored.messages, sent, { append: isResume });
   const { kept, added, isRestated } = view;
   const all = [...kept, ...added];
   if (all.length === 0)
@@ -98,21 +102,28 @@ async function beginThread(options: ThreadsOptions, request: OwnedRequest): Prom
     turn: isAsked(view) ? await startTurn(options, { ...request, state, view }) : undefined,
     state,
     openCalls: added.length > 0 ? [] : listOpenCalls(kept),
-    ...(isRestated ? { restated: all } : {}),
+    ...(isRestated ? { restated: await files.show(sessionId, all) } : {}),
   };
 }
 
 /** The client is sent what came first of the thread before the turn, should it lack that. */
 async function repeatTurn(
-  { sessions }: ThreadsOptions,
-  { messages: sent, ...place }: OwnedRequest,
+  { sessions, files }: ThreadsOptions,
+  { messages: asked, ...place }: OwnedRequest,
   turn: RunningTurn,
 ): Promise<BegunThread> {
-  const { messages, state } = await sessions.read(sessions.idOf(place));
+  const sessionId = sessions.idOf(place);
+  const { messages, state } = await sessions.read(sessionId);
+  const sent = await files.align(sessionId, messages, asked);
   const ofTurn = new Set([...sent.map(({ id }) => id), messageIdOf(turn.runId, 1)]);
   const at = messages.findIndex(({ id }) => ofTurn.has(id));
   const { kept, added, isRestated } = viewThread(at < 0 ? messages : messages.slice(0, at), sent);
-  return { turn, state, openCalls: [], ...(isRestated ? { restated: [...kept, ...added] } : {}) };
+  return {
+    turn,
+    state,
+    openCalls: [],
+    ...(isRestated ? { restated: await files.show(sessionId, [...kept, ...added]) } : {}),
+  };
 }
 
 interface TurnStart extends OwnedRequest {

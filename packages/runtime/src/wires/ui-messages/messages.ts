@@ -78,12 +78,16 @@ function textIn(parts: readonly UiPart[]): string {
 
 function toContent(parts: readonly UiPart[]): unknown {
   if (!parts.some(isFile)) return textIn(parts);
-  return toProviderContent(
-    parts.flatMap((part): AguiPart[] => {
-      if (isText(part)) return [{ type: 'text', text: part.text }];
-      return isFile(part) ? [toFilePart(part)] : [];
-    }),
-  );
+  return parts.flatMap((part): unknown => {
+    if (isText(part)) return [{ type: 'text', text: part.text }];
+    return isFile(part) ? withName(toProviderContent([toFilePart(part)]), part.filename) : [];
+  });
+}
+
+/** A document is called by its name, where it has one. */
+function withName(content: unknown, filename: string | undefined): unknown {
+  const [part] = content as { type?: string; file?: object }[];
+  return part?.file && filename !== undefined ? [{ ...part, file: { ...part.file, filename } }] : content;
 }
 
 function toFilePart({ mediaType, url }: { mediaType: string; url: string }): AguiPart {
@@ -97,15 +101,16 @@ function toFilePart({ mediaType, url }: { mediaType: string; url: string }): Agu
 }
 
 function toParts(content: unknown): UiPart[] {
-  const parts = toAguiContent(content);
-  if (typeof parts === 'string') return [{ type: 'text', text: parts }];
-  return parts.flatMap((part): UiPart[] => {
-    if (part.type === 'text') return [part];
+  if (!Array.isArray(content)) return [{ type: 'text', text: toText(content) }];
+  return content.flatMap((kept: { file?: { filename?: string } } | null): UiPart[] => {
+    const [part] = toAguiContent([kept]) as AguiPart[];
+    if (!part || part.type === 'text') return part ? [part] : [];
     const { source } = part;
+    const filename = kept?.file?.filename;
     if (source.type === 'file') return [];
     const mediaType = source.mimeType ?? (part.type === 'document' ? 'application/octet-stream' : `${part.type}/*`);
     const url = source.type === 'url' ? source.value : `data:${source.mimeType};base64,${source.value}`;
-    return [{ type: 'file', mediaType, url }];
+    return [{ type: 'file', mediaType, url, ...(filename === undefined ? {} : { filename }) }];
   });
 }
 
