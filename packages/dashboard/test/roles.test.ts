@@ -21,6 +21,7 @@ const SCREENS = {
   Config: 'config:read',
   Secrets: 'secrets:read',
   Connections: 'connections:read',
+  Triggers: 'triggers:read',
   'API keys': 'keys:read',
   Activity: 'activity:read',
   Settings: 'settings:read',

@@ -241,6 +241,23 @@ export const SCREENS: readonly Screen[] = [
     load: () => import('../screens/connection/connection.tsx'),
   },
   {
+    id: 'triggers',
+    path: '/triggers',
+    title: 'Triggers',
+    group: 'manage',
+    permission: 'triggers:read',
+    tag: 'triggers',
+    load: () => import('../screens/triggers/triggers.tsx'),
+  },
+  {
+    id: 'trigger',
+    path: '/triggers/$id',
+    title: 'Trigger',
+    permission: 'triggers:read',
+    tag: 'triggers',
+    load: () => import('../screens/trigger/trigger.tsx'),
+  },
+  {
     id: 'keys',
     path: '/keys',
     title: 'API keys',

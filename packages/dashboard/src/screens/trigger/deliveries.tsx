@@ -1,0 +1,112 @@
+import { useChange } from '../../api/queries.ts';
+import { useMay } from '../../app/box.ts';
+import { Badge } from '../../ui/badge.tsx';
+import { Button } from '../../ui/button.tsx';
+import { Empty } from '../../ui/empty.tsx';
+import { Link } from '../../ui/link.tsx';
+import { Table } from '../../ui/table.tsx';
+import type { Column } from '../../ui/table.tsx';
+import { Time } from '../../ui/time.tsx';
+import { toast, toastFailure } from '../../ui/toast.tsx';
+import { DeliveryState } from '../triggers/trigger-state.tsx';
+import type { Delivery } from '../triggers/trigger-state.tsx';
+
+/** The newest deliveries of a trigger, and what came of each. */
+export function Deliveries({ trigger, deliveries }: { trigger: string; deliveries: readonly Delivery[] }) {
+  const mayWrite = useMay()('triggers:write');
+  const redeliver = useChange('triggers.redeliver', ['triggers', 'runs']);
+  if (deliveries.length === 0)
+    return <Empty title="Nothing has come yet">What its sender sends is listed here, whatever comes of it.</Empty>;
+  const run = async (delivery: Delivery) => {
+    try {
+      await redeliver.mutateAsync({ id: trigger, deliveryId: delivery.id });
+      toast('It is delivered again.');
+    } catch (error) {
+      toastFailure(error);
+    }
+  };
+  const actions: Column<Delivery> = {
+    title: 'Actions',
+    end: true,
+    // Of what it was not for nothing is kept, and what waits comes by itself.
+    cell: (delivery) =>
+      delivery.state !== 'filtered' &&
+      delivery.state !== 'pending' && (
+        <Button
+          small
+          aria-label={`Redeliver ${labelOf(delivery)}`}
+          disabled={redeliver.isPending}
+          onClick={() => void run(delivery)}
+        >
+          Redeliver
+        </Button>
+      ),
+  };
+  return (
+    <Table
+      label="Deliveries"
+      rows={deliveries}
+      keyOf={({ id }) => id}
+      columns={mayWrite ? [...COLUMNS, actions] : COLUMNS}
+    />
+  );
+}
+
+// --- internal ---
+
+const COLUMNS: readonly Column<Delivery>[] = [
+  {
+    title: 'Event',
+    cell: ({ event, senderId, redeliveryOf }) => (
+      <>
+        <bdi className="wrap-anywhere">{event ?? 'a call'}</bdi>
+        {redeliveryOf !== null && (
+          <>
+            {' '}
+            <Badge tone="accent">again</Badge>
+          </>
+        )}
+        {senderId !== null && <code className="block text-xs wrap-anywhere text-muted">{senderId}</code>}
+      </>
+    ),
+  },
+  {
+    title: 'State',
+    cell: ({ state, problem, nextAt }) => (
+      <>
+        <span className="flex flex-wrap items-center gap-1.5">
+          <DeliveryState state={state} />
+          {state === 'failed' && <Time at={nextAt} />}
+        </span>
+        {problem && (
+          <bdi className="block max-w-96 text-xs wrap-anywhere text-bad">
+            {problem.message}
+            {problem.issues.map(({ path, message }) => (
+              <span key={path.join('.')} className="block">
+                {path.join('.')}: {message}
+              </span>
+            ))}
+          </bdi>
+        )}
+      </>
+    ),
+  },
+  {
+    title: 'Run',
+    cell: ({ runId, queueId }) =>
+      runId === null ? (
+        (queueId && 'in the queue') || '–'
+      ) : (
+        <Link to={`/runs/${runId}`}>
+          <code className="text-xs">{runId.slice(0, 8)}</code>
+        </Link>
+      ),
+  },
+  { title: 'Received', cell: ({ receivedAt }) => <Time at={receivedAt} /> },
+  { title: 'Attempts', end: true, wide: true, cell: ({ attempts }) => attempts },
+  { title: 'Bytes', end: true, wide: true, cell: ({ bytes }) => bytes.toLocaleString('en') },
+];
+
+function labelOf({ event, id }: Delivery): string {
+  return `${event ?? 'a call'} ${id.slice(0, 8)}`;
+}

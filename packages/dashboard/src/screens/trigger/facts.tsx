@@ -1,0 +1,84 @@
+import type { ReactNode } from 'react';
+import { Copy } from '../../ui/copy.tsx';
+import { Json } from '../../ui/json/json.tsx';
+import { Time } from '../../ui/time.tsx';
+import { SCHEMES, Target } from '../triggers/trigger-state.tsx';
+import type { Trigger } from '../triggers/trigger-state.tsx';
+
+/** What a trigger is set to. None of it is secret. */
+export function Facts({ trigger }: { trigger: Trigger }) {
+  const { url, target, signature, secrets, events, event, where, deduplicate, mapping, createdBy, createdAt } = trigger;
+  const { scheme, ...members } = signature;
+  return (
+    <>
+      <dl className="grid grid-cols-1 gap-x-4 gap-y-1 sm:grid-cols-[auto_1fr]">
+        <Fact title="To enter at the service">
+          <span className="flex flex-wrap items-center gap-2">
+            <Code>{url}</Code>
+            <Copy text={url} what="the address" />
+          </span>
+        </Fact>
+        <Fact title="Starts">
+          {'workflow' in target ? 'workflow ' : 'agent '}
+          <Target of={target} />
+        </Fact>
+        <Fact title="Who calls">
+          {SCHEMES.find(([known]) => known === scheme)?.[1] ?? scheme}
+          {Object.entries(members).map(([member, value]) => (
+            <span key={member}>
+              {', '}
+              <Code>
+                {member} {value}
+              </Code>
+            </span>
+          ))}
+        </Fact>
+        <Fact title="Secrets">
+          {secrets === 2 ? 'two: the one before is good yet' : secrets === 1 ? 'one' : 'none'}
+        </Fact>
+        <Fact title="Events">
+          <Code>{events?.join(' ') ?? 'all'}</Code>
+        </Fact>
+        {event !== null && (
+          <Fact title="Where the event is">
+            <Code>{event}</Code>
+          </Fact>
+        )}
+        {deduplicate !== null && (
+          <Fact title="Where its id is">
+            <Code>{deduplicate}</Code>
+          </Fact>
+        )}
+        <Fact title="Made">
+          <Time at={createdAt} /> by <bdi>{createdBy}</bdi>
+        </Fact>
+      </dl>
+      {where !== null && <Part title="Filter" value={where} />}
+      {mapping !== null && <Part title="What it gives" value={mapping} />}
+    </>
+  );
+}
+
+// --- internal ---
+
+function Fact({ title, children }: { title: string; children: ReactNode }) {
+  return (
+    <>
+      <dt className="text-muted">{title}</dt>
+      <dd className="mb-1 min-w-0 wrap-anywhere sm:mb-0">{children}</dd>
+    </>
+  );
+}
+
+function Code({ children }: { children: ReactNode }) {
+  return <code className="text-xs wrap-anywhere">{children}</code>;
+}
+
+function Part({ title, value }: { title: string; value: unknown }) {
+  return (
+    <div className="mt-3">
+      <h3 className="mb-1 font-medium">{title}</h3>
+      <Json value={value} label={title} />
+    </div>
+  );
+}

@@ -1,0 +1,134 @@
+import { useState } from 'react';
+import { useNavigate } from '@tanstack/react-router';
+import type { OperationOutput } from '@svc/runtime/client';
+import { useCall, useChange, useLeave } from '../../api/queries.ts';
+import { useMay } from '../../app/box.ts';
+import { usePathParams } from '../../app/search.ts';
+import { Answer } from '../../ui/answer.tsx';
+import { Button } from '../../ui/button.tsx';
+import { Confirm } from '../../ui/confirm.tsx';
+import { Menu } from '../../ui/menu.tsx';
+import { Page, Panel } from '../../ui/page.tsx';
+import { toast, toastFailure } from '../../ui/toast.tsx';
+import { TriggerForm } from '../triggers/trigger-form.tsx';
+import { TriggerState } from '../triggers/trigger-state.tsx';
+import { Deliveries } from './deliveries.tsx';
+import { Facts } from './facts.tsx';
+import { NewSecret } from './new-secret.tsx';
+
+type TriggerDetail = OperationOutput<'triggers.get'>;
+
+/** One trigger: its address, how its sender is known, and what came of what it has sent. */
+export default function TriggerScreen() {
+  const { id = '' } = usePathParams();
+  const trigger = useCall('triggers.get', { id });
+  const shown = (
+    <Answer of={trigger}>
+      {(detail) => <Detail key={id} trigger={detail} isReading={trigger.isFetching} onRead={() => trigger.refetch()} />}
+    </Answer>
+  );
+  return trigger.data ? shown : <Page title="Trigger">{shown}</Page>;
+}
+
+// --- internal ---
+
+type Asked = 'change' | 'secret' | 'drop' | 'delete';
+
+interface DetailProps {
+  trigger: TriggerDetail;
+  isReading: boolean;
+  onRead(): unknown;
+}
+
+function Detail({ trigger, isReading, onRead }: DetailProps) {
+  const { id, name, state, enabled, secrets, deliveries } = trigger;
+  const mayWrite = useMay()('triggers:write');
+  const update = useChange('triggers.update');
+  const [asked, setAsked] = useState<Asked>();
+  const close = () => setAsked(undefined);
+  const actions = mayWrite && (
+    <>
+      {state === 'needs_secret' && (
+        <Button look="primary" onClick={() => setAsked('secret')}>
+          Set the secret
+        </Button>
+      )}
+      <Button onClick={() => setAsked('change')}>Change</Button>
+      <Button
+        busy={update.isPending}
+        onClick={() => update.mutate({ id, enabled: !enabled }, { onError: toastFailure })}
+      >
+        {enabled ? 'Disable' : 'Enable'}
+      </Button>
+      <Menu
+        label="More"
+        items={[
+          { label: secrets === 0 ? 'Set the secret' : 'Rotate the secret', onSelect: () => setAsked('secret') },
+          { label: 'Drop the secret before', disabled: secrets < 2, onSelect: () => setAsked('drop') },
+          { label: 'Delete', danger: true, onSelect: () => setAsked('delete') },
+        ]}
+      />
+    </>
+  );
+  return (
+    <Page title={<bdi>{name}</bdi>} actions={actions}>
+      <p className="mb-4 flex flex-wrap items-center gap-2">
+        <TriggerState state={state} />
+        <span className="text-muted">{SAID[state]}</span>
+      </p>
+      <Panel title="What it is">
+        <Facts trigger={trigger} />
+      </Panel>
+      <Panel
+        title="Deliveries"
+        actions={
+          <Button small busy={isReading} onClick={() => void onRead()}>
+            Read again
+          </Button>
+        }
+      >
+        <Deliveries trigger={id} deliveries={deliveries} />
+      </Panel>
+      {asked === 'change' && <TriggerForm trigger={trigger} onClose={close} />}
+      {asked === 'secret' && <NewSecret trigger={trigger} onClose={close} />}
+      {asked === 'drop' && (
+        <Confirm
+          title="Drop the secret before?"
+          verb="Drop"
+          danger
+          onClose={close}
+          onConfirm={() => update.mutateAsync({ id, dropsPrevious: true })}
+        >
+          Calls that are signed with it are refused from now on.
+        </Confirm>
+      )}
+      {asked === 'delete' && <Delete trigger={trigger} onClose={close} />}
+    </Page>
+  );
+}
+
+const SAID: Record<TriggerDetail['state'], string> = {
+  ready: 'Calls with a good signature are let in.',
+  needs_secret: 'It lets nothing in until it has a secret.',
+  disabled: 'It lets nothing in until it is enabled.',
+};
+
+function Delete({ trigger: { id, name }, onClose }: { trigger: TriggerDetail; onClose(): void }) {
+  const navigate = useNavigate();
+  const remove = useLeave('triggers.delete');
+  return (
+    <Confirm
+      title={`Delete “${name}”?`}
+      verb="Delete"
+      danger
+      onClose={onClose}
+      onConfirm={async () => {
+        await remove.mutateAsync({ id });
+        toast(`${name} is deleted.`);
+        await navigate({ to: '/triggers' as never });
+      }}
+    >
+      Its address lets nothing in any more. Its secrets and its deliveries go with it; their runs stay.
+    </Confirm>
+  );
+}

@@ -1,0 +1,84 @@
+import { useState } from 'react';
+import { useNavigate } from '@tanstack/react-router';
+import { useChange } from '../../api/queries.ts';
+import { Field, Input, Select } from '../../ui/field.tsx';
+import { FormDialog } from '../../ui/form-dialog.tsx';
+import { toast } from '../../ui/toast.tsx';
+import { isIncomplete, toDraft, toSettings } from './draft.ts';
+import type { Draft } from './draft.ts';
+import { FilterFields, MappingFields } from './mapping-fields.tsx';
+import { SignatureFields } from './signature-fields.tsx';
+import { TargetFields } from './target-fields.tsx';
+import { SCHEMES } from './trigger-state.tsx';
+import type { Scheme, Trigger } from './trigger-state.tsx';
+
+/** Makes a trigger, or changes one. A secret is written, and never shown. */
+export function TriggerForm({ trigger, onClose }: { trigger?: Trigger; onClose(): void }) {
+  const navigate = useNavigate();
+  const create = useChange('triggers.create');
+  const update = useChange('triggers.update');
+  const [draft, setDraft] = useState(() => toDraft(trigger));
+  const [secret, setSecret] = useState('');
+  const change = (some: Partial<Draft>) => setDraft((before) => ({ ...before, ...some }));
+  const submit = async () => {
+    const settings = toSettings(draft);
+    if (trigger) {
+      await update.mutateAsync({ id: trigger.id, ...settings });
+      toast(`${settings.name} is changed.`);
+      return onClose();
+    }
+    const { id } = await create.mutateAsync({ ...settings, ...(secret === '' ? {} : { secret }) });
+    setSecret('');
+    onClose();
+    await navigate({ to: `/triggers/${id}` as never });
+  };
+  return (
+    <FormDialog
+      title={trigger ? `Change “${trigger.name}”` : 'New trigger'}
+      verb={trigger ? 'Save' : 'Create'}
+      incomplete={isIncomplete(draft)}
+      onSubmit={submit}
+      onClose={onClose}
+    >
+      <Field label="Name" hint="What people call it">
+        {(parts) => <Input {...parts} value={draft.name} onChange={({ target }) => change({ name: target.value })} />}
+      </Field>
+      <TargetFields draft={draft} onChange={change} />
+      <Field label="Who calls">
+        {(parts) => (
+          <Select
+            {...parts}
+            value={draft.scheme}
+            onChange={({ target }) => change({ scheme: target.value as Scheme })}
+            options={SCHEMES}
+          />
+        )}
+      </Field>
+      <SignatureFields draft={draft} onChange={change} />
+      {!trigger && (
+        <Field
+          label="Secret"
+          hint="At least 8 characters, the same as at the service. Nothing is let in before it is set"
+        >
+          {(parts) => (
+            <Input
+              {...parts}
+              type="password"
+              // Of a service, and no password of this page.
+              autoComplete="new-password"
+              value={secret}
+              onChange={({ target }) => setSecret(target.value)}
+            />
+          )}
+        </Field>
+      )}
+      <FilterFields draft={draft} onChange={change} />
+      <MappingFields draft={draft} onChange={change} />
+    </FormDialog>
+  );
+}
+
+export interface DraftProps {
+  draft: Draft;
+  onChange(change: Partial<Draft>): void;
+}

@@ -1,0 +1,83 @@
+import { useState } from 'react';
+import { useList } from '../../api/queries.ts';
+import { useMay } from '../../app/box.ts';
+import { Button } from '../../ui/button.tsx';
+import { Empty } from '../../ui/empty.tsx';
+import { Link } from '../../ui/link.tsx';
+import { List } from '../../ui/list.tsx';
+import { Page } from '../../ui/page.tsx';
+import type { Column } from '../../ui/table.tsx';
+import { Time } from '../../ui/time.tsx';
+import { TriggerForm } from './trigger-form.tsx';
+import { DeliveryState, SCHEMES, Target, TriggerState } from './trigger-state.tsx';
+import type { Trigger } from './trigger-state.tsx';
+
+/** What outside services start when they call. */
+export default function Triggers() {
+  const mayWrite = useMay()('triggers:write');
+  const triggers = useList('triggers.list', {});
+  const [isOpen, setOpen] = useState(false);
+  return (
+    <Page
+      title="Triggers"
+      actions={
+        mayWrite && (
+          <Button look="primary" onClick={() => setOpen(true)}>
+            New trigger
+          </Button>
+        )
+      }
+    >
+      <List
+        of={triggers}
+        label="Triggers"
+        keyOf={({ id }) => id}
+        columns={COLUMNS}
+        empty={
+          <Empty title="There is no trigger yet">
+            A trigger starts a workflow or an agent when an outside service calls its address with a good signature.
+          </Empty>
+        }
+      />
+      {isOpen && <TriggerForm onClose={() => setOpen(false)} />}
+    </Page>
+  );
+}
+
+// --- internal ---
+
+const COLUMNS: readonly Column<Trigger>[] = [
+  {
+    title: 'Trigger',
+    cell: ({ id, name }) => (
+      <Link to={`/triggers/${id}`} className="text-accent underline wrap-anywhere">
+        <bdi>{name}</bdi>
+      </Link>
+    ),
+  },
+  { title: 'State', cell: ({ state }) => <TriggerState state={state} /> },
+  { title: 'Starts', cell: ({ target }) => <Target of={target} /> },
+  {
+    title: 'Sender',
+    wide: true,
+    cell: ({ signature: { scheme } }) => SCHEMES.find(([known]) => known === scheme)?.[1] ?? scheme,
+  },
+  {
+    title: 'For',
+    wide: true,
+    cell: ({ events }) => <code className="block max-w-64 text-xs wrap-anywhere">{events?.join(' ') ?? 'all'}</code>,
+  },
+  {
+    title: 'Last delivery',
+    wide: true,
+    cell: ({ lastDelivery }) =>
+      lastDelivery === null ? (
+        <span className="text-muted">never</span>
+      ) : (
+        <span className="flex flex-wrap items-center gap-1.5">
+          <Time at={lastDelivery.receivedAt} />
+          <DeliveryState state={lastDelivery.state} />
+        </span>
+      ),
+  },
+];

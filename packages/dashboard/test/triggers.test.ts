@@ -1,0 +1,221 @@
+import { createHmac } from 'node:crypto';
+import { expect, test } from 'vitest';
+import { z } from 'zod';
+import { defineDeepAgent } from '../../runtime/src/definitions/definition.ts';
+import { call } from '../../runtime/test/_setup.ts';
+import { describeWhen } from '../../runtime/test/require.ts';
+import { serveBox } from './_box.ts';
+import { allowComplaint, browser, isTooWide, keepPicture, listBarriers, openBrowser } from './_browser.ts';
+
+const SECRET = 'a-secret-of-the-shop';
+const OTHER = 'another-secret-of-it';
+
+describeWhen(browser, 'Triggers', (path) => {
+  const served = serveBox({
+    agents: { helper: defineDeepAgent({ name: 'helper', instructions: 'Help.' }) },
+    workflows: {
+      typed: { run: async (input: unknown) => input, inputSchema: z.object({ title: z.string() }) },
+    },
+    options: { engine: { sweepMs: 20 } },
+  });
+  const open = openBrowser(path);
+  const ask = async <T = Record<string, unknown>>(route: string, body?: unknown): Promise<T> =>
+    (await call<T>(served().box, route, body)).body;
+  let sent = 0;
+  /** As GitHub calls: what it was answered. */
+  const send = async (id: string, body: object, secret = SECRET) => {
+    const text = JSON.stringify(body);
+    const answer = await fetch(`${served().url}/api/inbound/${id}`, {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/json',
+        'x-github-event': 'issues',
+        'x-github-delivery': `delivery-${(sent += 1)}`,
+        'x-hub-signature-256': `sha256=${createHmac('sha256', secret).update(text).digest('hex')}`,
+      },
+      body: text,
+    });
+    return answer.status;
+  };
+  const make = (more: object = {}) =>
+    ask<{ id: string }>('POST /api/triggers', {
+      name: 'pushes',
+      target: { workflow: 'typed' },
+      signature: { scheme: 'github' },
+      secret: SECRET,
+      mapping: { input: { title: '{{body.title}}' } },
+      ...more,
+    });
+
+  test('one is made, its deliveries are followed to their runs and delivered again, and it is deleted', async () => {
+    const page = await open(served().studio('/triggers'));
+    await page.getByText('There is no trigger yet').waitFor();
+    expect(await listBarriers(page)).toEqual([]);
+    await page.getByRole('button', { name: 'New trigger' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Name').fill('issues of the shop');
+    await dialog.getByLabel('Which one').selectOption('typed');
+    await dialog.getByLabel('Who calls').selectOption('github');
+    expect(await dialog.getByLabel('Header', { exact: true }).count()).toBe(0);
+    await dialog.getByLabel('Secret').fill(SECRET);
+    expect(await dialog.getByLabel('Secret').getAttribute('type')).toBe('password');
+    await dialog.getByLabel('Events').fill('issues\n');
+    await dialog.getByText('What else it looks at').press('Enter');
+    await dialog.getByLabel('Filter').fill('{"body.repository": ["shop"]}');
+    await dialog.getByLabel('Input').fill('{"title": ');
+    await dialog.getByRole('button', { name: 'Create' }).click();
+    await dialog.getByRole('alert').getByText('The input is not JSON').waitFor();
+    expect(await listBarriers(page)).toEqual([]);
+    await dialog.getByLabel('Input').fill('{"title": "{{body.issue.title}}"}');
+    await dialog.getByRole('button', { name: 'Create' }).click();
+
+    await page.getByRole('heading', { name: 'issues of the shop' }).waitFor();
+    await page.getByText('Nothing has come yet').waitFor();
+    expect(await listBarriers(page)).toEqual([]);
+    const id = new URL(page.url()).pathname.split('/').at(-1) ?? '';
+    const trigger = await ask(`GET /api/triggers/${id}`);
+    expect(trigger).toMatchObject({
+      target: { workflow: 'typed' },
+      signature: { scheme: 'github' },
+      secrets: 1,
+      events: ['issues'],
+      where: { 'body.repository': ['shop'] },
+      mapping: { input: { title: '{{body.issue.title}}' } },
+    });
+    await page.getByRole('button', { name: 'Copy the address' }).click();
+    expect(await page.evaluate('navigator.clipboard.readText()')).toBe(trigger['url']);
+    expect(await page.content()).not.toContain(SECRET);
+
+    // What starts a run is seen without asking again.
+    const issue = { action: 'opened', repository: 'shop', issue: { title: 'Late parcels' } };
+    expect(await send(id, issue)).toBe(200);
+    await page.getByRole('row', { name: /issues\.opened delivery-1 delivered/ }).waitFor();
+    expect(await send(id, { ...issue, repository: 'other' })).toBe(200);
+    expect(await send(id, { ...issue, issue: {} })).toBe(200);
+    await expect
+      .poll(async () => {
+        await page.getByRole('button', { name: 'Read again' }).click();
+        return page.getByRole('row', { name: /delivery-3 dead .*title/ }).count();
+      })
+      .toBe(1);
+    await page.getByRole('row', { name: /delivery-2 filtered/ }).waitFor();
+    expect(await page.getByRole('button', { name: /^Redeliver/ }).count()).toBe(2);
+    expect(await listBarriers(page)).toEqual([]);
+    await keepPicture(page, 'trigger');
+
+    await page
+      .getByRole('row', { name: /delivery-1/ })
+      .getByRole('button', { name: /^Redeliver/ })
+      .press('Enter');
+    await page.getByRole('row', { name: /^issues\.opened again .*delivered/ }).waitFor();
+    expect((await ask<{ items: unknown[] }>('GET /api/runs?name=typed')).items).toHaveLength(2);
+    await page
+      .getByRole('row', { name: /^issues\.opened delivery-1 delivered/ })
+      .getByRole('link')
+      .click();
+    await page.waitForURL('**/studio/runs/*');
+    await page.goto(served().studio('/triggers'));
+    await page.getByRole('row', { name: /issues of the shop ready typed GitHub issues .* delivered/ }).waitFor();
+    expect(await listBarriers(page)).toEqual([]);
+    await page.getByRole('link', { name: 'issues of the shop' }).click();
+    await page.getByRole('button', { name: 'More' }).click();
+    await page.getByRole('menuitem', { name: 'Delete' }).click();
+    await dialog.getByRole('button', { name: 'Delete' }).click();
+    await page.waitForURL('**/studio/triggers');
+    await page.getByText('There is no trigger yet').waitFor();
+    expect(await send(id, issue)).toBe(401);
+  });
+
+  test('one is changed, disabled, and given another secret, which is shown to nobody', async () => {
+    const { id } = await make({ events: ['push'], where: { 'body.title': ['a'] } });
+    const page = await open(served().studio(`/triggers/${id}`));
+    await page.getByText('Calls with a good signature are let in.').waitFor();
+    const dialog = page.getByRole('dialog');
+    await page.getByRole('button', { name: 'Change', exact: true }).click();
+    expect(await dialog.getByLabel('Secret').count()).toBe(0);
+    expect(await dialog.getByLabel('Events').inputValue()).toBe('push');
+    await dialog.getByLabel('Events').fill('');
+    await dialog.getByText('What else it looks at').click();
+    await dialog.getByLabel('Filter').fill('');
+    await dialog.getByLabel('It starts').selectOption('agent');
+    await dialog.getByLabel('Which one').selectOption('helper');
+    await dialog.getByLabel('Message').fill('It is {{body.title}}');
+    await dialog.getByLabel('Conversation').fill('{{body.thread}}');
+    await dialog.getByLabel('Who calls').selectOption('hmac');
+    expect(await dialog.getByRole('button', { name: 'Save' }).isDisabled()).toBe(true);
+    await dialog.getByLabel('Header', { exact: true }).fill('x-signature');
+    await dialog.getByLabel('Written in').selectOption('base64');
+    await dialog.getByLabel('Before it').fill('v1 ');
+    expect(await listBarriers(page)).toEqual([]);
+    await dialog.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('encoding base64').waitFor();
+    expect(await ask(`GET /api/triggers/${id}`)).toMatchObject({
+      target: { agent: 'helper' },
+      events: null,
+      where: null,
+      signature: { scheme: 'hmac', header: 'x-signature', algorithm: 'sha256', encoding: 'base64', prefix: 'v1 ' },
+      mapping: { message: 'It is {{body.title}}', session: '{{body.thread}}' },
+    });
+    expect(await listBarriers(page)).toEqual([]);
+
+    await page.getByRole('button', { name: 'Disable' }).click();
+    await page.getByText('It lets nothing in until it is enabled.').waitFor();
+    await page.getByRole('button', { name: 'Enable' }).click();
+    await page.getByText('Calls with a good signature are let in.').waitFor();
+
+    await page.getByRole('button', { name: 'More' }).click();
+    await page.getByRole('menuitem', { name: 'Rotate the secret' }).click();
+    await dialog.getByLabel('Secret').fill(OTHER);
+    expect(await listBarriers(page)).toEqual([]);
+    await dialog.getByRole('button', { name: 'Rotate' }).click();
+    await page.getByText('two: the one before is good yet').waitFor();
+    await page.getByRole('button', { name: 'More' }).click();
+    await page.getByRole('menuitem', { name: 'Drop the secret before' }).click();
+    await dialog.getByRole('button', { name: 'Drop' }).click();
+    await page.getByText('two: the one before is good yet').waitFor({ state: 'detached' });
+    expect(await ask(`GET /api/triggers/${id}`)).toMatchObject({ secrets: 1 });
+    for (const secret of [SECRET, OTHER]) expect(await page.content()).not.toContain(secret);
+  });
+
+  test('without a secret it says so, and what the box refuses is said in the form', async () => {
+    const { id } = await make({ name: 'new', secret: undefined });
+    const page = await open(served().studio(`/triggers/${id}`));
+    allowComplaint(page, /40[04]/);
+    await page.getByText('It lets nothing in until it has a secret.').waitFor();
+    await page.getByRole('button', { name: 'Set the secret' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Secret').fill('short');
+    await dialog.getByRole('button', { name: 'Set' }).click();
+    await dialog.getByRole('alert').getByText('invalid_request').waitFor();
+    await dialog.getByLabel('Secret').fill(SECRET);
+    await dialog.getByRole('button', { name: 'Set' }).click();
+    await page.getByText('Calls with a good signature are let in.').waitFor();
+    expect(await send(id, { title: 'a' })).toBe(200);
+    await page.goto(served().studio('/triggers/nothing'));
+    await page.getByText('trigger_not_found').waitFor();
+    expect(await listBarriers(page)).toEqual([]);
+  });
+
+  test.each(['dark', 'narrow'] as const)('is whole on a %s page', async (how) => {
+    const name = `whole ${how}`;
+    const { id } = await make({ name });
+    expect(await send(id, { title: 'a' })).toBe(200);
+    expect(await send(id, {})).toBe(200);
+    const look = how === 'dark' ? { theme: 'dark' as const } : { width: 360, height: 740 };
+    const page = await open(served().studio('/triggers'), look);
+    const isWhole = async () => {
+      expect(await isTooWide(page)).toBe(false);
+      expect(await listBarriers(page)).toEqual([]);
+    };
+    await page.getByRole('link', { name }).waitFor();
+    await isWhole();
+    await page.getByRole('button', { name: 'New trigger' }).click();
+    await page.getByRole('dialog').getByLabel('Who calls').selectOption('hmac');
+    await isWhole();
+    await page.getByRole('button', { name: 'Cancel' }).click();
+    await page.getByRole('link', { name }).click();
+    await page.getByRole('region', { name: 'Deliveries' }).waitFor();
+    await isWhole();
+    await keepPicture(page, `trigger-${how}`);
+  });
+});
