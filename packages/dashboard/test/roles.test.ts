@@ -13,6 +13,7 @@ const SCREENS = {
   Workflows: 'catalog:read',
   'Recurring jobs': 'catalog:read',
   Prompts: 'config:write',
+  Knowledge: 'rag:read',
   Guardrails: 'guardrails:read',
   Evals: 'evals:read',
   Catalog: 'catalog:read',

@@ -140,6 +140,23 @@ export const SCREENS: readonly Screen[] = [
     load: () => import('../screens/prompt/prompt.tsx'),
   },
   {
+    id: 'knowledge',
+    path: '/knowledge',
+    title: 'Knowledge',
+    group: 'work',
+    permission: 'rag:read',
+    tag: 'rag',
+    load: () => import('../screens/knowledge/knowledge.tsx'),
+  },
+  {
+    id: 'collection',
+    path: '/knowledge/$name',
+    title: 'Collection',
+    permission: 'rag:read',
+    tag: 'rag',
+    load: () => import('../screens/collection/collection.tsx'),
+  },
+  {
     id: 'guardrails',
     path: '/guardrails',
     title: 'Guardrails',

@@ -1,0 +1,120 @@
+import { useState } from 'react';
+import { useNavigate } from '@tanstack/react-router';
+import type { OperationOutput } from '@svc/runtime/client';
+import { useCall, useChange } from '../../api/queries.ts';
+import { useMay } from '../../app/box.ts';
+import { usePathParams, useSearchState } from '../../app/search.ts';
+import { Answer } from '../../ui/answer.tsx';
+import { Button } from '../../ui/button.tsx';
+import { Confirm } from '../../ui/confirm.tsx';
+import { Menu } from '../../ui/menu.tsx';
+import { Page } from '../../ui/page.tsx';
+import { Tabs } from '../../ui/tabs.tsx';
+import { toast } from '../../ui/toast.tsx';
+import { CollectionForm } from '../knowledge/collection-form.tsx';
+import { useFollowIndex } from '../knowledge/follow.ts';
+import { IndexState } from '../knowledge/index-state.tsx';
+import { AddDocument } from './add-document.tsx';
+import { Documents } from './documents.tsx';
+import { OpenDocument } from './open-document.tsx';
+import { Search } from './search.tsx';
+
+type CollectionDetail = OperationOutput<'rag.collections.get'>;
+
+/** One collection: its documents, and what a search finds in them. */
+export default function CollectionScreen() {
+  const { name = '' } = usePathParams();
+  const collection = useCall('rag.collections.get', { name });
+  const shown = <Answer of={collection}>{(detail) => <Detail key={name} collection={detail} />}</Answer>;
+  return collection.data ? shown : <Page title={name}>{shown}</Page>;
+}
+
+// --- internal ---
+
+type Asked = 'add' | 'change' | 'delete';
+
+function Detail({ collection }: { collection: CollectionDetail }) {
+  const { name, description, embedding, chunking, counts, index } = collection;
+  const may = useMay();
+  const [{ tab = 'documents', document }, change] = useSearchState();
+  const [asked, setAsked] = useState<Asked>();
+  const close = () => setAsked(undefined);
+  useFollowIndex(index.state !== 'ready');
+  return (
+    <Page
+      title={name}
+      actions={
+        <>
+          {may('rag:write') && (
+            <Button look="primary" onClick={() => setAsked('add')}>
+              Add a document
+            </Button>
+          )}
+          {may('rag:admin') && (
+            <Menu
+              label="More"
+              items={[
+                { label: 'Change', onSelect: () => setAsked('change') },
+                { label: 'Delete', danger: true, onSelect: () => setAsked('delete') },
+              ]}
+            />
+          )}
+        </>
+      }
+    >
+      {description && <bdi className="mb-2 block wrap-anywhere">{description}</bdi>}
+      <div className="mb-4 flex flex-wrap items-center gap-x-3 gap-y-1 text-muted">
+        <IndexState of={collection} />
+        <span>
+          {amount(counts.documents, 'document')}, {amount(counts.chunks, 'chunk')}
+        </span>
+        <span className="wrap-anywhere">
+          <code className="text-xs">{embedding.model}</code>, {embedding.dimension} numbers
+        </span>
+        <span>
+          chunks of {chunking.size} tokens, {chunking.overlap} repeated
+        </span>
+      </div>
+      <Tabs
+        label="Collection"
+        value={tab}
+        onChange={(next) => change({ tab: next === 'documents' ? undefined : next }, 'push')}
+        tabs={[
+          { id: 'documents', title: 'Documents', content: () => <Documents name={name} /> },
+          { id: 'search', title: 'Search', content: () => <Search name={name} /> },
+        ]}
+      />
+      {document && (
+        <OpenDocument key={document} name={name} id={document} onClose={() => change({ document: undefined })} />
+      )}
+      {asked === 'add' && <AddDocument name={name} onClose={close} />}
+      {asked === 'change' && <CollectionForm collection={collection} onClose={close} />}
+      {asked === 'delete' && <Delete collection={collection} onClose={close} />}
+    </Page>
+  );
+}
+
+function amount(count: number, what: string): string {
+  return `${count.toLocaleString('en')} ${what}${count === 1 ? '' : 's'}`;
+}
+
+function Delete({ collection: { name, counts }, onClose }: { collection: CollectionDetail; onClose(): void }) {
+  const navigate = useNavigate();
+  // What is left of the page would ask for what is gone.
+  const remove = useChange('rag.collections.delete', []);
+  return (
+    <Confirm
+      title={`Delete ${name}?`}
+      verb="Delete"
+      danger
+      onClose={onClose}
+      onConfirm={async () => {
+        await remove.mutateAsync({ name });
+        toast(`${name} is deleted.`);
+        await navigate({ to: '/knowledge' as never });
+      }}
+    >
+      {amount(counts.documents, 'document')} and their vectors go with it. What searches it is refused from then on.
+    </Confirm>
+  );
+}

@@ -1,0 +1,123 @@
+import { useState } from 'react';
+import { useChange, useList } from '../../api/queries.ts';
+import { useMay } from '../../app/box.ts';
+import { useSearchState } from '../../app/search.ts';
+import { Badge } from '../../ui/badge.tsx';
+import { Button } from '../../ui/button.tsx';
+import { Confirm } from '../../ui/confirm.tsx';
+import { Empty } from '../../ui/empty.tsx';
+import { Field, Select } from '../../ui/field.tsx';
+import { List } from '../../ui/list.tsx';
+import type { Column } from '../../ui/table.tsx';
+import { Time } from '../../ui/time.tsx';
+import { toast } from '../../ui/toast.tsx';
+import { STATE_TONES } from './document.ts';
+import type { Document, State } from './document.ts';
+
+/** The documents of a collection, each with how far its embedding is. */
+export function Documents({ name }: { name: string }) {
+  const mayWrite = useMay()('rag:write');
+  const [{ state: asked }, change] = useSearchState();
+  const state = STATES.find((each) => each === asked);
+  const documents = useList('rag.documents.list', { name, ...(state ? { state } : {}) }, { keep: true });
+  const [leaving, setLeaving] = useState<Document>();
+  const link: Column<Document> = {
+    title: 'Document',
+    cell: ({ id, title }) => (
+      <>
+        <Button
+          look="quiet"
+          className="!justify-start !px-1 text-left !whitespace-normal text-accent underline wrap-anywhere"
+          onClick={() => change({ document: id }, 'push')}
+        >
+          <bdi>{id}</bdi>
+        </Button>
+        {title && <bdi className="block px-1 text-xs wrap-anywhere text-muted">{title}</bdi>}
+      </>
+    ),
+  };
+  const actions: Column<Document> = {
+    title: 'Actions',
+    end: true,
+    cell: (document) => (
+      <Button small look="danger" aria-label={`Delete ${document.id}`} onClick={() => setLeaving(document)}>
+        Delete
+      </Button>
+    ),
+  };
+  return (
+    <>
+      <div className="mb-3 max-w-60">
+        <Field label="State" quiet>
+          {(parts) => (
+            <Select
+              {...parts}
+              value={state ?? ''}
+              onChange={({ target }) => change({ state: target.value })}
+              options={[
+                ['', 'All documents'],
+                ...STATES.map((each) => [each, `Those ${each === 'failed' ? 'that failed' : SAID[each]}`] as const),
+              ]}
+            />
+          )}
+        </Field>
+      </div>
+      <List
+        of={documents}
+        label="Documents"
+        keyOf={({ id }) => id}
+        columns={[link, ...COLUMNS, ...(mayWrite ? [actions] : [])]}
+        empty={
+          <Empty title={state ? `No document is ${SAID[state]}` : 'There is no document yet'}>
+            {!state && 'What is added is cut into chunks and embedded; searches find it when that is done.'}
+          </Empty>
+        }
+      />
+      {leaving && <Delete name={name} document={leaving} onClose={() => setLeaving(undefined)} />}
+    </>
+  );
+}
+
+// --- internal ---
+
+const STATES = ['queued', 'embedding', 'ready', 'failed'] as const;
+const SAID: Record<State, string> = {
+  queued: 'waiting',
+  embedding: 'being embedded',
+  ready: 'ready',
+  failed: 'failed',
+};
+
+const COLUMNS: readonly Column<Document>[] = [
+  {
+    title: 'State',
+    cell: ({ state, error }) => (
+      <>
+        <Badge tone={STATE_TONES[state]}>{state}</Badge>
+        {error && <bdi className="block max-w-80 text-xs wrap-anywhere text-bad">{error}</bdi>}
+      </>
+    ),
+  },
+  { title: 'Chunks', end: true, wide: true, cell: ({ chunks }) => chunks.toLocaleString('en') },
+  { title: 'Characters', end: true, wide: true, cell: ({ characters }) => characters.toLocaleString('en') },
+  { title: 'Added by', wide: true, cell: ({ addedBy }) => <bdi className="wrap-anywhere">{addedBy}</bdi> },
+  { title: 'Changed', wide: true, cell: ({ updatedAt }) => <Time at={updatedAt} /> },
+];
+
+function Delete({ name, document: { id }, onClose }: { name: string; document: Document; onClose(): void }) {
+  const remove = useChange('rag.documents.delete');
+  return (
+    <Confirm
+      title={`Delete ${id}?`}
+      verb="Delete"
+      danger
+      onClose={onClose}
+      onConfirm={async () => {
+        await remove.mutateAsync({ name, id });
+        toast(`${id} is deleted.`);
+      }}
+    >
+      Searches do not find it any more.
+    </Confirm>
+  );
+}
