@@ -40,6 +40,7 @@ export default defineConfig({
       to: 'dist/container',
     })),
     { from: 'src/stores/pglite-*.mjs', to: 'dist' },
+    { from: 'src/rag/files/file-worker.mjs', to: 'dist' },
     // Copied rather than depended on: the package asks for one that reports its installs.
     ...REFERENCE_UI.map((file) => ({ from: `node_modules/swagger-ui-dist/${file}`, to: 'dist/docs' })),
   ],

@@ -380,6 +380,12 @@ const GUIDES: Guide[] = [
           { name: 'handbook', embedding: { model: 'vendor/embedding-small' }, counts: { documents: 0 } },
         ]);
       },
+      upload({ stdout }) {
+        expect(stdout).toMatch(/^Added offices\.json, version 1: \d+ B, 71 characters/);
+      },
+      post(ran) {
+        expect(readDocuments(ran)).toMatchObject([{ id: 'offices', version: 1, characters: 71 }]);
+      },
       async add({ stdout }, { box }) {
         expect(stdout).toContain('Added leave.md, version 1');
         await eventually(async () => {

@@ -6,6 +6,8 @@ export interface ClientRoute {
   headers?: Record<string, string>;
   /** The member that is the whole body. */
   body?: string;
+  /** The member that is a file, and the body. */
+  file?: string;
 }
 
 /** Where each operation is. A table of its own, so that a client has nothing of the box in it. */
@@ -185,6 +187,11 @@ export const ROUTES = {
   'rag.documents.list': { route: 'GET /api/rag/collections/:name/documents' },
   'rag.documents.get': { route: 'GET /api/rag/collections/:name/documents/:id' },
   'rag.documents.add': { route: 'POST /api/rag/collections/:name/documents' },
+  'rag.documents.upload': {
+    route: 'POST /api/rag/collections/:name/documents/upload',
+    headers: { 'content-type': 'type', 'x-svc-file-name': 'fileName' },
+    file: 'content',
+  },
   'rag.documents.delete': { route: 'DELETE /api/rag/collections/:name/documents/:id' },
   'rag.search': { route: 'POST /api/rag/collections/:name/search' },
   'settings.get': { route: 'GET /api/settings' },

@@ -432,12 +432,13 @@ function toHeaders(pairs: string[]): string {
 }
 
 function toRoutesFile(operations: readonly Operation[]): string {
-  const rows = operations.map(({ id, route, headers, body }) => {
+  const rows = operations.map(({ id, route, headers, body, file }) => {
     const pairs = Object.entries(headers ?? {}).map(([header, name]) => `${quote(header)}: ${quote(name)}`);
     const members = [
       `route: ${quote(route)}`,
       ...(pairs.length > 0 ? [toHeaders(pairs)] : []),
       ...(body === undefined ? [] : [`body: ${quote(body)}`]),
+      ...(file === undefined ? [] : [`file: ${quote(file.member)}`]),
     ];
     const row = `  ${quote(id)}: { ${members.join(', ')} },`;
     // As the formatter has it.
@@ -451,6 +452,8 @@ export interface ClientRoute {
   headers?: Record<string, string>;
   /** The member that is the whole body. */
   body?: string;
+  /** The member that is a file, and the body. */
+  file?: string;
 }
 
 /** Where each operation is. A table of its own, so that a client has nothing of the box in it. */

@@ -1,4 +1,5 @@
 import {
+  FILE_TIMEOUT_MS,
   notABox,
   openResponse,
   parseBody,
@@ -107,6 +108,10 @@ async function sendRequest(connection: Connection, request: BoxRequest): Promise
 }
 
 async function receive(connection: Connection, request: BoxRequest) {
-  const response = await openResponse(connection, request, AbortSignal.timeout(TIMEOUT_MS));
+  const response = await openResponse(
+    connection,
+    request,
+    AbortSignal.timeout(request.file ? FILE_TIMEOUT_MS : TIMEOUT_MS),
+  );
   return { response, text: await response.text() };
 }

@@ -17,6 +17,8 @@ export interface BoxRequest {
   headers?: Record<string, string>;
   /** A JSON value. Undefined: none is sent. */
   body?: unknown;
+  /** Sent as it is, in place of a JSON value. */
+  file?: Blob;
 }
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
@@ -27,6 +29,8 @@ export interface Connection extends Pick<Context, 'signal' | 'trace' | 'say' | '
 }
 
 export const TIMEOUT_MS = 60_000;
+/** What is sent may take a while to come, and to be read. */
+export const FILE_TIMEOUT_MS = 300_000;
 
 /**
  * The head of the answer, whatever it says. A token that is about to end is renewed before it is shown, and one that
@@ -107,7 +111,7 @@ async function renew({ target, trace }: Connection): Promise<void> {
 }
 
 function open({ target, signal }: Connection, request: BoxRequest, limit?: AbortSignal): Promise<Response> {
-  const { method, headers, body } = request;
+  const { method, headers, body, file } = request;
   return fetch(toAddress(target, request), {
     method,
     headers: {
@@ -116,7 +120,7 @@ function open({ target, signal }: Connection, request: BoxRequest, limit?: Abort
       ...(body === undefined ? {} : { 'content-type': 'application/json' }),
       ...headers,
     },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    ...(body === undefined ? (file ? { body: file } : {}) : { body: JSON.stringify(body) }),
     redirect: 'manual',
     signal: limit ? AbortSignal.any([signal, limit]) : signal,
   });

@@ -1,17 +1,18 @@
+import type { Group } from '../group.ts';
 import type { OperateForm } from '../operate/form.ts';
-import { operateGroup } from '../operate/group.ts';
+import { operateLeaf } from '../operate/group.ts';
 
-export const rag = operateGroup({
+export const rag: Group = {
   summary: 'Fill and search collections of texts.',
   page: 'rag',
-  examples: ['svc rag add handbook leave.md --file leave.md', 'svc rag search handbook "How do I book leave?"'],
+  examples: ['svc rag upload handbook leave.pdf', 'svc rag search handbook "How do I book leave?"'],
   verbs: {
-    list: {
+    list: operateLeaf({
       summary: 'List collections with how many documents each has, and the model of its vectors.',
       operation: 'rag.collections.list',
       form: async () => ({ human: (await import('../operate/rag.ts')).formatCollections }),
-    },
-    add: {
+    }),
+    add: operateLeaf({
       summary: 'Add a document to a collection, or replace that of the same id.',
       operation: 'rag.documents.add',
       examples: [
@@ -23,14 +24,18 @@ export const rag = operateGroup({
       done: 'Added',
       subject: ({ id, version }) => `${String(id)}, version ${String(version)}`,
       hint: ({ state }) => (state === 'queued' ? 'It is embedded now, and found soon after.' : undefined),
+    }),
+    upload: {
+      summary: 'Add a file to a collection: text, Markdown, HTML, CSV, JSON, PDF or DOCX.',
+      load: async () => (await import('../commands/rag/upload.ts')).uploadFile,
     },
-    rm: {
+    rm: operateLeaf({
       summary: 'Delete a document of a collection.',
       operation: 'rag.documents.delete',
       done: 'Deleted',
       subject: ({ id }) => String(id),
-    },
-    search: {
+    }),
+    search: operateLeaf({
       summary: 'Search a collection by meaning and by words, and show the scores.',
       operation: 'rag.search',
       examples: [
@@ -39,9 +44,9 @@ export const rag = operateGroup({
       ],
       positionals: ['query'],
       form: async () => ({ human: (await import('../operate/rag.ts')).formatHits }),
-    },
+    }),
   },
-});
+};
 
 // --- internal ---
 

@@ -88,6 +88,9 @@ export async function createRoutes(
       return looking && ASKS_PROGRAM.test(path) ? atMost(LONGEST_LOOK_MS, looking) : undefined;
     },
     anyBody: [WEBHOOK_PREFIX, INBOUND_PREFIX],
+    fileRoutes: OPERATIONS.flatMap(({ route, file }) =>
+      file ? { path: splitRoute(route).path, header: file.header } : [],
+    ),
     errorShapes: ERROR_SHAPES,
   });
   const routes = [...PLAIN_ROUTES, ...OPERATIONS.map(toRouteEntry)];

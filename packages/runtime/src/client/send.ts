@@ -72,11 +72,12 @@ async function toRequest(options: ClientOptions, { route, input, call }: Sending
     if (value !== undefined) headers.set(header, String(value));
   }
   const init: RequestInit = { method, headers, ...toSignal(call) };
-  if (method === 'GET' || method === 'DELETE') {
+  const file = route.file === undefined ? undefined : (take(route.file) as Uint8Array<ArrayBuffer>);
+  if (method === 'GET' || method === 'DELETE' || file) {
     for (const [name, value] of Object.entries(input))
       for (const each of Array.isArray(value) ? value : [value])
         if (each !== undefined) url.searchParams.append(name, String(each));
-    return new Request(url, init);
+    return new Request(url, file ? { ...init, body: file } : init);
   }
   headers.set('content-type', 'application/json');
   const body = route.body === undefined ? input : take(route.body);

@@ -24,6 +24,8 @@ export interface AppOptions {
   tunnel?: TunnelAccess;
   /** Prefixes of paths whose bodies may be of any type: an unguessable path is what lets a caller in. */
   anyBody?: readonly string[];
+  /** Paths whose body is a file of any type, each with a header that no form of a foreign page can send. */
+  fileRoutes?: readonly { path: string; header: string }[];
   /** Rooms that speak someone else's protocol, with its shape of error. */
   errorShapes?: readonly ErrorShape[];
   /** What a request waits for before it comes to its route: a box that has just begun. Default: nothing. */
@@ -91,6 +93,7 @@ export function createApp(options: AppOptions): H3 {
   const { corsOrigins = () => DEFAULT_CORS_ORIGINS, tunnel } = options;
   const own = createCors(corsOrigins);
   const outer = createCors(tunnel?.corsOrigins ?? (() => []));
+  const files = (options.fileRoutes ?? []).map(({ path, header }) => ({ pattern: toPattern(path), header }));
   const corsOf = (event: H3Event) => (contextOf(event, options.proxies).isTunnelled ? outer : own);
   const app = new H3({
     silent: true,
@@ -122,7 +125,7 @@ export function createApp(options: AppOptions): H3 {
   });
   app.use((event, next) => runInContext(contextOf(event, options.proxies), next));
   app.use((event) => {
-    checkRequest(event, options);
+    checkRequest(event, options, files);
     return corsOf(event).answerPreflight(event.req) ?? options.untilReady?.(event.url.pathname);
   });
   return app;
@@ -170,7 +173,12 @@ function isRefusal({ code, status, details }: BoxError, { req: { headers } }: H3
   return status === 401 && (headers.has('authorization') || headers.has('x-api-key'));
 }
 
-function checkRequest(event: H3Event, options: AppOptions): void {
+interface FileRoute {
+  pattern: RegExp;
+  header: string;
+}
+
+function checkRequest(event: H3Event, options: AppOptions, files: readonly FileRoute[]): void {
   const { anyBody = [] } = options;
   const { isTunnelled: isOutside } = contextOf(event, options.proxies);
   const isAllowedHost = isOutside ? (options.tunnel?.isAllowedHost ?? (() => false)) : options.isAllowedHost;
@@ -184,6 +192,9 @@ function checkRequest(event: H3Event, options: AppOptions): void {
     );
   if (anyBody.some((prefix) => event.url.pathname.startsWith(prefix))) return;
   if (!WRITES.has(method)) return;
+  const file = files.find(({ pattern }) => pattern.test(event.url.pathname));
+  if (file && headers.has(file.header)) return;
+  if (file) throw new BoxError('invalid_request', `The header "${file.header}" is missing. It names the file.`);
   // In dev, where no credential is asked for, a form of any page could send an empty POST.
   if ((method === 'DELETE' || isOutside || !isAllowedHost) && !hasBody(event)) return;
   if (!isJsonType(headers.get('content-type')))

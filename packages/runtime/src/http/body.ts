@@ -47,6 +47,11 @@ export function inspectJson(value: unknown, refuseProtoKeys = true): void {
   inspect(value, 0, refuseProtoKeys);
 }
 
+/** Reads a body as it is, of whoever has shown a credential: 413 above the limit. */
+export function readFileBody(request: Request, limit: number): Promise<Buffer> {
+  return readBytes(request, { limit, isAnonymous: false });
+}
+
 /** Reads a body as it is, of whoever has shown no credential: 413 above the limit. */
 export function readBody(request: Request, limit = MIB): Promise<Buffer> {
   return readBytes(request, { limit, isAnonymous: true });

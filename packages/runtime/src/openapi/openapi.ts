@@ -90,15 +90,18 @@ function splitInput(op: Operation, input: JsonSchema): { parameters: Parameter[]
   const members = Object.entries((input.properties ?? {}) as Record<string, JsonSchema>);
   const required = new Set((input.required ?? []) as string[]);
   const headers = new Map(Object.entries(op.headers ?? {}).map(([header, member]) => [member, header]));
+  // That of a body is said with the body.
+  const type = op.headers?.['content-type'];
   const isRead = method === 'GET' || method === 'DELETE';
   const placeOf = (name: string): Parameter['in'] | 'body' => {
     if (path.split('/').includes(`:${name}`)) return 'path';
     if (headers.has(name)) return 'header';
+    if (op.file) return name === op.file.member ? 'body' : 'query';
     return isRead ? 'query' : 'body';
   };
   const parameters = members.flatMap(([name, schema]) => {
     const place = placeOf(name);
-    if (place === 'body') return [];
+    if (place === 'body' || name === type) return [];
     const isRequired = place === 'path' || required.has(name);
     const parameter = toParameter(headers.get(name) ?? name, place, schema, isRequired);
     // A browser's EventSource sets no header: what a read takes as one it takes from the query too.
@@ -106,6 +109,7 @@ function splitInput(op: Operation, input: JsonSchema): { parameters: Parameter[]
   });
   const body = members.filter(([name]) => placeOf(name) === 'body');
   if (body.length === 0) return { parameters };
+  if (op.file) return { parameters, requestBody: FILE_BODY };
   return { parameters, requestBody: op.body === undefined ? toBody(body, required) : toWholeBody(input, op.body) };
 }
 
@@ -113,6 +117,8 @@ function toParameter(name: string, place: Parameter['in'], schema: JsonSchema, r
   const { description, ...rest } = schema;
   return { name, in: place, required, ...(description ? { description: String(description) } : {}), schema: rest };
 }
+
+const FILE_BODY = { required: true, content: { '*/*': { schema: { type: 'string', format: 'binary' } } } };
 
 function toBody(members: [string, JsonSchema][], required: Set<string>): object {
   const needed = members.map(([name]) => name).filter((name) => required.has(name));

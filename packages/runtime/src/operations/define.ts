@@ -67,6 +67,11 @@ export interface OperationDefinition<R extends object, I extends z.ZodType, O ex
   status?: number;
   /** The whole body arrives as this member of the input, whatever its shape. */
   body?: string;
+  /**
+   * The body is a file of any type, of so many bytes at most, and arrives as this member; what is no header and not in the path
+   * comes in the query. `header` must be sent: no form of a foreign page can, and no JSON type keeps those out here.
+   */
+  file?: { member: string; limit: number; header: string };
   /** Headers that are part of the input: header name, in lower case, to member. */
   headers?: Record<string, string>;
   /** Query parameters that may come more than once: the input has a list of each. */

@@ -11,9 +11,12 @@ import { createCollections, openCollection, toNext } from './collections.ts';
 import type { Collections, ListPage } from './collections.ts';
 import { createDocumentStore } from './document-rows.ts';
 import { collectionNotFound, documentNotFound, sqlStateOf, toAskedError } from './errors.ts';
+import { createFileReader } from './files/read-file.ts';
+import type { GivenFile } from './files/read-file.ts';
 import { createIngest } from './ingest.ts';
 import type { IngestLimits } from './ingest.ts';
-import type { Chunk, Document, DocumentState } from './schemas.ts';
+import { MOST_CHARACTERS } from './schemas.ts';
+import type { Chunk, Document, DocumentState, Metadata } from './schemas.ts';
 import { searchChunks } from './search-statement.ts';
 import { toDocument } from './show.ts';
 import type { Source } from './source.ts';
@@ -33,6 +36,8 @@ export interface Rag extends Collections {
   document(name: string, id: string, page: ListPage): Promise<Document & { items: Chunk[]; nextCursor: string | null }>;
   /** Adds the document, or replaces that of its id; the old version answers until the new one is embedded. */
   add(name: string, source: Source, by: string): Promise<Pick<IngestRow, 'version' | 'state'>>;
+  /** Adds what is in a file; its bytes are gone afterwards. Throws as a `FileReader` does. */
+  upload(name: string, file: GivenFile, options: UploadOptions): Promise<Uploaded>;
   /** Throws `rag_document_not_found`. */
   deleteDocument(name: string, id: string): Promise<void>;
   search(name: string, query: string, options: RagSearchOptions, signal: AbortSignal): Promise<RagHit[]>;
@@ -41,6 +46,22 @@ export interface Rag extends Collections {
   /** Embeds what is due, unless that is under way. Never waits and never throws. */
   sweep(): void;
   close(): Promise<void>;
+}
+
+export interface UploadOptions {
+  id: string;
+  /** Absent: as the file calls itself. */
+  title?: string | undefined;
+  metadata: Metadata;
+  by: string;
+  signal: AbortSignal;
+}
+
+export interface Uploaded extends Pick<IngestRow, 'version' | 'state'> {
+  id: string;
+  title: string | null;
+  characters: number;
+  pages: number | null;
 }
 
 export interface RagOptions {
@@ -57,6 +78,7 @@ export function createRag({ db, callEmbeddings, embeddingModel, isOpen, log, lim
   const store = createCollectionStore(db);
   const documents = createDocumentStore(db);
   const vectors = createVectors(db, callEmbeddings);
+  const files = createFileReader({ most: MOST_CHARACTERS });
   const ingest = createIngest({ db, vectors, log, isOpen, limits });
 
   const open = (name: string): Promise<Opened> => openCollection(store, name);
@@ -95,6 +117,13 @@ export function createRag({ db, callEmbeddings, embeddingModel, isOpen, log, lim
     ingest.wake();
     return put;
   };
+  const upload: Rag['upload'] = async (name, file, { id, title: given, metadata, by, signal }) => {
+    await open(name);
+    const { title: own, format, text, pages } = await files.read(file, signal);
+    const title = given ?? own;
+    const put = await add(name, { id, title, metadata, format, text, pages }, by);
+    return { id, ...put, title, characters: text.length, pages: pages && pages.length };
+  };
   const deleteDocument: Rag['deleteDocument'] = async (name, id) => {
     const { collection } = await open(name);
     if (!(await documents.remove(collection.id, id))) throw documentNotFound(id, name);
@@ -118,6 +147,7 @@ export function createRag({ db, callEmbeddings, embeddingModel, isOpen, log, lim
         return { ...toDocument(found), items: rows.slice(0, limit), nextCursor };
       }),
     add,
+    upload,
     deleteDocument,
     async search(name, query, options, signal) {
       const embed: EmbedQuery = ({ model = '', input, dimensions, timeout }) =>

@@ -4,6 +4,7 @@ import { addDocument, deleteDocument, getDocument, listDocuments, searchCollecti
 import { createCollection, deleteCollection, getCollection, listCollections, updateCollection } from './operations.ts';
 import { createRag } from './rag.ts';
 import type { RagOptions } from './rag.ts';
+import { uploadDocument } from './upload-operation.ts';
 
 export interface Given extends Pick<RagOptions, 'db' | 'log' | 'embeddingModel' | 'isOpen'> {
   isBlank(): boolean;
@@ -22,6 +23,7 @@ export const ragRoom = defineRoom({
     listDocuments,
     getDocument,
     addDocument,
+    uploadDocument,
     deleteDocument,
     searchCollection,
   ],

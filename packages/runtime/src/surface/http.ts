@@ -5,7 +5,7 @@ import type { StreamWatch, Watched } from '../auth/credential-watch.ts';
 import { OWNER } from '../auth/caller.ts';
 import { answerJson } from '../http/answer.ts';
 import { mountRoute, requestIdOf } from '../http/app.ts';
-import { readJson } from '../http/body.ts';
+import { readFileBody, readJson } from '../http/body.ts';
 import { untilExpired } from '../http/expiry.ts';
 import { answerSse } from '../http/sse.ts';
 import type { Frames } from '../http/sse.ts';
@@ -70,6 +70,10 @@ async function readInput(event: H3Event, op: Operation): Promise<unknown> {
   const params = { ...readHeaders(event, op), ...decodeParams(event.context.params) };
   if (op.route.startsWith('GET ') || op.route.startsWith('DELETE '))
     return { ...readQuery(event.url.searchParams, op), ...params };
+  if (op.file) {
+    const file = await readFileBody(event.req, op.file.limit);
+    return { ...readQuery(event.url.searchParams, op), ...params, [op.file.member]: file };
+  }
   const body = await readJson(event.req, { emptyAs: {} });
   if (op.body !== undefined) return { ...params, [op.body]: body };
   if (typeof body !== 'object' || body === null || Array.isArray(body)) return body;

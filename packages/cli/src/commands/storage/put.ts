@@ -1,13 +1,13 @@
-import { openAsBlob, statSync } from 'node:fs';
+import { openAsBlob } from 'node:fs';
 import { extname, resolve } from 'node:path';
 import type { OperationOutput } from '@svc/runtime/client';
 import { openClient } from '../../client/client.ts';
-import { CliError } from '../../errors.ts';
 import { integer, object, string } from '../../payload/payload.ts';
 import { checkKey } from '../../operate/objects.ts';
 import { formatBytes } from '../../terminal/bytes.ts';
 import { toPlainText } from '../../terminal/style.ts';
 import { defineVerb, TARGET_ARGS } from '../../verb.ts';
+import { sizeOfFile } from '../../workspace/size-of-file.ts';
 import { ask } from './ask.ts';
 
 export const putObject = defineVerb({
@@ -28,7 +28,7 @@ export const putObject = defineVerb({
   async run({ file: named, key, overwrite = false, 'content-type': type, ...target }, context) {
     checkKey('key', key);
     const file = resolve(context.cwd, named);
-    const size = sizeOf(file);
+    const size = sizeOfFile(file);
     const contentType = type ?? TYPES[extname(file).toLowerCase()] ?? 'application/octet-stream';
     const { url, headers } = await openClient(target, context).post<OperationOutput<'storage.upload'>>(
       '/api/storage/objects/upload-url',
@@ -69,15 +69,3 @@ const TYPES: Record<string, string | undefined> = {
   '.xml': 'application/xml',
   '.zip': 'application/zip',
 };
-
-function sizeOf(file: string): number {
-  let reason = 'there is none';
-  try {
-    const found = statSync(file, { throwIfNoEntry: false });
-    if (found?.isFile()) return found.size;
-    if (found) reason = 'it is no file';
-  } catch {
-    reason = 'its path leads nowhere';
-  }
-  throw new CliError('file_unreadable', `"${file}" cannot be read: ${reason}.`, { suggestion: 'Check the path.' });
-}
