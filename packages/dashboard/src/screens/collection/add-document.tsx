@@ -3,7 +3,7 @@ import { useChange } from '../../api/queries.ts';
 import { Field, Input, Select, Textarea } from '../../ui/field.tsx';
 import { FormDialog } from '../../ui/form-dialog.tsx';
 import { toast } from '../../ui/toast.tsx';
-import { parseObject } from './parse-object.ts';
+import { parseObject } from '../../form/parse-json.ts';
 
 type Format = 'markdown' | 'text';
 

@@ -1,7 +1,7 @@
 import { useState } from 'react';
 import { useNavigate } from '@tanstack/react-router';
 import type { OperationOutput } from '@svc/runtime/client';
-import { useCall, useChange } from '../../api/queries.ts';
+import { useCall, useLeave } from '../../api/queries.ts';
 import { useMay } from '../../app/box.ts';
 import { usePathParams, useSearchState } from '../../app/search.ts';
 import { Answer } from '../../ui/answer.tsx';
@@ -100,8 +100,7 @@ function amount(count: number, what: string): string {
 
 function Delete({ collection: { name, counts }, onClose }: { collection: CollectionDetail; onClose(): void }) {
   const navigate = useNavigate();
-  // What is left of the page would ask for what is gone.
-  const remove = useChange('rag.collections.delete', []);
+  const remove = useLeave('rag.collections.delete');
   return (
     <Confirm
       title={`Delete ${name}?`}

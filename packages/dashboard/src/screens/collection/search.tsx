@@ -7,7 +7,7 @@ import { Failure } from '../../ui/failure.tsx';
 import { Field, Input, Select, Textarea } from '../../ui/field.tsx';
 import { Panel } from '../../ui/page.tsx';
 import { Hits } from './hits.tsx';
-import { parseObject } from './parse-object.ts';
+import { parseObject } from '../../form/parse-json.ts';
 
 type Mode = 'hybrid' | 'vector' | 'text';
 
