@@ -53,11 +53,18 @@ describe('a marked write, asked for by a client that cannot ask a person', () =>
     const { call } = body.details as { call: { operation: string; input: Json } };
     expect(call).toEqual({ operation: 'secrets.set', input: { name: 'MCP_KEY', value: '[hidden]' } });
     const other = await write(client, call.operation, { ...call.input, name: 'OTHER' }, body.requestState);
-    expect(other.body).toMatchObject({ code: 'invalid_request', details: { param: 'value' } });
+    expect(other.body).toMatchObject({
+      code: 'confirmation_required',
+      details: { reason: 'other_call', call: { input: { name: 'OTHER', value: '[hidden]' } } },
+    });
+    const gone = await write(client, call.operation, call.input, 'v1.x.y');
+    expect(gone.body).toMatchObject({ code: 'invalid_request', details: { param: 'value' } });
     const set = await write(client, call.operation, call.input, body.requestState);
     expect([set.isError, set.body.name]).toEqual([false, 'MCP_KEY']);
     await runWorkflow(box, 'readSecret');
     expect(stored).toEqual([value]);
+    const again = await write(client, call.operation, call.input, body.requestState);
+    expect(again.body).toMatchObject({ code: 'confirmation_required', details: { reason: 'used' } });
   });
 
   test('what stands for a hidden value is not stored', async () => {

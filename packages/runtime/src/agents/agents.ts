@@ -30,6 +30,7 @@ import type { CallModel } from './model/client.ts';
 import { hasOutputRule } from './turn/output.ts';
 import type { Caller } from '../auth/caller.ts';
 import type { Services } from '../tools/mcp/services.ts';
+import type { HideArguments } from '../approvals/tool-approval.ts';
 import type { TurnGuardrails } from './judge-input.ts';
 import { createPendingApprovals } from './reading/pending.ts';
 import { createRepeats } from './reading/repeats.ts';
@@ -86,6 +87,8 @@ export interface Agents {
   splitOpenTurn(run: RunRow): Promise<OpenConversation>;
   /** What is wrong with arguments for a tool of the box. A tool that is gone has nothing to say. */
   checkArguments(agent: string, tool: string, args: unknown): Promise<Issue[]>;
+  /** What is recorded of the arguments of the copilot's calls. Undefined: all. */
+  hideArguments: HideArguments | undefined;
   /** The code of a turn that goes on in this process. */
   body(run: RunRow): Promise<Body>;
   /** Ends the connections to the servers that agents use, and the readers of turns. The engine has ended before. */
@@ -112,6 +115,8 @@ export interface AgentsOptions {
   guardrails?: TurnGuardrails;
   /** What MCP servers of agents may be connections of. Undefined: there are none. */
   connections?: Services;
+  /** What is recorded of the arguments of the copilot's calls. Undefined: all. */
+  hideArguments?: HideArguments;
   /** Undefined: it answers. */
   isCopilotEnabled?(): Promise<boolean>;
   /** Undefined: files stay in their messages. */
@@ -134,9 +139,9 @@ export function createAgents(options: AgentsOptions): Agents {
     isChecked: (name, input) => hasOutputRule(finder.find(name), input),
   });
   const readers = createTurnReaders({ live, engine, pending });
-  const { instructions, guardrails, callModel } = options;
+  const { instructions, guardrails, callModel, hideArguments } = options;
   const { files = createTurnFiles({ storage: undefined, log: options.log, listSessions: async () => [] }) } = options;
-  const toBody = createTurnBody({ finder, tools, sessions, live, callModel, guardrails, files });
+  const toBody = createTurnBody({ finder, tools, sessions, live, callModel, guardrails, hideArguments, files });
 
   const turns = createOpenTurns({ journal, sessions, finder, pending });
   const starts = createTurnStarts({ engine, sessions, instructions, open: turns, toBody });
@@ -182,6 +187,7 @@ export function createAgents(options: AgentsOptions): Agents {
     findTurn: turns.findTurn,
     readOpenTurn: turns.readOpenTurn,
     splitOpenTurn: turns.splitOpenTurn,
+    hideArguments,
     checkArguments: (agent, tool, args) => tools.checkArguments(finder.find(agent), tool, args),
     async body(run) {
       const input = decode(run.input) as TurnInput;

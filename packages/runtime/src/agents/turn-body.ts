@@ -4,7 +4,9 @@ import type { RunRow } from '../engine/journal/run.ts';
 import { bodyOf } from '../engine/primitives/hook.ts';
 import type { SessionStore } from './turn/session-store.ts';
 import { clientGone, toTurnError } from './events/turn-errors.ts';
+import { COPILOT_AGENT } from '../manifest.ts';
 import { budgetOf } from './copilot.ts';
+import type { HideArguments } from '../approvals/tool-approval.ts';
 import type { AgentTools } from './agent-tools.ts';
 import type { TurnFiles } from './files/turn-files.ts';
 import type { AgentFinder } from './find-agent.ts';
@@ -12,6 +14,7 @@ import type { LiveTurns } from './reading/live-turns.ts';
 import type { CallModel } from './model/client.ts';
 import type { TurnGuardrails } from './judge-input.ts';
 import { createTurnGuard } from './turn/guard.ts';
+import type { Hide } from './turn/hidden-calls.ts';
 import { outputRuleOf } from './turn/output.ts';
 import { createToolset } from './turn/toolset.ts';
 import type { ConversationMessage, ConversationSummary, TurnInput } from './turn/input.ts';
@@ -47,11 +50,12 @@ export interface TurnBodyOptions {
   live: LiveTurns;
   callModel: CallModel;
   guardrails?: TurnGuardrails | undefined;
+  hideArguments?: HideArguments | undefined;
   files: Pick<TurnFiles, 'forModel'>;
 }
 
 export function createTurnBody(options: TurnBodyOptions): ToTurnBody {
-  const { finder, tools, sessions, live, callModel, guardrails, files } = options;
+  const { finder, tools, sessions, live, callModel, guardrails, hideArguments, files } = options;
   return async (run, input, readPublished, { hadApprovalBelow } = { hadApprovalBelow: false }) => {
     const { agent, codeHash } = finder.get(run.name);
     const { tools: own, notes } = await tools.list(agent, run);
@@ -103,6 +107,7 @@ export function createTurnBody(options: TurnBodyOptions): ToTurnBody {
           emit: live.emitterOf(runId, { isJoined: session !== undefined }),
           untilTaken: (signal) => live.untilTaken(runId, signal),
           ...(guardrails ? { guard: createTurnGuard(guardrails, bodyOf('runTurn').run) } : {}),
+          ...hiding(run.name, hideArguments),
           ...budgetOf(run.name),
           ...(output ? { output } : {}),
           ...(sessionId === null ? {} : { save: (added) => save(sessionId, added) }),
@@ -122,6 +127,12 @@ export function createTurnBody(options: TurnBodyOptions): ToTurnBody {
 }
 
 // --- internal ---
+
+function hiding(name: string, hide: HideArguments | undefined): { hide?: Hide } {
+  if (name !== COPILOT_AGENT || !hide) return {};
+  const { run } = bodyOf('runTurn');
+  return { hide: (tool, args) => hide(tool, args, run) };
+}
 
 function isWait({ kind }: JournalRecord): boolean {
   return kind === 'hook';

@@ -17,7 +17,7 @@ import { withoutUndefined } from '../operations/inputs.ts';
 import type { Issue } from '../schema/schema.ts';
 import { parseApprovalCursor, toApprovalCursor } from './cursor.ts';
 import { isOfCall } from './tool-approval.ts';
-import type { ToolApproval } from './tool-approval.ts';
+import type { HideArguments, ToolApproval } from './tool-approval.ts';
 import { digestArguments, requireApprover, requireShown } from './approvers.ts';
 import type { Decider } from './approvers.ts';
 import type { Decision } from './decision.ts';
@@ -94,11 +94,13 @@ export interface ApprovalsOptions {
   engine: Engine;
   /** What is wrong with arguments for a tool. */
   checkArguments(agent: string, tool: string, args: unknown): Promise<Issue[]>;
+  /** What is recorded of the arguments of the copilot's calls. Default: all. */
+  hideArguments?: HideArguments | undefined;
   hidden?: Hidden;
 }
 
 export function createApprovals(options: ApprovalsOptions): Approvals {
-  const { journal, engine, checkArguments, hidden } = options;
+  const { journal, engine, checkArguments, hideArguments, hidden } = options;
   const { hooks } = journal;
   const find = async (approvalId: string): Promise<HookEntry | undefined> => {
     // An open hook first: a retry asks again under the id its run before had.
@@ -142,6 +144,13 @@ export function createApprovals(options: ApprovalsOptions): Approvals {
     const run = await journal.getRun(hook.runId);
     if (run && startedByOf(run)?.role !== who.role)
       throw new BoxError('decision_not_yours', 'Your role has changed since you asked. Say no, and ask once more.');
+  };
+  /** What a person changes about a call of the copilot is recorded as the model's own arguments are. */
+  const toRecorded = async ({ hook }: HookEntry, edited: unknown): Promise<unknown> => {
+    const asked = readDetail(hook);
+    if (edited === null || !hideArguments || !isOfCall(asked) || !isOfCopilot(asked)) return edited;
+    const run = await journal.getRun(hook.runId);
+    return run ? (JSON.parse(await hideArguments(asked.tool, JSON.stringify(edited), run)) as unknown) : edited;
   };
   /** The next entries of these sources, up to `limit`. */
   const listOf = async (
@@ -190,10 +199,12 @@ export function createApprovals(options: ApprovalsOptions): Approvals {
       requireShown(argsDigest, shown.argsDigest);
       // Too late is the answer whatever the body is.
       if (!entry.first) await check(entry, given);
-      const { decision, note = null, input = null } = given;
+      const { decision, note = null, input: edited = null } = given;
+      const input = await toRecorded(entry, edited);
       const event: ApprovalEvent = { decision, by, note, input, timedOut: false };
       const how: ResumeOptions = { verdict: VERDICTS[decision] };
-      if (key !== undefined) how.idempotency = { key, digest: digestOf(encode({ decision, note, input }, 'body')) };
+      if (key !== undefined)
+        how.idempotency = { key, digest: digestOf(encode({ decision, note, input: withoutSealed(input) }, 'body')) };
       const result = await engine.resumeHook(approvalId, event, how);
       if (result?.outcome === 'idempotency_conflict') throw idempotencyConflict(key);
       if (!result || result.outcome === 'closed' || result.outcome === 'full')
@@ -288,6 +299,13 @@ function isListed(
 
 function isOfCopilot(asked: Detail): boolean {
   return isOfCall(asked) && splitName(asked.agent).agent === COPILOT_AGENT;
+}
+
+/** Each time it is sealed it is another text. */
+function withoutSealed(input: unknown): unknown {
+  if (typeof input !== 'object' || input === null || !('sealed' in input)) return input;
+  const { sealed: _sealed, ...rest } = input;
+  return rest;
 }
 
 function statusOf(hook: HookRow, answer: ApprovalEvent | undefined): ApprovalStatus {

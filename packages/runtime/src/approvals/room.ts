@@ -8,12 +8,12 @@ import { decideApproval, getApproval, listApprovals } from './operations.ts';
 export interface Given {
   journal: Journal;
   engine: Engine;
-  agents: Pick<ApprovalsOptions, 'checkArguments'>;
+  agents: Pick<ApprovalsOptions, 'checkArguments' | 'hideArguments'>;
 }
 
 export const approvalsRoom = defineRoom({
   name: 'approvals',
   operations: [listApprovals, getApproval, decideApproval],
   create: ({ journal, engine, agents }: Given) =>
-    createApprovals({ journal, engine, checkArguments: agents.checkArguments }),
+    createApprovals({ journal, engine, checkArguments: agents.checkArguments, hideArguments: agents.hideArguments }),
 });

@@ -1,4 +1,5 @@
 import type { InterruptPolicy } from '../definitions/agent.ts';
+import type { RunRow } from '../engine/journal/run.ts';
 
 /** What an approval keeps of a tool call that waits for it. */
 export interface ToolApproval {
@@ -16,6 +17,16 @@ export interface ToolApproval {
   /** The name of the guardrail that holds it. */
   rule?: string;
 }
+
+/**
+ * The arguments of a call of the copilot's tools as they are recorded and shown: without what the question to the person
+ * leaves out, which is sealed for that call of that person alone.
+ */
+export type HideArguments = (
+  tool: string,
+  args: string,
+  run: Pick<RunRow, 'runId' | 'attributes' | 'startedBy'>,
+) => Promise<string>;
 
 /** Whether an approval from there is about a call of a tool. */
 export function isOfCall<T extends { source?: string }>(approval: T): approval is T & Pick<ToolApproval, 'source'> {

@@ -1,5 +1,5 @@
 import { createConfirmations } from '../mcp/confirmations.ts';
-import type { Confirmations } from '../mcp/confirmations.ts';
+import type { Confirmations, Purpose } from '../mcp/confirmations.ts';
 import { createOwnStateKey, createSharedStateKey } from '../mcp/state-key.ts';
 import { ensureInstallation } from '../stores/installation.ts';
 import { createUsedOnce } from '../stores/used-once.ts';
@@ -10,6 +10,7 @@ export interface BoxConfirmations {
   open(): Promise<void>;
   mcp: Confirmations;
   copilot: Confirmations;
+  arguments: Confirmations;
 }
 
 /** Where no other process can hold the journal, no other process can be asked for what this one sealed. */
@@ -22,7 +23,7 @@ export function createBoxConfirmations({ options, engine }: Pick<Foundation, 'op
     opened.catch(() => (opened = undefined));
     return opened;
   };
-  const create = (of: 'confirmation' | 'copilot') =>
+  const create = (of: Purpose) =>
     createConfirmations({
       of,
       readKey: async () => (await open())(),
@@ -36,5 +37,6 @@ export function createBoxConfirmations({ options, engine }: Pick<Foundation, 'op
     },
     mcp: create('confirmation'),
     copilot: create('copilot'),
+    arguments: create('arguments'),
   };
 }

@@ -56,7 +56,8 @@ const noBox = (): never => {
 /** What a box would serve is made and checked, and nothing of it runs. */
 const NOT_CALLED = {
   rooms: noBox,
-  confirmations: { ask: noBox, redeem: noBox },
+  confirmations: { ask: noBox, redeem: noBox, read: noBox },
+  sealed: { ask: noBox, redeem: noBox, read: noBox },
   used: { use: noBox, read: noBox },
   journal: { getRun: noBox },
   log: createLog({ level: 'silent', write: () => {} }),

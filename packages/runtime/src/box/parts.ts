@@ -8,13 +8,13 @@ import type { Ai } from '../ai/ai.ts';
 import type { Auth } from '../auth/auth.ts';
 import { createCredentialWatch } from '../auth/credential-watch.ts';
 import type { CredentialWatch } from '../auth/credential-watch.ts';
-import type { ReservedAgent } from '../catalog/catalog.ts';
 import type { CatalogOverrides } from '../catalog/overrides.ts';
 import { createUsedOnce } from '../stores/used-once.ts';
 import { createProjectTables } from '../catalog/project-tables.ts';
 import type { ProjectTables } from '../catalog/project-tables.ts';
 import { createCatalogOverrides } from '../catalog/stored-overrides.ts';
 import { createCopilot } from '../copilot/agent.ts';
+import type { Copilot } from '../copilot/agent.ts';
 import { COPILOT_AGENT } from '../manifest.ts';
 import { createNotify } from '../notify/notify.ts';
 import type { Notify } from '../notify/notify.ts';
@@ -39,7 +39,7 @@ export interface Parts {
   ai: Ai;
   auth: Auth;
   confirmations: BoxConfirmations;
-  copilot: ReservedAgent;
+  copilot: Copilot;
   notify: Notify;
   opening: Opening;
   overrides: CatalogOverrides;
@@ -70,6 +70,7 @@ const parts: { [Name in keyof Parts]: Omit<Part<Given, Name, Parts[Name]>, 'name
           agent === COPILOT_AGENT && given.catalog.isReplaced(agent) ? COPILOT_AGENT : 'instructions',
         ),
         isCopilotEnabled: given.settings.isCopilotEnabled,
+        hideArguments: given.copilot.hideArguments,
         defaultModel: given.settings.defaultModel,
         limiter: given.limiter,
         overrides: given.overrides,
@@ -94,6 +95,7 @@ const parts: { [Name in keyof Parts]: Omit<Part<Given, Name, Parts[Name]>, 'name
       createCopilot({
         rooms: () => foundation.above.get().rooms,
         confirmations: confirmations.copilot,
+        sealed: confirmations.arguments,
         used: createUsedOnce(foundation.options.db, 'confirmation'),
         journal,
         log,

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import type { ToolContext } from '../definitions/agent.ts';
 import { ASKED_BY } from '../engine/box-marks.ts';
 import { createLog } from '../log.ts';
+import type { Confirmations } from '../mcp/confirmations.ts';
 import type { Operation } from '../operations/define.ts';
 import type { Rooms } from '../surface/rooms.ts';
 import { createCalls } from './calls.ts';
@@ -16,10 +17,21 @@ interface Left {
   settles?: Operation['settles'];
   /** What its mark was left with. */
   content?: string;
+  /** Members that are not shown. */
+  secret?: string[];
+  input?: Record<string, unknown>;
+  confirmations?: Confirmations;
 }
 
+const CONFIRMED: Confirmations = {
+  ask: async () => ({ state: 'state', expiresAt: '' }),
+  redeem: async () => ({ input: {} }),
+  read: async () => ({}),
+};
+
 /** A call whose step is repeated: the process it had begun in was killed. */
-async function repeat(how: 'write' | 'confirm', { log = [], used, settles, content }: Left) {
+async function repeat(how: 'write' | 'confirm', left: Left) {
+  const { log = [], used, settles, content, secret = [], input = {}, confirmations = CONFIRMED } = left;
   let ran = 0;
   const op: Operation = {
     id: 'things.delete',
@@ -30,7 +42,8 @@ async function repeat(how: 'write' | 'confirm', { log = [], used, settles, conte
     permission: 'runs:delete',
     confirm: true,
     copilot: 'yes',
-    input: z.object({}),
+    secret,
+    input: z.looseObject({}),
     output: z.object({}),
     ...(settles ? { settles } : {}),
     handle: () => (ran += 1),
@@ -42,7 +55,8 @@ async function repeat(how: 'write' | 'confirm', { log = [], used, settles, conte
         settings: { isCopilotEnabled: async () => true },
         activity: { list: async () => ({ items: log, nextCursor: null }), get: async () => ({ after: 'its answer' }) },
       }) as unknown as Rooms,
-    confirmations: { ask: async () => ({ state: 'state', expiresAt: '' }), redeem: async () => ({ input: {} }) },
+    confirmations,
+    hidden: { open: async (_op, given) => given.input },
     used: { use: async (value) => !gone.has(value) && gone.add(value) !== undefined, read: async () => content },
     journal: { getRun: async () => ({ attributes: JSON.stringify({ [ASKED_BY]: 'owner' }) }) as never },
     log: createLog({ level: 'silent', write: () => {} }),
@@ -50,7 +64,7 @@ async function repeat(how: 'write' | 'confirm', { log = [], used, settles, conte
   const caller = { kind: 'person', id: 'owner', name: 'owner', role: 'owner' };
   const context = { run: { id: 'r' }, idempotencyKey: 'step', caller } as unknown as ToolContext;
   const call = () =>
-    how === 'write' ? calls.write(op, {}, context) : calls.confirm(op, { input: {}, requestState: 's' }, context);
+    how === 'write' ? calls.write(op, {}, context) : calls.confirm(op, { input, requestState: 's' }, context);
   return { answer: await call().catch((error: unknown) => error), ran };
 }
 
@@ -99,5 +113,45 @@ describe.each(['write', 'confirm'] as const)('a %s that had begun before a kill'
     const settles = { begun: async (_: object, what: unknown) => ({ done, of: (what as unknown[]).length }) };
     const left = { used: ['call step', 'ran step'], settles, content: '["a","b","c"]' };
     expect(await repeat(how, left)).toMatchObject({ answer, ran: 0 });
+  });
+});
+
+describe('a confirmed call of which a member is not shown, that had begun before a kill', () => {
+  const confirmHidden = async (kept: Record<string, unknown> | undefined) => {
+    const asked: unknown[] = [];
+    const left = {
+      used: ['call step'],
+      secret: ['value'],
+      input: { name: 'BANK', value: '[hidden]' },
+      confirmations: {
+        ask: async ({ input }: { input: unknown }) => {
+          asked.push(input);
+          return { state: 'anew', expiresAt: '' };
+        },
+        redeem: async () => ({ doubt: 'used' as const, hidden: {} }),
+        read: async () => (kept ? { hidden: kept } : { doubt: 'unknown' as const }),
+      },
+    };
+    return { ...(await repeat('confirm', left)), asked };
+  };
+
+  test('is asked about once more with what was not shown, where its state can be opened', async () => {
+    const { answer, asked, ran } = await confirmHidden({ value: 'hush' });
+    expect(answer).toMatchObject({
+      code: 'confirmation_required',
+      details: { reason: 'not_begun', call: { input: { name: 'BANK', value: '[hidden]' } } },
+      requestState: 'anew',
+    });
+    expect([asked, ran]).toEqual([[{ name: 'BANK', value: 'hush' }], 0]);
+  });
+
+  test('else has to be sent again with it, and nothing ran', async () => {
+    const { answer, asked, ran } = await confirmHidden(undefined);
+    expect(answer).toMatchObject({
+      code: 'confirmation_required',
+      message: expect.stringMatching(/Nothing ran\. "value" of "things\.delete" is not kept/),
+      details: { reason: 'not_begun', missing: ['value'] },
+    });
+    expect([Object.keys(answer as object).includes('requestState'), asked, ran]).toEqual([false, [], 0]);
   });
 });

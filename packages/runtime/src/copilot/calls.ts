@@ -6,18 +6,25 @@ import { askedByOf } from '../engine/box-marks.ts';
 import type { Journal } from '../engine/journal.ts';
 import { BoxError } from '../errors.ts';
 import type { Log } from '../log.ts';
-import { withoutSecrets } from '../mcp/confirmations.ts';
+import { listLost, withHidden, withoutSecrets } from '../mcp/confirmations.ts';
 import type { Confirmations, Doubt, Input, MarkedCall } from '../mcp/confirmations.ts';
 import { requireShown } from '../mcp/shown.ts';
 import type { Operation } from '../operations/define.ts';
 import { callOperation, checkCall, parseInput } from '../surface/call.ts';
 import { toRun } from './answers.ts';
+import type { HiddenArguments, HiddenCall } from './hidden-arguments.ts';
 import { createOnce, interrupted } from './once.ts';
 import type { OnceOptions, Write } from './once.ts';
+
+/** What a confirmation is asked with. */
+export interface ConfirmCall extends HiddenCall {
+  requestState: string;
+}
 
 export interface CallsOptions extends OnceOptions {
   journal: Pick<Journal, 'getRun'>;
   confirmations: Confirmations;
+  hidden: Pick<HiddenArguments, 'open'>;
   log: Log;
 }
 
@@ -27,13 +34,13 @@ export interface Calls {
   /** At most once, whatever becomes of the process. */
   write(op: Operation, input: Input, context: ToolContext): Promise<unknown>;
   /** Asks for a confirmation of a call whose input is right. Whether the person may is seen once it is confirmed. */
-  ask(op: Operation, input: Input, context: ToolContext): Promise<unknown>;
+  ask(op: Operation, call: HiddenCall, context: ToolContext): Promise<unknown>;
   /** Runs what a person has approved, or asks again and says why. */
-  confirm(op: Operation, call: { input: Input; requestState: string }, context: ToolContext): Promise<unknown>;
+  confirm(op: Operation, call: ConfirmCall, context: ToolContext): Promise<unknown>;
 }
 
 export function createCalls(options: CallsOptions): Calls {
-  const { rooms, confirmations, journal } = options;
+  const { rooms, confirmations, hidden, journal } = options;
   const once = createOnce(options);
   const askerOf = async ({ run, caller }: ToolContext): Promise<Caller> => {
     const row = await journal.getRun(run.id);
@@ -44,15 +51,16 @@ export function createCalls(options: CallsOptions): Calls {
   };
   const ask = async (marked: MarkedCall, op: Operation, doubt: Doubt | Asked) => {
     await parseInput(op, marked.input);
-    requireShown(marked);
+    if (doubt === 'unasked') requireShown(marked);
+    const lost = listLost(marked);
+    if (lost.length > 0) return toLost({ op, marked, doubt }, lost);
     return toQuestion({ op, marked, doubt, ...(await confirmations.ask(marked)) });
   };
-  const toMarked = (op: Operation, input: Input, caller: Caller): MarkedCall => ({
-    caller,
-    operation: op.id,
-    input,
-    secret: op.secret ?? [],
-  });
+  const toMarked = async (op: Operation, call: HiddenCall, context: ToolContext): Promise<MarkedCall> => {
+    const caller = await askerOf(context);
+    const input = await hidden.open(op, call, { caller, runId: context.run.id });
+    return { caller, operation: op.id, input, secret: op.secret ?? [] };
+  };
   const settle = async (write: Write, otherwise: () => unknown) => {
     const outcome = await once.settle(write);
     return outcome.ran === false ? otherwise() : toRun(write.op.id, outcome);
@@ -70,19 +78,21 @@ export function createCalls(options: CallsOptions): Calls {
         throw interrupted(op.id);
       });
     },
-    async ask(op, input, context) {
-      return ask(toMarked(op, input, await askerOf(context)), op, 'unasked');
+    async ask(op, call, context) {
+      return ask(await toMarked(op, call, context), op, 'unasked');
     },
-    async confirm(op, { input, requestState }, context) {
-      const caller = await askerOf(context);
-      const marked = toMarked(op, input, caller);
-      if (!(await once.begin(context)))
-        return settle({ op, input, caller, context }, () => ask(marked, op, 'not_begun'));
+    async confirm(op, { requestState, ...call }, context) {
+      const marked = await toMarked(op, call, context);
+      const { caller } = marked;
+      if (!(await once.begin(context))) {
+        const whole = withHidden(marked, (await confirmations.read(requestState, marked)).hidden);
+        return settle({ op, input: whole.input, caller, context }, () => ask(whole, op, 'not_begun'));
+      }
       const redeemed = await confirmations.redeem(requestState, marked);
       if ('input' in redeemed) return once.call({ op, input: redeemed.input, caller, context });
       // What cannot run is refused at once, rather than put to the person again.
       await checkCall(op, rooms(), { caller, source: 'copilot' });
-      return ask(marked, op, redeemed.doubt);
+      return ask(withHidden(marked, redeemed.hidden), op, redeemed.doubt);
     },
   };
 }
@@ -108,6 +118,18 @@ interface Question {
   doubt: Doubt | Asked;
   state: string;
   expiresAt: string;
+}
+
+/** A call that cannot be asked about again: what was not shown of it is known to nobody. */
+function toLost({ op, marked, doubt }: Pick<Question, 'op' | 'marked' | 'doubt'>, lost: readonly string[]): unknown {
+  const input = withoutSecrets(marked);
+  const names = lost.map((name) => `"${name}"`).join(', ');
+  const message = `${REASONS[doubt]}${names} of "${op.id}" is not kept. Call it again with call_write_operation and the value itself; ask the person for it where you do not know it.`;
+  return {
+    code: 'confirmation_required',
+    message,
+    details: { call: { operation: op.id, input }, reason: doubt, missing: lost },
+  };
 }
 
 function toQuestion({ op, marked, doubt, state, expiresAt }: Question): unknown {

@@ -7,6 +7,7 @@ import type { Log } from '../log.ts';
 import type { Rooms } from '../surface/rooms.ts';
 import { toAnswer } from './answers.ts';
 import { createCalls } from './calls.ts';
+import { CALL_READ, CALL_WRITE } from './hidden-arguments.ts';
 import type { CallsOptions } from './calls.ts';
 
 /** Runs in the dashboard, which brings it with each message. */
@@ -40,30 +41,30 @@ export function createCopilotTools(options: CopilotToolsOptions): CopilotTools {
         toAnswer(() => run(given as z.output<S>, context), { log, signal: context.signal }),
     });
   const toWrite = (canAsk: boolean): Tool =>
-    tool(CALL_WRITE, CallInput, ({ operation: id, input: given }, context) => {
+    tool(CALLING_WRITE, WriteInput, ({ operation: id, ...call }, context) => {
       const op = operations().get(id, 'write');
-      if (!op.confirm) return calls.write(op, given, context);
-      if (canAsk) return calls.ask(op, given, context);
+      if (!op.confirm) return calls.write(op, call.input, context);
+      if (canAsk) return calls.ask(op, call, context);
       throw new BoxError('confirmation_unavailable', `"${id}" needs a person's confirmation, which ${REPLACED}`);
     });
   const reading = {
     list_operations: tool(LIST, ListInput, (filter) => ({ operations: operations().list(filter) })),
     describe_operation: tool(DESCRIBE, DescribeInput, ({ operation: id }) => operations().describe(id)),
-    call_read_operation: tool(CALL_READ, CallInput, ({ operation: id, input: given }, context) =>
+    [CALL_READ]: tool(CALLING_READ, CallInput, ({ operation: id, input: given }, context) =>
       calls.read(operations().get(id, 'read'), given, context),
     ),
   };
   return {
     own: {
       ...reading,
-      call_write_operation: toWrite(true),
+      [CALL_WRITE]: toWrite(true),
       [CONFIRM_TOOL]: tool(CONFIRMING, ConfirmInput, ({ operation: id, ...call }, context) => {
         const op = operations().get(id, 'write');
         if (op.confirm) return calls.confirm(op, call, context);
         throw new BoxError('invalid_request', `"${id}" needs no confirmation: call it with call_write_operation.`);
       }),
     },
-    shared: { ...reading, call_write_operation: toWrite(false) },
+    shared: { ...reading, [CALL_WRITE]: toWrite(false) },
   };
 }
 
@@ -74,8 +75,8 @@ const REPLACED = 'an agent that stands in for the copilot cannot ask for. Nothin
 const LIST =
   'Find the operations of this installation by what you want, the best first. Without a query: all of the tag and the kind.';
 const DESCRIBE = 'Describe one operation: what it takes, what it answers and which permission it needs.';
-const CALL_READ = 'Call an operation that only reads, as the person asking.';
-const CALL_WRITE =
+const CALLING_READ = 'Call an operation that only reads, as the person asking.';
+const CALLING_WRITE =
   'Call an operation that changes something, as the person asking. One that cannot be undone runs nothing and answers confirmation_required.';
 const CONFIRMING =
   'Put a call to the person that answered confirmation_required, with its requestState. It runs when they approve it.';
@@ -89,4 +90,5 @@ const ListInput = z.object({
 });
 const DescribeInput = z.object({ operation });
 const CallInput = z.object({ operation, input });
-const ConfirmInput = CallInput.extend({ requestState: z.string().describe('From the answer that asked for it') });
+const WriteInput = CallInput.extend({ sealed: z.string().optional().describe('Put there by the box: leave it out') });
+const ConfirmInput = WriteInput.extend({ requestState: z.string().describe('From the answer that asked for it') });

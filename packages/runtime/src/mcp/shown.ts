@@ -1,5 +1,6 @@
 import { BoxError } from '../errors.ts';
 import { HIDDEN } from '../mask.ts';
+import { listLost } from './confirmations.ts';
 import type { MarkedCall } from './confirmations.ts';
 
 /** What stands for a hidden value is none: stored, it would take the place of one. Throws `invalid_request`. */
@@ -8,7 +9,7 @@ export function requireShown({
   secret,
   operation: id,
 }: Pick<MarkedCall, 'input' | 'secret' | 'operation'>): void {
-  const name = secret.find((each) => input[each] === HIDDEN);
+  const [name] = listLost({ input, secret });
   if (name !== undefined)
     throw new BoxError(
       'invalid_request',

@@ -9,6 +9,7 @@ import type { Operation } from '../operations/define.ts';
 import type { Rooms } from '../surface/rooms.ts';
 import type { OperationCatalog } from '../surface/catalog.ts';
 import { readAnswer, toQuestion } from './confirm.ts';
+import { withHidden } from './confirmations.ts';
 import type { Confirmations } from './confirmations.ts';
 import { toErrorResult, toResult } from './result.ts';
 import type { ToolAnswer } from './result.ts';
@@ -118,7 +119,8 @@ async function runMarked(op: Operation, call: z.output<typeof WriteInput>, calli
   const redeemed = answer.decision === 'yes' ? await options.confirmations.redeem(answer.state, marked) : undefined;
   if (redeemed && 'input' in redeemed) return runOperation(op, redeemed.input, calling);
   const doubt = redeemed?.doubt ?? 'unasked';
-  requireShown(marked);
-  const { state } = await options.confirmations.ask(marked);
-  return toQuestion({ op, call: call.input, doubt, state }, context);
+  const whole = withHidden(marked, redeemed?.hidden);
+  requireShown(whole);
+  const { state } = await options.confirmations.ask(whole);
+  return toQuestion({ op, call: whole.input, doubt, state }, context);
 }

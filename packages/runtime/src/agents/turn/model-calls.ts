@@ -7,6 +7,7 @@ import type { ReplyOptions } from '../model/reply.ts';
 import type { ModelReply, RecordedRequest } from '../model/read-reply.ts';
 import type { ModelRequest } from '../model/request.ts';
 import { withGuard } from './guard.ts';
+import { withHiddenCalls } from './hidden-calls.ts';
 import type { TurnOptions } from './options.ts';
 import type { Invoke } from './tool-turn.ts';
 
@@ -34,9 +35,9 @@ export class ModelCalls {
   /** Of the last call that kept it, as JSON. */
   #request = '';
 
-  constructor(options: Pick<TurnOptions, 'callModel' | 'emit' | 'guard'>, invoke: Invoke) {
+  constructor(options: Pick<TurnOptions, 'callModel' | 'emit' | 'guard' | 'hide'>, invoke: Invoke) {
     this.#options = options;
-    this.#callModel = withGuard(options.callModel, options.guard);
+    this.#callModel = withHiddenCalls(withGuard(options.callModel, options.guard), options.hide);
     this.#invoke = invoke;
   }
 

@@ -5,6 +5,7 @@ import type { CallModel } from '../model/client.ts';
 import type { UntilTaken } from '../model/reply.ts';
 import type { RecordedModelCall } from './compaction.ts';
 import type { TurnGuard } from './guard.ts';
+import type { Hide } from './hidden-calls.ts';
 import type { ConversationMessage, ConversationSummary, TurnInput } from './input.ts';
 import type { OutputRule } from './output.ts';
 import type { Toolset } from './toolset.ts';
@@ -32,6 +33,8 @@ export interface TurnOptions {
   callModel: CallModel;
   /** What may pass of what it says, calls and reads. Absent: there are no rules. */
   guard?: TurnGuard;
+  /** What is recorded and shown of the arguments of its calls. Absent: all. */
+  hide?: Hide;
   emit: Emit;
   /** Waits for readers the turn is not to run ahead of. */
   untilTaken?: UntilTaken;
