@@ -89,16 +89,27 @@ function listParameters(op, { method, path, schema }) {
   const required = schema.required ?? [];
   return Object.entries(schema.properties ?? {}).map(([name, property]) => {
     const isPath = path.split('/').includes(`:${name}`);
-    const elsewhere = method === 'GET' || method === 'DELETE' ? 'query' : op.body === name ? 'the whole body' : 'body';
     const isOptional = !isPath && name !== op.body && !required.includes(name);
     return [
       code(isOptional ? `${name}?` : name),
-      isPath ? 'path' : elsewhere,
+      isPath ? 'path' : placeOf(op, method, name),
       code(formatType(property)),
       property.default === undefined ? '' : code(JSON.stringify(property.default)),
       property.description ?? '',
     ];
   });
+}
+
+/**
+ * @param {Operation} op
+ * @param {string} method
+ * @param {string} name
+ */
+function placeOf({ headers = {}, body, file }, method, name) {
+  const header = Object.keys(headers).find((each) => headers[each] === name);
+  if (header !== undefined) return `header ${code(header)}`;
+  if (name === body || name === file?.member) return 'the whole body';
+  return method === 'GET' || method === 'DELETE' || file ? 'query' : 'body';
 }
 
 /** @param {Cli} cli */
