@@ -108,7 +108,8 @@ test('a file that cannot be taken says why, and leaves nothing', async () => {
   expect(await refused('x', { 'x-svc-file-name': 'a.pdf' })).toEqual([422, 'file_unreadable']);
   expect(await refused('x', { 'x-svc-file-name': 'a.txt' }, '', 'nothing')).toEqual([404, 'rag_collection_not_found']);
   // What a form of a foreign page can send has no such header.
-  expect(await refused('x', { 'content-type': 'text/plain' })).toEqual([400, 'invalid_request']);
+  expect(await refused('x', { 'content-type': 'text/plain' })).toEqual([415, 'unsupported_media_type']);
+  expect(await refused('{}', { 'content-type': 'application/json' })).toEqual([400, 'invalid_request']);
   expect(await refused('x', { 'x-svc-file-name': '%zz' })).toEqual([400, 'invalid_request']);
   expect(await refused('x', { 'x-svc-file-name': 'a.txt' }, '?metadata=1')).toEqual([400, 'invalid_request']);
   expect(await refused('x', { 'x-svc-file-name': 'a.txt' }, '?metadata={')).toEqual([400, 'invalid_request']);

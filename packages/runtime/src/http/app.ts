@@ -192,9 +192,7 @@ function checkRequest(event: H3Event, options: AppOptions, files: readonly FileR
     );
   if (anyBody.some((prefix) => event.url.pathname.startsWith(prefix))) return;
   if (!WRITES.has(method)) return;
-  const file = files.find(({ pattern }) => pattern.test(event.url.pathname));
-  if (file && headers.has(file.header)) return;
-  if (file) throw new BoxError('invalid_request', `The header "${file.header}" is missing. It names the file.`);
+  if (files.some(({ pattern, header }) => headers.has(header) && pattern.test(event.url.pathname))) return;
   // In dev, where no credential is asked for, a form of any page could send an empty POST.
   if ((method === 'DELETE' || isOutside || !isAllowedHost) && !hasBody(event)) return;
   if (!isJsonType(headers.get('content-type')))
