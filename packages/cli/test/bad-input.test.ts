@@ -111,6 +111,7 @@ const basesOf = ({
   'provider set': { positionals: { baseUrl: 'https://8.8.8.8/v1' } },
   'db query': { positionals: { sql: 'select 1' } },
   'rag add': { positionals: { name: 'none', id: 'one' }, flags: { text: 'A text.' } },
+  'rag upload': { positionals: { name: 'none', file: 'svc.json' } },
   'rag search': { positionals: { name: 'none', query: 'text' } },
   'rag rm': { positionals: { name: 'none', id: 'one' }, flags: { yes: true } },
   'provider delete': { flags: { yes: true } },
@@ -171,6 +172,8 @@ const TAKEN: readonly RegExp[] = [
   /^rag search query, (?!long)/,
   /^rag (add|rm) id, (?!long)/,
   /^rag add --(text|title|file), /,
+  /^rag upload (--id|--title), (?!long)/,
+  /^rag upload file, (traversal|a file)$/,
   /^rag (add --metadata-file|search --filter-file), a file$/,
   /^guardrails test --(text|agent-name|workflow), /,
   // What is typed beside it wins.

@@ -60,6 +60,7 @@ const listCommands = (seeds: Seeds): string[][] => [
   ['storage', 'ls', 'reports/', '--recursive'],
   ['storage', 'get', 'notes.txt'],
   ['storage', 'put', 'notes.txt', 'copies/notes.txt'],
+  ['rag', 'upload', 'handbook', 'notes.txt'],
   ['storage', 'rm', 'copies/notes.txt', '--yes'],
   ['contract', 'show'],
   ['why', seeds.completed],

@@ -103,6 +103,7 @@ const ON_A_BOX = [
   'db query values(1)',
   'rag list',
   'rag add handbook notice --text Closed.',
+  'rag upload handbook secret.txt',
   'rag search handbook holidays --mode text',
   'rag rm handbook leave.md --yes',
   'keys list',

@@ -2,6 +2,7 @@ import { openAsBlob } from 'node:fs';
 import { basename, resolve } from 'node:path';
 import type { OperationOutput } from '@svc/runtime/client';
 import { openClient, toSegment } from '../../client/client.ts';
+import { usageError } from '../../errors.ts';
 import { answerOf } from '../../payload/payload.ts';
 import { formatBytes } from '../../terminal/bytes.ts';
 import { toPlainText } from '../../terminal/style.ts';
@@ -32,6 +33,13 @@ export const uploadFile = defineVerb({
   completes: { file: { paths: 'files' } },
   payload: answerOf('rag.documents.upload'),
   async run({ name, file: named, id, title, metadata, ...target }, context) {
+    for (const [flag, given, most] of [
+      ['id', id, 500],
+      ['title', title, 500],
+      ['metadata', metadata, 8_192],
+    ] as const)
+      if (given !== undefined && given.length > most)
+        throw usageError(`--${flag} is longer than ${most} characters.`, 'Shorten it.');
     const file = resolve(context.cwd, named);
     const size = sizeOfFile(file);
     const data = await openClient(target, context).send<OperationOutput<'rag.documents.upload'>>({
