@@ -17,7 +17,7 @@ function serve() {
   mkdirSync(join(folder, 'assets'), { recursive: true });
   writeFileSync(join(folder, 'index.html'), '<!doctype html>');
   writeFileSync(join(folder, 'assets/index-1a2b3c4d.js'), 'export {};');
-  const caller = { name: 'ada', role: 'viewer' as const };
+  const caller = { id: 'a1', name: 'ada', role: 'viewer' as const };
   const dashboard = createDashboard({
     folder,
     bootstrap: () => ({ place: 'dev', box: '', name: 'shop', caller }),
@@ -71,7 +71,7 @@ describe('the dashboard', () => {
       place: 'dev',
       box: '',
       name: 'shop',
-      caller: { name: 'ada', role: 'viewer' },
+      caller: { id: 'a1', name: 'ada', role: 'viewer' },
     });
     expect(answer?.headers.get('cache-control')).toBe('no-store');
   });

@@ -325,7 +325,7 @@ describeWhen(browser, 'chatting and deciding', (path) => {
     await page.route('**/bootstrap.json*', async (route) => {
       const answer = await route.fetch();
       const bootstrap = (await answer.json()) as object;
-      await route.fulfill({ response: answer, json: { ...bootstrap, caller: { name: 'sam', role } } });
+      await route.fulfill({ response: answer, json: { ...bootstrap, caller: { id: 'sam', name: 'sam', role } } });
     });
     await page.goto(served().studio(screen));
     return page;

@@ -22,6 +22,8 @@ describeWhen(browser, 'the copilot', (path) => {
   let role: Role = 'owner';
   /** The page takes the person to have this one. */
   let shownRole: Role | undefined;
+  /** Whose session it is, where two have one name. */
+  let account: string | undefined;
   /** How far the clock of the box is ahead. */
   let skew = 0;
   beforeAll(async () => {
@@ -39,7 +41,7 @@ describeWhen(browser, 'the copilot', (path) => {
         place: 'dev',
         box: '',
         name: 'test-box',
-        caller: { name: `the ${role}`, role: shownRole ?? role },
+        caller: { id: account ?? role, name: `the ${role}`, role: shownRole ?? role },
       }),
     });
     box.app.on('GET', '/studio/**', async ({ req }) => (await dashboard(req)) ?? new Response(null, { status: 404 }));
@@ -156,6 +158,24 @@ describeWhen(browser, 'the copilot', (path) => {
     await page.reload();
     await openDrawer(page);
     await drawer(page).getByText('Ask about this installation').waitFor();
+  });
+
+  test('keeps no conversation for another person of the same name', async () => {
+    onTestFinished(() => void (account = undefined));
+    account = 'one';
+    const page = await openOn('/');
+    model.play = () => 'Between us.';
+    await say(page, 'Something private.');
+    await drawer(page).getByText('Between us.').waitFor();
+    account = 'other';
+    await page.reload();
+    await openDrawer(page);
+    await drawer(page).getByText('Ask about this installation').waitFor();
+    expect(await drawer(page).getByText('Something private.').count()).toBe(0);
+    account = 'one';
+    await page.reload();
+    await openDrawer(page);
+    await drawer(page).getByText('Something private.').waitFor();
   });
 
   test('asks before what cannot be undone, over a reload too, and runs it once it is approved', async () => {

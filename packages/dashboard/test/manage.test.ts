@@ -190,6 +190,8 @@ describeWhen(browser, 'What a workspace is run with', (path) => {
     const page = await open(served().studio('/settings'));
     allowComplaint(page, /400/);
     await page.getByLabel('Default model').fill('test/new');
+    await page.getByRole('form', { name: 'Model defaults' }).getByRole('button', { name: 'Save' }).click();
+    await until(async () => (await ask('GET /api/settings'))['defaultModel'] === 'test/new', 30_000);
     await page.getByLabel('Time zone').fill('Europe/Nowhere');
     await page.getByRole('form', { name: 'Workspace' }).getByRole('button', { name: 'Save' }).click();
     await page.getByText('invalid_request').waitFor();

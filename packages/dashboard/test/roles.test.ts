@@ -36,6 +36,7 @@ const BUTTONS = [
   ['/jobs', 'button', 'Pause echo:0', 'jobs:write'],
   ['/catalog?open=agent/helper', 'button', 'Choose the model', 'catalog:write'],
   ['/settings', 'form', 'Workspace', 'settings:write'],
+  ['/settings', 'form', 'Model defaults', 'settings:write'],
   ['/settings', 'form', 'Set the model provider', 'provider:write'],
   ['/settings', 'form', 'Logs are kept for', 'settings:admin'],
 ] as const;
@@ -60,7 +61,7 @@ describeWhen(browser, 'The five roles', (path) => {
       options: { strategy: { name: 'a seat', checksKeys: false, authenticate } },
     })();
     const dashboard = createDashboard({
-      bootstrap: () => ({ place: 'dev', box: '', name: 'test-box', caller: { name: `the ${role}`, role } }),
+      bootstrap: () => ({ place: 'dev', box: '', name: 'test-box', caller: { id: role, name: `the ${role}`, role } }),
     });
     box.app.on('GET', '/studio/**', async ({ req }) => (await dashboard(req)) ?? new Response(null, { status: 404 }));
     url = `${await box.listen()}/studio`;

@@ -15,7 +15,7 @@ export function mountDashboard({ app }: Pick<Box, 'app'>, { slug, storage }: Das
   let opened: Promise<Dashboard> | undefined;
   const open = async (): Promise<Dashboard> => {
     const { createDashboard } = await import('@svc/control-plane/dashboard');
-    const caller = { name: 'dev', role: 'owner' as const };
+    const caller = { id: 'dev', name: 'dev', role: 'owner' as const };
     return createDashboard({
       bootstrap: () => ({ place: 'dev', box: '', name: slug, caller }),
       connect: () => (storage ? listOrigins(storage) : []),

@@ -23,7 +23,7 @@ export interface Bootstrap {
   place: 'dev' | 'standalone' | 'full';
   box: string;
   name: string;
-  caller: { name: string; role: 'owner' | 'admin' | 'member' | 'approver' | 'viewer' };
+  caller: { id: string; name: string; role: 'owner' | 'admin' | 'member' | 'approver' | 'viewer' };
   installation?: string;
   installations?: { id: string; name: string; isReachable: boolean }[];
   problem?: { code: string; message: string };

@@ -15,7 +15,12 @@ export function operatorDashboard({ sessions }: { sessions: OperatorSessions }):
     mode: 'standalone',
     async bootstrap(call) {
       if (!sessions.find(call)) throw notSignedIn();
-      return { place: 'standalone', box: '/box', name: 'svc', caller: { name: 'operator', role: 'owner' } };
+      return {
+        place: 'standalone',
+        box: '/box',
+        name: 'svc',
+        caller: { id: 'operator', name: 'operator', role: 'owner' },
+      };
     },
     connect: async () => [],
   });
@@ -80,7 +85,7 @@ function mountDashboard({ mode, bootstrap, connect }: Mounted): RawRoute[] {
 }
 
 function toBootstrap({ account, all }: { account: Account; all: Installation[] }, asked: string | null): Bootstrap {
-  const caller = { name: account.name, role: account.role ?? ('viewer' as const) };
+  const caller = { id: account.userId, name: account.name, role: account.role ?? ('viewer' as const) };
   const installations = all.map(({ id, name, deployment }) => ({ id, name, isReachable: deployment !== null }));
   const shown = all.find(({ id }) => id === asked) ?? all.find(({ deployment }) => deployment !== null) ?? all.at(0);
   const base = { place: 'full' as const, caller, installations };

@@ -8,7 +8,8 @@ export interface Bootstrap {
   box: string;
   /** The name of the workspace, or of the box. */
   name: string;
-  caller: { name: string; role: Role };
+  /** `id`: of the account, which no other has. */
+  caller: { id: string; name: string; role: Role };
   /** In the full mode: the box that is shown, and the others one may show. */
   installation?: string;
   installations?: { id: string; name: string; isReachable: boolean }[];

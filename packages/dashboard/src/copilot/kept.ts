@@ -16,5 +16,5 @@ export function forgetThread(bootstrap: Bootstrap): void {
 // --- internal ---
 
 function keyOf({ installation, name, caller }: Bootstrap): string {
-  return `svc.copilot ${JSON.stringify([installation ?? name, caller.name])}`;
+  return `svc.copilot ${JSON.stringify([installation ?? name, caller.id])}`;
 }

@@ -5,6 +5,7 @@ import { Answer } from '../../ui/answer.tsx';
 import { Page } from '../../ui/page.tsx';
 import { DaysCard, McpCard } from './admin-cards.tsx';
 import { CopilotCard } from './copilot-card.tsx';
+import { ModelDefaultsCard } from './model-defaults-card.tsx';
 import { ProviderCard } from './provider-card.tsx';
 import { WorkspaceCard } from './workspace-card.tsx';
 
@@ -21,6 +22,7 @@ export default function Settings() {
           <>
             <WorkspaceCard settings={detail} />
             {may('provider:read') && <ProviderCard />}
+            <ModelDefaultsCard settings={detail} />
             <CopilotCard settings={detail} />
             <DaysCard
               title="Logs are kept for"
