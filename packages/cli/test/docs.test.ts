@@ -381,10 +381,10 @@ const GUIDES: Guide[] = [
         ]);
       },
       upload({ stdout }) {
-        expect(stdout).toMatch(/^Added offices\.json, version 1: \d+ B, 71 characters/);
+        expect(stdout).toMatch(/^Added offices\.json, version 1: \d+ B, 78 characters/);
       },
       post(ran) {
-        expect(readDocuments(ran)).toMatchObject([{ id: 'offices', version: 1, characters: 71 }]);
+        expect(readDocuments(ran)).toMatchObject([{ id: 'offices', version: 1, characters: 78 }]);
       },
       async add({ stdout }, { box }) {
         expect(stdout).toContain('Added leave.md, version 1');

@@ -301,7 +301,7 @@ describe('a part that is wrong', () => {
     [{ subagents: [{ name: 'a' }] }, 'The sub-agent "a" needs a description'],
     [{ subagents: ['a', 'a'] }, 'Two of its sub-agents are named "a".'],
     [{ skills: [{ name: 'a b', description: 'x', text: 'y' }] }, 'The skill name "a b" is not usable.'],
-    [{ mcpServers: { a: {} } }, 'The MCP server "a" needs a "url" or a "command", and not both.'],
+    [{ mcpServers: { a: {} } }, 'The MCP server "a" needs a "url", a "connection" or a "command", and one alone.'],
     [{ mcpServers: { a: { url: 'ftp://x' } } }, 'The MCP server "a" has the url "ftp://x".'],
     [{ output: {} }, '"output" is not a zod schema.'],
     [{ interruptOn: { task: true } }, 'interruptOn names "task", which is not a tool of this agent.'],
