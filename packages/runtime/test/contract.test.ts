@@ -15,6 +15,7 @@ const OFFERED: Record<string, readonly string[]> = {
   'prompts.basic': ['svc.prompts', 'GET /api/prompts', 'POST /api/prompts'],
   'queues.jobs': ['GET /api/recurring-jobs', 'GET /api/workflows/:name/queue'],
   'secrets.read_write': ['svc.secrets', 'GET /api/secrets', 'PUT /api/secrets/:name'],
+  'rag.basic': ['svc.rag', 'GET /api/rag/collections', 'POST /api/rag/collections/:name/search'],
   'storage.s3': ['svc.storage', 'GET /api/storage/objects', 'POST /api/storage/objects/upload-url'],
 };
 
