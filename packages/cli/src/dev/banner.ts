@@ -12,7 +12,8 @@ export interface BannerOptions {
 
 /** What a person wants to see first: addresses, what is served, and where to look. */
 export function formatBanner({ payload, workflows, adapter }: BannerOptions): string[] {
-  const { version, capabilities } = contractPayload();
+  // Whether a browser answers is not known yet.
+  const { version, capabilities } = contractPayload({ browser: false });
   const count = `${capabilities.length} ${capabilities.length === 1 ? 'capability' : 'capabilities'}`;
   return [
     '',
