@@ -6,7 +6,7 @@ import { Badge } from '../../ui/badge.tsx';
 import { Link } from '../../ui/link.tsx';
 import { Page, Panel } from '../../ui/page.tsx';
 import { ProviderCard } from '../settings/provider-card.tsx';
-import { WorkspaceCard } from '../settings/workspace-card.tsx';
+import { ModelDefaultsCard } from '../settings/model-defaults-card.tsx';
 
 type Step = OperationOutput<'settings.setup'>['steps'][number];
 
@@ -57,7 +57,7 @@ function WayOn({ steps }: { steps: readonly Step[] }) {
   const next = steps.find(({ done }) => !done);
   if (next?.id === 'provider' && may('provider:read')) return <ProviderCard />;
   if (next?.id === 'default-model' && may('settings:write'))
-    return <Answer of={settings}>{(detail) => <WorkspaceCard settings={detail} />}</Answer>;
+    return <Answer of={settings}>{(detail) => <ModelDefaultsCard settings={detail} />}</Answer>;
   if (!next)
     return (
       <Panel>
