@@ -10,6 +10,7 @@ export interface Pointer {
   runId?: string;
   sessionId?: string;
   agentName?: string;
+  table?: string;
   tag?: string;
   /** Ids of those the role may open. */
   screens: string[];
@@ -35,6 +36,7 @@ export function toPointer({ screen: id, params, search }: Shown, role: Role, now
     ...toMember('runId', 100, id === 'run' ? params['id'] : search['run']),
     ...toMember('sessionId', 256, id === 'session' ? params['id'] : search['session']),
     ...toMember('agentName', 200, id === 'catalog' && kind === 'agent' ? named.join('/') : search['agent']),
+    ...toMember('table', 200, id === 'database' ? search['table'] : undefined),
     screens: SCREENS.filter(({ permission }) => isHeld(permission, role)).map((each) => each.id),
     role,
     now: toLocal(now),

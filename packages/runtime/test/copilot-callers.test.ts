@@ -1,0 +1,95 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { OPERATOR } from '../src/auth/caller.ts';
+import { defineDeepAgent } from '../src/definitions/definition.ts';
+import { createHook } from '../src/engine/primitives/hook.ts';
+import { createLog } from '../src/log.ts';
+import { svc } from '../src/svc.ts';
+import { codeOf, confirm, decide, inTurn, read, startPlayedModel, talk, write } from './_copilot.ts';
+import type { PlayedModel } from './_copilot.ts';
+import { startPlane } from './_plane.ts';
+import type { Plane } from './_plane.ts';
+import { call, getRun, runWorkflow, setupBoxes, startWorkflow } from './_setup.ts';
+import type { TestBox, TestBoxOptions } from './_setup.ts';
+
+const boxes = setupBoxes();
+const log = createLog({ level: 'silent', write: () => {} });
+let model: PlayedModel;
+let plane: Plane;
+beforeAll(async () => {
+  model = await startPlayedModel();
+  plane = await startPlane();
+});
+afterAll(async () => {
+  await model.close();
+  await plane.close();
+});
+
+const as = async (role: string, sub = role) => ({
+  authorization: `Bearer ${await plane.mint(role, { claims: { sub, name: sub } })}`,
+});
+const rest = { run: async () => createHook() };
+const open = async (more: TestBoxOptions = {}, headers?: Record<string, string>): Promise<TestBox> => {
+  const box = await boxes.open({ workflows: { rest }, provider: { baseUrl: model.url, apiKey: 'key' }, ...more });
+  await call(box, 'PUT /api/settings/copilot', { enabled: true }, headers);
+  return box;
+};
+const behindPlane = async (more: TestBoxOptions = {}) =>
+  open({ ...more, options: { host: 'image', strategy: plane.strategy({ log }) } }, await as('owner'));
+
+test('it works while MCP is off, and one of the workspace asks its own model until another is picked', async () => {
+  const own = defineDeepAgent({ name: 'studio-copilot', model: 'v/own', instructions: 'Mine.' });
+  const box = await behindPlane({ agents: { 'studio-copilot': own } });
+  const owner = await as('owner');
+  await call(box, 'PUT /api/settings/mcp', { enabled: false }, owner);
+  model.play = inTurn(read('runs.list', {}), () => 'None.');
+  const told = await talk(box, 'one', { text: 'What ran?', headers: owner });
+  expect([model.asked.at(-1)?.model, told.results[0]?.['items']]).toEqual(['v/own', expect.any(Array)]);
+  await call(box, 'PATCH /api/catalog/agent/studio-copilot', { model: 'v/picked' }, owner);
+  await talk(box, 'one', { text: 'And now?', headers: owner });
+  expect(model.asked.at(-1)?.model).toBe('v/picked');
+});
+
+test('whoever posts while it waits for somebody else is refused, and later is answered as who they are', async () => {
+  const box = await behindPlane();
+  const [ann, vic] = [await as('owner', 'ann'), await as('viewer', 'vic')];
+  const { body } = await call<{ runId: string }>(box, 'POST /api/workflows/rest/start', {}, ann);
+  model.play = inTurn(write('runs.cancel', { id: body.runId }), confirm, () => 'Over.');
+  const told = await talk(box, 'held', { text: 'Cancel it.', headers: ann });
+  expect((await talk(box, 'held', { text: 'Hey.', headers: vic })).status).toBe(409);
+  await decide(box, 'held', told, { decision: 'approve' }, ann);
+  model.play = inTurn(write('settings.update', { name: 'Vics' }), () => 'Done.');
+  const later = await talk(box, 'held', { text: 'Hey.', headers: vic });
+  expect(codeOf(later.results.at(-1))).toBe('forbidden');
+});
+
+test('the operator of a self-hosted box confirms like any owner', async () => {
+  const strategy = { name: 'operator', checksKeys: true, authenticate: async () => OPERATOR };
+  const box = await open({ options: { host: 'image', strategy } });
+  const id = await startWorkflow(box, 'rest');
+  model.play = inTurn(write('runs.cancel', { id }), confirm, () => 'Over.');
+  const told = await talk(box, 'one', { text: 'Cancel it.' });
+  await decide(box, 'one', told, { decision: 'approve' });
+  expect((await getRun(box, id)).status).toBe('cancelled');
+});
+
+test('a turn that code asks for may nothing: no person stands behind it', async () => {
+  const box = await open({
+    workflows: { go: { run: async () => (await svc.agent('studio-copilot').session().send('What ran?')).text } },
+  });
+  model.play = inTurn(read('runs.list', {}), (last) => String(codeOf(last)));
+  const run = await runWorkflow(box, 'go', {});
+  expect(run.output).toBe('forbidden');
+});
+
+test('an approval in the last millisecond of the 90 seconds counts', async () => {
+  let skew = 0;
+  const start = Date.now();
+  const clock = { now: () => start + skew, sync: async () => {} };
+  const box = await open({ options: { engine: { clock } } });
+  const id = await startWorkflow(box, 'rest');
+  model.play = inTurn(write('runs.cancel', { id }), confirm, () => 'Over.');
+  const told = await talk(box, 'one', { text: 'Cancel it.' });
+  skew = 89_999;
+  await decide(box, 'one', told, { decision: 'approve' });
+  expect((await getRun(box, id)).status).toBe('cancelled');
+});
