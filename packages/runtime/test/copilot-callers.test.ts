@@ -62,6 +62,20 @@ test('whoever posts while it waits for somebody else is refused, and later is an
   expect(codeOf(later.results.at(-1))).toBe('forbidden');
 });
 
+test('what it starts says that the copilot did', async () => {
+  const box = await behindPlane();
+  const owner = await as('owner');
+  model.play = inTurn(write('workflows.start', { name: 'rest', input: {} }), () => 'Started.');
+  const told = await talk(box, 'one', { text: 'Start it.', headers: owner });
+  const { body } = await call<{ items: { runId: string; trigger: string }[] }>(
+    box,
+    'GET /api/runs?trigger=copilot',
+    undefined,
+    owner,
+  );
+  expect(body.items.map(({ runId, trigger }) => [runId, trigger])).toEqual([[told.results[0]?.['runId'], 'copilot']]);
+});
+
 test('the operator of a self-hosted box confirms like any owner', async () => {
   const strategy = { name: 'operator', checksKeys: true, authenticate: async () => OPERATOR };
   const box = await open({ options: { host: 'image', strategy } });

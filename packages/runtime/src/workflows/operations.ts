@@ -6,7 +6,7 @@ import { IDEMPOTENCY_HEADER, IdempotencyKey, isGone, ShortListPage, withoutUndef
 import { Workflow, WorkflowSchemas } from '../catalog/workflow.ts';
 import { RunStatus } from '../runs/run.ts';
 import { StartReceipt } from '../runs/start-receipt.ts';
-import { START_HEADERS, START_MEMBERS } from './start-options.ts';
+import { START_HEADERS, START_MEMBERS, triggerOf } from './start-options.ts';
 import type { Workflows } from './workflows.ts';
 
 const operation = operationsOf<{ workflows: Workflows }>();
@@ -97,7 +97,7 @@ export const startWorkflow = operation({
   handle({ workflows }, { name: workflow, input, priority, ...given }, { caller }) {
     requireGrant(caller, 'workflows', workflow);
     const level = priority === undefined ? undefined : Number(priority);
-    const how = { trigger: 'api' as const, caller, priority: level, ...given };
+    const how = { trigger: triggerOf(caller), caller, priority: level, ...given };
     return workflows.start(workflow, input, withoutUndefined(how));
   },
 });

@@ -5,6 +5,7 @@ import type { HookSignals } from '../hooks/signal.ts';
 import { operationsOf } from '../operations/define.ts';
 import { IDEMPOTENCY_HEADER, IdempotencyKey, Page, withoutUndefined } from '../operations/inputs.ts';
 import { StartReceipt } from '../runs/start-receipt.ts';
+import { triggerOf } from './start-options.ts';
 import type { Workflows } from './workflows.ts';
 
 const operation = operationsOf<{ signals: HookSignals; workflows: Workflows }>();
@@ -60,7 +61,7 @@ export const signalHook = operation({
     if (wanted) requirePermission(caller, 'workflows:start');
     let start: StartReceipt | null = null;
     const begin = async ({ workflow, input = {}, id }: NonNullable<typeof wanted>): Promise<void> => {
-      const how = { trigger: 'api' as const, caller, id, idempotencyKey };
+      const how = { trigger: triggerOf(caller), caller, id, idempotencyKey };
       start = await workflows.start(
         workflow,
         input,

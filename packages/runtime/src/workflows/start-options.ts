@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { Caller } from '../auth/caller.ts';
 import { LONGEST_WAIT_MS, parseDuration } from '../engine/duration.ts';
 import type { ClosePolicy } from '../engine/journal/run.ts';
 import type { StartHow } from '../engine/handle.ts';
@@ -81,6 +82,11 @@ export function readStartHow(how: StartHow): StartChoices {
 /** Throws `invalid_request` where there is no such policy. */
 export function toClosePolicy(policy: unknown): ClosePolicy | undefined {
   return policy === undefined ? undefined : toOneOf('parentClosePolicy', policy, CLOSE_POLICIES);
+}
+
+/** What a start that a caller asks for is put down to. */
+export function triggerOf({ via }: Pick<Caller, 'via'>): 'api' | 'copilot' {
+  return via === 'copilot' ? 'copilot' : 'api';
 }
 
 // --- internal ---
