@@ -2,11 +2,11 @@ import { eachOf } from '../engine/each-of.ts';
 import { atMost } from '../engine/at-most.ts';
 import type { Journal } from '../engine/journal.ts';
 import type { LargeStore } from '../engine/large-values.ts';
-import { isStoreDown } from '../engine/persist.ts';
 import { BoxError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import { deleteBelow } from './storage.ts';
 import type { ListOptions, Storage, StoredObject } from './storage.ts';
+import { createSweeper } from './sweeper.ts';
 
 /** What the keys of the box's own objects begin with. */
 const OWN = '.svc/';
@@ -30,20 +30,26 @@ export interface LargeStoreOptions {
 }
 
 export function createLargeStore(options: LargeStoreOptions): BoxLargeStore {
-  const { storage, journal, log, everyMs = DAY_MS, leftMs = DAY_MS } = options;
-  const closing = new AbortController();
-  let nextAt = 0;
-  let sweeping: Promise<void> | undefined;
-  /** There was none at this time. */
-  let emptyAt = -Infinity;
-
-  /** Most boxes have no such object, and delete many runs. Another replica that has just put one is found by a sweep. */
-  const isEmpty = async (): Promise<boolean> => {
-    if (performance.now() - emptyAt < EMPTY_MS) return true;
-    const { items } = await storage.list({ prefix: VALUES, limit: 1 });
-    if (items.length === 0) emptyAt = performance.now();
-    return items.length === 0;
-  };
+  const { storage, journal, log, everyMs, leftMs } = options;
+  /** Most boxes have no such object, and delete many runs. */
+  const sweeper = createSweeper({
+    storage,
+    prefix: VALUES,
+    // A run that is deleted while its store was away, or that was never made: its process died between the two.
+    async collect(old) {
+      const known = await journal.listStandings([...new Set(old.map(runOf))]);
+      const kept = new Set(known.map(({ id }) => id));
+      await eachOf(
+        old.filter((object) => !kept.has(runOf(object))),
+        AT_ONCE,
+        ({ key }) => storage.delete(key),
+      );
+    },
+    log,
+    failure: 'Values that no run needs could not be deleted.',
+    everyMs,
+    leftMs,
+  });
   const dropRun = async (runId: string): Promise<void> => {
     for (let cursor: string | undefined; ;) {
       const page = await storage.list({ prefix: `${VALUES}${runId}/`, ...(cursor === undefined ? {} : { cursor }) });
@@ -52,53 +58,25 @@ export function createLargeStore(options: LargeStoreOptions): BoxLargeStore {
       cursor = page.nextCursor;
     }
   };
-  /** A run that is deleted while its store was away, or that was never made: its process died between the two. */
-  const collect = async (): Promise<void> => {
-    for (let cursor: string | undefined; !closing.signal.aborted;) {
-      const { items, nextCursor } = await storage.list({ prefix: VALUES, ...(cursor === undefined ? {} : { cursor }) });
-      const old = items.filter(({ lastModified }) => Date.now() - Date.parse(lastModified) >= leftMs);
-      const known = await journal.listStandings([...new Set(old.map(runOf))]);
-      const kept = new Set(known.map(({ id }) => id));
-      await eachOf(
-        old.filter((object) => !kept.has(runOf(object))),
-        AT_ONCE,
-        ({ key }) => storage.delete(key),
-      );
-      if (nextCursor === null) return;
-      cursor = nextCursor;
-    }
-  };
 
   return {
     async put(runId, digest, text) {
       await storage.put(toKey(runId, digest), text);
-      emptyAt = -Infinity;
+      sweeper.notEmpty();
     },
     async get(runId, digest) {
       return (await storage.get(toKey(runId, digest))).text();
     },
     async drop(runIds) {
       try {
-        if (runIds.length > 0 && !(await isEmpty())) await atMost(DROP_MS, eachOf(runIds, AT_ONCE, dropRun));
+        if (runIds.length > 0 && !(await sweeper.isEmpty())) await atMost(DROP_MS, eachOf(runIds, AT_ONCE, dropRun));
       } catch (error) {
         // A sweep deletes them.
         log.warn('Values of deleted runs are still in object storage.', { runs: runIds.length, error });
       }
     },
-    sweep() {
-      if (closing.signal.aborted || sweeping || performance.now() < nextAt) return;
-      nextAt = performance.now() + everyMs;
-      sweeping = collect()
-        .catch((error: unknown) => {
-          nextAt = performance.now() + Math.min(everyMs, RETRY_MS);
-          if (!isStoreDown(error)) log.error('Values that no run needs could not be deleted.', { error });
-        })
-        .finally(() => (sweeping = undefined));
-    },
-    async close() {
-      closing.abort();
-      await sweeping;
-    },
+    sweep: sweeper.sweep,
+    close: sweeper.close,
   };
 }
 
@@ -140,9 +118,6 @@ export function withoutOwn<S extends Storage>(storage: S): S {
 
 // --- internal ---
 
-const DAY_MS = 24 * 60 * 60 * 1_000;
-const EMPTY_MS = 60_000;
-const RETRY_MS = 60_000;
 /** Whoever deletes runs waits no longer for their objects to go. */
 const DROP_MS = 10_000;
 const AT_ONCE = 8;

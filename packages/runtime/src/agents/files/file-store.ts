@@ -1,10 +1,10 @@
 import { atMost } from '../../engine/at-most.ts';
 import { eachOf } from '../../engine/each-of.ts';
-import { isStoreDown } from '../../engine/persist.ts';
 import { BoxError } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import type { ObjectStat } from '../../storage/objects.ts';
 import type { Storage } from '../../storage/storage.ts';
+import { createSweeper } from '../../storage/sweeper.ts';
 import type { Decoded } from './base64.ts';
 
 /** The files of a session, as objects: `.svc/files/<session>/<digest>`. */
@@ -43,13 +43,8 @@ export interface FileStoreOptions {
 }
 
 export function createFileStore(options: FileStoreOptions): FileStore {
-  const { storage, listSessions, log, everyMs = DAY_MS, leftMs = DAY_MS } = options;
-  const closing = new AbortController();
-  let nextAt = 0;
-  /** There was none at this time. */
-  let emptyAt = -Infinity;
+  const { storage, listSessions, log, everyMs, leftMs } = options;
   let base: string | undefined;
-  let sweeping: Promise<void> | undefined;
 
   const find: FileStore['find'] = async (sessionId, digest) => unlessGone(storage.stat(toKey(sessionId, digest)));
   /** What stands before session and digest in the address of a file. */
@@ -60,21 +55,15 @@ export function createFileStore(options: FileStoreOptions): FileStore {
     }
     return base;
   };
-  /** Most boxes have no file, and delete many sessions. Another replica that has just put one is found by a sweep. */
-  const isEmpty = async (): Promise<boolean> => {
-    if (performance.now() - emptyAt < EMPTY_MS) return true;
-    const { items } = await storage.list({ prefix: FILES, limit: 1 });
-    if (items.length === 0) emptyAt = performance.now();
-    return items.length === 0;
-  };
   const dropWithoutSession = async (sessionId: string): Promise<void> => {
     // Asked again for each: a session may have come back meanwhile, under the same name and so with the same id.
     if ((await listSessions([sessionId])).length === 0) await storage.deletePrefix(`${FILES}${sessionId}/`);
   };
-  const collect = async (): Promise<void> => {
-    for (let cursor: string | undefined; !closing.signal.aborted;) {
-      const page = await storage.list({ prefix: FILES, ...(cursor === undefined ? {} : { cursor }) });
-      const old = page.items.filter(({ lastModified }) => Date.now() - Date.parse(lastModified) >= leftMs);
+  /** Most boxes have no file, and delete many sessions. */
+  const sweeper = createSweeper({
+    storage,
+    prefix: FILES,
+    async collect(old) {
       const ids = [...new Set(old.map(({ key }) => sessionOf(key)))];
       const known = new Set(await listSessions(ids));
       await eachOf(
@@ -82,10 +71,12 @@ export function createFileStore(options: FileStoreOptions): FileStore {
         AT_ONCE,
         dropWithoutSession,
       );
-      if (page.nextCursor === null) return;
-      cursor = page.nextCursor;
-    }
-  };
+    },
+    log,
+    failure: 'Files of no session could not be deleted.',
+    everyMs,
+    leftMs,
+  });
 
   return {
     find,
@@ -94,7 +85,7 @@ export function createFileStore(options: FileStoreOptions): FileStore {
       // In pieces, what is large is sent in parts: the hash of each is made on its own.
       const body = bytes.length > WHOLE_BYTES ? toPieces(bytes) : bytes;
       await storage.put(toKey(sessionId, digest), body, { contentType: mediaType });
-      emptyAt = -Infinity;
+      sweeper.notEmpty();
     },
     async read(sessionId, digest) {
       const blob = await unlessGone(storage.get(toKey(sessionId, digest)));
@@ -111,34 +102,19 @@ export function createFileStore(options: FileStoreOptions): FileStore {
     },
     async drop(sessionId) {
       try {
-        if (!(await isEmpty())) await atMost(DROP_MS, storage.deletePrefix(`${FILES}${sessionId}/`));
+        if (!(await sweeper.isEmpty())) await atMost(DROP_MS, storage.deletePrefix(`${FILES}${sessionId}/`));
       } catch (error) {
         log.warn('Files of a deleted session are still in object storage.', { session: sessionId, error });
       }
     },
-    sweep() {
-      if (closing.signal.aborted || sweeping || performance.now() < nextAt) return;
-      nextAt = performance.now() + everyMs;
-      sweeping = collect()
-        .catch((error: unknown) => {
-          nextAt = performance.now() + Math.min(everyMs, RETRY_MS);
-          if (!isStoreDown(error)) log.error('Files of no session could not be deleted.', { error });
-        })
-        .finally(() => (sweeping = undefined));
-    },
-    async close() {
-      closing.abort();
-      await sweeping;
-    },
+    sweep: sweeper.sweep,
+    close: sweeper.close,
   };
 }
 
 // --- internal ---
 
 const FILES = '.svc/files/';
-const DAY_MS = 24 * 60 * 60 * 1_000;
-const RETRY_MS = 60_000;
-const EMPTY_MS = 60_000;
 /** Whoever deletes a session waits no longer for its files to go. */
 const DROP_MS = 10_000;
 const AT_ONCE = 8;
