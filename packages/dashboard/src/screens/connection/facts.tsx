@@ -1,7 +1,7 @@
-import type { ReactNode } from 'react';
 import { Copy } from '../../ui/copy.tsx';
 import { Time } from '../../ui/time.tsx';
 import { AUTH_TITLES, isOAuth } from '../connections/connection-state.ts';
+import { Code, Fact } from '../../ui/fact.tsx';
 import type { Connection } from '../connections/connection-state.ts';
 
 /** What a connection says of itself. None of it is secret. */
@@ -66,19 +66,4 @@ export function Facts({ connection }: { connection: Connection }) {
       </Fact>
     </dl>
   );
-}
-
-// --- internal ---
-
-function Fact({ title, children }: { title: string; children: ReactNode }) {
-  return (
-    <>
-      <dt className="text-muted">{title}</dt>
-      <dd className="mb-1 min-w-0 wrap-anywhere sm:mb-0">{children}</dd>
-    </>
-  );
-}
-
-function Code({ children }: { children: ReactNode }) {
-  return <code className="text-xs wrap-anywhere">{children}</code>;
 }

@@ -1,8 +1,8 @@
-import type { ReactNode } from 'react';
 import { Copy } from '../../ui/copy.tsx';
 import { Json } from '../../ui/json/json.tsx';
 import { Time } from '../../ui/time.tsx';
 import { SCHEMES, Target } from '../triggers/trigger-state.tsx';
+import { Code, Fact } from '../../ui/fact.tsx';
 import type { Trigger } from '../triggers/trigger-state.tsx';
 
 /** What a trigger is set to. None of it is secret. */
@@ -60,19 +60,6 @@ export function Facts({ trigger }: { trigger: Trigger }) {
 }
 
 // --- internal ---
-
-function Fact({ title, children }: { title: string; children: ReactNode }) {
-  return (
-    <>
-      <dt className="text-muted">{title}</dt>
-      <dd className="mb-1 min-w-0 wrap-anywhere sm:mb-0">{children}</dd>
-    </>
-  );
-}
-
-function Code({ children }: { children: ReactNode }) {
-  return <code className="text-xs wrap-anywhere">{children}</code>;
-}
 
 function Part({ title, value }: { title: string; value: unknown }) {
   return (
