@@ -1,4 +1,4 @@
-import { LRUCache } from 'lru-cache';
+import { createLru } from '../lru.ts';
 import { BoxError } from '../errors.ts';
 import type { CountingKv } from '../stores/kv-counting.ts';
 
@@ -25,7 +25,7 @@ export interface GuessesOptions {
  */
 export function createGuesses(options: GuessesOptions): Guesses {
   const { kv, most = 10, now = () => performance.now() } = options;
-  const known = new LRUCache<string, Known>({ max: MOST_ADDRESSES });
+  const known = createLru<Known>(MOST_ADDRESSES);
   const find = (address: string): Known => {
     const found = known.get(address);
     if (found && found.until > now()) return found;

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { JWK, JWTPayload, JWTVerifyOptions } from 'jose';
-import { LRUCache } from 'lru-cache';
+import { createLru } from '../lru.ts';
 import { BoxError } from '../errors.ts';
 import { toPerson } from './caller.ts';
 import type { Caller } from './caller.ts';
@@ -34,7 +34,7 @@ export function keySetUrl(issuer: string): string {
 
 export function createIdentityTokens({ issuer, installationId, keys, now }: IdentityTokensOptions): IdentityTokens {
   // Checked once per token and key: by digest, so that no credential lies about in memory.
-  const verified = new LRUCache<string, { caller: Caller; key: JWK; until: number }>({ max: MAX_KNOWN });
+  const verified = createLru<{ caller: Caller; key: JWK; until: number }>(MAX_KNOWN);
 
   const findKey = async (token: string): Promise<JWK> => {
     const { alg, kid, typ, crit } = peekToken(token)?.header ?? {};

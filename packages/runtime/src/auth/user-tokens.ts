@@ -1,7 +1,7 @@
 import { createHash, createSecretKey } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
 import type { CryptoKey, JWK, JWTPayload, JWTVerifyOptions } from 'jose';
-import { LRUCache } from 'lru-cache';
+import { createLru } from '../lru.ts';
 import { z } from 'zod';
 import type { EndUser } from '../engine/started-by.ts';
 import { inspectJson } from '../http/body.ts';
@@ -59,7 +59,7 @@ export const USER_ID = /^[!-~\u00a1-\uffff]{1,256}$/;
 
 export function createUserTokens({ speakers, provider, openKeySet, now }: UserTokensOptions): UserTokens {
   // What a token says, checked once. Whether its key is good is asked each time.
-  const verified = new LRUCache<string, { claims: UserClaims; by: SignedBy['by']; until: number }>({ max: MAX_KNOWN });
+  const verified = createLru<{ claims: UserClaims; by: SignedBy['by']; until: number }>(MAX_KNOWN);
   let keySet: { url: string; keys: KeySet } | undefined;
 
   const readKeys = (url: string): KeySet => {

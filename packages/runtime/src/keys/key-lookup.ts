@@ -1,4 +1,4 @@
-import { LRUCache } from 'lru-cache';
+import { createLru } from '../lru.ts';
 
 /** Finds rows by their id, each read once for all who ask at the same time. */
 export interface KeyLookup<R> {
@@ -13,8 +13,8 @@ export interface KeyLookup<R> {
  * and holds no connection that others need.
  */
 export function createKeyLookup<R extends { id: string }>(read: (ids: string[]) => Promise<R[]>): KeyLookup<R> {
-  const known = new LRUCache<string, R>({ ...MEMORY, ttl: KNOWN_MS });
-  const missing = new LRUCache<string, true>({ ...MEMORY, ttl: MISSING_MS });
+  const known = createLru<R>(MOST_KNOWN, { ...TTL, ttl: KNOWN_MS });
+  const missing = createLru<true>(MOST_KNOWN, { ...TTL, ttl: MISSING_MS });
   const asked = new Map<string, Asked<R>>();
   let queue: Asked<R>[] = [];
   let isReading = false;
@@ -69,7 +69,8 @@ export function createKeyLookup<R extends { id: string }>(read: (ids: string[]) 
 const KNOWN_MS = 3_000;
 const MISSING_MS = 1_000;
 /** The clock is read at each lookup: kept for a while, it would have a timer. */
-const MEMORY = { max: 10_000, ttlResolution: 0 };
+const TTL = { ttlResolution: 0 };
+const MOST_KNOWN = 10_000;
 const BATCH = 500;
 
 interface Asked<R> {

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { LRUCache } from 'lru-cache';
+import { createLru } from '../lru.ts';
 import type { MasterKey } from '../secrets/seal.ts';
 import { createSecretStore } from '../secrets/store.ts';
 import type { SecretStore } from '../secrets/store.ts';
@@ -16,7 +16,7 @@ export interface UserSecrets {
 
 export function createUserSecrets({ db, key }: { db: Drizzle; key: MasterKey }): UserSecrets {
   // A key has one from its beginning, or never.
-  const known = new LRUCache<string, Promise<Uint8Array | undefined>>({ max: MAX_KNOWN });
+  const known = createLru<Promise<Uint8Array | undefined>>(MAX_KNOWN);
   let opened: Promise<SecretStore> | undefined;
 
   const open = (): Promise<SecretStore> =>

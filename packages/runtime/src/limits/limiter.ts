@@ -1,4 +1,4 @@
-import { LRUCache } from 'lru-cache';
+import { createLru } from '../lru.ts';
 import { BoxError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import type { Drizzle } from '../stores/drizzle.ts';
@@ -98,7 +98,7 @@ export function createLimiter({ db, kv, log, find, onBudget, now = Date.now }: L
   /** What calls and turns under way are taken to use. Of this process alone, too. */
   const reserved = createUnrecorded();
   /** What a call has used lately, by who is counted so. */
-  const typical = new LRUCache<string, number>({ max: MOST_KNOWN });
+  const typical = createLru<number>(MOST_KNOWN);
   const usage = createTokenUsage({
     db,
     log,

@@ -1,4 +1,4 @@
-import { LRUCache } from 'lru-cache';
+import { createLru } from '../lru.ts';
 import { BoxError } from '../errors.ts';
 import type { KeyValueStore } from '../stores/kv.ts';
 import type { Limited } from './limits.ts';
@@ -17,8 +17,8 @@ export interface Rates {
  */
 export function createRates(kv: Pick<KeyValueStore, 'increment' | 'get'>, now: () => number = Date.now): Rates {
   /** Those who were refused: when there may be room, and until when that is taken for granted. */
-  const full = new LRUCache<string, { until: number; trusted: number }>({ max: MOST_KNOWN });
-  const before = new LRUCache<string, Promise<number>>({ max: MOST_KNOWN });
+  const full = createLru<{ until: number; trusted: number }>(MOST_KNOWN);
+  const before = createLru<Promise<number>>(MOST_KNOWN);
 
   const keyOf = (id: string, minute: number): string => `requests:${id}:${minute}`;
   /** A minute that is over changes no more, but for requests under way at its end. */

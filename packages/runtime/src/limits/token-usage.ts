@@ -1,5 +1,5 @@
 import { and, desc, eq, gt, inArray, like, lt, or, sql } from 'drizzle-orm';
-import { LRUCache } from 'lru-cache';
+import { createLru } from '../lru.ts';
 import type { Log } from '../log.ts';
 import type { Drizzle } from '../stores/drizzle.ts';
 import { toWho } from './limits.ts';
@@ -47,7 +47,7 @@ export interface TokenUsageOptions {
 export function createTokenUsage(options: TokenUsageOptions): TokenUsage {
   const { db, now = Date.now } = options;
   /** Sums of the store. */
-  const known = new LRUCache<string, Known>({ max: MOST_KNOWN });
+  const known = createLru<Known>(MOST_KNOWN);
   const reading = new Map<string, Promise<Known>>();
   const counter = createTokenCounter({
     ...options,

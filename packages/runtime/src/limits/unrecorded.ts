@@ -1,4 +1,4 @@
-import { LRUCache } from 'lru-cache';
+import { createLru } from '../lru.ts';
 
 /**
  * Tokens that stand in no record yet: a step is recorded when it has ended, and may ask a model as often as it likes before.
@@ -16,11 +16,7 @@ export interface Unrecorded {
 
 export function createUnrecorded(): Unrecorded {
   /** A run that has gone to another replica is not heard of again. What is replaced is taken off the sums, too. */
-  const runs = new LRUCache<string, Used>({
-    max: MOST_RUNS,
-    ttl: KEPT_MS,
-    dispose: ({ who, tokens }) => take(who, tokens),
-  });
+  const runs = createLru<Used>(MOST_RUNS, { ttl: KEPT_MS, dispose: ({ who, tokens }) => take(who, tokens) });
   const sums = new Map<string, number>();
   const take = (who: readonly string[], tokens: number): void => {
     for (const one of who) {

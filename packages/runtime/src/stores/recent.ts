@@ -1,4 +1,4 @@
-import { LRUCache } from 'lru-cache';
+import { createLru } from '../lru.ts';
 import type { KeyValueStore } from './kv.ts';
 
 /** What a process keeps of the relational store in memory, so that whoever needs it often does not wait for a query. */
@@ -18,7 +18,7 @@ export interface RecentOptions<T> {
 }
 
 export function createRecent<T>({ topic, kv, read }: RecentOptions<T>): Recent<T> {
-  const known = new LRUCache<string, Entry<T>>({ max: MAX_KNOWN });
+  const known = createLru<Entry<T>>(MAX_KNOWN);
   const listening = kv?.subscribe(topic, (key) => known.delete(key));
 
   /** What it answers is only kept where nothing has changed meanwhile. */

@@ -1,4 +1,5 @@
-import { LRUCache } from 'lru-cache';
+import { createLru } from '../../lru.ts';
+import type { Lru } from '../../lru.ts';
 import { createHttpFetch } from '../../provider/http-fetch.ts';
 import type { ProviderInUse } from '../../provider/provider.ts';
 import { isPassing, toProviderError } from './provider-error.ts';
@@ -21,7 +22,7 @@ export function createModelClient(
   headersOf: () => Record<string, string> = () => ({}),
 ): CallModel {
   const ownFetch = createHttpFetch({ followsRedirects: true });
-  const unhinted: Unhinted = new LRUCache({ max: MODELS_REMEMBERED });
+  const unhinted: Unhinted = createLru(MODELS_REMEMBERED);
   return async (request, reply, caller) => {
     const provider = await getProvider();
     const { timeout } = request;
@@ -50,7 +51,7 @@ export function createModelClient(
 const MODELS_REMEMBERED = 500;
 
 /** The models of which a provider has refused a hint. */
-type Unhinted = LRUCache<string, true>;
+type Unhinted = Lru<true>;
 type ClientPost = PostOptions & { unhinted: Unhinted };
 
 /** Each model in turn, as long as what they answer may be another's answer too. Throws what the last one answered. */

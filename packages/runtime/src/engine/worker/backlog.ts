@@ -1,4 +1,4 @@
-import { LRUCache } from 'lru-cache';
+import { createLru } from '../../lru.ts';
 import type { Journal } from '../journal.ts';
 
 /** What has been given to hooks and waits for their runs to take it. */
@@ -19,7 +19,7 @@ export interface BacklogOptions {
  * so many resumes while its run keeps up, and once a second while it does not. Resumes that come at once may be a few more.
  */
 export function createBacklog({ journal: { hooks }, now, most }: BacklogOptions): Backlog {
-  const counted = new LRUCache<string, { taken: number; at: number }>({ max: MOST_KNOWN });
+  const counted = createLru<{ taken: number; at: number }>(MOST_KNOWN);
   return {
     async isFull(token) {
       const open = await hooks.countGiven(token);
