@@ -78,6 +78,8 @@ function suite(database: () => Drizzle): void {
         db: database(),
         secretKey,
         engine: { sweepMs: 20 },
+        // A box that has just begun, and is asked for longer than a client would wait.
+        firstLookMs: 1,
         triggerLimits: { lookMs: 50, firstRetryMs: 20, busyMs: 20, ...limits },
       },
     });

@@ -107,6 +107,8 @@ export interface BoxOptions {
   onStopped?(run: StoppedRun): void;
   /** How documents of collections are embedded, for tests. */
   rag?: Partial<IngestLimits>;
+  /** Milliseconds that a request to a box that has just begun waits for it. Default: 10 s; less for tests. */
+  firstLookMs?: number;
   /** Loads agents and workflows; called when the gate opens. */
   loadProgram(): Promise<Program>;
   probes: Record<string, Probe>;

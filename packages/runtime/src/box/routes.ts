@@ -85,7 +85,7 @@ export async function createRoutes(
     // A client of a box that has just begun waits for its agents, rather than being refused for want of a provider.
     untilReady(path) {
       const looking = rooms.gate.looking();
-      return looking && ASKS_PROGRAM.test(path) ? atMost(LONGEST_LOOK_MS, looking) : undefined;
+      return looking && ASKS_PROGRAM.test(path) ? atMost(options.firstLookMs ?? FIRST_LOOK_MS, looking) : undefined;
     },
     anyBody: [WEBHOOK_PREFIX, INBOUND_PREFIX],
     fileRoutes: OPERATIONS.flatMap(({ route, file }) =>
@@ -158,7 +158,7 @@ function logAnswer(log: Log, { context, method, route, status, start, end }: Ans
 
 /** Streams of chats and of runs, of all callers. */
 const CHATS = 5_000;
-const LONGEST_LOOK_MS = 10_000;
+const FIRST_LOOK_MS = 10_000;
 const ASKS_PROGRAM = /^\/(?:api|wire-[ab]|agui|mcp)(?:\/|$)/;
 
 /** As one that was made over the API. */
