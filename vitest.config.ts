@@ -5,7 +5,7 @@ import { SHORT_LIVED } from './scripts/_short-lived.mjs';
 
 /**
  * Minutes each, and both cores: a container engine driven, a newcomer's whole way on three Nodes, stores and replicas lost
- * under a deployed box, the site of the docs. They have a config of their own, which CI runs too.
+ * under a deployed box, the site of the docs. They, and `DEATH_TESTS`, have a config of their own, which CI runs too.
  */
 export const LONG_TESTS = [
   ...['stack', 'published', 'newcomer', 'teams', 'deployed-outages', 'deployed-replicas', 'package'].map(
@@ -14,6 +14,18 @@ export const LONG_TESTS = [
   'packages/cli/test/site.test.ts',
   'packages/runtime/test/growth-full.test.ts',
   'packages/runtime/test/storage-large.test.ts',
+];
+
+/**
+ * They end processes and servers over and over, or start a deployed box for each thing they say: a quarter of all the processor
+ * time that the tests take. Beside each other, as they wait for most of it.
+ */
+export const DEATH_TESTS = [
+  'packages/*/test/**/*crash*.test.ts',
+  ...['outage', 'poison', 'slow-readers', 'torture'].map((name) => `packages/runtime/test/${name}.test.ts`),
+  ...['deployed', 'deployed-gate', 'deployed-page', 'deployed-refusals', 'deployed-tables', 'stores'].map(
+    (name) => `packages/cli/test/e2e/${name}.test.ts`,
+  ),
 ];
 
 /**
@@ -43,9 +55,6 @@ const ALONE = [
   'packages/runtime/src/engine/guard/guard.test.ts',
   'packages/runtime/src/engine/stores/sqlite/driver.test.ts',
   'packages/runtime/test/new-room.test.ts',
-  'packages/runtime/test/outage.test.ts',
-  // Short as a file and long to run: among the others it would begin last, and the rest of the cores would wait for it.
-  'packages/runtime/test/torture.test.ts',
 ];
 
 /** Lines are wrapped with the real paths in them, so how long those are is seen: these stay in the usual folder. */
@@ -81,7 +90,7 @@ export default defineConfig({
         test: {
           name: 'alone',
           include: ALONE,
-          exclude: [...configDefaults.exclude, ...LONG_TESTS, ...WRAPPED],
+          exclude: [...configDefaults.exclude, ...LONG_TESTS, ...DEATH_TESTS, ...WRAPPED],
           env: { TMPDIR: SCRATCH },
         },
       },
@@ -91,7 +100,7 @@ export default defineConfig({
         test: {
           name: 'shared',
           include: ['packages/*/src/**/*.test.ts', 'packages/*/test/**/*.test.ts', 'playground/test/**/*.test.ts'],
-          exclude: [...configDefaults.exclude, ...LONG_TESTS, ...ALONE],
+          exclude: [...configDefaults.exclude, ...LONG_TESTS, ...DEATH_TESTS, ...ALONE],
           // The modules of the runtime are loaded once a worker, not once a file, which took longer than most files run.
           isolate: false,
           env: { TMPDIR: SCRATCH },
