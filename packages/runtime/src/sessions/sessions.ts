@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto';
-import { and, asc, desc, eq, gt, inArray, isNull, max, ne, sql } from 'drizzle-orm';
+import { and, desc, eq, inArray, isNull, sql } from 'drizzle-orm';
 import type { ConversationMessage, ConversationSummary, KeptSummary } from '../agents/turn/input.ts';
 import { BoxError } from '../errors.ts';
 import type { Drizzle } from '../stores/drizzle.ts';
-import { sessionMessages, sessions, sessionTurns } from './table.ts';
+import { keepTurn, withoutTurn } from './keep-turn.ts';
+import { sessionMessages, sessions } from './table.ts';
 import type { SessionOwner, SessionPlace, SessionStore } from '../agents/turn/session-store.ts';
-import { isStorable, toStorable } from '../agents/turn/storable.ts';
+import { isStorable } from '../agents/turn/storable.ts';
 
 /** @param onChange called with a session that has a turn more */
 export function createSessions(
@@ -34,21 +35,17 @@ export function createSessions(
       return row;
     },
     async read(sessionId, cutAfter, beforeRun) {
+      const ofOthers = beforeRun ? sql`and m.run_id <> ${beforeRun}` : sql``;
       const [row] = await db
-        .select({ state: sessions.state, summary: sessions.summary })
+        .select({
+          state: sessions.state,
+          summary: sessions.summary,
+          messages: sql<ConversationMessage[]>`coalesce((
+            select jsonb_agg(m.message order by m.n) from ${sessionMessages} m where m.session_id = ${sessionId} ${ofOthers}), '[]')`,
+        })
         .from(sessions)
         .where(eq(sessions.id, sessionId));
-      const rows = await db
-        .select({ message: sessionMessages.message })
-        .from(sessionMessages)
-        .where(
-          and(eq(sessionMessages.sessionId, sessionId), beforeRun ? ne(sessionMessages.runId, beforeRun) : undefined),
-        )
-        .orderBy(asc(sessionMessages.n));
-      const messages = cut(
-        rows.map(({ message }) => message),
-        cutAfter,
-      );
+      const messages = cut(row?.messages ?? [], cutAfter);
       const state = row?.state ?? {};
       const summary = row?.summary ? findSummary(row.summary, beforeRun) : undefined;
       // A summary of what has been cut away stands for nothing.
@@ -56,58 +53,9 @@ export function createSessions(
         ? { messages, state, summary }
         : { messages, state };
     },
-    async add({ sessionId, runId, kind, usage, cutAfter, ...turn }) {
-      const { messages, state, summary } = toStorable(turn);
-      const owner = await db.transaction(async (tx) => {
-        const [there] = await tx
-          .select({ id: sessions.id, askedBy: sessions.askedBy, summary: sessions.summary })
-          .from(sessions)
-          .where(eq(sessions.id, sessionId))
-          .for('update');
-        if (!there) return undefined;
-        const totalTokens = usage.inputTokens + usage.outputTokens;
-        const [fresh] = await tx
-          .insert(sessionTurns)
-          .values({ runId, sessionId, totalTokens })
-          .onConflictDoNothing()
-          .returning({ runId: sessionTurns.runId });
-        if (!fresh) return there;
-        if (cutAfter !== undefined) await forget(tx, sessionId, cutAfter);
-        const [last] = await tx
-          .select({ n: max(sessionMessages.n) })
-          .from(sessionMessages)
-          .where(eq(sessionMessages.sessionId, sessionId));
-        const first = (last?.n ?? -1) + 1;
-        const rows = messages.map((message, index) => ({
-          sessionId,
-          n: first + index,
-          runId,
-          id: message.id,
-          message,
-        }));
-        // A client may send a message again under its id.
-        for (let at = 0; at < rows.length; at += MOST_ROWS)
-          await tx
-            .insert(sessionMessages)
-            .values(rows.slice(at, at + MOST_ROWS))
-            .onConflictDoNothing();
-        await tx
-          .update(sessions)
-          .set({
-            ...(kind === 'session' ? { kind, state } : {}),
-            ...(kind === 'session' && summary
-              ? { summary: { ...summary, runId, before: there.summary && withoutTurn(there.summary) } }
-              : {}),
-            turns: sql`${sessions.turns} + 1`,
-            inputTokens: sql`${sessions.inputTokens} + ${usage.inputTokens}`,
-            outputTokens: sql`${sessions.outputTokens} + ${usage.outputTokens}`,
-            totalTokens: sql`${sessions.totalTokens} + ${totalTokens}`,
-            lastActiveAt: sql`now()`,
-          })
-          .where(eq(sessions.id, sessionId));
-        return there;
-      });
-      onChange(sessionId, owner?.askedBy ?? undefined);
+    async add(turn) {
+      const kept = await keepTurn(db, turn);
+      onChange(turn.sessionId, kept?.askedBy ?? undefined);
     },
   };
 }
@@ -135,8 +83,6 @@ export function sessionIdOf({ agent, name, owner: { id } }: SessionPlace): strin
 // --- internal ---
 
 const UUID = /^[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}$/;
-/** Of one statement: it is made in one go, and may have 65,535 parameters. */
-const MOST_ROWS = 500;
 
 function toColumns({ id: owner, client, userId }: SessionOwner): {
   owner: string;
@@ -152,25 +98,8 @@ function findSummary(kept: KeptSummary, beforeRun: string | undefined): Conversa
   return isOfTurn ? (kept.before ?? undefined) : withoutTurn(kept);
 }
 
-function withoutTurn({ text, upTo }: KeptSummary): ConversationSummary {
-  return { text, upTo };
-}
-
 function cut(messages: ConversationMessage[], cutAfter: string | null | undefined): ConversationMessage[] {
   if (cutAfter === undefined) return messages;
   const last = messages.findIndex(({ id }) => id === cutAfter);
   return messages.slice(0, last + 1);
-}
-
-async function forget(
-  tx: Pick<Drizzle, 'select' | 'delete'>,
-  sessionId: string,
-  cutAfter: string | null,
-): Promise<void> {
-  const [last] = await tx
-    .select({ n: sessionMessages.n })
-    .from(sessionMessages)
-    .where(and(eq(sessionMessages.sessionId, sessionId), eq(sessionMessages.id, cutAfter ?? '')));
-  const kept = cutAfter === null ? -1 : (last?.n ?? -1);
-  await tx.delete(sessionMessages).where(and(eq(sessionMessages.sessionId, sessionId), gt(sessionMessages.n, kept)));
 }
