@@ -3,6 +3,7 @@ import type { Caller } from '../auth/caller.ts';
 import { askedByOf } from '../engine/box-marks.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { Journal } from '../engine/journal.ts';
+import { toSessionLock } from '../engine/journal/locks.ts';
 import type { RunRow } from '../engine/journal/run.ts';
 import { decode } from '../engine/serialize.ts';
 import { BoxError, idempotencyConflict } from '../errors.ts';
@@ -52,7 +53,7 @@ export function createTurnRetries({ engine, journal, finder, open }: TurnRetries
     const result = await engine.retry(run, from, {
       // It goes on without a client that reads it.
       input: { ...input, isKeyed: true } satisfies TurnInput,
-      ...(input.session ? { serial: { key: `session ${run.sessionId}`, whenTaken: 'refuse' } } : {}),
+      ...(input.session ? { serial: { key: toSessionLock(String(run.sessionId)), whenTaken: 'refuse' } } : {}),
       ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
       ...(caller ? { retriedBy: toStartedBy(caller) } : {}),
     });

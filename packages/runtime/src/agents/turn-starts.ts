@@ -1,6 +1,7 @@
 import { ASKED_BY, toChargedMark } from '../engine/box-marks.ts';
 import type { PinnedVersion } from '../engine/box-marks.ts';
 import type { Engine, StartRequest } from '../engine/engine.ts';
+import { toSessionLock } from '../engine/journal/locks.ts';
 import type { RunRow } from '../engine/journal/run.ts';
 import { BoxError, idempotencyConflict } from '../errors.ts';
 import type { PublishedInstructions } from '../prompts/instructions.ts';
@@ -71,7 +72,7 @@ export function createTurnStarts(options: TurnStartsOptions): TurnStarts {
         body: await toBody(run, input, async () => published?.text),
         ...marksOf({ ...published?.attributes, ...asker, ...toChargedMark(charged) }),
         ...(sessionId === null ? {} : { sessionId }),
-        ...(input.session ? { serial: { key: `session ${sessionId}`, whenTaken: 'refuse' as const } } : {}),
+        ...(input.session ? { serial: { key: toSessionLock(String(sessionId)), whenTaken: 'refuse' as const } } : {}),
         ...engineStart,
       });
       if (started.outcome === 'refused') throw await turns.toTurnOpen(started.holder);

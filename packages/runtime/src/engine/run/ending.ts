@@ -2,6 +2,7 @@ import type { Body } from '../body.ts';
 import type { Ambient } from '../handle.ts';
 import { newRunId } from '../ids.ts';
 import type { AppendResult, RunPatch } from '../journal/appends.ts';
+import { isWaitedFor } from '../journal/locks.ts';
 import type { RunRow } from '../journal/run.ts';
 import { isFinal } from '../journal/run.ts';
 import type { Mismatch } from '../mismatch.ts';
@@ -26,7 +27,7 @@ export function toLeft(
 
 /** What an end passes on the lock of its run to. */
 export function nextOfLock({ serialKey }: RunRow): AppendExtras {
-  return serialKey === null ? NO_EXTRAS : { nextRunId: newRunId() };
+  return isWaitedFor(serialKey) ? { nextRunId: newRunId() } : NO_EXTRAS;
 }
 
 /** Names the steps that failed while nothing awaited them. */

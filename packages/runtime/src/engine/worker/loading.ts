@@ -6,6 +6,7 @@ import type { Journal } from '../journal.ts';
 import type { Append } from '../journal/appends.ts';
 import { readCancel } from '../journal/cancel.ts';
 import type { JournalRecord } from '../journal/record.ts';
+import { isWaitedFor } from '../journal/locks.ts';
 import type { RunRow } from '../journal/run.ts';
 import { isGone } from '../large-values.ts';
 import { isStoreDown, persist } from '../persist.ts';
@@ -128,7 +129,7 @@ export function createLoading(options: LoadingOptions): Loading {
     // Cancelled before, it ends as that, as it does when the time to clean up is over.
     const end = endOf({ error: runPoisoned(run) }, driver.limits.resultBytes);
     const patch = cancel ? { ...end, status: cancel.status, error: cancel.error } : end;
-    const next = serialKey === null ? {} : { nextRunId: newRunId() };
+    const next = isWaitedFor(serialKey) ? { nextRunId: newRunId() } : {};
     const entry = { runId, epoch, seq, records: [], patch, durability: 'synced' as const, ...next };
     const result = await persist(() => journal.append(entry), leaseMs).catch(
       (error: unknown) => void log.error('The end of a run is not recorded.', { error }),

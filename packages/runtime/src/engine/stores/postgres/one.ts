@@ -3,11 +3,14 @@ import type { NewRun } from '../../journal/starts.ts';
 import { CREATE_COLUMNS, maskOf, MOVE_COLUMNS, RECORD_TYPED, toCreateRow, toMoveRow } from './columns.ts';
 import type { Column, ColumnType } from './columns.ts';
 import { closeHooks, createRuns, insertRecords, moveRuns, signalParent } from './parts.ts';
+import { lockKey } from './serial.ts';
 import { NOW } from './sql.ts';
+import { FINAL_STATUSES } from '../sql/queries.ts';
 import type { Query } from './sql.ts';
 import { toStoredRecord } from '../sql/rows.ts';
 import type { StoredValue } from '../sql/rows.ts';
 import type { Tables } from '../sql/tables.ts';
+import { toStoredText } from '../sql/text.ts';
 import { endsIn } from '../sql/write.ts';
 
 // What `commitQuery` does, for one run and as a statement with plain parameters: planning it takes the database a
@@ -17,6 +20,24 @@ export function createQuery(tables: Tables, run: NewRun): Query {
   const { params, nameRow } = createParamList();
   const name = nameRow(CREATE_COLUMNS, toCreateRow(run));
   return { text: createRuns(tables, { from: `(select ${NOW} as now) as given`, name }), params, prepared: true };
+}
+
+/**
+ * Creates the run if the one place of its lock is free and no start waits for it: what has locked the lock's name gives its
+ * places away. Otherwise it changes nothing, and it takes a transaction to find out why.
+ */
+export function enterQuery(tables: Tables, run: NewRun): Query {
+  const { params, add, nameRow } = createParamList();
+  const name = nameRow(CREATE_COLUMNS, toCreateRow(run));
+  const key = add(toStoredText(run.serial?.key ?? ''), 'text');
+  const isTaken = `select 1 from ${tables.runs} where serial_key = ${key} and status not in ${FINAL_STATUSES}`;
+  const isAwaited = `select 1 from ${tables.queue} where serial_key = ${key}`;
+  const from = `given where is_mine and not exists (${isTaken}) and not exists (${isAwaited})`;
+  const text = `
+    with given as materialized (
+      select ${NOW} as now, ${lockKey(tables, key, 'pg_try_advisory_xact_lock')} as is_mine)
+    ${createRuns(tables, { from, name, lock: key })}`;
+  return { text, params, prepared: true };
 }
 
 /** Whether `appendQuery` takes the append. */

@@ -7,15 +7,21 @@ import { IS_OPEN_OF_RUN, signalSets } from './sql.ts';
 // The statements of a commit. `one.ts` gives them a parameter for each value of its one row, `batch.ts` the columns of
 // tables of rows; `name` answers how a value is named there.
 
-/** Creates runs without records, key or lock, as `createdRun` says. `from` has the time as `now`. Answers `id` and `now`. */
-export function createRuns({ runs }: Tables, { from, name }: { from: string; name: Name }): string {
+/**
+ * Creates runs without records or key, as `createdRun` says, with the first place of the lock where `lock` names one. `from` has
+ * the time as `now`. Answers `id` and `now`.
+ */
+export function createRuns(
+  { runs }: Tables,
+  { from, name, lock = 'null::text' }: { from: string; name: Name; lock?: string },
+): string {
   const columns = CREATE_KEYS.map((key) => RUN_COLUMNS[key]);
   const owner = name('owner');
   const isFree = `${owner} is null`;
   return `
-    insert into ${runs} (${columns.join(', ')}, owner, lease_until, status, seq, epoch, created_at, started_at, signals,
+    insert into ${runs} (${columns.join(', ')}, serial_key, owner, lease_until, status, seq, epoch, created_at, started_at, signals,
       input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, total_tokens)
-    select ${columns.map(name).join(', ')}, ${owner}, now + ${name('lease_ms')},
+    select ${columns.map(name).join(', ')}, ${lock}, ${owner}, now + ${name('lease_ms')},
       case when ${isFree} then 'queued' else 'running' end, 0, case when ${isFree} then 0 else 1 end, now,
       case when ${isFree} then null else now end, 0, 0, 0, 0, 0, 0
     from ${from}

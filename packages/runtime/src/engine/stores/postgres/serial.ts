@@ -59,8 +59,8 @@ export function createPostgresSerial(tables: Tables): PostgresSerial {
 }
 
 /** An expression that takes the advisory lock of a serial key until the transaction ends. */
-export function lockKey({ queue }: Tables, key: string): string {
-  return `pg_advisory_xact_lock(hashtextextended('${queue}:' || ${key}, 0))`;
+export function lockKey({ queue }: Tables, key: string, lock = 'pg_advisory_xact_lock'): string {
+  return `${lock}(hashtextextended('${queue}:' || ${key}, 0))`;
 }
 
 /** Takes the advisory lock of an idempotency key until the transaction ends. `key`: an expression. */

@@ -32,6 +32,11 @@ export function isKeyedCreate(run: NewRun): boolean {
   return run.idempotency !== undefined && isSimple(run);
 }
 
+/** Whether all that sets it apart is a lock of one place, and that it is refused where that is taken. */
+export function isRefusableCreate({ serial, ...run }: NewRun): boolean {
+  return serial?.whenTaken === 'refuse' && (serial.limit ?? 1) === 1 && isPlainCreate(run);
+}
+
 /**
  * With what the key of a start is kept; null: for 24 hours. The run above may ask for its child again at any time, and a
  * timer for what it has started: whoever fired it may have died before it moved the timer on.
