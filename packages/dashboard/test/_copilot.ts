@@ -26,6 +26,8 @@ export async function openDrawer(page: Page): Promise<void> {
 
 export async function say(page: Page, text: string): Promise<void> {
   await composer(page).fill(text);
+  // The last turn may not have ended with its last word.
+  await drawer(page).getByRole('button', { name: 'Send', exact: true }).and(page.locator(':enabled')).waitFor();
   await composer(page).press('Enter');
 }
 

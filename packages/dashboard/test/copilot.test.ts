@@ -47,7 +47,10 @@ describeWhen(browser, 'the copilot', (path) => {
 
   const switchTo = (enabled: boolean) => switchCopilot(box, enabled);
   const openOn = async (screen: string, options = {}): Promise<Page> => {
+    const seat = role;
+    role = 'owner';
     await switchTo(true);
+    role = seat;
     const page = await open(studio + screen, options);
     await openDrawer(page);
     return page;
@@ -132,6 +135,8 @@ describeWhen(browser, 'the copilot', (path) => {
     await drawer(page)
       .getByText(/\(forbidden\)$/)
       .waitFor();
+    await drawer(page).getByRole('button', { name: 'settings.update {"name":"Mine"} refused' }).click();
+    await drawer(page).getByText('Arguments of call_write_operation').waitFor();
     await drawer(page).getByText('It was refused.').waitFor();
     role = 'member';
     await page.reload();
@@ -166,6 +171,13 @@ describeWhen(browser, 'the copilot', (path) => {
       .getByText(/^\d\d s left to approve$/)
       .waitFor();
     expect(await panel(page).getByLabel('id').inputValue()).toBe(id);
+    await drawer(page)
+      .getByRole('button', { name: `runs.cancel {"id":"${id}"} asks first` })
+      .waitFor();
+    await drawer(page).getByText('Nothing has run: it asks you first.').waitFor();
+    await drawer(page)
+      .getByRole('button', { name: `runs.cancel {"id":"${id}"} waits for you` })
+      .waitFor();
     // Whoever was typing approves nothing by it.
     const heading = panel(page).getByRole('heading', { name: 'Run this call?' });
     await heading.and(page.locator(':focus')).waitFor();

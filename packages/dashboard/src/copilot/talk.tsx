@@ -20,7 +20,7 @@ import { COPILOT_AGENT, CONFIRM_TOOL } from './agent.ts';
 import { Confirmation, focusQuestion } from './confirmation.tsx';
 import { OFF } from './off.ts';
 import type { OffReason } from './off.ts';
-import { toCallOutcome } from './outcome.ts';
+import { CALLS } from './outcome.ts';
 import { createPage } from './page.ts';
 
 export interface TalkProps {
@@ -132,7 +132,7 @@ function Said({ chatting, onSay, onDecided }: SaidProps) {
             </ul>
           </Empty>
         )}
-        {!isEmpty && <MessageList thread={thread} toOutcome={toCallOutcome} />}
+        {!isEmpty && <MessageList thread={thread} words={CALLS} />}
         <Pending thread={thread} />
         {interrupts.map((interrupt, at) => {
           const parts = {
