@@ -188,6 +188,27 @@ describeWhen(browser, 'the copilot, while its panel is open', (path) => {
     expect([(await getRun(box, id)).status, (await getRun(box, other)).status]).toEqual(['waiting', 'waiting']);
   });
 
+  test('its conversation is read in Sessions, and goes on in the panel alone', async () => {
+    const { url } = await start();
+    const page = await talkOn(url);
+    const id = await startWorkflow(box, 'rest');
+    model.play = cancels(id);
+    await say(page, 'Cancel it.');
+    await panel(page).waitFor();
+    await page.goto(`${url}/sessions`);
+    await page
+      .getByRole('row', { name: /studio-copilot/ })
+      .getByRole('link')
+      .first()
+      .click();
+    await page.getByText('Run this call? (in the copilot)').waitFor();
+    await page.getByRole('button', { name: 'Delete', exact: true }).waitFor();
+    expect(await page.getByRole('link', { name: 'Go on in the Playground' }).count()).toBe(0);
+    expect(await listBarriers(page)).toEqual([]);
+    await page.goto(`${url}/playground?agent=studio-copilot`);
+    await page.getByText('There is no agent yet').waitFor();
+  });
+
   test('asks again after a restart of the box, with the reason', async () => {
     const { url, restart } = await start();
     const page = await talkOn(url);
