@@ -30,9 +30,9 @@ export default function Playground() {
 // --- internal ---
 
 function Open({ names }: { names: readonly string[] }) {
-  const [{ agent: named, session: of }, change] = useSearchState();
+  const [{ agent: named, session: open }, change] = useSearchState();
   // The copilot has a panel of its own.
-  const [asked, session] = named === COPILOT_AGENT ? [] : [named, of];
+  const [asked, session] = named === COPILOT_AGENT ? [] : [named, open];
   // A session that nothing was said in has no place in the address yet.
   const [fresh, setFresh] = useState<string>(() => crypto.randomUUID());
   const beginnings = useRef(new Map<string, Beginning>());
