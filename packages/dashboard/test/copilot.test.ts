@@ -1,17 +1,17 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
-import { createDashboard } from '../../control-plane/src/dashboard/dashboard.ts';
 import { OWNER } from '../../runtime/src/auth/caller.ts';
 import type { Role } from '../../runtime/src/auth/permissions.ts';
 import { defineDeepAgent, defineTool } from '../../runtime/src/definitions/definition.ts';
 import { createHook } from '../../runtime/src/engine/primitives/hook.ts';
-import { codeOf, confirm, inTurn, read, startPlayedModel, use, write } from '../../runtime/test/_copilot.ts';
+import { confirm, inTurn, read, startPlayedModel, use, write } from '../../runtime/test/_copilot.ts';
 import type { PlayedModel } from '../../runtime/test/_copilot.ts';
 import { call, getRun, setupBoxes, startWorkflow, toProgram } from '../../runtime/test/_setup.ts';
 import type { TestBox } from '../../runtime/test/_setup.ts';
 import { describeWhen } from '../../runtime/test/require.ts';
 import { allowComplaint, browser, isTooWide, keepPicture, listBarriers, openBrowser } from './_browser.ts';
+import { cancels, drawer, mountStudio, openDrawer, panel, press, say, switchCopilot } from './_copilot.ts';
 
 describeWhen(browser, 'the copilot', (path) => {
   const boxes = setupBoxes();
@@ -36,15 +36,7 @@ describeWhen(browser, 'the copilot', (path) => {
       provider: { baseUrl: model.url, apiKey: 'key' },
       options: { strategy: { name: 'a seat', checksKeys: false, authenticate }, engine: { clock } },
     })();
-    const dashboard = createDashboard({
-      bootstrap: () => ({
-        place: 'dev',
-        box: '',
-        name: 'test-box',
-        caller: { id: account ?? role, name: `the ${role}`, role: shownRole ?? role },
-      }),
-    });
-    box.app.on('GET', '/studio/**', async ({ req }) => (await dashboard(req)) ?? new Response(null, { status: 404 }));
+    mountStudio(box, () => ({ id: account ?? role, name: `the ${role}`, role: shownRole ?? role }));
     studio = `${await box.listen()}/studio`;
     await call(box, 'PATCH /api/settings', { defaultModel: 'v/m' });
   });
@@ -53,32 +45,22 @@ describeWhen(browser, 'the copilot', (path) => {
     role = 'owner';
   });
 
-  const switchTo = (enabled: boolean) => call(box, 'PUT /api/settings/copilot', { enabled });
-  const drawer = (page: Page) => page.getByRole('complementary', { name: 'Copilot' });
-  const openDrawer = async (page: Page) => {
-    await page.getByRole('button', { name: /^Copilot/ }).click();
-    await drawer(page).getByLabel('Message to the copilot').waitFor();
-  };
+  const switchTo = (enabled: boolean) => switchCopilot(box, enabled);
   const openOn = async (screen: string, options = {}): Promise<Page> => {
+    const seat = role;
+    role = 'owner';
     await switchTo(true);
+    role = seat;
     const page = await open(studio + screen, options);
     await openDrawer(page);
     return page;
   };
-  const say = async (page: Page, text: string) => {
-    await drawer(page).getByLabel('Message to the copilot').fill(text);
-    await drawer(page).getByLabel('Message to the copilot').press('Enter');
-  };
-  const panel = (page: Page) => drawer(page).getByRole('region', { name: 'Run this call?' });
-  const press = (page: Page, name: string) => panel(page).getByRole('button', { name, exact: true }).click();
   const systemLast = () => String(model.asked.at(-1)?.messages[0]?.content);
   const statusOf = async (id: string) => (await getRun(box, id)).status;
   /** The page asks to cancel a run, and shows what it asks the person. */
   const askToCancel = async (page: Page): Promise<string> => {
     const id = await startWorkflow(box, 'rest');
-    const next = (last: Record<string, unknown>) =>
-      codeOf(last) === 'confirmation_required' ? confirm(last) : 'It is done.';
-    model.play = inTurn(write('runs.cancel', { id }), next, next, next);
+    model.play = cancels(id);
     await say(page, 'Cancel it.');
     await panel(page).waitFor();
     return id;
@@ -153,6 +135,8 @@ describeWhen(browser, 'the copilot', (path) => {
     await drawer(page)
       .getByText(/\(forbidden\)$/)
       .waitFor();
+    await drawer(page).getByRole('button', { name: 'settings.update {"name":"Mine"} refused' }).click();
+    await drawer(page).getByText('Arguments of call_write_operation').waitFor();
     await drawer(page).getByText('It was refused.').waitFor();
     role = 'member';
     await page.reload();
@@ -187,6 +171,13 @@ describeWhen(browser, 'the copilot', (path) => {
       .getByText(/^\d\d s left to approve$/)
       .waitFor();
     expect(await panel(page).getByLabel('id').inputValue()).toBe(id);
+    await drawer(page)
+      .getByRole('button', { name: `runs.cancel {"id":"${id}"} asks first` })
+      .waitFor();
+    await drawer(page).getByText('Nothing has run: it asks you first.').waitFor();
+    await drawer(page)
+      .getByRole('button', { name: `runs.cancel {"id":"${id}"} waits for you` })
+      .waitFor();
     // Whoever was typing approves nothing by it.
     const heading = panel(page).getByRole('heading', { name: 'Run this call?' });
     await heading.and(page.locator(':focus')).waitFor();
@@ -198,6 +189,7 @@ describeWhen(browser, 'the copilot', (path) => {
     expect(await statusOf(id)).not.toBe('cancelled');
     await panel(page).getByRole('button', { name: 'Approve', exact: true }).press('Enter');
     await drawer(page).getByText('It is done.').waitFor();
+    await drawer(page).getByLabel('Message to the copilot').and(page.locator(':focus')).waitFor();
     expect(await statusOf(id)).toBe('cancelled');
   });
 
@@ -226,6 +218,8 @@ describeWhen(browser, 'the copilot', (path) => {
     expect(await listBarriers(page)).toEqual([]);
     await panel(page).first().getByRole('button', { name: 'Approve', exact: true }).click();
     await panel(page).first().getByText('You chose: approve.').waitFor();
+    const second = panel(page).last().getByRole('heading', { name: 'Run this call? (2 of 2)' });
+    await second.and(page.locator(':focus')).waitFor();
     expect(await Promise.all(ids.map(statusOf))).not.toContain('cancelled');
     await press(page, 'Approve');
     await drawer(page).getByText('Both are done.').waitFor();

@@ -72,6 +72,7 @@ export function setupAgui(): AguiBoxes {
     get model() {
       return boxes.model;
     },
+    db: boxes.db,
     open: boxes.open,
     share: boxes.share,
     async openAgui(options = {}) {

@@ -91,6 +91,8 @@ export interface TestBoxes {
   /** One box for all tests that ask for it, opened for the first and closed after the file: for what leaves no trace. */
   share(options?: TestBoxOptions): () => Promise<TestBox>;
   readonly model: ModelServer;
+  /** Where they keep what is no run, for what no route changes. */
+  readonly db: Drizzle;
 }
 
 /**
@@ -115,6 +117,7 @@ export function setupBoxes(): TestBoxes {
     get model() {
       return model;
     },
+    db,
     open(options) {
       const closers: Closer[] = [];
       onTestFinished(() => closeAll(closers));

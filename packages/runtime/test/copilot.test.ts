@@ -157,10 +157,12 @@ describe('the built-in copilot', () => {
       (await call<{ items: { name: string }[] }>(box, `GET /api/catalog?${query}`)).body.items.map(({ name }) => name);
     expect(box.agentNames()).toEqual([]);
     expect((await call(box, 'GET /api/discovery')).body.agents).toEqual([]);
-    const models = await call<{ data: unknown[] }>(box, 'GET /wire-a/v1/models', undefined, {
-      authorization: 'Bearer d',
-    });
-    expect(models.body.data).toEqual([]);
+    for (const wire of ['wire-a', 'wire-b']) {
+      const models = await call<{ data: unknown[] }>(box, `GET /${wire}/v1/models`, undefined, {
+        authorization: 'Bearer d',
+      });
+      expect([wire, models.body.data]).toEqual([wire, []]);
+    }
     expect((await names('kind=agent')).concat(await names('kind=tool'))).toEqual([]);
     expect(await names('kind=agent&system=true')).toEqual(['studio-copilot']);
     expect(await names('kind=tool&system=true')).toContain('studio-copilot:confirm_operation');

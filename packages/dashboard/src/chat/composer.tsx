@@ -1,4 +1,5 @@
 import { useRef, useState } from 'react';
+import type { RefObject } from 'react';
 import { Button } from '../ui/button.tsx';
 import { Field, Textarea } from '../ui/field.tsx';
 
@@ -10,13 +11,16 @@ export interface ComposerProps {
   onStop(): void;
   label?: string;
   autoFocus?: boolean;
+  /** For whoever leads the person there. */
+  inputRef?: RefObject<HTMLTextAreaElement | null>;
 }
 
 /** Where a message is written. Enter sends it, with Shift it is a new line. */
 export function Composer(props: ComposerProps) {
   const { blocked, isRunning, onSend, onStop, label = 'Message', autoFocus = false } = props;
   const [text, setText] = useState('');
-  const input = useRef<HTMLTextAreaElement>(null);
+  const own = useRef<HTMLTextAreaElement>(null);
+  const input = props.inputRef ?? own;
   const canSend = blocked === undefined && !isRunning && text.trim() !== '';
   const send = (): void => {
     if (!canSend) return;

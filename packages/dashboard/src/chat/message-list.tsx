@@ -7,14 +7,14 @@ import type { ChatContent, ChatMessage } from './message.ts';
 import type { Thread } from './thread.ts';
 import { Thought } from './thought.tsx';
 import { ToolCard } from './tool-card.tsx';
-import type { ToOutcome } from './tool-card.tsx';
+import type { CallWords } from './tool-card.tsx';
 import { UserMessage } from './user-message.tsx';
 import type { UserMessageProps } from './user-message.tsx';
 
 export interface MessageListProps extends Partial<Pick<UserMessageProps, 'onReplace' | 'onBranch'>> {
   thread: Thread;
-  /** What came of a call, where that is worth a line of its own. One and the same function each time. */
-  toOutcome?: ToOutcome;
+  /** How calls are spoken of. One and the same object each time. */
+  words?: CallWords;
   /** What asks about a call that waits. */
   toPause?(interrupt: AgentInterrupt): ReactNode;
   /** What is said at the end of a turn, by its run. */
@@ -22,7 +22,7 @@ export interface MessageListProps extends Partial<Pick<UserMessageProps, 'onRepl
 }
 
 /** A conversation: of people, what was thought, said and called, and what came of it. */
-export function MessageList({ thread, toOutcome, toPause, toFoot, onReplace, onBranch }: MessageListProps) {
+export function MessageList({ thread, words, toPause, toFoot, onReplace, onBranch }: MessageListProps) {
   const { messages, open, lost, thought, interrupts, status } = thread;
   const results = useMemo(() => resultsOf(messages), [messages]);
   const shown = new Set<string>();
@@ -65,7 +65,7 @@ export function MessageList({ thread, toOutcome, toPause, toFoot, onReplace, onB
               isLive={status === 'running'}
               result={results.get(call.id)}
               isWaiting={waiting.has(call.id)}
-              toOutcome={toOutcome}
+              words={words}
               pause={pauseOf(call.id)}
             />
           ))}

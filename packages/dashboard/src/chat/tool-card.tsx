@@ -14,26 +14,34 @@ export interface ToolCardProps {
   result: ChatContent | undefined;
   /** A person is asked about it. */
   isWaiting: boolean;
-  /** What came of it, in a line that is shown without the card being opened. */
-  toOutcome?: ToOutcome | undefined;
+  /** What is said of it without the card being opened. */
+  words?: CallWords | undefined;
   /** What asks a person about it. */
   pause?: ReactNode;
 }
 
 export interface Outcome {
   text: string;
-  isRefusal: boolean;
+  /** `asks`: it has done nothing, and asks a person first. */
+  is: 'done' | 'refused' | 'asks';
 }
 
-export type ToOutcome = (call: ChatToolCall, result: string) => Outcome | undefined;
+/** How an agent's calls are spoken of. */
+export interface CallWords {
+  /** What is called, and with what. Undefined: the tool, with its arguments. */
+  toCalled(call: ChatToolCall): { name: string; args: string } | undefined;
+  /** What came of it, in a line. Undefined: nothing that is worth one. */
+  toOutcome(call: ChatToolCall, result: string): Outcome | undefined;
+}
 
 /** A call of a tool: its arguments as they grow, and what came of it. */
 export const ToolCard = memo(function ToolCard(props: ToolCardProps) {
-  const { call, isOpen, isLive, result, isWaiting, toOutcome, pause } = props;
+  const { call, isOpen, isLive, result, isWaiting, words, pause } = props;
   const outcome = useMemo(
-    () => (result === undefined ? undefined : toOutcome?.(call, toText(result))),
-    [call, result, toOutcome],
+    () => (result === undefined ? undefined : words?.toOutcome(call, toText(result))),
+    [call, result, words],
   );
+  const called = useMemo(() => (isOpen ? undefined : words?.toCalled(call)), [call, isOpen, words]);
   // What happens is shown; what a person has opened or closed stays so.
   const [chosen, setChosen] = useState<boolean>();
   const isShown = chosen ?? (isOpen || pause !== undefined);
@@ -49,20 +57,28 @@ export const ToolCard = memo(function ToolCard(props: ToolCardProps) {
         <span aria-hidden className="text-muted">
           {isShown ? '▾' : '▸'}
         </span>
-        <code className="font-medium">{name}</code>
+        <code className="font-medium">{called?.name ?? name}</code>
         <span className="min-w-0 flex-1 truncate font-mono text-xs text-muted">
-          {isShown ? '' : args.slice(0, 200)}
+          {isShown ? '' : (called?.args ?? args).slice(0, 200)}
         </span>
-        <State isOpen={isOpen} isPaused={isWaiting} isDone={result !== undefined} isLive={isLive} />
+        <State
+          isOpen={isOpen}
+          isPaused={isWaiting}
+          came={result === undefined ? undefined : (outcome?.is ?? 'done')}
+          isLive={isLive}
+        />
       </button>
       {outcome && (
-        <p dir="auto" className={`px-3 pb-2 text-xs wrap-anywhere ${outcome.isRefusal ? 'text-bad' : 'text-muted'}`}>
+        <p
+          dir="auto"
+          className={`px-3 pb-2 text-xs wrap-anywhere ${outcome.is === 'refused' ? 'text-bad' : 'text-muted'}`}
+        >
           {outcome.text}
         </p>
       )}
       {isShown && (
         <div className="space-y-2 border-t border-line px-3 py-2">
-          <Value label="Arguments" text={args} isWhole={!isOpen} />
+          <Value label={called ? `Arguments of ${name}` : 'Arguments'} text={args} isWhole={!isOpen} />
           {result !== undefined && <Value label="Result" text={toText(result)} isWhole />}
           {pause}
         </div>
@@ -73,9 +89,15 @@ export const ToolCard = memo(function ToolCard(props: ToolCardProps) {
 
 // --- internal ---
 
-function State({ isOpen, isPaused, isDone, isLive }: Record<'isOpen' | 'isPaused' | 'isDone' | 'isLive', boolean>) {
+interface StateProps extends Record<'isOpen' | 'isPaused' | 'isLive', boolean> {
+  came: Outcome['is'] | undefined;
+}
+
+function State({ isOpen, isPaused, came, isLive }: StateProps) {
   if (isPaused) return <Badge tone="warn">waits for you</Badge>;
-  if (isDone) return <Badge tone="good">done</Badge>;
+  if (came === 'refused') return <Badge tone="bad">refused</Badge>;
+  if (came === 'asks') return <Badge tone="warn">asks first</Badge>;
+  if (came) return <Badge tone="good">done</Badge>;
   if (isOpen) return <Badge tone="accent">writing</Badge>;
   return isLive ? <Badge tone="accent">running</Badge> : <Badge>no result</Badge>;
 }

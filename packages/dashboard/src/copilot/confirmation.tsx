@@ -1,4 +1,4 @@
-import { useEffect, useId, useRef, useState } from 'react';
+import { useEffect, useId, useState } from 'react';
 import type { ReactNode } from 'react';
 import type { AgentInterrupt } from '@svc/runtime/client';
 import { useCall } from '../api/queries.ts';
@@ -30,16 +30,15 @@ export function Confirmation({ interrupt, messages, place, chosen, busy, onDecid
   const call = toCall(interrupt);
   const question = findQuestion(messages, call.requestState);
   const operation = useCall('operations.get', { id: call.operation });
-  const heading = useId();
+  const heading = toHeadingId(interrupt.id);
   const about = useId();
-  const ref = useRef<HTMLHeadingElement>(null);
   // Read out, and no button is pressed by what was being typed.
-  useEffect(() => ref.current?.focus(), []);
+  useEffect(() => focusQuestion(interrupt.id), []);
   const sentence = question?.message ?? operation.data?.summary ?? interrupt.message;
   const parts = { call, place, busy, onDecide };
   return (
     <section aria-labelledby={heading} className="rounded-lg border border-warn bg-panel p-3">
-      <h3 ref={ref} id={heading} tabIndex={-1} aria-describedby={about} className="font-medium text-warn">
+      <h3 id={heading} tabIndex={-1} aria-describedby={about} className="font-medium text-warn">
         Run this call?{place !== undefined && ` (${place})`}
       </h3>
       <div id={about} className="mt-1">
@@ -75,7 +74,16 @@ export function Confirmation({ interrupt, messages, place, chosen, busy, onDecid
   );
 }
 
+/** Leads the person to what is asked. */
+export function focusQuestion(interruptId: string): void {
+  document.getElementById(toHeadingId(interruptId))?.focus();
+}
+
 // --- internal ---
+
+function toHeadingId(interruptId: string): string {
+  return `question-${interruptId}`;
+}
 
 interface Call {
   operation: string;

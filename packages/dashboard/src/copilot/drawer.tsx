@@ -1,5 +1,5 @@
 import { CatchBoundary } from '@tanstack/react-router';
-import { lazy, Suspense, useEffect, useRef } from 'react';
+import { lazy, Suspense, useEffect, useRef, useState } from 'react';
 import { Failure } from '../ui/failure.tsx';
 import { Loading } from '../ui/loading.tsx';
 
@@ -14,13 +14,14 @@ export interface DrawerProps {
 /** Where the copilot is talked to, at the right of every screen. It is open for as long as it is rendered. */
 export function Drawer({ isBeside, onClose }: DrawerProps) {
   const ref = useRef<HTMLElement>(null);
+  const [before] = useState(() => document.activeElement);
   useEffect(() => {
-    const before = document.activeElement;
-    ref.current?.focus();
+    // The panel may have taken it by now, to where a message is written.
+    if (!ref.current?.contains(document.activeElement)) ref.current?.focus();
     return () => {
       if (before instanceof HTMLElement) before.focus();
     };
-  }, []);
+  }, [before]);
   const place = isBeside
     ? 'sticky top-0 h-dvh w-[27rem] shrink-0'
     : 'fixed inset-y-0 right-0 z-40 w-full max-w-[27rem] shadow-xl';

@@ -15,7 +15,7 @@ export const NAVIGATE = {
       item: {
         type: 'string',
         description:
-          'What is opened there, by its id or name: a run, a session, a workflow, a prompt, an approval, a config key, a table of the database, the key of an object in the storage; in the catalog "agent/NAME" or "workflow/NAME"',
+          'What is opened there, by its id or name: a run, a session, a workflow, a prompt, an approval, a recurring job, a guardrail, a collection, a connection, a trigger, an entry of the activity, a config key, a table of the database, the key of an object in the storage; in the logs a run; in the playground an agent; in the catalog "agent/NAME" or "workflow/NAME"',
       },
     },
     required: ['screen'],
@@ -52,7 +52,7 @@ export function toPlace(args: unknown, role: Role): Place | Refusal {
     return { to: screen.path.replace(name, encodeURIComponent(item)), search: {}, title: screen.title };
   }
   if (item === undefined) return { to: screen.path, search: {}, title: screen.title };
-  if (screen.item === undefined) return refuse(`"${screen.title}" opens no single item. Leave "item" out.`);
+  if (screen.item === undefined) return refuse(`"${screen.title}" opens no single item. ${listBelow(screen)}`);
   return { to: screen.path, search: { [screen.item]: item }, title: screen.title };
 }
 
@@ -67,6 +67,12 @@ function refuse(reason: string): Refusal {
 function listOpen(role: Role): string {
   const open = SCREENS.filter(({ permission }) => isHeld(permission, role));
   return `Open to them: ${open.map(({ id }) => id).join(', ')}.`;
+}
+
+/** Where it lists things of several kinds, each has a screen. */
+function listBelow({ path }: Screen): string {
+  const below = SCREENS.filter((each) => each.path.startsWith(`${path}/`)).map(({ id }) => id);
+  return below.length > 0 ? `One is opened on ${below.join(' or ')}.` : 'Leave "item" out.';
 }
 
 /** The screen of one item of a list. */

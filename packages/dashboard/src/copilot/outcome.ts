@@ -1,15 +1,14 @@
-import type { ToOutcome } from '../chat/tool-card.tsx';
+import type { CallWords, Outcome } from '../chat/tool-card.tsx';
+import { CONFIRM_TOOL } from './agent.ts';
 
-/** What is said of a call without its card being opened: why it was refused, or what was opened. */
-export const toCallOutcome: ToOutcome = ({ function: { name } }, result) => {
-  const answer = readRecord(result);
-  if (name === 'navigate' && answer?.['refused'] === true) return { text: String(answer['reason']), isRefusal: true };
-  if (name === 'navigate' && answer?.['ok'] === true)
-    return { text: `Opened ${String(answer['opened'])}.`, isRefusal: false };
-  const { code, message, requestState } = answer ?? {};
-  // What asks the person stands in a panel of its own.
-  if (typeof code !== 'string' || typeof message !== 'string' || requestState !== undefined) return undefined;
-  return { text: `${message} (${code})`, isRefusal: true };
+/** The calls of the copilot: by the operation that is called, and why it was refused, or what was opened. */
+export const CALLS: CallWords = {
+  toCalled({ function: { name, arguments: text } }) {
+    if (!CALLING.has(name)) return undefined;
+    const { operation, input = {} } = readRecord(text) ?? {};
+    return typeof operation === 'string' ? { name: operation, args: JSON.stringify(input) } : undefined;
+  },
+  toOutcome: ({ function: { name } }, result) => toOutcome(name, readRecord(result) ?? {}),
 };
 
 /** What a marked write answered, for who is to confirm it. */
@@ -33,6 +32,21 @@ export function findQuestion(
 }
 
 // --- internal ---
+
+/** Their arguments name an operation, and hold its input. */
+const CALLING = new Set(['call_read_operation', 'call_write_operation', CONFIRM_TOOL]);
+
+function toOutcome(tool: string, answer: Record<string, unknown>): Outcome | undefined {
+  if (tool === 'navigate' && answer['refused'] === true) return { text: String(answer['reason']), is: 'refused' };
+  if (tool === 'navigate' && answer['ok'] === true) return { text: `Opened ${String(answer['opened'])}.`, is: 'done' };
+  const { code, message, requestState, ran, note } = answer;
+  // A restart of the box has met it.
+  if (ran !== undefined && typeof note === 'string') return { text: note, is: 'done' };
+  if (typeof code !== 'string' || typeof message !== 'string') return undefined;
+  // The rest of it stands in a panel of its own.
+  if (requestState !== undefined) return { text: 'Nothing has run: it asks you first.', is: 'asks' };
+  return { text: `${message} (${code})`, is: 'refused' };
+}
 
 /** A longer result is data, and no refusal. */
 const MOST = 50_000;

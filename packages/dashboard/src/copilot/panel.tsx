@@ -1,4 +1,5 @@
-import { useState } from 'react';
+import { useEffect, useRef, useState } from 'react';
+import type { RefObject } from 'react';
 import { useBox } from '../app/box.ts';
 import { Button } from '../ui/button.tsx';
 import { Failure } from '../ui/failure.tsx';
@@ -16,6 +17,12 @@ export default function Panel({ onClose }: { onClose(): void }) {
     const kept = readThread(bootstrap);
     return { threadId: kept ?? crypto.randomUUID(), isNew: kept === undefined };
   });
+  const begin = (): void => {
+    keepThread(bootstrap, threadId);
+    // Should there be none to talk to for a while, it is read again afterwards.
+    setThread({ threadId, isNew: false });
+  };
+  const isHere = useIsHere();
   const startAnew = (): void => {
     forgetThread(bootstrap);
     setThread({ threadId: crypto.randomUUID(), isNew: true });
@@ -35,16 +42,37 @@ export default function Panel({ onClose }: { onClose(): void }) {
       </div>
       {state.is === 'asked' && <Loading />}
       {state.is === 'refused' && <Failure error={state.error} onRetry={state.retry} />}
-      {state.is === 'off' && <OffNote reason={state.reason} detail={state.detail} onRetry={state.retry} />}
+      {state.is === 'off' && (
+        <OffNote reason={state.reason} detail={state.detail} onRetry={state.retry} takesFocus={isHere.current} />
+      )}
       {state.is === 'on' && (
         <Talk
           key={threadId}
           threadId={threadId}
           isNew={isNew}
-          onBegin={() => keepThread(bootstrap, threadId)}
+          onBegin={begin}
+          takesFocus={isHere.current}
           lost={state.lost}
         />
       )}
     </>
   );
+}
+
+// --- internal ---
+
+/**
+ * Whether the person was last in the drawer, where what comes in the place of something else takes the focus. Who is on the
+ * screen meanwhile stays there, also where a button lets go of it.
+ */
+function useIsHere(): RefObject<boolean> {
+  const isHere = useRef(true);
+  useEffect(() => {
+    const look = ({ target }: FocusEvent): void => {
+      isHere.current = target instanceof Element && target.closest('#copilot') !== null;
+    };
+    document.addEventListener('focusin', look);
+    return () => document.removeEventListener('focusin', look);
+  }, []);
+  return isHere;
 }

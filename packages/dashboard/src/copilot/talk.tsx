@@ -1,6 +1,6 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { useRouter } from '@tanstack/react-router';
-import { useEffect, useMemo } from 'react';
+import { useEffect, useMemo, useRef } from 'react';
 import { useBox, useMay } from '../app/box.ts';
 import { Composer } from '../chat/composer.tsx';
 import { MessageList } from '../chat/message-list.tsx';
@@ -17,10 +17,10 @@ import { Empty } from '../ui/empty.tsx';
 import { Failure } from '../ui/failure.tsx';
 import { Loading } from '../ui/loading.tsx';
 import { COPILOT_AGENT, CONFIRM_TOOL } from './agent.ts';
-import { Confirmation } from './confirmation.tsx';
+import { Confirmation, focusQuestion } from './confirmation.tsx';
 import { OFF } from './off.ts';
 import type { OffReason } from './off.ts';
-import { toCallOutcome } from './outcome.ts';
+import { CALLS } from './outcome.ts';
 import { createPage } from './page.ts';
 
 export interface TalkProps {
@@ -28,12 +28,14 @@ export interface TalkProps {
   isNew: boolean;
   /** Something is said in it for the first time. */
   onBegin(): void;
+  /** The next message is written at once. */
+  takesFocus: boolean;
   /** Why nothing can be said at the moment. */
   lost: OffReason | undefined;
 }
 
 /** A conversation with the copilot. */
-export function Talk({ threadId, isNew, onBegin, lost }: TalkProps) {
+export function Talk({ threadId, isNew, onBegin, takesFocus, lost }: TalkProps) {
   const { role } = useBox().bootstrap.caller;
   const router = useRouter();
   const page = useMemo(() => createPage(router, role), [router, role]);
@@ -44,15 +46,17 @@ export function Talk({ threadId, isNew, onBegin, lost }: TalkProps) {
     onBegin();
     void chat.say(text);
   };
+  const input = useRef<HTMLTextAreaElement>(null);
   const isPaused = thread.status === 'paused';
   return (
     <>
-      <Said chatting={chatting} onSay={say} />
+      <Said chatting={chatting} onSay={say} onDecided={() => input.current?.focus()} />
       <p role="status" className="px-4 py-1 text-xs text-muted empty:hidden">
-        {isLost ? 'The connection is lost; it is made again…' : WORDS[thread.status]}
+        {lost ? `${OFF[lost].title}.` : isLost ? 'The connection is lost; it is made again…' : WORDS[thread.status]}
       </p>
       <Composer
-        autoFocus
+        autoFocus={takesFocus}
+        inputRef={input}
         label="Message to the copilot"
         blocked={lost ? OFF[lost].text : isPaused ? 'The copilot goes on once you have decided.' : undefined}
         isRunning={thread.status === 'running'}
@@ -88,7 +92,14 @@ function useAskedAnew(error: Thread['error']): void {
   }, [error, queries]);
 }
 
-function Said({ chatting, onSay }: { chatting: UseChat; onSay(text: string): void }) {
+interface SaidProps {
+  chatting: UseChat;
+  onSay(text: string): void;
+  /** All that waited is decided. */
+  onDecided(): void;
+}
+
+function Said({ chatting, onSay, onDecided }: SaidProps) {
   const { chat, thread, isOpening, failure } = chatting;
   const { messages, interrupts, status, error } = thread;
   const pauses = usePauses(interrupts, chat.decide);
@@ -121,14 +132,20 @@ function Said({ chatting, onSay }: { chatting: UseChat; onSay(text: string): voi
             </ul>
           </Empty>
         )}
-        {!isEmpty && <MessageList thread={thread} toOutcome={toCallOutcome} />}
+        {!isEmpty && <MessageList thread={thread} words={CALLS} />}
         <Pending thread={thread} />
         {interrupts.map((interrupt, at) => {
           const parts = {
             interrupt,
             chosen: pauses.chosenOf(interrupt.id),
             busy: status === 'running',
-            onDecide: (decision: Parameters<typeof pauses.choose>[1]) => pauses.choose(interrupt.id, decision),
+            onDecide(decision: Parameters<typeof pauses.choose>[1]) {
+              // The button goes with the decision: whoever pressed it is led on.
+              const next = interrupts.find(({ id }) => id !== interrupt.id && !pauses.chosenOf(id));
+              if (next) focusQuestion(next.id);
+              else onDecided();
+              pauses.choose(interrupt.id, decision);
+            },
           };
           // An agent of the workspace in its place may have pauses of another kind.
           return interrupt.metadata?.svc['tool'] === CONFIRM_TOOL ? (

@@ -1,5 +1,6 @@
 import { and, asc, desc, eq, inArray, isNull, lt, ne, or, sql } from 'drizzle-orm';
 import { newRunId } from '../engine/ids.ts';
+import { COPILOT_AGENT } from '../manifest.ts';
 import { isUuid, parseUuidCursor, toIdCursor } from '../operations/cursor.ts';
 import type { Drizzle } from '../stores/drizzle.ts';
 import type { GuardrailStore, Hit, StoredGuardrail } from './store.ts';
@@ -77,7 +78,11 @@ export function createGuardrailStore(db: Drizzle): GuardrailStore {
         .where(
           and(
             ruleId === undefined ? undefined : eq(guardrailHits.ruleId, ruleId),
-            hidden && or(isNull(guardrailHits.askedBy), eq(guardrailHits.askedBy, hidden.unless)),
+            hidden &&
+              or(
+                and(isNull(guardrailHits.askedBy), ne(guardrailHits.place, OF_COPILOT)),
+                eq(guardrailHits.askedBy, hidden.unless),
+              ),
             cursor === undefined ? undefined : lt(guardrailHits.id, parseUuidCursor(cursor)),
           ),
         )
@@ -104,6 +109,8 @@ export function createGuardrailStore(db: Drizzle): GuardrailStore {
 // --- internal ---
 
 const MOST_RULES = 200;
+/** Where a hit has no asker, it is of an older box, or of a turn that code asked for: nobody's own. */
+const OF_COPILOT = `agent ${COPILOT_AGENT}`;
 const ORDER = [asc(guardrails.position), asc(guardrails.id)] as const;
 
 /** Positions and names are compared with those of all. */

@@ -2,6 +2,7 @@ import { useRef, useState } from 'react';
 import { useCall } from '../../api/queries.ts';
 import { useSearchState } from '../../app/search.ts';
 import type { ChatMessage } from '../../chat/message.ts';
+import { COPILOT_AGENT } from '../../copilot/agent.ts';
 import { Answer } from '../../ui/answer.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Empty } from '../../ui/empty.tsx';
@@ -29,7 +30,9 @@ export default function Playground() {
 // --- internal ---
 
 function Open({ names }: { names: readonly string[] }) {
-  const [{ agent: asked, session }, change] = useSearchState();
+  const [{ agent: named, session: open }, change] = useSearchState();
+  // The copilot has a panel of its own.
+  const [asked, session] = named === COPILOT_AGENT ? [] : [named, open];
   // A session that nothing was said in has no place in the address yet.
   const [fresh, setFresh] = useState<string>(() => crypto.randomUUID());
   const beginnings = useRef(new Map<string, Beginning>());

@@ -5,6 +5,7 @@ import type { OperationOutput } from '@svc/runtime/client';
 import { useCall, useChange } from '../../api/queries.ts';
 import { useMay } from '../../app/box.ts';
 import { usePathParams, useSearchState } from '../../app/search.ts';
+import { COPILOT_AGENT } from '../../copilot/agent.ts';
 import { Answer } from '../../ui/answer.tsx';
 import { Status } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
@@ -68,7 +69,7 @@ function Actions({ session, onLeaving }: { session: Shown; onLeaving(isLeaving: 
   const remove = useChange('sessions.delete', ['sessions', 'runs']);
   const { agent, name, kind, owner, sessionId } = session;
   // The wire knows a session by its name, and each caller has names of its own.
-  const isOfPerson = kind === 'session' && owner?.kind === 'person';
+  const isOfPerson = kind === 'session' && owner?.kind === 'person' && agent !== COPILOT_AGENT;
   return (
     <>
       {isOfPerson && may('agents:chat') && (
@@ -139,9 +140,14 @@ function Facts({ session }: { session: Shown }) {
         )}
         {pendingApproval && (
           <Fact name="It waits for a person">
-            <Link to="/approvals" search={{ open: pendingApproval.approvalId }}>
-              {pendingApproval.title}
-            </Link>
+            {agent === COPILOT_AGENT ? (
+              // In no inbox: who asked decides in the panel.
+              `${pendingApproval.title} (in the copilot)`
+            ) : (
+              <Link to="/approvals" search={{ open: pendingApproval.approvalId }}>
+                {pendingApproval.title}
+              </Link>
+            )}
           </Fact>
         )}
       </dl>

@@ -21,9 +21,11 @@ export function CopilotCard({ settings: { copilot } }: { settings: WorkspaceSett
           aria-checked={copilot.enabled}
           aria-label="Studio copilot"
           aria-describedby={about}
-          disabled={!mayWrite || set.isPending}
+          disabled={!mayWrite}
+          aria-busy={set.isPending || undefined}
           className="inline-flex h-6 w-11 shrink-0 items-center rounded-full border border-muted bg-raised p-0.5 disabled:opacity-60 aria-checked:justify-end aria-checked:border-accent aria-checked:bg-accent"
-          onClick={() => set.mutate({ enabled: !copilot.enabled })}
+          // Not disabled while it is turned: that would take the focus from whoever uses the keys.
+          onClick={() => !set.isPending && set.mutate({ enabled: !copilot.enabled })}
         >
           <span aria-hidden className={`size-4.5 rounded-full ${copilot.enabled ? 'bg-on-accent' : 'bg-muted'}`} />
         </button>
