@@ -21,11 +21,21 @@ export interface OAuthServer {
     isOdd: boolean;
     /** Hands out no refresh token. */
     withoutRefresh: boolean;
-    /** Milliseconds until it answers for a token. */
+    /** Milliseconds until it answers for a token that it has made. */
     delayMs: number;
     /** A status it answers for every token. */
     down: number | null;
+    /** What comes of `POST /revoke`: the grant goes, or this is answered; "never": nothing is. */
+    revocation: number | 'never' | null;
+    /** Says at its well-known address where tokens are taken back; a text: there instead. */
+    metadata: boolean | string;
   };
+  /** What was asked to be taken back, with the kind that was named. */
+  revoked: { kind: string | null; token: string; isClient: boolean }[];
+  /** Requests for a token that are not answered yet. */
+  waiting: number;
+  /** Whether a token is taken. */
+  takes(token: string): boolean;
   /** Whoever signs in says yes: the address the browser is sent back to. */
   approve(url: string): Promise<URL>;
   /** What was handed out is not taken any more; `all`: nor can it be refreshed. */
@@ -38,7 +48,15 @@ export function useOAuthServer(): OAuthServer {
   const codes = new Map<string, { challenge: string; redirectUri: string }>();
   const access = new Set<string>();
   const refresh = new Set<string>();
-  const ways = () => ({ expiresIn: 3_600, isOdd: false, withoutRefresh: false, delayMs: 0, down: null });
+  const ways = (): OAuthServer['ways'] => ({
+    expiresIn: 3_600,
+    isOdd: false,
+    withoutRefresh: false,
+    delayMs: 0,
+    down: null,
+    revocation: null,
+    metadata: false,
+  });
 
   const send = (response: ServerResponse, status: number, body: Record<string, unknown>): void => {
     const { isOdd } = self.ways;
@@ -48,13 +66,16 @@ export function useOAuthServer(): OAuthServer {
     response.writeHead(isOdd ? 200 : status, { 'content-type': isOdd ? 'text/plain' : 'application/json' });
     response.end(isOdd ? form.toString() : JSON.stringify(body));
   };
-  const grant = (response: ServerResponse, kind: string): void => {
+  const grant = async (response: ServerResponse, kind: string): Promise<void> => {
     self.granted[kind] = (self.granted[kind] ?? 0) + 1;
     const token = `access-${randomBytes(12).toString('hex')}`;
     const next = `refresh-${randomBytes(12).toString('hex')}`;
     access.add(token);
     refresh.add(next);
-    const { expiresIn, withoutRefresh, isOdd } = self.ways;
+    const { expiresIn, withoutRefresh, isOdd, delayMs } = self.ways;
+    self.waiting++;
+    if (delayMs > 0) await new Promise((resolve) => setTimeout(resolve, delayMs));
+    self.waiting--;
     send(response, 200, {
       access_token: token,
       token_type: isOdd ? 'bot' : 'Bearer',
@@ -65,7 +86,6 @@ export function useOAuthServer(): OAuthServer {
   };
   const grantToken = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const form = new URLSearchParams(await textOf(request));
-    if (self.ways.delayMs > 0) await new Promise((resolve) => setTimeout(resolve, self.ways.delayMs));
     if (self.ways.down !== null) return void response.writeHead(self.ways.down).end('out of order');
     const [id, secret] = basicOf(request) ?? [form.get('client_id'), form.get('client_secret')];
     if (id !== CLIENT.id || secret !== CLIENT.secret) return send(response, 401, { error: 'invalid_client' });
@@ -87,9 +107,30 @@ export function useOAuthServer(): OAuthServer {
       ? grant(response, kind)
       : send(response, 400, { error: 'invalid_grant', error_description: 'no such code' });
   };
+  const takeBack = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const form = new URLSearchParams(await textOf(request));
+    const { revocation } = self.ways;
+    const [id, secret] = basicOf(request) ?? [form.get('client_id'), form.get('client_secret')];
+    const isClient = id === CLIENT.id && secret === CLIENT.secret;
+    const token = form.get('token') ?? '';
+    self.revoked.push({ kind: form.get('token_type_hint'), token, isClient });
+    if (revocation === 'never') return;
+    if (revocation !== null) return void response.writeHead(revocation).end('out of order');
+    if (!isClient) return send(response, 401, { error: 'invalid_client' });
+    access.delete(token);
+    refresh.delete(token);
+    response.writeHead(200).end();
+  };
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const url = new URL(request.url ?? '/', self.url);
     if (url.pathname === '/token') return grantToken(request, response);
+    if (url.pathname === '/revoke') return takeBack(request, response);
+    if (url.pathname === '/.well-known/oauth-authorization-server') {
+      const { metadata } = self.ways;
+      if (metadata === false) return void response.writeHead(404).end();
+      const there = metadata === true ? `${self.url}/revoke` : metadata;
+      return send(response, 200, { issuer: self.url, token_endpoint: `${self.url}/token`, revocation_endpoint: there });
+    }
     if (url.pathname === '/authorize') {
       const code = randomBytes(12).toString('hex');
       const { searchParams: asked } = url;
@@ -125,7 +166,10 @@ export function useOAuthServer(): OAuthServer {
     url: '',
     granted: {},
     calls: [],
+    revoked: [],
+    waiting: 0,
     ways: ways(),
+    takes: (token) => access.has(token) || refresh.has(token),
     async approve(url) {
       const page = await fetch(url, { redirect: 'manual' });
       return new URL(page.headers.get('location') ?? '');
@@ -138,6 +182,7 @@ export function useOAuthServer(): OAuthServer {
       self.ways = ways();
       self.granted = {};
       self.calls = [];
+      self.revoked = [];
     },
   };
   beforeAll(async () => {

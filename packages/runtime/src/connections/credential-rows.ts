@@ -39,8 +39,7 @@ export function createCredentialRows(db: Drizzle, vault: () => Promise<SecretSto
     },
     async readParts(id, owner) {
       const store = await vault();
-      const values = await Promise.all(PARTS.map(async (part) => [part, await store.get(nameOf(id, owner, part))]));
-      return Object.fromEntries(values.filter(([, value]) => value !== undefined)) as CredentialParts;
+      return pick(await store.getMany(namesOf(id, owner)), id, owner);
     },
     async lease(id, owner, version) {
       const leaseId = newRunId();
@@ -96,6 +95,9 @@ export function createCredentialRows(db: Drizzle, vault: () => Promise<SecretSto
   };
 }
 
+/** Among the secrets: those of the workspace have another. */
+export const SECRET_OWNER = 'connections';
+
 /** Of the secret of a client, among the secrets. */
 export function clientName(id: string): string {
   return JSON.stringify([id, 'client']);
@@ -111,6 +113,16 @@ async function touch(tx: Drizzle, id: string): Promise<boolean> {
   return rows.length > 0;
 }
 
+/** What the credentials of these owners consist of. */
+export async function readAllParts(
+  store: SecretStore,
+  id: string,
+  owners: readonly Owner[],
+): Promise<CredentialParts[]> {
+  const values = await store.getMany(owners.flatMap((owner) => namesOf(id, owner)));
+  return owners.map((owner) => pick(values, id, owner));
+}
+
 /** How long one process has for a new token: the longest answer of a service, and more. */
 export const LEASE_SECONDS = 30;
 
@@ -121,6 +133,15 @@ const PARTS = ['key', 'username', 'password', 'access', 'refresh'] as const;
 /** No two are the same text, whatever an owner is called. */
 function nameOf(id: string, owner: Owner, part: string): string {
   return JSON.stringify([id, owner, part]);
+}
+
+function namesOf(id: string, owner: Owner): string[] {
+  return PARTS.map((part) => nameOf(id, owner, part));
+}
+
+function pick(values: ReadonlyMap<string, string>, id: string, owner: Owner): CredentialParts {
+  const parts = PARTS.map((part) => [part, values.get(nameOf(id, owner, part))]);
+  return Object.fromEntries(parts.filter(([, value]) => value !== undefined)) as CredentialParts;
 }
 
 function at(id: string, owner: Owner) {

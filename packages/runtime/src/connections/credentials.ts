@@ -4,6 +4,7 @@ import type { Mask } from '../mask.ts';
 import { LEASE_SECONDS } from './credential-rows.ts';
 import type { Granted, OAuth, OAuthClient } from './oauth.ts';
 import type { Resolved } from './resolve.ts';
+import type { Revoke } from './revocation.ts';
 import type { ConnectionStore, CredentialRow, Owner } from './store.ts';
 
 /** What a call is made with. */
@@ -26,9 +27,10 @@ export interface CredentialsOptions {
   store: ConnectionStore;
   oauth: OAuth;
   mask: Pick<Mask, 'addPassing'>;
+  revoke: Revoke;
 }
 
-export function createCredentials({ store, oauth, mask }: CredentialsOptions): Credentials {
+export function createCredentials({ store, oauth, mask, revoke }: CredentialsOptions): Credentials {
   /** Those who ask for the same token in this process wait for one answer. */
   const renewing = new Map<string, Promise<string>>();
 
@@ -55,8 +57,9 @@ export function createCredentials({ store, oauth, mask }: CredentialsOptions): C
         await store.end(id, owner, row.version, 'expired', problem);
         continue;
       }
+      const clientSecret = await store.readClientSecret(id);
       const lease = await store.lease(id, owner, row.version);
-      if (lease !== undefined) return replace({ service, owner, row, lease, refresh });
+      if (lease !== undefined) return replace({ service, owner, row, lease, refresh, clientSecret });
       if (performance.now() > deadline)
         throw failed(service, 'another process has been asking for a token for too long');
       await sleep(LOOK_MS);
@@ -64,9 +67,9 @@ export function createCredentials({ store, oauth, mask }: CredentialsOptions): C
   };
 
   const replace = async (renewal: Renewal): Promise<string> => {
-    const { service, owner, row, lease, refresh } = renewal;
+    const { service, owner, row, lease, refresh, clientSecret } = renewal;
     const { connectionId: id } = service;
-    const granted = await ask(service, refresh).catch(async (error: unknown) => {
+    const granted = await ask(service, clientSecret, refresh).catch(async (error: unknown) => {
       await store.release(id, owner, lease);
       throw error;
     });
@@ -82,12 +85,19 @@ export function createCredentials({ store, oauth, mask }: CredentialsOptions): C
     const { access, refresh: next = refresh, scopes, expiresAt } = granted.tokens;
     const parts = { access, ...(next === undefined ? {} : { refresh: next }) };
     const isKept = await store.replace(id, owner, lease, { ...parts, scopes: scopes ?? row.scopes, expiresAt });
+    // Nobody else knows the tokens of a connection that was deleted meanwhile.
+    const isGone = !isKept && (await store.open(id, owner)) === undefined;
+    if (isGone) await revoke({ service, clientSecret, credentials: [parts], count: 1 });
     if (!isKept) throw failed(service, 'its credential was replaced at the same time; try again');
     return access;
   };
 
-  const ask = async (service: Resolved, refresh: string | undefined): Promise<Granted> => {
-    const client = toClient(service, await store.readClientSecret(service.connectionId));
+  const ask = async (
+    service: Resolved,
+    clientSecret: string | undefined,
+    refresh: string | undefined,
+  ): Promise<Granted> => {
+    const client = toClient(service, clientSecret);
     return service.auth === 'client_credentials'
       ? oauth.clientCredentials(client, service.scopes.join(service.scopeSeparator) || undefined)
       : oauth.refresh(client, refresh ?? '');
@@ -137,6 +147,7 @@ interface Renewal {
   row: CredentialRow;
   lease: string;
   refresh: string | undefined;
+  clientSecret: string | undefined;
 }
 
 /** A token that ends while a call is on its way is one that has ended. */
