@@ -19,6 +19,11 @@ export interface OAuthServer {
     expiresIn: number | null;
     /** Answers tokens as a form, and refuses with 200, as some do. */
     isOdd: boolean;
+    /**
+     * What comes of a refresh token that is used again: it is refused, and its grant ends; it is taken for some time; or a
+     * token is none that is used up.
+     */
+    reuse: 'refused' | 'grace' | 'kept';
     /** Hands out no refresh token. */
     withoutRefresh: boolean;
     /** Milliseconds until it answers for a token that it has made. */
@@ -32,6 +37,8 @@ export interface OAuthServer {
   };
   /** What was asked to be taken back, with the kind that was named. */
   revoked: { kind: string | null; token: string; isClient: boolean }[];
+  /** How often it was asked to refresh a token. */
+  refreshes: number;
   /** Requests for a token that are not answered yet. */
   waiting: number;
   /** Whether a token is taken. */
@@ -48,10 +55,13 @@ export function useOAuthServer(): OAuthServer {
   const codes = new Map<string, { challenge: string; redirectUri: string }>();
   const access = new Set<string>();
   const refresh = new Set<string>();
+  /** By each refresh token, all tokens of its grant. */
+  const grants = new Map<string, Set<string>>();
   const ways = (): OAuthServer['ways'] => ({
     expiresIn: 3_600,
     isOdd: false,
     withoutRefresh: false,
+    reuse: 'refused',
     delayMs: 0,
     down: null,
     revocation: null,
@@ -66,12 +76,14 @@ export function useOAuthServer(): OAuthServer {
     response.writeHead(isOdd ? 200 : status, { 'content-type': isOdd ? 'text/plain' : 'application/json' });
     response.end(isOdd ? form.toString() : JSON.stringify(body));
   };
-  const grant = async (response: ServerResponse, kind: string): Promise<void> => {
+  const grant = async (response: ServerResponse, kind: string, before?: string): Promise<void> => {
     self.granted[kind] = (self.granted[kind] ?? 0) + 1;
     const token = `access-${randomBytes(12).toString('hex')}`;
     const next = `refresh-${randomBytes(12).toString('hex')}`;
     access.add(token);
     refresh.add(next);
+    const all = (before === undefined ? undefined : grants.get(before)) ?? new Set();
+    grants.set(next, all.add(token).add(next));
     const { expiresIn, withoutRefresh, isOdd, delayMs } = self.ways;
     self.waiting++;
     if (delayMs > 0) await new Promise((resolve) => setTimeout(resolve, delayMs));
@@ -93,9 +105,13 @@ export function useOAuthServer(): OAuthServer {
     if (kind === 'client_credentials') return grant(response, kind);
     if (kind === 'refresh_token') {
       const token = form.get('refresh_token') ?? '';
+      self.refreshes++;
+      const isNew = self.ways.reuse === 'kept' ? refresh.has(token) : refresh.delete(token);
+      const isLate = !isNew && self.ways.reuse === 'grace' && grants.has(token);
+      if (isNew || isLate) return grant(response, kind, token);
       // One that is used twice was stolen: none of them is good any more.
-      if (!refresh.delete(token)) return send(response, 400, { error: 'invalid_grant', error_description: 'used up' });
-      return grant(response, kind);
+      for (const each of grants.get(token) ?? []) for (const known of [access, refresh]) known.delete(each);
+      return send(response, 400, { error: 'invalid_grant', error_description: 'used up' });
     }
     const code = codes.get(form.get('code') ?? '');
     codes.delete(form.get('code') ?? '');
@@ -168,6 +184,7 @@ export function useOAuthServer(): OAuthServer {
     calls: [],
     revoked: [],
     waiting: 0,
+    refreshes: 0,
     ways: ways(),
     takes: (token) => access.has(token) || refresh.has(token),
     async approve(url) {
@@ -176,13 +193,17 @@ export function useOAuthServer(): OAuthServer {
     },
     revoke(all = false) {
       access.clear();
-      if (all) refresh.clear();
+      if (all) {
+        refresh.clear();
+        grants.clear();
+      }
     },
     reset() {
       self.ways = ways();
       self.granted = {};
       self.calls = [];
       self.revoked = [];
+      self.refreshes = 0;
     },
   };
   beforeAll(async () => {

@@ -1,4 +1,5 @@
-import { and, eq, isNull, lt, or, sql } from 'drizzle-orm';
+import { and, eq, isNull, lt, sql } from 'drizzle-orm';
+import type { SQL } from 'drizzle-orm';
 import { newRunId } from '../engine/ids.ts';
 import type { SecretStore } from '../secrets/store.ts';
 import type { Drizzle } from '../stores/drizzle.ts';
@@ -43,18 +44,17 @@ export function createCredentialRows(db: Drizzle, vault: () => Promise<SecretSto
     },
     async lease(id, owner, version) {
       const leaseId = newRunId();
-      const rows = await db
-        .update(connectionCredentials)
-        .set({ leaseId, leaseUntil: sql`now() + interval '1 second' * ${LEASE_SECONDS}` })
-        .where(
-          and(
-            at(id, owner),
-            eq(connectionCredentials.version, version),
-            or(isNull(connectionCredentials.leaseUntil), lt(connectionCredentials.leaseUntil, sql`now()`)),
-          ),
-        )
-        .returning({ version: connectionCredentials.version });
-      return rows.length > 0 ? leaseId : undefined;
+      const take = async (isFree: SQL): Promise<boolean> => {
+        const rows = await db
+          .update(connectionCredentials)
+          .set({ leaseId, leaseUntil: sql`now() + interval '1 second' * ${LEASE_SECONDS}` })
+          .where(and(at(id, owner), eq(connectionCredentials.version, version), isFree))
+          .returning({ version: connectionCredentials.version });
+        return rows.length > 0;
+      };
+      if (await take(isNull(connectionCredentials.leaseUntil))) return { id: leaseId, isInherited: false };
+      const isInherited = await take(lt(connectionCredentials.leaseUntil, sql`now()`));
+      return isInherited ? { id: leaseId, isInherited } : undefined;
     },
     async replace(id, owner, lease, credential) {
       const store = await vault();

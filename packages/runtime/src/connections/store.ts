@@ -107,6 +107,13 @@ export interface Dropped {
   count: number;
 }
 
+/** The right to put another credential in the place of one. */
+export interface Lease {
+  id: string;
+  /** Who had it before has ended without a word: what the service answered it, if anything, is lost. */
+  isInherited: boolean;
+}
+
 export interface ListedConnection {
   connection: StoredConnection;
   /** Of the box. */
@@ -141,7 +148,7 @@ export interface ConnectionStore {
   ): Promise<boolean>;
   readParts(id: string, owner: Owner): Promise<CredentialParts>;
   /** Undefined: another process is at it, or has put another in its place. */
-  lease(id: string, owner: Owner, version: number): Promise<string | undefined>;
+  lease(id: string, owner: Owner, version: number): Promise<Lease | undefined>;
   /** The new tokens, in place of the leased ones. False: the lease has been lost. */
   replace(id: string, owner: Owner, lease: string, credential: NewCredential): Promise<boolean>;
   release(id: string, owner: Owner, lease: string): Promise<void>;
