@@ -3,7 +3,7 @@ import { createKeySet } from '../../runtime/src/auth/key-set.ts';
 import { identityTokens } from '../../runtime/src/auth/strategy.ts';
 import type { Registration } from '../../runtime/src/auth/registration.ts';
 import { createLog } from '../../runtime/src/log.ts';
-import type { TestBox, TestBoxes } from '../../runtime/test/_setup.ts';
+import type { TestBox, TestBoxes, TestBoxOptions } from '../../runtime/test/_setup.ts';
 import { ask } from './_people.ts';
 import type { Credential } from './_people.ts';
 
@@ -14,16 +14,17 @@ export interface BoxOptions {
   installationId: string;
   now?: () => number;
   registration?: Registration;
+  options?: TestBoxOptions['options'];
 }
 
 /** A box as it is deployed, which admits whom a control plane vouches for. */
 export function openBox(
   boxes: TestBoxes,
-  { issuer, installationId, now = Date.now, registration }: BoxOptions,
+  { issuer, installationId, now = Date.now, registration, options = {} }: BoxOptions,
 ): Promise<TestBox> {
   const keys = createKeySet({ url: keySetUrl(issuer), log: LOG, now });
   const strategy = identityTokens(createIdentityTokens({ issuer, installationId, keys, now }));
-  return boxes.open({ options: { host: 'image', strategy, ...(registration ? { registration } : {}) } });
+  return boxes.open({ options: { ...options, host: 'image', strategy, ...(registration ? { registration } : {}) } });
 }
 
 /** What the box says to a token: who calls, or why not. */

@@ -174,6 +174,8 @@ describe('the headers between a browser and the box', () => {
         '*',
         'Content-Security-Policy',
         'default-src *',
+        'Cross-Origin-Opener-Policy',
+        'unsafe-none',
         'Clear-Site-Data',
         '"*"',
         'Connection',

@@ -86,6 +86,17 @@ describe('the dashboard of a control plane', () => {
     expect(await operator.json()).toMatchObject({ place: 'standalone', box: '/box', caller: { role: 'owner' } });
   });
 
+  test('keeps the windows that it opens, as no other page does', async () => {
+    const plane = await startSignedIn({ SVC_RUNTIME_INTERNAL_URL: 'http://127.0.0.1:1' });
+    const policyOf = async (path: string) => (await plane.ask(path)).headers.get('cross-origin-opener-policy');
+    expect(await Promise.all(['/studio/', '/studio/runs', '/login', '/box/api/runs'].map(policyOf))).toEqual([
+      'same-origin-allow-popups',
+      'same-origin-allow-popups',
+      'same-origin',
+      'same-origin',
+    ]);
+  });
+
   test('may call the boxes of the organisation of who looks, and no others', async () => {
     const plane = await startPlane();
     const ada = await signUpFirst(plane);

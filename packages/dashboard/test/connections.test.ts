@@ -100,6 +100,7 @@ describeWhen(browser, 'Connections', (path) => {
     await page.getByRole('dialog').getByText('ask can call through it no more').waitFor();
     await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
     await page.waitForURL('**/studio/connections');
+    await page.getByText('What The CRM knows the box by is good until it is deleted there.').waitFor();
     await page.getByText('Nothing is connected yet').waitFor();
     expect((await call(served().box, 'GET /api/connections/crm')).status).toBe(404);
   });
@@ -151,6 +152,28 @@ describeWhen(browser, 'Connections', (path) => {
     await dialog.getByRole('button', { name: 'Open the sign-in page' }).click();
     await dialog.waitFor({ state: 'detached' });
     await page.getByText('Agents and workflows can call through it.').waitFor();
+  });
+
+  test.each([
+    [null, 'crm is deleted. Zoom has taken back what it had granted.'],
+    [503, 'crm is deleted. Zoom has not taken back 1 of 1: it answered 503. Do it there.'],
+  ])('one that is deleted while the service answers %s says what the service has done', async (answer, said) => {
+    if ((await call(served().box, 'GET /api/connections/crm')).status === 200)
+      await call(served().box, 'DELETE /api/connections/crm');
+    await make('crm', signedIn({ revocationUrl: `${oauth.url}/revoke` }));
+    await set('crm', { clientSecret: CLIENT.secret });
+    const { body } = await call<{ url: string }>(served().box, 'POST /api/connections/crm/authorize', {});
+    const back = await oauth.approve(body.url);
+    await served().box.app.request(back.pathname + back.search);
+    oauth.ways.revocation = answer;
+    const page = await show('crm');
+    await page.getByText(`${oauth.url}/revoke`).waitFor();
+    await page.getByRole('button', { name: 'Delete' }).click();
+    await page.getByRole('dialog').getByText('Zoom is asked to take back what it has granted.').waitFor();
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
+    await page.getByText(said).waitFor();
+    expect(await listBarriers(page)).toEqual([]);
+    await keepPicture(page, `connection-deleted-${answer}`);
   });
 
   test('where no window opens, the page is a link, and the person says when it is done', async () => {

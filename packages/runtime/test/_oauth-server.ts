@@ -19,13 +19,30 @@ export interface OAuthServer {
     expiresIn: number | null;
     /** Answers tokens as a form, and refuses with 200, as some do. */
     isOdd: boolean;
+    /**
+     * What comes of a refresh token that is used again: it is refused, and its grant ends; it is taken for some time; or a
+     * token is none that is used up.
+     */
+    reuse: 'refused' | 'grace' | 'kept';
     /** Hands out no refresh token. */
     withoutRefresh: boolean;
-    /** Milliseconds until it answers for a token. */
+    /** Milliseconds until it answers for a token that it has made. */
     delayMs: number;
     /** A status it answers for every token. */
     down: number | null;
+    /** What comes of `POST /revoke`: the grant goes, or this is answered; "never": nothing is. */
+    revocation: number | 'never' | null;
+    /** Says at its well-known address where tokens are taken back; a text: there instead. */
+    metadata: boolean | string;
   };
+  /** What was asked to be taken back, with the kind that was named. */
+  revoked: { kind: string | null; token: string; isClient: boolean }[];
+  /** How often it was asked to refresh a token. */
+  refreshes: number;
+  /** Requests for a token that are not answered yet. */
+  waiting: number;
+  /** Whether a token is taken. */
+  takes(token: string): boolean;
   /** Whoever signs in says yes: the address the browser is sent back to. */
   approve(url: string): Promise<URL>;
   /** What was handed out is not taken any more; `all`: nor can it be refreshed. */
@@ -38,7 +55,18 @@ export function useOAuthServer(): OAuthServer {
   const codes = new Map<string, { challenge: string; redirectUri: string }>();
   const access = new Set<string>();
   const refresh = new Set<string>();
-  const ways = () => ({ expiresIn: 3_600, isOdd: false, withoutRefresh: false, delayMs: 0, down: null });
+  /** By each refresh token, all tokens of its grant. */
+  const grants = new Map<string, Set<string>>();
+  const ways = (): OAuthServer['ways'] => ({
+    expiresIn: 3_600,
+    isOdd: false,
+    withoutRefresh: false,
+    reuse: 'refused',
+    delayMs: 0,
+    down: null,
+    revocation: null,
+    metadata: false,
+  });
 
   const send = (response: ServerResponse, status: number, body: Record<string, unknown>): void => {
     const { isOdd } = self.ways;
@@ -48,13 +76,18 @@ export function useOAuthServer(): OAuthServer {
     response.writeHead(isOdd ? 200 : status, { 'content-type': isOdd ? 'text/plain' : 'application/json' });
     response.end(isOdd ? form.toString() : JSON.stringify(body));
   };
-  const grant = (response: ServerResponse, kind: string): void => {
+  const grant = async (response: ServerResponse, kind: string, before?: string): Promise<void> => {
     self.granted[kind] = (self.granted[kind] ?? 0) + 1;
     const token = `access-${randomBytes(12).toString('hex')}`;
     const next = `refresh-${randomBytes(12).toString('hex')}`;
     access.add(token);
     refresh.add(next);
-    const { expiresIn, withoutRefresh, isOdd } = self.ways;
+    const all = (before === undefined ? undefined : grants.get(before)) ?? new Set();
+    grants.set(next, all.add(token).add(next));
+    const { expiresIn, withoutRefresh, isOdd, delayMs } = self.ways;
+    self.waiting++;
+    if (delayMs > 0) await new Promise((resolve) => setTimeout(resolve, delayMs));
+    self.waiting--;
     send(response, 200, {
       access_token: token,
       token_type: isOdd ? 'bot' : 'Bearer',
@@ -65,7 +98,6 @@ export function useOAuthServer(): OAuthServer {
   };
   const grantToken = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const form = new URLSearchParams(await textOf(request));
-    if (self.ways.delayMs > 0) await new Promise((resolve) => setTimeout(resolve, self.ways.delayMs));
     if (self.ways.down !== null) return void response.writeHead(self.ways.down).end('out of order');
     const [id, secret] = basicOf(request) ?? [form.get('client_id'), form.get('client_secret')];
     if (id !== CLIENT.id || secret !== CLIENT.secret) return send(response, 401, { error: 'invalid_client' });
@@ -73,9 +105,13 @@ export function useOAuthServer(): OAuthServer {
     if (kind === 'client_credentials') return grant(response, kind);
     if (kind === 'refresh_token') {
       const token = form.get('refresh_token') ?? '';
+      self.refreshes++;
+      const isNew = self.ways.reuse === 'kept' ? refresh.has(token) : refresh.delete(token);
+      const isLate = !isNew && self.ways.reuse === 'grace' && grants.has(token);
+      if (isNew || isLate) return grant(response, kind, token);
       // One that is used twice was stolen: none of them is good any more.
-      if (!refresh.delete(token)) return send(response, 400, { error: 'invalid_grant', error_description: 'used up' });
-      return grant(response, kind);
+      for (const each of grants.get(token) ?? []) for (const known of [access, refresh]) known.delete(each);
+      return send(response, 400, { error: 'invalid_grant', error_description: 'used up' });
     }
     const code = codes.get(form.get('code') ?? '');
     codes.delete(form.get('code') ?? '');
@@ -87,9 +123,30 @@ export function useOAuthServer(): OAuthServer {
       ? grant(response, kind)
       : send(response, 400, { error: 'invalid_grant', error_description: 'no such code' });
   };
+  const takeBack = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const form = new URLSearchParams(await textOf(request));
+    const { revocation } = self.ways;
+    const [id, secret] = basicOf(request) ?? [form.get('client_id'), form.get('client_secret')];
+    const isClient = id === CLIENT.id && secret === CLIENT.secret;
+    const token = form.get('token') ?? '';
+    self.revoked.push({ kind: form.get('token_type_hint'), token, isClient });
+    if (revocation === 'never') return;
+    if (revocation !== null) return void response.writeHead(revocation).end('out of order');
+    if (!isClient) return send(response, 401, { error: 'invalid_client' });
+    access.delete(token);
+    refresh.delete(token);
+    response.writeHead(200).end();
+  };
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const url = new URL(request.url ?? '/', self.url);
     if (url.pathname === '/token') return grantToken(request, response);
+    if (url.pathname === '/revoke') return takeBack(request, response);
+    if (url.pathname === '/.well-known/oauth-authorization-server') {
+      const { metadata } = self.ways;
+      if (metadata === false) return void response.writeHead(404).end();
+      const there = metadata === true ? `${self.url}/revoke` : metadata;
+      return send(response, 200, { issuer: self.url, token_endpoint: `${self.url}/token`, revocation_endpoint: there });
+    }
     if (url.pathname === '/authorize') {
       const code = randomBytes(12).toString('hex');
       const { searchParams: asked } = url;
@@ -125,19 +182,28 @@ export function useOAuthServer(): OAuthServer {
     url: '',
     granted: {},
     calls: [],
+    revoked: [],
+    waiting: 0,
+    refreshes: 0,
     ways: ways(),
+    takes: (token) => access.has(token) || refresh.has(token),
     async approve(url) {
       const page = await fetch(url, { redirect: 'manual' });
       return new URL(page.headers.get('location') ?? '');
     },
     revoke(all = false) {
       access.clear();
-      if (all) refresh.clear();
+      if (all) {
+        refresh.clear();
+        grants.clear();
+      }
     },
     reset() {
       self.ways = ways();
       self.granted = {};
       self.calls = [];
+      self.revoked = [];
+      self.refreshes = 0;
     },
   };
   beforeAll(async () => {

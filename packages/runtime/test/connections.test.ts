@@ -337,7 +337,7 @@ describe('a credential', () => {
   test('goes with its connection: one of the same id begins without', async () => {
     const box = await open();
     const id = await connect(box);
-    expect((await call(box, `DELETE /api/connections/${id}`)).body).toEqual({ id, deleted: true });
+    expect((await call(box, `DELETE /api/connections/${id}`)).body).toMatchObject({ id, deleted: true });
     expect((await call(box, `GET /api/connections/${id}`)).status).toBe(404);
     expect(JSON.stringify((await runWorkflow(box, 'ask', { id })).error)).toContain('connection_not_found');
     await call(box, 'POST /api/connections', { id, ...described() });

@@ -53,6 +53,7 @@ const NOT_OURS = new Set([
   'set-cookie2',
   'clear-site-data',
   'content-security-policy',
+  'cross-origin-opener-policy',
   'content-security-policy-report-only',
   'strict-transport-security',
   'service-worker-allowed',

@@ -77,6 +77,8 @@ function mountDashboard({ mode, bootstrap, connect }: Mounted): RawRoute[] {
     async handle(event, call) {
       calls.set(event.req, call);
       const found = await answer(event.req);
+      // The window of a sign-in at a service is one that it opens, and knows when it is closed.
+      found?.headers.set('cross-origin-opener-policy', 'same-origin-allow-popups');
       if (found) return found;
       const message = `There is no such file of the dashboard: ${event.url.pathname}.`;
       return answerJson(404, { code: 'not_found', message, requestId: requestIdOf(event) });

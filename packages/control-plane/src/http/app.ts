@@ -86,7 +86,7 @@ export function guardAnswer(headers: Pick<Headers, 'has' | 'set'>, publicUrl: st
   if (!headers.has('cache-control')) headers.set('cache-control', 'no-store');
   headers.set('x-content-type-options', 'nosniff');
   headers.set('referrer-policy', 'no-referrer');
-  headers.set('cross-origin-opener-policy', 'same-origin');
+  if (!headers.has('cross-origin-opener-policy')) headers.set('cross-origin-opener-policy', 'same-origin');
   if (!headers.has('content-security-policy')) headers.set('content-security-policy', CLOSED);
   if (publicUrl.startsWith('https:')) headers.set('strict-transport-security', 'max-age=31536000');
 }

@@ -18,6 +18,8 @@ import { createUseNotes } from './notes.ts';
 import { createOAuth } from './oauth.ts';
 import { resolve, toStored } from './resolve.ts';
 import type { NewConnection, Resolved } from './resolve.ts';
+import { createRevoke } from './revocation.ts';
+import type { Revocation } from './revocation.ts';
 import { toConnection } from './show.ts';
 import { connectionNotFound, createSignInFlow } from './sign-in.ts';
 import type { SignIn } from './sign-in.ts';
@@ -48,8 +50,8 @@ export interface Connections extends Pick<DeclaredConnections, 'load' | 'problem
   /** Ends a sign-in with what the browser has brought back. Throws `sign_in_invalid`, `sign_in_refused`, `connection_failed`. */
   finish(answer: URLSearchParams): Promise<{ id: string; title: string }>;
   test(id: string, signal: AbortSignal): Promise<ConnectionTest>;
-  /** Throws `connection_not_found`. */
-  delete(id: string): Promise<void>;
+  /** Takes back at the service what it has granted, as far as that succeeds in time. Throws `connection_not_found`. */
+  delete(id: string): Promise<Revocation>;
   /** For code: a call with the credential of the box, or of the user. */
   fetch(id: string, caller: ConnectionCaller, input: string | URL | Request, init?: RequestInit): Promise<Response>;
   /** For code: whose credential its calls have; empty: the box's own. Throws `connection_not_found`, `connection_not_ready`. */
@@ -78,10 +80,11 @@ export function createConnections(options: ConnectionsOptions): Connections {
   const declared = createDeclared({ store, egress, log });
   const guarded = createGuardedFetch(egress);
   const oauth = createOAuth(guarded);
-  const credentials = createCredentials({ store, oauth, mask });
+  const revoke = createRevoke({ oauth, log });
+  const credentials = createCredentials({ store, oauth, mask, revoke });
   const noteUse = createUseNotes((id, use) => store.noteUse(id, use), log);
   const callbackUrl = () => `${url()}${CALLBACK_PATH}`;
-  const signIns = createSignInFlow({ store, oauth, key, mask, callbackUrl });
+  const signIns = createSignInFlow({ store, oauth, key, mask, callbackUrl, revoke });
   const show = (listed: ListedConnection): Connection => toConnection(listed, callbackUrl());
   const find = async (id: string): Promise<ListedConnection> => {
     await declared.settled();
@@ -151,7 +154,9 @@ export function createConnections(options: ConnectionsOptions): Connections {
       });
     },
     async delete(id) {
-      if (!(await store.delete(id))) throw connectionNotFound(id);
+      const dropped = await store.delete(id);
+      if (!dropped) throw connectionNotFound(id);
+      return revoke({ ...dropped, service: resolve(dropped.connection) });
     },
     async fetch(id, caller, input, init = {}) {
       const service = await open(id);

@@ -1,4 +1,5 @@
-import { and, eq, isNull, lt, or, sql } from 'drizzle-orm';
+import { and, eq, isNull, lt, sql } from 'drizzle-orm';
+import type { SQL } from 'drizzle-orm';
 import { newRunId } from '../engine/ids.ts';
 import type { SecretStore } from '../secrets/store.ts';
 import type { Drizzle } from '../stores/drizzle.ts';
@@ -39,23 +40,21 @@ export function createCredentialRows(db: Drizzle, vault: () => Promise<SecretSto
     },
     async readParts(id, owner) {
       const store = await vault();
-      const values = await Promise.all(PARTS.map(async (part) => [part, await store.get(nameOf(id, owner, part))]));
-      return Object.fromEntries(values.filter(([, value]) => value !== undefined)) as CredentialParts;
+      return pick(await store.getMany(namesOf(id, owner)), id, owner);
     },
     async lease(id, owner, version) {
       const leaseId = newRunId();
-      const rows = await db
-        .update(connectionCredentials)
-        .set({ leaseId, leaseUntil: sql`now() + interval '1 second' * ${LEASE_SECONDS}` })
-        .where(
-          and(
-            at(id, owner),
-            eq(connectionCredentials.version, version),
-            or(isNull(connectionCredentials.leaseUntil), lt(connectionCredentials.leaseUntil, sql`now()`)),
-          ),
-        )
-        .returning({ version: connectionCredentials.version });
-      return rows.length > 0 ? leaseId : undefined;
+      const take = async (isFree: SQL): Promise<boolean> => {
+        const rows = await db
+          .update(connectionCredentials)
+          .set({ leaseId, leaseUntil: sql`now() + interval '1 second' * ${LEASE_SECONDS}` })
+          .where(and(at(id, owner), eq(connectionCredentials.version, version), isFree))
+          .returning({ version: connectionCredentials.version });
+        return rows.length > 0;
+      };
+      if (await take(isNull(connectionCredentials.leaseUntil))) return { id: leaseId, isInherited: false };
+      const isInherited = await take(lt(connectionCredentials.leaseUntil, sql`now()`));
+      return isInherited ? { id: leaseId, isInherited } : undefined;
     },
     async replace(id, owner, lease, credential) {
       const store = await vault();
@@ -96,6 +95,9 @@ export function createCredentialRows(db: Drizzle, vault: () => Promise<SecretSto
   };
 }
 
+/** Among the secrets: those of the workspace have another. */
+export const SECRET_OWNER = 'connections';
+
 /** Of the secret of a client, among the secrets. */
 export function clientName(id: string): string {
   return JSON.stringify([id, 'client']);
@@ -111,6 +113,16 @@ async function touch(tx: Drizzle, id: string): Promise<boolean> {
   return rows.length > 0;
 }
 
+/** What the credentials of these owners consist of. */
+export async function readAllParts(
+  store: SecretStore,
+  id: string,
+  owners: readonly Owner[],
+): Promise<CredentialParts[]> {
+  const values = await store.getMany(owners.flatMap((owner) => namesOf(id, owner)));
+  return owners.map((owner) => pick(values, id, owner));
+}
+
 /** How long one process has for a new token: the longest answer of a service, and more. */
 export const LEASE_SECONDS = 30;
 
@@ -121,6 +133,15 @@ const PARTS = ['key', 'username', 'password', 'access', 'refresh'] as const;
 /** No two are the same text, whatever an owner is called. */
 function nameOf(id: string, owner: Owner, part: string): string {
   return JSON.stringify([id, owner, part]);
+}
+
+function namesOf(id: string, owner: Owner): string[] {
+  return PARTS.map((part) => nameOf(id, owner, part));
+}
+
+function pick(values: ReadonlyMap<string, string>, id: string, owner: Owner): CredentialParts {
+  const parts = PARTS.map((part) => [part, values.get(nameOf(id, owner, part))]);
+  return Object.fromEntries(parts.filter(([, value]) => value !== undefined)) as CredentialParts;
 }
 
 function at(id: string, owner: Owner) {

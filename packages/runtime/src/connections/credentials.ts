@@ -4,7 +4,8 @@ import type { Mask } from '../mask.ts';
 import { LEASE_SECONDS } from './credential-rows.ts';
 import type { Granted, OAuth, OAuthClient } from './oauth.ts';
 import type { Resolved } from './resolve.ts';
-import type { ConnectionStore, CredentialRow, Owner } from './store.ts';
+import type { Revoke } from './revocation.ts';
+import type { ConnectionStore, CredentialRow, Lease, Owner } from './store.ts';
 
 /** What a call is made with. */
 export interface Credential {
@@ -26,9 +27,10 @@ export interface CredentialsOptions {
   store: ConnectionStore;
   oauth: OAuth;
   mask: Pick<Mask, 'addPassing'>;
+  revoke: Revoke;
 }
 
-export function createCredentials({ store, oauth, mask }: CredentialsOptions): Credentials {
+export function createCredentials({ store, oauth, mask, revoke }: CredentialsOptions): Credentials {
   /** Those who ask for the same token in this process wait for one answer. */
   const renewing = new Map<string, Promise<string>>();
 
@@ -55,8 +57,11 @@ export function createCredentials({ store, oauth, mask }: CredentialsOptions): C
         await store.end(id, owner, row.version, 'expired', problem);
         continue;
       }
+      const clientSecret = await store.readClientSecret(id);
       const lease = await store.lease(id, owner, row.version);
-      if (lease !== undefined) return replace({ service, owner, row, lease, refresh });
+      if (lease !== undefined) return replace({ service, owner, row, lease, refresh, clientSecret });
+      // Whoever is at it may have ended: what is good for a little is better than to wait until that is known.
+      if (access !== undefined && access !== rejected && !endsSoon(row, LATE_MS)) return access;
       if (performance.now() > deadline)
         throw failed(service, 'another process has been asking for a token for too long');
       await sleep(LOOK_MS);
@@ -64,30 +69,38 @@ export function createCredentials({ store, oauth, mask }: CredentialsOptions): C
   };
 
   const replace = async (renewal: Renewal): Promise<string> => {
-    const { service, owner, row, lease, refresh } = renewal;
+    const { service, owner, row, lease, refresh, clientSecret } = renewal;
     const { connectionId: id } = service;
-    const granted = await ask(service, refresh).catch(async (error: unknown) => {
-      await store.release(id, owner, lease);
+    const granted = await ask(service, clientSecret, refresh).catch(async (error: unknown) => {
+      await store.release(id, owner, lease.id);
       throw error;
     });
     if (!('tokens' in granted)) {
       if (!granted.isFinal) {
-        await store.release(id, owner, lease);
+        await store.release(id, owner, lease.id);
         throw failed(service, `the service refuses a new token: ${granted.refusal}`);
       }
-      const problem = `The service no longer takes what it has given: ${granted.refusal}. Sign in again.`;
+      const lost = lease.isInherited ? LOST : '';
+      const problem = `The service no longer takes what it has given: ${granted.refusal}.${lost} Sign in again.`;
       await store.end(id, owner, row.version, 'revoked', problem);
       throw notReady(service, owner, problem);
     }
     const { access, refresh: next = refresh, scopes, expiresAt } = granted.tokens;
     const parts = { access, ...(next === undefined ? {} : { refresh: next }) };
-    const isKept = await store.replace(id, owner, lease, { ...parts, scopes: scopes ?? row.scopes, expiresAt });
+    const isKept = await store.replace(id, owner, lease.id, { ...parts, scopes: scopes ?? row.scopes, expiresAt });
+    // Nobody else knows the tokens of a connection that was deleted meanwhile.
+    const isGone = !isKept && (await store.open(id, owner)) === undefined;
+    if (isGone) await revoke({ service, clientSecret, credentials: [parts], count: 1 });
     if (!isKept) throw failed(service, 'its credential was replaced at the same time; try again');
     return access;
   };
 
-  const ask = async (service: Resolved, refresh: string | undefined): Promise<Granted> => {
-    const client = toClient(service, await store.readClientSecret(service.connectionId));
+  const ask = async (
+    service: Resolved,
+    clientSecret: string | undefined,
+    refresh: string | undefined,
+  ): Promise<Granted> => {
+    const client = toClient(service, clientSecret);
     return service.auth === 'client_credentials'
       ? oauth.clientCredentials(client, service.scopes.join(service.scopeSeparator) || undefined)
       : oauth.refresh(client, refresh ?? '');
@@ -135,17 +148,22 @@ interface Renewal {
   service: Resolved;
   owner: Owner;
   row: CredentialRow;
-  lease: string;
+  lease: Lease;
   refresh: string | undefined;
+  clientSecret: string | undefined;
 }
 
 /** A token that ends while a call is on its way is one that has ended. */
 const EARLY_MS = 60_000;
+/** Unless another one cannot be had yet. */
+const LATE_MS = 10_000;
 const LOOK_MS = 100;
 const LONGEST_WAIT_MS = LEASE_SECONDS * 1_000 + 5_000;
 
-function endsSoon({ expiresAt }: CredentialRow): boolean {
-  return expiresAt !== null && expiresAt.getTime() - EARLY_MS < Date.now();
+const LOST = ' A process of this box ended while it was getting another, which was lost with it.';
+
+function endsSoon({ expiresAt }: CredentialRow, withinMs = EARLY_MS): boolean {
+  return expiresAt !== null && expiresAt.getTime() - withinMs < Date.now();
 }
 
 function requireReady(service: Resolved, owner: Owner, row: CredentialRow | undefined): asserts row is CredentialRow {

@@ -1,10 +1,11 @@
-import { and, asc, count, desc, eq, gt, like, sql } from 'drizzle-orm';
+import { and, asc, count, desc, eq, gt, sql } from 'drizzle-orm';
 import type { MasterKey } from '../secrets/seal.ts';
 import { createSecretStore } from '../secrets/store.ts';
 import type { SecretStore } from '../secrets/store.ts';
 import { secrets } from '../secrets/table.ts';
 import type { Drizzle } from '../stores/drizzle.ts';
-import { clientName, createCredentialRows } from './credential-rows.ts';
+import { clientName, createCredentialRows, SECRET_OWNER } from './credential-rows.ts';
+import { createDelete } from './delete.ts';
 import type { ConnectionStore, CredentialRow, ListedConnection, Owner } from './store.ts';
 import { createSignIns } from './sign-in-rows.ts';
 import { connectionCredentials, connections, connectionUses } from './table.ts';
@@ -49,6 +50,7 @@ export function createConnectionStore({ db, key, installation }: ConnectionStore
   return {
     ...createCredentialRows(db, vault),
     ...createSignIns(db),
+    delete: createDelete(db, vault),
     async list(after, limit) {
       const rows = await select()
         .where(after === undefined ? undefined : gt(connections.id, after))
@@ -93,13 +95,6 @@ export function createConnectionStore({ db, key, installation }: ConnectionStore
         await tx.insert(connections).values(connection);
         return 'created';
       }),
-    delete: (id) =>
-      db.transaction(async (tx) => {
-        const rows = await tx.delete(connections).where(eq(connections.id, id)).returning({ id: connections.id });
-        // An id holds no character that "like" reads as another.
-        await tx.delete(secrets).where(and(eq(secrets.owner, SECRET_OWNER), like(secrets.name, `["${id}",%`)));
-        return rows.length > 0;
-      }),
     readClientSecret: async (id) => (await vault()).get(clientName(id)),
     async noteUse(id, { kind, name }) {
       const lastUsedAt = new Date();
@@ -129,8 +124,6 @@ export const BOX: Owner = '';
 
 // --- internal ---
 
-/** Among the secrets: those of the workspace have another. */
-const SECRET_OWNER = 'connections';
 const MOST_CONNECTIONS = 500;
 const MOST_USES = 100;
 

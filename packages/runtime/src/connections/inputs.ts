@@ -22,6 +22,7 @@ export const CONNECTION_MEMBERS = {
   origins: z.array(z.string().max(500)).max(20).optional().describe('Further origins that may be sent the credential'),
   authorizationUrl: address('Where a person signs in, of a service that is not known'),
   tokenUrl: address('Where tokens come from, likewise'),
+  revocationUrl: address('Where tokens are taken back when the connection is deleted, as RFC 7009 has it, likewise'),
   clientId: word
     .optional()
     .describe('What the service calls this box. Its secret is sent with connections.set_credential'),

@@ -35,6 +35,20 @@ export interface OAuth {
   ): Promise<Granted>;
   refresh(client: OAuthClient, refreshToken: string): Promise<Granted>;
   clientCredentials(client: OAuthClient, scopes: string | undefined): Promise<Granted>;
+  /** Takes a token back, as RFC 7009 has it. Answers why the service does not. Throws `connection_failed`. */
+  revoke(client: OAuthClient, revocation: RevocationRequest): Promise<string | undefined>;
+  /**
+   * Where the server of these tokens says that they are taken back, as RFC 8414 has it: an address of its own origin alone.
+   * Throws `connection_failed`.
+   */
+  findRevocationUrl(tokenUrl: string, signal: AbortSignal): Promise<string | undefined>;
+}
+
+export interface RevocationRequest {
+  url: string;
+  token: string;
+  kind: 'access_token' | 'refresh_token';
+  signal: AbortSignal;
 }
 
 export function createOAuth(fetch: GuardedFetch): OAuth {
@@ -93,6 +107,27 @@ export function createOAuth(fetch: GuardedFetch): OAuth {
           await oauth.clientCredentialsGrantRequest(server, client, auth, asked, options),
         );
       }),
+    async revoke({ clientId, clientSecret, tokenAuth }, { url, token, kind, signal }) {
+      const oauth = await import('oauth4webapi');
+      const server = { issuer: new URL(url).origin, revocation_endpoint: url };
+      const auth = toAuth(oauth, tokenAuth, clientSecret);
+      const answer = await oauth.revocationRequest(server, { client_id: clientId }, auth, token, {
+        additionalParameters: { token_type_hint: kind },
+        [oauth.allowInsecureRequests]: true,
+        [oauth.customFetch]: (to: string, init: TokenRequest) => send(fetch, to, init, signal),
+      });
+      return readRefusal(answer);
+    },
+    async findRevocationUrl(tokenUrl, signal) {
+      const { origin } = new URL(tokenUrl);
+      const url = new URL('/.well-known/oauth-authorization-server', origin);
+      const answer = await send(fetch, url.href, { method: 'GET', headers: { accept: 'application/json' } }, signal);
+      if (!answer.ok) return void (await answer.body?.cancel());
+      const { token_endpoint: said, revocation_endpoint: found } = parse(await readText(answer));
+      // Of another tenant of the same host, or of nobody.
+      if (said !== tokenUrl || typeof found !== 'string' || !URL.canParse(found)) return undefined;
+      return new URL(found).origin === origin ? found : undefined;
+    },
   };
 }
 
@@ -130,15 +165,30 @@ function toAuth(oauth: Library, tokenAuth: TokenAuth, secret: string | undefined
   return tokenAuth === 'basic' ? oauth.ClientSecretBasic(secret) : oauth.ClientSecretPost(secret);
 }
 
-async function askTokens(fetch: GuardedFetch, url: string, { method, headers, body }: TokenRequest): Promise<Response> {
-  const answer = await fetch(new URL(url), {
-    method,
-    headers: new Headers(headers),
-    body: body === undefined ? undefined : String(body),
-    signal: AbortSignal.timeout(TIMEOUT_MS),
-  });
-  const text = await capAnswer(answer, { mostBytes: MOST_BYTES, tooLong }).text();
-  return toStandard(answer.status, parse(text));
+async function askTokens(fetch: GuardedFetch, url: string, request: TokenRequest): Promise<Response> {
+  const answer = await send(fetch, url, request, AbortSignal.timeout(TIMEOUT_MS));
+  return toStandard(answer.status, parse(await readText(answer)));
+}
+
+function send(
+  fetch: GuardedFetch,
+  url: string,
+  { method, headers, body }: TokenRequest,
+  signal: AbortSignal,
+): Promise<Response> {
+  const text = body === undefined ? undefined : String(body);
+  return fetch(new URL(url), { method, headers: new Headers(headers), body: text, signal });
+}
+
+function readText(answer: Response): Promise<string> {
+  return capAnswer(answer, { mostBytes: MOST_BYTES, tooLong }).text();
+}
+
+/** A token that is not known any more is taken back as well: of that the service says that all is well. */
+async function readRefusal(answer: Response): Promise<string | undefined> {
+  if (answer.ok) return void (await answer.body?.cancel());
+  const { error } = parse(await readText(answer));
+  return typeof error === 'string' ? toAscii(error).slice(0, 100) : `it answered ${answer.status}`;
 }
 
 function tooLong(): BoxError {

@@ -5,6 +5,7 @@ import { Page, ShortListPage, withoutUndefined } from '../operations/inputs.ts';
 import type { Connections } from './connections.ts';
 import { CONNECTION_MEMBERS, word } from './inputs.ts';
 import { ConnectionProvider, listProviders } from './providers.ts';
+import { Revocation } from './revocation.ts';
 import { Connection, ConnectionUse } from './store.ts';
 import { ConnectionTest } from './test-call.ts';
 
@@ -137,7 +138,7 @@ export const testConnection = operation({
 export const deleteConnection = operation({
   ...room,
   id: 'connections.delete',
-  summary: 'Delete a connection with its credentials, those of its users too',
+  summary: 'Delete a connection with its credentials, those of its users too, and take them back at its service',
   route: 'DELETE /api/connections/:id',
   kind: 'write',
   permission: 'connections:write',
@@ -145,10 +146,10 @@ export const deleteConnection = operation({
   copilot: 'yes',
   errors: ['connection_not_found'],
   input: z.strictObject({ id }),
-  output: z.object({ id: z.string(), deleted: z.literal(true) }),
+  output: z.object({ id: z.string(), deleted: z.literal(true), revocation: Revocation }),
   before: ({ connections }, input) => connections.get(input.id),
   async handle({ connections }, input) {
-    await connections.delete(input.id);
-    return { id: input.id, deleted: true as const };
+    const revocation = await connections.delete(input.id);
+    return { id: input.id, deleted: true as const, revocation };
   },
 });

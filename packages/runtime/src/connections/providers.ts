@@ -21,6 +21,7 @@ export const ConnectionProvider = z.object({
   baseUrl: z.string().nullable().describe('Null: every customer has another, so the connection has to name it'),
   authorizationUrl: z.string().nullable(),
   tokenUrl: z.string().nullable(),
+  revocationUrl: z.string().nullable().describe('Where tokens are taken back, as RFC 7009 has it'),
   scopes: z.array(z.string()).describe('Asked for where the connection names none'),
   docs: z.string().nullable().describe('Where the service says how to get a credential'),
 });
@@ -52,8 +53,8 @@ export function findService(id: string): Service | undefined {
 
 /** In the order of their ids, and at the end the one that is described by hand. */
 export function listProviders(): ConnectionProvider[] {
-  return SERVICES.map(({ id, title, auth, baseUrl, authorizationUrl, tokenUrl, scopes, docs }) => {
-    return { id, title, auth, baseUrl, authorizationUrl, tokenUrl, scopes, docs };
+  return SERVICES.map(({ id, title, auth, baseUrl, authorizationUrl, tokenUrl, revocationUrl, scopes, docs }) => {
+    return { id, title, auth, baseUrl, authorizationUrl, tokenUrl, revocationUrl, scopes, docs };
   });
 }
 
@@ -93,6 +94,7 @@ const DESCRIBED: Described[] = [
     baseUrl: 'https://app.asana.com/api/1.0',
     authorizationUrl: 'https://app.asana.com/-/oauth_authorize',
     tokenUrl: 'https://app.asana.com/-/oauth_token',
+    revocationUrl: 'https://app.asana.com/-/oauth_revoke',
     tokenAuth: 'post',
     test: read('/users/me'),
     docs: 'https://developers.asana.com/docs/oauth',
@@ -117,6 +119,7 @@ const DESCRIBED: Described[] = [
     baseUrl: 'https://discord.com/api/v10',
     authorizationUrl: 'https://discord.com/oauth2/authorize',
     tokenUrl: 'https://discord.com/api/oauth2/token',
+    revocationUrl: 'https://discord.com/api/oauth2/token/revoke',
     scopes: ['identify'],
     prefix: 'Bot ',
     test: read('/users/@me'),
@@ -168,6 +171,7 @@ const DESCRIBED: Described[] = [
     baseUrl: 'https://gitlab.com/api/v4',
     authorizationUrl: 'https://gitlab.com/oauth/authorize',
     tokenUrl: 'https://gitlab.com/oauth/token',
+    revocationUrl: 'https://gitlab.com/oauth/revoke',
     tokenAuth: 'post',
     scopes: ['read_user', 'read_api'],
     header: 'private-token',
@@ -188,6 +192,7 @@ const DESCRIBED: Described[] = [
     ],
     authorizationUrl: 'https://accounts.google.com/o/oauth2/v2/auth',
     tokenUrl: 'https://oauth2.googleapis.com/token',
+    revocationUrl: 'https://oauth2.googleapis.com/revoke',
     tokenAuth: 'post',
     scopes: ['openid', 'email'],
     // Without both it hands out a token that cannot be refreshed.
@@ -214,6 +219,7 @@ const DESCRIBED: Described[] = [
     baseUrl: 'https://api.linear.app',
     authorizationUrl: 'https://linear.app/oauth/authorize',
     tokenUrl: 'https://api.linear.app/oauth/token',
+    revocationUrl: 'https://api.linear.app/oauth/revoke',
     tokenAuth: 'post',
     scopes: ['read'],
     scopeSeparator: ',',
@@ -264,6 +270,7 @@ const DESCRIBED: Described[] = [
     auth: ['oauth2', 'client_credentials'],
     authorizationUrl: 'https://login.salesforce.com/services/oauth2/authorize',
     tokenUrl: 'https://login.salesforce.com/services/oauth2/token',
+    revocationUrl: 'https://login.salesforce.com/services/oauth2/revoke',
     tokenAuth: 'post',
     scopes: ['api', 'refresh_token'],
     test: read('/services/data'),
@@ -332,6 +339,7 @@ const DESCRIBED: Described[] = [
     baseUrl: 'https://api.zoom.us/v2',
     authorizationUrl: 'https://zoom.us/oauth/authorize',
     tokenUrl: 'https://zoom.us/oauth/token',
+    revocationUrl: 'https://zoom.us/oauth/revoke',
     test: read('/users/me'),
     docs: 'https://developers.zoom.us/docs/integrations/oauth/',
   },
@@ -342,6 +350,7 @@ const SERVICES: readonly Service[] = DESCRIBED.map((described) => ({
   baseUrl: null,
   authorizationUrl: null,
   tokenUrl: null,
+  revocationUrl: null,
   scopes: [],
   docs: null,
   origins: [],

@@ -14,6 +14,8 @@ export interface Resolved extends Omit<Service, 'auth' | 'origins'> {
   baseUrl: string;
   /** All that are sent the credential. */
   origins: readonly string[];
+  /** It is not known whether its tokens can be taken back: the service is asked when they are to be. */
+  mayOfferRevocation: boolean;
 }
 
 export function resolve({ id, provider, auth, per, title, settings }: StoredConnection): Resolved {
@@ -21,6 +23,9 @@ export function resolve({ id, provider, auth, per, title, settings }: StoredConn
   const service = findService(provider) ?? findService(CUSTOM)!;
   const { origins = [], ...own } = settings;
   const baseUrl = own.baseUrl ?? service.baseUrl ?? 'https://invalid.invalid';
+  // What another server has handed out is no business of the service's own.
+  const isElsewhere = service.tokenUrl === null || (own.tokenUrl ?? service.tokenUrl) !== service.tokenUrl;
+  const revocationUrl = own.revocationUrl ?? (isElsewhere ? null : service.revocationUrl);
   return {
     ...service,
     ...own,
@@ -29,6 +34,8 @@ export function resolve({ id, provider, auth, per, title, settings }: StoredConn
     per,
     title: title ?? service.title,
     baseUrl,
+    revocationUrl,
+    mayOfferRevocation: revocationUrl === null && isElsewhere,
     origins: [...new Set([new URL(baseUrl).origin, ...service.origins, ...origins])],
     clientId: own.clientId ?? null,
     // Those of a service are what a person is asked for.
@@ -73,7 +80,9 @@ export function invalid(member: string, message: string): BoxError {
 
 // --- internal ---
 
-const URLS = ['baseUrl', 'authorizationUrl', 'tokenUrl'] as const;
+const URLS = ['baseUrl', 'authorizationUrl', 'tokenUrl', 'revocationUrl'] as const;
+
+const OF_OAUTH = ['clientId', 'revocationUrl'] as const;
 
 function requireSettings(service: Service, auth: AuthKind, settings: ConnectionSettings): void {
   const needed: (keyof ConnectionSettings)[] = service.baseUrl === null ? ['baseUrl'] : [];
@@ -83,8 +92,9 @@ function requireSettings(service: Service, auth: AuthKind, settings: ConnectionS
   for (const member of needed)
     if (settings[member] === undefined)
       throw invalid(member, `A connection to ${service.title} by ${auth} needs "${member}".`);
-  if (!isOAuth(auth) && settings.clientId !== undefined)
-    throw invalid('clientId', `A connection by ${auth} has no "clientId".`);
+  for (const member of OF_OAUTH)
+    if (!isOAuth(auth) && settings[member] !== undefined)
+      throw invalid(member, `A connection by ${auth} has no "${member}".`);
 }
 
 /** What the box must not call is refused when it is called too: a name may mean another address then. */

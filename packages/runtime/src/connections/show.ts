@@ -8,7 +8,8 @@ export function toConnection(
   callbackUrl: string,
 ): Connection {
   const { id, provider, auth, per, createdBy, createdAt, updatedAt } = connection;
-  const { title, baseUrl, origins, authorizationUrl, tokenUrl, clientId, scopes, tokenAuth } = resolve(connection);
+  const { title, baseUrl, origins, authorizationUrl, tokenUrl, revocationUrl, clientId, scopes, tokenAuth } =
+    resolve(connection);
   return {
     id,
     provider,
@@ -21,6 +22,7 @@ export function toConnection(
     origins: [...origins],
     authorizationUrl: auth === 'oauth2' ? authorizationUrl : null,
     tokenUrl: isOAuth(auth) ? tokenUrl : null,
+    revocationUrl: isOAuth(auth) ? revocationUrl : null,
     clientId,
     hasClientSecret,
     scopes: isOAuth(auth) ? scopes : [],

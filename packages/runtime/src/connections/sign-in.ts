@@ -6,6 +6,7 @@ import { toClient } from './credentials.ts';
 import type { OAuth } from './oauth.ts';
 import { resolve } from './resolve.ts';
 import type { Resolved } from './resolve.ts';
+import type { Revoke } from './revocation.ts';
 import type { ConnectionStore, Owner } from './store.ts';
 
 /** Where somebody signs in. */
@@ -27,10 +28,11 @@ export interface SignInOptions {
   key: MasterKey;
   mask: Pick<Mask, 'addPassing'>;
   callbackUrl(): string;
+  revoke: Revoke;
 }
 
 /** The authorization code grant with PKCE. Whoever brings the state back ends what began with it, once. */
-export function createSignInFlow({ store, oauth, key, mask, callbackUrl }: SignInOptions): SignInFlow {
+export function createSignInFlow({ store, oauth, key, mask, callbackUrl, revoke }: SignInOptions): SignInFlow {
   const signing = Buffer.from(hkdfSync('sha256', key.key.export(), '', 'svc connection sign-in', 32));
   return {
     async begin(service, owner) {
@@ -69,7 +71,8 @@ export function createSignInFlow({ store, oauth, key, mask, callbackUrl }: SignI
         );
       const service = resolve(opened.connection);
       const { connectionId: id, title } = service;
-      const client = toClient(service, await store.readClientSecret(id));
+      const clientSecret = await store.readClientSecret(id);
+      const client = toClient(service, clientSecret);
       const sent = { state, verifier: toVerifier(signing, state), redirectUri: callbackUrl() };
       const granted = await oauth.redeem(client, answer, sent);
       if (!('tokens' in granted)) throw new BoxError('sign_in_refused', `${title} refused: ${granted.refusal}.`);
@@ -77,7 +80,10 @@ export function createSignInFlow({ store, oauth, key, mask, callbackUrl }: SignI
       mask.addPassing(access);
       const parts = { access, ...(refresh === undefined ? {} : { refresh }) };
       const isKept = await store.setCredential(id, signIn.owner, { credential: { ...parts, scopes, expiresAt } });
-      if (!isKept) throw connectionNotFound(id);
+      if (!isKept) {
+        await revoke({ service, clientSecret, credentials: [parts], count: 1 });
+        throw connectionNotFound(id);
+      }
       return { id, title };
     },
   };

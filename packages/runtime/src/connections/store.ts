@@ -8,6 +8,7 @@ export const ConnectionSettings = z.strictObject({
   origins: z.array(z.string()).optional(),
   authorizationUrl: z.string().optional(),
   tokenUrl: z.string().optional(),
+  revocationUrl: z.string().optional(),
   clientId: z.string().optional(),
   scopes: z.array(z.string()).optional(),
   tokenAuth: z.enum(TOKEN_AUTHS).optional(),
@@ -36,6 +37,7 @@ export const Connection = z.object({
   origins: z.array(z.string()).describe('What the credential is sent to'),
   authorizationUrl: z.string().nullable(),
   tokenUrl: z.string().nullable(),
+  revocationUrl: z.string().nullable().describe('Where tokens are taken back when it is deleted'),
   clientId: z.string().nullable(),
   hasClientSecret: z.boolean(),
   scopes: z.array(z.string()).describe('What is asked for'),
@@ -95,6 +97,23 @@ export interface NewCredential extends CredentialParts {
 /** Whose credential it is. Empty: the box's own. */
 export type Owner = string;
 
+/** What a connection consisted of that is gone. */
+export interface Dropped {
+  connection: StoredConnection;
+  clientSecret: string | undefined;
+  /** What could be used of the first 500 owners, the box before its users. */
+  credentials: CredentialParts[];
+  /** How many there were. */
+  count: number;
+}
+
+/** The right to put another credential in the place of one. */
+export interface Lease {
+  id: string;
+  /** Who had it before has ended without a word: what the service answered it, if anything, is lost. */
+  isInherited: boolean;
+}
+
 export interface ListedConnection {
   connection: StoredConnection;
   /** Of the box. */
@@ -115,8 +134,8 @@ export interface ConnectionStore {
   listUses(id: string): Promise<ConnectionUse[]>;
   /** `exists`: there is one of that id. `full`: there are as many as a box has. */
   create(connection: Omit<StoredConnection, 'createdAt' | 'updatedAt'>): Promise<'created' | 'exists' | 'full'>;
-  /** With all its credentials and sign-ins. False: there was none. */
-  delete(id: string): Promise<boolean>;
+  /** With all its credentials and sign-ins. Undefined: there was none. */
+  delete(id: string): Promise<Dropped | undefined>;
   readClientSecret(id: string): Promise<string | undefined>;
   /**
    * Replaces what is given of both as one, whoever is at a new token: the credential of the owner, and the client's secret.
@@ -129,7 +148,7 @@ export interface ConnectionStore {
   ): Promise<boolean>;
   readParts(id: string, owner: Owner): Promise<CredentialParts>;
   /** Undefined: another process is at it, or has put another in its place. */
-  lease(id: string, owner: Owner, version: number): Promise<string | undefined>;
+  lease(id: string, owner: Owner, version: number): Promise<Lease | undefined>;
   /** The new tokens, in place of the leased ones. False: the lease has been lost. */
   replace(id: string, owner: Owner, lease: string, credential: NewCredential): Promise<boolean>;
   release(id: string, owner: Owner, lease: string): Promise<void>;

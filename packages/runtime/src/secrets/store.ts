@@ -1,4 +1,4 @@
-import { and, eq, sql } from 'drizzle-orm';
+import { and, eq, inArray, sql } from 'drizzle-orm';
 import { BoxError } from '../errors.ts';
 import type { Drizzle } from '../stores/drizzle.ts';
 import { secrets } from './table.ts';
@@ -10,6 +10,8 @@ export interface SecretStore {
   set(name: string, value: string): Promise<void>;
   /** Undefined: there is no such secret. */
   get(name: string): Promise<string | undefined>;
+  /** Those of these names that there are, by name, in one look. */
+  getMany(names: readonly string[]): Promise<Map<string, string>>;
   has(name: string): Promise<boolean>;
   /** False: there was none. */
   delete(name: string): Promise<boolean>;
@@ -59,6 +61,17 @@ export function createSecretStore(options: SecretStoreOptions): SecretStore {
     async get(name) {
       const [row] = await db.select().from(secrets).where(at(name));
       return row && unseal(await key, await placeOf(name, row.version), row.sealed);
+    },
+    async getMany(names) {
+      const master = await key;
+      const rows = await db
+        .select()
+        .from(secrets)
+        .where(and(eq(secrets.owner, owner), inArray(secrets.name, [...names])));
+      const values = rows.map(async ({ name, version, sealed }) => {
+        return [name, unseal(master, await placeOf(name, version), sealed)] as const;
+      });
+      return new Map(await Promise.all(values));
     },
     async has(name) {
       const rows = await db.select({ name: secrets.name }).from(secrets).where(at(name));

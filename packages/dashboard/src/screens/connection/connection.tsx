@@ -98,7 +98,8 @@ function Detail({ connection }: { connection: ConnectionDetail }) {
   );
 }
 
-function Delete({ connection: { id, users, usedBy }, onClose }: { connection: ConnectionDetail; onClose(): void }) {
+function Delete({ connection, onClose }: { connection: ConnectionDetail; onClose(): void }) {
+  const { id, title, users, usedBy, revocationUrl } = connection;
   const navigate = useNavigate();
   const remove = useLeave('connections.delete');
   const whose = users === 0 ? 'its credential' : `its credential and those of ${users} end users`;
@@ -109,14 +110,17 @@ function Delete({ connection: { id, users, usedBy }, onClose }: { connection: Co
       danger
       onClose={onClose}
       onConfirm={async () => {
-        await remove.mutateAsync({ id });
-        toast(`${id} is deleted.`);
+        const { revocation } = await remove.mutateAsync({ id });
+        const result = revocation.state === 'none' ? '' : ` ${revocation.message}`;
+        toast(`${id} is deleted.${result}`, revocation.state === 'failed' ? 'bad' : 'good');
         await navigate({ to: '/connections' as never });
       }}
     >
       It goes with {whose}
-      {usedBy.length > 0 && `; ${usedBy.map(({ name }) => name).join(', ')} can call through it no more`}. Take the
-      grant back at the service as well.
+      {usedBy.length > 0 && `; ${usedBy.map(({ name }) => name).join(', ')} can call through it no more`}.{' '}
+      {revocationUrl === null
+        ? 'Take back at the service what it has granted.'
+        : `${title} is asked to take back what it has granted.`}
     </Confirm>
   );
 }

@@ -6,7 +6,8 @@ import type { Connection } from '../connections/connection-state.ts';
 
 /** What a connection says of itself. None of it is secret. */
 export function Facts({ connection }: { connection: Connection }) {
-  const { provider, auth, per, baseUrl, origins, authorizationUrl, tokenUrl, clientId, hasClientSecret } = connection;
+  const { provider, auth, per, baseUrl, origins, authorizationUrl, tokenUrl, revocationUrl } = connection;
+  const { clientId, hasClientSecret } = connection;
   const { scopes, grantedScopes, expiresAt, users, callbackUrl, createdBy, createdAt } = connection;
   return (
     <dl className="grid grid-cols-1 gap-x-4 gap-y-1 sm:grid-cols-[auto_1fr]">
@@ -39,6 +40,11 @@ export function Facts({ connection }: { connection: Connection }) {
       {tokenUrl !== null && (
         <Fact title="Where tokens come from">
           <Code>{tokenUrl}</Code>
+        </Fact>
+      )}
+      {revocationUrl !== null && (
+        <Fact title="Where they are taken back">
+          <Code>{revocationUrl}</Code>
         </Fact>
       )}
       {isOAuth(auth) && (

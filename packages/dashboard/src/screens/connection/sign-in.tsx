@@ -16,6 +16,7 @@ export function SignIn({ connection, onClose }: { connection: Connection; onClos
   const [opened, setOpened] = useState<Window>();
   const [url, setUrl] = useState<string>();
   const [before] = useState(connection.updatedAt);
+  const [isLooking, setLooking] = useState(false);
   useReturn(url !== undefined, opened, () => void now.refetch());
   // A token that was there before is no sign-in.
   const isDone = url !== undefined && now.data?.state === 'ready' && now.data.updatedAt !== before;
@@ -26,6 +27,11 @@ export function SignIn({ connection, onClose }: { connection: Connection; onClos
     onClose();
     // Once, when it becomes so.
   }, [isDone]);
+  const look = async () => {
+    setLooking(true);
+    await now.refetch();
+    setLooking(false);
+  };
   const open = async () => {
     // Before anything is waited for: only what a person has just pressed may open a window.
     const target = openWindow();
@@ -46,7 +52,7 @@ export function SignIn({ connection, onClose }: { connection: Connection; onClos
         <>
           <Button onClick={onClose}>{url === undefined ? 'Cancel' : 'Close'}</Button>
           {url !== undefined && (
-            <Button busy={now.isFetching} onClick={() => void now.refetch()}>
+            <Button busy={isLooking} onClick={() => void look()}>
               I have signed in
             </Button>
           )}

@@ -8,7 +8,10 @@ export function openWindow(): Window | undefined {
   return opened;
 }
 
-/** Says when the person may have come back: the window is closed, or this page is looked at again. */
+/**
+ * Says when the person may have come back: the window is closed, or this page is looked at again; and now and then. Of a service
+ * whose pages let go of who has opened them nothing else is known: its window looks closed at once, and closes nowhere.
+ */
 export function useReturn(isAway: boolean, opened: Window | undefined, onReturn: () => void): void {
   useEffect(() => {
     if (!isAway) return undefined;
@@ -17,9 +20,11 @@ export function useReturn(isAway: boolean, opened: Window | undefined, onReturn:
       if (opened?.closed && !wasClosed) onReturn();
       wasClosed = opened?.closed ?? false;
     }, LOOK_MS);
+    const asking = setInterval(onReturn, ASK_MS);
     addEventListener('focus', onReturn);
     return () => {
       clearInterval(timer);
+      clearInterval(asking);
       removeEventListener('focus', onReturn);
     };
     // The function is another one at each drawing.
@@ -31,3 +36,4 @@ export function useReturn(isAway: boolean, opened: Window | undefined, onReturn:
 /** The callback page of the box closes one of that name. */
 const SIGN_IN_WINDOW = 'svc-sign-in';
 const LOOK_MS = 300;
+const ASK_MS = 3_000;

@@ -13,6 +13,7 @@ export interface Draft {
   baseUrl: string;
   authorizationUrl: string;
   tokenUrl: string;
+  revocationUrl: string;
   clientId: string;
   /** Separated by spaces or lines. */
   scopes: string;
@@ -35,6 +36,7 @@ export function toDraft({ id, auth, scopes }: Provider): Draft {
     baseUrl: '',
     authorizationUrl: '',
     tokenUrl: '',
+    revocationUrl: '',
     clientId: '',
     scopes: scopes.join(' '),
     origins: '',
@@ -58,8 +60,7 @@ export function listNeeded({ baseUrl, authorizationUrl, tokenUrl }: Provider, au
 /** Throws a sentence that says what is no `name=value`. */
 export function toInput(provider: Provider, draft: Draft): OperationInput<'connections.create'> {
   const { id, auth, perUser, prefix, tokenAuth } = draft;
-  const text = (name: 'title' | 'baseUrl' | 'authorizationUrl' | 'tokenUrl' | 'clientId' | 'header') =>
-    draft[name].trim() === '' ? {} : { [name]: draft[name].trim() };
+  const text = (name: TextMember) => (draft[name].trim() === '' ? {} : { [name]: draft[name].trim() });
   const common = { id: id.trim(), provider: provider.id, auth, ...text('title'), ...text('baseUrl') };
   const origins = wordsOf(draft.origins);
   const all = { ...common, ...(origins.length === 0 ? {} : { origins }) };
@@ -70,6 +71,7 @@ export function toInput(provider: Provider, draft: Draft): OperationInput<'conne
     ...all,
     ...text('clientId'),
     ...text('tokenUrl'),
+    ...text('revocationUrl'),
     ...(tokenAuth === '' ? {} : { tokenAuth }),
     ...(scopes.join(' ') === provider.scopes.join(' ') && auth === 'oauth2' ? {} : { scopes }),
     ...(auth === 'oauth2'
@@ -79,6 +81,8 @@ export function toInput(provider: Provider, draft: Draft): OperationInput<'conne
 }
 
 // --- internal ---
+
+type TextMember = 'title' | 'baseUrl' | 'authorizationUrl' | 'tokenUrl' | 'revocationUrl' | 'clientId' | 'header';
 
 function wordsOf(text: string): string[] {
   return text.split(/\s+/).filter(Boolean);

@@ -43,7 +43,9 @@ export function MoreFields({ provider, draft, onChange }: FieldsProps) {
   const isCustom = provider.id === 'custom';
   const needed = listNeeded(provider, auth);
   // Where a service is run by its customers too.
-  const elsewhere = ADDRESSES.filter(([name]) => provider[name] !== null && !needed.includes(name));
+  const elsewhere = ADDRESSES.filter(
+    ([name]) => (provider[name] !== null || (isCustom && name === 'revocationUrl')) && !needed.includes(name),
+  );
   return (
     <details className="rounded border border-line p-3">
       <summary className="font-medium">More</summary>
@@ -137,6 +139,7 @@ const ADDRESSES = [
   ['baseUrl', 'Another address of its API'],
   ['authorizationUrl', 'Another sign-in page'],
   ['tokenUrl', 'Another address of tokens'],
+  ['revocationUrl', 'Where tokens are taken back'],
 ] as const;
 
 interface AddressProps {
