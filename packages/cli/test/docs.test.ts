@@ -396,6 +396,12 @@ const GUIDES: Guide[] = [
       search({ stdout }) {
         expect(stdout.split('\n')[0]).toContain('leave.md:5\t## Sick leave');
       },
+      rerank({ stdout }) {
+        const [first = '', ...others] = stdout.trim().split('\n');
+        expect(first).toMatch(/^0\.\d{3}\t[01]\.\d{3}\t/);
+        expect(first).toContain('leave.md:5\t## Sick leave');
+        expect(others).toHaveLength(1);
+      },
       async run({ stdout }, { box }) {
         const runId = /Started look-up: run (\S+)/.exec(stdout)?.[1] ?? '';
         const run = await box.finish(runId);

@@ -81,12 +81,21 @@ const parts: { [Name in keyof Parts]: Omit<Part<Given, Name, Parts[Name]>, 'name
   },
   ai: {
     create: ({
-      opening: { callModel, callEmbeddings },
+      opening: { callModel, callEmbeddings, callRerank },
       settings: { defaultModel },
       embeddingModel,
       limiter,
       telemetry,
-    }) => createAi({ callModel, callEmbeddings, defaultModel, embeddingModel, limiter, onPart: telemetry.called }),
+    }) =>
+      createAi({
+        callModel,
+        callEmbeddings,
+        callRerank,
+        defaultModel,
+        embeddingModel,
+        limiter,
+        onPart: telemetry.called,
+      }),
   },
   auth: { create: createBoxAuth },
   confirmations: { create: ({ foundation }) => createBoxConfirmations(foundation) },
