@@ -37,8 +37,9 @@ import { checkMessages, replyTo, textsOf, usageOf, vectorOf } from './model-scri
  * @property {number} port
  * @property {ChatRequest[]} requests  the last 500 request bodies, oldest first
  * @property {EmbedRequest[]} embedRequests  the same of `/embeddings`
+ * @property {number[]} embedFailures  statuses that the next calls of `/embeddings` are answered with
  * @property {() => Promise<void>} close  drops every open answer
- * @typedef {{ models: readonly string[], requests: ChatRequest[], embedRequests: EmbedRequest[], failed: Set<string> }} Memory
+ * @typedef {{ models: readonly string[], requests: ChatRequest[], embedRequests: EmbedRequest[], embedFailures: number[], failed: Set<string> }} Memory
  */
 
 /**
@@ -48,7 +49,7 @@ import { checkMessages, replyTo, textsOf, usageOf, vectorOf } from './model-scri
  */
 export async function startModelServer({ port = 0, host = '127.0.0.1', models = [MODEL] } = {}) {
   /** @type {Memory} */
-  const memory = { models, requests: [], embedRequests: [], failed: new Set() };
+  const memory = { models, requests: [], embedRequests: [], embedFailures: [], failed: new Set() };
   const server = createServer((request, response) => void serve(request, response, memory));
   server.listen(port, host);
   await once(server, 'listening');
@@ -58,6 +59,7 @@ export async function startModelServer({ port = 0, host = '127.0.0.1', models = 
     port: address.port,
     requests: memory.requests,
     embedRequests: memory.embedRequests,
+    embedFailures: memory.embedFailures,
     async close() {
       const closed = once(server, 'close');
       server.close();
@@ -102,6 +104,8 @@ async function serve(request, response, memory) {
 function embed(body, response, memory) {
   memory.embedRequests.push(body);
   if (memory.embedRequests.length > REQUESTS_KEPT) memory.embedRequests.shift();
+  const failure = memory.embedFailures.shift();
+  if (failure) return sendError(response, failure);
   const texts = textsOf(body);
   const [, status] = /^error:(\d{3})$/.exec(texts.find((text) => text.startsWith('error:')) ?? '') ?? [];
   if (status) return sendError(response, Number(status));

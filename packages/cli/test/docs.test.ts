@@ -441,6 +441,20 @@ const GUIDES: Guide[] = [
           { items: [{ messages: [{ role: 'user' }, { role: 'assistant', reasoning: 'Easy.' }] }] },
         ]);
       },
+      async tell(_ran, { box }) {
+        await eventually(async () => {
+          const answer = await fetch(`${box.url}/api/memory?user=ada`);
+          return ((await answer.json()) as { items: { state: string }[] }).items[0]?.state === 'ready';
+        });
+      },
+      recall({ stdout }) {
+        expect(stdout).toMatch(/<piece session=.*Assistant: My dog is called Rex\./);
+      },
+      memory({ stdout }) {
+        const [tuesday = '', monday = '', forgotten] = stdout.trim().split('\n');
+        expect([tuesday, monday]).toEqual([expect.stringContaining('friend'), expect.stringContaining('ready')]);
+        expect(forgotten).toBe('Forgotten 2 turns of "ada"');
+      },
       async picture(ran) {
         const [answer, read] = readDocuments(ran) as [object, { items: { messages: { content: Picture[] }[] }[] }];
         expect(answer).toMatchObject({ choices: [{ message: { content: 'I see it.' } }] });

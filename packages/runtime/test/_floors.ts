@@ -53,6 +53,7 @@ export const FLOORS: readonly string[] = [
   'rag/',
   'runs/',
   'sessions/',
+  'memory/',
   'events/',
   'logs/',
   'jobs/',

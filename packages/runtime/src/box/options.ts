@@ -14,6 +14,7 @@ import type { Program } from '../manifest.ts';
 import type { LogQueueLimits } from '../logs/queue.ts';
 import type { NotifyReceiver } from '../notify/config.ts';
 import type { NotifyLimits } from '../notify/limits.ts';
+import type { MemoryLimits } from '../memory/embedding.ts';
 import type { RagLimits } from '../rag/rag.ts';
 import type { RetentionOptions } from '../retention/retention.ts';
 import type { EgressPolicy } from '../provider/egress.ts';
@@ -109,6 +110,8 @@ export interface BoxOptions {
   triggerLimits?: Partial<TriggerLimits>;
   /** Called with each run that fails or is blocked, for a person who watches. Default: the log says it. */
   onStopped?(run: StoppedRun): void;
+  /** How what agents remember is embedded, for tests. */
+  memory?: Partial<MemoryLimits>;
   /** How documents of collections are embedded, and searches reranked, for tests. */
   rag?: Partial<RagLimits>;
   /** Loads agents and workflows; called when the gate opens. */

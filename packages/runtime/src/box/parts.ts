@@ -66,6 +66,7 @@ const parts: { [Name in keyof Parts]: Omit<Part<Given, Name, Parts[Name]>, 'name
         sessions: given.sessionStore,
         journal: given.journal,
         files: given.turnFiles,
+        memory: given.memory,
         instructions: createPublishedInstructions(given.prompts, given.log, (agent) =>
           agent === COPILOT_AGENT && given.catalog.isReplaced(agent) ? COPILOT_AGENT : 'instructions',
         ),
