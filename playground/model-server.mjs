@@ -15,7 +15,7 @@
  *   cut                         drops the connection after the text, in the middle of the answer
  *
  * Anything else gets a plain answer. `POST /v1/embeddings` answers vectors in which texts that share words are near to each
- * other; a text `error:429` there is answered with that status. Try it: node model-server.mjs --port 9101
+ * other; a text `error:429` there is answered with that status. `POST /v1/rerank` ranks by them. Try it: node model-server.mjs --port 9101
  */
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
@@ -37,8 +37,9 @@ import { checkMessages, replyTo, textsOf, usageOf, vectorOf } from './model-scri
  * @property {number} port
  * @property {ChatRequest[]} requests  the last 500 request bodies, oldest first
  * @property {EmbedRequest[]} embedRequests  the same of `/embeddings`
+ * @property {number[]} embedFailures  statuses that the next calls of `/embeddings` are answered with
  * @property {() => Promise<void>} close  drops every open answer
- * @typedef {{ models: readonly string[], requests: ChatRequest[], embedRequests: EmbedRequest[], failed: Set<string> }} Memory
+ * @typedef {{ models: readonly string[], requests: ChatRequest[], embedRequests: EmbedRequest[], embedFailures: number[], failed: Set<string> }} Memory
  */
 
 /**
@@ -48,7 +49,7 @@ import { checkMessages, replyTo, textsOf, usageOf, vectorOf } from './model-scri
  */
 export async function startModelServer({ port = 0, host = '127.0.0.1', models = [MODEL] } = {}) {
   /** @type {Memory} */
-  const memory = { models, requests: [], embedRequests: [], failed: new Set() };
+  const memory = { models, requests: [], embedRequests: [], embedFailures: [], failed: new Set() };
   const server = createServer((request, response) => void serve(request, response, memory));
   server.listen(port, host);
   await once(server, 'listening');
@@ -58,6 +59,7 @@ export async function startModelServer({ port = 0, host = '127.0.0.1', models = 
     port: address.port,
     requests: memory.requests,
     embedRequests: memory.embedRequests,
+    embedFailures: memory.embedFailures,
     async close() {
       const closed = once(server, 'close');
       server.close();
@@ -85,6 +87,7 @@ async function serve(request, response, memory) {
     const route = `${request.method} ${request.url?.split('?')[0]}`;
     if (route === 'GET /v1/models') return sendJson(response, 200, modelList(memory.models));
     if (route === 'POST /v1/embeddings') return embed(await readBody(request), response, memory);
+    if (route === 'POST /v1/rerank') return rerank(await readBody(request), response);
     if (route !== 'POST /v1/chat/completions') return sendError(response, 404, `There is no route ${route}.`);
     await complete(await readBody(request), response, { memory, signal: gone.signal });
   } catch (error) {
@@ -101,6 +104,8 @@ async function serve(request, response, memory) {
 function embed(body, response, memory) {
   memory.embedRequests.push(body);
   if (memory.embedRequests.length > REQUESTS_KEPT) memory.embedRequests.shift();
+  const failure = memory.embedFailures.shift();
+  if (failure) return sendError(response, failure);
   const texts = textsOf(body);
   const [, status] = /^error:(\d{3})$/.exec(texts.find((text) => text.startsWith('error:')) ?? '') ?? [];
   if (status) return sendError(response, Number(status));
@@ -112,6 +117,27 @@ function embed(body, response, memory) {
   const tokens = Math.ceil(texts.join('').length / 4);
   const usage = { prompt_tokens: tokens, total_tokens: tokens };
   sendJson(response, 200, { object: 'list', model: body.model ?? MODEL, data, usage });
+}
+
+/**
+ * @param {{ model?: string, query: string, documents: string[], top_n?: number }} body
+ * @param {Response} response
+ */
+function rerank({ model = MODEL, query, documents, top_n: most = documents.length }, response) {
+  const asked = vectorOf(query);
+  const results = documents
+    .map((text, index) => ({ index, relevance_score: dot(asked, vectorOf(text)) }))
+    .sort((a, b) => b.relevance_score - a.relevance_score)
+    .slice(0, most);
+  sendJson(response, 200, { model, results, usage: { total_tokens: documents.length } });
+}
+
+/**
+ * @param {number[]} one
+ * @param {number[]} other
+ */
+function dot(one, other) {
+  return one.reduce((sum, value, place) => sum + value * (other[place] ?? 0), 0);
 }
 
 /**

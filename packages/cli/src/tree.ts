@@ -13,6 +13,7 @@ import { jobs } from './verbs/jobs.ts';
 import { usage } from './verbs/usage.ts';
 import { keys } from './verbs/keys.ts';
 import { logs } from './verbs/logs.ts';
+import { memory } from './verbs/memory.ts';
 import { notify } from './verbs/notify.ts';
 import { plane } from './verbs/plane.ts';
 import { guardrails } from './verbs/guardrails.ts';
@@ -96,6 +97,7 @@ export const TREE: Group = {
     runs,
     logs,
     sessions,
+    memory,
     hitl,
     hooks,
     jobs,

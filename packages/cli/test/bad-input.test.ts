@@ -75,6 +75,7 @@ const basesOf = ({
     flags: { yes: true },
   }),
   ...forEach(['hitl get', 'hitl approve', 'hitl reject'], { positionals: { id: approval } }),
+  'memory clear': { flags: { user: 'none', yes: true } },
   // An agent that answered would be one more session.
   chat: { positionals: { name: 'none', message: 'Hello.' } },
   ...forEach(['notify redeliver', 'keys rotate'], { positionals: { id: 'none' } }),
@@ -140,6 +141,7 @@ const TAKEN: readonly RegExp[] = [
   /^replay (run, a file|--(until|agent|url), )/,
   /^schema generate --(name|rename|drop|convert), /,
   /^sessions (get|delete) --agent-name, /,
+  /^memory clear --(user|client|agent-name), /,
   // A folder to be made.
   /^plane --data-dir, (unknown|negative|huge|not a number|lines)$/,
   /^init (dir|--name), (unknown|huge|not a number|lines|a folder)$/,
@@ -148,7 +150,7 @@ const TAKEN: readonly RegExp[] = [
   /^add \S+ name, (unknown|huge|a folder)$/,
   /^(build --out|package --out-dir|pull run --out), (unknown|negative|huge|not a number|lines)$/,
   /^package --(tag|base), (unknown|huge|a folder|a file|below a file)$/,
-  /^(runs|logs|sessions|hitl|jobs|notify|prompts|activity) list --(name|receiver|parent|retry-of|session|step|text|agent-name|run|workflow|key|owner-name|operation|actor|target|client|user), (?!long)/,
+  /^(runs|logs|sessions|memory|hitl|jobs|notify|prompts|activity) list --(name|receiver|parent|retry-of|session|step|text|agent-name|run|workflow|key|owner-name|operation|actor|target|client|user), (?!long)/,
   /^runs (cancel|retry|delete)-all --(name|parent|retry-of|session|client|user), /,
   /^logs tail --(step|text|client|user), (?!long)/,
   // What has used nothing so far.

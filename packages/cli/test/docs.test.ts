@@ -396,6 +396,12 @@ const GUIDES: Guide[] = [
       search({ stdout }) {
         expect(stdout.split('\n')[0]).toContain('leave.md:5\t## Sick leave');
       },
+      rerank({ stdout }) {
+        const [first = '', ...others] = stdout.trim().split('\n');
+        expect(first).toMatch(/^0\.\d{3}\t[01]\.\d{3}\t/);
+        expect(first).toContain('leave.md:5\t## Sick leave');
+        expect(others).toHaveLength(1);
+      },
       async run({ stdout }, { box }) {
         const runId = /Started look-up: run (\S+)/.exec(stdout)?.[1] ?? '';
         const run = await box.finish(runId);
@@ -434,6 +440,20 @@ const GUIDES: Guide[] = [
           { name: 'ada-1', openTurn: null, summary: null },
           { items: [{ messages: [{ role: 'user' }, { role: 'assistant', reasoning: 'Easy.' }] }] },
         ]);
+      },
+      async tell(_ran, { box }) {
+        await eventually(async () => {
+          const answer = await fetch(`${box.url}/api/memory?user=ada`);
+          return ((await answer.json()) as { items: { state: string }[] }).items[0]?.state === 'ready';
+        });
+      },
+      recall({ stdout }) {
+        expect(stdout).toMatch(/<piece session=.*Assistant: My dog is called Rex\./);
+      },
+      memory({ stdout }) {
+        const [tuesday = '', monday = '', forgotten] = stdout.trim().split('\n');
+        expect([tuesday, monday]).toEqual([expect.stringContaining('friend'), expect.stringContaining('ready')]);
+        expect(forgotten).toBe('Forgotten 2 turns of "ada"');
       },
       async picture(ran) {
         const [answer, read] = readDocuments(ran) as [object, { items: { messages: { content: Picture[] }[] }[] }];

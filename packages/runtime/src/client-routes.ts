@@ -44,6 +44,8 @@ export const ROUTES = {
   'sessions.messages': { route: 'GET /api/sessions/:id/messages' },
   'sessions.runs': { route: 'GET /api/sessions/:id/runs' },
   'sessions.delete': { route: 'DELETE /api/sessions/:id' },
+  'memory.list': { route: 'GET /api/memory' },
+  'memory.clear': { route: 'DELETE /api/memory' },
   'approvals.list': { route: 'GET /api/approvals' },
   'approvals.get': { route: 'GET /api/approvals/:id' },
   'approvals.decide': { route: 'POST /api/approvals/:id/decide', headers: { 'idempotency-key': 'idempotencyKey' } },

@@ -11,6 +11,8 @@ export interface WorkspaceConfig {
   model?: string;
   /** The model of `svc.ai.embed` where a call names none. */
   embeddingModel?: string;
+  /** The model that puts what a search of a collection finds in its order, where the collection names none. */
+  rerankModel?: string;
   /** How long sessions and runs that are over are kept, and log records. Default: for ever; log records 14 days. */
   retention?: RetentionOptions;
   /** Who is posted a signed message when a run fails or is blocked, or an approval is asked for. Default: none. */
@@ -30,7 +32,16 @@ export interface WorkspaceConfig {
   };
 }
 
-const MEMBERS: (keyof WorkspaceConfig)[] = ['model', 'embeddingModel', 'retention', 'notify', 'users', 'studio', 'mcp'];
+const MEMBERS: (keyof WorkspaceConfig)[] = [
+  'model',
+  'embeddingModel',
+  'rerankModel',
+  'retention',
+  'notify',
+  'users',
+  'studio',
+  'mcp',
+];
 
 /**
  * Types `svc.config.ts`, the workspace's settings in code. Throws on a setting that there is not, on an origin that is

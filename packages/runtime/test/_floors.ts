@@ -54,6 +54,7 @@ export const FLOORS: readonly string[] = [
   'rag/',
   'runs/',
   'sessions/',
+  'memory/',
   'events/',
   'logs/',
   'jobs/',

@@ -113,6 +113,7 @@ const CALLS: [id: string, input: (made: Record<string, Json>) => Json][] = [
   ['rag.documents.add', () => ({ name: 'notes', id: 'one', text: 'A note.' })],
   ['rag.documents.delete', () => ({ name: 'notes', id: 'one' })],
   ['rag.collections.delete', () => ({ name: 'notes' })],
+  ['memory.clear', () => ({ user: 'ada' })],
   ['settings.key_expiry', () => ({ days: 30 })],
   ['settings.mcp', () => ({ enabled: true })],
   ['settings.copilot', () => ({ enabled: true })],

@@ -202,6 +202,8 @@ const DEVIATIONS: Record<string, { row?: string; why: string }> = {
 const ADDED: Record<string, string> = {
   'health.identity': 'svc dev and the CLI tell by it whether it is their box that answers',
   'hooks.kept': 'a payload that waits for a hook that never comes must be seen',
+  'memory.clear': 'an end user may ask that what is remembered of them be forgotten',
+  'memory.list': 'what is remembered of an end user must be seen',
   'hooks.signal': 'whoever signals a run need not know whether it has begun',
   'jobs.delete': 'code makes timers while it runs, and somebody has to be able to end one',
   'notify.deliveries': 'what was not delivered, and why, is looked for here',

@@ -57,6 +57,7 @@ export function toBoxOptions(options: DevBoxOptions): BoxOptions {
     environmentModel: () => readVariable(env, 'SVC_DEFAULT_MODEL'),
     defaultModel: () => host().config().model,
     embeddingModel: () => host().config().embeddingModel,
+    rerankModel: () => host().config().rerankModel,
     isDatabaseOpen: stores.isOpen,
     retention: () => host().config().retention ?? {},
     notify: () => host().config().notify,

@@ -33,13 +33,25 @@ export function formatCollections(answer: Row, style: Style): string {
 /** What a search has found, the best first. */
 export function formatHits(answer: Row, style: Style): string {
   const hits = answer.items as Row[];
+  const isReranked = hits.some(({ rerankScore }) => rerankScore !== null);
   const columns: Column<Row>[] = [
-    { title: 'score', cell: ({ score }) => Number(score).toFixed(3) },
+    ...(isReranked ? [{ title: 'rerank', cell: ({ rerankScore }: Row) => toScore(rerankScore) }] : []),
+    { title: 'score', cell: ({ score }) => toScore(score) },
     { title: 'vector', cell: ({ vectorRank }) => formatCell(vectorRank) },
     { title: 'words', cell: ({ textRank }) => formatCell(textRank) },
     { title: 'source', cell: ({ documentId, place }) => `${String(documentId)}:${String((place as Row).line)}` },
     { title: 'text', cell: ({ text }) => String(text).replaceAll(/\s+/g, ' '), shrinks: 30 },
   ];
   if (hits.length === 0) return style.columns === undefined ? '' : style.dim('Nothing was found.');
-  return formatTable(columns, hits, style);
+  const table = formatTable(columns, hits, style);
+  const { error = null } = (answer.rerank ?? {}) as { error?: string | null };
+  return error === null
+    ? table
+    : `${table}\n\n${style.dim(`Not reranked, so this is the order of the search. ${error}`)}`;
+}
+
+// --- internal ---
+
+function toScore(score: unknown): string {
+  return score === null ? '' : Number(score).toFixed(3);
 }

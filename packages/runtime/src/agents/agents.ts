@@ -10,6 +10,7 @@ import type { BoxError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import type { PublishedInstructions } from '../prompts/instructions.ts';
 import type { Issue } from '../schema/schema.ts';
+import type { TurnMemory } from './turn/memory.ts';
 import type { SessionPlace, SessionStore } from './turn/session-store.ts';
 import { COPILOT_AGENT } from '../manifest.ts';
 import { createTurnFiles } from './files/turn-files.ts';
@@ -119,6 +120,8 @@ export interface AgentsOptions {
   hideArguments?: HideArguments;
   /** Undefined: it answers. */
   isCopilotEnabled?(): Promise<boolean>;
+  /** Undefined: nothing is remembered. */
+  memory?: TurnMemory;
   /** Undefined: files stay in their messages. */
   files?: TurnFiles;
   /** What an operator chose beside the code. Undefined: no overrides. */
@@ -139,9 +142,9 @@ export function createAgents(options: AgentsOptions): Agents {
     isChecked: (name, input) => hasOutputRule(finder.find(name), input),
   });
   const readers = createTurnReaders({ live, engine, pending });
-  const { instructions, guardrails, callModel, hideArguments } = options;
+  const { instructions, guardrails, callModel, hideArguments, memory } = options;
   const { files = createTurnFiles({ storage: undefined, log: options.log, listSessions: async () => [] }) } = options;
-  const toBody = createTurnBody({ finder, tools, sessions, live, callModel, guardrails, hideArguments, files });
+  const toBody = createTurnBody({ finder, tools, sessions, live, callModel, guardrails, hideArguments, files, memory });
 
   const turns = createOpenTurns({ journal, sessions, finder, pending });
   const starts = createTurnStarts({ engine, sessions, instructions, open: turns, toBody });

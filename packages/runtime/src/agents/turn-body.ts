@@ -3,6 +3,8 @@ import type { JournalRecord } from '../engine/journal/record.ts';
 import type { RunRow } from '../engine/journal/run.ts';
 import { bodyOf } from '../engine/primitives/hook.ts';
 import type { SessionStore } from './turn/session-store.ts';
+import { createRemembering } from './turn/memory.ts';
+import type { TurnMemory } from './turn/memory.ts';
 import { clientGone, toTurnError } from './events/turn-errors.ts';
 import { COPILOT_AGENT } from '../manifest.ts';
 import { budgetOf } from './copilot.ts';
@@ -21,7 +23,6 @@ import type { ConversationMessage, ConversationSummary, TurnInput } from './turn
 import { NO_STATE } from '../tools/state.ts';
 import { beganWithoutInstructions, readInstructions } from './turn/instructions.ts';
 import { listModelCalls } from './reading/recorded-messages.ts';
-import type { RecordedModelCall } from './turn/compaction.ts';
 import { runTurn } from './turn/turn.ts';
 import type { TurnAdded } from './turn/options.ts';
 
@@ -52,10 +53,11 @@ export interface TurnBodyOptions {
   guardrails?: TurnGuardrails | undefined;
   hideArguments?: HideArguments | undefined;
   files: Pick<TurnFiles, 'forModel'>;
+  memory?: TurnMemory | undefined;
 }
 
 export function createTurnBody(options: TurnBodyOptions): ToTurnBody {
-  const { finder, tools, sessions, live, callModel, guardrails, hideArguments, files } = options;
+  const { finder, tools, sessions, live, callModel, guardrails, hideArguments, files, memory } = options;
   return async (run, input, readPublished, { hadApprovalBelow } = { hadApprovalBelow: false }) => {
     const { agent, codeHash } = finder.get(run.name);
     const { tools: own, notes } = await tools.list(agent, run);
@@ -67,10 +69,10 @@ export function createTurnBody(options: TurnBodyOptions): ToTurnBody {
     let history: ConversationMessage[] = [];
     let state = NO_STATE;
     let summary: ConversationSummary | undefined;
-    let isOlder = false;
-    let recordedCalls: readonly RecordedModelCall[] = [];
-    const save = async (id: string, added: TurnAdded): Promise<void> =>
-      sessions.add({
+    let found: readonly JournalRecord[] = [];
+    const remembering = createRemembering({ memory, agent, run, input, records: () => found });
+    const save = async (id: string, added: TurnAdded): Promise<void> => {
+      await sessions.add({
         sessionId: id,
         runId,
         ...added,
@@ -78,32 +80,36 @@ export function createTurnBody(options: TurnBodyOptions): ToTurnBody {
           ? { kind: 'session', cutAfter: session.cutAfter }
           : { kind: 'conversation', messages: [], state: NO_STATE }),
       });
+      await remembering?.keep({ runId, messages: added.messages, isCut: session?.cutAfter !== undefined });
+    };
     return {
       codeHash,
       durability: 'synced',
       // The session is this turn's until it ends, so what is read here is what was there when it began.
       async prepare(records) {
-        isOlder = beganWithoutInstructions(records);
-        recordedCalls = listModelCalls(records);
+        found = records;
         published = await readPublished();
         if (session && sessionId !== null)
           ({ messages: history, state, summary } = await sessions.read(sessionId, session.cutAfter, runId));
       },
-      run: async () =>
-        runTurn({
+      async run() {
+        const isRecorded = !beganWithoutInstructions(found);
+        const instructions = [published ?? (await readInstructions(agent, { isRecorded })), ...notes];
+        const showEarlier = await remembering?.recall();
+        return runTurn({
           agent,
           input,
-          instructions: [published ?? (await readInstructions(agent, { isRecorded: !isOlder })), ...notes]
-            .filter(Boolean)
-            .join('\n\n'),
+          instructions: instructions.filter(Boolean).join('\n\n'),
           history,
           summary,
-          recordedCalls,
+          recordedCalls: listModelCalls(found),
           state,
           toolset,
-          // The files themselves are no part of what is recorded.
-          callModel: async (request, reply, signal) =>
-            callModel({ ...request, messages: await files.forModel(sessionId, request.messages) }, reply, signal),
+          // Neither the files themselves nor what was said earlier is a part of what is recorded.
+          async callModel(request, reply, signal) {
+            const messages = showEarlier ? await showEarlier(request.messages) : request.messages;
+            return callModel({ ...request, messages: await files.forModel(sessionId, messages) }, reply, signal);
+          },
           emit: live.emitterOf(runId, { isJoined: session !== undefined }),
           untilTaken: (signal) => live.untilTaken(runId, signal),
           ...(guardrails ? { guard: createTurnGuard(guardrails, bodyOf('runTurn').run) } : {}),
@@ -113,7 +119,8 @@ export function createTurnBody(options: TurnBodyOptions): ToTurnBody {
           ...(sessionId === null ? {} : { save: (added) => save(sessionId, added) }),
         }).catch((error: unknown) => {
           throw toTurnError(error);
-        }),
+        });
+      },
       // The client of a stateless turn went with the process, unless that is another run, or asks again under its key.
       // Of one that waits for an approval, the client knows that it does.
       ...(session || input.isKeyed || run.parentRunId !== null

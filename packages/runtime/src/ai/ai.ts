@@ -1,6 +1,7 @@
 import type { ModelReply } from '../agents/model/read-reply.ts';
 import type { CallModel } from '../agents/model/client.ts';
 import type { CallEmbeddings } from '../agents/model/embeddings.ts';
+import type { CallRerank } from '../agents/model/rerank.ts';
 import type { ChatMessage } from '../agents/model/messages.ts';
 import type { ReplyOptions } from '../agents/model/reply.ts';
 import { addUsage, toTokens } from '../agents/events/usage.ts';
@@ -12,7 +13,14 @@ import { splitName } from '../definitions/subagents.ts';
 import { chargedTo, pinnedModel } from '../engine/box-marks.ts';
 import type { RunRow } from '../engine/journal/run.ts';
 import type { Ambient } from '../engine/handle.ts';
-import type { AnswerRule, ChatReply, EmbedReply, ModelCaller } from '../engine/model-calls.ts';
+import type {
+  AnswerRule,
+  ChatReply,
+  EmbedReply,
+  ModelCaller,
+  RerankAsked,
+  RerankReply,
+} from '../engine/model-calls.ts';
 import { BoxError } from '../errors.ts';
 import type { Limiter, PlannedSize } from '../limits/limiter.ts';
 import { whoOfAgent } from '../limits/limits.ts';
@@ -20,11 +28,15 @@ import { createPartObserver } from './part-calls.ts';
 import type { PartCall } from './part-calls.ts';
 
 /** Single calls of models, for code in a run. What they throw is not to be repeated by a step: they have been. */
-export type Ai = Pick<Ambient, 'chat' | 'embed'>;
+export interface Ai extends Pick<Ambient, 'chat' | 'embed'> {
+  /** Texts by how relevant they are to a query. */
+  rerank(asked: RerankAsked, caller: ModelCaller): Promise<RerankReply>;
+}
 
 export interface AiOptions {
   callModel: CallModel;
   callEmbeddings: CallEmbeddings;
+  callRerank: CallRerank;
   /** The model of the workspace. */
   defaultModel(): Promise<string | undefined>;
   embeddingModel(): string | undefined;
@@ -34,7 +46,7 @@ export interface AiOptions {
 }
 
 export function createAi(options: AiOptions): Ai {
-  const { callModel, callEmbeddings, defaultModel, embeddingModel, limiter } = options;
+  const { callModel, callEmbeddings, callRerank, defaultModel, embeddingModel, limiter } = options;
   const observe = createPartObserver(options.onPart);
   let calls = 0;
   /**
@@ -103,6 +115,21 @@ export function createAi(options: AiOptions): Ai {
           caller,
           () => sizeOfTexts(asked.input),
           (charged) => observe({ operation: 'embeddings', model, messages: [] }, charged, embed),
+        );
+      }),
+    rerank: (asked, caller) =>
+      onceOnly(async () => {
+        const { model, query, documents } = asked;
+        const rerank = async ({ signal, spend }: ModelCaller): Promise<RerankReply> => {
+          const { ranking, inputTokens, model: answeredBy = model } = await callRerank(asked, { signal });
+          const used = { ...NO_USAGE, inputTokens };
+          spend(toTokens(used));
+          return { ranking, usage: toModelUsage(used), asked: model, model: answeredBy };
+        };
+        return admitted(
+          caller,
+          () => sizeOfTexts([query, ...documents]),
+          (charged) => observe({ operation: 'rerank', model, messages: [] }, charged, rerank),
         );
       }),
   };

@@ -1,13 +1,13 @@
 import type { ChatMessage } from '../agents/model/messages.ts';
 import type { RunRow, Tokens } from '../engine/journal/run.ts';
-import type { ChatReply, EmbedReply, ModelCaller, StepPart } from '../engine/model-calls.ts';
+import type { ChatReply, EmbedReply, ModelCaller, RerankReply, StepPart } from '../engine/model-calls.ts';
 import { addTokens } from '../engine/run/outcome.ts';
 
 /** A call of a model that is a part of a step or a tool, and is over. */
 export interface PartCall extends StepPart, AskedModel {
   run: RunRow;
   /** Undefined: it failed. */
-  reply: ChatReply | EmbedReply | undefined;
+  reply: ModelAnswer | undefined;
   /** Of a call that failed. */
   error?: unknown;
   /** What it has used, whatever became of it. Undefined: nothing. */
@@ -17,15 +17,17 @@ export interface PartCall extends StepPart, AskedModel {
   at: number;
 }
 
+export type ModelAnswer = ChatReply | EmbedReply | RerankReply;
+
 export interface AskedModel {
-  operation: 'chat' | 'embeddings';
+  operation: 'chat' | 'embeddings' | 'rerank';
   /** The model that is asked first. */
   model: string;
-  /** None, of embeddings. */
+  /** None, of embeddings and of a rerank. */
   messages: readonly ChatMessage[];
 }
 
-export type ObservePart = <T extends ChatReply | EmbedReply>(
+export type ObservePart = <T extends ModelAnswer>(
   asked: AskedModel,
   caller: ModelCaller,
   work: (observed: ModelCaller) => Promise<T>,

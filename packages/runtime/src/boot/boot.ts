@@ -185,6 +185,7 @@ async function openBox({ environment, bundle, write, closer, mask, options }: St
     environmentModel: () => environment.defaultModel,
     defaultModel: () => config.model,
     embeddingModel: () => config.embeddingModel,
+    rerankModel: () => config.rerankModel,
     retention: () => config.retention ?? {},
     notify: () => config.notify,
     users: () => config.users,

@@ -75,6 +75,7 @@ export function createAmbient({ journal, services, storage, mask, above }: Ambie
       above().rooms.rag.forCode({
         name: `${caller.run.kind} ${caller.run.name}`,
         embed: (asked) => above().ai.embed(asked, caller),
+        rerank: (asked) => above().ai.rerank(asked, caller),
       }),
     client: createBoxClient({
       journal,

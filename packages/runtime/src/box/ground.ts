@@ -47,6 +47,7 @@ export function createGround(foundation: Foundation, asked: () => Asked) {
     environmentModel: options.environmentModel ?? noModel,
     codeModel: options.defaultModel,
     embeddingModel: options.embeddingModel ?? noModel,
+    rerankModel: options.rerankModel ?? noModel,
     codeMcpTools: options.mcpTools ?? (() => false),
     masterKey: options.secretKey ?? newMasterKey(),
     installation: async () => (await ensureInstallation(options.db)).id,

@@ -2,6 +2,8 @@ import { createModelClient } from '../agents/model/client.ts';
 import type { CallModel } from '../agents/model/client.ts';
 import { createEmbeddingsClient } from '../agents/model/embeddings.ts';
 import type { CallEmbeddings } from '../agents/model/embeddings.ts';
+import { createRerankClient } from '../agents/model/rerank.ts';
+import type { CallRerank } from '../agents/model/rerank.ts';
 import { createGate } from '../gate/gate.ts';
 import type { Gate } from '../gate/gate.ts';
 import { createModelProvider } from '../provider/provider.ts';
@@ -19,6 +21,7 @@ export interface Opening {
   /** What agents call. */
   callModel: CallModel;
   callEmbeddings: CallEmbeddings;
+  callRerank: CallRerank;
   hasCompletedRun(): Promise<boolean>;
 }
 
@@ -58,8 +61,9 @@ export function createOpening({ options, engine, telemetry }: Foundation, { load
   };
   const callModel = options.callModel ?? createModelClient(getProvider, telemetry.modelHeaders);
   const callEmbeddings = options.callEmbeddings ?? createEmbeddingsClient(getProvider, telemetry.modelHeaders);
+  const callRerank = options.callRerank ?? createRerankClient(getProvider, telemetry.modelHeaders);
   const areAgentsArmed = () => engine.armed && (isDev || gate.state().open);
-  return { gate, areAgentsArmed, provider, callModel, callEmbeddings, hasCompletedRun };
+  return { gate, areAgentsArmed, provider, callModel, callEmbeddings, callRerank, hasCompletedRun };
 }
 
 // --- internal ---

@@ -1,5 +1,6 @@
 import type { CallModel } from '../agents/model/client.ts';
 import type { CallEmbeddings } from '../agents/model/embeddings.ts';
+import type { CallRerank } from '../agents/model/rerank.ts';
 import type { BrowserEndpoint } from '../browser/settings.ts';
 import type { Registration } from '../auth/registration.ts';
 import type { Strategy } from '../auth/strategy.ts';
@@ -13,7 +14,8 @@ import type { Program } from '../manifest.ts';
 import type { LogQueueLimits } from '../logs/queue.ts';
 import type { NotifyReceiver } from '../notify/config.ts';
 import type { NotifyLimits } from '../notify/limits.ts';
-import type { IngestLimits } from '../rag/ingest.ts';
+import type { MemoryLimits } from '../memory/embedding.ts';
+import type { RagLimits } from '../rag/rag.ts';
 import type { RetentionOptions } from '../retention/retention.ts';
 import type { EgressPolicy } from '../provider/egress.ts';
 import type { Proxies } from '../http/address.ts';
@@ -68,6 +70,7 @@ export interface BoxOptions {
   /** Instead of the provider, for tests. */
   callModel?: CallModel;
   callEmbeddings?: CallEmbeddings;
+  callRerank?: CallRerank;
   /** What replicas publish over. Undefined: they find out by looking in the journal. */
   kv?: KeyValueStore;
   provider: { environment: ProviderSettings | undefined; store: ProviderStore; egress: EgressPolicy };
@@ -91,6 +94,8 @@ export interface BoxOptions {
   environmentModel?(): string | undefined;
   /** The model of `svc.ai.embed` where a call names none, as the code says. */
   embeddingModel?(): string | undefined;
+  /** The model that re-orders what searches of collections find that have none of their own, as the code says. */
+  rerankModel?(): string | undefined;
   /** Dev only: false while the database is being opened. Until then what the code says is in force. */
   isDatabaseOpen?(): boolean;
   /** How long what is over is kept. Default: for ever. */
@@ -109,6 +114,10 @@ export interface BoxOptions {
   rag?: Partial<IngestLimits>;
   /** Milliseconds that a request to a box that has just begun waits for it. Default: 10 s; less for tests. */
   firstLookMs?: number;
+  /** How what agents remember is embedded, for tests. */
+  memory?: Partial<MemoryLimits>;
+  /** How documents of collections are embedded, and searches reranked, for tests. */
+  rag?: Partial<RagLimits>;
   /** Loads agents and workflows; called when the gate opens. */
   loadProgram(): Promise<Program>;
   probes: Record<string, Probe>;

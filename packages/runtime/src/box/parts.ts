@@ -66,6 +66,7 @@ const parts: { [Name in keyof Parts]: Omit<Part<Given, Name, Parts[Name]>, 'name
         sessions: given.sessionStore,
         journal: given.journal,
         files: given.turnFiles,
+        memory: given.memory,
         instructions: createPublishedInstructions(given.prompts, given.log, (agent) =>
           agent === COPILOT_AGENT && given.catalog.isReplaced(agent) ? COPILOT_AGENT : 'instructions',
         ),
@@ -81,12 +82,21 @@ const parts: { [Name in keyof Parts]: Omit<Part<Given, Name, Parts[Name]>, 'name
   },
   ai: {
     create: ({
-      opening: { callModel, callEmbeddings },
+      opening: { callModel, callEmbeddings, callRerank },
       settings: { defaultModel },
       embeddingModel,
       limiter,
       telemetry,
-    }) => createAi({ callModel, callEmbeddings, defaultModel, embeddingModel, limiter, onPart: telemetry.called }),
+    }) =>
+      createAi({
+        callModel,
+        callEmbeddings,
+        callRerank,
+        defaultModel,
+        embeddingModel,
+        limiter,
+        onPart: telemetry.called,
+      }),
   },
   auth: { create: createBoxAuth },
   confirmations: { create: ({ foundation }) => createBoxConfirmations(foundation) },

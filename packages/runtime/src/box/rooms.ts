@@ -66,6 +66,7 @@ function toAbove(given: Given, rooms: Rooms): Above {
         signals.sweep();
         rooms.triggers.sweep();
         rag.sweep();
+        rooms.memory.sweep();
       }
       return jobs.fireDue(isScheduled);
     },

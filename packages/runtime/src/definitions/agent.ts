@@ -83,6 +83,11 @@ export interface DeepAgentDefinition<S extends AnySchema | undefined = AnySchema
   skills?: readonly Skill[];
   /** Collections of the box that the model may look things up in, by `search_knowledge`: `['handbook']`. At most 20. */
   knowledge?: readonly string[];
+  /**
+   * What its end users said in earlier sessions, and were answered, is recalled to it by what they ask. Kept for each end user:
+   * a turn that is for none has no memory. True, or how much. Default: false.
+   */
+  memory?: boolean | MemoryOptions;
   /** Servers of the Model Context Protocol whose tools the model may call. Key = the server's name. */
   mcpServers?: Record<string, McpServer>;
   /** Rules about what may pass, of this agent and its sub-agents. Each has a name. */
@@ -174,6 +179,16 @@ export type McpServerPlace =
       url?: undefined;
       connection?: undefined;
     };
+
+/** How much of earlier sessions of an end user a turn is shown. */
+export interface MemoryOptions {
+  /** Pieces of some 300 tokens, 1 to 20. Default 4. */
+  topK?: number;
+  /** The cosine, 0 to 1, below which a piece is left out. Default 0.3. */
+  minScore?: number;
+  /** Tokens of all pieces together, 100 to 8,000. Default 800. */
+  maxTokens?: number;
+}
 
 /** How much of a conversation the model is shown. */
 export interface ContextOptions {

@@ -5,6 +5,7 @@ import { checkLimits } from '../limits/limits.ts';
 import { isSchema } from '../schema/schema.ts';
 import type { AnySchema } from '../schema/schema.ts';
 import { checkContext } from './context.ts';
+import { checkMemory } from './memory.ts';
 import { checkDeepParts, checkTimeout, OWN_MEMBERS, toolsOfParts } from './parts.ts';
 import type { DeepAgentDefinition, InterruptPolicy, Tool, ToolDefinition } from './agent.ts';
 
@@ -33,6 +34,7 @@ export function defineDeepAgent<S extends AnySchema | undefined = undefined>(
   for (const [name, tool] of Object.entries(tools)) checkTool(name, tool);
   checkDeepParts(agent);
   checkContext(agent.context);
+  checkMemory(agent.memory);
   checkLimits('limits', agent.limits ?? {});
   const builtIn = toolsOfParts(agent);
   for (const name of Object.keys(interruptOn))
@@ -70,6 +72,7 @@ const MEMBERS: (keyof DeepAgentDefinition)[] = [
     'output',
     'skills',
     'knowledge',
+    'memory',
     'mcpServers',
     'guardrails',
   ] as const),

@@ -60,6 +60,24 @@ export interface EmbedReply {
   model: string;
 }
 
+export interface RerankAsked {
+  model: string;
+  query: string;
+  documents: readonly string[];
+  /** How many of them are wanted. */
+  topN: number;
+  timeout?: number | undefined;
+  maxRetries?: number | undefined;
+}
+
+export interface RerankReply {
+  /** Places in the documents, the most relevant first. */
+  ranking: { index: number; score: number }[];
+  usage: ModelUsage;
+  asked: string;
+  model: string;
+}
+
 /** The step that asks a model. */
 export interface ModelCaller {
   run: RunRow;

@@ -17,6 +17,11 @@ export interface RagSearchOptions {
   filter?: RagFilter | undefined;
   /** `vector`: by meaning alone; `text`: by words alone, which asks no model. Default `hybrid`. */
   mode?: 'hybrid' | 'vector' | 'text' | undefined;
+  /**
+   * Whether a rerank model puts what is found in its order: that of the collection, or else of the workspace. Default: whether
+   * the collection has one.
+   */
+  rerank?: boolean | undefined;
 }
 
 /** A chunk that was found. */
@@ -34,6 +39,8 @@ export interface RagHit {
   textRank: number | null;
   /** Cosine of its vector and that of the query. */
   similarity: number | null;
+  /** How relevant the rerank model finds it, on a scale of its own. Null: it was not asked, or did not answer. */
+  rerankScore: number | null;
   metadata: Record<string, RagScalar | RagScalar[]>;
   place: RagPlace;
 }

@@ -111,6 +111,28 @@ export async function removeChunks(tx: Db, table: Pick<ChunkTable, 'indexId'>, d
   await tx.execute(sql`delete from ${tableOf(table)} where document_id = ${documentId}`);
 }
 
+/** Sees to the extension. Throws `vector_unavailable`. */
+export async function enableVector(tx: Db): Promise<void> {
+  try {
+    await tx.execute(sql`create extension if not exists vector`);
+  } catch (error) {
+    const state = sqlStateOf(error);
+    if (state === undefined || !REFUSALS.has(state)) throw error;
+    throw vectorUnavailable(
+      'create extension vector;',
+      'it is not installed, or the role of the box may not create it',
+      error,
+    );
+  }
+  const [found] = await rowsOf<{ version: string }>(
+    tx,
+    sql`select extversion as version from pg_extension where extname = 'vector'`,
+  );
+  const [major = 0, minor = 0] = (found?.version ?? '').split('.').map(Number);
+  if (major > OLDEST[0] || minor >= OLDEST[1]) return;
+  throw vectorUnavailable('alter extension vector update;', `its version is ${found?.version}, and 0.8 is needed`);
+}
+
 export async function rowsOf<Row>(db: Db, statement: SQL): Promise<Row[]> {
   return (await db.execute(statement)) as unknown as Row[];
 }
@@ -130,27 +152,6 @@ function nameOf(indexId: string): string {
 
 function kindOf(dimension: number): 'vector' | 'halfvec' {
   return dimension > MOST_IN_VECTOR ? 'halfvec' : 'vector';
-}
-
-async function enableVector(tx: Db): Promise<void> {
-  try {
-    await tx.execute(sql`create extension if not exists vector`);
-  } catch (error) {
-    const state = sqlStateOf(error);
-    if (state === undefined || !REFUSALS.has(state)) throw error;
-    throw vectorUnavailable(
-      'create extension vector;',
-      'it is not installed, or the role of the box may not create it',
-      error,
-    );
-  }
-  const [found] = await rowsOf<{ version: string }>(
-    tx,
-    sql`select extversion as version from pg_extension where extname = 'vector'`,
-  );
-  const [major = 0, minor = 0] = (found?.version ?? '').split('.').map(Number);
-  if (major > OLDEST[0] || minor >= OLDEST[1]) return;
-  throw vectorUnavailable('alter extension vector update;', `its version is ${found?.version}, and 0.8 is needed`);
 }
 
 /** No file of it, no such feature, no right to. */

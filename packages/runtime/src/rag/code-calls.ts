@@ -38,6 +38,7 @@ const SearchOptions = z.strictObject({
   topK: TopK.optional(),
   filter: Filter.optional(),
   mode: z.enum(MODES).optional(),
+  rerank: z.boolean().optional(),
 });
 
 const NewDocument = z.strictObject({

@@ -15,6 +15,13 @@ export interface NewCollection {
   chunking?: Partial<Chunking>;
   model?: string;
   dimension?: number;
+  rerankModel?: string;
+}
+
+export interface CollectionChanges {
+  description?: string | null;
+  chunking?: Partial<Chunking>;
+  rerankModel?: string | null;
 }
 
 export interface ListPage {
@@ -29,7 +36,7 @@ export interface Collections {
   get(name: string): Promise<Collection>;
   /** Throws `rag_collection_exists`, `too_many_rag_collections`, `rag_collection_invalid`, `model_not_selected`, `vector_unavailable`. */
   create(collection: NewCollection, by: string, signal: AbortSignal): Promise<Collection>;
-  update(name: string, changes: { description?: string | null; chunking?: Partial<Chunking> }): Promise<Collection>;
+  update(name: string, changes: CollectionChanges): Promise<Collection>;
   delete(name: string): Promise<void>;
 }
 
@@ -54,7 +61,7 @@ export function createCollections({ store, callEmbeddings, embeddingModel }: Col
     async get(name) {
       return show((await open(name)).collection);
     },
-    async create({ name, description, chunking, model = embeddingModel(), dimension }, by, signal) {
+    async create({ name, description, chunking, rerankModel, model = embeddingModel(), dimension }, by, signal) {
       if (model === undefined) throw new BoxError('model_not_selected', NO_MODEL);
       const cutting = toChunking(chunking, DEFAULT_CHUNKING);
       if (await store.find(name)) throw exists(name);
@@ -66,6 +73,7 @@ export function createCollections({ store, callEmbeddings, embeddingModel }: Col
         name,
         description: description ?? null,
         ...cutting,
+        rerankModel: rerankModel ?? null,
         createdBy: by,
         createdAt: now,
         updatedAt: now,
@@ -85,10 +93,10 @@ export function createCollections({ store, callEmbeddings, embeddingModel }: Col
       if (outcome === 'full') throw new BoxError('too_many_rag_collections', FULL);
       return show(row);
     },
-    async update(name, { description, chunking }) {
+    async update(name, { chunking, ...changes }) {
       const { collection } = await open(name);
       const cutting = chunking && toChunking(chunking, collection);
-      await store.update(collection.id, { ...cutting, ...(description === undefined ? {} : { description }) });
+      await store.update(collection.id, { ...cutting, ...changes });
       return show((await open(name)).collection);
     },
     async delete(name) {

@@ -12,6 +12,7 @@ import {
   Hit,
   MetadataInput,
   MODES,
+  Rerank,
   TEXT_FORMATS,
 } from './schemas.ts';
 import { DEFAULT_FORMAT } from './source.ts';
@@ -108,7 +109,13 @@ export const searchCollection = operation({
   kind: 'read',
   permission: 'rag:read',
   cli: 'rag search',
-  errors: ['rag_collection_not_found', 'model_provider_missing', 'model_provider_failed', 'model_timeout'],
+  errors: [
+    'rag_collection_not_found',
+    'model_not_selected',
+    'model_provider_missing',
+    'model_provider_failed',
+    'model_timeout',
+  ],
   input: z.strictObject({
     name,
     query: Query.describe('What is looked for: a question, or words'),
@@ -118,9 +125,20 @@ export const searchCollection = operation({
       .enum(MODES)
       .default('hybrid')
       .describe('`vector`: by meaning alone; `text`: by words alone, which asks no model'),
+    rerank: z
+      .boolean()
+      .optional()
+      .describe(
+        'Whether a rerank model puts what is found in its order: that of the collection, or else of the workspace, "rerankModel" in svc.config.ts. Default: whether the collection has one',
+      ),
   }),
-  output: z.object({ items: z.array(Hit), nextCursor: z.null() }),
+  output: z.object({
+    items: z.array(Hit),
+    nextCursor: z.null(),
+    rerank: Rerank.nullable().describe('What came of the rerank. Null: nobody asked for it'),
+  }),
   async handle({ rag }, { name: of, query, ...options }, { signal }) {
-    return { items: await rag.search(of, query, options, signal), nextCursor: null };
+    const { hits, rerank } = await rag.search(of, query, options, signal);
+    return { items: hits, nextCursor: null, rerank };
   },
 });

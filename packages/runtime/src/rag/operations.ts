@@ -9,6 +9,11 @@ const operation = operationsOf<{ rag: Rag }>();
 const room = { tag: 'rag', copilot: 'yes' } as const;
 const name = z.string().max(63).describe('The name of the collection');
 const description = StorableText.max(2_000);
+const rerankModel = StorableText.min(1)
+  .max(200)
+  .describe(
+    'The model that puts what searches find in its order, at POST /rerank of the model provider, unless a search says otherwise',
+  );
 
 export const listCollections = operation({
   ...room,
@@ -69,6 +74,7 @@ export const createCollection = operation({
       .max(4_000)
       .optional()
       .describe('Numbers of a vector, of a model that lets one choose. Default: as many as it gives'),
+    rerankModel: rerankModel.optional(),
   }),
   output: Collection,
   handle: ({ rag }, { chunking, ...input }, { caller, signal }) =>
@@ -78,12 +84,18 @@ export const createCollection = operation({
 export const updateCollection = operation({
   ...room,
   id: 'rag.collections.update',
-  summary: 'Change what a collection says of itself, or how documents are cut that are added from now on',
+  summary:
+    'Change what a collection says of itself, how documents are cut that are added from now on, or its rerank model',
   route: 'PATCH /api/rag/collections/:name',
   kind: 'write',
   permission: 'rag:admin',
   errors: ['rag_collection_not_found', 'rag_collection_invalid'],
-  input: z.strictObject({ name, description: description.nullable().optional(), chunking: ChunkingInput.optional() }),
+  input: z.strictObject({
+    name,
+    description: description.nullable().optional(),
+    chunking: ChunkingInput.optional(),
+    rerankModel: rerankModel.nullable().optional(),
+  }),
   output: Collection,
   before: ({ rag }, input) => rag.get(input.name),
   handle: ({ rag }, { name: of, chunking, ...input }) =>

@@ -1,9 +1,10 @@
 import type { CallEmbeddings } from '../agents/model/embeddings.ts';
-import type { EmbedAsked, EmbedReply } from '../engine/model-calls.ts';
-import type { RagCalls, RagHit, RagSearchOptions } from '../engine/rag-calls.ts';
+import type { CallRerank } from '../agents/model/rerank.ts';
+import type { RagCalls, RagSearchOptions } from '../engine/rag-calls.ts';
 import type { Log } from '../log.ts';
 import { parseIdCursor } from '../operations/cursor.ts';
 import type { Drizzle } from '../stores/drizzle.ts';
+import type { Asking, Found } from './asking.ts';
 import { readChunks } from './chunks.ts';
 import { createCodeCalls } from './code-calls.ts';
 import { createCollectionStore } from './collection-rows.ts';
@@ -17,14 +18,11 @@ import { createIngest } from './ingest.ts';
 import type { IngestLimits } from './ingest.ts';
 import { MOST_CHARACTERS } from './schemas.ts';
 import type { Chunk, Document, DocumentState, Metadata } from './schemas.ts';
-import { searchChunks } from './search-statement.ts';
+import { searchOpened } from './search.ts';
 import { toDocument } from './show.ts';
 import type { Source } from './source.ts';
 import type { IngestRow, Opened } from './store.ts';
-import { createVectors, requireDimension } from './vectors.ts';
-
-/** Asks for the vectors of a query, at the cost of whoever asks. */
-export type EmbedQuery = (asked: EmbedAsked) => Promise<Pick<EmbedReply, 'vectors'>>;
+import { createVectors } from './vectors.ts';
 
 /** Collections of texts that are searched by what they mean and by their words. */
 export interface Rag extends Collections {
@@ -40,9 +38,9 @@ export interface Rag extends Collections {
   upload(name: string, file: GivenFile, options: UploadOptions): Promise<Uploaded>;
   /** Throws `rag_document_not_found`. */
   deleteDocument(name: string, id: string): Promise<void>;
-  search(name: string, query: string, options: RagSearchOptions, signal: AbortSignal): Promise<RagHit[]>;
+  search(name: string, query: string, options: RagSearchOptions, signal: AbortSignal): Promise<Found>;
   /** For code of a run, which pays for what its queries use. */
-  forCode(run: { name: string; embed: EmbedQuery }): RagCalls;
+  forCode(run: Asking & { name: string }): RagCalls;
   /** Embeds what is due, unless that is under way. Never waits and never throws. */
   sweep(): void;
   close(): Promise<void>;
@@ -64,17 +62,26 @@ export interface Uploaded extends Pick<IngestRow, 'version' | 'state'> {
   pages: number | null;
 }
 
+export interface RagLimits extends IngestLimits {
+  /** Milliseconds of a rerank, after which the order of the search is left. */
+  rerankMs: number;
+}
+
 export interface RagOptions {
   db: Drizzle;
   callEmbeddings: CallEmbeddings;
+  callRerank: CallRerank;
   /** The embedding model of the workspace. */
   embeddingModel(): string | undefined;
+  /** The rerank model of the workspace. */
+  rerankModel(): string | undefined;
   isOpen(): boolean;
   log: Log;
-  limits?: Partial<IngestLimits> | undefined;
+  limits?: Partial<RagLimits> | undefined;
 }
 
-export function createRag({ db, callEmbeddings, embeddingModel, isOpen, log, limits }: RagOptions): Rag {
+export function createRag(options: RagOptions): Rag {
+  const { db, callEmbeddings, callRerank, embeddingModel, rerankModel, isOpen, log, limits } = options;
   const store = createCollectionStore(db);
   const documents = createDocumentStore(db);
   const vectors = createVectors(db, callEmbeddings);
@@ -99,17 +106,13 @@ export function createRag({ db, callEmbeddings, embeddingModel, isOpen, log, lim
       return work(now);
     }
   };
-  const search = (
-    name: string,
-    query: string,
-    { topK = 5, filter, mode = 'hybrid' }: RagSearchOptions,
-    embed: EmbedQuery,
-  ) =>
-    steady(name, async ({ index }) => {
-      const vector = mode === 'text' ? undefined : await embedQuery(index, query, embed);
-      const table = { indexId: index.id, dimension: index.dimension };
-      return searchChunks(db, table, { query, vector, byWords: mode !== 'vector', topK, filter, common: [] });
-    });
+  const search = async (name: string, query: string, how: RagSearchOptions, asking: Asking): Promise<Found> => {
+    const models = { asking, rerankModel: rerankModel(), rerankMs: limits?.rerankMs };
+    const found = await steady(name, (opened) => searchOpened(db, opened, { query, ...how }, models));
+    const { error = null, model } = found.rerank ?? {};
+    if (error !== null) log.warn(`A search was not reranked: ${error}`, { collection: name, model });
+    return found;
+  };
   const add: Rag['add'] = async (name, source, by) => {
     const { collection } = await open(name);
     const put = await documents.put(collection.id, source, by);
@@ -149,16 +152,18 @@ export function createRag({ db, callEmbeddings, embeddingModel, isOpen, log, lim
     add,
     upload,
     deleteDocument,
-    async search(name, query, options, signal) {
-      const embed: EmbedQuery = ({ model = '', input, dimensions, timeout }) =>
-        callEmbeddings({ model, input, dimensions, timeout }, { signal, onTokens: () => {} });
-      return search(name, query, options, embed).catch((error: unknown) => {
+    async search(name, query, how, signal) {
+      const asking: Asking = {
+        embed: ({ model = '', ...asked }) => callEmbeddings({ model, ...asked }, { signal, onTokens: () => {} }),
+        rerank: (asked) => callRerank(asked, { signal }),
+      };
+      return search(name, query, how, asking).catch((error: unknown) => {
         throw toAskedError(error);
       });
     },
-    forCode: ({ name: by, embed }) =>
+    forCode: ({ name: by, ...asking }) =>
       createCodeCalls({
-        search: (...asked) => search(...asked, embed),
+        search: async (...asked) => (await search(...asked, asking)).hits,
         add: (name, source) => add(name, source, by),
         delete: deleteDocument,
       }),
@@ -170,12 +175,3 @@ export function createRag({ db, callEmbeddings, embeddingModel, isOpen, log, lim
 // --- internal ---
 
 const NO_TABLE = '42P01';
-const QUERY_MS = 30_000;
-async function embedQuery(index: Opened['index'], query: string, embed: EmbedQuery): Promise<number[]> {
-  const { model, dimension, isDimensionAsked } = index;
-  const dimensions = isDimensionAsked ? dimension : undefined;
-  const { vectors } = await embed({ model, input: [query], dimensions, timeout: QUERY_MS });
-  const [vector = []] = vectors;
-  requireDimension(model, dimension, vector.length);
-  return vector;
-}

@@ -1,4 +1,5 @@
 import type { CallEmbeddings } from '../agents/model/embeddings.ts';
+import type { CallRerank } from '../agents/model/rerank.ts';
 import { defineRoom } from '../operations/room.ts';
 import { addDocument, deleteDocument, getDocument, listDocuments, searchCollection } from './document-operations.ts';
 import { createCollection, deleteCollection, getCollection, listCollections, updateCollection } from './operations.ts';
@@ -6,9 +7,9 @@ import { createRag } from './rag.ts';
 import type { RagOptions } from './rag.ts';
 import { uploadDocument } from './upload-operation.ts';
 
-export interface Given extends Pick<RagOptions, 'db' | 'log' | 'embeddingModel' | 'isOpen'> {
+export interface Given extends Pick<RagOptions, 'db' | 'log' | 'embeddingModel' | 'rerankModel' | 'isOpen'> {
   isBlank(): boolean;
-  opening: { callEmbeddings: CallEmbeddings };
+  opening: { callEmbeddings: CallEmbeddings; callRerank: CallRerank };
   options: { rag?: RagOptions['limits'] };
 }
 
@@ -27,12 +28,14 @@ export const ragRoom = defineRoom({
     deleteDocument,
     searchCollection,
   ],
-  create: ({ db, log, embeddingModel, isOpen, isBlank, opening: { callEmbeddings }, options }: Given) =>
+  create: ({ db, log, embeddingModel, rerankModel, isOpen, isBlank, opening, options }: Given) =>
     createRag({
       db,
       log,
       embeddingModel,
-      callEmbeddings,
+      rerankModel,
+      callEmbeddings: opening.callEmbeddings,
+      callRerank: opening.callRerank,
       isOpen: () => isOpen() && !isBlank(),
       limits: options.rag,
     }),

@@ -75,6 +75,7 @@ export const Collection = z.object({
   description: z.string().nullable(),
   chunking: Chunking,
   embedding: Embedding,
+  rerankModel: z.string().nullable().describe('The model that puts what searches find in its order. Null: none'),
   index: z.object({
     state: z.enum(['ready', 'indexing', 'reindexing']).describe('`indexing`: some documents are not embedded yet'),
     next: Embedding.extend({ documents: z.int(), ready: z.int(), failed: z.int() })
@@ -131,8 +132,20 @@ export const Hit = z.object({
   vectorRank: z.int().nullable().describe('Its place among the nearest vectors, from 1'),
   textRank: z.int().nullable().describe('Its place among those with the words, from 1'),
   similarity: z.number().nullable().describe('Cosine of its vector and that of the query'),
+  rerankScore: z
+    .number()
+    .nullable()
+    .describe(
+      'How relevant the rerank model finds it, on a scale of its own. Null: it was not asked, or did not answer',
+    ),
   metadata: z.record(z.string(), z.unknown()),
   place: Place,
+});
+
+export const Rerank = z.object({
+  model: z.string(),
+  applied: z.boolean().describe('False: it failed, and the order is that of the search'),
+  error: z.string().nullable().describe('Why it failed'),
 });
 
 export const MODES = ['hybrid', 'vector', 'text'] as const;

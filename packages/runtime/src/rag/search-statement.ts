@@ -72,7 +72,7 @@ const CANDIDATES = 60;
 /** Different words of a query that are looked for. */
 const MOST_WORDS = 64;
 
-interface HitRow extends Omit<RagHit, 'place'> {
+interface HitRow extends Omit<RagHit, 'place' | 'rerankScore'> {
   headings: string[];
   start: number;
   end: number;
@@ -82,7 +82,7 @@ interface HitRow extends Omit<RagHit, 'place'> {
 
 function toHit({ headings, start, end, line, page, score, similarity, ...hit }: HitRow): RagHit {
   const shown = { similarity: similarity === null ? null : Number(similarity), score: Number(score) };
-  return { ...hit, ...shown, place: { headings, start, end, line, page } };
+  return { ...hit, ...shown, rerankScore: null, place: { headings, start, end, line, page } };
 }
 
 export function toText(vector: readonly number[]): string {

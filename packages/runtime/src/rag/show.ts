@@ -17,6 +17,7 @@ export function toCollection(
     description: row.description,
     chunking: { size: row.chunkSize, overlap: row.chunkOverlap, markdown: row.chunkMarkdown },
     embedding: toEmbedding(live?.index),
+    rerankModel: row.rerankModel,
     index: {
       state: next ? 'reindexing' : pending > 0 ? 'indexing' : 'ready',
       next: next

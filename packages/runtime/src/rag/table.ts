@@ -28,6 +28,8 @@ export const ragCollections = boxSchema.table(
     chunkSize: integer('chunk_size').notNull(),
     chunkOverlap: integer('chunk_overlap').notNull(),
     chunkMarkdown: boolean('chunk_markdown').notNull(),
+    /** Puts what searches find in its order. Null: they are left as they are. */
+    rerankModel: text('rerank_model'),
     createdBy: text('created_by').notNull(),
     createdAt: at('created_at').notNull().defaultNow(),
     updatedAt: at('updated_at').notNull().defaultNow(),

@@ -14,6 +14,7 @@ import { hooksRoom, signalsRoom } from '../hooks/room.ts';
 import { jobsRoom } from '../jobs/room.ts';
 import { keysRoom } from '../keys/room.ts';
 import { logsRoom } from '../logs/room.ts';
+import { memoryRoom } from '../memory/room.ts';
 import { deliveriesRoom } from '../notify/room.ts';
 import { promptsRoom } from '../prompts/room.ts';
 import { modelsRoom, providerRoom } from '../provider/room.ts';
@@ -35,6 +36,7 @@ export const ROOMS = [
   exportsRoom,
   logsRoom,
   sessionsRoom,
+  memoryRoom,
   approvalsRoom,
   hooksRoom,
   signalsRoom,

@@ -12,7 +12,7 @@ import type { SpanData } from './span.ts';
 /** One call of a model, wherever it was made. */
 export interface ModelCallFacts {
   run: RunRow;
-  operation: 'chat' | 'embeddings';
+  operation: 'chat' | 'embeddings' | 'rerank';
   /** The model that was asked. */
   model: string;
   messages: readonly ChatMessage[];

@@ -10,6 +10,7 @@ import type { BoxStorage } from '../storage/storage.ts';
 import type { StoreClient } from '../stores/client.ts';
 import type { PgliteClient } from '../stores/pglite.ts';
 import { createDrizzle } from '../stores/drizzle.ts';
+import { rerankByWords } from './embeddings.ts';
 import { createProcess } from './process.ts';
 import type { TestProcess } from './process.ts';
 import { toProgram } from './program.ts';
@@ -64,6 +65,7 @@ export async function beginLife(options: LifeOptions): Promise<Life> {
     engine: { clock, around: process.around, limits: { parkAfter: 0 }, pollMs: 20, sweepMs: 200 },
     callModel,
     callEmbeddings,
+    callRerank: rerankByWords,
     provider: PROVIDER,
     db: createDrizzle(db, db.ready),
     readable: { kind: 'embedded', pglite: options.pglite },
@@ -74,6 +76,7 @@ export async function beginLife(options: LifeOptions): Promise<Life> {
     storage: options.storage,
     defaultModel: () => 'test/model',
     embeddingModel: () => 'test/embeddings',
+    rerankModel: () => 'test/rerank',
     loadProgram: async () => program,
     probes: {},
     services: () => ({ database: { url: null }, storage: null, agent: { url: 'http://127.0.0.1:4242' } }),

@@ -1,0 +1,1 @@
+ALTER TABLE "svc"."rag_collections" ADD COLUMN "rerank_model" text;

@@ -1,0 +1,130 @@
+import type { CallEmbeddings } from '../agents/model/embeddings.ts';
+import { isPassing, ProviderError } from '../agents/model/provider-error.ts';
+import { runOutside } from '../engine/context.ts';
+import { isStoreDown } from '../engine/persist.ts';
+import { BoxError } from '../errors.ts';
+import type { Log } from '../log.ts';
+import { sqlStateOf } from '../rag/errors.ts';
+import type { Job, MemoryJobs } from './store.ts';
+
+/** Embeds what is to be remembered, after the turn it is of. Any replica takes any turn, by a lease in its row. */
+export interface MemoryEmbedding {
+  /** Something may be due. Never waits and never throws. */
+  sweep(): void;
+  /** Something is due. */
+  wake(): void;
+  close(): Promise<void>;
+}
+
+export interface MemoryEmbeddingOptions {
+  jobs: MemoryJobs;
+  callEmbeddings: CallEmbeddings;
+  /** The embedding model of the workspace. Undefined: what is due waits. */
+  model(): string | undefined;
+  /** The agents that remember now. */
+  agents(): readonly string[];
+  log: Log;
+  /** Whether the database may be asked. */
+  isOpen(): boolean;
+  limits: MemoryLimits;
+}
+
+export interface MemoryLimits {
+  /** Milliseconds for which a process has a turn before another may take it. */
+  leaseMs: number;
+  /** Between two looks for what is due. */
+  everyMs: number;
+  /** How often a turn is tried. */
+  attempts: number;
+  /** The first pause; each is twice the one before, up to five minutes. */
+  pauseMs: number;
+}
+
+/** The lease is longer than a call may take. */
+export const MEMORY_LIMITS: MemoryLimits = { leaseMs: 180_000, everyMs: 5_000, attempts: 6, pauseMs: 2_000 };
+
+export function createMemoryEmbedding(options: MemoryEmbeddingOptions): MemoryEmbedding {
+  const { jobs, callEmbeddings, model, agents, log, isOpen, limits } = options;
+  const closing = new AbortController();
+  const { signal } = closing;
+  let worker: Promise<void> | undefined;
+  let lookAt = 0;
+  let asked = 0;
+  let seenModel: string | undefined;
+
+  const complain = (error: unknown): void => {
+    if (!signal.aborted && !isStoreDown(error)) log.error('What was said could not be embedded.', { error });
+  };
+  const fail = async (job: Job, error: unknown): Promise<void> => {
+    // What is stopped in order goes on elsewhere at once.
+    if (signal.aborted) return jobs.putBack(job, { reason: null, attempts: 0, pauseMs: 0 });
+    const { attempts } = job;
+    const reason = explain(error);
+    if (mayPass(error) && attempts < limits.attempts) {
+      const pauseMs = Math.min(LONGEST_PAUSE_MS, limits.pauseMs * 2 ** (attempts - 1));
+      return jobs.putBack(job, { reason, attempts, pauseMs });
+    }
+    log.warn(`A turn will not be remembered: ${reason}`, { runId: job.runId });
+    return jobs.giveUp(job, reason);
+  };
+  const embed = async (job: Job, name: string): Promise<void> => {
+    const input = await jobs.pieces(job);
+    const { vectors } = await callEmbeddings({ model: name, input, timeout: EMBED_MS }, { signal, onTokens: () => {} });
+    await jobs.finish(job, name, vectors);
+  };
+  const work = async (): Promise<void> => {
+    for (let seen = -1; seen !== asked;) {
+      seen = asked;
+      for (;;) {
+        const name = model();
+        const on = agents();
+        if (signal.aborted || name === undefined || on.length === 0) return;
+        if (name !== seenModel) await jobs.requeueOthers(name);
+        seenModel = name;
+        const job = await jobs.claim(on);
+        if (!job) break;
+        await embed(job, name).catch((error: unknown) => fail(job, error));
+      }
+    }
+  };
+  const begin = (): void => {
+    if (signal.aborted || worker || !isOpen() || agents().length === 0) return;
+    worker = runOutside(work)
+      .catch(complain)
+      .finally(() => (worker = undefined));
+  };
+  return {
+    sweep() {
+      const now = performance.now();
+      if (now < lookAt) return;
+      lookAt = now + limits.everyMs;
+      begin();
+    },
+    wake() {
+      asked += 1;
+      begin();
+    },
+    async close() {
+      closing.abort(new Error('The box is being stopped.'));
+      await worker;
+    },
+  };
+}
+
+// --- internal ---
+
+const EMBED_MS = 120_000;
+const LONGEST_PAUSE_MS = 300_000;
+const LONGEST_REASON = 500;
+
+/** Another time may do better: trouble of the provider, of the store, and a provider that is not set yet. */
+function mayPass(error: unknown): boolean {
+  if (error instanceof BoxError) return error.status >= 500 && error.code !== 'model_provider_failed';
+  if (error instanceof ProviderError) return isPassing(error);
+  return sqlStateOf(error) !== undefined || isStoreDown(error);
+}
+
+function explain(error: unknown): string {
+  if (sqlStateOf(error) !== undefined) return 'The database refused it. The log says more.';
+  return (error instanceof Error ? error.message : String(error)).slice(0, LONGEST_REASON);
+}

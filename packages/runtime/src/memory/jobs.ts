@@ -1,0 +1,68 @@
+import { randomUUID } from 'node:crypto';
+import { and, asc, eq, sql } from 'drizzle-orm';
+import { rowsOf } from '../rag/chunk-table.ts';
+import type { Drizzle } from '../stores/drizzle.ts';
+import type { Job, MemoryJobs } from './store.ts';
+import { memoryPieces, memoryTurns } from './table.ts';
+
+/** Which turns are this process's to embed: a lease in the row of each says so. */
+export function createMemoryJobs(db: Drizzle, leaseMs: number): MemoryJobs {
+  const owner = randomUUID();
+  const later = (ms: number) => sql`now() + make_interval(secs => ${ms / 1_000}::float8)`;
+  const mine = ({ runId }: Job) => and(eq(memoryTurns.runId, runId), eq(memoryTurns.leaseId, owner));
+  return {
+    async claim(agents) {
+      const wanted = JSON.stringify(agents);
+      const [row] = await rowsOf<Job>(
+        db,
+        sql`update ${memoryTurns} set lease_id = ${owner}, state = 'embedding', attempts = attempts + 1, lease_until = ${later(leaseMs)}
+          where run_id = (
+            select run_id from ${memoryTurns}
+            where state in ('queued', 'embedding') and due_at <= now() and (lease_until is null or lease_until < now())
+              and agent in (select jsonb_array_elements_text(${wanted}::jsonb))
+            order by due_at limit 1 for update skip locked)
+          returning run_id as "runId", attempts`,
+      );
+      return row;
+    },
+    async pieces({ runId }) {
+      const rows = await db
+        .select({ text: memoryPieces.text })
+        .from(memoryPieces)
+        .where(eq(memoryPieces.runId, runId))
+        .orderBy(asc(memoryPieces.n));
+      return rows.map(({ text }) => text);
+    },
+    finish: (job, model, vectors) =>
+      db.transaction(async (tx) => {
+        const rows = await tx
+          .update(memoryTurns)
+          .set({ state: 'ready', model, error: null, attempts: 0, leaseId: null, leaseUntil: null })
+          .where(mine(job))
+          .returning({ runId: memoryTurns.runId });
+        if (rows.length === 0) return false;
+        const embedded = JSON.stringify(vectors.map((embedding, n) => ({ n, embedding })));
+        await tx.execute(sql`update ${memoryPieces} p set embedding = v.embedding
+          from jsonb_to_recordset(${embedded}::jsonb) as v (n integer, embedding real[])
+          where p.run_id = ${job.runId} and p.n = v.n`);
+        return true;
+      }),
+    async putBack(job, { reason, attempts, pauseMs }) {
+      await db
+        .update(memoryTurns)
+        .set({ state: 'queued', error: reason, attempts, leaseId: null, leaseUntil: null, dueAt: later(pauseMs) })
+        .where(mine(job));
+    },
+    async giveUp(job, reason) {
+      await db
+        .update(memoryTurns)
+        .set({ state: 'failed', error: reason, leaseId: null, leaseUntil: null })
+        .where(mine(job));
+    },
+    async requeueOthers(model) {
+      await db.execute(
+        sql`update ${memoryTurns} set state = 'queued', attempts = 0, due_at = now() where state = 'ready' and model <> ${model}`,
+      );
+    },
+  };
+}
