@@ -1,3 +1,4 @@
+import { toPlainText } from '../terminal/style.ts';
 import type { Style } from '../terminal/style.ts';
 import { formatTable } from '../terminal/table.ts';
 import type { Column } from '../terminal/table.ts';
@@ -20,6 +21,7 @@ export function formatCollections(answer: Row, style: Style): string {
   const columns: Column<Row>[] = [
     { title: 'name', cell: ({ name }) => formatCell(name) },
     { title: 'documents', cell: (row) => formatCell(counts(row).documents) },
+    { title: 'index', cell: ({ index }) => toIndexState(index as Index), shrinks: 12 },
     { title: 'pending', cell: (row) => formatCell(counts(row).pending) },
     { title: 'failed', cell: (row) => formatCell(counts(row).failed) },
     { title: 'chunks', cell: (row) => formatCell(counts(row).chunks) },
@@ -42,4 +44,18 @@ export function formatHits(answer: Row, style: Style): string {
   ];
   if (hits.length === 0) return style.columns === undefined ? '' : style.dim('Nothing was found.');
   return formatTable(columns, hits, style);
+}
+
+// --- internal ---
+
+interface Index {
+  state: string;
+  next: { state: string; model: string; ready: number; documents: number; error: string | null } | null;
+}
+
+/** What it is, and how far what is embedded anew. */
+function toIndexState({ state, next }: Index): string {
+  if (next === null) return state;
+  const reason = next.state === 'stopped' ? `, stopped at ${next.error}` : '';
+  return toPlainText(`to ${next.model}: ${next.ready} of ${next.documents}${reason}`);
 }
