@@ -114,6 +114,7 @@ const basesOf = ({
   'rag add': { positionals: { name: 'none', id: 'one' }, flags: { text: 'A text.' } },
   'rag upload': { positionals: { name: 'none', file: 'svc.json' } },
   'rag search': { positionals: { name: 'none', query: 'text' } },
+  'rag reindex': { positionals: { name: 'none' } },
   'rag rm': { positionals: { name: 'none', id: 'one' }, flags: { yes: true } },
   'provider delete': { flags: { yes: true } },
   'keys create': { flags: { name: 'ci', agents: 'all' } },
@@ -173,6 +174,8 @@ const TAKEN: readonly RegExp[] = [
   // Any text is one to look for, or to add under any id.
   /^rag search query, (?!long)/,
   /^rag (add|rm) id, (?!long)/,
+  // The collection is looked for first.
+  /^rag reindex --model, (?!long)/,
   /^rag add --(text|title|file), /,
   /^rag upload (--id|--title), (?!long)/,
   /^rag upload file, (traversal|a file)$/,

@@ -408,6 +408,14 @@ const GUIDES: Guide[] = [
         expect(run).toMatchObject({ status: 'completed' });
         expect(JSON.stringify(run)).toContain('{"documentId":"leave.md","line":1,');
       },
+      async reindex({ stdout }, { box }) {
+        expect(stdout).toContain('Reindexing handbook');
+        await eventually(async () => {
+          const answer = await fetch(`${box.url}/api/rag/collections/handbook`);
+          const { embedding } = (await answer.json()) as { embedding: { model: string } };
+          return embedding.model === 'vendor/embedding-large';
+        });
+      },
     },
   },
   {

@@ -52,6 +52,8 @@ const listCommands = (seeds: Seeds): string[][] => [
   ['rag', 'add', 'handbook', 'leave.md', '--text', '# Leave\n\nBook holidays two weeks ahead.'],
   ['rag', 'add', 'none', 'leave.md', '--text', 'A text.'],
   ['rag', 'rm', 'handbook', 'none', '--yes'],
+  ['rag', 'reindex', 'handbook', '--model', 'test/large'],
+  ['rag', 'reindex', 'none'],
   ['keys', 'list'],
   ['catalog', 'list'],
   ['catalog', 'list', '--kind', 'agent'],

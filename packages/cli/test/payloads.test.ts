@@ -106,6 +106,7 @@ const ON_A_BOX = [
   'rag upload handbook secret.txt',
   'rag search handbook holidays --mode text',
   'rag rm handbook leave.md --yes',
+  'rag reindex handbook',
   'keys list',
   'keys create --name partner --workflows greet',
   'keys update {key} --tokens-per-day 1000',

@@ -185,6 +185,7 @@ export const ROUTES = {
   'rag.collections.get': { route: 'GET /api/rag/collections/:name' },
   'rag.collections.create': { route: 'POST /api/rag/collections' },
   'rag.collections.update': { route: 'PATCH /api/rag/collections/:name' },
+  'rag.collections.reindex': { route: 'POST /api/rag/collections/:name/reindex' },
   'rag.collections.delete': { route: 'DELETE /api/rag/collections/:name' },
   'rag.documents.list': { route: 'GET /api/rag/collections/:name/documents' },
   'rag.documents.get': { route: 'GET /api/rag/collections/:name/documents/:id' },

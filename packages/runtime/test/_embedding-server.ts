@@ -8,18 +8,24 @@ export interface EmbeddingServer {
   url: string;
   /** Every text that a vector was made of, in order. */
   inputs: string[];
+  /** Those of one model. */
+  inputsOf(model: string): string[];
+  /** Forgets what was asked. */
+  clear(): void;
+  /** Calls that are held back. */
+  waiting(): number;
   /** Texts of each call. */
   batches: number[];
-  /** Answers so many calls with this status, before others are answered again. */
-  fail(status: number, calls?: number): void;
   /** What a rerank was asked, in order. */
   reranks: AskedRerank[];
   /** Answers so many reranks with this status and body, before others are answered again. */
   failRerank(status: number, calls?: number, body?: unknown): void;
   /** Holds every answer of a rerank back until what it returns is called. */
   holdRerank(): () => void;
+  /** Answers so many calls with this status, before others are answered again. */
+  fail(status: number, calls?: number, of?: Meant): void;
   /** Holds every answer back until what it returns is called. */
-  hold(): () => void;
+  hold(of?: Meant): () => void;
   close(): Promise<void>;
 }
 
@@ -30,15 +36,23 @@ export interface AskedRerank {
   top_n: number;
 }
 
+/** Which calls are meant: those of the model, and those with a text that has this in it. Default: all. */
+export interface Meant {
+  model?: string;
+  text?: string;
+}
+
 /** `dimensions`: numbers of a vector by the name of the model. Default: 64. */
 export async function startEmbeddingServer(dimensions: Record<string, number> = {}): Promise<EmbeddingServer> {
   const inputs: string[] = [];
+  const byModel = new Map<string, string[]>();
   const batches: number[] = [];
-  const failing = { status: 0, calls: 0 };
   const reranks: AskedRerank[] = [];
   const failingReranks = { status: 0, calls: 0, body: {} as unknown };
-  let held: Promise<void> = Promise.resolve();
   let heldRerank: Promise<void> = Promise.resolve();
+  const failing = { status: 0, calls: 0, of: {} as Meant };
+  let waiting = 0;
+  let held = { until: Promise.resolve(), of: {} as Meant };
   const server = createServer(async (request, response) => {
     const answer = (status: number, body: unknown) => {
       response.writeHead(status, { 'content-type': 'application/json' });
@@ -58,9 +72,16 @@ export async function startEmbeddingServer(dimensions: Record<string, number> = 
     }
     const asked = given as { model: string; input: string[]; dimensions?: number };
     if (request.url !== '/v1/embeddings') return answer(404, { error: { message: 'There is no such route.' } });
-    if (failing.calls-- > 0) return answer(failing.status, { error: { message: 'Not now.' } });
-    await held;
+    const isMeant = ({ of: { model = asked.model, text = '' } }: { of: Meant }) =>
+      model === asked.model && asked.input.some((each) => each.includes(text));
+    if (isMeant(failing) && failing.calls-- > 0) return answer(failing.status, { error: { message: 'Not now.' } });
+    waiting += 1;
+    if (isMeant(held)) await held.until;
+    waiting -= 1;
+    // Nobody waits for it any more.
+    if (response.destroyed) return;
     inputs.push(...asked.input);
+    byModel.set(asked.model, [...(byModel.get(asked.model) ?? []), ...asked.input]);
     batches.push(asked.input.length);
     const size = asked.dimensions ?? dimensions[asked.model] ?? 64;
     const data = asked.input.map((text, index) => ({ index, embedding: toVector(text, size) }));
@@ -70,8 +91,14 @@ export async function startEmbeddingServer(dimensions: Record<string, number> = 
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
     inputs,
+    inputsOf: (model) => byModel.get(model) ?? [],
+    clear() {
+      inputs.length = 0;
+      batches.length = 0;
+      byModel.clear();
+    },
+    waiting: () => waiting,
     batches,
-    fail: (status, calls = 1) => void Object.assign(failing, { status, calls }),
     reranks,
     failRerank: (status, calls = 1, body = { error: { message: 'Not now.' } }) =>
       void Object.assign(failingReranks, { status, calls, body }),
@@ -80,9 +107,10 @@ export async function startEmbeddingServer(dimensions: Record<string, number> = 
       heldRerank = new Promise((resolve) => (release = resolve));
       return release;
     },
-    hold() {
+    fail: (status, calls = 1, of = {}) => void Object.assign(failing, { status, calls, of }),
+    hold(of = {}) {
       let release = () => {};
-      held = new Promise((resolve) => (release = resolve));
+      held = { until: new Promise((resolve) => (release = resolve)), of };
       return release;
     },
     close: () =>

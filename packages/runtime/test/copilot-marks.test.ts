@@ -110,6 +110,7 @@ const CALLS: [id: string, input: (made: Record<string, Json>) => Json][] = [
   ['triggers.delete', (made) => ({ id: idOf(made, 'triggers.create') })],
   ['rag.collections.create', () => ({ name: 'notes', model: 'test/words' })],
   ['rag.collections.update', () => ({ name: 'notes', description: 'What is noted.' })],
+  ['rag.collections.reindex', () => ({ name: 'notes', model: 'test/other' })],
   ['rag.documents.add', () => ({ name: 'notes', id: 'one', text: 'A note.' })],
   ['rag.documents.delete', () => ({ name: 'notes', id: 'one' })],
   ['rag.collections.delete', () => ({ name: 'notes' })],

@@ -174,7 +174,7 @@ services.get | GET /api/services | read services:read | no: endpoints
 `;
 
 /** Rooms that are planned and not built, by the first word of the id. What there is of one is held to the plan. */
-const LATER = ['browser', 'connections', 'database', 'rag', 'triggers'];
+const LATER = ['browser', 'connections', 'database', 'triggers'];
 
 /** Where the box does otherwise than planned, and why. Without a row it is no operation. */
 const DEVIATIONS: Record<string, { row?: string; why: string }> = {

@@ -1,3 +1,4 @@
+import { toPlainText } from '../terminal/style.ts';
 import type { Style } from '../terminal/style.ts';
 import { formatTable } from '../terminal/table.ts';
 import type { Column } from '../terminal/table.ts';
@@ -20,6 +21,7 @@ export function formatCollections(answer: Row, style: Style): string {
   const columns: Column<Row>[] = [
     { title: 'name', cell: ({ name }) => formatCell(name) },
     { title: 'documents', cell: (row) => formatCell(counts(row).documents) },
+    { title: 'index', cell: ({ index }) => toIndexState(index as Index), shrinks: 12 },
     { title: 'pending', cell: (row) => formatCell(counts(row).pending) },
     { title: 'failed', cell: (row) => formatCell(counts(row).failed) },
     { title: 'chunks', cell: (row) => formatCell(counts(row).chunks) },
@@ -54,4 +56,18 @@ export function formatHits(answer: Row, style: Style): string {
 
 function toScore(score: unknown): string {
   return score === null ? '' : Number(score).toFixed(3);
+}
+
+// --- internal ---
+
+interface Index {
+  state: string;
+  next: { state: string; model: string; ready: number; documents: number; error: string | null } | null;
+}
+
+/** What it is, and how far what is embedded anew. */
+function toIndexState({ state, next }: Index): string {
+  if (next === null) return state;
+  const reason = next.state === 'stopped' ? `, stopped at ${next.error}` : '';
+  return toPlainText(`to ${next.model}: ${next.ready} of ${next.documents}${reason}`);
 }

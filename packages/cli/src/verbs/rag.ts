@@ -35,6 +35,14 @@ export const rag: Group = {
       done: 'Deleted',
       subject: ({ id }) => String(id),
     }),
+    reindex: operateLeaf({
+      summary: 'Embed all documents of a collection anew, under another model; searches go on meanwhile.',
+      operation: 'rag.collections.reindex',
+      examples: ['svc rag reindex handbook --model vendor/embedding-large', 'svc rag reindex handbook --json'],
+      done: 'Reindexing',
+      subject: ({ name }) => String(name),
+      hint: () => 'Searches are answered as before until all documents are embedded. svc rag list shows how many are.',
+    }),
     search: operateLeaf({
       summary: 'Search a collection by meaning and by words, and show the scores.',
       operation: 'rag.search',

@@ -110,8 +110,6 @@ export interface BoxOptions {
   triggerLimits?: Partial<TriggerLimits>;
   /** Called with each run that fails or is blocked, for a person who watches. Default: the log says it. */
   onStopped?(run: StoppedRun): void;
-  /** How documents of collections are embedded, for tests. */
-  rag?: Partial<IngestLimits>;
   /** Milliseconds that a request to a box that has just begun waits for it. Default: 10 s; less for tests. */
   firstLookMs?: number;
   /** How what agents remember is embedded, for tests. */

@@ -72,6 +72,33 @@ export async function dropChunkTable(tx: Db, table: Pick<ChunkTable, 'indexId'>)
   await tx.execute(sql`drop table if exists ${tableOf(table)}`);
 }
 
+/** Names of the tables whose index is no more. */
+export async function listLeftTables(db: Db): Promise<string[]> {
+  const rows = await rowsOf<{ name: string }>(
+    db,
+    // One statement sees a table and the row of its index, or neither: they are made together.
+    sql`select relname as name from pg_class c
+      where relnamespace = 'svc'::regnamespace and relkind = 'r' and relname ~ '^rag_chunks_[0-9a-f]{32}$'
+        and not exists (
+          select 1 from svc.rag_indexes i where 'rag_chunks_' || replace(i.id::text, '-', '') = c.relname)`,
+  );
+  return rows.map(({ name }) => name);
+}
+
+/** Drops such a table. False: someone reads it, for longer than others may be kept waiting. */
+export async function dropUnused(db: Pick<Drizzle, 'transaction'>, name: string): Promise<boolean> {
+  try {
+    await db.transaction(async (tx) => {
+      await tx.execute(sql`set local lock_timeout = ${sql.raw(String(WAIT_MS))}`);
+      await tx.execute(sql`drop table if exists svc.${sql.identifier(name)}`);
+    });
+    return true;
+  } catch (error) {
+    if (sqlStateOf(error) === LOCK_TIMEOUT) return false;
+    throw error;
+  }
+}
+
 /** What answers for the document from now on, in place of what did. False: a vector is gone that was there. In a transaction. */
 export async function replaceChunks(
   tx: Db,
@@ -141,6 +168,9 @@ export async function rowsOf<Row>(db: Db, statement: SQL): Promise<Row[]> {
 
 /** The most numbers an index of `vector` takes. */
 const MOST_IN_VECTOR = 2_000;
+/** Milliseconds that dropping a table waits, and others wait behind it. */
+const WAIT_MS = 500;
+const LOCK_TIMEOUT = '55P03';
 /** Rows of one statement. */
 const ROWS = 250;
 /** Where searches with a filter go on until they have enough. */

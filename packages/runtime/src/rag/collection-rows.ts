@@ -1,4 +1,5 @@
 import { and, asc, eq, gt, sql } from 'drizzle-orm';
+import type { SQL } from 'drizzle-orm';
 import type { Drizzle } from '../stores/drizzle.ts';
 import { dropChunkTable, makeChunkTable, rowsOf } from './chunk-table.ts';
 import type { CollectionStore } from './store.ts';
@@ -30,6 +31,7 @@ export function createCollectionStore(db: Drizzle): CollectionStore {
             ready: sql<number>`(count(*) filter (where ${ragIngests.state} = 'ready'))::int`,
             failed: sql<number>`(count(*) filter (where ${ragIngests.state} = 'failed'))::int`,
             chunks: sql<number>`coalesce(sum(${ragIngests.chunks}), 0)::int`,
+            error: sql<string | null>`coalesce(${firstError(sql`= 'failed'`)}, ${firstError(sql`<> 'ready'`)})`,
           },
         })
         .from(ragIndexes)
@@ -50,12 +52,17 @@ export function createCollectionStore(db: Drizzle): CollectionStore {
         await makeChunkTable(tx, { indexId: index.id, dimension: index.dimension });
         return 'created';
       }),
-    async update(id, changes) {
-      await db
-        .update(ragCollections)
-        .set({ ...changes, updatedAt: new Date() })
-        .where(eq(ragCollections.id, id));
-    },
+    update: (id, changes) =>
+      db.transaction(async (tx) => {
+        await tx
+          .update(ragCollections)
+          .set({ ...changes, updatedAt: new Date() })
+          .where(eq(ragCollections.id, id));
+        if (changes.chunkSize === undefined) return;
+        await tx.execute(sql`update ${ragIngests} set state = 'queued', error = null, attempts = 0, due_at = now(),
+          lease_id = null, lease_until = null
+          where index_id in (select id from ${ragIndexes} where collection_id = ${id} and state = 'building')`);
+      }),
     remove: (name) =>
       db.transaction(async (tx) => {
         const [found] = await tx
@@ -76,5 +83,8 @@ export function createCollectionStore(db: Drizzle): CollectionStore {
 }
 
 // --- internal ---
+
+const firstError = (isMeant: SQL): SQL =>
+  sql`min(${ragIngests.documentId} || ': ' || ${ragIngests.error}) filter (where ${ragIngests.state} ${isMeant})`;
 
 const MOST_COLLECTIONS = 200;

@@ -2,12 +2,11 @@ import { randomUUID } from 'node:crypto';
 import type { CallEmbeddings } from '../agents/model/embeddings.ts';
 import { BoxError } from '../errors.ts';
 import { parseIdCursor, toIdCursor } from '../operations/cursor.ts';
-import { MOST_DIMENSIONS } from './chunk-table.ts';
-import { collectionNotFound, toAskedError } from './errors.ts';
+import { collectionNotFound } from './errors.ts';
+import { probeModel } from './probe-model.ts';
 import type { Chunking, Collection } from './schemas.ts';
 import { toCollection } from './show.ts';
 import type { CollectionRow, CollectionStore, Opened } from './store.ts';
-import { requireDimension } from './vectors.ts';
 
 export interface NewCollection {
   name: string;
@@ -65,7 +64,7 @@ export function createCollections({ store, callEmbeddings, embeddingModel }: Col
       if (model === undefined) throw new BoxError('model_not_selected', NO_MODEL);
       const cutting = toChunking(chunking, DEFAULT_CHUNKING);
       if (await store.find(name)) throw exists(name);
-      const probed = await probe(callEmbeddings, { model, dimension, signal });
+      const probed = await probeModel(callEmbeddings, { model, dimension, signal });
       const now = new Date();
       const id = randomUUID();
       const row: CollectionRow = {
@@ -120,7 +119,6 @@ export function toNext<T>(rows: readonly T[], limit: number, idOf: (row: T) => s
 
 // --- internal ---
 
-const PROBE_MS = 30_000;
 const DEFAULT_CHUNKING = { chunkSize: 400, chunkOverlap: 60, chunkMarkdown: true };
 const NO_MODEL =
   'No embedding model is selected. Name one as "model", or set "embeddingModel" in svc.config.ts: the collection keeps it.';
@@ -138,27 +136,6 @@ function toChunking(given: Partial<Chunking> = {}, before: Cutting): Cutting {
   throw new BoxError(
     'rag_collection_invalid',
     `Chunks of ${size} tokens cannot repeat ${overlap} of the one before: at most half of them, ${size >> 1}.`,
-  );
-}
-
-interface Probe {
-  model: string;
-  dimension: number | undefined;
-  signal: AbortSignal;
-}
-
-/** How many numbers the vectors of the model have, by asking it for one. */
-async function probe(call: CallEmbeddings, { model, dimension, signal }: Probe): Promise<number> {
-  const asked = { model, input: ['dimension'], dimensions: dimension, timeout: PROBE_MS };
-  const { vectors } = await call(asked, { signal, onTokens: () => {} }).catch((error: unknown) => {
-    throw toAskedError(error);
-  });
-  const found = vectors[0]?.length ?? 0;
-  if (dimension !== undefined) requireDimension(model, dimension, found);
-  if (found <= MOST_DIMENSIONS) return found;
-  throw new BoxError(
-    'rag_collection_invalid',
-    `The vectors of "${model}" have ${found} numbers, and an index takes at most ${MOST_DIMENSIONS}. Ask for fewer with "dimension", or take another model.`,
   );
 }
 

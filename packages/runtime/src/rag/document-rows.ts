@@ -59,9 +59,9 @@ export function createDocumentStore(db: Drizzle): DocumentStore {
           .returning({ version: ragDocuments.version });
         if (put)
           await tx.execute(sql`
-            insert into ${ragIngests} (index_id, collection_id, document_id, version, state)
-            select id, collection_id, ${id}, ${put.version}, 'queued' from ${ragIndexes} where collection_id = ${collectionId}
-            on conflict (index_id, document_id) do update set version = excluded.version, state = 'queued', error = null,
+            insert into ${ragIngests} (index_id, collection_id, document_id, version, state, is_anew)
+            select id, collection_id, ${id}, ${put.version}, 'queued', state = 'building' from ${ragIndexes} where collection_id = ${collectionId}
+            on conflict (index_id, document_id) do update set version = excluded.version, state = 'queued', error = null, is_anew = excluded.is_anew,
               attempts = 0, due_at = now(), lease_id = null, lease_until = null`);
         const [ingest] = await tx
           .select({ version: ragIngests.version, state: ragIngests.state })

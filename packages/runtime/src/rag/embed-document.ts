@@ -19,9 +19,9 @@ export interface EmbedDocumentOptions {
 
 /**
  * Cuts a document, sees to the vectors of its chunks, and has them answer in place of those of the version before, in one
- * transaction. False: it was deleted or replaced meanwhile, or another process has it.
+ * transaction. Does nothing where it was deleted or replaced meanwhile, or another process has it.
  */
-export async function embedDocument(job: Job, { db, vectors, jobs, signal }: EmbedDocumentOptions): Promise<boolean> {
+export async function embedDocument(job: Job, { db, vectors, jobs, signal }: EmbedDocumentOptions): Promise<void> {
   const [found] = await db
     .select({ collection: ragCollections, index: ragIndexes, document: ragDocuments })
     .from(ragIndexes)
@@ -31,21 +31,22 @@ export async function embedDocument(job: Job, { db, vectors, jobs, signal }: Emb
       and(eq(ragDocuments.collectionId, ragIndexes.collectionId), eq(ragDocuments.id, job.documentId)),
     )
     .where(eq(ragIndexes.id, job.indexId));
-  if (!found || found.document.version !== job.version) return false;
+  if (!found || found.document.version !== job.version) return;
   const { collection, index, document } = found;
   const chunks = (await cut(document, collection)).map((one): NewChunk => ({
     ...one,
     key: keyOf(index, toEmbedded(one)),
   }));
+  const indexes = await db.select().from(ragIndexes).where(eq(ragIndexes.collectionId, collection.id));
   const texts = new Map(chunks.map((chunk) => [chunk.key, toEmbedded(chunk)]));
-  if (!(await vectors.ensure(texts, { index, signal, onKept: () => jobs.renew(job) }))) return false;
-  return db.transaction(async (tx) => {
+  if (!(await vectors.ensure(texts, { index, indexes, signal, onKept: () => jobs.renew(job) }))) return;
+  await db.transaction(async (tx) => {
     const [held] = await tx
       .select({ version: ragIngests.version })
       .from(ragIngests)
       .where(jobs.mine(job))
       .for('update');
-    if (!held) return false;
+    if (!held) return;
     const table = { indexId: index.id, dimension: index.dimension };
     const owner = { documentId: document.id, title: document.title, metadata: document.metadata };
     if (!(await replaceChunks(tx, table, owner, chunks))) throw new Error('A vector was forgotten meanwhile.');
@@ -54,7 +55,6 @@ export async function embedDocument(job: Job, { db, vectors, jobs, signal }: Emb
       .update(ragIngests)
       .set({ ...done, error: null, attempts: 0, leaseId: null, leaseUntil: null })
       .where(jobs.mine(job));
-    return true;
   });
 }
 

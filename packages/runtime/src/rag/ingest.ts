@@ -25,8 +25,8 @@ export interface IngestOptions {
   log: Log;
   /** Whether the database may be asked. */
   isOpen(): boolean;
-  /** Called when a document of the collection is over. */
-  onEnded?(collectionId: string): Promise<void>;
+  /** Called when nothing is due, and now and then. */
+  settle(): Promise<void>;
   limits?: Partial<IngestLimits> | undefined;
 }
 
@@ -45,7 +45,7 @@ export interface IngestLimits {
 
 export const INGEST_LIMITS: IngestLimits = { leaseMs: 60_000, everyMs: 5_000, attempts: 6, pauseMs: 2_000, atOnce: 2 };
 
-export function createIngest({ db, vectors, log, isOpen, onEnded, ...options }: IngestOptions): Ingest {
+export function createIngest({ db, vectors, log, isOpen, settle, ...options }: IngestOptions): Ingest {
   const limits = { ...INGEST_LIMITS, ...options.limits };
   const closing = new AbortController();
   const jobs = createJobs(db, limits.leaseMs);
@@ -53,15 +53,22 @@ export function createIngest({ db, vectors, log, isOpen, onEnded, ...options }: 
   let lookAt = 0;
   let forgetAt = 0;
   let asked = 0;
+  let settling: Promise<void> = Promise.resolve();
 
   const complain = (error: unknown): void => {
     if (!closing.signal.aborted && !isStoreDown(error)) log.error('Documents could not be embedded.', { error });
   };
   const run = async (job: Job): Promise<void> => {
-    const beat = setInterval(() => void jobs.beat(job).catch(complain), limits.leaseMs / 3);
+    const unwanted = new AbortController();
+    const look = async (): Promise<void> => {
+      if (!(await jobs.beat(job))) unwanted.abort();
+    };
+    const beat = setInterval(() => void look().catch(complain), limits.leaseMs / 3);
     try {
-      const isReady = await embedDocument(job, { db, vectors, jobs, signal: closing.signal });
-      if (isReady) await onEnded?.(job.collectionId);
+      const signal = AbortSignal.any([closing.signal, unwanted.signal]);
+      await embedDocument(job, { db, vectors, jobs, signal });
+    } catch (error) {
+      if (!unwanted.signal.aborted) throw error;
     } finally {
       clearInterval(beat);
     }
@@ -79,7 +86,6 @@ export function createIngest({ db, vectors, log, isOpen, onEnded, ...options }: 
     }
     await jobs.giveUp(job, reason);
     log.warn(`A document could not be embedded: ${reason}`, { document: job.documentId });
-    await onEnded?.(job.collectionId);
   };
 
   const next = async (): Promise<Job | undefined> => (closing.signal.aborted ? undefined : jobs.claim());
@@ -90,6 +96,7 @@ export function createIngest({ db, vectors, log, isOpen, onEnded, ...options }: 
         const taken = job;
         await run(taken).catch((error: unknown) => fail(taken, error));
       }
+      if (!closing.signal.aborted) await settle();
     }
   };
   const begin = (): void => {
@@ -103,9 +110,11 @@ export function createIngest({ db, vectors, log, isOpen, onEnded, ...options }: 
   return {
     sweep() {
       const now = performance.now();
-      if (now < lookAt || !isOpen()) return;
+      if (closing.signal.aborted || now < lookAt || !isOpen()) return;
       lookAt = now + limits.everyMs;
       begin();
+      // Nothing waits for workers that are busy with other collections.
+      settling = runOutside(settle).catch(complain);
       if (now < forgetAt) return;
       forgetAt = now + FORGET_EVERY_MS;
       void runOutside(() => vectors.forget(KEPT_DAYS)).catch(complain);
@@ -116,7 +125,7 @@ export function createIngest({ db, vectors, log, isOpen, onEnded, ...options }: 
     },
     async close() {
       closing.abort(new Error('The box is being stopped.'));
-      await Promise.all(workers);
+      await Promise.all([...workers, settling]);
     },
   };
 }

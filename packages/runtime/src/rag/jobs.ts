@@ -17,12 +17,12 @@ export interface Job {
 
 /** Which documents are this process's to embed: a lease in the row of each says so. */
 export interface Jobs {
-  /** The one that has been due for longest. Undefined: none is. */
+  /** The one that has been due for longest, of indexes that answer before those that are built. Undefined: none is. */
   claim(): Promise<Job | undefined>;
   /** It has got on. False: it is no longer this process's, or no longer wanted. */
   renew(job: Job): Promise<boolean>;
-  /** It is still at it. */
-  beat(job: Job): Promise<void>;
+  /** It is still at it. False: it is no longer this process's, or no longer wanted. */
+  beat(job: Job): Promise<boolean>;
   /** Whoever looks after the pause has it. */
   putBack(job: Job, how: { reason: string | null; attempts: number; pauseMs: number }): Promise<void>;
   giveUp(job: Job, reason: string): Promise<void>;
@@ -49,7 +49,7 @@ export function createJobs(db: Drizzle, leaseMs: number): Jobs {
           where (index_id, document_id) = (
             select index_id, document_id from ${ragIngests}
             where state in ('queued', 'embedding') and due_at <= now() and (lease_until is null or lease_until < now())
-            order by due_at limit 1 for update skip locked)
+            order by is_anew, due_at limit 1 for update skip locked)
           returning index_id as "indexId", collection_id as "collectionId", document_id as "documentId", version, attempts`,
       );
       return row;
@@ -64,7 +64,11 @@ export function createJobs(db: Drizzle, leaseMs: number): Jobs {
       return rows.length > 0;
     },
     async beat(job) {
-      await db.execute(sql`update ${ragIngests} set lease_until = ${later(leaseMs)} where ${mine(job)}`);
+      const rows = await rowsOf(
+        db,
+        sql`update ${ragIngests} set lease_until = ${later(leaseMs)} where ${mine(job)} returning 1`,
+      );
+      return rows.length > 0;
     },
     async putBack(job, { reason, attempts, pauseMs }) {
       await db.execute(sql`update ${ragIngests} set state = 'queued', error = ${reason}, lease_id = null, lease_until = null,

@@ -8,6 +8,8 @@ const operation = operationsOf<{ rag: Rag }>();
 
 const room = { tag: 'rag', copilot: 'yes' } as const;
 const name = z.string().max(63).describe('The name of the collection');
+const model = StorableText.min(1).max(200);
+const dimension = z.int().min(1).max(4_000);
 const description = StorableText.max(2_000);
 const rerankModel = StorableText.min(1)
   .max(200)
@@ -64,14 +66,10 @@ export const createCollection = operation({
     name: CollectionName,
     description: description.optional().describe('What is in it, for people and for models that may search it'),
     chunking: ChunkingInput.optional(),
-    model: StorableText.min(1)
-      .max(200)
+    model: model
       .optional()
       .describe('The embedding model. Default: that of the workspace, "embeddingModel" in svc.config.ts'),
-    dimension: z
-      .int()
-      .min(1)
-      .max(4_000)
+    dimension: dimension
       .optional()
       .describe('Numbers of a vector, of a model that lets one choose. Default: as many as it gives'),
     rerankModel: rerankModel.optional(),
@@ -100,6 +98,33 @@ export const updateCollection = operation({
   before: ({ rag }, input) => rag.get(input.name),
   handle: ({ rag }, { name: of, chunking, ...input }) =>
     rag.update(of, withoutUndefined({ ...input, chunking: chunking && withoutUndefined(chunking) })),
+});
+
+export const reindexCollection = operation({
+  ...room,
+  id: 'rag.collections.reindex',
+  summary: 'Embed all documents anew, under a model or as they are cut by now; searches go on meanwhile',
+  route: 'POST /api/rag/collections/:name/reindex',
+  kind: 'write',
+  permission: 'rag:admin',
+  status: 202,
+  cli: 'rag reindex',
+  errors: [
+    'rag_collection_not_found',
+    'rag_collection_invalid',
+    'model_provider_missing',
+    'model_provider_failed',
+    'model_timeout',
+    'vector_unavailable',
+  ],
+  input: z.strictObject({
+    name,
+    model: model.optional().describe('The embedding model. Default: the one the collection has'),
+    dimension: dimension.optional().describe('Numbers of a vector, of a model that lets one choose'),
+  }),
+  output: Collection,
+  before: ({ rag }, input) => rag.get(input.name),
+  handle: ({ rag }, { name: of, ...options }, { signal }) => rag.reindex(of, withoutUndefined(options), signal),
 });
 
 export const deleteCollection = operation({

@@ -5,6 +5,7 @@ import type { Log } from '../log.ts';
 import { parseIdCursor } from '../operations/cursor.ts';
 import type { Drizzle } from '../stores/drizzle.ts';
 import type { Asking, Found } from './asking.ts';
+import { createBuildingStore } from './building-rows.ts';
 import { readChunks } from './chunks.ts';
 import { createCodeCalls } from './code-calls.ts';
 import { createCollectionStore } from './collection-rows.ts';
@@ -16,8 +17,10 @@ import { createFileReader } from './files/read-file.ts';
 import type { GivenFile } from './files/read-file.ts';
 import { createIngest } from './ingest.ts';
 import type { IngestLimits } from './ingest.ts';
+import { createReindexing } from './reindex.ts';
+import type { ReindexOptions } from './reindex.ts';
 import { MOST_CHARACTERS } from './schemas.ts';
-import type { Chunk, Document, DocumentState, Metadata } from './schemas.ts';
+import type { Chunk, Collection, Document, DocumentState, Metadata } from './schemas.ts';
 import { searchOpened } from './search.ts';
 import { toDocument } from './show.ts';
 import type { Source } from './source.ts';
@@ -26,6 +29,11 @@ import { createVectors } from './vectors.ts';
 
 /** Collections of texts that are searched by what they mean and by their words. */
 export interface Rag extends Collections {
+  /**
+   * Embeds all documents anew, under a model or as they are cut by now; what answered goes on to until all of it is done.
+   * Throws `rag_collection_invalid`, `vector_unavailable`, and what the provider refuses.
+   */
+  reindex(name: string, options: ReindexOptions, signal: AbortSignal): Promise<Collection>;
   documents(
     name: string,
     page: ListPage & { state?: DocumentState },
@@ -86,7 +94,9 @@ export function createRag(options: RagOptions): Rag {
   const documents = createDocumentStore(db);
   const vectors = createVectors(db, callEmbeddings);
   const files = createFileReader({ most: MOST_CHARACTERS });
-  const ingest = createIngest({ db, vectors, log, isOpen, limits });
+  const reindexing = createReindexing({ store, building: createBuildingStore(db), callEmbeddings });
+  const ingest = createIngest({ db, vectors, log, isOpen, limits, settle: reindexing.settle });
+  const collections = createCollections({ store, callEmbeddings, embeddingModel });
 
   const open = (name: string): Promise<Opened> => openCollection(store, name);
   const findDocument = async (opened: Opened, id: string) => {
@@ -94,16 +104,17 @@ export function createRag(options: RagOptions): Rag {
     if (!found) throw documentNotFound(id, opened.collection.name);
     return found;
   };
-  /** Once more where its table was replaced by that of another model in between. */
+  /** Once more where its table was replaced by that of another index in between. */
   const steady = async <T>(name: string, work: (opened: Opened) => Promise<T>): Promise<T> => {
-    const opened = await open(name);
-    try {
-      return await work(opened);
-    } catch (error) {
-      if (sqlStateOf(error) !== NO_TABLE) throw error;
-      const now = await open(name);
-      if (now.index.id === opened.index.id) throw error;
-      return work(now);
+    for (let opened = await open(name); ;) {
+      const { index } = opened;
+      try {
+        return await work(opened);
+      } catch (error) {
+        if (sqlStateOf(error) !== NO_TABLE) throw error;
+        opened = await open(name);
+        if (opened.index.id === index.id) throw error;
+      }
     }
   };
   const search = async (name: string, query: string, how: RagSearchOptions, asking: Asking): Promise<Found> => {
@@ -133,7 +144,12 @@ export function createRag(options: RagOptions): Rag {
   };
 
   return {
-    ...createCollections({ store, callEmbeddings, embeddingModel }),
+    ...collections,
+    async reindex(name, options, signal) {
+      await reindexing.begin(name, options, signal);
+      ingest.wake();
+      return collections.get(name);
+    },
     async documents(name, { limit, cursor, state }) {
       const after = cursor === undefined ? undefined : parseIdCursor(cursor);
       const rows = await documents.list(await open(name), { after, limit: limit + 1, state });

@@ -2,7 +2,14 @@ import type { CallEmbeddings } from '../agents/model/embeddings.ts';
 import type { CallRerank } from '../agents/model/rerank.ts';
 import { defineRoom } from '../operations/room.ts';
 import { addDocument, deleteDocument, getDocument, listDocuments, searchCollection } from './document-operations.ts';
-import { createCollection, deleteCollection, getCollection, listCollections, updateCollection } from './operations.ts';
+import {
+  createCollection,
+  deleteCollection,
+  getCollection,
+  listCollections,
+  reindexCollection,
+  updateCollection,
+} from './operations.ts';
 import { createRag } from './rag.ts';
 import type { RagOptions } from './rag.ts';
 import { uploadDocument } from './upload-operation.ts';
@@ -20,6 +27,7 @@ export const ragRoom = defineRoom({
     getCollection,
     createCollection,
     updateCollection,
+    reindexCollection,
     deleteCollection,
     listDocuments,
     getDocument,

@@ -78,7 +78,16 @@ export const Collection = z.object({
   rerankModel: z.string().nullable().describe('The model that puts what searches find in its order. Null: none'),
   index: z.object({
     state: z.enum(['ready', 'indexing', 'reindexing']).describe('`indexing`: some documents are not embedded yet'),
-    next: Embedding.extend({ documents: z.int(), ready: z.int(), failed: z.int() })
+    next: Embedding.extend({
+      state: z
+        .enum(['embedding', 'stopped'])
+        .describe('`stopped`: documents that answer cannot be embedded with it, so what answered goes on to'),
+      documents: z.int(),
+      ready: z.int(),
+      failed: z.int(),
+      error: z.string().nullable().describe('A document with why it failed, or why it is tried again'),
+      since: z.iso.datetime(),
+    })
       .nullable()
       .describe('What it is being embedded with anew, and how far that is'),
   }),

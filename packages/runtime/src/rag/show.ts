@@ -1,13 +1,10 @@
 import type { Collection, Document } from './schemas.ts';
 import type { CollectionRow, IndexCounts, IndexRow, ListedDocument } from './store.ts';
 
-const NONE: IndexCounts = { documents: 0, ready: 0, failed: 0, chunks: 0 };
+const NONE: IndexCounts = { documents: 0, ready: 0, failed: 0, chunks: 0, error: null };
 
 /** A collection, as it is shown. */
-export function toCollection(
-  row: CollectionRow,
-  indexes: readonly { index: IndexRow; counts: IndexCounts }[],
-): Collection {
+export function toCollection(row: CollectionRow, indexes: readonly CountedIndex[]): Collection {
   const live = indexes.find(({ index }) => index.state === 'live');
   const next = indexes.find(({ index }) => index.state === 'building');
   const { documents, ready, failed, chunks } = live?.counts ?? NONE;
@@ -20,14 +17,7 @@ export function toCollection(
     rerankModel: row.rerankModel,
     index: {
       state: next ? 'reindexing' : pending > 0 ? 'indexing' : 'ready',
-      next: next
-        ? {
-            ...toEmbedding(next.index),
-            documents: next.counts.documents,
-            ready: next.counts.ready,
-            failed: next.counts.failed,
-          }
-        : null,
+      next: next ? toNext(next) : null,
     },
     counts: { documents, ready, pending, failed, chunks },
     createdBy: row.createdBy,
@@ -59,6 +49,16 @@ export function toDocument({ document, ingest }: ListedDocument): Document {
 }
 
 // --- internal ---
+
+interface CountedIndex {
+  index: IndexRow;
+  counts: IndexCounts;
+}
+
+function toNext({ index, counts: { documents, ready, failed, error } }: CountedIndex): Collection['index']['next'] {
+  const state = failed > 0 && ready + failed === documents ? 'stopped' : 'embedding';
+  return { ...toEmbedding(index), state, documents, ready, failed, error, since: index.createdAt.toISOString() };
+}
 
 function toEmbedding(index: IndexRow | undefined): Collection['embedding'] {
   return { model: index?.model ?? '', dimension: index?.dimension ?? 0 };

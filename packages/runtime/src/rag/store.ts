@@ -24,6 +24,8 @@ export interface IndexCounts {
   ready: number;
   failed: number;
   chunks: number;
+  /** Of a document that failed, or else of one that is tried again, with its id. */
+  error: string | null;
 }
 
 /** Collections and their indexes, as they are stored. */
@@ -35,9 +37,23 @@ export interface CollectionStore {
   listIndexes(collectionId: string): Promise<{ index: IndexRow; counts: IndexCounts }[]>;
   /** Throws `vector_unavailable`. */
   create(collection: CollectionRow, index: IndexRow): Promise<'created' | 'exists' | 'full'>;
+  /** What is being embedded anew is cut by it too. */
   update(id: string, changes: Partial<CollectionRow>): Promise<void>;
   /** False: there is none. */
   remove(name: string): Promise<boolean>;
+}
+
+/** Indexes that are built beside those that answer. */
+export interface BuildingStore {
+  /**
+   * Begins one with all documents of the collection. One that is built of the same model goes on, and tries again what has
+   * failed; one of another is given up for it. False: the collection is gone. Throws `vector_unavailable`.
+   */
+  begin(collectionId: string, index: IndexRow): Promise<boolean>;
+  /** Has those answer that have all that is to answer, in place of those before. How many did. */
+  switch(): Promise<number>;
+  /** Drops the tables of indexes that are no more. False: one is in use, and left for another time. */
+  dropLeft(): Promise<boolean>;
 }
 
 /** Documents, and how far each is. */

@@ -99,6 +99,8 @@ export const ragIngests = boxSchema.table(
     /** In a row, without a batch that was kept. */
     attempts: integer('attempts').notNull().default(0),
     chunks: integer('chunks').notNull().default(0),
+    /** Of an index that is being built: those of the others go first. */
+    isAnew: boolean('is_anew').notNull().default(false),
     /** Not taken before. */
     dueAt: at('due_at').notNull().defaultNow(),
     /** Which process is at it, and until when none of the others is. */
@@ -115,7 +117,7 @@ export const ragIngests = boxSchema.table(
     }).onDelete('cascade'),
     index('rag_ingests_by_document').on(table.collectionId, table.documentId),
     index('rag_ingests_due')
-      .on(table.dueAt)
+      .on(table.isAnew, table.dueAt)
       .where(sql`${table.state} in ('queued', 'embedding')`),
   ],
 );

@@ -23,6 +23,8 @@ export interface Vectors {
 
 export interface EnsureOptions {
   index: IndexRow;
+  /** Of the collection, it too: what one has of the same model is taken for another. */
+  indexes: readonly IndexRow[];
   signal: AbortSignal;
   onKept(): Promise<boolean>;
 }
@@ -35,6 +37,13 @@ export function keyOf({ model, dimension, isDimensionAsked }: Embedder, text: st
     .update('\0')
     .update(text)
     .digest('base64url');
+}
+
+/** Vectors of both can be compared. */
+export function isSame(one: Embedder, other: Embedder): boolean {
+  return (
+    one.model === other.model && one.dimension === other.dimension && one.isDimensionAsked === other.isDimensionAsked
+  );
 }
 
 /** Asks the model. Throws what the provider refuses, and `model_provider_failed` for vectors of another kind. */
@@ -59,20 +68,24 @@ export function requireDimension(model: string, wanted: number, got: number): vo
 
 export function createVectors(db: Drizzle, call: CallEmbeddings): Vectors {
   /** Those of the keys there is no vector for. The others are not forgotten for now. */
-  const missing = async (keys: readonly string[], index: IndexRow): Promise<string[]> => {
+  const missing = async (keys: readonly string[], { index, indexes }: EnsureOptions): Promise<string[]> => {
     const known = new Set<string>();
+    const alike = indexes.filter((other) => isSame(other, index));
     for (let from = 0; from < keys.length; from += KEYS) {
       const asked = JSON.stringify(keys.slice(from, from + KEYS));
       const wanted = sql`(select jsonb_array_elements_text(${asked}::jsonb))`;
-      // What the index has is copied, where it is not kept any more.
-      await db.execute(sql`
-        insert into svc.rag_vectors (key, embedding)
-        select distinct on (key) key, embedding::real[] from ${tableOf({ indexId: index.id })} c
-        where key in ${wanted} and not exists (select 1 from svc.rag_vectors v where v.key = c.key)
-        on conflict (key) do nothing`);
+      // What an index has is copied, where it is not kept any more.
+      for (const { id } of alike)
+        await db.execute(sql`
+          insert into svc.rag_vectors (key, embedding)
+          select distinct on (key) key, embedding::real[] from ${tableOf({ indexId: id })} c
+          where key in ${wanted} and not exists (select 1 from svc.rag_vectors v where v.key = c.key)
+          on conflict (key) do nothing`);
+      // Of a model that gives other numbers than it did, those are left that it gave before.
       const rows = await rowsOf<{ key: string }>(
         db,
-        sql`update svc.rag_vectors set used_at = now() where key in ${wanted} returning key`,
+        sql`update svc.rag_vectors set used_at = now()
+          where key in ${wanted} and cardinality(embedding) = ${index.dimension}::int returning key`,
       );
       for (const { key } of rows) known.add(key);
     }
@@ -83,11 +96,12 @@ export function createVectors(db: Drizzle, call: CallEmbeddings): Vectors {
     await db.execute(sql`
       insert into svc.rag_vectors (key, embedding)
       select key, embedding from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as v (key text, embedding real[])
-      on conflict (key) do update set used_at = now()`);
+      on conflict (key) do update set embedding = excluded.embedding, used_at = now()`);
   };
   return {
-    async ensure(texts, { index, signal, onKept }) {
-      const keys = await missing([...texts.keys()], index);
+    async ensure(texts, options) {
+      const { index, signal, onKept } = options;
+      const keys = await missing([...texts.keys()], options);
       let from = 0;
       for (const input of toBatches(keys.map((key) => texts.get(key) ?? ''))) {
         const vectors = await embedTexts(call, index, { input, signal });
