@@ -697,6 +697,10 @@ const GUIDES: Guide[] = [
         const { items } = (await (await box.fetch('/api/runs?trigger=trigger')).json()) as { items: unknown[] };
         expect(items).toMatchObject([{ name: 'triage-issue' }]);
       },
+      poll(ran) {
+        const poll = { everySeconds: 600, items: 'body.issues', from: 'now' };
+        expect(readDocuments(ran)).toMatchObject([{ kind: 'poll', state: 'ready', url: null, poll }]);
+      },
       slack(ran) {
         expect(readDocuments(ran)).toMatchObject([{ state: 'needs_secret', target: { agent: 'support' } }]);
       },

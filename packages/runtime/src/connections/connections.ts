@@ -29,7 +29,7 @@ import type { Connection, ConnectionUse, ListedConnection, Owner } from './store
 
 /** The code that calls, and for whom. */
 export interface ConnectionCaller {
-  kind: 'agent' | 'workflow';
+  kind: 'agent' | 'workflow' | 'trigger';
   name: string;
   /** The end user of the run; null: it has none. */
   user: { client: string | null; id: string } | null;

@@ -15,7 +15,7 @@ export type GuardedFetch = (url: URL, request: GuardedRequest) => Promise<Respon
 /** Throws `connection_failed` for an address that must not be called, and for one that does not answer. */
 export function createGuardedFetch(policy: EgressPolicy): GuardedFetch {
   const refuse = (what: string): BoxError =>
-    new BoxError('connection_failed', `${what}. List it in SVC_ALLOW_PRIVATE_EGRESS to let connections call it.`);
+    new BoxError('connection_failed', `${what}. List it in SVC_ALLOW_PRIVATE_EGRESS to let the box call it.`);
   const tooLong = (most: number): BoxError =>
     new BoxError('connection_failed', `The service answered more than ${most} bytes.`);
   const pinned = createPinnedFetch({ ...policy, refuse }, { tooLong });

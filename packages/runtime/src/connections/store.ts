@@ -52,7 +52,7 @@ export const Connection = z.object({
 export type Connection = z.infer<typeof Connection>;
 
 export const ConnectionUse = z.object({
-  kind: z.enum(['agent', 'workflow']),
+  kind: z.enum(['agent', 'workflow', 'trigger']),
   name: z.string(),
   lastUsedAt: z.iso.datetime().describe('To the minute'),
 });

@@ -56,12 +56,12 @@ export const connectionSignIns = boxSchema.table(
   (table) => [index('connection_sign_ins_by_expiry').on(table.expiresAt)],
 );
 
-/** Which agents and workflows have called through it. */
+/** Which agents, workflows and triggers have called through it. */
 export const connectionUses = boxSchema.table(
   'connection_uses',
   {
     connectionId: connectionId(),
-    kind: text('kind').$type<'agent' | 'workflow'>().notNull(),
+    kind: text('kind').$type<'agent' | 'workflow' | 'trigger'>().notNull(),
     name: text('name').notNull(),
     lastUsedAt: timestamp('last_used_at', { withTimezone: true }).notNull(),
   },

@@ -42,9 +42,9 @@ export interface DeliveryRows {
 export function createDeliveryRows(db: Drizzle, limits: TriggerLimits): DeliveryRows {
   const { request: _, ...columns } = getTableColumns(table);
   return {
-    add: ({ same, request, ...delivery }) =>
+    add: (delivery) =>
       db.transaction(async (tx) => {
-        const { triggerId } = delivery;
+        const { triggerId, same } = delivery;
         const [trigger] = await tx
           .select({ id: triggers.id })
           .from(triggers)
@@ -67,13 +67,7 @@ export function createDeliveryRows(db: Drizzle, limits: TriggerLimits): Delivery
             .where(and(isSame, sql`${table.dedupeUntil} < now()`));
         const [stored] = await tx
           .insert(table)
-          .values({
-            ...delivery,
-            dedupeKey: same?.key ?? null,
-            dedupeUntil: same && same.forMs !== null ? soon(same.forMs) : null,
-            request: request && JSON.stringify(request),
-            endedAt: delivery.state === 'filtered' ? sql`now()` : null,
-          })
+          .values(toStoredDelivery(delivery))
           .onConflictDoNothing()
           .returning({ id: table.id });
         if (stored) return { outcome: 'stored', id: stored.id };
@@ -127,6 +121,16 @@ export function createDeliveryRows(db: Drizzle, limits: TriggerLimits): Delivery
             or received_at < now() - make_interval(secs => ${limits.keptMs / 1_000}::double precision))
         limit ${FORGOTTEN_AT_ONCE})`);
     },
+  };
+}
+
+export function toStoredDelivery({ same, request, ...delivery }: NewDelivery) {
+  return {
+    ...delivery,
+    dedupeKey: same?.key ?? null,
+    dedupeUntil: same && same.forMs !== null ? soon(same.forMs) : null,
+    request: request && JSON.stringify(request),
+    endedAt: delivery.state === 'filtered' ? sql`now()` : null,
   };
 }
 

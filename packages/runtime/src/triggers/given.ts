@@ -1,5 +1,8 @@
 import { BoxError } from '../errors.ts';
 import { COPILOT_AGENT } from '../manifest.ts';
+import type { EgressPolicy } from '../provider/egress.ts';
+import { toPoll } from './poll-settings.ts';
+import type { Poll } from './poll-settings.ts';
 import { SCHEMES } from './schemes.ts';
 import type { Signature } from './signature.ts';
 import type { Changeable } from './trigger-rows.ts';
@@ -12,6 +15,7 @@ export interface GivenTrigger {
   target?: TriggerTarget | undefined;
   enabled?: boolean | undefined;
   signature?: Signature | undefined;
+  poll?: Poll | undefined;
   event?: string | null | undefined;
   events?: string[] | null | undefined;
   where?: TriggerSettings['where'] | undefined;
@@ -23,13 +27,16 @@ export interface GivenTrigger {
 export function withGiven(
   before: Pick<StoredTrigger, Changeable>,
   given: GivenTrigger,
+  egress: EgressPolicy,
 ): Pick<StoredTrigger, Changeable> {
   const { name = before.name, target = before.target, enabled = before.enabled } = given;
   const settings: TriggerSettings = { ...before.settings };
+  checkKind(settings, given);
   for (const key of ['signature', 'event', 'events', 'where', 'deduplicate', 'mapping'] as const)
     if (given[key] !== undefined) Object.assign(settings, { [key]: given[key] });
   checkTarget(target, settings.mapping);
-  checkSignature(settings.signature);
+  if (settings.signature) checkSignature(settings.signature);
+  if (given.poll) settings.poll = toPoll(given.poll, egress);
   checkMapping(settings.mapping);
   for (const [member, path] of [
     ['event', settings.event],
@@ -41,8 +48,11 @@ export function withGiven(
 }
 
 /** Throws `trigger_invalid` for a secret that its scheme can make nothing of. */
-export function checkSecret({ scheme }: Signature, secret: string | undefined): void {
+export function checkSecret(signature: Signature | null, secret: string | undefined): void {
   if (secret === undefined) return;
+  if (!signature)
+    throw invalid('A poll has no secret: what it is asked with is the credential of a connection.', 'secret');
+  const { scheme } = signature;
   const key = secret.replace(/^whsec_/, '');
   if (scheme === 'standard-webhooks' && !/^[A-Za-z0-9+/]{16,}={0,2}$/.test(key))
     throw invalid('The secret of standard-webhooks is "whsec_" and base64, as the sender shows it.', 'secret');
@@ -69,6 +79,17 @@ function checkTarget(target: TriggerTarget, mapping: TriggerMapping | null): voi
       `"${wrong}" of the mapping is not for ${isWorkflow ? 'a workflow, which gets "input"' : 'an agent, which gets "message" and "session"'}.`,
       'mapping',
     );
+}
+
+/** What it is stays what it is: a poll has no sender to know, and what is called asks for nothing. */
+function checkKind(before: Pick<TriggerSettings, 'signature' | 'poll'>, { signature, poll }: GivenTrigger): void {
+  const isPoll = before.poll !== null || (before.signature === null && poll !== undefined);
+  if (isPoll && signature !== undefined)
+    throw invalid('A poll has no "signature": nobody calls it. Make a trigger of its own for what calls.', 'signature');
+  if (!isPoll && poll !== undefined)
+    throw invalid('What is called has no "poll". Make a trigger of its own that has one, and no "signature".', 'poll');
+  if (!isPoll && before.signature === null && signature === undefined)
+    throw invalid('A trigger has a "signature", for what calls it, or a "poll", for what it asks for.', 'signature');
 }
 
 function checkSignature(signature: Signature): void {

@@ -1,21 +1,17 @@
-import { createHash } from 'node:crypto';
 import { createGuesses } from '../auth/guesses.ts';
 import { BoxError } from '../errors.ts';
 import { readBody } from '../http/body.ts';
 import type { Mask } from '../mask.ts';
-import { explainText } from '../operations/inputs.ts';
 import type { CountingKv } from '../stores/kv-counting.ts';
-import type { DeliveryRows, NewDelivery } from './delivery-rows.ts';
-import { isWanted } from './filter.ts';
+import { toNewDelivery } from './arrival.ts';
+import type { DeliveryRows } from './delivery-rows.ts';
 import type { TriggerLimits } from './limits.ts';
 import { toBody, toHeaders, toQuery } from './request.ts';
 import type { InboundRequest } from './request.ts';
 import { SCHEMES } from './schemes.ts';
 import { WINDOW_SECONDS } from './signature.ts';
 import type { Signature } from './signature.ts';
-import { toScope } from './start.ts';
 import type { StoredTrigger } from './store.ts';
-import { find } from './template.ts';
 import type { ListedTrigger } from './trigger-rows.ts';
 
 /** What a sender is answered, with 200: some take no other status for a yes. */
@@ -50,7 +46,8 @@ export function createInbound(options: InboundOptions) {
 
   const open = async (id: string): Promise<{ trigger: StoredTrigger; secrets: string[] } | undefined> => {
     const found = TRIGGER_ID.test(id) ? await options.find(id) : undefined;
-    if (!found?.trigger.enabled) return undefined;
+    // What asks for itself is called by nobody.
+    if (!found?.trigger.enabled || !found.trigger.settings.signature) return undefined;
     const secrets = await readSecrets(id);
     secrets.forEach((secret) => mask.addPassing(secret));
     return { trigger: found.trigger, secrets };
@@ -87,7 +84,16 @@ export function createInbound(options: InboundOptions) {
       query: toQuery(searchParams),
       body: value,
     };
-    const delivery = toDelivery({ id: newDeliveryId(), trigger, kept, body, headers: request.headers });
+    const { headers } = request;
+    const delivery = toNewDelivery({
+      id: newDeliveryId(),
+      trigger,
+      kept,
+      content: body,
+      sameForMs: (signature.windowSeconds ?? WINDOW_SECONDS) * 1_000,
+      eventOf: () => scheme.eventOf?.(headers, value),
+      idOf: () => scheme.idOf?.(headers, value),
+    });
     const stored = await add(delivery);
     if (stored.outcome === 'stored') return { deliveryId: stored.id, state: delivery.state };
     if (stored.outcome === 'repeated') return { deliveryId: stored.id, state: 'repeated' };
@@ -106,53 +112,7 @@ export const TRIGGER_ID = /^trg_[\w-]{22}$/;
 const MINUTE_MS = 60_000;
 /** What is looked at in place of a trigger that there is not. */
 const NONE: Signature = { scheme: 'github' };
-const MOST_ID = 200;
 
 function invalidSignature(): BoxError {
   return new BoxError('invalid_signature', 'The request is not signed as this address wants it.');
-}
-
-interface Came {
-  id: string;
-  trigger: StoredTrigger;
-  kept: InboundRequest;
-  body: Buffer;
-  headers: Headers;
-}
-
-function toDelivery({ id, trigger, kept, body, headers }: Came): NewDelivery {
-  const { settings } = trigger;
-  const { signature, deduplicate } = settings;
-  const scheme = SCHEMES[signature.scheme];
-  const unnamed = toScope(trigger, { id, event: null, receivedAt: new Date() }, kept);
-  const event = toWord(settings.event === null ? scheme.eventOf?.(headers, kept.body) : find(settings.event, unnamed));
-  const scope = { ...unnamed, event };
-  const said = deduplicate === null ? scheme.idOf?.(headers, kept.body) : find(deduplicate, scope);
-  const senderId = toWord(said);
-  const windowMs = (signature.windowSeconds ?? WINDOW_SECONDS) * 1_000;
-  const isFor = isWanted(settings, scope);
-  return {
-    id,
-    triggerId: trigger.id,
-    state: isFor ? 'pending' : 'filtered',
-    event,
-    senderId,
-    same:
-      senderId === null
-        ? { key: `body ${hash(body)}`, forMs: windowMs }
-        : { key: `id ${hash(Buffer.from(String(said)))}`, forMs: null },
-    request: isFor ? kept : null,
-    bytes: body.length,
-  };
-}
-
-/** As a list shows it. */
-function toWord(value: unknown): string | null {
-  if (typeof value !== 'string' && typeof value !== 'number') return null;
-  const text = String(value).slice(0, MOST_ID).toWellFormed();
-  return text === '' || explainText(text) !== undefined ? null : text;
-}
-
-function hash(bytes: Buffer): string {
-  return createHash('sha256').update(bytes).digest('base64url');
 }

@@ -20,6 +20,18 @@ export interface TriggerLimits {
   leaseMs: number;
   /** At most so long after it is due a delivery is looked for by a replica that has not taken it in. */
   lookMs: number;
+  /** Of the answer to a poll: its bytes, and the items in it. */
+  pollBytes: number;
+  pollItems: number;
+  /** How many items of a trigger are known again; those of the last answer always are. */
+  pollSeen: number;
+  /** How long a poll may take. Shorter than its lease. */
+  pollTimeoutMs: number;
+  /** For how long one process asks before another does. */
+  pollLeaseMs: number;
+  /** After how long it is asked again when it has failed: the first time, and at most. */
+  pollRetryMs: number;
+  longestPollRetryMs: number;
   /** Of deliveries that are over: so many of a trigger, of so many bytes, of such an age. */
   keptCount: number;
   keptBytes: number;
@@ -38,6 +50,13 @@ export const TRIGGER_LIMITS: TriggerLimits = {
   busyForMs: 3_600_000,
   leaseMs: 60_000,
   lookMs: 5_000,
+  pollBytes: 4_194_304,
+  pollItems: 1_000,
+  pollSeen: 10_000,
+  pollTimeoutMs: 30_000,
+  pollLeaseMs: 90_000,
+  pollRetryMs: 60_000,
+  longestPollRetryMs: 3_600_000,
   keptCount: 500,
   keptBytes: 67_108_864,
   keptMs: 14 * 24 * 3_600_000,

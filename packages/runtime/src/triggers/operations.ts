@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { operationsOf } from '../operations/define.ts';
 import { Page, StorableText, withoutUndefined } from '../operations/inputs.ts';
 import { MOST_WHERE } from './given.ts';
+import { Poll } from './poll-settings.ts';
 import { Signature } from './signature.ts';
 import { Trigger, TriggerDelivery, TriggerMapping, TriggerTarget, TriggerWhere } from './store.ts';
 import type { Triggers } from './triggers.ts';
@@ -32,14 +33,14 @@ const settings = {
     .nullable()
     .optional()
     .describe('What places of the request have to hold, by path: {"body.ref": ["refs/heads/main"]}; null: nothing'),
-  deduplicate: path.nullable().optional().describe('Where a request says which delivery it is'),
+  deduplicate: path.nullable().optional().describe('Where a request, or an item of a poll, says which it is'),
   mapping: TriggerMapping.nullable().optional().describe('What the target is given, made of what came'),
 };
 
 export const listTriggers = operation({
   ...room,
   id: 'triggers.list',
-  summary: 'List inbound triggers with their target and their last delivery',
+  summary: 'List triggers with their target and their last delivery',
   route: 'GET /api/triggers',
   kind: 'read',
   permission: 'triggers:read',
@@ -64,17 +65,18 @@ export const getTrigger = operation({
 export const createTrigger = operation({
   ...room,
   id: 'triggers.create',
-  summary: 'Bind what an outside service sends to a workflow or an agent',
+  summary: 'Bind what an outside service sends, or is asked for, to a workflow or an agent',
   route: 'POST /api/triggers',
   kind: 'write',
   permission: 'triggers:write',
   status: 201,
   secret: ['secret'],
-  errors: ['trigger_invalid', 'workflow_not_found', 'agent_not_found', 'too_many_triggers'],
+  errors: ['trigger_invalid', 'workflow_not_found', 'agent_not_found', 'connection_not_found', 'too_many_triggers'],
   input: z.strictObject({
     name: StorableText.min(1).max(200),
     target: TriggerTarget.describe('What a delivery starts'),
-    signature: Signature.describe('How its sender is known'),
+    signature: Signature.optional().describe('How its sender is known, of a webhook'),
+    poll: Poll.optional().describe('What is asked for and how often, in place of a signature'),
     secret,
     enabled: z.boolean().default(true),
     ...settings,
@@ -91,12 +93,13 @@ export const updateTrigger = operation({
   kind: 'write',
   permission: 'triggers:write',
   secret: ['secret'],
-  errors: ['trigger_not_found', 'trigger_invalid', 'workflow_not_found', 'agent_not_found'],
+  errors: ['trigger_not_found', 'trigger_invalid', 'workflow_not_found', 'agent_not_found', 'connection_not_found'],
   input: z.strictObject({
     id,
     name: StorableText.min(1).max(200).optional(),
     target: TriggerTarget.optional(),
     signature: Signature.optional(),
+    poll: Poll.optional().describe('In place of the one before. Another address, connection or place begins anew'),
     secret: secret.describe('Another one. The one before stays good until "dropsPrevious"'),
     dropsPrevious: z.boolean().optional().describe('The secret before the current one is good no more'),
     enabled: z.boolean().optional(),

@@ -22,7 +22,7 @@ export async function toBody(bytes: Buffer, contentType: string | null): Promise
 
 /** Without what lets somebody in, and without the way the request has come. */
 export function toHeaders(headers: Headers, credentials: readonly (string | undefined)[]): Record<string, string> {
-  const hidden = new Set([...HIDDEN, ...credentials.flatMap((name) => name?.toLowerCase() ?? [])]);
+  const hidden = new Set([...HIDDEN_HEADERS, ...credentials.flatMap((name) => name?.toLowerCase() ?? [])]);
   const kept = [...headers].filter(([name]) => !hidden.has(name) && !ON_THE_WAY.test(name));
   return Object.fromEntries(kept.slice(0, MOST_HEADERS).map(([name, value]) => [name, value.slice(0, MOST_LENGTH)]));
 }
@@ -39,11 +39,13 @@ export function isShortForm(bytes: Buffer): boolean {
   return true;
 }
 
+/** What lets somebody in. */
+export const HIDDEN_HEADERS = ['authorization', 'proxy-authorization', 'cookie', 'x-api-key', 'x-auth-token'];
+
 // --- internal ---
 
 const AMPERSAND = 0x26;
 
-const HIDDEN = ['authorization', 'proxy-authorization', 'cookie', 'x-api-key', 'x-auth-token'];
 const ON_THE_WAY =
   /^(?:host|connection|keep-alive|transfer-encoding|upgrade|te|trailer|via|forwarded|x-forwarded-.*|x-real-ip|x-request-id|cf-.*|true-client-ip|traceparent|tracestate|baggage)$/;
 const MOST_HEADERS = 60;

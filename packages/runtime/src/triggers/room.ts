@@ -1,7 +1,9 @@
 import type { Agents } from '../agents/agents.ts';
+import type { Connections } from '../connections/connections.ts';
 import type { Log } from '../log.ts';
 import type { Mask } from '../mask.ts';
 import { defineRoom } from '../operations/room.ts';
+import type { EgressPolicy } from '../provider/egress.ts';
 import type { Workflows } from '../workflows/workflows.ts';
 import type { TriggerLimits } from './limits.ts';
 import {
@@ -19,10 +21,11 @@ export interface Given extends Pick<TriggersOptions, 'db' | 'installation' | 'ur
   masterKey: TriggersOptions['key'];
   workflows: Workflows;
   agents: Agents;
+  connections: Connections;
   log: Log;
   isBlank(): boolean;
   isOpen(): boolean;
-  options: { triggerLimits?: Partial<TriggerLimits> };
+  options: { provider: { egress: EgressPolicy }; triggerLimits?: Partial<TriggerLimits> };
   foundation: { mask: Mask };
 }
 
@@ -30,7 +33,7 @@ export const triggersRoom = defineRoom({
   name: 'triggers',
   operations: [listTriggers, getTrigger, createTrigger, updateTrigger, redeliverTrigger, deleteTrigger],
   create(given: Given) {
-    const { db, masterKey: key, installation, kv, workflows, agents, url, log } = given;
+    const { db, masterKey: key, installation, kv, workflows, agents, connections, url, log } = given;
     return createTriggers({
       db,
       key,
@@ -38,6 +41,8 @@ export const triggersRoom = defineRoom({
       kv,
       workflows,
       agents,
+      connections,
+      egress: given.options.provider.egress,
       url,
       log,
       mask: given.foundation.mask,

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { Poll } from './poll-settings.ts';
 import { Signature } from './signature.ts';
 
 export const TriggerTarget = z.union([
@@ -29,13 +30,26 @@ export type TriggerWhere = z.infer<typeof TriggerWhere>;
 
 /** What a trigger is set to, beside its name and its target. */
 export interface TriggerSettings {
-  signature: Signature;
+  /** Null: it asks for itself. */
+  signature: Signature | null;
+  /** Null: it is called. One of both is there. */
+  poll: Poll | null;
   event: string | null;
   events: string[] | null;
   where: TriggerWhere | null;
   deduplicate: string | null;
   mapping: TriggerMapping | null;
 }
+
+export const NO_SETTINGS: TriggerSettings = {
+  signature: null,
+  poll: null,
+  event: null,
+  events: null,
+  where: null,
+  deduplicate: null,
+  mapping: null,
+};
 
 export const DELIVERY_STATES = ['pending', 'delivered', 'filtered', 'failed', 'dead'] as const;
 export type DeliveryState = (typeof DELIVERY_STATES)[number];
@@ -72,23 +86,42 @@ export const TriggerDelivery = z.object({
 });
 export type TriggerDelivery = z.infer<typeof TriggerDelivery>;
 
+/** How far a poll has come. */
+export const Polling = z.object({
+  lastPolledAt: z.iso.datetime().nullable().describe('When it was last asked, whatever came of that; null: never'),
+  nextPollAt: z.iso.datetime().nullable().describe('null: it is disabled'),
+  status: z.int().nullable().describe('What the service answered last; 304: nothing had changed; null: nothing'),
+  items: z.int().describe('In the last answer that had some'),
+  seen: z.int().describe('All that were new, those of the first poll included'),
+  failures: z.int().describe('How often it has failed in a row'),
+  problem: DeliveryProblem.omit({ issues: true }).nullable().describe('Why it failed the last time'),
+});
+export type Polling = z.infer<typeof Polling>;
+
 /** As every surface shows it: never a secret. */
 export const Trigger = z.object({
   id: z.string(),
   name: z.string(),
   target: TriggerTarget,
   enabled: z.boolean(),
-  state: z.enum(['ready', 'needs_secret', 'disabled']).describe('needs_secret: it lets nothing in until it has one'),
-  url: z.string().describe('What the sender calls with POST'),
-  signature: Signature.describe('How its sender is known'),
+  kind: z.enum(['webhook', 'poll']).describe('webhook: its sender calls the box; poll: the box asks the service'),
+  state: z
+    .enum(['ready', 'needs_secret', 'failing', 'disabled'])
+    .describe('needs_secret: it lets nothing in until it has one; failing: its last poll failed, and is tried again'),
+  url: z.string().nullable().describe('What the sender calls with POST; null: it is a poll'),
+  signature: Signature.nullable().describe('How its sender is known; null: it is a poll'),
   secrets: z.int().describe('How many it takes: two while they are rotated'),
+  poll: Poll.nullable().describe('What is asked for, and how often; null: it is a webhook'),
+  polling: Polling.nullable().describe('How far it has come; null: it is a webhook'),
   event: z.string().nullable().describe('Where a request says what has happened; null: as its scheme has it'),
   events: z.array(z.string()).nullable().describe('What it is for; null: all'),
   where: TriggerWhere.nullable().describe('What places of the request have to hold; null: whatever'),
   deduplicate: z
     .string()
     .nullable()
-    .describe('Where a request says which delivery it is; null: as its scheme has it, else by its body'),
+    .describe(
+      'Where a request says which delivery it is; null: as its scheme has it, of a poll "body.id", else by its body',
+    ),
   mapping: TriggerMapping.nullable().describe('null: a workflow gets { headers, query, body }, an agent the body'),
   lastDelivery: z.object({ id: z.string(), state, receivedAt: z.iso.datetime() }).nullable(),
   createdBy: z.string(),

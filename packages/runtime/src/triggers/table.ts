@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm';
-import { boolean, index, integer, text, timestamp, uniqueIndex, uuid } from 'drizzle-orm/pg-core';
+import { boolean, index, integer, primaryKey, text, timestamp, uniqueIndex, uuid } from 'drizzle-orm/pg-core';
 import { boxSchema } from '../stores/table.ts';
 import type { DeliveryState } from './store.ts';
 
@@ -56,5 +56,52 @@ export const triggerDeliveries = boxSchema.table(
     index('trigger_deliveries_due')
       .on(table.nextAt)
       .where(sql`state in ('pending', 'failed')`),
+  ],
+);
+
+/** How far a trigger that asks for itself has come. */
+export const triggerPolls = boxSchema.table(
+  'trigger_polls',
+  {
+    triggerId: text('trigger_id')
+      .primaryKey()
+      .references(() => triggers.id, { onDelete: 'cascade' }),
+    nextAt: at('next_at').notNull().defaultNow(),
+    /** Which process asks, and until when none of the others does. */
+    leaseId: uuid('lease_id'),
+    leaseUntil: at('lease_until'),
+    /** When it was last asked with an answer that was of use. Null: it has yet to begin. */
+    polledAt: at('polled_at'),
+    /** When it was last asked, whatever came of that. */
+    triedAt: at('tried_at'),
+    /** What the service answered then; null: nothing. */
+    status: integer('status'),
+    etag: text('etag'),
+    lastModified: text('last_modified'),
+    /** In the last answer that had any to look at. */
+    items: integer('items').notNull().default(0),
+    /** All that were ever new. */
+    seen: integer('seen').notNull().default(0),
+    /** In a row. */
+    failures: integer('failures').notNull().default(0),
+    problem: text('problem'),
+  },
+  (table) => [index('trigger_polls_due').on(table.nextAt)],
+);
+
+/** The items that a poll has come upon, by which it knows them again. */
+export const triggerSeen = boxSchema.table(
+  'trigger_seen',
+  {
+    triggerId: text('trigger_id')
+      .notNull()
+      .references(() => triggers.id, { onDelete: 'cascade' }),
+    key: text('key').notNull(),
+    /** When it was last in an answer, to the hour. */
+    seenAt: at('seen_at').notNull().defaultNow(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.triggerId, table.key] }),
+    index('trigger_seen_recent').on(table.triggerId, table.seenAt.desc()),
   ],
 );

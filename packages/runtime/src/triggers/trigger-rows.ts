@@ -2,13 +2,17 @@ import { and, asc, count, eq, gt, inArray, like, sql } from 'drizzle-orm';
 import type { SecretStore } from '../secrets/store.ts';
 import { secrets } from '../secrets/table.ts';
 import type { Drizzle } from '../stores/drizzle.ts';
+import { NO_SETTINGS } from './store.ts';
 import type { SecretChange, StoredTrigger, TriggerSettings, TriggerTarget } from './store.ts';
-import { triggers } from './table.ts';
+import { restartPoll } from './poll-rows.ts';
+import type { PollRow } from './poll-rows.ts';
+import { triggerPolls, triggers } from './table.ts';
 
-/** A trigger with how many secrets it has. */
+/** A trigger with how many secrets it has, and how far it has come where it asks for itself. */
 export interface ListedTrigger {
   trigger: StoredTrigger;
   secrets: number;
+  poll: PollRow | null;
 }
 
 export interface TriggerRows {
@@ -22,9 +26,14 @@ export interface TriggerRows {
   /** False: there are as many as may be. */
   create(trigger: Pick<StoredTrigger, 'id' | Changeable | 'createdBy'>, secret: string | undefined): Promise<boolean>;
   /** False: there is none. */
-  update(id: string, changed: Pick<StoredTrigger, Changeable>, secrets: SecretChange): Promise<boolean>;
+  update(id: string, changed: Pick<StoredTrigger, Changeable>, more: SecretChange & PollChange): Promise<boolean>;
   /** With its deliveries. False: there was none. */
   delete(id: string): Promise<boolean>;
+}
+
+export interface PollChange {
+  /** Of a poll that was changed: other, if it asks for something else. */
+  polls?: 'other' | 'same' | undefined;
 }
 
 export type Changeable = 'name' | 'target' | 'enabled' | 'settings';
@@ -39,8 +48,10 @@ export function createTriggerRows(db: Drizzle, vault: () => Promise<SecretStore>
         row: triggers,
         secrets: sql<number>`(select count(*)::int from ${secrets} s where s.owner = ${SECRET_OWNER}
           and s.name in ('["' || ${triggers.id} || '","current"]', '["' || ${triggers.id} || '","previous"]'))`,
+        poll: triggerPolls,
       })
-      .from(triggers);
+      .from(triggers)
+      .leftJoin(triggerPolls, eq(triggerPolls.triggerId, triggers.id));
   return {
     async list(after, limit) {
       const rows = await select()
@@ -73,11 +84,12 @@ export function createTriggerRows(db: Drizzle, vault: () => Promise<SecretStore>
         const [all] = await tx.select({ value: count() }).from(triggers);
         if ((all?.value ?? 0) >= MOST_TRIGGERS) return false;
         await tx.insert(triggers).values({ id: trigger.id, createdBy: trigger.createdBy, ...toRow(trigger) });
+        if (trigger.settings.poll) await tx.insert(triggerPolls).values({ triggerId: trigger.id });
         if (secret !== undefined) await store.within(tx).set(nameOf(trigger.id, 'current'), secret);
         return true;
       });
     },
-    async update(id, changed, { secret, dropsPrevious }) {
+    async update(id, changed, { secret, dropsPrevious, polls }) {
       const store = await vault();
       return db.transaction(async (tx) => {
         const rows = await tx
@@ -86,6 +98,7 @@ export function createTriggerRows(db: Drizzle, vault: () => Promise<SecretStore>
           .where(eq(triggers.id, id))
           .returning({ id: triggers.id });
         if (rows.length === 0) return false;
+        if (polls) await restartPoll(tx, id, polls === 'other');
         const own = store.within(tx);
         const before = secret === undefined ? undefined : await own.get(nameOf(id, 'current'));
         if (before !== undefined && before !== secret) await own.set(nameOf(id, 'previous'), before);
@@ -134,9 +147,9 @@ function toRow({ name, target, enabled, settings }: Pick<StoredTrigger, Changeab
 
 function toStored({ targetKind, target, settings, ...row }: Row): StoredTrigger {
   const to: TriggerTarget = targetKind === 'workflow' ? { workflow: target } : { agent: target };
-  return { ...row, target: to, settings: JSON.parse(settings) as TriggerSettings };
+  return { ...row, target: to, settings: { ...NO_SETTINGS, ...(JSON.parse(settings) as TriggerSettings) } };
 }
 
-function toListed({ row, secrets: has }: { row: Row; secrets: number }): ListedTrigger {
-  return { trigger: toStored(row), secrets: has };
+function toListed({ row, secrets: has, poll }: { row: Row; secrets: number; poll: PollRow | null }): ListedTrigger {
+  return { trigger: toStored(row), secrets: has, poll };
 }

@@ -1,12 +1,15 @@
 import { randomBytes } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
 import type { Agents } from '../agents/agents.ts';
 import { toStartedBy } from '../auth/caller.ts';
 import type { Caller } from '../auth/caller.ts';
+import type { Connections } from '../connections/connections.ts';
 import { BoxError } from '../errors.ts';
 import { toArmedBy } from '../jobs/armed-by.ts';
 import type { Log } from '../log.ts';
 import type { Mask } from '../mask.ts';
 import { parseIdCursor, toIdCursor } from '../operations/cursor.ts';
+import type { EgressPolicy } from '../provider/egress.ts';
 import type { MasterKey } from '../secrets/seal.ts';
 import { createSecretStore } from '../secrets/store.ts';
 import type { SecretStore } from '../secrets/store.ts';
@@ -22,17 +25,19 @@ import { createInbound } from './inbound.ts';
 import type { Received } from './inbound.ts';
 import { TRIGGER_LIMITS } from './limits.ts';
 import type { TriggerLimits } from './limits.ts';
-import type { Signature } from './signature.ts';
+import { asksForOther } from './poll-settings.ts';
+import { createPolling } from './polling.ts';
 import { toDelivery, toTrigger } from './show.ts';
 import { createStartDelivery } from './start.ts';
-import type { SecretChange, Trigger, TriggerDelivery, TriggerTarget } from './store.ts';
+import { NO_SETTINGS } from './store.ts';
+import type { SecretChange, StoredTrigger, Trigger, TriggerDelivery, TriggerTarget } from './store.ts';
 import { createTriggerRows, SECRET_OWNER } from './trigger-rows.ts';
+import type { PollChange } from './trigger-rows.ts';
 import { createWorker } from './worker.ts';
 
 export type NewTrigger = GivenTrigger & {
   name: string;
   target: TriggerTarget;
-  signature: Signature;
   secret?: string | undefined;
 };
 
@@ -51,7 +56,7 @@ export interface Triggers {
   delete(id: string): Promise<void>;
   /** Takes in what a sender has sent. Throws `invalid_signature`. */
   receive(id: string, request: Request, address: string): Promise<Received>;
-  /** Starts what is due. Never waits and never throws. */
+  /** Asks for what is due, and starts it. Never waits and never throws. */
   sweep(): void;
   close(): Promise<void>;
 }
@@ -63,6 +68,9 @@ export interface TriggersOptions {
   kv: KeyValueStore | undefined;
   workflows: Pick<Workflows, 'start' | 'get'>;
   agents: Pick<Agents, 'startTurn' | 'requireAgent'>;
+  connections: Pick<Connections, 'get' | 'fetch'>;
+  /** What polls may call. */
+  egress: EgressPolicy;
   /** False: there is nothing in the store, or it is not open yet. */
   isUsed(): boolean;
   /** The address of the box. */
@@ -75,7 +83,7 @@ export interface TriggersOptions {
 export const INBOUND_PREFIX = '/api/inbound/';
 
 export function createTriggers(options: TriggersOptions): Triggers {
-  const { db, workflows, agents, url, mask } = options;
+  const { db, workflows, agents, egress, url, mask, log } = options;
   const limits = { ...TRIGGER_LIMITS, ...options.limits };
   const rows = createTriggerRows(db, createVault(options));
   const deliveries = createDeliveryRows(db, limits);
@@ -97,6 +105,16 @@ export function createTriggers(options: TriggersOptions): Triggers {
     url,
     newDeliveryId,
   });
+  const polling = createPolling({
+    ...options,
+    findTriggers: rows.findMany,
+    newDeliveryId,
+    stored(id, count) {
+      worker.nudge();
+      noteTaken(id, count);
+    },
+    limits,
+  });
   const urlOf = (id: string) => `${url()}${INBOUND_PREFIX}${id}`;
   let taken = 0;
 
@@ -109,16 +127,12 @@ export function createTriggers(options: TriggersOptions): Triggers {
     const [found, last] = await Promise.all([find(id), deliveries.listLast([id])]);
     return toTrigger(found, urlOf(id), last.get(id));
   };
-  /** Whether there is such a workflow or agent is not known before they are loaded. */
-  const requireTarget = (target: TriggerTarget | undefined): void => {
-    if (!target) return;
-    try {
-      if ('workflow' in target) workflows.get(target.workflow);
-      else agents.requireAgent(target.agent);
-    } catch (error) {
-      const isMissing = error instanceof BoxError && error.status === 404;
-      if (isMissing) throw error;
-    }
+  /** What is sent or found often is held to what is kept, and not looked after each time. */
+  const noteTaken = (id: string, count: number): void => {
+    taken += count;
+    if (taken < FORGET_EACH) return;
+    taken = 0;
+    deliveries.forget(id).catch((error: unknown) => log.warn('Deliveries could not be forgotten.', { error }));
   };
 
   return {
@@ -137,35 +151,32 @@ export function createTriggers(options: TriggersOptions): Triggers {
       return { ...trigger, deliveries: recent.map(toDelivery) };
     },
     async create({ secret, ...given }, by) {
-      const { name, target, signature } = given;
-      const trigger = withGiven({ name, target, enabled: true, settings: { ...NO_SETTINGS, signature } }, given);
-      checkSecret(signature, secret);
-      requireTarget(target);
+      const { name, target } = given;
+      const trigger = withGiven({ name, target, enabled: true, settings: NO_SETTINGS }, given, egress);
+      checkSecret(trigger.settings.signature, secret);
+      requireTarget(options, target);
+      await polling.requireConnection(trigger.settings.poll);
       const id = `trg_${randomBytes(16).toString('base64url')}`;
-      if (!(await rows.create({ ...trigger, id, createdBy: by }, secret)))
-        throw new BoxError(
-          'too_many_triggers',
-          'This box has as many triggers as it may have. Delete one that nothing calls.',
-        );
+      if (!(await rows.create({ ...trigger, id, createdBy: by }, secret))) throw tooMany();
+      if (trigger.settings.poll) polling.nudge();
       return show(id);
     },
     async update(id, { secret, dropsPrevious, ...given }) {
       const { trigger } = await find(id);
-      const changed = withGiven(trigger, given);
+      const changed = withGiven(trigger, given, egress);
       checkSecret(changed.settings.signature, secret);
-      requireTarget(given.target);
-      if (!(await rows.update(id, changed, { secret, dropsPrevious }))) throw triggerNotFound(id);
+      requireTarget(options, given.target);
+      if (given.poll) await polling.requireConnection(changed.settings.poll);
+      const polls = toPollChange(trigger.settings, changed.settings);
+      if (!(await rows.update(id, changed, { secret, dropsPrevious, polls }))) throw triggerNotFound(id);
+      if (changed.settings.poll) polling.nudge();
       return show(id);
     },
     async redeliver(id, deliveryId, caller) {
       await find(id);
       const armedBy = caller.via ? toArmedBy([toStartedBy(caller)]) : null;
       const row = await deliveries.repeat(id, deliveryId, { id: newDeliveryId(), armedBy });
-      if (!row)
-        throw new BoxError(
-          'delivery_not_found',
-          `The trigger has no delivery "${deliveryId}" whose request is kept. GET /api/triggers/${id} lists the newest; of one that was filtered nothing is kept.`,
-        );
+      if (!row) throw deliveryNotFound(id, deliveryId);
       worker.nudge();
       return toDelivery(row);
     },
@@ -175,12 +186,17 @@ export function createTriggers(options: TriggersOptions): Triggers {
     async receive(id, request, address) {
       const received = await inbound(id, request, address);
       if ('state' in received && received.state === 'pending') worker.nudge();
-      // A sender that sends much is held to what is kept, and not looked after each time.
-      if (++taken % FORGET_EACH === 0) await deliveries.forget(id);
+      noteTaken(id, 1);
       return received;
     },
-    sweep: worker.sweep,
-    close: worker.close,
+    sweep() {
+      polling.sweep();
+      worker.sweep();
+    },
+    async close() {
+      await polling.close();
+      await worker.close();
+    },
   };
 }
 
@@ -188,7 +204,27 @@ export function createTriggers(options: TriggersOptions): Triggers {
 
 const SHOWN = 50;
 const FORGET_EACH = 100;
-const NO_SETTINGS = { event: null, events: null, where: null, deduplicate: null, mapping: null };
+
+function toPollChange(before: StoredTrigger['settings'], after: StoredTrigger['settings']): PollChange['polls'] {
+  if (!before.poll || !after.poll) return undefined;
+  if (asksForOther(before.poll, after.poll) || before.deduplicate !== after.deduplicate) return 'other';
+  return isDeepStrictEqual(before.poll, after.poll) ? undefined : 'same';
+}
+
+/** Whether there is such a workflow or agent is not known before they are loaded. */
+function requireTarget(
+  { workflows, agents }: Pick<TriggersOptions, 'workflows' | 'agents'>,
+  target: TriggerTarget | undefined,
+): void {
+  if (!target) return;
+  try {
+    if ('workflow' in target) workflows.get(target.workflow);
+    else agents.requireAgent(target.agent);
+  } catch (error) {
+    const isMissing = error instanceof BoxError && error.status === 404;
+    if (isMissing) throw error;
+  }
+}
 
 function newDeliveryId(): string {
   return `dlv_${randomBytes(16).toString('base64url')}`;
@@ -211,5 +247,19 @@ function triggerNotFound(id: string): BoxError {
   return new BoxError(
     'trigger_not_found',
     `There is no trigger "${id}". GET /api/triggers lists them; POST /api/triggers makes one.`,
+  );
+}
+
+function deliveryNotFound(id: string, deliveryId: string): BoxError {
+  return new BoxError(
+    'delivery_not_found',
+    `The trigger has no delivery "${deliveryId}" whose request is kept. GET /api/triggers/${id} lists the newest; of one that was filtered nothing is kept.`,
+  );
+}
+
+function tooMany(): BoxError {
+  return new BoxError(
+    'too_many_triggers',
+    'This box has as many triggers as it may have. Delete one that nothing calls.',
   );
 }

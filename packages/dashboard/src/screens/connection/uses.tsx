@@ -4,7 +4,7 @@ import { Table } from '../../ui/table.tsx';
 import { Time } from '../../ui/time.tsx';
 import type { ConnectionDetail } from './connection.tsx';
 
-/** The agents and workflows that have called through a connection. */
+/** The agents, workflows and triggers that have called through a connection. */
 export function Uses({ id, uses }: { id: string; uses: ConnectionDetail['usedBy'] }) {
   if (uses.length === 0)
     return (
@@ -22,10 +22,7 @@ export function Uses({ id, uses }: { id: string; uses: ConnectionDetail['usedBy'
         {
           title: 'Name',
           cell: ({ kind, name }) => (
-            <Link
-              to={kind === 'agent' ? '/catalog' : `/workflows/${encodeURIComponent(name)}`}
-              {...(kind === 'agent' ? { search: { open: `agent/${name}` } } : {})}
-            >
+            <Link {...placeOf(kind, name)}>
               <bdi className="wrap-anywhere">{name}</bdi>
             </Link>
           ),
@@ -35,4 +32,11 @@ export function Uses({ id, uses }: { id: string; uses: ConnectionDetail['usedBy'
       ]}
     />
   );
+}
+
+// --- internal ---
+
+function placeOf(kind: ConnectionDetail['usedBy'][number]['kind'], name: string) {
+  if (kind === 'agent') return { to: '/catalog', search: { open: `agent/${name}` } };
+  return { to: kind === 'trigger' ? '/triggers' : `/workflows/${encodeURIComponent(name)}` };
 }

@@ -10,16 +10,21 @@ import { Time } from '../../ui/time.tsx';
 import { toast, toastFailure } from '../../ui/toast.tsx';
 import { DeliveryState } from '../triggers/trigger-state.tsx';
 import type { Delivery } from '../triggers/trigger-state.tsx';
+import type { TriggerDetail } from './trigger.tsx';
 
 /** The newest deliveries of a trigger, and what came of each. */
-export function Deliveries({ trigger, deliveries }: { trigger: string; deliveries: readonly Delivery[] }) {
+export function Deliveries({ trigger: { id, kind, deliveries } }: { trigger: TriggerDetail }) {
   const mayWrite = useMay()('triggers:write');
   const redeliver = useChange('triggers.redeliver', ['triggers', 'runs']);
   if (deliveries.length === 0)
-    return <Empty title="Nothing has come yet">What its sender sends is listed here, whatever comes of it.</Empty>;
+    return (
+      <Empty title="Nothing has come yet">
+        {kind === 'poll' ? 'Each new item' : 'What its sender sends'} is listed here, whatever comes of it.
+      </Empty>
+    );
   const run = async (delivery: Delivery) => {
     try {
-      await redeliver.mutateAsync({ id: trigger, deliveryId: delivery.id });
+      await redeliver.mutateAsync({ id, deliveryId: delivery.id });
       toast('It is delivered again.');
     } catch (error) {
       toastFailure(error);
@@ -46,7 +51,7 @@ export function Deliveries({ trigger, deliveries }: { trigger: string; deliverie
     <Table
       label="Deliveries"
       rows={deliveries}
-      keyOf={({ id }) => id}
+      keyOf={(delivery) => delivery.id}
       columns={mayWrite ? [...COLUMNS, actions] : COLUMNS}
     />
   );

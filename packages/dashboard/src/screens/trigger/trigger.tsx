@@ -12,13 +12,14 @@ import { Page, Panel } from '../../ui/page.tsx';
 import { toast, toastFailure } from '../../ui/toast.tsx';
 import { TriggerForm } from '../triggers/trigger-form.tsx';
 import { TriggerState } from '../triggers/trigger-state.tsx';
+import type { Trigger } from '../triggers/trigger-state.tsx';
 import { Deliveries } from './deliveries.tsx';
 import { Facts } from './facts.tsx';
 import { NewSecret } from './new-secret.tsx';
 
-type TriggerDetail = OperationOutput<'triggers.get'>;
+export type TriggerDetail = OperationOutput<'triggers.get'>;
 
-/** One trigger: its address, how its sender is known, and what came of what it has sent. */
+/** One trigger: its address and how its sender is known, or what it asks for, and what came of what it has sent. */
 export default function TriggerScreen() {
   const { id = '' } = usePathParams();
   const trigger = useCall('triggers.get', { id });
@@ -41,7 +42,7 @@ interface DetailProps {
 }
 
 function Detail({ trigger, isReading, onRead }: DetailProps) {
-  const { id, name, state, enabled, secrets, deliveries } = trigger;
+  const { id, name, kind, state, enabled, secrets } = trigger;
   const mayWrite = useMay()('triggers:write');
   const update = useChange('triggers.update');
   const [asked, setAsked] = useState<Asked>();
@@ -63,8 +64,15 @@ function Detail({ trigger, isReading, onRead }: DetailProps) {
       <Menu
         label="More"
         items={[
-          { label: secrets === 0 ? 'Set the secret' : 'Rotate the secret', onSelect: () => setAsked('secret') },
-          { label: 'Drop the secret before', disabled: secrets < 2, onSelect: () => setAsked('drop') },
+          ...(kind === 'poll'
+            ? []
+            : [
+                {
+                  label: secrets === 0 ? 'Set the secret' : 'Rotate the secret',
+                  onSelect: () => setAsked('secret'),
+                },
+                { label: 'Drop the secret before', disabled: secrets < 2, onSelect: () => setAsked('drop') },
+              ]),
           { label: 'Delete', danger: true, onSelect: () => setAsked('delete') },
         ]}
       />
@@ -74,7 +82,7 @@ function Detail({ trigger, isReading, onRead }: DetailProps) {
     <Page title={<bdi>{name}</bdi>} actions={actions}>
       <p className="mb-4 flex flex-wrap items-center gap-2">
         <TriggerState state={state} />
-        <span className="text-muted">{SAID[state]}</span>
+        <span className="text-muted">{SAID[kind][state]}</span>
       </p>
       <Panel title="What it is">
         <Facts trigger={trigger} />
@@ -87,7 +95,7 @@ function Detail({ trigger, isReading, onRead }: DetailProps) {
           </Button>
         }
       >
-        <Deliveries trigger={id} deliveries={deliveries} />
+        <Deliveries trigger={trigger} />
       </Panel>
       {asked === 'change' && <TriggerForm trigger={trigger} onClose={close} />}
       {asked === 'secret' && <NewSecret trigger={trigger} onClose={close} />}
@@ -107,13 +115,20 @@ function Detail({ trigger, isReading, onRead }: DetailProps) {
   );
 }
 
-const SAID: Record<TriggerDetail['state'], string> = {
-  ready: 'Calls with a good signature are let in.',
-  needs_secret: 'It lets nothing in until it has a secret.',
-  disabled: 'It lets nothing in until it is enabled.',
+const SAID: Record<Trigger['kind'], Partial<Record<Trigger['state'], string>>> = {
+  webhook: {
+    ready: 'Calls with a good signature are let in.',
+    needs_secret: 'It lets nothing in until it has a secret.',
+    disabled: 'It lets nothing in until it is enabled.',
+  },
+  poll: {
+    ready: 'What is new at the service is delivered.',
+    failing: 'The service does not answer as hoped. It is asked again.',
+    disabled: 'It asks for nothing until it is enabled.',
+  },
 };
 
-function Delete({ trigger: { id, name }, onClose }: { trigger: TriggerDetail; onClose(): void }) {
+function Delete({ trigger: { id, name, kind }, onClose }: { trigger: TriggerDetail; onClose(): void }) {
   const navigate = useNavigate();
   const remove = useLeave('triggers.delete');
   return (
@@ -128,7 +143,9 @@ function Delete({ trigger: { id, name }, onClose }: { trigger: TriggerDetail; on
         await navigate({ to: '/triggers' as never });
       }}
     >
-      Its address lets nothing in any more. Its secrets and its deliveries go with it; their runs stay.
+      {kind === 'poll'
+        ? 'It asks for nothing any more. Its deliveries, and what it has seen, go with it; their runs stay.'
+        : 'Its address lets nothing in any more. Its secrets and its deliveries go with it; their runs stay.'}
     </Confirm>
   );
 }

@@ -1,15 +1,29 @@
 import type { OperationInput } from '@svc/runtime/client';
 import { parseJson, parseObject } from '../../form/parse-json.ts';
-import type { Scheme, Trigger } from './trigger-state.tsx';
+import type { Poll, Scheme, Trigger } from './trigger-state.tsx';
 
 type NewTrigger = OperationInput<'triggers.create'>;
-type Signature = Trigger['signature'];
+type Signature = NonNullable<Trigger['signature']>;
 
 /** A trigger as it is written. */
 export interface Draft {
   name: string;
   kind: 'workflow' | 'agent';
   target: string;
+  /** Its sender calls, or the box asks. */
+  comes: 'webhook' | 'poll';
+  /** Of a poll. */
+  url: string;
+  connection: string;
+  often: 'every' | 'cron';
+  /** Minutes. */
+  every: string;
+  cron: string;
+  timeZone: string;
+  items: string;
+  from: 'now' | 'all';
+  /** JSON. */
+  headers: string;
   scheme: Scheme;
   /** Of the signature, as texts. */
   header: string;
@@ -40,21 +54,22 @@ export function membersOf(scheme: Scheme): readonly SignatureMember[] {
 
 export function toDraft(trigger: Trigger | undefined): Draft {
   if (!trigger) return EMPTY;
-  const { name, target, signature, events, event, where, deduplicate, mapping } = trigger;
+  const { name, target, signature, poll, events, event, where, deduplicate, mapping } = trigger;
   const text = (value: unknown) => (value === undefined || value === null ? '' : String(value));
   return {
     name,
     ...('workflow' in target
       ? { kind: 'workflow' as const, target: target.workflow }
       : { kind: 'agent' as const, target: target.agent }),
-    scheme: signature.scheme,
-    header: text(signature.header),
-    algorithm: signature.algorithm ?? 'sha256',
-    encoding: signature.encoding ?? 'hex',
-    prefix: text(signature.prefix),
-    timestampHeader: text(signature.timestampHeader),
-    username: text(signature.username),
-    windowSeconds: text(signature.windowSeconds),
+    ...(poll ? fromPoll(poll) : NO_POLL),
+    scheme: signature?.scheme ?? EMPTY.scheme,
+    header: text(signature?.header),
+    algorithm: signature?.algorithm ?? 'sha256',
+    encoding: signature?.encoding ?? 'hex',
+    prefix: text(signature?.prefix),
+    timestampHeader: text(signature?.timestampHeader),
+    username: text(signature?.username),
+    windowSeconds: text(signature?.windowSeconds),
     events: events?.join('\n') ?? '',
     event: text(event),
     where: where === null ? '' : JSON.stringify(where, null, 2),
@@ -67,7 +82,7 @@ export function toDraft(trigger: Trigger | undefined): Draft {
 
 /** Throws a sentence that says what does not parse. */
 export function toSettings(draft: Draft): Omit<NewTrigger, 'secret' | 'enabled'> {
-  const { name, kind, target, scheme } = draft;
+  const { name, kind, target, scheme, comes } = draft;
   const events = draft.events
     .split('\n')
     .map((line) => line.trim())
@@ -76,7 +91,7 @@ export function toSettings(draft: Draft): Omit<NewTrigger, 'secret' | 'enabled'>
   return {
     name: name.trim(),
     target: kind === 'workflow' ? { workflow: target } : { agent: target },
-    signature: { scheme, ...toMembers(draft) },
+    ...(comes === 'poll' ? { poll: toPoll(draft) } : { signature: { scheme, ...toMembers(draft) } }),
     events: events.length === 0 ? null : events,
     event: orNull(draft.event),
     where: Object.keys(where).length === 0 ? null : where,
@@ -86,15 +101,31 @@ export function toSettings(draft: Draft): Omit<NewTrigger, 'secret' | 'enabled'>
 }
 
 /** Whether something is missing that nothing can be done without. */
-export function isIncomplete({ name, target, scheme, header, username }: Draft): boolean {
+export function isIncomplete(draft: Draft): boolean {
+  const { name, target, scheme, header, username, comes, url, often, cron } = draft;
   if (name.trim() === '' || target === '') return true;
+  if (comes === 'poll') return url.trim() === '' || (often === 'cron' && cron.trim() === '');
   if (scheme === 'hmac' || scheme === 'token') return header.trim() === '';
   return scheme === 'basic' && username === '';
 }
 
 // --- internal ---
 
+const NO_POLL = {
+  comes: 'webhook' as const,
+  url: '',
+  connection: '',
+  often: 'every' as const,
+  every: '5',
+  cron: '',
+  timeZone: '',
+  items: '',
+  from: 'now' as const,
+  headers: '',
+};
+
 const EMPTY: Draft = {
+  ...NO_POLL,
   name: '',
   kind: 'workflow',
   target: '',
@@ -124,6 +155,36 @@ const MEMBERS: Partial<Record<Scheme, readonly SignatureMember[]>> = {
   token: ['header', 'prefix'],
   basic: ['username'],
 };
+
+function fromPoll({ url, connection = '', headers, everySeconds, cron, timeZone = '', items, from = 'now' }: Poll) {
+  return {
+    comes: 'poll' as const,
+    url,
+    connection,
+    often: cron === undefined ? ('every' as const) : ('cron' as const),
+    every: everySeconds === undefined ? NO_POLL.every : String(everySeconds / 60),
+    cron: cron ?? '',
+    timeZone,
+    items: items === undefined || items === 'body' ? '' : items,
+    from,
+    headers: headers === undefined ? '' : JSON.stringify(headers, null, 2),
+  };
+}
+
+function toPoll(draft: Draft): Poll {
+  const headers = parseObject('The headers', draft.headers) as NonNullable<Poll['headers']>;
+  const { connection, timeZone, items } = draft;
+  return {
+    url: draft.url.trim(),
+    from: draft.from,
+    ...(connection === '' ? {} : { connection }),
+    ...(Object.keys(headers).length === 0 ? {} : { headers }),
+    ...(draft.often === 'every'
+      ? { everySeconds: Math.round(Number(draft.every) * 60) }
+      : { cron: draft.cron.trim(), ...(timeZone.trim() === '' ? {} : { timeZone: timeZone.trim() }) }),
+    ...(items.trim() === '' ? {} : { items: items.trim() }),
+  };
+}
 
 /** A prefix keeps the space at its end. */
 function toMembers(draft: Draft): Omit<Signature, 'scheme'> {

@@ -1,8 +1,8 @@
 import { Field, Input, Textarea } from '../../ui/field.tsx';
 import type { DraftProps } from './trigger-form.tsx';
 
-/** Which calls it is for. */
-export function FilterFields({ draft: { events, event, where, deduplicate }, onChange }: DraftProps) {
+/** Which calls, or items, it is for. */
+export function FilterFields({ draft: { events, event, where, deduplicate, comes }, onChange }: DraftProps) {
   return (
     <>
       <Field label="Events" hint="One a line; “issues” is every event below it, such as “issues.opened”. Nothing: all">
@@ -13,7 +13,10 @@ export function FilterFields({ draft: { events, event, where, deduplicate }, onC
       <details className="rounded border border-line p-3">
         <summary className="font-medium">What else it looks at</summary>
         <div className="mt-3 flex flex-col gap-3">
-          <Field label="Filter" hint={'What a call has to hold, as JSON: {"body.ref": ["refs/heads/main"]}'}>
+          <Field
+            label="Filter"
+            hint={`What ${comes === 'poll' ? 'an item' : 'a call'} has to hold, as JSON: {"body.ref": ["refs/heads/main"]}`}
+          >
             {(parts) => (
               <Textarea
                 {...parts}
@@ -23,21 +26,26 @@ export function FilterFields({ draft: { events, event, where, deduplicate }, onC
               />
             )}
           </Field>
-          <Field label="Where the event is" hint="Such as “headers.x-event”. Default: as the sender has it">
+          <Field
+            label="Where the event is"
+            hint={comes === 'poll' ? 'Such as “body.type”' : 'Such as “headers.x-event”. Default: as the sender has it'}
+          >
             {(parts) => <Input {...parts} value={event} onChange={({ target }) => onChange({ event: target.value })} />}
           </Field>
-          <Field
-            label="Where its id is"
-            hint="Of the delivery, so that none starts twice. Default: as the sender has it"
-          >
-            {(parts) => (
-              <Input
-                {...parts}
-                value={deduplicate}
-                onChange={({ target }) => onChange({ deduplicate: target.value })}
-              />
-            )}
-          </Field>
+          {comes === 'webhook' && (
+            <Field
+              label="Where its id is"
+              hint="Of the delivery, so that none starts twice. Default: as the sender has it"
+            >
+              {(parts) => (
+                <Input
+                  {...parts}
+                  value={deduplicate}
+                  onChange={({ target }) => onChange({ deduplicate: target.value })}
+                />
+              )}
+            </Field>
+          )}
         </div>
       </details>
     </>

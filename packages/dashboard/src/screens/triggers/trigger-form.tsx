@@ -7,6 +7,7 @@ import { toast } from '../../ui/toast.tsx';
 import { isIncomplete, toDraft, toSettings } from './draft.ts';
 import type { Draft } from './draft.ts';
 import { FilterFields, MappingFields } from './mapping-fields.tsx';
+import { PollFields } from './poll-fields.tsx';
 import { SignatureFields } from './signature-fields.tsx';
 import { TargetFields } from './target-fields.tsx';
 import { SCHEMES } from './trigger-state.tsx';
@@ -27,7 +28,10 @@ export function TriggerForm({ trigger, onClose }: { trigger?: Trigger; onClose()
       toast(`${settings.name} is changed.`);
       return onClose();
     }
-    const { id } = await create.mutateAsync({ ...settings, ...(secret === '' ? {} : { secret }) });
+    const { id } = await create.mutateAsync({
+      ...settings,
+      ...(secret === '' || draft.comes === 'poll' ? {} : { secret }),
+    });
     setSecret('');
     onClose();
     await navigate({ to: `/triggers/${id}` as never });
@@ -44,34 +48,13 @@ export function TriggerForm({ trigger, onClose }: { trigger?: Trigger; onClose()
         {(parts) => <Input {...parts} value={draft.name} onChange={({ target }) => change({ name: target.value })} />}
       </Field>
       <TargetFields draft={draft} onChange={change} />
-      <Field label="Who calls">
-        {(parts) => (
-          <Select
-            {...parts}
-            value={draft.scheme}
-            onChange={({ target }) => change({ scheme: target.value as Scheme })}
-            options={SCHEMES}
-          />
-        )}
-      </Field>
-      <SignatureFields draft={draft} onChange={change} />
-      {!trigger && (
-        <Field
-          label="Secret"
-          hint="At least 8 characters, the same as at the service. Nothing is let in before it is set"
-        >
-          {(parts) => (
-            <Input
-              {...parts}
-              type="password"
-              // Of a service, and no password of this page.
-              autoComplete="new-password"
-              value={secret}
-              onChange={({ target }) => setSecret(target.value)}
-            />
-          )}
-        </Field>
+      {!trigger && <ComesField draft={draft} onChange={change} />}
+      {draft.comes === 'poll' ? (
+        <PollFields draft={draft} onChange={change} />
+      ) : (
+        <SenderFields draft={draft} onChange={change} />
       )}
+      {!trigger && draft.comes === 'webhook' && <SecretField secret={secret} onChange={setSecret} />}
       <FilterFields draft={draft} onChange={change} />
       <MappingFields draft={draft} onChange={change} />
     </FormDialog>
@@ -81,4 +64,60 @@ export function TriggerForm({ trigger, onClose }: { trigger?: Trigger; onClose()
 export interface DraftProps {
   draft: Draft;
   onChange(change: Partial<Draft>): void;
+}
+
+// --- internal ---
+
+/** What it is stays what it is. */
+function ComesField({ draft: { comes }, onChange }: DraftProps) {
+  return (
+    <Field label="How it comes">
+      {(parts) => (
+        <Select
+          {...parts}
+          value={comes}
+          onChange={({ target }) => onChange({ comes: target.value as Draft['comes'] })}
+          options={[
+            ['webhook', 'A service calls the box'],
+            ['poll', 'The box asks a service what is new'],
+          ]}
+        />
+      )}
+    </Field>
+  );
+}
+
+function SenderFields({ draft, onChange }: DraftProps) {
+  return (
+    <>
+      <Field label="Who calls">
+        {(parts) => (
+          <Select
+            {...parts}
+            value={draft.scheme}
+            onChange={({ target }) => onChange({ scheme: target.value as Scheme })}
+            options={SCHEMES}
+          />
+        )}
+      </Field>
+      <SignatureFields draft={draft} onChange={onChange} />
+    </>
+  );
+}
+
+function SecretField({ secret, onChange }: { secret: string; onChange(secret: string): void }) {
+  return (
+    <Field label="Secret" hint="At least 8 characters, the same as at the service. Nothing is let in before it is set">
+      {(parts) => (
+        <Input
+          {...parts}
+          type="password"
+          // Of a service, and no password of this page.
+          autoComplete="new-password"
+          value={secret}
+          onChange={({ target }) => onChange(target.value)}
+        />
+      )}
+    </Field>
+  );
 }

@@ -9,10 +9,10 @@ import { Page } from '../../ui/page.tsx';
 import type { Column } from '../../ui/table.tsx';
 import { Time } from '../../ui/time.tsx';
 import { TriggerForm } from './trigger-form.tsx';
-import { DeliveryState, SCHEMES, Target, TriggerState } from './trigger-state.tsx';
+import { DeliveryState, senderOf, Target, TriggerState } from './trigger-state.tsx';
 import type { Trigger } from './trigger-state.tsx';
 
-/** What outside services start when they call. */
+/** What outside services start when they call, or when they are asked. */
 export default function Triggers() {
   const mayWrite = useMay()('triggers:write');
   const triggers = useList('triggers.list', {});
@@ -35,7 +35,8 @@ export default function Triggers() {
         columns={COLUMNS}
         empty={
           <Empty title="There is no trigger yet">
-            A trigger starts a workflow or an agent when an outside service calls its address with a good signature.
+            A trigger starts a workflow or an agent when an outside service calls its address with a good signature, or
+            when the box asks a service and finds something new.
           </Empty>
         }
       />
@@ -60,7 +61,7 @@ const COLUMNS: readonly Column<Trigger>[] = [
   {
     title: 'Sender',
     wide: true,
-    cell: ({ signature: { scheme } }) => SCHEMES.find(([known]) => known === scheme)?.[1] ?? scheme,
+    cell: (trigger) => <bdi className="wrap-anywhere">{senderOf(trigger)}</bdi>,
   },
   {
     title: 'For',

@@ -1,1 +1,0 @@
-ALTER TABLE "svc"."rag_collections" ADD COLUMN "rerank_model" text;
