@@ -33,7 +33,7 @@ export interface Rag extends Collections {
    * Embeds all documents anew, under a model or as they are cut by now; what answered goes on to until all of it is done.
    * Throws `rag_collection_invalid`, `vector_unavailable`, and what the provider refuses.
    */
-  reindex(name: string, options: ReindexOptions, signal: AbortSignal): Promise<Collection>;
+  reindex(name: string, to: ReindexOptions, signal: AbortSignal): Promise<Collection>;
   documents(
     name: string,
     page: ListPage & { state?: DocumentState },
@@ -145,8 +145,8 @@ export function createRag(options: RagOptions): Rag {
 
   return {
     ...collections,
-    async reindex(name, options, signal) {
-      await reindexing.begin(name, options, signal);
+    async reindex(name, to, signal) {
+      await reindexing.begin(name, to, signal);
       ingest.wake();
       return collections.get(name);
     },
