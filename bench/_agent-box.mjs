@@ -21,6 +21,16 @@ const { provider, place } = /** @type {BoxConfig} */ (readConfig());
 const require = createRequire(new URL('../packages/runtime/package.json', import.meta.url));
 const { z } = await import(pathToFileURL(require.resolve('zod')).href);
 
+// As the server is sent them: of a transaction its begin and its commit, too.
+let statements = 0;
+/** @type {{ Client: { prototype: { query: Function } } }} */
+const { Client } = require(/** @type {string} */ ('pg'));
+const { query } = Client.prototype;
+Client.prototype.query = function (/** @type {any[]} */ ...given) {
+  statements += 1;
+  return query.apply(this, given);
+};
+
 const look = defineTool({
   description: 'Looks at something.',
   inputSchema: z.object({ at: z.string() }),
@@ -64,5 +74,7 @@ serve({
     const { user, system } = process.cpuUsage();
     return user + system;
   },
+  /** Sent to PostgreSQL so far. */
+  statements: () => statements,
   rss: () => Number(/VmRSS:\s+(\d+)/.exec(readFileSync('/proc/self/status', 'utf8'))?.[1]) / 1024,
 });
