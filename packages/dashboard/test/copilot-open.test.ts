@@ -35,23 +35,24 @@ describeWhen(browser, 'the copilot, while its panel is open', (path) => {
     const options = { strategy: { name: 'a seat', checksKeys: false, authenticate } };
     const workflows = { rest: { run: async () => createHook() } };
     box = await boxes.open({ workflows, defaultModel: '', provider: { baseUrl: model.url, apiKey: 'key' }, options });
-    const serve = async (port: number) => {
+    const serve = async (at: number) => {
       mountStudio(box, seat);
-      const listener = await listen(box.app, { port, host: '127.0.0.1' });
-      onTestFinished(() => listener.close(0));
-      return listener;
+      const opened = await listen(box.app, { port: at, host: '127.0.0.1' });
+      onTestFinished(() => opened.close(0));
+      return opened;
     };
     await call(box, 'PATCH /api/settings', { defaultModel: 'v/m' });
     await switchCopilot(box, true);
-    const first = await serve(0);
+    let listener = await serve(0);
+    const { port } = listener;
     return {
-      url: `${first.url}/studio`,
-      cutOff: () => first.close(0),
-      comeBack: () => serve(first.port),
+      url: `${listener.url}/studio`,
+      cutOff: () => listener.close(0),
+      comeBack: () => serve(port),
       async restart() {
-        await first.close(0);
+        await listener.close(0);
         box = await box.restart();
-        await serve(first.port);
+        listener = await serve(port);
       },
     };
   };
@@ -207,6 +208,22 @@ describeWhen(browser, 'the copilot, while its panel is open', (path) => {
     expect(await listBarriers(page)).toEqual([]);
     await page.goto(`${url}/playground?agent=studio-copilot`);
     await page.getByText('There is no agent yet').waitFor();
+  });
+
+  test('is gone where the box that comes back is too old, and is there again with a newer one', async () => {
+    const { url, restart } = await start();
+    const page = await talkOn(url);
+    allowComplaint(page, /Failed to load resource|ERR_/);
+    await page.route('**/api/contract', async (asked) => {
+      const response = await asked.fetch();
+      const contract = (await response.json()) as object;
+      await asked.fulfill({ response, json: { ...contract, version: 14 } });
+    });
+    await restart();
+    await off(page, 'too-old').waitFor();
+    await page.unroute('**/api/contract');
+    await restart();
+    await drawer(page).getByText('Good morning.').waitFor();
   });
 
   test('asks again after a restart of the box, with the reason', async () => {

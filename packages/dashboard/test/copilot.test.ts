@@ -231,6 +231,10 @@ describeWhen(browser, 'the copilot', (path) => {
     const id = await askToCancel(page);
     await press(page, 'Reject');
     await drawer(page).getByText('You said no, so that call did not run.').waitFor();
+    await drawer(page).getByText('was not run: "the owner" rejected it.').waitFor();
+    await drawer(page)
+      .getByRole('button', { name: /^runs\.cancel .* refused$/ })
+      .waitFor();
     expect(await statusOf(id)).not.toBe('cancelled');
   });
 

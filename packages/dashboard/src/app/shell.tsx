@@ -28,6 +28,7 @@ export function Shell() {
     <div className="flex min-h-dvh flex-col md:flex-row">
       <a
         href="#content"
+        inert={isCovered}
         className="sr-only rounded bg-panel px-3 py-2 focus:not-sr-only focus:fixed focus:top-2 focus:left-2 focus:z-50"
       >
         Skip to the content

@@ -38,7 +38,7 @@ export function Confirmation({ interrupt, messages, place, chosen, busy, onDecid
   const parts = { call, place, busy, onDecide };
   return (
     <section aria-labelledby={heading} className="rounded-lg border border-warn bg-panel p-3">
-      <h3 id={heading} tabIndex={-1} aria-describedby={about} className="font-medium text-warn">
+      <h3 id={heading} tabIndex={-1} aria-describedby={about} className="-mx-1 rounded px-1 font-medium text-warn">
         Run this call?{place !== undefined && ` (${place})`}
       </h3>
       <div id={about} className="mt-1">

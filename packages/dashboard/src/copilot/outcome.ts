@@ -8,7 +8,11 @@ export const CALLS: CallWords = {
     const { operation, input = {} } = readRecord(text) ?? {};
     return typeof operation === 'string' ? { name: operation, args: JSON.stringify(input) } : undefined;
   },
-  toOutcome: ({ function: { name } }, result) => toOutcome(name, readRecord(result) ?? {}),
+  toOutcome({ function: { name } }, result) {
+    // It answers in JSON; what is none says why it was not called: that the person said no, or what a rule has found.
+    if (name === CONFIRM_TOOL && !result.startsWith('{')) return { text: result, is: 'refused' };
+    return toOutcome(name, readRecord(result) ?? {});
+  },
 };
 
 /** What a marked write answered, for who is to confirm it. */
