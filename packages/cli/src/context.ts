@@ -20,4 +20,6 @@ export interface Context {
   ask(question: string, options?: { isHidden?: boolean }): Promise<string>;
   /** All that a pipe brings; undefined where stdin is a terminal. */
   readStdin(): Promise<string | undefined>;
+  /** The same piece by piece, as it is. */
+  openStdin(): AsyncIterable<Uint8Array> | undefined;
 }

@@ -112,6 +112,7 @@ function toContext(
       });
     },
     readStdin: async () => (stdin.isTTY ? undefined : stdin.readAll()),
+    openStdin: () => (stdin.isTTY ? undefined : stdin.readBytes()),
   };
 }
 

@@ -26,6 +26,8 @@ export interface Answer<Data extends object = object> {
   hint?: string;
   /** Instead of one document: records as they come. With --json each is a line, and the last line says `end`. */
   stream?: AsyncIterable<StreamRecord>;
+  /** Instead of both: what stdout is given as it is. Not with --json. */
+  bytes?: AsyncIterable<Uint8Array>;
   /** A verb that stays: printed first, then the command ends with this exit code. */
   closed?: Promise<number>;
 }

@@ -15,7 +15,11 @@ const CONTRACT = {
 };
 
 function createWidth(columns: number) {
-  return createStyle({ write() {}, isTTY: true, columns }, { ...UTF8, NO_COLOR: '1' }, { colour: true });
+  return createStyle(
+    { write() {}, async writeBytes() {}, isTTY: true, columns },
+    { ...UTF8, NO_COLOR: '1' },
+    { colour: true },
+  );
 }
 
 describe('colour', () => {

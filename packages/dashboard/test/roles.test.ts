@@ -38,6 +38,7 @@ const BUTTONS = [
   ['/settings', 'form', 'Workspace', 'settings:write'],
   ['/settings', 'form', 'Model defaults', 'settings:write'],
   ['/settings', 'form', 'Set the model provider', 'provider:write'],
+  ['/settings', 'form', 'Set the browser', 'browser:write'],
   ['/settings', 'form', 'Logs are kept for', 'settings:admin'],
 ] as const;
 

@@ -66,6 +66,10 @@ export function createOutput(terminal: Terminal, { flags, openTalk }: OutputOpti
   return {
     async answer(answer) {
       if (answer.stream) return printStream(answer.stream);
+      if (answer.bytes) {
+        for await (const piece of answer.bytes) await stdout.writeBytes(piece);
+        return EXIT.ok;
+      }
       printDocument(answer.data);
       if (!flags.json) {
         stdout.write(endLine(answer.human(createStyle(stdout, env, { colour }))));

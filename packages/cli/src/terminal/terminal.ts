@@ -1,7 +1,11 @@
+import { once } from 'node:events';
 import type { Writable } from 'node:stream';
+
 /** One of the two streams a command writes to. */
 export interface Screen {
   write(text: string): void;
+  /** Resolves once there is room for more: what is read on the other side no faster lies in no memory. */
+  writeBytes(bytes: Uint8Array): Promise<void>;
   isTTY: boolean;
   columns: number | undefined;
   /** The real one behind it, for what draws by itself. */
@@ -13,6 +17,8 @@ export interface Keyboard {
   isTTY: boolean;
   /** All that a pipe or a file brings. */
   readAll(): Promise<string>;
+  /** The same piece by piece, as it is. */
+  readBytes(): AsyncIterable<Uint8Array>;
   /** One line a person types. Hidden: nothing of it is shown. Throws when the person leaves instead. */
   readLine(question: string, options: { isHidden: boolean; signal: AbortSignal }): Promise<string>;
 }
@@ -62,7 +68,7 @@ export interface CaptureOptions {
   tty?: boolean;
   columns?: number;
   /** What a pipe brings, or, of a terminal, the lines a person types. Absent: a pipe that brings nothing. */
-  stdin?: string | readonly string[];
+  stdin?: string | Uint8Array | readonly string[];
   signal?: AbortSignal;
   /** Called with each write to stdout, for a command that stays. */
   onStdout?: (text: string) => void;
@@ -70,7 +76,7 @@ export interface CaptureOptions {
   onStderr?: (text: string) => void;
 }
 
-/** A terminal that keeps what is written to it. */
+/** A terminal that keeps what is written to it; of bytes each as one character. */
 export function captureTerminal(options: CaptureOptions): {
   terminal: Terminal;
   read(): { stdout: string; stderr: string };
@@ -83,6 +89,7 @@ export function captureTerminal(options: CaptureOptions): {
       kept[stream] += text;
       (stream === 'stdout' ? options.onStdout : options.onStderr)?.(text);
     },
+    writeBytes: async (bytes) => void (kept[stream] += Buffer.from(bytes).toString('latin1')),
   });
   const terminal: Terminal = {
     cwd: options.cwd ?? process.cwd(),
@@ -105,6 +112,7 @@ function openKeyboard(): Keyboard {
       for await (const chunk of process.stdin) chunks.push(Buffer.from(chunk as Uint8Array));
       return Buffer.concat(chunks).toString('utf8');
     },
+    readBytes: () => process.stdin,
     async readLine(question, options) {
       const { readTyped } = await import('../../../create/src/typing.ts');
       const typed = await readTyped(question, options);
@@ -114,11 +122,16 @@ function openKeyboard(): Keyboard {
   };
 }
 
-function captureKeyboard(given: string | readonly string[], show: (question: string) => void): Keyboard {
-  const lines = typeof given === 'string' ? [] : [...given];
+function captureKeyboard(given: NonNullable<CaptureOptions['stdin']>, show: (question: string) => void): Keyboard {
+  const isPipe = typeof given === 'string' || given instanceof Uint8Array;
+  const piped = isPipe ? Buffer.from(given as Uint8Array) : Buffer.of();
+  const lines = isPipe ? [] : [...(given as readonly string[])];
   return {
-    isTTY: typeof given !== 'string',
-    readAll: async () => (typeof given === 'string' ? given : ''),
+    isTTY: !isPipe,
+    readAll: async () => piped.toString('utf8'),
+    async *readBytes() {
+      if (piped.length > 0) yield piped;
+    },
     async readLine(question) {
       show(question);
       const line = lines.shift();
@@ -136,6 +149,9 @@ function toScreen(stream: NodeJS.WriteStream): Screen {
       return stream.columns;
     },
     write: (text) => void write(text),
+    async writeBytes(bytes) {
+      if (!write(bytes)) await once(stream, 'drain');
+    },
     stream,
   };
 }

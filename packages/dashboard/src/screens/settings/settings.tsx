@@ -4,6 +4,7 @@ import { useMay } from '../../app/box.ts';
 import { Answer } from '../../ui/answer.tsx';
 import { Page } from '../../ui/page.tsx';
 import { DaysCard, McpCard } from './admin-cards.tsx';
+import { BrowserCard } from './browser-card.tsx';
 import { CopilotCard } from './copilot-card.tsx';
 import { ModelDefaultsCard } from './model-defaults-card.tsx';
 import { ProviderCard } from './provider-card.tsx';
@@ -24,6 +25,7 @@ export default function Settings() {
             {may('provider:read') && <ProviderCard />}
             <ModelDefaultsCard settings={detail} />
             <CopilotCard settings={detail} />
+            {may('browser:read') && <BrowserCard />}
             <DaysCard
               title="Logs are kept for"
               operation="settings.retention"
