@@ -258,6 +258,29 @@ function describeMemory(options: Partial<BoxOptions>): void {
     expect(JSON.stringify(left)).toContain('Bello');
   });
 
+  test('the newest pieces of a user are remembered, and those of another are no matter', async () => {
+    const { ada, key, say, remembered } = await open({ options: { memory: { everyMs: 20, pieces: 2 } } });
+    const bob = as(key.value, { 'x-svc-user': 'bob' });
+    await say(bob, 'b', 'My number is 0.; say:Noted.');
+    for (const n of [1, 2, 3]) await say(ada, `s${n}`, `My number is ${n}.; say:Noted.`);
+    const left = (await remembered(3)).map(({ user, pieces }) => `${user} ${/\d/.exec(pieces[0] ?? '')?.[0]}`);
+    expect(left).toEqual(['ada 3', 'ada 2', 'bob 0']);
+  });
+
+  test('replicas that look for the same turns embed each once', async () => {
+    const one = await open();
+    const other = await open({}, one.key);
+    const what = unique('plum');
+    await Promise.all(
+      [1, 2, 3, 4, 5, 6].map((n) => (n % 2 ? one : other).say(one.ada, `s${n}`, `I like ${what} ${n}.; say:Good.`)),
+    );
+    await other.remembered(6);
+    const inputs = boxes.model.embedRequests.flatMap(({ input }) => input as string[]);
+    const turns = inputs.filter((input) => input.startsWith(`User: I like ${what} `));
+    expect(turns).toHaveLength(6);
+    expect(new Set(turns).size).toBe(6);
+  });
+
   test('is listed in pages, and by user, client and agent', async () => {
     const { box, ada, key, say, remembered } = await open();
     for (const n of [1, 2, 3]) await say(ada, `s${n}`, `My number is ${n}.; say:Noted.`);
