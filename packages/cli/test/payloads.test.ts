@@ -46,6 +46,8 @@ const ON_A_BOX = [
   'logs tail --run {completed}',
   'sessions list',
   'sessions get {session}',
+  'memory list',
+  'memory clear --user ada --yes',
   'sessions delete {session} --yes',
   'hitl list',
   'hitl get {approval}',

@@ -94,7 +94,7 @@ function describeMemory(options: Partial<BoxOptions>): void {
       ['another agent', ada, 'other', 'f'],
     ];
     for (const [who, headers, agent, session] of others) {
-      await say(headers, session, question, agent);
+      expect([who, await say(headers, session, question, agent)]).toEqual([who, expect.stringContaining('No idea.')]);
       expect([who, JSON.stringify(told())]).toEqual([who, expect.not.stringContaining('Rex')]);
     }
     // A backend that goes on with a session of the user speaks for nobody, and leaves nothing behind.
@@ -256,6 +256,66 @@ function describeMemory(options: Partial<BoxOptions>): void {
     await run([{ id: 'm1', role: 'user', content: 'My dog is called Bello.; say:Noted.' }]);
     const left = await remembered(1);
     expect(JSON.stringify(left)).toContain('Bello');
+  });
+
+  test('the newest pieces of a user are remembered, and those of another are no matter', async () => {
+    const { ada, key, say, remembered } = await open({ options: { memory: { everyMs: 20, pieces: 2 } } });
+    const bob = as(key.value, { 'x-svc-user': 'bob' });
+    await say(bob, 'b', 'My number is 0.; say:Noted.');
+    for (const n of [1, 2, 3]) await say(ada, `s${n}`, `My number is ${n}.; say:Noted.`);
+    const left = (await remembered(3)).map(({ user, pieces }) => `${user} ${/\d/.exec(pieces[0] ?? '')?.[0]}`);
+    expect(left).toEqual(['ada 3', 'ada 2', 'bob 0']);
+  });
+
+  test('replicas that look for the same turns embed each once', async () => {
+    const one = await open();
+    const other = await open({}, one.key);
+    const what = unique('plum');
+    await Promise.all(
+      [1, 2, 3, 4, 5, 6].map((n) => (n % 2 ? one : other).say(one.ada, `s${n}`, `I like ${what} ${n}.; say:Good.`)),
+    );
+    await other.remembered(6);
+    const inputs = boxes.model.embedRequests.flatMap(({ input }) => input as string[]);
+    const turns = inputs.filter((input) => input.startsWith(`User: I like ${what} `));
+    expect(turns).toHaveLength(6);
+    expect(new Set(turns).size).toBe(6);
+  });
+
+  test('what a process that is stopped was at, another takes at once', async () => {
+    let calls = 0;
+    const callEmbeddings: BoxOptions['callEmbeddings'] = async (_asked, { signal }) => {
+      calls += 1;
+      await new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error)));
+      throw new Error('It is never reached.');
+    };
+    const stopped = await open({ options: { callEmbeddings } });
+    await stopped.say(stopped.ada, 'one', 'My dog is called Rex.; say:Noted.');
+    await until(() => calls === 1);
+    await stopped.box.shut();
+    const now = await open({}, stopped.key);
+    const [kept] = await now.remembered(1);
+    expect(kept?.error).toBeNull();
+  });
+
+  test('what a process that hangs was at, another takes once its lease is over, and the first changes nothing', async () => {
+    let release = (): void => {};
+    const released = new Promise<void>((resolve) => (release = resolve));
+    const asked: string[] = [];
+    const callEmbeddings: BoxOptions['callEmbeddings'] = async ({ input }) => {
+      asked.push(...input);
+      await released;
+      return { vectors: input.map(() => [1, 0]), inputTokens: 0 };
+    };
+    const hung = await open({ options: { callEmbeddings, memory: { everyMs: 20, leaseMs: 200 } } });
+    await hung.say(hung.ada, 'one', 'My dog is called Rex.; say:Noted.');
+    await until(() => asked.length === 1);
+    const now = await open({}, hung.key);
+    await now.remembered(1);
+    release();
+    await hung.box.shut();
+    await now.say(hung.ada, 'two', 'How is my dog called?; say:Rex.');
+    // Vectors of two numbers would not be compared.
+    expect(JSON.stringify(now.told())).toContain('called Rex');
   });
 
   test('is listed in pages, and by user, client and agent', async () => {

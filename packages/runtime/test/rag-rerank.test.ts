@@ -1,8 +1,10 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import type { BoxOptions } from '../src/box/options.ts';
+import { defineDeepAgent } from '../src/definitions/definition.ts';
 import { svc } from '../src/svc.ts';
 import type { EmbeddingServer } from './_embedding-server.ts';
 import { startEmbeddingServer } from './_embedding-server.ts';
-import { call, runWorkflow, setupBoxes, toStep, until } from './_setup.ts';
+import { call, json, runWorkflow, setupBoxes, toStep, until } from './_setup.ts';
 import type { TestBox, TestBoxOptions } from './_setup.ts';
 
 const boxes = setupBoxes();
@@ -118,6 +120,34 @@ test('an empty collection asks no model to rerank nothing', async () => {
   expect(provider.reranks).toEqual([]);
 });
 
+test('an agent is told what was found in the order of the rerank, beside what another collection has', async () => {
+  const tool = 'tool:search_knowledge {"query":"blue whale","limit":3}; say:Seen.';
+  const reverse: BoxOptions['callRerank'] = async ({ documents }) => ({
+    ranking: documents.map((_, index) => ({ index, score: index })).toReversed(),
+    inputTokens: 0,
+  });
+  const box = await boxes.open({
+    agents: { keeper: defineDeepAgent({ name: 'keeper', instructions: 'Help.', knowledge: ['sea', 'land'] }) },
+    options: {
+      embeddingModel: () => 'test/of-the-script',
+      rag: { everyMs: 20 },
+      engine: { sweepMs: 20 },
+      callRerank: reverse,
+    },
+  });
+  await fill(box, 'sea', TEXTS, { rerankModel: 'test/reverse' });
+  await fill(box, 'land', { cow: 'A cow stands on the meadow.' });
+  const body = { model: 'keeper', messages: [{ role: 'user', content: tool }] };
+  await (await box.request('/wire-a/v1/chat/completions', json(body, { headers: { 'x-api-key': 'any' } }))).text();
+  const answer = String(box.model.requests.at(-1)?.messages.at(-1)?.content);
+  const sources = [...answer.matchAll(/"source":"sea\/(\w+)/g)].map(([, id]) => id);
+  const before = (
+    await call<Searched>(box, 'POST /api/rag/collections/sea/search', { query: 'blue whale', rerank: false })
+  ).body.items.map(({ documentId }) => documentId);
+  expect(sources.length).toBeGreaterThan(1);
+  expect(sources).toEqual(before.toReversed().slice(0, sources.length));
+});
+
 test('code reranks too, and its run is counted what that used', async () => {
   const inStep = toStep('inStep', async (name: string) =>
     svc.rag.search(name, 'blue whale', { rerank: true, topK: 2 }),
@@ -157,12 +187,18 @@ async function openWith(collection: object = {}, more: TestBoxOptions = {}, text
     },
   });
   const name = `whales-${(used += 1)}`;
-  const path = `/api/rag/collections/${name}`;
-  expect((await call(box, 'POST /api/rag/collections', { name, ...collection })).status).toBe(201);
-  for (const [id, text] of Object.entries(texts)) await call(box, `POST ${path}/documents`, { id, text });
-  const isReady = async () => (await call<{ counts: { ready: number } }>(box, `GET ${path}`)).body.counts.ready;
-  await until(async () => (await isReady()) === Object.keys(texts).length, 15_000);
+  const path = await fill(box, name, texts, collection);
   const search = async (how: object) =>
     (await call<Searched>(box, `POST ${path}/search`, { query: 'blue whale', ...how })).body;
   return { box, name, path, search };
+}
+
+/** Makes a collection of these texts, and waits until all answer. Answers its path. */
+async function fill(box: TestBox, name: string, texts: Record<string, string>, collection: object = {}) {
+  const path = `/api/rag/collections/${name}`;
+  expect((await call(box, 'POST /api/rag/collections', { name, ...collection })).status).toBe(201);
+  for (const [id, text] of Object.entries(texts)) await call(box, `POST ${path}/documents`, { id, text });
+  const countReady = async () => (await call<{ counts: { ready: number } }>(box, `GET ${path}`)).body.counts.ready;
+  await until(async () => (await countReady()) === Object.keys(texts).length, 15_000);
+  return path;
 }

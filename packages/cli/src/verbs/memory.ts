@@ -8,6 +8,7 @@ export const memory = operateGroup({
     list: {
       summary: 'List what agents remember, the newest first.',
       operation: 'memory.list',
+      items: 'remembered turns',
       columns: [
         'run=runId:id',
         'session=sessionId:id',

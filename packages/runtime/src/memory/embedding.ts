@@ -34,14 +34,22 @@ export interface MemoryLimits {
   leaseMs: number;
   /** Between two looks for what is due. */
   everyMs: number;
-  /** How often a turn is tried. */
+  /** How often a turn is tried, of which nobody would see to it that it is tried again: for about a day. */
   attempts: number;
   /** The first pause; each is twice the one before, up to five minutes. */
   pauseMs: number;
+  /** That one agent remembers of one user: the newest. */
+  pieces: number;
 }
 
 /** The lease is longer than a call may take. */
-export const MEMORY_LIMITS: MemoryLimits = { leaseMs: 180_000, everyMs: 5_000, attempts: 6, pauseMs: 2_000 };
+export const MEMORY_LIMITS: MemoryLimits = {
+  leaseMs: 180_000,
+  everyMs: 5_000,
+  attempts: 300,
+  pauseMs: 2_000,
+  pieces: 2_000,
+};
 
 export function createMemoryEmbedding(options: MemoryEmbeddingOptions): MemoryEmbedding {
   const { jobs, callEmbeddings, model, agents, log, isOpen, limits } = options;

@@ -37,7 +37,15 @@ export function createMemoryJobs(db: Drizzle, leaseMs: number): MemoryJobs {
       db.transaction(async (tx) => {
         const rows = await tx
           .update(memoryTurns)
-          .set({ state: 'ready', model, error: null, attempts: 0, leaseId: null, leaseUntil: null })
+          .set({
+            state: 'ready',
+            model,
+            dimension: vectors[0]?.length ?? 0,
+            error: null,
+            attempts: 0,
+            leaseId: null,
+            leaseUntil: null,
+          })
           .where(mine(job))
           .returning({ runId: memoryTurns.runId });
         if (rows.length === 0) return false;
@@ -61,7 +69,7 @@ export function createMemoryJobs(db: Drizzle, leaseMs: number): MemoryJobs {
     },
     async requeueOthers(model) {
       await db.execute(
-        sql`update ${memoryTurns} set state = 'queued', attempts = 0, due_at = now() where state = 'ready' and model <> ${model}`,
+        sql`update ${memoryTurns} set state = 'queued', attempts = 0, due_at = now() where state = 'ready' and (model <> ${model} or dimension is null)`,
       );
     },
   };

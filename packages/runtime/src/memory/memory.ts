@@ -1,6 +1,5 @@
 import type { CallEmbeddings } from '../agents/model/embeddings.ts';
 import type { Recalled, TurnMemory } from '../agents/turn/memory.ts';
-import { BoxError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import type { Mask } from '../mask.ts';
 import { parseCursor, toCursor } from '../operations/cursor.ts';
@@ -44,9 +43,10 @@ export interface MemoryRoomOptions {
 export function createMemory(options: MemoryRoomOptions): Memory {
   const { db, log, mask, callEmbeddings, embeddingModel, agents, isOpen } = options;
   const limits = { ...MEMORY_LIMITS, ...options.limits };
-  const store = createMemoryStore(db);
+  const store = createMemoryStore(db, limits.pieces);
   const jobs = createMemoryJobs(db, limits.leaseMs);
   const embedding = createMemoryEmbedding({ jobs, callEmbeddings, model: embeddingModel, agents, log, isOpen, limits });
+  let hasSaidNoModel = false;
   const isOn = (agent: string): boolean => agents().includes(agent);
   const complain = (what: string, agent: string, error: unknown): void =>
     log.warn(`${what}: ${error instanceof Error ? error.message : String(error)}`, { agent });
@@ -55,7 +55,11 @@ export function createMemory(options: MemoryRoomOptions): Memory {
     async recall({ of, query, options: { topK = 4, minScore = 0.3, maxTokens = 800 }, signal, embed }) {
       try {
         const model = embeddingModel();
-        if (model === undefined) throw new BoxError('model_not_selected', NO_MODEL);
+        if (model === undefined) {
+          if (!hasSaidNoModel) log.warn(NO_MODEL, { agent: of.agent });
+          hasSaidNoModel = true;
+          return [];
+        }
         // Whoever has no earlier session costs no call.
         if (!(await store.hasAny(of, model))) return [];
         const { vectors } = await embed({ model, input: [query], timeout: RECALL_MS, maxRetries: 0 });
@@ -110,7 +114,8 @@ export function createMemory(options: MemoryRoomOptions): Memory {
 
 /** Of the call that embeds a question: the turn waits for it. */
 const RECALL_MS = 5_000;
-const NO_MODEL = 'No embedding model is selected. Set "embeddingModel" in svc.config.ts.';
+const NO_MODEL =
+  'Nothing is recalled of earlier sessions: no embedding model is selected. Set "embeddingModel" in svc.config.ts.';
 const UUID = /^[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}$/;
 
 function isPlace(place: unknown[]): place is [at: string, runId: string] {

@@ -7,7 +7,8 @@ import type { Drizzle } from '../stores/drizzle.ts';
 import type { MemoryFilter, MemoryStore, RememberedRow } from './store.ts';
 import { memoryPieces, memoryTurns } from './table.ts';
 
-export function createMemoryStore(db: Drizzle): MemoryStore {
+/** @param most pieces that one agent remembers of one user */
+export function createMemoryStore(db: Drizzle, most: number): MemoryStore {
   let isEnabled = false;
   return {
     add: (of, runId, pieces) =>
@@ -28,8 +29,12 @@ export function createMemoryStore(db: Drizzle): MemoryStore {
         await tx.insert(memoryPieces).values(pieces.map((text, n) => ({ runId, n, text })));
         // The oldest go, so that a search of one user never has more to look at.
         await tx.execute(sql`delete from ${memoryTurns} where run_id in (
-          select run_id from ${memoryTurns} where agent = ${agent} and owner = ${session.owner}
-          order by created_at desc, run_id desc offset ${MOST_TURNS})`);
+          select run_id from (
+            select t.run_id, sum(count(*)) over (order by t.created_at desc, t.run_id desc) as pieces
+            from ${memoryTurns} t join ${memoryPieces} p on p.run_id = t.run_id
+            where t.agent = ${agent} and t.owner = ${session.owner}
+            group by t.run_id) as newest
+          where pieces > ${most})`);
         return true;
       }),
     async dropCut(sessionId) {
@@ -44,12 +49,14 @@ export function createMemoryStore(db: Drizzle): MemoryStore {
       if (!isEnabled) await enableVector(db);
       isEnabled = true;
       const asked = sql`${`[${vector.join()}]`}::vector`;
+      // `offset 0`: each vector is read once, and that is most of the time.
       const rows = await rowsOf<NearRow>(
         db,
-        sql`select t.run_id as "runId", p.n, t.session_id as "sessionId", ${isoOf(sql`t.created_at`)} as at, p.text,
-            1 - (p.embedding::vector <=> ${asked}) as score
-          ${toFound(of, model)} and cardinality(p.embedding) = ${vector.length}
-          order by p.embedding::vector <=> ${asked}, t.created_at desc, p.n limit ${limit}`,
+        sql`select "runId", n, "sessionId", at, 1 - distance as score, text from (
+            select t.run_id as "runId", p.n, t.session_id as "sessionId", ${isoOf(sql`t.created_at`)} as at, p.text,
+              t.created_at, p.embedding::vector <=> ${asked} as distance
+            ${toFound(of, model)} and t.dimension = ${vector.length} offset 0) as found
+          order by distance, created_at desc, n limit ${limit}`,
       );
       return rows.map((row) => ({ ...row, score: Number(row.score) })).filter(({ score }) => !Number.isNaN(score));
     },
@@ -93,9 +100,6 @@ export function createMemoryStore(db: Drizzle): MemoryStore {
     },
   };
 }
-
-/** Turns that are remembered of one user by one agent. */
-export const MOST_TURNS = 1_000;
 
 // --- internal ---
 

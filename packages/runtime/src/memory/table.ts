@@ -24,6 +24,8 @@ export const memoryTurns = boxSchema.table(
     state: text('state').$type<MemoryState>().notNull().default('queued'),
     /** What its vectors were made with. Null: there are none. */
     model: text('model'),
+    /** Numbers of each of them. */
+    dimension: integer('dimension'),
     error: text('error'),
     attempts: integer('attempts').notNull().default(0),
     /** Not taken before. */

@@ -54,7 +54,10 @@ interface Found {
 async function search(collection: string, query: string, topK: number): Promise<Found> {
   try {
     const hits = await knowledge().search(collection, query, { topK });
-    return { hits: hits.map((hit) => toPassage(collection, hit)) };
+    // A rerank has an order of its own, whose numbers compare with none of another collection: its first is the one with the
+    // best score, and so on.
+    const scores = hits.map(({ score }) => score).sort((a, b) => b - a);
+    return { hits: hits.map((hit, place) => toPassage(collection, { ...hit, score: scores[place] ?? hit.score })) };
   } catch (error) {
     if (!(error instanceof BoxError) || error.code !== 'rag_collection_not_found') throw error;
     return { hits: [], note: `There is no collection "${collection}" in this box, so nothing is known from it.` };

@@ -1,0 +1,1 @@
+ALTER TABLE "svc"."memory_turns" ADD COLUMN "dimension" integer;
