@@ -164,6 +164,14 @@ function suite(database: () => Drizzle): void {
     expect((await again(box, id)).deliveries).toHaveLength(4);
   });
 
+  test('an id that is too large a number to be exact is not taken for that of another item', async () => {
+    const box = await open();
+    feed.ways.body = '[{"id": 9007199254740992, "a": 1}, {"id": 9007199254740993, "a": 2}, {"id": "9007199254740993"}]';
+    const { id } = await make(box, { poll: { from: 'all' } });
+    expect(idsOf(await polled(box, id, 1))).toEqual(['9007199254740993', null, null]);
+    expect((await again(box, id)).deliveries).toHaveLength(3);
+  });
+
   test.each(['etag', 'last-modified'] as const)(
     'asks with %s what has changed, and hears that nothing has',
     async (how) => {
