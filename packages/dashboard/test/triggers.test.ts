@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { defineDeepAgent } from '../../runtime/src/definitions/definition.ts';
 import { call } from '../../runtime/test/_setup.ts';
+import { useFeed } from '../../runtime/test/_feed.ts';
 import { describeWhen } from '../../runtime/test/require.ts';
 import { serveBox } from './_box.ts';
 import { allowComplaint, browser, isTooWide, keepPicture, listBarriers, openBrowser } from './_browser.ts';
@@ -18,6 +19,7 @@ describeWhen(browser, 'Triggers', (path) => {
     },
     options: { engine: { sweepMs: 20 } },
   });
+  const feed = useFeed();
   const open = openBrowser(path);
   const ask = async <T = Record<string, unknown>>(route: string, body?: unknown): Promise<T> =>
     (await call<T>(served().box, route, body)).body;
@@ -194,6 +196,147 @@ describeWhen(browser, 'Triggers', (path) => {
     await page.goto(served().studio('/triggers/nothing'));
     await page.getByText('trigger_not_found').waitFor();
     expect(await listBarriers(page)).toEqual([]);
+  });
+
+  test('one that asks is made with the keyboard, says how far it has come, and is changed', async () => {
+    feed.reset();
+    feed.items = [{ key: 1, title: 'Late parcels' }];
+    feed.ways.isWrapped = true;
+    const page = await open(served().studio('/triggers'));
+    await page.getByRole('button', { name: 'New trigger' }).press('Enter');
+    const dialog = page.getByRole('dialog');
+    // Every field is reached by the key that goes to the next one, in this order.
+    const next = async (label: string) => {
+      for (let n = 0; n < 4; n++) {
+        await page.keyboard.press('Tab');
+        if ((await page.evaluate('document.activeElement.labels?.[0]?.textContent')) === label) return;
+      }
+      throw new Error(`The key does not go to "${label}".`);
+    };
+    await dialog.getByLabel('Name', { exact: true }).focus();
+    await page.keyboard.type('issues of another shop');
+    await next('It starts');
+    await next('Which one');
+    await page.keyboard.type('typed');
+    await next('How it comes');
+    await page.keyboard.press('ArrowDown');
+    await dialog.getByLabel('Secret').waitFor({ state: 'detached' });
+    expect(await dialog.getByLabel('Who calls').count()).toBe(0);
+    expect(await dialog.getByRole('button', { name: 'Create' }).isDisabled()).toBe(true);
+    await next('Address');
+    await page.keyboard.type(`${feed.url}/issues`);
+    await next('Asked as');
+    await next('How often');
+    await next('Minutes');
+    await page.keyboard.press('Control+A');
+    await page.keyboard.type('0.1');
+    await next('What is there at first');
+    await page.keyboard.press('ArrowDown');
+    await next('Where the list is');
+    await page.keyboard.type('body.data.list');
+    await next('Where the id of an item is');
+    await page.keyboard.type('body.key');
+    await next('Headers');
+    await page.keyboard.type('{"x-version": "7"}');
+    await dialog.getByLabel('Input').fill('{"title": "{{body.title}}"}');
+    expect(await listBarriers(page)).toEqual([]);
+    await keepPicture(page, 'poll-form');
+    allowComplaint(page, /400/);
+    await dialog.getByRole('button', { name: 'Create' }).press('Enter');
+    await dialog.getByRole('alert').getByText('everySeconds').waitFor();
+    await dialog.getByLabel('Minutes').fill('10');
+    await dialog.getByRole('button', { name: 'Create' }).press('Enter');
+
+    await page.getByRole('heading', { name: 'issues of another shop' }).waitFor();
+    await page.getByText('What is new at the service is delivered.').waitFor();
+    const id = new URL(page.url()).pathname.split('/').at(-1) ?? '';
+    expect(await ask(`GET /api/triggers/${id}`)).toMatchObject({
+      poll: {
+        url: `${feed.url}/issues`,
+        everySeconds: 600,
+        items: 'body.data.list',
+        from: 'all',
+        headers: { 'x-version': '7' },
+      },
+      deduplicate: 'body.key',
+    });
+    await page.getByText('every 10 min').waitFor();
+    await expect
+      .poll(async () => {
+        await page.getByRole('button', { name: 'Read again' }).click();
+        return page.getByRole('row', { name: /^an item 1 delivered/ }).count();
+      })
+      .toBe(1);
+    await page.getByText('1 in the last answer, 1 seen in all').waitFor();
+    expect(await page.getByText('To enter at the service').count()).toBe(0);
+    expect(await listBarriers(page)).toEqual([]);
+    await keepPicture(page, 'poll');
+    await page.getByRole('button', { name: 'More' }).click();
+    expect(await page.getByRole('menuitem').allTextContents()).toEqual(['Delete']);
+    await page.keyboard.press('Escape');
+
+    feed.ways.status = 503;
+    await page.getByRole('button', { name: 'Change', exact: true }).click();
+    expect(await dialog.getByLabel('How it comes').count()).toBe(0);
+    expect(await dialog.getByLabel('Headers').inputValue()).toContain('x-version');
+    await dialog.getByLabel('How often').selectOption('cron');
+    expect(await dialog.getByRole('button', { name: 'Save' }).isDisabled()).toBe(true);
+    await dialog.getByLabel('Cron').fill('0 7 * * 1');
+    await dialog.getByLabel('Time zone').fill('Europe/Berlin');
+    await dialog.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('at 0 7 * * 1 Europe/Berlin').waitFor();
+    await expect
+      .poll(async () => {
+        await page.getByRole('button', { name: 'Read again' }).click();
+        return page.getByText('The service answered 503.').count();
+      })
+      .toBe(1);
+    await page.getByText('The service does not answer as hoped. It is asked again.').waitFor();
+    expect(await listBarriers(page)).toEqual([]);
+    await keepPicture(page, 'poll-failing');
+    await page.goto(served().studio('/triggers'));
+    await page.getByRole('row', { name: /issues of another shop failing typed polls 127\.0\.0\.1/ }).waitFor();
+    await keepPicture(page, 'poll-list');
+    await page.getByRole('link', { name: 'issues of another shop' }).click();
+    await page.getByRole('button', { name: 'Disable' }).click();
+    await page.getByText('It asks for nothing until it is enabled.').waitFor();
+    await page.getByText('not while it is disabled').waitFor();
+  });
+
+  test.each(['dark', 'narrow'] as const)('one that asks is whole on a %s page', async (how) => {
+    feed.reset();
+    feed.items = [{ id: 'a-long-id-of-an-item-that-has-no-place-to-break'.repeat(3), title: 'a' }];
+    const name = `asks ${how}`;
+    const { id } = await ask<{ id: string }>('POST /api/triggers', {
+      name,
+      target: { workflow: 'typed' },
+      poll: {
+        url: `${feed.url}/${'long/'.repeat(30)}?state=open`,
+        from: 'all',
+        headers: { accept: 'application/json' },
+      },
+      mapping: { input: { title: '{{body.title}}' } },
+    });
+    const look = how === 'dark' ? { theme: 'dark' as const } : { width: 390, height: 844 };
+    const page = await open(served().studio('/triggers'), look);
+    const isWhole = async () => {
+      expect(await isTooWide(page)).toBe(false);
+      expect(await listBarriers(page)).toEqual([]);
+    };
+    await page.getByRole('link', { name }).waitFor();
+    await isWhole();
+    await page.getByRole('button', { name: 'New trigger' }).click();
+    await page.getByRole('dialog').getByLabel('How it comes').selectOption('poll');
+    await page.getByRole('dialog').getByLabel('How often').selectOption('cron');
+    await isWhole();
+    await page.getByRole('button', { name: 'Cancel' }).click();
+    await expect
+      .poll(async () => (await ask<{ deliveries: unknown[] }>(`GET /api/triggers/${id}`)).deliveries.length)
+      .toBe(1);
+    await page.getByRole('link', { name }).click();
+    await page.getByRole('row', { name: /^an item/ }).waitFor();
+    await isWhole();
+    await keepPicture(page, `poll-${how}`);
   });
 
   test.each(['dark', 'narrow'] as const)('is whole on a %s page', async (how) => {

@@ -17,8 +17,9 @@ import type { TestBox } from './_setup.ts';
 
 const boxes = setupBoxes();
 const feed = useFeed();
+const elsewhere = useFeed();
 const secretKey = newMasterKey();
-beforeEach(() => feed.reset());
+beforeEach(() => [feed, elsewhere].forEach((each) => each.reset()));
 
 const work = { isHeld: false };
 const hold = toStep('hold', () => until(() => !work.isHeld));
@@ -161,6 +162,14 @@ function suite(database: () => Drizzle): void {
     expect((await again(box, id)).deliveries).toHaveLength(3);
     feed.items = ['another'];
     expect((await again(box, id)).deliveries).toHaveLength(4);
+  });
+
+  test('an id that is too large a number to be exact is not taken for that of another item', async () => {
+    const box = await open();
+    feed.ways.body = '[{"id": 9007199254740992, "a": 1}, {"id": 9007199254740993, "a": 2}, {"id": "9007199254740993"}]';
+    const { id } = await make(box, { poll: { from: 'all' } });
+    expect(idsOf(await polled(box, id, 1))).toEqual(['9007199254740993', null, null]);
+    expect((await again(box, id)).deliveries).toHaveLength(3);
   });
 
   test.each(['etag', 'last-modified'] as const)(
@@ -398,6 +407,24 @@ function suite(database: () => Drizzle): void {
     expect((await call(box, `GET /api/triggers/${id}`)).status).toBe(404);
     const rows = await database().execute(sql`select 1 from svc.trigger_seen where trigger_id = ${id}`);
     expect(rows).toEqual([]);
+  });
+
+  test('what is answered after it was changed to ask elsewhere is not delivered', async () => {
+    const box = await open();
+    let free!: (value?: unknown) => void;
+    feed.ways.held = new Promise((resolve) => (free = resolve));
+    feed.items = [issue(1)];
+    elsewhere.items = [issue(2)];
+    const { id } = await make(box, { poll: { from: 'all' } });
+    await until(() => feed.asked.length === 1);
+    await call(box, `PATCH /api/triggers/${id}`, { poll: { url: `${elsewhere.url}/issues`, from: 'all' } });
+    await until(() => elsewhere.asked.length === 1);
+    free();
+    await until(() => feed.asked[0]!.status === 200);
+    const start = performance.now();
+    await until(() => performance.now() - start > 300);
+    const after = await polled(box, id, 1);
+    expect([idsOf(after), after.polling!.seen]).toEqual([['2'], 1]);
   });
 
   test('nobody can call it, and a redelivery runs an item again', async () => {

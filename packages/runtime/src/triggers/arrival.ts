@@ -54,6 +54,8 @@ const MOST_ID = 200;
 /** As a list shows it. */
 function toWord(value: unknown): string | null {
   if (typeof value !== 'string' && typeof value !== 'number') return null;
+  // Read from JSON it may be that of its neighbour.
+  if (Number.isInteger(value) && !Number.isSafeInteger(value)) return null;
   const text = String(value).slice(0, MOST_ID).toWellFormed();
   return text === '' || explainText(text) !== undefined ? null : text;
 }

@@ -50,7 +50,7 @@ export const TRIGGER_LIMITS: TriggerLimits = {
   busyForMs: 3_600_000,
   leaseMs: 60_000,
   lookMs: 5_000,
-  pollBytes: 4_194_304,
+  pollBytes: 2_097_152,
   pollItems: 1_000,
   pollSeen: 10_000,
   pollTimeoutMs: 30_000,

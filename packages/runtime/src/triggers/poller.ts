@@ -25,7 +25,7 @@ export interface PollerOptions {
   ask: Ask;
   newDeliveryId(): string;
   /** So many deliveries wait that did not before. */
-  stored(triggerId: string, count: number): void;
+  stored(triggerId: string, count: number): Promise<void>;
   /** False: there is nothing in the store, or it is not open yet. */
   isUsed(): boolean;
   limits: TriggerLimits;
@@ -68,7 +68,7 @@ export function createPoller(options: PollerOptions): Poller {
       const isOnlyNoted = row.polledAt === null && poll.from !== 'all';
       const { validators } = polled;
       const done = await polls.answered(leaseId, row.triggerId, { ...end, items, validators, isOnlyNoted });
-      if (done && done.stored > 0) stored(row.triggerId, done.stored);
+      if (done && done.stored > 0) await stored(row.triggerId, done.stored);
     } catch (error) {
       if (!(error instanceof BoxError)) throw error;
       const { code, message } = error;

@@ -12,7 +12,7 @@ interface Example {
   at?: number;
 }
 
-/** As the senders publish them, or made by their published rule. */
+/** As they are published, in the documentation of Svix, GitHub, Slack and Twilio. The other senders publish none. */
 const EXAMPLES: Record<string, Example> = {
   'Standard Webhooks': {
     signature: { scheme: 'standard-webhooks' },

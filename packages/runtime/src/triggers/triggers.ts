@@ -83,7 +83,7 @@ export interface TriggersOptions {
 export const INBOUND_PREFIX = '/api/inbound/';
 
 export function createTriggers(options: TriggersOptions): Triggers {
-  const { db, workflows, agents, egress, url, mask, log } = options;
+  const { db, workflows, agents, egress, url, mask } = options;
   const limits = { ...TRIGGER_LIMITS, ...options.limits };
   const rows = createTriggerRows(db, createVault(options));
   const deliveries = createDeliveryRows(db, limits);
@@ -109,9 +109,9 @@ export function createTriggers(options: TriggersOptions): Triggers {
     ...options,
     findTriggers: rows.findMany,
     newDeliveryId,
-    stored(id, count) {
+    async stored(id, count) {
       worker.nudge();
-      noteTaken(id, count);
+      await noteTaken(id, count);
     },
     limits,
   });
@@ -128,11 +128,11 @@ export function createTriggers(options: TriggersOptions): Triggers {
     return toTrigger(found, urlOf(id), last.get(id));
   };
   /** What is sent or found often is held to what is kept, and not looked after each time. */
-  const noteTaken = (id: string, count: number): void => {
+  const noteTaken = async (id: string, count: number): Promise<void> => {
     taken += count;
     if (taken < FORGET_EACH) return;
     taken = 0;
-    deliveries.forget(id).catch((error: unknown) => log.warn('Deliveries could not be forgotten.', { error }));
+    await deliveries.forget(id);
   };
 
   return {
@@ -186,7 +186,7 @@ export function createTriggers(options: TriggersOptions): Triggers {
     async receive(id, request, address) {
       const received = await inbound(id, request, address);
       if ('state' in received && received.state === 'pending') worker.nudge();
-      noteTaken(id, 1);
+      await noteTaken(id, 1);
       return received;
     },
     sweep() {

@@ -22,6 +22,7 @@ export function Deliveries({ trigger: { id, kind, deliveries } }: { trigger: Tri
         {kind === 'poll' ? 'Each new item' : 'What its sender sends'} is listed here, whatever comes of it.
       </Empty>
     );
+  const nameless = kind === 'poll' ? 'an item' : 'a call';
   const run = async (delivery: Delivery) => {
     try {
       await redeliver.mutateAsync({ id, deliveryId: delivery.id });
@@ -39,7 +40,7 @@ export function Deliveries({ trigger: { id, kind, deliveries } }: { trigger: Tri
       delivery.state !== 'pending' && (
         <Button
           small
-          aria-label={`Redeliver ${labelOf(delivery)}`}
+          aria-label={`Redeliver ${delivery.event ?? nameless} ${delivery.id.slice(0, 8)}`}
           disabled={redeliver.isPending}
           onClick={() => void run(delivery)}
         >
@@ -52,7 +53,7 @@ export function Deliveries({ trigger: { id, kind, deliveries } }: { trigger: Tri
       label="Deliveries"
       rows={deliveries}
       keyOf={(delivery) => delivery.id}
-      columns={mayWrite ? [...COLUMNS, actions] : COLUMNS}
+      columns={mayWrite ? [eventOf(nameless), ...COLUMNS, actions] : [eventOf(nameless), ...COLUMNS]}
     />
   );
 }
@@ -60,21 +61,6 @@ export function Deliveries({ trigger: { id, kind, deliveries } }: { trigger: Tri
 // --- internal ---
 
 const COLUMNS: readonly Column<Delivery>[] = [
-  {
-    title: 'Event',
-    cell: ({ event, senderId, redeliveryOf }) => (
-      <>
-        <bdi className="wrap-anywhere">{event ?? 'a call'}</bdi>
-        {redeliveryOf !== null && (
-          <>
-            {' '}
-            <Badge tone="accent">again</Badge>
-          </>
-        )}
-        {senderId !== null && <code className="block text-xs wrap-anywhere text-muted">{senderId}</code>}
-      </>
-    ),
-  },
   {
     title: 'State',
     cell: ({ state, problem, nextAt }) => (
@@ -112,6 +98,21 @@ const COLUMNS: readonly Column<Delivery>[] = [
   { title: 'Bytes', end: true, wide: true, cell: ({ bytes }) => bytes.toLocaleString('en') },
 ];
 
-function labelOf({ event, id }: Delivery): string {
-  return `${event ?? 'a call'} ${id.slice(0, 8)}`;
+/** What has happened, where its sender says. */
+function eventOf(nameless: string): Column<Delivery> {
+  return {
+    title: 'Event',
+    cell: ({ event, senderId, redeliveryOf }) => (
+      <>
+        <bdi className="wrap-anywhere">{event ?? nameless}</bdi>
+        {redeliveryOf !== null && (
+          <>
+            {' '}
+            <Badge tone="accent">again</Badge>
+          </>
+        )}
+        {senderId !== null && <code className="block text-xs wrap-anywhere text-muted">{senderId}</code>}
+      </>
+    ),
+  };
 }

@@ -28,8 +28,8 @@ export function PollFields({ draft, onChange }: DraftProps) {
               value={often}
               onChange={({ target }) => onChange({ often: target.value as Draft['often'] })}
               options={[
-                ['every', 'Every so many minutes'],
-                ['cron', 'At the times of a cron expression'],
+                ['every', 'At intervals'],
+                ['cron', 'By cron'],
               ]}
             />
           )}
