@@ -7,6 +7,7 @@ import type { Drizzle } from '../stores/drizzle.ts';
 import { createBuildingStore } from './building-rows.ts';
 import { readChunks } from './chunks.ts';
 import { createCodeCalls } from './code-calls.ts';
+import { createCommonWords } from './common-words.ts';
 import { createCollectionStore } from './collection-rows.ts';
 import { createCollections, openCollection, toNext } from './collections.ts';
 import type { Collections, ListPage } from './collections.ts';
@@ -86,6 +87,7 @@ export function createRag({ db, callEmbeddings, embeddingModel, isOpen, log, lim
   const store = createCollectionStore(db);
   const documents = createDocumentStore(db);
   const vectors = createVectors(db, callEmbeddings);
+  const commonWords = createCommonWords(db);
   const files = createFileReader({ most: MOST_CHARACTERS });
   const reindexing = createReindexing({ store, building: createBuildingStore(db), callEmbeddings });
   const ingest = createIngest({ db, vectors, log, isOpen, limits, settle: reindexing.settle });
@@ -119,7 +121,9 @@ export function createRag({ db, callEmbeddings, embeddingModel, isOpen, log, lim
     steady(name, async ({ index }) => {
       const vector = mode === 'text' ? undefined : await embedQuery(index, query, embed);
       const table = { indexId: index.id, dimension: index.dimension };
-      return searchChunks(db, table, { query, vector, byWords: mode !== 'vector', topK, filter, common: [] });
+      const byWords = mode !== 'vector';
+      const common = byWords ? await commonWords.of(index.id) : [];
+      return searchChunks(db, table, { query, vector, byWords, topK, filter, common });
     });
   const add: Rag['add'] = async (name, source, by) => {
     const { collection } = await open(name);
