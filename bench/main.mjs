@@ -1,7 +1,7 @@
 // @ts-check
 /**
  * Measures and prints one JSON line per figure; nothing here passes or fails a build.
- *   node bench/main.mjs [compiler] [engine] [agents] [sessions] [guardrails] [logs] [operate] [housekeeping] [recovery] [idle] [plane] [dev] [boot] [size] [dashboard]    default: all, one after the other
+ *   node bench/main.mjs [compiler] [engine] [agents] [sessions] [guardrails] [logs] [operate] [housekeeping] [recovery] [idle] [rag] [plane] [dev] [boot] [size] [dashboard]    default: all, one after the other
  *   node bench/main.mjs engine --only sqlite                 the stores of engine, housekeeping or plane with that in their name, the figures of dashboard, or the checks of guardrails
  * A busy machine shows in `load` of the first and the last line: compare figures of quiet runs.
  */
@@ -19,6 +19,7 @@ const SUITES = [
   'housekeeping',
   'recovery',
   'idle',
+  'rag',
   'plane',
   'dev',
   'boot',

@@ -27,10 +27,19 @@ export interface WorkerOptions {
   database?: string | undefined;
   /** Known from the beginning. */
   death?: Death | undefined;
+  /** What runs, in `fixtures/`. Default: a box with agents. */
+  program?: string;
 }
 
-export async function forkWorker({ folder, modelUrl, database, death: known }: WorkerOptions): Promise<Worker> {
-  const child = fork(WORKER, [folder, modelUrl, ...(database === undefined ? [] : [database])], {
+export async function forkWorker({
+  folder,
+  modelUrl,
+  database,
+  death: known,
+  program = 'turn-worker.mjs',
+}: WorkerOptions): Promise<Worker> {
+  const file = fileURLToPath(new URL(`fixtures/${program}`, import.meta.url));
+  const child = fork(file, [folder, modelUrl, ...(database === undefined ? [] : [database])], {
     env: { ...process.env, ...(known ? { TURN_DEATH: JSON.stringify(known) } : {}) },
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   });
@@ -51,8 +60,6 @@ export async function forkWorker({ folder, modelUrl, database, death: known }: W
 }
 
 // --- internal ---
-
-const WORKER = fileURLToPath(new URL('fixtures/turn-worker.mjs', import.meta.url));
 
 async function kill(child: ChildProcess): Promise<void> {
   const gone = once(child, 'exit');

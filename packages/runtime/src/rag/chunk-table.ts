@@ -29,6 +29,10 @@ export interface ChunkOwner {
 /** Numbers of a vector. More than `vector` indexes are kept in half the bits. */
 export const MOST_DIMENSIONS = 4_000;
 
+export function nameOf(indexId: string): string {
+  return `rag_chunks_${indexId.replaceAll('-', '')}`;
+}
+
 export function tableOf({ indexId }: Pick<ChunkTable, 'indexId'>): SQL {
   return sql`svc.${sql.identifier(nameOf(indexId))}`;
 }
@@ -175,10 +179,6 @@ const LOCK_TIMEOUT = '55P03';
 const ROWS = 250;
 /** Where searches with a filter go on until they have enough. */
 const OLDEST = [0, 8] as const;
-
-function nameOf(indexId: string): string {
-  return `rag_chunks_${indexId.replaceAll('-', '')}`;
-}
 
 function kindOf(dimension: number): 'vector' | 'halfvec' {
   return dimension > MOST_IN_VECTOR ? 'halfvec' : 'vector';

@@ -8,6 +8,7 @@ import type { Asking, Found } from './asking.ts';
 import { createBuildingStore } from './building-rows.ts';
 import { readChunks } from './chunks.ts';
 import { createCodeCalls } from './code-calls.ts';
+import { createCommonWords } from './common-words.ts';
 import { createCollectionStore } from './collection-rows.ts';
 import { createCollections, openCollection, toNext } from './collections.ts';
 import type { Collections, ListPage } from './collections.ts';
@@ -93,6 +94,7 @@ export function createRag(options: RagOptions): Rag {
   const store = createCollectionStore(db);
   const documents = createDocumentStore(db);
   const vectors = createVectors(db, callEmbeddings);
+  const commonWords = createCommonWords(db);
   const files = createFileReader({ most: MOST_CHARACTERS });
   const reindexing = createReindexing({ store, building: createBuildingStore(db), callEmbeddings });
   const ingest = createIngest({ db, vectors, log, isOpen, limits, settle: reindexing.settle });
@@ -118,7 +120,7 @@ export function createRag(options: RagOptions): Rag {
     }
   };
   const search = async (name: string, query: string, how: RagSearchOptions, asking: Asking): Promise<Found> => {
-    const models = { asking, rerankModel: rerankModel(), rerankMs: limits?.rerankMs };
+    const models = { asking, commonWords, rerankModel: rerankModel(), rerankMs: limits?.rerankMs };
     const found = await steady(name, (opened) => searchOpened(db, opened, { query, ...how }, models));
     const { error = null, model } = found.rerank ?? {};
     if (error !== null) log.warn(`A search was not reranked: ${error}`, { collection: name, model });

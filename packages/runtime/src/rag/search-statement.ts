@@ -13,7 +13,7 @@ export interface ChunkSearch {
   byWords: boolean;
   topK: number;
   filter: RagFilter | undefined;
-  /** Words that stand nearly everywhere, and tell nothing. */
+  /** Words that stand in many chunks, the most frequent first: they are not looked for beside one that does not. */
   common: readonly string[];
 }
 
@@ -35,12 +35,16 @@ export function toStatement(table: ChunkTable, { query, vector, byWords, topK, f
   return sql`with settings as materialized (
       select set_config('hnsw.ef_search', ${String(Math.min(1_000, most))}, true),
         set_config('hnsw.iterative_scan', 'strict_order', true)),
-    lexemes as (
-      select lexeme from unnest(to_tsvector('simple', ${query})) limit ${MOST_WORDS}),
+    lexemes as materialized (
+      select lexeme, c.place from (
+        select lexeme from unnest(to_tsvector('simple', ${query})) limit ${MOST_WORDS}) as l
+      left join jsonb_array_elements_text(${JSON.stringify(common)}::jsonb) with ordinality as c (word, place)
+        on c.word = lexeme),
     asked as materialized (
       select string_agg('''' || replace(replace(lexeme, '\\', '\\\\'), '''', '''''') || '''', ' | ')::tsquery as words
       from lexemes
-      where not (${JSON.stringify(common)}::jsonb ? lexeme)),
+      where place is null
+        or place = (select max(place) from lexemes having count(*) = count(place))),
     near as materialized (
       select id, distance, row_number() over (order by distance, id) as rank from (
         select id, embedding <=> ${asked} as distance from ${name}

@@ -2,6 +2,7 @@ import type { RagSearchOptions } from '../engine/rag-calls.ts';
 import { BoxError } from '../errors.ts';
 import type { Drizzle } from '../stores/drizzle.ts';
 import type { Asking, Found } from './asking.ts';
+import type { CommonWords } from './common-words.ts';
 import { CANDIDATES, rerankHits } from './rerank.ts';
 import { searchChunks } from './search-statement.ts';
 import type { Opened } from './store.ts';
@@ -13,6 +14,7 @@ export interface SearchOptions extends RagSearchOptions {
 
 export interface SearchModels {
   asking: Asking;
+  commonWords: CommonWords;
   /** Of the workspace. */
   rerankModel: string | undefined;
   /** How long a rerank may take. */
@@ -24,13 +26,15 @@ export async function searchOpened(
   db: Drizzle,
   { collection, index }: Opened,
   { query, topK = 5, filter, mode = 'hybrid', rerank = collection.rerankModel !== null }: SearchOptions,
-  { asking, rerankModel, rerankMs }: SearchModels,
+  { asking, commonWords, rerankModel, rerankMs }: SearchModels,
 ): Promise<Found> {
   const model = rerank ? (collection.rerankModel ?? rerankModel ?? noRerankModel()) : undefined;
   const vector = mode === 'text' ? undefined : await embedQuery(index, query, asking);
   const table = { indexId: index.id, dimension: index.dimension };
   const wanted = model === undefined ? topK : Math.max(topK, CANDIDATES);
-  const search = { query, vector, byWords: mode !== 'vector', topK: wanted, filter, common: [] };
+  const byWords = mode !== 'vector';
+  const common = byWords ? await commonWords.of(index.id) : [];
+  const search = { query, vector, byWords, topK: wanted, filter, common };
   const hits = await searchChunks(db, table, search);
   return model === undefined
     ? { hits, rerank: null }
