@@ -88,6 +88,7 @@ describeWhen(browser, 'the copilot, while its panel is open', (path) => {
   test('is gone when another person switches it off, and shows what was said when it is switched on', async () => {
     const { url } = await start();
     const page = await talkOn(url);
+    await composer(page).fill('Half a sen');
     await switchCopilot(box, false);
     await off(page, 'switched-off').and(page.locator(':focus')).waitFor();
     await page.getByRole('button', { name: /^Copilot/ }).waitFor({ state: 'detached' });
@@ -96,6 +97,7 @@ describeWhen(browser, 'the copilot, while its panel is open', (path) => {
     await drawer(page).getByText('Good morning.').waitFor();
     await drawer(page).getByText('Hello.').waitFor();
     await composer(page).and(page.locator(':focus')).waitFor();
+    expect(await composer(page).inputValue()).toBe('Half a sen');
   });
 
   test('takes no focus from the screen when it is back', async () => {
@@ -133,6 +135,9 @@ describeWhen(browser, 'the copilot, while its panel is open', (path) => {
     await drawer(page).getByText('copilot_disabled').waitFor();
     await page.unroute('**/api/settings');
     await off(page, 'switched-off').waitFor();
+    await switchCopilot(box, true);
+    await composer(page).waitFor();
+    expect(await composer(page).inputValue()).toBe('Still there?');
   });
 
   test('says that its model is gone, and shows what was said when there is one', async () => {

@@ -13,12 +13,18 @@ export interface ComposerProps {
   autoFocus?: boolean;
   /** For whoever leads the person there. */
   inputRef?: RefObject<HTMLTextAreaElement | null>;
+  /** Keeps what is written, where it may have to be shown anew. */
+  draft?: RefObject<string>;
 }
 
 /** Where a message is written. Enter sends it, with Shift it is a new line. */
 export function Composer(props: ComposerProps) {
   const { blocked, isRunning, onSend, onStop, label = 'Message', autoFocus = false } = props;
-  const [text, setText] = useState('');
+  const [text, write] = useState(props.draft?.current ?? '');
+  const setText = (next: string): void => {
+    if (props.draft) props.draft.current = next;
+    write(next);
+  };
   const own = useRef<HTMLTextAreaElement>(null);
   const input = props.inputRef ?? own;
   const canSend = blocked === undefined && !isRunning && text.trim() !== '';

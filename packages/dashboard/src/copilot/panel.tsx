@@ -23,6 +23,7 @@ export default function Panel({ onClose }: { onClose(): void }) {
     setThread({ threadId, isNew: false });
   };
   const isHere = useIsHere();
+  const draft = useRef('');
   const startAnew = (): void => {
     forgetThread(bootstrap);
     setThread({ threadId: crypto.randomUUID(), isNew: true });
@@ -52,6 +53,7 @@ export default function Panel({ onClose }: { onClose(): void }) {
           isNew={isNew}
           onBegin={begin}
           takesFocus={isHere.current}
+          draft={draft}
           lost={state.lost}
         />
       )}

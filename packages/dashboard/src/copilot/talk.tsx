@@ -1,6 +1,7 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { useRouter } from '@tanstack/react-router';
 import { useEffect, useMemo, useRef } from 'react';
+import type { RefObject } from 'react';
 import { useBox, useMay } from '../app/box.ts';
 import { Composer } from '../chat/composer.tsx';
 import { MessageList } from '../chat/message-list.tsx';
@@ -30,20 +31,29 @@ export interface TalkProps {
   onBegin(): void;
   /** The next message is written at once. */
   takesFocus: boolean;
+  /** What is written and not sent. */
+  draft: RefObject<string>;
   /** Why nothing can be said at the moment. */
   lost: OffReason | undefined;
 }
 
 /** A conversation with the copilot. */
-export function Talk({ threadId, isNew, onBegin, takesFocus, lost }: TalkProps) {
+export function Talk({ threadId, isNew, onBegin, takesFocus, draft, lost }: TalkProps) {
   const { role } = useBox().bootstrap.caller;
   const router = useRouter();
   const page = useMemo(() => createPage(router, role), [router, role]);
   const chatting = useChat({ agent: COPILOT_AGENT, threadId, isNew, page });
   const { chat, thread, isLost } = chatting;
   useAskedAnew(thread.error);
+  // It was not taken: whoever wrote it has it again once there is a copilot.
+  const isRefused = thread.error?.code === 'copilot_disabled';
+  const unsent = isRefused ? thread.messages.findLast(({ role: of }) => of === 'user') : undefined;
+  useEffect(() => {
+    if (unsent?.role === 'user' && draft.current === '') draft.current = toText(unsent.content);
+  }, [unsent, draft]);
   const say = (text: string): void => {
     onBegin();
+    if (draft.current === text) draft.current = '';
     void chat.say(text);
   };
   const input = useRef<HTMLTextAreaElement>(null);
@@ -57,6 +67,7 @@ export function Talk({ threadId, isNew, onBegin, takesFocus, lost }: TalkProps) 
       <Composer
         autoFocus={takesFocus}
         inputRef={input}
+        draft={draft}
         label="Message to the copilot"
         blocked={lost ? OFF[lost].text : isPaused ? 'The copilot goes on once you have decided.' : undefined}
         isRunning={thread.status === 'running'}
