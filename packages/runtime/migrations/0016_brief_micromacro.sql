@@ -15,6 +15,7 @@ CREATE TABLE "svc"."memory_turns" (
 	"user_id" text NOT NULL,
 	"state" text DEFAULT 'queued' NOT NULL,
 	"model" text,
+	"dimension" integer,
 	"error" text,
 	"attempts" integer DEFAULT 0 NOT NULL,
 	"due_at" timestamp with time zone DEFAULT now() NOT NULL,

@@ -1,1 +1,0 @@
-ALTER TABLE "svc"."memory_turns" ADD COLUMN "dimension" integer;
