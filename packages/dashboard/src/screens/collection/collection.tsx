@@ -16,7 +16,7 @@ import { useFollowIndex } from '../knowledge/follow.ts';
 import { IndexState } from '../knowledge/index-state.tsx';
 import { AddDocument } from './add-document.tsx';
 import { Documents } from './documents.tsx';
-import { ChooseFiles, Files } from './files.tsx';
+import { Files } from './files.tsx';
 import { NextIndex } from './next-index.tsx';
 import { OpenDocument } from './open-document.tsx';
 import { Reindex } from './reindex.tsx';
@@ -50,7 +50,6 @@ function Detail({ collection }: { collection: CollectionDetail }) {
       title={name}
       actions={
         <>
-          {may('rag:write') && <ChooseFiles onChoose={files.add} />}
           {may('rag:write') && (
             <Button look="primary" onClick={() => setAsked('add')}>
               Add a document
@@ -89,7 +88,7 @@ function Detail({ collection }: { collection: CollectionDetail }) {
         value={tab}
         onChange={(next) => change({ tab: next === 'documents' ? undefined : next }, 'push')}
         tabs={[
-          { id: 'documents', title: 'Documents', content: () => <Documents name={name} /> },
+          { id: 'documents', title: 'Documents', content: () => <Documents name={name} onFiles={files.add} /> },
           { id: 'search', title: 'Search', content: () => <Search name={name} /> },
         ]}
       />
