@@ -160,6 +160,72 @@ describeWhen(browser, 'Knowledge', (path) => {
     await page.getByRole('row', { name: /notes ready 1 failed 2/ }).waitFor();
   });
 
+  test('files are added, each with what became of it', async () => {
+    await make('files');
+    const page = await show('/knowledge/files');
+    allowComplaint(page, /Failed to load resource/);
+    const choose = async (...files: { name: string; mimeType: string; text: string }[]) =>
+      page
+        .getByLabel('Files to add')
+        .setInputFiles(files.map(({ text, ...file }) => ({ ...file, buffer: Buffer.from(text) })));
+    await choose(
+      { name: 'Büro & mehr.md', mimeType: 'text/markdown', text: HANDBOOK },
+      { name: 'offices.json', mimeType: 'application/json', text: '[{"city":"Vienna"}]' },
+      { name: 'broken.pdf', mimeType: 'application/pdf', text: 'It is none.' },
+    );
+    await page.getByText('All files are read').waitFor();
+    const files = page.getByRole('list', { name: 'Files' }).getByRole('listitem');
+    expect(
+      (await files.allInnerTexts()).map((text) => text.replaceAll(/\s+/g, ' ').split('.').slice(0, 2).join('.')),
+    ).toEqual(['Büro & mehr.md added', 'offices.json added', expect.stringMatching(/^broken.pdf failed .+/)]);
+    expect(await listBarriers(page)).toEqual([]);
+    await page.getByRole('row', { name: /Büro & mehr\.md .*ready 4/ }).waitFor();
+    await choose({ name: 'offices.json', mimeType: 'application/json', text: '[{"city":"Vienna"}]' });
+    await files.last().getByText('is the same as it was').waitFor();
+    await page.getByRole('button', { name: 'Clear' }).click();
+    expect(await files.count()).toBe(0);
+  });
+
+  test('a collection is embedded anew, with how far it is and what keeps it', async () => {
+    await make('anew', { heron: 'The heron stands in the reeds.', otter: 'The otter swims.' });
+    const page = await show('/knowledge/anew');
+    allowComplaint(page, /Failed to load resource/);
+    const dialog = page.getByRole('dialog');
+    const embed = async (model: string) => {
+      await page.getByRole('button', { name: 'More' }).click();
+      await page.getByRole('menuitem', { name: 'Embed anew' }).click();
+      await dialog.getByLabel('Embedding model').fill(model);
+      expect(await listBarriers(page)).toEqual([]);
+      await dialog.getByRole('button', { name: 'Embed', exact: true }).click();
+    };
+    embeddings.fail(400);
+    await embed('test/refused');
+    await dialog.getByRole('alert').getByText('answered 400').waitFor();
+    await dialog.getByRole('button', { name: 'Cancel' }).click();
+    embeddings.fail(400, 1_000, { model: 'test/next', text: 'otter' });
+    const release = embeddings.hold({ model: 'test/next', text: 'heron' });
+    await embed('test/next');
+    await page.getByText('It is being embedded anew').waitFor();
+    await page.getByText('0 of 2 documents').waitFor();
+    expect(await listBarriers(page)).toEqual([]);
+    await keepPicture(page, 'knowledge-anew');
+    release();
+    await page.getByText('It could not be embedded anew').waitFor();
+    await page.getByText('1 of 2 documents, 1 failed').waitFor();
+    await page.getByText('otter: The model provider answered 400: Not now.').waitFor();
+    await page.getByText('Searches are answered by test/words').waitFor();
+    expect(await listBarriers(page)).toEqual([]);
+    await keepPicture(page, 'knowledge-stopped');
+    await page.setViewportSize({ width: 390, height: 800 });
+    expect(await isTooWide(page)).toBe(false);
+    await keepPicture(page, 'knowledge-stopped-narrow');
+    embeddings.fail(0, 0);
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await page.getByText('It could not be embedded anew').waitFor({ state: 'detached' });
+    await page.getByText('test/next, 64 numbers').waitFor();
+    expect(await ask('GET /api/rag/collections/anew')).toMatchObject({ embedding: { model: 'test/next' } });
+  });
+
   test('what is gone, and what the box refuses, is said', async () => {
     await make('taken');
     const page = await show('/knowledge/nothing');

@@ -184,6 +184,9 @@ function describeReindex(options: Partial<BoxOptions>, countTables: () => Promis
     expect(await next()).toEqual(first);
     await reindex({ model: 'test/second', dimension: 32 });
     expect(await next()).toMatchObject({ model: 'test/second', dimension: 32, documents: 6 });
+    const second = await next();
+    await reindex({ model: 'test/second' });
+    expect(await next()).toEqual(second);
     await reindex();
     expect(await next()).toMatchObject({ model: 'test/words', dimension: 64 });
     await untilReady();

@@ -39,7 +39,10 @@ export function createReindexing({ store, building, callEmbeddings }: Reindexing
       const { collection, index } = await openCollection(store, name);
       const { id: collectionId } = collection;
       const model = given ?? index.model;
-      const asked = wanted ?? (model === index.model && index.isDimensionAsked ? index.dimension : undefined);
+      const indexes = (await store.listIndexes(collectionId)).map((each) => each.index);
+      const alike = indexes.filter((each) => each.model === model);
+      const before = alike.find(({ state }) => state === 'building') ?? alike[0];
+      const asked = wanted ?? (before?.isDimensionAsked ? before.dimension : undefined);
       const dimension = await probeModel(callEmbeddings, { model, dimension: asked, signal });
       const next = { id: randomUUID(), collectionId, model, dimension, isDimensionAsked: asked !== undefined };
       const isBegun = await building.begin(collectionId, { ...next, state: 'building', createdAt: new Date() });

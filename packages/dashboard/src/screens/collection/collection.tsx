@@ -16,8 +16,12 @@ import { useFollowIndex } from '../knowledge/follow.ts';
 import { IndexState } from '../knowledge/index-state.tsx';
 import { AddDocument } from './add-document.tsx';
 import { Documents } from './documents.tsx';
+import { Files } from './files.tsx';
+import { NextIndex } from './next-index.tsx';
 import { OpenDocument } from './open-document.tsx';
+import { Reindex } from './reindex.tsx';
 import { Search } from './search.tsx';
+import { useFiles } from './use-files.ts';
 
 type CollectionDetail = OperationOutput<'rag.collections.get'>;
 
@@ -31,13 +35,14 @@ export default function CollectionScreen() {
 
 // --- internal ---
 
-type Asked = 'add' | 'change' | 'delete';
+type Asked = 'add' | 'change' | 'reindex' | 'delete';
 
 function Detail({ collection }: { collection: CollectionDetail }) {
   const { name, description, embedding, chunking, counts, index } = collection;
   const may = useMay();
   const [{ tab = 'documents', document }, change] = useSearchState();
   const [asked, setAsked] = useState<Asked>();
+  const files = useFiles(name);
   const close = () => setAsked(undefined);
   useFollowIndex(index.state !== 'ready');
   return (
@@ -55,6 +60,7 @@ function Detail({ collection }: { collection: CollectionDetail }) {
               label="More"
               items={[
                 { label: 'Change', onSelect: () => setAsked('change') },
+                { label: 'Embed anew', onSelect: () => setAsked('reindex') },
                 { label: 'Delete', danger: true, onSelect: () => setAsked('delete') },
               ]}
             />
@@ -75,12 +81,14 @@ function Detail({ collection }: { collection: CollectionDetail }) {
           chunks of {chunking.size} tokens, {chunking.overlap} repeated
         </span>
       </div>
+      <NextIndex of={collection} />
+      <Files of={files} />
       <Tabs
         label="Collection"
         value={tab}
         onChange={(next) => change({ tab: next === 'documents' ? undefined : next }, 'push')}
         tabs={[
-          { id: 'documents', title: 'Documents', content: () => <Documents name={name} /> },
+          { id: 'documents', title: 'Documents', content: () => <Documents name={name} onFiles={files.add} /> },
           { id: 'search', title: 'Search', content: () => <Search name={name} /> },
         ]}
       />
@@ -89,6 +97,7 @@ function Detail({ collection }: { collection: CollectionDetail }) {
       )}
       {asked === 'add' && <AddDocument name={name} onClose={close} />}
       {asked === 'change' && <CollectionForm collection={collection} onClose={close} />}
+      {asked === 'reindex' && <Reindex collection={collection} onClose={close} />}
       {asked === 'delete' && <Delete collection={collection} onClose={close} />}
     </Page>
   );

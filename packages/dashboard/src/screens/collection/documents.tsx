@@ -11,11 +11,12 @@ import { List } from '../../ui/list.tsx';
 import type { Column } from '../../ui/table.tsx';
 import { Time } from '../../ui/time.tsx';
 import { toast } from '../../ui/toast.tsx';
+import { ChooseFiles } from './files.tsx';
 import { STATE_TONES } from './document.ts';
 import type { Document, State } from './document.ts';
 
 /** The documents of a collection, each with how far its embedding is. */
-export function Documents({ name }: { name: string }) {
+export function Documents({ name, onFiles }: { name: string; onFiles(files: readonly File[]): void }) {
   const mayWrite = useMay()('rag:write');
   const [{ state: asked }, change] = useSearchState();
   const state = STATES.find((each) => each === asked);
@@ -47,20 +48,23 @@ export function Documents({ name }: { name: string }) {
   };
   return (
     <>
-      <div className="mb-3 max-w-60">
-        <Field label="State" quiet>
-          {(parts) => (
-            <Select
-              {...parts}
-              value={state ?? ''}
-              onChange={({ target }) => change({ state: target.value })}
-              options={[
-                ['', 'All documents'],
-                ...STATES.map((each) => [each, `Those ${each === 'failed' ? 'that failed' : SAID[each]}`] as const),
-              ]}
-            />
-          )}
-        </Field>
+      <div className="mb-3 flex flex-wrap items-end justify-between gap-3">
+        <div className="w-full max-w-60">
+          <Field label="State" quiet>
+            {(parts) => (
+              <Select
+                {...parts}
+                value={state ?? ''}
+                onChange={({ target }) => change({ state: target.value })}
+                options={[
+                  ['', 'All documents'],
+                  ...STATES.map((each) => [each, `Those ${each === 'failed' ? 'that failed' : SAID[each]}`] as const),
+                ]}
+              />
+            )}
+          </Field>
+        </div>
+        {mayWrite && <ChooseFiles onChoose={onFiles} />}
       </div>
       <List
         of={documents}

@@ -10,8 +10,9 @@ export function IndexState({ of: { index, counts } }: { of: Collection }) {
       {index.state === 'ready' && <Badge tone="good">ready</Badge>}
       {index.state === 'indexing' && <Badge tone="accent">embedding {counts.pending}</Badge>}
       {index.next && (
-        <Badge tone="accent">
-          to {index.next.model}: {index.next.ready} of {index.next.documents}
+        <Badge tone={index.next.state === 'stopped' ? 'bad' : 'accent'}>
+          {index.next.state === 'stopped' && 'stopped on the way '}to {index.next.model}: {index.next.ready} of{' '}
+          {index.next.documents}
         </Badge>
       )}
       {counts.failed > 0 && <Badge tone="bad">{counts.failed} failed</Badge>}

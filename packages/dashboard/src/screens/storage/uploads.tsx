@@ -3,6 +3,7 @@ import type { Tone } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
 import { describe } from '../../ui/failure.tsx';
 import { Panel } from '../../ui/page.tsx';
+import { BAR } from '../../ui/progress.ts';
 import { toBytes } from './keys.ts';
 import type { Upload, UploadQueue } from './use-uploads.ts';
 
@@ -54,10 +55,6 @@ export function Uploads({ of: { uploads, replace, cancel, clear } }: { of: Uploa
 }
 
 // --- internal ---
-
-/** Each engine has a name of its own for what is filled. */
-const BAR =
-  'h-2 w-28 appearance-none overflow-hidden rounded bg-raised [&::-moz-progress-bar]:bg-accent [&::-webkit-progress-bar]:bg-raised [&::-webkit-progress-value]:bg-accent';
 
 const STATES: Record<Upload['state'], { text: string; tone: Tone }> = {
   waiting: { text: 'waiting', tone: 'neutral' },
