@@ -6,7 +6,7 @@ export const DASHBOARD_PATH = '/studio/';
 
 export interface DashboardParts {
   slug: string;
-  /** Where the page may send the files that people upload. */
+  /** Where the page may send the files that people upload, and has the pictures of messages from. */
   storage: BoxOptions['storage'];
 }
 
@@ -16,9 +16,11 @@ export function mountDashboard({ app }: Pick<Box, 'app'>, { slug, storage }: Das
   const open = async (): Promise<Dashboard> => {
     const { createDashboard } = await import('@svc/control-plane/dashboard');
     const caller = { id: 'dev', name: 'dev', role: 'owner' as const };
+    const origins = () => (storage ? listOrigins(storage) : []);
     return createDashboard({
       bootstrap: () => ({ place: 'dev', box: '', name: slug, caller }),
-      connect: () => (storage ? listOrigins(storage) : []),
+      connect: origins,
+      pictures: origins,
     });
   };
   const answer = async ({ req }: { req: Request }): Promise<Response> => {

@@ -16,6 +16,8 @@ export interface DashboardOptions {
   bootstrap(request: Request): Bootstrap | Response | Promise<Bootstrap | Response>;
   /** Origins besides its own that the page may call. Default: none. */
   connect?(request: Request): readonly string[] | Promise<readonly string[]>;
+  /** Origins besides its own that the page may show pictures of: those of messages lie in the object storage. Default: none. */
+  pictures?(request: Request): readonly string[] | Promise<readonly string[]>;
 }
 
 /** As `packages/dashboard/src/app/bootstrap.ts` reads it. */
@@ -44,11 +46,12 @@ export function createDashboard(options: DashboardOptions): Dashboard {
     const name = pathname.slice(DASHBOARD_PATH.length);
     if (name === 'bootstrap.json') return toAnswer(await options.bootstrap(request));
     const file = files.get(name);
-    if (file && name !== 'index.html') return answerFile(file, request.headers, []);
+    if (file && name !== 'index.html') return answerFile(file, request.headers);
     const index = files.get('index.html');
     if (!index || name.startsWith('assets/')) return undefined;
     // Whatever else is below is an address of a screen.
-    return answerFile(index, request.headers, (await options.connect?.(request)) ?? []);
+    const [connect = [], pictures = []] = await Promise.all([options.connect?.(request), options.pictures?.(request)]);
+    return answerFile(index, request.headers, { connect, pictures });
   };
 }
 

@@ -16,19 +16,25 @@ export function createPages({ files, hasRoute }: PagesOptions): Pages {
     if (method !== 'GET' && method !== 'HEAD') return undefined;
     const file = files.get(pathname);
     if (!file || (hasRoute(pathname) && !(headers.get('accept') ?? '').includes('text/html'))) return undefined;
-    return answerFile(file, headers, []);
+    return answerFile(file, headers);
   };
 }
 
-/** A file in the form that is asked for. `connect`: origins besides its own that a page may call. */
-export function answerFile({ type, isHashed, forms }: PageFile, asked: Headers, connect: readonly string[]): Response {
+/** Origins besides its own that a page may call, and that it may show pictures of. */
+export interface PageOrigins {
+  connect?: readonly string[];
+  pictures?: readonly string[];
+}
+
+/** A file in the form that is asked for. */
+export function answerFile({ type, isHashed, forms }: PageFile, asked: Headers, origins: PageOrigins = {}): Response {
   const encoding = chooseEncoding(asked.get('accept-encoding') ?? '', forms);
   const { bytes, etag } = forms[encoding] ?? forms.identity;
   const headers: Record<string, string> = {
     'cache-control': isHashed ? 'public, max-age=31536000, immutable' : 'no-cache',
     vary: 'accept, accept-encoding',
     etag,
-    ...(type.startsWith('text/html') ? { 'content-security-policy': toPolicy(connect) } : {}),
+    ...(type.startsWith('text/html') ? { 'content-security-policy': toPolicy(origins) } : {}),
   };
   if (isKnown(asked.get('if-none-match'), etag)) return new FastResponse(null, { status: 304, headers });
   return new FastResponse(bytes as Uint8Array<ArrayBuffer>, {
@@ -44,11 +50,11 @@ export function answerFile({ type, isHashed, forms }: PageFile, asked: Headers, 
 // --- internal ---
 
 /** No script, style or frame but our own files, nothing in the text of a page, and no form to elsewhere. */
-function toPolicy(connect: readonly string[]): string {
+function toPolicy({ connect = [], pictures = [] }: PageOrigins): string {
   return [
     "default-src 'self'",
     ...(connect.length > 0 ? [`connect-src 'self' ${connect.join(' ')}`] : []),
-    "img-src 'self' data:",
+    ["img-src 'self' data:", ...pictures].join(' '),
     "object-src 'none'",
     "base-uri 'none'",
     "form-action 'self'",

@@ -2,7 +2,7 @@ import { memo, useMemo } from 'react';
 import type { ReactNode } from 'react';
 import type { AgentInterrupt } from '@svc/runtime/client';
 import { Markdown } from './markdown.tsx';
-import { runOf, toText } from './message.ts';
+import { runOf } from './message.ts';
 import type { ChatContent, ChatMessage } from './message.ts';
 import type { Thread } from './thread.ts';
 import { Thought } from './thought.tsx';
@@ -45,7 +45,7 @@ export function MessageList({ thread, words, toPause, toFoot, onReplace, onBranc
     const { id } = message;
     if (message.role === 'user') {
       const actions = { onReplace: status === 'running' ? undefined : onReplace, onBranch };
-      return <UserMessage id={id} text={toText(message.content)} isLost={lost.has(id)} {...actions} />;
+      return <UserMessage id={id} content={message.content} isLost={lost.has(id)} {...actions} />;
     }
     if (message.role === 'reasoning') {
       const { from, to } = thought[id] ?? {};

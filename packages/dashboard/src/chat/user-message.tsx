@@ -3,10 +3,13 @@ import { Badge } from '../ui/badge.tsx';
 import { Button } from '../ui/button.tsx';
 import { Field, Textarea } from '../ui/field.tsx';
 import { Cut } from './cut.tsx';
+import { toParts } from './message.ts';
+import type { ChatContent } from './message.ts';
+import { Picture } from './picture.tsx';
 
 export interface UserMessageProps {
   id: string;
-  text: string;
+  content: ChatContent;
   /** The box has not kept it: its turn failed. */
   isLost: boolean;
   /** Undefined: nothing can be said now. */
@@ -15,7 +18,8 @@ export interface UserMessageProps {
 }
 
 /** What a person has said, and may say in another way. */
-export const UserMessage = memo(function UserMessage({ id, text, isLost, onReplace, onBranch }: UserMessageProps) {
+export const UserMessage = memo(function UserMessage({ id, content, isLost, onReplace, onBranch }: UserMessageProps) {
+  const { pictures, text } = toParts(content);
   const [draft, setDraft] = useState<string>();
   const end = (act: (id: string, text: string) => void) => (): void => {
     const said = draft ?? '';
@@ -56,17 +60,22 @@ export const UserMessage = memo(function UserMessage({ id, text, isLost, onRepla
     );
   return (
     <div className="group ml-auto flex max-w-2xl flex-col items-end gap-1">
-      <Cut text={text} first={10_000}>
-        {(shown) => (
-          <p
-            dir="auto"
-            className={`max-h-96 overflow-auto rounded-lg bg-accent-soft px-3 py-2 wrap-anywhere whitespace-pre-wrap ${isLost ? 'opacity-70' : ''}`}
-            tabIndex={text.length > 1_000 ? 0 : undefined}
-          >
-            {shown}
-          </p>
-        )}
-      </Cut>
+      {pictures.map((url, at) => (
+        <Picture key={at} url={url} />
+      ))}
+      {(text !== '' || pictures.length === 0) && (
+        <Cut text={text} first={10_000}>
+          {(shown) => (
+            <p
+              dir="auto"
+              className={`max-h-96 overflow-auto rounded-lg bg-accent-soft px-3 py-2 wrap-anywhere whitespace-pre-wrap ${isLost ? 'opacity-70' : ''}`}
+              tabIndex={text.length > 1_000 ? 0 : undefined}
+            >
+              {shown}
+            </p>
+          )}
+        </Cut>
+      )}
       <div className="flex items-center gap-2">
         {isLost && <Badge tone="warn">not kept</Badge>}
         {onReplace && (

@@ -1,0 +1,93 @@
+import { deflateSync, crc32 } from 'node:zlib';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { randomBytes } from 'node:crypto';
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { BUCKET, KEYS } from '../../dev-s3/src/_setup.ts';
+import { startObjectServer } from '../../dev-s3/src/server.ts';
+import type { ObjectServer } from '../../dev-s3/src/server.ts';
+import { createStorage } from '../../runtime/src/storage/storage.ts';
+import type { BoxStorage } from '../../runtime/src/storage/storage.ts';
+import { createAgent } from '../../runtime/test/_agui.ts';
+import { json } from '../../runtime/test/_setup.ts';
+import { describeWhen } from '../../runtime/test/require.ts';
+import { serveBox } from './_box.ts';
+import { allowComplaint, browser, isTooWide, keepPicture, listBarriers, openBrowser } from './_browser.ts';
+
+/** A picture of so many pixels each way, of which no two are the same, so that it stays as large as it is. */
+function toPng(pixels: number): string {
+  const chunk = (type: string, data: Buffer): Buffer => {
+    const body = Buffer.concat([Buffer.from(type), data]);
+    const [length, sum] = [Buffer.alloc(4), Buffer.alloc(4)];
+    length.writeUInt32BE(data.length);
+    sum.writeUInt32BE(crc32(body));
+    return Buffer.concat([length, body, sum]);
+  };
+  const head = Buffer.alloc(13);
+  head.writeUInt32BE(pixels, 0);
+  head.writeUInt32BE(pixels, 4);
+  head.set([8, 2, 0, 0, 0], 8);
+  const rows = Buffer.concat(
+    Array.from({ length: pixels }, () => Buffer.concat([Buffer.of(0), randomBytes(pixels * 3)])),
+  );
+  const parts = [chunk('IHDR', head), chunk('IDAT', deflateSync(rows)), chunk('IEND', Buffer.alloc(0))];
+  return Buffer.concat([Buffer.from('89504e470d0a1a0a', 'hex'), ...parts]).toString('base64');
+}
+
+describeWhen(browser, 'Pictures of a conversation', (path) => {
+  let dir: string;
+  let server: ObjectServer;
+  let storage: BoxStorage;
+  beforeAll(async () => {
+    dir = await mkdtemp(join(tmpdir(), 'objects-'));
+    server = await startObjectServer({ dir, port: 0, ...KEYS, buckets: [BUCKET] });
+    const at = { endpoint: server.url, bucket: BUCKET, region: 'us-east-1', forcePathStyle: true, ...KEYS };
+    storage = createStorage({ ...at, prefix: 'acme/support/' });
+  });
+  afterAll(async () => {
+    await server.close();
+    await rm(dir, { recursive: true, force: true });
+  });
+  const served = serveBox(() => ({ agents: { helper: createAgent() }, options: { storage } }));
+  const open = openBrowser(path);
+  const send = async (session: string, source: object, text = 'say:I see it.') => {
+    const content = [
+      { type: 'image', source },
+      { type: 'text', text },
+    ];
+    const messages = [{ id: crypto.randomUUID(), role: 'user', content }];
+    const headers = { authorization: 'Bearer dev' };
+    const init = json({ threadId: session, runId: crypto.randomUUID(), messages }, { headers });
+    return (await served().box.request('/agui/v1/agents/helper', init)).text();
+  };
+  const widthsOf = (page: Page): Promise<number[]> =>
+    page.evaluate(`[...document.querySelectorAll('img')].map((image) => image.naturalWidth)`);
+
+  test('are shown, from the message and from the object storage, light, dark and narrow', async () => {
+    await send('seen', { type: 'data', value: toPng(20), mimeType: 'image/png' });
+    await send('seen', { type: 'data', value: toPng(300), mimeType: 'image/png' });
+    for (const options of [{}, { theme: 'dark' as const }, { width: 390, height: 844 }]) {
+      const page = await open(served().studio('/playground?agent=helper&session=seen'), options);
+      await page.getByRole('img', { name: 'Sent with the message' }).nth(1).scrollIntoViewIfNeeded();
+      await expect.poll(() => widthsOf(page)).toEqual([20, 300]);
+      expect(await page.getByText('[image]').count()).toBe(0);
+      expect(await page.getByText('say:I see it.').count()).toBe(2);
+      expect(await isTooWide(page)).toBe(false);
+      expect(await listBarriers(page)).toEqual([]);
+      await keepPicture(page, `chat-pictures-${JSON.stringify(options).replaceAll(/\W/g, '')}`);
+    }
+  });
+
+  test('that lie elsewhere, or are none, are named', async () => {
+    await send('unseen', { type: 'url', value: 'https://pictures.example.com/secret.png' });
+    await send('unseen', { type: 'data', value: Buffer.from('no picture').toString('base64'), mimeType: 'image/png' });
+    const page = await open(served().studio('/playground?agent=helper&session=unseen'));
+    // What the policy of the page has stopped is noted as asked, too.
+    allowComplaint(page, /Content Security Policy|violates|^asked https:\/\/pictures/);
+    await page.getByText('[image]').nth(1).waitFor();
+    expect(await page.getByRole('img', { name: 'Sent with the message' }).count()).toBe(0);
+    expect(await listBarriers(page)).toEqual([]);
+  });
+});
