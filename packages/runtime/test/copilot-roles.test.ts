@@ -36,6 +36,7 @@ afterAll(async () => {
 /** Of those that need more than their path names: what none of them finds, or changes twice. */
 const INPUTS: Record<string, () => Json> = {
   'approvals.decide': () => ({ decision: 'reject' }),
+  'memory.clear': () => ({ user: 'none' }),
   'provider.set': () => ({ baseUrl: model.url, apiKey: 'other' }),
   'runs.cancel_all': () => ({ name: 'none' }),
   'runs.delete_all': () => ({ name: 'none' }),
