@@ -57,6 +57,19 @@ describe('the sessions of a box', () => {
     expect([next.items.map(({ name }) => name), next.nextCursor]).toEqual([['b'], null]);
   });
 
+  test.each(['2026', '2026-02-31 00:00:00+00', '2026-01-01 25:00:00+00', 'now', 7])(
+    'and a cursor of the time %j is none',
+    async (at) => {
+      const { box } = await open();
+      const cursor = Buffer.from(JSON.stringify([at, '00000000-0000-4000-8000-000000000000'])).toString('base64url');
+      for (const path of ['/api/sessions', '/api/memory'])
+        expect(await call(box, `GET ${path}?cursor=${cursor}`)).toMatchObject({
+          status: 400,
+          body: { code: 'invalid_cursor' },
+        });
+    },
+  );
+
   test('are found by id, and by what the client calls them', async () => {
     const { box, agent, say } = await open();
     await say('my chat/1', 'say:hello');

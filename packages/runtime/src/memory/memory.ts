@@ -2,7 +2,7 @@ import type { CallEmbeddings } from '../agents/model/embeddings.ts';
 import type { Recalled, TurnMemory } from '../agents/turn/memory.ts';
 import type { Log } from '../log.ts';
 import type { Mask } from '../mask.ts';
-import { parseCursor, toCursor } from '../operations/cursor.ts';
+import { isTimePlace, parseCursor, toCursor } from '../operations/cursor.ts';
 import { countTokens } from '../rag/cutting/tokens.ts';
 import type { Drizzle } from '../stores/drizzle.ts';
 import { createMemoryEmbedding, MEMORY_LIMITS } from './embedding.ts';
@@ -99,7 +99,7 @@ export function createMemory(options: MemoryRoomOptions): Memory {
       }
     },
     async list(filter, { limit, cursor }) {
-      const after = cursor === undefined ? undefined : parseCursor(cursor, isPlace);
+      const after = cursor === undefined ? undefined : parseCursor(cursor, isTimePlace);
       const rows = await store.list(filter, { after, limit: limit + 1 });
       const last = rows.length > limit ? rows[limit - 1] : undefined;
       return { items: rows.slice(0, limit).map(toRemembered), nextCursor: last ? toCursor(last.at, last.runId) : null };
@@ -116,12 +116,6 @@ export function createMemory(options: MemoryRoomOptions): Memory {
 const RECALL_MS = 5_000;
 const NO_MODEL =
   'Nothing is recalled of earlier sessions: no embedding model is selected. Set "embeddingModel" in svc.config.ts.';
-const UUID = /^[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}$/;
-
-function isPlace(place: unknown[]): place is [at: string, runId: string] {
-  const [at, id] = place;
-  return typeof at === 'string' && !Number.isNaN(Date.parse(at)) && typeof id === 'string' && UUID.test(id);
-}
 
 function toRemembered({ userId: user, createdAt, runId, sessionId, agent, client, ...row }: RememberedRow): Remembered {
   const { state, error, pieces } = row;

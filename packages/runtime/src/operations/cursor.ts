@@ -28,6 +28,12 @@ export function isUuid(id: string): boolean {
   return z.uuid().safeParse(id).success;
 }
 
+/** Whether the place is a time as the database writes it, and a UUID: what it reads back. */
+export function isTimePlace(place: unknown[]): place is [at: string, id: string] {
+  const [at, id] = place;
+  return typeof at === 'string' && isTime(at) && typeof id === 'string' && isUuid(id);
+}
+
 /** Where ids are UUIDs. Throws `invalid_cursor`. */
 export function parseUuidCursor(cursor: string): string {
   const id = parseIdCursor(cursor);
@@ -48,6 +54,15 @@ export function toPage<T>(
 }
 
 // --- internal ---
+
+const TIME = /^(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d)(?:\.\d{1,6})?[+-](?:0\d|1[0-5])(?::[0-5]\d)?$/;
+
+/** With a day that is on the calendar, which a Date does not ask for. */
+function isTime(text: string): boolean {
+  const [, day = '', time = ''] = TIME.exec(text) ?? [];
+  const at = new Date(`${day}T${time}Z`);
+  return !Number.isNaN(at.getTime()) && at.toISOString().startsWith(`${day}T${time}`);
+}
 
 /** Behind the last item of the page before, or, once that is gone, where it stood. */
 function findPlace(keys: readonly string[], cursor: string): number {

@@ -8,7 +8,7 @@ import type { Approval, Approvals } from '../approvals/approvals.ts';
 import type { Hidden } from '../auth/visibility.ts';
 import type { Journal } from '../engine/journal.ts';
 import { BoxError, invalidCursor } from '../errors.ts';
-import { parseCursor, parseIdCursor, toCursor, toIdCursor } from '../operations/cursor.ts';
+import { isTimePlace, parseCursor, parseIdCursor, toCursor, toIdCursor } from '../operations/cursor.ts';
 import type { Drizzle } from '../stores/drizzle.ts';
 import { sessionMessages, sessions, sessionTurns } from './table.ts';
 import { messagesOfRun } from './run-messages.ts';
@@ -246,13 +246,8 @@ function toSession(row: SessionRow): Session {
 
 function after(cursor: string | undefined) {
   if (cursor === undefined) return undefined;
-  const [at, id] = parseCursor(cursor, isPlace);
+  const [at, id] = parseCursor(cursor, isTimePlace);
   return sql`(${sessions.lastActiveAt}, ${sessions.id}) < (${at}::timestamptz, ${id}::uuid)`;
-}
-
-function isPlace(place: unknown[]): place is [at: string, id: string] {
-  const [at, id] = place;
-  return typeof at === 'string' && !Number.isNaN(Date.parse(at)) && typeof id === 'string' && UUID.test(id);
 }
 
 function parseRunCursor(cursor: string): string {
