@@ -22,7 +22,7 @@ export interface Need extends Position {
 export const CAPABILITIES: Readonly<Record<string, string>> = {
   'svc.database': 'database.postgres_direct',
   'svc.storage': 'storage.s3',
-  'svc.browser': 'browser.cdp',
+  'svc.browser': 'browser.provider',
   'svc.ai': 'ai.modelgateway',
   'svc.rag': 'rag.basic',
   'svc.prompts': 'prompts.basic',

@@ -151,7 +151,7 @@ test('without a browser the box says which variable names one, and does not offe
     limits: { sessions: 5, pages: 5, sessionSeconds: 300, idleSeconds: 60 },
     allowedHosts: [],
   });
-  expect((await call(box, 'GET /api/contract')).body.capabilities).not.toContain('browser.cdp');
+  expect((await call(box, 'GET /api/contract')).body.capabilities).not.toContain('browser.provider');
 });
 
 test('a workflow body is told to use a step', async () => {
@@ -232,7 +232,7 @@ test('a browser that is not there is said to be, and neither is its key', async 
     works: false,
     problem: 'The browser cannot be reached. Nothing listens at the address.',
   });
-  expect((await call(box, 'GET /api/contract')).body.capabilities).not.toContain('browser.cdp');
+  expect((await call(box, 'GET /api/contract')).body.capabilities).not.toContain('browser.provider');
   expect(JSON.stringify(box.logs)).not.toContain('key-of-the-browser');
 });
 
@@ -269,7 +269,7 @@ describeWhen(browser, 'with a Chromium', (path) => {
     expect(await outputOf(box, 'leave', '/cookie')).toBe('Cookie: none');
     expect(await outputOf(box, 'leave', '/cookie')).toBe('Cookie: none');
     await until(async () => (await chromium.pages()).every((url) => !url.startsWith(site.url)));
-    expect((await call(box, 'GET /api/contract')).body.capabilities).toContain('browser.cdp');
+    expect((await call(box, 'GET /api/contract')).body.capabilities).toContain('browser.provider');
     expect((await call(box, 'GET /api/browser')).body).toMatchObject({ works: true, problem: null });
   });
 

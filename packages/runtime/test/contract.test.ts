@@ -9,7 +9,7 @@ const OFFERED: Record<string, readonly string[]> = {
   'activity.read': ['GET /api/activity', 'GET /api/activity/:id'],
   'ai.modelgateway': ['svc.ai', 'POST /wire-a/v1/chat/completions', 'GET /api/model-provider', 'GET /api/models'],
   'approval.fire_and_forget': ['GET /api/approvals', 'POST /api/approvals/:id/decide'],
-  'browser.cdp': ['svc.browser', 'GET /api/browser', 'PUT /api/browser'],
+  'browser.provider': ['svc.browser', 'GET /api/browser', 'PUT /api/browser'],
   'config.read_write': ['svc.config', 'GET /api/config', 'PUT /api/config/:key'],
   'database.postgres_direct': ['svc.database'],
   'prompts.basic': ['svc.prompts', 'GET /api/prompts', 'POST /api/prompts'],

@@ -16,7 +16,7 @@ const CAPABILITIES = [
   'activity.read',
   'ai.modelgateway',
   'approval.fire_and_forget',
-  'browser.cdp',
+  'browser.provider',
   'config.read_write',
   'database.postgres_direct',
   'prompts.basic',
@@ -28,7 +28,7 @@ const CAPABILITIES = [
 
 /** What this build speaks and offers. A box that has no storage, or no browser that answers, does not offer it. */
 export function contractPayload({ storage = true, browser = true } = {}): Contract {
-  const missing = [...(storage ? [] : ['storage.s3']), ...(browser ? [] : ['browser.cdp'])];
+  const missing = [...(storage ? [] : ['storage.s3']), ...(browser ? [] : ['browser.provider'])];
   const capabilities = CAPABILITIES.filter((name) => !missing.includes(name));
   return { version: 15, minSupported: 1, capabilities, build: readBuild() };
 }
