@@ -1,5 +1,7 @@
 // @ts-check
+import { mkdtempSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 /**
@@ -38,6 +40,25 @@ export function listStores(only) {
 export function findObstacle({ name }) {
   if (name === 'postgres' && !process.env.SVC_TEST_DATABASE_URL) return 'SVC_TEST_DATABASE_URL is not set';
   return undefined;
+}
+
+/**
+ * Measures the stores in a folder that is removed afterwards. What cannot be measured here prints why.
+ * @param {{ bench: string, stores: Store[], print: (line: object) => void }} what
+ * @param {(root: string) => Promise<(store: Store) => Promise<void>> | ((store: Store) => Promise<void>)} begin
+ */
+export async function benchStores({ bench, stores, print }, begin) {
+  const root = mkdtempSync(join(process.env.BENCH_DIR ?? tmpdir(), `svc-bench-${bench}-`));
+  try {
+    const measure = await begin(root);
+    for (const store of stores) {
+      const skipped = findObstacle(store);
+      if (skipped) print({ bench, store: store.name, skipped });
+      else await measure(store);
+    }
+  } finally {
+    rmSync(root, { recursive: true, force: true });
+  }
 }
 
 // --- internal ---

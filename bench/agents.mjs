@@ -4,11 +4,10 @@
  * what the box adds at concurrency 1, turns/s at 32, a stream of 1,000 chunks, a turn with a tool, memory, disk; and how
  * long a turn on a session takes to end whose process is killed meanwhile.
  */
-import { mkdtempSync, rmSync, statSync, readdirSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { statSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { startChild, timed } from './_child.mjs';
-import { connect, findObstacle, listStores } from './_engine-stores.mjs';
+import { benchStores, connect, listStores } from './_engine-stores.mjs';
 import { median, quantile, round } from './_stats.mjs';
 import { sendTurn } from './_turn.mjs';
 
@@ -20,16 +19,8 @@ const STORES = ['sqlite synced', 'postgres'];
  * @param {{ only?: string | undefined }} options
  */
 export async function run(print, { only = '' }) {
-  const root = mkdtempSync(join(process.env.BENCH_DIR ?? tmpdir(), 'svc-bench-agents-'));
-  try {
-    for (const store of listStores(only).filter(({ name }) => STORES.includes(name))) {
-      const skipped = findObstacle(store);
-      if (skipped) print({ bench: 'agents', store: store.name, skipped });
-      else await measure(store, root, print);
-    }
-  } finally {
-    rmSync(root, { recursive: true, force: true });
-  }
+  const stores = listStores(only).filter(({ name }) => STORES.includes(name));
+  await benchStores({ bench: 'agents', stores, print }, (root) => (store) => measure(store, root, print));
 }
 
 // --- internal ---

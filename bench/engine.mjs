@@ -7,12 +7,11 @@
  * `bare`: the same UPDATE + INSERT as one prepared transaction in a plain loop, of one run or of all runs at once.
  * `floor`: an engine of 60 lines (`_floor.mjs`) with group commit over the same statements. Medians of alternated rounds.
  */
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { startChild } from './_child.mjs';
-import { findObstacle, listStores } from './_engine-stores.mjs';
+import { benchStores, listStores } from './_engine-stores.mjs';
 import { median, quantile, round } from './_stats.mjs';
 import { compileWorkflows } from './_workflows.mjs';
 
@@ -21,18 +20,10 @@ import { compileWorkflows } from './_workflows.mjs';
  * @param {{ only?: string }} [options]  `only`: the stores with that in their name
  */
 export async function run(print, { only = '' } = {}) {
-  const stores = listStores(only);
-  const root = mkdtempSync(join(process.env.BENCH_DIR ?? tmpdir(), 'svc-bench-engine-'));
-  try {
+  await benchStores({ bench: 'engine', stores: listStores(only), print }, async (root) => {
     const files = await compileWorkflows(join(root, 'workspace'));
-    for (const store of stores) {
-      const skipped = findObstacle(store);
-      if (skipped) print({ bench: 'engine', store: store.name, skipped });
-      else await benchStore(store, files[store.durability], join(root, store.name.replace(' ', '-')), print);
-    }
-  } finally {
-    rmSync(root, { recursive: true, force: true });
-  }
+    return (store) => benchStore(store, files[store.durability], join(root, store.name.replace(' ', '-')), print);
+  });
 }
 
 // --- internal ---

@@ -10,11 +10,11 @@
  *               box that others may run beside waits for the lease of the one that died
  * `BENCH_PARTS=timers,kill` measures these alone.
  */
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
-import { loadavg, tmpdir } from 'node:os';
+import { mkdirSync } from 'node:fs';
+import { loadavg } from 'node:os';
 import { join } from 'node:path';
 import { startChild } from './_child.mjs';
-import { findObstacle, listStores } from './_engine-stores.mjs';
+import { benchStores, listStores } from './_engine-stores.mjs';
 import { deleteBare } from './_housekeeping-bare.mjs';
 import { median, round } from './_stats.mjs';
 import { compileWorkflows } from './_workflows.mjs';
@@ -25,17 +25,10 @@ import { compileWorkflows } from './_workflows.mjs';
  */
 export async function run(print, { only = '' } = {}) {
   const stores = listStores(only).filter(({ name }) => MEASURED.has(name));
-  const root = mkdtempSync(join(process.env.BENCH_DIR ?? tmpdir(), 'svc-bench-housekeeping-'));
-  try {
+  await benchStores({ bench: 'housekeeping', stores, print }, async (root) => {
     const { synced } = await compileWorkflows(join(root, 'workspace'));
-    for (const store of stores) {
-      const skipped = findObstacle(store);
-      if (skipped) print({ bench: 'housekeeping', store: store.name, skipped });
-      else await benchStore(store, synced, join(root, store.name.replace(' ', '-')), print);
-    }
-  } finally {
-    rmSync(root, { recursive: true, force: true });
-  }
+    return (store) => benchStore(store, synced, join(root, store.name.replace(' ', '-')), print);
+  });
 }
 
 // --- internal ---

@@ -3,12 +3,9 @@
  * A turn on a session beside one without, in the same box and the same rounds: alone, and 32 at a time on as many sessions; how
  * many statements each is on PostgreSQL; and what a turn takes that comes after 40 others of its session, and after 400.
  */
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { startChild } from './_child.mjs';
-import { findObstacle, listStores } from './_engine-stores.mjs';
+import { benchStores, listStores } from './_engine-stores.mjs';
 import { median, quantile, round } from './_stats.mjs';
 import { sendTurn } from './_turn.mjs';
 
@@ -22,16 +19,8 @@ const KEY = { authorization: 'Bearer dev' };
  * @param {{ only?: string | undefined }} options
  */
 export async function run(print, { only = '' }) {
-  const root = mkdtempSync(join(process.env.BENCH_DIR ?? tmpdir(), 'svc-bench-sessions-'));
-  try {
-    for (const store of listStores(only).filter(({ name }) => STORES.includes(name))) {
-      const skipped = findObstacle(store);
-      if (skipped) print({ bench: 'sessions', store: store.name, skipped });
-      else await measure(store, root, print);
-    }
-  } finally {
-    rmSync(root, { recursive: true, force: true });
-  }
+  const stores = listStores(only).filter(({ name }) => STORES.includes(name));
+  await benchStores({ bench: 'sessions', stores, print }, (root) => (store) => measure(store, root, print));
 }
 
 // --- internal ---
