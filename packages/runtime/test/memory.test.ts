@@ -258,6 +258,37 @@ function describeMemory(options: Partial<BoxOptions>): void {
     expect(JSON.stringify(left)).toContain('Bello');
   });
 
+  test.each(['a backend that speaks for nobody', 'a user whose agent remembers nothing now', 'a user who asks again'])(
+    'what was cut from a session is no longer remembered, whoever cuts: %s',
+    async (who) => {
+      const first = await open();
+      const dog = { id: 'm1', role: 'user', content: 'My dog is called Rex.; say:Noted.' };
+      const other = { ...dog, content: 'Hello.; say:Hello.' };
+      const run = async (box: TestBox, headers: Headers, messages: object[]) => {
+        const body = { threadId: 'chat', runId: unique('r'), messages };
+        return (await box.request('/agui/v1/agents/friend', json(body, { headers }))).text();
+      };
+      const cut = async () => {
+        // Neither the answer that is asked for again nor what came after it is told any more.
+        if (who === 'a user who asks again') return { at: first, answer: await run(first.box, first.ada, [dog]) };
+        if (who === 'a backend that speaks for nobody') {
+          const trusted = await makeKey(first.box, { client: first.key.client, sessions: 'agent' });
+          return { at: first, answer: await run(first.box, as(trusted.value), [other]) };
+        }
+        await first.box.shut();
+        const off = defineDeepAgent({ name: 'friend', instructions: 'Help.' });
+        const at = await open({ agents: { friend: off } }, first.key);
+        return { at, answer: await run(at.box, first.ada, [other]) };
+      };
+      await run(first.box, first.ada, [dog]);
+      await run(first.box, first.ada, [{ id: 'm2', role: 'user', content: 'My cat is called Mia.; say:Fine.' }]);
+      await first.remembered(2);
+      const { at, answer } = await cut();
+      expect(answer).toContain('RUN_FINISHED');
+      await at.remembered(0);
+    },
+  );
+
   test('the newest pieces of a user are remembered, and those of another are no matter', async () => {
     const { ada, key, say, remembered } = await open({ options: { memory: { everyMs: 20, pieces: 2 } } });
     const bob = as(key.value, { 'x-svc-user': 'bob' });

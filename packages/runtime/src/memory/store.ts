@@ -27,10 +27,8 @@ export interface MemoryFilter {
 
 /** What is remembered, as it is stored: of an end user of a client, by agent, and by nobody else. */
 export interface MemoryStore {
-  /** Keeps the pieces of a turn, once. False: the session is gone, or not that user's. */
+  /** Keeps the pieces of a turn, once. False: the session is gone, or not that user's, or the turn was cut from it. */
   add(of: Rememberer, runId: string, pieces: readonly string[]): Promise<boolean>;
-  /** What is remembered of turns whose messages the session no longer has. */
-  dropCut(sessionId: string): Promise<void>;
   /** Whether there is anything to be found. */
   hasAny(of: Rememberer, model: string): Promise<boolean>;
   /** The nearest, the best first. Throws `vector_unavailable`. */
