@@ -129,7 +129,7 @@ function isRemembered({ agent, sessionId, client, userId }: Rememberer): SQL {
 
 function toFound(of: Rememberer, model: string): SQL {
   return sql`from ${memoryTurns} t join ${memoryPieces} p on p.run_id = t.run_id
-    where ${isRemembered(of)} and t.model = ${model} and p.embedding is not null`;
+    where ${isRemembered(of)} and t.state = 'ready' and t.model = ${model} and p.embedding is not null`;
 }
 
 function toCondition({ agent, client, user }: MemoryFilter): SQL | undefined {
