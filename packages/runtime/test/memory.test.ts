@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { operatorToken } from '../src/auth/strategy.ts';
 import type { BoxOptions } from '../src/box/options.ts';
 import { defineDeepAgent } from '../src/definitions/definition.ts';
+import { BoxError } from '../src/errors.ts';
 import { createMask } from '../src/mask.ts';
 import { openDatabase } from '../src/stores/database.ts';
 import type { Database } from '../src/stores/database.ts';
@@ -258,6 +259,37 @@ function describeMemory(options: Partial<BoxOptions>): void {
     expect(JSON.stringify(left)).toContain('Bello');
   });
 
+  test.each(['a backend that speaks for nobody', 'a user whose agent remembers nothing now', 'a user who asks again'])(
+    'what was cut from a session is no longer remembered, whoever cuts: %s',
+    async (who) => {
+      const first = await open();
+      const dog = { id: 'm1', role: 'user', content: 'My dog is called Rex.; say:Noted.' };
+      const other = { ...dog, content: 'Hello.; say:Hello.' };
+      const run = async (box: TestBox, headers: Headers, messages: object[]) => {
+        const body = { threadId: 'chat', runId: unique('r'), messages };
+        return (await box.request('/agui/v1/agents/friend', json(body, { headers }))).text();
+      };
+      const cut = async () => {
+        // Neither the answer that is asked for again nor what came after it is told any more.
+        if (who === 'a user who asks again') return { at: first, answer: await run(first.box, first.ada, [dog]) };
+        if (who === 'a backend that speaks for nobody') {
+          const trusted = await makeKey(first.box, { client: first.key.client, sessions: 'agent' });
+          return { at: first, answer: await run(first.box, as(trusted.value), [other]) };
+        }
+        await first.box.shut();
+        const off = defineDeepAgent({ name: 'friend', instructions: 'Help.' });
+        const at = await open({ agents: { friend: off } }, first.key);
+        return { at, answer: await run(at.box, first.ada, [other]) };
+      };
+      await run(first.box, first.ada, [dog]);
+      await run(first.box, first.ada, [{ id: 'm2', role: 'user', content: 'My cat is called Mia.; say:Fine.' }]);
+      await first.remembered(2);
+      const { at, answer } = await cut();
+      expect(answer).toContain('RUN_FINISHED');
+      await at.remembered(0);
+    },
+  );
+
   test('the newest pieces of a user are remembered, and those of another are no matter', async () => {
     const { ada, key, say, remembered } = await open({ options: { memory: { everyMs: 20, pieces: 2 } } });
     const bob = as(key.value, { 'x-svc-user': 'bob' });
@@ -279,6 +311,76 @@ function describeMemory(options: Partial<BoxOptions>): void {
     const turns = inputs.filter((input) => input.startsWith(`User: I like ${what} `));
     expect(turns).toHaveLength(6);
     expect(new Set(turns).size).toBe(6);
+  });
+
+  test('what the old replica of a rolling deploy still embeds, the new one embeds with its own model, once', async () => {
+    const memory = { everyMs: 20, pauseMs: 10, lookMs: 20 };
+    const [dog, cat] = [unique('Rex'), unique('Mia')];
+    const old = await open({ options: { memory } });
+    await old.say(old.ada, 'one', `My dog is called ${dog}.; say:Noted.`);
+    await old.remembered(1);
+    const now = await open({ options: { memory, embeddingModel: () => 'test/other' } }, old.key);
+    const asked = (model: string, word: string): number =>
+      boxes.model.embedRequests.filter(
+        (one) =>
+          one.model === model &&
+          (one.input as string[]).some((text) => text.startsWith(`User: My`) && text.includes(word)),
+      ).length;
+    await until(() => asked('test/other', dog) === 1);
+    // Until the old one has been first with one of them: it was that one's for good.
+    let said = 0;
+    await until(async () => {
+      if (asked('test/words', cat) > 0) return true;
+      await old.say(old.ada, `cat ${(said += 1)}`, `My cat is called ${cat}.; say:Noted.`);
+      await old.remembered(1 + said);
+      return asked('test/words', cat) > 0;
+    }, 15_000);
+    await until(() => asked('test/other', cat) === said, 5_000);
+    // However often both look again.
+    for (const n of [1, 2, 3, 4]) {
+      await old.say(old.ada, `bird ${n}`, `My bird has the number ${n}.; say:Noted.`);
+      await old.remembered(1 + said + n);
+    }
+    expect([asked('test/other', dog), asked('test/words', dog), asked('test/other', cat)]).toEqual([1, 1, said]);
+    await old.box.shut();
+    await now.say(old.ada, 'last', 'My cat is called what?; say:No idea.');
+    expect(JSON.stringify(now.told())).toContain(cat);
+  });
+
+  test('a replica with another model takes over again where the newer one is gone', async () => {
+    const memory = { everyMs: 20, pauseMs: 10, lookMs: 20, termMs: 1_000 };
+    const dog = unique('Rex');
+    const old = await open({ options: { memory } });
+    await old.say(old.ada, 'one', `My dog is called ${dog}.; say:Noted.`);
+    await old.remembered(1);
+    const asked = (model: string): number =>
+      boxes.model.embedRequests.filter(
+        (one) => one.model === model && JSON.stringify(one.input).includes(`called ${dog}`),
+      ).length;
+    const now = await open({ options: { embeddingModel: () => 'test/other' } }, old.key);
+    // By the newer one, unless the term of the older one was over just then.
+    await until(() => asked('test/other') + asked('test/words') >= 2);
+    await now.remembered(1);
+    await now.box.shut();
+    await until(() => asked('test/words') >= 2);
+    await old.remembered(1);
+    await old.say(old.ada, 'two', 'How is my dog called?; say:No idea.');
+    expect(JSON.stringify(old.told())).toContain(dog);
+  });
+
+  test('what was refused with one model is tried with the next', async () => {
+    const callEmbeddings: BoxOptions['callEmbeddings'] = async () => {
+      throw new BoxError('model_provider_failed', 'It knows no such model.');
+    };
+    const refused = await open({ options: { callEmbeddings } });
+    await refused.say(refused.ada, 'one', 'My dog is called Rex.; say:Noted.');
+    await until(async () => (await refused.list())[0]?.state === 'failed');
+    await refused.box.shut();
+    const now = await open({ options: { embeddingModel: () => 'test/other' } }, refused.key);
+    const [kept] = await now.remembered(1);
+    expect(kept?.error).toBeNull();
+    await now.say(refused.ada, 'two', 'How is my dog called?; say:Rex.');
+    expect(JSON.stringify(now.told())).toContain('called Rex');
   });
 
   test('what a process that is stopped was at, another takes at once', async () => {

@@ -80,7 +80,7 @@ export function createTurnBody(options: TurnBodyOptions): ToTurnBody {
           ? { kind: 'session', cutAfter: session.cutAfter }
           : { kind: 'conversation', messages: [], state: NO_STATE }),
       });
-      await remembering?.keep({ runId, messages: added.messages, isCut: session?.cutAfter !== undefined });
+      await remembering?.keep({ runId, messages: added.messages });
     };
     return {
       codeHash,

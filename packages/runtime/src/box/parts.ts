@@ -21,6 +21,7 @@ import type { Notify } from '../notify/notify.ts';
 import { createPublishedInstructions } from '../prompts/instructions.ts';
 import { createRetention } from '../retention/retention.ts';
 import type { Retention } from '../retention/retention.ts';
+import { forgetCut } from '../memory/rows.ts';
 import { createSessions, listKnown } from '../sessions/sessions.ts';
 import type { Rooms } from '../surface/rooms.ts';
 import { createBoxAuth } from './access.ts';
@@ -164,7 +165,10 @@ const parts: { [Name in keyof Parts]: Omit<Part<Given, Name, Parts[Name]>, 'name
   },
   sessionStore: {
     create: ({ db, events }) =>
-      createSessions(db, (sessionId, askedBy) => events.publish({ type: 'session.updated', sessionId, askedBy })),
+      createSessions(db, {
+        onChange: (sessionId, askedBy) => events.publish({ type: 'session.updated', sessionId, askedBy }),
+        onCut: forgetCut,
+      }),
   },
   tables: { create: ({ db }) => createProjectTables(db) },
   turnFiles: {

@@ -5,7 +5,9 @@ import { isStoreDown } from '../engine/persist.ts';
 import { BoxError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import { sqlStateOf } from '../rag/errors.ts';
-import type { Job, MemoryJobs } from './store.ts';
+import { createOthersLook } from './others.ts';
+import type { LookLimits } from './others.ts';
+import type { Embedder, Job, MemoryJobs } from './store.ts';
 
 /** Embeds what is to be remembered, after the turn it is of. Any replica takes any turn, by a lease in its row. */
 export interface MemoryEmbedding {
@@ -29,7 +31,7 @@ export interface MemoryEmbeddingOptions {
   limits: MemoryLimits;
 }
 
-export interface MemoryLimits {
+export interface MemoryLimits extends LookLimits {
   /** Milliseconds for which a process has a turn before another may take it. */
   leaseMs: number;
   /** Between two looks for what is due. */
@@ -46,6 +48,8 @@ export interface MemoryLimits {
 export const MEMORY_LIMITS: MemoryLimits = {
   leaseMs: 180_000,
   everyMs: 5_000,
+  lookMs: 60_000,
+  termMs: 3_600_000,
   attempts: 300,
   pauseMs: 2_000,
   pieces: 2_000,
@@ -53,17 +57,17 @@ export const MEMORY_LIMITS: MemoryLimits = {
 
 export function createMemoryEmbedding(options: MemoryEmbeddingOptions): MemoryEmbedding {
   const { jobs, callEmbeddings, model, agents, log, isOpen, limits } = options;
+  const lookForOthers = createOthersLook(jobs, limits);
   const closing = new AbortController();
   const { signal } = closing;
   let worker: Promise<void> | undefined;
   let lookAt = 0;
   let asked = 0;
-  let seenModel: string | undefined;
 
   const complain = (error: unknown): void => {
     if (!signal.aborted && !isStoreDown(error)) log.error('What was said could not be embedded.', { error });
   };
-  const fail = async (job: Job, error: unknown): Promise<void> => {
+  const fail = async (job: Job, by: Embedder, error: unknown): Promise<void> => {
     // What is stopped in order goes on elsewhere at once.
     if (signal.aborted) return jobs.putBack(job, { reason: null, attempts: 0, pauseMs: 0 });
     const { attempts } = job;
@@ -73,12 +77,15 @@ export function createMemoryEmbedding(options: MemoryEmbeddingOptions): MemoryEm
       return jobs.putBack(job, { reason, attempts, pauseMs });
     }
     log.warn(`A turn will not be remembered: ${reason}`, { runId: job.runId });
-    return jobs.giveUp(job, reason);
+    return jobs.giveUp(job, by, reason);
   };
-  const embed = async (job: Job, name: string): Promise<void> => {
+  const embed = async (job: Job, by: Embedder): Promise<void> => {
     const input = await jobs.pieces(job);
-    const { vectors } = await callEmbeddings({ model: name, input, timeout: EMBED_MS }, { signal, onTokens: () => {} });
-    await jobs.finish(job, name, vectors);
+    const { vectors } = await callEmbeddings(
+      { model: by.model, input, timeout: EMBED_MS },
+      { signal, onTokens: () => {} },
+    );
+    await jobs.finish(job, by, vectors);
   };
   const work = async (): Promise<void> => {
     for (let seen = -1; seen !== asked;) {
@@ -87,11 +94,10 @@ export function createMemoryEmbedding(options: MemoryEmbeddingOptions): MemoryEm
         const name = model();
         const on = agents();
         if (signal.aborted || name === undefined || on.length === 0) return;
-        if (name !== seenModel) await jobs.requeueOthers(name);
-        seenModel = name;
-        const job = await jobs.claim(on);
+        const by = await lookForOthers(name);
+        const job = await jobs.claim(on, name);
         if (!job) break;
-        await embed(job, name).catch((error: unknown) => fail(job, error));
+        await embed(job, by).catch((error: unknown) => fail(job, by, error));
       }
     }
   };

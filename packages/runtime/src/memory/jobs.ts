@@ -2,16 +2,21 @@ import { randomUUID } from 'node:crypto';
 import { and, asc, eq, sql } from 'drizzle-orm';
 import { rowsOf } from '../rag/chunk-table.ts';
 import type { Drizzle } from '../stores/drizzle.ts';
-import type { Job, MemoryJobs } from './store.ts';
+import type { Embedder, Job, MemoryJobs } from './store.ts';
 import { memoryPieces, memoryTurns } from './table.ts';
 
 /** Which turns are this process's to embed: a lease in the row of each says so. */
 export function createMemoryJobs(db: Drizzle, leaseMs: number): MemoryJobs {
   const owner = randomUUID();
   const later = (ms: number) => sql`now() + make_interval(secs => ${ms / 1_000}::float8)`;
+  const endedBy = ({ model, since }: Embedder) => ({ model, dueAt: sql`${since}::timestamptz` });
   const mine = ({ runId }: Job) => and(eq(memoryTurns.runId, runId), eq(memoryTurns.leaseId, owner));
   return {
-    async claim(agents) {
+    async now() {
+      const [row] = await rowsOf<{ at: string }>(db, sql`select now()::text as at`);
+      return row?.at ?? '-infinity';
+    },
+    async claim(agents, model) {
       const wanted = JSON.stringify(agents);
       const [row] = await rowsOf<Job>(
         db,
@@ -19,7 +24,7 @@ export function createMemoryJobs(db: Drizzle, leaseMs: number): MemoryJobs {
           where run_id = (
             select run_id from ${memoryTurns}
             where state in ('queued', 'embedding') and due_at <= now() and (lease_until is null or lease_until < now())
-              and agent in (select jsonb_array_elements_text(${wanted}::jsonb))
+              and (model is null or model = ${model}) and agent in (select jsonb_array_elements_text(${wanted}::jsonb))
             order by due_at limit 1 for update skip locked)
           returning run_id as "runId", attempts`,
       );
@@ -33,13 +38,13 @@ export function createMemoryJobs(db: Drizzle, leaseMs: number): MemoryJobs {
         .orderBy(asc(memoryPieces.n));
       return rows.map(({ text }) => text);
     },
-    finish: (job, model, vectors) =>
+    finish: (job, by, vectors) =>
       db.transaction(async (tx) => {
         const rows = await tx
           .update(memoryTurns)
           .set({
             state: 'ready',
-            model,
+            ...endedBy(by),
             dimension: vectors[0]?.length ?? 0,
             error: null,
             attempts: 0,
@@ -61,16 +66,24 @@ export function createMemoryJobs(db: Drizzle, leaseMs: number): MemoryJobs {
         .set({ state: 'queued', error: reason, attempts, leaseId: null, leaseUntil: null, dueAt: later(pauseMs) })
         .where(mine(job));
     },
-    async giveUp(job, reason) {
+    async giveUp(job, by, reason) {
       await db
         .update(memoryTurns)
-        .set({ state: 'failed', error: reason, leaseId: null, leaseUntil: null })
+        .set({ state: 'failed', ...endedBy(by), dimension: null, error: reason, leaseId: null, leaseUntil: null })
         .where(mine(job));
     },
-    async requeueOthers(model) {
-      await db.execute(
-        sql`update ${memoryTurns} set state = 'queued', attempts = 0, due_at = now() where state = 'ready' and (model <> ${model} or dimension is null)`,
+    async requeueOthers({ model, since }, { lately }) {
+      // One that waits for any model is left to whoever comes first. One under way has a lease; after that it is as due.
+      const rows = await rowsOf(
+        db,
+        sql`update ${memoryTurns} set state = 'queued', model = ${model}, dimension = null, attempts = 0, due_at = now(),
+            lease_id = null, lease_until = null
+          where model is distinct from ${model} and (model is not null or state = 'failed')
+            and due_at < ${since}::timestamptz and (lease_until is null or lease_until < now())
+            ${lately ? sql`and created_at > now() - interval '2 hours'` : sql``}
+          returning run_id`,
       );
+      return rows.length;
     },
   };
 }

@@ -88,10 +88,9 @@ export function createMemory(options: MemoryRoomOptions): Memory {
         return [];
       }
     },
-    async keep({ of, runId, messages, isCut }) {
+    async keep({ of, runId, messages }) {
       if (!isOn(of.agent)) return;
       try {
-        if (isCut) await store.dropCut(of.sessionId);
         const pieces = await toPieces(messages, mask);
         if (pieces.length > 0 && (await store.add(of, runId, pieces))) embedding.wake();
       } catch (error) {

@@ -2,7 +2,8 @@ import { and, eq, sql } from 'drizzle-orm';
 import type { SQL } from 'drizzle-orm';
 import type { Recalled, Rememberer } from '../agents/turn/memory.ts';
 import { enableVector, rowsOf } from '../rag/chunk-table.ts';
-import { sessions } from '../sessions/table.ts';
+import type { OnCut } from '../sessions/keep-turn.ts';
+import { sessionMessages, sessions } from '../sessions/table.ts';
 import type { Drizzle } from '../stores/drizzle.ts';
 import type { MemoryFilter, MemoryStore, RememberedRow } from './store.ts';
 import { memoryPieces, memoryTurns } from './table.ts';
@@ -16,7 +17,7 @@ export function createMemoryStore(db: Drizzle, most: number): MemoryStore {
         const [session] = await tx
           .select({ owner: sessions.owner })
           .from(sessions)
-          .where(and(eq(sessions.id, of.sessionId), isOfUser(of)))
+          .where(and(eq(sessions.id, of.sessionId), isOfUser(of), hasTurn(runId)))
           .for('update');
         if (!session) return false;
         const { agent, sessionId, client, userId } = of;
@@ -37,10 +38,6 @@ export function createMemoryStore(db: Drizzle, most: number): MemoryStore {
           where pieces > ${most})`);
         return true;
       }),
-    async dropCut(sessionId) {
-      await db.execute(sql`delete from ${memoryTurns} t where session_id = ${sessionId} and not exists (
-        select 1 from svc.session_messages m where m.session_id = t.session_id and m.run_id = t.run_id)`);
-    },
     async hasAny(of, model) {
       const found = await db.execute(sql`select 1 as one ${toFound(of, model)} limit 1`);
       return (found as unknown as unknown[]).length > 0;
@@ -101,12 +98,26 @@ export function createMemoryStore(db: Drizzle, most: number): MemoryStore {
   };
 }
 
+/**
+ * Forgets the turns of a session of which not every message stays. A turn that loses its answer alone is forgotten whole:
+ * its pieces are of both.
+ */
+export const forgetCut: OnCut = async (tx, { sessionId, keptUpTo }) => {
+  await tx.execute(sql`delete from ${memoryTurns} where session_id = ${sessionId} and run_id not in (
+    select run_id from ${sessionMessages} where session_id = ${sessionId} group by run_id having max(n) <= ${keptUpTo})`);
+};
+
 // --- internal ---
 
 type NearRow = Recalled & { text: string };
 
 function isOfUser({ client, userId }: Rememberer): SQL | undefined {
   return and(eq(sessions.userId, userId), sql`${sessions.client} is not distinct from ${client}`);
+}
+
+/** Another turn may have cut it away since it was added. */
+function hasTurn(runId: string): SQL {
+  return sql`exists (select 1 from ${sessionMessages} m where m.session_id = ${sessions.id} and m.run_id = ${runId})`;
 }
 
 /** What of other sessions the user of this one may be reminded of. */
@@ -118,7 +129,7 @@ function isRemembered({ agent, sessionId, client, userId }: Rememberer): SQL {
 
 function toFound(of: Rememberer, model: string): SQL {
   return sql`from ${memoryTurns} t join ${memoryPieces} p on p.run_id = t.run_id
-    where ${isRemembered(of)} and t.model = ${model} and p.embedding is not null`;
+    where ${isRemembered(of)} and t.state = 'ready' and t.model = ${model} and p.embedding is not null`;
 }
 
 function toCondition({ agent, client, user }: MemoryFilter): SQL | undefined {

@@ -7,6 +7,13 @@ export interface Job {
   attempts: number;
 }
 
+/** A process that embeds. */
+export interface Embedder {
+  model: string;
+  /** Since when it is with that model, by the clock of the database. */
+  since: string;
+}
+
 export interface RememberedRow {
   runId: string;
   sessionId: string;
@@ -27,10 +34,8 @@ export interface MemoryFilter {
 
 /** What is remembered, as it is stored: of an end user of a client, by agent, and by nobody else. */
 export interface MemoryStore {
-  /** Keeps the pieces of a turn, once. False: the session is gone, or not that user's. */
+  /** Keeps the pieces of a turn, once. False: the session is gone, or not that user's, or the turn was cut from it. */
   add(of: Rememberer, runId: string, pieces: readonly string[]): Promise<boolean>;
-  /** What is remembered of turns whose messages the session no longer has. */
-  dropCut(sessionId: string): Promise<void>;
   /** Whether there is anything to be found. */
   hasAny(of: Rememberer, model: string): Promise<boolean>;
   /** The nearest, the best first. Throws `vector_unavailable`. */
@@ -50,14 +55,20 @@ export interface MemoryStore {
 
 /** What is to be embedded. */
 export interface MemoryJobs {
-  /** The turn that has been due for longest, of one of the agents. Undefined: none is. */
-  claim(agents: readonly string[]): Promise<Job | undefined>;
+  /** What the clock of the database says, as text. */
+  now(): Promise<string>;
+  /** The turn that has been due for longest, of one of the agents, and waits for no other model. Undefined: none is. */
+  claim(agents: readonly string[], model: string): Promise<Job | undefined>;
   pieces(job: Job): Promise<string[]>;
   /** False: it is no longer this process's, or gone. */
-  finish(job: Job, model: string, vectors: readonly (readonly number[])[]): Promise<boolean>;
+  finish(job: Job, by: Embedder, vectors: readonly (readonly number[])[]): Promise<boolean>;
   /** Whoever looks after the pause has it. */
   putBack(job: Job, how: { reason: string | null; attempts: number; pauseMs: number }): Promise<void>;
-  giveUp(job: Job, reason: string): Promise<void>;
-  /** What was made with another model is due again. */
-  requeueOthers(model: string): Promise<void>;
+  giveUp(job: Job, by: Embedder, reason: string): Promise<void>;
+  /**
+   * What was made with another model, failed with one or waits for one, is due again for this one, if a process made it so
+   * that has been with its model for longer. Answers how many turns.
+   * @param lately only turns of the last two hours, which an index finds
+   */
+  requeueOthers(by: Embedder, how: { lately: boolean }): Promise<number>;
 }

@@ -22,13 +22,13 @@ export const memoryTurns = boxSchema.table(
     client: text('client'),
     userId: text('user_id').notNull(),
     state: text('state').$type<MemoryState>().notNull().default('queued'),
-    /** What its vectors were made with. Null: there are none. */
+    /** What its vectors were made with, what it failed with, or what alone it waits for. Null: it waits for any. */
     model: text('model'),
     /** Numbers of each of them. */
     dimension: integer('dimension'),
     error: text('error'),
     attempts: integer('attempts').notNull().default(0),
-    /** Not taken before. */
+    /** Not taken before. Of one that is ready or failed: since when the process that made it so was with that model. */
     dueAt: at('due_at').notNull().defaultNow(),
     /** Which process is at it, and until when none of the others is. */
     leaseId: uuid('lease_id'),

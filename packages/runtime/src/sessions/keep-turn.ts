@@ -7,24 +7,34 @@ import type { Drizzle } from '../stores/drizzle.ts';
 import { sessionMessages, sessions, sessionTurns } from './table.ts';
 
 /**
+ * Part of a session is being cut away: what else is kept of it goes in the same transaction, or nothing does.
+ * @param keptUpTo the place of the last message that stays. -1: none does
+ */
+export type OnCut = (tx: Pick<Drizzle, 'execute'>, cut: { sessionId: string; keptUpTo: number }) => Promise<void>;
+
+/**
  * Adds a turn to its session, once. Answers whose the session is; undefined: it is not there.
  *
  * One statement, unless the turn goes back to a message first: what it reads it has locked, and of two that add to one
  * session at once, which only a turn that has lost its session does, one finds its place taken and looks again.
  */
-export async function keepTurn(db: Drizzle, turn: TurnToKeep): Promise<{ askedBy: string | null } | undefined> {
+export async function keepTurn(
+  db: Drizzle,
+  turn: TurnToKeep,
+  onCut: OnCut,
+): Promise<{ askedBy: string | null } | undefined> {
   const statement = toStatement(turn);
   for (let tries = TRIES; ; tries--) {
     try {
       const [kept] = await (turn.cutAfter === undefined
         ? db.execute<KeptRow>(statement)
         : db.transaction(async (tx) => {
-            await goBack(tx, turn, turn.cutAfter ?? null);
+            await goBack(tx, turn, onCut);
             return tx.execute<KeptRow>(statement);
           }));
       return kept && { askedBy: kept.asked_by };
     } catch (error) {
-      if (tries === 0 || !isPlaceTaken(error)) throw error;
+      if (tries === 0 || !isOvertaken(error)) throw error;
     }
   }
 }
@@ -69,10 +79,10 @@ function toStatement({ sessionId, runId, kind, usage, ...turn }: TurnToKeep): SQ
     select asked_by from there`;
 }
 
-type Tx = Pick<Drizzle, 'select' | 'delete'>;
+type Tx = Pick<Drizzle, 'select' | 'delete' | 'execute'>;
 
 /** Forgets what stands behind the message, or everything, unless the turn has been added. */
-async function goBack(tx: Tx, { sessionId, runId }: TurnToKeep, cutAfter: string | null): Promise<void> {
+async function goBack(tx: Tx, { sessionId, runId, cutAfter = null }: TurnToKeep, onCut: OnCut): Promise<void> {
   await tx.select({ id: sessions.id }).from(sessions).where(eq(sessions.id, sessionId)).for('update');
   const [added] = await tx
     .select({ runId: sessionTurns.runId })
@@ -83,14 +93,18 @@ async function goBack(tx: Tx, { sessionId, runId }: TurnToKeep, cutAfter: string
     .select({ n: sessionMessages.n })
     .from(sessionMessages)
     .where(and(eq(sessionMessages.sessionId, sessionId), eq(sessionMessages.id, cutAfter ?? '')));
-  const kept = cutAfter === null ? -1 : (last?.n ?? -1);
-  await tx.delete(sessionMessages).where(and(eq(sessionMessages.sessionId, sessionId), gt(sessionMessages.n, kept)));
+  const keptUpTo = cutAfter === null ? -1 : (last?.n ?? -1);
+  await onCut(tx, { sessionId, keptUpTo });
+  await tx
+    .delete(sessionMessages)
+    .where(and(eq(sessionMessages.sessionId, sessionId), gt(sessionMessages.n, keptUpTo)));
 }
 
-/** By another turn, since the statement began to look. */
-function isPlaceTaken(error: unknown): boolean {
+/** By another turn, which took the place since the statement began to look, or by whoever else deletes the same rows. */
+function isOvertaken(error: unknown): boolean {
   const cause = error instanceof Error ? error.cause : undefined;
-  return cause instanceof Error && 'code' in cause && cause.code === UNIQUE_VIOLATION;
+  return cause instanceof Error && 'code' in cause && (cause.code === UNIQUE_VIOLATION || cause.code === DEADLOCK);
 }
 
 const UNIQUE_VIOLATION = '23505';
+const DEADLOCK = '40P01';

@@ -4,15 +4,19 @@ import type { ConversationMessage, ConversationSummary, KeptSummary } from '../a
 import { BoxError } from '../errors.ts';
 import type { Drizzle } from '../stores/drizzle.ts';
 import { keepTurn, withoutTurn } from './keep-turn.ts';
+import type { OnCut } from './keep-turn.ts';
 import { sessionMessages, sessions } from './table.ts';
 import type { SessionOwner, SessionPlace, SessionStore } from '../agents/turn/session-store.ts';
 import { isStorable } from '../agents/turn/storable.ts';
 
-/** @param onChange called with a session that has a turn more */
-export function createSessions(
-  db: Drizzle,
-  onChange: (sessionId: string, askedBy?: string) => void = () => {},
-): SessionStore {
+export interface SessionsOptions {
+  /** Called with a session that has a turn more. */
+  onChange(sessionId: string, askedBy?: string): void;
+  /** Whoever cuts: a turn of the user, of a backend, of an agent that remembers nothing. */
+  onCut: OnCut;
+}
+
+export function createSessions(db: Drizzle, { onChange, onCut }: SessionsOptions): SessionStore {
   return {
     idOf: sessionIdOf,
     async open({ agent, name, owner, kind, askedBy }) {
@@ -54,7 +58,7 @@ export function createSessions(
         : { messages, state };
     },
     async add(turn) {
-      const kept = await keepTurn(db, turn);
+      const kept = await keepTurn(db, turn, onCut);
       onChange(turn.sessionId, kept?.askedBy ?? undefined);
     },
   };

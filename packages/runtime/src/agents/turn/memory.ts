@@ -42,8 +42,6 @@ export interface TurnToRemember {
   of: Rememberer;
   runId: string;
   messages: readonly ConversationMessage[];
-  /** Part of the session was cut away. */
-  isCut: boolean;
 }
 
 /** What agents remember of the sessions of their end users. */
