@@ -427,6 +427,24 @@ function suite(database: () => Drizzle): void {
     expect([idsOf(after), after.polling!.seen]).toEqual([['2'], 1]);
   });
 
+  test('what is answered after it was disabled is not stored, and is found once it is enabled again', async () => {
+    const box = await open({ pollLeaseMs: 600_000 });
+    let free!: (value?: unknown) => void;
+    feed.ways.held = new Promise((resolve) => (free = resolve));
+    feed.items = [issue(1)];
+    const { id } = await make(box, { poll: { from: 'all' } });
+    await until(() => feed.asked.length === 1);
+    await call(box, `PATCH /api/triggers/${id}`, { enabled: false });
+    free();
+    await until(() => feed.asked[0]!.status === 200);
+    const start = performance.now();
+    await until(() => performance.now() - start > 300);
+    const disabled = await get(box, id);
+    expect([disabled.deliveries, disabled.polling!.seen, feed.asked.length]).toEqual([[], 0, 1]);
+    await call(box, `PATCH /api/triggers/${id}`, { enabled: true });
+    expect(idsOf(await polled(box, id, 2))).toEqual(['1']);
+  });
+
   test('nobody can call it, and a redelivery runs an item again', async () => {
     const box = await open();
     feed.items = [issue(1)];

@@ -11,6 +11,7 @@ import { createDrizzle } from '../src/stores/drizzle.ts';
 import type { Drizzle } from '../src/stores/drizzle.ts';
 import { openPg } from '../src/stores/pg.ts';
 import { createLazyDatabase } from '../src/testing/database.ts';
+import { createDeliveryLeases } from '../src/triggers/delivery-leases.ts';
 import type { TriggerLimits } from '../src/triggers/limits.ts';
 import type { Trigger, TriggerDelivery } from '../src/triggers/store.ts';
 import { describeWhen, realServers } from './require.ts';
@@ -431,6 +432,56 @@ function suite(database: () => Drizzle): void {
       const next = await open();
       expect(await ended(next, id)).toMatchObject([{ state: 'delivered' }]);
     });
+  });
+
+  test('of a trigger that is disabled waits, as no try, and goes on once it is enabled again', async () => {
+    const box = await open({ tries: 2 });
+    const { id } = await make(box, 'github', { target: { workflow: 'alone' } });
+    ways.isBroken = true;
+    for (const n of [1, 2]) await send(box, id, 'github', { n });
+    await until(async () => (await get(box, id)).deliveries.some(({ problem }) => problem?.code === 'workflow_busy'));
+    await call(box, `PATCH /api/triggers/${id}`, { enabled: false });
+    ways.isBroken = false;
+    const waiting = sql`trigger_id = ${id} and state = 'failed' and lease_id is null`;
+    await until(async () => {
+      const { deliveries } = await get(box, id);
+      const runs = deliveries.flatMap(({ runId }) => (runId === null ? [] : [runId]));
+      const rows = await database().execute(sql`select 1 from svc.trigger_deliveries where ${waiting}`);
+      const run = await call<{ status: string }>(box, `GET /api/runs/${runs[0]}`);
+      return run.body.status === 'completed' && (rows as unknown as unknown[]).length === 1;
+    });
+    // It is long due, and neither is taken nor looked for.
+    await database().execute(sql`update svc.trigger_deliveries set next_at = '2000-01-01' where ${waiting}`);
+    const nextIn = await createDeliveryLeases(database(), { leaseMs: 1_000 }).nextIn();
+    expect(nextIn ?? 0).toBeGreaterThan(-1_000_000_000);
+    const started = performance.now();
+    await until(() => performance.now() - started > 200);
+    expect((await get(box, id)).deliveries.map(({ state, attempts }) => [state, attempts]).toSorted()).toEqual([
+      ['delivered', 1],
+      ['failed', 0],
+    ]);
+    await call(box, `PATCH /api/triggers/${id}`, { enabled: true });
+    expect((await ended(box, id, 2)).map(({ state, attempts }) => [state, attempts])).toEqual([
+      ['delivered', 1],
+      ['delivered', 1],
+    ]);
+  });
+
+  test('one that is long in coming to its turn, since its trigger was disabled, is not dead for that', async () => {
+    const box = await open({ tries: 2, busyForMs: 60_000 });
+    const { id } = await make(box, 'github', { target: { workflow: 'alone' } });
+    ways.isBroken = true;
+    for (const n of [1, 2]) await send(box, id, 'github', { n });
+    await until(async () => (await get(box, id)).deliveries.some(({ problem }) => problem?.code === 'workflow_busy'));
+    await call(box, `PATCH /api/triggers/${id}`, { enabled: false });
+    await database().execute(
+      sql`update svc.trigger_deliveries set received_at = now() - interval '1 day' where trigger_id = ${id}`,
+    );
+    await call(box, `PATCH /api/triggers/${id}`, { enabled: true });
+    const started = performance.now();
+    await until(() => performance.now() - started > 300);
+    ways.isBroken = false;
+    expect((await ended(box, id, 2)).map(({ state }) => state)).toEqual(['delivered', 'delivered']);
   });
 
   test('one that a process has taken and not ended is started by another, and is one run', async () => {

@@ -4,7 +4,7 @@ import { secrets } from '../secrets/table.ts';
 import type { Drizzle } from '../stores/drizzle.ts';
 import { NO_SETTINGS } from './store.ts';
 import type { SecretChange, StoredTrigger, TriggerSettings, TriggerTarget } from './store.ts';
-import { restartPoll } from './poll-rows.ts';
+import { restartPoll, stopPoll } from './poll-rows.ts';
 import type { PollRow } from './poll-rows.ts';
 import { triggerPolls, triggers } from './table.ts';
 
@@ -99,6 +99,7 @@ export function createTriggerRows(db: Drizzle, vault: () => Promise<SecretStore>
           .returning({ id: triggers.id });
         if (rows.length === 0) return false;
         if (polls) await restartPoll(tx, id, polls === 'other');
+        else if (!changed.enabled) await stopPoll(tx, id);
         const own = store.within(tx);
         const before = secret === undefined ? undefined : await own.get(nameOf(id, 'current'));
         if (before !== undefined && before !== secret) await own.set(nameOf(id, 'previous'), before);

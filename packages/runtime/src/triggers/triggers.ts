@@ -170,6 +170,7 @@ export function createTriggers(options: TriggersOptions): Triggers {
       const polls = toPollChange(trigger.settings, changed.settings);
       if (!(await rows.update(id, changed, { secret, dropsPrevious, polls }))) throw triggerNotFound(id);
       if (changed.settings.poll) polling.nudge();
+      if (changed.enabled && !trigger.enabled) worker.nudge();
       return show(id);
     },
     async redeliver(id, deliveryId, caller) {
