@@ -83,7 +83,7 @@ export interface TriggersOptions {
 export const INBOUND_PREFIX = '/api/inbound/';
 
 export function createTriggers(options: TriggersOptions): Triggers {
-  const { db, workflows, agents, egress, url, mask } = options;
+  const { db, workflows, agents, url, mask } = options;
   const limits = { ...TRIGGER_LIMITS, ...options.limits };
   const rows = createTriggerRows(db, createVault(options));
   const deliveries = createDeliveryRows(db, limits);
@@ -152,10 +152,10 @@ export function createTriggers(options: TriggersOptions): Triggers {
     },
     async create({ secret, ...given }, by) {
       const { name, target } = given;
-      const trigger = withGiven({ name, target, enabled: true, settings: NO_SETTINGS }, given, egress);
+      const trigger = withGiven({ name, target, enabled: true, settings: NO_SETTINGS }, given);
       checkSecret(trigger.settings.signature, secret);
       requireTarget(options, target);
-      await polling.requireConnection(trigger.settings.poll);
+      await polling.requireReachable(trigger.settings.poll);
       const id = `trg_${randomBytes(16).toString('base64url')}`;
       if (!(await rows.create({ ...trigger, id, createdBy: by }, secret))) throw tooMany();
       if (trigger.settings.poll) polling.nudge();
@@ -163,10 +163,10 @@ export function createTriggers(options: TriggersOptions): Triggers {
     },
     async update(id, { secret, dropsPrevious, ...given }) {
       const { trigger } = await find(id);
-      const changed = withGiven(trigger, given, egress);
+      const changed = withGiven(trigger, given);
       checkSecret(changed.settings.signature, secret);
       requireTarget(options, given.target);
-      if (given.poll) await polling.requireConnection(changed.settings.poll);
+      if (given.poll) await polling.requireReachable(changed.settings.poll);
       const polls = toPollChange(trigger.settings, changed.settings);
       if (!(await rows.update(id, changed, { secret, dropsPrevious, polls }))) throw triggerNotFound(id);
       if (changed.settings.poll) polling.nudge();
