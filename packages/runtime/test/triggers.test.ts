@@ -379,6 +379,23 @@ function suite(database: () => Drizzle): void {
     ]);
   });
 
+  test.each(['github', 'shopify'])(
+    'a call of %s that is sent again with another id is known by its body',
+    async (scheme) => {
+      const box = await open();
+      const { id } = await make(box, scheme, { deduplicate: 'body.issue.number' });
+      const first = await send(box, id, scheme, BODY, { id: 'one' });
+      const again = await send(box, id, scheme, BODY, { id: 'another' });
+      expect(again.body).toEqual({ deliveryId: first.body.deliveryId, state: 'repeated' });
+      const [delivery, ...others] = await ended(box, id);
+      expect([delivery?.senderId, others]).toEqual(['7', []]);
+      // The place has nothing: it is known by the whole body, and still not by the header.
+      const bare = { action: 'opened' };
+      expect((await send(box, id, scheme, bare, { id: 'one' })).body.state).toBe('pending');
+      expect((await send(box, id, scheme, bare, { id: 'another' })).body.state).toBe('repeated');
+    },
+  );
+
   describe('a delivery that cannot start its run', () => {
     test('is tried again, and is a dead letter after as many tries as there are', async () => {
       const box = await open({ tries: 3 });
