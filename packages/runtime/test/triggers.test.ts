@@ -563,6 +563,25 @@ function suite(database: () => Drizzle): void {
     expect((await get(box, id)).lastDelivery).toMatchObject({ state: 'filtered' });
   });
 
+  test('what is changed at the same time is all changed', async () => {
+    const box = await open();
+    const { id } = await make(box, 'github', { enabled: true });
+    const changes = [
+      { enabled: false },
+      { name: 'another' },
+      { events: ['push'] },
+      { where: { 'body.a': ['b'] } },
+      { deduplicate: 'body.id' },
+      { event: 'body.kind' },
+    ];
+    for (let n = 0; n < 5; n++) {
+      const reset = { enabled: true, name: 'one', events: null, where: null, deduplicate: null, event: null };
+      await call(box, `PATCH /api/triggers/${id}`, reset);
+      await Promise.all(changes.map((change) => call(box, `PATCH /api/triggers/${id}`, change)));
+      expect(await get(box, id)).toMatchObject(Object.assign({}, ...changes) as object);
+    }
+  });
+
   test('there are 500 and no more', async () => {
     const box = await open();
     await database().execute(

@@ -32,7 +32,7 @@ import { createStartDelivery } from './start.ts';
 import { NO_SETTINGS } from './store.ts';
 import type { SecretChange, StoredTrigger, Trigger, TriggerDelivery, TriggerTarget } from './store.ts';
 import { createTriggerRows, SECRET_OWNER } from './trigger-rows.ts';
-import type { PollChange } from './trigger-rows.ts';
+import type { Changed } from './trigger-rows.ts';
 import { createWorker } from './worker.ts';
 
 export type NewTrigger = GivenTrigger & {
@@ -162,15 +162,17 @@ export function createTriggers(options: TriggersOptions): Triggers {
       return show(id);
     },
     async update(id, { secret, dropsPrevious, ...given }) {
-      const { trigger } = await find(id);
-      const changed = withGiven(trigger, given);
-      checkSecret(changed.settings.signature, secret);
+      const change = (before: StoredTrigger): Changed => {
+        const changed = withGiven(before, given);
+        checkSecret(changed.settings.signature, secret);
+        return { changed, polls: toPollChange(before.settings, changed.settings) };
+      };
+      const { changed } = change((await find(id)).trigger);
       requireTarget(options, given.target);
       if (given.poll) await polling.requireReachable(changed.settings.poll);
-      const polls = toPollChange(trigger.settings, changed.settings);
-      if (!(await rows.update(id, changed, { secret, dropsPrevious, polls }))) throw triggerNotFound(id);
+      if (!(await rows.update(id, change, { secret, dropsPrevious }))) throw triggerNotFound(id);
       if (changed.settings.poll) polling.nudge();
-      if (changed.enabled && !trigger.enabled) worker.nudge();
+      if (given.enabled) worker.nudge();
       return show(id);
     },
     async redeliver(id, deliveryId, caller) {
@@ -206,7 +208,7 @@ export function createTriggers(options: TriggersOptions): Triggers {
 const SHOWN = 50;
 const FORGET_EACH = 100;
 
-function toPollChange(before: StoredTrigger['settings'], after: StoredTrigger['settings']): PollChange['polls'] {
+function toPollChange(before: StoredTrigger['settings'], after: StoredTrigger['settings']): Changed['polls'] {
   if (!before.poll || !after.poll) return undefined;
   if (asksForOther(before.poll, after.poll) || before.deduplicate !== after.deduplicate) return 'other';
   return isDeepStrictEqual(before.poll, after.poll) ? undefined : 'same';
