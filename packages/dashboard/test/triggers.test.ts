@@ -161,7 +161,7 @@ describeWhen(browser, 'Triggers', (path) => {
     expect(await listBarriers(page)).toEqual([]);
 
     await page.getByRole('button', { name: 'Disable' }).click();
-    await page.getByText('It lets nothing in until it is enabled.').waitFor();
+    await page.getByText('It lets nothing in until it is enabled. Deliveries that wait go on then.').waitFor();
     await page.getByRole('button', { name: 'Enable' }).click();
     await page.getByText('Calls with a good signature are let in.').waitFor();
 
@@ -299,7 +299,7 @@ describeWhen(browser, 'Triggers', (path) => {
     await keepPicture(page, 'poll-list');
     await page.getByRole('link', { name: 'issues of another shop' }).click();
     await page.getByRole('button', { name: 'Disable' }).click();
-    await page.getByText('It asks for nothing until it is enabled.').waitFor();
+    await page.getByText('It asks for nothing until it is enabled. Deliveries that wait go on then.').waitFor();
     await page.getByText('not while it is disabled').waitFor();
   });
 

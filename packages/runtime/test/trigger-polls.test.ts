@@ -1,3 +1,5 @@
+import { lookup } from 'node:dns/promises';
+import { hostname } from 'node:os';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { sql } from 'drizzle-orm';
 import { z } from 'zod';
@@ -8,6 +10,7 @@ import { createDrizzle } from '../src/stores/drizzle.ts';
 import type { Drizzle } from '../src/stores/drizzle.ts';
 import { openPg } from '../src/stores/pg.ts';
 import { createLazyDatabase } from '../src/testing/database.ts';
+import { createPollFetch } from '../src/triggers/poll-address.ts';
 import type { TriggerLimits } from '../src/triggers/limits.ts';
 import type { Trigger, TriggerDelivery } from '../src/triggers/store.ts';
 import { useFeed } from './_feed.ts';
@@ -29,6 +32,17 @@ const WORKFLOWS = {
   take: { run: async (input: unknown) => input },
   typed: { run: async (input: unknown) => input, inputSchema: z.object({ title: z.string() }) },
 };
+
+/** This machine is not to be called. */
+const DEPLOYED = {
+  provider: {
+    environment: { baseUrl: 'http://127.0.0.1:1/v1' },
+    store: { read: async () => undefined, write: async () => {}, remove: async () => {} },
+    egress: { allowLoopback: false, allowed: [] },
+  },
+};
+/** A name that leads to this machine without saying so. */
+const LOCAL_NAME = await findLocalName();
 
 type Got = Trigger & { deliveries: TriggerDelivery[] };
 
@@ -59,7 +73,7 @@ describeWhen(realServers.database, 'polls on Postgres', (server) => {
 function suite(database: () => Drizzle): void {
   // None of those of another test is asked for.
   afterEach(() => database().execute(sql`delete from svc.triggers`));
-  const open = (limits: Partial<TriggerLimits> = {}, more: object = {}) =>
+  const open = (limits: Partial<TriggerLimits> = {}, more: object = {}, options: object = {}) =>
     boxes.open({
       workflows: WORKFLOWS,
       ...more,
@@ -68,6 +82,7 @@ function suite(database: () => Drizzle): void {
         secretKey,
         engine: { sweepMs: 20 },
         triggerLimits: { lookMs: 50, firstRetryMs: 20, busyMs: 20, ...limits },
+        ...options,
       },
     });
   const toBody = ({ poll, ...more }: { poll?: object } & Record<string, unknown> = {}) => ({
@@ -427,6 +442,24 @@ function suite(database: () => Drizzle): void {
     expect([idsOf(after), after.polling!.seen]).toEqual([['2'], 1]);
   });
 
+  test('what is answered after it was disabled is not stored, and is found once it is enabled again', async () => {
+    const box = await open({ pollLeaseMs: 600_000 });
+    let free!: (value?: unknown) => void;
+    feed.ways.held = new Promise((resolve) => (free = resolve));
+    feed.items = [issue(1)];
+    const { id } = await make(box, { poll: { from: 'all' } });
+    await until(() => feed.asked.length === 1);
+    await call(box, `PATCH /api/triggers/${id}`, { enabled: false });
+    free();
+    await until(() => feed.asked[0]!.status === 200);
+    const start = performance.now();
+    await until(() => performance.now() - start > 300);
+    const disabled = await get(box, id);
+    expect([disabled.deliveries, disabled.polling!.seen, feed.asked.length]).toEqual([[], 0, 1]);
+    await call(box, `PATCH /api/triggers/${id}`, { enabled: true });
+    expect(idsOf(await polled(box, id, 2))).toEqual(['1']);
+  });
+
   test('nobody can call it, and a redelivery runs an item again', async () => {
     const box = await open();
     feed.items = [issue(1)];
@@ -469,6 +502,38 @@ function suite(database: () => Drizzle): void {
     expect(body.message).not.toContain('secret@');
   });
 
+  test.each(['localhost', 'localhost.', 'a.localhost', 'A.LOCALHOST.', '127.0.0.2', '[::1]', '[::ffff:127.0.0.1]'])(
+    'where this machine must not be called, %s is not',
+    async (host) => {
+      const box = await open({}, {}, DEPLOYED);
+      const { status, body } = await call(box, 'POST /api/triggers', toBody({ poll: { url: `http://${host}:9/` } }));
+      expect([status, body.code]).toEqual([400, 'trigger_invalid']);
+      expect(body.message).toContain('is a loopback address. List it in SVC_ALLOW_PRIVATE_EGRESS');
+      const kept = await make(box, { poll: { url: 'https://nowhere.invalid/' }, enabled: false });
+      const change = { poll: { url: `http://${host}:9/` } };
+      expect((await call(box, `PATCH /api/triggers/${kept.id}`, change)).body.code).toBe('trigger_invalid');
+    },
+  );
+
+  test.skipIf(LOCAL_NAME === undefined)('a name that leads to this machine is refused when it is set', async () => {
+    const box = await open();
+    const given = toBody({ poll: { url: `http://${LOCAL_NAME}:9/` } });
+    const { status, body } = await call(box, 'POST /api/triggers', given);
+    expect([status, body.code, body.message]).toEqual([
+      400,
+      'trigger_invalid',
+      expect.stringMatching(/ is a (loopback|private) address/),
+    ]);
+  });
+
+  test('one of another address is not led to this machine, neither by a redirect nor by its name', async () => {
+    const ask = createPollFetch({ allowLoopback: true, allowed: [] });
+    const init = { method: 'GET', headers: new Headers(), body: undefined, signal: undefined };
+    await expect(ask(new URL('https://example.com/'))(new URL(feed.url), init)).rejects.toThrow(/loopback/);
+    expect((await ask(new URL(elsewhere.url))(new URL(feed.url), init)).status).toBe(200);
+    expect(feed.asked).toHaveLength(1);
+  });
+
   test('a poll becomes no webhook, a webhook no poll, and a connection has to be one of the box', async () => {
     const box = await open();
     const poll = await make(box);
@@ -487,4 +552,12 @@ function suite(database: () => Drizzle): void {
       'trigger_invalid',
     );
   });
+}
+
+async function findLocalName(): Promise<string | undefined> {
+  for (const name of [hostname(), 'ip6-localhost']) {
+    const found = await lookup(name).catch(() => undefined);
+    if (found && /^(127\.|::1$)/.test(found.address)) return name;
+  }
+  return undefined;
 }

@@ -11,6 +11,7 @@ import { createDrizzle } from '../src/stores/drizzle.ts';
 import type { Drizzle } from '../src/stores/drizzle.ts';
 import { openPg } from '../src/stores/pg.ts';
 import { createLazyDatabase } from '../src/testing/database.ts';
+import { createDeliveryLeases } from '../src/triggers/delivery-leases.ts';
 import type { TriggerLimits } from '../src/triggers/limits.ts';
 import type { Trigger, TriggerDelivery } from '../src/triggers/store.ts';
 import { describeWhen, realServers } from './require.ts';
@@ -378,6 +379,23 @@ function suite(database: () => Drizzle): void {
     ]);
   });
 
+  test.each(['github', 'shopify'])(
+    'a call of %s that is sent again with another id is known by its body',
+    async (scheme) => {
+      const box = await open();
+      const { id } = await make(box, scheme, { deduplicate: 'body.issue.number' });
+      const first = await send(box, id, scheme, BODY, { id: 'one' });
+      const again = await send(box, id, scheme, BODY, { id: 'another' });
+      expect(again.body).toEqual({ deliveryId: first.body.deliveryId, state: 'repeated' });
+      const [delivery, ...others] = await ended(box, id);
+      expect([delivery?.senderId, others]).toEqual(['7', []]);
+      // The place has nothing: it is known by the whole body, and still not by the header.
+      const bare = { action: 'opened' };
+      expect((await send(box, id, scheme, bare, { id: 'one' })).body.state).toBe('pending');
+      expect((await send(box, id, scheme, bare, { id: 'another' })).body.state).toBe('repeated');
+    },
+  );
+
   describe('a delivery that cannot start its run', () => {
     test('is tried again, and is a dead letter after as many tries as there are', async () => {
       const box = await open({ tries: 3 });
@@ -431,6 +449,56 @@ function suite(database: () => Drizzle): void {
       const next = await open();
       expect(await ended(next, id)).toMatchObject([{ state: 'delivered' }]);
     });
+  });
+
+  test('of a trigger that is disabled waits, as no try, and goes on once it is enabled again', async () => {
+    const box = await open({ tries: 2 });
+    const { id } = await make(box, 'github', { target: { workflow: 'alone' } });
+    ways.isBroken = true;
+    for (const n of [1, 2]) await send(box, id, 'github', { n });
+    await until(async () => (await get(box, id)).deliveries.some(({ problem }) => problem?.code === 'workflow_busy'));
+    await call(box, `PATCH /api/triggers/${id}`, { enabled: false });
+    ways.isBroken = false;
+    const waiting = sql`trigger_id = ${id} and state = 'failed' and lease_id is null`;
+    await until(async () => {
+      const { deliveries } = await get(box, id);
+      const runs = deliveries.flatMap(({ runId }) => (runId === null ? [] : [runId]));
+      const rows = await database().execute(sql`select 1 from svc.trigger_deliveries where ${waiting}`);
+      const run = await call<{ status: string }>(box, `GET /api/runs/${runs[0]}`);
+      return run.body.status === 'completed' && (rows as unknown as unknown[]).length === 1;
+    });
+    // It is long due, and neither is taken nor looked for.
+    await database().execute(sql`update svc.trigger_deliveries set next_at = '2000-01-01' where ${waiting}`);
+    const nextIn = await createDeliveryLeases(database(), { leaseMs: 1_000 }).nextIn();
+    expect(nextIn ?? 0).toBeGreaterThan(-1_000_000_000);
+    const started = performance.now();
+    await until(() => performance.now() - started > 200);
+    expect((await get(box, id)).deliveries.map(({ state, attempts }) => [state, attempts]).toSorted()).toEqual([
+      ['delivered', 1],
+      ['failed', 0],
+    ]);
+    await call(box, `PATCH /api/triggers/${id}`, { enabled: true });
+    expect((await ended(box, id, 2)).map(({ state, attempts }) => [state, attempts])).toEqual([
+      ['delivered', 1],
+      ['delivered', 1],
+    ]);
+  });
+
+  test('one that is long in coming to its turn, since its trigger was disabled, is not dead for that', async () => {
+    const box = await open({ tries: 2, busyForMs: 60_000 });
+    const { id } = await make(box, 'github', { target: { workflow: 'alone' } });
+    ways.isBroken = true;
+    for (const n of [1, 2]) await send(box, id, 'github', { n });
+    await until(async () => (await get(box, id)).deliveries.some(({ problem }) => problem?.code === 'workflow_busy'));
+    await call(box, `PATCH /api/triggers/${id}`, { enabled: false });
+    await database().execute(
+      sql`update svc.trigger_deliveries set received_at = now() - interval '1 day' where trigger_id = ${id}`,
+    );
+    await call(box, `PATCH /api/triggers/${id}`, { enabled: true });
+    const started = performance.now();
+    await until(() => performance.now() - started > 300);
+    ways.isBroken = false;
+    expect((await ended(box, id, 2)).map(({ state }) => state)).toEqual(['delivered', 'delivered']);
   });
 
   test('one that a process has taken and not ended is started by another, and is one run', async () => {
@@ -493,6 +561,25 @@ function suite(database: () => Drizzle): void {
       await post(box, id, { headers: { 'x-token': 'Token shared between two' }, body: `{"n":${n}}` });
     await until(async () => (await get(box, id)).deliveries.length <= 3);
     expect((await get(box, id)).lastDelivery).toMatchObject({ state: 'filtered' });
+  });
+
+  test('what is changed at the same time is all changed', async () => {
+    const box = await open();
+    const { id } = await make(box, 'github', { enabled: true });
+    const changes = [
+      { enabled: false },
+      { name: 'another' },
+      { events: ['push'] },
+      { where: { 'body.a': ['b'] } },
+      { deduplicate: 'body.id' },
+      { event: 'body.kind' },
+    ];
+    for (let n = 0; n < 5; n++) {
+      const reset = { enabled: true, name: 'one', events: null, where: null, deduplicate: null, event: null };
+      await call(box, `PATCH /api/triggers/${id}`, reset);
+      await Promise.all(changes.map((change) => call(box, `PATCH /api/triggers/${id}`, change)));
+      expect(await get(box, id)).toMatchObject(Object.assign({}, ...changes) as object);
+    }
   });
 
   test('there are 500 and no more', async () => {

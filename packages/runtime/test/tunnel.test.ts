@@ -57,9 +57,10 @@ function ask(base: string, { method = 'GET', path = '/api/runs', headers = {}, b
   });
 }
 
-const open = async () => {
+const open = async (program: object = {}) => {
   const box = await boxes.open({
     agents: {},
+    ...program,
     options: {
       host: 'dev',
       isAllowedHost: createHostCheck({ listen: false }),
@@ -163,6 +164,20 @@ describe('a box in development', () => {
     const preflight = { origin: STUDIO, 'access-control-request-method': 'GET' };
     const { headers, status } = await ask(far, { method: 'OPTIONS', headers: preflight });
     expect([status, headers['access-control-allow-origin']]).toEqual([204, STUDIO]);
+  });
+
+  test('lets nobody outside set what this machine is polled for', async () => {
+    const { near, far } = await open({ workflows: { take: { run: async () => {} } } });
+    const owner = as(await plane.mint('owner'));
+    const make = (base: string, url: string, headers: Record<string, string>) => {
+      const body = { name: 'x', target: { workflow: 'take' }, poll: { url }, enabled: false };
+      return ask(base, { method: 'POST', path: '/api/triggers', headers, body });
+    };
+    for (const url of ['http://localhost:9/', 'http://localhost.:9/', 'http://a.localhost:9/', 'http://127.0.0.1:9/']) {
+      const refused = await make(far, url, owner);
+      expect([url, refused.status, refused.body.code]).toEqual([url, 400, 'trigger_invalid']);
+      expect([url, (await make(near, url, NEAR)).status]).toEqual([url, 201]);
+    }
   });
 
   test('registers nowhere, whatever is signed', async () => {

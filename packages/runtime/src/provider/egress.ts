@@ -71,11 +71,24 @@ export async function findRefusal(url: URL, policy: EgressPolicy): Promise<strin
   return refusal && `${refusal}. ${ADVICE}`;
 }
 
-/** The same of what the box itself does not call: what is wrong, without what to do about it. */
-export async function findPrivate(url: URL, policy: EgressPolicy): Promise<string | undefined> {
+/** The same without what to do about it. With `letsUnknown`, a name that does not resolve is let be; default: refused. */
+export async function findPrivate(
+  url: URL,
+  policy: EgressPolicy,
+  { letsUnknown = false } = {},
+): Promise<string | undefined> {
   const host = hostOf(url);
   const addresses = await resolveHost(host);
-  return addresses ? explainRefusal(addresses, host, policy) : `"${host}" does not resolve`;
+  if (addresses) return explainRefusal(addresses, host, policy);
+  return letsUnknown ? undefined : `"${host}" does not resolve`;
+}
+
+/** Whether a host says itself that it is this machine, however it spells that: not whether a name happens to lead there. */
+export function isLoopbackHost(host: string): boolean {
+  const name = host.replace(/\.$/, '').toLowerCase();
+  if (name === 'localhost' || name.endsWith('.localhost')) return true;
+  const plain = toPlain(host);
+  return isIP(plain) !== 0 && LOOPBACK.check(plain, isIP(plain) === 6 ? 'ipv6' : 'ipv4');
 }
 
 /** The host of an address, an IPv6 one without its brackets. */

@@ -1,10 +1,10 @@
-import { and, eq, sql } from 'drizzle-orm';
+import { and, eq, inArray, sql } from 'drizzle-orm';
 import type { Drizzle } from '../stores/drizzle.ts';
 import { isWaiting, soon } from './delivery-rows.ts';
 import type { DeliveryRow } from './delivery-rows.ts';
 import type { TriggerLimits } from './limits.ts';
 import type { DeliveryProblem } from './store.ts';
-import { triggerDeliveries as table } from './table.ts';
+import { triggerDeliveries as table, triggers } from './table.ts';
 
 /** How an attempt ended. */
 export type Settled =
@@ -13,25 +13,27 @@ export type Settled =
   /** `isNoTry`: the attempt does not count. */
   | { state: 'failed' | 'pending'; problem: DeliveryProblem | null; inMs: number; isNoTry?: boolean };
 
-/** Deliveries that wait, as one process after the other has them. */
+/** Deliveries that wait for their runs, as one process after the other has them. */
 export interface DeliveryLeases {
-  /** Those whose time has come, for one process alone until the lease ends. */
+  /** Those whose time has come, for one process alone until the lease ends. Those of a disabled trigger stay. */
   take(leaseId: string, limit: number): Promise<DeliveryRow[]>;
   /** False: another process has it. */
   settle(leaseId: string, id: string, how: Settled): Promise<boolean>;
-  /** Milliseconds until one is due. Undefined: none waits. */
+  /** Milliseconds until one is due. Undefined: none is waited for. */
   nextIn(): Promise<number | undefined>;
 }
 
 export function createDeliveryLeases(db: Drizzle, limits: Pick<TriggerLimits, 'leaseMs'>): DeliveryLeases {
+  const enabled = db.select({ id: triggers.id }).from(triggers).where(eq(triggers.enabled, true));
   return {
     take: (leaseId, limit) =>
       db
         .update(table)
         .set({ leaseId, leaseUntil: soon(limits.leaseMs), attempts: sql`${table.attempts} + 1` })
         .where(
-          sql`${table.id} in (select d.id from ${table} d where d.state in ('pending', 'failed') and d.next_at <= now()
-            and (d.lease_until is null or d.lease_until < now()) order by d.next_at limit ${limit} for update skip locked)`,
+          sql`${table.id} in (select d.id from ${table} d join ${triggers} t on t.id = d.trigger_id
+            where t.enabled and d.state in ('pending', 'failed') and d.next_at <= now()
+            and (d.lease_until is null or d.lease_until < now()) order by d.next_at limit ${limit} for update of d skip locked)`,
         )
         .returning(),
     async settle(leaseId, id, how) {
@@ -60,7 +62,7 @@ export function createDeliveryLeases(db: Drizzle, limits: Pick<TriggerLimits, 'l
           >`(extract(epoch from min(greatest(${table.nextAt}, ${table.leaseUntil})) - now()) * 1000)::double precision`,
         })
         .from(table)
-        .where(isWaiting);
+        .where(and(isWaiting, inArray(table.triggerId, enabled)));
       return row?.ms ?? undefined;
     },
   };

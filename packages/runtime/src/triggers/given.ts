@@ -1,6 +1,5 @@
 import { BoxError } from '../errors.ts';
 import { COPILOT_AGENT } from '../manifest.ts';
-import type { EgressPolicy } from '../provider/egress.ts';
 import { toPoll } from './poll-settings.ts';
 import type { Poll } from './poll-settings.ts';
 import { SCHEMES } from './schemes.ts';
@@ -27,7 +26,6 @@ export interface GivenTrigger {
 export function withGiven(
   before: Pick<StoredTrigger, Changeable>,
   given: GivenTrigger,
-  egress: EgressPolicy,
 ): Pick<StoredTrigger, Changeable> {
   const { name = before.name, target = before.target, enabled = before.enabled } = given;
   const settings: TriggerSettings = { ...before.settings };
@@ -36,7 +34,7 @@ export function withGiven(
     if (given[key] !== undefined) Object.assign(settings, { [key]: given[key] });
   checkTarget(target, settings.mapping);
   if (settings.signature) checkSignature(settings.signature);
-  if (given.poll) settings.poll = toPoll(given.poll, egress);
+  if (given.poll) settings.poll = toPoll(given.poll);
   checkMapping(settings.mapping);
   for (const [member, path] of [
     ['event', settings.event],

@@ -19,7 +19,8 @@ export type Polled =
 export type Ask = (poll: Poll, known: Validators, by: { name: string; signal: AbortSignal }) => Promise<Polled>;
 
 export interface AskOptions {
-  fetch: GuardedFetch;
+  /** By the address of the poll, for all that it leads to. */
+  fetchFor(first: URL): GuardedFetch;
   /** With the credential of a connection. */
   fetchAs(
     connection: string,
@@ -30,7 +31,7 @@ export interface AskOptions {
   limits: Pick<TriggerLimits, 'pollBytes' | 'pollTimeoutMs'>;
 }
 
-export function createAsk({ fetch, fetchAs, limits }: AskOptions): Ask {
+export function createAsk({ fetchFor, fetchAs, limits }: AskOptions): Ask {
   const { pollBytes, pollTimeoutMs } = limits;
   return async (poll, known, { name, signal: closing }) => {
     const late = AbortSignal.timeout(pollTimeoutMs);
@@ -39,7 +40,7 @@ export function createAsk({ fetch, fetchAs, limits }: AskOptions): Ask {
     try {
       const answer =
         poll.connection === undefined
-          ? await follow(fetch, new URL(poll.url), headers, signal)
+          ? await follow(fetchFor(new URL(poll.url)), new URL(poll.url), headers, signal)
           : await fetchAs(poll.connection, { name, signal }, poll.url, { headers });
       const { status } = answer;
       if (status === 304) return { outcome: 'same', status };

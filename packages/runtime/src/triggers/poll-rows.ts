@@ -61,8 +61,18 @@ export function createPollRows(
         .returning(),
     answered: (leaseId, triggerId, { items, validators, isOnlyNoted, ...end }) =>
       db.transaction(async (tx) => {
+        // Before the poll, as an update has them; it is not disabled before this is stored.
+        const [trigger] = await tx
+          .select({ enabled: triggers.enabled })
+          .from(triggers)
+          .where(eq(triggers.id, triggerId))
+          .for('share');
         const [mine] = await tx.select().from(table).where(isMine(leaseId, triggerId)).for('update');
         if (!mine) return undefined;
+        if (!trigger?.enabled) {
+          await stopPoll(tx, triggerId);
+          return undefined;
+        }
         const unseen = await listUnseen(tx, triggerId, items);
         const room = isOnlyNoted ? 0 : limits.mostPending - (await countWaiting(tx, triggerId, limits.mostPending));
         const fitting = isOnlyNoted ? unseen : upTo(room, unseen);
@@ -128,6 +138,11 @@ export async function restartPoll(tx: Pick<Drizzle, 'update' | 'delete'>, id: st
     .set({ ...FREE, nextAt: sql`now()`, ...(isOther ? begun : {}) })
     .where(eq(table.triggerId, id));
   if (isOther) await tx.delete(triggerSeen).where(eq(triggerSeen.triggerId, id));
+}
+
+/** What is under way is not stored; where it is asked again, it finds that. */
+export async function stopPoll(tx: Pick<Drizzle, 'update'>, id: string): Promise<void> {
+  await tx.update(table).set(FREE).where(eq(table.triggerId, id));
 }
 
 // --- internal ---

@@ -1,9 +1,6 @@
 import { z } from 'zod';
 import { nextFire } from '../definitions/cron.ts';
-import { currentRequest } from '../engine/context.ts';
 import { BoxError } from '../errors.ts';
-import { hostOf, requireLiteral } from '../provider/egress.ts';
-import type { EgressPolicy } from '../provider/egress.ts';
 import { HIDDEN_HEADERS } from './request.ts';
 import { explainPath } from './template.ts';
 
@@ -39,9 +36,9 @@ export const Poll = z.strictObject({
 export type Poll = z.infer<typeof Poll>;
 
 /** With what was left out. Throws `trigger_invalid`, which names the member. */
-export function toPoll(given: Poll, egress: EgressPolicy): Poll {
+export function toPoll(given: Poll): Poll {
   const { cron, timeZone, everySeconds, headers = {}, items = 'body' } = given;
-  checkUrl(given, egress);
+  checkUrl(given);
   for (const name of Object.keys(headers)) checkHeader(name);
   if (Object.keys(headers).length > MOST_HEADERS) throw invalid(`A poll has at most ${MOST_HEADERS} headers.`);
   if (cron !== undefined && everySeconds !== undefined)
@@ -74,7 +71,6 @@ export function nextPollIn({ cron, timeZone, everySeconds = 300 }: Poll, now: nu
 // --- internal ---
 
 const MOST_HEADERS = 10;
-const LOOPBACK = new Set(['localhost', '127.0.0.1', '::1']);
 /** What the box says itself, or what lets somebody in. */
 const OWN_HEADERS = new Set([
   ...HIDDEN_HEADERS,
@@ -92,7 +88,7 @@ const OWN_HEADERS = new Set([
   'accept-encoding',
 ]);
 
-function checkUrl({ url: text, connection }: Poll, egress: EgressPolicy): void {
+function checkUrl({ url: text, connection }: Poll): void {
   const isWhole = /^[a-z][a-z\d+.-]*:/i.test(text);
   // The connection says where that is, and goes nowhere else.
   if (connection !== undefined && !isWhole) return;
@@ -102,13 +98,6 @@ function checkUrl({ url: text, connection }: Poll, egress: EgressPolicy): void {
   if (url.username !== '' || url.password !== '')
     throw invalid('"url" carries credentials. Make a connection, and name it in "connection".');
   if (url.hash !== '') throw invalid('"url" has a fragment: leave out what follows the "#".');
-  // What a machine serves to itself is not for who asks from outside.
-  const policy = currentRequest()?.isTunnelled ? { ...egress, allowLoopback: false } : egress;
-  const refuse = (what: string) => invalid(`${what}. List it in SVC_ALLOW_PRIVATE_EGRESS to let the box call it.`);
-  const host = hostOf(url);
-  if (LOOPBACK.has(host) && !policy.allowLoopback && !policy.allowed.includes(host))
-    throw refuse(`"${host}" is a loopback address`);
-  requireLiteral(url, { ...policy, refuse });
 }
 
 function checkHeader(name: string): void {

@@ -1,8 +1,8 @@
 import type { Connections } from '../connections/connections.ts';
-import { createGuardedFetch } from '../connections/guarded-fetch.ts';
 import { BoxError } from '../errors.ts';
 import type { EgressPolicy } from '../provider/egress.ts';
 import type { Drizzle } from '../stores/drizzle.ts';
+import { createPollFetch, requirePollAddress } from './poll-address.ts';
 import { createAsk } from './poll-request.ts';
 import { createPollRows } from './poll-rows.ts';
 import type { Poll } from './poll-settings.ts';
@@ -10,8 +10,8 @@ import { createPoller } from './poller.ts';
 import type { Poller, PollerOptions } from './poller.ts';
 
 export interface Polling extends Poller {
-  /** Throws `connection_not_found`, and `trigger_invalid` for one that a poll cannot be made with. */
-  requireConnection(poll: Poll | null): Promise<void>;
+  /** Throws `connection_not_found`, and `trigger_invalid` for an address or a connection that a poll cannot be made with. */
+  requireReachable(poll: Poll | null): Promise<void>;
 }
 
 export interface PollingOptions extends Omit<PollerOptions, 'polls' | 'ask'> {
@@ -28,7 +28,7 @@ export function createPolling({ db, connections, egress, ...options }: PollingOp
     ...options,
     polls: createPollRows(db, limits),
     ask: createAsk({
-      fetch: createGuardedFetch(egress),
+      fetchFor: createPollFetch(egress),
       fetchAs: (connection, { name, signal }, path, init) =>
         connections.fetch(connection, { kind: 'trigger', name, user: null, signal }, path, init),
       limits,
@@ -36,7 +36,8 @@ export function createPolling({ db, connections, egress, ...options }: PollingOp
   });
   return {
     ...poller,
-    async requireConnection(poll) {
+    async requireReachable(poll) {
+      if (poll) await requirePollAddress(poll, egress);
       if (poll?.connection === undefined) return;
       const { per } = await connections.get(poll.connection);
       if (per === 'box') return;

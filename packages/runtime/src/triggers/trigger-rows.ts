@@ -4,7 +4,7 @@ import { secrets } from '../secrets/table.ts';
 import type { Drizzle } from '../stores/drizzle.ts';
 import { NO_SETTINGS } from './store.ts';
 import type { SecretChange, StoredTrigger, TriggerSettings, TriggerTarget } from './store.ts';
-import { restartPoll } from './poll-rows.ts';
+import { restartPoll, stopPoll } from './poll-rows.ts';
 import type { PollRow } from './poll-rows.ts';
 import { triggerPolls, triggers } from './table.ts';
 
@@ -25,13 +25,14 @@ export interface TriggerRows {
   readSecrets(id: string): Promise<string[]>;
   /** False: there are as many as may be. */
   create(trigger: Pick<StoredTrigger, 'id' | Changeable | 'createdBy'>, secret: string | undefined): Promise<boolean>;
-  /** False: there is none. */
-  update(id: string, changed: Pick<StoredTrigger, Changeable>, more: SecretChange & PollChange): Promise<boolean>;
+  /** As `change` says of the trigger as it is by then, which nobody else changes meanwhile. False: there is none. */
+  update(id: string, change: (before: StoredTrigger) => Changed, secrets: SecretChange): Promise<boolean>;
   /** With its deliveries. False: there was none. */
   delete(id: string): Promise<boolean>;
 }
 
-export interface PollChange {
+export interface Changed {
+  changed: Pick<StoredTrigger, Changeable>;
   /** Of a poll that was changed: other, if it asks for something else. */
   polls?: 'other' | 'same' | undefined;
 }
@@ -89,19 +90,21 @@ export function createTriggerRows(db: Drizzle, vault: () => Promise<SecretStore>
         return true;
       });
     },
-    async update(id, changed, { secret, dropsPrevious, polls }) {
+    async update(id, change, { secret, dropsPrevious }) {
       const store = await vault();
       return db.transaction(async (tx) => {
-        const rows = await tx
+        const [before] = await tx.select().from(triggers).where(eq(triggers.id, id)).for('no key update');
+        if (!before) return false;
+        const { changed, polls } = change(toStored(before));
+        await tx
           .update(triggers)
           .set({ ...toRow(changed), updatedAt: new Date() })
-          .where(eq(triggers.id, id))
-          .returning({ id: triggers.id });
-        if (rows.length === 0) return false;
+          .where(eq(triggers.id, id));
         if (polls) await restartPoll(tx, id, polls === 'other');
+        else if (!changed.enabled) await stopPoll(tx, id);
         const own = store.within(tx);
-        const before = secret === undefined ? undefined : await own.get(nameOf(id, 'current'));
-        if (before !== undefined && before !== secret) await own.set(nameOf(id, 'previous'), before);
+        const current = secret === undefined ? undefined : await own.get(nameOf(id, 'current'));
+        if (current !== undefined && current !== secret) await own.set(nameOf(id, 'previous'), current);
         if (secret !== undefined) await own.set(nameOf(id, 'current'), secret);
         if (dropsPrevious) await own.delete(nameOf(id, 'previous'));
         return true;

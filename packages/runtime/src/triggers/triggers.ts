@@ -32,7 +32,7 @@ import { createStartDelivery } from './start.ts';
 import { NO_SETTINGS } from './store.ts';
 import type { SecretChange, StoredTrigger, Trigger, TriggerDelivery, TriggerTarget } from './store.ts';
 import { createTriggerRows, SECRET_OWNER } from './trigger-rows.ts';
-import type { PollChange } from './trigger-rows.ts';
+import type { Changed } from './trigger-rows.ts';
 import { createWorker } from './worker.ts';
 
 export type NewTrigger = GivenTrigger & {
@@ -83,7 +83,7 @@ export interface TriggersOptions {
 export const INBOUND_PREFIX = '/api/inbound/';
 
 export function createTriggers(options: TriggersOptions): Triggers {
-  const { db, workflows, agents, egress, url, mask } = options;
+  const { db, workflows, agents, url, mask } = options;
   const limits = { ...TRIGGER_LIMITS, ...options.limits };
   const rows = createTriggerRows(db, createVault(options));
   const deliveries = createDeliveryRows(db, limits);
@@ -152,24 +152,27 @@ export function createTriggers(options: TriggersOptions): Triggers {
     },
     async create({ secret, ...given }, by) {
       const { name, target } = given;
-      const trigger = withGiven({ name, target, enabled: true, settings: NO_SETTINGS }, given, egress);
+      const trigger = withGiven({ name, target, enabled: true, settings: NO_SETTINGS }, given);
       checkSecret(trigger.settings.signature, secret);
       requireTarget(options, target);
-      await polling.requireConnection(trigger.settings.poll);
+      await polling.requireReachable(trigger.settings.poll);
       const id = `trg_${randomBytes(16).toString('base64url')}`;
       if (!(await rows.create({ ...trigger, id, createdBy: by }, secret))) throw tooMany();
       if (trigger.settings.poll) polling.nudge();
       return show(id);
     },
     async update(id, { secret, dropsPrevious, ...given }) {
-      const { trigger } = await find(id);
-      const changed = withGiven(trigger, given, egress);
-      checkSecret(changed.settings.signature, secret);
+      const change = (before: StoredTrigger): Changed => {
+        const changed = withGiven(before, given);
+        checkSecret(changed.settings.signature, secret);
+        return { changed, polls: toPollChange(before.settings, changed.settings) };
+      };
+      const { changed } = change((await find(id)).trigger);
       requireTarget(options, given.target);
-      if (given.poll) await polling.requireConnection(changed.settings.poll);
-      const polls = toPollChange(trigger.settings, changed.settings);
-      if (!(await rows.update(id, changed, { secret, dropsPrevious, polls }))) throw triggerNotFound(id);
+      if (given.poll) await polling.requireReachable(changed.settings.poll);
+      if (!(await rows.update(id, change, { secret, dropsPrevious }))) throw triggerNotFound(id);
       if (changed.settings.poll) polling.nudge();
+      if (given.enabled) worker.nudge();
       return show(id);
     },
     async redeliver(id, deliveryId, caller) {
@@ -205,7 +208,7 @@ export function createTriggers(options: TriggersOptions): Triggers {
 const SHOWN = 50;
 const FORGET_EACH = 100;
 
-function toPollChange(before: StoredTrigger['settings'], after: StoredTrigger['settings']): PollChange['polls'] {
+function toPollChange(before: StoredTrigger['settings'], after: StoredTrigger['settings']): Changed['polls'] {
   if (!before.poll || !after.poll) return undefined;
   if (asksForOther(before.poll, after.poll) || before.deduplicate !== after.deduplicate) return 'other';
   return isDeepStrictEqual(before.poll, after.poll) ? undefined : 'same';

@@ -44,6 +44,8 @@ export function createWorker(options: WorkerOptions): Worker {
 
   const attempt = async (trigger: StoredTrigger | undefined, delivery: DeliveryRow): Promise<Settled | undefined> => {
     if (!trigger) return undefined;
+    // It was disabled just now.
+    if (!trigger.enabled) return untouched(delivery);
     // It was taken so often, and nobody came to say how that ended: it may end processes.
     if (delivery.attempts > limits.tries) return { state: 'dead', problem: TAKEN_TOO_OFTEN };
     try {
@@ -51,7 +53,7 @@ export function createWorker(options: WorkerOptions): Worker {
     } catch (error) {
       if (!(error instanceof BoxError))
         log.error('A delivery could not start its run.', { delivery: delivery.id, error });
-      return toFailure(error, delivery, limits, mask);
+      return toFailure(error, { delivery, trigger, limits, mask });
     }
   };
   const deliver = async (leaseId: string, trigger: StoredTrigger | undefined, delivery: DeliveryRow): Promise<void> => {
@@ -130,15 +132,28 @@ const BUSY = new Set<ErrorCode>([
   'shutting_down',
 ]);
 
-function toFailure(
-  error: unknown,
-  { attempts, receivedAt }: DeliveryRow,
-  limits: TriggerLimits,
-  mask: Pick<Mask, 'text'>,
-): Settled {
+/** It waits on as it did. */
+function untouched({ state, problem }: DeliveryRow): Settled {
+  return {
+    state: state === 'failed' ? 'failed' : 'pending',
+    problem: problem === null ? null : (JSON.parse(problem) as DeliveryProblem),
+    inMs: 0,
+    isNoTry: true,
+  };
+}
+
+interface Attempted extends Pick<WorkerOptions, 'limits' | 'mask'> {
+  delivery: DeliveryRow;
+  trigger: StoredTrigger;
+}
+
+function toFailure(error: unknown, { delivery, trigger, limits, mask }: Attempted): Settled {
+  const { attempts, receivedAt } = delivery;
+  // What waited for its trigger to be enabled has waited for no run.
+  const since = Math.max(receivedAt.getTime(), trigger.updatedAt.getTime());
   const problem = toProblem(error, mask);
   const code = error instanceof BoxError ? error.code : 'internal';
-  const isYoung = Date.now() - receivedAt.getTime() < limits.busyForMs;
+  const isYoung = Date.now() - since < limits.busyForMs;
   if (code === 'shutting_down') return { state: 'pending', problem: null, inMs: 0, isNoTry: true };
   if (BUSY.has(code) && isYoung) return { state: 'failed', problem, inMs: limits.busyMs, isNoTry: true };
   // The run began in an attempt whose end was not noted, and the mapping was changed since.

@@ -119,12 +119,12 @@ const SAID: Record<Trigger['kind'], Partial<Record<Trigger['state'], string>>> =
   webhook: {
     ready: 'Calls with a good signature are let in.',
     needs_secret: 'It lets nothing in until it has a secret.',
-    disabled: 'It lets nothing in until it is enabled.',
+    disabled: 'It lets nothing in until it is enabled. Deliveries that wait go on then.',
   },
   poll: {
     ready: 'What is new at the service is delivered.',
     failing: 'The service does not answer as hoped. It is asked again.',
-    disabled: 'It asks for nothing until it is enabled.',
+    disabled: 'It asks for nothing until it is enabled. Deliveries that wait go on then.',
   },
 };
 
