@@ -53,7 +53,7 @@ export function createTurnRetries({ engine, journal, finder, open }: TurnRetries
     const result = await engine.retry(run, from, {
       // It goes on without a client that reads it.
       input: { ...input, isKeyed: true } satisfies TurnInput,
-      ...(input.session ? { serial: { key: toSessionLock(String(run.sessionId)), whenTaken: 'refuse' } } : {}),
+      ...(input.session ? { serial: toSessionLock(String(run.sessionId)) } : {}),
       ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
       ...(caller ? { retriedBy: toStartedBy(caller) } : {}),
     });

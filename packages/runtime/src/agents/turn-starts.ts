@@ -72,7 +72,7 @@ export function createTurnStarts(options: TurnStartsOptions): TurnStarts {
         body: await toBody(run, input, async () => published?.text),
         ...marksOf({ ...published?.attributes, ...asker, ...toChargedMark(charged) }),
         ...(sessionId === null ? {} : { sessionId }),
-        ...(input.session ? { serial: { key: toSessionLock(String(sessionId)), whenTaken: 'refuse' as const } } : {}),
+        ...(input.session ? { serial: toSessionLock(String(sessionId)) } : {}),
         ...engineStart,
       });
       if (started.outcome === 'refused') throw await turns.toTurnOpen(started.holder);

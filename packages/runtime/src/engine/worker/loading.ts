@@ -1,16 +1,15 @@
 import type { Log } from '../../log.ts';
 import type { Body } from '../body.ts';
 import { RunCancelledError } from '../errors.ts';
-import { newRunId } from '../ids.ts';
 import type { Journal } from '../journal.ts';
 import type { Append } from '../journal/appends.ts';
 import { readCancel } from '../journal/cancel.ts';
 import type { JournalRecord } from '../journal/record.ts';
-import { isWaitedFor } from '../journal/locks.ts';
 import type { RunRow } from '../journal/run.ts';
 import { isGone } from '../large-values.ts';
 import { isStoreDown, persist } from '../persist.ts';
 import type { Driver } from '../run/driver.ts';
+import { nextOfLock } from '../run/ending.ts';
 import { Execution } from '../run/execution.ts';
 import { endOf, parentCancelled } from '../run/outcome.ts';
 import type { Endings } from './endings.ts';
@@ -117,7 +116,7 @@ export function createLoading(options: LoadingOptions): Loading {
   };
 
   const poison = async (run: RunRow): Promise<void> => {
-    const { runId, name, epoch, seq, serialKey } = run;
+    const { runId, name, epoch, seq } = run;
     const cancel = readCancel(run);
     log.error(`The run ends as ${cancel?.status ?? 'failed'}: it has killed its process too often.`, { runId, name });
     try {
@@ -129,8 +128,7 @@ export function createLoading(options: LoadingOptions): Loading {
     // Cancelled before, it ends as that, as it does when the time to clean up is over.
     const end = endOf({ error: runPoisoned(run) }, driver.limits.resultBytes);
     const patch = cancel ? { ...end, status: cancel.status, error: cancel.error } : end;
-    const next = isWaitedFor(serialKey) ? { nextRunId: newRunId() } : {};
-    const entry = { runId, epoch, seq, records: [], patch, durability: 'synced' as const, ...next };
+    const entry = { runId, epoch, seq, records: [], patch, durability: 'synced' as const, ...nextOfLock(run) };
     const result = await persist(() => journal.append(entry), leaseMs).catch(
       (error: unknown) => void log.error('The end of a run is not recorded.', { error }),
     );
