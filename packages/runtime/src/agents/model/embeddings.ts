@@ -1,9 +1,6 @@
-import { createHttpFetch } from '../../provider/http-fetch.ts';
 import type { ProviderInUse } from '../../provider/provider.ts';
-import { readProviderJson } from './provider-json.ts';
-import { toProviderError, wrongAnswer } from './provider-error.ts';
-import { postToProvider } from './request.ts';
-import { sendAgain, withinTime } from './send.ts';
+import { createJsonCalls } from './json-calls.ts';
+import { wrongAnswer } from './provider-error.ts';
 
 export interface EmbedRequest {
   model: string;
@@ -38,31 +35,20 @@ export function createEmbeddingsClient(
   getProvider: () => Promise<ProviderInUse>,
   headersOf: () => Record<string, string> = () => ({}),
 ): CallEmbeddings {
-  const ownFetch = createHttpFetch({ followsRedirects: true });
-  return async ({ model, input, dimensions, timeout, maxRetries }, { signal: caller, onTokens }) => {
-    const provider = await getProvider();
-    const { fetch = ownFetch } = provider;
-    const headers = headersOf();
-    const all: Embedded = { vectors: [], inputTokens: 0 };
-    const askFor = async (batch: readonly string[], signal: AbortSignal): Promise<void> => {
-      const body = JSON.stringify({ model, input: batch, ...(dimensions === undefined ? {} : { dimensions }) });
-      const post = () => postToProvider(provider, { path: '/embeddings', body, fetch, headers, signal });
-      const answer = await readProviderJson(await sendAgain(post, { maxRetries, signal }));
-      const { vectors, inputTokens, answeredBy } = readVectors(answer, batch.length);
-      all.vectors.push(...vectors);
-      all.inputTokens += inputTokens;
-      onTokens(inputTokens);
-      if (answeredBy !== undefined) all.model ??= answeredBy;
-    };
-    try {
-      await withinTime({ timeout, signal: caller }, async (signal) => {
-        for (const batch of toBatches(input)) await askFor(batch, signal);
-      });
-    } catch (error) {
-      throw caller.aborted ? caller.reason : toProviderError(error, provider);
-    }
-    return all;
-  };
+  const call = createJsonCalls(getProvider, headersOf);
+  return ({ model, input, dimensions, timeout, maxRetries }, { signal, onTokens }) =>
+    call({ path: '/embeddings', timeout, maxRetries, signal }, async (ask) => {
+      const all: Embedded = { vectors: [], inputTokens: 0 };
+      for (const batch of toBatches(input)) {
+        const answer = await ask({ model, input: batch, ...(dimensions === undefined ? {} : { dimensions }) });
+        const { vectors, inputTokens, answeredBy } = readVectors(answer, batch.length);
+        all.vectors.push(...vectors);
+        all.inputTokens += inputTokens;
+        onTokens(inputTokens);
+        if (answeredBy !== undefined) all.model ??= answeredBy;
+      }
+      return all;
+    });
 }
 
 /** As many texts as every provider takes at once: so many of them, and so long together. */

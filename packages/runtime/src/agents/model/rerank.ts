@@ -1,9 +1,6 @@
-import { createHttpFetch } from '../../provider/http-fetch.ts';
 import type { ProviderInUse } from '../../provider/provider.ts';
-import { toProviderError, wrongAnswer } from './provider-error.ts';
-import { readProviderJson } from './provider-json.ts';
-import { postToProvider } from './request.ts';
-import { sendAgain, withinTime } from './send.ts';
+import { createJsonCalls } from './json-calls.ts';
+import { wrongAnswer } from './provider-error.ts';
 
 export interface RerankRequest {
   model: string;
@@ -35,21 +32,11 @@ export function createRerankClient(
   getProvider: () => Promise<ProviderInUse>,
   headersOf: () => Record<string, string> = () => ({}),
 ): CallRerank {
-  const ownFetch = createHttpFetch({ followsRedirects: true });
-  return async ({ model, query, documents, topN, timeout, maxRetries }, { signal: caller }) => {
-    const provider = await getProvider();
-    const { fetch = ownFetch } = provider;
-    const headers = headersOf();
-    const body = JSON.stringify({ model, query, documents, top_n: Math.min(topN, documents.length) });
-    try {
-      return await withinTime({ timeout, signal: caller }, async (signal) => {
-        const post = () => postToProvider(provider, { path: '/rerank', body, fetch, headers, signal });
-        return readRanking(await readProviderJson(await sendAgain(post, { maxRetries, signal })), documents.length);
-      });
-    } catch (error) {
-      throw caller.aborted ? caller.reason : toProviderError(error, provider);
-    }
-  };
+  const call = createJsonCalls(getProvider, headersOf);
+  return ({ model, query, documents, topN, timeout, maxRetries }, { signal }) =>
+    call({ path: '/rerank', timeout, maxRetries, signal }, async (ask) =>
+      readRanking(await ask({ model, query, documents, top_n: Math.min(topN, documents.length) }), documents.length),
+    );
 }
 
 // --- internal ---
