@@ -1,10 +1,8 @@
 import type { CallEmbeddings } from '../agents/model/embeddings.ts';
-import { isPassing, ProviderError } from '../agents/model/provider-error.ts';
 import { runOutside } from '../engine/context.ts';
 import { isStoreDown } from '../engine/persist.ts';
-import { BoxError } from '../errors.ts';
 import type { Log } from '../log.ts';
-import { sqlStateOf } from '../rag/errors.ts';
+import { toEmbedFailure } from '../rag/embed-failure.ts';
 import { createOthersLook } from './others.ts';
 import type { LookLimits } from './others.ts';
 import type { Embedder, Job, MemoryJobs } from './store.ts';
@@ -71,11 +69,8 @@ export function createMemoryEmbedding(options: MemoryEmbeddingOptions): MemoryEm
     // What is stopped in order goes on elsewhere at once.
     if (signal.aborted) return jobs.putBack(job, { reason: null, attempts: 0, pauseMs: 0 });
     const { attempts } = job;
-    const reason = explain(error);
-    if (mayPass(error) && attempts < limits.attempts) {
-      const pauseMs = Math.min(LONGEST_PAUSE_MS, limits.pauseMs * 2 ** (attempts - 1));
-      return jobs.putBack(job, { reason, attempts, pauseMs });
-    }
+    const { reason, pauseMs } = toEmbedFailure(error, attempts, limits);
+    if (pauseMs !== undefined) return jobs.putBack(job, { reason, attempts, pauseMs });
     log.warn(`A turn will not be remembered: ${reason}`, { runId: job.runId });
     return jobs.giveUp(job, by, reason);
   };
@@ -128,17 +123,3 @@ export function createMemoryEmbedding(options: MemoryEmbeddingOptions): MemoryEm
 // --- internal ---
 
 const EMBED_MS = 120_000;
-const LONGEST_PAUSE_MS = 300_000;
-const LONGEST_REASON = 500;
-
-/** Another time may do better: trouble of the provider, of the store, and a provider that is not set yet. */
-function mayPass(error: unknown): boolean {
-  if (error instanceof BoxError) return error.status >= 500 && error.code !== 'model_provider_failed';
-  if (error instanceof ProviderError) return isPassing(error);
-  return sqlStateOf(error) !== undefined || isStoreDown(error);
-}
-
-function explain(error: unknown): string {
-  if (sqlStateOf(error) !== undefined) return 'The database refused it. The log says more.';
-  return (error instanceof Error ? error.message : String(error)).slice(0, LONGEST_REASON);
-}

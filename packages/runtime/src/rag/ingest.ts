@@ -1,11 +1,11 @@
-import { isPassing, ProviderError } from '../agents/model/provider-error.ts';
+import { ProviderError } from '../agents/model/provider-error.ts';
 import { runOutside } from '../engine/context.ts';
 import { isStoreDown } from '../engine/persist.ts';
 import { BoxError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import type { Drizzle } from '../stores/drizzle.ts';
 import { embedDocument } from './embed-document.ts';
-import { sqlStateOf } from './errors.ts';
+import { toEmbedFailure } from './embed-failure.ts';
 import { createJobs } from './jobs.ts';
 import type { Job } from './jobs.ts';
 import type { Vectors } from './vectors.ts';
@@ -79,11 +79,8 @@ export function createIngest({ db, vectors, log, isOpen, settle, ...options }: I
     // What is stopped in order goes on elsewhere at once.
     if (isStopped) return jobs.putBack(job, { reason: null, attempts: 0, pauseMs: 0 });
     const { attempts } = job;
-    const reason = explain(error);
-    if (mayPass(error) && attempts < limits.attempts) {
-      const pauseMs = Math.min(LONGEST_PAUSE_MS, limits.pauseMs * 2 ** (attempts - 1));
-      return jobs.putBack(job, { reason, attempts, pauseMs });
-    }
+    const { reason, pauseMs } = toEmbedFailure(error, attempts, { ...limits, triesUnknown: true });
+    if (pauseMs !== undefined) return jobs.putBack(job, { reason, attempts, pauseMs });
     await jobs.giveUp(job, reason);
     log.warn(`A document could not be embedded: ${reason}`, { document: job.documentId });
   };
@@ -132,20 +129,6 @@ export function createIngest({ db, vectors, log, isOpen, settle, ...options }: I
 
 // --- internal ---
 
-const LONGEST_PAUSE_MS = 300_000;
 const FORGET_EVERY_MS = 3_600_000;
 /** Days a vector is kept that no document was embedded with. */
 const KEPT_DAYS = 7;
-const LONGEST_REASON = 500;
-
-/** Another time may do better: trouble of the provider, of the store, and a provider that is not set yet. */
-function mayPass(error: unknown): boolean {
-  if (error instanceof BoxError) return error.status >= 500 && error.code !== 'model_provider_failed';
-  if (sqlStateOf(error) !== undefined || isStoreDown(error)) return true;
-  return isPassing(error);
-}
-
-function explain(error: unknown): string {
-  if (sqlStateOf(error) !== undefined) return 'The database refused it. The log says more.';
-  return (error instanceof Error ? error.message : String(error)).slice(0, LONGEST_REASON);
-}
