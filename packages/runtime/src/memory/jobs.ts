@@ -2,13 +2,13 @@ import { randomUUID } from 'node:crypto';
 import { and, asc, eq, sql } from 'drizzle-orm';
 import { rowsOf } from '../rag/chunk-table.ts';
 import type { Drizzle } from '../stores/drizzle.ts';
+import { later } from '../stores/later.ts';
 import type { Embedder, Job, MemoryJobs } from './store.ts';
 import { memoryPieces, memoryTurns } from './table.ts';
 
 /** Which turns are this process's to embed: a lease in the row of each says so. */
 export function createMemoryJobs(db: Drizzle, leaseMs: number): MemoryJobs {
   const owner = randomUUID();
-  const later = (ms: number) => sql`now() + make_interval(secs => ${ms / 1_000}::float8)`;
   const endedBy = ({ model, since }: Embedder) => ({ model, dueAt: sql`${since}::timestamptz` });
   const mine = ({ runId }: Job) => and(eq(memoryTurns.runId, runId), eq(memoryTurns.leaseId, owner));
   return {

@@ -39,8 +39,8 @@ export function createMemoryStore(db: Drizzle, most: number): MemoryStore {
         return true;
       }),
     async hasAny(of, model) {
-      const found = await db.execute(sql`select 1 as one ${toFound(of, model)} limit 1`);
-      return (found as unknown as unknown[]).length > 0;
+      const found = await rowsOf(db, sql`select 1 as one ${toFound(of, model)} limit 1`);
+      return found.length > 0;
     },
     async nearest(of, { model, vector, limit }) {
       if (!isEnabled) await enableVector(db);
@@ -70,8 +70,7 @@ export function createMemoryStore(db: Drizzle, most: number): MemoryStore {
     },
     async list(filter, { after, limit }) {
       const behind = after && sql`(t.created_at, t.run_id) < (${after[0]}::timestamptz, ${after[1]}::uuid)`;
-      const conditions = [toCondition(filter), behind].filter((one) => one !== undefined);
-      const where = conditions.length === 0 ? sql`true` : sql.join(conditions, sql` and `);
+      const where = and(toCondition(filter), behind) ?? sql`true`;
       const rows = await rowsOf<Omit<RememberedRow, 'createdAt'> & { createdAt: string | Date; at: string }>(
         db,
         sql`select t.run_id as "runId", t.session_id as "sessionId", t.agent, t.client, t.user_id as "userId", t.state, t.error,
@@ -82,17 +81,8 @@ export function createMemoryStore(db: Drizzle, most: number): MemoryStore {
       );
       return rows.map((row) => ({ ...row, createdAt: new Date(row.createdAt) }));
     },
-    async clear({ agent, client, user }) {
-      const rows = await db
-        .delete(memoryTurns)
-        .where(
-          and(
-            eq(memoryTurns.userId, user),
-            agent === undefined ? undefined : eq(memoryTurns.agent, agent),
-            client === undefined ? undefined : eq(memoryTurns.client, client),
-          ),
-        )
-        .returning({ runId: memoryTurns.runId });
+    async clear(filter) {
+      const rows = await rowsOf(db, sql`delete from ${memoryTurns} t where ${toCondition(filter)} returning t.run_id`);
       return rows.length;
     },
   };
@@ -133,12 +123,11 @@ function toFound(of: Rememberer, model: string): SQL {
 }
 
 function toCondition({ agent, client, user }: MemoryFilter): SQL | undefined {
-  const conditions = [
-    ...(agent === undefined ? [] : [sql`t.agent = ${agent}`]),
-    ...(client === undefined ? [] : [sql`t.client = ${client}`]),
-    ...(user === undefined ? [] : [sql`t.user_id = ${user}`]),
-  ];
-  return conditions.length === 0 ? undefined : sql.join(conditions, sql` and `);
+  return and(
+    agent === undefined ? undefined : sql`t.agent = ${agent}`,
+    client === undefined ? undefined : sql`t.client = ${client}`,
+    user === undefined ? undefined : sql`t.user_id = ${user}`,
+  );
 }
 
 function isoOf(time: SQL): SQL {

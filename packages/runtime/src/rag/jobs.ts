@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { and, eq, sql } from 'drizzle-orm';
 import type { SQL } from 'drizzle-orm';
 import type { Drizzle } from '../stores/drizzle.ts';
+import { later } from '../stores/later.ts';
 import { rowsOf } from './chunk-table.ts';
 import { ragIngests } from './table.ts';
 
@@ -32,7 +33,6 @@ export interface Jobs {
 
 export function createJobs(db: Drizzle, leaseMs: number): Jobs {
   const owner = randomUUID();
-  const later = (ms: number) => sql`now() + make_interval(secs => ${ms / 1_000}::float8)`;
   const mine = ({ indexId, documentId, version }: Job) =>
     and(
       eq(ragIngests.indexId, indexId),

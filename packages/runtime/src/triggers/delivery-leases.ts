@@ -1,6 +1,7 @@
 import { and, eq, inArray, sql } from 'drizzle-orm';
 import type { Drizzle } from '../stores/drizzle.ts';
-import { isWaiting, soon } from './delivery-rows.ts';
+import { later } from '../stores/later.ts';
+import { isWaiting } from './delivery-rows.ts';
 import type { DeliveryRow } from './delivery-rows.ts';
 import type { TriggerLimits } from './limits.ts';
 import type { DeliveryProblem } from './store.ts';
@@ -29,7 +30,7 @@ export function createDeliveryLeases(db: Drizzle, limits: Pick<TriggerLimits, 'l
     take: (leaseId, limit) =>
       db
         .update(table)
-        .set({ leaseId, leaseUntil: soon(limits.leaseMs), attempts: sql`${table.attempts} + 1` })
+        .set({ leaseId, leaseUntil: later(limits.leaseMs), attempts: sql`${table.attempts} + 1` })
         .where(
           sql`${table.id} in (select d.id from ${table} d join ${triggers} t on t.id = d.trigger_id
             where t.enabled and d.state in ('pending', 'failed') and d.next_at <= now()
@@ -47,7 +48,7 @@ export function createDeliveryLeases(db: Drizzle, limits: Pick<TriggerLimits, 'l
           problem: 'problem' in how && how.problem ? JSON.stringify(how.problem) : null,
           ...(how.state === 'delivered' ? { runId: how.runId, queueId: how.queueId } : {}),
           ...(isOver ? { endedAt: sql`now()` } : {}),
-          ...('inMs' in how ? { nextAt: soon(how.inMs) } : {}),
+          ...('inMs' in how ? { nextAt: later(how.inMs) } : {}),
           ...('isNoTry' in how && how.isNoTry ? { attempts: sql`${table.attempts} - 1` } : {}),
         })
         .where(and(eq(table.id, id), eq(table.leaseId, leaseId)))

@@ -1,5 +1,6 @@
 import { and, desc, eq, getTableColumns, inArray, sql } from 'drizzle-orm';
 import type { Drizzle } from '../stores/drizzle.ts';
+import { later } from '../stores/later.ts';
 import type { InboundRequest } from './request.ts';
 import type { TriggerLimits } from './limits.ts';
 import type { DeliveryState } from './store.ts';
@@ -128,14 +129,12 @@ export function toStoredDelivery({ same, request, ...delivery }: NewDelivery) {
   return {
     ...delivery,
     dedupeKey: same?.key ?? null,
-    dedupeUntil: same && same.forMs !== null ? soon(same.forMs) : null,
+    dedupeUntil: same && same.forMs !== null ? later(same.forMs) : null,
     request: request && JSON.stringify(request),
     endedAt: delivery.state === 'filtered' ? sql`now()` : null,
   };
 }
 
-/** In the store's time. */
-export const soon = (ms: number) => sql`now() + make_interval(secs => ${ms / 1_000}::double precision)`;
 export const isWaiting = inArray(table.state, ['pending', 'failed']);
 
 // --- internal ---

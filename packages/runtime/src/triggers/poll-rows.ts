@@ -1,6 +1,7 @@
 import { and, eq, inArray, notInArray, sql } from 'drizzle-orm';
 import type { Drizzle } from '../stores/drizzle.ts';
-import { isWaiting, soon, toStoredDelivery } from './delivery-rows.ts';
+import { later } from '../stores/later.ts';
+import { isWaiting, toStoredDelivery } from './delivery-rows.ts';
 import type { NewDelivery } from './delivery-rows.ts';
 import type { TriggerLimits } from './limits.ts';
 import type { Validators } from './poll-request.ts';
@@ -44,7 +45,7 @@ export function createPollRows(
   const ended = ({ status, nextInMs }: PollEnd) => ({
     ...FREE,
     status,
-    nextAt: soon(nextInMs),
+    nextAt: later(nextInMs),
     triedAt: sql`now()`,
   });
   const good = { polledAt: sql`now()`, failures: 0, problem: null };
@@ -52,7 +53,7 @@ export function createPollRows(
     take: (leaseId, limit) =>
       db
         .update(table)
-        .set({ leaseId, leaseUntil: soon(limits.pollLeaseMs) })
+        .set({ leaseId, leaseUntil: later(limits.pollLeaseMs) })
         .where(
           sql`${table.triggerId} in (select p.trigger_id from ${table} p join ${triggers} t on t.id = p.trigger_id
             where t.enabled and p.next_at <= now() and (p.lease_until is null or p.lease_until < now())
