@@ -3,6 +3,7 @@ import { BoxError } from '../errors.ts';
 import type { Mask } from '../mask.ts';
 import { LEASE_SECONDS } from './credential-rows.ts';
 import type { Granted, OAuth, OAuthClient } from './oauth.ts';
+import { clientOf } from './resolve.ts';
 import type { Resolved } from './resolve.ts';
 import type { Revoke } from './revocation.ts';
 import type { ConnectionStore, CredentialRow, Lease, Owner } from './store.ts';
@@ -132,14 +133,14 @@ export function createCredentials({ store, oauth, mask, revoke }: CredentialsOpt
 
 /** Throws `connection_not_ready` where the client lacks its secret. */
 export function toClient(service: Resolved, clientSecret: string | undefined): OAuthClient {
-  const { connectionId, authorizationUrl, tokenUrl, clientId, tokenAuth, title } = service;
+  const { connectionId, tokenAuth, title } = service;
   if (tokenAuth !== 'none' && clientSecret === undefined)
     throw new BoxError(
       'connection_not_ready',
       `The connection "${connectionId}" lacks the client secret that ${title} has given. Send it as "clientSecret" with PUT /api/connections/${connectionId}/credential.`,
       { details: { connection: connectionId, state: 'needs_credential' } },
     );
-  return { authorizationUrl, tokenUrl: tokenUrl ?? '', clientId: clientId ?? '', clientSecret, tokenAuth };
+  return clientOf(service, clientSecret);
 }
 
 // --- internal ---

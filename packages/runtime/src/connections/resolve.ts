@@ -1,6 +1,7 @@
 import { BoxError } from '../errors.ts';
 import type { EgressPolicy } from '../provider/egress.ts';
 import { requireLiteral } from '../provider/egress.ts';
+import type { OAuthClient } from './oauth.ts';
 import { CUSTOM, findService, isOAuth, listProviders } from './providers.ts';
 import type { AuthKind, Service } from './providers.ts';
 import type { ConnectionSettings, StoredConnection } from './store.ts';
@@ -72,6 +73,14 @@ export function toStored(
     if (requireUrl('origins', origin, policy).origin !== origin)
       throw invalid('origins', `"${origin}" is no origin: it has a path, or a "/" at its end.`);
   return { id, provider, auth, per, title: title.trim() || null, settings };
+}
+
+/** As what the box is known to the server of its tokens. */
+export function clientOf(
+  { authorizationUrl, tokenUrl, clientId, tokenAuth }: Resolved,
+  clientSecret: string | undefined,
+): OAuthClient {
+  return { authorizationUrl, tokenUrl: tokenUrl ?? '', clientId: clientId ?? '', clientSecret, tokenAuth };
 }
 
 export function invalid(member: string, message: string): BoxError {

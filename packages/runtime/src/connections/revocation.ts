@@ -1,8 +1,9 @@
 import { z } from 'zod';
 import { BoxError } from '../errors.ts';
 import type { Log } from '../log.ts';
-import type { OAuth, OAuthClient, RevocationRequest } from './oauth.ts';
+import type { OAuth, RevocationRequest } from './oauth.ts';
 import { isOAuth } from './providers.ts';
+import { clientOf } from './resolve.ts';
 import type { Resolved } from './resolve.ts';
 import type { CredentialParts } from './store.ts';
 
@@ -100,14 +101,7 @@ async function revokeOne(
   { access, refresh }: CredentialParts,
   asked: Pick<RevocationRequest, 'url' | 'signal'>,
 ): Promise<string | undefined> {
-  const { authorizationUrl, tokenUrl, clientId, tokenAuth } = service;
-  const client: OAuthClient = {
-    authorizationUrl,
-    tokenUrl: tokenUrl ?? '',
-    clientId: clientId ?? '',
-    clientSecret,
-    tokenAuth,
-  };
+  const client = clientOf(service, clientSecret);
   const revoke = async (token: string, kind: RevocationRequest['kind']): Promise<string | undefined> => {
     try {
       // Each with a signal of its own: no number of listeners gathers at one.
