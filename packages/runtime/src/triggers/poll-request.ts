@@ -1,5 +1,6 @@
 import type { GuardedFetch } from '../connections/guarded-fetch.ts';
 import { BoxError } from '../errors.ts';
+import { capAnswer } from '../http/capped-answer.ts';
 import type { TriggerLimits } from './limits.ts';
 import type { Poll } from './poll-settings.ts';
 
@@ -99,16 +100,10 @@ async function follow(fetch: GuardedFetch, first: URL, headers: Headers, signal:
   }
 }
 
-async function read(answer: Response, most: number): Promise<Buffer> {
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of (answer.body ?? []) as AsyncIterable<Uint8Array>) {
-    size += chunk.byteLength;
-    if (size > most)
-      throw new BoxError('connection_failed', `The service answered more than ${most} bytes. Ask it for fewer items.`);
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks);
+async function read(answer: Response, mostBytes: number): Promise<Buffer> {
+  const tooLong = () =>
+    new BoxError('connection_failed', `The service answered more than ${mostBytes} bytes. Ask it for fewer items.`);
+  return Buffer.from(await capAnswer(answer, { mostBytes, tooLong }).arrayBuffer());
 }
 
 /** What it says of itself is not shown: it was written by others, and may say what it was asked with. */
