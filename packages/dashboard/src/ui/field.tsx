@@ -47,6 +47,11 @@ export function Input({ className = '', ...rest }: ComponentProps<'input'>) {
   return <input autoComplete="off" spellCheck={false} {...rest} className={`${BOX} ${className}`} />;
 }
 
+/** Of something secret: of a service, and no password of this page. */
+export function SecretInput(props: Omit<ComponentProps<'input'>, 'type' | 'autoComplete'>) {
+  return <Input {...props} type="password" autoComplete="new-password" />;
+}
+
 export function Textarea({ className = '', ...rest }: ComponentProps<'textarea'>) {
   return <textarea spellCheck={false} {...rest} className={`${BOX} font-mono ${className}`} />;
 }

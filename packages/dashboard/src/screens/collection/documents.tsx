@@ -4,6 +4,7 @@ import { useMay } from '../../app/box.ts';
 import { useSearchState } from '../../app/search.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
+import { ChooseFiles } from '../../ui/choose-files.tsx';
 import { Confirm } from '../../ui/confirm.tsx';
 import { Empty } from '../../ui/empty.tsx';
 import { Field, Select } from '../../ui/field.tsx';
@@ -11,7 +12,6 @@ import { List } from '../../ui/list.tsx';
 import type { Column } from '../../ui/table.tsx';
 import { Time } from '../../ui/time.tsx';
 import { toast } from '../../ui/toast.tsx';
-import { ChooseFiles } from './files.tsx';
 import { STATE_TONES } from './document.ts';
 import type { Document, State } from './document.ts';
 
@@ -64,7 +64,11 @@ export function Documents({ name, onFiles }: { name: string; onFiles(files: read
             )}
           </Field>
         </div>
-        {mayWrite && <ChooseFiles onChoose={onFiles} />}
+        {mayWrite && (
+          <ChooseFiles label="Files to add" accept={READABLE} onChoose={onFiles}>
+            Upload files
+          </ChooseFiles>
+        )}
       </div>
       <List
         of={documents}
@@ -83,6 +87,8 @@ export function Documents({ name, onFiles }: { name: string; onFiles(files: read
 }
 
 // --- internal ---
+
+const READABLE = '.txt,.md,.markdown,.html,.htm,.csv,.json,.pdf,.docx';
 
 const STATES = ['queued', 'embedding', 'ready', 'failed'] as const;
 const SAID: Record<State, string> = {

@@ -1,4 +1,3 @@
-import { useRef, useState } from 'react';
 import { Badge } from '../../ui/badge.tsx';
 import type { Tone } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
@@ -6,31 +5,6 @@ import { describe } from '../../ui/failure.tsx';
 import { Panel } from '../../ui/page.tsx';
 import { isOpen } from './use-files.ts';
 import type { AddedFile, FileQueue } from './use-files.ts';
-
-/** The button that asks for files. */
-export function ChooseFiles({ onChoose }: { onChoose(files: readonly File[]): void }) {
-  const input = useRef<HTMLInputElement>(null);
-  const [round, setRound] = useState(0);
-  return (
-    <>
-      <input
-        // Another one each time, so that the same file can be chosen again.
-        key={round}
-        ref={input}
-        type="file"
-        multiple
-        hidden
-        accept=".txt,.md,.markdown,.html,.htm,.csv,.json,.pdf,.docx"
-        aria-label="Files to add"
-        onChange={({ target }) => {
-          onChoose([...(target.files ?? [])]);
-          setRound(round + 1);
-        }}
-      />
-      <Button onClick={() => input.current?.click()}>Upload files</Button>
-    </>
-  );
-}
 
 /** What became of each. */
 export function Files({ of: { files, clear } }: { of: FileQueue }) {

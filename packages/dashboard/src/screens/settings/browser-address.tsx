@@ -2,7 +2,7 @@ import { useState } from 'react';
 import { useChange } from '../../api/queries.ts';
 import { Button } from '../../ui/button.tsx';
 import { Failure } from '../../ui/failure.tsx';
-import { Field, Input } from '../../ui/field.tsx';
+import { Field, Input, SecretInput } from '../../ui/field.tsx';
 import { toast } from '../../ui/toast.tsx';
 import { BROWSER_ROOMS } from './browser.ts';
 import type { BrowserSettings } from './browser.ts';
@@ -52,13 +52,7 @@ export function BrowserAddress({ settings: { url, header, prefix } }: { settings
       </Field>
       <Field label="Key of the browser" hint="Empty for one that asks for none; kept sealed, shown to nobody">
         {(parts) => (
-          <Input
-            {...parts}
-            type="password"
-            autoComplete="new-password"
-            value={draft.apiKey}
-            onChange={({ target }) => change({ apiKey: target.value })}
-          />
+          <SecretInput {...parts} value={draft.apiKey} onChange={({ target }) => change({ apiKey: target.value })} />
         )}
       </Field>
       <details className="rounded border border-line p-3">

@@ -6,7 +6,7 @@ import { Badge } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Confirm } from '../../ui/confirm.tsx';
 import { Failure } from '../../ui/failure.tsx';
-import { Field, Input } from '../../ui/field.tsx';
+import { Field, Input, SecretInput } from '../../ui/field.tsx';
 import { Panel } from '../../ui/page.tsx';
 import { toast } from '../../ui/toast.tsx';
 
@@ -106,15 +106,7 @@ function Write({ baseUrl }: { baseUrl: string | null }) {
         {(parts) => <Input {...parts} type="url" value={url} onChange={({ target }) => setUrl(target.value)} />}
       </Field>
       <Field label="Key" hint="Empty for a gateway that takes none; kept sealed, shown to nobody">
-        {(parts) => (
-          <Input
-            {...parts}
-            type="password"
-            autoComplete="new-password"
-            value={key}
-            onChange={({ target }) => setKey(target.value)}
-          />
-        )}
+        {(parts) => <SecretInput {...parts} value={key} onChange={({ target }) => setKey(target.value)} />}
       </Field>
       {set.error ? <Failure error={set.error} /> : null}
       <div>

@@ -1,9 +1,8 @@
-import { useRef, useState } from 'react';
 import { useCall } from '../../api/queries.ts';
 import { useMay } from '../../app/box.ts';
 import { useSearchState } from '../../app/search.ts';
 import { Answer } from '../../ui/answer.tsx';
-import { Button } from '../../ui/button.tsx';
+import { ChooseFiles } from '../../ui/choose-files.tsx';
 import { Empty } from '../../ui/empty.tsx';
 import { Page } from '../../ui/page.tsx';
 import { SearchField } from '../../ui/search-field.tsx';
@@ -24,7 +23,18 @@ export default function Storage() {
   const bucket = buckets.data?.items[0];
   const add = (files: readonly File[]) => uploads.add(folderOf(prefix), files);
   return (
-    <Page wide title="Storage" actions={bucket && mayWrite && <ChooseFiles onChoose={add} />}>
+    <Page
+      wide
+      title="Storage"
+      actions={
+        bucket &&
+        mayWrite && (
+          <ChooseFiles label="Files to upload" look="primary" onChoose={add}>
+            Upload
+          </ChooseFiles>
+        )
+      }
+    >
       <Answer of={buckets}>
         {({ items }) => {
           if (!items[0]) return <NoStorage />;
@@ -67,30 +77,5 @@ function NoStorage() {
       Name an S3 backend in <code>SVC_S3_ENDPOINT</code>, <code>SVC_S3_ACCESS_KEY</code> and{' '}
       <code>SVC_S3_SECRET_KEY</code>, and start the box again.
     </Empty>
-  );
-}
-
-function ChooseFiles({ onChoose }: { onChoose(files: readonly File[]): void }) {
-  const input = useRef<HTMLInputElement>(null);
-  const [round, setRound] = useState(0);
-  return (
-    <>
-      <input
-        // Another one each time, so that the same file can be chosen again.
-        key={round}
-        ref={input}
-        type="file"
-        multiple
-        hidden
-        aria-label="Files to upload"
-        onChange={({ target }) => {
-          onChoose([...(target.files ?? [])]);
-          setRound(round + 1);
-        }}
-      />
-      <Button look="primary" onClick={() => input.current?.click()}>
-        Upload
-      </Button>
-    </>
   );
 }

@@ -1,6 +1,6 @@
 import { useState } from 'react';
 import { useChange } from '../../api/queries.ts';
-import { Field, Input } from '../../ui/field.tsx';
+import { Field, SecretInput } from '../../ui/field.tsx';
 import { FormDialog } from '../../ui/form-dialog.tsx';
 import { toast } from '../../ui/toast.tsx';
 import type { Trigger } from '../triggers/trigger-state.tsx';
@@ -29,16 +29,7 @@ export function NewSecret({ trigger: { id, name, secrets }, onClose }: { trigger
         </p>
       )}
       <Field label="Secret" hint="At least 8 characters. Shown to nobody once it is set">
-        {(parts) => (
-          <Input
-            {...parts}
-            type="password"
-            // Of a service, and no password of this page.
-            autoComplete="new-password"
-            value={secret}
-            onChange={({ target }) => setSecret(target.value)}
-          />
-        )}
+        {(parts) => <SecretInput {...parts} value={secret} onChange={({ target }) => setSecret(target.value)} />}
       </Field>
     </FormDialog>
   );

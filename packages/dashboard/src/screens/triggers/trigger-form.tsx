@@ -1,7 +1,7 @@
 import { useState } from 'react';
 import { useNavigate } from '@tanstack/react-router';
 import { useChange } from '../../api/queries.ts';
-import { Field, Input, Select } from '../../ui/field.tsx';
+import { Field, Input, SecretInput, Select } from '../../ui/field.tsx';
 import { FormDialog } from '../../ui/form-dialog.tsx';
 import { toast } from '../../ui/toast.tsx';
 import { isIncomplete, toDraft, toSettings } from './draft.ts';
@@ -108,16 +108,7 @@ function SenderFields({ draft, onChange }: DraftProps) {
 function SecretField({ secret, onChange }: { secret: string; onChange(secret: string): void }) {
   return (
     <Field label="Secret" hint="At least 8 characters, the same as at the service. Nothing is let in before it is set">
-      {(parts) => (
-        <Input
-          {...parts}
-          type="password"
-          // Of a service, and no password of this page.
-          autoComplete="new-password"
-          value={secret}
-          onChange={({ target }) => onChange(target.value)}
-        />
-      )}
+      {(parts) => <SecretInput {...parts} value={secret} onChange={({ target }) => onChange(target.value)} />}
     </Field>
   );
 }
