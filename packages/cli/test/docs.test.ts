@@ -552,6 +552,9 @@ const GUIDES: Guide[] = [
         expect(refused).toMatchObject({ code: 'workflow_guardrail_blocked', details: { rule: 'no betting' } });
         expect(await box.finish(started.runId)).toMatchObject({ output: { note: 'with [card]' } });
       },
+      judged(ran) {
+        expect(readDocuments(ran)).toMatchObject([{ name: 'kind words', check: { kind: 'model', timeoutMs: 10_000 } }]);
+      },
       hold({ stdout }) {
         expect(stdout).toMatch(/"name":"large refunds".*"action":"hold"/);
         expect(stdout).toContain('No approvals');
