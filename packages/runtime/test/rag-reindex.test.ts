@@ -174,6 +174,49 @@ function describeReindex(options: Partial<BoxOptions>, countTables: () => Promis
     expect((await get()).embedding.model).toBe('test/words');
   });
 
+  test(
+    'is cut as the collection says in the end, whatever was under way when that changed',
+    { timeout: 60_000 },
+    async () => {
+      const text = Array.from({ length: 8 }, (_, n) => `Paragraph ${n}. ${'Some words. '.repeat(12)}\n\n`).join('');
+      const { box, path, reindex, get, untilReady } = await openWith({ long: text }, { chunking: { size: 2_000 } });
+      expect((await get()).counts.chunks).toBe(1);
+      const releaseLong = embeddings.hold({ model: 'test/cut', text: 'Paragraph' });
+      await reindex({ model: 'test/cut' });
+      await until(() => embeddings.waiting() === 1);
+      const releaseShort = embeddings.hold({ model: 'test/cut', text: 'Paragraph' });
+      expect((await call(box, `PATCH ${path}`, { chunking: { size: 60, overlap: 0 } })).status).toBe(200);
+      // Another takes it, while the one that has cut it as it was is still there.
+      await until(() => embeddings.waiting() === 2);
+      const before = embeddings.inputsOf('test/cut').length;
+      releaseLong();
+      await until(() => embeddings.inputsOf('test/cut').length > before);
+      expect((await get()).embedding.model).toBe('test/words');
+      releaseShort();
+      await untilReady();
+      expect(await get()).toMatchObject({
+        embedding: { model: 'test/cut' },
+        counts: { documents: 1, ready: 1, chunks: 8 },
+      });
+    },
+  );
+
+  test('goes on as it is where the chunking is changed to what it was', async () => {
+    const { box, path, reindex, get, untilReady } = await openWith(numbered(3), {
+      chunking: { size: 100, overlap: 10 },
+    });
+    embeddings.fail(400, 1_000, { model: 'test/same', text: 'Paper number 2' });
+    await reindex({ model: 'test/same' });
+    await until(async () => (await get()).index.next?.state === 'stopped');
+    await call(box, `PATCH ${path}`, { description: 'Papers', chunking: { size: 100, overlap: 10, markdown: true } });
+    expect((await get()).index.next).toMatchObject({ state: 'stopped', ready: 2, failed: 1 });
+    embeddings.fail(0, 0);
+    // What it could not embed as it was cut may be embedded otherwise.
+    await call(box, `PATCH ${path}`, { chunking: { size: 120 } });
+    await untilReady();
+    expect((await get()).embedding.model).toBe('test/same');
+  });
+
   test('a second one to the same model goes on, one to another takes its place, and the own model calls it off', async () => {
     const { reindex, get, untilReady } = await openWith(numbered(6), { rag: { leaseMs: 300 } });
     const next = async () => (await get()).index.next;

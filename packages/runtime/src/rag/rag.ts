@@ -147,6 +147,12 @@ export function createRag(options: RagOptions): Rag {
 
   return {
     ...collections,
+    async update(name, changes) {
+      const updated = await collections.update(name, changes);
+      // What is being embedded anew may have to be cut once more.
+      ingest.wake();
+      return updated;
+    },
     async reindex(name, to, signal) {
       await reindexing.begin(name, to, signal);
       ingest.wake();
