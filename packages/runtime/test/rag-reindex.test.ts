@@ -149,6 +149,28 @@ function describeReindex(options: Partial<BoxOptions>, countTables: () => Promis
     expect(embeddings.inputsOf('test/quick')).toContain('slow paper 2');
   });
 
+  test('nothing is found of a collection as it was that another box has deleted and made anew', async () => {
+    const { box, path, search } = await openWith(numbered(3));
+    expect((await search('paper 2', { topK: 1 })).body.items[0]?.text).toBe(
+      'Paper number 2 is about the subject 15838.',
+    );
+    const other = await openBox({ ...options, rag: { everyMs: 20 } });
+    const name = path.split('/').at(-1);
+    await call(other, `DELETE ${path}`);
+    expect(await search('paper 2')).toMatchObject({ status: 404, body: { code: 'rag_collection_not_found' } });
+    await call(other, 'POST /api/rag/collections', { name, model: 'test/large' });
+    await call(other, `POST ${path}/documents`, { id: 'new', text: 'Paper 2 is another.' });
+    await until(async () => (await call<Shown>(other, `GET ${path}`)).body.counts.ready === 1, 20_000);
+    for (const mode of ['hybrid', 'vector', 'text'])
+      expect((await search('paper 2', { mode })).body.items.map(({ text }) => text)).toEqual(['Paper 2 is another.']);
+    // Deleted and made anew between two searches.
+    await call(other, `DELETE ${path}`);
+    await call(other, 'POST /api/rag/collections', { name, model: 'test/words' });
+    for (const mode of ['hybrid', 'text']) expect((await search('paper 2', { mode })).body.items).toEqual([]);
+    await call(box, `DELETE ${path}`);
+    expect((await search('paper 2')).status).toBe(404);
+  });
+
   test('what was embedded under a model once is not asked for again', async () => {
     const { reindex, untilReady } = await openWith(numbered(5));
     await reindex({ model: 'test/once' });
