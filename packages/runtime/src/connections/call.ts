@@ -4,7 +4,8 @@ import type { GuardedFetch } from './guarded-fetch.ts';
 import type { Resolved } from './resolve.ts';
 
 export interface CallOptions {
-  fetch: GuardedFetch;
+  /** By the address that is called first, for all that it leads to. */
+  fetchFor(first: URL): GuardedFetch;
   /** Another one in place of a token that the service has not taken. */
   credential(rejected?: string): Promise<Credential>;
   signal: AbortSignal | undefined;
@@ -18,10 +19,11 @@ export async function callService(
   service: Resolved,
   input: string | URL | Request,
   init: RequestInit,
-  { fetch, credential, signal }: CallOptions,
+  { fetchFor, credential, signal }: CallOptions,
 ): Promise<Response> {
   const request = toRequest(service, input, init);
   const body = await readBody(request);
+  const fetch = fetchFor(new URL(request.url));
   const used = await credential();
   const answer = await follow({ service, request, body, signal, fetch, redirect: request.redirect }, used);
   if (answer.status !== 401 || used.token === undefined) return answer;
