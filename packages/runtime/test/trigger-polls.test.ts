@@ -304,6 +304,40 @@ function suite(database: () => Drizzle): void {
       expect(idsOf(await polled(box, id, 4))).toEqual(['1']);
       expect(feed.asked.map(({ path }) => path)).toEqual(['/issues', '/a', '/b', '/moved']);
     });
+
+    test.each(['without', 'with'])(
+      'leads to another service %s a connection without what is for the own one',
+      async (way) => {
+        const box = await open();
+        elsewhere.items = [issue(1)];
+        const moved = `${elsewhere.url}/moved`.replace('//', '//ada:word@');
+        feed.ways.leads = { '/issues': '/own', '/own': moved };
+        const headers = {
+          'private-token': 'secret-1',
+          'Api-Key': 'secret-2',
+          'x-version': '7',
+          Accept: 'application/json',
+        };
+        const connected = async () => {
+          const id = `feed-${way}`;
+          await call(box, 'POST /api/connections', { id, provider: 'custom', auth: 'api_key', baseUrl: feed.url });
+          await call(box, `PUT /api/connections/${id}/credential`, { apiKey: 'secret-3' });
+          return { connection: id, url: '/issues' };
+        };
+        const { id } = await make(box, {
+          poll: { from: 'all', headers, ...(way === 'with' ? await connected() : {}) },
+        });
+        expect(idsOf(await polled(box, id, 1))).toEqual(['1']);
+        const own = { 'private-token': 'secret-1', 'api-key': 'secret-2', 'x-version': '7' };
+        expect(feed.asked.map((one) => one.headers)).toEqual([
+          expect.objectContaining(own),
+          expect.objectContaining(own),
+        ]);
+        const [there] = elsewhere.asked;
+        expect(there!.headers).toMatchObject({ accept: 'application/json', 'user-agent': 'svc' });
+        expect(JSON.stringify(there)).not.toMatch(/secret|x-version|authorization/);
+      },
+    );
   });
 
   describe('two replicas', () => {
