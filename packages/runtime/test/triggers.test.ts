@@ -536,6 +536,20 @@ function suite(database: () => Drizzle): void {
     ]);
   });
 
+  test('what is delivered again is held to what may wait as well', async () => {
+    const box = await open({ mostPending: 2 }, { hasJustBegun: true });
+    const { id } = await make(box, 'token');
+    const headers = { 'x-token': 'Token shared between two' };
+    const { deliveryId } = (await post(box, id, { headers, body: 'one' })).body;
+    const again = () => call(box, `POST /api/triggers/${id}/deliveries/${deliveryId}/redeliver`, {});
+    expect((await again()).body).toMatchObject({ state: 'pending', redeliveryOf: deliveryId });
+    expect(await again()).toMatchObject({
+      status: 429,
+      body: { code: 'trigger_queue_full', message: expect.stringMatching(/^2 deliveries of this trigger wait/) },
+    });
+    expect((await get(box, id)).deliveries).toHaveLength(2);
+  });
+
   test('an address whose signatures are wrong too often is told to wait, and a right one is let in', async () => {
     const box = await open({ wrongPerMinute: 3 });
     const { id } = await make(box, 'github');
