@@ -177,8 +177,7 @@ export function createTriggers(options: TriggersOptions): Triggers {
     },
     async redeliver(id, deliveryId, caller) {
       await find(id);
-      const armedBy = caller.via ? toArmedBy([toStartedBy(caller)]) : null;
-      const row = await deliveries.repeat(id, deliveryId, { id: newDeliveryId(), armedBy });
+      const row = await deliveries.repeat(id, deliveryId, { id: newDeliveryId(), armedBy: armedByOf(caller) });
       if (row === 'unknown') throw deliveryNotFound(id, deliveryId);
       if (row === 'full') throw queueFull(limits);
       worker.nudge();
@@ -205,6 +204,10 @@ export function createTriggers(options: TriggersOptions): Triggers {
 }
 
 // --- internal ---
+
+function armedByOf(caller: Caller): string | null {
+  return caller.via ? toArmedBy([toStartedBy(caller)]) : null;
+}
 
 const SHOWN = 50;
 const FORGET_EACH = 100;
