@@ -363,7 +363,9 @@ test('each route of a wire that names an agent or a workflow is looked at, and w
   const shapeOf = (method: string, path: string): string =>
     `${method} ${path.replaceAll(/\/(?::\w+|t|u)(?=\/|$)/g, '/*')}`;
   const looked = new Set(NAMED.map(([route]) => shapeOf(splitRoute(route).method, splitRoute(route).path)));
-  const named = PLAIN_ROUTES.filter(({ path, doc }) => path.includes('/:') && ['key', 'caller'].includes(doc.security));
+  const named = PLAIN_ROUTES.filter(
+    ({ path, doc }) => path.includes('/:') && ['key', 'caller'].includes(doc?.security ?? ''),
+  );
   expect(named.map(({ method, path }) => shapeOf(method, path)).filter((route) => !looked.has(route))).toEqual([]);
   const wrong: string[] = [];
   for (const { box, callers } of houses)
